@@ -1,0 +1,11 @@
+//! Plain data with invariants: shapes, units, finite values. No files, no GPU.
+
+mod geometry;
+mod positions;
+mod reconstruction;
+mod scan;
+
+pub use geometry::Geometry;
+pub use positions::{PixelPositions, PositionError};
+pub use reconstruction::{HistoryEntry, Reconstruction};
+pub use scan::{Mask, Scan, ScanError, Simulation};

@@ -1,0 +1,184 @@
+//! Scan positions in metres to places on the object's pixel grid.
+//!
+//! This is the only place where positions are rounded; simulation and reconstruction both use it.
+
+use ndarray::Array2;
+
+/// Positions of the frames on the object's grid.
+#[derive(Debug, Clone, PartialEq)]
+pub struct PixelPositions {
+    /// First row and column of each frame's window on the object.
+    pub corners: Vec<[u32; 2]>,
+    /// What the rounding left: position minus corner, in pixels, each in [−0.5, 0.5].
+    pub fractions: Vec<[f64; 2]>,
+    /// Rows and columns of the smallest object that holds every window.
+    pub object_shape: [usize; 2],
+    /// Position (row, column), m, of a frame whose window would begin at object pixel (0, 0).
+    pub origin: [f64; 2],
+}
+
+/// Positions that make no sensible object.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+pub enum PositionError {
+    /// The object would be absurdly large, which a wrong unit does.
+    #[error(
+        "the positions span {span_rows:.3e} x {span_columns:.3e} m, which makes an object of {rows:.0} x {columns:.0} pixels of {pixel_rows:.3e} x {pixel_columns:.3e} m for frames of {frame_rows} x {frame_columns}: positions are expected in metres (the largest object allowed here is {limit:.0} pixels a side)"
+    )]
+    TooLarge {
+        /// Extent of the positions, m.
+        span_rows: f64,
+        /// Extent of the positions, m.
+        span_columns: f64,
+        /// Object rows that would be needed.
+        rows: f64,
+        /// Object columns that would be needed.
+        columns: f64,
+        /// Object pixel, m.
+        pixel_rows: f64,
+        /// Object pixel, m.
+        pixel_columns: f64,
+        /// Frame shape.
+        frame_rows: usize,
+        /// Frame shape.
+        frame_columns: usize,
+        /// Most pixels a side.
+        limit: f64,
+    },
+    /// All frames are at the same pixel, which a wrong unit does too.
+    #[error(
+        "all {frames} positions lie within {span:.3e} m, less than one object pixel of {pixel:.3e} m: positions are expected in metres"
+    )]
+    NoMovement {
+        /// Number of frames.
+        frames: usize,
+        /// Largest extent, m.
+        span: f64,
+        /// Object pixel, m.
+        pixel: f64,
+    },
+}
+
+/// A scan's windows may lie this many frame widths apart per frame before the unit is doubted: a
+/// scan without any overlap advances by one width a frame, and a single line of `n` frames is then
+/// `n` widths long.
+const WIDTHS_PER_FRAME: f64 = 2.0;
+
+/// No object is wider than this; 8 192 pixels are allowed whatever the frames are.
+const LEAST_LIMIT: f64 = 8192.0;
+
+impl PixelPositions {
+    /// Rounds `positions` (frame, (row, column)), m, to windows of `frame` (rows, columns) on a
+    /// grid of pixels `pixel` (row, column), m. The first window on each axis begins at `margin`.
+    ///
+    /// # Errors
+    /// [`PositionError`] where the unit of the positions must be wrong.
+    pub fn new(
+        positions: &Array2<f64>,
+        pixel: [f64; 2],
+        frame: [usize; 2],
+        margin: usize,
+    ) -> Result<Self, PositionError> {
+        let frames = positions.nrows();
+        let mut origin = [0.0; 2];
+        let mut span = [0.0; 2];
+        for axis in 0..2 {
+            let column = positions.column(axis);
+            let low = column.iter().copied().fold(f64::INFINITY, f64::min);
+            let high = column.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+            if frames > 0 {
+                origin[axis] = low - margin as f64 * pixel[axis];
+                span[axis] = high - low;
+            }
+        }
+        let needed =
+            |axis: usize| span[axis] / pixel[axis] + (frame[axis] + 2 * margin) as f64 + 1.0;
+        let widest = frame[0].max(frame[1]) as f64;
+        let reach = widest * (1.0 + WIDTHS_PER_FRAME * (frames as f64).sqrt());
+        let line = widest * (1.0 + frames as f64);
+        let (rows, columns) = (needed(0), needed(1));
+        let (long, short) = (rows.max(columns), rows.min(columns));
+        let plausible = long <= LEAST_LIMIT.max(reach) || (long <= line && short <= reach / 2.0);
+        if !plausible || !long.is_finite() {
+            return Err(PositionError::TooLarge {
+                span_rows: span[0],
+                span_columns: span[1],
+                rows,
+                columns,
+                pixel_rows: pixel[0],
+                pixel_columns: pixel[1],
+                frame_rows: frame[0],
+                frame_columns: frame[1],
+                limit: LEAST_LIMIT.max(reach),
+            });
+        }
+        if frames > 1 && span[0] < pixel[0] && span[1] < pixel[1] {
+            return Err(PositionError::NoMovement {
+                frames,
+                span: span[0].max(span[1]),
+                pixel: pixel[0].max(pixel[1]),
+            });
+        }
+        let mut corners = Vec::with_capacity(frames);
+        let mut fractions = Vec::with_capacity(frames);
+        let mut object_shape = [frame[0] + 2 * margin, frame[1] + 2 * margin];
+        for position in positions.rows() {
+            let mut corner = [0; 2];
+            let mut fraction = [0.0; 2];
+            for axis in 0..2 {
+                let place = (position[axis] - origin[axis]) / pixel[axis];
+                let rounded = place.round();
+                corner[axis] = rounded as u32;
+                fraction[axis] = place - rounded;
+                object_shape[axis] =
+                    object_shape[axis].max(rounded as usize + frame[axis] + margin);
+            }
+            corners.push(corner);
+            fractions.push(fraction);
+        }
+        Ok(Self {
+            corners,
+            fractions,
+            object_shape,
+            origin,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ndarray::array;
+
+    #[test]
+    fn every_window_lies_inside_a_non_square_object() {
+        let positions = array![[0.0, 0.0], [3.4e-8, -1.6e-8], [-2e-8, 5.1e-8]];
+        let p = PixelPositions::new(&positions, [1e-8, 1e-8], [7, 5], 2).unwrap();
+        assert_eq!(p.corners, vec![[4, 4], [7, 2], [2, 9]]);
+        assert_eq!(p.object_shape, [7 + 7 + 2, 9 + 5 + 2]);
+        for (c, f) in p.corners.iter().zip(&p.fractions) {
+            assert!(c[0] as usize + 7 <= p.object_shape[0]);
+            assert!(c[1] as usize + 5 <= p.object_shape[1]);
+            assert!(f.iter().all(|v| v.abs() <= 0.5));
+        }
+    }
+
+    #[test]
+    fn micrometres_taken_for_metres_are_refused() {
+        let positions = array![[0.0, 0.0], [1.0, 2.0], [3.0, 4.0]];
+        let e = PixelPositions::new(&positions, [1e-8, 1e-8], [128, 128], 0).unwrap_err();
+        assert!(e.to_string().contains("metres"), "{e}");
+    }
+
+    #[test]
+    fn positions_that_do_not_move_are_refused() {
+        let positions = array![[0.0, 0.0], [1e-12, 2e-12]];
+        let e = PixelPositions::new(&positions, [1e-8, 1e-8], [128, 128], 0).unwrap_err();
+        assert!(matches!(e, PositionError::NoMovement { .. }));
+    }
+
+    #[test]
+    fn no_frames_make_an_object_of_one_window() {
+        let p = PixelPositions::new(&Array2::zeros((0, 2)), [1.0, 1.0], [3, 4], 0).unwrap();
+        assert_eq!(p.object_shape, [3, 4]);
+    }
+}

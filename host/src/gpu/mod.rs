@@ -1,0 +1,194 @@
+//! What a pipeline of kernels needs from a machine: buffers, ordered launches, transforms, and
+//! results fetched late.
+//!
+//! Two machines exist: [`CudaMachine`](crate::gpu::CudaMachine) over the fence ([`crate::cuda`]) and
+//! [`EmulatedMachine`] over the emulator. A science room's `cuda/` half is written once against
+//! [`Machine`] and runs on both. All work of one machine is ordered: it happens as if one after the
+//! other in the order of the calls.
+
+mod cuda_machine;
+mod emulated_machine;
+
+pub use cuda_machine::CudaMachine;
+pub use emulated_machine::EmulatedMachine;
+
+use bytemuck::Pod;
+use warpstride_device::launch::{Launch, Read, Space, Work, Write};
+
+/// What went wrong on a machine. See [`crate::cuda::CudaError`] for the driver's part.
+#[derive(Debug, thiserror::Error)]
+pub enum GpuError {
+    /// The driver said so.
+    #[error(transparent)]
+    Cuda(#[from] crate::cuda::CudaError),
+    /// An argument does not fit its launch.
+    #[error(transparent)]
+    Extent(#[from] warpstride_device::launch::ExtentError),
+    /// The emulator stopped the launch.
+    #[error(transparent)]
+    Emulator(#[from] warpstride_device::emulator::EmulatorError),
+    /// Host data of another size than the buffer.
+    #[error("{what}: the buffer holds {buffer} bytes, the host data {host}")]
+    Size {
+        /// What was copied.
+        what: &'static str,
+        /// Bytes in the buffer.
+        buffer: usize,
+        /// Bytes given.
+        host: usize,
+    },
+}
+
+/// Result of an operation on a machine.
+pub type Result<T> = std::result::Result<T, GpuError>;
+
+/// Memory of a machine: `len` elements of `T`, zeroed at the start.
+pub trait Buffer<S: Space, T: Pod> {
+    /// Elements.
+    fn len(&self) -> usize;
+    /// Whether there are none.
+    fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+    /// As an argument that is read.
+    fn read(&self) -> Read<'_, S, T>;
+    /// As an argument that is written.
+    fn write(&mut self) -> Write<'_, S, T>;
+}
+
+/// Direction of a transform. Both are plain sums, without a factor: forward then inverse
+/// multiplies by rows × columns.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Direction {
+    /// exp(−2πi …).
+    Forward,
+    /// exp(+2πi …).
+    Inverse,
+}
+
+/// Results on their way to the host.
+pub trait Fetch<T> {
+    /// Whether [`Fetch::wait`] would return at once.
+    fn ready(&self) -> bool;
+    /// Waits for the copy and gives the values.
+    ///
+    /// # Errors
+    /// What went wrong in any work before the copy.
+    fn wait(self) -> Result<Vec<T>>;
+}
+
+/// A machine for kernels: one ordered queue of launches, transforms and copies.
+pub trait Machine {
+    /// Its kind of memory.
+    type Space: Space;
+    /// Its buffers.
+    type Buffer<T: Pod + Send>: Buffer<Self::Space, T>;
+    /// Its batched 2-D transforms.
+    type Fft;
+    /// Its late results.
+    type Fetch<T: Pod + Send>: Fetch<T>;
+
+    /// For summaries: `cuda` or `emulator`.
+    fn backend(&self) -> &'static str;
+
+    /// For summaries: the device's name.
+    fn device_name(&self) -> String;
+
+    /// Free and total bytes of its memory.
+    ///
+    /// # Errors
+    /// The driver's.
+    fn memory(&self) -> Result<(usize, usize)>;
+
+    /// Compute capability times ten of the code that is loaded (80 or 90).
+    fn arch(&self) -> u32;
+
+    /// Multiprocessors.
+    fn multiprocessors(&self) -> u32;
+
+    /// `len` zeroed elements; `what` names them in errors (out of memory says how much was
+    /// asked for, and for what).
+    ///
+    /// # Errors
+    /// Out of memory.
+    fn alloc<T: Pod + Send>(&self, what: &'static str, len: usize) -> Result<Self::Buffer<T>>;
+
+    /// Copies host data of the same size in bytes (so that complex numbers of another crate can be
+    /// given); ordered with launches; returns when `host` may be reused.
+    ///
+    /// # Errors
+    /// Sizes differ, or the driver's.
+    fn upload<T: Pod + Send, H: Pod>(
+        &self,
+        buffer: &mut Self::Buffer<T>,
+        host: &[H],
+    ) -> Result<()>;
+
+    /// Waits for what was queued and copies a whole buffer.
+    ///
+    /// # Errors
+    /// Sizes differ, or what went wrong in any work before.
+    fn download<T: Pod + Send, H: Pod>(
+        &self,
+        buffer: &Self::Buffer<T>,
+        host: &mut [H],
+    ) -> Result<()>;
+
+    /// Queues a copy of a (small) whole buffer to the host without waiting for it. The present
+    /// values are fetched: later launches may overwrite the buffer.
+    ///
+    /// # Errors
+    /// The driver's.
+    fn fetch<T: Pod + Send>(&self, buffer: &Self::Buffer<T>) -> Result<Self::Fetch<T>>;
+
+    /// Queues a copy between two buffers of the same length.
+    ///
+    /// # Errors
+    /// Sizes differ, or the driver's.
+    fn copy<T: Pod + Send>(
+        &self,
+        from: &Self::Buffer<T>,
+        to: &mut Self::Buffer<T>,
+    ) -> Result<()>;
+
+    /// Queues filling with zero bytes.
+    ///
+    /// # Errors
+    /// The driver's.
+    fn zero<T: Pod + Send>(&self, buffer: &mut Self::Buffer<T>) -> Result<()>;
+
+    /// Queues a launch.
+    ///
+    /// # Errors
+    /// An argument too short, or the driver's (with the kernel's name).
+    fn launch<L: Launch<Self::Space> + Sync>(&self, launch: &L, work: Work) -> Result<()>;
+
+    /// Plans an in-place transform of `batch` arrays (row, column), complex single precision.
+    ///
+    /// # Errors
+    /// cuFFT missing or refusing (with its number and name).
+    fn plan_fft(&self, rows: usize, columns: usize, batch: usize) -> Result<Self::Fft>;
+
+    /// Queues a transform in place of the first `batch × rows × columns` elements.
+    ///
+    /// # Errors
+    /// Buffer too short, or the library's.
+    fn fft(
+        &self,
+        plan: &Self::Fft,
+        data: &mut Self::Buffer<warpstride_device::Complex32>,
+        direction: Direction,
+    ) -> Result<()>;
+
+    /// Waits for everything queued.
+    ///
+    /// # Errors
+    /// What went wrong in it.
+    fn synchronize(&self) -> Result<()>;
+
+    /// Milliseconds that the device spends on what `work` queues, by its own clock (events).
+    ///
+    /// # Errors
+    /// Those of `work`, or the driver's.
+    fn time_ms(&self, work: &mut dyn FnMut() -> Result<()>) -> Result<f32>;
+}

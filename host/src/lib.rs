@@ -1,0 +1,3 @@
+//! Scientific computing on NVIDIA GPUs with every kernel written in Rust.
+
+pub mod data;
