@@ -1,3 +1,4 @@
 //! Scientific computing on NVIDIA GPUs with every kernel written in Rust.
 
 pub mod data;
+pub mod io;

@@ -1,0 +1,17 @@
+//! File formats, nothing else. Everything about HDF5 sits here.
+//!
+//! A file may be malformed or hostile: sizes are held against the file and against memory before
+//! anything is allocated, and every refusal is one sentence that names the file, the dataset, what
+//! was found and what was expected. HDF5's own error printing is off.
+
+pub mod atomic;
+mod error;
+mod memory;
+mod output;
+pub mod results;
+pub mod scan;
+mod source;
+mod superblock;
+
+pub use error::IoError;
+pub use memory::{Bytes, Memory};

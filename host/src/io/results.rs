@@ -1,0 +1,326 @@
+//! Results: CXI-style, so that programs of the field open them.
+//!
+//! Datasets, shapes and units are listed in `docs/formats.md`.
+
+use super::source::{Numbers, Source};
+use super::{IoError, Memory, output};
+use crate::data::{Geometry, HistoryEntry, Reconstruction};
+use hdf5_metno as hdf5;
+use ndarray::{Array, Array1, Array2, Axis, Dimension, Ix1, Ix2, Ix3, arr1};
+use num_complex::Complex;
+use std::path::Path;
+use std::str::FromStr;
+
+const IMAGE: &str = "/entry_1/image_1";
+const SOURCE: &str = "/entry_1/instrument_1/source_1";
+const DETECTOR: &str = "/entry_1/instrument_1/detector_1";
+const TRANSLATION: &str = "/entry_1/sample_1/geometry_1/translation";
+
+/// Writes `result` to `path`; the file is absent or whole. Object, probe and fluence are stored in
+/// single precision unless `result.double_precision`.
+///
+/// # Errors
+/// [`IoError::Write`].
+pub fn write(path: &Path, result: &Reconstruction) -> Result<(), IoError> {
+    output::write(path, |file| {
+        output::number(file, "cxi_version", 160_i64)?;
+        output::number(file, "number_of_entries", 1_i64)?;
+        let double = result.double_precision;
+        let image = file.create_group(IMAGE)?;
+        complex(&image, "data", &result.object, double)?;
+        let [rows, columns] = result.pixel;
+        output::number(&image, "y_pixel_size", rows)?;
+        output::number(&image, "x_pixel_size", columns)?;
+        output::array(&image, "origin", &arr1(&result.origin))?;
+        output::text(&image, "data_space", "real")?;
+        output::text(&image, "data_type", "transmission")?;
+        if double {
+            output::array(&image, "fluence", &result.fluence)?;
+        } else {
+            output::array(&image, "fluence", &result.fluence.mapv(|v| v as f32))?;
+        }
+        let corners = Array2::from_shape_fn((result.corners.len(), 2), |(j, axis)| {
+            result.corners[j][axis]
+        });
+        output::array(&image, "corners", &corners)?;
+        process(&image.create_group("process_1")?, result)?;
+        history(&image.create_group("history")?, &result.history)?;
+
+        let source = file.create_group(SOURCE)?;
+        complex(&source, "illumination", &result.probe, double)?;
+        output::array(
+            &source,
+            "mode_power",
+            &Array1::from_vec(result.mode_power.clone()),
+        )?;
+        output::number(&source, "wavelength", result.wavelength)?;
+        let energy = Geometry::wavelength_of_energy(result.wavelength);
+        output::number(&source, "energy", energy)?;
+        let detector = file.create_group(DETECTOR)?;
+        output::number(&detector, "distance", result.distance)?;
+        let count = result.positions.nrows();
+        let mut translation = Array2::zeros((count, 3));
+        translation
+            .column_mut(0)
+            .assign(&result.positions.column(1));
+        translation
+            .column_mut(1)
+            .assign(&result.positions.column(0));
+        output::array(file, TRANSLATION, &translation)?;
+        file.create_group("/entry_1/data_1")?
+            .link_soft(&format!("{IMAGE}/data"), "data")
+    })
+}
+
+/// (r, i) pairs of f64 or f32.
+fn complex<D: Dimension>(
+    group: &hdf5::Group,
+    name: &str,
+    values: &Array<Complex<f64>, D>,
+    double: bool,
+) -> hdf5::Result<()> {
+    if double {
+        return output::array(group, name, values);
+    }
+    let single = values.mapv(|v| Complex::new(v.re as f32, v.im as f32));
+    output::array(group, name, &single)
+}
+
+fn process(group: &hdf5::Group, result: &Reconstruction) -> hdf5::Result<()> {
+    for (name, value) in [
+        ("program", "warpstride"),
+        ("version", &result.version),
+        ("backend", &result.backend),
+        ("device", &result.device),
+        ("source_file", &result.source),
+        ("recipe", &result.recipe),
+    ] {
+        output::text(group, name, value)?;
+    }
+    Ok(())
+}
+
+fn history(group: &hdf5::Group, entries: &[HistoryEntry]) -> hdf5::Result<()> {
+    let column = |name: &str, of: &dyn Fn(&HistoryEntry) -> f64| {
+        output::array(
+            group,
+            name,
+            &entries.iter().map(of).collect::<Array1<f64>>(),
+        )
+    };
+    column("err_fourier", &|e| e.err_fourier)?;
+    column("err_exit", &|e| e.err_exit)?;
+    column("err_phot", &|e| e.err_phot.unwrap_or(f64::NAN))?;
+    column("r_factor", &|e| e.r_factor.unwrap_or(f64::NAN))?;
+    column("seconds", &|e| e.seconds)?;
+    let iterations: Array1<u64> = entries.iter().map(|e| e.iteration as u64).collect();
+    output::array(group, "iteration", &iterations)?;
+    let engines = entries
+        .iter()
+        .map(|e| hdf5::types::VarLenUnicode::from_str(&e.engine))
+        .collect::<Result<Array1<_>, _>>()
+        .map_err(|e| hdf5::Error::from(format!("an engine's name is no text: {e:?}")))?;
+    output::array(group, "engine", &engines)
+}
+
+/// Reads the results in `path`, which must fit into the memory that is available.
+///
+/// # Errors
+/// [`IoError`], one sentence.
+pub fn read(path: &Path) -> Result<Reconstruction, IoError> {
+    read_within(path, Memory::available())
+}
+
+/// Like [`read`], with a given limit of memory.
+///
+/// # Errors
+/// [`IoError`], one sentence.
+pub fn read_within(path: &Path, memory: Memory) -> Result<Reconstruction, IoError> {
+    let source = Source::open(path, memory)?;
+    let object = at(&source, "object", &format!("{IMAGE}/data"))?;
+    let probe = at(&source, "probe", &format!("{SOURCE}/illumination"))?;
+    let translation = at(&source, "positions", TRANSLATION)?;
+    let [count, 3] = translation.shape() else {
+        return Err(translation.bad_shape("(frame, 3), x, y and z in metres,"));
+    };
+    let count = *count;
+    let positions = shaped::<Ix2>(&translation, "(frame, 3)")?.select(Axis(1), &[1, 0]);
+    let corners = at(&source, "window corners", &format!("{IMAGE}/corners"))?;
+    if corners.shape() != [count, 2] {
+        return Err(corners.bad_shape(&format!("({count}, 2), one corner a position,")));
+    }
+    let corner = |v: u64| u32::try_from(v).map_err(|_| corners.bad_value(v, "a pixel below 2^32"));
+    let corners = corners
+        .unsigned()?
+        .exact_chunks(ndarray::IxDyn(&[1, 2]))
+        .into_iter()
+        .map(|c| Ok([corner(c[[0, 0]])?, corner(c[[0, 1]])?]))
+        .collect::<Result<_, IoError>>()?;
+    let fluence = at(&source, "fluence", &format!("{IMAGE}/fluence"))?;
+    let number = |name: &str, path: String| at(&source, name, &path)?.common_value();
+    let power = at(&source, "mode power", &format!("{SOURCE}/mode_power"))?;
+    let text = |name: &str| -> Result<String, IoError> {
+        let path = format!("{IMAGE}/process_1/{name}");
+        source
+            .text(&path)?
+            .ok_or_else(|| source.missing(name, &path))
+    };
+    Ok(Reconstruction {
+        double_precision: object.is_double(),
+        object: object
+            .complex()?
+            .into_dimensionality::<Ix2>()
+            .map_err(|_| object.bad_shape("(row, column)"))?,
+        probe: probe
+            .complex()?
+            .into_dimensionality::<Ix3>()
+            .map_err(|_| probe.bad_shape("(mode, row, column)"))?,
+        mode_power: shaped::<Ix1>(&power, "(mode)")?.to_vec(),
+        pixel: [
+            number("pixel size", format!("{IMAGE}/y_pixel_size"))?,
+            number("pixel size", format!("{IMAGE}/x_pixel_size"))?,
+        ],
+        positions,
+        corners,
+        origin: at(&source, "origin", &format!("{IMAGE}/origin"))?.one_or_two()?,
+        fluence: shaped::<Ix2>(&fluence, "(row, column)")?,
+        history: read_history(&source)?,
+        recipe: text("recipe")?,
+        backend: text("backend")?,
+        device: text("device")?,
+        version: text("version")?,
+        source: text("source_file")?,
+        wavelength: number("wavelength", format!("{SOURCE}/wavelength"))?,
+        distance: number("distance", format!("{DETECTOR}/distance"))?,
+    })
+}
+
+fn at<'s>(source: &'s Source, what: &str, path: &str) -> Result<Numbers<'s>, IoError> {
+    source.require(what, &[path])
+}
+
+fn shaped<D: Dimension>(numbers: &Numbers<'_>, expected: &str) -> Result<Array<f64, D>, IoError> {
+    numbers
+        .reals()?
+        .into_dimensionality::<D>()
+        .map_err(|_| numbers.bad_shape(expected))
+}
+
+fn read_history(source: &Source) -> Result<Vec<HistoryEntry>, IoError> {
+    let path = |name: &str| format!("{IMAGE}/history/{name}");
+    let iterations = at(source, "history", &path("iteration"))?;
+    let [count] = *iterations.shape() else {
+        return Err(iterations.bad_shape("(iteration)"));
+    };
+    let column = |name: &str| -> Result<Array1<f64>, IoError> {
+        let numbers = at(source, "history", &path(name))?;
+        let expected = format!("({count}), like the iterations,");
+        let values = shaped::<Ix1>(&numbers, &expected)?;
+        if values.len() == count {
+            Ok(values)
+        } else {
+            Err(numbers.bad_shape(&expected))
+        }
+    };
+    let (fourier, exit) = (column("err_fourier")?, column("err_exit")?);
+    let (photon, r_factor) = (column("err_phot")?, column("r_factor")?);
+    let seconds = column("seconds")?;
+    let engines = source.texts(&path("engine"), count)?;
+    let computed = |v: f64| (!v.is_nan()).then_some(v);
+    iterations
+        .unsigned()?
+        .iter()
+        .zip(engines)
+        .enumerate()
+        .map(|(i, (iteration, engine))| {
+            Ok(HistoryEntry {
+                iteration: usize::try_from(*iteration)
+                    .map_err(|_| iterations.bad_value(iteration, "an iteration"))?,
+                engine,
+                err_fourier: fourier[i],
+                err_exit: exit[i],
+                err_phot: computed(photon[i]),
+                r_factor: computed(r_factor[i]),
+                seconds: seconds[i],
+            })
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ndarray::Array3;
+
+    fn result(double: bool) -> Reconstruction {
+        let entry = |iteration: usize, figures: Option<f64>| HistoryEntry {
+            iteration,
+            engine: if iteration < 2 { "dm" } else { "raar" }.to_owned(),
+            err_fourier: 1.0 / iteration as f64,
+            err_exit: 0.1,
+            err_phot: figures,
+            r_factor: figures.map(|f| f / 3.0),
+            seconds: iteration as f64 * 0.7,
+        };
+        Reconstruction {
+            object: Array2::from_shape_fn((7, 9), |(r, c)| Complex::new(r as f64, -(c as f64))),
+            probe: Array3::from_shape_fn((2, 4, 3), |(m, r, c)| {
+                Complex::new(m as f64 - c as f64, 0.5 * r as f64)
+            }),
+            mode_power: vec![0.75, 0.25],
+            pixel: [1.1e-8, 1.3e-8],
+            positions: Array2::from_shape_fn((3, 2), |(j, k)| j as f64 * 1e-7 - k as f64),
+            corners: vec![[0, 1], [2, 3], [4, u32::MAX]],
+            origin: [-1e-6, 2e-6],
+            fluence: Array2::from_elem((7, 9), 12.5),
+            history: vec![entry(1, None), entry(2, Some(0.25)), entry(3, None)],
+            recipe: "[[engine]]\nname = \"dm\" # α β\n".to_owned(),
+            backend: "cpu".to_owned(),
+            device: String::new(),
+            version: "0.1.0".to_owned(),
+            source: "a/b ü.cxi".to_owned(),
+            wavelength: 1e-10,
+            distance: 2.0,
+            double_precision: double,
+        }
+    }
+
+    #[test]
+    fn a_result_survives_in_both_precisions() {
+        let folder = tempfile::tempdir().unwrap();
+        for double in [false, true] {
+            let path = folder.path().join("r.h5");
+            // All values of the object, probe and fluence above are exact in f32.
+            let mut given = result(double);
+            if double {
+                given.object[[3, 3]].re = 1.0 / 3.0;
+            }
+            write(&path, &given).unwrap();
+            assert_eq!(read(&path).unwrap(), given);
+        }
+    }
+
+    #[test]
+    fn a_result_without_frames_or_iterations_survives() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("r.h5");
+        let mut given = result(true);
+        given.positions = Array2::zeros((0, 2));
+        given.corners.clear();
+        given.history.clear();
+        write(&path, &given).unwrap();
+        assert_eq!(read(&path).unwrap(), given);
+    }
+
+    #[test]
+    fn a_scan_is_no_result() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("s.cxi");
+        output::write(&path, |file| output::number(file, "cxi_version", 160_i64)).unwrap();
+        let text = read(&path).unwrap_err().to_string();
+        assert!(
+            text.contains("no object") && text.contains("image_1/data"),
+            "{text}"
+        );
+    }
+}

@@ -1,0 +1,139 @@
+//! The first bytes of an HDF5 file: is it one, and is all of it there?
+//!
+//! HDF5 file format specification 3.0, section II.A (superblock versions 0 to 3).
+
+use super::IoError;
+use std::fs::File;
+use std::io::{Read, Seek, SeekFrom};
+use std::path::Path;
+
+const SIGNATURE: [u8; 8] = *b"\x89HDF\r\n\x1a\n";
+
+/// Long enough for the superblock of every version with 8-byte addresses.
+const LONGEST: usize = 96;
+
+/// Opens `path`, a regular file, checks signature and announced length, and returns the length in
+/// bytes.
+///
+/// # Errors
+/// [`IoError::Open`], [`IoError::Format`], [`IoError::Truncated`].
+pub(crate) fn check(path: &Path) -> Result<u64, IoError> {
+    let name = path.display().to_string();
+    let refused = |e: std::io::Error| IoError::Open {
+        file: name.clone(),
+        reason: e.to_string(),
+    };
+    let not = |found: &str| IoError::Format {
+        file: name.clone(),
+        expected: "an HDF5 file",
+        found: found.to_owned(),
+    };
+    // Asked before opening: opening a pipe would wait for its writer.
+    let kind = std::fs::metadata(path).map_err(refused)?;
+    if kind.is_dir() {
+        return Err(not("it is a folder"));
+    }
+    if !kind.is_file() {
+        return Err(not("it is a device, pipe or socket"));
+    }
+    let mut file = File::open(path).map_err(refused)?;
+    let length = file.metadata().map_err(refused)?.len();
+    if length == 0 {
+        return Err(not("it is empty"));
+    }
+    let mut start = 0_u64;
+    while start < length {
+        let mut bytes = Vec::with_capacity(LONGEST);
+        file.seek(SeekFrom::Start(start)).map_err(refused)?;
+        (&mut file)
+            .take(LONGEST as u64)
+            .read_to_end(&mut bytes)
+            .map_err(refused)?;
+        if bytes.starts_with(&SIGNATURE) {
+            return match announced(&bytes) {
+                // Counted from the file's first byte, a user block included.
+                Some(end) if end > length => Err(IoError::Truncated {
+                    file: name,
+                    expected: end,
+                    found: length,
+                }),
+                Some(_) => Ok(length),
+                None => Err(not("its superblock is damaged")),
+            };
+        }
+        start = if start == 0 { 512 } else { start * 2 };
+    }
+    Err(not("the HDF5 signature is not in it"))
+}
+
+/// The end-of-file address that a superblock announces; `None` where it makes no sense.
+fn announced(bytes: &[u8]) -> Option<u64> {
+    let version = *bytes.get(8)?;
+    let (address_size, end_at) = match version {
+        // Signature 8, versions and sizes 8, tree orders 4, flags 4, (version 1: 4 more), then
+        // base address, free-space address, end address.
+        0 | 1 => {
+            let size = usize::from(*bytes.get(13)?);
+            let base = if version == 0 { 24 } else { 28 };
+            (size, base + 2 * size)
+        }
+        // Signature 8, version 1, sizes 2, flags 1, then base, extension, end address.
+        2 | 3 => {
+            let size = usize::from(*bytes.get(9)?);
+            (size, 12 + 2 * size)
+        }
+        _ => return None,
+    };
+    if !matches!(address_size, 2 | 4 | 8) {
+        return None;
+    }
+    let raw = bytes.get(end_at..end_at + address_size)?;
+    Some(raw.iter().rev().fold(0, |v, b| (v << 8) | u64::from(*b)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn refusal(bytes: &[u8]) -> String {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("x.cxi");
+        std::fs::write(&path, bytes).unwrap();
+        check(&path).unwrap_err().to_string()
+    }
+
+    #[test]
+    fn version_0_and_2_announce_their_end() {
+        let mut v0 = SIGNATURE.to_vec();
+        v0.extend([0, 0, 0, 0, 0, 8, 8, 0]);
+        v0.resize(24 + 16, 0);
+        v0.extend(1234_u64.to_le_bytes());
+        v0.extend([0; 8]);
+        assert_eq!(announced(&v0), Some(1234));
+        let mut v2 = SIGNATURE.to_vec();
+        v2.extend([2, 8, 8, 0]);
+        v2.resize(12 + 16, 0);
+        v2.extend(99_u64.to_le_bytes());
+        assert_eq!(announced(&v2), Some(99));
+        assert!(refusal(&v0).contains("1234 bytes, but 56 are there"));
+    }
+
+    #[test]
+    fn no_prefix_of_a_signature_is_taken_for_a_file() {
+        assert!(refusal(b"").contains("empty"));
+        assert!(refusal(&SIGNATURE).contains("superblock"));
+        assert!(refusal(b"P5 128 128").contains("signature"));
+        let mut strange = SIGNATURE.to_vec();
+        strange.extend([0, 0, 0, 0, 0, 255, 255, 0]);
+        assert!(refusal(&strange).contains("superblock"));
+    }
+
+    #[test]
+    fn folders_and_absent_files_are_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        let e = check(folder.path()).unwrap_err();
+        assert!(e.to_string().contains("folder"), "{e}");
+        let e = check(&folder.path().join("none")).unwrap_err();
+        assert!(matches!(e, IoError::Open { .. }), "{e}");
+    }
+}
