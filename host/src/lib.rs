@@ -1,3 +1,5 @@
 //! Scientific computing on NVIDIA GPUs with every kernel written in Rust.
 
 pub mod data;
+pub mod ptycho;
+pub mod report;

@@ -1,0 +1,1 @@
+//! Results for people and other programs: pictures, tables, the HTML report, the summary.
