@@ -112,7 +112,8 @@ pub fn compare(a: &Reconstruction, b: Reference<'_>) -> Result<Comparison, Quali
             (&simulation.object, pixel, simulation.origin, everywhere)
         }
     };
-    if (0..2).any(|axis| !((a.pixel[axis] / pixel[axis] - 1.0).abs() <= PIXEL_TOLERANCE)) {
+    let same_pixel = |axis: usize| (a.pixel[axis] / pixel[axis] - 1.0).abs() <= PIXEL_TOLERANCE;
+    if !(same_pixel(0) && same_pixel(1)) {
         return Err(QualityError::PixelSize {
             a_rows: a.pixel[0],
             a_columns: a.pixel[1],

@@ -253,7 +253,7 @@ mod tests {
         // van Heel & Schatz 2005, equations 13 and 14, with their rounded numbers.
         let n: f64 = 250.0;
         let half = (0.2071 + 1.9102 / n.sqrt()) / (1.2071 + 0.9102 / n.sqrt());
-        let one = (0.5 + 2.4142 / n.sqrt()) / (1.5 + 1.4142 / n.sqrt());
+        let one = (0.5 + 2.4142 / n.sqrt()) / (1.5 + 2_f64.sqrt() / n.sqrt());
         assert!((threshold(SNR_HALF_BIT, n) - half).abs() < 1e-4);
         assert!((threshold(SNR_ONE_BIT, n) - one).abs() < 1e-4);
     }

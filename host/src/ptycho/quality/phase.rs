@@ -97,8 +97,8 @@ mod tests {
             values: &tilted,
             weight: &weight,
         });
-        for axis in 0..2 {
-            assert!((flat.ramp[axis] - ramp[axis]).abs() < 1e-12);
+        for (found, given) in flat.ramp.into_iter().zip(ramp) {
+            assert!((found - given).abs() < 1e-12);
         }
         for (at, w) in weight.indexed_iter() {
             assert!(*w == 0.0 || (flat.object[at] - specimen[at]).norm() < 1e-9);
