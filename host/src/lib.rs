@@ -2,3 +2,5 @@
 
 pub mod data;
 pub mod io;
+pub mod ptycho;
+pub mod report;

@@ -1,0 +1,172 @@
+//! Where a specimen was lit well enough to be judged.
+
+use ndarray::Array2;
+use std::ops::Range;
+
+/// How the lit region is drawn from the fluence.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct LitRegion {
+    /// A pixel is lit where its fluence exceeds this share of the typical fluence (the median over
+    /// all pixels above [`DARK`] of the maximum).
+    pub share: f64,
+    /// Pixels taken off all round, because the border of the scan is badly determined.
+    pub erosion: usize,
+}
+
+/// Pixels below this share of the greatest fluence are unlit without question and do not count
+/// towards the typical fluence.
+const DARK: f64 = 0.01;
+
+impl Default for LitRegion {
+    fn default() -> Self {
+        Self {
+            share: 0.2,
+            erosion: 4,
+        }
+    }
+}
+
+impl LitRegion {
+    /// 1 on lit pixels, 0 elsewhere; same shape as `fluence` (row, column), any unit. All 0 where
+    /// nothing was lit. Where erosion would leave nothing, none is made.
+    #[must_use]
+    pub fn weight(&self, fluence: &Array2<f64>) -> Array2<f64> {
+        let brightest = fluence.iter().copied().fold(0.0, f64::max);
+        let mut bright: Vec<f64> = fluence
+            .iter()
+            .copied()
+            .filter(|v| *v > DARK * brightest)
+            .collect();
+        if bright.is_empty() || !brightest.is_finite() {
+            return Array2::zeros(fluence.dim());
+        }
+        let middle = bright.len() / 2;
+        let typical = *bright.select_nth_unstable_by(middle, f64::total_cmp).1;
+        let lit = fluence.mapv(|v| v > self.share * typical);
+        let eroded = eroded(&lit, self.erosion);
+        let kept = if eroded.iter().any(|v| *v) {
+            &eroded
+        } else {
+            &lit
+        };
+        kept.mapv(|v| if v { 1.0 } else { 0.0 })
+    }
+}
+
+/// Takes `radius` pixels (a square neighbourhood) off a region; beyond the array nothing is lit.
+fn eroded(region: &Array2<bool>, radius: usize) -> Array2<bool> {
+    let (rows, columns) = region.dim();
+    // Sums over all pixels above and to the left answer "is a whole square lit" in four reads.
+    let mut sums = Array2::<usize>::zeros((rows + 1, columns + 1));
+    for ((r, c), lit) in region.indexed_iter() {
+        sums[[r + 1, c + 1]] =
+            usize::from(*lit) + sums[[r, c + 1]] + sums[[r + 1, c]] - sums[[r, c]];
+    }
+    Array2::from_shape_fn((rows, columns), |(r, c)| {
+        let whole = r >= radius && c >= radius && r + radius < rows && c + radius < columns;
+        whole && {
+            let (r0, r1, c0, c1) = (r - radius, r + radius + 1, c - radius, c + radius + 1);
+            let side = 2 * radius + 1;
+            sums[[r1, c1]] + sums[[r0, c0]] - sums[[r0, c1]] - sums[[r1, c0]] == side * side
+        }
+    })
+}
+
+/// Rows and columns of the smallest box that holds every pixel with weight; `None` where there is
+/// none.
+#[must_use]
+pub fn bounding_box(weight: &Array2<f64>) -> Option<[Range<usize>; 2]> {
+    let mut bounds = [usize::MAX, 0, usize::MAX, 0];
+    for ((r, c), w) in weight.indexed_iter() {
+        if *w > 0.0 {
+            bounds = [
+                bounds[0].min(r),
+                bounds[1].max(r + 1),
+                bounds[2].min(c),
+                bounds[3].max(c + 1),
+            ];
+        }
+    }
+    (bounds[1] > 0).then(|| [bounds[0]..bounds[1], bounds[2]..bounds[3]])
+}
+
+/// Rows and columns of the largest box in which every pixel has weight; empty where there is none.
+#[must_use]
+pub fn largest_rectangle(weight: &Array2<f64>) -> [Range<usize>; 2] {
+    let columns = weight.ncols();
+    let mut heights = vec![0_usize; columns];
+    let mut best = (0, [0..0, 0..0]);
+    for (r, row) in weight.rows().into_iter().enumerate() {
+        for (height, w) in heights.iter_mut().zip(row) {
+            *height = if *w > 0.0 { *height + 1 } else { 0 };
+        }
+        // (first column, height) of the boxes still open, heights rising.
+        let mut open: Vec<(usize, usize)> = Vec::new();
+        for c in 0..=columns {
+            let height = heights.get(c).copied().unwrap_or(0);
+            let mut first = c;
+            while let Some((start, tall)) = open.pop_if(|(_, tall)| *tall >= height) {
+                let area = tall * (c - start);
+                if area > best.0 {
+                    best = (area, [r + 1 - tall..r + 1, start..c]);
+                }
+                first = start;
+            }
+            open.push((first, height));
+        }
+    }
+    best.1
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_plateau_is_lit_and_its_border_taken_off() {
+        let fluence = Array2::from_shape_fn((20, 30), |(r, c)| {
+            if (3..17).contains(&r) && (5..25).contains(&c) {
+                100.0
+            } else {
+                0.5
+            }
+        });
+        let weight = LitRegion {
+            share: 0.2,
+            erosion: 2,
+        }
+        .weight(&fluence);
+        assert_eq!(bounding_box(&weight), Some([5..15, 7..23]));
+        assert_eq!(weight.sum(), 10.0 * 16.0);
+        assert_eq!(
+            LitRegion::default().weight(&Array2::zeros((4, 4))).sum(),
+            0.0
+        );
+    }
+
+    #[test]
+    fn the_largest_box_equals_the_one_found_by_trying_all() {
+        use rand::{RngExt, SeedableRng};
+        let mut random = rand_pcg::Pcg64::seed_from_u64(7);
+        for _ in 0..50 {
+            let weight = Array2::from_shape_fn((7, 9), |_| f64::from(random.random_bool(0.8)));
+            let mut most = 0;
+            for r0 in 0..7 {
+                for r1 in r0 + 1..=7 {
+                    for c0 in 0..9 {
+                        for c1 in c0 + 1..=9 {
+                            let inside = weight.slice(ndarray::s![r0..r1, c0..c1]);
+                            if inside.iter().all(|w| *w > 0.0) {
+                                most = most.max((r1 - r0) * (c1 - c0));
+                            }
+                        }
+                    }
+                }
+            }
+            let [rows, columns] = largest_rectangle(&weight);
+            let found = weight.slice(ndarray::s![rows.clone(), columns.clone()]);
+            assert!(found.iter().all(|w| *w > 0.0));
+            assert_eq!(rows.len() * columns.len(), most);
+        }
+    }
+}
