@@ -1,6 +1,8 @@
 //! Scientific computing on NVIDIA GPUs with every kernel written in Rust.
 
 pub mod data;
+pub mod fft;
 pub mod io;
 pub mod ptycho;
 pub mod report;
+pub mod run;

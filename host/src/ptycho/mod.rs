@@ -1,3 +1,29 @@
-//! Ptychography: a specimen and the beam from overlapping diffraction patterns.
+//! Ptychography: a specimen and its illumination from overlapping diffraction patterns.
+//!
+//! A [`Scan`](crate::data::Scan) becomes a [`Problem`] (magnitudes, windows, start values); an
+//! engine of [`cpu`] or [`cuda`] iterates it, and [`Reconstructor`] is the course of it.
 
+pub mod cpu;
+mod engine;
+mod outcome;
+mod plan;
+mod problem;
 pub mod quality;
+mod recipe;
+mod reconstructor;
+mod simulate;
+mod start;
+mod step;
+
+pub use engine::{Engine, EngineError, EngineState, Values};
+pub use outcome::{Origin, outcome};
+pub use plan::{Plan, UpdateVersion};
+pub use problem::{Problem, ProblemError};
+pub use recipe::{
+    EngineName, EngineSpec, PowerBound, PowerBoundWord, Precision, ProbeSource, ProbeStart, Recipe,
+    RecipeError,
+};
+pub use reconstructor::{Place, Reconstructor};
+pub use simulate::{Pattern, SimulateError, SimulateOptions, simulate};
+pub use start::StartError;
+pub use step::{Coefficients, MAGNITUDE_FLOOR, Step, StepErrors};

@@ -1,0 +1,204 @@
+//! Unitary 2-D transforms of one array at a time.
+
+use num_complex::Complex;
+use rustfft::{Fft, FftNum, FftPlanner};
+use std::sync::Arc;
+
+/// Single or double precision.
+pub trait Real:
+    FftNum
+    + num_traits::Float
+    + num_traits::NumAssign
+    + num_traits::FloatConst
+    + bytemuck::Pod
+    + Default
+    + std::iter::Sum
+{
+    /// Nearest value of this precision.
+    fn of(value: f64) -> Self;
+    /// Widened.
+    fn wide(self) -> f64;
+}
+
+impl Real for f32 {
+    fn of(value: f64) -> Self {
+        value as Self
+    }
+    fn wide(self) -> f64 {
+        f64::from(self)
+    }
+}
+
+impl Real for f64 {
+    fn of(value: f64) -> Self {
+        value
+    }
+    fn wide(self) -> f64 {
+        self
+    }
+}
+
+/// Unitary transforms of (row, column) arrays whose spectrum is left transposed, (column, row):
+/// what a Fourier projection needs, with one transposition each way instead of two.
+///
+/// The scale 1/√(rows·columns) is not applied; [`TransposedFft2::scale`] gives it, to be folded
+/// into a neighbouring pass.
+pub struct TransposedFft2<T: Real> {
+    rows: usize,
+    columns: usize,
+    along_rows: [Arc<dyn Fft<T>>; 2],
+    along_columns: [Arc<dyn Fft<T>>; 2],
+}
+
+/// Buffers of one thread for [`TransposedFft2`].
+pub struct FftScratch<T> {
+    work: Vec<Complex<T>>,
+}
+
+impl<T: Real> TransposedFft2<T> {
+    /// Plans for arrays of `rows` × `columns`, both at least 1.
+    #[must_use]
+    pub fn new(rows: usize, columns: usize) -> Self {
+        let mut planner = FftPlanner::new();
+        Self {
+            rows,
+            columns,
+            along_rows: [planner.plan_fft_forward(columns), planner.plan_fft_inverse(columns)],
+            along_columns: [planner.plan_fft_forward(rows), planner.plan_fft_inverse(rows)],
+        }
+    }
+
+    /// 1/√(rows·columns), which makes either direction unitary.
+    #[must_use]
+    pub fn scale(&self) -> T {
+        T::of(1.0 / ((self.rows * self.columns) as f64).sqrt())
+    }
+
+    /// Buffers for one thread.
+    #[must_use]
+    pub fn scratch(&self) -> FftScratch<T> {
+        let length = self
+            .along_rows
+            .iter()
+            .chain(&self.along_columns)
+            .map(|f| f.get_inplace_scratch_len())
+            .max()
+            .unwrap_or(0);
+        FftScratch { work: vec![Complex::default(); length] }
+    }
+
+    /// `data` (row, column) to `spectrum` (column, row); `data` is destroyed.
+    pub fn forward(
+        &self,
+        data: &mut [Complex<T>],
+        spectrum: &mut [Complex<T>],
+        scratch: &mut FftScratch<T>,
+    ) {
+        self.along_rows[0].process_with_scratch(data, &mut scratch.work);
+        transpose::transpose(data, spectrum, self.columns, self.rows);
+        self.along_columns[0].process_with_scratch(spectrum, &mut scratch.work);
+    }
+
+    /// `spectrum` (column, row) to `data` (row, column); `spectrum` is destroyed.
+    pub fn inverse(
+        &self,
+        spectrum: &mut [Complex<T>],
+        data: &mut [Complex<T>],
+        scratch: &mut FftScratch<T>,
+    ) {
+        self.along_columns[1].process_with_scratch(spectrum, &mut scratch.work);
+        transpose::transpose(spectrum, data, self.rows, self.columns);
+        self.along_rows[1].process_with_scratch(data, &mut scratch.work);
+    }
+}
+
+/// Unitary transforms in place of (row, column) arrays, zero frequency at (0, 0).
+pub struct Fft2<T: Real> {
+    inner: TransposedFft2<T>,
+    work: Vec<Complex<T>>,
+    scratch: FftScratch<T>,
+}
+
+impl<T: Real> Fft2<T> {
+    /// Plans for arrays of `rows` × `columns`, both at least 1.
+    #[must_use]
+    pub fn new(rows: usize, columns: usize) -> Self {
+        let inner = TransposedFft2::new(rows, columns);
+        let scratch = inner.scratch();
+        Self { work: vec![Complex::default(); rows * columns], inner, scratch }
+    }
+
+    /// In place, unitary, exp(−2πi …).
+    pub fn forward(&mut self, data: &mut [Complex<T>]) {
+        self.inner.forward(data, &mut self.work, &mut self.scratch);
+        let scale = self.inner.scale();
+        transpose::transpose(&self.work, data, self.inner.rows, self.inner.columns);
+        data.iter_mut().for_each(|v| *v = v.scale(scale));
+    }
+
+    /// In place, unitary, exp(+2πi …).
+    pub fn inverse(&mut self, data: &mut [Complex<T>]) {
+        transpose::transpose(data, &mut self.work, self.inner.columns, self.inner.rows);
+        self.inner.inverse(&mut self.work, data, &mut self.scratch);
+        let scale = self.inner.scale();
+        data.iter_mut().for_each(|v| *v = v.scale(scale));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::f64::consts::TAU;
+
+    fn naive(data: &[Complex<f64>], rows: usize, columns: usize) -> Vec<Complex<f64>> {
+        let mut out = vec![Complex::default(); rows * columns];
+        for (k, value) in out.iter_mut().enumerate() {
+            let (kr, kc) = (k / columns, k % columns);
+            for (n, v) in data.iter().enumerate() {
+                let (r, c) = (n / columns, n % columns);
+                let turns = (kr * r) as f64 / rows as f64 + (kc * c) as f64 / columns as f64;
+                *value += v * Complex::cis(-TAU * turns);
+            }
+            *value /= ((rows * columns) as f64).sqrt();
+        }
+        out
+    }
+
+    fn data(n: usize) -> Vec<Complex<f64>> {
+        (0..n).map(|i| Complex::new((i as f64 * 1.7).sin(), (i as f64 * 0.3).cos())).collect()
+    }
+
+    #[test]
+    fn agrees_with_the_naive_sum_and_returns() {
+        for (rows, columns) in [(1, 1), (1, 5), (4, 3), (7, 11), (8, 16)] {
+            let original = data(rows * columns);
+            let mut values = original.clone();
+            let mut fft = Fft2::new(rows, columns);
+            fft.forward(&mut values);
+            for (a, b) in values.iter().zip(naive(&original, rows, columns)) {
+                assert!((a - b).norm() < 1e-12, "{rows}x{columns}");
+            }
+            fft.inverse(&mut values);
+            for (a, b) in values.iter().zip(&original) {
+                assert!((a - b).norm() < 1e-12, "{rows}x{columns}");
+            }
+        }
+    }
+
+    #[test]
+    fn the_transposed_spectrum_is_the_transpose() {
+        let (rows, columns) = (5, 6);
+        let plan = TransposedFft2::<f64>::new(rows, columns);
+        let mut scratch = plan.scratch();
+        let mut values = data(rows * columns);
+        let expected = naive(&values, rows, columns);
+        let mut spectrum = vec![Complex::default(); rows * columns];
+        plan.forward(&mut values, &mut spectrum, &mut scratch);
+        for r in 0..rows {
+            for c in 0..columns {
+                let a = spectrum[c * rows + r] * plan.scale();
+                assert!((a - expected[r * columns + c]).norm() < 1e-12);
+            }
+        }
+    }
+}

@@ -1,0 +1,6 @@
+//! Two-dimensional transforms on the CPU, over rustfft. (On the GPU a transform is an operation of
+//! [`Machine`](crate::gpu::Machine), over cuFFT.)
+
+mod cpu;
+
+pub use cpu::{Fft2, FftScratch, Real, TransposedFft2};

@@ -1,0 +1,50 @@
+//! Keeps the probe in the middle of its window: probe, object and exit waves move together, so that
+//! every product P·O stays what it was.
+
+use super::engine::{Layout, mode_power};
+use crate::fft::Real;
+use num_complex::Complex;
+use rayon::prelude::*;
+
+/// Whole pixels (rows, columns) by which to move, from Σ|P|²·(1, row, column): zero within
+/// `tolerance` pixels of the centre.
+pub(crate) fn centring_shift(
+    [power, rows, columns]: [f64; 3],
+    centre: [usize; 2],
+    tolerance: f64,
+) -> [i32; 2] {
+    if power <= 0.0 {
+        return [0, 0];
+    }
+    let off = [centre[0] as f64 - rows / power, centre[1] as f64 - columns / power];
+    if off[0].hypot(off[1]) > tolerance {
+        off.map(|v| v.round() as i32)
+    } else {
+        [0, 0]
+    }
+}
+
+/// Σ|P|²·(1, row, column) over all modes.
+pub(super) fn moments<T: Real>(layout: &Layout, probe: &[Complex<T>]) -> [f64; 3] {
+    let power = mode_power(probe, layout.modes, layout.pixels());
+    let mut sums = [0.0; 3];
+    for (i, p) in power.iter().enumerate() {
+        let p = p.wide();
+        sums[0] += p;
+        sums[1] += p * (i / layout.columns) as f64;
+        sums[2] += p * (i % layout.columns) as f64;
+    }
+    sums
+}
+
+/// Moves every array of (rows, columns) in `data` cyclically by `shift`.
+pub(super) fn roll<T: Real>(data: &mut [Complex<T>], [rows, columns]: [usize; 2], shift: [i32; 2]) {
+    let by = [
+        shift[0].rem_euclid(rows as i32) as usize,
+        shift[1].rem_euclid(columns as i32) as usize,
+    ];
+    data.par_chunks_mut(rows * columns).for_each(|layer| {
+        layer.rotate_right(by[0] * columns);
+        layer.chunks_mut(columns).for_each(|row| row.rotate_right(by[1]));
+    });
+}

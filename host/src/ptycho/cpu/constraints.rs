@@ -1,0 +1,43 @@
+//! Supports of the probe in real and in Fourier space.
+
+use crate::fft::{Fft2, Real};
+use num_complex::Complex;
+use rayon::prelude::*;
+
+/// 1 inside a centred ellipse whose axes are `share` of height and width, 0 outside; (row, column),
+/// centre at (rows/2, columns/2).
+pub(crate) fn disc(rows: usize, columns: usize, share: f64) -> Vec<f32> {
+    let place = |i: usize, n: usize| (i as f64 - (n / 2) as f64) / (0.5 * share * n as f64);
+    (0..rows * columns)
+        .map(|i| {
+            let (y, x) = (place(i / columns, rows), place(i % columns, columns));
+            f32::from(u8::from(x * x + y * y <= 1.0))
+        })
+        .collect()
+}
+
+/// Multiplies every mode by `support` (row, column).
+pub(super) fn real_support<T: Real>(probe: &mut [Complex<T>], support: &[f32]) {
+    for mode in probe.chunks_mut(support.len()) {
+        for (p, s) in mode.iter_mut().zip(support) {
+            *p = p.scale(T::of(f64::from(*s)));
+        }
+    }
+}
+
+/// Multiplies every mode's spectrum by `support` (row, column), zero frequency at (0, 0).
+pub(super) fn fourier_support<T: Real>(
+    probe: &mut [Complex<T>],
+    support: &[f32],
+    rows: usize,
+    columns: usize,
+) {
+    probe.par_chunks_mut(rows * columns).for_each(|mode| {
+        let mut fft = Fft2::new(rows, columns);
+        fft.forward(mode);
+        for (p, s) in mode.iter_mut().zip(support) {
+            *p = p.scale(T::of(f64::from(*s)));
+        }
+        fft.inverse(mode);
+    });
+}

@@ -1,0 +1,271 @@
+//! State of a projection engine on the CPU, and one step.
+
+use super::fourier_projection::{FrameErrors, Scratch, project_frame};
+use super::{centring, constraints, metrics, object_update, probe_update};
+use crate::fft::{Real, TransposedFft2};
+use crate::ptycho::{Engine, EngineError, EngineState, Problem, Step, StepErrors};
+use ndarray::{Array2, Array3};
+use num_complex::Complex;
+use rayon::prelude::*;
+
+/// Sizes and windows.
+#[derive(Debug, Clone)]
+pub(super) struct Layout {
+    pub(super) modes: usize,
+    pub(super) rows: usize,
+    pub(super) columns: usize,
+    pub(super) object_shape: [usize; 2],
+    pub(super) corners: Vec<[u32; 2]>,
+}
+
+impl Layout {
+    pub(super) fn pixels(&self) -> usize {
+        self.rows * self.columns
+    }
+}
+
+/// Probe and object as one frame sees them.
+pub(super) struct Window<'a, T> {
+    pub(super) layout: &'a Layout,
+    pub(super) corner: [u32; 2],
+    pub(super) probe: &'a [Complex<T>],
+    pub(super) object: &'a [Complex<T>],
+}
+
+impl<T: Real> Window<'_, T> {
+    /// Calls `take(pixel, P_mode·O)` for each pixel of the frame, row by row.
+    pub(super) fn for_each_product(&self, mode: usize, mut take: impl FnMut(usize, Complex<T>)) {
+        let layout = self.layout;
+        let [top, left] = self.corner.map(|v| v as usize);
+        let probe = &self.probe[mode * layout.pixels()..];
+        for row in 0..layout.rows {
+            let o = &self.object[(top + row) * layout.object_shape[1] + left..][..layout.columns];
+            let p = &probe[row * layout.columns..][..layout.columns];
+            for (column, (p, o)) in p.iter().zip(o).enumerate() {
+                take(row * layout.columns + column, p * o);
+            }
+        }
+    }
+}
+
+/// Σ|P|² over the modes, (row, column).
+pub(super) fn mode_power<T: Real>(probe: &[Complex<T>], modes: usize, pixels: usize) -> Vec<T> {
+    let mut power = vec![T::default(); pixels];
+    for mode in 0..modes {
+        for (sum, p) in power.iter_mut().zip(&probe[mode * pixels..]) {
+            *sum += p.norm_sqr();
+        }
+    }
+    power
+}
+
+/// A projection engine on the CPU in precision `T`.
+pub struct CpuEngine<T: Real> {
+    layout: Layout,
+    fft: TransposedFft2<T>,
+    /// (frame, column, row)
+    magnitudes: Vec<f32>,
+    total_counts: f64,
+    object: Vec<Complex<T>>,
+    probe: Vec<Complex<T>>,
+    /// (frame, mode, row, column)
+    exit: Vec<Complex<T>>,
+    finished: Vec<StepErrors>,
+}
+
+impl<T: Real> CpuEngine<T> {
+    /// Takes the start values; the exit waves start as P·O.
+    #[must_use]
+    pub fn new(problem: &Problem) -> Self {
+        let [frames, modes, rows, columns] = problem.shape();
+        let layout = Layout {
+            modes,
+            rows,
+            columns,
+            object_shape: problem.positions.object_shape,
+            corners: problem.positions.corners.clone(),
+        };
+        let pixels = layout.pixels();
+        let mut magnitudes = vec![0.0; frames * pixels];
+        if let Some(source) = problem.magnitudes.as_slice() {
+            magnitudes
+                .par_chunks_mut(pixels)
+                .zip(source.par_chunks(pixels))
+                .for_each(|(to, from)| transpose::transpose(from, to, columns, rows));
+        }
+        let convert = |v: &Complex<f64>| Complex::new(T::of(v.re), T::of(v.im));
+        let mut engine = Self {
+            fft: TransposedFft2::new(rows, columns),
+            magnitudes,
+            total_counts: problem.total_counts,
+            object: problem.object.iter().map(convert).collect(),
+            probe: problem.probe.iter().map(convert).collect(),
+            exit: vec![Complex::default(); frames * modes * pixels],
+            finished: Vec::new(),
+            layout,
+        };
+        let Self { layout, object, probe, exit, .. } = &mut engine;
+        exit.par_chunks_mut(modes * pixels).zip(&layout.corners).for_each(|(psi, corner)| {
+            let window = Window { layout, corner: *corner, probe, object };
+            for mode in 0..modes {
+                window.for_each_product(mode, |i, product| psi[mode * pixels + i] = product);
+            }
+        });
+        engine
+    }
+
+    fn project(&mut self, step: &Step) -> Vec<FrameErrors> {
+        let Self { layout, fft, magnitudes, object, probe, exit, .. } = self;
+        let pixels = layout.pixels();
+        exit.par_chunks_mut(layout.modes * pixels)
+            .zip(magnitudes.par_chunks(pixels))
+            .zip(&layout.corners)
+            .map_init(
+                || Scratch::new(layout, fft),
+                |scratch, ((psi, magnitudes), corner)| {
+                    let window = Window { layout, corner: *corner, probe, object };
+                    let coefficients = step.coefficients;
+                    project_frame(&window, psi, magnitudes, coefficients, step.bound, fft, scratch)
+                },
+            )
+            .collect()
+    }
+
+    fn overlap(&mut self, step: &Step) {
+        for _ in 0..step.overlap_loops {
+            if step.update_object {
+                object_update::object_update(
+                    &self.layout,
+                    &mut self.object,
+                    &self.probe,
+                    &self.exit,
+                    step.object_weight,
+                    step.clip_object,
+                );
+            }
+            if !step.update_probe {
+                break;
+            }
+            let before = self.probe.clone();
+            probe_update::probe_update(
+                &self.layout,
+                &self.object,
+                &mut self.probe,
+                &self.exit,
+                step.probe_weight,
+            );
+            self.constrain_probe(step);
+            let [moved, norm] = probe_update::change(&before, &self.probe);
+            if moved < step.overlap_tolerance * step.overlap_tolerance * norm {
+                break;
+            }
+        }
+    }
+
+    fn constrain_probe(&mut self, step: &Step) {
+        let (rows, columns) = (self.layout.rows, self.layout.columns);
+        if let Some(share) = step.probe_support {
+            constraints::real_support(&mut self.probe, &constraints::disc(rows, columns, share));
+        }
+        if let Some(share) = step.probe_fourier_support {
+            let centred = constraints::disc(rows, columns, share);
+            let support: Vec<f32> = (0..rows * columns)
+                .map(|i| {
+                    let (r, c) = (i / columns, i % columns);
+                    centred[(r + rows / 2) % rows * columns + (c + columns / 2) % columns]
+                })
+                .collect();
+            constraints::fourier_support(&mut self.probe, &support, rows, columns);
+        }
+    }
+
+    fn centre(&mut self, tolerance: f64) {
+        let layout = &self.layout;
+        let sums = centring::moments(layout, &self.probe);
+        let frame = [layout.rows, layout.columns];
+        let shift = centring::centring_shift(sums, frame.map(|n| n / 2), tolerance);
+        if shift != [0, 0] {
+            centring::roll(&mut self.probe, frame, shift);
+            centring::roll(&mut self.exit, frame, shift);
+            centring::roll(&mut self.object, layout.object_shape, shift);
+        }
+    }
+
+    fn model_metrics(&self) -> (f64, f64) {
+        let layout = &self.layout;
+        let frames: Vec<metrics::FrameMetrics> = self
+            .magnitudes
+            .par_chunks(layout.pixels())
+            .zip(&layout.corners)
+            .map_init(
+                || Scratch::new(layout, &self.fft),
+                |scratch, (magnitudes, corner)| {
+                    let (probe, object) = (&self.probe, &self.object);
+                    let window = Window { layout, corner: *corner, probe, object };
+                    metrics::frame_metrics(&window, magnitudes, &self.fft, scratch)
+                },
+            )
+            .collect();
+        let count = frames.len().max(1) as f64;
+        let photon = frames.iter().map(|f| f.photon).sum::<f64>() / count;
+        let residual = frames.iter().map(|f| f.residual).sum::<f64>();
+        (photon, residual / self.total_counts)
+    }
+}
+
+impl<T: Real> Engine for CpuEngine<T> {
+    fn backend(&self) -> &'static str {
+        "cpu"
+    }
+
+    fn device(&self) -> String {
+        format!("{} threads", rayon::current_num_threads())
+    }
+
+    fn step(&mut self, step: &Step) -> Result<(), EngineError> {
+        let frames = self.project(step);
+        self.overlap(step);
+        if let Some(tolerance) = step.centre_tolerance {
+            self.centre(tolerance);
+        }
+        let count = frames.len().max(1) as f64;
+        let fourier = frames.iter().map(|f| f.fourier).sum::<f64>() / count;
+        let exit = frames.iter().map(|f| f.exit).sum::<f64>()
+            / (count * self.layout.pixels() as f64);
+        let metrics = step.metrics.then(|| self.model_metrics());
+        self.finished.push(StepErrors { fourier, exit, metrics });
+        Ok(())
+    }
+
+    fn errors(&mut self, _all: bool) -> Result<Vec<StepErrors>, EngineError> {
+        Ok(std::mem::take(&mut self.finished))
+    }
+
+    fn metrics(&mut self) -> Result<(f64, f64), EngineError> {
+        Ok(self.model_metrics())
+    }
+
+    fn object(&mut self) -> Result<Array2<Complex<f64>>, EngineError> {
+        let [rows, columns] = self.layout.object_shape;
+        Ok(Array2::from_shape_fn((rows, columns), |(r, c)| wide(self.object[r * columns + c])))
+    }
+
+    fn probe(&mut self) -> Result<Array3<Complex<f64>>, EngineError> {
+        let Layout { modes, rows, columns, .. } = self.layout;
+        Ok(Array3::from_shape_fn((modes, rows, columns), |(m, r, c)| {
+            wide(self.probe[(m * rows + r) * columns + c])
+        }))
+    }
+
+    fn save(&mut self) -> Result<EngineState, EngineError> {
+        Ok(EngineState::from_parts(&self.object, &self.probe, &self.exit))
+    }
+
+    fn restore(&mut self, state: &EngineState) -> Result<(), EngineError> {
+        state.copy_to(&mut self.object, &mut self.probe, &mut self.exit)
+    }
+}
+
+fn wide<T: Real>(v: Complex<T>) -> Complex<f64> {
+    Complex::new(v.re.wide(), v.im.wide())
+}

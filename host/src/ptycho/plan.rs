@@ -1,0 +1,94 @@
+//! Sizes decided before anything is computed: memory for each back end and the version of the
+//! update kernels. Plain data, so that `info` can print it and tests can read it without a GPU.
+
+use super::Precision;
+
+/// How a GPU sums over overlapping windows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum UpdateVersion {
+    /// One block per frame, sums by atomics: fast where many frames spread over a large object,
+    /// not the same bits every time.
+    Atomic,
+    /// One block per tile of the result, sums in the order of the frames: the same bits every time.
+    Tiled,
+}
+
+/// A reconstruction's sizes.
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
+pub struct Plan {
+    /// Frames.
+    pub frames: usize,
+    /// Probe modes.
+    pub modes: usize,
+    /// Rows of a frame.
+    pub rows: usize,
+    /// Columns of a frame.
+    pub columns: usize,
+    /// Object (rows, columns).
+    pub object_shape: [usize; 2],
+    /// Host bytes of the CPU back end, the scan included.
+    pub cpu_bytes: u64,
+    /// Host bytes of the GPU back end, the scan included.
+    pub gpu_host_bytes: u64,
+    /// Device bytes of the GPU back end.
+    pub gpu_device_bytes: u64,
+}
+
+impl Plan {
+    /// Sizes of a run.
+    #[must_use]
+    pub fn new(
+        [frames, modes, rows, columns]: [usize; 4],
+        object_shape: [usize; 2],
+        precision: Precision,
+    ) -> Self {
+        let wide = |n: usize| n as u64;
+        let pixels = wide(frames).saturating_mul(wide(rows).saturating_mul(wide(columns)));
+        let waves = pixels.saturating_mul(wide(modes));
+        let object = wide(object_shape[0]).saturating_mul(wide(object_shape[1]));
+        let probe = wide(modes).saturating_mul(wide(rows).saturating_mul(wide(columns)));
+        let complex: u64 = if precision == Precision::F64 { 16 } else { 8 };
+        // Counts and magnitudes (4 bytes each), the magnitudes once more in the engine's order,
+        // the exit waves; start values, fluence and result in double precision.
+        let shared = pixels.saturating_mul(8).saturating_add(object.saturating_mul(64));
+        let cpu = shared
+            .saturating_add(pixels.saturating_mul(4))
+            .saturating_add(waves.saturating_mul(complex))
+            .saturating_add(probe.saturating_mul(64));
+        // Exit waves, their work copy and cuFFT's work area, magnitudes; object with sums.
+        let device = waves
+            .saturating_mul(24)
+            .saturating_add(pixels.saturating_mul(4))
+            .saturating_add(object.saturating_mul(32))
+            .saturating_add(probe.saturating_mul(40));
+        Self {
+            frames,
+            modes,
+            rows,
+            columns,
+            object_shape,
+            cpu_bytes: cpu,
+            gpu_host_bytes: shared,
+            gpu_device_bytes: device,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn absurd_sizes_saturate_instead_of_wrapping() {
+        let plan = Plan::new([usize::MAX, 64, 9999, 9999], [usize::MAX, 2], Precision::F64);
+        assert_eq!((plan.cpu_bytes, plan.gpu_device_bytes), (u64::MAX, u64::MAX));
+    }
+
+    #[test]
+    fn a_second_mode_costs_its_exit_waves() {
+        let of = |modes| Plan::new([10, modes, 64, 64], [200, 200], Precision::F32);
+        let more = of(2).cpu_bytes - of(1).cpu_bytes;
+        assert!((10 * 4096 * 8..10 * 4096 * 9).contains(&more));
+    }
+}

@@ -1,0 +1,184 @@
+//! A scan made ready for iterating: magnitudes, windows, start values.
+
+use super::recipe::Recipe;
+use super::start;
+use crate::data::{Mask, PixelPositions, PositionError, Scan};
+use ndarray::{Array2, Array3, Axis};
+use num_complex::Complex;
+use rayon::prelude::*;
+
+/// Why a scan cannot be reconstructed as asked.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+pub enum ProblemError {
+    /// The positions make no sense.
+    #[error(transparent)]
+    Positions(#[from] PositionError),
+    /// The start probe.
+    #[error(transparent)]
+    Start(#[from] start::StartError),
+    /// Too many elements for 32-bit places in a table.
+    #[error("the {what} would have {elements} elements: at most {limit} are possible")]
+    TooMany {
+        /// Of what.
+        what: &'static str,
+        /// How many.
+        elements: usize,
+        /// The most.
+        limit: usize,
+    },
+}
+
+/// What both back ends start from.
+#[derive(Debug, Clone)]
+pub struct Problem {
+    /// √counts (frame, row, column), zero frequency at (0, 0); −1 where the pixel is masked.
+    pub magnitudes: Array3<f32>,
+    /// Valid pixels of each frame.
+    pub valid: Vec<f32>,
+    /// Σ w I over all frames, photons.
+    pub total_counts: f64,
+    /// Windows on the object.
+    pub positions: PixelPositions,
+    /// Start object (row, column).
+    pub object: Array2<Complex<f64>>,
+    /// Start probe (mode, row, column).
+    pub probe: Array3<Complex<f64>>,
+    /// Mean over valid pixels of the variance of √counts that photon noise gives, counts.
+    pub poisson_bound: f64,
+    /// Mean power of the brightest frame per pixel, photons.
+    pub mean_power: f64,
+    /// Object pixel (row, column), m.
+    pub pixel: [f64; 2],
+    /// What the user should know.
+    pub notes: Vec<String>,
+}
+
+impl Problem {
+    /// Prepares `scan` for `recipe`.
+    ///
+    /// # Errors
+    /// [`ProblemError`].
+    pub fn new(scan: &Scan, recipe: &Recipe) -> Result<Self, ProblemError> {
+        let [frames, rows, columns] = scan.shape();
+        let pixel = scan.object_pixel();
+        let positions = PixelPositions::new(scan.positions(), pixel, [rows, columns], 0)?;
+        let limit = u32::MAX as usize;
+        let object_elements = positions.object_shape[0].saturating_mul(positions.object_shape[1]);
+        for (what, elements) in [
+            ("object", object_elements),
+            ("frame", rows.saturating_mul(columns).saturating_mul(recipe.probe_modes)),
+            ("list of frames", frames),
+        ] {
+            if elements > limit {
+                return Err(ProblemError::TooMany { what, elements, limit });
+            }
+        }
+        let magnitudes = magnitudes(scan);
+        let valid = (0..frames).map(|f| scan.mask().valid_in(f) as f32).collect();
+        let total_counts = scan.frames().iter().map(|v| f64::from(*v)).sum();
+        let mut notes = Vec::new();
+        let probe = start::probe(scan, recipe, &mut notes)?;
+        let object = Array2::from_elem(positions.object_shape, Complex::new(1.0, 0.0));
+        let mean_power = scan.brightest_frame() / (rows * columns) as f64;
+        Ok(Self {
+            poisson_bound: poisson_bound(scan),
+            magnitudes,
+            valid,
+            total_counts,
+            positions,
+            object,
+            probe,
+            mean_power,
+            pixel,
+            notes,
+        })
+    }
+
+    /// Frames, probe modes, rows, columns.
+    #[must_use]
+    pub fn shape(&self) -> [usize; 4] {
+        let (frames, rows, columns) = self.magnitudes.dim();
+        [frames, self.probe.dim().0, rows, columns]
+    }
+}
+
+/// √counts with the zero frequency moved from (rows/2, columns/2) to (0, 0); −1 where masked.
+fn magnitudes(scan: &Scan) -> Array3<f32> {
+    let [frames, rows, columns] = scan.shape();
+    let mut out = Array3::zeros((frames, rows, columns));
+    out.axis_iter_mut(Axis(0)).into_par_iter().enumerate().for_each(|(f, mut frame)| {
+        let counts = scan.frames().index_axis(Axis(0), f);
+        for ((row, column), value) in frame.indexed_iter_mut() {
+            let place = [(row + rows / 2) % rows, (column + columns / 2) % columns];
+            let valid = match scan.mask() {
+                Mask::Shared(m) => m[place],
+                Mask::PerFrame(m) => m[[f, place[0], place[1]]],
+            };
+            *value = if valid { counts[place].sqrt() } else { -1.0 };
+        }
+    });
+    out
+}
+
+/// Variance of √n for Poisson counts n of mean λ, E(√n − √λ)²: λ for weak light, 1/4 for strong.
+fn variance_of_root(lambda: f64) -> f64 {
+    // Above this the series 1/4 + 3/(32 λ) is good to 2 %; the sum below is not needed.
+    const STRONG: f64 = 40.0;
+    if lambda <= 0.0 {
+        return 0.0;
+    }
+    if lambda >= STRONG {
+        return 0.25 + 3.0 / (32.0 * lambda);
+    }
+    let root = lambda.sqrt();
+    let mut probability = (-lambda).exp();
+    let mut sum = 0.0;
+    let last = (lambda + 12.0 * root + 20.0) as usize;
+    for n in 0..=last {
+        sum += probability * ((n as f64).sqrt() - root).powi(2);
+        probability *= lambda / (n + 1) as f64;
+    }
+    sum
+}
+
+/// Mean over valid pixels of the variance of √counts, with each pixel's mean over the frames in
+/// place of its unknown expectation.
+fn poisson_bound(scan: &Scan) -> f64 {
+    let [frames, rows, columns] = scan.shape();
+    let mut sum = Array2::<f64>::zeros((rows, columns));
+    let mut count = Array2::<f64>::zeros((rows, columns));
+    for f in 0..frames {
+        let counts = scan.frames().index_axis(Axis(0), f);
+        for ((place, value), s) in counts.indexed_iter().zip(sum.iter_mut()) {
+            let valid = match scan.mask() {
+                Mask::Shared(m) => m[place],
+                Mask::PerFrame(m) => m[[f, place.0, place.1]],
+            };
+            if valid {
+                *s += f64::from(*value);
+                count[place] += 1.0;
+            }
+        }
+    }
+    let (mut total, mut weight) = (0.0, 0.0);
+    for (s, n) in sum.iter().zip(&count) {
+        if *n > 0.0 {
+            total += n * variance_of_root(s / n);
+            weight += n;
+        }
+    }
+    if weight > 0.0 { total / weight } else { 0.0 }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_variance_of_a_root_has_its_known_limits() {
+        assert!((variance_of_root(1e-3) - 1e-3).abs() < 2e-4);
+        assert!((variance_of_root(1e4) - 0.25).abs() < 1e-4);
+        // The two branches meet.
+        assert!((variance_of_root(39.999) - variance_of_root(40.0)).abs() < 2e-3);
+    }
+}

@@ -1,0 +1,404 @@
+//! A scan computed from an object and a probe of our own: exact far-field model, Poisson counts.
+
+use super::start;
+use crate::data::{Geometry, PixelPositions, PositionError, Scan, ScanError, Simulation};
+use crate::fft::Fft2;
+use ndarray::{Array2, Array3, Axis, s};
+use num_complex::Complex;
+use rand::{RngExt, SeedableRng};
+use rand_distr::{Distribution, Normal, Poisson};
+use rand_pcg::Pcg64Mcg;
+use rayon::prelude::*;
+use std::f64::consts::{PI, TAU};
+
+/// How the beam walks over the specimen.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Pattern {
+    /// Fermat's spiral: even density, no grid.
+    Fermat,
+    /// Rows and columns.
+    Raster,
+    /// Concentric rings.
+    Round,
+}
+
+/// What to simulate.
+#[derive(Debug, Clone, PartialEq)]
+pub struct SimulateOptions {
+    /// Rows and columns of a frame.
+    pub frame: usize,
+    /// Number of frames.
+    pub positions: usize,
+    /// Scan path.
+    pub pattern: Pattern,
+    /// Linear overlap of neighbouring positions, 1 − step/(probe diameter).
+    pub overlap: f64,
+    /// Photons of the probe, which each exposure receives.
+    pub photons: f64,
+    /// Mutually incoherent probe modes.
+    pub probe_modes: usize,
+    /// Standard deviation of the recorded against the true positions on each axis, object pixels.
+    pub position_error: f64,
+    /// Poisson counts instead of expectations.
+    pub noise: bool,
+    /// Seed of all random choices.
+    pub seed: u64,
+}
+
+impl Default for SimulateOptions {
+    fn default() -> Self {
+        Self {
+            frame: 128,
+            positions: 100,
+            pattern: Pattern::Fermat,
+            overlap: 0.7,
+            photons: 1e8,
+            probe_modes: 1,
+            position_error: 0.0,
+            noise: true,
+            seed: 0,
+        }
+    }
+}
+
+/// Why nothing is simulated.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+pub enum SimulateError {
+    /// An option out of its range.
+    #[error("{option} is {found}: expected {expected}")]
+    Option {
+        /// Which.
+        option: &'static str,
+        /// Found.
+        found: String,
+        /// Expected.
+        expected: &'static str,
+    },
+    /// Positions.
+    #[error(transparent)]
+    Positions(#[from] PositionError),
+    /// The result is no scan (too few photons for a single count).
+    #[error(transparent)]
+    Scan(#[from] ScanError),
+}
+
+/// 10 keV.
+const WAVELENGTH: f64 = 1.239_841_984e-10;
+/// A common hybrid pixel detector's.
+const DETECTOR_PIXEL: f64 = 75e-6;
+/// Object pixel; the distance follows.
+const OBJECT_PIXEL: f64 = 20e-9;
+/// Lit part of the detector's width.
+const APERTURE: f64 = 0.42;
+/// Diameter of the defocused beam, share of the frame's width.
+const BEAM: f64 = 0.36;
+
+impl SimulateOptions {
+    /// Checks every option.
+    ///
+    /// # Errors
+    /// The first one out of its range.
+    pub fn check(&self) -> Result<(), SimulateError> {
+        let option = |ok: bool, option, found: String, expected| {
+            if ok { Ok(()) } else { Err(SimulateError::Option { option, found, expected }) }
+        };
+        option((8..=8192).contains(&self.frame), "--frame", self.frame.to_string(), "8 to 8192 pixels")?;
+        let count = self.positions;
+        option((1..=10_000_000).contains(&count), "--positions", count.to_string(), "1 to 10000000")?;
+        option((0.0..=0.99).contains(&self.overlap), "--overlap", self.overlap.to_string(), "0 to 0.99")?;
+        let photons = self.photons;
+        option((1.0..=1e15).contains(&photons), "--photons", photons.to_string(), "1 to 1e15")?;
+        let modes = self.probe_modes;
+        option((1..=64).contains(&modes), "--probe-modes", modes.to_string(), "1 to 64")?;
+        let error = self.position_error;
+        option((0.0..=100.0).contains(&error), "--position-error", error.to_string(), "0 to 100 pixels")?;
+        let seed = self.seed;
+        option(i64::try_from(seed).is_ok(), "--seed", seed.to_string(), "at most 2^63 - 1")
+    }
+
+    /// Bytes that the scan takes while it is made: counts, and working arrays of the threads.
+    #[must_use]
+    pub fn memory(&self) -> usize {
+        let pixels = self.frame.saturating_mul(self.frame);
+        let threads = rayon::current_num_threads();
+        let counts = self.positions.saturating_mul(pixels).saturating_mul(2 * size_of::<f32>());
+        counts.saturating_add(pixels.saturating_mul(16 * (3 * threads + 4 * self.probe_modes)))
+    }
+}
+
+/// Simulates a scan; the truth travels with it. The file's start probe is the ideal beam (aperture
+/// and defocus), which is what an experimenter knows; the true one has aberrations.
+///
+/// # Errors
+/// [`SimulateError`].
+pub fn simulate(options: &SimulateOptions) -> Result<Scan, SimulateError> {
+    options.check()?;
+    let n = options.frame;
+    let distance = OBJECT_PIXEL * n as f64 * DETECTOR_PIXEL / WAVELENGTH;
+    let geometry = Geometry { wavelength: WAVELENGTH, distance, pixel_size: [DETECTOR_PIXEL; 2] };
+    let pixel = geometry.object_pixel(n, n);
+
+    let ideal = beam(n, 0.0);
+    let share = if options.probe_modes > 1 { 0.3 / (options.probe_modes - 1) as f64 } else { 0.0 };
+    let mut probe = start::with_modes(beam(n, 1.0).insert_axis(Axis(0)), options.probe_modes, share);
+    let power: f64 = probe.iter().map(Complex::norm_sqr).sum();
+    probe.mapv_inplace(|v| v * (options.photons / power).sqrt());
+
+    let step = (diameter(&ideal) * (1.0 - options.overlap)).max(1.0);
+    let places = path(options.pattern, options.positions, step);
+    let whole = Array2::from_shape_fn((options.positions, 2), |(i, axis)| {
+        places[i][axis].round() * pixel[axis]
+    });
+    let windows = PixelPositions::new(&whole, pixel, [n, n], 0)?;
+    let object = specimen(windows.object_shape, n, options.seed);
+
+    let mut frames = Array3::<f32>::zeros((options.positions, n, n));
+    frames.axis_iter_mut(Axis(0)).into_par_iter().enumerate().for_each(|(i, mut frame)| {
+        let [top, left] = windows.corners[i].map(|v| v as usize);
+        let window = object.slice(s![top..top + n, left..left + n]);
+        let mut intensity = Array2::<f64>::zeros((n, n));
+        let mut fft = Fft2::new(n, n);
+        for mode in probe.outer_iter() {
+            let mut wave = &mode * &window;
+            if let Some(data) = wave.as_slice_mut() {
+                fft.forward(data);
+            }
+            intensity.zip_mut_with(&wave, |sum, f| *sum += f.norm_sqr());
+        }
+        let mut random = generator(options.seed, 1 + i as u64);
+        let centred = start::roll(&intensity, n / 2, n / 2);
+        for (count, expected) in frame.iter_mut().zip(&centred) {
+            *count = if options.noise { draw(*expected, &mut random) } else { *expected as f32 };
+        }
+    });
+
+    let mut recorded = whole.clone();
+    if options.position_error > 0.0 {
+        let mut random = generator(options.seed, 0);
+        for ((_, axis), value) in recorded.indexed_iter_mut() {
+            let sigma = options.position_error * pixel[axis];
+            if let Ok(normal) = Normal::new(0.0, sigma) {
+                *value += normal.sample(&mut random);
+            }
+        }
+    }
+    let simulation = Simulation {
+        object,
+        probe,
+        positions: whole,
+        origin: windows.origin,
+        seed: options.seed,
+    };
+    let given = ideal.insert_axis(Axis(0));
+    Ok(Scan::new(frames, None, recorded, geometry, Some(given))?.with_simulation(simulation))
+}
+
+/// A generator of its own for each frame, so that the counts do not depend on the threads.
+fn generator(seed: u64, stream: u64) -> Pcg64Mcg {
+    // SplitMix64's increment parts neighbouring streams.
+    Pcg64Mcg::seed_from_u64(seed.wrapping_add(stream.wrapping_mul(0x9E37_79B9_7F4A_7C15)))
+}
+
+fn draw(expected: f64, random: &mut Pcg64Mcg) -> f32 {
+    // Below this the chance of a photon is nil, and the sampler refuses zero.
+    const DARK: f64 = 1e-12;
+    if expected < DARK {
+        return 0.0;
+    }
+    Poisson::new(expected).map_or(0.0, |poisson| poisson.sample(random) as f32)
+}
+
+/// A focused disc, out of focus by a curvature that makes it `BEAM` wide, with astigmatism, coma
+/// and an uneven pupil in proportion to `aberrations`; centred at (n/2, n/2), unit power.
+fn beam(n: usize, aberrations: f64) -> Array2<Complex<f64>> {
+    let radius = 0.5 * APERTURE * n as f64;
+    let curvature = BEAM / APERTURE;
+    let pupil = Array2::from_shape_fn((n, n), |(r, c)| {
+        let (qy, qx) = (r as f64 - (n / 2) as f64, c as f64 - (n / 2) as f64);
+        let (y, x) = (qy / radius, qx / radius);
+        let q = y.hypot(x);
+        // A soft edge two detector pixels wide at 128.
+        let edge = (0.5 + (1.0 - q) * 32.0).clamp(0.0, 1.0);
+        let uneven = 1.0 + aberrations * 0.15 * (3.0 * x - 2.0 * y).sin();
+        let defocus = PI * curvature * (qy * qy + qx * qx) / n as f64;
+        let others = aberrations * (0.9 * (x * x - y * y) + 0.7 * x * y + 0.5 * q * q * y);
+        Complex::cis(defocus + others) * edge * uneven
+    });
+    let mut wave = start::from_centred_spectrum(pupil);
+    let power: f64 = wave.iter().map(Complex::norm_sqr).sum();
+    wave.mapv_inplace(|v| v / power.sqrt());
+    wave
+}
+
+/// Diameter of a uniform disc of the same mean square radius, pixels.
+fn diameter(wave: &Array2<Complex<f64>>) -> f64 {
+    let (rows, columns) = wave.dim();
+    let (mut sum, mut power) = (0.0, 0.0);
+    for ((r, c), v) in wave.indexed_iter() {
+        let y = r as f64 - (rows / 2) as f64;
+        let x = c as f64 - (columns / 2) as f64;
+        sum += v.norm_sqr() * (x * x + y * y);
+        power += v.norm_sqr();
+    }
+    2.0 * (2.0 * sum / power).sqrt()
+}
+
+/// Places (row, column), pixels, `step` apart.
+fn path(pattern: Pattern, count: usize, step: f64) -> Vec<[f64; 2]> {
+    match pattern {
+        Pattern::Fermat => {
+            let golden = PI * (3.0 - 5.0_f64.sqrt());
+            let scale = step / PI.sqrt();
+            (0..count)
+                .map(|i| {
+                    let (r, angle) = (scale * (i as f64).sqrt(), golden * i as f64);
+                    [r * angle.sin(), r * angle.cos()]
+                })
+                .collect()
+        }
+        Pattern::Raster => {
+            let width = (count as f64).sqrt().ceil() as usize;
+            (0..count).map(|i| [(i / width) as f64 * step, (i % width) as f64 * step]).collect()
+        }
+        Pattern::Round => {
+            let mut places = vec![[0.0, 0.0]];
+            for ring in 1.. {
+                if places.len() >= count {
+                    break;
+                }
+                let on_ring = (TAU * ring as f64).floor() as usize;
+                places.extend((0..on_ring).map(|k| {
+                    // Each ring is turned a little, so that no spoke of points appears.
+                    let angle = TAU * (k as f64 / on_ring as f64 + 0.377 * ring as f64);
+                    [ring as f64 * step * angle.sin(), ring as f64 * step * angle.cos()]
+                }));
+            }
+            places.truncate(count);
+            places
+        }
+    }
+}
+
+/// The specimen: a Siemens star of 18 spokes with rings, grains around it and a slowly varying
+/// phase, all weakly absorbing.
+fn specimen(shape: [usize; 2], frame: usize, seed: u64) -> Array2<Complex<f64>> {
+    let [rows, columns] = shape;
+    let centre = [rows as f64 / 2.0, columns as f64 / 2.0];
+    let lit = (rows.min(columns) as f64 - (1.0 - BEAM) * frame as f64).max(0.3 * frame as f64);
+    let radius = 0.46 * lit;
+    let mut random = generator(seed, u64::MAX);
+    let grains: Vec<[f64; 4]> = (0..60)
+        .map(|_| {
+            let angle = TAU * random.random::<f64>();
+            let r = radius * (1.05 + 0.5 * random.random::<f64>());
+            [
+                centre[0] + r * angle.sin(),
+                centre[1] + r * angle.cos(),
+                radius * (0.02 + 0.05 * random.random::<f64>()),
+                0.3 + 0.6 * random.random::<f64>(),
+            ]
+        })
+        .collect();
+    Array2::from_shape_fn((rows, columns), |(row, column)| {
+        let (y, x) = (row as f64 - centre[0], column as f64 - centre[1]);
+        let (r, angle) = (y.hypot(x) / radius, y.atan2(x));
+        // Edges are about a pixel wide, so that the specimen has no detail the detector cannot see.
+        let soft = |distance: f64| 0.5 + 0.5 * (distance / 0.8).tanh();
+        let spokes = soft((9.0 * angle).sin() * r * radius / 9.0);
+        let gaps = [0.36, 0.68].iter().map(|g| soft((r - g).abs() * radius - 0.025 * radius));
+        let star = spokes * gaps.product::<f64>() * soft((1.0 - r) * radius) * soft((r - 0.06) * radius);
+        let grain: f64 = grains
+            .iter()
+            .map(|g| {
+                let d = (row as f64 - g[0]).hypot(column as f64 - g[1]);
+                g[3] * soft(g[2] - d)
+            })
+            .sum::<f64>()
+            .min(1.5);
+        let slow = 0.25 * (0.021 * y + 0.4).sin() * (0.017 * x - 0.2).cos();
+        let thickness = star + 0.7 * grain;
+        Complex::from_polar((-0.22 * thickness).exp(), 0.2 + slow - 0.9 * thickness)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn small() -> SimulateOptions {
+        SimulateOptions { frame: 32, positions: 7, photons: 1e5, ..SimulateOptions::default() }
+    }
+
+    #[test]
+    fn without_noise_each_frame_conserves_the_power_of_its_exit_waves() {
+        let options = SimulateOptions { noise: false, probe_modes: 3, ..small() };
+        let scan = simulate(&options).unwrap();
+        let truth = scan.simulation().unwrap();
+        let windows =
+            PixelPositions::new(&truth.positions, scan.object_pixel(), [32, 32], 0).unwrap();
+        for (frame, [top, left]) in scan.frames().outer_iter().zip(&windows.corners) {
+            let (top, left) = (*top as usize, *left as usize);
+            let window = truth.object.slice(s![top..top + 32, left..left + 32]);
+            let expected: f64 = truth
+                .probe
+                .outer_iter()
+                .map(|p| p.iter().zip(&window).map(|(p, o)| (p * o).norm_sqr()).sum::<f64>())
+                .sum();
+            let found: f64 = frame.iter().map(|v| f64::from(*v)).sum();
+            assert!((found / expected - 1.0).abs() < 1e-5);
+        }
+        let power: f64 = truth.probe.iter().map(Complex::norm_sqr).sum();
+        assert!((power / options.photons - 1.0).abs() < 1e-9);
+    }
+
+    #[test]
+    fn counts_scatter_as_poisson_counts_do() {
+        let clean = simulate(&SimulateOptions { noise: false, ..small() }).unwrap();
+        let noisy = simulate(&small()).unwrap();
+        // Σ (n − λ)²/λ over pixels with λ > 5 is their number, to within a few √(2N).
+        let (mut chi, mut count) = (0.0, 0.0);
+        for (l, n) in clean.frames().iter().zip(noisy.frames()).filter(|(l, _)| **l > 5.0) {
+            chi += f64::from((n - l).powi(2) / l);
+            count += 1.0;
+            assert_eq!(n.fract(), 0.0);
+        }
+        assert!((chi / count - 1.0).abs() < 6.0 * (2.0_f64 / count).sqrt(), "{chi} of {count}");
+    }
+
+    #[test]
+    fn the_seed_decides_and_every_pattern_has_its_count() {
+        for pattern in [Pattern::Fermat, Pattern::Raster, Pattern::Round] {
+            let options = SimulateOptions { pattern, ..small() };
+            let (a, b) = (simulate(&options).unwrap(), simulate(&options).unwrap());
+            assert_eq!(a, b);
+            assert_eq!(a.shape(), [7, 32, 32]);
+            let other = simulate(&SimulateOptions { seed: 1, ..options }).unwrap();
+            assert_ne!(a.frames(), other.frames());
+        }
+    }
+
+    #[test]
+    fn recorded_positions_differ_by_the_asked_error() {
+        let options = SimulateOptions { positions: 400, frame: 16, position_error: 2.0, ..small() };
+        let scan = simulate(&options).unwrap();
+        let truth = &scan.simulation().unwrap().positions;
+        let pixel = scan.object_pixel()[0];
+        let square: f64 =
+            scan.positions().iter().zip(truth).map(|(a, b)| ((a - b) / pixel).powi(2)).sum();
+        let sigma = (square / 800.0).sqrt();
+        assert!((sigma - 2.0).abs() < 0.3, "{sigma}");
+    }
+
+    #[test]
+    fn options_out_of_range_are_refused() {
+        for wrong in [
+            SimulateOptions { frame: 0, ..small() },
+            SimulateOptions { positions: 0, ..small() },
+            SimulateOptions { overlap: f64::NAN, ..small() },
+            SimulateOptions { photons: -1.0, ..small() },
+            SimulateOptions { probe_modes: 0, ..small() },
+        ] {
+            assert!(matches!(simulate(&wrong), Err(SimulateError::Option { .. })));
+        }
+    }
+}

@@ -1,0 +1,244 @@
+//! Start values: the probe from the file, from the mean pattern or from an aperture; extra modes.
+
+use super::recipe::{ProbeSource, Recipe};
+use crate::data::Scan;
+use crate::fft::Fft2;
+use ndarray::{Array2, Array3, ArrayViewMut2, Axis, s};
+use num_complex::Complex;
+use std::f64::consts::{PI, TAU};
+
+/// Why there is no start probe.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum StartError {
+    /// Asked for, but not there.
+    #[error("probe.source is \"file\", but the scan has no illumination: expected one, or another probe.source")]
+    NoIllumination,
+    /// The aperture lights no pixel.
+    #[error("probe.aperture = {0} lights no detector pixel: expected a larger share of the frame's width")]
+    DarkAperture(String),
+}
+
+/// The start probe (mode, row, column), √photons, rescaled so that Σ|P|² is the brightest frame's
+/// count.
+///
+/// # Errors
+/// [`StartError`].
+pub fn probe(
+    scan: &Scan,
+    recipe: &Recipe,
+    notes: &mut Vec<String>,
+) -> Result<Array3<Complex<f64>>, StartError> {
+    let [_, rows, columns] = scan.shape();
+    let source = match (recipe.probe.source, scan.probe()) {
+        (ProbeSource::Auto, Some(_)) => ProbeSource::File,
+        (ProbeSource::Auto, None) => ProbeSource::MeanPattern,
+        (source, _) => source,
+    };
+    let given = match source {
+        ProbeSource::File | ProbeSource::Auto => {
+            notes.push("start probe: the file's illumination, rescaled to the counts".into());
+            scan.probe().ok_or(StartError::NoIllumination)?.clone()
+        }
+        ProbeSource::MeanPattern => {
+            notes.push("start probe: the mean pattern, back-transformed".into());
+            let mut main = mean_pattern(scan);
+            propagate(&mut main, scan, recipe.probe.defocus);
+            main.insert_axis(Axis(0))
+        }
+        ProbeSource::Aperture => {
+            notes.push(format!(
+                "start probe: an aperture of {} of the frame's width, {:e} m out of focus",
+                recipe.probe.aperture, recipe.probe.defocus
+            ));
+            let mut main = aperture(rows, columns, recipe.probe.aperture);
+            if main.iter().all(|v| v.norm_sqr() == 0.0) {
+                return Err(StartError::DarkAperture(recipe.probe.aperture.to_string()));
+            }
+            propagate(&mut main, scan, recipe.probe.defocus);
+            main.insert_axis(Axis(0))
+        }
+    };
+    let mut probe = with_modes(given, recipe.probe_modes, recipe.probe.mode_power);
+    let power: f64 = probe.iter().map(Complex::norm_sqr).sum();
+    let scale = (scan.brightest_frame() / power).sqrt();
+    probe.mapv_inplace(|v| v * scale);
+    Ok(probe)
+}
+
+/// √(mean of the frames), back-transformed and centred at (rows/2, columns/2).
+fn mean_pattern(scan: &Scan) -> Array2<Complex<f64>> {
+    let mean = scan.frames().map(|v| f64::from(*v)).mean_axis(Axis(0));
+    let [_, rows, columns] = scan.shape();
+    let spectrum = mean.unwrap_or_else(|| Array2::zeros((rows, columns)));
+    let spectrum = spectrum.mapv(|v| Complex::new(v.sqrt(), 0.0));
+    from_centred_spectrum(spectrum)
+}
+
+/// The focus of a uniformly lit disc of diameter `share`·width on the detector.
+fn aperture(rows: usize, columns: usize, share: f64) -> Array2<Complex<f64>> {
+    let spectrum = Array2::from_shape_fn((rows, columns), |(r, c)| {
+        let y = (r as f64 - (rows / 2) as f64) / (0.5 * share * rows as f64);
+        let x = (c as f64 - (columns / 2) as f64) / (0.5 * share * columns as f64);
+        Complex::new(if x * x + y * y <= 1.0 { 1.0 } else { 0.0 }, 0.0)
+    });
+    from_centred_spectrum(spectrum)
+}
+
+pub(super) fn from_centred_spectrum(spectrum: Array2<Complex<f64>>) -> Array2<Complex<f64>> {
+    let (rows, columns) = spectrum.dim();
+    let mut wave = roll(&spectrum, rows - rows / 2, columns - columns / 2);
+    let mut fft = Fft2::new(rows, columns);
+    if let Some(data) = wave.as_slice_mut() {
+        fft.inverse(data);
+    }
+    roll(&wave, rows / 2, columns / 2)
+}
+
+/// Moved down by `rows` and right by `columns`, cyclically.
+pub(super) fn roll<T: Clone>(a: &Array2<T>, rows: usize, columns: usize) -> Array2<T> {
+    let (height, width) = a.dim();
+    Array2::from_shape_fn((height, width), |(r, c)| {
+        a[[(r + height - rows % height) % height, (c + width - columns % width) % width]].clone()
+    })
+}
+
+/// Free-space propagation by `distance`, m, with the paraxial transfer function
+/// exp(−iπ λ z f²) on the object's pixel grid.
+fn propagate(wave: &mut Array2<Complex<f64>>, scan: &Scan, distance: f64) {
+    if distance == 0.0 {
+        return;
+    }
+    let (rows, columns) = wave.dim();
+    let pixel = scan.object_pixel();
+    let wavelength = scan.geometry().wavelength;
+    let frequency = |i: usize, n: usize, pixel: f64| {
+        let signed = if i < n.div_ceil(2) { i as f64 } else { i as f64 - n as f64 };
+        signed / (n as f64 * pixel)
+    };
+    let mut fft = Fft2::new(rows, columns);
+    if let Some(data) = wave.as_slice_mut() {
+        fft.forward(data);
+        for (i, value) in data.iter_mut().enumerate() {
+            let fy = frequency(i / columns, rows, pixel[0]);
+            let fx = frequency(i % columns, columns, pixel[1]);
+            *value *= Complex::cis(-PI * wavelength * distance * (fx * fx + fy * fy));
+        }
+        fft.inverse(data);
+    }
+}
+
+/// `modes` modes: the given ones, then copies of the first times Hermite–Gauss-like polynomials of
+/// its own width, orthogonal to those before, each with `share` of the total power. Without such
+/// diversity equal modes would never part.
+pub(super) fn with_modes(given: Array3<Complex<f64>>, modes: usize, share: f64) -> Array3<Complex<f64>> {
+    let (have, rows, columns) = given.dim();
+    let mut out = Array3::zeros((modes, rows, columns));
+    let kept = have.min(modes);
+    out.slice_mut(s![..kept, .., ..]).assign(&given.slice(s![..kept, .., ..]));
+    if modes <= have {
+        return out;
+    }
+    let given_power: f64 = out.iter().map(Complex::norm_sqr).sum();
+    let extra = (modes - have) as f64;
+    let each = given_power * share / (1.0 - share * extra);
+    let main = given.index_axis(Axis(0), 0);
+    let (centre, width) = centre_and_width(&main.to_owned());
+    let orders = (1..).flat_map(|n: i32| (0..=n).map(move |k| (n - k, k)));
+    for (mode, (down, right)) in (have..modes).zip(orders) {
+        let mut wave = Array2::from_shape_fn((rows, columns), |(r, c)| {
+            let y = (r as f64 - centre[0]) / width[0];
+            let x = (c as f64 - centre[1]) / width[1];
+            // Bounded, so that far tails do not take over.
+            let bounded = |v: f64| v / (1.0 + 0.1 * v * v);
+            main[[r, c]] * bounded(y).powi(down) * bounded(x).powi(right)
+        });
+        for before in 0..mode {
+            remove_component(&mut wave.view_mut(), &out.index_axis(Axis(0), before).to_owned());
+        }
+        let mut power: f64 = wave.iter().map(Complex::norm_sqr).sum();
+        if power <= 1e-12 * given_power {
+            // A probe too small for polynomials (one pixel wide): distinct phases instead.
+            wave = Array2::from_shape_fn((rows, columns), |(r, c)| {
+                let turns = 0.618_034 * ((r * columns + c) * mode) as f64;
+                main[[r, c]] * Complex::cis(TAU * turns)
+            });
+            power = wave.iter().map(Complex::norm_sqr).sum();
+        }
+        let scale = (each / power).sqrt();
+        out.index_axis_mut(Axis(0), mode).assign(&wave.mapv(|v| v * scale));
+    }
+    out
+}
+
+fn remove_component(wave: &mut ArrayViewMut2<'_, Complex<f64>>, other: &Array2<Complex<f64>>) {
+    let norm: f64 = other.iter().map(Complex::norm_sqr).sum();
+    if norm > 0.0 {
+        let dot: Complex<f64> = wave.iter().zip(other).map(|(w, o)| o.conj() * w).sum();
+        wave.zip_mut_with(other, |w, o| *w -= o * (dot / norm));
+    }
+}
+
+/// Centre of mass and root mean square width (row, column) of |wave|², pixels; the width at least 1.
+fn centre_and_width(wave: &Array2<Complex<f64>>) -> ([f64; 2], [f64; 2]) {
+    let power: f64 = wave.iter().map(Complex::norm_sqr).sum();
+    let moment = |f: &dyn Fn(usize, usize) -> f64| -> f64 {
+        wave.indexed_iter().map(|((r, c), v)| f(r, c) * v.norm_sqr()).sum::<f64>() / power
+    };
+    let centre = [moment(&|r, _| r as f64), moment(&|_, c| c as f64)];
+    let width = [
+        moment(&|r, _| (r as f64 - centre[0]).powi(2)).sqrt().max(1.0),
+        moment(&|_, c| (c as f64 - centre[1]).powi(2)).sqrt().max(1.0),
+    ];
+    (centre, width)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn wave(rows: usize, columns: usize) -> Array3<Complex<f64>> {
+        Array3::from_shape_fn((1, rows, columns), |(_, r, c)| {
+            let y = r as f64 - 0.4 * rows as f64;
+            let x = c as f64 - 0.5 * columns as f64;
+            Complex::cis(0.1 * x) * (-(x * x + 2.0 * y * y) / 30.0).exp()
+        })
+    }
+
+    #[test]
+    fn extra_modes_are_orthogonal_and_have_their_share() {
+        for modes in [2, 3, 7] {
+            let probe = with_modes(wave(19, 23), modes, 0.05);
+            let total: f64 = probe.iter().map(Complex::norm_sqr).sum();
+            for i in 0..modes {
+                let a = probe.index_axis(Axis(0), i);
+                let power: f64 = a.iter().map(Complex::norm_sqr).sum();
+                if i > 0 {
+                    assert!((power / total - 0.05).abs() < 1e-9);
+                }
+                for j in 0..i {
+                    let b = probe.index_axis(Axis(0), j);
+                    let dot: Complex<f64> = a.iter().zip(b).map(|(x, y)| x.conj() * y).sum();
+                    assert!(dot.norm() < 1e-9 * total);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_single_pixel_still_gets_its_modes() {
+        let probe = with_modes(Array3::from_elem((1, 1, 1), Complex::new(2.0, 0.0)), 3, 0.1);
+        assert!(probe.iter().all(|v| v.norm_sqr() > 0.0 && v.norm_sqr().is_finite()));
+    }
+
+    #[test]
+    fn an_aperture_comes_to_a_focus_at_the_centre() {
+        for (rows, columns) in [(16, 16), (15, 22)] {
+            let focus = aperture(rows, columns, 0.5);
+            let brightest = focus
+                .indexed_iter()
+                .max_by(|a, b| a.1.norm_sqr().total_cmp(&b.1.norm_sqr()))
+                .map(|(place, _)| place);
+            assert_eq!(brightest, Some((rows / 2, columns / 2)));
+        }
+    }
+}

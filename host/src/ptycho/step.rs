@@ -1,0 +1,77 @@
+//! The step that all projection engines share.
+
+/// Coefficients of ψ ← (1−a−b) ψ + a P·O + b F⁻¹ Π F[(1−c) ψ + c P·O].
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Coefficients {
+    /// Weight of P·O.
+    pub a: f64,
+    /// Weight of the projected wave.
+    pub b: f64,
+    /// Reflection.
+    pub c: f64,
+}
+
+impl Coefficients {
+    /// Difference map (Thibault et al., Ultramicroscopy 109, 338 (2009)): a = −α, b = 1, c = 1+α.
+    #[must_use]
+    pub fn dm(alpha: f64) -> Self {
+        Self { a: -alpha, b: 1.0, c: 1.0 + alpha }
+    }
+
+    /// RAAR (Luke, Inverse Problems 21, 37 (2005)): a = 1−2β, b = β, c = 2.
+    #[must_use]
+    pub fn raar(beta: f64) -> Self {
+        Self { a: 1.0 - 2.0 * beta, b: beta, c: 2.0 }
+    }
+
+    /// Weight of ψ: 1−a−b.
+    #[must_use]
+    pub fn keep(self) -> f64 {
+        1.0 - self.a - self.b
+    }
+}
+
+/// Added to the modelled magnitude before dividing by it, √counts.
+pub const MAGNITUDE_FLOOR: f64 = 1e-10;
+
+/// What one iteration does, resolved from the recipe.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Step {
+    /// Of the exit waves.
+    pub coefficients: Coefficients,
+    /// Power bound, counts; 0 for none.
+    pub bound: f64,
+    /// Object is updated.
+    pub update_object: bool,
+    /// Probe is updated.
+    pub update_probe: bool,
+    /// Most alternations.
+    pub overlap_loops: usize,
+    /// Alternations end below this ‖ΔP‖/‖P‖.
+    pub overlap_tolerance: f64,
+    /// Weight of the present object, absolute (photons).
+    pub object_weight: f64,
+    /// Weight of the present probe, absolute (frames).
+    pub probe_weight: f64,
+    /// |object| limits.
+    pub clip_object: Option<[f64; 2]>,
+    /// Diameter, share of the frame.
+    pub probe_support: Option<f64>,
+    /// Diameter, share of the detector.
+    pub probe_fourier_support: Option<f64>,
+    /// Pixels.
+    pub centre_tolerance: Option<f64>,
+    /// err_phot and R are computed too.
+    pub metrics: bool,
+}
+
+/// Figures of one iteration, before they become a history entry.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct StepErrors {
+    /// Mean over frames of Σ w (af − √I)² / Σ w.
+    pub fourier: f64,
+    /// Mean |Δψ|² over frames and pixels.
+    pub exit: f64,
+    /// err_phot, R.
+    pub metrics: Option<(f64, f64)>,
+}

@@ -1,0 +1,131 @@
+//! Who watches a run: a bar on a terminal, JSON lines for programs, or nobody.
+
+use indicatif::{ProgressBar, ProgressStyle};
+use serde::Serialize;
+use std::io::Write;
+use std::time::Duration;
+
+/// Watches a run.
+pub trait Observer<E> {
+    /// Before the first iteration.
+    fn start(&mut self, planned: usize, done: usize);
+    /// After each iteration, possibly some iterations late.
+    fn entry(&mut self, entry: &E);
+    /// At the end, also of an interrupted run.
+    fn end(&mut self);
+}
+
+/// Says nothing.
+#[derive(Debug, Clone, Copy)]
+pub struct Silent;
+
+impl<E> Observer<E> for Silent {
+    fn start(&mut self, _planned: usize, _done: usize) {}
+    fn entry(&mut self, _entry: &E) {}
+    fn end(&mut self) {}
+}
+
+/// A bar on standard error, with a few words on the last entry; nothing where that is no terminal.
+pub struct Bar<F> {
+    bar: ProgressBar,
+    words: F,
+}
+
+impl<F> Bar<F> {
+    /// `words` says what to show of an entry.
+    pub fn new(words: F) -> Self {
+        Self { bar: ProgressBar::hidden(), words }
+    }
+}
+
+impl<E, F: Fn(&E) -> String> Observer<E> for Bar<F> {
+    fn start(&mut self, planned: usize, done: usize) {
+        // The template is a constant of this program; the plain bar is as good a way out as any.
+        let style = ProgressStyle::with_template("{bar:32} {pos}/{len} {elapsed}<{eta} {msg}")
+            .unwrap_or_else(|_| ProgressStyle::default_bar());
+        self.bar = ProgressBar::new(planned as u64).with_style(style);
+        self.bar.set_position(done as u64);
+        self.bar.enable_steady_tick(Duration::from_millis(200));
+    }
+
+    fn entry(&mut self, entry: &E) {
+        self.bar.inc(1);
+        self.bar.set_message((self.words)(entry));
+    }
+
+    fn end(&mut self) {
+        self.bar.finish_and_clear();
+    }
+}
+
+/// One JSON object a line: `{"event":"start",…}`, `{"event":"iteration",…}`, `{"event":"end"}`.
+pub struct JsonLines<W: Write> {
+    to: W,
+}
+
+impl<W: Write> JsonLines<W> {
+    /// Writes to `to`, which is flushed after every line.
+    pub fn new(to: W) -> Self {
+        Self { to }
+    }
+
+    fn line(&mut self, value: &impl Serialize) {
+        // Whoever reads the progress may go away (a closed pipe): the run goes on without them.
+        if let Ok(text) = serde_json::to_string(value)
+            && writeln!(self.to, "{text}").is_ok()
+        {
+            self.to.flush().unwrap_or_default();
+        }
+    }
+}
+
+#[derive(Serialize)]
+struct Event<'a, E> {
+    event: &'static str,
+    #[serde(flatten)]
+    entry: Option<&'a E>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    planned: Option<usize>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    done: Option<usize>,
+}
+
+impl<E: Serialize, W: Write> Observer<E> for JsonLines<W> {
+    fn start(&mut self, planned: usize, done: usize) {
+        let (planned, done) = (Some(planned), Some(done));
+        self.line(&Event::<E> { event: "start", entry: None, planned, done });
+    }
+
+    fn entry(&mut self, entry: &E) {
+        let entry = Some(entry);
+        self.line(&Event { event: "iteration", entry, planned: None, done: None });
+    }
+
+    fn end(&mut self) {
+        self.line(&Event::<E> { event: "end", entry: None, planned: None, done: None });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_line_is_one_json_object() {
+        #[derive(Serialize)]
+        struct Entry {
+            iteration: usize,
+        }
+        let mut out = Vec::new();
+        let mut lines = JsonLines::new(&mut out);
+        Observer::<Entry>::start(&mut lines, 3, 1);
+        lines.entry(&Entry { iteration: 2 });
+        Observer::<Entry>::end(&mut lines);
+        let text = String::from_utf8(out).unwrap();
+        let events: Vec<serde_json::Value> =
+            text.lines().map(|l| serde_json::from_str(l).unwrap()).collect();
+        assert_eq!(events[0]["planned"], 3);
+        assert_eq!(events[1]["iteration"], 2);
+        assert_eq!(events[2]["event"], "end");
+    }
+}
