@@ -43,6 +43,15 @@ pub struct Write<'a, S: Space, T> {
     borrow: PhantomData<(&'a mut [T], S)>,
 }
 
+// SAFETY: a shared borrow of `T`s.
+unsafe impl<S: Space, T: Sync> Send for Read<'_, S, T> {}
+// SAFETY: as above.
+unsafe impl<S: Space, T: Sync> Sync for Read<'_, S, T> {}
+// SAFETY: a unique borrow of `T`s.
+unsafe impl<S: Space, T: Send> Send for Write<'_, S, T> {}
+// SAFETY: through a shared reference only the address and the length can be had.
+unsafe impl<S: Space, T: Sync> Sync for Write<'_, S, T> {}
+
 impl<S: Space, T> Clone for Read<'_, S, T> {
     fn clone(&self) -> Self {
         *self
@@ -169,6 +178,14 @@ impl fmt::Display for ExtentError {
 }
 
 impl std::error::Error for ExtentError {}
+
+/// For `#[kernel]`: an extent, where `None` is one that no memory can have (it overflowed).
+pub fn extent(of: impl FnOnce() -> Option<usize>) -> usize {
+    of().unwrap_or(usize::MAX)
+}
+
+/// For `#[kernel]`: elements of arguments are plain data.
+pub const fn require_pod<T: bytemuck::Pod>() {}
 
 /// One launch of one kernel: its arguments, made by `#[kernel]` for every kernel.
 pub trait Launch<S: Space> {

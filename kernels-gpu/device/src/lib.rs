@@ -1,9 +1,50 @@
-//! The vocabulary that kernels are written in.
+//! The vocabulary that kernels are written in, with two meanings.
+//!
+//! For `nvptx64` every item becomes the machine's own instruction. On the host the same items work
+//! inside the [`emulator`], which runs a launch block by block on the CPU, so that a kernel's own
+//! source is tested without a GPU. Names follow Rust-CUDA's `cuda_std` 0.2.2 where it has them
+//! ([`thread`], [`warp`], [`shared_array!`], [`GpuFloat`]).
+//!
+//! A kernel is an `unsafe fn` with the attribute [`kernel`]; see there.
 
+#![cfg_attr(target_arch = "nvptx64", no_std)]
+#![cfg_attr(
+    target_arch = "nvptx64",
+    feature(asm_experimental_arch, link_llvm_intrinsics, stdarch_nvptx),
+    allow(internal_features)
+)]
 #![expect(
     unsafe_code,
     reason = "device code: raw addresses are what a kernel works on"
 )]
 
+pub mod atomic;
+mod complex;
+pub mod float;
+pub mod mem;
+pub mod phase;
+pub mod reduce;
+pub mod shared;
+mod stride;
+pub mod thread;
+pub mod warp;
+
+#[cfg(not(target_arch = "nvptx64"))]
+pub mod emulator;
 #[cfg(not(target_arch = "nvptx64"))]
 pub mod launch;
+#[cfg(target_arch = "nvptx64")]
+mod nvptx;
+
+pub use complex::{Complex32, Complex32x2};
+pub use float::GpuFloat;
+pub use stride::Stride;
+pub use warpstride_macros::kernel;
+
+/// What nearly every kernel uses: `use warpstride_device::prelude::*;`.
+pub mod prelude {
+    pub use crate::{
+        Complex32, Complex32x2, GpuFloat, atomic, float, kernel, mem, phase, reduce, shared,
+        shared_array, thread, warp,
+    };
+}

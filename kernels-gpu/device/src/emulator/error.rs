@@ -1,0 +1,84 @@
+//! Why the emulator stopped a launch.
+
+use std::fmt;
+
+use crate::launch::ExtentError;
+
+/// Why the emulator stopped a launch. The same launch gives the same error, word for word.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum EmulatorError {
+    /// The device would refuse the launch.
+    Refused {
+        /// Entry name.
+        kernel: &'static str,
+        /// What it asked for, and what is possible.
+        reason: String,
+    },
+    /// An argument is too short.
+    Extent(ExtentError),
+    /// Threads of a block wait for each other in different places, or for one that has ended.
+    Divergence {
+        /// Entry name.
+        kernel: &'static str,
+        /// Block (x, y, z).
+        block: [u32; 3],
+        /// Where its threads are: the lowest thread of each group, how many, and the place.
+        groups: Vec<String>,
+    },
+    /// The kernel panicked.
+    Panic {
+        /// Entry name.
+        kernel: &'static str,
+        /// Block (x, y, z).
+        block: [u32; 3],
+        /// Thread (x, y, z).
+        thread: [u32; 3],
+        /// The panic's message.
+        message: String,
+    },
+    /// The operating system gave no more threads.
+    Threads {
+        /// Entry name.
+        kernel: &'static str,
+        /// Its reason.
+        reason: String,
+    },
+}
+
+impl From<ExtentError> for EmulatorError {
+    fn from(error: ExtentError) -> Self {
+        Self::Extent(error)
+    }
+}
+
+impl fmt::Display for EmulatorError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Refused { kernel, reason } => write!(f, "kernel {kernel}: {reason}"),
+            Self::Extent(error) => error.fmt(f),
+            Self::Divergence {
+                kernel,
+                block: [x, y, z],
+                groups,
+            } => write!(
+                f,
+                "kernel {kernel}, block ({x}, {y}, {z}): its threads disagree on a barrier: {}",
+                groups.join("; ")
+            ),
+            Self::Panic {
+                kernel,
+                block: [x, y, z],
+                thread: [i, j, k],
+                message,
+            } => write!(
+                f,
+                "kernel {kernel}, block ({x}, {y}, {z}), thread ({i}, {j}, {k}) panicked: {message}"
+            ),
+            Self::Threads { kernel, reason } => {
+                write!(f, "kernel {kernel}: cannot start a thread: {reason}")
+            }
+        }
+    }
+}
+
+impl std::error::Error for EmulatorError {}

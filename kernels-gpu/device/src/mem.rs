@@ -1,0 +1,50 @@
+//! Loads through the read-only cache.
+
+use crate::{Complex32, Complex32x2};
+
+/// What one read-only load instruction can fetch.
+pub trait ReadOnly: Copy {
+    #[doc(hidden)]
+    /// # Safety
+    /// As [`load_read_only`].
+    unsafe fn load(address: *const Self) -> Self;
+}
+
+/// `*address`, by the read-only path (`ld.global.nc`): for values that many threads of a block read
+/// again. Complex numbers and pairs of them are loaded by one instruction.
+///
+/// # Safety
+/// `address` must be valid and aligned, in global memory, and nobody may write there during the
+/// launch.
+#[inline(always)]
+#[must_use]
+pub unsafe fn load_read_only<T: ReadOnly>(address: *const T) -> T {
+    // SAFETY: the caller's.
+    unsafe { T::load(address) }
+}
+
+macro_rules! read_only {
+    ($t:ty, $load:ident, $from:expr) => {
+        impl ReadOnly for $t {
+            #[inline(always)]
+            unsafe fn load(address: *const Self) -> Self {
+                #[cfg(target_arch = "nvptx64")]
+                // SAFETY: the caller's; alignment is the type's.
+                return $from(unsafe { crate::nvptx::$load(address.cast()) });
+                #[cfg(not(target_arch = "nvptx64"))]
+                // SAFETY: the caller's.
+                return unsafe { *address };
+            }
+        }
+    };
+}
+
+read_only!(u32, load_read_only_b32, |v| v);
+read_only!(f32, load_read_only_b32, f32::from_bits);
+read_only!(Complex32, load_read_only_v2, |[re, im]: [u32; 2]| {
+    Complex32::new(f32::from_bits(re), f32::from_bits(im))
+});
+read_only!(Complex32x2, load_read_only_v4, |v: [u32; 4]| {
+    let [a, b, c, d] = v.map(f32::from_bits);
+    Complex32x2([Complex32::new(a, b), Complex32::new(c, d)])
+});

@@ -1,0 +1,185 @@
+//! The machine's instructions, by LLVM's intrinsics where it has them (LLVM then knows which of
+//! them a whole warp must reach together) and by inline assembly for the rest.
+
+use core::arch::asm;
+
+pub(crate) use core::arch::nvptx::{
+    _block_dim_x as block_dim_x, _block_dim_y as block_dim_y, _block_dim_z as block_dim_z,
+    _block_idx_x as block_idx_x, _block_idx_y as block_idx_y, _block_idx_z as block_idx_z,
+    _grid_dim_x as grid_dim_x, _grid_dim_y as grid_dim_y, _grid_dim_z as grid_dim_z,
+    _syncthreads as sync_threads, _thread_idx_x as thread_idx_x, _thread_idx_y as thread_idx_y,
+    _thread_idx_z as thread_idx_z,
+};
+
+unsafe extern "C" {
+    #[link_name = "llvm.nvvm.barrier0.popc"]
+    pub(crate) fn barrier_count(predicate: u32) -> u32;
+    #[link_name = "llvm.nvvm.barrier0.and"]
+    pub(crate) fn barrier_and(predicate: u32) -> u32;
+    #[link_name = "llvm.nvvm.barrier0.or"]
+    pub(crate) fn barrier_or(predicate: u32) -> u32;
+    #[link_name = "llvm.nvvm.membar.gl"]
+    pub(crate) fn device_fence();
+
+    #[link_name = "llvm.nvvm.read.ptx.sreg.laneid"]
+    pub(crate) fn lane_id() -> u32;
+    #[link_name = "llvm.nvvm.bar.warp.sync"]
+    pub(crate) fn sync_warp(mask: u32);
+    #[link_name = "llvm.nvvm.shfl.sync.down.i32"]
+    pub(crate) fn shuffle_down(mask: u32, value: u32, delta: u32, clamp: u32) -> u32;
+    #[link_name = "llvm.nvvm.shfl.sync.up.i32"]
+    pub(crate) fn shuffle_up(mask: u32, value: u32, delta: u32, clamp: u32) -> u32;
+    #[link_name = "llvm.nvvm.shfl.sync.bfly.i32"]
+    pub(crate) fn shuffle_xor(mask: u32, value: u32, lane_mask: u32, clamp: u32) -> u32;
+    #[link_name = "llvm.nvvm.shfl.sync.idx.i32"]
+    pub(crate) fn shuffle_idx(mask: u32, value: u32, lane: u32, clamp: u32) -> u32;
+    #[link_name = "llvm.nvvm.vote.all.sync"]
+    pub(crate) fn vote_all(mask: u32, predicate: bool) -> bool;
+    #[link_name = "llvm.nvvm.vote.any.sync"]
+    pub(crate) fn vote_any(mask: u32, predicate: bool) -> bool;
+    #[link_name = "llvm.nvvm.vote.ballot.sync"]
+    pub(crate) fn vote_ballot(mask: u32, predicate: bool) -> u32;
+
+    #[link_name = "llvm.sqrt.f32"]
+    pub(crate) fn sqrt_f32(x: f32) -> f32;
+    #[link_name = "llvm.sqrt.f64"]
+    pub(crate) fn sqrt_f64(x: f64) -> f64;
+    #[link_name = "llvm.fma.f32"]
+    pub(crate) fn fma_f32(a: f32, b: f32, c: f32) -> f32;
+    #[link_name = "llvm.fma.f64"]
+    pub(crate) fn fma_f64(a: f64, b: f64, c: f64) -> f64;
+    #[link_name = "llvm.rint.f32"]
+    pub(crate) fn rint_f32(x: f32) -> f32;
+    #[link_name = "llvm.rint.f64"]
+    pub(crate) fn rint_f64(x: f64) -> f64;
+    #[link_name = "llvm.floor.f32"]
+    pub(crate) fn floor_f32(x: f32) -> f32;
+    #[link_name = "llvm.floor.f64"]
+    pub(crate) fn floor_f64(x: f64) -> f64;
+    #[link_name = "llvm.ceil.f32"]
+    pub(crate) fn ceil_f32(x: f32) -> f32;
+    #[link_name = "llvm.ceil.f64"]
+    pub(crate) fn ceil_f64(x: f64) -> f64;
+
+    #[link_name = "llvm.nvvm.rsqrt.approx.f"]
+    pub(crate) fn rsqrt_approx(x: f32) -> f32;
+    #[link_name = "llvm.nvvm.sqrt.approx.f"]
+    pub(crate) fn sqrt_approx(x: f32) -> f32;
+    #[link_name = "llvm.nvvm.sin.approx.f"]
+    pub(crate) fn sin_approx(x: f32) -> f32;
+    #[link_name = "llvm.nvvm.cos.approx.f"]
+    pub(crate) fn cos_approx(x: f32) -> f32;
+    #[link_name = "llvm.nvvm.div.approx.f"]
+    pub(crate) fn div_approx(a: f32, b: f32) -> f32;
+
+    /// Supplied at link time (`cargo xtask build-ptx`): the block's dynamic shared memory.
+    pub(crate) safe fn warpstride_dynamic_shared() -> *mut u8;
+}
+
+/// # Safety
+/// `address` must be in global memory, valid and aligned.
+#[inline(always)]
+pub(crate) unsafe fn add_global_f32(address: *mut f32, value: f32) {
+    // SAFETY: one atomic write at the caller's valid global address.
+    unsafe {
+        asm!(
+            "{{ .reg .b64 %g; cvta.to.global.u64 %g, {a}; red.global.add.f32 [%g], {v}; }}",
+            a = in(reg64) address,
+            v = in(reg32) value,
+            options(nostack, preserves_flags)
+        );
+    }
+}
+
+/// # Safety
+/// As [`add_global_f32`], for two values; `address` must be aligned to 8 bytes.
+#[cfg(feature = "sm_90")]
+#[inline(always)]
+pub(crate) unsafe fn add_global_v2_f32(address: *mut f32, re: f32, im: f32) {
+    // SAFETY: one atomic write of 8 bytes at the caller's valid, aligned global address.
+    unsafe {
+        asm!(
+            "{{ .reg .b64 %g; cvta.to.global.u64 %g, {a}; red.global.add.v2.f32 [%g], {{{r}, {i}}}; }}",
+            a = in(reg64) address,
+            r = in(reg32) re,
+            i = in(reg32) im,
+            options(nostack, preserves_flags)
+        );
+    }
+}
+
+/// # Safety
+/// `address` must be in shared memory, valid and aligned.
+#[inline(always)]
+pub(crate) unsafe fn add_shared_f32(address: *mut f32, value: f32) {
+    // SAFETY: one atomic write at the caller's valid shared address.
+    unsafe {
+        asm!(
+            "{{ .reg .b64 %s; .reg .b32 %o; cvta.to.shared.u64 %s, {a}; cvt.u32.u64 %o, %s; atom.shared.add.f32 %o, [%s], {v}; }}",
+            a = in(reg64) address,
+            v = in(reg32) value,
+            options(nostack, preserves_flags)
+        );
+    }
+}
+
+/// # Safety
+/// `address` must be in global memory, valid and aligned, and constant during the launch.
+#[inline(always)]
+pub(crate) unsafe fn load_read_only_b32(address: *const u32) -> u32 {
+    let value: u32;
+    // SAFETY: reads 4 bytes at the caller's valid global address, which nobody writes.
+    unsafe {
+        asm!(
+            "{{ .reg .b64 %g; cvta.to.global.u64 %g, {a}; ld.global.nc.b32 {v}, [%g]; }}",
+            a = in(reg64) address,
+            v = out(reg32) value,
+            options(pure, nomem, nostack, preserves_flags)
+        );
+    }
+    value
+}
+
+/// # Safety
+/// As [`load_read_only_b32`], 8 bytes, aligned to 8.
+#[inline(always)]
+pub(crate) unsafe fn load_read_only_v2(address: *const u32) -> [u32; 2] {
+    let (a, b): (u32, u32);
+    // SAFETY: reads 8 bytes at the caller's valid, aligned global address, which nobody writes.
+    unsafe {
+        asm!(
+            "{{ .reg .b64 %g; cvta.to.global.u64 %g, {p}; ld.global.nc.v2.b32 {{{a}, {b}}}, [%g]; }}",
+            p = in(reg64) address,
+            a = out(reg32) a,
+            b = out(reg32) b,
+            options(pure, nomem, nostack, preserves_flags)
+        );
+    }
+    [a, b]
+}
+
+/// # Safety
+/// As [`load_read_only_b32`], 16 bytes, aligned to 16.
+#[inline(always)]
+pub(crate) unsafe fn load_read_only_v4(address: *const u32) -> [u32; 4] {
+    let (a, b, c, d): (u32, u32, u32, u32);
+    // SAFETY: reads 16 bytes at the caller's valid, aligned global address, which nobody writes.
+    unsafe {
+        asm!(
+            "{{ .reg .b64 %g; cvta.to.global.u64 %g, {p}; ld.global.nc.v4.b32 {{{a}, {b}, {c}, {d}}}, [%g]; }}",
+            p = in(reg64) address,
+            a = out(reg32) a,
+            b = out(reg32) b,
+            c = out(reg32) c,
+            d = out(reg32) d,
+            options(pure, nomem, nostack, preserves_flags)
+        );
+    }
+    [a, b, c, d]
+}
+
+#[panic_handler]
+fn panic(_: &core::panic::PanicInfo<'_>) -> ! {
+    // SAFETY: ends the kernel with an error that the driver reports.
+    unsafe { core::arch::nvptx::trap() }
+}

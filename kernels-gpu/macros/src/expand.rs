@@ -1,0 +1,265 @@
+//! What a kernel becomes on each target.
+
+use proc_macro2::TokenStream;
+use quote::{format_ident, quote};
+use syn::{Attribute, Error, Expr, Ident, Result};
+
+use crate::attribute::Options;
+use crate::extent::checked;
+use crate::signature::{Argument, Kind, Signature};
+
+pub(crate) fn expand(options: &Options, signature: &Signature) -> Result<TokenStream> {
+    let device = device(options, signature);
+    let host = host(options, signature)?;
+    Ok(quote!(#device #host))
+}
+
+fn device(options: &Options, signature: &Signature) -> TokenStream {
+    let function = &signature.function;
+    let (attributes, name, inputs, body) = (
+        &function.attrs,
+        &function.sig.ident,
+        &function.sig.inputs,
+        &function.block,
+    );
+    let when = if options.min_arch > 80 {
+        let feature = format!("sm_{}", options.min_arch);
+        quote!(#[cfg(all(target_arch = "nvptx64", feature = #feature))])
+    } else {
+        quote!(#[cfg(target_arch = "nvptx64")])
+    };
+    let safety = safety();
+    quote! {
+        #when
+        #(#attributes)*
+        #safety
+        #[unsafe(no_mangle)]
+        pub unsafe extern "ptx-kernel" fn #name(#inputs) #body
+    }
+}
+
+fn safety() -> TokenStream {
+    quote! {
+        #[doc = ""]
+        #[doc = "# Safety"]
+        #[doc = "Called by a launch only, with the extents that its launcher checks."]
+    }
+}
+
+fn host(options: &Options, signature: &Signature) -> Result<TokenStream> {
+    let function = &signature.function;
+    let name = &function.sig.ident;
+    let (inputs, body) = (&function.sig.inputs, &function.block);
+    let attributes = &function.attrs;
+    let launcher = format_ident!("{}", camel_case(&name.to_string()), span = name.span());
+    let entry = name.to_string();
+    let Options {
+        min_blocks,
+        hot,
+        f64: f64_allowed,
+        min_arch,
+        ..
+    } = options;
+    let [x, y, z] = options.block;
+
+    let fields = signature.arguments.iter().map(field);
+    let checks = signature
+        .arguments
+        .iter()
+        .map(|argument| check(&entry, &signature.arguments, argument))
+        .collect::<Result<Vec<_>>>()?;
+    let elements = signature.arguments.iter().filter_map(|a| match &a.kind {
+        Kind::Pointer { element, .. } => Some(quote!(launch::require_pod::<#element>();)),
+        _ => None,
+    });
+    let names: Vec<_> = signature.arguments.iter().map(|a| &a.name).collect();
+    let values: Vec<_> = signature
+        .arguments
+        .iter()
+        .map(|Argument { name, kind, .. }| match kind {
+            Kind::Pointer { .. } => quote!(self.#name.as_ptr()),
+            _ => quote!(self.#name),
+        })
+        .collect();
+    let shared = match &options.shared {
+        None => quote!(0),
+        Some(expr) => {
+            let value = extent(&signature.arguments, expr, true)?;
+            quote!(#value)
+        }
+    };
+    let docs: Vec<&Attribute> = attributes
+        .iter()
+        .filter(|a| a.path().is_ident("doc"))
+        .collect();
+    let summary = format!("A launch of the kernel `{entry}` with its arguments.");
+    let safety = safety();
+
+    Ok(quote! {
+        #[cfg(not(target_arch = "nvptx64"))]
+        #(#attributes)*
+        #safety
+        #[allow(clippy::too_many_arguments, reason = "the arguments of a launch")]
+        pub unsafe fn #name(#inputs) #body
+
+        #[cfg(not(target_arch = "nvptx64"))]
+        #[doc = #summary]
+        #[doc = ""]
+        #(#docs)*
+        pub struct #launcher<'a, S: ::warpstride_device::launch::Space> {
+            #(#fields)*
+        }
+
+        #[cfg(not(target_arch = "nvptx64"))]
+        const _: () = {
+            use ::warpstride_device::launch;
+
+            const _: () = {
+                #(#elements)*
+            };
+
+            #[allow(
+                unsafe_code,
+                clippy::undocumented_unsafe_blocks,
+                reason = "hands the trait's contract on to the kernel"
+            )]
+            impl<S: launch::Space> launch::Launch<S> for #launcher<'_, S> {
+                const INFO: launch::KernelInfo = launch::KernelInfo {
+                    entry: #entry,
+                    block: [#x, #y, #z],
+                    min_blocks: #min_blocks,
+                    hot: #hot,
+                    f64_allowed: #f64_allowed,
+                    min_arch: #min_arch,
+                };
+
+                fn check(&self) -> ::core::result::Result<(), launch::ExtentError> {
+                    #(#checks)*
+                    ::core::result::Result::Ok(())
+                }
+
+                fn with_params<R>(
+                    &self,
+                    launch: impl FnOnce(&mut [*mut ::core::ffi::c_void]) -> R,
+                ) -> R {
+                    #(let #names = #values;)*
+                    launch(&mut [#((&raw const #names).cast_mut().cast()),*])
+                }
+
+                fn dynamic_shared_bytes(&self, block_threads: u32) -> usize {
+                    let _ = block_threads;
+                    #shared
+                }
+
+                unsafe fn run_thread(&self) {
+                    unsafe { #name(#(#values),*) }
+                }
+            }
+        };
+    })
+}
+
+fn field(argument: &Argument) -> TokenStream {
+    let Argument { name, ty, kind } = argument;
+    match kind {
+        Kind::Pointer {
+            element,
+            written,
+            len,
+        } => {
+            let wrapper = if *written {
+                quote!(Write)
+            } else {
+                quote!(Read)
+            };
+            let text = quote!(#len).to_string();
+            let does = if *written { "Written" } else { "Read" };
+            let doc = format!("{does}: `{text}` elements.");
+            quote! {
+                #[doc = #doc]
+                pub #name: ::warpstride_device::launch::#wrapper<'a, S, #element>,
+            }
+        }
+        _ => {
+            let doc = "By value.";
+            quote! {
+                #[doc = #doc]
+                pub #name: #ty,
+            }
+        }
+    }
+}
+
+fn check(entry: &str, arguments: &[Argument], argument: &Argument) -> Result<TokenStream> {
+    let Kind::Pointer { len, .. } = &argument.kind else {
+        return Ok(TokenStream::new());
+    };
+    let needed = extent(arguments, len, false)?;
+    let name = &argument.name;
+    let text = name.to_string();
+    Ok(quote! {
+        let needed = #needed;
+        if self.#name.len() < needed {
+            return ::core::result::Result::Err(launch::ExtentError {
+                kernel: #entry,
+                argument: #text,
+                needed,
+                found: self.#name.len(),
+            });
+        }
+    })
+}
+
+/// A `usize` from the arguments of `self`, with `usize::MAX` for what overflows.
+fn extent(arguments: &[Argument], expr: &Expr, block_threads: bool) -> Result<TokenStream> {
+    let mut names = Vec::new();
+    let value = checked(expr, &mut names)?;
+    let mut bindings = Vec::new();
+    for name in distinct(names) {
+        let argument = arguments.iter().find(|a| a.name == name);
+        match argument.map(|a| &a.kind) {
+            Some(Kind::Integer) => bindings.push(quote! {
+                let #name = usize::try_from(self.#name).ok()?;
+            }),
+            Some(_) => {
+                return Err(Error::new(
+                    name.span(),
+                    format!("`{name}` is no integer argument"),
+                ));
+            }
+            None if block_threads && name == "block_threads" => bindings.push(quote! {
+                let #name = usize::try_from(#name).ok()?;
+            }),
+            None => {}
+        }
+    }
+    Ok(quote! {
+        launch::extent(|| {
+            #(#bindings)*
+            ::core::option::Option::Some(#value)
+        })
+    })
+}
+
+fn distinct(names: Vec<Ident>) -> Vec<Ident> {
+    let mut distinct: Vec<Ident> = Vec::new();
+    for name in names {
+        if !distinct.contains(&name) {
+            distinct.push(name);
+        }
+    }
+    distinct
+}
+
+fn camel_case(name: &str) -> String {
+    name.split('_')
+        .flat_map(|word| {
+            let mut letters = word.chars();
+            letters
+                .next()
+                .map(|first| first.to_ascii_uppercase())
+                .into_iter()
+                .chain(letters)
+        })
+        .collect()
+}

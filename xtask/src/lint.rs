@@ -1,0 +1,269 @@
+//! What built PTX must keep: every registered kernel and no other, its launch bounds, the lowest
+//! PTX version, shared memory by its own instructions, no local memory where speed matters, no
+//! double precision where single was meant.
+
+use std::fmt;
+
+use warpstride_device::launch::KernelInfo;
+
+use crate::ptx::{self, Line, Module, Version};
+
+/// One thing that is not as it must be.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Finding {
+    /// The kernel, or none where it concerns the file.
+    pub(crate) kernel: Option<String>,
+    pub(crate) message: String,
+}
+
+impl fmt::Display for Finding {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.kernel {
+            Some(kernel) => write!(f, "{kernel}: {}", self.message),
+            None => f.write_str(&self.message),
+        }
+    }
+}
+
+/// All findings on `text`, built for compute capability `arch` / 10 from `kernels`.
+///
+/// # Errors
+/// Text that is not PTX, an unknown architecture.
+pub(crate) fn check(
+    text: &str,
+    arch: u32,
+    kernels: &[&KernelInfo],
+) -> anyhow::Result<Vec<Finding>> {
+    let module = Module::parse(text)?;
+    let mut findings = Vec::new();
+    file(&module, text, arch, &mut findings)?;
+    for info in kernels {
+        kernel(&module, info, &mut findings);
+    }
+    for entry in module.kernels.keys() {
+        if !kernels.iter().any(|info| info.entry == entry) {
+            findings.push(Finding {
+                kernel: Some(entry.clone()),
+                message: "is an entry of the PTX but not registered".into(),
+            });
+        }
+    }
+    Ok(findings)
+}
+
+fn file(module: &Module, text: &str, arch: u32, findings: &mut Vec<Finding>) -> anyhow::Result<()> {
+    let mut found = |message| {
+        findings.push(Finding {
+            kernel: None,
+            message,
+        });
+    };
+    let needed = ptx::needed_version(text).max(Version::lowest_for(arch)?);
+    if module.version > needed {
+        found(format!(
+            "states PTX version {} where {needed} suffices: older drivers would refuse it for nothing",
+            module.version
+        ));
+    } else if module.version < needed {
+        found(format!(
+            "states PTX version {} but uses instructions of {needed}",
+            module.version
+        ));
+    }
+    if module.target != format!("sm_{arch}") {
+        found(format!("is built for {}, not for sm_{arch}", module.target));
+    }
+    Ok(())
+}
+
+fn kernel(module: &Module, info: &KernelInfo, findings: &mut Vec<Finding>) {
+    let mut found = |message| {
+        findings.push(Finding {
+            kernel: Some(info.entry.to_owned()),
+            message,
+        });
+    };
+    let Some(body) = module.kernels.get(info.entry) else {
+        found("is registered but not in the PTX".into());
+        return;
+    };
+    if body.block != Some(info.block) {
+        found(format!(
+            "has launch bound {:?}, registered is the block {:?}",
+            body.block, info.block
+        ));
+    }
+    if body.min_blocks.unwrap_or(0) != info.min_blocks {
+        found(format!(
+            "has .minnctapersm {}, registered is {}",
+            body.min_blocks.unwrap_or(0),
+            info.min_blocks
+        ));
+    }
+    let lines = module.reachable(info.entry);
+    let first = |matches: fn(&Line) -> bool| lines.iter().find(|line| matches(line));
+    if let Some(line) = first(makes_shared_generic) {
+        found(format!(
+            "reaches shared memory by a generic address (line {}: {}): inline the function it is passed to",
+            line.number, line.text
+        ));
+    }
+    if info.hot
+        && let Some(line) = first(uses_local_memory)
+    {
+        found(format!(
+            "uses local memory (line {}: {}): unroll the loop over its register array, or keep the array smaller",
+            line.number, line.text
+        ));
+    }
+    if !info.f64_allowed
+        && let Some(line) = first(uses_f64)
+    {
+        found(format!(
+            "computes in double precision (line {}: {}): find the f64 constant or conversion, or allow f64 for this kernel",
+            line.number, line.text
+        ));
+    }
+}
+
+/// A shared symbol becomes generic by conversion of its address or by the operator `generic()`;
+/// there is no third way.
+fn makes_shared_generic(line: &Line) -> bool {
+    line.operation().starts_with("cvta.shared") || line.text.contains("generic(")
+}
+
+fn uses_local_memory(line: &Line) -> bool {
+    line.text.contains(".local")
+}
+
+fn uses_f64(line: &Line) -> bool {
+    line.text
+        .split(|c: char| !(c.is_ascii_alphanumeric() || c == '.'))
+        .any(|word| word.split('.').any(|part| part == "f64"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SAXPY: KernelInfo = KernelInfo {
+        entry: "saxpy",
+        block: [256, 1, 1],
+        min_blocks: 4,
+        hot: true,
+        f64_allowed: false,
+        min_arch: 80,
+    };
+
+    fn text(body: &str) -> String {
+        format!(
+            ".version 7.0\n.target sm_80\n.address_size 64\n.visible .entry saxpy(\n)\n\
+             .maxntid 256, 1, 1\n.minnctapersm 4\n{{\n{body}\tret;\n}}\n"
+        )
+    }
+
+    fn messages(text: &str, info: KernelInfo) -> Vec<String> {
+        check(text, 80, &[&info])
+            .unwrap()
+            .iter()
+            .map(ToString::to_string)
+            .collect()
+    }
+
+    #[test]
+    fn good_ptx_has_no_findings() {
+        let good = text(
+            "\tld.global.b32 \t%r1, [%rd1];\n\tst.shared.b32 \t[%rd2], %r1;\n\tcvta.to.shared.u64 \t%rd3, %rd4;\n\tfma.rn.f32 \t%r3, %r1, %r2, %r1;\n",
+        );
+        assert_eq!(messages(&good, SAXPY), Vec::<String>::new());
+    }
+
+    #[test]
+    fn local_memory_is_found_in_hot_kernels_only() {
+        let spilled = text("\t.local .align 16 .b8 \t__local_depot0[128];\n");
+        assert!(messages(&spilled, SAXPY)[0].contains("saxpy: uses local memory (line 9"));
+        let cold = KernelInfo {
+            hot: false,
+            ..SAXPY
+        };
+        assert_eq!(messages(&spilled, cold), Vec::<String>::new());
+    }
+
+    #[test]
+    fn double_precision_is_found_unless_allowed() {
+        let doubled = text("\tcvt.rn.f32.f64 \t%r1, %rd1;\n");
+        assert!(messages(&doubled, SAXPY)[0].contains("double precision"));
+        let allowed = KernelInfo {
+            f64_allowed: true,
+            ..SAXPY
+        };
+        assert_eq!(messages(&doubled, allowed), Vec::<String>::new());
+    }
+
+    #[test]
+    fn a_name_with_f64_in_it_is_no_double() {
+        let named = text("\tmov.b64 \t%rd1, table_f64x;\n");
+        assert_eq!(messages(&named, SAXPY), Vec::<String>::new());
+    }
+
+    #[test]
+    fn shared_memory_made_generic_is_found() {
+        for line in [
+            "\tcvta.shared.u64 \t%rd1, %rd2;\n",
+            "\tmov.b64 \t%rd1, generic(smem);\n",
+        ] {
+            assert!(messages(&text(line), SAXPY)[0].contains("generic address"));
+        }
+    }
+
+    #[test]
+    fn a_function_counts_for_the_kernels_that_call_it() {
+        let called = format!(
+            ".version 7.0\n.target sm_80\n.func helper(\n)\n{{\n\tst.local.b32 \t[%rd1], %r1;\n}}\n{}",
+            &text("\tcall.uni helper, ();\n")[27..]
+        );
+        assert!(messages(&called, SAXPY)[0].contains("st.local.b32"));
+    }
+
+    #[test]
+    fn versions_must_be_the_lowest() {
+        let high = text("").replace(".version 7.0", ".version 8.0");
+        assert!(messages(&high, SAXPY)[0].contains("8.0 where 7.0 suffices"));
+        let low = text("\tred.global.add.v2.f32 \t[%rd1], {%r1, %r2};\n");
+        assert!(messages(&low, SAXPY)[0].contains("7.0 but uses instructions of 8.1"));
+    }
+
+    #[test]
+    fn another_target_is_found() {
+        let other = text("").replace("sm_80", "sm_75");
+        assert!(messages(&other, SAXPY)[0].contains("built for sm_75"));
+    }
+
+    #[test]
+    fn registry_and_entries_must_agree() {
+        let other = KernelInfo {
+            entry: "daxpy",
+            ..SAXPY
+        };
+        let messages = messages(&text(""), other);
+        assert_eq!(
+            messages,
+            [
+                "daxpy: is registered but not in the PTX",
+                "saxpy: is an entry of the PTX but not registered"
+            ]
+        );
+    }
+
+    #[test]
+    fn launch_bounds_must_agree() {
+        let other = KernelInfo {
+            block: [128, 2, 1],
+            min_blocks: 0,
+            ..SAXPY
+        };
+        let messages = messages(&text(""), other);
+        assert!(messages[0].contains("registered is the block [128, 2, 1]"));
+        assert!(messages[1].contains(".minnctapersm 4, registered is 0"));
+    }
+}
