@@ -14,8 +14,22 @@ const fn info<L: Launch<Emulated>>() -> KernelInfo {
 /// the sources.
 #[must_use]
 pub fn registry() -> &'static [KernelInfo] {
-    const KERNELS: &[KernelInfo] = &[info::<
-        ptycho::exit_wave_build::ExitWaveBuild<'static, Emulated>,
-    >()];
+    const KERNELS: &[KernelInfo] = &[
+        info::<ptycho::centring_shift::CentringShift<'static, Emulated>>(),
+        info::<ptycho::exit_wave_build::ExitWaveBuild<'static, Emulated>>(),
+        info::<ptycho::exit_wave_update::ExitWaveUpdate<'static, Emulated>>(),
+        info::<ptycho::layer_power::LayerPower<'static, Emulated>>(),
+        info::<ptycho::magnitude_update::MagnitudeUpdate<'static, Emulated>>(),
+        info::<ptycho::model_metrics::ModelMetrics<'static, Emulated>>(),
+        info::<ptycho::object_finish::ObjectFinish<'static, Emulated>>(),
+        info::<ptycho::object_update_atomic::ObjectUpdateAtomic<'static, Emulated>>(),
+        info::<ptycho::object_update_tiled::ObjectUpdateTiled<'static, Emulated>>(),
+        info::<ptycho::probe_change::ProbeChange<'static, Emulated>>(),
+        info::<ptycho::probe_finish::ProbeFinish<'static, Emulated>>(),
+        info::<ptycho::probe_update_atomic::ProbeUpdateAtomic<'static, Emulated>>(),
+        info::<ptycho::probe_update_tiled::ProbeUpdateTiled<'static, Emulated>>(),
+        info::<ptycho::roll_layers::RollLayers<'static, Emulated>>(),
+        info::<ptycho::scale_layers::ScaleLayers<'static, Emulated>>(),
+    ];
     KERNELS
 }

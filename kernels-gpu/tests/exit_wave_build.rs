@@ -64,6 +64,7 @@ fn deviation(case: &Case, grid: u32, block: u32, order: Order) -> f64 {
         object_rows,
         object_columns,
         c_po,
+        parts: 3,
         c_psi,
     };
     let config = LaunchConfig::linear(&launch, grid, block);
@@ -171,6 +172,7 @@ fn short_arguments_are_refused() {
         columns: 4,
         object_rows: 3,
         object_columns: 4,
+        parts: 1,
         c_po: 1.0,
         c_psi: 0.0,
     };

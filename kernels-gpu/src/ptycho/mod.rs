@@ -1,6 +1,23 @@
 //! Ptychography.
 //!
 //! Arrays of complex numbers, row-major: exit waves (frame, mode, row, column); probe (mode, row,
-//! column); object (row, column). Modes are the probe's.
+//! column); object (row, column). Modes are the probe's. Corners are the first row and column of
+//! each frame's window on the object and must lie so that the window is inside it.
 
+pub mod centring_shift;
 pub mod exit_wave_build;
+pub mod exit_wave_update;
+pub mod layer_power;
+pub mod magnitude_update;
+pub mod model_metrics;
+pub mod object_finish;
+pub mod object_update_atomic;
+pub mod object_update_tiled;
+pub mod probe_change;
+pub mod probe_finish;
+mod probe_sums;
+pub mod probe_update_atomic;
+pub mod probe_update_tiled;
+pub mod roll_layers;
+pub mod scale_layers;
+mod window_walk;

@@ -18,7 +18,7 @@ pub(crate) fn centring_shift(
     }
     let off = [centre[0] as f64 - rows / power, centre[1] as f64 - columns / power];
     if off[0].hypot(off[1]) > tolerance {
-        off.map(|v| v.round() as i32)
+        off.map(|v| v.round_ties_even() as i32)
     } else {
         [0, 0]
     }

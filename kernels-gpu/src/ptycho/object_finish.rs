@@ -1,0 +1,63 @@
+//! The last step of an object update with atomics: sums to values.
+//!
+//! A thread does one object pixel: reads 20 bytes (object, numerator, denominator), writes 8. Block
+//! of 256: nothing shared, small state.
+
+use warpstride_device::prelude::*;
+
+/// `O ← [weight · O + numerator] / [weight + denominator]`, its modulus kept within the limits (see
+/// `object_update_tiled`). Does nothing while `*gate` is not 0.
+#[kernel(block = 256)]
+#[allow(
+    clippy::too_many_arguments,
+    reason = "the arrays of the model and their shapes"
+)]
+pub unsafe fn object_finish(
+    #[len(pixels)] object: *mut Complex32,
+    #[len(pixels)] numerator: *const Complex32,
+    #[len(pixels)] denominator: *const f32,
+    #[len(1)] gate: *const u32,
+    pixels: u32,
+    weight: f32,
+    clip_low: f32,
+    clip_high: f32,
+) {
+    if *gate != 0 {
+        return;
+    }
+    for pixel in thread::grid_stride(pixels as usize) {
+        let sum = *numerator.add(pixel);
+        let total = *denominator.add(pixel);
+        let place = object.add(pixel);
+        *place = finished(*place, sum, total, weight, clip_low, clip_high);
+    }
+}
+
+/// One object value from its sums; what no frame lights stays as it is.
+#[inline(always)]
+pub(super) fn finished(
+    before: Complex32,
+    numerator: Complex32,
+    denominator: f32,
+    weight: f32,
+    clip_low: f32,
+    clip_high: f32,
+) -> Complex32 {
+    let total = denominator + weight;
+    let mut value = before;
+    if total > 0.0 {
+        value = before.scale_add(weight, numerator).scale(1.0 / total);
+    }
+    if clip_high >= 0.0 {
+        let modulus = GpuFloat::sqrt(value.norm_sqr());
+        let wanted = modulus.max(clip_low).min(clip_high);
+        if wanted != modulus {
+            value = if modulus > 0.0 {
+                value.scale(wanted / modulus)
+            } else {
+                Complex32::new(wanted, 0.0)
+            };
+        }
+    }
+    value
+}

@@ -1,0 +1,45 @@
+//! The last step of a probe update: slices to values, then the support.
+//!
+//! A thread does one pixel of one mode: reads 12 bytes a slice, the probe and the support, writes
+//! the probe. The slices of a 128 × 128 probe are about 3 MB and come from L2. Block of 256: nothing
+//! shared.
+
+use warpstride_device::prelude::*;
+
+/// `P ← support · [weight · P + Σ numerators] / [weight + Σ denominators]`, slices in their order.
+/// Does nothing while `*gate` is not 0.
+#[kernel(block = 256)]
+#[allow(
+    clippy::too_many_arguments,
+    reason = "the arrays of the model and their shapes"
+)]
+pub unsafe fn probe_finish(
+    #[len(modes * pixels)] probe: *mut Complex32,
+    #[len(slices * modes * pixels)] numerators: *const Complex32,
+    #[len(slices * pixels)] denominators: *const f32,
+    #[len(pixels)] support: *const f32,
+    #[len(1)] gate: *const u32,
+    modes: u32,
+    pixels: u32,
+    slices: u32,
+    weight: f32,
+) {
+    if *gate != 0 {
+        return;
+    }
+    let layer = modes as usize * pixels as usize;
+    for at in thread::grid_stride(layer) {
+        let pixel = at % pixels as usize;
+        let mut numerator = Complex32::ZERO;
+        let mut denominator = weight;
+        for slice in 0..slices as usize {
+            numerator = numerator + *numerators.add(slice * layer + at);
+            denominator += *denominators.add(slice * pixels as usize + pixel);
+        }
+        let mut value = *probe.add(at);
+        if denominator > 0.0 {
+            value = value.scale_add(weight, numerator).scale(1.0 / denominator);
+        }
+        *probe.add(at) = value.scale(*support.add(pixel));
+    }
+}

@@ -1,0 +1,65 @@
+//! Probe update with atomics: the sums of `probe_update_tiled`, each slice added to one result.
+//!
+//! As there, but a slice's sums are added to a single numerator and denominator instead of being
+//! kept apart, which saves the memory of the slices; the order of the additions is not fixed, so
+//! neither are the last bits. Block of 256: as there.
+
+use super::probe_sums::{slice_of, sums_over_frames};
+use warpstride_device::prelude::*;
+
+/// Adds to `numerator` (mode, row, column) and `denominator` (row, column), which the caller has
+/// zeroed, in `slices` > 0 runs of frames. Does nothing while `*gate` is not 0.
+#[kernel(block = 256, min_blocks = 6, hot)]
+#[allow(
+    clippy::too_many_arguments,
+    reason = "the arrays of the model and their shapes"
+)]
+pub unsafe fn probe_update_atomic(
+    #[len(modes * rows * columns)] numerator: *mut Complex32,
+    #[len(rows * columns)] denominator: *mut f32,
+    #[len(object_rows * object_columns)] object: *const Complex32,
+    #[len(frames * modes * rows * columns)] psi: *const Complex32,
+    #[len(frames)] corners: *const [u32; 2],
+    #[len(1)] gate: *const u32,
+    frames: u32,
+    modes: u32,
+    rows: u32,
+    columns: u32,
+    object_rows: u32,
+    object_columns: u32,
+    slices: u32,
+) {
+    let _ = object_rows;
+    if *gate != 0 || slices == 0 || columns == 0 || rows == 0 {
+        return;
+    }
+    let pixels = rows * columns;
+    let groups = pixels.div_ceil(thread::block_threads());
+    let frame_stride = modes as usize * pixels as usize;
+    for item in thread::block_stride(slices * modes * groups) {
+        let (layer, group) = (item / groups, item % groups);
+        let (slice, mode) = (layer / modes, layer % modes);
+        let pixel = group * thread::block_threads() + thread::index_in_block();
+        if pixel >= pixels {
+            continue;
+        }
+        let window =
+            (pixel / columns) as usize * object_columns as usize + (pixel % columns) as usize;
+        let (from, to) = slice_of(frames, slices, slice);
+        let at = mode as usize * pixels as usize + pixel as usize;
+        let (sum, power) = sums_over_frames(
+            object,
+            object_columns,
+            window,
+            corners,
+            psi.add(at),
+            frame_stride,
+            from,
+            to,
+        );
+        atomic::add_global_complex(numerator.add(at), sum);
+        if mode == 0 {
+            atomic::add_global(denominator.add(pixel as usize), power);
+        }
+    }
+}

@@ -1,0 +1,68 @@
+//! Probe update by output pixels: the sums `Σ conj(O) ψ` and `Σ |O|²` over slices of the frames,
+//! one result a slice, no atomics, the same bits every time.
+//!
+//! A thread does one pixel of one mode over the frames of one slice, in their order; its
+//! neighbours do the neighbouring pixels, so every access is a row. Reads ψ, 8 bytes per pixel and
+//! mode of device memory; the object from the caches; writes 12 bytes per slice, pixel and mode.
+//! The slices are there to fill the card: one 128 × 128 probe has only 64 blocks of pixels.
+//!
+//! Block of 256: nothing shared; small state, so that eight blocks hide the latency.
+
+use super::probe_sums::{slice_of, sums_over_frames};
+use warpstride_device::prelude::*;
+
+/// `numerators` (slice, mode, row, column) and `denominators` (slice, row, column) of `slices` > 0
+/// runs of frames. Does nothing while `*gate` is not 0.
+#[kernel(block = 256, min_blocks = 6, hot)]
+#[allow(
+    clippy::too_many_arguments,
+    reason = "the arrays of the model and their shapes"
+)]
+pub unsafe fn probe_update_tiled(
+    #[len(slices * modes * rows * columns)] numerators: *mut Complex32,
+    #[len(slices * rows * columns)] denominators: *mut f32,
+    #[len(object_rows * object_columns)] object: *const Complex32,
+    #[len(frames * modes * rows * columns)] psi: *const Complex32,
+    #[len(frames)] corners: *const [u32; 2],
+    #[len(1)] gate: *const u32,
+    frames: u32,
+    modes: u32,
+    rows: u32,
+    columns: u32,
+    object_rows: u32,
+    object_columns: u32,
+    slices: u32,
+) {
+    let _ = object_rows;
+    if *gate != 0 || slices == 0 || columns == 0 || rows == 0 {
+        return;
+    }
+    let pixels = rows * columns;
+    let groups = pixels.div_ceil(thread::block_threads());
+    let frame_stride = modes as usize * pixels as usize;
+    for item in thread::block_stride(slices * modes * groups) {
+        let (layer, group) = (item / groups, item % groups);
+        let (slice, mode) = (layer / modes, layer % modes);
+        let pixel = group * thread::block_threads() + thread::index_in_block();
+        if pixel >= pixels {
+            continue;
+        }
+        let window =
+            (pixel / columns) as usize * object_columns as usize + (pixel % columns) as usize;
+        let (from, to) = slice_of(frames, slices, slice);
+        let (numerator, denominator) = sums_over_frames(
+            object,
+            object_columns,
+            window,
+            corners,
+            psi.add(mode as usize * pixels as usize + pixel as usize),
+            frame_stride,
+            from,
+            to,
+        );
+        *numerators.add(layer as usize * pixels as usize + pixel as usize) = numerator;
+        if mode == 0 {
+            *denominators.add(slice as usize * pixels as usize + pixel as usize) = denominator;
+        }
+    }
+}
