@@ -8,9 +8,11 @@
 
 mod cuda_machine;
 mod emulated_machine;
+mod emulated_memory;
 
 pub use cuda_machine::CudaMachine;
-pub use emulated_machine::EmulatedMachine;
+pub use emulated_machine::{EmulatedFetch, EmulatedFft, EmulatedMachine};
+pub use emulated_memory::EmulatedBuffer;
 
 use bytemuck::Pod;
 use warpstride_device::launch::{Launch, Read, Space, Work, Write};
@@ -36,6 +38,36 @@ pub enum GpuError {
         buffer: usize,
         /// Bytes given.
         host: usize,
+    },
+    /// Not enough memory on the host.
+    #[error("out of host memory: {what} needs {needed} bytes; reduce the size of the problem")]
+    HostMemory {
+        /// What it was for.
+        what: &'static str,
+        /// Bytes asked for.
+        needed: usize,
+    },
+    /// The emulator saw a kernel write outside of a buffer.
+    #[error("kernel {kernel} wrote at byte {offset} of the buffer for {buffer}, which has {bytes}")]
+    Overrun {
+        /// Entry name.
+        kernel: &'static str,
+        /// What the buffer was allocated for.
+        buffer: &'static str,
+        /// Bytes from its first element; negative before it.
+        offset: isize,
+        /// Bytes that it has.
+        bytes: usize,
+    },
+    /// A transform of nothing, or of more than memory can address.
+    #[error("a transform cannot have this size: {batch} arrays of {rows} × {columns}")]
+    TransformSize {
+        /// Rows of an array.
+        rows: usize,
+        /// Columns of an array.
+        columns: usize,
+        /// Arrays.
+        batch: usize,
     },
 }
 
@@ -118,11 +150,8 @@ pub trait Machine {
     ///
     /// # Errors
     /// Sizes differ, or the driver's.
-    fn upload<T: Pod + Send, H: Pod>(
-        &self,
-        buffer: &mut Self::Buffer<T>,
-        host: &[H],
-    ) -> Result<()>;
+    fn upload<T: Pod + Send, H: Pod>(&self, buffer: &mut Self::Buffer<T>, host: &[H])
+    -> Result<()>;
 
     /// Waits for what was queued and copies a whole buffer.
     ///
@@ -145,11 +174,7 @@ pub trait Machine {
     ///
     /// # Errors
     /// Sizes differ, or the driver's.
-    fn copy<T: Pod + Send>(
-        &self,
-        from: &Self::Buffer<T>,
-        to: &mut Self::Buffer<T>,
-    ) -> Result<()>;
+    fn copy<T: Pod + Send>(&self, from: &Self::Buffer<T>, to: &mut Self::Buffer<T>) -> Result<()>;
 
     /// Queues filling with zero bytes.
     ///

@@ -1,0 +1,290 @@
+//! The device's primary context, shared by everything that lives on the device.
+
+use std::fmt;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use cust::device::Device;
+
+use super::error::{CudaError, Result, check, from_cust};
+use super::ffi::driver;
+
+type Retired = Box<dyn FnOnce(&Context) + Send>;
+
+/// Frees that wait until no graph holds the address any more.
+#[derive(Default)]
+struct Deferred {
+    graphs: usize,
+    waiting: Vec<Retired>,
+}
+
+/// What went wrong where nobody could be told: while something was dropped.
+#[derive(Default)]
+struct DropErrors {
+    count: usize,
+    last: Option<CudaError>,
+}
+
+/// Free and total device memory, bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct MemoryInfo {
+    /// Bytes that can still be had.
+    pub free: usize,
+    /// Bytes that the device has.
+    pub total: usize,
+}
+
+/// The primary context of one device. Streams, buffers and modules keep it alive.
+pub struct Context {
+    primary: cust::context::Context,
+    device: Device,
+    ordinal: usize,
+    deferred: Mutex<Deferred>,
+    /// Contexts whose streams may use this one's memory.
+    peers: Mutex<Vec<std::sync::Weak<Context>>>,
+    drop_errors: Mutex<DropErrors>,
+}
+
+impl fmt::Debug for Context {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Context")
+            .field("device", &self.ordinal)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Finds the driver, once, and starts it.
+///
+/// # Errors
+/// No driver, or its refusal.
+pub(crate) fn init() -> Result<()> {
+    warpstride_driver_shim::load().map_err(|error| CudaError::NoDriver {
+        reason: error.to_string(),
+    })?;
+    // SAFETY: no arguments but flags, of which none exist. Called before cust's own call so that
+    // refusals newer than its bindings keep their number.
+    let answer = unsafe { driver::cuInit(0) };
+    match answer {
+        warpstride_driver_shim::NO_DEVICE => Err(CudaError::NoDevice),
+        code => {
+            check(code, "cuInit")?;
+            cust::init(cust::CudaFlags::empty()).map_err(|e| from_cust(e, "cuInit"))
+        }
+    }
+}
+
+/// Number of devices; at least one.
+///
+/// # Errors
+/// [`CudaError::NoDevice`], or the driver's.
+pub(crate) fn device_count() -> Result<usize> {
+    match Device::num_devices().map_err(|e| from_cust(e, "cuDeviceGetCount"))? {
+        0 => Err(CudaError::NoDevice),
+        count => Ok(count as usize),
+    }
+}
+
+/// The device of that number.
+///
+/// # Errors
+/// There is none of that number.
+pub(crate) fn device(ordinal: usize) -> Result<Device> {
+    let found = device_count()?;
+    let missing = CudaError::Ordinal {
+        asked: ordinal,
+        found,
+    };
+    if ordinal >= found {
+        return Err(missing);
+    }
+    let number = u32::try_from(ordinal).map_err(|_| missing)?;
+    Device::get_device(number).map_err(|e| from_cust(e, "cuDeviceGet"))
+}
+
+/// The value of a mutex, whether or not a thread panicked with it.
+pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Context {
+    /// The primary context of device `ordinal` (numbered from 0).
+    ///
+    /// # Errors
+    /// No driver, no device, no device of that number, or the driver's refusal.
+    pub fn new(ordinal: usize) -> Result<Arc<Self>> {
+        init()?;
+        let device = device(ordinal)?;
+        let primary = cust::context::Context::new(device)
+            .map_err(|e| from_cust(e, "cuDevicePrimaryCtxRetain"))?;
+        Ok(Arc::new(Self {
+            primary,
+            device,
+            ordinal,
+            deferred: Mutex::default(),
+            peers: Mutex::default(),
+            drop_errors: Mutex::default(),
+        }))
+    }
+
+    /// The device's number.
+    #[must_use]
+    pub fn ordinal(&self) -> usize {
+        self.ordinal
+    }
+
+    pub(crate) fn device(&self) -> Device {
+        self.device
+    }
+
+    pub(crate) fn raw(&self) -> driver::Handle {
+        self.primary.as_raw().cast()
+    }
+
+    /// Makes it the calling thread's context. Everything of the fence does this itself.
+    pub(crate) fn enter(&self) -> Result<()> {
+        // SAFETY: the handle is valid as long as `self.primary` holds the context.
+        check(
+            unsafe { driver::cuCtxSetCurrent(self.raw()) },
+            "cuCtxSetCurrent",
+        )
+    }
+
+    /// Waits for everything queued on the device by this process.
+    ///
+    /// # Errors
+    /// What went wrong in any of it.
+    pub fn synchronize(&self) -> Result<()> {
+        self.enter()?;
+        // SAFETY: acts on the context just made current.
+        check(unsafe { driver::cuCtxSynchronize() }, "cuCtxSynchronize")
+    }
+
+    /// Free and total memory.
+    ///
+    /// # Errors
+    /// The driver's.
+    pub fn memory(&self) -> Result<MemoryInfo> {
+        self.enter()?;
+        let (mut free, mut total) = (0, 0);
+        // SAFETY: both addresses are of live variables.
+        let answer = unsafe { driver::cuMemGetInfo_v2(&raw mut free, &raw mut total) };
+        check(answer, "cuMemGetInfo")?;
+        Ok(MemoryInfo { free, total })
+    }
+
+    /// Whether both are contexts of one device. Every primary context of a device is the same one.
+    #[must_use]
+    pub fn same_device(&self, other: &Self) -> bool {
+        self.raw() == other.raw()
+    }
+
+    /// Errors that happened while something was dropped: how many, and the last. Forgets them.
+    pub fn take_drop_errors(&self) -> (usize, Option<CudaError>) {
+        let mut errors = lock(&self.drop_errors);
+        (std::mem::take(&mut errors.count), errors.last.take())
+    }
+
+    pub(crate) fn record_drop(&self, result: Result<()>) {
+        if let Err(error) = result {
+            let mut errors = lock(&self.drop_errors);
+            errors.count += 1;
+            errors.last = Some(error);
+        }
+    }
+
+    pub(crate) fn expect_same(&self, other: &Self, what: &'static str) -> Result<()> {
+        if self.same_device(other) {
+            return Ok(());
+        }
+        Err(CudaError::OtherDevice {
+            what,
+            expected: self.ordinal,
+            found: other.ordinal,
+        })
+    }
+
+    /// Notes that streams of `peer` may use this context's memory from now on.
+    pub(crate) fn used_by(&self, peer: &Arc<Self>) {
+        let mut peers = lock(&self.peers);
+        peers.retain(|known| known.strong_count() > 0);
+        if !peers
+            .iter()
+            .any(|known| known.as_ptr() == Arc::as_ptr(peer))
+        {
+            peers.push(Arc::downgrade(peer));
+        }
+    }
+
+    /// Waits until no work can use this context's memory. A peer that is gone has no work left,
+    /// because streams wait when they are dropped and keep their context alive until then.
+    pub(crate) fn wait_idle(&self) -> Result<()> {
+        let peers = lock(&self.peers).clone();
+        for peer in peers.iter().filter_map(std::sync::Weak::upgrade) {
+            peer.synchronize()?;
+        }
+        self.synchronize()
+    }
+
+    /// Runs `free` now, or when the last graph is gone.
+    pub(crate) fn retire(&self, free: impl FnOnce(&Self) + Send + 'static) {
+        let mut deferred = lock(&self.deferred);
+        if deferred.graphs > 0 {
+            deferred.waiting.push(Box::new(free));
+        } else {
+            drop(deferred);
+            free(self);
+        }
+    }
+
+    pub(crate) fn graph_begins(&self) {
+        lock(&self.deferred).graphs += 1;
+    }
+
+    pub(crate) fn graph_ends(&self) {
+        let waiting = {
+            let mut deferred = lock(&self.deferred);
+            deferred.graphs -= 1;
+            if deferred.graphs > 0 {
+                return;
+            }
+            std::mem::take(&mut deferred.waiting)
+        };
+        for free in waiting {
+            free(self);
+        }
+    }
+
+    /// The error for memory that could not be had; anything but "out of memory" as it is.
+    pub(crate) fn memory_error(
+        &self,
+        code: u32,
+        call: &'static str,
+        place: &'static str,
+        what: &str,
+        needed: usize,
+    ) -> CudaError {
+        if code != driver::OUT_OF_MEMORY {
+            return CudaError::from_code(code, call)
+                .with_detail(format!("for {what}, {needed} bytes"));
+        }
+        let MemoryInfo { free, total } = self.memory().unwrap_or(MemoryInfo { free: 0, total: 0 });
+        CudaError::OutOfMemory {
+            place,
+            what: what.to_owned(),
+            needed,
+            free,
+            total,
+            call,
+        }
+    }
+}
+
+/// `len × size_of::<T>()`, or the error that names what it was for.
+pub(crate) fn bytes_of<T>(what: &str, len: usize) -> Result<usize> {
+    len.checked_mul(size_of::<T>())
+        .filter(|bytes| *bytes <= isize::MAX as usize)
+        .ok_or_else(|| CudaError::TooLarge {
+            what: what.to_owned(),
+            len,
+            element: size_of::<T>(),
+        })
+}

@@ -1,0 +1,166 @@
+//! What devices there are and what they can do.
+
+use cust::device::{Device, DeviceAttribute};
+use serde::Serialize;
+
+use super::context::{Context, MemoryInfo, device, device_count, init};
+use super::error::{CudaError, Result, check, from_cust};
+use super::ffi::driver;
+use super::peer;
+
+/// `CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN`, not in cust's list.
+const SHARED_PER_BLOCK_OPTIN: u32 = 97;
+
+/// One device, for people and for programs.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct DeviceInfo {
+    /// Number, from 0.
+    pub ordinal: usize,
+    /// The maker's name.
+    pub name: String,
+    /// Bytes of memory.
+    pub memory_bytes: usize,
+    /// Bytes of memory free now.
+    pub memory_free_bytes: usize,
+    /// Multiprocessors.
+    pub multiprocessors: u32,
+    /// Compute capability times ten: 90 is 9.0.
+    pub compute_capability: u32,
+    /// Largest number of threads of a block.
+    pub threads_per_block: u32,
+    /// Bytes of shared memory that a block can be given.
+    pub shared_per_block_bytes: usize,
+    /// Bytes of second-level cache.
+    pub l2_cache_bytes: usize,
+    /// Newest CUDA that the driver speaks: 1000 × major + 10 × minor.
+    pub driver_version: i32,
+    /// The other devices.
+    pub peers: Vec<PeerLink>,
+}
+
+/// How one device reaches another.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct PeerLink {
+    /// The other device's number.
+    pub ordinal: usize,
+    /// Whether it can be reached without the host.
+    pub direct: bool,
+}
+
+/// Why there is no device to list.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error(transparent)]
+pub struct WhyNone(#[from] pub CudaError);
+
+/// What launches must know of a device.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Limits {
+    pub(crate) multiprocessors: u32,
+    pub(crate) compute_capability: u32,
+    pub(crate) shared_per_block: usize,
+}
+
+/// All devices of this machine; at least one.
+///
+/// # Errors
+/// No driver, no device, or what the driver refused.
+pub fn list_devices() -> std::result::Result<Vec<DeviceInfo>, WhyNone> {
+    init()?;
+    let count = device_count()?;
+    let devices = (0..count).map(device).collect::<Result<Vec<_>>>()?;
+    Ok(devices
+        .iter()
+        .enumerate()
+        .map(|(ordinal, _)| describe(ordinal, &devices))
+        .collect::<Result<Vec<_>>>()?)
+}
+
+impl DeviceInfo {
+    /// One device.
+    ///
+    /// # Errors
+    /// No driver, no device of that number, or what the driver refused.
+    pub fn of(ordinal: usize) -> Result<Self> {
+        init()?;
+        let devices = (0..device_count()?)
+            .map(device)
+            .collect::<Result<Vec<_>>>()?;
+        device(ordinal)?;
+        describe(ordinal, &devices)
+    }
+}
+
+fn describe(ordinal: usize, devices: &[Device]) -> Result<DeviceInfo> {
+    let this = devices[ordinal];
+    let limits = limits(this)?;
+    let MemoryInfo { free, total } = Context::new(ordinal)?.memory()?;
+    let peers = devices
+        .iter()
+        .enumerate()
+        .filter(|(other, _)| *other != ordinal)
+        .map(|(other, device)| {
+            Ok(PeerLink {
+                ordinal: other,
+                direct: peer::can_access(this.as_raw(), device.as_raw())?,
+            })
+        })
+        .collect::<Result<Vec<_>>>()?;
+    Ok(DeviceInfo {
+        ordinal,
+        name: this.name().map_err(|e| from_cust(e, "cuDeviceGetName"))?,
+        memory_bytes: total,
+        memory_free_bytes: free,
+        multiprocessors: limits.multiprocessors,
+        compute_capability: limits.compute_capability,
+        threads_per_block: number(this, DeviceAttribute::MaxThreadsPerBlock)?,
+        shared_per_block_bytes: limits.shared_per_block,
+        l2_cache_bytes: number(this, DeviceAttribute::L2CacheSize)? as usize,
+        driver_version: driver_version()?,
+        peers,
+    })
+}
+
+pub(crate) fn limits(device: Device) -> Result<Limits> {
+    let major = number(device, DeviceAttribute::ComputeCapabilityMajor)?;
+    let minor = number(device, DeviceAttribute::ComputeCapabilityMinor)?;
+    let mut shared = 0;
+    // SAFETY: the address is of a live variable; the device came from the driver.
+    let answer = unsafe {
+        driver::cuDeviceGetAttribute(&raw mut shared, SHARED_PER_BLOCK_OPTIN, device.as_raw())
+    };
+    check(answer, "cuDeviceGetAttribute")?;
+    Ok(Limits {
+        multiprocessors: number(device, DeviceAttribute::MultiprocessorCount)?,
+        compute_capability: 10 * major + minor,
+        shared_per_block: usize::try_from(shared).unwrap_or(0),
+    })
+}
+
+/// Newest CUDA that the driver speaks: 1000 × major + 10 × minor.
+pub(crate) fn driver_version() -> Result<i32> {
+    let mut version = 0;
+    // SAFETY: the address is of a live variable.
+    let answer = unsafe { driver::cuDriverGetVersion(&raw mut version) };
+    check(answer, "cuDriverGetVersion")?;
+    Ok(version)
+}
+
+fn number(device: Device, attribute: DeviceAttribute) -> Result<u32> {
+    let value = device
+        .get_attribute(attribute)
+        .map_err(|e| from_cust(e, "cuDeviceGetAttribute"))?;
+    Ok(u32::try_from(value).unwrap_or(0))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn there_are_devices_or_a_reason() {
+        match list_devices() {
+            Ok(devices) => assert!(!devices.is_empty()),
+            Err(why) => assert!(why.to_string().len() > 20, "{why}"),
+        }
+    }
+}

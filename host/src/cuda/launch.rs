@@ -1,0 +1,78 @@
+//! Typed launches on a stream.
+
+use std::ffi::c_uint;
+
+use warpstride_device::launch::{Cuda, Launch, Work};
+
+use super::error::{CudaError, Result, check};
+use super::ffi::driver;
+use super::module::Module;
+use super::partition::partition;
+use super::stream::Stream;
+
+impl Module {
+    /// Queues a kernel over `work`. Without work nothing is launched.
+    ///
+    /// Ordering with other streams that use the same buffers is the caller's, by events.
+    ///
+    /// # Errors
+    /// An argument too short ([`ExtentError`](warpstride_device::launch::ExtentError)), a stream of
+    /// another device, or the driver's, with the kernel's name.
+    pub fn launch<L, E>(
+        &self,
+        stream: &Stream,
+        launch: &L,
+        work: Work,
+    ) -> std::result::Result<(), E>
+    where
+        L: Launch<Cuda>,
+        E: From<CudaError> + From<warpstride_device::launch::ExtentError>,
+    {
+        launch.check()?;
+        self.launch_checked(stream, launch, work)?;
+        Ok(())
+    }
+
+    fn launch_checked<L: Launch<Cuda>>(
+        &self,
+        stream: &Stream,
+        launch: &L,
+        work: Work,
+    ) -> Result<()> {
+        stream.context().expect_same(self.context(), "the module")?;
+        let block = L::INFO.block;
+        let threads = block.iter().product();
+        let shared = launch.dynamic_shared_bytes(threads);
+        self.context().enter()?;
+        let prepared = self.prepare(L::INFO.entry, threads, shared)?;
+        let Some(grid) = partition(work, threads, self.multiprocessors(), prepared.resident) else {
+            return Ok(());
+        };
+        let answer = launch.with_params(|parameters| {
+            // SAFETY: the function is of this module, loaded in the current context; `parameters`
+            // are the addresses of its arguments in order, as `#[kernel]` guarantees; the extents
+            // were checked; memory that the arguments name is freed only after the work.
+            unsafe {
+                driver::cuLaunchKernel(
+                    prepared.function,
+                    grid[0],
+                    grid[1],
+                    grid[2],
+                    block[0],
+                    block[1],
+                    block[2],
+                    // `prepare` refuses what exceeds a block's shared memory, far below 2³².
+                    shared as c_uint,
+                    stream.raw(),
+                    parameters.as_mut_ptr(),
+                    std::ptr::null_mut(),
+                )
+            }
+        });
+        check(answer, "cuLaunchKernel").map_err(|error| {
+            error.with_kernel(L::INFO.entry).with_detail(format!(
+                "grid {grid:?}, block {block:?}, {shared} bytes of dynamic shared memory"
+            ))
+        })
+    }
+}

@@ -1,0 +1,118 @@
+//! How many blocks a launch gets.
+
+use warpstride_device::launch::Work;
+
+/// Blocks queued per block that fits on the device at once. More than one, so that a multiprocessor
+/// whose blocks end early gets others; not many more, because each block pays its start.
+pub const WAVES: usize = 4;
+
+/// Elements that each thread should have at least before a second wave of blocks is worth it.
+pub const STRIDES: usize = 4;
+
+/// The grid for `work`, or `None` where there is nothing to do.
+///
+/// One wave is what the device holds at once: `multiprocessors × resident` blocks. Every kernel
+/// walks its work by grid stride, so the answer decides the speed and never the result.
+///
+/// ```
+/// use warpstride::cuda::partition;
+/// use warpstride_device::launch::Work;
+///
+/// // 1000 elements need four blocks of 256 threads, however large the device is.
+/// assert_eq!(partition(Work::Elements(1000), 256, 132, 8), Some([4, 1, 1]));
+/// assert_eq!(partition(Work::Elements(0), 256, 132, 8), None);
+/// ```
+#[must_use]
+pub fn partition(
+    work: Work,
+    block_threads: u32,
+    multiprocessors: u32,
+    resident: u32,
+) -> Option<[u32; 3]> {
+    let wave = (multiprocessors as usize * resident as usize).max(1);
+    let blocks = match work {
+        Work::Grid(grid) => return (!grid.contains(&0)).then_some(grid),
+        Work::Elements(elements) => {
+            let needed = elements.div_ceil(block_threads.max(1) as usize);
+            let with_strides = needed.div_ceil(STRIDES).min(wave * WAVES);
+            needed.min(with_strides.max(wave))
+        }
+        Work::Blocks(items) => {
+            // As even as possible: every block gets the same number of items or one less.
+            let rounds = items.div_ceil(wave * WAVES).max(1);
+            items.div_ceil(rounds)
+        }
+    };
+    let blocks = u32::try_from(blocks).unwrap_or(i32::MAX as u32);
+    (blocks > 0).then_some([blocks.min(i32::MAX as u32), 1, 1])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn blocks(work: Work, threads: u32, multiprocessors: u32, resident: u32) -> usize {
+        partition(work, threads, multiprocessors, resident).map_or(0, |grid| grid[0] as usize)
+    }
+
+    #[test]
+    fn never_more_blocks_than_work_and_never_none_for_some() {
+        for elements in [0, 1, 31, 256, 257, 10_000, 1 << 20, 1 << 33] {
+            for (threads, mp, resident) in [(256, 132, 8), (1024, 1, 1), (64, 7, 3), (128, 108, 0)]
+            {
+                let got = blocks(Work::Elements(elements), threads, mp, resident);
+                assert!(got <= elements.div_ceil(threads as usize));
+                assert_eq!(got == 0, elements == 0);
+                let got = blocks(Work::Blocks(elements), threads, mp, resident);
+                assert!(got <= elements);
+                assert_eq!(got == 0, elements == 0);
+            }
+        }
+    }
+
+    #[test]
+    fn large_work_gives_every_thread_a_few_strides() {
+        let (threads, mp, resident) = (256, 132, 8);
+        let wave = mp as usize * resident as usize;
+        for elements in [1 << 20, 5_000_000, 1 << 24, 1 << 30] {
+            let got = blocks(Work::Elements(elements), threads, mp, resident);
+            assert!(got <= wave * WAVES);
+            if got > wave {
+                let a_thread = elements / (got * threads as usize);
+                assert!(a_thread >= STRIDES - 1, "{elements}: {a_thread}");
+            }
+        }
+        assert_eq!(
+            blocks(Work::Elements(1 << 30), threads, mp, resident),
+            wave * WAVES
+        );
+    }
+
+    #[test]
+    fn the_device_is_filled_before_threads_get_strides() {
+        // One wave exactly covers the work: every thread gets one element.
+        let elements = 132 * 8 * 256;
+        assert_eq!(blocks(Work::Elements(elements), 256, 132, 8), 132 * 8);
+    }
+
+    #[test]
+    fn items_are_shared_evenly() {
+        let wave = 10 * 2;
+        for items in 1..2000 {
+            let got = blocks(Work::Blocks(items), 128, 10, 2);
+            assert!(got <= wave * WAVES);
+            let most = items.div_ceil(got);
+            assert_eq!(
+                most,
+                items.div_ceil(wave * WAVES),
+                "{items} items, {got} blocks"
+            );
+        }
+    }
+
+    #[test]
+    fn a_fixed_grid_stays() {
+        assert_eq!(partition(Work::Grid([3, 2, 1]), 64, 1, 1), Some([3, 2, 1]));
+        assert_eq!(partition(Work::Grid([3, 0, 1]), 64, 1, 1), None);
+    }
+}

@@ -1,0 +1,138 @@
+//! Queues of work on a device.
+
+use std::fmt;
+use std::sync::Arc;
+
+use super::context::Context;
+use super::error::{CudaError, Result, check};
+use super::event::Event;
+use super::ffi::driver;
+
+/// Which stream's blocks go first when several wait for room on the device.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Priority {
+    /// The driver's usual.
+    #[default]
+    Normal,
+    /// The highest that the device has.
+    High,
+}
+
+/// A queue: what is put in happens in that order, beside the work of other streams. Not ordered
+/// with the legacy default stream.
+pub struct Stream {
+    context: Arc<Context>,
+    handle: driver::Handle,
+}
+
+// SAFETY: the driver allows any thread to use a stream, several at a time.
+unsafe impl Send for Stream {}
+// SAFETY: as above.
+unsafe impl Sync for Stream {}
+
+impl fmt::Debug for Stream {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Stream")
+            .field("device", &self.context.ordinal())
+            .finish_non_exhaustive()
+    }
+}
+
+impl Stream {
+    /// A new stream.
+    ///
+    /// # Errors
+    /// The driver's.
+    pub fn new(context: &Arc<Context>, priority: Priority) -> Result<Self> {
+        context.enter()?;
+        let (mut least, mut greatest) = (0, 0);
+        // SAFETY: both addresses are of live variables.
+        let answer =
+            unsafe { driver::cuCtxGetStreamPriorityRange(&raw mut least, &raw mut greatest) };
+        check(answer, "cuCtxGetStreamPriorityRange")?;
+        let number = match priority {
+            Priority::Normal => least,
+            Priority::High => greatest,
+        };
+        let mut handle = std::ptr::null_mut();
+        // SAFETY: the address is of a live variable; the context is current.
+        let answer = unsafe {
+            driver::cuStreamCreateWithPriority(&raw mut handle, driver::STREAM_NON_BLOCKING, number)
+        };
+        check(answer, "cuStreamCreateWithPriority")?;
+        Ok(Self {
+            context: Arc::clone(context),
+            handle,
+        })
+    }
+
+    /// The context that it belongs to.
+    #[must_use]
+    pub fn context(&self) -> &Arc<Context> {
+        &self.context
+    }
+
+    pub(crate) fn raw(&self) -> driver::Handle {
+        self.handle
+    }
+
+    /// Lets what is queued from now on wait for the event, without the host waiting.
+    ///
+    /// # Errors
+    /// The driver's.
+    pub fn wait_event(&self, event: &Event) -> Result<()> {
+        self.context.enter()?;
+        // SAFETY: both handles are alive.
+        let answer = unsafe { driver::cuStreamWaitEvent(self.handle, event.raw(), 0) };
+        check(answer, "cuStreamWaitEvent")
+    }
+
+    /// Waits for everything queued so far.
+    ///
+    /// # Errors
+    /// What went wrong in it.
+    pub fn synchronize(&self) -> Result<()> {
+        self.context.enter()?;
+        // SAFETY: the handle is alive.
+        check(
+            unsafe { driver::cuStreamSynchronize(self.handle) },
+            "cuStreamSynchronize",
+        )
+    }
+
+    /// Whether everything queued so far is done.
+    ///
+    /// # Errors
+    /// What went wrong in it.
+    pub fn is_idle(&self) -> Result<bool> {
+        self.context.enter()?;
+        // SAFETY: the handle is alive.
+        match unsafe { driver::cuStreamQuery(self.handle) } {
+            driver::NOT_READY => Ok(false),
+            code => check(code, "cuStreamQuery").map(|()| true),
+        }
+    }
+
+    /// Refuses what a graph could not hold: host memory, which its owner may drop after capture.
+    pub(crate) fn refuse_capture(&self, what: &'static str) -> Result<()> {
+        let mut status = 0;
+        // SAFETY: the handle is alive, the address is of a live variable.
+        let answer = unsafe { driver::cuStreamIsCapturing(self.handle, &raw mut status) };
+        check(answer, "cuStreamIsCapturing")?;
+        if status == 0 {
+            Ok(())
+        } else {
+            Err(CudaError::Captured { what })
+        }
+    }
+}
+
+impl Drop for Stream {
+    fn drop(&mut self) {
+        let done = self.synchronize();
+        self.context.record_drop(done);
+        // SAFETY: the handle is alive and not used afterwards.
+        let answer = unsafe { driver::cuStreamDestroy_v2(self.handle) };
+        self.context.record_drop(check(answer, "cuStreamDestroy"));
+    }
+}

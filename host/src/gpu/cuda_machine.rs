@@ -1,0 +1,244 @@
+//! A CUDA device as a [`Machine`].
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use bytemuck::Pod;
+use warpstride_device::Complex32;
+use warpstride_device::launch::{Cuda, Launch, Read, Work, Write};
+
+use super::{Buffer, Direction, Fetch, GpuError, Machine, Result};
+use crate::cuda::{
+    Context, DeviceBuffer, DeviceInfo, Event, FetchPool, Fetched, FftDirection, FftPlan,
+    FftWorkspace, Graph, Module, Priority, Ptx, Staging, Stream, Timing, choose_ptx,
+};
+
+/// A device with the kernels loaded, one stream for everything, and what copies and transforms need.
+#[derive(Debug)]
+pub struct CudaMachine {
+    info: DeviceInfo,
+    context: Arc<Context>,
+    stream: Arc<Stream>,
+    module: Module,
+    transforms: Arc<FftWorkspace>,
+    fetches: Arc<FetchPool>,
+    staging: Mutex<Staging>,
+    clock: (Event, Event),
+}
+
+impl CudaMachine {
+    /// The device of that number (from 0), with the kernels that suit it.
+    ///
+    /// # Errors
+    /// Why not: no driver, no device, no device of that number, a device older than the kernels, or
+    /// kernels newer than the driver.
+    pub fn new(device_ordinal: usize) -> Result<Self> {
+        Self::with_kernels(device_ordinal, &BUILT_IN)
+    }
+
+    /// The same with other kernels than those built in.
+    ///
+    /// # Errors
+    /// As [`CudaMachine::new`], and the compiler's words about the kernels.
+    pub fn with_kernels(device_ordinal: usize, kernels: &[Ptx<'_>]) -> Result<Self> {
+        let context = Context::new(device_ordinal)?;
+        let info = DeviceInfo::of(device_ordinal)?;
+        let module = Module::load(&context, choose_ptx(kernels, info.compute_capability)?)?;
+        let stream = Arc::new(Stream::new(&context, Priority::Normal)?);
+        Ok(Self {
+            module,
+            transforms: FftWorkspace::new(&stream)?,
+            fetches: FetchPool::new(&context),
+            staging: Mutex::new(Staging::new(&context)),
+            clock: (
+                Event::new(&context, Timing::On)?,
+                Event::new(&context, Timing::On)?,
+            ),
+            info,
+            stream,
+            context,
+        })
+    }
+
+    /// The stream that everything goes through.
+    #[must_use]
+    pub fn stream(&self) -> &Arc<Stream> {
+        &self.stream
+    }
+
+    /// The device's context, for buffers, streams and events of one's own.
+    #[must_use]
+    pub fn context(&self) -> &Arc<Context> {
+        &self.context
+    }
+
+    /// The loaded kernels, for launches on streams of one's own.
+    #[must_use]
+    pub fn module(&self) -> &Module {
+        &self.module
+    }
+
+    /// What the device is.
+    #[must_use]
+    pub fn info(&self) -> &DeviceInfo {
+        &self.info
+    }
+
+    /// Records what `work` queues instead of doing it; see [`Graph::capture`].
+    ///
+    /// # Errors
+    /// Those of `work`, a copy with the host within it, or the driver's.
+    pub fn capture(&self, work: impl FnOnce() -> Result<()>) -> Result<Graph> {
+        Graph::capture(&self.stream, work)
+    }
+
+    /// Queues what was recorded.
+    ///
+    /// # Errors
+    /// The driver's.
+    pub fn replay(&self, graph: &mut Graph) -> Result<()> {
+        Ok(graph.launch(&self.stream)?)
+    }
+}
+
+/// The kernels built by `cargo xtask build-ptx`.
+const BUILT_IN: [Ptx<'static>; 2] = [
+    Ptx {
+        arch: 80,
+        text: include_str!("../../../kernels-gpu/ptx/warpstride_sm80.ptx"),
+    },
+    Ptx {
+        arch: 90,
+        text: include_str!("../../../kernels-gpu/ptx/warpstride_sm90.ptx"),
+    },
+];
+
+impl<T: Pod> Buffer<Cuda, T> for DeviceBuffer<T> {
+    fn len(&self) -> usize {
+        self.len()
+    }
+
+    fn read(&self) -> Read<'_, Cuda, T> {
+        self.read()
+    }
+
+    fn write(&mut self) -> Write<'_, Cuda, T> {
+        self.write()
+    }
+}
+
+impl<T: Pod> Fetch<T> for Fetched<T> {
+    fn ready(&self) -> bool {
+        self.ready()
+    }
+
+    fn wait(self) -> Result<Vec<T>> {
+        Ok(self.wait()?)
+    }
+}
+
+fn expect_size(what: &'static str, buffer: usize, host: usize) -> Result<()> {
+    if buffer == host {
+        Ok(())
+    } else {
+        Err(GpuError::Size { what, buffer, host })
+    }
+}
+
+impl Machine for CudaMachine {
+    type Space = Cuda;
+    type Buffer<T: Pod + Send> = DeviceBuffer<T>;
+    type Fft = FftPlan;
+    type Fetch<T: Pod + Send> = Fetched<T>;
+
+    fn backend(&self) -> &'static str {
+        "cuda"
+    }
+
+    fn device_name(&self) -> String {
+        self.info.name.clone()
+    }
+
+    fn memory(&self) -> Result<(usize, usize)> {
+        let memory = self.context.memory()?;
+        Ok((memory.free, memory.total))
+    }
+
+    fn arch(&self) -> u32 {
+        self.module.arch()
+    }
+
+    fn multiprocessors(&self) -> u32 {
+        self.info.multiprocessors
+    }
+
+    fn alloc<T: Pod + Send>(&self, what: &'static str, len: usize) -> Result<DeviceBuffer<T>> {
+        Ok(DeviceBuffer::zeroed(&self.context, what, len)?)
+    }
+
+    fn upload<T: Pod + Send, H: Pod>(
+        &self,
+        buffer: &mut DeviceBuffer<T>,
+        host: &[H],
+    ) -> Result<()> {
+        expect_size("upload", buffer.bytes(), size_of_val(host))?;
+        let mut staging = self.staging.lock().unwrap_or_else(PoisonError::into_inner);
+        Ok(staging.upload(&self.stream, bytemuck::cast_slice(host), buffer)?)
+    }
+
+    fn download<T: Pod + Send, H: Pod>(
+        &self,
+        buffer: &DeviceBuffer<T>,
+        host: &mut [H],
+    ) -> Result<()> {
+        expect_size("download", buffer.bytes(), size_of_val(host))?;
+        let mut staging = self.staging.lock().unwrap_or_else(PoisonError::into_inner);
+        Ok(staging.download(&self.stream, buffer, bytemuck::cast_slice_mut(host))?)
+    }
+
+    fn fetch<T: Pod + Send>(&self, buffer: &DeviceBuffer<T>) -> Result<Fetched<T>> {
+        Ok(self.fetches.fetch(&self.stream, buffer)?)
+    }
+
+    fn copy<T: Pod + Send>(&self, from: &DeviceBuffer<T>, to: &mut DeviceBuffer<T>) -> Result<()> {
+        expect_size("copy", to.bytes(), from.bytes())?;
+        Ok(self.stream.copy(from, to)?)
+    }
+
+    fn zero<T: Pod + Send>(&self, buffer: &mut DeviceBuffer<T>) -> Result<()> {
+        Ok(self.stream.zero(buffer)?)
+    }
+
+    fn launch<L: Launch<Cuda> + Sync>(&self, launch: &L, work: Work) -> Result<()> {
+        self.module.launch(&self.stream, launch, work)
+    }
+
+    fn plan_fft(&self, rows: usize, columns: usize, batch: usize) -> Result<FftPlan> {
+        Ok(self.transforms.plan(rows, columns, batch)?)
+    }
+
+    fn fft(
+        &self,
+        plan: &FftPlan,
+        data: &mut DeviceBuffer<Complex32>,
+        direction: Direction,
+    ) -> Result<()> {
+        let direction = match direction {
+            Direction::Forward => FftDirection::Forward,
+            Direction::Inverse => FftDirection::Inverse,
+        };
+        Ok(plan.execute(data, direction)?)
+    }
+
+    fn synchronize(&self) -> Result<()> {
+        Ok(self.stream.synchronize()?)
+    }
+
+    fn time_ms(&self, work: &mut dyn FnMut() -> Result<()>) -> Result<f32> {
+        let (start, end) = &self.clock;
+        start.record(&self.stream)?;
+        work()?;
+        end.record(&self.stream)?;
+        end.synchronize()?;
+        Ok(end.elapsed_ms(start)?)
+    }
+}

@@ -1,0 +1,299 @@
+//! The emulator as a [`Machine`]: the kernels' own source, on the CPU.
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::Instant;
+
+use bytemuck::Pod;
+use rayon::prelude::*;
+use rustfft::{Fft, FftPlanner, num_complex};
+use warpstride_device::Complex32;
+use warpstride_device::emulator::{self, LaunchConfig};
+use warpstride_device::launch::{Emulated, Launch, Work};
+
+use super::emulated_memory::{EmulatedBuffer, Watch};
+use super::{Buffer, Direction, Fetch, GpuError, Machine, Result};
+
+/// Most blocks of a launch whose grid is free: enough for blocks to meet in memory, few enough to
+/// be quick.
+const MAX_BLOCKS: usize = 4;
+
+/// Most threads of a one-dimensional block: two warps, so that barriers and shared memory between
+/// warps are exercised.
+const MAX_BLOCK_THREADS: u32 = 64;
+
+/// The emulator. All work is done when a call returns.
+#[derive(Default)]
+pub struct EmulatedMachine {
+    watch: Watch,
+}
+
+impl fmt::Debug for EmulatedMachine {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("EmulatedMachine").finish_non_exhaustive()
+    }
+}
+
+impl EmulatedMachine {
+    /// A machine without buffers.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+}
+
+/// Results that are there already.
+#[derive(Debug)]
+pub struct EmulatedFetch<T> {
+    values: Vec<T>,
+}
+
+impl<T> Fetch<T> for EmulatedFetch<T> {
+    fn ready(&self) -> bool {
+        true
+    }
+
+    fn wait(self) -> Result<Vec<T>> {
+        Ok(self.values)
+    }
+}
+
+/// A planned transform of `batch` arrays (row, column).
+pub struct EmulatedFft {
+    rows: usize,
+    columns: usize,
+    batch: usize,
+    /// Along a row and along a column, forward.
+    forward: [Arc<dyn Fft<f32>>; 2],
+    /// The same, inverse.
+    inverse: [Arc<dyn Fft<f32>>; 2],
+}
+
+impl fmt::Debug for EmulatedFft {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("EmulatedFft")
+            .field("rows", &self.rows)
+            .field("columns", &self.columns)
+            .field("batch", &self.batch)
+            .finish_non_exhaustive()
+    }
+}
+
+impl EmulatedFft {
+    /// One array in place.
+    fn transform(&self, frame: &mut [num_complex::Complex<f32>], direction: Direction) {
+        let [along_row, along_column] = match direction {
+            Direction::Forward => &self.forward,
+            Direction::Inverse => &self.inverse,
+        };
+        along_row.process(frame);
+        let mut turned = transposed(frame, self.rows, self.columns);
+        along_column.process(&mut turned);
+        frame.copy_from_slice(&transposed(&turned, self.columns, self.rows));
+    }
+}
+
+/// (row, column) to (column, row).
+fn transposed<T: Copy>(array: &[T], rows: usize, columns: usize) -> Vec<T> {
+    (0..columns)
+        .flat_map(|column| (0..rows).map(move |row| array[row * columns + column]))
+        .collect()
+}
+
+/// Free and total bytes as Linux states them; as much as an address can count where it does not.
+fn host_memory() -> (usize, usize) {
+    let stated = std::fs::read_to_string("/proc/meminfo").unwrap_or_default();
+    let bytes = |name: &str| {
+        let line = stated.lines().find_map(|line| line.strip_prefix(name))?;
+        let kib: usize = line.split_whitespace().next()?.parse().ok()?;
+        kib.checked_mul(1024)
+    };
+    let unknown = isize::MAX as usize;
+    (
+        bytes("MemAvailable:").unwrap_or(unknown),
+        bytes("MemTotal:").unwrap_or(unknown),
+    )
+}
+
+fn expect_size(what: &'static str, buffer: usize, host: usize) -> Result<()> {
+    if buffer == host {
+        Ok(())
+    } else {
+        Err(GpuError::Size { what, buffer, host })
+    }
+}
+
+/// Grid and block, or `None` where there is nothing to do. Only what the kernel leaves open is made
+/// smaller: a block of several dimensions and a stated grid have a meaning.
+fn size_of_launch(work: Work, block: [u32; 3]) -> Option<([u32; 3], [u32; 3])> {
+    let small = match block {
+        [x, 1, 1] => [x.min(MAX_BLOCK_THREADS), 1, 1],
+        other => other,
+    };
+    let threads = small.iter().map(|n| *n as usize).product::<usize>().max(1);
+    let (blocks, block) = match work {
+        Work::Grid(grid) => return (!grid.contains(&0)).then_some((grid, block)),
+        Work::Elements(elements) => (elements.div_ceil(threads), small),
+        Work::Blocks(items) => (items, small),
+    };
+    let blocks = blocks.min(MAX_BLOCKS) as u32;
+    (blocks > 0).then_some(([blocks, 1, 1], block))
+}
+
+impl Machine for EmulatedMachine {
+    type Space = Emulated;
+    type Buffer<T: Pod + Send> = EmulatedBuffer<T>;
+    type Fft = EmulatedFft;
+    type Fetch<T: Pod + Send> = EmulatedFetch<T>;
+
+    fn backend(&self) -> &'static str {
+        "emulator"
+    }
+
+    fn device_name(&self) -> String {
+        "emulator on the CPU".to_owned()
+    }
+
+    fn memory(&self) -> Result<(usize, usize)> {
+        Ok(host_memory())
+    }
+
+    /// The lowest that there are kernels for.
+    fn arch(&self) -> u32 {
+        80
+    }
+
+    fn multiprocessors(&self) -> u32 {
+        MAX_BLOCKS as u32
+    }
+
+    fn alloc<T: Pod + Send>(&self, what: &'static str, len: usize) -> Result<EmulatedBuffer<T>> {
+        self.watch
+            .alloc(what, len)
+            .ok_or_else(|| GpuError::HostMemory {
+                what,
+                needed: len.saturating_mul(size_of::<T>()),
+            })
+    }
+
+    fn upload<T: Pod + Send, H: Pod>(
+        &self,
+        buffer: &mut EmulatedBuffer<T>,
+        host: &[H],
+    ) -> Result<()> {
+        let bytes: &mut [u8] = bytemuck::cast_slice_mut(buffer.as_mut_slice());
+        expect_size("upload", bytes.len(), size_of_val(host))?;
+        bytes.copy_from_slice(bytemuck::cast_slice(host));
+        Ok(())
+    }
+
+    fn download<T: Pod + Send, H: Pod>(
+        &self,
+        buffer: &EmulatedBuffer<T>,
+        host: &mut [H],
+    ) -> Result<()> {
+        let bytes: &[u8] = bytemuck::cast_slice(buffer.as_slice());
+        expect_size("download", bytes.len(), size_of_val(host))?;
+        bytemuck::cast_slice_mut(host).copy_from_slice(bytes);
+        Ok(())
+    }
+
+    fn fetch<T: Pod + Send>(&self, buffer: &EmulatedBuffer<T>) -> Result<EmulatedFetch<T>> {
+        Ok(EmulatedFetch {
+            values: buffer.as_slice().to_vec(),
+        })
+    }
+
+    fn copy<T: Pod + Send>(
+        &self,
+        from: &EmulatedBuffer<T>,
+        to: &mut EmulatedBuffer<T>,
+    ) -> Result<()> {
+        let element = size_of::<T>();
+        expect_size("copy", to.len() * element, from.len() * element)?;
+        to.as_mut_slice().copy_from_slice(from.as_slice());
+        Ok(())
+    }
+
+    fn zero<T: Pod + Send>(&self, buffer: &mut EmulatedBuffer<T>) -> Result<()> {
+        buffer.as_mut_slice().fill(T::zeroed());
+        Ok(())
+    }
+
+    fn launch<L: Launch<Emulated> + Sync>(&self, launch: &L, work: Work) -> Result<()> {
+        launch.check()?;
+        let Some((grid, block)) = size_of_launch(work, L::INFO.block) else {
+            return Ok(());
+        };
+        let config = LaunchConfig {
+            grid,
+            block,
+            shared_bytes: launch.dynamic_shared_bytes(block.iter().product()),
+        };
+        emulator::launch(launch, config)?;
+        match self.watch.first_overrun() {
+            None => Ok(()),
+            Some(overrun) => Err(GpuError::Overrun {
+                kernel: L::INFO.entry,
+                buffer: overrun.buffer,
+                offset: overrun.offset,
+                bytes: overrun.bytes,
+            }),
+        }
+    }
+
+    fn plan_fft(&self, rows: usize, columns: usize, batch: usize) -> Result<EmulatedFft> {
+        let elements = rows.checked_mul(columns).and_then(|n| n.checked_mul(batch));
+        if elements.is_none_or(|n| n == 0) {
+            return Err(GpuError::TransformSize {
+                rows,
+                columns,
+                batch,
+            });
+        }
+        let mut planner = FftPlanner::new();
+        Ok(EmulatedFft {
+            rows,
+            columns,
+            batch,
+            forward: [columns, rows].map(|len| planner.plan_fft_forward(len)),
+            inverse: [columns, rows].map(|len| planner.plan_fft_inverse(len)),
+        })
+    }
+
+    fn fft(
+        &self,
+        plan: &EmulatedFft,
+        data: &mut EmulatedBuffer<Complex32>,
+        direction: Direction,
+    ) -> Result<()> {
+        let frame = plan.rows * plan.columns;
+        let needed = frame * plan.batch;
+        let len = data.len();
+        let Some(frames) = data.as_mut_slice().get_mut(..needed) else {
+            return Err(crate::cuda::CudaError::Range {
+                what: "transform",
+                start: 0,
+                end: needed,
+                len,
+            }
+            .into());
+        };
+        let frames: &mut [num_complex::Complex<f32>] = bytemuck::cast_slice_mut(frames);
+        frames
+            .par_chunks_exact_mut(frame)
+            .for_each(|frame| plan.transform(frame, direction));
+        Ok(())
+    }
+
+    fn synchronize(&self) -> Result<()> {
+        Ok(())
+    }
+
+    /// The CPU's time.
+    fn time_ms(&self, work: &mut dyn FnMut() -> Result<()>) -> Result<f32> {
+        let start = Instant::now();
+        work()?;
+        Ok(start.elapsed().as_secs_f32() * 1e3)
+    }
+}

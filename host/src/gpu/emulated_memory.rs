@@ -1,0 +1,188 @@
+//! Buffers of the emulator, each between two zones of a known pattern that the machine looks at
+//! after every launch.
+
+#![expect(
+    unsafe_code,
+    reason = "the zones are looked at while the elements are lent to a launch"
+)]
+
+use std::cell::UnsafeCell;
+use std::fmt;
+use std::marker::PhantomData;
+use std::sync::{Arc, Mutex, PoisonError, Weak};
+
+use bytemuck::Pod;
+use warpstride_device::launch::{Emulated, Read, Write};
+
+use super::Buffer;
+
+/// Bytes of a zone before and behind the elements, and the alignment: that of the CUDA driver's
+/// allocations.
+const ZONE: usize = 256;
+
+/// What a zone is filled with.
+const CANARY: u8 = 0xC5;
+
+#[repr(C, align(256))]
+struct Line([u8; ZONE]);
+
+/// The memory of one buffer: a zone, the elements, a zone. Everything is reached by raw pointers,
+/// elements and zones never by one reference.
+struct Allocation {
+    what: &'static str,
+    lines: Box<[UnsafeCell<Line>]>,
+    bytes: usize,
+}
+
+// SAFETY: elements are used through the one `EmulatedBuffer` by the usual rules of borrowing, or by
+// a launch to which they are lent; zones are only ever read, and a kernel that writes there is what
+// the check is for.
+unsafe impl Send for Allocation {}
+// SAFETY: as above.
+unsafe impl Sync for Allocation {}
+
+impl Allocation {
+    fn zeroed(what: &'static str, bytes: usize) -> Option<Self> {
+        let count = bytes.div_ceil(ZONE).checked_add(2)?;
+        let mut lines = Vec::new();
+        lines.try_reserve_exact(count).ok()?;
+        lines.resize_with(count, || UnsafeCell::new(Line([0; ZONE])));
+        let allocation = Self {
+            what,
+            lines: lines.into_boxed_slice(),
+            bytes,
+        };
+        // SAFETY: both ranges lie within the lines, which nobody else knows yet.
+        unsafe {
+            let start = allocation.start();
+            start.write_bytes(CANARY, ZONE);
+            let behind = ZONE + bytes;
+            start.add(behind).write_bytes(CANARY, count * ZONE - behind);
+        }
+        Some(allocation)
+    }
+
+    fn start(&self) -> *mut u8 {
+        UnsafeCell::raw_get(self.lines.as_ptr()).cast()
+    }
+
+    fn elements(&self) -> *mut u8 {
+        self.start().wrapping_add(ZONE)
+    }
+
+    /// Distance in bytes from the first element of the first changed byte of a zone.
+    fn first_overrun(&self) -> Option<isize> {
+        let end = ZONE + self.bytes;
+        let size = self.lines.len() * ZONE;
+        let changed = |at: &usize| {
+            // SAFETY: within the lines; zones are lent to nobody.
+            unsafe { self.start().add(*at).read() != CANARY }
+        };
+        (0..ZONE)
+            .chain(end..size)
+            .find(changed)
+            .map(|at| at as isize - ZONE as isize)
+    }
+}
+
+/// `len` elements of host memory that kernels of the emulator work on, zeroed at the start.
+pub struct EmulatedBuffer<T> {
+    allocation: Arc<Allocation>,
+    len: usize,
+    elements: PhantomData<T>,
+}
+
+impl<T> fmt::Debug for EmulatedBuffer<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("EmulatedBuffer")
+            .field("what", &self.allocation.what)
+            .field("len", &self.len)
+            .finish()
+    }
+}
+
+impl<T: Pod> EmulatedBuffer<T> {
+    /// The elements.
+    #[must_use]
+    pub fn as_slice(&self) -> &[T] {
+        // SAFETY: `len` elements, zeroed or written (valid for `Pod`), aligned to 256 bytes, which
+        // `Watch::alloc` ensures to be enough.
+        unsafe { std::slice::from_raw_parts(self.allocation.elements().cast(), self.len) }
+    }
+
+    /// The elements.
+    #[must_use]
+    pub fn as_mut_slice(&mut self) -> &mut [T] {
+        // SAFETY: as above, and borrowed mutably.
+        unsafe { std::slice::from_raw_parts_mut(self.allocation.elements().cast(), self.len) }
+    }
+}
+
+impl<T: Pod> Buffer<Emulated, T> for EmulatedBuffer<T> {
+    fn len(&self) -> usize {
+        self.len
+    }
+
+    fn read(&self) -> Read<'_, Emulated, T> {
+        // SAFETY: as `as_slice`. The address is good for the zones too, so that a kernel that
+        // overruns hits one.
+        unsafe { Read::from_raw(self.allocation.elements().cast(), self.len) }
+    }
+
+    fn write(&mut self) -> Write<'_, Emulated, T> {
+        // SAFETY: as `as_mut_slice`.
+        unsafe { Write::from_raw(self.allocation.elements().cast(), self.len) }
+    }
+}
+
+/// A write outside of a buffer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Overrun {
+    pub(super) buffer: &'static str,
+    /// Bytes from the first element; negative before it.
+    pub(super) offset: isize,
+    pub(super) bytes: usize,
+}
+
+/// All buffers of one machine.
+#[derive(Default)]
+pub(super) struct Watch {
+    buffers: Mutex<Vec<Weak<Allocation>>>,
+}
+
+impl Watch {
+    /// `None`: there is not so much memory.
+    pub(super) fn alloc<T: Pod>(
+        &self,
+        what: &'static str,
+        len: usize,
+    ) -> Option<EmulatedBuffer<T>> {
+        const {
+            assert!(
+                align_of::<T>() <= ZONE,
+                "elements are aligned by their line"
+            )
+        };
+        let allocation = Arc::new(Allocation::zeroed(what, len.checked_mul(size_of::<T>())?)?);
+        let mut buffers = self.buffers.lock().unwrap_or_else(PoisonError::into_inner);
+        buffers.retain(|known| known.strong_count() > 0);
+        buffers.push(Arc::downgrade(&allocation));
+        Some(EmulatedBuffer {
+            allocation,
+            len,
+            elements: PhantomData,
+        })
+    }
+
+    /// The first buffer, in the order of their making, around which somebody wrote.
+    pub(super) fn first_overrun(&self) -> Option<Overrun> {
+        let buffers = self.buffers.lock().unwrap_or_else(PoisonError::into_inner);
+        buffers.iter().filter_map(Weak::upgrade).find_map(|known| {
+            Some(Overrun {
+                buffer: known.what,
+                offset: known.first_overrun()?,
+                bytes: known.bytes,
+            })
+        })
+    }
+}
