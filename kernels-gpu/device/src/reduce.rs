@@ -67,7 +67,7 @@ fn over_block<T: Shuffle>(value: T, scratch: *mut T, combine: impl Fn(T, T) -> T
         value
     };
     // A last warp with fewer lanes than there are warps could not gather all results itself.
-    if thread::block_threads() % warp::SIZE != 0 {
+    if !thread::block_threads().is_multiple_of(warp::SIZE) {
         if warp_id == 0 && lane == 0 {
             // SAFETY: entry `WARPS` of the array is for the total; one thread writes it.
             unsafe { *scratch.add(WARPS) = total };

@@ -236,7 +236,8 @@ fn extent(arguments: &[Argument], expr: &Expr, block_threads: bool) -> Result<To
     Ok(quote! {
         launch::extent(|| {
             #(#bindings)*
-            ::core::option::Option::Some(#value)
+            let value = #value;
+            ::core::option::Option::Some(value)
         })
     })
 }

@@ -17,9 +17,9 @@ pub(crate) struct Argument {
 /// What an argument is.
 pub(crate) enum Kind {
     Pointer {
-        element: Type,
+        element: Box<Type>,
         written: bool,
-        len: Expr,
+        len: Box<Expr>,
     },
     Integer,
     Float,
@@ -100,9 +100,9 @@ fn argument(options: &Options, input: &mut FnArg) -> Result<Argument> {
     let ty = (*input.ty).clone();
     let kind = match &ty {
         Type::Ptr(pointer) => Kind::Pointer {
-            element: (*pointer.elem).clone(),
+            element: pointer.elem.clone(),
             written: pointer.mutability.is_some(),
-            len: len.take().ok_or_else(|| {
+            len: len.take().map(Box::new).ok_or_else(|| {
                 Error::new(
                     name.span(),
                     format!("the pointer `{name}` needs its extent: `#[len(…)] {name}: …`"),

@@ -149,7 +149,7 @@ impl<'a> Team<'a> {
             };
             let context = Context::new(self, index, thread, worker);
             let body = AssertUnwindSafe(self.body);
-            next = match context::enter(context, || catch_unwind(|| body())) {
+            next = match context::enter(context, || catch_unwind(body)) {
                 Ok(()) => self.end(thread, worker),
                 Err(payload) => {
                     self.panicked(&context, payload.as_ref());
