@@ -73,15 +73,15 @@ fn deviation(case: &Case, grid: u32, block: u32, order: Order) -> f64 {
 
     let wide = |z: Complex32| (f64::from(z.re), f64::from(z.im));
     let mut worst = 0.0_f64;
-    for frame in 0..frames as usize {
+    for (frame, [r, c]) in corners.iter().enumerate() {
         for mode in 0..modes as usize {
             for row in 0..rows as usize {
                 for column in 0..columns as usize {
                     let pixel = row * columns as usize + column;
                     let at = (frame * modes as usize + mode) * pixels + pixel;
-                    let [r, c] = corners[frame];
                     let o = wide(
-                        object[(r as usize + row) * object_columns as usize + c as usize + column],
+                        object
+                            [(*r as usize + row) * object_columns as usize + *c as usize + column],
                     );
                     let p = wide(probe[mode * pixels + pixel]);
                     let w = wide(psi[at]);

@@ -1,7 +1,8 @@
 //! Sums and maxima over a warp or a block, in a fixed order: the same values give the same bits.
 //!
 //! A warp adds by halves (lane i and lane i + 16, then i + 8 …); a block adds its warps' results
-//! by halves again. All threads get the result, and all must call. Any block size is right.
+//! by halves again. All threads get the result, and all must call. Any block size is right (the
+//! emulator's may be no multiple of a warp).
 
 use crate::warp::{self, Shuffle};
 use crate::{Complex32, shared_array, thread};
@@ -20,7 +21,7 @@ fn over_lanes<T: Shuffle>(value: T, lanes: u32, combine: impl Fn(T, T) -> T) -> 
         while offset > 0 {
             // SAFETY: all lanes of the warp are here, as the callers ask of theirs.
             let other = unsafe { warp::shuffle_down(warp::FULL, value, offset) };
-            if lane + offset < lanes {
+            if lanes == warp::SIZE || lane + offset < lanes {
                 value = combine(value, other);
             }
             offset /= 2;
@@ -59,6 +60,10 @@ fn over_block<T: Shuffle>(value: T, scratch: *mut T, combine: impl Fn(T, T) -> T
         unsafe { *scratch.add(warp_id as usize) = value };
     }
     thread::sync_threads();
+    #[cfg_attr(
+        target_arch = "nvptx64",
+        expect(unused_mut, reason = "for partial warps")
+    )]
     let mut total = if lanes == warp::SIZE {
         // SAFETY: within the array; entries below `warps` were written before the barrier.
         let of_warp = unsafe { *scratch.add(lane.min(warps - 1) as usize) };
@@ -67,6 +72,7 @@ fn over_block<T: Shuffle>(value: T, scratch: *mut T, combine: impl Fn(T, T) -> T
         value
     };
     // A last warp with fewer lanes than there are warps could not gather all results itself.
+    #[cfg(not(target_arch = "nvptx64"))]
     if !thread::block_threads().is_multiple_of(warp::SIZE) {
         if warp_id == 0 && lane == 0 {
             // SAFETY: entry `WARPS` of the array is for the total; one thread writes it.

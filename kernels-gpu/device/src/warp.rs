@@ -35,11 +35,15 @@ pub fn warp_id() -> u32 {
     thread::index_in_block() / SIZE
 }
 
-/// Lanes that this thread's warp has: [`SIZE`], or fewer in the last warp of a block.
+/// Lanes that this thread's warp has. On the device always [`SIZE`], since `#[kernel]` takes no
+/// other blocks; in the emulator the last warp of a smaller launch may have fewer.
 #[inline(always)]
 #[must_use]
 pub fn lanes() -> u32 {
-    (thread::block_threads() - warp_id() * SIZE).min(SIZE)
+    #[cfg(target_arch = "nvptx64")]
+    return SIZE;
+    #[cfg(not(target_arch = "nvptx64"))]
+    return (thread::block_threads() - warp_id() * SIZE).min(SIZE);
 }
 
 /// Waits for the lanes of `mask`; what they wrote is then visible to each other.

@@ -237,6 +237,10 @@ fn line_of(text: &str) -> usize {
 
 /// Even and odd threads at two barriers.
 #[kernel(block = 64)]
+#[allow(
+    clippy::if_same_then_else,
+    reason = "two barriers in two places are what this is about"
+)]
 pub unsafe fn two_barriers(#[len(1)] out: *mut u32) {
     if thread::thread_idx_x().is_multiple_of(2) {
         thread::sync_threads();

@@ -115,7 +115,7 @@ pub(crate) unsafe fn add_shared_f32(address: *mut f32, value: f32) {
     // SAFETY: one atomic write at the caller's valid shared address.
     unsafe {
         asm!(
-            "{{ .reg .b64 %s; .reg .b32 %o; cvta.to.shared.u64 %s, {a}; cvt.u32.u64 %o, %s; atom.shared.add.f32 %o, [%s], {v}; }}",
+            "{{ .reg .b64 %s; cvta.to.shared.u64 %s, {a}; red.shared.add.f32 [%s], {v}; }}",
             a = in(reg64) address,
             v = in(reg32) value,
             options(nostack, preserves_flags)

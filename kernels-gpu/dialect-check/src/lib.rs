@@ -1,0 +1,84 @@
+//! The kernels, type-checked against the published `cuda_std` 0.2.2 on the host target:
+//! `cargo check --manifest-path kernels-gpu/dialect-check/Cargo.toml`.
+//!
+//! This crate takes the place of `warpstride_device` for the kernels' sources. Every name that
+//! `cuda_std` has comes from `cuda_std`: a kernel that calls one in another way than `cuda_std`
+//! means it does not compile here.
+//!
+//! What it reaches: indices and dimensions, barriers, `sync_warp` and `lane_id`, `shared_array!`,
+//! `dynamic_shared_mem`, `GpuFloat`'s functions. What it does not: what `cuda_std` 0.2.2 lacks
+//! (strides, warp exchanges, reductions, float atomics without a result, aligned complex numbers,
+//! phases, read-only loads) comes from `warpstride-device`; `#[kernel]` is ours, since `cuda_std`'s
+//! knows no extents; and nothing is compiled for the device, where `cuda_std` needs
+//! `rustc_codegen_nvvm`. On the host inherent methods of `f32` and `f64` go before `GpuFloat`'s.
+
+extern crate self as warpstride_device;
+
+pub use own_device::{Complex32, Complex32x2, atomic, float, kernel, launch, mem, phase, reduce};
+
+pub use cuda_std::{GpuFloat, shared_array};
+
+/// `cuda_std`'s, and the strides.
+pub mod thread {
+    pub use cuda_std::thread::{
+        block_dim, block_dim_x, block_dim_y, block_dim_z, block_idx, block_idx_x, block_idx_y,
+        block_idx_z, device_fence, first, grid_dim, grid_dim_x, grid_dim_y, grid_dim_z, index_1d,
+        index_2d, index_3d, sync_threads, sync_threads_and, sync_threads_count, sync_threads_or,
+        thread_idx, thread_idx_x, thread_idx_y, thread_idx_z, warp_size,
+    };
+    pub use own_device::thread::{
+        block_stride, block_threads, grid_stride, index_in_block, thread_stride,
+    };
+}
+
+/// `cuda_std`'s, and the exchanges.
+pub mod warp {
+    pub use cuda_std::warp::{lane_id, sync_warp};
+    pub use own_device::warp::{
+        FULL, SIZE, all, any, ballot, lanes, shuffle_down, shuffle_idx, shuffle_up, shuffle_xor,
+        warp_id,
+    };
+}
+
+/// `cuda_std`'s.
+pub mod shared {
+    pub use cuda_std::shared::dynamic_shared_mem;
+}
+
+/// As `warpstride_device::prelude`.
+pub mod prelude {
+    pub use crate::{
+        Complex32, Complex32x2, GpuFloat, atomic, float, kernel, mem, phase, reduce, shared,
+        shared_array, thread, warp,
+    };
+}
+
+/// Calls of what the kernels may use of `cuda_std`, so that its signatures are checked even where
+/// no kernel uses one yet.
+mod vocabulary {
+    use crate::prelude::*;
+
+    /// # Safety
+    /// Never called: `cuda_std` has no body for it on the host.
+    #[allow(dead_code, reason = "only type-checked")]
+    unsafe fn calls() {
+        let block: *mut f32 = shared_array![f32; 64];
+        let dynamic: *mut u32 = shared::dynamic_shared_mem::<u32>();
+        let at: u32 = thread::index_1d() + thread::index_2d().y + thread::thread_idx().x;
+        let all: u32 = thread::sync_threads_count(1) + thread::sync_threads_and(1);
+        thread::sync_threads();
+        // SAFETY: never run.
+        unsafe {
+            warp::sync_warp(warp::FULL);
+            *block.add(at as usize) = GpuFloat::mul_add(GpuFloat::sqrt(2.0_f32), 1.0, 0.5);
+            *dynamic = all + warp::lane_id();
+        }
+    }
+}
+
+#[path = "../../src/ptycho/mod.rs"]
+#[allow(
+    unsafe_op_in_unsafe_fn,
+    reason = "a kernel's contract covers its whole body"
+)]
+pub mod ptycho;
