@@ -18,6 +18,10 @@
     reason = "device code: raw addresses are what a kernel works on"
 )]
 
+// `#[kernel]` writes `::warpstride_device`.
+#[cfg(test)]
+extern crate self as warpstride_device;
+
 pub mod atomic;
 mod complex;
 pub mod float;

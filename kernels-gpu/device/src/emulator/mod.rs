@@ -142,16 +142,21 @@ fn check<L: Launch<Emulated>>(kernel: &L, config: &LaunchConfig) -> Result<u32, 
     Ok(threads)
 }
 
-/// The calling kernel thread waits for its block; the sum of `value` over the threads.
+/// The calling kernel thread waits for its block; in how many threads the predicate is not 0.
 #[track_caller]
 pub(crate) fn barrier(call: &'static str, predicate: u32) -> u32 {
+    block_fold(call, u64::from(predicate != 0), &|all| all.iter().sum()) as u32
+}
+
+/// The calling kernel thread waits for its block; every thread gets `fold` of what all gave, in
+/// the order of the threads. Which thread's `fold` is called is not told.
+#[track_caller]
+pub(crate) fn block_fold(call: &'static str, value: u64, fold: &dyn Fn(&[u64]) -> u64) -> u64 {
     let context = context::current();
-    context.team().barrier(
-        &context,
-        call,
-        u32::from(predicate != 0),
-        std::panic::Location::caller(),
-    )
+    let location = std::panic::Location::caller();
+    context
+        .team()
+        .barrier(&context, call, value, fold, location)
 }
 
 /// The calling kernel thread gives `value` and gets those of the lanes in `mask`.

@@ -51,11 +51,11 @@ struct Block {
     /// Threads at the block's barrier, and those that have ended.
     waiting: usize,
     ended: usize,
-    /// Sum of what the threads gave to the barrier, while they arrive and of the last one.
-    arriving: u32,
-    arrived: u32,
-    /// What each lane gave to its warp, and what each thread gets.
+    /// What each thread gave to its barrier or its warp.
     given: Vec<u64>,
+    /// What the last barrier made of it.
+    folded: u64,
+    /// What each thread gets from its warp: by lane, and which lanes took part.
     taken: Vec<([u64; WARP], u32)>,
     shared: SharedMemory,
     /// Operating-system threads: handles, what they are to start, which are free.
@@ -99,9 +99,8 @@ impl<'a> Team<'a> {
                 states: vec![State::NotStarted; threads],
                 waiting: 0,
                 ended: 0,
-                arriving: 0,
-                arrived: 0,
                 given: vec![u64::MAX; threads],
+                folded: 0,
                 taken: vec![([u64::MAX; WARP], 0); threads],
                 shared: SharedMemory::new(config.shared_bytes),
                 workers: vec![thread::current()],
@@ -293,16 +292,17 @@ impl<'a> Team<'a> {
         &self,
         context: &Context,
         call: &'static str,
-        value: u32,
+        value: u64,
+        fold: &dyn Fn(&[u64]) -> u64,
         location: &'static Location<'static>,
-    ) -> u32 {
+    ) -> u64 {
         let place = Place { call, location };
         let mut block = self.lock();
-        block.arriving += value;
+        block.given[context.thread] = value;
         block.waiting += 1;
         block.states[context.thread] = State::Barrier(context.worker, place);
         if block.waiting < self.threads {
-            return self.wait(block, context).arrived;
+            return self.wait(block, context).folded;
         }
         let here = |s: &State| matches!(s, State::Barrier(_, p) if *p == place);
         if !block.states.iter().all(here) {
@@ -317,8 +317,8 @@ impl<'a> Team<'a> {
         }
         block.states[context.thread] = State::Running;
         block.waiting = 0;
-        block.arrived = std::mem::take(&mut block.arriving);
-        block.arrived
+        block.folded = fold(&block.given);
+        block.folded
     }
 
     pub(super) fn exchange(
