@@ -6,17 +6,19 @@
 //! means it does not compile here.
 //!
 //! What it reaches: indices and dimensions, barriers, `sync_warp` and `lane_id`, `shared_array!`,
-//! `dynamic_shared_mem`, `GpuFloat`'s functions. What it does not: what `cuda_std` 0.2.2 lacks
-//! (strides, warp exchanges, reductions, float atomics without a result, aligned complex numbers,
-//! phases, read-only loads) comes from `warpstride-device`; `#[kernel]` is ours, since `cuda_std`'s
-//! knows no extents; and nothing is compiled for the device, where `cuda_std` needs
-//! `rustc_codegen_nvvm`. On the host inherent methods of `f32` and `f64` go before `GpuFloat`'s.
+//! `dynamic_shared_mem`. What it does not: what `cuda_std` 0.2.2 lacks (strides, warp exchanges,
+//! reductions, float atomics without a result, aligned complex numbers, phases, read-only loads)
+//! comes from `warpstride-device`; `GpuFloat` is ours, since `cuda_std`'s has no
+//! `round_ties_even` (the functions that both have are compared by type below); `#[kernel]` is ours,
+//! since `cuda_std`'s knows no extents; and nothing is compiled for the device, where `cuda_std`
+//! needs `rustc_codegen_nvvm`.
 
 extern crate self as warpstride_device;
 
-pub use own_device::{Complex32, Complex32x2, atomic, float, kernel, launch, mem, phase, reduce};
-
-pub use cuda_std::{GpuFloat, shared_array};
+pub use cuda_std::shared_array;
+pub use own_device::{
+    Complex32, Complex32x2, GpuFloat, atomic, float, kernel, launch, mem, phase, reduce,
+};
 
 /// `cuda_std`'s, and the strides.
 pub mod thread {
@@ -58,6 +60,23 @@ pub mod prelude {
 mod vocabulary {
     use crate::prelude::*;
 
+    /// What both traits have, of one type each.
+    #[allow(dead_code, reason = "only type-checked")]
+    type Pair<F> = [F; 2];
+
+    #[allow(dead_code, reason = "only type-checked")]
+    const UNARY: [Pair<fn(f32) -> f32>; 3] = [
+        [<f32 as GpuFloat>::sqrt, <f32 as cuda_std::GpuFloat>::sqrt],
+        [<f32 as GpuFloat>::floor, <f32 as cuda_std::GpuFloat>::floor],
+        [<f32 as GpuFloat>::ceil, <f32 as cuda_std::GpuFloat>::ceil],
+    ];
+
+    #[allow(dead_code, reason = "only type-checked")]
+    const TERNARY: Pair<fn(f32, f32, f32) -> f32> = [
+        <f32 as GpuFloat>::mul_add,
+        <f32 as cuda_std::GpuFloat>::mul_add,
+    ];
+
     /// # Safety
     /// Never called: `cuda_std` has no body for it on the host.
     #[allow(dead_code, reason = "only type-checked")]
@@ -70,7 +89,7 @@ mod vocabulary {
         // SAFETY: never run.
         unsafe {
             warp::sync_warp(warp::FULL);
-            *block.add(at as usize) = GpuFloat::mul_add(GpuFloat::sqrt(2.0_f32), 1.0, 0.5);
+            *block.add(at as usize) = thread::warp_size() as f32;
             *dynamic = all + warp::lane_id();
         }
     }
