@@ -60,19 +60,19 @@ pub mod prelude {
 mod vocabulary {
     use crate::prelude::*;
 
+    type Unary = fn(f32) -> f32;
+    type Ternary = fn(f32, f32, f32) -> f32;
+
     /// What both traits have, of one type each.
     #[allow(dead_code, reason = "only type-checked")]
-    type Pair<F> = [F; 2];
-
-    #[allow(dead_code, reason = "only type-checked")]
-    const UNARY: [Pair<fn(f32) -> f32>; 3] = [
+    const UNARY: [[Unary; 2]; 3] = [
         [<f32 as GpuFloat>::sqrt, <f32 as cuda_std::GpuFloat>::sqrt],
         [<f32 as GpuFloat>::floor, <f32 as cuda_std::GpuFloat>::floor],
         [<f32 as GpuFloat>::ceil, <f32 as cuda_std::GpuFloat>::ceil],
     ];
 
     #[allow(dead_code, reason = "only type-checked")]
-    const TERNARY: Pair<fn(f32, f32, f32) -> f32> = [
+    const TERNARY: [Ternary; 2] = [
         <f32 as GpuFloat>::mul_add,
         <f32 as cuda_std::GpuFloat>::mul_add,
     ];
