@@ -69,7 +69,12 @@ const VECTOR_ATOMICS: Version = version(8, 1);
 /// [`Version::lowest_for`] an architecture is to be respected besides.
 pub(crate) fn needed_version(ptx: &str) -> Version {
     let mut needed = version(0, 0);
-    for line in ptx.lines().map(code) {
+    // Inline assembly may hold several instructions, and braces, in one line.
+    for line in ptx
+        .lines()
+        .flat_map(|line| code(line).split([';', '{', '}']))
+        .map(str::trim)
+    {
         for &(feature, since) in FEATURES {
             if line.contains(feature) {
                 needed = needed.max(since);

@@ -8,6 +8,9 @@ use num_complex::Complex;
 /// Why an engine cannot go on.
 #[derive(Debug, thiserror::Error)]
 pub enum EngineError {
+    /// The machine.
+    #[error(transparent)]
+    Gpu(#[from] crate::gpu::GpuError),
     /// A saved state of another run.
     #[error("the saved {what} has {found} values, this run needs {expected}")]
     State {

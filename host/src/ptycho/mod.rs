@@ -4,6 +4,7 @@
 //! engine of [`cpu`] or [`cuda`] iterates it, and [`Reconstructor`] is the course of it.
 
 pub mod cpu;
+pub mod cuda;
 mod engine;
 mod outcome;
 mod plan;

@@ -62,7 +62,8 @@ impl Problem {
         let [frames, rows, columns] = scan.shape();
         let pixel = scan.object_pixel();
         let positions = PixelPositions::new(scan.positions(), pixel, [rows, columns], 0)?;
-        let limit = u32::MAX as usize;
+        // Kernels count pixels, parts and layers in 32 bits, with room for a stride.
+        let limit = i32::MAX as usize;
         let object_elements = positions.object_shape[0].saturating_mul(positions.object_shape[1]);
         for (what, elements) in [
             ("object", object_elements),

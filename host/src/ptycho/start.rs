@@ -23,7 +23,7 @@ pub enum StartError {
 ///
 /// # Errors
 /// [`StartError`].
-pub fn probe(
+pub(super) fn probe(
     scan: &Scan,
     recipe: &Recipe,
     notes: &mut Vec<String>,

@@ -15,6 +15,9 @@ pub unsafe fn centring_shift(
     columns: u32,
     tolerance: f32,
 ) {
+    if columns == 0 {
+        return;
+    }
     let (mut total, mut down, mut right) = (0.0, 0.0, 0.0);
     for pixel in thread::thread_stride(rows * columns) {
         let p = *power.add(pixel as usize);

@@ -20,7 +20,7 @@ const WARPS: usize = (THREADS / 32) as usize;
 
 /// Updates every object pixel and keeps its modulus within `clip_low … clip_high` (`clip_high` < 0:
 /// no limits). Does nothing while `*gate` is not 0.
-#[kernel(block = (32, 8), min_blocks = 8, hot)]
+#[kernel(block = (32, 8), min_blocks = 6, hot)]
 #[allow(
     clippy::too_many_arguments,
     reason = "the arrays of the model and their shapes"
@@ -42,7 +42,7 @@ pub unsafe fn object_update_tiled(
     clip_low: f32,
     clip_high: f32,
 ) {
-    if *gate != 0 {
+    if *gate != 0 || object_columns == 0 {
         return;
     }
     // Kept frames: number, top, left.

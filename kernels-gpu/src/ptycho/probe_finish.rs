@@ -24,7 +24,7 @@ pub unsafe fn probe_finish(
     slices: u32,
     weight: f32,
 ) {
-    if *gate != 0 {
+    if *gate != 0 || pixels == 0 {
         return;
     }
     let layer = modes as usize * pixels as usize;
@@ -33,7 +33,7 @@ pub unsafe fn probe_finish(
         let mut numerator = Complex32::ZERO;
         let mut denominator = weight;
         for slice in 0..slices as usize {
-            numerator = numerator + *numerators.add(slice * layer + at);
+            numerator += *numerators.add(slice * layer + at);
             denominator += *denominators.add(slice * pixels as usize + pixel);
         }
         let mut value = *probe.add(at);

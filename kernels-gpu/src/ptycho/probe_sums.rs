@@ -5,6 +5,10 @@ use warpstride_device::prelude::*;
 /// `Σ conj(O) ψ` of one mode and `Σ |O|²` over the frames `from..to` at one pixel of the frame.
 /// `psi` points to the pixel in the mode of frame 0; `window` is the pixel's offset on the object.
 #[inline(always)]
+#[allow(
+    clippy::too_many_arguments,
+    reason = "the arrays of the model and their shapes"
+)]
 pub(super) unsafe fn sums_over_frames(
     object: *const Complex32,
     object_columns: u32,

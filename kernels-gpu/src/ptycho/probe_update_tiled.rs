@@ -34,16 +34,20 @@ pub unsafe fn probe_update_tiled(
     slices: u32,
 ) {
     let _ = object_rows;
-    if *gate != 0 || slices == 0 || columns == 0 || rows == 0 {
+    let threads = thread::block_threads();
+    if *gate != 0 || slices == 0 || columns == 0 || modes == 0 || threads == 0 {
         return;
     }
     let pixels = rows * columns;
-    let groups = pixels.div_ceil(thread::block_threads());
+    let groups = pixels.div_ceil(threads);
+    if groups == 0 {
+        return;
+    }
     let frame_stride = modes as usize * pixels as usize;
     for item in thread::block_stride(slices * modes * groups) {
         let (layer, group) = (item / groups, item % groups);
         let (slice, mode) = (layer / modes, layer % modes);
-        let pixel = group * thread::block_threads() + thread::index_in_block();
+        let pixel = group * threads + thread::index_in_block();
         if pixel >= pixels {
             continue;
         }

@@ -15,7 +15,7 @@ pub unsafe fn scale_layers(
     pixels: u32,
     factor: f32,
 ) {
-    if *gate != 0 {
+    if *gate != 0 || pixels == 0 {
         return;
     }
     for at in thread::grid_stride(layers as usize * pixels as usize) {

@@ -16,6 +16,17 @@ pub(crate) fn disc(rows: usize, columns: usize, share: f64) -> Vec<f32> {
         .collect()
 }
 
+/// [`disc`] with its centre moved to (0, 0), where the zero frequency is.
+pub(crate) fn disc_at_origin(rows: usize, columns: usize, share: f64) -> Vec<f32> {
+    let centred = disc(rows, columns, share);
+    (0..rows * columns)
+        .map(|i| {
+            let (r, c) = (i / columns, i % columns);
+            centred[(r + rows / 2) % rows * columns + (c + columns / 2) % columns]
+        })
+        .collect()
+}
+
 /// Multiplies every mode by `support` (row, column).
 pub(super) fn real_support<T: Real>(probe: &mut [Complex<T>], support: &[f32]) {
     for mode in probe.chunks_mut(support.len()) {

@@ -168,13 +168,7 @@ impl<T: Real> CpuEngine<T> {
             constraints::real_support(&mut self.probe, &constraints::disc(rows, columns, share));
         }
         if let Some(share) = step.probe_fourier_support {
-            let centred = constraints::disc(rows, columns, share);
-            let support: Vec<f32> = (0..rows * columns)
-                .map(|i| {
-                    let (r, c) = (i / columns, i % columns);
-                    centred[(r + rows / 2) % rows * columns + (c + columns / 2) % columns]
-                })
-                .collect();
+            let support = constraints::disc_at_origin(rows, columns, share);
             constraints::fourier_support(&mut self.probe, &support, rows, columns);
         }
     }

@@ -12,5 +12,4 @@ mod object_update;
 mod probe_update;
 
 pub use engine::CpuEngine;
-pub(crate) use centring::centring_shift;
-pub(crate) use constraints::disc;
+pub(crate) use constraints::{disc, disc_at_origin};

@@ -1,0 +1,244 @@
+//! Mirrors cpu/engine.rs: state of a projection engine on a machine, and one step.
+
+use super::buffers::{Buffers, Layout};
+use super::constraints::{Supports, fourier_support};
+use super::{centring, fourier_projection, metrics, object_update, probe_update};
+use crate::gpu::{Fetch, Machine, Result};
+use crate::ptycho::{
+    Engine, EngineError, EngineState, Problem, Step, StepErrors, UpdateVersion,
+};
+use ndarray::{Array2, Array3};
+use num_complex::Complex;
+use std::collections::VecDeque;
+
+/// Iterations whose figures may be under way; then the oldest is waited for, so that neither the
+/// queue nor the page-locked memory grows.
+const MOST_PENDING: usize = 32;
+
+/// Figures of one iteration on their way to the host.
+struct Pending<M: Machine> {
+    errors: M::Fetch<f32>,
+    moved: M::Fetch<f32>,
+    metrics: Option<[M::Fetch<f32>; 2]>,
+}
+
+/// A projection engine on a [`Machine`], in single precision.
+pub struct GpuEngine<M: Machine> {
+    layout: Layout,
+    version: UpdateVersion,
+    supports: Supports,
+    total_counts: f64,
+    pending: VecDeque<Pending<M>>,
+    waves_fft: M::Fft,
+    probe_fft: M::Fft,
+    buffers: Buffers<M>,
+    machine: M,
+}
+
+impl<M: Machine> GpuEngine<M> {
+    /// Allocates everything on `machine` and uploads the start values; the exit waves start as P·O.
+    ///
+    /// # Errors
+    /// Out of memory, or the machine's.
+    pub fn new(
+        machine: M,
+        problem: &Problem,
+        version: UpdateVersion,
+    ) -> std::result::Result<Self, EngineError> {
+        let (layout, mut buffers) = Buffers::new(&machine, problem, version)?;
+        let (rows, columns) = (layout.rows as usize, layout.columns as usize);
+        let modes = layout.modes as usize;
+        let waves_fft = machine.plan_fft(rows, columns, layout.frames as usize * modes)?;
+        let probe_fft = machine.plan_fft(rows, columns, modes)?;
+        fourier_projection::build(&machine, &layout, &mut buffers, [1.0, 0.0])?;
+        machine.copy(&buffers.aux, &mut buffers.psi)?;
+        machine.synchronize()?;
+        Ok(Self {
+            layout,
+            version,
+            supports: Supports::default(),
+            total_counts: problem.total_counts,
+            pending: VecDeque::new(),
+            waves_fft,
+            probe_fft,
+            buffers,
+            machine,
+        })
+    }
+
+    /// The machine, for timing.
+    #[must_use]
+    pub fn machine(&self) -> &M {
+        &self.machine
+    }
+
+    /// Queues one iteration and the fetching of its figures.
+    ///
+    /// # Errors
+    /// The machine's.
+    fn queue(&mut self, step: &Step) -> Result<()> {
+        let Self { layout, version, waves_fft, buffers, machine, .. } = self;
+        fourier_projection::project(
+            machine,
+            layout,
+            buffers,
+            waves_fft,
+            step.coefficients,
+            step.bound,
+        )?;
+        let supports = [step.probe_support, step.probe_fourier_support];
+        self.supports.set(machine, layout, buffers, supports)?;
+        let alternates = step.update_probe && step.overlap_loops > 1;
+        for turn in 0..step.overlap_loops {
+            if turn == 0 && alternates {
+                machine.zero(&mut buffers.gate)?;
+            }
+            if step.update_object {
+                let clip = step.clip_object;
+                object_update::object_update(
+                    machine,
+                    layout,
+                    buffers,
+                    *version,
+                    step.object_weight,
+                    clip,
+                )?;
+            }
+            if !step.update_probe {
+                break;
+            }
+            if alternates {
+                machine.copy(&buffers.probe, &mut buffers.probe_before)?;
+            }
+            probe_update::probe_update(machine, layout, buffers, *version, step.probe_weight)?;
+            if step.probe_fourier_support.is_some() {
+                fourier_support(machine, layout, buffers, &self.probe_fft)?;
+            }
+            if alternates {
+                let tolerance = step.overlap_tolerance;
+                probe_update::judge_change(machine, layout, buffers, tolerance)?;
+            }
+        }
+        if let Some(tolerance) = step.centre_tolerance {
+            centring::centre(machine, layout, buffers, tolerance)?;
+        }
+        let metrics = if step.metrics {
+            metrics::model_metrics(machine, layout, buffers, waves_fft)?;
+            Some([machine.fetch(&buffers.photon)?, machine.fetch(&buffers.residual)?])
+        } else {
+            None
+        };
+        self.pending.push_back(Pending {
+            errors: machine.fetch(&buffers.errors)?,
+            moved: machine.fetch(&buffers.moved)?,
+            metrics,
+        });
+        Ok(())
+    }
+
+    fn finish(&self, pending: Pending<M>) -> Result<StepErrors> {
+        let frames = f64::from(self.layout.frames.max(1));
+        let total = |values: Vec<f32>| values.into_iter().map(f64::from).sum::<f64>();
+        let metrics = match pending.metrics {
+            Some([photon, residual]) => Some((
+                total(photon.wait()?) / frames,
+                total(residual.wait()?) / self.total_counts,
+            )),
+            None => None,
+        };
+        Ok(StepErrors {
+            fourier: total(pending.errors.wait()?) / frames,
+            exit: total(pending.moved.wait()?) / (frames * f64::from(self.layout.pixels())),
+            metrics,
+        })
+    }
+
+    fn downloaded(
+        &self,
+        buffer: &M::Buffer<warpstride_device::Complex32>,
+        elements: usize,
+    ) -> Result<Vec<Complex<f32>>> {
+        let mut values = vec![Complex::default(); elements];
+        self.machine.download(buffer, &mut values)?;
+        Ok(values)
+    }
+}
+
+impl<M: Machine> Engine for GpuEngine<M> {
+    fn backend(&self) -> &'static str {
+        self.machine.backend()
+    }
+
+    fn device(&self) -> String {
+        self.machine.device_name()
+    }
+
+    fn step(&mut self, step: &Step) -> std::result::Result<(), EngineError> {
+        Ok(self.queue(step)?)
+    }
+
+    fn errors(&mut self, all: bool) -> std::result::Result<Vec<StepErrors>, EngineError> {
+        let mut finished = Vec::new();
+        while let Some(oldest) = self.pending.front() {
+            // Fetches come in order: when the last one of an iteration is here, all are.
+            if !(all || self.pending.len() > MOST_PENDING || oldest.moved.ready()) {
+                break;
+            }
+            if let Some(oldest) = self.pending.pop_front() {
+                finished.push(self.finish(oldest)?);
+            }
+        }
+        Ok(finished)
+    }
+
+    fn metrics(&mut self) -> std::result::Result<(f64, f64), EngineError> {
+        let Self { layout, waves_fft, buffers, machine, .. } = self;
+        metrics::model_metrics(machine, layout, buffers, waves_fft)?;
+        let photon = machine.fetch(&buffers.photon)?.wait()?;
+        let residual = machine.fetch(&buffers.residual)?.wait()?;
+        let total = |values: Vec<f32>| values.into_iter().map(f64::from).sum::<f64>();
+        let frames = f64::from(layout.frames.max(1));
+        Ok((total(photon) / frames, total(residual) / self.total_counts))
+    }
+
+    fn object(&mut self) -> std::result::Result<Array2<Complex<f64>>, EngineError> {
+        let values = self.downloaded(&self.buffers.object, self.layout.object_elements())?;
+        let columns = self.layout.object_columns as usize;
+        Ok(Array2::from_shape_fn((self.layout.object_rows as usize, columns), |(r, c)| {
+            wide(values[r * columns + c])
+        }))
+    }
+
+    fn probe(&mut self) -> std::result::Result<Array3<Complex<f64>>, EngineError> {
+        let values = self.downloaded(&self.buffers.probe, self.layout.probe_elements())?;
+        let [modes, rows, columns] =
+            [self.layout.modes, self.layout.rows, self.layout.columns].map(|n| n as usize);
+        Ok(Array3::from_shape_fn((modes, rows, columns), |(m, r, c)| {
+            wide(values[(m * rows + r) * columns + c])
+        }))
+    }
+
+    fn save(&mut self) -> std::result::Result<EngineState, EngineError> {
+        let layout = self.layout;
+        let object = self.downloaded(&self.buffers.object, layout.object_elements())?;
+        let probe = self.downloaded(&self.buffers.probe, layout.probe_elements())?;
+        let exit = self.downloaded(&self.buffers.psi, layout.wave_elements())?;
+        Ok(EngineState::from_parts(&object, &probe, &exit))
+    }
+
+    fn restore(&mut self, state: &EngineState) -> std::result::Result<(), EngineError> {
+        let layout = self.layout;
+        let mut object = vec![Complex::<f32>::default(); layout.object_elements()];
+        let mut probe = vec![Complex::<f32>::default(); layout.probe_elements()];
+        let mut exit = vec![Complex::<f32>::default(); layout.wave_elements()];
+        state.copy_to(&mut object, &mut probe, &mut exit)?;
+        self.machine.upload(&mut self.buffers.object, &object)?;
+        self.machine.upload(&mut self.buffers.probe, &probe)?;
+        self.machine.upload(&mut self.buffers.psi, &exit)?;
+        Ok(())
+    }
+}
+
+fn wide(v: Complex<f32>) -> Complex<f64> {
+    Complex::new(f64::from(v.re), f64::from(v.im))
+}
