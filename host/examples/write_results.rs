@@ -1,5 +1,5 @@
-//! Writes pictures, the HTML report and the summary of a reconstruction that was made elsewhere:
-//! fill a [`Reconstruction`] from plain arrays, then draw it.
+//! Writes the results file, pictures, the HTML report and the summary of a reconstruction that was
+//! made elsewhere: fill a [`Reconstruction`] from plain arrays, then draw it.
 //!
 //! `cargo run --example write_results -- FOLDER` (default: `warpstride-example`)
 
@@ -10,6 +10,7 @@ use rand_distr::{Distribution, StandardNormal};
 use rand_pcg::Pcg64;
 use std::path::PathBuf;
 use warpstride::data::{HistoryEntry, Reconstruction, Simulation};
+use warpstride::io::results;
 use warpstride::ptycho::quality::{Reference, compare, orthogonalise};
 use warpstride::report::{Pictures, Summary, report, write_whole};
 
@@ -111,6 +112,7 @@ fn main() -> anyhow::Result<()> {
     );
     std::fs::create_dir_all(&folder)?;
     let result = reconstruction();
+    results::write(&folder.join("results.h5"), &result)?;
     let pictures = Pictures::new(&result)?;
     pictures.modulus.write(&folder.join("modulus.png"))?;
     pictures.phase.write(&folder.join("phase.png"))?;

@@ -74,7 +74,7 @@ pub fn report(
     for (name, meaning, value) in QUANTITIES {
         let drawn =
             against_iteration(&of.history, value).map_err(|e| ReportError(e.to_string()))?;
-        page += &curve(name, meaning, drawn.as_deref());
+        page += &curve(name, "iteration", meaning, drawn.as_deref());
     }
     page += "</div>\n</section>\n";
     if let Some(truth) = truth {
@@ -129,10 +129,10 @@ fn figure(picture: &Picture, alt: &str) -> String {
     )
 }
 
-fn curve(name: &str, meaning: &str, svg: Option<&str>) -> String {
+fn curve(name: &str, abscissa: &str, meaning: &str, svg: Option<&str>) -> String {
     let (name, meaning) = (escaped(name), escaped(meaning));
     let drawing = match svg {
-        Some(svg) => labelled(svg, &format!("{name} against iteration")),
+        Some(svg) => labelled(svg, &format!("{name} against {abscissa}")),
         None => "<p class=\"absent\">No value was computed in this run.</p>".to_owned(),
     };
     format!(
@@ -176,10 +176,10 @@ fn against_truth(truth: &Comparison) -> Result<String, ReportError> {
     ]);
     text += &curve(
         "Fourier ring correlation",
+        "spatial frequency",
         "Agreement of object and truth at each fineness of detail (blue), 1 being full. Where it falls below the half-bit line (orange) or the one-bit line (green), finer detail is not to be trusted.",
         drawn.as_deref(),
-    )
-    .replace("against iteration", "against spatial frequency");
+    );
     Ok(text + "</section>\n")
 }
 

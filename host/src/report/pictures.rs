@@ -6,11 +6,11 @@ use super::numbers::{length, round_below, significant};
 use super::raster::Raster;
 use super::write_whole;
 use crate::data::Reconstruction;
+use crate::io::IoError;
 use crate::ptycho::quality::{LitRegion, Weighted, bounding_box, flatten};
 use ndarray::{Array2, ArrayView2, Axis, s};
 use num_complex::Complex;
 use std::f64::consts::PI;
-use std::io;
 use std::ops::Range;
 use std::path::Path;
 
@@ -27,8 +27,8 @@ impl Picture {
     /// Writes the file, whole or not at all.
     ///
     /// # Errors
-    /// What the operating system said.
-    pub fn write(&self, path: &Path) -> io::Result<()> {
+    /// [`IoError::Write`].
+    pub fn write(&self, path: &Path) -> Result<(), IoError> {
         write_whole(path, &self.png)
     }
 }
