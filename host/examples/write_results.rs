@@ -1,15 +1,18 @@
-//! Writes pictures of a reconstruction that was made elsewhere: fill a [`Reconstruction`] from
-//! plain arrays, then draw it.
+//! Writes the results file, pictures, the HTML report and the summary of a reconstruction that was
+//! made elsewhere: fill a [`Reconstruction`] from plain arrays, then draw it.
 //!
 //! `cargo run --example write_results -- FOLDER` (default: `warpstride-example`)
 
 use ndarray::{Array2, Array3};
 use num_complex::Complex;
-use std::f64::consts::PI;
+use rand::SeedableRng;
+use rand_distr::{Distribution, StandardNormal};
+use rand_pcg::Pcg64;
 use std::path::PathBuf;
-use warpstride::data::{HistoryEntry, Reconstruction};
-use warpstride::ptycho::quality::orthogonalise;
-use warpstride::report::Pictures;
+use warpstride::data::{HistoryEntry, Reconstruction, Simulation};
+use warpstride::io::results;
+use warpstride::ptycho::quality::{Reference, compare, orthogonalise};
+use warpstride::report::{Pictures, Summary, report, write_whole};
 
 /// Object shape (rows, columns); any will do.
 const SHAPE: (usize, usize) = (300, 360);
@@ -18,16 +21,27 @@ const FRAME: (usize, usize) = (64, 64);
 /// Object pixel, m.
 const PIXEL: f64 = 18.4e-9;
 
-/// A star of 24 spokes, 0.9 rad thick, with the phase ramp that every reconstruction may have.
+/// A star of 12 spokes, 0.9 rad thick.
 fn object() -> Array2<Complex<f64>> {
     Array2::from_shape_fn(SHAPE, |(r, c)| {
         let (y, x) = (r as f64 - 150.0, c as f64 - 180.0);
         let radius = y.hypot(x);
         let spoke = (12.0 * y.atan2(x)).sin() > 0.0 && (6.0..120.0).contains(&radius);
         let thickness = if spoke { 1.0 } else { 0.0 };
-        let ramp = 0.004 * r as f64 - 0.007 * c as f64;
-        Complex::from_polar(1.0 - 0.15 * thickness, ramp - 0.9 * thickness)
+        Complex::from_polar(1.0 - 0.15 * thickness, -0.9 * thickness)
     })
+}
+
+/// The star with noise and the phase ramp that every reconstruction may have.
+fn reconstructed() -> Array2<Complex<f64>> {
+    let mut random = Pcg64::seed_from_u64(1);
+    let mut noise = || -> f64 { StandardNormal.sample(&mut random) };
+    let mut object = object();
+    for ((r, c), value) in object.indexed_iter_mut() {
+        *value += Complex::new(noise(), noise()) * 0.05;
+        *value *= Complex::cis(0.004 * r as f64 - 0.007 * c as f64);
+    }
+    object
 }
 
 /// Two modes: a defocused spot and a weaker one with a node.
@@ -68,7 +82,7 @@ fn reconstruction() -> Reconstruction {
         })
         .collect();
     Reconstruction {
-        object: object(),
+        object: reconstructed(),
         probe: modes.probe,
         mode_power: modes.power,
         pixel: [PIXEL, PIXEL],
@@ -84,7 +98,7 @@ fn reconstruction() -> Reconstruction {
         device: "this computer".to_owned(),
         version: env!("CARGO_PKG_VERSION").to_owned(),
         source: "made by hand".to_owned(),
-        wavelength: 2.0 * PI * 1e-11,
+        wavelength: 1e-10,
         distance: 2.0,
         double_precision: true,
     }
@@ -98,9 +112,29 @@ fn main() -> anyhow::Result<()> {
     );
     std::fs::create_dir_all(&folder)?;
     let result = reconstruction();
+    results::write(&folder.join("results.h5"), &result)?;
     let pictures = Pictures::new(&result)?;
     pictures.modulus.write(&folder.join("modulus.png"))?;
     pictures.phase.write(&folder.join("phase.png"))?;
     pictures.probe.write(&folder.join("probe.png"))?;
+    let seconds = result.history.last().map_or(0.0, |h| h.seconds);
+    let truth = Simulation {
+        object: object(),
+        probe: probe(),
+        positions: result.positions.clone(),
+        origin: result.origin,
+        seed: 1,
+    };
+    let comparison = compare(
+        &result,
+        Reference::Truth {
+            simulation: &truth,
+            pixel: result.pixel,
+        },
+    )?;
+    let summary = Summary::new(&result, seconds, Some(&comparison));
+    write_whole(&folder.join("summary.json"), summary.to_json()?.as_bytes())?;
+    let page = report(&result, &summary, &pictures, Some(&comparison))?;
+    write_whole(&folder.join("report.html"), page.as_bytes())?;
     Ok(())
 }

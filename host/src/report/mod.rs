@@ -2,11 +2,20 @@
 
 mod canvas;
 mod colours;
+mod curves;
+mod html;
 mod numbers;
 mod pictures;
 mod raster;
+#[cfg(test)]
+mod sample;
+mod summary;
+mod table;
 mod write;
 
+pub use html::{ReportError, report};
 pub use numbers::{length, significant};
 pub use pictures::{Picture, PictureError, Pictures};
+pub use summary::Summary;
+pub use table::Table;
 pub use write::write_whole;

@@ -6,11 +6,11 @@ use super::numbers::{length, round_below, significant};
 use super::raster::Raster;
 use super::write_whole;
 use crate::data::Reconstruction;
+use crate::io::IoError;
 use crate::ptycho::quality::{LitRegion, Weighted, bounding_box, flatten};
 use ndarray::{Array2, ArrayView2, Axis, s};
 use num_complex::Complex;
 use std::f64::consts::PI;
-use std::io;
 use std::ops::Range;
 use std::path::Path;
 
@@ -27,8 +27,8 @@ impl Picture {
     /// Writes the file, whole or not at all.
     ///
     /// # Errors
-    /// What the operating system said.
-    pub fn write(&self, path: &Path) -> io::Result<()> {
+    /// [`IoError::Write`].
+    pub fn write(&self, path: &Path) -> Result<(), IoError> {
         write_whole(path, &self.png)
     }
 }
@@ -317,4 +317,111 @@ fn footer(canvas: &mut Canvas, at: [usize; 2], raster: &Raster, map: Map) {
     canvas.text([start - width_of(&left) / 2, text_row], &left);
     let number = right.split(' ').next().unwrap_or_default();
     canvas.text([start + BAR[0] - width_of(number) / 2, text_row], &right);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::canvas::WHITE;
+    use super::super::sample;
+    use super::*;
+    use image::RgbImage;
+
+    fn decoded(picture: &Picture) -> RgbImage {
+        image::load_from_memory(&picture.png).unwrap().to_rgb8()
+    }
+
+    /// Colour at a share of the drawn object's width and height.
+    fn at(picture: &RgbImage, of: &Reconstruction, share: [f64; 2]) -> [u8; 3] {
+        // The sample's lit region, less the erosion, with its margin: 32 × 52 pixels lit.
+        let shown = [36.0, 60.0];
+        assert_eq!(of.object.dim(), (60, 80));
+        let zoom = (OBJECT_SIDE[0] as f64 / shown[1]).floor();
+        let column = GAP as f64 + share[1] * shown[1] * zoom;
+        let row = (2 * GAP + TEXT) as f64 + share[0] * shown[0] * zoom;
+        picture.get_pixel(column as u32, row as u32).0
+    }
+
+    #[test]
+    fn vacuum_is_bright_and_the_disc_dark_whatever_the_ramp() {
+        let mut of = sample::reconstruction();
+        for ((r, c), v) in of.object.indexed_iter_mut() {
+            *v *= Complex::cis(0.7 + 0.05 * r as f64 - 0.11 * c as f64);
+        }
+        let pictures = Pictures::new(&of).unwrap();
+        let modulus = decoded(&pictures.modulus);
+        assert_eq!(at(&modulus, &of, [0.5, 0.5]), [0; 3]);
+        assert_eq!(at(&modulus, &of, [0.05, 0.05]), WHITE);
+        // One radian is stretched: the ends of the map are disc and vacuum.
+        let phase = decoded(&pictures.phase);
+        let map = Map::Sequential {
+            low: -1.0,
+            high: 0.0,
+        };
+        assert_eq!(at(&phase, &of, [0.5, 0.5]), map.colour(-1.0));
+        assert_eq!(at(&phase, &of, [0.05, 0.05]), map.colour(0.0));
+        assert!(
+            pictures
+                .phase
+                .caption
+                .contains("stretched over -1.00 to 0 rad")
+        );
+    }
+
+    #[test]
+    fn phases_all_round_take_the_circle_of_hues() {
+        let mut of = sample::reconstruction();
+        for ((r, c), v) in of.object.indexed_iter_mut() {
+            let inside = (r as f64 - 30.0).hypot(c as f64 - 40.0) < 12.0;
+            *v = Complex::cis(if inside { 3.0 } else { 0.0 });
+            if r < 25 && c < 20 {
+                *v = Complex::cis(-2.5);
+            }
+        }
+        let pictures = Pictures::new(&of).unwrap();
+        let phase = decoded(&pictures.phase);
+        assert_eq!(at(&phase, &of, [0.5, 0.5]), Map::Cyclic.colour(3.0));
+        assert!(pictures.phase.caption.contains("circle"));
+    }
+
+    #[test]
+    fn broken_values_and_a_missing_fluence_are_still_drawn() {
+        let mut of = sample::reconstruction();
+        of.object[[30, 40]] = Complex::new(f64::NAN, 1.0);
+        of.probe.fill(Complex::default());
+        let pictures = Pictures::new(&of).unwrap();
+        assert_eq!(
+            at(&decoded(&pictures.modulus), &of, [0.5, 0.5]),
+            super::super::colours::NOT_FINITE
+        );
+        of.fluence.fill(0.0);
+        assert!(Pictures::new(&of).is_ok());
+        of.fluence = Array2::zeros((3, 3));
+        assert!(Pictures::new(&of).is_ok());
+        of.object = Array2::zeros((0, 5));
+        let refused = Pictures::new(&of);
+        assert!(matches!(
+            refused,
+            Err(PictureError::Empty { what: "object", .. })
+        ));
+    }
+
+    #[test]
+    fn every_mode_has_its_tile() {
+        let of = sample::reconstruction();
+        let probe = decoded(&Pictures::new(&of).unwrap().probe);
+        let tile = PROBE_SIDE[0] as u32 + GAP as u32;
+        let (row, first) = ((2 * GAP + TEXT) as u32 + 144, GAP as u32 + 144);
+        // The first mode is brightest in its middle, where the second has its node.
+        let bright = |column: u32| {
+            probe
+                .get_pixel(column, row)
+                .0
+                .iter()
+                .copied()
+                .max()
+                .unwrap()
+        };
+        // The hues' brightest channel is 191 or more.
+        assert!(bright(first) > 180 && bright(first + tile) < 20);
+    }
 }

@@ -1,30 +1,17 @@
-//! Files that are either whole or absent.
+//! Texts and pictures as files that are either whole or absent.
 
-use std::io::{self, Write};
+use crate::io::{IoError, atomic};
+use std::fs;
 use std::path::Path;
 
-/// Writes `bytes` to `path` through a new file beside it that takes its place at the end; an
-/// earlier file at `path` stays as it was if anything fails.
+/// Writes `bytes` to `path`; an earlier file there stays as it was if anything fails.
 ///
 /// # Errors
-/// What the operating system said: no such folder, no permission, disk full.
-pub fn write_whole(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    let folder = match path.parent() {
-        Some(parent) if !parent.as_os_str().is_empty() => parent,
-        _ => Path::new("."),
-    };
-    let mut builder = tempfile::Builder::new();
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::PermissionsExt;
-        // As for any new file, the umask takes off what the user does not want.
-        builder.permissions(std::fs::Permissions::from_mode(0o666));
-    }
-    let mut file = builder.prefix(".warpstride-").tempfile_in(folder)?;
-    file.write_all(bytes)?;
-    file.as_file().sync_all()?;
-    file.persist(path)?;
-    Ok(())
+/// [`IoError::Write`]: no such folder, no permission, disk full.
+pub fn write_whole(path: &Path, bytes: &[u8]) -> Result<(), IoError> {
+    atomic::write(path, |temporary| {
+        fs::write(temporary, bytes).map_err(|e| atomic::refusal(path, &e))
+    })
 }
 
 #[cfg(test)]
@@ -37,18 +24,16 @@ mod tests {
         let path = folder.path().join("a.bin");
         write_whole(&path, b"first").unwrap();
         write_whole(&path, b"second").unwrap();
-        assert_eq!(std::fs::read(&path).unwrap(), b"second");
-        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
+        assert_eq!(fs::read(&path).unwrap(), b"second");
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
     }
 
     #[test]
-    fn what_cannot_be_replaced_stays_and_leaves_nothing() {
+    fn what_cannot_be_written_is_named() {
         let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("taken");
-        std::fs::create_dir(&path).unwrap();
-        std::fs::write(path.join("inside"), b"x").unwrap();
-        assert!(write_whole(&path, b"bytes").is_err());
-        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
-        assert!(write_whole(&folder.path().join("none/a.bin"), b"bytes").is_err());
+        let path = folder.path().join("none/a.bin");
+        let refused = write_whole(&path, b"bytes").unwrap_err();
+        assert!(refused.to_string().contains("a.bin"), "{refused}");
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
     }
 }

@@ -161,3 +161,115 @@ fn lit(of: &Reconstruction, region: LitRegion) -> Result<Array2<f64>, QualityErr
     }
     Ok(region.weight(&of.fluence))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ndarray::Array3;
+
+    const PIXEL: [f64; 2] = [2e-8, 3e-8];
+
+    /// Smooth blobs anywhere, at `first` (row, column).
+    fn specimen(shape: (usize, usize), first: [f64; 2]) -> Array2<Complex<f64>> {
+        Array2::from_shape_fn(shape, |(r, c)| {
+            let (y, x) = (r as f64 + first[0], c as f64 + first[1]);
+            let phase = (0.31 * y).sin() * (0.23 * x).cos() + (0.011 * y * x).sin();
+            Complex::from_polar(0.8 + 0.1 * (0.2 * y + 0.37 * x).sin(), 0.5 * phase)
+        })
+    }
+
+    /// What `specimen` shows at `first`; its grid's origin is there too, but for `known_wrong`
+    /// pixels.
+    fn reconstruction(first: [f64; 2], known_wrong: [f64; 2]) -> Reconstruction {
+        let shape = (70, 64);
+        let fluence = Array2::from_shape_fn(shape, |(r, c)| {
+            f64::from((8..62).contains(&r) && (8..56).contains(&c))
+        });
+        let mut object = specimen(shape, first);
+        for ((r, c), v) in object.indexed_iter_mut() {
+            *v *= Complex::from_polar(3.0, 1.0 + 0.07 * r as f64 - 0.2 * c as f64);
+        }
+        Reconstruction {
+            object,
+            probe: Array3::ones((1, 16, 16)),
+            mode_power: vec![1.0],
+            pixel: PIXEL,
+            positions: Array2::zeros((1, 2)),
+            corners: vec![[8, 8]],
+            origin: [0, 1].map(|axis| 5e-6 + (first[axis] + known_wrong[axis]) * PIXEL[axis]),
+            fluence,
+            history: Vec::new(),
+            recipe: String::new(),
+            backend: "cpu".to_owned(),
+            device: String::new(),
+            version: String::new(),
+            source: String::new(),
+            wavelength: 1e-10,
+            distance: 1.0,
+            double_precision: true,
+        }
+    }
+
+    fn truth() -> Simulation {
+        Simulation {
+            object: specimen((120, 130), [0.0, 0.0]),
+            probe: Array3::ones((1, 16, 16)),
+            positions: Array2::zeros((1, 2)),
+            origin: [5e-6, 5e-6],
+            seed: 0,
+        }
+    }
+
+    #[test]
+    fn a_truth_on_a_larger_grid_is_found_by_the_origins() {
+        let a = reconstruction([30.0, 41.0], [2.0, -3.0]);
+        let simulation = truth();
+        let found = compare(
+            &a,
+            Reference::Truth {
+                simulation: &simulation,
+                pixel: PIXEL,
+            },
+        )
+        .unwrap();
+        assert!(found.relative_l2 < 1e-3, "{found:?}");
+        assert!((found.shift_pixels[0] + 2.0).abs() < 0.01, "{found:?}");
+        assert!((found.shift_pixels[1] - 3.0).abs() < 0.01, "{found:?}");
+        assert!((found.scale_modulus - 1.0 / 3.0).abs() < 1e-3);
+        assert_eq!(found.frc_shape, [46, 40]);
+        assert_eq!(found.weight_pixels, 46 * 40);
+        assert!(found.frc[0].correlation > 0.999);
+        assert!(
+            serde_json::to_string(&found)
+                .unwrap()
+                .contains("\"frc\":[{\"frequency\"")
+        );
+    }
+
+    #[test]
+    fn two_reconstructions_are_judged_where_both_were_lit() {
+        let a = reconstruction([30.0, 41.0], [0.0, 0.0]);
+        let b = reconstruction([42.0, 35.0], [0.0, 0.0]);
+        let found = compare(&a, Reference::Reconstruction(&b)).unwrap();
+        assert!(found.relative_l2 < 5e-3, "{found:?}");
+        assert_eq!(found.weight_pixels, (46 - 12) * (40 - 6));
+    }
+
+    #[test]
+    fn other_pixels_or_a_wrong_fluence_are_refused() {
+        let a = reconstruction([30.0, 41.0], [0.0, 0.0]);
+        let simulation = truth();
+        for pixel in [[2e-8, 2e-8], [f64::NAN, 3e-8], [0.0, 0.0]] {
+            let reference = Reference::Truth {
+                simulation: &simulation,
+                pixel,
+            };
+            let refused = compare(&a, reference).unwrap_err();
+            assert!(matches!(refused, QualityError::PixelSize { .. }));
+        }
+        let mut b = a.clone();
+        b.fluence = Array2::zeros((3, 3));
+        let refused = compare(&a, Reference::Reconstruction(&b)).unwrap_err();
+        assert!(matches!(refused, QualityError::FluenceShape { .. }));
+    }
+}

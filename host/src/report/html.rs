@@ -1,0 +1,336 @@
+//! The report of a reconstruction: one HTML file that needs nothing else.
+
+use super::curves::{against_iteration, ring_correlation};
+use super::numbers::{length, significant};
+use super::pictures::{Picture, Pictures};
+use super::summary::Summary;
+use crate::data::{HistoryEntry, Reconstruction};
+use crate::ptycho::quality::Comparison;
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use std::fmt::Write as _;
+
+/// Why there is no report.
+#[derive(Debug, thiserror::Error)]
+#[error("the curves could not be drawn: {0}")]
+pub struct ReportError(String);
+
+const STYLE: &str = include_str!("report.css");
+
+/// What a figure of the history means: heading, plain words, value.
+type Quantity = (&'static str, &'static str, fn(&HistoryEntry) -> Option<f64>);
+
+const QUANTITIES: [Quantity; 4] = [
+    (
+        "R factor",
+        "How far the modelled diffraction amplitudes lie from the measured ones, as a share of all measured light: Σ(√model − √measured)² / Σ measured. Smaller is better; noise sets the floor.",
+        |h| h.r_factor,
+    ),
+    (
+        "Photon error",
+        "Mean squared misfit of the modelled counts in units of their counting noise. About 1 when nothing but photon noise is left; far above 1, something is not yet explained.",
+        |h| h.err_phot,
+    ),
+    (
+        "Fourier error",
+        "Mean squared distance of the engine's own amplitudes from the measured ones. It belongs to the iteration's inner state and may stay above what the model reaches.",
+        |h| Some(h.err_fourier),
+    ),
+    (
+        "Exit-wave change",
+        "Mean squared change of the waves behind the specimen in one iteration. When it no longer falls, the engine has settled.",
+        |h| Some(h.err_exit),
+    ),
+];
+
+/// The page for `of`, its pictures and, where the truth is known, its comparison with that. It
+/// loads nothing, runs no script, and reads well on a phone and on a dark screen.
+///
+/// # Errors
+/// [`ReportError`] where a curve cannot be drawn.
+pub fn report(
+    of: &Reconstruction,
+    summary: &Summary,
+    pictures: &Pictures,
+    truth: Option<&Comparison>,
+) -> Result<String, ReportError> {
+    let mut page = String::new();
+    let title = escaped(&format!("Reconstruction of {}", of.source));
+    page += "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n";
+    page += "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n";
+    page += "<meta name=\"color-scheme\" content=\"light dark\">\n";
+    page += &format!("<title>{title}</title>\n<style>\n{STYLE}</style>\n</head>\n<body>\n");
+    page += &format!(
+        "<header><h1>{title}</h1>\n<p>{}</p></header>\n<main>\n",
+        lead(summary)
+    );
+
+    page += "<section>\n<h2>Object</h2>\n<div class=\"pair\">\n";
+    page += &figure(&pictures.phase, "Phase of the object");
+    page += &figure(&pictures.modulus, "Modulus of the object");
+    page += "</div>\n</section>\n<section>\n<h2>Probe</h2>\n";
+    page += &figure(&pictures.probe, "Probe modes");
+    page += "</section>\n<section>\n<h2>Convergence</h2>\n<div class=\"pair\">\n";
+    for (name, meaning, value) in QUANTITIES {
+        let drawn =
+            against_iteration(&of.history, value).map_err(|e| ReportError(e.to_string()))?;
+        page += &curve(name, "iteration", meaning, drawn.as_deref());
+    }
+    page += "</div>\n</section>\n";
+    if let Some(truth) = truth {
+        page += &against_truth(truth)?;
+    }
+    page += "<section>\n<h2>Parameters</h2>\n";
+    page += &facts(of, summary);
+    if !of.recipe.trim().is_empty() {
+        page += &format!(
+            "<h3>Recipe</h3>\n<pre tabindex=\"0\"><code>{}</code></pre>\n",
+            escaped(of.recipe.trim_end())
+        );
+    }
+    page += "</section>\n</main>\n";
+    page += &format!(
+        "<footer><p>Made by warpstride {}.</p></footer>\n</body>\n</html>\n",
+        escaped(&of.version)
+    );
+    Ok(page)
+}
+
+/// The outcome in a sentence or two.
+fn lead(of: &Summary) -> String {
+    let mut text = format!(
+        "{} iterations ({}) over {} frames took {} s on {} ({})",
+        of.iterations,
+        of.engine,
+        of.frames,
+        significant(of.seconds, 3),
+        of.device,
+        of.backend
+    );
+    if let Some(per) = of.ms_per_iteration {
+        text += &format!(", {} ms an iteration", significant(per, 3));
+    }
+    text += ".";
+    if let Some(r) = of.r_factor {
+        text += &format!(" R = {}.", significant(r, 3));
+    }
+    if let Some(l2) = of.relative_l2 {
+        text += &format!(" Relative distance from the truth: {}.", significant(l2, 3));
+    }
+    escaped(&text)
+}
+
+fn figure(picture: &Picture, alt: &str) -> String {
+    format!(
+        "<figure><img class=\"picture\" alt=\"{}\" src=\"data:image/png;base64,{}\"><figcaption>{}</figcaption></figure>\n",
+        escaped(alt),
+        STANDARD.encode(&picture.png),
+        escaped(&picture.caption)
+    )
+}
+
+fn curve(name: &str, abscissa: &str, meaning: &str, svg: Option<&str>) -> String {
+    let (name, meaning) = (escaped(name), escaped(meaning));
+    let drawing = match svg {
+        Some(svg) => labelled(svg, &format!("{name} against {abscissa}")),
+        None => "<p class=\"absent\">No value was computed in this run.</p>".to_owned(),
+    };
+    format!(
+        "<figure class=\"curve\"><h3>{name}</h3>\n{drawing}\n<figcaption>{meaning}</figcaption></figure>\n"
+    )
+}
+
+/// An SVG with a name for those who cannot see it, and without its fixed size.
+fn labelled(svg: &str, name: &str) -> String {
+    let drawing = svg.find("<svg").map_or(svg, |at| &svg[at..]);
+    drawing.replacen(
+        "<svg",
+        &format!("<svg role=\"img\" aria-label=\"{name}\""),
+        1,
+    )
+}
+
+fn against_truth(truth: &Comparison) -> Result<String, ReportError> {
+    let drawn = ring_correlation(&truth.frc).map_err(|e| ReportError(e.to_string()))?;
+    let resolution = |r: Option<f64>| r.map_or("not reached".to_owned(), |m| length(m, 3));
+    let mut text = String::from("<section>\n<h2>Against the truth</h2>\n");
+    text += &table(&[
+        ("Relative L2 distance", significant(truth.relative_l2, 3)),
+        (
+            "Half period at half a bit",
+            resolution(truth.resolution_half_bit),
+        ),
+        (
+            "Half period at one bit",
+            resolution(truth.resolution_one_bit),
+        ),
+        (
+            "Displacement removed (row, column)",
+            format!(
+                "{}, {} pixels",
+                significant(truth.shift_pixels[0], 3),
+                significant(truth.shift_pixels[1], 3)
+            ),
+        ),
+        ("Pixels compared", truth.weight_pixels.to_string()),
+    ]);
+    text += &curve(
+        "Fourier ring correlation",
+        "spatial frequency",
+        "Agreement of object and truth at each fineness of detail (blue), 1 being full. Where it falls below the half-bit line (orange) or the one-bit line (green), finer detail is not to be trusted.",
+        drawn.as_deref(),
+    );
+    Ok(text + "</section>\n")
+}
+
+fn facts(of: &Reconstruction, summary: &Summary) -> String {
+    let (modes, rows, columns) = of.probe.dim();
+    let pixel = if of.pixel[0] == of.pixel[1] {
+        length(of.pixel[0], 4)
+    } else {
+        format!(
+            "{} high, {} wide",
+            length(of.pixel[0], 4),
+            length(of.pixel[1], 4)
+        )
+    };
+    let number = |v: Option<f64>| v.map_or("not computed".to_owned(), |v| significant(v, 4));
+    table(&[
+        ("Scan", of.source.clone()),
+        (
+            "Frames",
+            format!("{} of {rows} × {columns} pixels", summary.frames),
+        ),
+        ("Wavelength", length(of.wavelength, 5)),
+        ("Specimen to detector", length(of.distance, 5)),
+        (
+            "Object",
+            format!(
+                "{} × {} pixels of {pixel}",
+                summary.object_shape[0], summary.object_shape[1]
+            ),
+        ),
+        ("Probe modes", modes.to_string()),
+        ("Engines", summary.engine.clone()),
+        ("Iterations", summary.iterations.to_string()),
+        ("R factor, last", number(summary.r_factor)),
+        ("Photon error, last", number(summary.err_phot)),
+        ("Fourier error, last", number(summary.err_fourier)),
+        ("Exit-wave change, last", number(summary.err_exit)),
+        ("Back end", of.backend.clone()),
+        ("Device", of.device.clone()),
+        ("Program", format!("warpstride {}", of.version)),
+    ])
+}
+
+fn table(rows: &[(&str, String)]) -> String {
+    let mut text = String::from("<table>\n<tbody>\n");
+    for (name, value) in rows {
+        // Writing into a string cannot fail.
+        let _ = writeln!(
+            text,
+            "<tr><th scope=\"row\">{}</th><td>{}</td></tr>",
+            escaped(name),
+            escaped(value)
+        );
+    }
+    text + "</tbody>\n</table>\n"
+}
+
+/// Text for an element or a quoted attribute. Control characters that HTML forbids become `�`.
+fn escaped(text: &str) -> String {
+    let mut safe = String::with_capacity(text.len());
+    for letter in text.chars() {
+        match letter {
+            '&' => safe += "&amp;",
+            '<' => safe += "&lt;",
+            '>' => safe += "&gt;",
+            '"' => safe += "&quot;",
+            '\'' => safe += "&#39;",
+            '\n' | '\t' => safe.push(letter),
+            c if c.is_control() => safe.push('\u{fffd}'),
+            c => safe.push(c),
+        }
+    }
+    safe
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::sample;
+    use super::*;
+
+    fn page() -> String {
+        let of = sample::reconstruction();
+        let summary = Summary::new(&of, 4.0, None);
+        report(&of, &summary, &Pictures::new(&of).unwrap(), None).unwrap()
+    }
+
+    #[test]
+    fn nothing_is_loaded_and_nothing_runs() {
+        let page = page();
+        assert!(!page.contains("<script") && !page.contains("<link"));
+        let links = page.matches("http").count();
+        // The name space of each drawing is a name, not an address that is visited.
+        assert_eq!(
+            links,
+            page.matches("xmlns=\"http://www.w3.org/2000/svg\"").count()
+        );
+        assert_eq!(page.matches("src=\"data:image/png;base64,").count(), 3);
+        assert_eq!(
+            page.matches("<img").count(),
+            page.matches(" alt=\"").count()
+        );
+    }
+
+    #[test]
+    fn texts_from_outside_are_escaped() {
+        let page = page();
+        assert!(page.contains("two &lt;cores&gt;") && !page.contains("<cores>"));
+        assert!(page.contains("scan &amp; more.cxi"));
+        assert!(page.contains("&lt;standard&gt; &amp; &quot;usual&quot;"));
+        assert_eq!(escaped("a\u{0}'b"), "a\u{fffd}&#39;b");
+    }
+
+    #[test]
+    fn every_element_that_is_opened_is_closed() {
+        let page = page();
+        for name in [
+            "html",
+            "head",
+            "body",
+            "main",
+            "section",
+            "figure",
+            "figcaption",
+            "table",
+            "tr",
+            "td",
+            "th",
+            "svg",
+            "pre",
+            "div",
+            "h1",
+            "h2",
+            "h3",
+            "header",
+            "footer",
+        ] {
+            let opened = page.matches(&format!("<{name}>")).count()
+                + page.matches(&format!("<{name} ")).count();
+            let closed = page.matches(&format!("</{name}>")).count();
+            assert!(opened == closed && opened > 0, "{name}: {opened} {closed}");
+        }
+    }
+
+    #[test]
+    fn what_was_not_computed_is_said() {
+        let mut of = sample::reconstruction();
+        for entry in &mut of.history {
+            entry.r_factor = None;
+        }
+        let summary = Summary::new(&of, 4.0, None);
+        let page = report(&of, &summary, &Pictures::new(&of).unwrap(), None).unwrap();
+        assert!(page.contains("No value was computed") && page.contains("not computed"));
+    }
+}
