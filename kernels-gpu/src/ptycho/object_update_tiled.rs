@@ -20,7 +20,7 @@ const WARPS: usize = (THREADS / 32) as usize;
 
 /// Updates every object pixel and keeps its modulus within `clip_low … clip_high` (`clip_high` < 0:
 /// no limits). Does nothing while `*gate` is not 0.
-#[kernel(block = (32, 8), min_blocks = 6, hot)]
+#[kernel(block = (32, 8), min_blocks = 4, hot)]
 #[allow(
     clippy::too_many_arguments,
     reason = "the arrays of the model and their shapes"
