@@ -34,30 +34,36 @@ impl Host {
         Ok(HOST.get_or_init(|| Self { cmake }))
     }
 
-    /// The host's cargo in the checkout.
+    /// The host's cargo in the checkout, for what builds HDF5.
     pub(crate) fn cargo(&self) -> Command {
-        let mut command = Command::new(workspace::cargo());
-        command.current_dir(workspace::root());
-        // `cargo run` describes this very package to its child; a build script must not take it
-        // for its own.
-        for (name, _) in std::env::vars_os() {
-            let of_this_package = [
-                "CARGO_PKG_",
-                "CARGO_MANIFEST_",
-                "CARGO_BIN_",
-                "CARGO_CRATE_",
-            ]
-            .iter()
-            .any(|prefix| name.to_string_lossy().starts_with(prefix));
-            if of_this_package {
-                command.env_remove(name);
-            }
-        }
+        let mut command = cargo();
         if let Some(cmake) = &self.cmake {
             command.env("CMAKE", cmake);
         }
         command
     }
+}
+
+/// The host's cargo in the checkout.
+pub(crate) fn cargo() -> Command {
+    let mut command = Command::new(workspace::cargo());
+    command.current_dir(workspace::root());
+    // `cargo run` describes this very package to its child; a build script must not take it
+    // for its own.
+    for (name, _) in std::env::vars_os() {
+        let of_this_package = [
+            "CARGO_PKG_",
+            "CARGO_MANIFEST_",
+            "CARGO_BIN_",
+            "CARGO_CRATE_",
+        ]
+        .iter()
+        .any(|prefix| name.to_string_lossy().starts_with(prefix));
+        if of_this_package {
+            command.env_remove(name);
+        }
+    }
+    command
 }
 
 fn c_compiler() -> Result<()> {

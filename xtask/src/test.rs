@@ -6,7 +6,7 @@ use anyhow::{Context, Result};
 use clap::ValueEnum;
 
 use crate::build_ptx::{self, ARCHITECTURES, Assembler, Mode};
-use crate::host::Host;
+use crate::host::{self, Host};
 use crate::process;
 use crate::workspace;
 
@@ -43,11 +43,10 @@ impl Step {
     }
 
     fn run(self, assembler: Assembler) -> Result<()> {
-        let host = Host::prepare()?;
         match self {
-            Self::Fmt => process::run(host.cargo().args(["fmt", "--all", "--check"]))
+            Self::Fmt => process::run(host::cargo().args(["fmt", "--all", "--check"]))
                 .context("run `cargo fmt --all`"),
-            Self::Clippy => process::run(host.cargo().args([
+            Self::Clippy => process::run(Host::prepare()?.cargo().args([
                 "clippy",
                 "--workspace",
                 "--all-targets",
@@ -57,7 +56,7 @@ impl Step {
             ])),
             Self::Ptx => build_ptx::run(&ARCHITECTURES, Mode::Check, assembler),
             Self::Dialect => process::run(
-                host.cargo()
+                host::cargo()
                     .args(["check", "--manifest-path"])
                     .arg(
                         workspace::root()
@@ -69,29 +68,27 @@ impl Step {
                     .arg(workspace::target().join("dialect-check")),
             )
             .context("a kernel uses what cuda_std does not have under that name or signature"),
-            Self::Tests => process::run(host.cargo().args(["test", "--workspace"])),
+            Self::Tests => process::run(Host::prepare()?.cargo().args(["test", "--workspace"])),
             Self::Doc => process::run(
-                host.cargo()
+                Host::prepare()?
+                    .cargo()
                     .args(["doc", "--workspace", "--no-deps"])
                     .env("RUSTDOCFLAGS", "-D warnings"),
             ),
-            Self::Deny => deny(host),
+            Self::Deny => deny(),
         }
     }
 }
 
-fn deny(host: &Host) -> Result<()> {
-    if process::output(host.cargo().args(["deny", "--version"])).is_err() {
+fn deny() -> Result<()> {
+    if process::output(host::cargo().args(["deny", "--version"])).is_err() {
         println!(
             "SKIPPED: cargo-deny is not installed, so licences and sources were NOT checked \
              (cargo install --locked cargo-deny)"
         );
         return Ok(());
     }
-    process::run(
-        host.cargo()
-            .args(["deny", "check", "bans", "licenses", "sources"]),
-    )
+    process::run(host::cargo().args(["deny", "check", "bans", "licenses", "sources"]))
 }
 
 /// Runs `only`, or every step where it is empty, up to the first that fails.
