@@ -182,7 +182,7 @@ fn cargo(compiler: &DeviceCompiler, arch: u32, target: &Path, plan: &Path) -> Re
 fn flags(compiler: &DeviceCompiler, arch: u32) -> Result<OsString> {
     let mut flags = vec![
         OsString::from(format!("-Ctarget-cpu=sm_{arch}")),
-        OsString::from(format!("-Cllvm-args={}", linker::UNROLL_THRESHOLD)),
+        OsString::from(format!("-Cllvm-args={}", linker::LOOPS.join(" "))),
     ];
     let mut remap = |from: &Path, to: &str| {
         let mut flag = OsString::from("--remap-path-prefix=");
@@ -251,21 +251,23 @@ fn sources(list: &str) -> Result<Vec<PathBuf>> {
 /// Lints, and the assembler's table.
 fn judge(built: &Built, ptxas: Option<&Path>) -> Result<()> {
     let kernels = kernels_of(built.arch);
+    // Kept where the messages' line numbers can be looked up, good or not.
+    let file = target_folder().join(file_name(built.arch));
+    fs::write(&file, &built.ptx)?;
     let mut complaints: Vec<String> = lint::check(&built.ptx, built.arch, &kernels)?
         .iter()
         .map(ToString::to_string)
         .collect();
     if let Some(ptxas) = ptxas {
-        let file = target_folder().join(file_name(built.arch));
-        fs::write(&file, &built.ptx)?;
         let usages = ptxas::assemble(ptxas, &file, built.arch)?;
         println!("{}", ptxas::table(&usages, &kernels));
         complaints.extend(ptxas::complaints(&usages, &kernels));
     }
     if !complaints.is_empty() {
         bail!(
-            "the PTX for sm_{} is not as it must be:\n  {}",
+            "the PTX for sm_{} ({}) is not as it must be:\n  {}",
             built.arch,
+            file.display(),
             complaints.join("\n  ")
         );
     }

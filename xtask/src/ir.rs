@@ -108,14 +108,14 @@ fn cast_uses(line: &str, shared: &BTreeSet<String>, out: &mut String) {
 /// `nvvm.annotations` is read by every LLVM: newer ones turn it into function attributes while
 /// they load the text.
 pub(crate) fn bound(module: &str, bounds: &[LaunchBound]) -> String {
-    let mut next = module
+    let free = module
         .lines()
         .filter_map(|line| line.strip_prefix('!')?.split_once(" = ")?.0.parse().ok())
         .max()
         .map_or(0, |highest: u64| highest + 1);
     let mut nodes = String::new();
     let mut names = Vec::new();
-    for bound in bounds {
+    for (node_number, bound) in (free..).zip(bounds) {
         let [x, y, z] = bound.block;
         let mut node = format!(
             "!{{ptr @{}, !\"maxntidx\", i32 {x}, !\"maxntidy\", i32 {y}, !\"maxntidz\", i32 {z}",
@@ -124,9 +124,8 @@ pub(crate) fn bound(module: &str, bounds: &[LaunchBound]) -> String {
         if bound.min_blocks > 0 {
             let _ = write!(node, ", !\"minctasm\", i32 {}", bound.min_blocks);
         }
-        let _ = writeln!(nodes, "!{next} = {node}}}");
-        names.push(format!("!{next}"));
-        next += 1;
+        let _ = writeln!(nodes, "!{node_number} = {node}}}");
+        names.push(format!("!{node_number}"));
     }
     if names.is_empty() {
         return module.to_owned();

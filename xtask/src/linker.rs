@@ -21,12 +21,20 @@ pub(crate) const PLAN_VARIABLE: &str = "WARPSTRIDE_LINK_PLAN";
 
 /// Options of `opt` and `llc` beside the architecture; part of the manifest, because they decide
 /// the bytes as much as the sources do.
-pub(crate) const RECIPE: &str = "opt internalize,globaldce,default<O3>; llc -O3 --fp-contract=fast; \
-     unroll-threshold 2000";
+pub(crate) const RECIPE: &str = "opt internalize,globaldce,default<O3>; llc -O3 --fp-contract=fast, no LSR; \
+     unroll-threshold 2000, no runtime unrolling";
 
+/// How both optimiser runs treat loops.
+///
 /// Loops over register arrays must be unrolled completely, or the arrays land in local memory;
-/// LLVM's own threshold (300 instructions) stops too early for them.
-pub(crate) const UNROLL_THRESHOLD: &str = "-unroll-threshold=2000";
+/// LLVM's own threshold (300 instructions) stops too early for them. Loops of unknown length are
+/// left alone: unrolled twice, their addresses cost more registers than a launch bound leaves,
+/// and `ptxas` unrolls what profits.
+pub(crate) const LOOPS: [&str; 2] = ["-unroll-threshold=2000", "-unroll-runtime=false"];
+
+/// The code generator's loop strength reduction keeps a running pointer for every array, which took
+/// a kernel of 32 registers to 40; `ptxas` adds up addresses where that pays.
+const NO_STRENGTH_REDUCTION: &str = "-disable-lsr";
 
 /// What the linker is told beside rustc's arguments.
 #[derive(Debug, Serialize, Deserialize)]
@@ -155,7 +163,7 @@ impl Linker<'_> {
                     exported.join(",")
                 ))
                 .arg(format!("-mcpu=sm_{}", self.plan.arch))
-                .arg(UNROLL_THRESHOLD)
+                .args(LOOPS)
                 .arg(&edited)
                 .arg("-o")
                 .arg(&optimised),
@@ -203,7 +211,8 @@ impl Linker<'_> {
             self.tool("llc")
                 .arg(format!("-mcpu=sm_{}", self.plan.arch))
                 .arg(format!("-mattr=+ptx{}{}", version.major, version.minor))
-                .args(["-O3", "--fp-contract=fast", "-o", "-"])
+                .args(["-O3", "--fp-contract=fast", NO_STRENGTH_REDUCTION])
+                .args(["-o", "-"])
                 .arg(optimised),
         )
     }

@@ -129,7 +129,7 @@ fn kernel(module: &Module, info: &KernelInfo, findings: &mut Vec<Finding>) {
 /// A shared symbol becomes generic by conversion of its address or by the operator `generic()`;
 /// there is no third way.
 fn makes_shared_generic(line: &Line) -> bool {
-    line.operation().starts_with("cvta.shared") || line.text.contains("generic(")
+    line.text.contains("cvta.shared") || line.text.contains("generic(")
 }
 
 fn uses_local_memory(line: &Line) -> bool {
@@ -211,6 +211,7 @@ mod tests {
         for line in [
             "\tcvta.shared.u64 \t%rd1, %rd2;\n",
             "\tmov.b64 \t%rd1, generic(smem);\n",
+            "\t{ .reg .b64 %g; cvta.shared.u64 %g, %rd1; st.b32 [%g], %r1; }\n",
         ] {
             assert!(messages(&text(line), SAXPY)[0].contains("generic address"));
         }

@@ -5,10 +5,15 @@
     reason = "a build tool's work is what it says on the terminal"
 )]
 
+mod bench;
 mod build_ptx;
+mod bundle;
 mod cli;
 mod compiler;
 mod debian;
+mod demo;
+mod executables;
+mod host;
 mod ir;
 mod linker;
 mod lint;
@@ -16,6 +21,7 @@ mod manifest;
 mod process;
 mod ptx;
 mod ptxas;
+mod test;
 mod wheel;
 mod workspace;
 

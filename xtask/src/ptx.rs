@@ -80,14 +80,15 @@ pub(crate) fn needed_version(ptx: &str) -> Version {
                 needed = needed.max(since);
             }
         }
-        let operation = operation(line);
-        let atomic = operation.starts_with("red.") || operation.starts_with("atom.");
-        if atomic
-            && operation
+        // Inline assembly may hold several instructions on a line.
+        for operation in line.split(';').map(operation) {
+            let atomic = operation.starts_with("red.") || operation.starts_with("atom.");
+            let vector = operation
                 .split('.')
-                .any(|part| part == "v2" || part == "v4")
-        {
-            needed = needed.max(VECTOR_ATOMICS);
+                .any(|part| part == "v2" || part == "v4");
+            if atomic && vector {
+                needed = needed.max(VECTOR_ATOMICS);
+            }
         }
     }
     needed
@@ -102,12 +103,11 @@ fn code(line: &str) -> &str {
 fn operation(line: &str) -> &str {
     let mut words = line.split_whitespace();
     let first = words.next().unwrap_or_default();
-    let name = if first.starts_with('@') || first == "{" {
+    if first.starts_with('@') || first == "{" {
         words.next().unwrap_or_default()
     } else {
         first
-    };
-    name.trim_end_matches(';')
+    }
 }
 
 /// One instruction or declaration of a body.
@@ -116,13 +116,6 @@ pub(crate) struct Line {
     /// In the file, from 1.
     pub(crate) number: usize,
     pub(crate) text: String,
-}
-
-impl Line {
-    /// The instruction's name with its suffixes.
-    pub(crate) fn operation(&self) -> &str {
-        operation(&self.text)
-    }
 }
 
 /// A kernel or a function.
@@ -361,6 +354,12 @@ mod tests {
         );
         assert_eq!(
             needed("\t@%p1 red.global.add.v2.f32 [%rd1], {%f1, %f2};"),
+            "8.1"
+        );
+        assert_eq!(
+            needed(
+                "{ .reg .b64 %g; cvta.to.global.u64 %g, %rd1; red.global.add.v2.f32 [%g], {%f1, %f2}; }"
+            ),
             "8.1"
         );
         assert_eq!(needed("\tred.global.add.f32 \t[%rd1], %f1;"), "0.0");

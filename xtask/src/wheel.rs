@@ -28,7 +28,7 @@ pub(crate) fn tool(name: &str, package: &str, version: &str, inside: &str) -> Re
     let partial = folder.with_extension("partial");
     let _ = fs::remove_dir_all(&partial);
     process::run(
-        Command::new(&python)
+        Command::new(python)
             .args([
                 "-m",
                 "pip",

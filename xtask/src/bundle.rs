@@ -1,0 +1,236 @@
+//! `cargo xtask gpu-bundle`: one folder that runs on a machine with a GPU and without cargo.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::{Context, Result, bail};
+
+use crate::executables::{self, Executable};
+use crate::host::Host;
+use crate::{demo, process};
+
+/// What may be carried to the GPU machine in one piece.
+const LARGEST: u64 = 64 << 20;
+
+/// The script that runs everything in the bundle; the test files and benches are found by it.
+const RUN: &str = include_str!("bundle/run.sh");
+
+/// Tests whose name begins so need a GPU; the others have run where the bundle was made.
+const GPU_TESTS: &str = "gpu_";
+
+/// Makes the bundle in `folder`, with the files and folders `data` beside the programs.
+pub(crate) fn run(folder: &Path, data: &[PathBuf]) -> Result<()> {
+    let host = Host::prepare()?;
+    if folder.exists() && !folder.join("run.sh").is_file() {
+        bail!(
+            "{} exists and is no earlier bundle: name another folder with -o",
+            folder.display()
+        );
+    }
+    if folder.exists() {
+        fs::remove_dir_all(folder).with_context(|| format!("cannot empty {}", folder.display()))?;
+    }
+    for part in ["bin", "tests", "benches", "data"] {
+        fs::create_dir_all(folder.join(part))?;
+    }
+
+    strip(
+        &demo::program(host)?,
+        &folder.join("bin").join("warpstride"),
+    )?;
+    let tests = executables::build(host.cargo().args([
+        "test",
+        "--no-run",
+        "--release",
+        "--package",
+        "warpstride",
+        "--package",
+        "warpstride-tests",
+    ]))?;
+    let mut taken = 0;
+    for test in tests.iter().filter(|executable| executable.harness) {
+        if has_gpu_tests(test)? {
+            strip(&test.path, &folder.join("tests").join(&test.target))?;
+            taken += 1;
+        }
+    }
+    println!("{taken} test programs with tests named {GPU_TESTS}*");
+    for bench in benches(host)? {
+        strip(&bench.path, &folder.join("benches").join(&bench.target))?;
+    }
+    for path in data {
+        copy(path, &folder.join("data"))?;
+    }
+    let script = folder.join("run.sh");
+    fs::write(&script, RUN)?;
+    executable(&script)?;
+
+    let size = size_of(folder)?;
+    println!(
+        "{}: {:.1} MiB, needs glibc {} or newer; run ./run.sh there",
+        folder.display(),
+        mebibytes(size),
+        needed_glibc(folder)?
+    );
+    if size > LARGEST {
+        bail!(
+            "the bundle is larger than {:.0} MiB: give it less data",
+            mebibytes(LARGEST)
+        );
+    }
+    Ok(())
+}
+
+/// The measuring programs, built.
+pub(crate) fn benches(host: &Host) -> Result<Vec<Executable>> {
+    let built = executables::build(host.cargo().args([
+        "build",
+        "--release",
+        "--package",
+        "warpstride-benches",
+        "--bins",
+    ]))?;
+    Ok(built
+        .into_iter()
+        .filter(|executable| executable.kind == "bin")
+        .collect())
+}
+
+fn has_gpu_tests(test: &Executable) -> Result<bool> {
+    let list = process::output(Command::new(&test.path).arg("--list"))?;
+    Ok(list.lines().any(|line| {
+        line.split(": test")
+            .next()
+            .and_then(|name| name.rsplit("::").next())
+            .is_some_and(|name| name.starts_with(GPU_TESTS))
+    }))
+}
+
+/// Copies a program without its debug information, of which the bundle has no use.
+fn strip(from: &Path, to: &Path) -> Result<()> {
+    if to.exists() {
+        bail!("two programs of the bundle are called {}", to.display());
+    }
+    let stripped = process::output(Command::new("strip").arg("-o").arg(to).arg(from));
+    if let Err(error) = stripped {
+        println!("copied whole: {error:#}");
+        fs::copy(from, to)
+            .with_context(|| format!("cannot copy {} to {}", from.display(), to.display()))?;
+    }
+    Ok(())
+}
+
+fn copy(from: &Path, folder: &Path) -> Result<()> {
+    let name = from
+        .file_name()
+        .with_context(|| format!("{} has no name", from.display()))?;
+    let to = folder.join(name);
+    if from.is_dir() {
+        fs::create_dir_all(&to)?;
+        for entry in fs::read_dir(from)? {
+            copy(&entry?.path(), &to)?;
+        }
+        return Ok(());
+    }
+    fs::copy(from, &to).with_context(|| format!("cannot copy {}", from.display()))?;
+    Ok(())
+}
+
+#[cfg(unix)]
+fn executable(script: &Path) -> Result<()> {
+    use std::os::unix::fs::PermissionsExt;
+    fs::set_permissions(script, fs::Permissions::from_mode(0o755))?;
+    Ok(())
+}
+
+#[cfg(not(unix))]
+fn executable(_script: &Path) -> Result<()> {
+    Ok(())
+}
+
+fn files(folder: &Path) -> Result<Vec<PathBuf>> {
+    let mut files = Vec::new();
+    for entry in fs::read_dir(folder)? {
+        let path = entry?.path();
+        if path.is_dir() {
+            files.extend(self::files(&path)?);
+        } else {
+            files.push(path);
+        }
+    }
+    Ok(files)
+}
+
+fn size_of(folder: &Path) -> Result<u64> {
+    files(folder)?
+        .iter()
+        .map(|file| Ok(fs::metadata(file)?.len()))
+        .sum()
+}
+
+#[expect(
+    clippy::cast_precision_loss,
+    reason = "a size to be read, to a tenth of a MiB"
+)]
+fn mebibytes(bytes: u64) -> f64 {
+    bytes as f64 / f64::from(1 << 20)
+}
+
+/// The newest glibc that a program of the bundle asks for.
+fn needed_glibc(folder: &Path) -> Result<String> {
+    let mut newest = (0, 0);
+    for part in ["bin", "tests", "benches"] {
+        for file in files(&folder.join(part))? {
+            newest = newest.max(newest_glibc(&fs::read(file)?));
+        }
+    }
+    Ok(format!("{}.{}", newest.0, newest.1))
+}
+
+/// The newest symbol version `GLIBC_x.y` that `program` names.
+fn newest_glibc(program: &[u8]) -> (u32, u32) {
+    const PREFIX: &[u8] = b"GLIBC_";
+    let number = |bytes: &[u8]| -> Option<(u32, usize)> {
+        let digits = bytes
+            .iter()
+            .take_while(|byte| byte.is_ascii_digit())
+            .count();
+        let value = std::str::from_utf8(&bytes[..digits]).ok()?.parse().ok()?;
+        Some((value, digits))
+    };
+    let versions = program
+        .windows(PREFIX.len())
+        .enumerate()
+        .filter(|(_, window)| *window == PREFIX)
+        .filter_map(|(at, _)| {
+            let rest = &program[at + PREFIX.len()..];
+            let (major, digits) = number(rest)?;
+            let rest = rest[digits..].strip_prefix(b".")?;
+            Some((major, number(rest)?.0))
+        });
+    versions.max().unwrap_or((0, 0))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_newest_glibc_is_found() {
+        let program = b"\0GLIBC_2.2.5\0GLIBC_2.34\0GLIBC_2.9\0GLIBC_PRIVATE\0GLIBC_2";
+        assert_eq!(newest_glibc(program), (2, 34));
+        assert_eq!(newest_glibc(b"static"), (0, 0));
+    }
+
+    #[test]
+    fn folders_are_copied_whole() {
+        let from = tempfile::tempdir().unwrap();
+        let to = tempfile::tempdir().unwrap();
+        fs::create_dir(from.path().join("deep")).unwrap();
+        fs::write(from.path().join("deep").join("scan.cxi"), b"12345").unwrap();
+        copy(from.path(), to.path()).unwrap();
+        assert_eq!(size_of(to.path()).unwrap(), 5);
+        assert!(copy(&from.path().join("missing"), to.path()).is_err());
+    }
+}

@@ -1,0 +1,43 @@
+#!/bin/sh
+# Runs what `cargo xtask gpu-bundle` collected: ./run.sh [RECORDS]
+# With RECORDS, everything that is printed is kept there too, one file a program.
+set -u
+here=$(cd "$(dirname "$0")" && pwd)
+records=${1:-}
+# Tests and benches find the program and their data by these.
+export WARPSTRIDE_BIN="$here/bin/warpstride"
+export WARPSTRIDE_DATA="$here/data"
+failed=""
+
+step() {
+    name=$1
+    shift
+    echo "=== $name"
+    output=$(mktemp)
+    "$@" >"$output" 2>&1
+    status=$?
+    cat "$output"
+    if [ -n "$records" ]; then
+        mkdir -p "$records" && cp "$output" "$records/$name.txt"
+    fi
+    rm -f "$output"
+    if [ "$status" -ne 0 ]; then
+        echo "=== $name FAILED ($status)"
+        failed="$failed $name"
+    fi
+}
+
+step devices "$WARPSTRIDE_BIN" devices
+step selftest "$WARPSTRIDE_BIN" selftest
+for test in "$here"/tests/*; do
+    [ -x "$test" ] && step "test-$(basename "$test")" "$test" gpu_ --test-threads=1
+done
+for bench in "$here"/benches/*; do
+    [ -x "$bench" ] && step "bench-$(basename "$bench")" "$bench"
+done
+
+if [ -n "$failed" ]; then
+    echo "FAILED:$failed"
+    exit 1
+fi
+echo "All of it ran."
