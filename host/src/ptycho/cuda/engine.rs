@@ -3,7 +3,7 @@
 use super::buffers::{Buffers, Layout};
 use super::constraints::{Supports, fourier_support};
 use super::{centring, fourier_projection, metrics, object_update, probe_update};
-use crate::gpu::{Fetch, Machine, Result};
+use crate::gpu::{Direction, Fetch, Machine, Result};
 use crate::ptycho::{
     Engine, EngineError, EngineState, Problem, Step, StepErrors, UpdateVersion,
 };
@@ -70,6 +70,52 @@ impl<M: Machine> GpuEngine<M> {
     #[must_use]
     pub fn machine(&self) -> &M {
         &self.machine
+    }
+
+    /// Milliseconds of each stage of one iteration on its own, by the device's clock; the state goes
+    /// on by that iteration.
+    ///
+    /// # Errors
+    /// The machine's.
+    pub fn stage_times(
+        &mut self,
+        step: &Step,
+    ) -> std::result::Result<Vec<(&'static str, f32)>, EngineError> {
+        let Self { layout, version, waves_fft, buffers, machine, .. } = self;
+        let machine: &M = machine;
+        let mut times = Vec::new();
+        let c = step.coefficients;
+        let mut timed = |name, stage: &mut dyn FnMut() -> Result<()>| -> Result<()> {
+            times.push((name, machine.time_ms(stage)?));
+            Ok(())
+        };
+        timed("exit-wave build", &mut || {
+            let weights = [c.c as f32, (1.0 - c.c) as f32];
+            fourier_projection::build(machine, layout, buffers, weights)
+        })?;
+        timed("transform, forward", &mut || {
+            machine.fft(waves_fft, &mut buffers.aux, Direction::Forward)
+        })?;
+        timed("magnitude update", &mut || {
+            fourier_projection::magnitudes(machine, layout, buffers, step.bound)
+        })?;
+        timed("transform, inverse", &mut || {
+            machine.fft(waves_fft, &mut buffers.aux, Direction::Inverse)
+        })?;
+        timed("exit-wave update", &mut || {
+            fourier_projection::combine(machine, layout, buffers, c)
+        })?;
+        timed("object update", &mut || {
+            let (weight, clip) = (step.object_weight, step.clip_object);
+            object_update::object_update(machine, layout, buffers, *version, weight, clip)
+        })?;
+        timed("probe update", &mut || {
+            probe_update::probe_update(machine, layout, buffers, *version, step.probe_weight)
+        })?;
+        timed("metrics", &mut || {
+            metrics::model_metrics(machine, layout, buffers, waves_fft)
+        })?;
+        Ok(times)
     }
 
     /// Queues one iteration and the fetching of its figures.

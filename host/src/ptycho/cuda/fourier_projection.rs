@@ -38,33 +38,36 @@ pub(super) fn build<M: Machine>(
     )
 }
 
-/// ψ ← (1−a−b) ψ + a P·O + b F⁻¹ Π F[(1−c) ψ + c P·O]; leaves the figures in `errors` and `moved`.
-pub(super) fn project<M: Machine>(
+/// Each frame's deviation into `errors`, and its magnitudes moved towards the data.
+pub(super) fn magnitudes<M: Machine>(
     machine: &M,
     layout: &Layout,
     buffers: &mut Buffers<M>,
-    fft: &M::Fft,
-    coefficients: Coefficients,
     bound: f64,
 ) -> Result<()> {
-    let Layout { frames, modes, rows, columns, object_rows, object_columns, parts, .. } = *layout;
-    let c = coefficients.c as f32;
-    build(machine, layout, buffers, [c, 1.0 - c])?;
-    machine.fft(fft, &mut buffers.aux, Direction::Forward)?;
     machine.launch(
         &MagnitudeUpdate {
             aux: buffers.aux.write(),
             magnitudes: buffers.magnitudes.read(),
             errors: buffers.errors.write(),
-            frames,
-            modes,
+            frames: layout.frames,
+            modes: layout.modes,
             pixels: layout.pixels(),
             scale: layout.scale(),
             bound: bound as f32,
         },
-        Work::Blocks(frames as usize),
-    )?;
-    machine.fft(fft, &mut buffers.aux, Direction::Inverse)?;
+        Work::Blocks(layout.frames as usize),
+    )
+}
+
+/// ψ ← (1−a−b) ψ + a P·O + b aux; Σ|Δψ|² into `moved`.
+pub(super) fn combine<M: Machine>(
+    machine: &M,
+    layout: &Layout,
+    buffers: &mut Buffers<M>,
+    coefficients: Coefficients,
+) -> Result<()> {
+    let Layout { frames, modes, rows, columns, object_rows, object_columns, parts, .. } = *layout;
     machine.launch(
         &ExitWaveUpdate {
             psi: buffers.psi.write(),
@@ -86,4 +89,21 @@ pub(super) fn project<M: Machine>(
         },
         Work::Blocks(frames as usize * parts as usize),
     )
+}
+
+/// ψ ← (1−a−b) ψ + a P·O + b F⁻¹ Π F[(1−c) ψ + c P·O]; leaves the figures in `errors` and `moved`.
+pub(super) fn project<M: Machine>(
+    machine: &M,
+    layout: &Layout,
+    buffers: &mut Buffers<M>,
+    fft: &M::Fft,
+    coefficients: Coefficients,
+    bound: f64,
+) -> Result<()> {
+    let c = coefficients.c as f32;
+    build(machine, layout, buffers, [c, 1.0 - c])?;
+    machine.fft(fft, &mut buffers.aux, Direction::Forward)?;
+    magnitudes(machine, layout, buffers, bound)?;
+    machine.fft(fft, &mut buffers.aux, Direction::Inverse)?;
+    combine(machine, layout, buffers, coefficients)
 }

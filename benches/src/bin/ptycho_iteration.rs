@@ -1,0 +1,180 @@
+//! One iteration of the difference map on a GPU, whole and by stages, against its floor.
+//!
+//! `ptycho_iteration [FRAMESxSIDExMODES …]`; without arguments the sizes of the baselines. Each stage
+//! is timed by events, the median of several; the whole iteration by the host's clock over many
+//! queued ones, which is what a user waits for.
+
+use anyhow::Context;
+use ndarray::{Array2, Array3};
+use num_complex::Complex;
+use std::io::Write;
+use std::time::Instant;
+use warpstride::data::{Geometry, Scan};
+use warpstride::gpu::{CudaMachine, Machine};
+use warpstride::ptycho::cuda::GpuEngine;
+use warpstride::ptycho::{
+    Engine, EngineName, EngineSpec, Problem, Recipe, Step, UpdateVersion,
+};
+use warpstride_benches::median;
+
+/// Sizes with published or measured figures: (frames, side, modes).
+const DEFAULT: &[[usize; 3]] = &[[1457, 128, 1], [1457, 256, 1], [1457, 128, 4]];
+/// Repetitions of each stage.
+const REPEATS: usize = 9;
+/// Iterations that are queued together.
+const ITERATIONS: usize = 100;
+
+/// A scan whose counts are random: the time does not depend on them, unlike on zeros.
+fn scan(frames: usize, side: usize) -> anyhow::Result<Scan> {
+    let mut state = 1_u32;
+    let mut next = move || {
+        state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+        f64::from(state >> 8) / f64::from(1 << 24)
+    };
+    let counts = Array3::from_shape_simple_fn((frames, side, side), || (50.0 * next()) as f32);
+    let geometry = Geometry { wavelength: 1e-10, distance: 1.0, pixel_size: [75e-6; 2] };
+    let pixel = geometry.object_pixel(side, side);
+    let across = (frames as f64).sqrt().ceil();
+    let step = 0.16 * side as f64;
+    let positions = Array2::from_shape_fn((frames, 2), |(i, axis)| {
+        let place = if axis == 0 { (i as f64 / across).floor() } else { i as f64 % across };
+        ((place + 0.3 * next()) * step).round() * pixel[axis]
+    });
+    let probe = Array3::from_shape_fn((1, side, side), |(_, r, c)| {
+        let at = |i: usize| (i as f64 - side as f64 / 2.0) / (side as f64 / 6.0);
+        Complex::cis(2.0 * at(r)) * (-(at(r).powi(2) + at(c).powi(2))).exp()
+    });
+    Ok(Scan::new(counts, None, positions, geometry, Some(probe))?)
+}
+
+fn step(problem: &Problem, metrics: bool) -> Step {
+    let spec = EngineSpec::new(EngineName::Dm, 1);
+    Step {
+        coefficients: spec.coefficients(),
+        bound: spec.bound(problem.poisson_bound),
+        update_object: true,
+        update_probe: true,
+        overlap_loops: 1,
+        overlap_tolerance: 0.05,
+        object_weight: spec.object_inertia * problem.mean_power,
+        probe_weight: spec.probe_inertia * problem.shape()[0] as f64,
+        clip_object: None,
+        probe_support: None,
+        probe_fourier_support: None,
+        centre_tolerance: None,
+        metrics,
+    }
+}
+
+/// Device-to-device copy rate of this device, bytes a second, reads and writes.
+fn copy_rate(machine: &CudaMachine) -> anyhow::Result<f64> {
+    const ELEMENTS: usize = 1 << 28;
+    let from = machine.alloc::<f32>("copy source", ELEMENTS)?;
+    let mut to = machine.alloc::<f32>("copy target", ELEMENTS)?;
+    let mut times = Vec::new();
+    for _ in 0..REPEATS {
+        times.push(f64::from(machine.time_ms(&mut || machine.copy(&from, &mut to))?));
+    }
+    Ok(8.0 * ELEMENTS as f64 / (median(times) * 1e-3))
+}
+
+/// Bytes that a stage must move through device memory: every exit-wave array once each way; what is
+/// shared by all frames (object, probe) is left to the caches.
+fn floor_bytes(stage: &str, pixels: f64, modes: f64) -> f64 {
+    match stage {
+        "exit-wave build" | "transform, forward" | "transform, inverse" => 16.0 * pixels * modes,
+        "magnitude update" => (16.0 * modes + 4.0) * pixels,
+        "exit-wave update" => 24.0 * pixels * modes,
+        "object update" | "probe update" => 8.0 * pixels * modes,
+        "metrics" => (8.0 + 16.0 + 8.0) * pixels * modes + 4.0 * pixels,
+        _ => 0.0,
+    }
+}
+
+fn measure(
+    out: &mut impl Write,
+    [frames, side, modes]: [usize; 3],
+    version: UpdateVersion,
+) -> anyhow::Result<()> {
+    let machine = CudaMachine::new(0)?;
+    let rate = copy_rate(&machine)?;
+    let scan = scan(frames, side)?;
+    let recipe = Recipe { probe_modes: modes, ..Recipe::default() };
+    let problem = Problem::new(&scan, &recipe)?;
+    let pixels = (frames * side * side) as f64;
+    let object = problem.positions.object_shape;
+    let device = machine.device_name();
+    writeln!(
+        out,
+        "\n{frames} frames {side}x{side}, {modes} mode(s), object {}x{}, {version:?}, {device}, copy {:.2} TB/s",
+        object[0],
+        object[1],
+        rate * 1e-12
+    )?;
+    let mut engine = GpuEngine::new(machine, &problem, version)?;
+    let with_metrics = step(&problem, true);
+    let mut stages: Vec<(&'static str, Vec<f64>)> = Vec::new();
+    for repeat in 0..=REPEATS {
+        for (i, (name, ms)) in engine.stage_times(&with_metrics)?.into_iter().enumerate() {
+            if repeat == 0 {
+                stages.push((name, Vec::new()));
+            } else {
+                stages[i].1.push(f64::from(ms));
+            }
+        }
+    }
+    writeln!(out, "  {:<20} {:>9} {:>9} {:>6}", "stage", "ms", "floor ms", "share")?;
+    for (name, times) in stages {
+        let (ms, bytes) = (median(times), floor_bytes(name, pixels, modes as f64));
+        let floor = bytes / rate * 1e3;
+        writeln!(out, "  {name:<20} {ms:>9.4} {floor:>9.4} {:>5.0}%", 100.0 * floor / ms)?;
+    }
+    let fused_floor = 36.0 * pixels * modes as f64 / rate * 1e3;
+    for (name, every) in [("no metrics", 0), ("metrics every 10th", 10), ("metrics each", 1)] {
+        let mut run = |iterations: usize| -> anyhow::Result<f64> {
+            let clock = Instant::now();
+            for i in 1..=iterations {
+                let due = every > 0 && i.is_multiple_of(every);
+                engine.step(&step(&problem, due))?;
+                engine.errors(false)?;
+            }
+            engine.errors(true)?;
+            Ok(clock.elapsed().as_secs_f64() * 1e3 / iterations as f64)
+        };
+        run(10)?;
+        let ms = median(vec![run(ITERATIONS)?, run(ITERATIONS)?, run(ITERATIONS)?]);
+        writeln!(
+            out,
+            "  iteration, {name:<19} {ms:>8.4} ms (fused floor {fused_floor:.4} ms: {:.0}%)",
+            100.0 * fused_floor / ms
+        )?;
+    }
+    Ok(())
+}
+
+fn main() -> anyhow::Result<()> {
+    let mut out = std::io::stdout().lock();
+    let mut sizes = Vec::new();
+    for text in std::env::args().skip(1) {
+        let parts: Vec<usize> = text
+            .split('x')
+            .map(str::parse)
+            .collect::<Result<_, _>>()
+            .with_context(|| format!("{text}: expected FRAMESxSIDExMODES"))?;
+        let size = parts.try_into();
+        sizes.push(size.map_err(|_| anyhow::anyhow!("{text}: expected FRAMESxSIDExMODES"))?);
+    }
+    if sizes.is_empty() {
+        sizes = DEFAULT.to_vec();
+    }
+    if let Err(why) = CudaMachine::new(0) {
+        writeln!(out, "skipped: {why}")?;
+        return Ok(());
+    }
+    for size in sizes {
+        for version in [UpdateVersion::Tiled, UpdateVersion::Atomic] {
+            measure(&mut out, size, version)?;
+        }
+    }
+    Ok(())
+}
