@@ -94,6 +94,7 @@ fn run(machine: &CudaMachine, out: &mut impl std::io::Write) -> anyhow::Result<(
             columns: SIDE as u32,
             object_rows: SIDE as u32,
             object_columns: SIDE as u32,
+            parts: 1,
             c_po: 0.0,
             c_psi: 0.5,
         };

@@ -408,6 +408,7 @@ fn what_a_graph_cannot_hold_is_refused_and_the_stream_stays_usable() {
     .unwrap_err();
     assert!(matches!(error, CudaError::Captured { .. }), "{error}");
     stream.upload(new(), &mut data, 0).unwrap().wait().unwrap();
+    assert_eq!(context.take_drop_errors(), (0, None));
 }
 
 fn expected_fft(
@@ -692,10 +693,11 @@ where
         columns: columns as u32,
         object_rows: object_rows as u32,
         object_columns: object_columns as u32,
+        parts: 2,
         c_po: 1.5,
         c_psi: -0.5,
     };
-    machine.launch(&kernel, Work::Blocks(frames)).unwrap();
+    machine.launch(&kernel, Work::Blocks(2 * frames)).unwrap();
     let before = machine.fetch(&aux).unwrap();
     let plan = machine.plan_fft(rows, columns, frames * modes).unwrap();
     machine.fft(&plan, &mut aux, Direction::Forward).unwrap();
