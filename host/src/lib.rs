@@ -1,5 +1,6 @@
 //! Scientific computing on NVIDIA GPUs with every kernel written in Rust.
 
+pub mod cli;
 pub mod cuda;
 pub mod data;
 pub mod fft;

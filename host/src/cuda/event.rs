@@ -116,8 +116,8 @@ impl Drop for Event {
     fn drop(&mut self) {
         let entered = self.context.enter();
         self.context.record_drop(entered);
-        // SAFETY: the handle is alive and not used afterwards; the driver itself waits with
-        // releasing an event that is not passed.
+        // SAFETY: the handle is alive and not used afterwards; the driver keeps an event that is
+        // not passed yet until it is.
         let answer = unsafe { driver::cuEventDestroy_v2(self.handle) };
         self.context.record_drop(check(answer, "cuEventDestroy"));
     }

@@ -24,6 +24,7 @@
 
 mod buffer;
 mod context;
+mod contracts;
 mod copy;
 mod device;
 mod error;

@@ -141,11 +141,23 @@ impl<T: Pod> Drop for PinnedBuffer<T> {
         if self.len * size_of::<T>() == 0 {
             return;
         }
-        let entered = self.context.enter();
-        self.context.record_drop(entered);
+        let memory = FreeLater(self.address.cast());
+        // Not while a graph is recorded: the driver refuses it, and the recording would be lost.
+        self.context.retire(move |context| memory.free(context));
+    }
+}
+
+struct FreeLater(NonNull<u8>);
+
+// SAFETY: page-locked memory may be freed on any thread.
+unsafe impl Send for FreeLater {}
+
+impl FreeLater {
+    fn free(self, context: &Context) {
+        context.record_drop(context.enter());
         // SAFETY: allocated by `cuMemHostAlloc`, not used afterwards; no copy is under way, since
         // `Transfer` gives a buffer back (or drops it) only when its copy is done.
-        let answer = unsafe { driver::cuMemFreeHost(self.address.as_ptr().cast()) };
-        self.context.record_drop(check(answer, "cuMemFreeHost"));
+        let answer = unsafe { driver::cuMemFreeHost(self.0.as_ptr().cast()) };
+        context.record_drop(check(answer, "cuMemFreeHost"));
     }
 }

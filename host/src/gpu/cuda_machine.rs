@@ -112,6 +112,15 @@ const BUILT_IN: [Ptx<'static>; 2] = [
     },
 ];
 
+/// Architecture (times ten) of the kernels that a device of that compute capability (times ten)
+/// would get.
+///
+/// # Errors
+/// The device is older than all of them.
+pub fn ptx_for(compute_capability: u32) -> Result<u32> {
+    Ok(choose_ptx(&BUILT_IN, compute_capability)?.arch)
+}
+
 impl<T: Pod> Buffer<Cuda, T> for DeviceBuffer<T> {
     fn len(&self) -> usize {
         self.len()

@@ -297,3 +297,230 @@ impl Machine for EmulatedMachine {
         Ok(start.elapsed().as_secs_f32() * 1e3)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::ffi::c_void;
+
+    use warpstride_device::launch::{ExtentError, KernelInfo, Write};
+
+    use super::*;
+
+    type C = num_complex::Complex<f64>;
+
+    /// Plain sums, in double precision.
+    fn naive(frame: &[Complex32], rows: usize, columns: usize, sign: f64) -> Vec<C> {
+        let turn = |k: usize, n: usize, len: usize| {
+            C::from_polar(
+                1.0,
+                sign * std::f64::consts::TAU * ((k * n) % len) as f64 / len as f64,
+            )
+        };
+        let places = || (0..rows).flat_map(|row| (0..columns).map(move |column| (row, column)));
+        places()
+            .map(|(p, q)| {
+                places()
+                    .zip(frame)
+                    .map(|((row, column), value)| {
+                        C::new(value.re.into(), value.im.into())
+                            * turn(p, row, rows)
+                            * turn(q, column, columns)
+                    })
+                    .sum()
+            })
+            .collect()
+    }
+
+    fn noise(len: usize) -> Vec<Complex32> {
+        let mut state = 0x9E37_79B9_u32;
+        let mut next = || {
+            state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+            (state >> 8) as f32 / 8_388_608.0 - 1.0
+        };
+        (0..len).map(|_| Complex32::new(next(), next())).collect()
+    }
+
+    #[test]
+    fn transforms_are_the_plain_sums_at_odd_shapes() {
+        let machine = EmulatedMachine::new();
+        for (rows, columns, batch) in [
+            (1, 1, 1),
+            (1, 7, 2),
+            (5, 1, 3),
+            (3, 5, 2),
+            (7, 11, 2),
+            (8, 6, 1),
+        ] {
+            let frame = rows * columns;
+            let host = noise(frame * batch);
+            let plan = machine.plan_fft(rows, columns, batch).unwrap();
+            let mut data = machine.alloc::<Complex32>("data", host.len()).unwrap();
+            for (direction, sign) in [(Direction::Forward, -1.0), (Direction::Inverse, 1.0)] {
+                machine.upload(&mut data, &host).unwrap();
+                machine.fft(&plan, &mut data, direction).unwrap();
+                for (got, values) in data.as_slice().chunks(frame).zip(host.chunks(frame)) {
+                    let expected = naive(values, rows, columns, sign);
+                    let scale = expected.iter().map(|c| c.norm()).fold(0.0, f64::max);
+                    for (got, expected) in got.iter().zip(&expected) {
+                        let error = (C::new(got.re.into(), got.im.into()) - expected).norm();
+                        assert!(
+                            error <= 1e-6 * scale,
+                            "{rows} × {columns}: {error} of {scale}"
+                        );
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_transform_of_nothing_and_a_short_buffer_are_refused() {
+        let machine = EmulatedMachine::new();
+        assert!(machine.plan_fft(0, 4, 1).is_err());
+        assert!(machine.plan_fft(usize::MAX, 4, 1).is_err());
+        let plan = machine.plan_fft(4, 4, 2).unwrap();
+        let mut short = machine.alloc("data", 31).unwrap();
+        let error = machine
+            .fft(&plan, &mut short, Direction::Forward)
+            .unwrap_err();
+        assert!(error.to_string().contains("32"), "{error}");
+    }
+
+    #[test]
+    fn copies_keep_values_and_refuse_other_sizes() {
+        let machine = EmulatedMachine::new();
+        let host = noise(37);
+        let mut one = machine.alloc::<Complex32>("one", 37).unwrap();
+        let mut other = machine.alloc::<Complex32>("other", 37).unwrap();
+        machine.upload(&mut one, &host).unwrap();
+        machine.copy(&one, &mut other).unwrap();
+        let late = machine.fetch(&other).unwrap();
+        machine.zero(&mut other).unwrap();
+        assert_eq!(late.wait().unwrap(), host);
+        let mut back = vec![1.0_f32; 2 * 37];
+        machine.download(&other, &mut back).unwrap();
+        assert!(back.iter().all(|value| *value == 0.0));
+
+        for error in [
+            machine.upload(&mut one, &host[1..]).unwrap_err(),
+            machine.download(&one, &mut back[1..]).unwrap_err(),
+        ] {
+            assert!(
+                matches!(error, GpuError::Size { buffer: 296, .. }),
+                "{error}"
+            );
+        }
+        let mut short = machine.alloc::<Complex32>("short", 36).unwrap();
+        assert!(machine.copy(&one, &mut short).is_err());
+        assert!(machine.alloc::<u64>("too much", usize::MAX / 4).is_err());
+    }
+
+    #[test]
+    fn only_what_a_kernel_leaves_open_is_made_smaller() {
+        let size = size_of_launch;
+        assert_eq!(
+            size(Work::Elements(65), [256, 1, 1]),
+            Some(([2, 1, 1], [64, 1, 1]))
+        );
+        assert_eq!(
+            size(Work::Elements(9999), [32, 1, 1]),
+            Some(([4, 1, 1], [32, 1, 1]))
+        );
+        assert_eq!(
+            size(Work::Blocks(3), [16, 16, 1]),
+            Some(([3, 1, 1], [16, 16, 1]))
+        );
+        assert_eq!(
+            size(Work::Grid([9, 2, 1]), [256, 1, 1]),
+            Some(([9, 2, 1], [256, 1, 1]))
+        );
+        assert_eq!(size(Work::Elements(0), [256, 1, 1]), None);
+        assert_eq!(size(Work::Grid([0, 1, 1]), [256, 1, 1]), None);
+    }
+
+    /// Writes one element further than it says.
+    struct Overruns<'a> {
+        out: Write<'a, Emulated, u32>,
+        distance: isize,
+    }
+
+    impl Launch<Emulated> for Overruns<'_> {
+        const INFO: KernelInfo = KernelInfo {
+            entry: "overruns",
+            block: [32, 1, 1],
+            min_blocks: 0,
+            hot: false,
+            f64_allowed: false,
+            min_arch: 80,
+        };
+
+        fn check(&self) -> std::result::Result<(), ExtentError> {
+            Ok(())
+        }
+
+        fn with_params<R>(&self, launch: impl FnOnce(&mut [*mut c_void]) -> R) -> R {
+            launch(&mut [])
+        }
+
+        fn dynamic_shared_bytes(&self, _: u32) -> usize {
+            0
+        }
+
+        #[expect(
+            unsafe_code,
+            reason = "a kernel written by hand, with the error looked for"
+        )]
+        unsafe fn run_thread(&self) {
+            // SAFETY: within the zones around the buffer, as the test chooses the distance.
+            unsafe { self.out.as_ptr().offset(self.distance).write(7) };
+        }
+    }
+
+    #[test]
+    fn a_write_outside_of_a_buffer_names_kernel_and_buffer() {
+        for (distance, offset) in [(10, 40), (-1, -4)] {
+            let machine = EmulatedMachine::new();
+            let bystander = machine.alloc::<u32>("bystander", 3).unwrap();
+            let mut out = machine.alloc::<u32>("sums", 10).unwrap();
+            let inside = Overruns {
+                out: out.write(),
+                distance: 9,
+            };
+            machine.launch(&inside, Work::Elements(1)).unwrap();
+            let outside = Overruns {
+                out: out.write(),
+                distance,
+            };
+            let error = machine.launch(&outside, Work::Elements(1)).unwrap_err();
+            match &error {
+                GpuError::Overrun {
+                    kernel: "overruns",
+                    buffer: "sums",
+                    offset: found,
+                    bytes: 40,
+                } => assert_eq!(*found, offset),
+                other => panic!("{other}"),
+            }
+            assert_eq!(out.as_slice()[9], 7);
+            drop(bystander);
+        }
+    }
+
+    #[test]
+    fn a_buffer_that_is_gone_is_not_looked_at() {
+        let machine = EmulatedMachine::new();
+        let mut gone = machine.alloc::<u32>("gone", 10).unwrap();
+        let outside = Overruns {
+            out: gone.write(),
+            distance: 10,
+        };
+        assert!(machine.launch(&outside, Work::Elements(1)).is_err());
+        drop(gone);
+        let mut out = machine.alloc::<u32>("sums", 10).unwrap();
+        let inside = Overruns {
+            out: out.write(),
+            distance: 0,
+        };
+        machine.launch(&inside, Work::Elements(1)).unwrap();
+    }
+}

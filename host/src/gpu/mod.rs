@@ -10,7 +10,7 @@ mod cuda_machine;
 mod emulated_machine;
 mod emulated_memory;
 
-pub use cuda_machine::CudaMachine;
+pub use cuda_machine::{CudaMachine, ptx_for};
 pub use emulated_machine::{EmulatedFetch, EmulatedFft, EmulatedMachine};
 pub use emulated_memory::EmulatedBuffer;
 

@@ -1,0 +1,183 @@
+//! `warpstride devices`: what there is to run on, or why there is nothing.
+
+use std::fmt::Write as _;
+
+use serde::Serialize;
+
+use crate::cuda::{DeviceInfo, list_devices};
+use crate::gpu::ptx_for;
+
+/// A device with what this program makes of it.
+#[derive(Debug, Serialize)]
+struct Listed {
+    #[serde(flatten)]
+    info: DeviceInfo,
+    /// The kernels chosen, such as `sm_90`; `None`: the device is too old for all of them.
+    ptx: Option<String>,
+}
+
+#[derive(Debug, Serialize)]
+struct Listing {
+    devices: Vec<Listed>,
+    /// Why there are none.
+    reason: Option<String>,
+}
+
+/// The listing as text or as one JSON document. Having no device is an answer, not an error.
+///
+/// # Errors
+/// The JSON writer's.
+pub fn run(json: bool) -> anyhow::Result<String> {
+    let listing = match list_devices() {
+        Ok(devices) => Listing {
+            devices: devices.into_iter().map(listed).collect(),
+            reason: None,
+        },
+        Err(why) => Listing {
+            devices: Vec::new(),
+            reason: Some(why.to_string()),
+        },
+    };
+    if json {
+        return Ok(serde_json::to_string_pretty(&listing)? + "\n");
+    }
+    Ok(text(&listing))
+}
+
+fn listed(info: DeviceInfo) -> Listed {
+    Listed {
+        ptx: ptx_for(info.compute_capability)
+            .ok()
+            .map(|arch| format!("sm_{arch}")),
+        info,
+    }
+}
+
+fn text(listing: &Listing) -> String {
+    let mut out = String::new();
+    if let Some(reason) = &listing.reason {
+        let _ = writeln!(out, "no CUDA device: {reason}");
+        let _ = writeln!(out, "everything runs on the CPU (--backend cpu)");
+    }
+    for device in &listing.devices {
+        describe(&mut out, device);
+    }
+    out
+}
+
+fn describe(out: &mut String, Listed { info, ptx }: &Listed) {
+    let gib = |bytes: usize| bytes as f64 / f64::from(1 << 30);
+    let (major, minor) = (info.compute_capability / 10, info.compute_capability % 10);
+    let version = info.driver_version;
+    let kernels = ptx
+        .as_deref()
+        .unwrap_or("none: the device is older than all that are built in");
+    // Writing to a string cannot fail.
+    let _ = writeln!(out, "device {}: {}", info.ordinal, info.name);
+    for (name, value) in [
+        (
+            "memory",
+            format!(
+                "{:.1} GiB, {:.1} GiB free",
+                gib(info.memory_bytes),
+                gib(info.memory_free_bytes)
+            ),
+        ),
+        ("multiprocessors", info.multiprocessors.to_string()),
+        ("compute capability", format!("{major}.{minor}")),
+        (
+            "shared memory",
+            format!("{} KiB a block", info.shared_per_block_bytes / 1024),
+        ),
+        (
+            "driver",
+            format!("CUDA {}.{}", version / 1000, version % 1000 / 10),
+        ),
+        ("kernels", kernels.to_owned()),
+        ("peers", peers(info)),
+    ] {
+        let _ = writeln!(out, "  {name:<19} {value}");
+    }
+}
+
+fn peers(info: &DeviceInfo) -> String {
+    if info.peers.is_empty() {
+        return "no other device".to_owned();
+    }
+    let links = info.peers.iter().map(|peer| {
+        let way = if peer.direct {
+            "direct"
+        } else {
+            "through the host"
+        };
+        format!("device {} {way}", peer.ordinal)
+    });
+    links.collect::<Vec<_>>().join(", ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cuda::PeerLink;
+
+    fn device(compute_capability: u32) -> DeviceInfo {
+        DeviceInfo {
+            ordinal: 1,
+            name: "Imagined".to_owned(),
+            memory_bytes: 3 << 30,
+            memory_free_bytes: 1 << 30,
+            multiprocessors: 132,
+            compute_capability,
+            threads_per_block: 1024,
+            shared_per_block_bytes: 227 * 1024,
+            l2_cache_bytes: 50 << 20,
+            driver_version: 13_010,
+            peers: vec![PeerLink {
+                ordinal: 0,
+                direct: true,
+            }],
+        }
+    }
+
+    #[test]
+    fn a_device_is_described() {
+        let listing = Listing {
+            devices: vec![listed(device(90))],
+            reason: None,
+        };
+        let text = text(&listing);
+        for part in [
+            "device 1: Imagined",
+            "3.0 GiB, 1.0 GiB free",
+            "132",
+            "9.0",
+            "227 KiB",
+            "CUDA 13.1",
+            "sm_90",
+            "device 0 direct",
+        ] {
+            assert!(text.contains(part), "{part} is missing in:\n{text}");
+        }
+        let json = serde_json::to_value(&listing).unwrap();
+        assert_eq!(json["devices"][0]["multiprocessors"], 132);
+        assert_eq!(json["devices"][0]["ptx"], "sm_90");
+    }
+
+    #[test]
+    fn a_device_too_old_is_told_so() {
+        let listed = listed(device(70));
+        assert_eq!(listed.ptx, None);
+        let mut out = String::new();
+        describe(&mut out, &listed);
+        assert!(out.contains("older"), "{out}");
+    }
+
+    #[test]
+    fn here_there_are_devices_or_a_reason() {
+        let text = run(false).unwrap();
+        assert!(text.starts_with("device 0") || text.starts_with("no CUDA device: "));
+        let json: serde_json::Value = serde_json::from_str(&run(true).unwrap()).unwrap();
+        let none = json["devices"].as_array().unwrap().is_empty();
+        assert_eq!(none, json["reason"].is_string());
+    }
+}
