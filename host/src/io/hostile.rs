@@ -147,14 +147,24 @@ fn sizes_without_data_and_other_files_are_refused() {
     let huge = sentence(|f| {
         f.unlink(&data)?;
         f.new_dataset_builder()
-            .chunk((1, 64, 64))
+            .chunk((1, 4096, 4096))
             .deflate(1)
             .empty::<u16>()
-            .shape((1_usize << 30, 4096, 4096))
+            .shape((4096, 4096, 4096))
             .create(data.as_str())
             .map(drop)
     });
     says(&huge, &["memory", "GiB"]);
+    let scattered = sentence(|f| {
+        f.unlink(&data)?;
+        f.new_dataset_builder()
+            .chunk((1, 1, 1))
+            .empty::<u8>()
+            .shape((3, 512, 512))
+            .create(data.as_str())
+            .map(drop)
+    });
+    says(&scattered, &["786432 chunks"]);
     let elsewhere = sentence(|f| {
         f.unlink(&data)?;
         f.link_external("other.h5", "/data", &data)

@@ -262,6 +262,19 @@ impl Source {
             Layout::Chunked => {
                 let chunk = properties.get_chunk().map_err(broken)?.unwrap_or_default();
                 self.allow(path, bytes_of(&chunk, item))?;
+                // Absent chunks are filled one by one, which takes time without bound.
+                let chunks = shape.iter().zip(&chunk).fold(1_u128, |n, (d, c)| {
+                    n.saturating_mul(d.div_ceil((*c).max(1)) as u128)
+                });
+                if chunks > u128::from(self.length) {
+                    return Err(self.damaged(
+                        path,
+                        &format!(
+                            "it claims {chunks} chunks, more than its file of {} bytes can hold",
+                            self.length
+                        ),
+                    ));
+                }
             }
             Layout::Compact => {}
         }
