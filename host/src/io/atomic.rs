@@ -98,3 +98,6 @@ fn beside(target: &Path) -> io::Result<NamedTempFile> {
         }
     })
 }
+
+#[cfg(test)]
+mod tests;

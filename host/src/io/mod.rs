@@ -5,6 +5,7 @@
 //! was found and what was expected. HDF5's own error printing is off.
 
 pub mod atomic;
+pub mod checkpoint;
 mod error;
 mod memory;
 mod output;
@@ -15,3 +16,6 @@ mod superblock;
 
 pub use error::IoError;
 pub use memory::{Bytes, Memory};
+
+#[cfg(test)]
+mod hostile;

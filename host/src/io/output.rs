@@ -4,23 +4,43 @@ use super::{IoError, atomic, superblock};
 use hdf5_metno as hdf5;
 use std::path::Path;
 
+/// Bytes by which the image in memory grows; up to so many zeros are written after the data and
+/// cut off again.
+const GROWTH: usize = 1 << 16;
+
 /// Writes `path` through `fill`; the file takes its name only when all of it is on the storage.
+///
+/// HDF5 builds the file in memory and writes it in one go: its ordinary driver corrupts the
+/// library's own state (measured: a segmentation fault) when the storage is full.
 pub(crate) fn write(
     path: &Path,
     fill: impl FnOnce(&hdf5::File) -> hdf5::Result<()>,
 ) -> Result<(), IoError> {
     atomic::write(path, |temporary| {
-        let failed = |e: hdf5::Error| atomic::refusal(path, &reason(&e));
-        let file = hdf5::File::create(temporary).map_err(failed)?;
-        // The flush reports what buffered writes could not do; closing alone may not.
-        let filled = fill(&file).and_then(|()| file.flush());
-        let closed = file.close();
-        filled.and(closed).map_err(failed)?;
+        let written = through_memory(temporary, fill);
+        if written.is_err() {
+            // HDF5 keeps a file open that it could not close; its space is given back at least.
+            let _ = std::fs::File::create(temporary);
+        }
+        written.map_err(|e| atomic::refusal(path, &reason(&e)))?;
         superblock::check(temporary)
             .map(drop)
-            .map_err(|e| atomic::refusal(path, &e))?;
-        hdf5::File::open(temporary).map(drop).map_err(failed)
+            .map_err(|e| atomic::refusal(path, &e))
     })
+}
+
+fn through_memory(
+    temporary: &Path,
+    fill: impl FnOnce(&hdf5::File) -> hdf5::Result<()>,
+) -> hdf5::Result<()> {
+    let file = hdf5::File::with_options()
+        .with_fapl(|p| p.core_options(GROWTH, true))
+        .create(temporary)?;
+    // The flush reports what the system refused; closing alone may not.
+    let filled = fill(&file).and_then(|()| file.flush());
+    let closed = file.close();
+    filled.and(closed)?;
+    hdf5::File::open(temporary).map(drop)
 }
 
 /// The system's own words in an HDF5 error, or HDF5's.

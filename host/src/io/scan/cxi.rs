@@ -7,17 +7,18 @@ use crate::io::IoError;
 use crate::io::source::{Numbers, Source};
 use ndarray::{Array2, Ix2};
 
+// The places that are usually real come before those that are usually links to them.
 const FRAMES: [&str; 2] = [
-    "/entry_1/data_1/data",
     "/entry_1/instrument_1/detector_1/data",
+    "/entry_1/data_1/data",
 ];
 const MASK: [&str; 2] = [
     "/entry_1/instrument_1/detector_1/mask",
     "/entry_1/data_1/mask",
 ];
 const TRANSLATION: [&str; 4] = [
-    "/entry_1/data_1/translation",
     "/entry_1/sample_1/geometry_1/translation",
+    "/entry_1/data_1/translation",
     "/entry_1/instrument_1/detector_1/translation",
     "/entry_1/sample_1/geometry/translation",
 ];
@@ -69,7 +70,7 @@ pub(super) fn read(source: &Source, options: &ReadOptions) -> Result<ScanFile, I
         Some(numbers) => Some((numbers.path().to_owned(), probe(&numbers)?)),
         None => None,
     };
-    let simulation = truth::read(source, &window)?;
+    let simulation = truth::read(source, &window, [shape[1], shape[2]])?;
     let mask = match mask {
         Some(m) => Some((m.path().to_owned(), window.mask(&m, shape, Marks::Bad)?)),
         None => {

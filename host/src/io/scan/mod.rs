@@ -185,4 +185,4 @@ fn probe(numbers: &super::source::Numbers<'_>) -> Result<Array3<Complex<f64>>, I
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

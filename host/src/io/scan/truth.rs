@@ -4,23 +4,36 @@ use super::probe;
 use super::window::Window;
 use crate::data::Simulation;
 use crate::io::IoError;
+use crate::io::source::Numbers;
 use crate::io::source::Source;
 use ndarray::Ix2;
+use num_complex::Complex;
 
 pub(super) const GROUP: &str = "/simulation";
 
-/// Reads the truth; `None` where the file has no `/simulation`.
-pub(super) fn read(source: &Source, window: &Window) -> Result<Option<Simulation>, IoError> {
+/// Reads the truth of frames of `rows` × `columns`; `None` where the file has no `/simulation`.
+pub(super) fn read(
+    source: &Source,
+    window: &Window,
+    [rows, columns]: [usize; 2],
+) -> Result<Option<Simulation>, IoError> {
     if !source.has(GROUP)? {
         return Ok(None);
     }
     let part = |name: &str| format!("{GROUP}/{name}");
     let object = source.require("true object", &[&part("object")])?;
-    let object = object
+    let true_object = object
         .complex()?
         .into_dimensionality::<Ix2>()
         .map_err(|_| object.bad_shape("(row, column)"))?;
-    let true_probe = probe(&source.require("true probe", &[&part("probe")])?)?;
+    if true_object.is_empty() {
+        return Err(object.bad_shape("(row, column), at least one pixel,"));
+    }
+    let modes = source.require("true probe", &[&part("probe")])?;
+    let true_probe = probe(&modes)?;
+    if true_probe.is_empty() || true_probe.shape()[1..] != [rows, columns] {
+        return Err(modes.bad_shape(&format!("(mode, {rows}, {columns}), like the frames,")));
+    }
     let positions = source.require("true positions", &[&part("positions")])?;
     let wrong = || positions.bad_shape("(frame, 2), row and column in metres,");
     let all = positions
@@ -40,11 +53,24 @@ pub(super) fn read(source: &Source, window: &Window) -> Result<Option<Simulation
     let Some(value) = values.first() else {
         return Err(seed.bad_shape("one number"));
     };
+    let selected = window.select(&all);
+    let complex = |v: &Complex<f64>| v.is_finite();
+    finite(&object, true_object.iter().all(complex))?;
+    finite(&modes, true_probe.iter().all(complex))?;
+    finite(&positions, selected.iter().all(|v| v.is_finite()))?;
+    finite(&origin, origin_values.iter().all(|v| v.is_finite()))?;
     Ok(Some(Simulation {
-        object,
+        object: true_object,
         probe: true_probe,
-        positions: window.select(&all),
+        positions: selected,
         origin: [origin_values[[0]], origin_values[[1]]],
         seed: *value,
     }))
+}
+
+fn finite(numbers: &Numbers<'_>, all: bool) -> Result<(), IoError> {
+    if all {
+        return Ok(());
+    }
+    Err(numbers.bad_value("not finite everywhere", "a finite value"))
 }

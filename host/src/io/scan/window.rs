@@ -112,9 +112,6 @@ impl Window {
         };
         match mask.shape() {
             [r, c] if [*r, *c] == [rows, columns] => shared(&plane),
-            [1, r, c] if [*r, *c] == [rows, columns] => {
-                shared(&[0..1, plane[0].clone(), plane[1].clone()])
-            }
             [n, r, c] if [*n, *r, *c] == shape => {
                 let parts = [self.frames.clone(), self.rows.clone(), self.columns.clone()];
                 let read = mask
@@ -122,6 +119,9 @@ impl Window {
                     .into_dimensionality::<Ix3>()
                     .map_err(|_| wrong())?;
                 Ok(Mask::PerFrame(read.mapv(valid)))
+            }
+            [1, r, c] if [*r, *c] == [rows, columns] => {
+                shared(&[0..1, plane[0].clone(), plane[1].clone()])
             }
             _ => Err(wrong()),
         }

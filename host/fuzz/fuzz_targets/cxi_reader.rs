@@ -1,0 +1,79 @@
+//! Every reader of files, on any bytes.
+//!
+//! The first byte chooses: an even one takes the rest as a file's image, an odd one as choices of
+//! the structured generator. Whatever comes, the readers return, within 8 MiB.
+
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use std::path::Path;
+use warpstride::io::scan::{Format, Marks, Paths, ReadOptions};
+use warpstride::io::{Memory, checkpoint, results, scan};
+
+/// Small, so that a size without data behind it is refused and not filled with zeros.
+const MEMORY: u64 = 8 << 20;
+
+fn options() -> [ReadOptions; 4] {
+    let part = ReadOptions {
+        frames: Some([0, 2]),
+        crop: Some([3, 2]),
+        swap_axes: true,
+        flip_rows: true,
+        ..ReadOptions::default()
+    };
+    let ptyd = ReadOptions {
+        format: Format::Ptyd,
+        ..ReadOptions::default()
+    };
+    let detector = "/entry_1/instrument_1/detector_1";
+    let paths = Paths {
+        frames: format!("{detector}/data"),
+        positions: "/entry_1/sample_1/geometry_1/translation".to_owned(),
+        position_order: [1, 0],
+        position_unit: 1e-6,
+        mask: Some(format!("{detector}/mask")),
+        mask_marks: Marks::Valid,
+        probe: Some("/entry_1/instrument_1/source_1/illumination".to_owned()),
+        wavelength: None,
+        energy: Some("/meta/energy".to_owned()),
+        distance: Some(format!("{detector}/distance")),
+        pixel_size: Some("/meta/psize".to_owned()),
+    };
+    let plain = ReadOptions {
+        format: Format::Hdf5,
+        paths: Some(paths),
+        ..ReadOptions::default()
+    };
+    [ReadOptions::default(), part, ptyd, plain]
+}
+
+fuzz_target!(|data: &[u8]| {
+    let Some((mode, rest)) = data.split_first() else {
+        return;
+    };
+    let memory = if Path::new("/dev/shm").is_dir() {
+        "/dev/shm"
+    } else {
+        "."
+    };
+    let Ok(folder) = tempfile::tempdir_in(memory) else {
+        return;
+    };
+    let path = folder.path().join("image");
+    let there = if mode % 2 == 0 {
+        std::fs::write(&path, rest).is_ok()
+    } else {
+        warpstride_fuzz::structure::build(&path, rest).is_ok()
+    };
+    if !there {
+        return;
+    }
+    let limit = Memory::limited(MEMORY);
+    for options in options() {
+        if let Err(e) = scan::read_within(&path, &options, limit) {
+            assert!(!e.to_string().is_empty());
+        }
+    }
+    let _ = results::read_within(&path, limit);
+    let _ = checkpoint::read_within(&path, limit);
+});

@@ -1,0 +1,3 @@
+//! Hostile scans, made from a string of choices.
+
+pub mod structure;

@@ -1,0 +1,82 @@
+//! Writes the seed corpus: `seeds FOLDER`.
+//!
+//! Proper scans of a few frames, results, a checkpoint, and files that the structured generator
+//! makes. The first byte of a seed says which reader mode it is for, as in the target.
+
+use std::path::Path;
+use warpstride::data::{Geometry, Mask, Scan, Simulation};
+use warpstride::io::scan;
+
+fn scan_of(frames: usize, per_frame: bool) -> Option<Scan> {
+    let counts = ndarray::Array3::from_shape_fn((frames, 4, 4), |(j, r, c)| (j + r * c) as f32);
+    let positions = ndarray::Array2::from_shape_fn((frames, 2), |(j, k)| (j + k) as f64 * 1e-7);
+    let mask = if per_frame {
+        Mask::PerFrame(ndarray::Array3::from_elem((frames, 4, 4), true))
+    } else {
+        Mask::Shared(ndarray::Array2::from_elem((4, 4), true))
+    };
+    let one = num_complex::Complex::new(1.0, 0.5);
+    let probe = ndarray::Array3::from_elem((1, 4, 4), one);
+    let geometry = Geometry {
+        wavelength: 1e-10,
+        distance: 2.0,
+        pixel_size: [55e-6; 2],
+    };
+    Some(
+        Scan::new(
+            counts,
+            Some(mask),
+            positions.clone(),
+            geometry,
+            Some(probe.clone()),
+        )
+        .ok()?
+        .with_simulation(Simulation {
+            object: ndarray::Array2::from_elem((6, 6), one),
+            probe,
+            positions,
+            origin: [0.0; 2],
+            seed: 7,
+        }),
+    )
+}
+
+fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let folder = std::env::args_os().nth(1).ok_or("usage: seeds FOLDER")?;
+    let folder = Path::new(&folder);
+    std::fs::create_dir_all(folder)?;
+    let image = folder.join("image");
+    let keep = |name: String, mode: u8| -> std::io::Result<()> {
+        let mut bytes = vec![mode];
+        bytes.extend(std::fs::read(&image)?);
+        std::fs::write(folder.join(name), bytes)
+    };
+    for (i, per_frame) in [false, true].into_iter().enumerate() {
+        let scan = scan_of(2 + i, per_frame).ok_or("the seed is no scan")?;
+        scan::write(&image, &scan)?;
+        keep(format!("scan{i}"), 0)?;
+    }
+    for round in 0..40_u8 {
+        let choices: Vec<u8> = (0..120_u8)
+            .map(|i| {
+                if i.wrapping_mul(37) % 11 == round % 11 {
+                    round + 1
+                } else {
+                    0
+                }
+            })
+            .collect();
+        // The first choice is which of the layouts the file has.
+        let choices = [&[round % 4][..], &choices].concat();
+        std::fs::write(
+            folder.join(format!("structure{round}")),
+            [&[1][..], &choices].concat(),
+        )?;
+        warpstride_fuzz::structure::build(&image, &choices)?;
+        if round < 8 {
+            keep(format!("built{round}"), 0)?;
+        }
+    }
+    std::fs::remove_file(&image)?;
+    Ok(())
+}
