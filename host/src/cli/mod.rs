@@ -3,6 +3,7 @@
 
 mod args;
 mod backend;
+mod devices;
 mod failure;
 mod output;
 mod ptycho;
@@ -37,6 +38,7 @@ pub(crate) fn run() -> ExitCode {
 
 fn execute(command: Command) -> Result<(), Failure> {
     match command {
+        Command::Devices { json } => devices::run(json),
         Command::Ptycho { command } => match *command {
             PtychoCommand::Simulate(typed) => ptycho::Simulate::from_typed(&typed)?.run(),
             PtychoCommand::Info(typed) => ptycho::Info::from_typed(typed)?.run(),

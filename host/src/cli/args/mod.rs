@@ -21,6 +21,7 @@ Examples:
   warpstride ptycho info scan.cxi
   warpstride ptycho reconstruct scan.cxi -o result.h5 --report result.html
   warpstride ptycho compare result.h5 scan.cxi
+  warpstride devices
 
 Exit codes: 0, 1 bad input or a failure, 2 wrong usage, 130 stopped by Ctrl-C."
 )]
@@ -41,5 +42,15 @@ Examples:
     Ptycho {
         #[command(subcommand)]
         command: Box<PtychoCommand>,
+    },
+    /// List the GPUs that can be used, or say why there are none
+    #[command(after_help = "\
+Examples:
+  warpstride devices
+  warpstride devices --json")]
+    Devices {
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
     },
 }

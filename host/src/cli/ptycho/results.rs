@@ -3,7 +3,6 @@
 use super::files::Files;
 use crate::cli::failure::Failure;
 use crate::cli::output::facts;
-use std::path::Path;
 use warpstride::data::{Reconstruction, Scan};
 use warpstride::io;
 use warpstride::ptycho::Recipe;
@@ -37,18 +36,18 @@ impl Ended<'_> {
             if let Some(paths) = &files.pictures {
                 let drawn = [&pictures.modulus, &pictures.phase, &pictures.probe];
                 for (path, picture) in paths.iter().zip(drawn) {
-                    whole(path, &picture.png)?;
+                    write_whole(path, &picture.png)?;
                     written.push(path.display().to_string());
                 }
             }
             if let Some(path) = &files.report {
                 let page = report(&self.result, &summary, &pictures, truth.as_ref())?;
-                whole(path, page.as_bytes())?;
+                write_whole(path, page.as_bytes())?;
                 written.push(path.display().to_string());
             }
         }
         if let Some(path) = &files.summary {
-            whole(path, summary.to_json()?.as_bytes())?;
+            write_whole(path, summary.to_json()?.as_bytes())?;
             written.push(path.display().to_string());
         }
         Ok(self.words(&summary, note, &written))
@@ -143,9 +142,4 @@ fn engines(recipe: &Recipe) -> String {
         format!("{}:{}", spec.name.as_str(), spec.iterations)
     };
     recipe.engines.iter().map(one).collect::<Vec<_>>().join(",")
-}
-
-fn whole(path: &Path, bytes: &[u8]) -> Result<(), Failure> {
-    write_whole(path, bytes)
-        .map_err(|e| Failure::failed(format!("{}: cannot be written: {e}", path.display())))
 }
