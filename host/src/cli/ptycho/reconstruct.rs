@@ -163,7 +163,8 @@ impl Reconstruct {
         let saved = course.saved();
         let run = course.run();
         let result = outcome(run, &scan, &problem, &self.recipe, &origin)?;
-        let (seconds, planned) = (run.place().seconds, run.planned());
+        let planned = run.planned();
+        let seconds = result.history.last().map_or(0.0, |entry| entry.seconds);
         let ended = Ended {
             result,
             scan: &scan,
