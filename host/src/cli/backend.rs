@@ -2,9 +2,11 @@
 
 use super::args::BackendWord;
 use super::failure::Failure;
+use warpstride::gpu::{CudaMachine, EmulatedMachine, GpuError};
 use warpstride::io::{Bytes, Memory};
 use warpstride::ptycho::cpu::CpuEngine;
-use warpstride::ptycho::{Engine, Plan, Precision, Problem};
+use warpstride::ptycho::cuda::GpuEngine;
+use warpstride::ptycho::{Engine, Plan, Precision, Problem, UpdateVersion};
 
 /// Where a run shall be computed, as far as that is known before any work.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -40,43 +42,95 @@ impl Wish {
 
     /// Opens the machine.
     pub(crate) fn open(self, precision: Precision) -> Result<Machine, Failure> {
-        match self.backend {
-            BackendWord::Cpu => Ok(Machine {
-                precision,
-                note: None,
-            }),
-            BackendWord::Auto => {
-                let note = Some(format!("the CPU computes: {NO_GPU}"));
-                Ok(Machine { precision, note })
+        let cpu = Kind::Cpu(precision);
+        let (kind, note) = match self.backend {
+            BackendWord::Cpu => (cpu, None),
+            BackendWord::Emulator => (Kind::Emulator(EmulatedMachine::new()), None),
+            BackendWord::Cuda => {
+                let machine = self
+                    .cuda()
+                    .map_err(|why| Failure::failed(format!("--backend cuda: {why}")))?;
+                (Kind::Cuda(machine), None)
             }
-            BackendWord::Cuda | BackendWord::Emulator => Err(Failure::failed(NO_GPU)),
-        }
+            BackendWord::Auto if precision == Precision::F64 => {
+                let note = "the CPU computes: the GPU back end has no f64".to_owned();
+                (cpu, Some(note))
+            }
+            BackendWord::Auto => match self.cuda() {
+                Ok(machine) => {
+                    let note = format!("the GPU computes: {}", machine.info().name);
+                    (Kind::Cuda(machine), Some(note))
+                }
+                Err(why) => (cpu, Some(format!("the CPU computes: {why}"))),
+            },
+        };
+        let optional = self.backend == BackendWord::Auto;
+        Ok(Machine {
+            kind,
+            optional,
+            note,
+        })
+    }
+
+    fn cuda(self) -> Result<Box<CudaMachine>, GpuError> {
+        CudaMachine::new(self.device.unwrap_or(0)).map(Box::new)
     }
 }
 
-const NO_GPU: &str = "this version has no GPU back end";
+enum Kind {
+    Cpu(Precision),
+    Cuda(Box<CudaMachine>),
+    Emulator(EmulatedMachine),
+}
 
 /// A machine that is there.
 pub(crate) struct Machine {
-    precision: Precision,
+    kind: Kind,
+    /// `auto` chose it.
+    optional: bool,
     /// What `auto` took, and why.
     pub(crate) note: Option<String>,
 }
 
 impl Machine {
-    /// Refuses a run that does not fit; `before` was available before the scan was read.
-    pub(crate) fn check_memory(&self, plan: &Plan, before: Memory) -> Result<(), Failure> {
-        fits("the CPU back end", "host", plan.cpu_bytes, before.limit())
+    /// Refuses a run that does not fit; `before` was available on the host before the scan was
+    /// read. Where `auto` took a GPU that is too small, the CPU computes.
+    pub(crate) fn fitting(mut self, plan: &Plan, before: Memory) -> Result<Self, Failure> {
+        if let Kind::Cuda(machine) = &self.kind {
+            let free = machine.context().memory().map_err(GpuError::from)?.free as u64;
+            match fits("the GPU back end", "device", plan.gpu_device_bytes, free) {
+                Err(Failure::Failed(why)) if self.optional => {
+                    self.note = Some(format!("the CPU computes: {why}"));
+                    self.kind = Kind::Cpu(Precision::F32);
+                }
+                other => other?,
+            }
+        }
+        let (who, host_bytes) = match &self.kind {
+            Kind::Cpu(_) => ("the CPU back end", plan.cpu_bytes),
+            Kind::Cuda(_) => ("the GPU back end", plan.gpu_host_bytes),
+            Kind::Emulator(_) => (
+                "the emulator",
+                plan.gpu_host_bytes.saturating_add(plan.gpu_device_bytes),
+            ),
+        };
+        fits(who, "host", host_bytes, before.limit())?;
+        Ok(self)
     }
 
     /// Puts the start values there.
     pub(crate) fn engine(self, problem: &Problem) -> Result<Box<dyn Engine>, Failure> {
-        Ok(match self.precision {
-            Precision::F32 => Box::new(CpuEngine::<f32>::new(problem)),
-            Precision::F64 => Box::new(CpuEngine::<f64>::new(problem)),
+        Ok(match self.kind {
+            Kind::Cpu(Precision::F32) => Box::new(CpuEngine::<f32>::new(problem)),
+            Kind::Cpu(Precision::F64) => Box::new(CpuEngine::<f64>::new(problem)),
+            Kind::Cuda(machine) => Box::new(GpuEngine::new(*machine, problem, UPDATE)?),
+            Kind::Emulator(machine) => Box::new(GpuEngine::new(machine, problem, UPDATE)?),
         })
     }
 }
+
+/// The version whose sums have one order: a resumed run continues bit for bit.
+const UPDATE: UpdateVersion = UpdateVersion::Tiled;
 
 fn fits(who: &str, whose: &str, needed: u64, available: u64) -> Result<(), Failure> {
     if needed <= available {

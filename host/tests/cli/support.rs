@@ -99,5 +99,6 @@ impl Said {
 
 /// Says, even where the test's output is kept back, that something was not tested.
 pub(crate) fn skipped(what: &str, why: &str) {
-    writeln!(std::io::stderr(), "SKIPPED {what}: {why}").unwrap();
+    let mut err = std::io::stderr().lock();
+    writeln!(err, "SKIPPED {what}: {why}").unwrap();
 }

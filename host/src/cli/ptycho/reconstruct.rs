@@ -3,7 +3,7 @@
 use super::files::Files;
 use super::results::Ended;
 use crate::cli::args::{BackendWord, PrecisionWord, ReconstructTyped};
-use crate::cli::backend::{Machine, Wish};
+use crate::cli::backend::Wish;
 use crate::cli::failure::Failure;
 use crate::cli::output::say;
 use std::path::{Path, PathBuf};
@@ -129,8 +129,11 @@ impl Reconstruct {
         let memory = Memory::available();
         let read = io::scan::read(&self.scan, &self.recipe.data)?;
         let scan = read.scan;
-        let machine = self.wish.open(self.recipe.precision)?;
-        self.check_size(&scan, &machine, memory)?;
+        let plan = self.plan(&scan)?;
+        let machine = self
+            .wish
+            .open(self.recipe.precision)?
+            .fitting(&plan, memory)?;
         let name = self.scan.display().to_string();
         let problem = Problem::new(&scan, &self.recipe)
             .map_err(|e| Failure::failed(format!("{name}: {e}")))?;
@@ -193,14 +196,18 @@ impl Reconstruct {
         }
     }
 
-    fn check_size(&self, scan: &Scan, machine: &Machine, memory: Memory) -> Result<(), Failure> {
+    /// Sizes; refuses positions that make no object.
+    fn plan(&self, scan: &Scan) -> Result<Plan, Failure> {
         let [frames, rows, columns] = scan.shape();
-        let positions =
-            PixelPositions::new(scan.positions(), scan.object_pixel(), [rows, columns], 0)
-                .map_err(|e| Failure::failed(format!("{}: {e}", self.scan.display())))?;
+        let pixel = scan.object_pixel();
+        let positions = PixelPositions::new(scan.positions(), pixel, [rows, columns], 0)
+            .map_err(|e| Failure::failed(format!("{}: {e}", self.scan.display())))?;
         let shape = [frames, self.recipe.probe_modes, rows, columns];
-        let plan = Plan::new(shape, positions.object_shape, self.recipe.precision);
-        machine.check_memory(&plan, memory)
+        Ok(Plan::new(
+            shape,
+            positions.object_shape,
+            self.recipe.precision,
+        ))
     }
 }
 
