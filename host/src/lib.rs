@@ -1,6 +1,5 @@
 //! Scientific computing on NVIDIA GPUs with every kernel written in Rust.
 
-pub mod cli;
 pub mod cuda;
 pub mod data;
 pub mod fft;

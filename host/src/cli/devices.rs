@@ -1,11 +1,11 @@
 //! `warpstride devices`: what there is to run on, or why there is nothing.
 
-use std::fmt::Write as _;
-
+use super::failure::Failure;
+use super::output::{say, say_json};
 use serde::Serialize;
-
-use crate::cuda::{DeviceInfo, list_devices};
-use crate::gpu::ptx_for;
+use std::fmt::Write as _;
+use warpstride::cuda::{DeviceInfo, list_devices};
+use warpstride::gpu::ptx_for;
 
 /// A device with what this program makes of it.
 #[derive(Debug, Serialize)]
@@ -23,12 +23,18 @@ struct Listing {
     reason: Option<String>,
 }
 
-/// The listing as text or as one JSON document. Having no device is an answer, not an error.
-///
-/// # Errors
-/// The JSON writer's.
-pub fn run(json: bool) -> anyhow::Result<String> {
-    let listing = match list_devices() {
+/// Prints the listing as text or as one JSON document. Having no device is an answer, not an error.
+pub(crate) fn run(json: bool) -> Result<(), Failure> {
+    let listing = listing();
+    if json {
+        say_json(&listing)
+    } else {
+        say(&text(&listing))
+    }
+}
+
+fn listing() -> Listing {
+    match list_devices() {
         Ok(devices) => Listing {
             devices: devices.into_iter().map(listed).collect(),
             reason: None,
@@ -37,11 +43,7 @@ pub fn run(json: bool) -> anyhow::Result<String> {
             devices: Vec::new(),
             reason: Some(why.to_string()),
         },
-    };
-    if json {
-        return Ok(serde_json::to_string_pretty(&listing)? + "\n");
     }
-    Ok(text(&listing))
 }
 
 fn listed(info: DeviceInfo) -> Listed {
@@ -118,7 +120,7 @@ fn peers(info: &DeviceInfo) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cuda::PeerLink;
+    use warpstride::cuda::PeerLink;
 
     fn device(compute_capability: u32) -> DeviceInfo {
         DeviceInfo {
@@ -174,9 +176,10 @@ mod tests {
 
     #[test]
     fn here_there_are_devices_or_a_reason() {
-        let text = run(false).unwrap();
+        let listing = listing();
+        let text = text(&listing);
         assert!(text.starts_with("device 0") || text.starts_with("no CUDA device: "));
-        let json: serde_json::Value = serde_json::from_str(&run(true).unwrap()).unwrap();
+        let json = serde_json::to_value(&listing).unwrap();
         let none = json["devices"].as_array().unwrap().is_empty();
         assert_eq!(none, json["reason"].is_string());
     }

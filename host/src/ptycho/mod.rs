@@ -3,6 +3,8 @@
 //! A [`Scan`](crate::data::Scan) becomes a [`Problem`] (magnitudes, windows, start values); an
 //! engine of [`cpu`] or [`cuda`] iterates it, and [`Reconstructor`] is the course of it.
 
+mod checkpointing;
+mod course;
 pub mod cpu;
 pub mod cuda;
 mod engine;
@@ -16,6 +18,8 @@ mod simulate;
 mod start;
 mod step;
 
+pub use checkpointing::{CheckpointError, SavedRun, fingerprint};
+pub use course::{Course, CourseError};
 pub use engine::{Engine, EngineError, EngineState, Values};
 pub use outcome::{Origin, outcome};
 pub use plan::{Plan, UpdateVersion};

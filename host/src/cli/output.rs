@@ -1,0 +1,55 @@
+//! Text to standard output and standard error.
+
+use super::failure::Failure;
+use serde::Serialize;
+use std::io::{self, ErrorKind, Write};
+
+/// Writes `text` to standard output. A reader that went away is no failure.
+pub(crate) fn say(text: &str) -> Result<(), Failure> {
+    let mut out = io::stdout().lock();
+    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+        Err(e) if e.kind() != ErrorKind::BrokenPipe => Err(Failure::failed(format!(
+            "standard output: cannot be written: {e}"
+        ))),
+        _ => Ok(()),
+    }
+}
+
+/// Writes `value` to standard output as indented JSON.
+pub(crate) fn say_json(value: &impl Serialize) -> Result<(), Failure> {
+    say(&(serde_json::to_string_pretty(value)? + "\n"))
+}
+
+/// Writes `warpstride: …` to standard error, on one line whatever a file's name holds.
+pub(crate) fn complain(sentence: &str) {
+    let line: String = sentence
+        .chars()
+        .map(|c| if c.is_control() { ' ' } else { c })
+        .collect();
+    // There is nobody left to tell when standard error is closed.
+    writeln!(io::stderr().lock(), "warpstride: {}", line.trim()).unwrap_or_default();
+}
+
+/// Lines of names and values, the values under each other.
+pub(crate) fn facts(lines: &[(&str, String)]) -> String {
+    let width = lines
+        .iter()
+        .map(|(name, _)| name.chars().count())
+        .max()
+        .unwrap_or(0);
+    lines
+        .iter()
+        .map(|(name, value)| format!("{name:<width$}  {value}\n"))
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_stand_under_each_other() {
+        let text = facts(&[("a", "1".into()), ("long", "2".into())]);
+        assert_eq!(text, "a     1\nlong  2\n");
+    }
+}

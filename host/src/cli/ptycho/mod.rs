@@ -1,0 +1,14 @@
+//! The commands of `warpstride ptycho`.
+
+mod compare;
+mod files;
+mod info;
+mod overlap;
+mod reconstruct;
+mod results;
+mod simulate;
+
+pub(crate) use compare::Compare;
+pub(crate) use info::Info;
+pub(crate) use reconstruct::Reconstruct;
+pub(crate) use simulate::Simulate;

@@ -1,0 +1,284 @@
+//! `warpstride ptycho reconstruct`: from what was typed to a finished run.
+
+use super::files::Files;
+use super::results::Ended;
+use crate::cli::args::{BackendWord, PrecisionWord, ReconstructTyped};
+use crate::cli::backend::Wish;
+use crate::cli::failure::Failure;
+use crate::cli::output::say;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+use warpstride::data::{HistoryEntry, PixelPositions, Scan};
+use warpstride::io::{self, Memory};
+use warpstride::ptycho::{
+    Course, EngineSpec, Origin, Plan, Precision, Problem, Recipe, Reconstructor, SavedRun, outcome,
+};
+use warpstride::report::significant;
+use warpstride::run::{Bar, End, Interrupt, JsonLines, Observer, Schedule, Silent, execute};
+
+/// More threads than any machine has cores.
+const MOST_THREADS: usize = 4096;
+
+/// Who hears of the run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Voice {
+    /// A bar on a terminal, words at the end.
+    Text,
+    /// JSON lines.
+    Json,
+    /// Nobody.
+    Quiet,
+}
+
+/// A checked reconstruction.
+#[derive(Debug)]
+pub(crate) struct Reconstruct {
+    scan: PathBuf,
+    recipe: Recipe,
+    /// The resolved recipe, TOML.
+    recipe_text: String,
+    files: Files,
+    wish: Wish,
+    resume: Option<(PathBuf, Box<SavedRun>)>,
+    threads: Option<usize>,
+    schedule: Schedule,
+    voice: Voice,
+}
+
+impl Reconstruct {
+    /// Checks options, recipe and outputs; a checkpoint is read.
+    pub(crate) fn from_typed(typed: ReconstructTyped) -> Result<Self, Failure> {
+        let every = Duration::try_from_secs_f64(typed.checkpoint_every).map_err(|_| {
+            Failure::usage(format!(
+                "--checkpoint-every {}: seconds, 0 or more, are expected",
+                typed.checkpoint_every
+            ))
+        })?;
+        if let Some(n) = typed.threads
+            && !(1..=MOST_THREADS).contains(&n)
+        {
+            return Err(Failure::usage(format!(
+                "--threads {n}: expected 1 to {MOST_THREADS}"
+            )));
+        }
+        let (recipe, recipe_text, resume) = match &typed.resume {
+            None => {
+                let recipe = resolve(&typed)?;
+                let text = recipe.to_toml().map_err(Failure::usage)?;
+                (recipe, text, None)
+            }
+            Some(path) => {
+                let saved = SavedRun::read(path)?;
+                let recipe = saved.recipe(path)?;
+                (
+                    recipe,
+                    saved.recipe.clone(),
+                    Some((path.clone(), Box::new(saved))),
+                )
+            }
+        };
+        let backend = typed.backend.unwrap_or_else(|| match &resume {
+            Some((_, saved)) if saved.backend == "cuda" => BackendWord::Cuda,
+            Some((_, saved)) if saved.backend == "emulator" => BackendWord::Emulator,
+            Some(_) => BackendWord::Cpu,
+            None => BackendWord::Auto,
+        });
+        let wish = Wish {
+            backend,
+            device: typed.device,
+        };
+        wish.check(recipe.precision)?;
+        let checkpoint = typed
+            .checkpoint
+            .or_else(|| typed.resume.clone())
+            .unwrap_or_else(|| Files::checkpoint_beside(&typed.output));
+        let files = Files {
+            checkpoint,
+            pictures: (!typed.no_pictures).then(|| Files::pictures_beside(&typed.output)),
+            summary: typed.summary,
+            report: typed.report,
+            result: typed.output,
+        };
+        let mut inputs = vec![typed.file.as_path()];
+        inputs.extend(typed.recipe.as_deref());
+        files.check(&inputs)?;
+        Ok(Self {
+            scan: typed.file,
+            recipe,
+            recipe_text,
+            files,
+            wish,
+            resume,
+            threads: typed.threads,
+            schedule: Schedule { every: Some(every) },
+            voice: match (typed.json_progress, typed.quiet) {
+                (true, _) => Voice::Json,
+                (_, true) => Voice::Quiet,
+                _ => Voice::Text,
+            },
+        })
+    }
+
+    /// Reads, computes and writes.
+    pub(crate) fn run(self) -> Result<(), Failure> {
+        if let Some(n) = self.threads {
+            rayon::ThreadPoolBuilder::new()
+                .num_threads(n)
+                .build_global()?;
+        }
+        let memory = Memory::available();
+        let read = io::scan::read(&self.scan, &self.recipe.data)?;
+        let scan = read.scan;
+        let plan = self.plan(&scan)?;
+        let machine = self
+            .wish
+            .open(self.recipe.precision)?
+            .fitting(&plan, memory)?;
+        let name = self.scan.display().to_string();
+        let problem = Problem::new(&scan, &self.recipe)
+            .map_err(|e| Failure::failed(format!("{name}: {e}")))?;
+        if self.voice == Voice::Text {
+            let notes = machine.note.iter().chain(&read.notes).chain(&problem.notes);
+            say(&notes
+                .map(|note| format!("note: {note}\n"))
+                .collect::<String>())?;
+        }
+        let engine = machine.engine(&problem)?;
+        let run = Reconstructor::new(engine, &problem, &self.recipe);
+        let origin = Origin {
+            source: name,
+            recipe: self.recipe_text.clone(),
+        };
+        let mut course = Course::new(run, &scan, origin.clone(), &self.files.checkpoint);
+        let mut resumed_from = None;
+        if let Some((path, saved)) = self.resume {
+            course.resume(*saved, &path)?;
+            resumed_from = Some(path);
+        }
+
+        let interrupt = Interrupt::on_ctrl_c()?;
+        let end = execute(
+            &mut course,
+            self.voice.observer().as_mut(),
+            &interrupt,
+            self.schedule,
+        )?;
+        let saved = course.saved();
+        let run = course.run();
+        let result = outcome(run, &scan, &problem, &self.recipe, &origin)?;
+        let planned = run.planned();
+        let seconds = result.history.last().map_or(0.0, |entry| entry.seconds);
+        let ended = Ended {
+            result,
+            scan: &scan,
+            recipe: &self.recipe,
+            seconds,
+            files: &self.files,
+            interrupted: end == End::Interrupted,
+        };
+        let words = ended.write()?;
+        if self.voice == Voice::Text {
+            say(&words)?;
+        }
+        match end {
+            End::Finished => {
+                if saved || resumed_from.as_ref() == Some(&self.files.checkpoint) {
+                    remove(&self.files.checkpoint)?;
+                }
+                Ok(())
+            }
+            End::Interrupted => Err(Failure::Interrupted(format!(
+                "stopped after {} of {planned} iterations; the present result is in {}, --resume {} goes on",
+                course.run().place().total,
+                self.files.result.display(),
+                self.files.checkpoint.display(),
+            ))),
+        }
+    }
+
+    /// Sizes; refuses positions that make no object.
+    fn plan(&self, scan: &Scan) -> Result<Plan, Failure> {
+        let [frames, rows, columns] = scan.shape();
+        let pixel = scan.object_pixel();
+        let positions = PixelPositions::new(scan.positions(), pixel, [rows, columns], 0)
+            .map_err(|e| Failure::failed(format!("{}: {e}", self.scan.display())))?;
+        let shape = [frames, self.recipe.probe_modes, rows, columns];
+        Ok(Plan::new(
+            shape,
+            positions.object_shape,
+            self.recipe.precision,
+        ))
+    }
+}
+
+impl Voice {
+    fn observer(self) -> Box<dyn Observer<HistoryEntry>> {
+        match self {
+            Self::Text => Box::new(Bar::new(|entry: &HistoryEntry| {
+                let error = significant(entry.err_fourier, 3);
+                match entry.r_factor {
+                    Some(r) => format!("{} {error}  R {}", entry.engine, significant(r, 3)),
+                    None => format!("{} {error}", entry.engine),
+                }
+            })),
+            Self::Json => Box::new(JsonLines::new(std::io::stdout())),
+            Self::Quiet => Box::new(Silent),
+        }
+    }
+}
+
+/// The recipe file, then `--engine` and the other options, then `--set`.
+fn resolve(typed: &ReconstructTyped) -> Result<Recipe, Failure> {
+    let mut recipe = match &typed.recipe {
+        None => Recipe::default(),
+        Some(path) => read_recipe(path)?,
+    };
+    if !typed.engine.is_empty() {
+        recipe.engines = typed
+            .engine
+            .iter()
+            .map(|text| EngineSpec::parse(text))
+            .collect::<Result<_, _>>()
+            .map_err(Failure::usage)?;
+    }
+    if let Some(modes) = typed.probe_modes {
+        recipe.probe_modes = modes;
+    }
+    if let Some(precision) = typed.precision {
+        recipe.precision = match precision {
+            PrecisionWord::F32 => Precision::F32,
+            PrecisionWord::F64 => Precision::F64,
+        };
+    }
+    if let Some(seed) = typed.seed {
+        recipe.seed = seed;
+    }
+    for assignment in &typed.set {
+        recipe.set(assignment).map_err(Failure::usage)?;
+    }
+    recipe.check().map_err(Failure::usage)?;
+    Ok(recipe)
+}
+
+/// A recipe from a file, checked.
+pub(super) fn read_recipe(path: &Path) -> Result<Recipe, Failure> {
+    let name = path.display();
+    let text = std::fs::read_to_string(path)
+        .map_err(|e| Failure::failed(format!("{name}: cannot be read: {e}")))?;
+    let recipe = Recipe::from_toml(&text).map_err(|e| Failure::failed(format!("{name}: {e}")))?;
+    recipe
+        .check()
+        .map_err(|e| Failure::failed(format!("{name}: {e}")))?;
+    Ok(recipe)
+}
+
+/// The run is over and its result written: nobody needs the checkpoint.
+fn remove(checkpoint: &Path) -> Result<(), Failure> {
+    match std::fs::remove_file(checkpoint) {
+        Err(e) if e.kind() != std::io::ErrorKind::NotFound => Err(Failure::failed(format!(
+            "{}: the checkpoint is no longer needed and cannot be removed: {e}",
+            checkpoint.display()
+        ))),
+        _ => Ok(()),
+    }
+}

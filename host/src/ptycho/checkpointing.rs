@@ -1,0 +1,332 @@
+//! A run's saved state: all that is needed to go on bit for bit, and to refuse another scan.
+
+use super::{EngineState, Place, Recipe, RecipeError, Values};
+use crate::data::{Mask, Scan};
+use crate::io::IoError;
+use crate::io::checkpoint::{self, Checkpoint};
+use ndarray::{Array1, ArrayD};
+use num_complex::Complex;
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+use std::path::Path;
+
+/// What the header of a checkpoint calls this kind of run.
+const KIND: &str = "ptychography";
+const ARRAYS: [&str; 3] = ["object", "probe", "exit"];
+
+/// Why a run cannot be saved or cannot go on from what was saved.
+#[derive(Debug, thiserror::Error)]
+pub enum CheckpointError {
+    /// The file.
+    #[error(transparent)]
+    Io(#[from] IoError),
+    /// A checkpoint, but not of this kind of run.
+    #[error("{file}: is no checkpoint of a ptychographic reconstruction: {reason}")]
+    Foreign {
+        /// The file, as given.
+        file: String,
+        /// What is missing.
+        reason: String,
+    },
+    /// The recipe in it.
+    #[error("{file}: the recipe in the checkpoint cannot be used: {source}")]
+    Recipe {
+        /// The file, as given.
+        file: String,
+        /// Why.
+        source: RecipeError,
+    },
+    /// Of another scan.
+    #[error(
+        "{file}: is the checkpoint of another scan ({source_file}, fingerprint {found}): counts, mask, positions and geometry of fingerprint {expected} are expected"
+    )]
+    OtherScan {
+        /// The file, as given.
+        file: String,
+        /// The scan's file, as given to the saved run.
+        source_file: String,
+        /// First digits of the saved fingerprint.
+        found: String,
+        /// First digits of the present scan's.
+        expected: String,
+    },
+}
+
+/// Everything about a saved run but its arrays.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Header {
+    kind: String,
+    version: String,
+    source: String,
+    backend: String,
+    fingerprint: String,
+    recipe: String,
+    place: Place,
+}
+
+/// A run as it was when it was saved.
+#[derive(Debug, Clone, PartialEq)]
+pub struct SavedRun {
+    /// The scan's file, as given to the run.
+    pub source: String,
+    /// `cpu`, `cuda` or `emulator`.
+    pub backend: String,
+    /// [`fingerprint`] of the scan.
+    pub fingerprint: String,
+    /// Resolved recipe, TOML.
+    pub recipe: String,
+    /// Where the run was, with all figures so far.
+    pub place: Place,
+    /// Object, probe and exit waves.
+    pub state: EngineState,
+}
+
+impl SavedRun {
+    /// Writes the run to `path`; the file is whole or what it was before.
+    ///
+    /// # Errors
+    /// The file cannot be written.
+    pub fn write(self, path: &Path) -> Result<(), CheckpointError> {
+        let header = Header {
+            kind: KIND.to_owned(),
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            source: self.source,
+            backend: self.backend,
+            fingerprint: self.fingerprint,
+            recipe: self.recipe,
+            place: self.place,
+        };
+        let header = serde_json::to_string(&header).map_err(|e| IoError::Write {
+            file: path.display().to_string(),
+            reason: e.to_string(),
+        })?;
+        let mut file = Checkpoint {
+            header,
+            ..Checkpoint::default()
+        };
+        let EngineState {
+            object,
+            probe,
+            exit,
+        } = self.state;
+        for (name, values) in ARRAYS.into_iter().zip([object, probe, exit]) {
+            let name = name.to_owned();
+            match values {
+                Values::F32(v) => drop(file.complex32.insert(name, line(v))),
+                Values::F64(v) => drop(file.complex64.insert(name, line(v))),
+            }
+        }
+        Ok(checkpoint::write(path, &file)?)
+    }
+
+    /// Reads what [`write`](Self::write) wrote.
+    ///
+    /// # Errors
+    /// Not readable, damaged, or of another kind of run.
+    pub fn read(path: &Path) -> Result<Self, CheckpointError> {
+        let file = || path.display().to_string();
+        let mut saved = checkpoint::read(path)?;
+        let foreign = |reason: String| CheckpointError::Foreign {
+            file: file(),
+            reason,
+        };
+        let header: Header = serde_json::from_str(&saved.header)
+            .map_err(|e| foreign(format!("its header has {e}")))?;
+        if header.kind != KIND {
+            return Err(foreign(format!("it is of the kind {:?}", header.kind)));
+        }
+        let mut take =
+            |name: &str| match (saved.complex32.remove(name), saved.complex64.remove(name)) {
+                (Some(v), _) => Ok(Values::F32(v.into_iter().collect())),
+                (None, Some(v)) => Ok(Values::F64(v.into_iter().collect())),
+                (None, None) => Err(foreign(format!("it has no array {name:?}"))),
+            };
+        let [object, probe, exit] = ARRAYS;
+        let state = EngineState {
+            object: take(object)?,
+            probe: take(probe)?,
+            exit: take(exit)?,
+        };
+        Ok(Self {
+            source: header.source,
+            backend: header.backend,
+            fingerprint: header.fingerprint,
+            recipe: header.recipe,
+            place: header.place,
+            state,
+        })
+    }
+
+    /// The recipe, checked; `path` is named in the error.
+    ///
+    /// # Errors
+    /// It does not parse or has a value out of its range.
+    pub fn recipe(&self, path: &Path) -> Result<Recipe, CheckpointError> {
+        let refused = |source| CheckpointError::Recipe {
+            file: path.display().to_string(),
+            source,
+        };
+        let recipe = Recipe::from_toml(&self.recipe).map_err(refused)?;
+        recipe.check().map_err(refused)?;
+        if self.place.engine > recipe.engines.len() {
+            return Err(refused(RecipeError(format!(
+                "the run was at engine {} of {}",
+                self.place.engine + 1,
+                recipe.engines.len()
+            ))));
+        }
+        Ok(recipe)
+    }
+
+    /// Agrees to go on with `scan`; `path` is named in the error.
+    ///
+    /// # Errors
+    /// The run was saved with other data.
+    pub fn check_scan(&self, path: &Path, scan: &Scan) -> Result<(), CheckpointError> {
+        let expected = fingerprint(scan);
+        if expected == self.fingerprint {
+            return Ok(());
+        }
+        let short = |digits: &str| digits.chars().take(12).collect();
+        Err(CheckpointError::OtherScan {
+            file: path.display().to_string(),
+            source_file: self.source.clone(),
+            found: short(&self.fingerprint),
+            expected: short(&expected),
+        })
+    }
+}
+
+fn line<T>(values: Vec<Complex<T>>) -> ArrayD<Complex<T>> {
+    Array1::from_vec(values).into_dyn()
+}
+
+/// SHA-256 of a scan's counts, mask, positions and geometry, hexadecimal; the same on every
+/// machine.
+#[must_use]
+pub fn fingerprint(scan: &Scan) -> String {
+    let mut sum = Sha256::new();
+    for length in scan.shape() {
+        sum.update((length as u64).to_le_bytes());
+    }
+    let mut bytes = Vec::new();
+    for frame in scan.frames().outer_iter() {
+        bytes.clear();
+        bytes.extend(frame.iter().flat_map(|count| count.to_le_bytes()));
+        sum.update(&bytes);
+    }
+    bytes.clear();
+    match scan.mask() {
+        Mask::Shared(m) => bytes.extend(m.iter().map(|v| u8::from(*v))),
+        Mask::PerFrame(m) => bytes.extend(m.iter().map(|v| u8::from(*v))),
+    }
+    sum.update(&bytes);
+    let geometry = scan.geometry();
+    let [rows, columns] = geometry.pixel_size;
+    for value in
+        scan.positions()
+            .iter()
+            .chain(&[geometry.wavelength, geometry.distance, rows, columns])
+    {
+        sum.update(value.to_le_bytes());
+    }
+    sum.finalize()
+        .iter()
+        .map(|byte| format!("{byte:02x}"))
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::data::HistoryEntry;
+    use crate::ptycho::{SimulateOptions, simulate};
+
+    fn saved() -> SavedRun {
+        let values = |n: usize| {
+            Values::F32(
+                (0..n)
+                    .map(|i| Complex::new(1.0 / (i as f32 + 3.0), -0.0))
+                    .collect(),
+            )
+        };
+        SavedRun {
+            source: "a.cxi".into(),
+            backend: "cpu".into(),
+            fingerprint: "ab".into(),
+            recipe: Recipe::default().to_toml().unwrap(),
+            place: Place {
+                engine: 1,
+                iteration: 2,
+                total: 102,
+                seconds: 0.1 + 0.2,
+                history: vec![HistoryEntry {
+                    iteration: 1,
+                    engine: "dm".into(),
+                    err_fourier: 1.0 / 3.0,
+                    err_exit: 1e-300,
+                    err_phot: None,
+                    r_factor: Some(0.1),
+                    seconds: 1e-9,
+                }],
+            },
+            state: EngineState {
+                object: values(5),
+                probe: values(7),
+                exit: values(9),
+            },
+        }
+    }
+
+    #[test]
+    fn a_run_comes_back_bit_for_bit() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a.checkpoint");
+        saved().write(&path).unwrap();
+        assert_eq!(SavedRun::read(&path).unwrap(), saved());
+    }
+
+    #[test]
+    fn another_file_or_kind_is_refused_by_name() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a.checkpoint");
+        let other = Checkpoint {
+            header: "{}".into(),
+            ..Checkpoint::default()
+        };
+        checkpoint::write(&path, &other).unwrap();
+        let text = SavedRun::read(&path).unwrap_err().to_string();
+        assert!(
+            text.contains("a.checkpoint") && text.contains("kind"),
+            "{text}"
+        );
+    }
+
+    #[test]
+    fn the_fingerprint_is_of_the_data_alone() {
+        let options = SimulateOptions {
+            frame: 16,
+            positions: 3,
+            ..SimulateOptions::default()
+        };
+        let scan = simulate(&options).unwrap();
+        let again = simulate(&options).unwrap();
+        let other = simulate(&SimulateOptions { seed: 1, ..options }).unwrap();
+        assert_eq!(fingerprint(&scan), fingerprint(&again));
+        assert_ne!(fingerprint(&scan), fingerprint(&other));
+        let run = SavedRun {
+            fingerprint: fingerprint(&scan),
+            ..saved()
+        };
+        assert!(run.check_scan(Path::new("c"), &again).is_ok());
+        let text = run
+            .check_scan(Path::new("c"), &other)
+            .unwrap_err()
+            .to_string();
+        assert!(
+            text.starts_with("c: is the checkpoint of another scan"),
+            "{text}"
+        );
+    }
+}

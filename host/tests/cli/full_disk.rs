@@ -1,0 +1,65 @@
+//! A disk that fills while results are written: a small tmpfs, where this process may mount one.
+
+use super::support::{Place, names, skipped};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// A small disk, unmounted at the end.
+struct Disk(PathBuf);
+
+impl Disk {
+    fn mount(at: &Path, kib: usize) -> Option<Self> {
+        std::fs::create_dir(at).unwrap();
+        let size = format!("size={kib}k");
+        let done = Command::new("mount")
+            .args(["-t", "tmpfs", "-o", &size, "tmpfs"])
+            .arg(at)
+            .output()
+            .is_ok_and(|output| output.status.success());
+        done.then(|| Self(at.to_owned()))
+    }
+}
+
+impl Drop for Disk {
+    fn drop(&mut self) {
+        Command::new("umount").arg(&self.0).status().unwrap();
+    }
+}
+
+#[test]
+fn nothing_of_what_does_not_fit_is_left() {
+    let place = Place::new();
+    place.simulate("scan.cxi", &["--frame", "64", "--positions", "16"]);
+    let Some(disk) = Disk::mount(&place.path("disk"), 64) else {
+        skipped("disk full while writing", "no tmpfs can be mounted here");
+        return;
+    };
+    let full = |options: &[&str]| {
+        let said = place.reconstruct(&[options, &["--engine", "dm:3", "--quiet"]].concat());
+        said.refused(1, &["disk/", "cannot be written", "space"]);
+    };
+    place
+        .run(&[
+            "ptycho",
+            "simulate",
+            "disk/a.cxi",
+            "--frame",
+            "64",
+            "--positions",
+            "16",
+        ])
+        .refused(1, &["disk/a.cxi", "space"]);
+    assert!(names(&disk.0).is_empty());
+    full(&["-o", "disk/out.h5"]);
+    full(&["-o", "disk/out.h5", "--checkpoint-every", "0"]);
+    full(&["-o", "out.h5", "--no-pictures", "--report", "disk/r.html"]);
+    assert!(names(&disk.0).is_empty());
+    // The result was written before the report failed.
+    assert_eq!(place.names(), ["disk", "out.h5", "scan.cxi"]);
+
+    // An older result stays as it was.
+    std::fs::write(disk.0.join("out.h5"), "older").unwrap();
+    full(&["-o", "disk/out.h5"]);
+    assert_eq!(std::fs::read(disk.0.join("out.h5")).unwrap(), b"older");
+    assert_eq!(names(&disk.0), ["out.h5"]);
+}

@@ -1,0 +1,7 @@
+//! The real binary, in a fresh folder for every test.
+
+mod bad_input;
+mod commands;
+mod full_disk;
+mod interruption;
+mod support;

@@ -1,0 +1,104 @@
+//! A folder, the program in it, and what it said.
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use tempfile::TempDir;
+
+/// A fresh folder.
+pub(crate) struct Place {
+    folder: TempDir,
+}
+
+/// How a run of the program ended.
+#[derive(Debug)]
+pub(crate) struct Said {
+    pub(crate) code: Option<i32>,
+    pub(crate) out: String,
+    pub(crate) err: String,
+}
+
+impl Place {
+    pub(crate) fn new() -> Self {
+        Self {
+            folder: tempfile::tempdir().unwrap(),
+        }
+    }
+
+    /// With `scan.cxi`: twelve frames of 32 × 32.
+    pub(crate) fn with_scan() -> Self {
+        let place = Self::new();
+        place.simulate("scan.cxi", &["--frame", "32", "--positions", "12"]);
+        place
+    }
+
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    pub(crate) fn command(&self) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_warpstride"));
+        command.current_dir(self.folder.path()).stdin(Stdio::null());
+        command
+    }
+
+    pub(crate) fn run(&self, arguments: &[&str]) -> Said {
+        let output = self.command().args(arguments).output().unwrap();
+        Said {
+            code: output.status.code(),
+            out: String::from_utf8(output.stdout).unwrap(),
+            err: String::from_utf8(output.stderr).unwrap(),
+        }
+    }
+
+    pub(crate) fn simulate(&self, name: &str, options: &[&str]) {
+        let said = self.run(&[&["ptycho", "simulate", name], options].concat());
+        assert_eq!(said.code, Some(0), "{said:?}");
+    }
+
+    /// Reconstructs `scan.cxi` on the CPU.
+    pub(crate) fn reconstruct(&self, options: &[&str]) -> Said {
+        let fixed = ["ptycho", "reconstruct", "scan.cxi", "--backend", "cpu"];
+        self.run(&[&fixed, options].concat())
+    }
+
+    /// Names in the folder, sorted; hidden ones too.
+    pub(crate) fn names(&self) -> Vec<String> {
+        names(self.folder.path())
+    }
+}
+
+pub(crate) fn names(folder: &Path) -> Vec<String> {
+    let mut names: Vec<String> = std::fs::read_dir(folder)
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .collect();
+    names.sort();
+    names
+}
+
+impl Said {
+    /// It refused: this exit code, one sentence with all these words, nothing on standard output.
+    #[track_caller]
+    pub(crate) fn refused(&self, code: i32, words: &[&str]) {
+        assert_eq!(self.code, Some(code), "{self:?}");
+        assert_eq!(self.err.lines().count(), 1, "{self:?}");
+        assert!(self.err.starts_with("warpstride: "), "{self:?}");
+        assert!(!self.err.contains("panicked"), "{self:?}");
+        for word in words {
+            assert!(self.err.contains(word), "{word:?} is missing: {self:?}");
+        }
+    }
+
+    /// It ended well and had nothing to complain of.
+    #[track_caller]
+    pub(crate) fn well(&self) {
+        assert_eq!((self.code, self.err.as_str()), (Some(0), ""), "{self:?}");
+    }
+}
+
+/// Says, even where the test's output is kept back, that something was not tested.
+pub(crate) fn skipped(what: &str, why: &str) {
+    let mut err = std::io::stderr().lock();
+    writeln!(err, "SKIPPED {what}: {why}").unwrap();
+}

@@ -1,0 +1,5 @@
+//! What several rooms must agree on.
+
+mod precision;
+mod siemens_star;
+mod truth;
