@@ -3,7 +3,7 @@
 //! Plans of one workspace share one work area, which grows when a plan needs more; that is sound
 //! because they share a stream, so that no two of them run at once.
 
-use std::ffi::c_longlong;
+use std::ffi::{c_longlong, c_void};
 use std::fmt;
 use std::sync::{Arc, Mutex};
 
@@ -179,11 +179,51 @@ impl FftPlan {
         data: &mut DeviceBuffer<C>,
         direction: FftDirection,
     ) -> Result<()> {
+        let stream = &self.workspace.stream;
+        self.expect_data(data)?;
+        stream.context().enter()?;
+        let address = std::ptr::without_provenance_mut(data.raw() as usize);
+        // SAFETY: the data has the plan's number of complex numbers (checked above) and is freed
+        // only after the work; in place is allowed for complex to complex.
+        unsafe { self.queue(address, address, direction) }
+    }
+
+    /// As [`FftPlan::execute`], from one buffer into another; `from` keeps its values.
+    ///
+    /// # Errors
+    /// As [`FftPlan::execute`], for either buffer.
+    pub fn execute_to<C: Pod>(
+        &self,
+        from: &DeviceBuffer<C>,
+        to: &mut DeviceBuffer<C>,
+        direction: FftDirection,
+    ) -> Result<()> {
+        self.expect_data(from)?;
+        self.expect_data(to)?;
+        self.workspace.stream.context().enter()?;
+        let source = std::ptr::without_provenance_mut(from.raw() as usize);
+        let target = std::ptr::without_provenance_mut(to.raw() as usize);
+        // SAFETY: both have the plan's number of complex numbers (checked above) and are freed only
+        // after the work; a complex-to-complex transform out of place does not write its input.
+        unsafe { self.queue(source, target, direction) }
+    }
+
+    fn expect_data<C: Pod>(&self, data: &DeviceBuffer<C>) -> Result<()> {
         const { assert!(size_of::<C>() == 8, "a complex number of two f32") };
         let stream = &self.workspace.stream;
         stream.context().expect_same(data.context(), "the data")?;
-        data.expect_range("transform", &(0..self.elements))?;
-        stream.context().enter()?;
+        data.expect_range("transform", &(0..self.elements))
+    }
+
+    /// # Safety
+    /// Both addresses hold the plan's number of complex numbers on the stream's device until the
+    /// work is done; the context is current.
+    unsafe fn queue(
+        &self,
+        from: *mut c_void,
+        to: *mut c_void,
+        direction: FftDirection,
+    ) -> Result<()> {
         let area = lock(&self.workspace.area);
         let mut in_use = lock(&self.area_in_use);
         if *in_use != area.raw() && self.work_bytes > 0 {
@@ -203,10 +243,8 @@ impl FftPlan {
             FftDirection::Forward => cufft::FORWARD,
             FftDirection::Inverse => cufft::INVERSE,
         };
-        let address = std::ptr::without_provenance_mut(data.raw() as usize);
-        // SAFETY: the data has the plan's number of complex numbers (checked above) and is freed
-        // only after the work; in place is allowed for complex to complex.
-        let answer = unsafe { (self.api.exec_c2c)(self.handle, address, address, sign) };
+        // SAFETY: the caller's.
+        let answer = unsafe { (self.api.exec_c2c)(self.handle, from.cast(), to.cast(), sign) };
         check(answer, "cufftExecC2C", || None)
     }
 }

@@ -63,8 +63,14 @@ impl<T: Real> TransposedFft2<T> {
         Self {
             rows,
             columns,
-            along_rows: [planner.plan_fft_forward(columns), planner.plan_fft_inverse(columns)],
-            along_columns: [planner.plan_fft_forward(rows), planner.plan_fft_inverse(rows)],
+            along_rows: [
+                planner.plan_fft_forward(columns),
+                planner.plan_fft_inverse(columns),
+            ],
+            along_columns: [
+                planner.plan_fft_forward(rows),
+                planner.plan_fft_inverse(rows),
+            ],
         }
     }
 
@@ -84,7 +90,9 @@ impl<T: Real> TransposedFft2<T> {
             .map(|f| f.get_inplace_scratch_len())
             .max()
             .unwrap_or(0);
-        FftScratch { work: vec![Complex::default(); length] }
+        FftScratch {
+            work: vec![Complex::default(); length],
+        }
     }
 
     /// `data` (row, column) to `spectrum` (column, row); `data` is destroyed.
@@ -125,7 +133,11 @@ impl<T: Real> Fft2<T> {
     pub fn new(rows: usize, columns: usize) -> Self {
         let inner = TransposedFft2::new(rows, columns);
         let scratch = inner.scratch();
-        Self { work: vec![Complex::default(); rows * columns], inner, scratch }
+        Self {
+            work: vec![Complex::default(); rows * columns],
+            inner,
+            scratch,
+        }
     }
 
     /// In place, unitary, exp(−2πi …).
@@ -165,7 +177,9 @@ mod tests {
     }
 
     fn data(n: usize) -> Vec<Complex<f64>> {
-        (0..n).map(|i| Complex::new((i as f64 * 1.7).sin(), (i as f64 * 0.3).cos())).collect()
+        (0..n)
+            .map(|i| Complex::new((i as f64 * 1.7).sin(), (i as f64 * 0.3).cos()))
+            .collect()
     }
 
     #[test]

@@ -100,6 +100,15 @@ impl CudaMachine {
     }
 }
 
+impl From<Direction> for FftDirection {
+    fn from(direction: Direction) -> Self {
+        match direction {
+            Direction::Forward => Self::Forward,
+            Direction::Inverse => Self::Inverse,
+        }
+    }
+}
+
 /// The kernels built by `cargo xtask build-ptx`.
 const BUILT_IN: [Ptx<'static>; 2] = [
     Ptx {
@@ -231,11 +240,17 @@ impl Machine for CudaMachine {
         data: &mut DeviceBuffer<Complex32>,
         direction: Direction,
     ) -> Result<()> {
-        let direction = match direction {
-            Direction::Forward => FftDirection::Forward,
-            Direction::Inverse => FftDirection::Inverse,
-        };
-        Ok(plan.execute(data, direction)?)
+        Ok(plan.execute(data, direction.into())?)
+    }
+
+    fn fft_to(
+        &self,
+        plan: &FftPlan,
+        from: &DeviceBuffer<Complex32>,
+        to: &mut DeviceBuffer<Complex32>,
+        direction: Direction,
+    ) -> Result<()> {
+        Ok(plan.execute_to(from, to, direction.into())?)
     }
 
     fn synchronize(&self) -> Result<()> {

@@ -286,6 +286,29 @@ impl Machine for EmulatedMachine {
         Ok(())
     }
 
+    fn fft_to(
+        &self,
+        plan: &EmulatedFft,
+        from: &EmulatedBuffer<Complex32>,
+        to: &mut EmulatedBuffer<Complex32>,
+        direction: Direction,
+    ) -> Result<()> {
+        let elements = plan.rows * plan.columns * plan.batch;
+        let source = from.as_slice().get(..elements);
+        let (from_len, to_len) = (from.len(), to.len());
+        let (Some(source), Some(target)) = (source, to.as_mut_slice().get_mut(..elements)) else {
+            return Err(crate::cuda::CudaError::Range {
+                what: "transform",
+                start: 0,
+                end: elements,
+                len: from_len.min(to_len),
+            }
+            .into());
+        };
+        target.copy_from_slice(source);
+        self.fft(plan, to, direction)
+    }
+
     fn synchronize(&self) -> Result<()> {
         Ok(())
     }

@@ -205,6 +205,18 @@ pub trait Machine {
         direction: Direction,
     ) -> Result<()>;
 
+    /// Queues a transform of `from` into `to`; `from` keeps its values.
+    ///
+    /// # Errors
+    /// A buffer too short, or the library's.
+    fn fft_to(
+        &self,
+        plan: &Self::Fft,
+        from: &Self::Buffer<warpstride_device::Complex32>,
+        to: &mut Self::Buffer<warpstride_device::Complex32>,
+        direction: Direction,
+    ) -> Result<()>;
+
     /// Waits for everything queued.
     ///
     /// # Errors

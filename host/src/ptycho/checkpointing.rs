@@ -261,6 +261,7 @@ mod tests {
                 iteration: 2,
                 total: 102,
                 seconds: 0.1 + 0.2,
+                open: None,
                 history: vec![HistoryEntry {
                     iteration: 1,
                     engine: "dm".into(),

@@ -1,6 +1,6 @@
 //! What both back ends do: one step at a time, figures fetched late, state given and taken.
 
-use super::{Step, StepErrors};
+use super::{ModelErrors, Step, StepErrors};
 use crate::fft::Real;
 use ndarray::{Array2, Array3};
 use num_complex::Complex;
@@ -51,7 +51,7 @@ pub trait Engine {
     ///
     /// # Errors
     /// The machine's.
-    fn metrics(&mut self) -> Result<(f64, f64), EngineError>;
+    fn metrics(&mut self) -> Result<ModelErrors, EngineError>;
 
     /// (row, column).
     ///
@@ -91,7 +91,12 @@ impl Values {
     fn of<T: Real>(values: &[Complex<T>]) -> Self {
         match bytemuck::try_cast_slice(values) {
             Ok(single) if size_of::<T>() == size_of::<f32>() => Self::F32(single.to_vec()),
-            _ => Self::F64(values.iter().map(|v| Complex::new(v.re.wide(), v.im.wide())).collect()),
+            _ => Self::F64(
+                values
+                    .iter()
+                    .map(|v| Complex::new(v.re.wide(), v.im.wide()))
+                    .collect(),
+            ),
         }
     }
 
@@ -110,9 +115,17 @@ impl Values {
         self.len() == 0
     }
 
-    fn copy_to<T: Real>(&self, what: &'static str, to: &mut [Complex<T>]) -> Result<(), EngineError> {
+    fn copy_to<T: Real>(
+        &self,
+        what: &'static str,
+        to: &mut [Complex<T>],
+    ) -> Result<(), EngineError> {
         if self.len() != to.len() {
-            return Err(EngineError::State { what, found: self.len(), expected: to.len() });
+            return Err(EngineError::State {
+                what,
+                found: self.len(),
+                expected: to.len(),
+            });
         }
         match (self, size_of::<T>() == size_of::<f32>()) {
             (Self::F32(v), true) => {
@@ -138,7 +151,7 @@ pub struct EngineState {
     pub object: Values,
     /// (mode, row, column)
     pub probe: Values,
-    /// (frame, mode, row, column)
+    /// Spectra of the exit waves, in the engine's own order and scale.
     pub exit: Values,
 }
 
@@ -150,7 +163,11 @@ impl EngineState {
         probe: &[Complex<T>],
         exit: &[Complex<T>],
     ) -> Self {
-        Self { object: Values::of(object), probe: Values::of(probe), exit: Values::of(exit) }
+        Self {
+            object: Values::of(object),
+            probe: Values::of(probe),
+            exit: Values::of(exit),
+        }
     }
 
     /// Copies into the three arrays.

@@ -31,4 +31,4 @@ pub use recipe::{
 pub use reconstructor::{Place, Reconstructor};
 pub use simulate::{Pattern, SimulateError, SimulateOptions, simulate};
 pub use start::StartError;
-pub use step::{Coefficients, MAGNITUDE_FLOOR, Step, StepErrors};
+pub use step::{Coefficients, MAGNITUDE_FLOOR, ModelErrors, Step, StepErrors};

@@ -26,6 +26,7 @@ pub fn outcome(
     recipe: &Recipe,
     origin: &Origin,
 ) -> Result<Reconstruction, EngineError> {
+    run.complete()?;
     let object = run.engine().object()?;
     let raw = run.engine().probe()?;
     let modes = orthogonalise(&raw);

@@ -51,7 +51,9 @@ impl Plan {
         let complex: u64 = if precision == Precision::F64 { 16 } else { 8 };
         // Counts and magnitudes (4 bytes each), the magnitudes once more in the engine's order,
         // the exit waves; start values, fluence and result in double precision.
-        let shared = pixels.saturating_mul(8).saturating_add(object.saturating_mul(64));
+        let shared = pixels
+            .saturating_mul(8)
+            .saturating_add(object.saturating_mul(64));
         let cpu = shared
             .saturating_add(pixels.saturating_mul(4))
             .saturating_add(waves.saturating_mul(complex))
@@ -81,8 +83,15 @@ mod tests {
 
     #[test]
     fn absurd_sizes_saturate_instead_of_wrapping() {
-        let plan = Plan::new([usize::MAX, 64, 9999, 9999], [usize::MAX, 2], Precision::F64);
-        assert_eq!((plan.cpu_bytes, plan.gpu_device_bytes), (u64::MAX, u64::MAX));
+        let plan = Plan::new(
+            [usize::MAX, 64, 9999, 9999],
+            [usize::MAX, 2],
+            Precision::F64,
+        );
+        assert_eq!(
+            (plan.cpu_bytes, plan.gpu_device_bytes),
+            (u64::MAX, u64::MAX)
+        );
     }
 
     #[test]

@@ -67,15 +67,25 @@ impl Problem {
         let object_elements = positions.object_shape[0].saturating_mul(positions.object_shape[1]);
         for (what, elements) in [
             ("object", object_elements),
-            ("frame", rows.saturating_mul(columns).saturating_mul(recipe.probe_modes)),
+            (
+                "frame",
+                rows.saturating_mul(columns)
+                    .saturating_mul(recipe.probe_modes),
+            ),
             ("list of frames", frames),
         ] {
             if elements > limit {
-                return Err(ProblemError::TooMany { what, elements, limit });
+                return Err(ProblemError::TooMany {
+                    what,
+                    elements,
+                    limit,
+                });
             }
         }
         let magnitudes = magnitudes(scan);
-        let valid = (0..frames).map(|f| scan.mask().valid_in(f) as f32).collect();
+        let valid = (0..frames)
+            .map(|f| scan.mask().valid_in(f) as f32)
+            .collect();
         let total_counts = scan.frames().iter().map(|v| f64::from(*v)).sum();
         let mut notes = Vec::new();
         let probe = start::probe(scan, recipe, &mut notes)?;
@@ -107,17 +117,20 @@ impl Problem {
 fn magnitudes(scan: &Scan) -> Array3<f32> {
     let [frames, rows, columns] = scan.shape();
     let mut out = Array3::zeros((frames, rows, columns));
-    out.axis_iter_mut(Axis(0)).into_par_iter().enumerate().for_each(|(f, mut frame)| {
-        let counts = scan.frames().index_axis(Axis(0), f);
-        for ((row, column), value) in frame.indexed_iter_mut() {
-            let place = [(row + rows / 2) % rows, (column + columns / 2) % columns];
-            let valid = match scan.mask() {
-                Mask::Shared(m) => m[place],
-                Mask::PerFrame(m) => m[[f, place[0], place[1]]],
-            };
-            *value = if valid { counts[place].sqrt() } else { -1.0 };
-        }
-    });
+    out.axis_iter_mut(Axis(0))
+        .into_par_iter()
+        .enumerate()
+        .for_each(|(f, mut frame)| {
+            let counts = scan.frames().index_axis(Axis(0), f);
+            for ((row, column), value) in frame.indexed_iter_mut() {
+                let place = [(row + rows / 2) % rows, (column + columns / 2) % columns];
+                let valid = match scan.mask() {
+                    Mask::Shared(m) => m[place],
+                    Mask::PerFrame(m) => m[[f, place[0], place[1]]],
+                };
+                *value = if valid { counts[place].sqrt() } else { -1.0 };
+            }
+        });
     out
 }
 

@@ -45,7 +45,12 @@ pub struct ProbeStart {
 
 impl Default for ProbeStart {
     fn default() -> Self {
-        Self { source: ProbeSource::Auto, aperture: 0.5, defocus: 0.0, mode_power: 0.05 }
+        Self {
+            source: ProbeSource::Auto,
+            aperture: 0.5,
+            defocus: 0.0,
+            mode_power: 0.05,
+        }
     }
 }
 
@@ -145,10 +150,6 @@ pub struct EngineSpec {
     /// is further than this from the centre, pixels.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub probe_centre_tolerance: Option<f64>,
-    /// err_phot and R are computed every so many iterations (a transform more), and at the end of
-    /// each engine; 0: only at the end.
-    #[serde(default = "defaults::metrics_every")]
-    pub metrics_every: usize,
     /// The engine ends early when the mean of err_fourier over 10 iterations falls by less than
     /// this share against the 10 before.
     #[serde(skip_serializing_if = "Option::is_none", default)]
@@ -182,9 +183,6 @@ mod defaults {
     pub(super) fn probe_inertia() -> f64 {
         1e-9
     }
-    pub(super) fn metrics_every() -> usize {
-        10
-    }
 }
 
 /// Default α.
@@ -214,7 +212,6 @@ impl EngineSpec {
             probe_support: None,
             probe_fourier_support: None,
             probe_centre_tolerance: None,
-            metrics_every: defaults::metrics_every(),
             stop_below_change: None,
         }
     }
@@ -233,7 +230,9 @@ impl EngineSpec {
             "raar" => EngineName::Raar,
             _ => return Err(bad("unknown engine; this version has dm and raar")),
         };
-        let count = count.parse().map_err(|_| bad("the iterations must be a whole number"))?;
+        let count = count
+            .parse()
+            .map_err(|_| bad("the iterations must be a whole number"))?;
         Ok(Self::new(name, count))
     }
 
@@ -262,7 +261,9 @@ impl EngineSpec {
             if value >= low && value <= high {
                 Ok(())
             } else {
-                Err(format!("{name}.{option} is {value}: expected {low} to {high}"))
+                Err(format!(
+                    "{name}.{option} is {value}: expected {low} to {high}"
+                ))
             }
         };
         match (self.name, self.alpha, self.beta) {
@@ -368,17 +369,24 @@ impl Recipe {
     /// No such engine or option, or a value of the wrong kind.
     pub fn set(&mut self, assignment: &str) -> Result<(), RecipeError> {
         let bad = |why: String| RecipeError(format!("--set {assignment}: {why}"));
-        let (path, value) =
-            assignment.split_once('=').ok_or_else(|| bad("expected OPTION=VALUE".into()))?;
+        let (path, value) = assignment
+            .split_once('=')
+            .ok_or_else(|| bad("expected OPTION=VALUE".into()))?;
         let value = parse_value(value.trim());
         let keys: Vec<&str> = path.trim().split('.').collect();
         let mut table = toml::Table::try_from(&*self).map_err(|e| bad(e.to_string()))?;
         match keys.as_slice() {
             [engine @ ("dm" | "raar"), option] => {
                 let mut found = false;
-                for spec in table.get_mut("engines").and_then(|e| e.as_array_mut()).into_iter().flatten()
+                for spec in table
+                    .get_mut("engines")
+                    .and_then(|e| e.as_array_mut())
+                    .into_iter()
+                    .flatten()
                 {
-                    let Some(spec) = spec.as_table_mut() else { continue };
+                    let Some(spec) = spec.as_table_mut() else {
+                        continue;
+                    };
                     if spec.get("name").and_then(|n| n.as_str()) == Some(engine) {
                         spec.insert((*option).into(), value.clone());
                         found = true;
@@ -402,11 +410,13 @@ impl Recipe {
             }
             _ => {
                 return Err(bad(
-                    "no such option; expected for example dm.alpha, probe.source or seed".into()
+                    "no such option; expected for example dm.alpha, probe.source or seed".into(),
                 ));
             }
         }
-        *self = table.try_into().map_err(|e: toml::de::Error| bad(one_line(&e)))?;
+        *self = table
+            .try_into()
+            .map_err(|e: toml::de::Error| bad(one_line(&e)))?;
         Ok(())
     }
 
@@ -417,14 +427,24 @@ impl Recipe {
     pub fn check(&self) -> Result<(), RecipeError> {
         let check = || -> Result<(), String> {
             if !(1..=64).contains(&self.probe_modes) {
-                return Err(format!("probe_modes is {}: expected 1 to 64", self.probe_modes));
+                return Err(format!(
+                    "probe_modes is {}: expected 1 to 64",
+                    self.probe_modes
+                ));
             }
             if i64::try_from(self.seed).is_err() {
-                return Err(format!("seed is {}: expected at most {}", self.seed, i64::MAX));
+                return Err(format!(
+                    "seed is {}: expected at most {}",
+                    self.seed,
+                    i64::MAX
+                ));
             }
             let p = &self.probe;
             if !(p.aperture > 0.0 && p.aperture <= 1.0) {
-                return Err(format!("probe.aperture is {}: expected above 0, up to 1", p.aperture));
+                return Err(format!(
+                    "probe.aperture is {}: expected above 0, up to 1",
+                    p.aperture
+                ));
             }
             if !p.defocus.is_finite() {
                 return Err(format!("probe.defocus is {}: expected metres", p.defocus));
@@ -463,7 +483,9 @@ fn one_line(error: &toml::de::Error) -> String {
     let words: Vec<&str> = text
         .lines()
         .map(str::trim)
-        .filter(|line| !line.is_empty() && !line.starts_with('|') && !line.starts_with(char::is_numeric))
+        .filter(|line| {
+            !line.is_empty() && !line.starts_with('|') && !line.starts_with(char::is_numeric)
+        })
         .collect();
     words.join(": ")
 }
@@ -475,7 +497,10 @@ mod tests {
     #[test]
     fn a_resolved_recipe_reads_back_equal() {
         let recipe = Recipe::default();
-        assert_eq!(Recipe::from_toml(&recipe.to_toml().unwrap()).unwrap(), recipe);
+        assert_eq!(
+            Recipe::from_toml(&recipe.to_toml().unwrap()).unwrap(),
+            recipe
+        );
     }
 
     #[test]
@@ -488,18 +513,39 @@ mod tests {
         recipe.set("seed = 7").unwrap();
         assert_eq!(recipe.engines[0].alpha, Some(0.9));
         assert_eq!(recipe.engines[0].clip_object, Some([0.1, 1.2]));
-        assert_eq!(recipe.engines[1].power_bound, PowerBound::Word(PowerBoundWord::Off));
-        assert_eq!((recipe.probe.source, recipe.seed), (ProbeSource::MeanPattern, 7));
+        assert_eq!(
+            recipe.engines[1].power_bound,
+            PowerBound::Word(PowerBoundWord::Off)
+        );
+        assert_eq!(
+            (recipe.probe.source, recipe.seed),
+            (ProbeSource::MeanPattern, 7)
+        );
         recipe.check().unwrap();
     }
 
     #[test]
     fn what_does_not_exist_is_refused_in_one_line() {
-        for wrong in ["dm.gamma=1", "foo=1", "dm.alpha", "probe.x=2", "dm.alpha=high", "a.b.c=1"] {
+        for wrong in [
+            "dm.gamma=1",
+            "foo=1",
+            "dm.alpha",
+            "probe.x=2",
+            "dm.alpha=high",
+            "a.b.c=1",
+        ] {
             let error = Recipe::default().set(wrong).unwrap_err().to_string();
-            assert!(error.contains(wrong) && error.lines().count() == 1, "{error}");
+            assert!(
+                error.contains(wrong) && error.lines().count() == 1,
+                "{error}"
+            );
         }
-        assert!(EngineSpec::parse("foo:3").unwrap_err().to_string().contains("dm and raar"));
+        assert!(
+            EngineSpec::parse("foo:3")
+                .unwrap_err()
+                .to_string()
+                .contains("dm and raar")
+        );
         assert!(EngineSpec::parse("dm:-3").is_err() && EngineSpec::parse("dm").is_err());
     }
 
@@ -507,12 +553,24 @@ mod tests {
     fn an_option_of_the_other_engine_is_refused() {
         let mut recipe = Recipe::default();
         recipe.set("dm.beta=0.5").unwrap();
-        assert!(recipe.check().unwrap_err().to_string().contains("dm has no option beta"));
+        assert!(
+            recipe
+                .check()
+                .unwrap_err()
+                .to_string()
+                .contains("dm has no option beta")
+        );
     }
 
     #[test]
     fn values_out_of_range_are_refused() {
-        for wrong in ["dm.alpha=-1", "dm.alpha=nan", "probe_modes=0", "probe.aperture=7", "dm.overlap_loops=0"] {
+        for wrong in [
+            "dm.alpha=-1",
+            "dm.alpha=nan",
+            "probe_modes=0",
+            "probe.aperture=7",
+            "dm.overlap_loops=0",
+        ] {
             let mut recipe = Recipe::default();
             recipe.set(wrong).unwrap();
             assert!(recipe.check().is_err(), "{wrong}");

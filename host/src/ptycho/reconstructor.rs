@@ -1,6 +1,6 @@
 //! The course of a whole reconstruction: engines in order, when figures are due, when to stop.
 
-use super::{Engine, EngineError, EngineSpec, EngineState, Problem, Recipe, Step, StepErrors};
+use super::{Engine, EngineError, EngineSpec, EngineState, ModelErrors, Problem, Recipe, Step};
 use crate::data::HistoryEntry;
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
@@ -22,6 +22,9 @@ pub struct Place {
     pub seconds: f64,
     /// Figures so far.
     pub history: Vec<HistoryEntry>,
+    /// The last iteration's figures, which lack err_phot and R: the next iteration computes those
+    /// of the model that it starts from, at no cost.
+    pub open: Option<HistoryEntry>,
 }
 
 /// Runs the engines of a recipe one step at a time.
@@ -98,30 +101,31 @@ impl Reconstructor {
     /// # Errors
     /// The engine's.
     pub fn advance(&mut self) -> Result<(), EngineError> {
-        let Some(spec) = self.specs.get(self.place.engine) else { return Ok(()) };
+        let Some(spec) = self.specs.get(self.place.engine) else {
+            return Ok(());
+        };
         let iteration = self.place.iteration + 1;
         let last = iteration == spec.iterations;
-        let due = spec.metrics_every > 0 && iteration.is_multiple_of(spec.metrics_every);
-        let step = self.resolve(spec, self.place.total + 1, due || last);
+        let step = self.resolve(spec, self.place.total + 1);
         let name = spec.name.as_str();
         let judged = spec.stop_below_change.is_some() && iteration.is_multiple_of(STOP_WINDOW);
         self.engine.step(&step)?;
         self.place.iteration = iteration;
         self.place.total += 1;
         self.pending.push_back((self.place.total, name));
-        self.collect(last || judged)?;
+        self.collect(judged)?;
         if last || (judged && self.stalled()) {
-            if !last && !step.metrics {
-                self.measure_end()?;
-            }
             self.place.engine += 1;
             self.place.iteration = 0;
             self.skip_finished();
         }
+        if self.finished() {
+            self.complete()?;
+        }
         Ok(())
     }
 
-    /// Waits for every queued iteration, so that the history is complete.
+    /// Waits for every queued iteration; the last one's figures stay open.
     ///
     /// # Errors
     /// The engine's.
@@ -129,7 +133,21 @@ impl Reconstructor {
         self.collect(true)
     }
 
-    fn resolve(&self, spec: &EngineSpec, run_iteration: usize, metrics: bool) -> Step {
+    /// Waits, and gives the last iteration its err_phot and R by a transform of their own, so that
+    /// the history is whole.
+    ///
+    /// # Errors
+    /// The engine's.
+    pub fn complete(&mut self) -> Result<(), EngineError> {
+        self.collect(true)?;
+        if self.place.open.is_some() {
+            let model = self.engine.metrics()?;
+            self.close(model);
+        }
+        Ok(())
+    }
+
+    fn resolve(&self, spec: &EngineSpec, run_iteration: usize) -> Step {
         Step {
             coefficients: spec.coefficients(),
             bound: spec.bound(self.poisson_bound),
@@ -143,54 +161,60 @@ impl Reconstructor {
             probe_support: spec.probe_support,
             probe_fourier_support: spec.probe_fourier_support,
             centre_tolerance: spec.probe_centre_tolerance,
-            metrics,
         }
     }
 
     fn collect(&mut self, all: bool) -> Result<(), EngineError> {
         let finished = self.engine.errors(all)?;
         self.place.seconds = self.before + self.clock.elapsed().as_secs_f64();
-        for StepErrors { fourier, exit, metrics } in finished {
-            let Some((iteration, engine)) = self.pending.pop_front() else { break };
-            self.place.history.push(HistoryEntry {
+        for errors in finished {
+            let Some((iteration, engine)) = self.pending.pop_front() else {
+                break;
+            };
+            self.close(errors.start);
+            self.place.open = Some(HistoryEntry {
                 iteration,
                 engine: engine.into(),
-                err_fourier: fourier,
-                err_exit: exit,
-                err_phot: metrics.map(|m| m.0),
-                r_factor: metrics.map(|m| m.1),
+                err_fourier: errors.fourier,
+                err_exit: errors.exit,
+                err_phot: None,
+                r_factor: None,
                 seconds: self.place.seconds,
             });
         }
         Ok(())
     }
 
-    /// Gives the last entry its err_phot and R when an engine stopped between two measurements.
-    fn measure_end(&mut self) -> Result<(), EngineError> {
-        let (photon, r) = self.engine.metrics()?;
-        if let Some(entry) = self.place.history.last_mut() {
-            (entry.err_phot, entry.r_factor) = (Some(photon), Some(r));
+    /// Completes the open entry with the figures of the model that it left.
+    fn close(&mut self, model: ModelErrors) {
+        if let Some(mut entry) = self.place.open.take() {
+            (entry.err_phot, entry.r_factor) = (Some(model.photon), Some(model.r_factor));
+            self.place.history.push(entry);
         }
-        Ok(())
     }
 
     fn stalled(&self) -> bool {
-        let Some(limit) = self.specs[self.place.engine].stop_below_change else { return false };
-        let done = self.place.iteration;
-        let history = &self.place.history;
-        if done < 2 * STOP_WINDOW || history.len() < 2 * STOP_WINDOW {
+        let Some(limit) = self.specs[self.place.engine].stop_below_change else {
+            return false;
+        };
+        if self.place.iteration < 2 * STOP_WINDOW {
             return false;
         }
-        let mean = |entries: &[HistoryEntry]| {
-            entries.iter().map(|e| e.err_fourier).sum::<f64>() / entries.len() as f64
-        };
-        let recent = history.len() - STOP_WINDOW;
-        let (before, now) = (mean(&history[recent - STOP_WINDOW..recent]), mean(&history[recent..]));
+        let entries = self.place.history.iter().chain(&self.place.open);
+        let errors: Vec<f64> = entries.map(|entry| entry.err_fourier).collect();
+        let mean = |values: &[f64]| values.iter().sum::<f64>() / values.len() as f64;
+        let recent = errors.len().saturating_sub(STOP_WINDOW);
+        let earlier = recent.saturating_sub(STOP_WINDOW);
+        let (before, now) = (mean(&errors[earlier..recent]), mean(&errors[recent..]));
         before - now < limit * before
     }
 
     fn skip_finished(&mut self) {
-        while self.specs.get(self.place.engine).is_some_and(|s| s.iterations == 0) {
+        while self
+            .specs
+            .get(self.place.engine)
+            .is_some_and(|s| s.iterations == 0)
+        {
             self.place.engine += 1;
         }
     }

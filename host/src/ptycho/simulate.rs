@@ -100,20 +100,63 @@ impl SimulateOptions {
     /// The first one out of its range.
     pub fn check(&self) -> Result<(), SimulateError> {
         let option = |ok: bool, option, found: String, expected| {
-            if ok { Ok(()) } else { Err(SimulateError::Option { option, found, expected }) }
+            if ok {
+                Ok(())
+            } else {
+                Err(SimulateError::Option {
+                    option,
+                    found,
+                    expected,
+                })
+            }
         };
-        option((8..=8192).contains(&self.frame), "--frame", self.frame.to_string(), "8 to 8192 pixels")?;
+        option(
+            (8..=8192).contains(&self.frame),
+            "--frame",
+            self.frame.to_string(),
+            "8 to 8192 pixels",
+        )?;
         let count = self.positions;
-        option((1..=10_000_000).contains(&count), "--positions", count.to_string(), "1 to 10000000")?;
-        option((0.0..=0.99).contains(&self.overlap), "--overlap", self.overlap.to_string(), "0 to 0.99")?;
+        option(
+            (1..=10_000_000).contains(&count),
+            "--positions",
+            count.to_string(),
+            "1 to 10000000",
+        )?;
+        option(
+            (0.0..=0.99).contains(&self.overlap),
+            "--overlap",
+            self.overlap.to_string(),
+            "0 to 0.99",
+        )?;
         let photons = self.photons;
-        option((1.0..=1e15).contains(&photons), "--photons", photons.to_string(), "1 to 1e15")?;
+        option(
+            (1.0..=1e15).contains(&photons),
+            "--photons",
+            photons.to_string(),
+            "1 to 1e15",
+        )?;
         let modes = self.probe_modes;
-        option((1..=64).contains(&modes), "--probe-modes", modes.to_string(), "1 to 64")?;
+        option(
+            (1..=64).contains(&modes),
+            "--probe-modes",
+            modes.to_string(),
+            "1 to 64",
+        )?;
         let error = self.position_error;
-        option((0.0..=100.0).contains(&error), "--position-error", error.to_string(), "0 to 100 pixels")?;
+        option(
+            (0.0..=100.0).contains(&error),
+            "--position-error",
+            error.to_string(),
+            "0 to 100 pixels",
+        )?;
         let seed = self.seed;
-        option(i64::try_from(seed).is_ok(), "--seed", seed.to_string(), "at most 2^63 - 1")
+        option(
+            i64::try_from(seed).is_ok(),
+            "--seed",
+            seed.to_string(),
+            "at most 2^63 - 1",
+        )
     }
 
     /// Bytes that the scan takes while it is made: counts, and working arrays of the threads.
@@ -121,7 +164,10 @@ impl SimulateOptions {
     pub fn memory(&self) -> usize {
         let pixels = self.frame.saturating_mul(self.frame);
         let threads = rayon::current_num_threads();
-        let counts = self.positions.saturating_mul(pixels).saturating_mul(2 * size_of::<f32>());
+        let counts = self
+            .positions
+            .saturating_mul(pixels)
+            .saturating_mul(2 * size_of::<f32>());
         counts.saturating_add(pixels.saturating_mul(16 * (3 * threads + 4 * self.probe_modes)))
     }
 }
@@ -135,12 +181,24 @@ pub fn simulate(options: &SimulateOptions) -> Result<Scan, SimulateError> {
     options.check()?;
     let n = options.frame;
     let distance = OBJECT_PIXEL * n as f64 * DETECTOR_PIXEL / WAVELENGTH;
-    let geometry = Geometry { wavelength: WAVELENGTH, distance, pixel_size: [DETECTOR_PIXEL; 2] };
+    let geometry = Geometry {
+        wavelength: WAVELENGTH,
+        distance,
+        pixel_size: [DETECTOR_PIXEL; 2],
+    };
     let pixel = geometry.object_pixel(n, n);
 
     let ideal = beam(n, 0.0);
-    let share = if options.probe_modes > 1 { 0.3 / (options.probe_modes - 1) as f64 } else { 0.0 };
-    let mut probe = start::with_modes(beam(n, 1.0).insert_axis(Axis(0)), options.probe_modes, share);
+    let share = if options.probe_modes > 1 {
+        0.3 / (options.probe_modes - 1) as f64
+    } else {
+        0.0
+    };
+    let mut probe = start::with_modes(
+        beam(n, 1.0).insert_axis(Axis(0)),
+        options.probe_modes,
+        share,
+    );
     let power: f64 = probe.iter().map(Complex::norm_sqr).sum();
     probe.mapv_inplace(|v| v * (options.photons / power).sqrt());
 
@@ -153,24 +211,32 @@ pub fn simulate(options: &SimulateOptions) -> Result<Scan, SimulateError> {
     let object = specimen(windows.object_shape, n, options.seed);
 
     let mut frames = Array3::<f32>::zeros((options.positions, n, n));
-    frames.axis_iter_mut(Axis(0)).into_par_iter().enumerate().for_each(|(i, mut frame)| {
-        let [top, left] = windows.corners[i].map(|v| v as usize);
-        let window = object.slice(s![top..top + n, left..left + n]);
-        let mut intensity = Array2::<f64>::zeros((n, n));
-        let mut fft = Fft2::new(n, n);
-        for mode in probe.outer_iter() {
-            let mut wave = &mode * &window;
-            if let Some(data) = wave.as_slice_mut() {
-                fft.forward(data);
+    frames
+        .axis_iter_mut(Axis(0))
+        .into_par_iter()
+        .enumerate()
+        .for_each(|(i, mut frame)| {
+            let [top, left] = windows.corners[i].map(|v| v as usize);
+            let window = object.slice(s![top..top + n, left..left + n]);
+            let mut intensity = Array2::<f64>::zeros((n, n));
+            let mut fft = Fft2::new(n, n);
+            for mode in probe.outer_iter() {
+                let mut wave = &mode * &window;
+                if let Some(data) = wave.as_slice_mut() {
+                    fft.forward(data);
+                }
+                intensity.zip_mut_with(&wave, |sum, f| *sum += f.norm_sqr());
             }
-            intensity.zip_mut_with(&wave, |sum, f| *sum += f.norm_sqr());
-        }
-        let mut random = generator(options.seed, 1 + i as u64);
-        let centred = start::roll(&intensity, n / 2, n / 2);
-        for (count, expected) in frame.iter_mut().zip(&centred) {
-            *count = if options.noise { draw(*expected, &mut random) } else { *expected as f32 };
-        }
-    });
+            let mut random = generator(options.seed, 1 + i as u64);
+            let centred = start::roll(&intensity, n / 2, n / 2);
+            for (count, expected) in frame.iter_mut().zip(&centred) {
+                *count = if options.noise {
+                    draw(*expected, &mut random)
+                } else {
+                    *expected as f32
+                };
+            }
+        });
 
     let mut recorded = whole.clone();
     if options.position_error > 0.0 {
@@ -258,7 +324,9 @@ fn path(pattern: Pattern, count: usize, step: f64) -> Vec<[f64; 2]> {
         }
         Pattern::Raster => {
             let width = (count as f64).sqrt().ceil() as usize;
-            (0..count).map(|i| [(i / width) as f64 * step, (i % width) as f64 * step]).collect()
+            (0..count)
+                .map(|i| [(i / width) as f64 * step, (i % width) as f64 * step])
+                .collect()
         }
         Pattern::Round => {
             let mut places = vec![[0.0, 0.0]];
@@ -270,7 +338,10 @@ fn path(pattern: Pattern, count: usize, step: f64) -> Vec<[f64; 2]> {
                 places.extend((0..on_ring).map(|k| {
                     // Each ring is turned a little, so that no spoke of points appears.
                     let angle = TAU * (k as f64 / on_ring as f64 + 0.377 * ring as f64);
-                    [ring as f64 * step * angle.sin(), ring as f64 * step * angle.cos()]
+                    [
+                        ring as f64 * step * angle.sin(),
+                        ring as f64 * step * angle.cos(),
+                    ]
                 }));
             }
             places.truncate(count);
@@ -305,8 +376,11 @@ fn specimen(shape: [usize; 2], frame: usize, seed: u64) -> Array2<Complex<f64>> 
         // Edges are about a pixel wide, so that the specimen has no detail the detector cannot see.
         let soft = |distance: f64| 0.5 + 0.5 * (distance / 0.8).tanh();
         let spokes = soft((9.0 * angle).sin() * r * radius / 9.0);
-        let gaps = [0.36, 0.68].iter().map(|g| soft((r - g).abs() * radius - 0.025 * radius));
-        let star = spokes * gaps.product::<f64>() * soft((1.0 - r) * radius) * soft((r - 0.06) * radius);
+        let gaps = [0.36, 0.68]
+            .iter()
+            .map(|g| soft((r - g).abs() * radius - 0.025 * radius));
+        let star =
+            spokes * gaps.product::<f64>() * soft((1.0 - r) * radius) * soft((r - 0.06) * radius);
         let grain: f64 = grains
             .iter()
             .map(|g| {
@@ -326,12 +400,21 @@ mod tests {
     use super::*;
 
     fn small() -> SimulateOptions {
-        SimulateOptions { frame: 32, positions: 7, photons: 1e5, ..SimulateOptions::default() }
+        SimulateOptions {
+            frame: 32,
+            positions: 7,
+            photons: 1e5,
+            ..SimulateOptions::default()
+        }
     }
 
     #[test]
     fn without_noise_each_frame_conserves_the_power_of_its_exit_waves() {
-        let options = SimulateOptions { noise: false, probe_modes: 3, ..small() };
+        let options = SimulateOptions {
+            noise: false,
+            probe_modes: 3,
+            ..small()
+        };
         let scan = simulate(&options).unwrap();
         let truth = scan.simulation().unwrap();
         let windows =
@@ -342,7 +425,12 @@ mod tests {
             let expected: f64 = truth
                 .probe
                 .outer_iter()
-                .map(|p| p.iter().zip(&window).map(|(p, o)| (p * o).norm_sqr()).sum::<f64>())
+                .map(|p| {
+                    p.iter()
+                        .zip(&window)
+                        .map(|(p, o)| (p * o).norm_sqr())
+                        .sum::<f64>()
+                })
                 .sum();
             let found: f64 = frame.iter().map(|v| f64::from(*v)).sum();
             assert!((found / expected - 1.0).abs() < 1e-5);
@@ -353,16 +441,28 @@ mod tests {
 
     #[test]
     fn counts_scatter_as_poisson_counts_do() {
-        let clean = simulate(&SimulateOptions { noise: false, ..small() }).unwrap();
+        let clean = simulate(&SimulateOptions {
+            noise: false,
+            ..small()
+        })
+        .unwrap();
         let noisy = simulate(&small()).unwrap();
         // Σ (n − λ)²/λ over pixels with λ > 5 is their number, to within a few √(2N).
         let (mut chi, mut count) = (0.0, 0.0);
-        for (l, n) in clean.frames().iter().zip(noisy.frames()).filter(|(l, _)| **l > 5.0) {
+        for (l, n) in clean
+            .frames()
+            .iter()
+            .zip(noisy.frames())
+            .filter(|(l, _)| **l > 5.0)
+        {
             chi += f64::from((n - l).powi(2) / l);
             count += 1.0;
             assert_eq!(n.fract(), 0.0);
         }
-        assert!((chi / count - 1.0).abs() < 6.0 * (2.0_f64 / count).sqrt(), "{chi} of {count}");
+        assert!(
+            (chi / count - 1.0).abs() < 6.0 * (2.0_f64 / count).sqrt(),
+            "{chi} of {count}"
+        );
     }
 
     #[test]
@@ -379,12 +479,21 @@ mod tests {
 
     #[test]
     fn recorded_positions_differ_by_the_asked_error() {
-        let options = SimulateOptions { positions: 400, frame: 16, position_error: 2.0, ..small() };
+        let options = SimulateOptions {
+            positions: 400,
+            frame: 16,
+            position_error: 2.0,
+            ..small()
+        };
         let scan = simulate(&options).unwrap();
         let truth = &scan.simulation().unwrap().positions;
         let pixel = scan.object_pixel()[0];
-        let square: f64 =
-            scan.positions().iter().zip(truth).map(|(a, b)| ((a - b) / pixel).powi(2)).sum();
+        let square: f64 = scan
+            .positions()
+            .iter()
+            .zip(truth)
+            .map(|(a, b)| ((a - b) / pixel).powi(2))
+            .sum();
         let sigma = (square / 800.0).sqrt();
         assert!((sigma - 2.0).abs() < 0.3, "{sigma}");
     }
@@ -392,13 +501,31 @@ mod tests {
     #[test]
     fn options_out_of_range_are_refused() {
         for wrong in [
-            SimulateOptions { frame: 0, ..small() },
-            SimulateOptions { positions: 0, ..small() },
-            SimulateOptions { overlap: f64::NAN, ..small() },
-            SimulateOptions { photons: -1.0, ..small() },
-            SimulateOptions { probe_modes: 0, ..small() },
+            SimulateOptions {
+                frame: 0,
+                ..small()
+            },
+            SimulateOptions {
+                positions: 0,
+                ..small()
+            },
+            SimulateOptions {
+                overlap: f64::NAN,
+                ..small()
+            },
+            SimulateOptions {
+                photons: -1.0,
+                ..small()
+            },
+            SimulateOptions {
+                probe_modes: 0,
+                ..small()
+            },
         ] {
-            assert!(matches!(simulate(&wrong), Err(SimulateError::Option { .. })));
+            assert!(matches!(
+                simulate(&wrong),
+                Err(SimulateError::Option { .. })
+            ));
         }
     }
 }

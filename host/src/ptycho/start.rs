@@ -11,10 +11,14 @@ use std::f64::consts::{PI, TAU};
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum StartError {
     /// Asked for, but not there.
-    #[error("probe.source is \"file\", but the scan has no illumination: expected one, or another probe.source")]
+    #[error(
+        "probe.source is \"file\", but the scan has no illumination: expected one, or another probe.source"
+    )]
     NoIllumination,
     /// The aperture lights no pixel.
-    #[error("probe.aperture = {0} lights no detector pixel: expected a larger share of the frame's width")]
+    #[error(
+        "probe.aperture = {0} lights no detector pixel: expected a larger share of the frame's width"
+    )]
     DarkAperture(String),
 }
 
@@ -98,7 +102,11 @@ pub(super) fn from_centred_spectrum(spectrum: Array2<Complex<f64>>) -> Array2<Co
 pub(super) fn roll<T: Clone>(a: &Array2<T>, rows: usize, columns: usize) -> Array2<T> {
     let (height, width) = a.dim();
     Array2::from_shape_fn((height, width), |(r, c)| {
-        a[[(r + height - rows % height) % height, (c + width - columns % width) % width]].clone()
+        a[[
+            (r + height - rows % height) % height,
+            (c + width - columns % width) % width,
+        ]]
+        .clone()
     })
 }
 
@@ -112,7 +120,11 @@ fn propagate(wave: &mut Array2<Complex<f64>>, scan: &Scan, distance: f64) {
     let pixel = scan.object_pixel();
     let wavelength = scan.geometry().wavelength;
     let frequency = |i: usize, n: usize, pixel: f64| {
-        let signed = if i < n.div_ceil(2) { i as f64 } else { i as f64 - n as f64 };
+        let signed = if i < n.div_ceil(2) {
+            i as f64
+        } else {
+            i as f64 - n as f64
+        };
         signed / (n as f64 * pixel)
     };
     let mut fft = Fft2::new(rows, columns);
@@ -130,11 +142,16 @@ fn propagate(wave: &mut Array2<Complex<f64>>, scan: &Scan, distance: f64) {
 /// `modes` modes: the given ones, then copies of the first times Hermite–Gauss-like polynomials of
 /// its own width, orthogonal to those before, each with `share` of the total power. Without such
 /// diversity equal modes would never part.
-pub(super) fn with_modes(given: Array3<Complex<f64>>, modes: usize, share: f64) -> Array3<Complex<f64>> {
+pub(super) fn with_modes(
+    given: Array3<Complex<f64>>,
+    modes: usize,
+    share: f64,
+) -> Array3<Complex<f64>> {
     let (have, rows, columns) = given.dim();
     let mut out = Array3::zeros((modes, rows, columns));
     let kept = have.min(modes);
-    out.slice_mut(s![..kept, .., ..]).assign(&given.slice(s![..kept, .., ..]));
+    out.slice_mut(s![..kept, .., ..])
+        .assign(&given.slice(s![..kept, .., ..]));
     if modes <= have {
         return out;
     }
@@ -153,7 +170,10 @@ pub(super) fn with_modes(given: Array3<Complex<f64>>, modes: usize, share: f64) 
             main[[r, c]] * bounded(y).powi(down) * bounded(x).powi(right)
         });
         for before in 0..mode {
-            remove_component(&mut wave.view_mut(), &out.index_axis(Axis(0), before).to_owned());
+            remove_component(
+                &mut wave.view_mut(),
+                &out.index_axis(Axis(0), before).to_owned(),
+            );
         }
         let mut power: f64 = wave.iter().map(Complex::norm_sqr).sum();
         if power <= 1e-12 * given_power {
@@ -165,7 +185,8 @@ pub(super) fn with_modes(given: Array3<Complex<f64>>, modes: usize, share: f64) 
             power = wave.iter().map(Complex::norm_sqr).sum();
         }
         let scale = (each / power).sqrt();
-        out.index_axis_mut(Axis(0), mode).assign(&wave.mapv(|v| v * scale));
+        out.index_axis_mut(Axis(0), mode)
+            .assign(&wave.mapv(|v| v * scale));
     }
     out
 }
@@ -182,12 +203,19 @@ fn remove_component(wave: &mut ArrayViewMut2<'_, Complex<f64>>, other: &Array2<C
 fn centre_and_width(wave: &Array2<Complex<f64>>) -> ([f64; 2], [f64; 2]) {
     let power: f64 = wave.iter().map(Complex::norm_sqr).sum();
     let moment = |f: &dyn Fn(usize, usize) -> f64| -> f64 {
-        wave.indexed_iter().map(|((r, c), v)| f(r, c) * v.norm_sqr()).sum::<f64>() / power
+        wave.indexed_iter()
+            .map(|((r, c), v)| f(r, c) * v.norm_sqr())
+            .sum::<f64>()
+            / power
     };
     let centre = [moment(&|r, _| r as f64), moment(&|_, c| c as f64)];
     let width = [
-        moment(&|r, _| (r as f64 - centre[0]).powi(2)).sqrt().max(1.0),
-        moment(&|_, c| (c as f64 - centre[1]).powi(2)).sqrt().max(1.0),
+        moment(&|r, _| (r as f64 - centre[0]).powi(2))
+            .sqrt()
+            .max(1.0),
+        moment(&|_, c| (c as f64 - centre[1]).powi(2))
+            .sqrt()
+            .max(1.0),
     ];
     (centre, width)
 }
@@ -227,7 +255,11 @@ mod tests {
     #[test]
     fn a_single_pixel_still_gets_its_modes() {
         let probe = with_modes(Array3::from_elem((1, 1, 1), Complex::new(2.0, 0.0)), 3, 0.1);
-        assert!(probe.iter().all(|v| v.norm_sqr() > 0.0 && v.norm_sqr().is_finite()));
+        assert!(
+            probe
+                .iter()
+                .all(|v| v.norm_sqr() > 0.0 && v.norm_sqr().is_finite())
+        );
     }
 
     #[test]

@@ -15,13 +15,21 @@ impl Coefficients {
     /// Difference map (Thibault et al., Ultramicroscopy 109, 338 (2009)): a = −α, b = 1, c = 1+α.
     #[must_use]
     pub fn dm(alpha: f64) -> Self {
-        Self { a: -alpha, b: 1.0, c: 1.0 + alpha }
+        Self {
+            a: -alpha,
+            b: 1.0,
+            c: 1.0 + alpha,
+        }
     }
 
     /// RAAR (Luke, Inverse Problems 21, 37 (2005)): a = 1−2β, b = β, c = 2.
     #[must_use]
     pub fn raar(beta: f64) -> Self {
-        Self { a: 1.0 - 2.0 * beta, b: beta, c: 2.0 }
+        Self {
+            a: 1.0 - 2.0 * beta,
+            b: beta,
+            c: 2.0,
+        }
     }
 
     /// Weight of ψ: 1−a−b.
@@ -61,8 +69,6 @@ pub struct Step {
     pub probe_fourier_support: Option<f64>,
     /// Pixels.
     pub centre_tolerance: Option<f64>,
-    /// err_phot and R are computed too.
-    pub metrics: bool,
 }
 
 /// Figures of one iteration, before they become a history entry.
@@ -72,6 +78,15 @@ pub struct StepErrors {
     pub fourier: f64,
     /// Mean |Δψ|² over frames and pixels.
     pub exit: f64,
-    /// err_phot, R.
-    pub metrics: Option<(f64, f64)>,
+    /// How well the object and probe that the iteration started from explain the counts.
+    pub start: ModelErrors,
+}
+
+/// How well a model explains the counts.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct ModelErrors {
+    /// err_phot: mean over frames of Σ w (I_model − I)²/(I + 1) / Σ w.
+    pub photon: f64,
+    /// R: Σ w (√I_model − √I)² / Σ w I.
+    pub r_factor: f64,
 }

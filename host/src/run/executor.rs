@@ -73,7 +73,9 @@ pub fn execute<T: Iterate>(
         }
         task.advance()?;
         let entries = task.entries();
-        entries[told..].iter().for_each(|entry| observer.entry(entry));
+        entries[told..]
+            .iter()
+            .for_each(|entry| observer.entry(entry));
         told = entries.len();
         let due = schedule.every.is_some_and(|every| saved.elapsed() >= every);
         if due && !task.finished() {
@@ -83,7 +85,9 @@ pub fn execute<T: Iterate>(
         }
     }
     task.settle()?;
-    task.entries()[told..].iter().for_each(|entry| observer.entry(entry));
+    task.entries()[told..]
+        .iter()
+        .for_each(|entry| observer.entry(entry));
     observer.end();
     Ok(End::Finished)
 }
@@ -150,7 +154,12 @@ mod tests {
     }
 
     fn count() -> Count {
-        Count { done: 0, entries: Vec::new(), saved: Vec::new(), interrupt: None }
+        Count {
+            done: 0,
+            entries: Vec::new(),
+            saved: Vec::new(),
+            interrupt: None,
+        }
     }
 
     #[test]
@@ -165,17 +174,31 @@ mod tests {
     #[test]
     fn an_interrupt_saves_complete_figures_and_stops() {
         let interrupt = Interrupt::new();
-        let mut task = Count { interrupt: Some((3, interrupt.clone())), ..count() };
+        let mut task = Count {
+            interrupt: Some((3, interrupt.clone())),
+            ..count()
+        };
         let schedule = Schedule { every: None };
         let end = execute(&mut task, &mut Seen(Vec::new()), &interrupt, schedule);
-        assert_eq!((end, task.done, task.saved), (Ok(End::Interrupted), 3, vec![3]));
+        assert_eq!(
+            (end, task.done, task.saved),
+            (Ok(End::Interrupted), 3, vec![3])
+        );
     }
 
     #[test]
     fn a_zero_interval_saves_after_every_iteration_but_the_last() {
         let mut task = count();
-        let schedule = Schedule { every: Some(Duration::ZERO) };
-        execute(&mut task, &mut Seen(Vec::new()), &Interrupt::new(), schedule).unwrap();
+        let schedule = Schedule {
+            every: Some(Duration::ZERO),
+        };
+        execute(
+            &mut task,
+            &mut Seen(Vec::new()),
+            &Interrupt::new(),
+            schedule,
+        )
+        .unwrap();
         assert_eq!(task.saved, [1, 2, 3, 4]);
     }
 }

@@ -34,7 +34,10 @@ pub struct Bar<F> {
 impl<F> Bar<F> {
     /// `words` says what to show of an entry.
     pub fn new(words: F) -> Self {
-        Self { bar: ProgressBar::hidden(), words }
+        Self {
+            bar: ProgressBar::hidden(),
+            words,
+        }
     }
 }
 
@@ -93,16 +96,31 @@ struct Event<'a, E> {
 impl<E: Serialize, W: Write> Observer<E> for JsonLines<W> {
     fn start(&mut self, planned: usize, done: usize) {
         let (planned, done) = (Some(planned), Some(done));
-        self.line(&Event::<E> { event: "start", entry: None, planned, done });
+        self.line(&Event::<E> {
+            event: "start",
+            entry: None,
+            planned,
+            done,
+        });
     }
 
     fn entry(&mut self, entry: &E) {
         let entry = Some(entry);
-        self.line(&Event { event: "iteration", entry, planned: None, done: None });
+        self.line(&Event {
+            event: "iteration",
+            entry,
+            planned: None,
+            done: None,
+        });
     }
 
     fn end(&mut self) {
-        self.line(&Event::<E> { event: "end", entry: None, planned: None, done: None });
+        self.line(&Event::<E> {
+            event: "end",
+            entry: None,
+            planned: None,
+            done: None,
+        });
     }
 }
 
@@ -122,8 +140,10 @@ mod tests {
         lines.entry(&Entry { iteration: 2 });
         Observer::<Entry>::end(&mut lines);
         let text = String::from_utf8(out).unwrap();
-        let events: Vec<serde_json::Value> =
-            text.lines().map(|l| serde_json::from_str(l).unwrap()).collect();
+        let events: Vec<serde_json::Value> = text
+            .lines()
+            .map(|l| serde_json::from_str(l).unwrap())
+            .collect();
         assert_eq!(events[0]["planned"], 3);
         assert_eq!(events[1]["iteration"], 2);
         assert_eq!(events[2]["event"], "end");

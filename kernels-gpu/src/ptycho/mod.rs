@@ -6,13 +6,13 @@
 
 pub mod centring_shift;
 pub mod exit_wave_build;
-pub mod exit_wave_update;
+pub mod fourier_step;
 pub mod layer_power;
-pub mod magnitude_update;
 pub mod model_metrics;
 pub mod object_finish;
 pub mod object_update_atomic;
 pub mod object_update_tiled;
+pub mod phase_ramp_layers;
 pub mod probe_change;
 pub mod probe_finish;
 mod probe_sums;

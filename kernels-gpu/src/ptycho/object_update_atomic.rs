@@ -10,7 +10,7 @@
 use super::window_walk::{WindowWalk, part_of};
 use warpstride_device::prelude::*;
 
-/// Adds every frame's share to `numerator` and `denominator`, which the caller has zeroed. Does
+/// Adds every frame's share, from `scale · psi`, to `numerator` and `denominator`, which the caller has zeroed. Does
 /// nothing while `*gate` is not 0.
 #[kernel(block = 256, min_blocks = 6, hot)]
 #[allow(
@@ -32,6 +32,7 @@ pub unsafe fn object_update_atomic(
     object_rows: u32,
     object_columns: u32,
     parts: u32,
+    scale: f32,
 ) {
     let _ = object_rows;
     if columns == 0 || parts == 0 || *gate != 0 {
@@ -52,7 +53,7 @@ pub unsafe fn object_update_atomic(
                 sum = (*probe.add(at)).conj_mul_add(*waves.add(at), sum);
                 at += pixels as usize;
             }
-            atomic::add_global_complex(numerator.add(place), sum);
+            atomic::add_global_complex(numerator.add(place), sum.scale(scale));
             atomic::add_global(denominator.add(place), *power.add(pixel as usize));
         }
     }

@@ -4,7 +4,7 @@
 //! A block does one tile of 8 × 32 object pixels, a thread one pixel of it. The block looks through
 //! the corners of all frames, 256 at a time, keeps those whose windows touch the tile in shared
 //! memory in the frames' order (a ballot and a prefix over its warps), and each thread adds up the
-//! kept ones that hold its pixel. Reads every ψ once, 8 bytes per pixel and mode of device memory,
+//! kept ones that hold its pixel, four under way at a time. Reads every ψ once, 8 bytes per pixel and mode of device memory,
 //! in rows of 32 pixels; probe and its power come from the caches; writes 8 bytes per object pixel.
 //!
 //! Block of 32 × 8: a warp reads 256 bytes of a row; 8 rows keep the share of frames that touch a
@@ -16,9 +16,11 @@ use warpstride_device::prelude::*;
 const TILE_ROWS: u32 = 8;
 const TILE_COLUMNS: u32 = 32;
 const THREADS: u32 = TILE_ROWS * TILE_COLUMNS;
+/// Frames of a thread that are under way together.
+const TOGETHER: usize = 4;
 const WARPS: usize = (THREADS / 32) as usize;
 
-/// Updates every object pixel and keeps its modulus within `clip_low … clip_high` (`clip_high` < 0:
+/// Updates every object pixel from `scale · psi` and keeps its modulus within `clip_low … clip_high` (`clip_high` < 0:
 /// no limits). Does nothing while `*gate` is not 0.
 #[kernel(block = (32, 8), min_blocks = 4, hot)]
 #[allow(
@@ -38,6 +40,7 @@ pub unsafe fn object_update_tiled(
     columns: u32,
     object_rows: u32,
     object_columns: u32,
+    scale: f32,
     weight: f32,
     clip_low: f32,
     clip_high: f32,
@@ -87,20 +90,39 @@ pub unsafe fn object_update_tiled(
                 *kept.add(place as usize) = [frame, corner[0], corner[1]];
             }
             thread::sync_threads();
-            for k in 0..total as usize {
-                let [frame, top, left] = *kept.add(k);
-                // Outside on the low side wraps to a large number.
-                let (r, c) = (row.wrapping_sub(top), column.wrapping_sub(left));
-                if r < rows && c < columns {
-                    let pixel = (r * columns + c) as usize;
-                    let waves = psi.add(frame as usize * modes as usize * pixels);
-                    let mut at = pixel;
-                    for _ in 0..modes {
-                        numerator = (*probe.add(at)).conj_mul_add(*waves.add(at), numerator);
-                        at += pixels;
+            let mut k = 0;
+            while k < total {
+                // What lies beyond the list or beside the pixel counts with weight 0.
+                let mut weights = [0.0; TOGETHER];
+                let mut places = [0; TOGETHER];
+                let mut waves = [psi; TOGETHER];
+                for u in 0..TOGETHER {
+                    let [frame, top, left] = *kept.add((k + u as u32).min(total - 1) as usize);
+                    // Outside on the low side wraps to a large number.
+                    let (r, c) = (row.wrapping_sub(top), column.wrapping_sub(left));
+                    if k + (u as u32) < total && r < rows && c < columns {
+                        weights[u] = 1.0;
+                        places[u] = (r * columns + c) as usize;
                     }
-                    denominator += *power.add(pixel);
+                    waves[u] = psi.add(frame as usize * modes as usize * pixels);
                 }
+                let mut mode_start = 0;
+                for _ in 0..modes {
+                    let mut p = [Complex32::ZERO; TOGETHER];
+                    let mut wave = [Complex32::ZERO; TOGETHER];
+                    for u in 0..TOGETHER {
+                        p[u] = *probe.add(mode_start + places[u]);
+                        wave[u] = *waves[u].add(mode_start + places[u]);
+                    }
+                    for u in 0..TOGETHER {
+                        numerator = p[u].scale(weights[u]).conj_mul_add(wave[u], numerator);
+                    }
+                    mode_start += pixels;
+                }
+                for u in 0..TOGETHER {
+                    denominator = (*power.add(places[u])).mul_add(weights[u], denominator);
+                }
+                k += TOGETHER as u32;
             }
             thread::sync_threads();
             base += THREADS;
@@ -109,7 +131,7 @@ pub unsafe fn object_update_tiled(
             let place = object.add(row as usize * object_columns as usize + column as usize);
             *place = super::object_finish::finished(
                 *place,
-                numerator,
+                numerator.scale(scale),
                 denominator,
                 weight,
                 clip_low,

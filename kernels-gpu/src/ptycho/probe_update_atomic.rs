@@ -8,7 +8,7 @@ use super::probe_sums::{slice_of, sums_over_frames};
 use warpstride_device::prelude::*;
 
 /// Adds to `numerator` (mode, row, column) and `denominator` (row, column), which the caller has
-/// zeroed, in `slices` > 0 runs of frames. Does nothing while `*gate` is not 0.
+/// zeroed, in `slices` > 0 runs of frames of `scale · psi`. Does nothing while `*gate` is not 0.
 #[kernel(block = 256, min_blocks = 6, hot)]
 #[allow(
     clippy::too_many_arguments,
@@ -28,6 +28,7 @@ pub unsafe fn probe_update_atomic(
     object_rows: u32,
     object_columns: u32,
     slices: u32,
+    scale: f32,
 ) {
     let _ = object_rows;
     let threads = thread::block_threads();
@@ -61,7 +62,7 @@ pub unsafe fn probe_update_atomic(
             from,
             to,
         );
-        atomic::add_global_complex(numerator.add(at), sum);
+        atomic::add_global_complex(numerator.add(at), sum.scale(scale));
         if mode == 0 {
             atomic::add_global(denominator.add(pixel as usize), power);
         }

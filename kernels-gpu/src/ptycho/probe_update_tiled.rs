@@ -12,7 +12,7 @@ use super::probe_sums::{slice_of, sums_over_frames};
 use warpstride_device::prelude::*;
 
 /// `numerators` (slice, mode, row, column) and `denominators` (slice, row, column) of `slices` > 0
-/// runs of frames. Does nothing while `*gate` is not 0.
+/// runs of frames, of `scale · psi`. Does nothing while `*gate` is not 0.
 #[kernel(block = 256, min_blocks = 6, hot)]
 #[allow(
     clippy::too_many_arguments,
@@ -32,6 +32,7 @@ pub unsafe fn probe_update_tiled(
     object_rows: u32,
     object_columns: u32,
     slices: u32,
+    scale: f32,
 ) {
     let _ = object_rows;
     let threads = thread::block_threads();
@@ -64,7 +65,7 @@ pub unsafe fn probe_update_tiled(
             from,
             to,
         );
-        *numerators.add(layer as usize * pixels as usize + pixel as usize) = numerator;
+        *numerators.add(layer as usize * pixels as usize + pixel as usize) = numerator.scale(scale);
         if mode == 0 {
             *denominators.add(slice as usize * pixels as usize + pixel as usize) = denominator;
         }

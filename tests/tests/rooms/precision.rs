@@ -17,7 +17,6 @@ fn the_first_five_iterations_agree_in_f32_and_f64() {
             .unwrap();
             let mut recipe = recipe(&[engine]).unwrap();
             recipe.probe_modes = probe_modes;
-            recipe.engines[0].metrics_every = 1;
             let single = on_cpu(&scan, &recipe).unwrap();
             recipe.precision = Precision::F64;
             let double = on_cpu(&scan, &recipe).unwrap();

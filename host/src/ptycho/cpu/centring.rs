@@ -16,7 +16,10 @@ pub(crate) fn centring_shift(
     if power <= 0.0 {
         return [0, 0];
     }
-    let off = [centre[0] as f64 - rows / power, centre[1] as f64 - columns / power];
+    let off = [
+        centre[0] as f64 - rows / power,
+        centre[1] as f64 - columns / power,
+    ];
     if off[0].hypot(off[1]) > tolerance {
         off.map(|v| v.round_ties_even() as i32)
     } else {
@@ -45,6 +48,35 @@ pub(super) fn roll<T: Real>(data: &mut [Complex<T>], [rows, columns]: [usize; 2]
     ];
     data.par_chunks_mut(rows * columns).for_each(|layer| {
         layer.rotate_right(by[0] * columns);
-        layer.chunks_mut(columns).for_each(|row| row.rotate_right(by[1]));
+        layer
+            .chunks_mut(columns)
+            .for_each(|row| row.rotate_right(by[1]));
+    });
+}
+
+/// The same move for bare transforms (…, column, row): a phase ramp.
+pub(super) fn roll_spectra<T: Real>(
+    spectra: &mut [Complex<T>],
+    [rows, columns]: [usize; 2],
+    shift: [i32; 2],
+) {
+    // The angle in turns, reduced exactly in whole numbers.
+    let factors = |n: usize, by: i32| -> Vec<Complex<T>> {
+        let by = i64::from(by).rem_euclid(n as i64) as usize;
+        (0..n)
+            .map(|k| {
+                let turns = (k * by % n) as f64 / n as f64;
+                let phase = Complex::cis(-std::f64::consts::TAU * turns);
+                Complex::new(T::of(phase.re), T::of(phase.im))
+            })
+            .collect()
+    };
+    let (down, right) = (factors(rows, shift[0]), factors(columns, shift[1]));
+    spectra.par_chunks_mut(rows * columns).for_each(|layer| {
+        for (line, right) in layer.chunks_mut(rows).zip(&right) {
+            for (value, down) in line.iter_mut().zip(&down) {
+                *value = *value * *down * *right;
+            }
+        }
     });
 }

@@ -1,9 +1,11 @@
 //! State of a projection engine on the CPU, and one step.
 
-use super::fourier_projection::{FrameErrors, Scratch, project_frame};
-use super::{centring, constraints, metrics, object_update, probe_update};
+use super::fourier_projection::{
+    FrameErrors, FrameModel, Scratch, model_errors, model_spectra, step_frame,
+};
+use super::{centring, constraints, object_update, probe_update};
 use crate::fft::{Real, TransposedFft2};
-use crate::ptycho::{Engine, EngineError, EngineState, Problem, Step, StepErrors};
+use crate::ptycho::{Engine, EngineError, EngineState, ModelErrors, Problem, Step, StepErrors};
 use ndarray::{Array2, Array3};
 use num_complex::Complex;
 use rayon::prelude::*;
@@ -68,7 +70,9 @@ pub struct CpuEngine<T: Real> {
     total_counts: f64,
     object: Vec<Complex<T>>,
     probe: Vec<Complex<T>>,
-    /// (frame, mode, row, column)
+    /// Ψ, bare transforms of the exit waves (frame, mode, column, row).
+    spectra: Vec<Complex<T>>,
+    /// ψ (frame, mode, row, column), of the present iteration.
     exit: Vec<Complex<T>>,
     finished: Vec<StepErrors>,
 }
@@ -100,32 +104,75 @@ impl<T: Real> CpuEngine<T> {
             total_counts: problem.total_counts,
             object: problem.object.iter().map(convert).collect(),
             probe: problem.probe.iter().map(convert).collect(),
+            spectra: vec![Complex::default(); frames * modes * pixels],
             exit: vec![Complex::default(); frames * modes * pixels],
             finished: Vec::new(),
             layout,
         };
-        let Self { layout, object, probe, exit, .. } = &mut engine;
-        exit.par_chunks_mut(modes * pixels).zip(&layout.corners).for_each(|(psi, corner)| {
-            let window = Window { layout, corner: *corner, probe, object };
-            for mode in 0..modes {
-                window.for_each_product(mode, |i, product| psi[mode * pixels + i] = product);
-            }
-        });
+        let Self {
+            layout,
+            fft,
+            object,
+            probe,
+            spectra,
+            ..
+        } = &mut engine;
+        spectra
+            .par_chunks_mut(modes * pixels)
+            .zip(&layout.corners)
+            .for_each_init(
+                || Scratch::new(layout, fft),
+                |scratch, (state, corner)| {
+                    let window = Window {
+                        layout,
+                        corner: *corner,
+                        probe,
+                        object,
+                    };
+                    model_spectra(&window, fft, scratch);
+                    state.copy_from_slice(&scratch.model);
+                },
+            );
         engine
     }
 
     fn project(&mut self, step: &Step) -> Vec<FrameErrors> {
-        let Self { layout, fft, magnitudes, object, probe, exit, .. } = self;
+        let Self {
+            layout,
+            fft,
+            magnitudes,
+            object,
+            probe,
+            spectra,
+            exit,
+            ..
+        } = self;
         let pixels = layout.pixels();
-        exit.par_chunks_mut(layout.modes * pixels)
+        let waves = layout.modes * pixels;
+        spectra
+            .par_chunks_mut(waves)
+            .zip(exit.par_chunks_mut(waves))
             .zip(magnitudes.par_chunks(pixels))
             .zip(&layout.corners)
             .map_init(
                 || Scratch::new(layout, fft),
-                |scratch, ((psi, magnitudes), corner)| {
-                    let window = Window { layout, corner: *corner, probe, object };
+                |scratch, ((state, magnitudes), corner)| {
+                    let window = Window {
+                        layout,
+                        corner: *corner,
+                        probe,
+                        object,
+                    };
                     let coefficients = step.coefficients;
-                    project_frame(&window, psi, magnitudes, coefficients, step.bound, fft, scratch)
+                    step_frame(
+                        &window,
+                        state,
+                        magnitudes,
+                        coefficients,
+                        step.bound,
+                        fft,
+                        scratch,
+                    )
                 },
             )
             .collect()
@@ -180,30 +227,18 @@ impl<T: Real> CpuEngine<T> {
         let shift = centring::centring_shift(sums, frame.map(|n| n / 2), tolerance);
         if shift != [0, 0] {
             centring::roll(&mut self.probe, frame, shift);
-            centring::roll(&mut self.exit, frame, shift);
+            centring::roll_spectra(&mut self.spectra, frame, shift);
             centring::roll(&mut self.object, layout.object_shape, shift);
         }
     }
 
-    fn model_metrics(&self) -> (f64, f64) {
-        let layout = &self.layout;
-        let frames: Vec<metrics::FrameMetrics> = self
-            .magnitudes
-            .par_chunks(layout.pixels())
-            .zip(&layout.corners)
-            .map_init(
-                || Scratch::new(layout, &self.fft),
-                |scratch, (magnitudes, corner)| {
-                    let (probe, object) = (&self.probe, &self.object);
-                    let window = Window { layout, corner: *corner, probe, object };
-                    metrics::frame_metrics(&window, magnitudes, &self.fft, scratch)
-                },
-            )
-            .collect();
-        let count = frames.len().max(1) as f64;
-        let photon = frames.iter().map(|f| f.photon).sum::<f64>() / count;
-        let residual = frames.iter().map(|f| f.residual).sum::<f64>();
-        (photon, residual / self.total_counts)
+    fn combine(&self, frames: impl Iterator<Item = FrameModel> + Clone) -> ModelErrors {
+        let count = self.layout.corners.len().max(1) as f64;
+        let residual: f64 = frames.clone().map(|f| f.residual).sum();
+        ModelErrors {
+            photon: frames.map(|f| f.photon).sum::<f64>() / count,
+            r_factor: residual / self.total_counts,
+        }
     }
 }
 
@@ -223,11 +258,12 @@ impl<T: Real> Engine for CpuEngine<T> {
             self.centre(tolerance);
         }
         let count = frames.len().max(1) as f64;
-        let fourier = frames.iter().map(|f| f.fourier).sum::<f64>() / count;
-        let exit = frames.iter().map(|f| f.exit).sum::<f64>()
-            / (count * self.layout.pixels() as f64);
-        let metrics = step.metrics.then(|| self.model_metrics());
-        self.finished.push(StepErrors { fourier, exit, metrics });
+        let pixels = self.layout.pixels() as f64;
+        self.finished.push(StepErrors {
+            fourier: frames.iter().map(|f| f.fourier).sum::<f64>() / count,
+            exit: frames.iter().map(|f| f.exit).sum::<f64>() / (count * pixels),
+            start: self.combine(frames.iter().map(|f| f.model)),
+        });
         Ok(())
     }
 
@@ -235,28 +271,66 @@ impl<T: Real> Engine for CpuEngine<T> {
         Ok(std::mem::take(&mut self.finished))
     }
 
-    fn metrics(&mut self) -> Result<(f64, f64), EngineError> {
-        Ok(self.model_metrics())
+    fn metrics(&mut self) -> Result<ModelErrors, EngineError> {
+        let Self {
+            layout,
+            fft,
+            object,
+            probe,
+            ..
+        } = &*self;
+        let scale2 = fft.scale() * fft.scale();
+        let frames: Vec<FrameModel> = self
+            .magnitudes
+            .par_chunks(layout.pixels())
+            .zip(&layout.corners)
+            .map_init(
+                || Scratch::new(layout, fft),
+                |scratch, (magnitudes, corner)| {
+                    let window = Window {
+                        layout,
+                        corner: *corner,
+                        probe,
+                        object,
+                    };
+                    model_spectra(&window, fft, scratch);
+                    model_errors(scratch, magnitudes, scale2)
+                },
+            )
+            .collect();
+        Ok(self.combine(frames.iter().copied()))
     }
 
     fn object(&mut self) -> Result<Array2<Complex<f64>>, EngineError> {
         let [rows, columns] = self.layout.object_shape;
-        Ok(Array2::from_shape_fn((rows, columns), |(r, c)| wide(self.object[r * columns + c])))
-    }
-
-    fn probe(&mut self) -> Result<Array3<Complex<f64>>, EngineError> {
-        let Layout { modes, rows, columns, .. } = self.layout;
-        Ok(Array3::from_shape_fn((modes, rows, columns), |(m, r, c)| {
-            wide(self.probe[(m * rows + r) * columns + c])
+        Ok(Array2::from_shape_fn((rows, columns), |(r, c)| {
+            wide(self.object[r * columns + c])
         }))
     }
 
+    fn probe(&mut self) -> Result<Array3<Complex<f64>>, EngineError> {
+        let Layout {
+            modes,
+            rows,
+            columns,
+            ..
+        } = self.layout;
+        Ok(Array3::from_shape_fn(
+            (modes, rows, columns),
+            |(m, r, c)| wide(self.probe[(m * rows + r) * columns + c]),
+        ))
+    }
+
     fn save(&mut self) -> Result<EngineState, EngineError> {
-        Ok(EngineState::from_parts(&self.object, &self.probe, &self.exit))
+        Ok(EngineState::from_parts(
+            &self.object,
+            &self.probe,
+            &self.spectra,
+        ))
     }
 
     fn restore(&mut self, state: &EngineState) -> Result<(), EngineError> {
-        state.copy_to(&mut self.object, &mut self.probe, &mut self.exit)
+        state.copy_to(&mut self.object, &mut self.probe, &mut self.spectra)
     }
 }
 

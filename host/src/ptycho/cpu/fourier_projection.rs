@@ -1,5 +1,8 @@
-//! One engine step on the exit waves: reflect, transform, project on the data, transform back,
-//! combine.
+//! One engine step on the exit waves, in Fourier space: reflect, project on the data, combine.
+//!
+//! The state is Ψ = F ψ. As F is linear, F[(1−c) ψ + c P·O] = (1−c) Ψ + c F[P·O] and
+//! Ψ ← (1−a−b) Ψ + a F[P·O] + b Π[…]: one transform of P·O forward and one of Ψ back, and |F[P·O]|²
+//! is there for err_phot and R.
 
 use super::engine::{Layout, Window};
 use crate::fft::{FftScratch, Real, TransposedFft2};
@@ -10,65 +13,90 @@ use num_complex::Complex;
 pub(super) struct Scratch<T> {
     /// (row, column)
     wave: Vec<Complex<T>>,
-    /// (mode, column, row)
-    spectra: Vec<Complex<T>>,
+    /// (mode, column, row): bare transforms of P·O.
+    pub(super) model: Vec<Complex<T>>,
     /// (column, row)
-    pub(super) intensity: Vec<T>,
+    spectrum: Vec<Complex<T>>,
+    /// (column, row)
+    reflected: Vec<T>,
     fft: FftScratch<T>,
 }
 
 impl<T: Real> Scratch<T> {
     pub(super) fn new(layout: &Layout, fft: &TransposedFft2<T>) -> Self {
+        let pixels = layout.pixels();
         Self {
-            wave: vec![Complex::default(); layout.pixels()],
-            spectra: vec![Complex::default(); layout.modes * layout.pixels()],
-            intensity: vec![T::default(); layout.pixels()],
+            wave: vec![Complex::default(); pixels],
+            model: vec![Complex::default(); layout.modes * pixels],
+            spectrum: vec![Complex::default(); pixels],
+            reflected: vec![T::default(); pixels],
             fft: fft.scratch(),
         }
     }
 }
 
-/// Figures of one frame.
+/// Sums of one frame.
 #[derive(Clone, Copy, Default)]
 pub(super) struct FrameErrors {
-    /// Σ w (af − √I)² / Σ w.
+    /// Σ w (af − √I)² / Σ w of the reflected wave.
     pub(super) fourier: f64,
     /// Σ |Δψ|² over modes and pixels.
     pub(super) exit: f64,
+    /// Of P·O.
+    pub(super) model: FrameModel,
 }
 
-/// Transforms c_po·P·O + c_psi·ψ of every mode into `scratch.spectra`, and Σ|·|² over the modes,
-/// unitary, into `scratch.intensity`, (column, row).
+/// How well P·O explains one frame.
+#[derive(Clone, Copy, Default)]
+pub(super) struct FrameModel {
+    /// Σ w (I_model − I)²/(I+1) / Σ w.
+    pub(super) photon: f64,
+    /// Σ w (√I_model − √I)².
+    pub(super) residual: f64,
+}
+
+/// Bare transforms of P·O of every mode into `scratch.model`.
 pub(super) fn model_spectra<T: Real>(
     window: &Window<'_, T>,
-    exit: Option<&[Complex<T>]>,
-    [c_po, c_psi]: [T; 2],
     fft: &TransposedFft2<T>,
     scratch: &mut Scratch<T>,
 ) {
     let pixels = window.layout.pixels();
-    let scale2 = fft.scale() * fft.scale();
-    scratch.intensity.fill(T::default());
     for mode in 0..window.layout.modes {
-        window.for_each_product(mode, |i, product| {
-            scratch.wave[i] = match exit {
-                Some(psi) => product.scale(c_po) + psi[mode * pixels + i].scale(c_psi),
-                None => product.scale(c_po),
-            };
-        });
-        let spectrum = &mut scratch.spectra[mode * pixels..(mode + 1) * pixels];
+        window.for_each_product(mode, |i, product| scratch.wave[i] = product);
+        let spectrum = &mut scratch.model[mode * pixels..(mode + 1) * pixels];
         fft.forward(&mut scratch.wave, spectrum, &mut scratch.fft);
-        for (sum, f) in scratch.intensity.iter_mut().zip(spectrum.iter()) {
-            *sum += f.norm_sqr() * scale2;
-        }
     }
 }
 
-/// ψ ← (1−a−b) ψ + a P·O + b F⁻¹ Π F[(1−c) ψ + c P·O] for one frame. `exit`: (mode, row, column);
-/// `magnitudes`: (column, row), −1 where masked.
-pub(super) fn project_frame<T: Real>(
+/// The figures of the model in `scratch.model` against `magnitudes` (column, row), −1 where masked.
+pub(super) fn model_errors<T: Real>(
+    scratch: &Scratch<T>,
+    magnitudes: &[f32],
+    scale2: T,
+) -> FrameModel {
+    let pixels = magnitudes.len();
+    let (mut photon, mut residual, mut valid) = (0.0, 0.0, 0.0);
+    for (i, magnitude) in magnitudes.iter().enumerate().filter(|(_, m)| **m >= 0.0) {
+        let mut model = T::default();
+        for spectrum in scratch.model.chunks_exact(pixels) {
+            model += spectrum[i].norm_sqr();
+        }
+        let (model, magnitude) = ((model * scale2).wide(), f64::from(*magnitude));
+        let counts = magnitude * magnitude;
+        photon += (model - counts).powi(2) / (counts + 1.0);
+        residual += (model.sqrt() - magnitude).powi(2);
+        valid += 1.0;
+    }
+    let photon = if valid > 0.0 { photon / valid } else { 0.0 };
+    FrameModel { photon, residual }
+}
+
+/// One step of one frame. `state`: Ψ, bare transforms (mode, column, row); `exit`: ψ (mode, row,
+/// column), written; `magnitudes`: (column, row), −1 where masked.
+pub(super) fn step_frame<T: Real>(
     window: &Window<'_, T>,
-    exit: &mut [Complex<T>],
+    (state, exit): (&mut [Complex<T>], &mut [Complex<T>]),
     magnitudes: &[f32],
     coefficients: Coefficients,
     bound: f64,
@@ -76,13 +104,21 @@ pub(super) fn project_frame<T: Real>(
     scratch: &mut Scratch<T>,
 ) -> FrameErrors {
     let pixels = window.layout.pixels();
-    let c = coefficients.c;
-    model_spectra(window, Some(exit), [T::of(c), T::of(1.0 - c)], fft, scratch);
+    let scale2 = fft.scale() * fft.scale();
+    model_spectra(window, fft, scratch);
+    let model = model_errors(scratch, magnitudes, scale2);
 
+    let reflect = [T::of(1.0 - coefficients.c), T::of(coefficients.c)];
     let (mut sum, mut valid) = (0.0, 0.0);
-    for (value, magnitude) in scratch.intensity.iter_mut().zip(magnitudes) {
-        let modelled = value.sqrt();
-        *value = modelled;
+    for (i, magnitude) in magnitudes.iter().enumerate() {
+        let mut intensity = T::default();
+        for mode in 0..window.layout.modes {
+            let at = mode * pixels + i;
+            let f = state[at].scale(reflect[0]) + scratch.model[at].scale(reflect[1]);
+            intensity += f.norm_sqr();
+        }
+        let modelled = (intensity * scale2).sqrt();
+        scratch.reflected[i] = modelled;
         if *magnitude >= 0.0 {
             let deviation = (modelled - T::of(f64::from(*magnitude))).wide();
             sum += deviation * deviation;
@@ -90,45 +126,51 @@ pub(super) fn project_frame<T: Real>(
         }
     }
     let fourier = if valid > 0.0 { sum / valid } else { 0.0 };
-    let approach = approach(fourier, bound);
 
-    // From here `intensity` holds the factor for each pixel of the spectrum, both scales included.
-    let scale2 = fft.scale() * fft.scale();
-    let keep = T::of(approach);
-    for (value, magnitude) in scratch.intensity.iter_mut().zip(magnitudes) {
-        *value = if *magnitude < 0.0 || approach == 1.0 {
-            scale2
+    // From here `reflected` holds the factor for each pixel of the reflected wave.
+    let kept = approach(fourier, bound);
+    let kept_share = T::of(kept);
+    for (value, magnitude) in scratch.reflected.iter_mut().zip(magnitudes) {
+        *value = if *magnitude < 0.0 || kept == 1.0 {
+            T::of(1.0)
         } else {
-            let target = T::of(f64::from(*magnitude));
-            let modelled = *value;
-            (target + (modelled - target) * keep) / (modelled + T::of(MAGNITUDE_FLOOR)) * scale2
+            let (target, modelled) = (T::of(f64::from(*magnitude)), *value);
+            (target + (modelled - target) * kept_share) / (modelled + T::of(MAGNITUDE_FLOOR))
         };
     }
 
-    let keep_psi = T::of(coefficients.keep());
+    let keep = T::of(coefficients.keep());
     let (a, b) = (T::of(coefficients.a), T::of(coefficients.b));
     let mut moved = 0.0;
     for mode in 0..window.layout.modes {
-        let spectrum = &mut scratch.spectra[mode * pixels..(mode + 1) * pixels];
-        for (f, factor) in spectrum.iter_mut().zip(&scratch.intensity) {
-            *f = f.scale(*factor);
-        }
-        fft.inverse(spectrum, &mut scratch.wave, &mut scratch.fft);
-        let psi = &mut exit[mode * pixels..(mode + 1) * pixels];
-        let wave = &scratch.wave;
+        let range = mode * pixels..(mode + 1) * pixels;
         let mut sum = 0.0;
-        window.for_each_product(mode, |i, product| {
-            let next = psi[i].scale(keep_psi) + product.scale(a) + wave[i].scale(b);
-            sum += (next - psi[i]).norm_sqr().wide();
-            psi[i] = next;
-        });
+        let model = &scratch.model[range.clone()];
+        for (((psi, model), factor), spectrum) in state[range.clone()]
+            .iter_mut()
+            .zip(model)
+            .zip(&scratch.reflected)
+            .zip(&mut scratch.spectrum)
+        {
+            let reflected = psi.scale(reflect[0]) + model.scale(reflect[1]);
+            let next = psi.scale(keep) + model.scale(a) + reflected.scale(b * *factor);
+            sum += (next - *psi).norm_sqr().wide();
+            *psi = next;
+            *spectrum = next.scale(scale2);
+        }
         moved += sum;
+        fft.inverse(&mut scratch.spectrum, &mut exit[range], &mut scratch.fft);
     }
-    FrameErrors { fourier, exit: moved }
+    // Parseval: the bare transform has rows·columns times the power.
+    FrameErrors {
+        fourier,
+        exit: moved * scale2.wide(),
+        model,
+    }
 }
 
 /// How much of a deviation is kept: 1 within the bound, √(bound/err) beyond, 0 without a bound.
-pub(super) fn approach(fourier: f64, bound: f64) -> f64 {
+fn approach(fourier: f64, bound: f64) -> f64 {
     if bound <= 0.0 {
         0.0
     } else if fourier <= bound {

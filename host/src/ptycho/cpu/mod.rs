@@ -7,9 +7,8 @@ mod centring;
 mod constraints;
 mod engine;
 mod fourier_projection;
-mod metrics;
 mod object_update;
 mod probe_update;
 
-pub use engine::CpuEngine;
 pub(crate) use constraints::{disc, disc_at_origin};
+pub use engine::CpuEngine;

@@ -22,42 +22,49 @@ pub(super) fn object_update<T: Real>(
     let pixels = layout.pixels();
     let power = mode_power(probe, layout.modes, pixels);
     let weight = T::of(weight);
-    object.par_chunks_mut(BAND * width).enumerate().for_each(|(band, rows)| {
-        let first = band * BAND;
-        let count = rows.len() / width;
-        let mut numerator = vec![Complex::<T>::default(); rows.len()];
-        let mut denominator = vec![T::default(); rows.len()];
-        for (frame, corner) in layout.corners.iter().enumerate() {
-            let [top, left] = corner.map(|v| v as usize);
-            let low = first.max(top);
-            let high = (first + count).min(top + layout.rows);
-            for row in low..high {
-                let place = (row - first) * width + left;
-                let own = (row - top) * layout.columns;
-                let sums = &mut numerator[place..place + layout.columns];
-                for mode in 0..layout.modes {
-                    let psi = &exit[(frame * layout.modes + mode) * pixels + own..][..sums.len()];
-                    let p = &probe[mode * pixels + own..][..sums.len()];
-                    for ((sum, p), psi) in sums.iter_mut().zip(p).zip(psi) {
-                        *sum += p.conj() * psi;
+    object
+        .par_chunks_mut(BAND * width)
+        .enumerate()
+        .for_each(|(band, rows)| {
+            let first = band * BAND;
+            let count = rows.len() / width;
+            let mut numerator = vec![Complex::<T>::default(); rows.len()];
+            let mut denominator = vec![T::default(); rows.len()];
+            for (frame, corner) in layout.corners.iter().enumerate() {
+                let [top, left] = corner.map(|v| v as usize);
+                let low = first.max(top);
+                let high = (first + count).min(top + layout.rows);
+                for row in low..high {
+                    let place = (row - first) * width + left;
+                    let own = (row - top) * layout.columns;
+                    let sums = &mut numerator[place..place + layout.columns];
+                    for mode in 0..layout.modes {
+                        let psi =
+                            &exit[(frame * layout.modes + mode) * pixels + own..][..sums.len()];
+                        let p = &probe[mode * pixels + own..][..sums.len()];
+                        for ((sum, p), psi) in sums.iter_mut().zip(p).zip(psi) {
+                            *sum += p.conj() * psi;
+                        }
+                    }
+                    let powers = &power[own..own + layout.columns];
+                    for (sum, p) in denominator[place..place + layout.columns]
+                        .iter_mut()
+                        .zip(powers)
+                    {
+                        *sum += *p;
                     }
                 }
-                let powers = &power[own..own + layout.columns];
-                for (sum, p) in denominator[place..place + layout.columns].iter_mut().zip(powers) {
-                    *sum += *p;
+            }
+            for ((o, n), d) in rows.iter_mut().zip(&numerator).zip(&denominator) {
+                let total = *d + weight;
+                if total > T::default() {
+                    *o = (o.scale(weight) + n).unscale(total);
+                }
+                if let Some(limits) = clip {
+                    *o = clipped(*o, limits);
                 }
             }
-        }
-        for ((o, n), d) in rows.iter_mut().zip(&numerator).zip(&denominator) {
-            let total = *d + weight;
-            if total > T::default() {
-                *o = (o.scale(weight) + n).unscale(total);
-            }
-            if let Some(limits) = clip {
-                *o = clipped(*o, limits);
-            }
-        }
-    });
+        });
 }
 
 /// `value` with its modulus moved between the limits; zero becomes the lower limit.

@@ -61,6 +61,10 @@ pub(super) fn probe_update<T: Real>(
 
 /// ‖after − before‖² and ‖before‖².
 pub(super) fn change<T: Real>(before: &[Complex<T>], after: &[Complex<T>]) -> [f64; 2] {
-    let moved = before.iter().zip(after).map(|(b, a)| (*a - *b).norm_sqr().wide()).sum();
+    let moved = before
+        .iter()
+        .zip(after)
+        .map(|(b, a)| (*a - *b).norm_sqr().wide())
+        .sum();
     [moved, before.iter().map(|b| b.norm_sqr().wide()).sum()]
 }

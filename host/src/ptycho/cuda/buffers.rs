@@ -34,7 +34,11 @@ impl Layout {
         let [frames, modes, rows, columns] = problem.shape();
         let [object_rows, object_columns] = problem.positions.object_shape;
         let pixels = rows * columns;
-        let slices = PROBE_THREADS.div_ceil(modes * pixels).min(MOST_SLICES).min(frames).max(1);
+        let slices = PROBE_THREADS
+            .div_ceil(modes * pixels)
+            .min(MOST_SLICES)
+            .min(frames)
+            .max(1);
         // `Problem::new` has seen to it that each of these fits.
         let narrow = |n: usize| n as u32;
         Self {
@@ -77,21 +81,22 @@ pub(super) struct Buffers<M: Machine> {
     pub(super) object: M::Buffer<Complex32>,
     /// (mode, row, column); probe update, constraints, centring.
     pub(super) probe: M::Buffer<Complex32>,
-    /// (frame, mode, row, column); exit-wave update, centring.
-    pub(super) psi: M::Buffer<Complex32>,
-    /// (frame, mode, row, column), work: Fourier projection, metrics, centring.
-    pub(super) aux: M::Buffer<Complex32>,
+    /// Ψ, bare transforms of the exit waves (frame, mode, row, column); Fourier projection, centring.
+    pub(super) spectra: M::Buffer<Complex32>,
+    /// (frame, mode, row, column): P·O and its bare transforms, then rows · columns · ψ; Fourier
+    /// projection, metrics.
+    pub(super) waves: M::Buffer<Complex32>,
     /// (frame, row, column), √counts, −1 where masked; constant.
     pub(super) magnitudes: M::Buffer<f32>,
     /// (frame); constant.
     pub(super) corners: M::Buffer<[u32; 2]>,
     /// (frame): deviation; Fourier projection.
     pub(super) errors: M::Buffer<f32>,
-    /// (frame, part): Σ|Δψ|²; exit-wave update.
+    /// (frame): Σ|Δψ|²; Fourier projection.
     pub(super) moved: M::Buffer<f32>,
-    /// (frame); metrics.
+    /// (frame); Fourier projection, metrics.
     pub(super) photon: M::Buffer<f32>,
-    /// (frame); metrics.
+    /// (frame); Fourier projection, metrics.
     pub(super) residual: M::Buffer<f32>,
     /// (row, column): Σ|P|²; before each object update and centring.
     pub(super) power: M::Buffer<f32>,
@@ -136,14 +141,14 @@ impl<M: Machine> Buffers<M> {
             UpdateVersion::Atomic => layout.object_elements(),
         };
         let mut new = Self {
-            psi: machine.alloc("the exit waves", layout.wave_elements())?,
-            aux: machine.alloc("the exit waves' work copy", layout.wave_elements())?,
+            spectra: machine.alloc("the exit waves' spectra", layout.wave_elements())?,
+            waves: machine.alloc("the exit waves", layout.wave_elements())?,
             magnitudes: machine.alloc("the magnitudes", frames * pixels)?,
             object: machine.alloc("the object", layout.object_elements())?,
             probe: machine.alloc("the probe", layout.probe_elements())?,
             corners: machine.alloc("the positions", frames)?,
             errors: machine.alloc("the frames' errors", frames)?,
-            moved: machine.alloc("the exit waves' errors", frames * layout.parts as usize)?,
+            moved: machine.alloc("the exit waves' errors", frames)?,
             photon: machine.alloc("the frames' photon errors", frames)?,
             residual: machine.alloc("the frames' residuals", frames)?,
             power: machine.alloc("the probe's power", pixels)?,

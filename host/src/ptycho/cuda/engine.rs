@@ -5,7 +5,7 @@ use super::constraints::{Supports, fourier_support};
 use super::{centring, fourier_projection, metrics, object_update, probe_update};
 use crate::gpu::{Direction, Fetch, Machine, Result};
 use crate::ptycho::{
-    Engine, EngineError, EngineState, Problem, Step, StepErrors, UpdateVersion,
+    Engine, EngineError, EngineState, ModelErrors, Problem, Step, StepErrors, UpdateVersion,
 };
 use ndarray::{Array2, Array3};
 use num_complex::Complex;
@@ -19,7 +19,8 @@ const MOST_PENDING: usize = 32;
 struct Pending<M: Machine> {
     errors: M::Fetch<f32>,
     moved: M::Fetch<f32>,
-    metrics: Option<[M::Fetch<f32>; 2]>,
+    photon: M::Fetch<f32>,
+    residual: M::Fetch<f32>,
 }
 
 /// A projection engine on a [`Machine`], in single precision.
@@ -50,8 +51,8 @@ impl<M: Machine> GpuEngine<M> {
         let modes = layout.modes as usize;
         let waves_fft = machine.plan_fft(rows, columns, layout.frames as usize * modes)?;
         let probe_fft = machine.plan_fft(rows, columns, modes)?;
-        fourier_projection::build(&machine, &layout, &mut buffers, [1.0, 0.0])?;
-        machine.copy(&buffers.aux, &mut buffers.psi)?;
+        fourier_projection::model_spectra(&machine, &layout, &mut buffers, &waves_fft)?;
+        machine.copy(&buffers.waves, &mut buffers.spectra)?;
         machine.synchronize()?;
         Ok(Self {
             layout,
@@ -81,7 +82,14 @@ impl<M: Machine> GpuEngine<M> {
         &mut self,
         step: &Step,
     ) -> std::result::Result<Vec<(&'static str, f32)>, EngineError> {
-        let Self { layout, version, waves_fft, buffers, machine, .. } = self;
+        let Self {
+            layout,
+            version,
+            waves_fft,
+            buffers,
+            machine,
+            ..
+        } = self;
         let machine: &M = machine;
         let mut times = Vec::new();
         let c = step.coefficients;
@@ -90,20 +98,21 @@ impl<M: Machine> GpuEngine<M> {
             Ok(())
         };
         timed("exit-wave build", &mut || {
-            let weights = [c.c as f32, (1.0 - c.c) as f32];
-            fourier_projection::build(machine, layout, buffers, weights)
+            fourier_projection::build(machine, layout, buffers)
         })?;
         timed("transform, forward", &mut || {
-            machine.fft(waves_fft, &mut buffers.aux, Direction::Forward)
+            machine.fft(waves_fft, &mut buffers.waves, Direction::Forward)
         })?;
-        timed("magnitude update", &mut || {
-            fourier_projection::magnitudes(machine, layout, buffers, step.bound)
+        timed("Fourier step", &mut || {
+            fourier_projection::advance(machine, layout, buffers, c, step.bound)
         })?;
         timed("transform, inverse", &mut || {
-            machine.fft(waves_fft, &mut buffers.aux, Direction::Inverse)
-        })?;
-        timed("exit-wave update", &mut || {
-            fourier_projection::combine(machine, layout, buffers, c)
+            machine.fft_to(
+                waves_fft,
+                &buffers.spectra,
+                &mut buffers.waves,
+                Direction::Inverse,
+            )
         })?;
         timed("object update", &mut || {
             let (weight, clip) = (step.object_weight, step.clip_object);
@@ -111,9 +120,6 @@ impl<M: Machine> GpuEngine<M> {
         })?;
         timed("probe update", &mut || {
             probe_update::probe_update(machine, layout, buffers, *version, step.probe_weight)
-        })?;
-        timed("metrics", &mut || {
-            metrics::model_metrics(machine, layout, buffers, waves_fft)
         })?;
         Ok(times)
     }
@@ -123,7 +129,14 @@ impl<M: Machine> GpuEngine<M> {
     /// # Errors
     /// The machine's.
     fn queue(&mut self, step: &Step) -> Result<()> {
-        let Self { layout, version, waves_fft, buffers, machine, .. } = self;
+        let Self {
+            layout,
+            version,
+            waves_fft,
+            buffers,
+            machine,
+            ..
+        } = self;
         fourier_projection::project(
             machine,
             layout,
@@ -168,35 +181,29 @@ impl<M: Machine> GpuEngine<M> {
         if let Some(tolerance) = step.centre_tolerance {
             centring::centre(machine, layout, buffers, tolerance)?;
         }
-        let metrics = if step.metrics {
-            metrics::model_metrics(machine, layout, buffers, waves_fft)?;
-            Some([machine.fetch(&buffers.photon)?, machine.fetch(&buffers.residual)?])
-        } else {
-            None
-        };
         self.pending.push_back(Pending {
             errors: machine.fetch(&buffers.errors)?,
             moved: machine.fetch(&buffers.moved)?,
-            metrics,
+            photon: machine.fetch(&buffers.photon)?,
+            residual: machine.fetch(&buffers.residual)?,
         });
         Ok(())
     }
 
     fn finish(&self, pending: Pending<M>) -> Result<StepErrors> {
         let frames = f64::from(self.layout.frames.max(1));
-        let total = |values: Vec<f32>| values.into_iter().map(f64::from).sum::<f64>();
-        let metrics = match pending.metrics {
-            Some([photon, residual]) => Some((
-                total(photon.wait()?) / frames,
-                total(residual.wait()?) / self.total_counts,
-            )),
-            None => None,
-        };
         Ok(StepErrors {
-            fourier: total(pending.errors.wait()?) / frames,
-            exit: total(pending.moved.wait()?) / (frames * f64::from(self.layout.pixels())),
-            metrics,
+            fourier: total(&pending.errors.wait()?) / frames,
+            exit: total(&pending.moved.wait()?) / (frames * f64::from(self.layout.pixels())),
+            start: self.combine(&pending.photon.wait()?, &pending.residual.wait()?),
         })
+    }
+
+    fn combine(&self, photon: &[f32], residual: &[f32]) -> ModelErrors {
+        ModelErrors {
+            photon: total(photon) / f64::from(self.layout.frames.max(1)),
+            r_factor: total(residual) / self.total_counts,
+        }
     }
 
     fn downloaded(
@@ -227,7 +234,7 @@ impl<M: Machine> Engine for GpuEngine<M> {
         let mut finished = Vec::new();
         while let Some(oldest) = self.pending.front() {
             // Fetches come in order: when the last one of an iteration is here, all are.
-            if !(all || self.pending.len() > MOST_PENDING || oldest.moved.ready()) {
+            if !(all || self.pending.len() > MOST_PENDING || oldest.residual.ready()) {
                 break;
             }
             if let Some(oldest) = self.pending.pop_front() {
@@ -237,38 +244,44 @@ impl<M: Machine> Engine for GpuEngine<M> {
         Ok(finished)
     }
 
-    fn metrics(&mut self) -> std::result::Result<(f64, f64), EngineError> {
-        let Self { layout, waves_fft, buffers, machine, .. } = self;
+    fn metrics(&mut self) -> std::result::Result<ModelErrors, EngineError> {
+        let Self {
+            layout,
+            waves_fft,
+            buffers,
+            machine,
+            ..
+        } = self;
         metrics::model_metrics(machine, layout, buffers, waves_fft)?;
         let photon = machine.fetch(&buffers.photon)?.wait()?;
         let residual = machine.fetch(&buffers.residual)?.wait()?;
-        let total = |values: Vec<f32>| values.into_iter().map(f64::from).sum::<f64>();
-        let frames = f64::from(layout.frames.max(1));
-        Ok((total(photon) / frames, total(residual) / self.total_counts))
+        Ok(self.combine(&photon, &residual))
     }
 
     fn object(&mut self) -> std::result::Result<Array2<Complex<f64>>, EngineError> {
         let values = self.downloaded(&self.buffers.object, self.layout.object_elements())?;
         let columns = self.layout.object_columns as usize;
-        Ok(Array2::from_shape_fn((self.layout.object_rows as usize, columns), |(r, c)| {
-            wide(values[r * columns + c])
-        }))
+        Ok(Array2::from_shape_fn(
+            (self.layout.object_rows as usize, columns),
+            |(r, c)| wide(values[r * columns + c]),
+        ))
     }
 
     fn probe(&mut self) -> std::result::Result<Array3<Complex<f64>>, EngineError> {
         let values = self.downloaded(&self.buffers.probe, self.layout.probe_elements())?;
         let [modes, rows, columns] =
             [self.layout.modes, self.layout.rows, self.layout.columns].map(|n| n as usize);
-        Ok(Array3::from_shape_fn((modes, rows, columns), |(m, r, c)| {
-            wide(values[(m * rows + r) * columns + c])
-        }))
+        Ok(Array3::from_shape_fn(
+            (modes, rows, columns),
+            |(m, r, c)| wide(values[(m * rows + r) * columns + c]),
+        ))
     }
 
     fn save(&mut self) -> std::result::Result<EngineState, EngineError> {
         let layout = self.layout;
         let object = self.downloaded(&self.buffers.object, layout.object_elements())?;
         let probe = self.downloaded(&self.buffers.probe, layout.probe_elements())?;
-        let exit = self.downloaded(&self.buffers.psi, layout.wave_elements())?;
+        let exit = self.downloaded(&self.buffers.spectra, layout.wave_elements())?;
         Ok(EngineState::from_parts(&object, &probe, &exit))
     }
 
@@ -280,9 +293,13 @@ impl<M: Machine> Engine for GpuEngine<M> {
         state.copy_to(&mut object, &mut probe, &mut exit)?;
         self.machine.upload(&mut self.buffers.object, &object)?;
         self.machine.upload(&mut self.buffers.probe, &probe)?;
-        self.machine.upload(&mut self.buffers.psi, &exit)?;
+        self.machine.upload(&mut self.buffers.spectra, &exit)?;
         Ok(())
     }
+}
+
+fn total(values: &[f32]) -> f64 {
+    values.iter().map(|v| f64::from(*v)).sum()
 }
 
 fn wide(v: Complex<f32>) -> Complex<f64> {

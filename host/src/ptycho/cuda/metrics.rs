@@ -1,8 +1,9 @@
-//! Mirrors cpu/metrics.rs: the sums behind err_phot and R.
+//! Mirrors `model_errors` of cpu/fourier_projection.rs, for the end of a run: the sums behind err_phot
+//! and R of the present object and probe. (During a run `fourier_step` computes them.)
 
 use super::buffers::{Buffers, Layout};
-use super::fourier_projection::build;
-use crate::gpu::{Buffer, Direction, Machine, Result};
+use super::fourier_projection::model_spectra;
+use crate::gpu::{Buffer, Machine, Result};
 use warpstride_device::launch::Work;
 use warpstride_kernels::ptycho::model_metrics::ModelMetrics;
 
@@ -13,11 +14,10 @@ pub(super) fn model_metrics<M: Machine>(
     buffers: &mut Buffers<M>,
     fft: &M::Fft,
 ) -> Result<()> {
-    build(machine, layout, buffers, [1.0, 0.0])?;
-    machine.fft(fft, &mut buffers.aux, Direction::Forward)?;
+    model_spectra(machine, layout, buffers, fft)?;
     machine.launch(
         &ModelMetrics {
-            spectra: buffers.aux.read(),
+            spectra: buffers.waves.read(),
             magnitudes: buffers.magnitudes.read(),
             photon: buffers.photon.write(),
             residual: buffers.residual.write(),

@@ -5,8 +5,8 @@ use crate::gpu::{Buffer, Machine, Result};
 use crate::ptycho::UpdateVersion;
 use warpstride_device::launch::Work;
 use warpstride_kernels::ptycho::{
-    layer_power::LayerPower, object_finish::ObjectFinish,
-    object_update_atomic::ObjectUpdateAtomic, object_update_tiled::ObjectUpdateTiled,
+    layer_power::LayerPower, object_finish::ObjectFinish, object_update_atomic::ObjectUpdateAtomic,
+    object_update_tiled::ObjectUpdateTiled,
 };
 
 /// Object pixels of a tile of `object_update_tiled`.
@@ -38,7 +38,16 @@ pub(super) fn object_update<M: Machine>(
     weight: f64,
     clip: Option<[f64; 2]>,
 ) -> Result<()> {
-    let Layout { frames, modes, rows, columns, object_rows, object_columns, parts, .. } = *layout;
+    let Layout {
+        frames,
+        modes,
+        rows,
+        columns,
+        object_rows,
+        object_columns,
+        parts,
+        ..
+    } = *layout;
     let [clip_low, clip_high] = clip.map_or([0.0, -1.0], |limits| limits.map(|v| v as f32));
     let weight = weight as f32;
     probe_power(machine, layout, buffers)?;
@@ -48,7 +57,7 @@ pub(super) fn object_update<M: Machine>(
                 object: buffers.object.write(),
                 probe: buffers.probe.read(),
                 power: buffers.power.read(),
-                psi: buffers.psi.read(),
+                psi: buffers.waves.read(),
                 corners: buffers.corners.read(),
                 gate: buffers.gate.read(),
                 frames,
@@ -57,6 +66,7 @@ pub(super) fn object_update<M: Machine>(
                 columns,
                 object_rows,
                 object_columns,
+                scale: layout.scale(),
                 weight,
                 clip_low,
                 clip_high,
@@ -74,7 +84,7 @@ pub(super) fn object_update<M: Machine>(
                     denominator: buffers.object_weights.write(),
                     probe: buffers.probe.read(),
                     power: buffers.power.read(),
-                    psi: buffers.psi.read(),
+                    psi: buffers.waves.read(),
                     corners: buffers.corners.read(),
                     gate: buffers.gate.read(),
                     frames,
@@ -84,6 +94,7 @@ pub(super) fn object_update<M: Machine>(
                     object_rows,
                     object_columns,
                     parts,
+                    scale: layout.scale(),
                 },
                 Work::Blocks(frames as usize * parts as usize),
             )?;

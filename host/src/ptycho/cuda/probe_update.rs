@@ -17,7 +17,16 @@ pub(super) fn probe_update<M: Machine>(
     version: UpdateVersion,
     weight: f64,
 ) -> Result<()> {
-    let Layout { frames, modes, rows, columns, object_rows, object_columns, slices, .. } = *layout;
+    let Layout {
+        frames,
+        modes,
+        rows,
+        columns,
+        object_rows,
+        object_columns,
+        slices,
+        ..
+    } = *layout;
     // One thread a pixel in groups of a block; the emulator's smaller blocks make more groups, which
     // the kernel walks by stride.
     let blocks = slices as usize * modes as usize * (layout.pixels() as usize).div_ceil(256);
@@ -28,7 +37,7 @@ pub(super) fn probe_update<M: Machine>(
                     numerators: buffers.probe_sums.write(),
                     denominators: buffers.probe_weights.write(),
                     object: buffers.object.read(),
-                    psi: buffers.psi.read(),
+                    psi: buffers.waves.read(),
                     corners: buffers.corners.read(),
                     gate: buffers.gate.read(),
                     frames,
@@ -38,6 +47,7 @@ pub(super) fn probe_update<M: Machine>(
                     object_rows,
                     object_columns,
                     slices,
+                    scale: layout.scale(),
                 },
                 Work::Blocks(blocks),
             )?;
@@ -51,7 +61,7 @@ pub(super) fn probe_update<M: Machine>(
                     numerator: buffers.probe_sums.write(),
                     denominator: buffers.probe_weights.write(),
                     object: buffers.object.read(),
-                    psi: buffers.psi.read(),
+                    psi: buffers.waves.read(),
                     corners: buffers.corners.read(),
                     gate: buffers.gate.read(),
                     frames,
@@ -61,6 +71,7 @@ pub(super) fn probe_update<M: Machine>(
                     object_rows,
                     object_columns,
                     slices,
+                    scale: layout.scale(),
                 },
                 Work::Blocks(blocks),
             )?;
