@@ -93,16 +93,16 @@ fn file_name(arch: u32) -> String {
     format!("warpstride_sm{arch}.ptx")
 }
 
-/// Where `arch` is built: a folder of its own, so that one build does not undo the other's cache.
-fn target_folder() -> PathBuf {
-    workspace::target().join("nvptx")
+/// Where `arch` is built: a folder of its own, or cargo would build `core` again for each in turn.
+fn target_folder(arch: u32) -> PathBuf {
+    workspace::target().join("nvptx").join(format!("sm_{arch}"))
 }
 
 fn build(compiler: &DeviceCompiler, arch: u32) -> Result<Built> {
     println!("\nBuilding {PACKAGE} for sm_{arch}");
-    let target = target_folder();
+    let target = target_folder(arch);
     fs::create_dir_all(&target)?;
-    let plan = target.join(format!("link-plan-sm{arch}.json"));
+    let plan = target.join("link-plan.json");
     let bounds = kernels_of(arch)
         .iter()
         .map(|info| LaunchBound {
@@ -252,7 +252,7 @@ fn sources(list: &str) -> Result<Vec<PathBuf>> {
 fn judge(built: &Built, ptxas: Option<&Path>) -> Result<()> {
     let kernels = kernels_of(built.arch);
     // Kept where the messages' line numbers can be looked up, good or not.
-    let file = target_folder().join(file_name(built.arch));
+    let file = target_folder(built.arch).join(file_name(built.arch));
     fs::write(&file, &built.ptx)?;
     let mut complaints: Vec<String> = lint::check(&built.ptx, built.arch, &kernels)?
         .iter()
