@@ -89,7 +89,7 @@ impl Problem {
         let total_counts = scan.frames().iter().map(|v| f64::from(*v)).sum();
         let mut notes = Vec::new();
         let probe = start::probe(scan, recipe, &mut notes)?;
-        let object = Array2::from_elem(positions.object_shape, Complex::new(1.0, 0.0));
+        let object = start::object(positions.object_shape, recipe.seed);
         let mean_power = scan.brightest_frame() / (rows * columns) as f64;
         Ok(Self {
             poisson_bound: poisson_bound(scan),

@@ -5,6 +5,8 @@ use crate::data::Scan;
 use crate::fft::Fft2;
 use ndarray::{Array2, Array3, ArrayViewMut2, Axis, s};
 use num_complex::Complex;
+use rand::{RngExt, SeedableRng};
+use rand_pcg::Pcg64Mcg;
 use std::f64::consts::{PI, TAU};
 
 /// Why there is no start probe.
@@ -67,6 +69,19 @@ pub(super) fn probe(
     let scale = (scan.brightest_frame() / power).sqrt();
     probe.mapv_inplace(|v| v * scale);
     Ok(probe)
+}
+
+/// Phases of the start object reach over ± this, rad.
+const START_PHASE: f64 = 0.01;
+
+/// The start object (row, column): 1 with slight random phases. Behind an object of exactly 1 an
+/// ideal beam has no light outside of its aperture; the first Fourier projection would then give
+/// the counts there the phases of rounding errors, other ones in f32, in f64 and on each machine.
+pub(super) fn object(shape: [usize; 2], seed: u64) -> Array2<Complex<f64>> {
+    let mut random = Pcg64Mcg::seed_from_u64(seed);
+    Array2::from_shape_simple_fn(shape, || {
+        Complex::cis(START_PHASE * (2.0 * random.random::<f64>() - 1.0))
+    })
 }
 
 /// √(mean of the frames), back-transformed and centred at (rows/2, columns/2).

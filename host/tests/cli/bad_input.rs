@@ -1,14 +1,16 @@
 //! Bad input and wrong usage: one sentence each, exit code 1 or 2, nothing written, no panic.
 
-use super::support::{Place, Said, skipped};
+use super::support::{Place, STARTING, Said, skipped};
 use hdf5_metno as hdf5;
 use ndarray::{Array1, Array2, Array3, s};
+use std::sync::PoisonError;
 
 const DETECTOR: &str = "/entry_1/instrument_1/detector_1";
 const TRANSLATION: &str = "/entry_1/sample_1/geometry_1/translation";
 
 /// Opens `scan.cxi` for spoiling.
 fn spoil(place: &Place, change: impl FnOnce(&hdf5::File) -> hdf5::Result<()>) {
+    let _held = STARTING.lock().unwrap_or_else(PoisonError::into_inner);
     let file = hdf5::File::open_rw(place.path("scan.cxi")).unwrap();
     change(&file).unwrap();
 }

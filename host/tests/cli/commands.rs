@@ -199,13 +199,13 @@ fn a_reader_that_goes_away_is_no_failure() {
             "--json-progress",
         ],
     ] {
-        let mut child = place
-            .command()
-            .args(arguments)
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .spawn()
-            .unwrap();
+        let mut child = place.start(
+            place
+                .command()
+                .args(arguments)
+                .stdout(Stdio::piped())
+                .stderr(Stdio::piped()),
+        );
         drop(child.stdout.take());
         let output = child.wait_with_output().unwrap();
         let said = String::from_utf8(output.stderr).unwrap();

@@ -1,8 +1,9 @@
 //! A disk that fills while results are written: a small tmpfs, where this process may mount one.
 
-use super::support::{Place, names, skipped};
+use super::support::{Place, STARTING, names, skipped};
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::PoisonError;
 
 /// A small disk, unmounted at the end.
 struct Disk(PathBuf);
@@ -11,6 +12,7 @@ impl Disk {
     fn mount(at: &Path, kib: usize) -> Option<Self> {
         std::fs::create_dir(at).unwrap();
         let size = format!("size={kib}k");
+        let _held = STARTING.lock().unwrap_or_else(PoisonError::into_inner);
         let done = Command::new("mount")
             .args(["-t", "tmpfs", "-o", &size, "tmpfs"])
             .arg(at)
@@ -22,6 +24,7 @@ impl Disk {
 
 impl Drop for Disk {
     fn drop(&mut self) {
+        let _held = STARTING.lock().unwrap_or_else(PoisonError::into_inner);
         Command::new("umount").arg(&self.0).status().unwrap();
     }
 }

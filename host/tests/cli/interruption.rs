@@ -41,36 +41,35 @@ fn straight(place: &Place) -> Reconstruction {
 fn ctrl_c_saves_both_and_the_resumed_run_equals_the_straight_one() {
     let place = Place::with_scan();
     let straight = straight(&place);
-    let mut child = place
-        .command()
-        .args([
-            "ptycho",
-            "reconstruct",
-            "scan.cxi",
-            "-o",
-            "out.h5",
-            "--backend",
-            "cpu",
-        ])
-        .args(ENGINES)
-        .args([
-            "--json-progress",
-            "--checkpoint-every",
-            "0",
-            "--summary",
-            "s.json",
-        ])
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
+    let mut child = place.start(
+        place
+            .command()
+            .args([
+                "ptycho",
+                "reconstruct",
+                "scan.cxi",
+                "-o",
+                "out.h5",
+                "--backend",
+                "cpu",
+            ])
+            .args(ENGINES)
+            .args([
+                "--json-progress",
+                "--checkpoint-every",
+                "0",
+                "--summary",
+                "s.json",
+            ])
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped()),
+    );
     let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
     let tenth = lines.find(|line| line.as_ref().unwrap().contains("\"iteration\":10,"));
     assert!(tenth.is_some());
-    let kill = Command::new("sh")
-        .args(["-c", &format!("kill -INT {}", child.id())])
-        .status();
-    assert!(kill.unwrap().success());
+    let kill = format!("kill -INT {}", child.id());
+    let mut kill = place.start(Command::new("sh").args(["-c", &kill]));
+    assert!(kill.wait().unwrap().success());
     // Whoever does not read blocks the one who writes.
     lines.for_each(|line| drop(line.unwrap()));
     let output = child.wait_with_output().unwrap();
@@ -124,21 +123,21 @@ fn kill_nine_leaves_a_checkpoint_to_go_on_from_and_no_half_result() {
         for name in ["out.h5", "out.checkpoint"] {
             drop(std::fs::remove_file(place.path(name)));
         }
-        let mut child = place
-            .command()
-            .args([
-                "ptycho",
-                "reconstruct",
-                "scan.cxi",
-                "-o",
-                "out.h5",
-                "--backend",
-                "cpu",
-            ])
-            .args(ENGINES)
-            .args(["--quiet", "--no-pictures", "--checkpoint-every", "0"])
-            .spawn()
-            .unwrap();
+        let mut child = place.start(
+            place
+                .command()
+                .args([
+                    "ptycho",
+                    "reconstruct",
+                    "scan.cxi",
+                    "-o",
+                    "out.h5",
+                    "--backend",
+                    "cpu",
+                ])
+                .args(ENGINES)
+                .args(["--quiet", "--no-pictures", "--checkpoint-every", "0"]),
+        );
         let begun = Instant::now();
         while !checkpoint.exists() && child.try_wait().unwrap().is_none() {
             assert!(begun.elapsed() < Duration::from_secs(60), "no checkpoint");

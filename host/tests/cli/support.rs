@@ -2,8 +2,14 @@
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Stdio};
+use std::sync::{Mutex, PoisonError};
 use tempfile::TempDir;
+
+/// Held while this process has an HDF5 file open for writing, and while a program is started: the
+/// child would inherit the open file with its lock, and the file would stay locked after it is
+/// closed here.
+pub(crate) static STARTING: Mutex<()> = Mutex::new(());
 
 /// A fresh folder.
 pub(crate) struct Place {
@@ -42,8 +48,18 @@ impl Place {
         command
     }
 
+    pub(crate) fn start(&self, command: &mut Command) -> Child {
+        let _held = STARTING.lock().unwrap_or_else(PoisonError::into_inner);
+        command.spawn().unwrap()
+    }
+
     pub(crate) fn run(&self, arguments: &[&str]) -> Said {
-        let output = self.command().args(arguments).output().unwrap();
+        let mut command = self.command();
+        command
+            .args(arguments)
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
+        let output = self.start(&mut command).wait_with_output().unwrap();
         Said {
             code: output.status.code(),
             out: String::from_utf8(output.stdout).unwrap(),

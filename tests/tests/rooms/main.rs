@@ -1,5 +1,6 @@
 //! What several rooms must agree on.
 
+mod back_ends;
 mod precision;
 mod siemens_star;
 mod truth;

@@ -1,0 +1,79 @@
+//! CPU and GPU kernels compute the same thing: the emulator runs the kernels' own source. Both
+//! sum in f32 but in another order, so that figures agree to a few 10⁻⁶; a wrong index, scale or
+//! sign shows in the first digits.
+
+use ndarray::{Array2, Array3, s};
+use warpstride::data::{Reconstruction, Scan};
+use warpstride::gpu::EmulatedMachine;
+use warpstride::ptycho::cuda::GpuEngine;
+use warpstride::ptycho::{Recipe, SimulateOptions, UpdateVersion, simulate};
+use warpstride_tests::{on_cpu, recipe, reconstruct};
+
+/// Frames of 13 × 18: neither square nor a power of two, rows fewer than columns.
+fn oblong() -> Scan {
+    let options = SimulateOptions {
+        frame: 18,
+        positions: 7,
+        photons: 1e6,
+        ..SimulateOptions::default()
+    };
+    let scan = simulate(&options).unwrap();
+    let cut = s![.., 3..16, ..];
+    let frames: Array3<f32> = scan.frames().slice(cut).to_owned();
+    let positions: Array2<f64> = scan.positions().clone();
+    let probe = scan.probe().unwrap().slice(cut).to_owned();
+    Scan::new(frames, None, positions, *scan.geometry(), Some(probe)).unwrap()
+}
+
+fn emulated(scan: &Scan, recipe: &Recipe, version: UpdateVersion) -> Reconstruction {
+    reconstruct(scan, recipe, |problem| {
+        let machine = EmulatedMachine::new();
+        Ok(Box::new(GpuEngine::new(machine, problem, version)?))
+    })
+    .unwrap()
+}
+
+#[test]
+fn the_first_five_iterations_agree_on_cpu_and_emulator() {
+    let scan = oblong();
+    for (modes, version) in [(1, UpdateVersion::Atomic), (2, UpdateVersion::Tiled)] {
+        let mut recipe = recipe(&["dm:3", "raar:2"]).unwrap();
+        recipe.probe_modes = modes;
+        recipe.engines[0].metrics_every = 1;
+        recipe.engines[1].clip_object = Some([0.0, 1.1]);
+        let cpu = on_cpu(&scan, &recipe).unwrap();
+        let gpu = emulated(&scan, &recipe, version);
+        assert_eq!(
+            (cpu.backend.as_str(), gpu.backend.as_str()),
+            ("cpu", "emulator")
+        );
+        assert_eq!((cpu.history.len(), gpu.history.len()), (5, 5));
+        for (c, g) in cpu.history.iter().zip(&gpu.history) {
+            let figures = [
+                (Some(c.err_fourier), Some(g.err_fourier)),
+                (Some(c.err_exit), Some(g.err_exit)),
+                (c.err_phot, g.err_phot),
+                (c.r_factor, g.r_factor),
+            ];
+            for pair in figures {
+                match pair {
+                    (Some(c), Some(g)) => {
+                        assert!((g / c - 1.0).abs() < 1e-4, "{version:?}: {c} {g}");
+                    }
+                    other => assert_eq!(other, (None, None)),
+                }
+            }
+        }
+        let power: f64 = cpu.object.iter().map(|v| v.norm_sqr()).sum();
+        let apart: f64 = cpu
+            .object
+            .iter()
+            .zip(&gpu.object)
+            .map(|(c, g)| (c - g).norm_sqr())
+            .sum();
+        assert!(
+            (apart / power).sqrt() < 1e-4,
+            "{version:?}: {apart} of {power}"
+        );
+    }
+}
