@@ -39,7 +39,6 @@ fn the_first_five_iterations_agree_on_cpu_and_emulator() {
     for (modes, version) in [(1, UpdateVersion::Atomic), (2, UpdateVersion::Tiled)] {
         let mut recipe = recipe(&["dm:3", "raar:2"]).unwrap();
         recipe.probe_modes = modes;
-        recipe.engines[0].metrics_every = 1;
         recipe.engines[1].clip_object = Some([0.0, 1.1]);
         let cpu = on_cpu(&scan, &recipe).unwrap();
         let gpu = emulated(&scan, &recipe, version);
