@@ -10,6 +10,7 @@ pub mod cuda;
 mod engine;
 mod outcome;
 mod plan;
+mod probe_search;
 mod problem;
 pub mod quality;
 mod recipe;

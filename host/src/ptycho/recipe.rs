@@ -19,7 +19,7 @@ pub enum Precision {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ProbeSource {
-    /// The file's, where it has one, else the mean pattern.
+    /// The file's, where it has one, else the mean pattern with a defocus found by trial.
     Auto,
     /// The file's illumination.
     File,

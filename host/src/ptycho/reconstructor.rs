@@ -106,7 +106,8 @@ impl Reconstructor {
         };
         let iteration = self.place.iteration + 1;
         let last = iteration == spec.iterations;
-        let step = self.resolve(spec, self.place.total + 1);
+        let sizes = (self.poisson_bound, self.mean_power, self.frames);
+        let step = Step::resolve(spec, sizes, self.place.total + 1);
         let name = spec.name.as_str();
         let judged = spec.stop_below_change.is_some() && iteration.is_multiple_of(STOP_WINDOW);
         self.engine.step(&step)?;
@@ -145,23 +146,6 @@ impl Reconstructor {
             self.close(model);
         }
         Ok(())
-    }
-
-    fn resolve(&self, spec: &EngineSpec, run_iteration: usize) -> Step {
-        Step {
-            coefficients: spec.coefficients(),
-            bound: spec.bound(self.poisson_bound),
-            update_object: spec.update_object,
-            update_probe: spec.update_probe && run_iteration >= spec.probe_from,
-            overlap_loops: spec.overlap_loops,
-            overlap_tolerance: spec.overlap_tolerance,
-            object_weight: spec.object_inertia * self.mean_power,
-            probe_weight: spec.probe_inertia * self.frames as f64,
-            clip_object: spec.clip_object,
-            probe_support: spec.probe_support,
-            probe_fourier_support: spec.probe_fourier_support,
-            centre_tolerance: spec.probe_centre_tolerance,
-        }
     }
 
     fn collect(&mut self, all: bool) -> Result<(), EngineError> {

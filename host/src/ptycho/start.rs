@@ -1,5 +1,6 @@
 //! Start values: the probe from the file, from the mean pattern or from an aperture; extra modes.
 
+use super::probe_search;
 use super::recipe::{ProbeSource, Recipe};
 use crate::data::Scan;
 use crate::fft::Fft2;
@@ -37,11 +38,17 @@ pub(super) fn probe(
     let [_, rows, columns] = scan.shape();
     let source = match (recipe.probe.source, scan.probe()) {
         (ProbeSource::Auto, Some(_)) => ProbeSource::File,
-        (ProbeSource::Auto, None) => ProbeSource::MeanPattern,
         (source, _) => source,
     };
     let given = match source {
-        ProbeSource::File | ProbeSource::Auto => {
+        ProbeSource::Auto => {
+            let (main, defocus) = probe_search::search(scan);
+            notes.push(format!(
+                "start probe: the scan has none; the mean pattern, {defocus:.2e} m out of focus, explains it best (set probe.source and probe.defocus if you know better)"
+            ));
+            main.insert_axis(Axis(0))
+        }
+        ProbeSource::File => {
             notes.push("start probe: the file's illumination, rescaled to the counts".into());
             scan.probe().ok_or(StartError::NoIllumination)?.clone()
         }
@@ -85,7 +92,7 @@ pub(super) fn object(shape: [usize; 2], seed: u64) -> Array2<Complex<f64>> {
 }
 
 /// √(mean of the frames), back-transformed and centred at (rows/2, columns/2).
-fn mean_pattern(scan: &Scan) -> Array2<Complex<f64>> {
+pub(super) fn mean_pattern(scan: &Scan) -> Array2<Complex<f64>> {
     let mean = scan.frames().map(|v| f64::from(*v)).mean_axis(Axis(0));
     let [_, rows, columns] = scan.shape();
     let spectrum = mean.unwrap_or_else(|| Array2::zeros((rows, columns)));
@@ -127,7 +134,7 @@ pub(super) fn roll<T: Clone>(a: &Array2<T>, rows: usize, columns: usize) -> Arra
 
 /// Free-space propagation by `distance`, m, with the paraxial transfer function
 /// exp(−iπ λ z f²) on the object's pixel grid.
-fn propagate(wave: &mut Array2<Complex<f64>>, scan: &Scan, distance: f64) {
+pub(super) fn propagate(wave: &mut Array2<Complex<f64>>, scan: &Scan, distance: f64) {
     if distance == 0.0 {
         return;
     }

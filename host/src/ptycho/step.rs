@@ -1,5 +1,7 @@
 //! The step that all projection engines share.
 
+use super::{EngineSpec, Problem};
+
 /// Coefficients of ψ ← (1−a−b) ψ + a P·O + b F⁻¹ Π F[(1−c) ψ + c P·O].
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Coefficients {
@@ -69,6 +71,41 @@ pub struct Step {
     pub probe_fourier_support: Option<f64>,
     /// Pixels.
     pub centre_tolerance: Option<f64>,
+}
+
+impl Step {
+    /// The step that `spec` asks for in iteration `run_iteration`, from 1, of a run on `problem`.
+    #[must_use]
+    pub fn new(spec: &EngineSpec, problem: &Problem, run_iteration: usize) -> Self {
+        let sizes = (
+            problem.poisson_bound,
+            problem.mean_power,
+            problem.shape()[0],
+        );
+        Self::resolve(spec, sizes, run_iteration)
+    }
+
+    /// As [`Step::new`], from the problem's Poisson bound, mean power and number of frames.
+    pub(super) fn resolve(
+        spec: &EngineSpec,
+        (poisson_bound, mean_power, frames): (f64, f64, usize),
+        run_iteration: usize,
+    ) -> Self {
+        Self {
+            coefficients: spec.coefficients(),
+            bound: spec.bound(poisson_bound),
+            update_object: spec.update_object,
+            update_probe: spec.update_probe && run_iteration >= spec.probe_from,
+            overlap_loops: spec.overlap_loops,
+            overlap_tolerance: spec.overlap_tolerance,
+            object_weight: spec.object_inertia * mean_power,
+            probe_weight: spec.probe_inertia * frames as f64,
+            clip_object: spec.clip_object,
+            probe_support: spec.probe_support,
+            probe_fourier_support: spec.probe_fourier_support,
+            centre_tolerance: spec.probe_centre_tolerance,
+        }
+    }
 }
 
 /// Figures of one iteration, before they become a history entry.

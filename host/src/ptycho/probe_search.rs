@@ -1,0 +1,108 @@
+//! A start probe for a scan that brings none: the mean pattern, and how far out of focus, by trial.
+//!
+//! The mean pattern gives the probe's far field but for its phase, of which defocus is nearly always
+//! the largest part. A few frames are reconstructed from each of some defocus distances, and the one
+//! that explains them best is taken.
+
+use super::cpu::CpuEngine;
+use super::recipe::{EngineName, EngineSpec, ProbeSource, Recipe};
+use super::start;
+use super::{Engine, Problem, Step};
+use crate::data::{Mask, Scan};
+use ndarray::{Array2, Axis};
+use num_complex::Complex;
+
+/// Frames of a trial: those nearest to the middle frame, which overlap.
+const FRAMES: usize = 48;
+/// Iterations of a trial.
+const ITERATIONS: usize = 12;
+/// Widths of the beam on the specimen, as shares of the frame's, that are tried before and behind
+/// the focus; a probe wider than about half its window is not sampled well enough to be scanned so.
+const WIDTHS: [f64; 6] = [0.08, 0.16, 0.25, 0.35, 0.46, 0.58];
+
+/// The start probe (row, column), not scaled, and its distance from the focus, m.
+pub(super) fn search(scan: &Scan) -> (Array2<Complex<f64>>, f64) {
+    let pattern = start::mean_pattern(scan);
+    let unit = defocus_of_full_width(scan);
+    let Some(part) = central_part(scan) else {
+        return (pattern, 0.0);
+    };
+    let trial = |width: f64| {
+        let mut probe = pattern.clone();
+        start::propagate(&mut probe, scan, width * unit);
+        let misfit = misfit(&part, &probe).unwrap_or(f64::INFINITY);
+        (misfit, width, probe)
+    };
+    let best = |a: (f64, f64, _), b: (f64, f64, _)| if b.0 < a.0 { b } else { a };
+    let mut found = trial(0.0);
+    for width in WIDTHS.iter().flat_map(|w| [*w, -*w]) {
+        found = best(found, trial(width));
+    }
+    // Half the distance to the neighbours on either side.
+    let coarse = found.1;
+    for width in [coarse - 0.045, coarse + 0.045] {
+        found = best(found, trial(width));
+    }
+    (found.2, found.1 * unit)
+}
+
+/// The defocus, m, at which the beam's geometric width is the whole window's: a ray through detector
+/// pixel q meets the specimen at q · λ z/(n Δ²) pixels.
+fn defocus_of_full_width(scan: &Scan) -> f64 {
+    let [_, rows, columns] = scan.shape();
+    let mean = scan.frames().map(|v| f64::from(*v)).mean_axis(Axis(0));
+    let (mut sum, mut power) = (0.0, 0.0);
+    for ((r, c), v) in mean.iter().flat_map(|m| m.indexed_iter()) {
+        let y = (r as f64 - (rows / 2) as f64) / rows as f64;
+        let x = (c as f64 - (columns / 2) as f64) / columns as f64;
+        sum += v * (x * x + y * y);
+        power += v;
+    }
+    // A uniform disc of diameter d has the mean square radius d²/8.
+    let lit = (8.0 * sum / power.max(f64::MIN_POSITIVE))
+        .sqrt()
+        .clamp(0.02, 1.0);
+    let pixel = scan.object_pixel()[0];
+    rows as f64 * pixel * pixel / (scan.geometry().wavelength * lit)
+}
+
+/// The frames nearest to the middle of the scan.
+fn central_part(scan: &Scan) -> Option<Scan> {
+    let positions = scan.positions();
+    let middle = positions.mean_axis(Axis(0))?;
+    let distance = |frame: usize| {
+        let p = positions.row(frame);
+        (p[0] - middle[0]).hypot(p[1] - middle[1])
+    };
+    let mut order: Vec<usize> = (0..positions.nrows()).collect();
+    order.sort_by(|a, b| distance(*a).total_cmp(&distance(*b)).then(a.cmp(b)));
+    order.truncate(FRAMES);
+    let mask = match scan.mask() {
+        Mask::Shared(m) => Mask::Shared(m.clone()),
+        Mask::PerFrame(m) => Mask::PerFrame(m.select(Axis(0), &order)),
+    };
+    let frames = scan.frames().select(Axis(0), &order);
+    let positions = positions.select(Axis(0), &order);
+    Scan::new(frames, Some(mask), positions, *scan.geometry(), None).ok()
+}
+
+/// R after a short difference map from `probe`.
+fn misfit(part: &Scan, probe: &Array2<Complex<f64>>) -> Option<f64> {
+    let probe = probe.clone().insert_axis(Axis(0));
+    let (frames, mask) = (part.frames().clone(), part.mask().clone());
+    let (positions, geometry) = (part.positions().clone(), *part.geometry());
+    let scan = Scan::new(frames, Some(mask), positions, geometry, Some(probe)).ok()?;
+    let mut recipe = Recipe::default();
+    recipe.probe.source = ProbeSource::File;
+    let problem = Problem::new(&scan, &recipe).ok()?;
+    let spec = EngineSpec::new(EngineName::Dm, ITERATIONS);
+    let mut engine = CpuEngine::<f32>::new(&problem);
+    for iteration in 1..=ITERATIONS {
+        engine.step(&Step::new(&spec, &problem, iteration)).ok()?;
+    }
+    engine
+        .metrics()
+        .ok()
+        .map(|model| model.r_factor)
+        .filter(|r| r.is_finite())
+}
