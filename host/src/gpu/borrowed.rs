@@ -73,6 +73,16 @@ impl<M: Machine> Machine for &M {
         (**self).fft(plan, data, direction)
     }
 
+    fn fft_to(
+        &self,
+        plan: &M::Fft,
+        from: &M::Buffer<Complex32>,
+        to: &mut M::Buffer<Complex32>,
+        direction: Direction,
+    ) -> Result<()> {
+        (**self).fft_to(plan, from, to, direction)
+    }
+
     fn synchronize(&self) -> Result<()> {
         (**self).synchronize()
     }

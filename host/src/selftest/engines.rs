@@ -118,7 +118,6 @@ fn courses(problem: &Problem) -> Vec<Course> {
         probe_support: None,
         probe_fourier_support: None,
         centre_tolerance: None,
-        metrics: true,
     };
     let raar = Step {
         coefficients: Coefficients::raar(0.75),
@@ -215,8 +214,12 @@ fn figures(engine: &mut dyn Engine, steps: &[Step]) -> Result<Vec<f64>, Selftest
         engine.step(step)?;
     }
     let each = |errors: StepErrors| {
-        let (photon, r) = errors.metrics.unwrap_or((f64::NAN, f64::NAN));
-        [errors.fourier, errors.exit, photon, r]
+        [
+            errors.fourier,
+            errors.exit,
+            errors.start.photon,
+            errors.start.r_factor,
+        ]
     };
     Ok(engine.errors(true)?.into_iter().flat_map(each).collect())
 }

@@ -1,4 +1,4 @@
-//! `exit_wave_build` and `exit_wave_update`.
+//! `exit_wave_build`.
 
 use super::bench::{Bench, Case, wide};
 use super::shape::{Shape, Source};
@@ -6,16 +6,11 @@ use crate::gpu::{Buffer, Machine, Result};
 use num_complex::Complex;
 use warpstride_device::Complex32;
 use warpstride_device::launch::{Emulated, Work};
-use warpstride_kernels::ptycho::{
-    exit_wave_build::ExitWaveBuild, exit_wave_update::ExitWaveUpdate,
-};
+use warpstride_kernels::ptycho::exit_wave_build::ExitWaveBuild;
 
 pub(super) fn cases<M: Machine>(bench: &mut Bench<'_, M>, shape: Shape) -> Result<()> {
     for weights in [[1.0, 0.0], [2.0, -1.0]] {
         build(bench, shape, weights)?;
-    }
-    for weights in [[1.0, -1.0, 1.0], [0.25, -0.5, 0.75]] {
-        update(bench, shape, weights)?;
     }
     Ok(())
 }
@@ -108,73 +103,5 @@ fn build<M: Machine>(
             machine.launch(&launch, Work::Blocks(frames as usize * parts as usize))
         },
         |on, aux| on.error(aux, &reference),
-    )
-}
-
-fn update<M: Machine>(
-    bench: &mut Bench<'_, M>,
-    shape: Shape,
-    [keep, a, b]: [f32; 3],
-) -> Result<()> {
-    let on = bench.on();
-    let mut source = Source::new("update", &shape);
-    let model = Model::new(&mut source, &shape);
-    let projected = source.complex(shape.wave_elements());
-    let sums = shape.frames as usize * shape.parts as usize;
-    let part_length = Shape::run_length(shape.pixels(), shape.parts);
-    let mut next = Vec::with_capacity(projected.len());
-    let mut moves = vec![0.0; sums];
-    for (place, [psi, exit]) in shape.places(&model.corners).zip(model.waves(&shape)) {
-        let aux = wide(projected[place.wave]);
-        let value = psi * f64::from(keep) + exit * f64::from(a) + aux * f64::from(b);
-        let part = place.frame * shape.parts as usize + place.pixel / part_length;
-        moves[part] += (value - psi).norm_sqr();
-        next.push(value);
-    }
-    let aux = on.upload(&projected)?;
-    let probe = on.upload(&model.probe)?;
-    let object = on.upload(&model.object)?;
-    let corners = on.upload(&model.corners)?;
-    let Shape {
-        frames,
-        modes,
-        rows,
-        columns,
-        object_rows,
-        object_columns,
-        parts,
-        ..
-    } = shape;
-    bench.run(
-        Case::of::<ExitWaveUpdate<'_, Emulated>>(format!(
-            "{shape}, {parts} parts, {keep} ψ + {a} PO + {b} aux"
-        ))
-        .timed(
-            shape.timed,
-            24 * shape.wave_elements() + model_bytes(&shape),
-        ),
-        (on.upload(&model.psi)?, on.poisoned::<f32>(sums)?),
-        |machine, (psi, moved)| {
-            let launch = ExitWaveUpdate {
-                psi: psi.write(),
-                aux: aux.read(),
-                probe: probe.read(),
-                object: object.read(),
-                corners: corners.read(),
-                moved: moved.write(),
-                frames,
-                modes,
-                rows,
-                columns,
-                object_rows,
-                object_columns,
-                parts,
-                keep,
-                a,
-                b,
-            };
-            machine.launch(&launch, Work::Blocks(sums))
-        },
-        |on, (psi, moved)| Ok(on.error(psi, &next)?.max(on.error(moved, &moves)?)),
     )
 }

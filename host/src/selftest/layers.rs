@@ -1,14 +1,15 @@
-//! `copy_waves`, `layer_power`, `roll_layers` and `scale_layers`.
+//! `copy_waves`, `layer_power`, `phase_ramp_layers`, `roll_layers` and `scale_layers`.
 
 use super::bench::{Bench, Case, all_wide, wide};
 use super::object_update::gate_word;
 use super::shape::{Shape, Source};
 use crate::gpu::{Buffer, Machine, Result};
 use num_complex::Complex;
+use std::f64::consts::TAU;
 use warpstride_device::launch::{Emulated, Work};
 use warpstride_kernels::ptycho::{
-    copy_waves::CopyWaves, layer_power::LayerPower, roll_layers::RollLayers,
-    scale_layers::ScaleLayers,
+    copy_waves::CopyWaves, layer_power::LayerPower, phase_ramp_layers::PhaseRampLayers,
+    roll_layers::RollLayers, scale_layers::ScaleLayers,
 };
 
 /// By rows and columns: not at all, a little, by more than a frame, as far as numbers go.
@@ -21,6 +22,7 @@ pub(super) fn cases<M: Machine>(bench: &mut Bench<'_, M>, shape: Shape) -> Resul
         scale(bench, shape, shut)?;
     }
     for shift in SHIFTS {
+        ramp(bench, shape, shift)?;
         for back in [0, 1] {
             roll(bench, shape, shift, back)?;
         }
@@ -169,5 +171,41 @@ fn roll<M: Machine>(
             machine.launch(&launch, Work::Elements(elements))
         },
         |on, to| on.error(to, &reference),
+    )
+}
+
+fn ramp<M: Machine>(bench: &mut Bench<'_, M>, shape: Shape, shift: [i32; 2]) -> Result<()> {
+    let on = bench.on();
+    let Shape { rows, columns, .. } = shape;
+    let layers = shape.frames * shape.modes;
+    let before = Source::new("ramp", &shape).complex(shape.wave_elements());
+    let turns = |k: usize, by: i32, len: u32| {
+        (k as i64 * i64::from(by)).rem_euclid(i64::from(len)) as f64 / f64::from(len)
+    };
+    let one = |(at, wave)| {
+        let (line, column) = (at / columns as usize, at % columns as usize);
+        let turns = turns(line % rows as usize, shift[0], rows) + turns(column, shift[1], columns);
+        wide(wave) * Complex::cis(-TAU * turns)
+    };
+    let reference: Vec<Complex<f64>> = before.iter().copied().enumerate().map(one).collect();
+    let by = on.upload(&shift)?;
+    bench.run(
+        Case::of::<PhaseRampLayers<'_, Emulated>>(format!(
+            "{layers} × {rows} × {columns}, by {shift:?}"
+        ))
+        .timed(shape.timed && shift != [0, 0], 16 * before.len()),
+        on.upload(&before)?,
+        |machine, spectra| {
+            let (spectra, shift) = (spectra.write(), by.read());
+            let launch = PhaseRampLayers {
+                spectra,
+                shift,
+                layers,
+                rows,
+                columns,
+            };
+            machine.launch(&launch, Work::Elements(before.len()))
+        },
+        |on, spectra| on.error(spectra, &reference),
     )
 }

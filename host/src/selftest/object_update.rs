@@ -18,6 +18,9 @@ const OPTIONS: [(f32, [f32; 2], bool); 3] = [
     (0.3, [0.0, 0.5], true),
 ];
 
+/// What the waves are multiplied by: any number.
+const SCALE: f32 = 0.6;
+
 /// Object pixels of a tile.
 const TILE: [u32; 2] = [8, 32];
 
@@ -55,7 +58,7 @@ impl Model {
         };
         for place in shape.places(&new.corners) {
             new.numerator[place.object] +=
-                wide(new.probe[place.probe]).conj() * wide(new.psi[place.wave]);
+                wide(new.probe[place.probe]).conj() * wide(new.psi[place.wave]) * f64::from(SCALE);
             if place.first_mode {
                 new.denominator[place.object] += f64::from(new.power[place.pixel]);
             }
@@ -153,6 +156,7 @@ fn tiled<M: Machine>(
         on.upload(&before)?,
         |machine, object| {
             let launch = ObjectUpdateTiled {
+                scale: SCALE,
                 object: object.write(),
                 probe: probe.read(),
                 power: power.read(),
@@ -221,6 +225,7 @@ fn atomic<M: Machine>(bench: &mut Bench<'_, M>, shape: Shape, shut: bool) -> Res
         (on.upload(&sums)?, on.upload(&weights)?),
         |machine, (numerator, denominator)| {
             let launch = ObjectUpdateAtomic {
+                scale: SCALE,
                 numerator: numerator.write(),
                 denominator: denominator.write(),
                 probe: probe.read(),

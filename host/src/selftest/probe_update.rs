@@ -12,6 +12,9 @@ use warpstride_kernels::ptycho::{
     probe_update_tiled::ProbeUpdateTiled,
 };
 
+/// What the waves are multiplied by: any number.
+const SCALE: f32 = 0.6;
+
 /// Threads of a block of the updates.
 const BLOCK: usize = 256;
 
@@ -56,7 +59,7 @@ impl Model {
             let slice = place.frame / length;
             let o = wide(self.object[place.object]);
             numerators[slice * shape.probe_elements() + place.probe] +=
-                o.conj() * wide(self.psi[place.wave]);
+                o.conj() * wide(self.psi[place.wave]) * f64::from(SCALE);
             if place.first_mode {
                 denominators[slice * shape.pixels() + place.pixel] += o.norm_sqr();
             }
@@ -115,6 +118,7 @@ fn tiled<M: Machine>(bench: &mut Bench<'_, M>, shape: Shape, shut: bool) -> Resu
         outputs,
         |machine, (numerators, denominators)| {
             let launch = ProbeUpdateTiled {
+                scale: SCALE,
                 numerators: numerators.write(),
                 denominators: denominators.write(),
                 object: object.read(),
@@ -176,6 +180,7 @@ fn atomic<M: Machine>(bench: &mut Bench<'_, M>, shape: Shape, shut: bool) -> Res
         (on.upload(&sums)?, on.upload(&weights)?),
         |machine, (numerator, denominator)| {
             let launch = ProbeUpdateAtomic {
+                scale: SCALE,
                 numerator: numerator.write(),
                 denominator: denominator.write(),
                 object: object.read(),

@@ -25,7 +25,7 @@ pub fn report(results: &[CaseResult]) -> String {
         if let Some(worst) = together.iter().max_by(|a, b| a.error.total_cmp(&b.error)) {
             let shape = match together.len() {
                 1 => worst.shape.clone(),
-                count => format!("{count} cases; worst {}", worst.shape),
+                count => format!("worst of {count}: {}", worst.shape),
             };
             table.row(row(worst, shape));
         }
@@ -76,7 +76,7 @@ mod tests {
         let lines: Vec<&str> = text.lines().collect();
         assert_eq!(lines.len(), 5, "{text}");
         assert!(
-            lines[1].starts_with("ok") && lines[1].contains("2 cases; worst b"),
+            lines[1].starts_with("ok") && lines[1].contains("worst of 2: b"),
             "{text}"
         );
         assert!(

@@ -24,7 +24,7 @@ pub(super) struct Shape {
 
 /// 1 × 1, primes, wider and higher than square, no frame, one frame, more parts than pixels, more
 /// slices than frames, objects of the frame's size and of several tiles.
-const SMALL: [([u32; 4], [u32; 2], [u32; 2]); 8] = [
+const SMALL: [([u32; 4], [u32; 2], [u32; 2]); 10] = [
     ([1, 1, 1, 1], [1, 1], [1, 1]),
     ([2, 1, 1, 3], [4, 5], [5, 2]),
     ([3, 3, 7, 11], [20, 17], [2, 2]),
@@ -33,6 +33,8 @@ const SMALL: [([u32; 4], [u32; 2], [u32; 2]); 8] = [
     ([2, 7, 5, 8], [5, 8], [1, 2]),
     ([1, 1, 16, 16], [33, 40], [4, 1]),
     ([6, 2, 9, 12], [19, 35], [1, 3]),
+    ([19, 1, 5, 7], [30, 21], [1, 2]),
+    ([1, 2, 17, 19], [18, 45], [2, 1]),
 ];
 
 /// As measured scans are.

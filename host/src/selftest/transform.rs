@@ -60,10 +60,19 @@ fn transform<M: Machine>(
     let plan = bench.machine().plan_fft(rows, columns, batch)?;
     let timed = rows.max(columns) > PLAIN;
     bench.run(
-        Case::named("transform", text).timed(timed, 16 * elements),
+        Case::named("transform", text.clone()).timed(timed, 16 * elements),
         on.upload(&data)?,
         |machine, values| machine.fft(&plan, values, direction),
         |on, values| on.error(values, &reference),
+    )?;
+    // The source keeps its values, the spare end of the result its own.
+    let from = on.upload(&data)?;
+    let kept: Vec<Complex<f64>> = data.iter().map(|v| wide(*v)).collect();
+    bench.run(
+        Case::named("transform, out of place", text).timed(timed, 16 * elements),
+        on.upload(&data)?,
+        |machine, to| machine.fft_to(&plan, &from, to, direction),
+        |on, to| Ok(on.error(to, &reference)?.max(on.error(&from, &kept)?)),
     )
 }
 
