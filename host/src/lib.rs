@@ -8,3 +8,4 @@ pub mod io;
 pub mod ptycho;
 pub mod report;
 pub mod run;
+pub mod selftest;

@@ -16,6 +16,7 @@ const fn info<L: Launch<Emulated>>() -> KernelInfo {
 pub fn registry() -> &'static [KernelInfo] {
     const KERNELS: &[KernelInfo] = &[
         info::<ptycho::centring_shift::CentringShift<'static, Emulated>>(),
+        info::<ptycho::copy_waves::CopyWaves<'static, Emulated>>(),
         info::<ptycho::exit_wave_build::ExitWaveBuild<'static, Emulated>>(),
         info::<ptycho::fourier_step::FourierStep<'static, Emulated>>(),
         info::<ptycho::layer_power::LayerPower<'static, Emulated>>(),

@@ -7,6 +7,7 @@ mod devices;
 mod failure;
 mod output;
 mod ptycho;
+mod selftest;
 
 use args::{Command, PtychoCommand, Typed};
 use clap::Parser;
@@ -39,6 +40,7 @@ pub(crate) fn run() -> ExitCode {
 fn execute(command: Command) -> Result<(), Failure> {
     match command {
         Command::Devices { json } => devices::run(json),
+        Command::Selftest(typed) => selftest::run(&typed),
         Command::Ptycho { command } => match *command {
             PtychoCommand::Simulate(typed) => ptycho::Simulate::from_typed(&typed)?.run(),
             PtychoCommand::Info(typed) => ptycho::Info::from_typed(typed)?.run(),

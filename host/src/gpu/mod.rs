@@ -6,6 +6,7 @@
 //! [`Machine`] and runs on both. All work of one machine is ordered: it happens as if one after the
 //! other in the order of the calls.
 
+mod borrowed;
 mod cuda_machine;
 mod emulated_machine;
 mod emulated_memory;

@@ -5,6 +5,7 @@
 //! each frame's window on the object and must lie so that the window is inside it.
 
 pub mod centring_shift;
+pub mod copy_waves;
 pub mod exit_wave_build;
 pub mod fourier_step;
 pub mod layer_power;

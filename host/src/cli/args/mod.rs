@@ -1,11 +1,13 @@
 //! The table of options: names, kinds and help, nothing of what they mean.
 
 mod ptycho;
+mod selftest;
 
 pub(crate) use ptycho::{
     BackendWord, CompareTyped, InfoTyped, PatternWord, PrecisionWord, PtychoCommand,
     ReconstructTyped, SimulateTyped,
 };
+pub(crate) use selftest::{SelftestTyped, SelftestWord};
 
 use clap::{Parser, Subcommand};
 
@@ -22,6 +24,7 @@ Examples:
   warpstride ptycho reconstruct scan.cxi -o result.h5 --report result.html
   warpstride ptycho compare result.h5 scan.cxi
   warpstride devices
+  warpstride selftest
 
 Exit codes: 0, 1 bad input or a failure, 2 wrong usage, 130 stopped by Ctrl-C."
 )]
@@ -53,4 +56,12 @@ Examples:
         #[arg(long)]
         json: bool,
     },
+    /// Compare every kernel and engine of a GPU, or of the emulator, with the CPU
+    #[command(after_help = "\
+Examples:
+  warpstride selftest
+  warpstride selftest --backend emulator --json
+
+Exit codes: 0 everything agrees, 1 something does not or there is no such GPU.")]
+    Selftest(SelftestTyped),
 }

@@ -10,5 +10,6 @@ mod fourier_projection;
 mod object_update;
 mod probe_update;
 
+pub(crate) use centring::centring_shift;
 pub(crate) use constraints::{disc, disc_at_origin};
 pub use engine::CpuEngine;

@@ -104,7 +104,8 @@ pub(super) struct Buffers<M: Machine> {
     pub(super) object_work: M::Buffer<Complex32>,
     /// (row, column): sums of the atomic object update; empty for the tiled one.
     pub(super) object_weights: M::Buffer<f32>,
-    /// (slice, mode, row, column); probe update, and work of centring (first slice).
+    /// (slice, mode, row, column); probe update, and work of the Fourier support
+    /// (first slice).
     pub(super) probe_sums: M::Buffer<Complex32>,
     /// (slice, row, column); probe update.
     pub(super) probe_weights: M::Buffer<f32>,

@@ -4,7 +4,7 @@ use super::buffers::{Buffers, Layout};
 use crate::gpu::{Buffer, Direction, Machine, Result};
 use crate::ptycho::cpu::{disc, disc_at_origin};
 use warpstride_device::launch::Work;
-use warpstride_kernels::ptycho::scale_layers::ScaleLayers;
+use warpstride_kernels::ptycho::{copy_waves::CopyWaves, scale_layers::ScaleLayers};
 
 /// The supports that are on the device at present.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
@@ -42,26 +42,43 @@ impl Supports {
     }
 }
 
-/// Multiplies every mode's spectrum by the Fourier support.
+/// Multiplies every mode's spectrum by the Fourier support; nothing while the gate is shut.
+///
+/// Behind a shut gate the probe must not change at all, and a transform there and back would round:
+/// so it is done on a copy, which comes home through the gate.
 pub(super) fn fourier_support<M: Machine>(
     machine: &M,
     layout: &Layout,
     buffers: &mut Buffers<M>,
     fft: &M::Fft,
 ) -> Result<()> {
-    // Behind a shut gate the probe must not change at all; a transform there and back would round.
-    // So it works on a copy, and the copy comes back scaled by what the gate lets through.
-    machine.fft(fft, &mut buffers.probe, Direction::Forward)?;
-    machine.launch(
-        &ScaleLayers {
-            waves: buffers.probe.write(),
-            weights: buffers.fourier_support.read(),
-            gate: buffers.open.read(),
-            layers: layout.modes,
-            pixels: layout.pixels(),
-            factor: layout.scale(),
-        },
-        Work::Elements(layout.probe_elements()),
-    )?;
-    machine.fft(fft, &mut buffers.probe, Direction::Inverse)
+    let elements = layout.probe_elements() as u32;
+    let all = Work::Elements(layout.probe_elements());
+    // The first slice of the sums, which the probe update is done with.
+    let work = &mut buffers.probe_sums;
+    let out = CopyWaves {
+        to: work.write(),
+        from: buffers.probe.read(),
+        gate: buffers.open.read(),
+        elements,
+    };
+    machine.launch(&out, all)?;
+    machine.fft(fft, work, Direction::Forward)?;
+    let support = ScaleLayers {
+        waves: work.write(),
+        weights: buffers.fourier_support.read(),
+        gate: buffers.open.read(),
+        layers: layout.modes,
+        pixels: layout.pixels(),
+        factor: layout.scale(),
+    };
+    machine.launch(&support, all)?;
+    machine.fft(fft, work, Direction::Inverse)?;
+    let home = CopyWaves {
+        to: buffers.probe.write(),
+        from: work.read(),
+        gate: buffers.gate.read(),
+        elements,
+    };
+    machine.launch(&home, all)
 }

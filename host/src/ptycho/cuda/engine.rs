@@ -148,10 +148,9 @@ impl<M: Machine> GpuEngine<M> {
         let supports = [step.probe_support, step.probe_fourier_support];
         self.supports.set(machine, layout, buffers, supports)?;
         let alternates = step.update_probe && step.overlap_loops > 1;
-        for turn in 0..step.overlap_loops {
-            if turn == 0 && alternates {
-                machine.zero(&mut buffers.gate)?;
-            }
+        // Also without alternations: an iteration before may have shut it.
+        machine.zero(&mut buffers.gate)?;
+        for _ in 0..step.overlap_loops {
             if step.update_object {
                 let clip = step.clip_object;
                 object_update::object_update(

@@ -1,0 +1,83 @@
+//! `warpstride selftest`: every kernel and every engine against the CPU.
+
+use super::args::{SelftestTyped, SelftestWord};
+use super::failure::Failure;
+use super::output::{complain, say, say_json};
+use serde::Serialize;
+use warpstride::gpu::{CudaMachine, EmulatedMachine, Machine};
+use warpstride::selftest::{self, CaseResult, Size};
+
+/// What was found.
+#[derive(Debug, Serialize)]
+struct Findings {
+    /// `cuda` or `emulator`.
+    backend: &'static str,
+    device: String,
+    passed: bool,
+    cases: Vec<CaseResult>,
+}
+
+/// Runs on the machine that was asked for and prints the results.
+pub(crate) fn run(typed: &SelftestTyped) -> Result<(), Failure> {
+    // Who names a GPU wants it.
+    let unsaid = if typed.device.is_some() {
+        SelftestWord::Cuda
+    } else {
+        SelftestWord::Auto
+    };
+    let cuda = || CudaMachine::new(typed.device.unwrap_or(0));
+    let findings = match typed.backend.unwrap_or(unsaid) {
+        SelftestWord::Emulator => match typed.device {
+            None => emulated()?,
+            Some(device) => {
+                return Err(Failure::usage(format!(
+                    "--device {device} is a GPU: it is not used by --backend emulator"
+                )));
+            }
+        },
+        SelftestWord::Cuda => {
+            let machine =
+                cuda().map_err(|why| Failure::failed(format!("--backend cuda: {why}")))?;
+            found(&machine, Size::Device)?
+        }
+        SelftestWord::Auto => match cuda() {
+            Ok(machine) => found(&machine, Size::Device)?,
+            Err(why) => {
+                complain(&format!("the emulator computes, on the CPU: {why}"));
+                emulated()?
+            }
+        },
+    };
+    if typed.json {
+        say_json(&findings)?;
+    } else {
+        let table = selftest::report(&findings.cases);
+        say(&format!(
+            "{} ({})\n{table}",
+            findings.device, findings.backend
+        ))?;
+    }
+    if findings.passed {
+        return Ok(());
+    }
+    let failed = findings.cases.iter().filter(|case| !case.passed).count();
+    let all = findings.cases.len();
+    Err(Failure::failed(format!(
+        "selftest: {failed} of {all} cases failed on {}",
+        findings.device
+    )))
+}
+
+fn emulated() -> Result<Findings, Failure> {
+    found(&EmulatedMachine::new(), Size::Small)
+}
+
+fn found<M: Machine>(machine: &M, size: Size) -> Result<Findings, Failure> {
+    let cases = selftest::run(machine, size)?;
+    Ok(Findings {
+        backend: machine.backend(),
+        device: machine.device_name(),
+        passed: cases.iter().all(|case| case.passed),
+        cases,
+    })
+}

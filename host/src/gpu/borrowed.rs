@@ -1,0 +1,93 @@
+//! A borrowed machine is a machine: several engines one after the other on the same one.
+
+use bytemuck::Pod;
+use warpstride_device::Complex32;
+use warpstride_device::launch::{Launch, Work};
+
+use super::{Direction, Machine, Result};
+
+impl<M: Machine> Machine for &M {
+    type Space = M::Space;
+    type Buffer<T: Pod + Send> = M::Buffer<T>;
+    type Fft = M::Fft;
+    type Fetch<T: Pod + Send> = M::Fetch<T>;
+
+    fn backend(&self) -> &'static str {
+        (**self).backend()
+    }
+
+    fn device_name(&self) -> String {
+        (**self).device_name()
+    }
+
+    fn memory(&self) -> Result<(usize, usize)> {
+        (**self).memory()
+    }
+
+    fn arch(&self) -> u32 {
+        (**self).arch()
+    }
+
+    fn multiprocessors(&self) -> u32 {
+        (**self).multiprocessors()
+    }
+
+    fn alloc<T: Pod + Send>(&self, what: &'static str, len: usize) -> Result<M::Buffer<T>> {
+        (**self).alloc(what, len)
+    }
+
+    fn upload<T: Pod + Send, H: Pod>(&self, buffer: &mut M::Buffer<T>, host: &[H]) -> Result<()> {
+        (**self).upload(buffer, host)
+    }
+
+    fn download<T: Pod + Send, H: Pod>(&self, buffer: &M::Buffer<T>, host: &mut [H]) -> Result<()> {
+        (**self).download(buffer, host)
+    }
+
+    fn fetch<T: Pod + Send>(&self, buffer: &M::Buffer<T>) -> Result<M::Fetch<T>> {
+        (**self).fetch(buffer)
+    }
+
+    fn copy<T: Pod + Send>(&self, from: &M::Buffer<T>, to: &mut M::Buffer<T>) -> Result<()> {
+        (**self).copy(from, to)
+    }
+
+    fn zero<T: Pod + Send>(&self, buffer: &mut M::Buffer<T>) -> Result<()> {
+        (**self).zero(buffer)
+    }
+
+    fn launch<L: Launch<M::Space> + Sync>(&self, launch: &L, work: Work) -> Result<()> {
+        (**self).launch(launch, work)
+    }
+
+    fn plan_fft(&self, rows: usize, columns: usize, batch: usize) -> Result<M::Fft> {
+        (**self).plan_fft(rows, columns, batch)
+    }
+
+    fn fft(
+        &self,
+        plan: &M::Fft,
+        data: &mut M::Buffer<Complex32>,
+        direction: Direction,
+    ) -> Result<()> {
+        (**self).fft(plan, data, direction)
+    }
+
+    fn fft_to(
+        &self,
+        plan: &M::Fft,
+        from: &M::Buffer<Complex32>,
+        to: &mut M::Buffer<Complex32>,
+        direction: Direction,
+    ) -> Result<()> {
+        (**self).fft_to(plan, from, to, direction)
+    }
+
+    fn synchronize(&self) -> Result<()> {
+        (**self).synchronize()
+    }
+
+    fn time_ms(&self, work: &mut dyn FnMut() -> Result<()>) -> Result<f32> {
+        (**self).time_ms(work)
+    }
+}

@@ -1,0 +1,107 @@
+//! `exit_wave_build`.
+
+use super::bench::{Bench, Case, wide};
+use super::shape::{Shape, Source};
+use crate::gpu::{Buffer, Machine, Result};
+use num_complex::Complex;
+use warpstride_device::Complex32;
+use warpstride_device::launch::{Emulated, Work};
+use warpstride_kernels::ptycho::exit_wave_build::ExitWaveBuild;
+
+pub(super) fn cases<M: Machine>(bench: &mut Bench<'_, M>, shape: Shape) -> Result<()> {
+    for weights in [[1.0, 0.0], [2.0, -1.0]] {
+        build(bench, shape, weights)?;
+    }
+    Ok(())
+}
+
+/// Model arrays of a case.
+struct Model {
+    psi: Vec<Complex32>,
+    probe: Vec<Complex32>,
+    object: Vec<Complex32>,
+    corners: Vec<[u32; 2]>,
+}
+
+impl Model {
+    fn new(source: &mut Source, shape: &Shape) -> Self {
+        Self {
+            psi: source.complex(shape.wave_elements()),
+            probe: source.complex(shape.probe_elements()),
+            object: source.complex(shape.object_elements()),
+            corners: source.corners(shape),
+        }
+    }
+
+    /// ψ and P·O of each element in turn.
+    fn waves(&self, shape: &Shape) -> impl Iterator<Item = [Complex<f64>; 2]> {
+        shape.places(&self.corners).map(|place| {
+            let exit = wide(self.probe[place.probe]) * wide(self.object[place.object]);
+            [wide(self.psi[place.wave]), exit]
+        })
+    }
+}
+
+/// What the model's probe and object cost a launch to read, bytes.
+fn model_bytes(shape: &Shape) -> usize {
+    8 * (shape.probe_elements() + shape.object_elements())
+}
+
+fn build<M: Machine>(
+    bench: &mut Bench<'_, M>,
+    shape: Shape,
+    [c_po, c_psi]: [f32; 2],
+) -> Result<()> {
+    let (on, reads_psi) = (bench.on(), c_psi != 0.0);
+    let model = Model::new(&mut Source::new("build", &shape), &shape);
+    let reference: Vec<Complex<f64>> = model
+        .waves(&shape)
+        .map(|[psi, exit]| exit * f64::from(c_po) + psi * f64::from(c_psi))
+        .collect();
+    // What is not to be read is no number.
+    let psi = if reads_psi {
+        on.upload(&model.psi)?
+    } else {
+        on.poisoned(model.psi.len())?
+    };
+    let probe = on.upload(&model.probe)?;
+    let object = on.upload(&model.object)?;
+    let corners = on.upload(&model.corners)?;
+    let text = format!("{shape}, {} parts, {c_po} PO + {c_psi} ψ", shape.parts);
+    let waves = 8 * shape.wave_elements() * (1 + usize::from(reads_psi));
+    let Shape {
+        frames,
+        modes,
+        rows,
+        columns,
+        object_rows,
+        object_columns,
+        parts,
+        ..
+    } = shape;
+    bench.run(
+        Case::of::<ExitWaveBuild<'_, Emulated>>(text)
+            .timed(shape.timed, waves + model_bytes(&shape)),
+        on.poisoned::<Complex32>(shape.wave_elements())?,
+        |machine, aux| {
+            let launch = ExitWaveBuild {
+                aux: aux.write(),
+                psi: psi.read(),
+                probe: probe.read(),
+                object: object.read(),
+                corners: corners.read(),
+                frames,
+                modes,
+                rows,
+                columns,
+                object_rows,
+                object_columns,
+                parts,
+                c_po,
+                c_psi,
+            };
+            machine.launch(&launch, Work::Blocks(frames as usize * parts as usize))
+        },
+        |on, aux| on.error(aux, &reference),
+    )
+}

@@ -1,0 +1,100 @@
+//! Every kernel against its definition, and every engine against the CPU's, on any machine.
+//!
+//! A reference is the definition as a plain loop in double precision, on the same single-precision
+//! data; what a kernel must write wholly is filled with a pattern beforehand that is no number.
+//! Equal results at sizes that divide by nothing, with gates open and shut, masks, empty and
+//! single frames mean that indices, extents, barriers and sums are right.
+
+mod bench;
+mod copies;
+mod engines;
+mod exit_waves;
+mod fourier;
+mod layers;
+mod object_update;
+mod probe;
+mod probe_update;
+mod report;
+mod shape;
+mod transform;
+
+pub use bench::CaseResult;
+pub use report::report;
+
+use crate::gpu::{GpuError, Machine};
+use crate::ptycho::{EngineError, ProblemError, SimulateError};
+use bench::Bench;
+use warpstride_kernels::registry;
+
+/// How much is computed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Size {
+    /// What the emulator does in less than a minute.
+    Small,
+    /// Realistic sizes too, with times.
+    Device,
+}
+
+/// Why a self-test came to no result. (A wrong result is a [`CaseResult`].)
+#[derive(Debug, thiserror::Error)]
+pub enum SelftestError {
+    /// The machine.
+    #[error(transparent)]
+    Gpu(#[from] GpuError),
+    /// An engine.
+    #[error(transparent)]
+    Engine(#[from] EngineError),
+    /// The simulated scan.
+    #[error(transparent)]
+    Simulate(#[from] SimulateError),
+    /// The simulated scan's start values.
+    #[error(transparent)]
+    Problem(#[from] ProblemError),
+}
+
+/// Everything: [`kernels`], then [`engines`].
+///
+/// # Errors
+/// The machine's; nothing more can be learnt then.
+pub fn run<M: Machine>(machine: &M, size: Size) -> Result<Vec<CaseResult>, SelftestError> {
+    let mut results = kernels(machine, size)?;
+    results.extend(engines(machine, size)?);
+    Ok(results)
+}
+
+/// Copies, transforms and every kernel.
+///
+/// # Errors
+/// As [`run`].
+pub fn kernels<M: Machine>(machine: &M, size: Size) -> Result<Vec<CaseResult>, GpuError> {
+    let mut bench = Bench::new(machine);
+    copies::cases(&mut bench, size)?;
+    transform::cases(&mut bench, size)?;
+    for shape in shape::shapes(size) {
+        layers::cases(&mut bench, shape)?;
+        exit_waves::cases(&mut bench, shape)?;
+        fourier::cases(&mut bench, shape)?;
+        object_update::cases(&mut bench, shape)?;
+        probe_update::cases(&mut bench, shape)?;
+        probe::cases(&mut bench, shape)?;
+    }
+    Ok(bench.into_results())
+}
+
+/// Whole iterations of every engine, the machine's against the CPU's.
+///
+/// # Errors
+/// As [`run`].
+pub fn engines<M: Machine>(machine: &M, size: Size) -> Result<Vec<CaseResult>, SelftestError> {
+    engines::cases(machine, size)
+}
+
+/// Kernels of the registry that none of the results is about.
+#[must_use]
+pub fn kernels_without_case(results: &[CaseResult]) -> Vec<&'static str> {
+    registry()
+        .iter()
+        .map(|kernel| kernel.entry)
+        .filter(|entry| !results.iter().any(|case| case.kernel == *entry))
+        .collect()
+}

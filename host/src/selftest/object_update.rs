@@ -1,0 +1,292 @@
+//! `object_update_tiled`, `object_update_atomic` and `object_finish`.
+
+use super::bench::{Bench, Case, all_f64, all_wide, wide};
+use super::shape::{Shape, Source};
+use crate::gpu::{Buffer, Machine, Result};
+use num_complex::Complex;
+use warpstride_device::Complex32;
+use warpstride_device::launch::{Emulated, Work};
+use warpstride_kernels::ptycho::{
+    object_finish::ObjectFinish, object_update_atomic::ObjectUpdateAtomic,
+    object_update_tiled::ObjectUpdateTiled,
+};
+
+/// Weight, limits of the modulus (none where the upper one is negative), whether the gate is shut.
+const OPTIONS: [(f32, [f32; 2], bool); 3] = [
+    (0.0, [0.0, -1.0], false),
+    (0.3, [0.4, 0.9], false),
+    (0.3, [0.0, 0.5], true),
+];
+
+/// What the waves are multiplied by: any number.
+const SCALE: f32 = 0.6;
+
+/// Object pixels of a tile.
+const TILE: [u32; 2] = [8, 32];
+
+pub(super) fn cases<M: Machine>(bench: &mut Bench<'_, M>, shape: Shape) -> Result<()> {
+    for options in OPTIONS {
+        tiled(bench, shape, options)?;
+        finish(bench, shape, options)?;
+    }
+    for shut in [false, true] {
+        atomic(bench, shape, shut)?;
+    }
+    Ok(())
+}
+
+/// The arrays of a case, and the sums over the frames.
+struct Model {
+    probe: Vec<Complex32>,
+    power: Vec<f32>,
+    psi: Vec<Complex32>,
+    corners: Vec<[u32; 2]>,
+    numerator: Vec<Complex<f64>>,
+    denominator: Vec<f64>,
+}
+
+impl Model {
+    /// The power is none of the probe's, so that it is seen which of them is read.
+    fn new(source: &mut Source, shape: &Shape) -> Self {
+        let mut new = Self {
+            probe: source.complex(shape.probe_elements()),
+            power: source.reals(shape.pixels(), 0.1, 1.0),
+            psi: source.complex(shape.wave_elements()),
+            corners: source.corners(shape),
+            numerator: vec![Complex::default(); shape.object_elements()],
+            denominator: vec![0.0; shape.object_elements()],
+        };
+        for place in shape.places(&new.corners) {
+            new.numerator[place.object] +=
+                wide(new.probe[place.probe]).conj() * wide(new.psi[place.wave]) * f64::from(SCALE);
+            if place.first_mode {
+                new.denominator[place.object] += f64::from(new.power[place.pixel]);
+            }
+        }
+        new
+    }
+}
+
+/// The object before an update: with a zero, which has no direction to be clipped in.
+fn object_before(source: &mut Source, shape: &Shape) -> Vec<Complex32> {
+    let mut object = source.complex(shape.object_elements());
+    object[shape.object_elements() / 2] = Complex32::ZERO;
+    object
+}
+
+/// The definition of an update, from its sums.
+fn updated(
+    before: &[Complex32],
+    numerator: &[Complex<f64>],
+    denominator: &[f64],
+    (weight, [low, high], shut): (f32, [f32; 2], bool),
+) -> Vec<Complex<f64>> {
+    let [weight, low, high] = [weight, low, high].map(f64::from);
+    let one = |((before, numerator), denominator): ((&Complex32, &Complex<f64>), &f64)| {
+        let total = denominator + weight;
+        let before = wide(*before);
+        let value = if total > 0.0 {
+            (before * weight + numerator) / total
+        } else {
+            before
+        };
+        if shut {
+            before
+        } else if high < 0.0 {
+            value
+        } else if value.norm() > 0.0 {
+            value * (value.norm().clamp(low, high) / value.norm())
+        } else {
+            Complex::new(low, 0.0)
+        }
+    };
+    before
+        .iter()
+        .zip(numerator)
+        .zip(denominator)
+        .map(one)
+        .collect()
+}
+
+fn described(shape: &Shape, (weight, [low, high], shut): (f32, [f32; 2], bool)) -> String {
+    let clip = if high < 0.0 {
+        String::new()
+    } else {
+        format!(", |O| {low} to {high}")
+    };
+    format!("{shape}, weight {weight}{clip}{}", gate_word(shut))
+}
+
+/// For the description of a case.
+pub(super) fn gate_word(shut: bool) -> &'static str {
+    if shut { ", gate shut" } else { "" }
+}
+
+fn tiled<M: Machine>(
+    bench: &mut Bench<'_, M>,
+    shape: Shape,
+    options: (f32, [f32; 2], bool),
+) -> Result<()> {
+    let on = bench.on();
+    let mut source = Source::new("tiled object", &shape);
+    let model = Model::new(&mut source, &shape);
+    let before = object_before(&mut source, &shape);
+    let reference = updated(&before, &model.numerator, &model.denominator, options);
+    let (weight, [clip_low, clip_high], shut) = options;
+    let probe = on.upload(&model.probe)?;
+    let power = on.upload(&model.power)?;
+    let psi = on.upload(&model.psi)?;
+    let corners = on.upload(&model.corners)?;
+    let gate = on.gate(shut)?;
+    let Shape {
+        frames,
+        modes,
+        rows,
+        columns,
+        object_rows,
+        object_columns,
+        ..
+    } = shape;
+    let tiles = object_rows.div_ceil(TILE[0]) * object_columns.div_ceil(TILE[1]);
+    bench.run(
+        Case::of::<ObjectUpdateTiled<'_, Emulated>>(described(&shape, options)).timed(
+            shape.timed && !shut,
+            8 * (shape.wave_elements() + 2 * shape.object_elements()),
+        ),
+        on.upload(&before)?,
+        |machine, object| {
+            let launch = ObjectUpdateTiled {
+                scale: SCALE,
+                object: object.write(),
+                probe: probe.read(),
+                power: power.read(),
+                psi: psi.read(),
+                corners: corners.read(),
+                gate: gate.read(),
+                frames,
+                modes,
+                rows,
+                columns,
+                object_rows,
+                object_columns,
+                weight,
+                clip_low,
+                clip_high,
+            };
+            machine.launch(&launch, Work::Blocks(tiles as usize))
+        },
+        |on, object| on.error(object, &reference),
+    )
+}
+
+/// Adds to what is there already.
+fn atomic<M: Machine>(bench: &mut Bench<'_, M>, shape: Shape, shut: bool) -> Result<()> {
+    let on = bench.on();
+    let mut source = Source::new("atomic object", &shape);
+    let model = Model::new(&mut source, &shape);
+    let sums = source.complex(shape.object_elements());
+    let weights = source.reals(shape.object_elements(), 0.0, 1.0);
+    let mut numerators = all_wide(&sums);
+    let mut denominators = all_f64(&weights);
+    if !shut {
+        numerators
+            .iter_mut()
+            .zip(&model.numerator)
+            .for_each(|(sum, more)| *sum += more);
+        denominators
+            .iter_mut()
+            .zip(&model.denominator)
+            .for_each(|(sum, more)| *sum += more);
+    }
+    let probe = on.upload(&model.probe)?;
+    let power = on.upload(&model.power)?;
+    let psi = on.upload(&model.psi)?;
+    let corners = on.upload(&model.corners)?;
+    let gate = on.gate(shut)?;
+    let Shape {
+        frames,
+        modes,
+        rows,
+        columns,
+        object_rows,
+        object_columns,
+        parts,
+        ..
+    } = shape;
+    bench.run(
+        Case::of::<ObjectUpdateAtomic<'_, Emulated>>(format!(
+            "{shape}, {parts} parts{}",
+            gate_word(shut)
+        ))
+        .timed(
+            shape.timed && !shut,
+            8 * shape.wave_elements() + 24 * shape.object_elements(),
+        ),
+        (on.upload(&sums)?, on.upload(&weights)?),
+        |machine, (numerator, denominator)| {
+            let launch = ObjectUpdateAtomic {
+                scale: SCALE,
+                numerator: numerator.write(),
+                denominator: denominator.write(),
+                probe: probe.read(),
+                power: power.read(),
+                psi: psi.read(),
+                corners: corners.read(),
+                gate: gate.read(),
+                frames,
+                modes,
+                rows,
+                columns,
+                object_rows,
+                object_columns,
+                parts,
+            };
+            machine.launch(&launch, Work::Blocks(frames as usize * parts as usize))
+        },
+        |on, (numerator, denominator)| {
+            Ok(on
+                .error(numerator, &numerators)?
+                .max(on.error(denominator, &denominators)?))
+        },
+    )
+}
+
+fn finish<M: Machine>(
+    bench: &mut Bench<'_, M>,
+    shape: Shape,
+    options: (f32, [f32; 2], bool),
+) -> Result<()> {
+    let on = bench.on();
+    let mut source = Source::new("object finish", &shape);
+    let before = object_before(&mut source, &shape);
+    let mut sums = source.complex(shape.object_elements());
+    let mut weights = source.reals(shape.object_elements(), 0.1, 1.0);
+    // What no frame lights.
+    let dark = shape.object_elements() / 2;
+    sums[dark] = Complex32::ZERO;
+    weights[dark] = 0.0;
+    let reference = updated(&before, &all_wide(&sums), &all_f64(&weights), options);
+    let (weight, [clip_low, clip_high], shut) = options;
+    let numerator = on.upload(&sums)?;
+    let denominator = on.upload(&weights)?;
+    let gate = on.gate(shut)?;
+    bench.run(
+        Case::of::<ObjectFinish<'_, Emulated>>(described(&shape, options))
+            .timed(shape.timed && !shut, 28 * shape.object_elements()),
+        on.upload(&before)?,
+        |machine, object| {
+            let launch = ObjectFinish {
+                object: object.write(),
+                numerator: numerator.read(),
+                denominator: denominator.read(),
+                gate: gate.read(),
+                pixels: shape.object_elements() as u32,
+                weight,
+                clip_low,
+                clip_high,
+            };
+            machine.launch(&launch, Work::Elements(shape.object_elements()))
+        },
+        |on, object| on.error(object, &reference),
+    )
+}
