@@ -26,8 +26,8 @@ pub use outcome::{Origin, outcome};
 pub use plan::{Plan, UpdateVersion};
 pub use problem::{Problem, ProblemError};
 pub use recipe::{
-    EngineName, EngineSpec, PowerBound, PowerBoundWord, Precision, ProbeSource, ProbeStart, Recipe,
-    RecipeError,
+    EngineName, EngineSpec, GpuOptions, PowerBound, PowerBoundWord, Precision, ProbeSource,
+    ProbeStart, Recipe, RecipeError, Updates,
 };
 pub use reconstructor::{Place, Reconstructor};
 pub use simulate::{Pattern, SimulateError, SimulateOptions, simulate};

@@ -305,6 +305,35 @@ impl EngineSpec {
     }
 }
 
+/// How a GPU sums over overlapping windows in object and probe updates.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Updates {
+    /// By tiles of the result: the same bits every time.
+    Tiled,
+    /// By atomic additions: not the same bits every time.
+    Atomic,
+    /// Whichever is expected to be faster at the run's sizes: not the same bits every time where that
+    /// is the atomic one.
+    Fastest,
+}
+
+/// What only the GPU back ends (`cuda`, `emulator`) heed.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct GpuOptions {
+    /// Sums over overlapping windows.
+    pub updates: Updates,
+}
+
+impl Default for GpuOptions {
+    fn default() -> Self {
+        Self {
+            updates: Updates::Tiled,
+        }
+    }
+}
+
 /// A whole reconstruction.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
@@ -317,6 +346,8 @@ pub struct Recipe {
     pub probe_modes: usize,
     /// Start probe.
     pub probe: ProbeStart,
+    /// GPU only.
+    pub gpu: GpuOptions,
     /// How the file is read.
     pub data: crate::io::scan::ReadOptions,
     /// Run in this order.
@@ -330,6 +361,7 @@ impl Default for Recipe {
             precision: Precision::F32,
             probe_modes: 1,
             probe: ProbeStart::default(),
+            gpu: GpuOptions::default(),
             data: crate::io::scan::ReadOptions::default(),
             engines: vec![
                 EngineSpec::new(EngineName::Dm, 100),
@@ -399,7 +431,7 @@ impl Recipe {
             [key] => {
                 table.insert((*key).into(), value);
             }
-            [section @ ("probe" | "data"), key] => {
+            [section @ ("probe" | "gpu" | "data"), key] => {
                 let entry = table
                     .entry(*section)
                     .or_insert_with(|| toml::Value::Table(toml::Table::new()));
@@ -510,6 +542,7 @@ mod tests {
         recipe.set("raar.power_bound=off").unwrap();
         recipe.set("dm.clip_object=[0.1, 1.2]").unwrap();
         recipe.set("probe.source=mean-pattern").unwrap();
+        recipe.set("gpu.updates=atomic").unwrap();
         recipe.set("seed = 7").unwrap();
         assert_eq!(recipe.engines[0].alpha, Some(0.9));
         assert_eq!(recipe.engines[0].clip_object, Some([0.1, 1.2]));
@@ -521,6 +554,7 @@ mod tests {
             (recipe.probe.source, recipe.seed),
             (ProbeSource::MeanPattern, 7)
         );
+        assert_eq!(recipe.gpu.updates, Updates::Atomic);
         recipe.check().unwrap();
     }
 

@@ -67,6 +67,9 @@ pub fn report(
 
     page += "<section>\n<h2>Object</h2>\n<div class=\"pair\">\n";
     page += &figure(&pictures.phase, "Phase of the object");
+    if let Some(stretched) = &pictures.phase_stretched {
+        page += &figure(stretched, "Phase of the object, stretched");
+    }
     page += &figure(&pictures.modulus, "Modulus of the object");
     page += "</div>\n</section>\n<section>\n<h2>Probe</h2>\n";
     page += &figure(&pictures.probe, "Probe modes");

@@ -38,8 +38,10 @@ impl Picture {
 pub struct Pictures {
     /// Modulus of the object, grey.
     pub modulus: Picture,
-    /// Phase of the object without its ramp.
+    /// Phase of the object without its ramp, on a circle of hues over −π…π.
     pub phase: Picture,
+    /// The same on a sequential map between its own limits, where they span less than π.
+    pub phase_stretched: Option<Picture>,
     /// Probe modes: brightness is modulus, hue is phase.
     pub probe: Picture,
 }
@@ -64,8 +66,8 @@ pub enum PictureError {
 /// count.
 const LIMITS: [f64; 2] = [0.005, 0.995];
 
-/// Phases that span less than this are stretched over a sequential map; on a circle of hues they
-/// would all look alike.
+/// Phases that span less than this are drawn a second time, stretched over a sequential map; on the
+/// circle of hues they look much alike.
 const STRETCHED_BELOW: f64 = PI;
 
 /// Share of the lit region's extent that is shown all round it.
@@ -114,6 +116,7 @@ impl Pictures {
         Ok(Self {
             modulus: modulus(shown, weight, of.pixel)?,
             phase: phase(shown, weight, of.pixel)?,
+            phase_stretched: phase_stretched(shown, weight, of.pixel)?,
             probe: probe(of)?,
         })
     }
@@ -144,26 +147,36 @@ fn phase(
 ) -> Result<Picture, PictureError> {
     let [low, high] = limits(object, weight, |v| v.arg());
     let raster = Raster::new(object, pixel, OBJECT_SIDE);
-    let (map, title, scale) = if high - low < STRETCHED_BELOW {
-        let scale = format!(
-            "The colours are stretched over {} to {} rad, the middle 99 % of the lit region.",
-            significant(low, 3),
-            significant(high, 3)
-        );
-        (Map::Sequential { low, high }, "Phase, stretched", scale)
-    } else {
-        let scale = format!(
-            "The colours are a circle from -π to π; the middle 99 % of the lit region spans {} rad.",
-            significant(high - low, 3)
-        );
-        (Map::Cyclic, "Phase", scale)
-    };
-    let png = framed(title, &raster, map, |v| map.colour(v.arg()))?;
+    let png = framed("Phase", &raster, Map::Cyclic, |v| {
+        Map::Cyclic.colour(v.arg())
+    })?;
     let caption = format!(
-        "Phase of the object's transmission, its ramp taken off and its median set to 0. {scale} {}",
+        "Phase of the object's transmission, its ramp taken off and its median set to 0. The colours are a circle from -π to π; the middle 99 % of the lit region spans {} rad. {}",
+        significant(high - low, 3),
         raster.extent()
     );
     Ok(Picture { png, caption })
+}
+
+fn phase_stretched(
+    object: ArrayView2<'_, Complex<f64>>,
+    weight: ArrayView2<'_, f64>,
+    pixel: [f64; 2],
+) -> Result<Option<Picture>, PictureError> {
+    let [low, high] = limits(object, weight, |v| v.arg());
+    if high - low >= STRETCHED_BELOW {
+        return Ok(None);
+    }
+    let raster = Raster::new(object, pixel, OBJECT_SIDE);
+    let map = Map::Sequential { low, high };
+    let png = framed("Phase, stretched", &raster, map, |v| map.colour(v.arg()))?;
+    let caption = format!(
+        "The same phase, its colours stretched over {} to {} rad, the middle 99 % of the lit region. {}",
+        significant(low, 3),
+        significant(high, 3),
+        raster.extent()
+    );
+    Ok(Some(Picture { png, caption }))
 }
 
 fn probe(of: &Reconstruction) -> Result<Picture, PictureError> {
@@ -351,20 +364,16 @@ mod tests {
         let modulus = decoded(&pictures.modulus);
         assert_eq!(at(&modulus, &of, [0.5, 0.5]), [0; 3]);
         assert_eq!(at(&modulus, &of, [0.05, 0.05]), WHITE);
-        // One radian is stretched: the ends of the map are disc and vacuum.
-        let phase = decoded(&pictures.phase);
+        // One radian is stretched as well: the ends of the map are disc and vacuum.
+        let stretched = pictures.phase_stretched.unwrap();
+        let phase = decoded(&stretched);
         let map = Map::Sequential {
             low: -1.0,
             high: 0.0,
         };
         assert_eq!(at(&phase, &of, [0.5, 0.5]), map.colour(-1.0));
         assert_eq!(at(&phase, &of, [0.05, 0.05]), map.colour(0.0));
-        assert!(
-            pictures
-                .phase
-                .caption
-                .contains("stretched over -1.00 to 0 rad")
-        );
+        assert!(stretched.caption.contains("stretched over -1.00 to 0 rad"));
     }
 
     #[test]
@@ -381,6 +390,7 @@ mod tests {
         let phase = decoded(&pictures.phase);
         assert_eq!(at(&phase, &of, [0.5, 0.5]), Map::Cyclic.colour(3.0));
         assert!(pictures.phase.caption.contains("circle"));
+        assert_eq!(pictures.phase_stretched, None);
     }
 
     #[test]

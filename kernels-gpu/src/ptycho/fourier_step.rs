@@ -168,8 +168,8 @@ impl Frame {
     unsafe fn magnitudes<const N: usize>(&self, pixel: u32) -> [f32; N] {
         let threads = thread::block_threads() as usize;
         let mut magnitudes = [0.0; N];
-        for u in 0..N {
-            magnitudes[u] = *self.magnitudes.add(pixel as usize + u * threads);
+        for (u, magnitude) in magnitudes.iter_mut().enumerate() {
+            *magnitude = *self.magnitudes.add(pixel as usize + u * threads);
         }
         magnitudes
     }

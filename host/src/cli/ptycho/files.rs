@@ -10,16 +10,18 @@ use warpstride::io::atomic;
 pub(super) struct Files {
     pub(super) result: PathBuf,
     pub(super) checkpoint: PathBuf,
-    /// Modulus, phase, probe.
-    pub(super) pictures: Option<[PathBuf; 3]>,
+    /// Modulus, phase, probe, and the phase stretched (where its range is small).
+    pub(super) pictures: Option<[PathBuf; 4]>,
     pub(super) summary: Option<PathBuf>,
     pub(super) report: Option<PathBuf>,
 }
 
 impl Files {
-    /// Names beside `result`: `OUT-modulus.png`, `OUT-phase.png`, `OUT-probe.png`.
-    pub(super) fn pictures_beside(result: &Path) -> [PathBuf; 3] {
-        ["modulus", "phase", "probe"].map(|what| beside(result, &format!("-{what}.png")))
+    /// Names beside `result`: `OUT-modulus.png`, `OUT-phase.png`, `OUT-probe.png`,
+    /// `OUT-phase-stretched.png`.
+    pub(super) fn pictures_beside(result: &Path) -> [PathBuf; 4] {
+        ["modulus", "phase", "probe", "phase-stretched"]
+            .map(|what| beside(result, &format!("-{what}.png")))
     }
 
     /// `OUT.checkpoint`.

@@ -34,8 +34,14 @@ impl Ended<'_> {
         if files.pictures.is_some() || files.report.is_some() {
             let pictures = Pictures::new(&self.result)?;
             if let Some(paths) = &files.pictures {
-                let drawn = [&pictures.modulus, &pictures.phase, &pictures.probe];
+                let drawn = [
+                    Some(&pictures.modulus),
+                    Some(&pictures.phase),
+                    Some(&pictures.probe),
+                    pictures.phase_stretched.as_ref(),
+                ];
                 for (path, picture) in paths.iter().zip(drawn) {
+                    let Some(picture) = picture else { continue };
                     write_whole(path, &picture.png)?;
                     written.push(path.display().to_string());
                 }
