@@ -16,7 +16,8 @@ const LARGEST: u64 = 64 << 20;
 /// The script that runs everything in the bundle; the test files and benches are found by it.
 const RUN: &str = include_str!("bundle/run.sh");
 
-/// Tests whose name begins so need a GPU; the others have run where the bundle was made.
+/// Test files and tests whose name begins so need a GPU; the others have run where the bundle was
+/// made.
 const GPU_TESTS: &str = "gpu_";
 
 /// Makes the bundle in `folder`, with the files and folders `data` beside the programs.
@@ -50,7 +51,7 @@ pub(crate) fn run(folder: &Path, data: &[PathBuf]) -> Result<()> {
     ]))?;
     let mut taken = 0;
     for test in tests.iter().filter(|executable| executable.harness) {
-        if has_gpu_tests(test)? {
+        if test.target.starts_with(GPU_TESTS) || has_gpu_tests(test)? {
             strip(&test.path, &folder.join("tests").join(&test.target))?;
             taken += 1;
         }

@@ -6,7 +6,7 @@ use warpstride::gpu::{CudaMachine, EmulatedMachine, GpuError};
 use warpstride::io::{Bytes, Memory};
 use warpstride::ptycho::cpu::CpuEngine;
 use warpstride::ptycho::cuda::GpuEngine;
-use warpstride::ptycho::{Engine, Plan, Precision, Problem, UpdateVersion};
+use warpstride::ptycho::{Engine, Plan, Precision, Problem, Recipe};
 
 /// Where a run shall be computed, as far as that is known before any work.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -119,18 +119,25 @@ impl Machine {
     }
 
     /// Puts the start values there.
-    pub(crate) fn engine(self, problem: &Problem) -> Result<Box<dyn Engine>, Failure> {
+    pub(crate) fn engine(
+        self,
+        problem: &Problem,
+        recipe: &Recipe,
+    ) -> Result<Box<dyn Engine>, Failure> {
+        let plan = Plan::new(
+            problem.shape(),
+            problem.positions.object_shape,
+            recipe.precision,
+        );
+        let version = plan.update_version(recipe.gpu.updates);
         Ok(match self.kind {
             Kind::Cpu(Precision::F32) => Box::new(CpuEngine::<f32>::new(problem)),
             Kind::Cpu(Precision::F64) => Box::new(CpuEngine::<f64>::new(problem)),
-            Kind::Cuda(machine) => Box::new(GpuEngine::new(*machine, problem, UPDATE)?),
-            Kind::Emulator(machine) => Box::new(GpuEngine::new(machine, problem, UPDATE)?),
+            Kind::Cuda(machine) => Box::new(GpuEngine::new(*machine, problem, version)?),
+            Kind::Emulator(machine) => Box::new(GpuEngine::new(machine, problem, version)?),
         })
     }
 }
-
-/// The version whose sums have one order: a resumed run continues bit for bit.
-const UPDATE: UpdateVersion = UpdateVersion::Tiled;
 
 fn fits(who: &str, whose: &str, needed: u64, available: u64) -> Result<(), Failure> {
     if needed <= available {

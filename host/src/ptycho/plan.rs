@@ -1,7 +1,7 @@
 //! Sizes decided before anything is computed: memory for each back end and the version of the
 //! update kernels. Plain data, so that `info` can print it and tests can read it without a GPU.
 
-use super::Precision;
+use super::{Precision, Updates};
 
 /// How a GPU sums over overlapping windows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
@@ -73,6 +73,38 @@ impl Plan {
             cpu_bytes: cpu,
             gpu_host_bytes: shared,
             gpu_device_bytes: device,
+        }
+    }
+}
+
+/// Object pixels of a tile of the tiled object update.
+pub(super) const TILE: [usize; 2] = [8, 32];
+/// Corners that a block of it looks through at a time.
+const CORNERS: usize = 256;
+/// One such look costs a block as much time as the tiled update takes for so many pixels of waves.
+const LOOK_PIXELS: usize = 1024;
+
+impl Plan {
+    /// The version of the update kernels for `updates`.
+    ///
+    /// Every tile looks through the corners of all frames, which is nothing beside the waves
+    /// themselves unless many small frames lie on a large object; then the atomic version, which
+    /// goes frame by frame, is expected to be faster.
+    #[must_use]
+    pub fn update_version(&self, updates: Updates) -> UpdateVersion {
+        let tiles = self.object_shape[0]
+            .div_ceil(TILE[0])
+            .saturating_mul(self.object_shape[1].div_ceil(TILE[1]));
+        let looks = tiles.saturating_mul(self.frames.div_ceil(CORNERS));
+        let pixels = self
+            .frames
+            .saturating_mul(self.rows.saturating_mul(self.columns));
+        let waves = pixels.saturating_mul(self.modes);
+        match updates {
+            Updates::Tiled => UpdateVersion::Tiled,
+            Updates::Atomic => UpdateVersion::Atomic,
+            Updates::Fastest if looks.saturating_mul(LOOK_PIXELS) > waves => UpdateVersion::Atomic,
+            Updates::Fastest => UpdateVersion::Tiled,
         }
     }
 }

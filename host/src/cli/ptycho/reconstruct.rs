@@ -143,7 +143,7 @@ impl Reconstruct {
                 .map(|note| format!("note: {note}\n"))
                 .collect::<String>())?;
         }
-        let engine = machine.engine(&problem)?;
+        let engine = machine.engine(&problem, &self.recipe)?;
         let run = Reconstructor::new(engine, &problem, &self.recipe);
         let origin = Origin {
             source: name,

@@ -3,14 +3,12 @@
 use super::buffers::{Buffers, Layout};
 use crate::gpu::{Buffer, Machine, Result};
 use crate::ptycho::UpdateVersion;
+use crate::ptycho::plan::TILE;
 use warpstride_device::launch::Work;
 use warpstride_kernels::ptycho::{
     layer_power::LayerPower, object_finish::ObjectFinish, object_update_atomic::ObjectUpdateAtomic,
     object_update_tiled::ObjectUpdateTiled,
 };
-
-/// Object pixels of a tile of `object_update_tiled`.
-const TILE: [u32; 2] = [8, 32];
 
 /// Σ|P|² of the present probe.
 pub(super) fn probe_power<M: Machine>(
@@ -72,7 +70,8 @@ pub(super) fn object_update<M: Machine>(
                 clip_high,
             },
             Work::Blocks(
-                object_rows.div_ceil(TILE[0]) as usize * object_columns.div_ceil(TILE[1]) as usize,
+                (object_rows as usize).div_ceil(TILE[0])
+                    * (object_columns as usize).div_ceil(TILE[1]),
             ),
         ),
         UpdateVersion::Atomic => {
