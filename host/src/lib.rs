@@ -1,4 +1,51 @@
-//! Scientific computing on NVIDIA GPUs with every kernel written in Rust.
+//! Scientific computing on NVIDIA GPUs with every kernel written in Rust, and the same on the CPU.
+//!
+//! This version reconstructs ptychographic scans. A [`data::Scan`] becomes a [`ptycho::Problem`]
+//! (magnitudes, windows, start values), an engine iterates it on a machine, and a
+//! [`ptycho::Reconstructor`] is the course of the run:
+//!
+//! ```
+//! use warpstride::ptycho::cpu::CpuEngine;
+//! use warpstride::ptycho::{Problem, Recipe, Reconstructor};
+//! # use warpstride::ptycho::{EngineName, EngineSpec, SimulateOptions, simulate};
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! # let scan = simulate(&SimulateOptions { frame: 32, positions: 12, ..Default::default() })?;
+//! # let engines = vec![EngineSpec::new(EngineName::Dm, 20), EngineSpec::new(EngineName::Raar, 10)];
+//! # let recipe = Recipe { engines, ..Recipe::default() };
+//!
+//! // `scan` from `io::scan::read` or `Scan::new`, `recipe` from `Recipe::default` or a file.
+//! let problem = Problem::new(&scan, &recipe)?;
+//! let mut run = Reconstructor::new(Box::new(CpuEngine::<f32>::new(&problem)), &problem, &recipe);
+//! while !run.finished() {
+//!     run.advance()?;
+//! }
+//! let object = run.engine().object()?; // (row, column), transmission
+//! let r = run.place().history.iter().filter_map(|iteration| iteration.r_factor);
+//! # assert_eq!(object.dim(), (problem.positions.object_shape[0], problem.positions.object_shape[1]));
+//! # let r: Vec<f64> = r.collect();
+//! # assert_eq!(r.len(), 30);
+//! # assert!(r[29] < 0.1 * r[0], "{r:?}");
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! On a GPU the engine is a [`ptycho::cuda::GpuEngine`] on a [`gpu::CudaMachine`]; nothing else
+//! changes. The folder `examples/` has whole programs: from plain arrays, results and pictures, and
+//! the CUDA fence for one's own work. `docs/ptychography.md` has the mathematics,
+//! `docs/architecture.md` the plan of these rooms:
+//!
+//! * [`data`]: plain data with invariants
+//! * [`io`]: files
+//! * [`ptycho`]: the mathematics, on the CPU and on GPUs
+//! * [`run`]: the loop around a computation
+//! * [`report`]: pictures, tables, the HTML report, the summary
+//! * [`fft`]: transforms on the CPU
+//! * [`gpu`]: what a pipeline of kernels needs from a machine
+//! * [`cuda`]: the driver and its libraries
+//!
+//! # Features
+//! * `static` (default): HDF5 is built from source and linked in.
+//! * `system-hdf5`: an installed libhdf5 is linked.
 
 pub mod cuda;
 pub mod data;
