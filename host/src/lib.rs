@@ -42,6 +42,7 @@
 //! * [`fft`]: transforms on the CPU
 //! * [`gpu`]: what a pipeline of kernels needs from a machine
 //! * [`cuda`]: the driver and its libraries
+//! * [`selftest`]: every kernel against its definition, on any machine
 //!
 //! # Features
 //! * `static` (default): HDF5 is built from source and linked in.
