@@ -35,7 +35,7 @@
 //! `docs/architecture.md` the plan of these rooms:
 //!
 //! * [`data`]: plain data with invariants
-//! * [`io`]: files
+//! * [`io`]: formats, of scans and of results
 //! * [`ptycho`]: the mathematics, on the CPU and on GPUs
 //! * [`run`]: the loop around a computation
 //! * [`report`]: pictures, tables, the HTML report, the summary

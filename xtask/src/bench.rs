@@ -16,7 +16,7 @@ pub(crate) struct Options {
     /// Only these programs of benches/
     #[arg(long, value_delimiter = ',')]
     only: Vec<String>,
-    /// Keep what is printed in benches/runs/<date>-<machine>/
+    /// Keep what is printed in `benches/runs/<date>-<machine>/`
     #[arg(long)]
     record: bool,
     /// The machine's name in the record; the host name where it is not given

@@ -1,7 +1,7 @@
 //! What a pipeline of kernels needs from a machine: buffers, ordered launches, transforms, and
 //! results fetched late.
 //!
-//! Two machines exist: [`CudaMachine`](crate::gpu::CudaMachine) over the fence ([`crate::cuda`]) and
+//! Two machines exist: [`CudaMachine`] over the fence ([`crate::cuda`]) and
 //! [`EmulatedMachine`] over the emulator. A science room's `cuda/` half is written once against
 //! [`Machine`] and runs on both. All work of one machine is ordered: it happens as if one after the
 //! other in the order of the calls.

@@ -236,7 +236,7 @@ impl EngineSpec {
         Ok(Self::new(name, count))
     }
 
-    /// Coefficients (a, b, c) of one step, see [`crate::ptycho::step`].
+    /// Coefficients (a, b, c) of one step, see [`crate::ptycho::Coefficients`].
     #[must_use]
     pub fn coefficients(&self) -> crate::ptycho::Coefficients {
         match self.name {

@@ -7,7 +7,7 @@ use std::ops::Range;
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct LitRegion {
     /// A pixel is lit where its fluence exceeds this share of the typical fluence (the median over
-    /// all pixels above [`DARK`] of the maximum).
+    /// all pixels above a hundredth of the maximum).
     pub share: f64,
     /// Pixels taken off all round, because the border of the scan is badly determined.
     pub erosion: usize,
