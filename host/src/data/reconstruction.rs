@@ -15,7 +15,7 @@ pub struct HistoryEntry {
     pub err_fourier: f64,
     /// Mean |Δψ|².
     pub err_exit: f64,
-    /// Mean Σ w (I_model − I)²/(I+1)/N, where it was computed (it costs a transform).
+    /// Mean Σ w (I_model − I)²/(I+1)/N, where it was computed.
     pub err_phot: Option<f64>,
     /// Σ w (√I_model − √I)² / Σ w I, where it was computed.
     pub r_factor: Option<f64>,
@@ -40,7 +40,7 @@ pub struct Reconstruction {
     pub corners: Vec<[u32; 2]>,
     /// Position of a window that begins at object pixel (0, 0), (row, column), m.
     pub origin: [f64; 2],
-    /// Mean illumination of each object pixel, Σ|P|² (row, column), photons.
+    /// Illumination of each object pixel, Σ|P|² over frames and modes (row, column), photons.
     pub fluence: Array2<f64>,
     /// One entry an iteration.
     pub history: Vec<HistoryEntry>,
