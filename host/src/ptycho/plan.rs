@@ -81,8 +81,10 @@ impl Plan {
 pub(super) const TILE: [usize; 2] = [8, 32];
 /// Corners that a block of it looks through at a time.
 const CORNERS: usize = 256;
-/// One such look costs a block as much time as the tiled update takes for so many pixels of waves.
-const LOOK_PIXELS: usize = 1024;
+/// One such look costs as much time as so many pixels of waves. Measured on an H200, tiled against
+/// atomic object update: 5000 frames of 64 × 64 (418 pixels a look) 0.132 against 0.141 ms, 20 000 of
+/// 32 × 32 (115 pixels a look) 0.286 against 0.139 ms.
+const LOOK_PIXELS: usize = 256;
 
 impl Plan {
     /// The version of the update kernels for `updates`.
@@ -124,6 +126,18 @@ mod tests {
             (plan.cpu_bytes, plan.gpu_device_bytes),
             (u64::MAX, u64::MAX)
         );
+    }
+
+    #[test]
+    fn the_faster_update_is_the_measured_one() {
+        let faster = |frames, side, object| {
+            let plan = Plan::new([frames, 1, side, side], object, Precision::F32);
+            plan.update_version(Updates::Fastest)
+        };
+        assert_eq!(faster(1457, 128, [892, 912]), UpdateVersion::Tiled);
+        assert_eq!(faster(5000, 64, [784, 784]), UpdateVersion::Tiled);
+        assert_eq!(faster(20_000, 32, [750, 755]), UpdateVersion::Atomic);
+        assert_eq!(faster(100_000, 32, [1646, 1651]), UpdateVersion::Atomic);
     }
 
     #[test]
