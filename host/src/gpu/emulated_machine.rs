@@ -8,10 +8,9 @@ use bytemuck::Pod;
 use rayon::prelude::*;
 use rustfft::{Fft, FftPlanner, num_complex};
 use warpstride_device::Complex32;
-use warpstride_device::emulator::{self, LaunchConfig};
-use warpstride_device::launch::{Emulated, Launch, Work};
+use warpstride_device::emulator::{self, LaunchConfig, Watch, WatchedMemory};
+use warpstride_device::launch::{Emulated, Launch, Read, Work, Write};
 
-use super::emulated_memory::{EmulatedBuffer, Watch};
 use super::{Buffer, Direction, Fetch, GpuError, Machine, Result};
 
 /// Most blocks of a launch whose grid is free: enough for blocks to meet in memory, few enough to
@@ -39,6 +38,23 @@ impl EmulatedMachine {
     #[must_use]
     pub fn new() -> Self {
         Self::default()
+    }
+}
+
+/// Memory of the emulator, between zones that are looked at after every launch.
+pub type EmulatedBuffer<T> = WatchedMemory<T>;
+
+impl<T: Pod> Buffer<Emulated, T> for WatchedMemory<T> {
+    fn len(&self) -> usize {
+        self.len()
+    }
+
+    fn read(&self) -> Read<'_, Emulated, T> {
+        self.read()
+    }
+
+    fn write(&mut self) -> Write<'_, Emulated, T> {
+        self.write()
     }
 }
 
@@ -323,9 +339,7 @@ impl Machine for EmulatedMachine {
 
 #[cfg(test)]
 mod tests {
-    use std::ffi::c_void;
-
-    use warpstride_device::launch::{ExtentError, KernelInfo, Write};
+    use warpstride_kernels::ptycho::object_update_atomic::ObjectUpdateAtomic;
 
     use super::*;
 
@@ -461,89 +475,57 @@ mod tests {
         assert_eq!(size(Work::Grid([0, 1, 1]), [256, 1, 1]), None);
     }
 
-    /// Writes one element further than it says.
-    struct Overruns<'a> {
-        out: Write<'a, Emulated, u32>,
-        distance: isize,
-    }
-
-    impl Launch<Emulated> for Overruns<'_> {
-        const INFO: KernelInfo = KernelInfo {
-            entry: "overruns",
-            block: [32, 1, 1],
-            min_blocks: 0,
-            hot: false,
-            f64_allowed: false,
-            min_arch: 80,
-        };
-
-        fn check(&self) -> std::result::Result<(), ExtentError> {
-            Ok(())
-        }
-
-        fn with_params<R>(&self, launch: impl FnOnce(&mut [*mut c_void]) -> R) -> R {
-            launch(&mut [])
-        }
-
-        fn dynamic_shared_bytes(&self, _: u32) -> usize {
-            0
-        }
-
-        #[expect(
-            unsafe_code,
-            reason = "a kernel written by hand, with the error looked for"
-        )]
-        unsafe fn run_thread(&self) {
-            // SAFETY: within the zones around the buffer, as the test chooses the distance.
-            unsafe { self.out.as_ptr().offset(self.distance).write(7) };
-        }
+    /// An object update of one frame of 2 × 2 on an object of 4 × 4, which goes beyond it where the
+    /// frame's corner does.
+    fn update(machine: &EmulatedMachine, corner: [u32; 2]) -> Result<()> {
+        let mut numerator = machine.alloc::<Complex32>("numerators", 16)?;
+        let mut denominator = machine.alloc::<f32>("denominators", 16)?;
+        let mut probe = machine.alloc::<Complex32>("probe", 4)?;
+        let power = machine.alloc::<f32>("power", 4)?;
+        let mut psi = machine.alloc::<Complex32>("waves", 4)?;
+        let mut corners = machine.alloc::<[u32; 2]>("corners", 1)?;
+        let gate = machine.alloc::<u32>("gate", 1)?;
+        machine.upload(&mut probe, &[1.0_f32; 8])?;
+        machine.upload(&mut psi, &[1.0_f32; 8])?;
+        machine.upload(&mut corners, &corner)?;
+        machine.launch(
+            &ObjectUpdateAtomic {
+                numerator: numerator.write(),
+                denominator: denominator.write(),
+                probe: probe.read(),
+                power: power.read(),
+                psi: psi.read(),
+                corners: corners.read(),
+                gate: gate.read(),
+                frames: 1,
+                modes: 1,
+                rows: 2,
+                columns: 2,
+                object_rows: 4,
+                object_columns: 4,
+                parts: 1,
+                scale: 1.0,
+            },
+            Work::Blocks(1),
+        )
     }
 
     #[test]
     fn a_write_outside_of_a_buffer_names_kernel_and_buffer() {
-        for (distance, offset) in [(10, 40), (-1, -4)] {
-            let machine = EmulatedMachine::new();
-            let bystander = machine.alloc::<u32>("bystander", 3).unwrap();
-            let mut out = machine.alloc::<u32>("sums", 10).unwrap();
-            let inside = Overruns {
-                out: out.write(),
-                distance: 9,
-            };
-            machine.launch(&inside, Work::Elements(1)).unwrap();
-            let outside = Overruns {
-                out: out.write(),
-                distance,
-            };
-            let error = machine.launch(&outside, Work::Elements(1)).unwrap_err();
-            match &error {
-                GpuError::Overrun {
-                    kernel: "overruns",
-                    buffer: "sums",
-                    offset: found,
-                    bytes: 40,
-                } => assert_eq!(*found, offset),
-                other => panic!("{other}"),
-            }
-            assert_eq!(out.as_slice()[9], 7);
-            drop(bystander);
-        }
-    }
-
-    #[test]
-    fn a_buffer_that_is_gone_is_not_looked_at() {
         let machine = EmulatedMachine::new();
-        let mut gone = machine.alloc::<u32>("gone", 10).unwrap();
-        let outside = Overruns {
-            out: gone.write(),
-            distance: 10,
-        };
-        assert!(machine.launch(&outside, Work::Elements(1)).is_err());
-        drop(gone);
-        let mut out = machine.alloc::<u32>("sums", 10).unwrap();
-        let inside = Overruns {
-            out: out.write(),
-            distance: 0,
-        };
-        machine.launch(&inside, Work::Elements(1)).unwrap();
+        update(&machine, [2, 2]).unwrap();
+        // Row 4, column 3 would be element 19 of 16.
+        let error = update(&machine, [3, 3]).unwrap_err();
+        match &error {
+            GpuError::Overrun {
+                kernel: "object_update_atomic",
+                buffer: "numerators",
+                bytes: 128,
+                ..
+            } => {}
+            other => panic!("{other}"),
+        }
+        // Those buffers are gone, and with them what was wrong.
+        update(&machine, [0, 0]).unwrap();
     }
 }

@@ -9,11 +9,9 @@
 mod borrowed;
 mod cuda_machine;
 mod emulated_machine;
-mod emulated_memory;
 
 pub use cuda_machine::{CudaMachine, ptx_for};
-pub use emulated_machine::{EmulatedFetch, EmulatedFft, EmulatedMachine};
-pub use emulated_memory::EmulatedBuffer;
+pub use emulated_machine::{EmulatedBuffer, EmulatedFetch, EmulatedFft, EmulatedMachine};
 
 use bytemuck::Pod;
 use warpstride_device::launch::{Launch, Read, Space, Work, Write};

@@ -14,9 +14,11 @@ mod error;
 mod memory;
 mod shared_memory;
 mod team;
+mod watched;
 
 pub use error::EmulatorError;
 pub use memory::Memory;
+pub use watched::{Overrun, Watch, WatchedMemory};
 
 use crate::launch::{Emulated, Launch};
 use team::Team;

@@ -1,20 +1,13 @@
-//! Buffers of the emulator, each between two zones of a known pattern that the machine looks at
-//! after every launch.
-
-#![expect(
-    unsafe_code,
-    reason = "the zones are looked at while the elements are lent to a launch"
-)]
+//! Memory of a whole emulated machine: buffers between two zones of a known pattern, all of which
+//! can be looked at after every launch.
 
 use std::cell::UnsafeCell;
 use std::fmt;
 use std::marker::PhantomData;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
+use crate::launch::{Emulated, Read, Write};
 use bytemuck::Pod;
-use warpstride_device::launch::{Emulated, Read, Write};
-
-use super::Buffer;
 
 /// Bytes of a zone before and behind the elements, and the alignment: that of the CUDA driver's
 /// allocations.
@@ -34,7 +27,7 @@ struct Allocation {
     bytes: usize,
 }
 
-// SAFETY: elements are used through the one `EmulatedBuffer` by the usual rules of borrowing, or by
+// SAFETY: elements are used through the one `WatchedMemory` by the usual rules of borrowing, or by
 // a launch to which they are lent; zones are only ever read, and a kernel that writes there is what
 // the check is for.
 unsafe impl Send for Allocation {}
@@ -86,22 +79,22 @@ impl Allocation {
 }
 
 /// `len` elements of host memory that kernels of the emulator work on, zeroed at the start.
-pub struct EmulatedBuffer<T> {
+pub struct WatchedMemory<T> {
     allocation: Arc<Allocation>,
     len: usize,
     elements: PhantomData<T>,
 }
 
-impl<T> fmt::Debug for EmulatedBuffer<T> {
+impl<T> fmt::Debug for WatchedMemory<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("EmulatedBuffer")
+        f.debug_struct("WatchedMemory")
             .field("what", &self.allocation.what)
             .field("len", &self.len)
             .finish()
     }
 }
 
-impl<T: Pod> EmulatedBuffer<T> {
+impl<T: Pod> WatchedMemory<T> {
     /// The elements.
     #[must_use]
     pub fn as_slice(&self) -> &[T] {
@@ -118,18 +111,29 @@ impl<T: Pod> EmulatedBuffer<T> {
     }
 }
 
-impl<T: Pod> Buffer<Emulated, T> for EmulatedBuffer<T> {
-    fn len(&self) -> usize {
+impl<T: Pod> WatchedMemory<T> {
+    /// Elements.
+    #[must_use]
+    pub fn len(&self) -> usize {
         self.len
     }
 
-    fn read(&self) -> Read<'_, Emulated, T> {
+    /// Whether there are none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// As an argument that is read.
+    #[must_use]
+    pub fn read(&self) -> Read<'_, Emulated, T> {
         // SAFETY: as `as_slice`. The address is good for the zones too, so that a kernel that
         // overruns hits one.
         unsafe { Read::from_raw(self.allocation.elements().cast(), self.len) }
     }
 
-    fn write(&mut self) -> Write<'_, Emulated, T> {
+    /// As an argument that is written.
+    pub fn write(&mut self) -> Write<'_, Emulated, T> {
         // SAFETY: as `as_mut_slice`.
         unsafe { Write::from_raw(self.allocation.elements().cast(), self.len) }
     }
@@ -137,26 +141,24 @@ impl<T: Pod> Buffer<Emulated, T> for EmulatedBuffer<T> {
 
 /// A write outside of a buffer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Overrun {
-    pub(super) buffer: &'static str,
+pub struct Overrun {
+    /// What the buffer was allocated for.
+    pub buffer: &'static str,
     /// Bytes from the first element; negative before it.
-    pub(super) offset: isize,
-    pub(super) bytes: usize,
+    pub offset: isize,
+    /// Bytes that the buffer has.
+    pub bytes: usize,
 }
 
 /// All buffers of one machine.
 #[derive(Default)]
-pub(super) struct Watch {
+pub struct Watch {
     buffers: Mutex<Vec<Weak<Allocation>>>,
 }
 
 impl Watch {
-    /// `None`: there is not so much memory.
-    pub(super) fn alloc<T: Pod>(
-        &self,
-        what: &'static str,
-        len: usize,
-    ) -> Option<EmulatedBuffer<T>> {
+    /// `len` zeroed elements for `what`; `None`: there is not so much memory.
+    pub fn alloc<T: Pod>(&self, what: &'static str, len: usize) -> Option<WatchedMemory<T>> {
         const {
             assert!(
                 align_of::<T>() <= ZONE,
@@ -167,7 +169,7 @@ impl Watch {
         let mut buffers = self.buffers.lock().unwrap_or_else(PoisonError::into_inner);
         buffers.retain(|known| known.strong_count() > 0);
         buffers.push(Arc::downgrade(&allocation));
-        Some(EmulatedBuffer {
+        Some(WatchedMemory {
             allocation,
             len,
             elements: PhantomData,
@@ -175,7 +177,7 @@ impl Watch {
     }
 
     /// The first buffer, in the order of their making, around which somebody wrote.
-    pub(super) fn first_overrun(&self) -> Option<Overrun> {
+    pub fn first_overrun(&self) -> Option<Overrun> {
         let buffers = self.buffers.lock().unwrap_or_else(PoisonError::into_inner);
         buffers.iter().filter_map(Weak::upgrade).find_map(|known| {
             Some(Overrun {
