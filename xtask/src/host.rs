@@ -105,7 +105,8 @@ fn cmake() -> Result<Option<PathBuf>> {
         }
         println!("CMake {version} is older than {OLDEST_CMAKE}, which HDF5 needs");
     }
-    wheel::tool("cmake", "cmake", CMAKE_VERSION, "bin/cmake")
+    // Not `bin/cmake`, a Python script that only finds its module where pip installs it by default.
+    wheel::tool("cmake", "cmake", CMAKE_VERSION, "cmake/data/bin/cmake")
         .map(Some)
         .with_context(|| {
             format!("HDF5 needs CMake {OLDEST_CMAKE} or newer: install one and name it in CMAKE")
