@@ -18,9 +18,11 @@ pub enum CourseError {
     Checkpoint(#[from] CheckpointError),
     /// NaN or infinity.
     #[error(
-        "the reconstruction diverged: err_fourier of iteration {iteration} ({engine}) is {found}; nothing was written (weaker values of alpha or beta, clip_object or another start probe may help)"
+        "the reconstruction diverged: {figure} of iteration {iteration} ({engine}) is {found}; nothing was written (weaker values of alpha or beta, clip_object or another start probe may help)"
     )]
     Diverged {
+        /// Which figure.
+        figure: &'static str,
         /// Of the run, from 1.
         iteration: usize,
         /// Which engine.
@@ -82,20 +84,27 @@ impl<'a> Course<'a> {
 
     /// Figures that are no numbers end the run before they reach a checkpoint or a result.
     fn judge(&mut self) -> Result<(), CourseError> {
-        let history = &self.run.place().history;
-        for entry in &history[self.judged.min(history.len())..] {
-            for found in [entry.err_fourier, entry.err_exit] {
-                if !found.is_finite() {
-                    let (iteration, engine) = (entry.iteration, entry.engine.clone());
+        let place = self.run.place();
+        let known = self.judged.min(place.history.len());
+        for entry in place.history[known..].iter().chain(&place.open) {
+            let figures = [
+                ("err_fourier", Some(entry.err_fourier)),
+                ("err_exit", Some(entry.err_exit)),
+                ("err_phot", entry.err_phot),
+                ("R", entry.r_factor),
+            ];
+            for (figure, found) in figures {
+                if let Some(found) = found.filter(|v| !v.is_finite()) {
                     return Err(CourseError::Diverged {
-                        iteration,
-                        engine,
+                        figure,
+                        iteration: entry.iteration,
+                        engine: entry.engine.clone(),
                         found,
                     });
                 }
             }
         }
-        self.judged = history.len();
+        self.judged = place.history.len();
         Ok(())
     }
 }
@@ -147,5 +156,51 @@ impl Iterate for Course<'_> {
         saved.write(&self.path)?;
         self.saved = true;
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ptycho::cpu::CpuEngine;
+    use crate::ptycho::{EngineSpec, Problem, Recipe, SimulateOptions, simulate};
+
+    #[test]
+    fn a_diverged_run_does_not_replace_its_last_good_checkpoint() {
+        let options = SimulateOptions {
+            frame: 16,
+            positions: 6,
+            ..SimulateOptions::default()
+        };
+        let scan = simulate(&options).unwrap();
+        let recipe = Recipe {
+            engines: vec![EngineSpec::parse("dm:4").unwrap()],
+            ..Recipe::default()
+        };
+        let mut problem = Problem::new(&scan, &recipe).unwrap();
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("saved");
+        let origin = Origin {
+            source: "memory".into(),
+            recipe: recipe.to_toml().unwrap(),
+        };
+        let course = |problem: &Problem| {
+            let engine = Box::new(CpuEngine::<f32>::new(problem));
+            let run = Reconstructor::new(engine, problem, &recipe);
+            Course::new(run, &scan, origin.clone(), &path)
+        };
+        let mut good = course(&problem);
+        good.advance().unwrap();
+        good.settle().unwrap();
+        good.checkpoint().unwrap();
+        let saved = std::fs::read(&path).unwrap();
+
+        problem
+            .object
+            .fill(num_complex::Complex::new(f64::NAN, 0.0));
+        let mut bad = course(&problem);
+        let ended = bad.advance().and_then(|()| bad.settle());
+        assert!(matches!(ended, Err(CourseError::Diverged { .. })));
+        assert_eq!(std::fs::read(&path).unwrap(), saved);
     }
 }

@@ -151,7 +151,8 @@ pub struct EngineState {
     pub object: Values,
     /// (mode, row, column)
     pub probe: Values,
-    /// Spectra of the exit waves, in the engine's own order and scale.
+    /// Bare transforms of the exit waves (frame, mode, row, column), zero frequency at (0, 0): the same
+    /// for every back end, so that a run can go on on another one (then not bit for bit).
     pub exit: Values,
 }
 

@@ -33,8 +33,6 @@ pub enum ProblemError {
 pub struct Problem {
     /// √counts (frame, row, column), zero frequency at (0, 0); −1 where the pixel is masked.
     pub magnitudes: Array3<f32>,
-    /// Valid pixels of each frame.
-    pub valid: Vec<f32>,
     /// Σ w I over all frames, photons.
     pub total_counts: f64,
     /// Windows on the object.
@@ -83,9 +81,6 @@ impl Problem {
             }
         }
         let magnitudes = magnitudes(scan);
-        let valid = (0..frames)
-            .map(|f| scan.mask().valid_in(f) as f32)
-            .collect();
         let total_counts = scan.frames().iter().map(|v| f64::from(*v)).sum();
         let mut notes = Vec::new();
         let probe = start::probe(scan, recipe, &mut notes)?;
@@ -94,7 +89,6 @@ impl Problem {
         Ok(Self {
             poisson_bound: poisson_bound(scan),
             magnitudes,
-            valid,
             total_counts,
             positions,
             object,

@@ -161,7 +161,7 @@ pub(super) fn propagate(wave: &mut Array2<Complex<f64>>, scan: &Scan, distance: 
     }
 }
 
-/// `modes` modes: the given ones, then copies of the first times Hermite–Gauss-like polynomials of
+/// `modes` modes: the given ones, then copies of the strongest times Hermite–Gauss-like polynomials of
 /// its own width, orthogonal to those before, each with `share` of the total power. Without such
 /// diversity equal modes would never part.
 pub(super) fn with_modes(
@@ -180,7 +180,16 @@ pub(super) fn with_modes(
     let given_power: f64 = out.iter().map(Complex::norm_sqr).sum();
     let extra = (modes - have) as f64;
     let each = given_power * share / (1.0 - share * extra);
-    let main = given.index_axis(Axis(0), 0);
+    // The strongest of the given ones: a file's first mode may be dark.
+    let power_of = |mode: &usize| -> f64 {
+        given
+            .index_axis(Axis(0), *mode)
+            .iter()
+            .map(Complex::norm_sqr)
+            .sum()
+    };
+    let strongest = (0..kept).max_by(|a, b| power_of(a).total_cmp(&power_of(b)));
+    let main = given.index_axis(Axis(0), strongest.unwrap_or(0));
     let (centre, width) = centre_and_width(&main.to_owned());
     let orders = (1..).flat_map(|n: i32| (0..=n).map(move |k| (n - k, k)));
     for (mode, (down, right)) in (have..modes).zip(orders) {
@@ -272,6 +281,22 @@ mod tests {
                 }
             }
         }
+    }
+
+    #[test]
+    fn a_dark_first_mode_makes_no_dark_copies() {
+        let mut given = Array3::zeros((2, 9, 11));
+        given
+            .index_axis_mut(Axis(0), 1)
+            .assign(&wave(9, 11).index_axis(Axis(0), 0));
+        let probe = with_modes(given, 4, 0.05);
+        assert!(probe.iter().all(|v| v.norm_sqr().is_finite()));
+        let last: f64 = probe
+            .index_axis(Axis(0), 3)
+            .iter()
+            .map(Complex::norm_sqr)
+            .sum();
+        assert!(last > 0.0);
     }
 
     #[test]

@@ -232,6 +232,16 @@ impl<T: Real> CpuEngine<T> {
         }
     }
 
+    /// Every layer of `lines` × `width` turned over.
+    fn transposed(&self, from: &[Complex<T>], [lines, width]: [usize; 2]) -> Vec<Complex<T>> {
+        let pixels = self.layout.pixels();
+        let mut to = vec![Complex::default(); from.len()];
+        to.par_chunks_mut(pixels)
+            .zip(from.par_chunks(pixels))
+            .for_each(|(to, from)| transpose::transpose(from, to, width, lines));
+        to
+    }
+
     fn combine(&self, frames: impl Iterator<Item = FrameModel> + Clone) -> ModelErrors {
         let count = self.layout.corners.len().max(1) as f64;
         let residual: f64 = frames.clone().map(|f| f.residual).sum();
@@ -322,15 +332,16 @@ impl<T: Real> Engine for CpuEngine<T> {
     }
 
     fn save(&mut self) -> Result<EngineState, EngineError> {
-        Ok(EngineState::from_parts(
-            &self.object,
-            &self.probe,
-            &self.spectra,
-        ))
+        // The state's order is (row, column) within a layer, the engine's (column, row).
+        let spectra = self.transposed(&self.spectra, [self.layout.columns, self.layout.rows]);
+        Ok(EngineState::from_parts(&self.object, &self.probe, &spectra))
     }
 
     fn restore(&mut self, state: &EngineState) -> Result<(), EngineError> {
-        state.copy_to(&mut self.object, &mut self.probe, &mut self.spectra)
+        let mut spectra = vec![Complex::default(); self.spectra.len()];
+        state.copy_to(&mut self.object, &mut self.probe, &mut spectra)?;
+        self.spectra = self.transposed(&spectra, [self.layout.rows, self.layout.columns]);
+        Ok(())
     }
 }
 
