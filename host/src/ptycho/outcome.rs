@@ -2,8 +2,8 @@
 
 use super::quality::orthogonalise;
 use super::{EngineError, Precision, Problem, Recipe, Reconstructor};
-use crate::data::{Reconstruction, Scan};
-use ndarray::{Array2, s};
+use crate::data::{Geometry, Reconstruction, Scan};
+use ndarray::{Array2, Array3, s};
 use num_complex::Complex;
 
 /// Where a run came from, for the record.
@@ -38,9 +38,13 @@ pub fn outcome(
         let mut window = fluence.slice_mut(s![top..top + rows, left..left + columns]);
         window += &power;
     }
+    let mut probe = modes.probe;
+    if recipe.physical_probe {
+        add_quadratic_phase(&mut probe, problem.pixel, scan.geometry());
+    }
     Ok(Reconstruction {
         object,
-        probe: modes.probe,
+        probe,
         mode_power: modes.power,
         pixel: problem.pixel,
         positions: scan.positions().clone(),
@@ -57,4 +61,35 @@ pub fn outcome(
         distance: scan.geometry().distance,
         double_precision: recipe.precision == Precision::F64,
     })
+}
+
+/// Times exp(+iπ(x² + y²)/(λz)), x and y from the middle of the window.
+fn add_quadratic_phase(probe: &mut Array3<Complex<f64>>, pixel: [f64; 2], geometry: &Geometry) {
+    let (_, rows, columns) = probe.dim();
+    let curvature = std::f64::consts::PI / (geometry.wavelength * geometry.distance);
+    for ((_, row, column), value) in probe.indexed_iter_mut() {
+        let y = (row as f64 - (rows / 2) as f64) * pixel[0];
+        let x = (column as f64 - (columns / 2) as f64) * pixel[1];
+        *value *= Complex::cis(curvature * (x * x + y * y));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_quadratic_phase_is_that_of_a_distant_source() {
+        let geometry = Geometry {
+            wavelength: 1e-10,
+            distance: 2.0,
+            pixel_size: [75e-6; 2],
+        };
+        let mut probe = Array3::from_elem((1, 5, 7), Complex::new(1.0, 0.0));
+        add_quadratic_phase(&mut probe, [1e-6, 2e-6], &geometry);
+        assert_eq!(probe[[0, 2, 3]], Complex::new(1.0, 0.0));
+        // x = 4 µm: the path to a point at distance z is longer by x²/2z = 4 pm, 0.04 turns.
+        let expected = Complex::cis(std::f64::consts::TAU * 0.04);
+        assert!((probe[[0, 2, 5]] - expected).norm() < 1e-12);
+    }
 }

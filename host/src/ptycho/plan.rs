@@ -2,6 +2,7 @@
 //! update kernels. Plain data, so that `info` can print it and tests can read it without a GPU.
 
 use super::{Precision, Updates};
+use warpstride_kernels::ptycho::object_update_tiled::{TILE_COLUMNS, TILE_ROWS};
 
 /// How a GPU sums over overlapping windows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
@@ -78,7 +79,7 @@ impl Plan {
 }
 
 /// Object pixels of a tile of the tiled object update.
-pub(super) const TILE: [usize; 2] = [8, 32];
+pub(super) const TILE: [usize; 2] = [TILE_ROWS as usize, TILE_COLUMNS as usize];
 /// Corners that a block of it looks through at a time.
 const CORNERS: usize = 256;
 /// One such look costs as much time as so many pixels of waves. Measured on an H200, tiled against
@@ -91,7 +92,7 @@ impl Plan {
     ///
     /// Every tile looks through the corners of all frames, which is nothing beside the waves
     /// themselves unless many small frames lie on a large object; then the atomic version, which
-    /// goes frame by frame, is expected to be faster.
+    /// goes frame by frame, is faster (see `LOOK_PIXELS`).
     #[must_use]
     pub fn update_version(&self, updates: Updates) -> UpdateVersion {
         let tiles = self.object_shape[0]

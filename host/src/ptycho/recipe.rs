@@ -344,6 +344,9 @@ pub struct Recipe {
     pub precision: Precision,
     /// Mutually incoherent probe modes.
     pub probe_modes: usize,
+    /// The results' probe gets the quadratic phase exp(+iπ(x² + y²)/(λz)) that the model leaves out:
+    /// the physical wave at the specimen.
+    pub physical_probe: bool,
     /// Start probe.
     pub probe: ProbeStart,
     /// GPU only.
@@ -360,6 +363,7 @@ impl Default for Recipe {
             seed: 0,
             precision: Precision::F32,
             probe_modes: 1,
+            physical_probe: false,
             probe: ProbeStart::default(),
             gpu: GpuOptions::default(),
             data: crate::io::scan::ReadOptions::default(),

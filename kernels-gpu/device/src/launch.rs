@@ -188,7 +188,12 @@ pub fn extent(of: impl FnOnce() -> Option<usize>) -> usize {
 pub const fn require_pod<T: bytemuck::Pod>() {}
 
 /// One launch of one kernel: its arguments, made by `#[kernel]` for every kernel.
-pub trait Launch<S: Space> {
+///
+/// # Safety
+/// Whoever implements it by hand answers for what the safe launch functions rely on: `check`
+/// refuses every argument that the kernel would overrun, and `with_params` gives the addresses of
+/// live values, one a parameter of the entry `INFO.entry`, in their order and of their types.
+pub unsafe trait Launch<S: Space> {
     /// Name, block and bounds.
     const INFO: KernelInfo;
 

@@ -123,7 +123,9 @@ fn host(options: &Options, signature: &Signature) -> Result<TokenStream> {
                 clippy::undocumented_unsafe_blocks,
                 reason = "hands the trait's contract on to the kernel"
             )]
-            impl<S: launch::Space> launch::Launch<S> for #launcher<'_, S> {
+            // SAFETY: extents as stated with `#[len(…)]`, which is the kernel's contract; parameters
+            // from the kernel's own signature.
+            unsafe impl<S: launch::Space> launch::Launch<S> for #launcher<'_, S> {
                 const INFO: launch::KernelInfo = launch::KernelInfo {
                     entry: #entry,
                     block: [#x, #y, #z],

@@ -9,7 +9,8 @@
 //! is the same for all frames and stays in the caches.
 //!
 //! Block of 256: little state in a thread, no shared memory, so any multiple of 32 would be right;
-//! 256 gives three quarters of full occupancy (40 registers, no spills) with six blocks on a multiprocessor and short tails in small frames.
+//! 256 gives three quarters of full occupancy (40 registers, no spills) with six blocks on a
+//! multiprocessor and short tails in small frames.
 
 use super::window_walk::{WindowWalk, part_of};
 use warpstride_device::prelude::*;

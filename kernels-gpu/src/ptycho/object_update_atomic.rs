@@ -10,8 +10,8 @@
 use super::window_walk::{WindowWalk, part_of};
 use warpstride_device::prelude::*;
 
-/// Adds every frame's share, from `scale · psi`, to `numerator` and `denominator`, which the caller has zeroed. Does
-/// nothing while `*gate` is not 0.
+/// Adds every frame's share, from `scale · psi`, to `numerator` and `denominator`, which the caller
+/// has zeroed. Does nothing while `*gate` is not 0.
 #[kernel(block = 256, min_blocks = 6, hot)]
 #[allow(
     clippy::too_many_arguments,

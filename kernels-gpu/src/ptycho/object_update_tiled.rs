@@ -4,8 +4,9 @@
 //! A block does one tile of 8 × 32 object pixels, a thread one pixel of it. The block looks through
 //! the corners of all frames, 256 at a time, keeps those whose windows touch the tile in shared
 //! memory in the frames' order (a ballot and a prefix over its warps), and each thread adds up the
-//! kept ones that hold its pixel, four under way at a time. Reads every ψ once, 8 bytes per pixel and mode of device memory,
-//! in rows of 32 pixels; probe and its power come from the caches; writes 8 bytes per object pixel.
+//! kept ones that hold its pixel, four under way at a time. Reads every ψ once, 8 bytes per pixel
+//! and mode of device memory, in rows of 32 pixels; probe and its power come from the caches; writes
+//! 8 bytes per object pixel.
 //!
 //! Block of 32 × 8: a warp reads 256 bytes of a row; 8 rows keep the share of frames that touch a
 //! tile but few of its pixels small, and give thousands of blocks for an object of a million
@@ -13,15 +14,17 @@
 
 use warpstride_device::prelude::*;
 
-const TILE_ROWS: u32 = 8;
-const TILE_COLUMNS: u32 = 32;
+/// Object rows of a tile.
+pub const TILE_ROWS: u32 = 8;
+/// Object columns of a tile.
+pub const TILE_COLUMNS: u32 = 32;
 const THREADS: u32 = TILE_ROWS * TILE_COLUMNS;
 /// Frames of a thread that are under way together.
 const TOGETHER: usize = 4;
 const WARPS: usize = (THREADS / 32) as usize;
 
-/// Updates every object pixel from `scale · psi` and keeps its modulus within `clip_low … clip_high` (`clip_high` < 0:
-/// no limits). Does nothing while `*gate` is not 0.
+/// Updates every object pixel from `scale · psi` and keeps its modulus within `clip_low … clip_high`
+/// (`clip_high` < 0: no limits). Does nothing while `*gate` is not 0.
 #[kernel(block = (32, 8), min_blocks = 4, hot)]
 #[allow(
     clippy::too_many_arguments,

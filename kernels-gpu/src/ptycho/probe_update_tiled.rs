@@ -6,7 +6,7 @@
 //! mode of device memory; the object from the caches; writes 12 bytes per slice, pixel and mode.
 //! The slices are there to fill the card: one 128 × 128 probe has only 64 blocks of pixels.
 //!
-//! Block of 256: nothing shared; small state, so that eight blocks hide the latency.
+//! Block of 256: nothing shared; small state, so that six blocks hide the latency.
 
 use super::probe_sums::{slice_of, sums_over_frames};
 use warpstride_device::prelude::*;

@@ -3,7 +3,7 @@
 use super::buffers::{Buffers, Layout};
 use crate::gpu::{Buffer, Machine, Result};
 use crate::ptycho::UpdateVersion;
-use warpstride_device::launch::Work;
+use warpstride_device::launch::{Launch, Work};
 use warpstride_kernels::ptycho::{
     probe_change::ProbeChange, probe_finish::ProbeFinish, probe_update_atomic::ProbeUpdateAtomic,
     probe_update_tiled::ProbeUpdateTiled,
@@ -29,7 +29,9 @@ pub(super) fn probe_update<M: Machine>(
     } = *layout;
     // One thread a pixel in groups of a block; the emulator's smaller blocks make more groups, which
     // the kernel walks by stride.
-    let blocks = slices as usize * modes as usize * (layout.pixels() as usize).div_ceil(256);
+    let threads = <ProbeUpdateTiled<'_, M::Space> as Launch<M::Space>>::INFO.block[0];
+    let groups = layout.pixels().div_ceil(threads) as usize;
+    let blocks = slices as usize * modes as usize * groups;
     let finished = match version {
         UpdateVersion::Tiled => {
             machine.launch(
