@@ -2,10 +2,6 @@
 //! share of it that was reached; `cargo xtask bench --record` keeps what it prints in
 //! `benches/runs/<date>-<machine>/`.
 
-/// Device-to-device copy of an H200 counting reads and writes, bytes a second
-/// (measured: `copy_rate` of the bench prints the present device's).
-pub const COPY_RATE_H200: f64 = 4.3e12;
-
 /// Median of some values; 0 for none.
 #[must_use]
 pub fn median(mut values: Vec<f64>) -> f64 {

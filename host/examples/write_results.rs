@@ -93,7 +93,7 @@ fn reconstruction() -> Reconstruction {
         origin: [0.0, 0.0],
         fluence,
         history,
-        recipe: "[[engine]]\nname = \"dm\"\niterations = 40\nalpha = 1.0\n\n[[engine]]\nname = \"raar\"\niterations = 20\nbeta = 0.75\n".to_owned(),
+        recipe: "[[engines]]\nname = \"dm\"\niterations = 40\nalpha = 1.0\n\n[[engines]]\nname = \"raar\"\niterations = 20\nbeta = 0.75\n".to_owned(),
         backend: "cpu".to_owned(),
         device: "this computer".to_owned(),
         version: env!("CARGO_PKG_VERSION").to_owned(),
@@ -116,6 +116,9 @@ fn main() -> anyhow::Result<()> {
     let pictures = Pictures::new(&result)?;
     pictures.modulus.write(&folder.join("modulus.png"))?;
     pictures.phase.write(&folder.join("phase.png"))?;
+    if let Some(stretched) = &pictures.phase_stretched {
+        stretched.write(&folder.join("phase-stretched.png"))?;
+    }
     pictures.probe.write(&folder.join("probe.png"))?;
     let seconds = result.history.last().map_or(0.0, |h| h.seconds);
     let truth = Simulation {

@@ -57,7 +57,8 @@ fn fits(kernel: &'static str, needed: u32, found: usize) -> Result<(), ExtentErr
     })
 }
 
-impl Launch<Cuda> for Scale<'_> {
+// SAFETY: `check` compares every extent; the parameters are those of the PTX entry, in its order.
+unsafe impl Launch<Cuda> for Scale<'_> {
     const INFO: KernelInfo = info("scale", 256);
 
     fn check(&self) -> Result<(), ExtentError> {
@@ -80,7 +81,8 @@ impl Launch<Cuda> for Scale<'_> {
     unsafe fn run_thread(&self) {}
 }
 
-impl Launch<Cuda> for Reverse<'_> {
+// SAFETY: `check` compares every extent; the parameters are those of the PTX entry, in its order.
+unsafe impl Launch<Cuda> for Reverse<'_> {
     const INFO: KernelInfo = info("reverse", 1024);
 
     fn check(&self) -> Result<(), ExtentError> {

@@ -138,8 +138,8 @@ impl SavedRun {
         }
         let mut take =
             |name: &str| match (saved.complex32.remove(name), saved.complex64.remove(name)) {
-                (Some(v), _) => Ok(Values::F32(v.into_iter().collect())),
-                (None, Some(v)) => Ok(Values::F64(v.into_iter().collect())),
+                (Some(v), _) => Ok(Values::F32(v.into_raw_vec_and_offset().0)),
+                (None, Some(v)) => Ok(Values::F64(v.into_raw_vec_and_offset().0)),
                 (None, None) => Err(foreign(format!("it has no array {name:?}"))),
             };
         let [object, probe, exit] = ARRAYS;
@@ -169,10 +169,21 @@ impl SavedRun {
         };
         let recipe = Recipe::from_toml(&self.recipe).map_err(refused)?;
         recipe.check().map_err(refused)?;
-        if self.place.engine > recipe.engines.len() {
+        let Place {
+            engine,
+            iteration,
+            total,
+            ..
+        } = self.place;
+        let fits = match recipe.engines.get(engine) {
+            Some(spec) => iteration < spec.iterations,
+            None => engine == recipe.engines.len() && iteration == 0,
+        };
+        let figures = self.place.history.len() + usize::from(self.place.open.is_some());
+        if !fits || total != figures {
             return Err(refused(RecipeError(format!(
-                "the run was at engine {} of {}",
-                self.place.engine + 1,
+                "the run was at iteration {iteration} of engine {} of {}, with figures of {figures} of {total} iterations",
+                engine.saturating_add(1),
                 recipe.engines.len()
             ))));
         }

@@ -8,6 +8,7 @@ mod course;
 pub mod cpu;
 pub mod cuda;
 mod engine;
+mod engine_spec;
 mod outcome;
 mod plan;
 mod probe_search;
@@ -22,13 +23,11 @@ mod step;
 pub use checkpointing::{CheckpointError, SavedRun, fingerprint};
 pub use course::{Course, CourseError};
 pub use engine::{Engine, EngineError, EngineState, Values};
+pub use engine_spec::{EngineName, EngineSpec, PowerBound, PowerBoundWord};
 pub use outcome::{Origin, outcome};
 pub use plan::{Plan, UpdateVersion};
 pub use problem::{Problem, ProblemError};
-pub use recipe::{
-    EngineName, EngineSpec, GpuOptions, PowerBound, PowerBoundWord, Precision, ProbeSource,
-    ProbeStart, Recipe, RecipeError, Updates,
-};
+pub use recipe::{GpuOptions, Precision, ProbeSource, ProbeStart, Recipe, RecipeError, Updates};
 pub use reconstructor::{Place, Reconstructor};
 pub use simulate::{Pattern, SimulateError, SimulateOptions, simulate};
 pub use start::StartError;

@@ -63,14 +63,17 @@ pub fn outcome(
     })
 }
 
-/// Times exp(+iπ(x² + y²)/(λz)), x and y from the middle of the window.
+/// Times exp(−iπ(x² + y²)/(λz)), x and y from the middle of the window.
+///
+/// Fresnel's kernel exp(+iπ(x − u)²/(λz)) is exp(+iπx²/(λz)) · exp(−2πi x u/(λz)) times a phase at the
+/// detector; the first factor is what the model's bare transform leaves to the probe.
 fn add_quadratic_phase(probe: &mut Array3<Complex<f64>>, pixel: [f64; 2], geometry: &Geometry) {
     let (_, rows, columns) = probe.dim();
     let curvature = std::f64::consts::PI / (geometry.wavelength * geometry.distance);
     for ((_, row, column), value) in probe.indexed_iter_mut() {
         let y = (row as f64 - (rows / 2) as f64) * pixel[0];
         let x = (column as f64 - (columns / 2) as f64) * pixel[1];
-        *value *= Complex::cis(curvature * (x * x + y * y));
+        *value *= Complex::cis(-curvature * (x * x + y * y));
     }
 }
 
@@ -78,18 +81,40 @@ fn add_quadratic_phase(probe: &mut Array3<Complex<f64>>, pixel: [f64; 2], geomet
 mod tests {
     use super::*;
 
+    /// The detector's magnitudes, computed from the physical probe by Fresnel's sum, are those of the
+    /// bare transform of the model's probe.
     #[test]
-    fn the_quadratic_phase_is_that_of_a_distant_source() {
+    fn the_physical_probe_gives_the_same_pattern_by_fresnels_sum() {
+        let (rows, columns) = (6, 5);
         let geometry = Geometry {
             wavelength: 1e-10,
             distance: 2.0,
-            pixel_size: [75e-6; 2],
+            pixel_size: [75e-6, 60e-6],
         };
-        let mut probe = Array3::from_elem((1, 5, 7), Complex::new(1.0, 0.0));
-        add_quadratic_phase(&mut probe, [1e-6, 2e-6], &geometry);
-        assert_eq!(probe[[0, 2, 3]], Complex::new(1.0, 0.0));
-        // x = 4 µm: the path to a point at distance z is longer by x²/2z = 4 pm, 0.04 turns.
-        let expected = Complex::cis(std::f64::consts::TAU * 0.04);
-        assert!((probe[[0, 2, 5]] - expected).norm() < 1e-12);
+        let pixel = geometry.object_pixel(rows, columns);
+        let model = Array3::from_shape_fn((1, rows, columns), |(_, r, c)| {
+            Complex::new((r * 3 + c) as f64 % 7.0 - 2.0, (r + 2 * c) as f64 % 5.0)
+        });
+        let mut physical = model.clone();
+        add_quadratic_phase(&mut physical, pixel, &geometry);
+        let mut bare: Vec<_> = model.iter().copied().collect();
+        crate::fft::Fft2::new(rows, columns).forward(&mut bare);
+        let place = |i: usize, n: usize| i as f64 - (n / 2) as f64;
+        for (k, expected) in bare.iter().enumerate() {
+            // Frequencies and detector pixels, zero in the middle.
+            let v = place((k / columns + rows / 2) % rows, rows) * geometry.pixel_size[0];
+            let u = place((k % columns + columns / 2) % columns, columns) * geometry.pixel_size[1];
+            let wave: Complex<f64> = physical
+                .indexed_iter()
+                .map(|((_, r, c), p)| {
+                    let y = place(r, rows) * pixel[0] - v;
+                    let x = place(c, columns) * pixel[1] - u;
+                    let scale = geometry.wavelength * geometry.distance;
+                    p * Complex::cis(std::f64::consts::PI * (x * x + y * y) / scale)
+                })
+                .sum();
+            let norm = wave.norm() / ((rows * columns) as f64).sqrt();
+            assert!((norm - expected.norm()).abs() < 1e-9 * (1.0 + norm), "{k}");
+        }
     }
 }

@@ -5,9 +5,9 @@
 //! that explains them best is taken.
 
 use super::cpu::CpuEngine;
-use super::recipe::{EngineName, EngineSpec, ProbeSource, Recipe};
+use super::recipe::{ProbeSource, Recipe};
 use super::start;
-use super::{Engine, Problem, Step};
+use super::{Engine, EngineName, EngineSpec, Problem, Step};
 use crate::data::{Mask, Scan};
 use ndarray::{Array2, Axis};
 use num_complex::Complex;

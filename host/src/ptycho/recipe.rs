@@ -3,6 +3,7 @@
 //! A recipe is resolved once (file, then `--engine`, then `--set`) and checked; the resolved text
 //! goes into the results file and, given back as a recipe, repeats the run.
 
+use super::engine_spec::EngineSpec;
 use serde::{Deserialize, Serialize};
 
 /// Arithmetic of the CPU path; the GPU computes in `f32`.
@@ -54,257 +55,6 @@ impl Default for ProbeStart {
     }
 }
 
-/// Engines of this version.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum EngineName {
-    /// Difference map (Thibault et al. 2009).
-    Dm,
-    /// Relaxed averaged alternating reflections (Luke 2005).
-    Raar,
-}
-
-impl EngineName {
-    /// As typed and as written to files.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Dm => "dm",
-            Self::Raar => "raar",
-        }
-    }
-}
-
-/// A word in place of a number.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum PowerBoundWord {
-    /// What photon noise leaves, estimated from the counts.
-    Poisson,
-    /// No bound: every valid magnitude is replaced.
-    Off,
-}
-
-/// How far a frame's magnitudes may stay from the data: mean (af − √I)² over valid pixels.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-#[serde(untagged)]
-pub enum PowerBound {
-    /// `"poisson"` or `"off"`.
-    Word(PowerBoundWord),
-    /// So many counts.
-    Value(f64),
-}
-
-/// One engine and its options; unstated ones have the defaults below.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct EngineSpec {
-    /// Which.
-    pub name: EngineName,
-    /// How many iterations at most.
-    pub iterations: usize,
-    /// Difference map's α (only `dm`; default 1).
-    #[serde(skip_serializing_if = "Option::is_none", default)]
-    pub alpha: Option<f64>,
-    /// RAAR's β (only `raar`; default 0.75).
-    #[serde(skip_serializing_if = "Option::is_none", default)]
-    pub beta: Option<f64>,
-    /// Power bound of the Fourier projection.
-    #[serde(default = "defaults::power_bound")]
-    pub power_bound: PowerBound,
-    /// The Poisson bound is multiplied by this (only used with `power_bound = "poisson"`).
-    #[serde(default = "defaults::power_bound_factor")]
-    pub power_bound_factor: f64,
-    /// Most alternations of object and probe update an iteration.
-    #[serde(default = "defaults::overlap_loops")]
-    pub overlap_loops: usize,
-    /// Alternations end when ‖ΔP‖/‖P‖ falls below this.
-    #[serde(default = "defaults::overlap_tolerance")]
-    pub overlap_tolerance: f64,
-    /// The object is updated.
-    #[serde(default = "defaults::yes")]
-    pub update_object: bool,
-    /// The probe is updated.
-    #[serde(default = "defaults::yes")]
-    pub update_probe: bool,
-    /// First iteration of the whole run, from 1, that updates the probe.
-    #[serde(default = "defaults::probe_from")]
-    pub probe_from: usize,
-    /// Weight of the present object, in units of the mean power of the probe.
-    #[serde(default = "defaults::object_inertia")]
-    pub object_inertia: f64,
-    /// Weight of the present probe, in units of one frame per frame.
-    #[serde(default = "defaults::probe_inertia")]
-    pub probe_inertia: f64,
-    /// |object| is kept between these two.
-    #[serde(skip_serializing_if = "Option::is_none", default)]
-    pub clip_object: Option<[f64; 2]>,
-    /// The probe is zero outside a centred disc of this diameter, as a share of the frame's width
-    /// and height.
-    #[serde(skip_serializing_if = "Option::is_none", default)]
-    pub probe_support: Option<f64>,
-    /// The same for the probe's far field, as a share of the detector.
-    #[serde(skip_serializing_if = "Option::is_none", default)]
-    pub probe_fourier_support: Option<f64>,
-    /// The probe, with object and exit waves, is moved back by whole pixels when its centre of mass
-    /// is further than this from the centre, pixels.
-    #[serde(skip_serializing_if = "Option::is_none", default)]
-    pub probe_centre_tolerance: Option<f64>,
-    /// The engine ends early when the mean of err_fourier over 10 iterations falls by less than
-    /// this share against the 10 before.
-    #[serde(skip_serializing_if = "Option::is_none", default)]
-    pub stop_below_change: Option<f64>,
-}
-
-mod defaults {
-    use super::{PowerBound, PowerBoundWord};
-
-    pub(super) fn power_bound() -> PowerBound {
-        PowerBound::Word(PowerBoundWord::Poisson)
-    }
-    pub(super) fn power_bound_factor() -> f64 {
-        0.25
-    }
-    pub(super) fn overlap_loops() -> usize {
-        1
-    }
-    pub(super) fn overlap_tolerance() -> f64 {
-        0.05
-    }
-    pub(super) fn yes() -> bool {
-        true
-    }
-    pub(super) fn probe_from() -> usize {
-        2
-    }
-    pub(super) fn object_inertia() -> f64 {
-        1e-4
-    }
-    pub(super) fn probe_inertia() -> f64 {
-        1e-9
-    }
-}
-
-/// Default α.
-const ALPHA: f64 = 1.0;
-/// Default β.
-const BETA: f64 = 0.75;
-
-impl EngineSpec {
-    /// An engine with default options.
-    #[must_use]
-    pub fn new(name: EngineName, iterations: usize) -> Self {
-        Self {
-            name,
-            iterations,
-            alpha: (name == EngineName::Dm).then_some(ALPHA),
-            beta: (name == EngineName::Raar).then_some(BETA),
-            power_bound: defaults::power_bound(),
-            power_bound_factor: defaults::power_bound_factor(),
-            overlap_loops: defaults::overlap_loops(),
-            overlap_tolerance: defaults::overlap_tolerance(),
-            update_object: true,
-            update_probe: true,
-            probe_from: defaults::probe_from(),
-            object_inertia: defaults::object_inertia(),
-            probe_inertia: defaults::probe_inertia(),
-            clip_object: None,
-            probe_support: None,
-            probe_fourier_support: None,
-            probe_centre_tolerance: None,
-            stop_below_change: None,
-        }
-    }
-
-    /// Reads `NAME:ITERATIONS`, as `--engine` takes it.
-    ///
-    /// # Errors
-    /// What is wrong with the text.
-    pub fn parse(text: &str) -> Result<Self, RecipeError> {
-        let bad = |why: &str| RecipeError(format!("engine {text:?}: {why}"));
-        let (name, count) = text
-            .split_once(':')
-            .ok_or_else(|| bad("expected NAME:ITERATIONS, for example dm:100"))?;
-        let name = match name {
-            "dm" => EngineName::Dm,
-            "raar" => EngineName::Raar,
-            _ => return Err(bad("unknown engine; this version has dm and raar")),
-        };
-        let count = count
-            .parse()
-            .map_err(|_| bad("the iterations must be a whole number"))?;
-        Ok(Self::new(name, count))
-    }
-
-    /// Coefficients (a, b, c) of one step, see [`crate::ptycho::Coefficients`].
-    #[must_use]
-    pub fn coefficients(&self) -> crate::ptycho::Coefficients {
-        match self.name {
-            EngineName::Dm => crate::ptycho::Coefficients::dm(self.alpha.unwrap_or(ALPHA)),
-            EngineName::Raar => crate::ptycho::Coefficients::raar(self.beta.unwrap_or(BETA)),
-        }
-    }
-
-    /// The bound in counts; 0 for none.
-    #[must_use]
-    pub fn bound(&self, poisson: f64) -> f64 {
-        match self.power_bound {
-            PowerBound::Word(PowerBoundWord::Poisson) => poisson * self.power_bound_factor,
-            PowerBound::Word(PowerBoundWord::Off) => 0.0,
-            PowerBound::Value(v) => v,
-        }
-    }
-
-    fn check(&self) -> Result<(), String> {
-        let name = self.name.as_str();
-        let within = |option: &str, value: f64, low: f64, high: f64| {
-            if value >= low && value <= high {
-                Ok(())
-            } else {
-                Err(format!(
-                    "{name}.{option} is {value}: expected {low} to {high}"
-                ))
-            }
-        };
-        match (self.name, self.alpha, self.beta) {
-            (EngineName::Dm, _, Some(_)) => return Err("dm has no option beta".into()),
-            (EngineName::Raar, Some(_), _) => return Err("raar has no option alpha".into()),
-            (EngineName::Dm, Some(alpha), None) => within("alpha", alpha, 1e-3, 2.0)?,
-            (EngineName::Raar, None, Some(beta)) => within("beta", beta, 1e-3, 1.0)?,
-            _ => {}
-        }
-        if let PowerBound::Value(v) = self.power_bound {
-            within("power_bound", v, 0.0, f64::from(f32::MAX))?;
-        }
-        within("power_bound_factor", self.power_bound_factor, 0.0, 100.0)?;
-        within("overlap_loops", self.overlap_loops as f64, 1.0, 100.0)?;
-        within("overlap_tolerance", self.overlap_tolerance, 0.0, 1.0)?;
-        within("probe_from", self.probe_from as f64, 1.0, 1e9)?;
-        within("object_inertia", self.object_inertia, 0.0, 1e6)?;
-        within("probe_inertia", self.probe_inertia, 0.0, 1e6)?;
-        within("iterations", self.iterations as f64, 0.0, 1e7)?;
-        if let Some([low, high]) = self.clip_object {
-            within("clip_object", low, 0.0, 1e6)?;
-            within("clip_object", high, low, 1e6)?;
-        }
-        for (option, value) in [
-            ("probe_support", self.probe_support),
-            ("probe_fourier_support", self.probe_fourier_support),
-        ] {
-            if let Some(v) = value {
-                within(option, v, 1e-3, 2.0)?;
-            }
-        }
-        if let Some(v) = self.probe_centre_tolerance {
-            within("probe_centre_tolerance", v, 0.5, 1e6)?;
-        }
-        if let Some(v) = self.stop_below_change {
-            within("stop_below_change", v, 0.0, 1.0)?;
-        }
-        Ok(())
-    }
-}
-
 /// How a GPU sums over overlapping windows in object and probe updates.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -344,7 +94,7 @@ pub struct Recipe {
     pub precision: Precision,
     /// Mutually incoherent probe modes.
     pub probe_modes: usize,
-    /// The results' probe gets the quadratic phase exp(+iπ(x² + y²)/(λz)) that the model leaves out:
+    /// The results' probe gets the quadratic phase exp(−iπ(x² + y²)/(λz)) that the model leaves out:
     /// the physical wave at the specimen.
     pub physical_probe: bool,
     /// Start probe.
@@ -368,8 +118,8 @@ impl Default for Recipe {
             gpu: GpuOptions::default(),
             data: crate::io::scan::ReadOptions::default(),
             engines: vec![
-                EngineSpec::new(EngineName::Dm, 100),
-                EngineSpec::new(EngineName::Raar, 50),
+                EngineSpec::new(super::EngineName::Dm, 100),
+                EngineSpec::new(super::EngineName::Raar, 50),
             ],
         }
     }
@@ -432,23 +182,18 @@ impl Recipe {
                     return Err(bad(format!("the recipe has no engine {engine}")));
                 }
             }
-            [key] => {
-                table.insert((*key).into(), value);
+            [sections @ .., key] => {
+                let mut section = &mut table;
+                for name in sections {
+                    section = section
+                        .entry(*name)
+                        .or_insert_with(|| toml::Value::Table(toml::Table::new()))
+                        .as_table_mut()
+                        .ok_or_else(|| bad(format!("{name} has no options of its own")))?;
+                }
+                section.insert((*key).into(), value);
             }
-            [section @ ("probe" | "gpu" | "data"), key] => {
-                let entry = table
-                    .entry(*section)
-                    .or_insert_with(|| toml::Value::Table(toml::Table::new()));
-                let section = entry.as_table_mut();
-                section
-                    .ok_or_else(|| bad("not a section".into()))?
-                    .insert((*key).into(), value);
-            }
-            _ => {
-                return Err(bad(
-                    "no such option; expected for example dm.alpha, probe.source or seed".into(),
-                ));
-            }
+            [] => return Err(bad("expected OPTION=VALUE".into())),
         }
         *self = table
             .try_into()
@@ -482,8 +227,11 @@ impl Recipe {
                     p.aperture
                 ));
             }
-            if !p.defocus.is_finite() {
-                return Err(format!("probe.defocus is {}: expected metres", p.defocus));
+            if !(-10.0..=10.0).contains(&p.defocus) {
+                return Err(format!(
+                    "probe.defocus is {:e}: expected metres, at most 10 either way",
+                    p.defocus
+                ));
             }
             if !(p.mode_power > 0.0 && p.mode_power * (self.probe_modes.max(2) - 1) as f64 <= 0.9) {
                 return Err(format!(
@@ -491,18 +239,18 @@ impl Recipe {
                     p.mode_power
                 ));
             }
+            if self.engines.is_empty() {
+                return Err(
+                    "the recipe has no engine: expected one or more, for example dm:100".into(),
+                );
+            }
             self.engines.iter().try_for_each(EngineSpec::check)
         };
         check().map_err(RecipeError)
     }
 
     fn with_engine_defaults(mut self) -> Self {
-        for spec in &mut self.engines {
-            match spec.name {
-                EngineName::Dm => spec.alpha = spec.alpha.or(Some(ALPHA)),
-                EngineName::Raar => spec.beta = spec.beta.or(Some(BETA)),
-            }
-        }
+        self.engines.iter_mut().for_each(EngineSpec::fill_defaults);
         self
     }
 }
@@ -529,6 +277,7 @@ fn one_line(error: &toml::de::Error) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::ptycho::{PowerBound, PowerBoundWord};
 
     #[test]
     fn a_resolved_recipe_reads_back_equal() {
@@ -547,6 +296,7 @@ mod tests {
         recipe.set("dm.clip_object=[0.1, 1.2]").unwrap();
         recipe.set("probe.source=mean-pattern").unwrap();
         recipe.set("gpu.updates=atomic").unwrap();
+        recipe.set("data.constants.wavelength=1e-10").unwrap();
         recipe.set("seed = 7").unwrap();
         assert_eq!(recipe.engines[0].alpha, Some(0.9));
         assert_eq!(recipe.engines[0].clip_object, Some([0.1, 1.2]));
@@ -559,6 +309,7 @@ mod tests {
             (ProbeSource::MeanPattern, 7)
         );
         assert_eq!(recipe.gpu.updates, Updates::Atomic);
+        assert_eq!(recipe.data.constants.wavelength, Some(1e-10));
         recipe.check().unwrap();
     }
 
@@ -608,6 +359,10 @@ mod tests {
             "probe_modes=0",
             "probe.aperture=7",
             "dm.overlap_loops=0",
+            "dm.iterations=0",
+            "dm.clip_object=[2, 1]",
+            "probe.defocus=1e300",
+            "engines=[]",
         ] {
             let mut recipe = Recipe::default();
             recipe.set(wrong).unwrap();

@@ -66,6 +66,7 @@ impl Reconstructor {
     /// The state is of another run.
     pub fn resume(&mut self, place: Place, state: &EngineState) -> Result<(), EngineError> {
         self.engine.restore(state)?;
+        self.pending.clear();
         self.before = place.seconds;
         self.place = place;
         self.clock = Instant::now();
@@ -105,7 +106,7 @@ impl Reconstructor {
             return Ok(());
         };
         let iteration = self.place.iteration + 1;
-        let last = iteration == spec.iterations;
+        let last = iteration >= spec.iterations;
         let sizes = (self.poisson_bound, self.mean_power, self.frames);
         let step = Step::resolve(spec, sizes, self.place.total + 1);
         let name = spec.name.as_str();

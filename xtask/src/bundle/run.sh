@@ -4,9 +4,9 @@
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
 records=${1:-}
-# Tests and benches find the program and their data by these.
-export WARPSTRIDE_BIN="$here/bin/warpstride"
-export WARPSTRIDE_DATA="$here/data"
+program="$here/bin/warpstride"
+# Tests with real scans find them here (as ptycho/siemens-star.cxi and so on).
+export WARPSTRIDE_SHARED_DATA="$here/data"
 failed=""
 
 step() {
@@ -27,8 +27,8 @@ step() {
     fi
 }
 
-step devices "$WARPSTRIDE_BIN" devices
-step selftest "$WARPSTRIDE_BIN" selftest
+step devices "$program" devices
+step selftest "$program" selftest
 for test in "$here"/tests/*; do
     [ -x "$test" ] && step "test-$(basename "$test")" "$test" gpu_ --test-threads=1
 done

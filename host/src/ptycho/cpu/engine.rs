@@ -91,7 +91,8 @@ impl<T: Real> CpuEngine<T> {
         };
         let pixels = layout.pixels();
         let mut magnitudes = vec![0.0; frames * pixels];
-        if let Some(source) = problem.magnitudes.as_slice() {
+        let source = problem.magnitudes.as_standard_layout();
+        if let Some(source) = source.as_slice() {
             magnitudes
                 .par_chunks_mut(pixels)
                 .zip(source.par_chunks(pixels))
@@ -338,6 +339,7 @@ impl<T: Real> Engine for CpuEngine<T> {
     }
 
     fn restore(&mut self, state: &EngineState) -> Result<(), EngineError> {
+        self.finished.clear();
         let mut spectra = vec![Complex::default(); self.spectra.len()];
         state.copy_to(&mut self.object, &mut self.probe, &mut spectra)?;
         self.spectra = self.transposed(&spectra, [self.layout.rows, self.layout.columns]);

@@ -171,7 +171,8 @@ impl<M: Machine> Buffers<M> {
         machine.upload(&mut new.probe, &probe)?;
         machine.upload(&mut new.corners, &problem.positions.corners)?;
         machine.upload(&mut new.support, &vec![1.0_f32; pixels])?;
-        if let Some(magnitudes) = problem.magnitudes.as_slice() {
+        let magnitudes = problem.magnitudes.as_standard_layout();
+        if let Some(magnitudes) = magnitudes.as_slice() {
             machine.upload(&mut new.magnitudes, magnitudes)?;
         }
         Ok((layout, new))

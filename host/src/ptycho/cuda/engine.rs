@@ -285,6 +285,7 @@ impl<M: Machine> Engine for GpuEngine<M> {
     }
 
     fn restore(&mut self, state: &EngineState) -> std::result::Result<(), EngineError> {
+        self.pending.clear();
         let layout = self.layout;
         let mut object = vec![Complex::<f32>::default(); layout.object_elements()];
         let mut probe = vec![Complex::<f32>::default(); layout.probe_elements()];
