@@ -3,14 +3,14 @@
 //! sign shows in the first digits.
 
 use ndarray::{Array2, Array3, s};
-use warpstride::data::{Reconstruction, Scan};
+use warpstride::data::{Mask, Reconstruction, Scan};
 use warpstride::gpu::EmulatedMachine;
 use warpstride::ptycho::cuda::GpuEngine;
 use warpstride::ptycho::{Recipe, SimulateOptions, UpdateVersion, simulate};
 use warpstride_tests::{on_cpu, recipe, reconstruct};
 
 /// Frames of 13 × 18: neither square nor a power of two, rows fewer than columns.
-fn oblong() -> Scan {
+pub(crate) fn oblong() -> Scan {
     let options = SimulateOptions {
         frame: 18,
         positions: 7,
@@ -22,7 +22,16 @@ fn oblong() -> Scan {
     let frames: Array3<f32> = scan.frames().slice(cut).to_owned();
     let positions: Array2<f64> = scan.positions().clone();
     let probe = scan.probe().unwrap().slice(cut).to_owned();
-    Scan::new(frames, None, positions, *scan.geometry(), Some(probe)).unwrap()
+    // Bad pixels, so that a mask laid the wrong way round shows.
+    let mask = Array2::from_shape_fn((13, 18), |(row, column)| row != 4 && column != 11);
+    Scan::new(
+        frames,
+        Some(Mask::Shared(mask)),
+        positions,
+        *scan.geometry(),
+        Some(probe),
+    )
+    .unwrap()
 }
 
 fn emulated(scan: &Scan, recipe: &Recipe, version: UpdateVersion) -> Reconstruction {
@@ -40,6 +49,9 @@ fn the_first_five_iterations_agree_on_cpu_and_emulator() {
         let mut recipe = recipe(&["dm:3", "raar:2"]).unwrap();
         recipe.probe_modes = modes;
         recipe.engines[1].clip_object = Some([0.0, 1.1]);
+        recipe.engines[0].probe_fourier_support = Some(0.9);
+        recipe.engines[1].probe_support = Some(0.8);
+        recipe.engines[1].probe_centre_tolerance = Some(0.5);
         let cpu = on_cpu(&scan, &recipe).unwrap();
         let gpu = emulated(&scan, &recipe, version);
         assert_eq!(

@@ -1,6 +1,7 @@
 //! What several rooms must agree on.
 
 mod back_ends;
+mod changing_back_ends;
 mod precision;
 mod siemens_star;
 mod truth;
