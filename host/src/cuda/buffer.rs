@@ -14,7 +14,7 @@ use super::error::{CudaError, Result, check};
 use super::ffi::driver;
 
 /// `len` elements in device memory, zeroed at the start. Dropping it waits for the device and frees
-/// the memory (later, if a graph of the context is alive).
+/// the memory (later, if a graph is alive).
 pub struct DeviceBuffer<T: Pod> {
     context: Arc<Context>,
     address: driver::DevicePtr,

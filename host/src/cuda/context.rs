@@ -7,15 +7,7 @@ use cust::device::Device;
 
 use super::error::{CudaError, Result, check, from_cust};
 use super::ffi::driver;
-
-type Retired = Box<dyn FnOnce(&Context) + Send>;
-
-/// Frees that wait until no graph holds the address any more.
-#[derive(Default)]
-struct Deferred {
-    graphs: usize,
-    waiting: Vec<Retired>,
-}
+use super::{registry, retired};
 
 /// What went wrong where nobody could be told: while something was dropped.
 #[derive(Default)]
@@ -33,14 +25,12 @@ pub struct MemoryInfo {
     pub total: usize,
 }
 
-/// The primary context of one device. Streams, buffers and modules keep it alive.
+/// The primary context of one device; there is one of these per device at a time. Streams, buffers
+/// and modules keep it alive.
 pub struct Context {
     primary: cust::context::Context,
     device: Device,
     ordinal: usize,
-    deferred: Mutex<Deferred>,
-    /// Contexts whose streams may use this one's memory.
-    peers: Mutex<Vec<std::sync::Weak<Context>>>,
     drop_errors: Mutex<DropErrors>,
 }
 
@@ -106,23 +96,24 @@ pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl Context {
-    /// The primary context of device `ordinal` (numbered from 0).
+    /// The primary context of device `ordinal` (numbered from 0): the one that is in use, where
+    /// there is one.
     ///
     /// # Errors
     /// No driver, no device, no device of that number, or the driver's refusal.
     pub fn new(ordinal: usize) -> Result<Arc<Self>> {
         init()?;
         let device = device(ordinal)?;
-        let primary = cust::context::Context::new(device)
-            .map_err(|e| from_cust(e, "cuDevicePrimaryCtxRetain"))?;
-        Ok(Arc::new(Self {
-            primary,
-            device,
-            ordinal,
-            deferred: Mutex::default(),
-            peers: Mutex::default(),
-            drop_errors: Mutex::default(),
-        }))
+        registry::context_of(ordinal, || {
+            let primary = cust::context::Context::new(device)
+                .map_err(|e| from_cust(e, "cuDevicePrimaryCtxRetain"))?;
+            Ok(Self {
+                primary,
+                device,
+                ordinal,
+                drop_errors: Mutex::default(),
+            })
+        })
     }
 
     /// The device's number.
@@ -171,7 +162,7 @@ impl Context {
         Ok(MemoryInfo { free, total })
     }
 
-    /// Whether both are contexts of one device. Every primary context of a device is the same one.
+    /// Whether both are the context of one device.
     #[must_use]
     pub fn same_device(&self, other: &Self) -> bool {
         self.raw() == other.raw()
@@ -203,54 +194,27 @@ impl Context {
     }
 
     /// Notes that streams of `peer` may use this context's memory from now on.
-    pub(crate) fn used_by(&self, peer: &Arc<Self>) {
-        let mut peers = lock(&self.peers);
-        peers.retain(|known| known.strong_count() > 0);
-        if !peers
-            .iter()
-            .any(|known| known.as_ptr() == Arc::as_ptr(peer))
-        {
-            peers.push(Arc::downgrade(peer));
-        }
+    pub(crate) fn used_by(&self, peer: &Self) {
+        registry::note_user(self.ordinal, peer.ordinal);
     }
 
-    /// Waits until no work can use this context's memory. A peer that is gone has no work left,
-    /// because streams wait when they are dropped and keep their context alive until then.
+    /// Waits until no work can use this context's memory, whatever became of the work; then this is
+    /// the calling thread's context.
+    ///
+    /// # Errors
+    /// The first thing that went wrong.
     pub(crate) fn wait_idle(&self) -> Result<()> {
-        let peers = lock(&self.peers).clone();
-        for peer in peers.iter().filter_map(std::sync::Weak::upgrade) {
-            peer.synchronize()?;
+        let mut all = Ok(());
+        for user in registry::users_of(self.ordinal) {
+            all = all.and(user.synchronize());
         }
-        self.synchronize()
+        // The last, so that its context stays the current one.
+        all.and(self.synchronize())
     }
 
-    /// Runs `free` now, or when the last graph is gone.
-    pub(crate) fn retire(&self, free: impl FnOnce(&Self) + Send + 'static) {
-        let mut deferred = lock(&self.deferred);
-        if deferred.graphs > 0 {
-            deferred.waiting.push(Box::new(free));
-        } else {
-            drop(deferred);
-            free(self);
-        }
-    }
-
-    pub(crate) fn graph_begins(&self) {
-        lock(&self.deferred).graphs += 1;
-    }
-
-    pub(crate) fn graph_ends(&self) {
-        let waiting = {
-            let mut deferred = lock(&self.deferred);
-            deferred.graphs -= 1;
-            if deferred.graphs > 0 {
-                return;
-            }
-            std::mem::take(&mut deferred.waiting)
-        };
-        for free in waiting {
-            free(self);
-        }
+    /// Runs `free` now, or when the last graph of the process is gone.
+    pub(crate) fn retire(self: &Arc<Self>, free: impl FnOnce(&Self) + Send + 'static) {
+        retired::retire(self, free);
     }
 
     /// The error for memory that could not be had; anything but "out of memory" as it is.

@@ -157,10 +157,22 @@ mod tests {
     use super::*;
 
     #[test]
-    fn there_are_devices_or_a_reason() {
+    fn a_device_alone_is_as_in_the_list_and_one_more_is_none() {
         match list_devices() {
-            Ok(devices) => assert!(!devices.is_empty()),
-            Err(why) => assert!(why.to_string().len() > 20, "{why}"),
+            Ok(devices) => {
+                for (ordinal, listed) in devices.iter().enumerate() {
+                    let alone = DeviceInfo::of(ordinal).unwrap();
+                    assert_eq!((alone.ordinal, &alone.name), (ordinal, &listed.name));
+                    assert_eq!(alone.peers, listed.peers);
+                }
+                let (asked, found) = (devices.len(), devices.len());
+                let error = DeviceInfo::of(asked).unwrap_err();
+                assert_eq!(error, CudaError::Ordinal { asked, found });
+            }
+            Err(WhyNone(why)) => {
+                assert!(why.no_machine(), "{why}");
+                assert_eq!(DeviceInfo::of(0).unwrap_err(), why);
+            }
         }
     }
 }

@@ -1,20 +1,25 @@
 //! Graphs: a sequence of launches recorded once and started with one call.
 //!
-//! A graph holds addresses. So while one is alive (or being recorded) its context frees nothing:
-//! buffers, transforms and modules dropped meanwhile are freed with the last graph.
+//! A graph holds addresses, of its own device and of others. So while one is alive (or being
+//! recorded) the process frees nothing of any device: buffers, transforms and modules dropped
+//! meanwhile are freed with the last graph.
 
 use std::fmt;
-use std::sync::Arc;
 
 use super::context::Context;
 use super::error::{CudaError, Result, check};
+use super::event::{Event, Timing};
 use super::ffi::driver;
+use super::retired::Alive;
 use super::stream::Stream;
 
 /// Work recorded from a stream, ready to be started again and again.
 pub struct Graph {
     executable: driver::Handle,
     nodes: usize,
+    /// Behind the last launch; the driver runs the launches of one graph one after the other. The
+    /// whole device could not be waited for while another stream is recorded.
+    done: Event,
     alive: Alive,
 }
 
@@ -29,22 +34,6 @@ impl fmt::Debug for Graph {
         f.debug_struct("Graph")
             .field("nodes", &self.nodes)
             .finish_non_exhaustive()
-    }
-}
-
-/// Counts as a graph of the context from before its recording to after its end.
-struct Alive(Arc<Context>);
-
-impl Alive {
-    fn new(context: &Arc<Context>) -> Self {
-        context.graph_begins();
-        Self(Arc::clone(context))
-    }
-}
-
-impl Drop for Alive {
-    fn drop(&mut self) {
-        self.0.graph_ends();
     }
 }
 
@@ -86,14 +75,15 @@ impl Graph {
         stream: &Stream,
         work: impl FnOnce() -> std::result::Result<(), E>,
     ) -> std::result::Result<Self, E> {
-        stream.refuse_capture("a capture within a capture")?;
         let context = stream.context();
         let alive = Alive::new(context);
-        context.enter()?;
-        // SAFETY: the stream is alive and not recording.
+        let done = Event::new(context, Timing::Off)?;
+        let begins = stream.refuse_capture("a capture within a capture")?;
+        // SAFETY: the stream is alive and not recording; its context is current.
         let answer =
             unsafe { driver::cuStreamBeginCapture_v2(stream.raw(), driver::CAPTURE_THREAD_LOCAL) };
         check(answer, "cuStreamBeginCapture")?;
+        drop(begins);
         let mut recording = Recording {
             stream,
             ended: false,
@@ -107,6 +97,7 @@ impl Graph {
         Ok(Self {
             executable,
             nodes,
+            done,
             alive,
         })
     }
@@ -120,21 +111,23 @@ impl Graph {
     /// Queues everything recorded.
     ///
     /// # Errors
-    /// The stream is of another device, or the driver's.
+    /// The stream is of another device or captured, or the driver's.
     pub fn launch(&mut self, stream: &Stream) -> Result<()> {
-        stream.context().expect_same(&self.alive.0, "the graph")?;
-        self.alive.0.enter()?;
+        stream
+            .context()
+            .expect_same(self.alive.context(), "the graph")?;
+        let _not_recorded = stream.refuse_capture("a graph")?;
         // SAFETY: both handles are alive; what the graph uses is not freed before it.
         let answer = unsafe { driver::cuGraphLaunch(self.executable, stream.raw()) };
-        check(answer, "cuGraphLaunch")
+        check(answer, "cuGraphLaunch")?;
+        self.done.record(stream)
     }
 }
 
 impl Drop for Graph {
     fn drop(&mut self) {
-        let context = &self.alive.0;
-        let idle = context.synchronize();
-        context.record_drop(idle);
+        let context = self.alive.context();
+        context.record_drop(self.done.synchronize());
         // SAFETY: made once, destroyed once, when it does not run any more.
         let answer = unsafe { driver::cuGraphExecDestroy(self.executable) };
         context.record_drop(check(answer, "cuGraphExecDestroy"));

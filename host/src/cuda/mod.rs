@@ -12,8 +12,11 @@
 //!   [`PinnedBuffer`] waits first, so work in flight never outlives its memory.
 //! * A copy takes the page-locked buffer by value and gives it back when it is done
 //!   ([`Transfer`]); leaking the transfer leaks the buffer.
-//! * While a [`Graph`] lives its context frees nothing, because the graph holds addresses.
-//! * A captured stream refuses copies with page-locked memory.
+//! * A device has one [`Context`] at a time, so that what is known of its work is known in one
+//!   place. Where the work of another device may use its memory, freeing waits for that too.
+//! * While a [`Graph`] lives the process frees nothing of any device, because the graph holds
+//!   addresses.
+//! * A captured stream refuses copies with page-locked memory and between devices.
 //! * Contents are [`bytemuck::Pod`], so that a race between two streams, which is the caller's to
 //!   avoid by events, gives wrong numbers and never an invalid value.
 
@@ -38,6 +41,8 @@ mod module;
 mod partition;
 mod peer;
 mod pinned;
+mod registry;
+mod retired;
 mod staging;
 mod stream;
 

@@ -45,13 +45,14 @@ pub fn enable_peer_access(user: &Arc<Context>, owner: &Arc<Context>) -> Result<b
 /// `from` is waited for through an event that the caller sets.
 ///
 /// # Errors
-/// Lengths differ, the stream is of another device, or the driver's.
+/// Lengths differ, the stream is of another device or captured, or the driver's.
 pub fn copy_between<T: Pod>(
     stream: &Stream,
     from: &DeviceBuffer<T>,
     to: &mut DeviceBuffer<T>,
 ) -> Result<()> {
     stream.context().expect_same(to.context(), "the target")?;
+    let _not_recorded = stream.refuse_capture("a copy between devices")?;
     to.expect_range("copy between devices", &(0..from.len()))?;
     from.expect_range("copy between devices", &(0..to.len()))?;
     if from.bytes() == 0 {

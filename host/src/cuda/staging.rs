@@ -58,7 +58,7 @@ impl Staging {
         host: &[u8],
         to: &mut DeviceBuffer<T>,
     ) -> Result<()> {
-        stream.refuse_capture("a copy from host memory")?;
+        drop(stream.refuse_capture("a copy from host memory")?);
         for (index, chunk) in host.chunks(CHUNK_BYTES).enumerate() {
             let (mut buffer, done) = self.take()?;
             copy_on_host(chunk, &mut buffer[..chunk.len()]);
@@ -80,7 +80,7 @@ impl Staging {
         from: &DeviceBuffer<T>,
         host: &mut [u8],
     ) -> Result<()> {
-        stream.refuse_capture("a copy to host memory")?;
+        drop(stream.refuse_capture("a copy to host memory")?);
         let mut under_way: Option<(Transfer<u8>, &mut [u8])> = None;
         for (index, chunk) in host.chunks_mut(CHUNK_BYTES).enumerate() {
             let (buffer, done) = self.take()?;

@@ -1,9 +1,9 @@
 //! Queues of work on a device.
 
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard};
 
-use super::context::Context;
+use super::context::{Context, lock};
 use super::error::{CudaError, Result, check};
 use super::event::Event;
 use super::ffi::driver;
@@ -23,6 +23,8 @@ pub enum Priority {
 pub struct Stream {
     context: Arc<Context>,
     handle: driver::Handle,
+    /// Held while a recording begins, and while work is queued that must not be recorded.
+    recording: Mutex<()>,
 }
 
 // SAFETY: the driver allows any thread to use a stream, several at a time.
@@ -63,6 +65,7 @@ impl Stream {
         Ok(Self {
             context: Arc::clone(context),
             handle,
+            recording: Mutex::default(),
         })
     }
 
@@ -82,6 +85,8 @@ impl Stream {
     /// The driver's.
     pub fn wait_event(&self, event: &Event) -> Result<()> {
         self.context.enter()?;
+        // Waiting for a mark of a recorded stream makes this one recorded too.
+        let _begins = self.recording();
         // SAFETY: both handles are alive.
         let answer = unsafe { driver::cuStreamWaitEvent(self.handle, event.raw(), 0) };
         check(answer, "cuStreamWaitEvent")
@@ -113,14 +118,23 @@ impl Stream {
         }
     }
 
-    /// Refuses what a graph could not hold: host memory, which its owner may drop after capture.
-    pub(crate) fn refuse_capture(&self, what: &'static str) -> Result<()> {
+    /// Keeps every other thread from beginning a recording of this stream.
+    pub(crate) fn recording(&self) -> MutexGuard<'_, ()> {
+        lock(&self.recording)
+    }
+
+    /// Refuses what a graph could not hold: host memory, which its owner may drop after capture, and
+    /// memory of other devices. While the guard lives no recording begins. The context is then
+    /// current.
+    pub(crate) fn refuse_capture(&self, what: &'static str) -> Result<MutexGuard<'_, ()>> {
+        self.context.enter()?;
+        let guard = self.recording();
         let mut status = 0;
         // SAFETY: the handle is alive, the address is of a live variable.
         let answer = unsafe { driver::cuStreamIsCapturing(self.handle, &raw mut status) };
         check(answer, "cuStreamIsCapturing")?;
         if status == 0 {
-            Ok(())
+            Ok(guard)
         } else {
             Err(CudaError::Captured { what })
         }

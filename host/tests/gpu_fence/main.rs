@@ -5,20 +5,22 @@
 
 #![expect(unsafe_code, reason = "typed launches of hand-written PTX")]
 
+mod graphs;
+
 use std::ffi::c_void;
 use std::io::Write as _;
 use std::sync::Arc;
 
 use warpstride::cuda::{
-    Context, CudaError, DeviceBuffer, Event, FetchPool, Graph, Module, PinnedBuffer, PinnedKind,
-    Priority, Ptx, Staging, Stream, Timing, copy_between, enable_peer_access, list_devices,
+    Context, CudaError, DeviceBuffer, Event, FetchPool, Module, PinnedBuffer, PinnedKind, Priority,
+    Ptx, Staging, Stream, Timing, copy_between, enable_peer_access, list_devices,
 };
 use warpstride::gpu::GpuError;
 use warpstride_device::launch::{Cuda, ExtentError, KernelInfo, Launch, Work, Write};
 
 const PTX: Ptx<'static> = Ptx {
     arch: 80,
-    text: include_str!("fence_ptx/fence.ptx"),
+    text: include_str!("../fence_ptx/fence.ptx"),
 };
 
 /// `data[i] *= factor`
@@ -335,76 +337,6 @@ fn a_block_may_have_more_than_48_kib_of_shared_memory_and_not_too_much() {
         error.contains("reverse") && error.contains("400000"),
         "{error}"
     );
-}
-
-#[test]
-fn a_graph_replays_what_was_launched() {
-    let Some(context) = device("graphs") else {
-        return;
-    };
-    let module = Module::load(&context, PTX).unwrap();
-    let stream = Stream::new(&context, Priority::Normal).unwrap();
-    let mut staging = Staging::new(&context);
-    let values = ramp(5000);
-    let mut data = DeviceBuffer::<f32>::zeroed(&context, "data", 5000).unwrap();
-    let mut kept = DeviceBuffer::<f32>::zeroed(&context, "kept", 5000).unwrap();
-    let mut graph = Graph::capture::<GpuError>(&stream, || {
-        for factor in [2.0, 8.0] {
-            let kernel = Scale {
-                data: data.write(),
-                count: 5000,
-                factor,
-            };
-            module.launch::<_, GpuError>(&stream, &kernel, Work::Elements(5000))?;
-        }
-        Ok(stream.copy(&data, &mut kept)?)
-    })
-    .unwrap();
-    assert_eq!(graph.nodes(), 3);
-    staging
-        .upload(&stream, bytemuck::cast_slice(&values), &mut data)
-        .unwrap();
-    for times in 1..=3 {
-        graph.launch(&stream).unwrap();
-        let mut back = vec![0.0_f32; 5000];
-        staging
-            .download(&stream, &kept, bytemuck::cast_slice_mut(&mut back))
-            .unwrap();
-        let factor = 16.0_f32.powi(times);
-        assert!(
-            back.iter()
-                .zip(&values)
-                .all(|(got, sent)| *got == factor * sent)
-        );
-    }
-
-    // Buffers dropped while the graph is alive stay its own, so replaying is still sound.
-    let free = context.memory().unwrap().free;
-    drop((data, kept, module));
-    graph.launch(&stream).unwrap();
-    stream.synchronize().unwrap();
-    drop(graph);
-    assert!(context.memory().unwrap().free >= free);
-    assert_eq!(context.take_drop_errors(), (0, None));
-}
-
-#[test]
-fn what_a_graph_cannot_hold_is_refused_and_the_stream_stays_usable() {
-    let Some(context) = device("capture") else {
-        return;
-    };
-    let stream = Stream::new(&context, Priority::Normal).unwrap();
-    let mut data = DeviceBuffer::<f32>::zeroed(&context, "data", 16).unwrap();
-    let new = || PinnedBuffer::<f32>::zeroed(&context, PinnedKind::Plain, "p", 16).unwrap();
-    let pinned = new();
-    let error = Graph::capture::<CudaError>(&stream, || {
-        stream.upload(pinned, &mut data, 0)?.wait()?;
-        Ok(())
-    })
-    .unwrap_err();
-    assert!(matches!(error, CudaError::Captured { .. }), "{error}");
-    stream.upload(new(), &mut data, 0).unwrap().wait().unwrap();
-    assert_eq!(context.take_drop_errors(), (0, None));
 }
 
 #[test]
