@@ -1,11 +1,14 @@
 //! The commands and their options.
 
+use std::ffi::OsString;
 use std::path::PathBuf;
 
 use anyhow::Result;
 use clap::{Parser, Subcommand};
 
 use crate::build_ptx::{self, Assembler, Mode};
+use crate::host::Host;
+use crate::process;
 use crate::test::Step;
 use crate::{bench, bundle, demo, test, workspace};
 
@@ -52,6 +55,13 @@ enum Command {
     },
     /// Build the measurements and run them
     Bench(bench::Options),
+    /// Run cargo with the CMake and C compiler that the other commands use, for example
+    /// `cargo xtask cargo build --release`
+    Cargo {
+        /// What cargo is to do
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true, required = true)]
+        arguments: Vec<OsString>,
+    },
 }
 
 fn architecture(text: &str) -> Result<u32, String> {
@@ -82,6 +92,7 @@ pub(crate) fn main() -> Result<()> {
         ),
         Command::GpuBundle { output, data } => bundle::run(&output, &data),
         Command::Bench(options) => bench::run(&options),
+        Command::Cargo { arguments } => process::run(Host::prepare()?.cargo().args(arguments)),
     }
 }
 
@@ -101,6 +112,16 @@ mod tests {
         assert_eq!(architecture("sm_90"), Ok(90));
         assert!(architecture("75").is_err());
         assert!(architecture("hopper").is_err());
+    }
+
+    #[test]
+    fn everything_after_cargo_goes_to_cargo() {
+        let cli =
+            Cli::try_parse_from(["xtask", "cargo", "test", "-p", "warpstride", "--", "--list"]);
+        let Command::Cargo { arguments } = cli.unwrap().command else {
+            panic!("another command");
+        };
+        assert_eq!(arguments, ["test", "-p", "warpstride", "--", "--list"]);
     }
 
     #[test]
