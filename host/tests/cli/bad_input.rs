@@ -284,6 +284,9 @@ fn the_cuda_back_end_without_a_driver() {
         "cuda",
     ];
     place.run(&arguments).refused(1, &["driver"]);
+    // Who names a GPU wants it; without a name the CPU takes over.
+    let named = [&arguments[..5], &["--device", "3"]].concat();
+    place.run(&named).refused(1, &["--device 3", "driver"]);
     assert_eq!(place.names(), ["scan.cxi"]);
 }
 

@@ -228,3 +228,18 @@ fn devices_are_listed_or_there_is_a_reason() {
     assert_eq!(none, listing["reason"].is_string());
     place.run(&["devices"]).well();
 }
+
+#[test]
+fn the_self_test_passes_on_the_emulator_and_says_so_in_json() {
+    let said = Place::new().run(&["selftest", "--backend", "emulator", "--json"]);
+    said.well();
+    let findings = json(&said.out);
+    assert_eq!(
+        (findings["backend"].as_str(), findings["passed"].as_bool()),
+        (Some("emulator"), Some(true))
+    );
+    let cases = findings["cases"].as_array().unwrap();
+    // Every kernel is there and both engines.
+    assert!(cases.len() >= 20, "{}", cases.len());
+    assert!(cases.iter().all(|case| case["passed"] == true), "{cases:?}");
+}

@@ -72,7 +72,7 @@ fn beside(path: &Path, ending: &str) -> PathBuf {
 }
 
 /// Whether two names lead to the same file, which need not exist.
-fn same(a: &Path, b: &Path) -> bool {
+pub(super) fn same(a: &Path, b: &Path) -> bool {
     let real = |path: &Path| {
         path.canonicalize().ok().or_else(|| {
             let folder = match path.parent() {

@@ -5,7 +5,6 @@ use super::reconstruct::read_recipe;
 use crate::cli::args::InfoTyped;
 use crate::cli::failure::Failure;
 use crate::cli::output::{facts, say, say_json};
-use ndarray::Axis;
 use serde::Serialize;
 use std::path::PathBuf;
 use warpstride::data::{Mask, PixelPositions, Scan};
@@ -209,12 +208,13 @@ impl Found {
         doubts.extend(list(masked, "have no valid pixel"));
         doubts.extend(list(dark, "have no count"));
         doubts.extend(list(repeated(scan), "are at the place of an earlier one"));
-        let mean = scan.frames().map(|v| f64::from(*v)).sum_axis(Axis(0));
+        let mean = scan.mean_frame();
+        let whole = mean.sum();
         let moment = |of: &dyn Fn(usize, usize) -> f64| {
             mean.indexed_iter()
                 .map(|((r, c), v)| v * of(r, c))
                 .sum::<f64>()
-                / self.counts.total
+                / whole
         };
         let centre = [moment(&|r, _| r as f64), moment(&|_, c| c as f64)];
         let shape = [self.rows, self.columns];

@@ -1,6 +1,6 @@
 //! `warpstride ptycho reconstruct`: from what was typed to a finished run.
 
-use super::files::Files;
+use super::files::{Files, same};
 use super::results::Ended;
 use crate::cli::args::{BackendWord, PrecisionWord, ReconstructTyped};
 use crate::cli::backend::Wish;
@@ -83,10 +83,7 @@ impl Reconstruct {
             Some(_) => BackendWord::Cpu,
             None => BackendWord::Auto,
         });
-        let wish = Wish {
-            backend,
-            device: typed.device,
-        };
+        let wish = Wish::new(backend, typed.device);
         wish.check(recipe.precision)?;
         let checkpoint = typed
             .checkpoint
@@ -101,6 +98,9 @@ impl Reconstruct {
         };
         let mut inputs = vec![typed.file.as_path()];
         inputs.extend(typed.recipe.as_deref());
+        // The run goes on in its own checkpoint; any other output must leave it alone.
+        let elsewhere = |path: &&Path| !same(path, &files.checkpoint);
+        inputs.extend(typed.resume.as_deref().filter(elsewhere));
         files.check(&inputs)?;
         Ok(Self {
             scan: typed.file,
@@ -137,13 +137,13 @@ impl Reconstruct {
         let name = self.scan.display().to_string();
         let problem = Problem::new(&scan, &self.recipe)
             .map_err(|e| Failure::failed(format!("{name}: {e}")))?;
+        let (engine, note) = machine.engine(&problem, &self.recipe, memory)?;
         if self.voice == Voice::Text {
-            let notes = machine.note.iter().chain(&read.notes).chain(&problem.notes);
+            let notes = note.iter().chain(&read.notes).chain(&problem.notes);
             say(&notes
                 .map(|note| format!("note: {note}\n"))
                 .collect::<String>())?;
         }
-        let engine = machine.engine(&problem, &self.recipe)?;
         let run = Reconstructor::new(engine, &problem, &self.recipe);
         let origin = Origin {
             source: name,
@@ -171,7 +171,6 @@ impl Reconstruct {
         let ended = Ended {
             result,
             scan: &scan,
-            recipe: &self.recipe,
             seconds,
             files: &self.files,
             interrupted: end == End::Interrupted,
