@@ -79,7 +79,7 @@ pub enum ScanError {
     },
     /// A valid pixel is NaN, infinite or negative.
     #[error(
-        "frame {frame}, row {row}, column {column} holds {found}: finite counts >= 0 are expected on every pixel that is not masked"
+        "frame {frame}, row {row}, column {column} holds {found}: finite counts >= 0 (at most 3.4e38, as f32) are expected on every pixel that is not masked"
     )]
     Count {
         /// Where.

@@ -1,6 +1,6 @@
 //! What a reconstruction leaves: result, pictures, summary, report, and a few words.
 
-use super::files::Files;
+use super::files::{Files, remove};
 use crate::cli::failure::Failure;
 use crate::cli::output::facts;
 use warpstride::data::{Reconstruction, Scan};
@@ -38,7 +38,10 @@ impl Ended<'_> {
                     pictures.phase_stretched.as_ref(),
                 ];
                 for (path, picture) in paths.iter().zip(drawn) {
-                    let Some(picture) = picture else { continue };
+                    let Some(picture) = picture else {
+                        remove(path)?;
+                        continue;
+                    };
                     write_whole(path, &picture.png)?;
                     written.push(path.display().to_string());
                 }

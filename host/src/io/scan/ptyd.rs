@@ -192,9 +192,6 @@ fn chunks(source: &Source) -> Result<Vec<Chunk<'_>>, IoError> {
             continue;
         };
         let shape = frame_shape(source, &data)?;
-        if shape.contains(&0) {
-            return Err(data.bad_shape("at least one frame of at least one pixel"));
-        }
         let all = Window {
             frames: 0..shape[0],
             rows: 0..shape[1],
