@@ -2,21 +2,31 @@
 
 use super::args::BackendWord;
 use super::failure::Failure;
+use warpstride::cuda::CudaError;
 use warpstride::gpu::{CudaMachine, EmulatedMachine, GpuError};
 use warpstride::io::{Bytes, Memory};
 use warpstride::ptycho::cpu::CpuEngine;
 use warpstride::ptycho::cuda::GpuEngine;
-use warpstride::ptycho::{Engine, Plan, Precision, Problem, Recipe};
+use warpstride::ptycho::{Engine, EngineError, Plan, Precision, Problem, Recipe};
 
 /// Where a run shall be computed, as far as that is known before any work.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Wish {
-    pub(crate) backend: BackendWord,
+    backend: BackendWord,
     /// Number of the GPU, where one was typed.
-    pub(crate) device: Option<usize>,
+    device: Option<usize>,
 }
 
 impl Wish {
+    /// Who names a GPU wants it: `auto` is `cuda` then.
+    pub(crate) fn new(backend: BackendWord, device: Option<usize>) -> Self {
+        let backend = match (backend, device) {
+            (BackendWord::Auto, Some(_)) => BackendWord::Cuda,
+            (word, _) => word,
+        };
+        Self { backend, device }
+    }
+
     /// Refuses what can never be.
     pub(crate) fn check(self, precision: Precision) -> Result<(), Failure> {
         let word = match self.backend {
@@ -47,9 +57,12 @@ impl Wish {
             BackendWord::Cpu => (cpu, None),
             BackendWord::Emulator => (Kind::Emulator(EmulatedMachine::new()), None),
             BackendWord::Cuda => {
-                let machine = self
-                    .cuda()
-                    .map_err(|why| Failure::failed(format!("--backend cuda: {why}")))?;
+                let machine = self.cuda().map_err(|why| {
+                    Failure::failed(match self.device {
+                        Some(device) => format!("--device {device}: {why}"),
+                        None => format!("--backend cuda: {why}"),
+                    })
+                })?;
                 (Kind::Cuda(machine), None)
             }
             BackendWord::Auto if precision == Precision::F64 => {
@@ -89,7 +102,7 @@ pub(crate) struct Machine {
     /// `auto` chose it.
     optional: bool,
     /// What `auto` took, and why.
-    pub(crate) note: Option<String>,
+    note: Option<String>,
 }
 
 impl Machine {
@@ -118,24 +131,45 @@ impl Machine {
         Ok(self)
     }
 
-    /// Puts the start values there.
+    /// Puts the start values there. Where `auto` took a GPU whose memory then does not suffice
+    /// (other programs take some, and the transforms' share is an estimate), the CPU computes if
+    /// `before` holds its plan. Second, what `auto` took, and why.
     pub(crate) fn engine(
         self,
         problem: &Problem,
         recipe: &Recipe,
-    ) -> Result<Box<dyn Engine>, Failure> {
+        before: Memory,
+    ) -> Result<(Box<dyn Engine>, Option<String>), Failure> {
         let plan = Plan::new(
             problem.shape(),
             problem.positions.object_shape,
             recipe.precision,
         );
         let version = plan.update_version(recipe.gpu.updates);
-        Ok(match self.kind {
+        let engine: Box<dyn Engine> = match self.kind {
             Kind::Cpu(Precision::F32) => Box::new(CpuEngine::<f32>::new(problem)),
             Kind::Cpu(Precision::F64) => Box::new(CpuEngine::<f64>::new(problem)),
-            Kind::Cuda(machine) => Box::new(GpuEngine::new(*machine, problem, version)?),
             Kind::Emulator(machine) => Box::new(GpuEngine::new(machine, problem, version)?),
-        })
+            Kind::Cuda(machine) => match GpuEngine::new(*machine, problem, version) {
+                Ok(engine) => Box::new(engine),
+                Err(why) => {
+                    let note = retreat(why, self.optional)?;
+                    fits("the CPU back end", "host", plan.cpu_bytes, before.limit())?;
+                    return Ok((Box::new(CpuEngine::<f32>::new(problem)), Some(note)));
+                }
+            },
+        };
+        Ok((engine, self.note))
+    }
+}
+
+/// The note that the CPU computes, where a GPU was a choice and its memory did not suffice.
+fn retreat(why: EngineError, optional: bool) -> Result<String, Failure> {
+    match why {
+        EngineError::Gpu(GpuError::Cuda(CudaError::OutOfMemory { .. })) if optional => {
+            Ok(format!("the CPU computes: {why}"))
+        }
+        _ => Err(why.into()),
     }
 }
 
@@ -155,7 +189,7 @@ mod tests {
 
     #[test]
     fn double_precision_and_devices_belong_to_their_machines() {
-        let wish = |backend, device| Wish { backend, device };
+        let wish = Wish::new;
         assert!(wish(BackendWord::Cuda, None).check(Precision::F64).is_err());
         assert!(wish(BackendWord::Auto, None).check(Precision::F64).is_ok());
         assert!(
@@ -168,6 +202,42 @@ mod tests {
                 .check(Precision::F32)
                 .is_ok()
         );
+    }
+
+    #[test]
+    fn a_named_device_is_no_suggestion() {
+        let wish = Wish::new(BackendWord::Auto, Some(999));
+        let Err(Failure::Failed(text)) = wish.open(Precision::F32) else {
+            panic!("there is no such device");
+        };
+        assert!(text.starts_with("--device 999: "), "{text}");
+        assert!(
+            Wish::new(BackendWord::Auto, None)
+                .open(Precision::F32)
+                .is_ok()
+        );
+    }
+
+    #[test]
+    fn only_a_chosen_gpu_without_memory_gives_way_to_the_cpu() {
+        let full = || {
+            EngineError::Gpu(GpuError::Cuda(CudaError::OutOfMemory {
+                place: "device",
+                what: "the transforms".to_owned(),
+                needed: 2,
+                free: 1,
+                total: 3,
+                call: "cufftPlanMany",
+            }))
+        };
+        assert!(retreat(full(), true).unwrap().contains("the CPU computes"));
+        assert!(retreat(full(), false).is_err());
+        let other = GpuError::TransformSize {
+            rows: 0,
+            columns: 0,
+            batch: 0,
+        };
+        assert!(retreat(other.into(), true).is_err());
     }
 
     #[test]

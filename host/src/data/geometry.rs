@@ -29,7 +29,13 @@ impl Geometry {
     /// Photon energy, J.
     #[must_use]
     pub fn energy(&self) -> f64 {
-        PLANCK_TIMES_LIGHT / self.wavelength
+        Self::energy_of_wavelength(self.wavelength)
+    }
+
+    /// Photon energy, J, of a wavelength in m.
+    #[must_use]
+    pub fn energy_of_wavelength(metres: f64) -> f64 {
+        PLANCK_TIMES_LIGHT / metres
     }
 
     /// Wavelength, m, of a photon energy in J.

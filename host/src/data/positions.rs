@@ -22,7 +22,9 @@ pub struct PixelPositions {
 pub enum PositionError {
     /// The object would be absurdly large, which a wrong unit does.
     #[error(
-        "the positions span {span_rows:.3e} x {span_columns:.3e} m, which makes an object of {rows:.0} x {columns:.0} pixels of {pixel_rows:.3e} x {pixel_columns:.3e} m for frames of {frame_rows} x {frame_columns}: positions are expected in metres (the largest object allowed here is {limit:.0} pixels a side)"
+        "the positions span {span_rows:.3e} x {span_columns:.3e} m, which makes an object of {} x {} pixels of {pixel_rows:.3e} x {pixel_columns:.3e} m for frames of {frame_rows} x {frame_columns}: positions are expected in metres (the largest object allowed here is {limit:.0} pixels a side)",
+        count(*.rows),
+        count(*.columns)
     )]
     TooLarge {
         /// Extent of the positions, m.
@@ -56,6 +58,15 @@ pub enum PositionError {
         /// Object pixel, m.
         pixel: f64,
     },
+}
+
+/// A number of pixels; one with hundreds of digits in powers of ten.
+fn count(pixels: f64) -> String {
+    if pixels < 1e9 {
+        format!("{pixels:.0}")
+    } else {
+        format!("{pixels:.3e}")
+    }
 }
 
 /// A scan's windows may lie this many frame widths apart per frame before the unit is doubted: a
@@ -167,6 +178,8 @@ mod tests {
         let positions = array![[0.0, 0.0], [1.0, 2.0], [3.0, 4.0]];
         let e = PixelPositions::new(&positions, [1e-8, 1e-8], [128, 128], 0).unwrap_err();
         assert!(e.to_string().contains("metres"), "{e}");
+        let e = PixelPositions::new(&(positions * 1e300), [1e-8, 1e-8], [128, 128], 0).unwrap_err();
+        assert!(e.to_string().len() < 300, "{e}");
     }
 
     #[test]

@@ -79,7 +79,7 @@ pub enum ScanError {
     },
     /// A valid pixel is NaN, infinite or negative.
     #[error(
-        "frame {frame}, row {row}, column {column} holds {found}: finite counts >= 0 are expected on every pixel that is not masked"
+        "frame {frame}, row {row}, column {column} holds {found}: finite counts >= 0 (at most 3.4e38, as f32) are expected on every pixel that is not masked"
     )]
     Count {
         /// Where.
@@ -294,6 +294,18 @@ impl Scan {
         self.geometry.object_pixel(self.shape()[1], self.shape()[2])
     }
 
+    /// Mean of the frames (row, column), added up in double precision.
+    #[must_use]
+    pub fn mean_frame(&self) -> Array2<f64> {
+        let [frames, rows, columns] = self.shape();
+        let mut mean = Array2::<f64>::zeros((rows, columns));
+        for frame in self.frames.outer_iter() {
+            mean.zip_mut_with(&frame, |sum, count| *sum += f64::from(*count));
+        }
+        mean.mapv_inplace(|sum| sum / frames as f64);
+        mean
+    }
+
     /// Photons of the brightest frame: max over frames of the sum over valid pixels.
     #[must_use]
     pub fn brightest_frame(&self) -> f64 {
@@ -301,5 +313,24 @@ impl Scan {
             .outer_iter()
             .map(|f| f.iter().map(|v| f64::from(*v)).sum::<f64>())
             .fold(0.0, f64::max)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_mean_frame_is_exact_where_f32_is_not() {
+        let mut frames = Array3::<f32>::from_elem((3, 2, 3), 1.0);
+        frames[[0, 1, 2]] = 16_777_216.0;
+        let geometry = Geometry {
+            wavelength: 1e-10,
+            distance: 1.0,
+            pixel_size: [1e-4; 2],
+        };
+        let scan = Scan::new(frames, None, Array2::zeros((3, 2)), geometry, None).unwrap();
+        let mean = scan.mean_frame();
+        assert_eq!((mean[[0, 0]], mean[[1, 2]]), (1.0, 16_777_218.0 / 3.0));
     }
 }

@@ -310,6 +310,11 @@ fn a_ptyd_file_is_put_in_order_and_centred() {
         "{:?}",
         read.notes
     );
+    // Three frames, and the larger chunk while it is read: counts, weights as read and as kept.
+    let needed = (3 + 2) * 24 * (4 + 4 + 1);
+    let within = |limit| scan::read_within(&path, &ReadOptions::default(), Memory::limited(limit));
+    assert_eq!(within(needed).unwrap(), read);
+    assert!(matches!(within(needed - 1), Err(IoError::TooLarge { .. })));
     let options = ReadOptions {
         frames: Some([1, 3]),
         crop: Some([4, 2]),
@@ -318,6 +323,18 @@ fn a_ptyd_file_is_put_in_order_and_centred() {
     let part = scan::read(&path, &options).unwrap().scan;
     assert_eq!(part.shape(), [2, 4, 2]);
     assert_eq!(part.frames()[[0, 2, 1]], 11.0);
+
+    let file = hdf5::File::open_rw(&path).unwrap();
+    file.unlink("chunks/1/indices").unwrap();
+    output::array(&file, "chunks/1/indices", &Array1::from_vec(vec![2_i64])).unwrap();
+    file.close().unwrap();
+    let twice = scan::read(&path, &ReadOptions::default()).unwrap();
+    assert_eq!(twice.scan.frames()[[2, 3, 2]], 10.0);
+    assert!(
+        twice.notes.iter().any(|n| n.contains("indices: 1 frames")),
+        "{:?}",
+        twice.notes
+    );
 }
 
 /// Reads `path` in every way within a small memory; a scan that comes out survives its own file.

@@ -54,7 +54,7 @@ pub fn write(path: &Path, result: &Reconstruction) -> Result<(), IoError> {
             &Array1::from_vec(result.mode_power.clone()),
         )?;
         output::number(&source, "wavelength", result.wavelength)?;
-        let energy = Geometry::wavelength_of_energy(result.wavelength);
+        let energy = Geometry::energy_of_wavelength(result.wavelength);
         output::number(&source, "energy", energy)?;
         let detector = file.create_group(DETECTOR)?;
         output::number(&detector, "distance", result.distance)?;

@@ -4,6 +4,7 @@ use super::{ModelErrors, Step, StepErrors};
 use crate::fft::Real;
 use ndarray::{Array2, Array3};
 use num_complex::Complex;
+use std::any::Any;
 
 /// Why an engine cannot go on.
 #[derive(Debug, thiserror::Error)]
@@ -88,16 +89,17 @@ pub enum Values {
 }
 
 impl Values {
-    fn of<T: Real>(values: &[Complex<T>]) -> Self {
-        match bytemuck::try_cast_slice(values) {
-            Ok(single) if size_of::<T>() == size_of::<f32>() => Self::F32(single.to_vec()),
-            _ => Self::F64(
-                values
-                    .iter()
-                    .map(|v| Complex::new(v.re.wide(), v.im.wide()))
-                    .collect(),
-            ),
+    /// Takes `values` without a copy.
+    fn taking<T: Real>(mut values: Vec<Complex<T>>) -> Self {
+        let any: &mut dyn Any = &mut values;
+        if let Some(single) = any.downcast_mut::<Vec<Complex<f32>>>() {
+            return Self::F32(std::mem::take(single));
         }
+        if let Some(double) = any.downcast_mut::<Vec<Complex<f64>>>() {
+            return Self::F64(std::mem::take(double));
+        }
+        let wide = |v: &Complex<T>| Complex::new(v.re.wide(), v.im.wide());
+        Self::F64(values.iter().map(wide).collect())
     }
 
     /// How many.
@@ -115,32 +117,25 @@ impl Values {
         self.len() == 0
     }
 
-    fn copy_to<T: Real>(
+    /// The values in the precision `T`, where there are `expected` of them.
+    fn as_slice<T: Real>(
         &self,
         what: &'static str,
-        to: &mut [Complex<T>],
-    ) -> Result<(), EngineError> {
-        if self.len() != to.len() {
+        expected: usize,
+    ) -> Result<&[Complex<T>], EngineError> {
+        if self.len() != expected {
             return Err(EngineError::State {
                 what,
                 found: self.len(),
-                expected: to.len(),
+                expected,
             });
         }
-        match (self, size_of::<T>() == size_of::<f32>()) {
-            (Self::F32(v), true) => {
-                for (to, v) in to.iter_mut().zip(v) {
-                    *to = Complex::new(T::of(f64::from(v.re)), T::of(f64::from(v.im)));
-                }
-            }
-            (Self::F64(v), false) => {
-                for (to, v) in to.iter_mut().zip(v) {
-                    *to = Complex::new(T::of(v.re), T::of(v.im));
-                }
-            }
+        let values = match (self, size_of::<T>() == size_of::<f32>()) {
+            (Self::F32(v), true) => bytemuck::try_cast_slice(v),
+            (Self::F64(v), false) => bytemuck::try_cast_slice(v),
             _ => return Err(EngineError::Precision),
-        }
-        Ok(())
+        };
+        values.map_err(|_| EngineError::Precision)
     }
 }
 
@@ -157,32 +152,63 @@ pub struct EngineState {
 }
 
 impl EngineState {
-    /// Copies the three arrays.
+    /// Takes the three arrays.
     #[must_use]
     pub fn from_parts<T: Real>(
-        object: &[Complex<T>],
-        probe: &[Complex<T>],
-        exit: &[Complex<T>],
+        object: Vec<Complex<T>>,
+        probe: Vec<Complex<T>>,
+        exit: Vec<Complex<T>>,
     ) -> Self {
         Self {
-            object: Values::of(object),
-            probe: Values::of(probe),
-            exit: Values::of(exit),
+            object: Values::taking(object),
+            probe: Values::taking(probe),
+            exit: Values::taking(exit),
         }
     }
 
-    /// Copies into the three arrays.
+    /// Object, probe and exit waves, which have `lengths` values.
     ///
     /// # Errors
     /// Another length or precision.
-    pub fn copy_to<T: Real>(
-        &self,
-        object: &mut [Complex<T>],
-        probe: &mut [Complex<T>],
-        exit: &mut [Complex<T>],
-    ) -> Result<(), EngineError> {
-        self.object.copy_to("object", object)?;
-        self.probe.copy_to("probe", probe)?;
-        self.exit.copy_to("set of exit waves", exit)
+    pub fn parts<T: Real>(&self, lengths: [usize; 3]) -> Result<[&[Complex<T>]; 3], EngineError> {
+        Ok([
+            self.object.as_slice("object", lengths[0])?,
+            self.probe.as_slice("probe", lengths[1])?,
+            self.exit.as_slice("set of exit waves", lengths[2])?,
+        ])
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_state_gives_back_what_it_took_in_its_precision_only() {
+        let line = |n: usize| -> Vec<Complex<f32>> {
+            (0..n).map(|i| Complex::new(i as f32, -0.5)).collect()
+        };
+        let exit = line(7);
+        let place = exit.as_ptr();
+        let state = EngineState::from_parts(line(3), line(2), exit);
+        let [object, probe, exit] = state.parts::<f32>([3, 2, 7]).unwrap();
+        assert_eq!((object, probe), (&line(3)[..], &line(2)[..]));
+        // The exit waves are most of a run's memory: they must not be there twice.
+        assert_eq!(exit.as_ptr(), place);
+        assert!(matches!(
+            state.parts::<f64>([3, 2, 7]),
+            Err(EngineError::Precision)
+        ));
+        assert!(matches!(
+            state.parts::<f32>([3, 2, 8]),
+            Err(EngineError::State {
+                found: 7,
+                expected: 8,
+                ..
+            })
+        ));
+        let double = vec![Complex::new(0.1, 0.2); 4];
+        let state = EngineState::from_parts(double.clone(), double.clone(), double.clone());
+        assert_eq!(state.exit, Values::F64(double));
     }
 }

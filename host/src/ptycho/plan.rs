@@ -51,14 +51,15 @@ impl Plan {
         let probe = wide(modes).saturating_mul(wide(rows).saturating_mul(wide(columns)));
         let complex: u64 = if precision == Precision::F64 { 16 } else { 8 };
         // Counts and magnitudes (4 bytes each), the magnitudes once more in the engine's order,
-        // the exit waves and their spectra; start values, fluence and result in double precision.
+        // the exit waves and their spectra, the spectra once more while they are saved; start
+        // values, fluence and result in double precision.
         let shared = pixels
             .saturating_mul(8)
-            .saturating_add(object.saturating_mul(64));
+            .saturating_add(object.saturating_mul(64))
+            .saturating_add(probe.saturating_mul(64));
         let cpu = shared
             .saturating_add(pixels.saturating_mul(4))
-            .saturating_add(waves.saturating_mul(2 * complex))
-            .saturating_add(probe.saturating_mul(64));
+            .saturating_add(waves.saturating_mul(3 * complex));
         // Exit waves, their work copy and cuFFT's work area, magnitudes; object with sums.
         let device = waves
             .saturating_mul(24)
@@ -72,7 +73,7 @@ impl Plan {
             columns,
             object_shape,
             cpu_bytes: cpu,
-            gpu_host_bytes: shared,
+            gpu_host_bytes: shared.saturating_add(waves.saturating_mul(8)),
             gpu_device_bytes: device,
         }
     }
@@ -144,7 +145,11 @@ mod tests {
     #[test]
     fn a_second_mode_costs_its_exit_waves() {
         let of = |modes| Plan::new([10, modes, 64, 64], [200, 200], Precision::F32);
-        let more = of(2).cpu_bytes - of(1).cpu_bytes;
-        assert_eq!(more, 10 * 4096 * 16 + 4096 * 64);
+        let (one, two) = (of(1), of(2));
+        // The waves, their spectra and the spectra in the checkpoint; on a GPU only the last of them
+        // are on the host.
+        let (waves, probe) = (10 * 4096 * 8, 4096 * 64);
+        assert_eq!(two.cpu_bytes - one.cpu_bytes, 3 * waves + probe);
+        assert_eq!(two.gpu_host_bytes - one.gpu_host_bytes, waves + probe);
     }
 }

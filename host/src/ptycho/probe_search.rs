@@ -50,9 +50,8 @@ pub(super) fn search(scan: &Scan) -> (Array2<Complex<f64>>, f64) {
 /// pixel q meets the specimen at q · λ z/(n Δ²) pixels.
 fn defocus_of_full_width(scan: &Scan) -> f64 {
     let [_, rows, columns] = scan.shape();
-    let mean = scan.frames().map(|v| f64::from(*v)).mean_axis(Axis(0));
     let (mut sum, mut power) = (0.0, 0.0);
-    for ((r, c), v) in mean.iter().flat_map(|m| m.indexed_iter()) {
+    for ((r, c), v) in scan.mean_frame().indexed_iter() {
         let y = (r as f64 - (rows / 2) as f64) / rows as f64;
         let x = (c as f64 - (columns / 2) as f64) / columns as f64;
         sum += v * (x * x + y * y);

@@ -159,7 +159,8 @@ impl SimulateOptions {
         )
     }
 
-    /// Bytes that the scan takes while it is made: counts, and working arrays of the threads.
+    /// Bytes that the scan takes while it is made, without the object: counts, places, and working
+    /// arrays of the threads.
     #[must_use]
     pub fn memory(&self) -> usize {
         let pixels = self.frame.saturating_mul(self.frame);
@@ -168,7 +169,22 @@ impl SimulateOptions {
             .positions
             .saturating_mul(pixels)
             .saturating_mul(2 * size_of::<f32>());
-        counts.saturating_add(pixels.saturating_mul(16 * (3 * threads + 4 * self.probe_modes)))
+        counts
+            .saturating_add(self.positions.saturating_mul(96))
+            .saturating_add(pixels.saturating_mul(16 * (3 * threads + 4 * self.probe_modes)))
+    }
+
+    /// Bytes of the object, which is in memory twice while it is written. Computes the beam and the
+    /// places, which takes a part of [`Self::memory`].
+    ///
+    /// # Errors
+    /// [`SimulateError`].
+    pub fn object_memory(&self) -> Result<usize, SimulateError> {
+        self.check()?;
+        let [rows, columns] = Placed::new(self)?.windows.object_shape;
+        Ok(rows
+            .saturating_mul(columns)
+            .saturating_mul(2 * size_of::<Complex<f64>>()))
     }
 }
 
@@ -180,15 +196,13 @@ impl SimulateOptions {
 pub fn simulate(options: &SimulateOptions) -> Result<Scan, SimulateError> {
     options.check()?;
     let n = options.frame;
-    let distance = OBJECT_PIXEL * n as f64 * DETECTOR_PIXEL / WAVELENGTH;
-    let geometry = Geometry {
-        wavelength: WAVELENGTH,
-        distance,
-        pixel_size: [DETECTOR_PIXEL; 2],
-    };
-    let pixel = geometry.object_pixel(n, n);
-
-    let ideal = beam(n, 0.0);
+    let Placed {
+        geometry,
+        pixel,
+        ideal,
+        whole,
+        windows,
+    } = Placed::new(options)?;
     let share = if options.probe_modes > 1 {
         0.3 / (options.probe_modes - 1) as f64
     } else {
@@ -202,12 +216,6 @@ pub fn simulate(options: &SimulateOptions) -> Result<Scan, SimulateError> {
     let power: f64 = probe.iter().map(Complex::norm_sqr).sum();
     probe.mapv_inplace(|v| v * (options.photons / power).sqrt());
 
-    let step = (diameter(&ideal) * (1.0 - options.overlap)).max(1.0);
-    let places = path(options.pattern, options.positions, step);
-    let whole = Array2::from_shape_fn((options.positions, 2), |(i, axis)| {
-        places[i][axis].round() * pixel[axis]
-    });
-    let windows = PixelPositions::new(&whole, pixel, [n, n], 0)?;
     let object = specimen(windows.object_shape, n, options.seed);
 
     let mut frames = Array3::<f32>::zeros((options.positions, n, n));
@@ -257,6 +265,46 @@ pub fn simulate(options: &SimulateOptions) -> Result<Scan, SimulateError> {
     };
     let given = ideal.insert_axis(Axis(0));
     Ok(Scan::new(frames, None, recorded, geometry, Some(given))?.with_simulation(simulation))
+}
+
+/// Where the beam goes.
+struct Placed {
+    geometry: Geometry,
+    /// Object pixel (row, column), m.
+    pixel: [f64; 2],
+    /// The beam without aberrations.
+    ideal: Array2<Complex<f64>>,
+    /// (frame, (row, column)), m, on whole pixels.
+    whole: Array2<f64>,
+    windows: PixelPositions,
+}
+
+impl Placed {
+    fn new(options: &SimulateOptions) -> Result<Self, SimulateError> {
+        let n = options.frame;
+        let distance = OBJECT_PIXEL * n as f64 * DETECTOR_PIXEL / WAVELENGTH;
+        let geometry = Geometry {
+            wavelength: WAVELENGTH,
+            distance,
+            pixel_size: [DETECTOR_PIXEL; 2],
+        };
+        let pixel = geometry.object_pixel(n, n);
+
+        let ideal = beam(n, 0.0);
+        let step = (diameter(&ideal) * (1.0 - options.overlap)).max(1.0);
+        let places = path(options.pattern, options.positions, step);
+        let whole = Array2::from_shape_fn((options.positions, 2), |(i, axis)| {
+            places[i][axis].round() * pixel[axis]
+        });
+        let windows = PixelPositions::new(&whole, pixel, [n, n], 0)?;
+        Ok(Self {
+            geometry,
+            pixel,
+            ideal,
+            whole,
+            windows,
+        })
+    }
 }
 
 /// A generator of its own for each frame, so that the counts do not depend on the threads.
@@ -496,6 +544,24 @@ mod tests {
             .sum();
         let sigma = (square / 800.0).sqrt();
         assert!((sigma - 2.0).abs() < 0.3, "{sigma}");
+    }
+
+    #[test]
+    fn the_object_is_counted_before_it_is_made() {
+        for overlap in [0.0, 0.9] {
+            let options = SimulateOptions {
+                positions: 60,
+                overlap,
+                ..small()
+            };
+            let object = simulate(&options)
+                .unwrap()
+                .simulation()
+                .unwrap()
+                .object
+                .len();
+            assert_eq!(options.object_memory().unwrap(), 32 * object);
+        }
     }
 
     #[test]

@@ -93,11 +93,8 @@ pub(super) fn object(shape: [usize; 2], seed: u64) -> Array2<Complex<f64>> {
 
 /// √(mean of the frames), back-transformed and centred at (rows/2, columns/2).
 pub(super) fn mean_pattern(scan: &Scan) -> Array2<Complex<f64>> {
-    let mean = scan.frames().map(|v| f64::from(*v)).mean_axis(Axis(0));
-    let [_, rows, columns] = scan.shape();
-    let spectrum = mean.unwrap_or_else(|| Array2::zeros((rows, columns)));
-    let spectrum = spectrum.mapv(|v| Complex::new(v.sqrt(), 0.0));
-    from_centred_spectrum(spectrum)
+    let root = |v| Complex::new(f64::sqrt(v), 0.0);
+    from_centred_spectrum(scan.mean_frame().mapv(root))
 }
 
 /// The focus of a uniformly lit disc of diameter `share`·width on the detector.

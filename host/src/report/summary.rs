@@ -11,7 +11,7 @@ pub struct Summary {
     pub backend: String,
     /// Name of the device.
     pub device: String,
-    /// Engines in the order they ran, joined with `+`: `dm+raar`.
+    /// Engines in the order they ran, with the iterations that each did: `dm:40,raar:40`.
     pub engine: String,
     /// Iterations of all engines together.
     pub iterations: usize,
@@ -65,9 +65,9 @@ impl Summary {
             device: of.device.clone(),
             engine: engine_spans(&of.history)
                 .iter()
-                .map(|(name, _)| *name)
+                .map(|(name, [first, last])| format!("{name}:{}", last - first + 1))
                 .collect::<Vec<_>>()
-                .join("+"),
+                .join(","),
             iterations: of.history.len(),
             seconds,
             ms_per_iteration: last.map(|h| 1e3 * h.seconds / of.history.len() as f64),
@@ -136,7 +136,7 @@ mod tests {
         ] {
             assert!(value.get(key).is_some(), "{key}");
         }
-        assert_eq!(value["engine"], "dm+raar");
+        assert_eq!(value["engine"], "dm:4,raar:4");
         assert_eq!(value["iterations"], 8);
         assert_eq!(value["ms_per_iteration"], 500.0);
         assert_eq!(value["r_factor"], of.history[5].r_factor.unwrap());

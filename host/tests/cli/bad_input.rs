@@ -118,6 +118,48 @@ fn counts_that_are_no_counts() {
 }
 
 #[test]
+fn a_marker_that_is_not_masked_and_other_doubts_are_said() {
+    let place = Place::with_scan();
+    spoil(&place, |file| {
+        let mut counts = frames(file).mapv(|v| v as u32);
+        counts[[3, 5, 7]] = u32::MAX;
+        let mut mask = Array2::<u32>::ones((32, 32));
+        mask.slice_mut(s![..8, ..]).fill(0);
+        replace(file, &format!("{DETECTOR}/mask"), &mask)?;
+        replace(file, &format!("{DETECTOR}/data"), &counts)
+    });
+    let said = place.run(&["ptycho", "info", "scan.cxi"]);
+    said.well();
+    for words in ["1 pixels hold 2^32 - 1", "75 % of the pixels are masked"] {
+        assert!(said.out.contains(words), "{words}: {said:?}");
+    }
+}
+
+#[test]
+fn frames_without_pixels_and_lengths_that_are_none() {
+    let place = Place::with_scan();
+    spoil(&place, |file| {
+        let empty = Array3::<u16>::zeros((12, 0, 32));
+        replace(file, &format!("{DETECTOR}/data"), &empty)
+    });
+    refused(
+        &place,
+        &[
+            "detector_1/data has shape 12 x 0 x 32",
+            "at least one pixel",
+        ],
+    );
+    for name in ["distance", "y_pixel_size"] {
+        let place = Place::with_scan();
+        let path = format!("{DETECTOR}/{name}");
+        spoil(&place, |file| {
+            replace(file, &path, &Array1::<f64>::zeros(1))
+        });
+        refused(&place, &[&path, "is 0", "a finite length > 0"]);
+    }
+}
+
+#[test]
 fn all_masked() {
     let place = Place::with_scan();
     spoil(&place, |file| {
@@ -170,7 +212,9 @@ fn counts_beyond_the_arithmetic_diverge_and_overwrite_nothing() {
 #[test]
 fn wrong_usage() {
     let place = Place::with_scan();
-    let cases: [(&[&str], &str); 12] = [
+    let cases: [(&[&str], &str); 14] = [
+        (&["--engine", "dm:0"], "at least one iteration"),
+        (&["--set", "data.constants.colour=1"], "colour"),
         (&["--engine", "foo:3"], "dm and raar"),
         (&["--engine", "dm"], "NAME:ITERATIONS"),
         (&["--engine", "dm:-1"], "whole number"),
@@ -257,7 +301,12 @@ fn recipes_that_are_none() {
     with("sead = 3").refused(1, &["r.toml", "sead"]);
     with("[[engines]]\nname = \"dm\"\niterations = 3\nbeta = 0.5")
         .refused(1, &["dm has no option"]);
+    with(&"#".repeat(2 << 20)).refused(1, &["r.toml", "bytes"]);
     std::fs::remove_file(place.path("r.toml")).unwrap();
+    #[cfg(unix)]
+    place
+        .reconstruct(&["-o", "out.h5", "--recipe", "/dev/zero"])
+        .refused(1, &["/dev/zero", "not a regular file"]);
     place
         .reconstruct(&["-o", "out.h5", "--recipe", "r.toml"])
         .refused(1, &["r.toml", "read"]);
@@ -284,6 +333,9 @@ fn the_cuda_back_end_without_a_driver() {
         "cuda",
     ];
     place.run(&arguments).refused(1, &["driver"]);
+    // Who names a GPU wants it; without a name the CPU takes over.
+    let named = [&arguments[..5], &["--device", "3"]].concat();
+    place.run(&named).refused(1, &["--device 3", "driver"]);
     assert_eq!(place.names(), ["scan.cxi"]);
 }
 

@@ -116,6 +116,33 @@ fn the_recipe_in_a_result_repeats_it() {
 }
 
 #[test]
+fn constants_of_the_scan_are_options_like_all_others() {
+    let place = Place::with_scan();
+    let set = ["--set", "data.constants.wavelength=1.25e-10"];
+    let options = ["-o", "a.h5", "--engine", "dm:1", "--no-pictures"];
+    place.reconstruct(&[&options[..], &set].concat()).well();
+    let result = results::read(&place.path("a.h5")).unwrap();
+    assert_eq!(result.wavelength, 1.25e-10);
+}
+
+#[test]
+fn a_picture_that_the_new_result_has_not_does_not_stay() {
+    let place = Place::with_scan();
+    let stretched = place.path("a-phase-stretched.png");
+    place
+        .reconstruct(&["-o", "a.h5", "--engine", "dm:20"])
+        .well();
+    let drawn = stretched.exists();
+    std::fs::write(&stretched, "of an earlier run").unwrap();
+    place
+        .reconstruct(&["-o", "a.h5", "--engine", "dm:20"])
+        .well();
+    let now = std::fs::read(&stretched).ok();
+    assert_eq!(now.is_some(), drawn);
+    assert_ne!(now.as_deref(), Some(&b"of an earlier run"[..]));
+}
+
+#[test]
 fn progress_lines_are_json_and_nothing_else_is_printed() {
     let place = Place::with_scan();
     let said = place.reconstruct(&["-o", "a.h5", "--engine", "dm:7", "--json-progress"]);
@@ -227,4 +254,19 @@ fn devices_are_listed_or_there_is_a_reason() {
     let none = listing["devices"].as_array().unwrap().is_empty();
     assert_eq!(none, listing["reason"].is_string());
     place.run(&["devices"]).well();
+}
+
+#[test]
+fn the_self_test_passes_on_the_emulator_and_says_so_in_json() {
+    let said = Place::new().run(&["selftest", "--backend", "emulator", "--json"]);
+    said.well();
+    let findings = json(&said.out);
+    assert_eq!(
+        (findings["backend"].as_str(), findings["passed"].as_bool()),
+        (Some("emulator"), Some(true))
+    );
+    let cases = findings["cases"].as_array().unwrap();
+    // Every kernel is there and both engines.
+    assert!(cases.len() >= 20, "{}", cases.len());
+    assert!(cases.iter().all(|case| case["passed"] == true), "{cases:?}");
 }

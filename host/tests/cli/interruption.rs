@@ -84,7 +84,17 @@ fn ctrl_c_saves_both_and_the_resumed_run_equals_the_straight_one() {
     let done = part.history.len();
     assert!((10..400).contains(&done), "{done}");
     assert_eq!(essence(&part).1, essence(&straight).1[..done]);
-    assert!(place.path("s.json").exists() && place.path("out-phase.png").exists());
+    assert!(place.path("out-phase.png").exists());
+    let summary = std::fs::read_to_string(place.path("s.json")).unwrap();
+    let summary: serde_json::Value = serde_json::from_str(&summary).unwrap();
+    let engines = match done {
+        0..=260 => format!("dm:{done}"),
+        _ => format!("dm:260,raar:{}", done - 260),
+    };
+    assert_eq!(
+        summary["engine"], engines,
+        "what was done, not what was planned"
+    );
 
     // Refused for another scan, and the checkpoint stays.
     place.simulate(
@@ -103,6 +113,16 @@ fn ctrl_c_saves_both_and_the_resumed_run_equals_the_straight_one() {
     place
         .run(&other)
         .refused(1, &["out.checkpoint", "another scan", "scan.cxi"]);
+
+    for outputs in [
+        ["-o", "out.checkpoint", "--summary", "t.json"],
+        ["-o", "t.h5", "--report", "out.checkpoint"],
+    ] {
+        let resume = ["--resume", "out.checkpoint", "--checkpoint", "t.checkpoint"];
+        place
+            .reconstruct(&[resume, outputs].concat())
+            .refused(2, &["out.checkpoint", "another name"]);
+    }
 
     place
         .reconstruct(&["-o", "out.h5", "--resume", "out.checkpoint", "--quiet"])

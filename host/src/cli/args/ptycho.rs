@@ -155,7 +155,7 @@ pub(crate) struct ReconstructTyped {
     /// Pictures, curves and parameters as one HTML file
     #[arg(long, value_name = "R.html", help_heading = "What to write")]
     pub(crate) report: Option<PathBuf>,
-    /// Leave out OUT-modulus.png, OUT-phase.png and OUT-probe.png
+    /// Leave out OUT-modulus.png, OUT-phase.png, OUT-phase-stretched.png and OUT-probe.png
     #[arg(long, help_heading = "What to write")]
     pub(crate) no_pictures: bool,
     /// Where to save the run's state [default: OUT.checkpoint, or the resumed one]

@@ -72,7 +72,7 @@ fn beside(path: &Path, ending: &str) -> PathBuf {
 }
 
 /// Whether two names lead to the same file, which need not exist.
-fn same(a: &Path, b: &Path) -> bool {
+pub(super) fn same(a: &Path, b: &Path) -> bool {
     let real = |path: &Path| {
         path.canonicalize().ok().or_else(|| {
             let folder = match path.parent() {
@@ -83,6 +83,17 @@ fn same(a: &Path, b: &Path) -> bool {
         })
     };
     a == b || matches!((real(a), real(b)), (Some(a), Some(b)) if a == b)
+}
+
+/// Removes a file of an earlier run or stage, if it is there.
+pub(super) fn remove(path: &Path) -> Result<(), Failure> {
+    match std::fs::remove_file(path) {
+        Err(e) if e.kind() != std::io::ErrorKind::NotFound => Err(Failure::failed(format!(
+            "{}: is out of date and cannot be removed: {e}",
+            path.display()
+        ))),
+        _ => Ok(()),
+    }
 }
 
 #[cfg(test)]

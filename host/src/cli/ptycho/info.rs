@@ -5,7 +5,6 @@ use super::reconstruct::read_recipe;
 use crate::cli::args::InfoTyped;
 use crate::cli::failure::Failure;
 use crate::cli::output::{facts, say, say_json};
-use ndarray::Axis;
 use serde::Serialize;
 use std::path::PathBuf;
 use warpstride::data::{Mask, PixelPositions, Scan};
@@ -21,6 +20,11 @@ const LEAST_OVERLAP: f64 = 0.5;
 /// A mean pattern whose centre of mass is further off, as a share of the frame, was probably
 /// stored with the zero frequency elsewhere.
 const CENTRE_TOLERANCE: f64 = 0.1;
+
+/// More masked pixels than a detector has gaps and dead ones.
+const MOST_BAD: f64 = 0.5;
+/// Fewer rows or columns are no diffraction pattern.
+const LEAST_SIDE: usize = 8;
 
 /// A file to look at.
 #[derive(Debug)]
@@ -209,12 +213,35 @@ impl Found {
         doubts.extend(list(masked, "have no valid pixel"));
         doubts.extend(list(dark, "have no count"));
         doubts.extend(list(repeated(scan), "are at the place of an earlier one"));
-        let mean = scan.frames().map(|v| f64::from(*v)).sum_axis(Axis(0));
+        if self.bad_pixel_share > MOST_BAD {
+            doubts.push(format!(
+                "{} % of the pixels are masked as bad",
+                significant(100.0 * self.bad_pixel_share, 3)
+            ));
+        }
+        if self.rows.min(self.columns) < LEAST_SIDE {
+            doubts.push(format!(
+                "frames of {} x {} pixels hardly resolve a diffraction pattern",
+                self.rows, self.columns
+            ));
+        }
+        if let Some(bits) = full_scale(self.counts.max) {
+            let at = scan
+                .frames()
+                .iter()
+                .filter(|v| f64::from(**v) == self.counts.max);
+            doubts.push(format!(
+                "{} pixels hold 2^{bits} - 1, with which detectors mark bad or saturated ones: they are not masked",
+                at.count()
+            ));
+        }
+        let mean = scan.mean_frame();
+        let whole = mean.sum();
         let moment = |of: &dyn Fn(usize, usize) -> f64| {
             mean.indexed_iter()
                 .map(|((r, c), v)| v * of(r, c))
                 .sum::<f64>()
-                / self.counts.total
+                / whole
         };
         let centre = [moment(&|r, _| r as f64), moment(&|_, c| c as f64)];
         let shape = [self.rows, self.columns];
@@ -370,4 +397,30 @@ fn repeated(scan: &Scan) -> Vec<usize> {
         .filter(|(_, p)| !seen.insert([p[0].to_bits(), p[1].to_bits()]))
         .map(|(frame, _)| frame)
         .collect()
+}
+
+/// `bits` where `count` is the largest integer of that many bits, as f32 has it.
+fn full_scale(count: f64) -> Option<u32> {
+    [15, 16, 31, 32, 63, 64]
+        .into_iter()
+        .find(|bits| count == f64::from((2_f64.powi(*bits as i32) - 1.0) as f32))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn markers_of_every_integer_type_are_known_after_the_rounding_to_f32() {
+        for (marker, bits) in [
+            (u16::MAX as f32, 16),
+            (i32::MAX as f32, 31),
+            (u32::MAX as f32, 32),
+            (u64::MAX as f32, 64),
+        ] {
+            assert_eq!(full_scale(f64::from(marker)), Some(bits));
+        }
+        assert_eq!(full_scale(65534.0), None);
+        assert_eq!(full_scale(0.0), None);
+    }
 }

@@ -63,11 +63,23 @@ fn diameter(probe: &Array3<Complex<f64>>, pixel: [f64; 2]) -> f64 {
 }
 
 /// Median over the positions of the distance to the nearest other one, m. Positions are walked in
-/// the order of their rows, outwards until the rows alone are further apart than the best so far.
+/// the order along the longer axis of the scan, outwards until the distance on this axis alone is
+/// larger than the best so far.
 fn median_nearest(positions: &Array2<f64>) -> Option<f64> {
     let mut places: Vec<[f64; 2]> = positions.rows().into_iter().map(|p| [p[0], p[1]]).collect();
     if places.len() < 2 {
         return None;
+    }
+    let extent = |axis: usize| {
+        let range = |(low, high): (f64, f64), p: &[f64; 2]| (low.min(p[axis]), high.max(p[axis]));
+        let (low, high) = places
+            .iter()
+            .fold((f64::INFINITY, f64::NEG_INFINITY), range);
+        high - low
+    };
+    // A scan along one axis has all its positions at one place of the other.
+    if extent(1) > extent(0) {
+        places.iter_mut().for_each(|p| p.swap(0, 1));
     }
     places.sort_by(|a, b| a[0].total_cmp(&b[0]));
     let nearest = |i: usize| {
@@ -121,6 +133,18 @@ mod tests {
             .collect();
         all.sort_by(f64::total_cmp);
         assert_eq!(median_nearest(&positions), Some(all[30]));
+    }
+
+    #[test]
+    fn a_line_along_either_axis_takes_no_longer_than_its_length() {
+        // Walking the wrong axis would compare 10^10 pairs.
+        for axis in 0..2 {
+            let mut line = Array2::zeros((100_000, 2));
+            for (i, place) in line.column_mut(axis).iter_mut().enumerate() {
+                *place = (i * 2) as f64;
+            }
+            assert_eq!(median_nearest(&line), Some(2.0));
+        }
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! `warpstride ptycho reconstruct`: from what was typed to a finished run.
 
-use super::files::Files;
+use super::files::{Files, remove, same};
 use super::results::Ended;
 use crate::cli::args::{BackendWord, PrecisionWord, ReconstructTyped};
 use crate::cli::backend::Wish;
@@ -18,6 +18,9 @@ use warpstride::run::{Bar, End, Interrupt, JsonLines, Observer, Schedule, Silent
 
 /// More threads than any machine has cores.
 const MOST_THREADS: usize = 4096;
+
+/// More than any recipe has bytes.
+const LARGEST_RECIPE: u64 = 1 << 20;
 
 /// Who hears of the run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -83,10 +86,7 @@ impl Reconstruct {
             Some(_) => BackendWord::Cpu,
             None => BackendWord::Auto,
         });
-        let wish = Wish {
-            backend,
-            device: typed.device,
-        };
+        let wish = Wish::new(backend, typed.device);
         wish.check(recipe.precision)?;
         let checkpoint = typed
             .checkpoint
@@ -101,6 +101,9 @@ impl Reconstruct {
         };
         let mut inputs = vec![typed.file.as_path()];
         inputs.extend(typed.recipe.as_deref());
+        // The run goes on in its own checkpoint; any other output must leave it alone.
+        let elsewhere = |path: &&Path| !same(path, &files.checkpoint);
+        inputs.extend(typed.resume.as_deref().filter(elsewhere));
         files.check(&inputs)?;
         Ok(Self {
             scan: typed.file,
@@ -137,13 +140,13 @@ impl Reconstruct {
         let name = self.scan.display().to_string();
         let problem = Problem::new(&scan, &self.recipe)
             .map_err(|e| Failure::failed(format!("{name}: {e}")))?;
+        let (engine, note) = machine.engine(&problem, &self.recipe, memory)?;
         if self.voice == Voice::Text {
-            let notes = machine.note.iter().chain(&read.notes).chain(&problem.notes);
+            let notes = note.iter().chain(&read.notes).chain(&problem.notes);
             say(&notes
                 .map(|note| format!("note: {note}\n"))
                 .collect::<String>())?;
         }
-        let engine = machine.engine(&problem, &self.recipe)?;
         let run = Reconstructor::new(engine, &problem, &self.recipe);
         let origin = Origin {
             source: name,
@@ -171,7 +174,6 @@ impl Reconstruct {
         let ended = Ended {
             result,
             scan: &scan,
-            recipe: &self.recipe,
             seconds,
             files: &self.files,
             interrupted: end == End::Interrupted,
@@ -183,6 +185,7 @@ impl Reconstruct {
         match end {
             End::Finished => {
                 if saved || resumed_from.as_ref() == Some(&self.files.checkpoint) {
+                    // Its result is written: nobody needs it.
                     remove(&self.files.checkpoint)?;
                 }
                 Ok(())
@@ -257,28 +260,35 @@ fn resolve(typed: &ReconstructTyped) -> Result<Recipe, Failure> {
         recipe.set(assignment).map_err(Failure::usage)?;
     }
     recipe.check().map_err(Failure::usage)?;
+    if recipe.engines.iter().all(|engine| engine.iterations == 0) {
+        return Err(Failure::usage(
+            "there is nothing to compute: expected an engine with at least one iteration, for example --engine dm:100",
+        ));
+    }
     Ok(recipe)
 }
 
 /// A recipe from a file, checked.
 pub(super) fn read_recipe(path: &Path) -> Result<Recipe, Failure> {
     let name = path.display();
-    let text = std::fs::read_to_string(path)
-        .map_err(|e| Failure::failed(format!("{name}: cannot be read: {e}")))?;
+    let unread = |e| Failure::failed(format!("{name}: cannot be read: {e}"));
+    let kind = std::fs::metadata(path).map_err(unread)?;
+    // Devices and pipes may have no end.
+    if !kind.is_file() {
+        return Err(Failure::failed(format!(
+            "{name}: is not a regular file: a recipe (TOML) is expected"
+        )));
+    }
+    if kind.len() > LARGEST_RECIPE {
+        return Err(Failure::failed(format!(
+            "{name}: has {} bytes: a recipe (TOML) of at most {LARGEST_RECIPE} bytes is expected",
+            kind.len()
+        )));
+    }
+    let text = std::fs::read_to_string(path).map_err(unread)?;
     let recipe = Recipe::from_toml(&text).map_err(|e| Failure::failed(format!("{name}: {e}")))?;
     recipe
         .check()
         .map_err(|e| Failure::failed(format!("{name}: {e}")))?;
     Ok(recipe)
-}
-
-/// The run is over and its result written: nobody needs the checkpoint.
-fn remove(checkpoint: &Path) -> Result<(), Failure> {
-    match std::fs::remove_file(checkpoint) {
-        Err(e) if e.kind() != std::io::ErrorKind::NotFound => Err(Failure::failed(format!(
-            "{}: the checkpoint is no longer needed and cannot be removed: {e}",
-            checkpoint.display()
-        ))),
-        _ => Ok(()),
-    }
 }

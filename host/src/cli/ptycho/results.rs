@@ -1,11 +1,10 @@
 //! What a reconstruction leaves: result, pictures, summary, report, and a few words.
 
-use super::files::Files;
+use super::files::{Files, remove};
 use crate::cli::failure::Failure;
 use crate::cli::output::facts;
 use warpstride::data::{Reconstruction, Scan};
 use warpstride::io;
-use warpstride::ptycho::Recipe;
 use warpstride::ptycho::quality::{Comparison, Reference, compare};
 use warpstride::report::{Pictures, Summary, report, significant, write_whole};
 
@@ -13,7 +12,6 @@ use warpstride::report::{Pictures, Summary, report, significant, write_whole};
 pub(super) struct Ended<'a> {
     pub(super) result: Reconstruction,
     pub(super) scan: &'a Scan,
-    pub(super) recipe: &'a Recipe,
     /// Of the loop.
     pub(super) seconds: f64,
     pub(super) files: &'a Files,
@@ -28,8 +26,7 @@ impl Ended<'_> {
         io::results::write(&files.result, &self.result)?;
         let mut written = vec![files.result.display().to_string()];
         let (truth, note) = self.against_truth();
-        let mut summary = Summary::new(&self.result, self.seconds, truth.as_ref());
-        summary.engine = engines(self.recipe);
+        let summary = Summary::new(&self.result, self.seconds, truth.as_ref());
 
         if files.pictures.is_some() || files.report.is_some() {
             let pictures = Pictures::new(&self.result)?;
@@ -41,7 +38,10 @@ impl Ended<'_> {
                     pictures.phase_stretched.as_ref(),
                 ];
                 for (path, picture) in paths.iter().zip(drawn) {
-                    let Some(picture) = picture else { continue };
+                    let Some(picture) = picture else {
+                        remove(path)?;
+                        continue;
+                    };
                     write_whole(path, &picture.png)?;
                     written.push(path.display().to_string());
                 }
@@ -140,12 +140,4 @@ impl Ended<'_> {
         lines.retain(|(_, value)| !value.is_empty());
         facts(&lines)
     }
-}
-
-/// `dm:40,raar:40`.
-fn engines(recipe: &Recipe) -> String {
-    let one = |spec: &warpstride::ptycho::EngineSpec| {
-        format!("{}:{}", spec.name.as_str(), spec.iterations)
-    };
-    recipe.engines.iter().map(one).collect::<Vec<_>>().join(",")
 }

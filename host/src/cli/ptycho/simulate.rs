@@ -37,14 +37,21 @@ impl Simulate {
             SimulateError::Option { .. } => Failure::usage(error),
             _ => Failure::failed(error),
         })?;
-        let (needed, available) = (options.memory() as u128, Memory::available().limit());
-        if needed > u128::from(available) {
-            return Err(Failure::failed(format!(
-                "the scan needs {} of memory, but {} may be used; take fewer --positions or a smaller --frame",
+        let available = Memory::available().limit();
+        let fits = |needed: usize| {
+            let needed = needed as u128;
+            if needed <= u128::from(available) {
+                return Ok(());
+            }
+            Err(Failure::failed(format!(
+                "the scan needs {} of memory, but {} may be used; take fewer --positions, a smaller --frame or more --overlap",
                 Bytes(needed),
                 Bytes(u128::from(available))
-            )));
-        }
+            )))
+        };
+        // First what is known at once: the object's size takes memory to find out.
+        fits(options.memory())?;
+        fits(options.memory().saturating_add(options.object_memory()?))?;
         io::atomic::check(&typed.out)?;
         Ok(Self {
             out: typed.out.clone(),

@@ -140,13 +140,13 @@ pub(super) fn resolve(
             "a wavelength in metres between 1e-13 and 1e-3",
         ));
     }
-    let distance = match (constants.distance, &found.distance) {
-        (Some(d), _) => d,
+    let (distance, path) = match (constants.distance, &found.distance) {
+        (Some(d), _) => (d, "option constants.distance"),
         (None, Some((path, d))) => {
             if *d < 0.0 {
                 notes.push(format!("{path} is {d} m; its sign is dropped"));
             }
-            d.abs()
+            (d.abs(), path.as_str())
         }
         (None, None) => {
             return Err(missing(
@@ -157,9 +157,9 @@ pub(super) fn resolve(
             ));
         }
     };
-    let pixel_size = match (constants.pixel_size, &found.pixel_size) {
-        (Some(p), _) => p,
-        (None, Some((_, p))) => *p,
+    let (pixel_size, pixel_path) = match (constants.pixel_size, &found.pixel_size) {
+        (Some(p), _) => (p, "option constants.pixel_size"),
+        (None, Some((path, p))) => (*p, path.as_str()),
         (None, None) => {
             return Err(missing(
                 source,
@@ -169,6 +169,15 @@ pub(super) fn resolve(
             ));
         }
     };
+    for (path, length) in [
+        (path, distance),
+        (pixel_path, pixel_size[0]),
+        (pixel_path, pixel_size[1]),
+    ] {
+        if !(length.is_finite() && length > 0.0) {
+            return Err(value(source, path, length, "a finite length > 0 in metres"));
+        }
+    }
     Ok(Geometry {
         wavelength,
         distance,

@@ -6,7 +6,7 @@ use super::{Marks, Parts, ReadOptions, ScanFile, position_count};
 use crate::data::Mask;
 use crate::io::IoError;
 use crate::io::source::{Numbers, Source};
-use ndarray::{Array2, Array3, ArrayViewMut, Axis, Dimension, Ix2, RemoveAxis, Slice, concatenate};
+use ndarray::{Array2, Array3, ArrayViewMut, Axis, Dimension, Ix2, s};
 
 const CHUNKS: &str = "/chunks";
 const ENERGY: &str = "/meta/energy";
@@ -46,16 +46,22 @@ pub(super) fn read(source: &Source, options: &ReadOptions) -> Result<ScanFile, I
     }
     let window = Window::new(source.name(), [count, rows, columns], options)?;
     let common = source.numbers(WEIGHT)?.filter(|w| w.shape().len() == 2);
-    let per_frame = chunks
-        .iter()
-        .any(|c| c.weights.as_ref().is_some_and(|w| w.shape().len() == 3));
-    // Chunks are put together and then ordered, which copies them.
+    let weighted = chunks.iter().any(|c| c.weights.is_some());
     let everything = Window {
         frames: 0..count,
         rows: 0..rows,
         columns: 0..columns,
     };
-    source.allow(CHUNKS, 2 * everything.bytes(per_frame))?;
+    // Chunks are read one after the other and their frames put into their places.
+    let largest = chunks.iter().map(|c| c.shape[0]).max().unwrap_or(0);
+    let chunk = Window {
+        frames: 0..largest,
+        ..everything.clone()
+    };
+    source.allow(
+        CHUNKS,
+        window.bytes(weighted).saturating_add(chunk.bytes(weighted)),
+    )?;
 
     let geometry = resolve(
         source,
@@ -69,50 +75,66 @@ pub(super) fn read(source: &Source, options: &ReadOptions) -> Result<ScanFile, I
         &mut notes,
     )?;
     let offset = centre_offset(source, rows, columns, &mut notes)?;
-    let mut frames = Vec::with_capacity(chunks.len());
-    let mut masks = Vec::with_capacity(chunks.len());
-    let mut positions = Vec::with_capacity(chunks.len());
-    let mut indices = Vec::with_capacity(count);
-    for chunk in &chunks {
+    let places = places(&chunks, &window, &mut notes);
+    let shape = [&window.frames, &window.rows, &window.columns].map(ExactSizeIterator::len);
+    let mut frames = Array3::<f32>::zeros(shape);
+    // Chunks without weights count as valid.
+    let mut valid = weighted.then(|| Array3::from_elem(shape, true));
+    let mut positions = Array2::zeros((shape[0], 2));
+    let plane = s![window.rows.clone(), window.columns.clone()];
+    for (chunk, places) in chunks.iter().zip(&places) {
+        if places.iter().all(Option::is_none) {
+            continue;
+        }
         let all = Window {
             frames: 0..chunk.shape[0],
             ..everything.clone()
         };
-        frames.push(all.counts(&chunk.data)?);
-        if let Some(weights) = &chunk.weights {
-            masks.push(all.mask(weights, chunk.shape, Marks::Valid)?);
+        let to_from = || {
+            let to = places.iter().enumerate();
+            to.filter_map(|(from, to)| Some(((*to)?, from)))
+        };
+        let mut counts = all.counts(&chunk.data)?;
+        roll(counts.view_mut(), offset);
+        for (to, from) in to_from() {
+            let frame = counts.index_axis(Axis(0), from);
+            frames
+                .index_axis_mut(Axis(0), to)
+                .assign(&frame.slice(&plane));
+            positions.row_mut(to).assign(&chunk.positions.row(from));
         }
-        positions.push(chunk.positions.view());
-        indices.extend_from_slice(&chunk.indices);
+        drop(counts);
+        if let (Some(weights), Some(valid)) = (&chunk.weights, &mut valid) {
+            let mut mask = all.mask(weights, chunk.shape, Marks::Valid)?;
+            move_mask(&mut mask, offset);
+            for (to, from) in to_from() {
+                let mask = match &mask {
+                    Mask::Shared(m) => m.view(),
+                    Mask::PerFrame(m) => m.index_axis(Axis(0), from),
+                };
+                valid
+                    .index_axis_mut(Axis(0), to)
+                    .assign(&mask.slice(&plane));
+            }
+        }
     }
-    let mut order: Vec<usize> = (0..count).collect();
-    order.sort_by_key(|i| indices[*i]);
-    order = order[window.frames.clone()].to_vec();
-    let joined = |_| missing(source, "frames of one shape", CHUNKS);
-    let views: Vec<_> = frames.iter().map(|f| f.view()).collect();
-    let mut counts = concatenate(Axis(0), &views)
-        .map_err(joined)?
-        .select(Axis(0), &order);
-    roll(counts.view_mut(), offset);
-    let mask = match (masks.is_empty(), common) {
-        (false, _) => Some(join_masks(source, &chunks, &masks, &order)?),
-        (true, Some(weight)) => {
-            Some(everything.mask(&weight, [count, rows, columns], Marks::Valid)?)
+    let mask = match (valid, common) {
+        (Some(valid), _) => Some(Mask::PerFrame(valid)),
+        (None, Some(weight)) => {
+            let mut mask = everything.mask(&weight, [count, rows, columns], Marks::Valid)?;
+            move_mask(&mut mask, offset);
+            Some(match mask {
+                Mask::Shared(m) => Mask::Shared(m.slice(&plane).to_owned()),
+                other @ Mask::PerFrame(_) => other,
+            })
         }
-        (true, None) => {
+        (None, None) => {
             notes.push("the file has no weights: all pixels are taken as valid".to_owned());
             None
         }
-    }
-    .map(|mask| cut_mask(mask, offset, &window));
-    let positions = concatenate(Axis(0), &positions)
-        .map_err(joined)?
-        .select(Axis(0), &order);
+    };
     Parts {
-        frames: (
-            format!("{CHUNKS}/*/data"),
-            cut(&cut(&counts, 1, &window.rows), 2, &window.columns),
-        ),
+        frames: (format!("{CHUNKS}/*/data"), frames),
         mask: mask.map(|m| (format!("{CHUNKS}/*/weights"), m)),
         positions: (format!("{CHUNKS}/*/positions"), positions),
         geometry,
@@ -121,6 +143,32 @@ pub(super) fn read(source: &Source, options: &ReadOptions) -> Result<ScanFile, I
         notes,
     }
     .into_scan(source, options)
+}
+
+/// For each frame of each chunk its place in the result: in the order of the indices, `None` outside
+/// of the window.
+fn places(
+    chunks: &[Chunk<'_>],
+    window: &Window,
+    notes: &mut Vec<String>,
+) -> Vec<Vec<Option<usize>>> {
+    let mut order: Vec<(u64, usize, usize)> = Vec::new();
+    for (k, chunk) in chunks.iter().enumerate() {
+        order.extend(chunk.indices.iter().enumerate().map(|(i, n)| (*n, k, i)));
+    }
+    order.sort_unstable();
+    let twice = order.windows(2).filter(|w| w[0].0 == w[1].0).count();
+    if twice > 0 {
+        notes.push(format!(
+            "{CHUNKS}/*/indices: {twice} frames have the index of another one; those stay in the file's order"
+        ));
+    }
+    let mut places: Vec<Vec<Option<usize>>> =
+        chunks.iter().map(|c| vec![None; c.shape[0]]).collect();
+    for (to, (_, chunk, frame)) in order[window.frames.clone()].iter().enumerate() {
+        places[*chunk][*frame] = Some(to);
+    }
+    places
 }
 
 fn missing(source: &Source, what: &str, tried: &str) -> IoError {
@@ -144,9 +192,6 @@ fn chunks(source: &Source) -> Result<Vec<Chunk<'_>>, IoError> {
             continue;
         };
         let shape = frame_shape(source, &data)?;
-        if shape.contains(&0) {
-            return Err(data.bad_shape("at least one frame of at least one pixel"));
-        }
         let all = Window {
             frames: 0..shape[0],
             rows: 0..shape[1],
@@ -266,56 +311,9 @@ fn roll<T: Clone, D: Dimension>(mut array: ArrayViewMut<'_, T, D>, offset: [isiz
     }
 }
 
-/// The part `keep` of an axis.
-fn cut<T: Clone, D: RemoveAxis>(
-    array: &ndarray::Array<T, D>,
-    axis: usize,
-    keep: &std::ops::Range<usize>,
-) -> ndarray::Array<T, D> {
-    array
-        .slice_axis(Axis(axis), Slice::from(keep.clone()))
-        .to_owned()
-}
-
-/// One mask a frame, in order; chunks without weights count as valid.
-fn join_masks(
-    source: &Source,
-    chunks: &[Chunk<'_>],
-    masks: &[Mask],
-    order: &[usize],
-) -> Result<Mask, IoError> {
-    let mut given = masks.iter();
-    let mut planes = Vec::with_capacity(chunks.len());
-    for chunk in chunks {
-        let [count, rows, columns] = chunk.shape;
-        planes.push(match (&chunk.weights, given.len()) {
-            (None, _) | (_, 0) => Array3::from_elem((count, rows, columns), true),
-            (Some(_), _) => match given.next() {
-                Some(Mask::PerFrame(m)) => m.clone(),
-                Some(Mask::Shared(m)) => m
-                    .broadcast((count, rows, columns))
-                    .map(|m| m.to_owned())
-                    .ok_or_else(|| chunk.data.bad_shape("the shape of its weights"))?,
-                None => Array3::from_elem((count, rows, columns), true),
-            },
-        });
-    }
-    let views: Vec<_> = planes.iter().map(|p| p.view()).collect();
-    let all = concatenate(Axis(0), &views)
-        .map_err(|_| missing(source, "weights of one shape", CHUNKS))?;
-    Ok(Mask::PerFrame(all.select(Axis(0), order)))
-}
-
-/// Moves a mask with its frames and cuts it to the window.
-fn cut_mask(mask: Mask, offset: [isize; 2], window: &Window) -> Mask {
+fn move_mask(mask: &mut Mask, offset: [isize; 2]) {
     match mask {
-        Mask::Shared(mut m) => {
-            roll(m.view_mut(), offset);
-            Mask::Shared(cut(&cut(&m, 0, &window.rows), 1, &window.columns))
-        }
-        Mask::PerFrame(mut m) => {
-            roll(m.view_mut(), offset);
-            Mask::PerFrame(cut(&cut(&m, 1, &window.rows), 2, &window.columns))
-        }
+        Mask::Shared(m) => roll(m.view_mut(), offset),
+        Mask::PerFrame(m) => roll(m.view_mut(), offset),
     }
 }

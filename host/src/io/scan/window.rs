@@ -138,7 +138,8 @@ impl Window {
 /// (frame, row, column) of a dataset of frames.
 pub(super) fn frame_shape(source: &Source, frames: &Numbers<'_>) -> Result<[usize; 3], IoError> {
     match frames.shape() {
-        [n, r, c] => Ok([*n, *r, *c]),
+        [n, r, c] if ![*n, *r, *c].contains(&0) => Ok([*n, *r, *c]),
+        [_, _, _] => Err(frames.bad_shape("at least one frame of at least one pixel")),
         found => Err(source.bad_shape(frames.path(), found, "(frame, row, column), a rank of 3,")),
     }
 }

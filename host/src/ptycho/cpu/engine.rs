@@ -335,14 +335,20 @@ impl<T: Real> Engine for CpuEngine<T> {
     fn save(&mut self) -> Result<EngineState, EngineError> {
         // The state's order is (row, column) within a layer, the engine's (column, row).
         let spectra = self.transposed(&self.spectra, [self.layout.columns, self.layout.rows]);
-        Ok(EngineState::from_parts(&self.object, &self.probe, &spectra))
+        Ok(EngineState::from_parts(
+            self.object.clone(),
+            self.probe.clone(),
+            spectra,
+        ))
     }
 
     fn restore(&mut self, state: &EngineState) -> Result<(), EngineError> {
         self.finished.clear();
-        let mut spectra = vec![Complex::default(); self.spectra.len()];
-        state.copy_to(&mut self.object, &mut self.probe, &mut spectra)?;
-        self.spectra = self.transposed(&spectra, [self.layout.rows, self.layout.columns]);
+        let lengths = [self.object.len(), self.probe.len(), self.spectra.len()];
+        let [object, probe, exit] = state.parts(lengths)?;
+        self.object.copy_from_slice(object);
+        self.probe.copy_from_slice(probe);
+        self.spectra = self.transposed(exit, [self.layout.rows, self.layout.columns]);
         Ok(())
     }
 }

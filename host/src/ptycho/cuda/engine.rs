@@ -281,19 +281,20 @@ impl<M: Machine> Engine for GpuEngine<M> {
         let object = self.downloaded(&self.buffers.object, layout.object_elements())?;
         let probe = self.downloaded(&self.buffers.probe, layout.probe_elements())?;
         let exit = self.downloaded(&self.buffers.spectra, layout.wave_elements())?;
-        Ok(EngineState::from_parts(&object, &probe, &exit))
+        Ok(EngineState::from_parts(object, probe, exit))
     }
 
     fn restore(&mut self, state: &EngineState) -> std::result::Result<(), EngineError> {
         self.pending.clear();
         let layout = self.layout;
-        let mut object = vec![Complex::<f32>::default(); layout.object_elements()];
-        let mut probe = vec![Complex::<f32>::default(); layout.probe_elements()];
-        let mut exit = vec![Complex::<f32>::default(); layout.wave_elements()];
-        state.copy_to(&mut object, &mut probe, &mut exit)?;
-        self.machine.upload(&mut self.buffers.object, &object)?;
-        self.machine.upload(&mut self.buffers.probe, &probe)?;
-        self.machine.upload(&mut self.buffers.spectra, &exit)?;
+        let [object, probe, exit] = state.parts::<f32>([
+            layout.object_elements(),
+            layout.probe_elements(),
+            layout.wave_elements(),
+        ])?;
+        self.machine.upload(&mut self.buffers.object, object)?;
+        self.machine.upload(&mut self.buffers.probe, probe)?;
+        self.machine.upload(&mut self.buffers.spectra, exit)?;
         Ok(())
     }
 }
