@@ -279,7 +279,8 @@ mod tests {
             links,
             page.matches("xmlns=\"http://www.w3.org/2000/svg\"").count()
         );
-        assert_eq!(page.matches("src=\"data:image/png;base64,").count(), 3);
+        // Modulus, phase, phase stretched, probe.
+        assert_eq!(page.matches("src=\"data:image/png;base64,").count(), 4);
         assert_eq!(
             page.matches("<img").count(),
             page.matches(" alt=\"").count()
