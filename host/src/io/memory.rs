@@ -14,13 +14,23 @@ pub struct Memory {
 }
 
 impl Memory {
-    /// Nine tenths of the memory that the system calls available (`MemAvailable` of
-    /// `/proc/meminfo`); no limit where it does not say.
+    /// Nine tenths of what the process may still take: the memory that the system calls available
+    /// (`MemAvailable` of `/proc/meminfo`), its control group's limit, its limit of address space,
+    /// whichever is least; no limit where the system says nothing.
     #[must_use]
     pub fn available() -> Self {
-        let limit = std::fs::read_to_string("/proc/meminfo")
-            .ok()
-            .and_then(|text| available_in(&text))
+        let read = |path: &str| std::fs::read_to_string(path).ok();
+        let limits = [
+            read("/proc/meminfo").and_then(|text| available_in(&text)),
+            control_group_rest(read),
+            read("/proc/self/limits")
+                .zip(read("/proc/self/statm"))
+                .and_then(|(limits, statm)| address_space_rest(&limits, &statm)),
+        ];
+        let limit = limits
+            .into_iter()
+            .flatten()
+            .min()
             .map_or(u64::MAX, |bytes| (bytes as f64 * USABLE) as u64);
         Self { limit }
     }
@@ -61,6 +71,34 @@ fn available_in(text: &str) -> Option<u64> {
     kib.checked_mul(1024)
 }
 
+/// What the process's control group (version 2) still allows, with `read` in place of the files.
+fn control_group_rest(read: impl Fn(&str) -> Option<String>) -> Option<u64> {
+    let groups = read("/proc/self/cgroup")?;
+    let path = groups.lines().find_map(|line| line.strip_prefix("0::"))?;
+    let number = |file: &str| -> Option<u64> {
+        read(&format!(
+            "/sys/fs/cgroup{}/{file}",
+            path.trim_end_matches('/')
+        ))?
+        .trim()
+        .parse()
+        .ok()
+    };
+    // `max` is no number: no limit.
+    Some(number("memory.max")?.saturating_sub(number("memory.current")?))
+}
+
+/// What the limit of address space leaves, from texts like `/proc/self/limits` and
+/// `/proc/self/statm` (pages of 4 KiB).
+fn address_space_rest(limits: &str, statm: &str) -> Option<u64> {
+    let line = limits
+        .lines()
+        .find_map(|l| l.strip_prefix("Max address space"))?;
+    let limit: u64 = line.split_whitespace().next()?.parse().ok()?;
+    let pages: u64 = statm.split_whitespace().next()?.parse().ok()?;
+    Some(limit.saturating_sub(pages.saturating_mul(4096)))
+}
+
 /// A number of bytes that prints in GiB, MiB or KiB.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Bytes(pub u128);
@@ -81,6 +119,27 @@ impl fmt::Display for Bytes {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn narrower_limits_than_the_machine_count() {
+        let limits = "Limit  Soft Limit  Hard Limit  Units\nMax address space         307200000            unlimited            bytes\n";
+        assert_eq!(
+            address_space_rest(limits, "1000 5 5"),
+            Some(307_200_000 - 4_096_000)
+        );
+        let unlimited = "Max address space         unlimited            unlimited            bytes";
+        assert_eq!(address_space_rest(unlimited, "1000 5 5"), None);
+        let files = |max: &'static str| {
+            move |path: &str| match path {
+                "/proc/self/cgroup" => Some("0::/job\n".to_owned()),
+                "/sys/fs/cgroup/job/memory.max" => Some(max.to_owned()),
+                "/sys/fs/cgroup/job/memory.current" => Some("300\n".to_owned()),
+                _ => None,
+            }
+        };
+        assert_eq!(control_group_rest(files("1000\n")), Some(700));
+        assert_eq!(control_group_rest(files("max\n")), None);
+    }
 
     #[test]
     fn the_available_line_is_read_in_kibibytes() {

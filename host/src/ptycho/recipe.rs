@@ -40,7 +40,8 @@ pub struct ProbeStart {
     pub aperture: f64,
     /// `aperture` and `mean-pattern`: distance from the focus to the specimen, m.
     pub defocus: f64,
-    /// Share of the probe's power that each extra mode starts with.
+    /// Share of the probe's power that each extra mode starts with; all of them together start with
+    /// half of it at most.
     pub mode_power: f64,
 }
 
@@ -233,9 +234,9 @@ impl Recipe {
                     p.defocus
                 ));
             }
-            if !(p.mode_power > 0.0 && p.mode_power * (self.probe_modes.max(2) - 1) as f64 <= 0.9) {
+            if !(p.mode_power > 0.0 && p.mode_power <= 0.5) {
                 return Err(format!(
-                    "probe.mode_power is {}: expected above 0, and at most 0.9 for all extra modes together",
+                    "probe.mode_power is {}: expected above 0, up to 0.5",
                     p.mode_power
                 ));
             }

@@ -158,6 +158,9 @@ pub(super) fn propagate(wave: &mut Array2<Complex<f64>>, scan: &Scan, distance: 
     }
 }
 
+/// Share of the probe's power that all extra modes together start with at most.
+const MOST_EXTRA_POWER: f64 = 0.5;
+
 /// `modes` modes: the given ones, then copies of the strongest times Hermite–Gauss-like polynomials of
 /// its own width, orthogonal to those before, each with `share` of the total power. Without such
 /// diversity equal modes would never part.
@@ -176,6 +179,7 @@ pub(super) fn with_modes(
     }
     let given_power: f64 = out.iter().map(Complex::norm_sqr).sum();
     let extra = (modes - have) as f64;
+    let share = share.min(MOST_EXTRA_POWER / extra);
     let each = given_power * share / (1.0 - share * extra);
     // The strongest of the given ones: a file's first mode may be dark.
     let power_of = |mode: &usize| -> f64 {

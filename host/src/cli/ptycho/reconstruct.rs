@@ -17,7 +17,7 @@ use warpstride::report::significant;
 use warpstride::run::{Bar, End, Interrupt, JsonLines, Observer, Schedule, Silent, execute};
 
 /// More threads than any machine has cores.
-const MOST_THREADS: usize = 4096;
+const MOST_THREADS: usize = 256;
 
 /// More than any recipe has bytes.
 const LARGEST_RECIPE: u64 = 1 << 20;
