@@ -130,7 +130,7 @@ fn a_marker_that_is_not_masked_and_other_doubts_are_said() {
     });
     let said = place.run(&["ptycho", "info", "scan.cxi"]);
     said.well();
-    for words in ["1 pixels hold 2^32 - 1", "75 % of the pixels are masked"] {
+    for words in ["1 pixels hold 2^32 - 1", "75.0 % of the pixels are masked"] {
         assert!(said.out.contains(words), "{words}: {said:?}");
     }
 }
@@ -213,7 +213,7 @@ fn counts_beyond_the_arithmetic_diverge_and_overwrite_nothing() {
 fn wrong_usage() {
     let place = Place::with_scan();
     let cases: [(&[&str], &str); 14] = [
-        (&["--engine", "dm:0"], "at least one iteration"),
+        (&["--engine", "dm:0"], "dm.iterations is 0"),
         (&["--set", "data.constants.colour=1"], "colour"),
         (&["--engine", "foo:3"], "dm and raar"),
         (&["--engine", "dm"], "NAME:ITERATIONS"),

@@ -22,6 +22,7 @@ fn a_simulated_scan_is_found_again() {
     );
     let expected = [
         "out-modulus.png",
+        "out-phase-stretched.png",
         "out-phase.png",
         "out-probe.png",
         "out.h5",
@@ -30,7 +31,7 @@ fn a_simulated_scan_is_found_again() {
         "scan.cxi",
     ];
     assert_eq!(place.names(), expected);
-    for picture in &expected[..3] {
+    for picture in &expected[..4] {
         assert!(
             std::fs::read(place.path(picture))
                 .unwrap()

@@ -260,11 +260,6 @@ fn resolve(typed: &ReconstructTyped) -> Result<Recipe, Failure> {
         recipe.set(assignment).map_err(Failure::usage)?;
     }
     recipe.check().map_err(Failure::usage)?;
-    if recipe.engines.iter().all(|engine| engine.iterations == 0) {
-        return Err(Failure::usage(
-            "there is nothing to compute: expected an engine with at least one iteration, for example --engine dm:100",
-        ));
-    }
     Ok(recipe)
 }
 
