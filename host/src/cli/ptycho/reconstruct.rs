@@ -11,7 +11,8 @@ use std::time::Duration;
 use warpstride::data::{HistoryEntry, PixelPositions, Scan};
 use warpstride::io::{self, Memory};
 use warpstride::ptycho::{
-    Course, EngineSpec, Origin, Plan, Precision, Problem, Recipe, Reconstructor, SavedRun, outcome,
+    Course, EngineSpec, Origin, Plan, Precision, ProbeSource, Problem, Recipe, Reconstructor,
+    SavedRun, outcome,
 };
 use warpstride::report::significant;
 use warpstride::run::{Bar, End, Interrupt, JsonLines, Observer, Schedule, Silent, execute};
@@ -138,9 +139,25 @@ impl Reconstruct {
             .open(self.recipe.precision)?
             .fitting(&plan, memory)?;
         let name = self.scan.display().to_string();
-        let problem = Problem::new(&scan, &self.recipe)
-            .map_err(|e| Failure::failed(format!("{name}: {e}")))?;
+        let mut start = self.recipe.clone();
+        if let Some((path, saved)) = &self.resume {
+            saved.check_scan(path, &scan)?;
+            // The saved probe takes its place: the search for a start probe would be in vain.
+            start.probe.source = ProbeSource::MeanPattern;
+        }
+        let mut problem =
+            Problem::new(&scan, &start).map_err(|e| Failure::failed(format!("{name}: {e}")))?;
         let (engine, note) = machine.engine(&problem, &self.recipe, memory)?;
+        if let Some((path, saved)) = &self.resume {
+            problem.notes = vec![format!("goes on from {}", path.display())];
+            if saved.backend != engine.backend() {
+                problem.notes.push(format!(
+                    "the saved run was on the back end {}: on {} it goes on, but not bit for bit",
+                    saved.backend,
+                    engine.backend()
+                ));
+            }
+        }
         if self.voice == Voice::Text {
             let notes = note.iter().chain(&read.notes).chain(&problem.notes);
             say(&notes
