@@ -1,4 +1,4 @@
-#![allow(unsafe_code, unused)]
+#![allow(unsafe_code, unused, reason = "a kernel that must not compile, and no more")]
 use warpstride_device::prelude::*;
 
 /// A pointer without its extent.
