@@ -1,0 +1,107 @@
+//! Which rows a device has.
+
+use std::ops::Range;
+
+/// Why rows cannot be shared so.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum DecompositionError {
+    /// No device.
+    #[error("no device was named")]
+    NoDevice,
+    /// A device would have no row.
+    #[error("{devices} devices cannot share {rows} rows: a device needs at least one inner row (ny − 2)")]
+    TooManyDevices {
+        /// Devices.
+        devices: usize,
+        /// Rows that a sweep computes.
+        rows: usize,
+    },
+}
+
+/// Rows 1…ny−2 in blocks, one a device, in the order of the devices: the first get ⌊rows/devices⌋,
+/// the last ones, as many as rows are left over, one more.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Decomposition {
+    first_rows: Vec<usize>,
+}
+
+impl Decomposition {
+    /// Shares the inner rows of a grid of `ny` ≥ 2 rows.
+    ///
+    /// # Errors
+    /// No device, or more devices than inner rows.
+    pub fn new(ny: usize, devices: usize) -> Result<Self, DecompositionError> {
+        let rows = ny.saturating_sub(2);
+        if devices == 0 {
+            return Err(DecompositionError::NoDevice);
+        }
+        if devices > rows {
+            return Err(DecompositionError::TooManyDevices { devices, rows });
+        }
+        let (floor, larger) = (rows / devices, rows % devices);
+        let mut next = 1;
+        let mut first_rows = vec![next];
+        for device in 0..devices {
+            next += floor + usize::from(device >= devices - larger);
+            first_rows.push(next);
+        }
+        Ok(Self { first_rows })
+    }
+
+    /// Devices.
+    #[must_use]
+    pub fn devices(&self) -> usize {
+        self.first_rows.len() - 1
+    }
+
+    /// Rows of the grid that device `device` computes.
+    #[must_use]
+    pub fn rows(&self, device: usize) -> Range<usize> {
+        self.first_rows[device]..self.first_rows[device + 1]
+    }
+
+    /// Rows of the smallest block.
+    #[must_use]
+    pub fn fewest(&self) -> usize {
+        self.rows(0).len()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn blocks_are_contiguous_even_and_the_last_are_larger() {
+        for ny in 3..80 {
+            for devices in 1..=ny - 2 {
+                let shared = Decomposition::new(ny, devices).unwrap();
+                let lengths: Vec<usize> = (0..devices).map(|d| shared.rows(d).len()).collect();
+                assert_eq!(lengths.iter().sum::<usize>(), ny - 2);
+                assert_eq!(shared.rows(0).start, 1);
+                assert_eq!(shared.rows(devices - 1).end, ny - 1);
+                assert!(lengths.is_sorted() && lengths[devices - 1] - lengths[0] <= 1);
+                assert_eq!(shared.fewest(), lengths[0]);
+                for pair in 1..devices {
+                    assert_eq!(shared.rows(pair - 1).end, shared.rows(pair).start);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn more_devices_than_rows_are_refused() {
+        let error = Decomposition::new(5, 4).unwrap_err();
+        assert_eq!(
+            error,
+            DecompositionError::TooManyDevices {
+                devices: 4,
+                rows: 3
+            }
+        );
+        assert_eq!(
+            Decomposition::new(5, 0),
+            Err(DecompositionError::NoDevice)
+        );
+    }
+}

@@ -1,0 +1,271 @@
+//! The grid, what holds at its border, where it starts.
+
+use bytemuck::Pod;
+use ndarray::Array2;
+use num_traits::Float;
+use serde::Serialize;
+use std::fmt::{Debug, Display};
+
+/// The numbers of a field.
+pub trait Real: Float + Pod + Send + Sync + Debug + Display + 'static {
+    /// `f32` or `f64`.
+    const NAME: &'static str;
+    /// The nearest.
+    fn nearest(value: f64) -> Self;
+    /// Exactly.
+    fn widened(self) -> f64;
+}
+
+impl Real for f32 {
+    const NAME: &'static str = "f32";
+    fn nearest(value: f64) -> Self {
+        value as Self
+    }
+    fn widened(self) -> f64 {
+        self.into()
+    }
+}
+
+impl Real for f64 {
+    const NAME: &'static str = "f64";
+    fn nearest(value: f64) -> Self {
+        value
+    }
+    fn widened(self) -> f64 {
+        self
+    }
+}
+
+/// What holds at the border. A sweep always computes rows 1…ny−2 and columns 1…nx−2.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Boundary {
+    /// The first and the last column keep their values; rows are periodic: row 0 stands for row
+    /// ny−2 and row ny−1 for row 1.
+    #[default]
+    Textbook,
+    /// All four sides keep their values.
+    Dirichlet,
+    /// Rows and columns are periodic; columns as rows: 0 stands for nx−2, nx−1 for 1.
+    Periodic,
+}
+
+impl Boundary {
+    /// Whether rows wrap around.
+    #[must_use]
+    pub fn periodic_rows(self) -> bool {
+        self != Self::Dirichlet
+    }
+
+    /// Whether columns wrap around.
+    #[must_use]
+    pub fn periodic_columns(self) -> bool {
+        self == Self::Periodic
+    }
+}
+
+/// Why a problem is none.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum ProblemError {
+    /// No cell to compute.
+    #[error("a grid of {ny} × {nx} (ny × nx) has no inner cell: both must be at least 3")]
+    TooSmall {
+        /// Columns.
+        nx: usize,
+        /// Rows.
+        ny: usize,
+    },
+    /// More cells than memory can address.
+    #[error("a grid of {ny} × {nx} (ny × nx) is larger than any memory")]
+    TooLarge {
+        /// Columns.
+        nx: usize,
+        /// Rows.
+        ny: usize,
+    },
+    /// A field of another shape.
+    #[error("the {what} has {found_ny} × {found_nx} values (rows × columns), the grid {ny} × {nx}")]
+    Shape {
+        /// `start field` or `source`.
+        what: &'static str,
+        /// Its rows.
+        found_ny: usize,
+        /// Its columns.
+        found_nx: usize,
+        /// Rows of the grid.
+        ny: usize,
+        /// Columns of the grid.
+        nx: usize,
+    },
+    /// A value that is no number.
+    #[error("the {what} has the value {value} at row {row}, column {column}")]
+    NotFinite {
+        /// `start field` or `source`.
+        what: &'static str,
+        /// As printed.
+        value: String,
+        /// Row, from 0.
+        row: usize,
+        /// Column, from 0.
+        column: usize,
+    },
+}
+
+/// Laplace's or Poisson's equation on ny × nx cells of spacing 1.
+///
+/// A sweep computes `new = (((E + W) + N) + S) / 4`, with a source f `((((E + W) + N) + S) + f) / 4`,
+/// in that order of additions: the solution has −∇²u = f (for spacing h give h² f). E and W are the
+/// columns x+1 and x−1, N and S the rows y−1 and y+1.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Problem<T> {
+    nx: usize,
+    ny: usize,
+    boundary: Boundary,
+    start: Option<Array2<T>>,
+    source: Option<Array2<T>>,
+}
+
+impl<T: Real> Problem<T> {
+    /// The textbook's start: columns 0 and nx−1 are sin(2πy/(ny−1)) (0 with periodic columns),
+    /// all else is 0. No source.
+    ///
+    /// # Errors
+    /// A side below 3, or more cells than can be addressed.
+    pub fn new(nx: usize, ny: usize, boundary: Boundary) -> Result<Self, ProblemError> {
+        if nx < 3 || ny < 3 {
+            return Err(ProblemError::TooSmall { nx, ny });
+        }
+        // Sixteen times, so that no sum of a few fields overflows either.
+        let bytes = nx.checked_mul(ny).and_then(|n| n.checked_mul(16 * 8));
+        if bytes.is_none_or(|bytes| bytes > isize::MAX as usize) || nx > 1 << 30 || ny > 1 << 30 {
+            return Err(ProblemError::TooLarge { nx, ny });
+        }
+        Ok(Self {
+            nx,
+            ny,
+            boundary,
+            start: None,
+            source: None,
+        })
+    }
+
+    /// Starts from `field` (row, column), its border included; its ghost rows and columns are
+    /// replaced by what they stand for.
+    ///
+    /// # Errors
+    /// Another shape, or a value that is not finite.
+    pub fn with_start(mut self, field: Array2<T>) -> Result<Self, ProblemError> {
+        self.expect("start field", &field)?;
+        self.start = Some(field);
+        Ok(self)
+    }
+
+    /// With the source f (row, column); its border has no meaning.
+    ///
+    /// # Errors
+    /// Another shape, or a value that is not finite.
+    pub fn with_source(mut self, source: Array2<T>) -> Result<Self, ProblemError> {
+        self.expect("source", &source)?;
+        self.source = Some(source);
+        Ok(self)
+    }
+
+    fn expect(&self, what: &'static str, field: &Array2<T>) -> Result<(), ProblemError> {
+        let (found_ny, found_nx) = field.dim();
+        if (found_ny, found_nx) != (self.ny, self.nx) {
+            return Err(ProblemError::Shape {
+                what,
+                found_ny,
+                found_nx,
+                ny: self.ny,
+                nx: self.nx,
+            });
+        }
+        match field.indexed_iter().find(|(_, value)| !value.is_finite()) {
+            None => Ok(()),
+            Some(((row, column), value)) => Err(ProblemError::NotFinite {
+                what,
+                value: value.to_string(),
+                row,
+                column,
+            }),
+        }
+    }
+
+    /// Columns.
+    #[must_use]
+    pub fn nx(&self) -> usize {
+        self.nx
+    }
+
+    /// Rows.
+    #[must_use]
+    pub fn ny(&self) -> usize {
+        self.ny
+    }
+
+    /// What holds at the border.
+    #[must_use]
+    pub fn boundary(&self) -> Boundary {
+        self.boundary
+    }
+
+    /// The source, (row, column).
+    #[must_use]
+    pub fn source(&self) -> Option<&Array2<T>> {
+        self.source.as_ref()
+    }
+
+    /// The start field, where one was given.
+    #[must_use]
+    pub fn start(&self) -> Option<&Array2<T>> {
+        self.start.as_ref()
+    }
+
+    /// The value that the first and the last column of that row start with where no start field was
+    /// given.
+    #[must_use]
+    pub fn textbook_column(&self, row: usize) -> T {
+        if self.boundary.periodic_columns() {
+            return T::zero();
+        }
+        let turns = row as f64 / (self.ny - 1) as f64;
+        T::nearest((std::f64::consts::TAU * turns).sin())
+    }
+
+    /// Writes row `row` of the start field (`nx` values). Ghosts are as in the start field itself.
+    pub fn start_row(&self, row: usize, values: &mut [T]) {
+        if let Some(field) = &self.start {
+            for (value, given) in values.iter_mut().zip(field.row(row)) {
+                *value = *given;
+            }
+            return;
+        }
+        values.fill(T::zero());
+        let border = self.textbook_column(row);
+        values[0] = border;
+        values[self.nx - 1] = border;
+    }
+
+    /// Gives the ghost rows and columns of a field (row, column) the values that they stand for.
+    pub fn fill_ghosts(&self, field: &mut Array2<T>) {
+        let (ny, nx) = (self.ny, self.nx);
+        if self.boundary.periodic_columns() {
+            for y in 1..ny - 1 {
+                field[[y, 0]] = field[[y, nx - 2]];
+                field[[y, nx - 1]] = field[[y, 1]];
+            }
+        }
+        if self.boundary.periodic_rows() {
+            let columns = if self.boundary.periodic_columns() {
+                0..nx
+            } else {
+                1..nx - 1
+            };
+            for x in columns {
+                field[[0, x]] = field[[ny - 2, x]];
+                field[[ny - 1, x]] = field[[1, x]];
+            }
+        }
+    }
+}
