@@ -11,6 +11,7 @@
     reason = "a kernel's contract covers its whole body: raw addresses with checked extents"
 )]
 
+pub mod jacobi;
 pub mod ptycho;
 mod registry;
 

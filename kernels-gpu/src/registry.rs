@@ -4,7 +4,7 @@
 
 use warpstride_device::launch::{Emulated, KernelInfo, Launch};
 
-use crate::ptycho;
+use crate::{jacobi, ptycho};
 
 const fn info<L: Launch<Emulated>>() -> KernelInfo {
     L::INFO
@@ -15,6 +15,25 @@ const fn info<L: Launch<Emulated>>() -> KernelInfo {
 #[must_use]
 pub fn registry() -> &'static [KernelInfo] {
     const KERNELS: &[KernelInfo] = &[
+        info::<jacobi::fixed_columns::JacobiFixedColumnsF32<'static, Emulated>>(),
+        info::<jacobi::fixed_columns::JacobiFixedColumnsF64<'static, Emulated>>(),
+        info::<jacobi::norms::JacobiNorms<'static, Emulated>>(),
+        info::<jacobi::pass::JacobiPassF32T1<'static, Emulated>>(),
+        info::<jacobi::pass::JacobiPassF32T2<'static, Emulated>>(),
+        info::<jacobi::pass::JacobiPassF32T3<'static, Emulated>>(),
+        info::<jacobi::pass::JacobiPassF32T4<'static, Emulated>>(),
+        info::<jacobi::pass::JacobiPassF32T5<'static, Emulated>>(),
+        info::<jacobi::pass::JacobiPassF32T6<'static, Emulated>>(),
+        info::<jacobi::pass::JacobiPassF32T7<'static, Emulated>>(),
+        info::<jacobi::pass::JacobiPassF32T8<'static, Emulated>>(),
+        info::<jacobi::pass::JacobiPassF64T1<'static, Emulated>>(),
+        info::<jacobi::pass::JacobiPassF64T2<'static, Emulated>>(),
+        info::<jacobi::pass::JacobiPassF64T3<'static, Emulated>>(),
+        info::<jacobi::pass::JacobiPassF64T4<'static, Emulated>>(),
+        info::<jacobi::pass::JacobiPassF64T5<'static, Emulated>>(),
+        info::<jacobi::pass::JacobiPassF64T6<'static, Emulated>>(),
+        info::<jacobi::pass::JacobiPassF64T7<'static, Emulated>>(),
+        info::<jacobi::pass::JacobiPassF64T8<'static, Emulated>>(),
         info::<ptycho::centring_shift::CentringShift<'static, Emulated>>(),
         info::<ptycho::copy_waves::CopyWaves<'static, Emulated>>(),
         info::<ptycho::exit_wave_build::ExitWaveBuild<'static, Emulated>>(),

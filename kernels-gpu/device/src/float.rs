@@ -11,6 +11,10 @@ pub trait GpuFloat: Copy {
     /// `self · b + c`, rounded once.
     #[must_use]
     fn mul_add(self, b: Self, c: Self) -> Self;
+    /// `self · b`, rounded by itself: a plain product may be fused with the addition that follows,
+    /// which differs in the last bit (of a power of two, where the product is subnormal).
+    #[must_use]
+    fn mul_rounded(self, b: Self) -> Self;
     /// Nearest integer, halves to even.
     #[must_use]
     fn round_ties_even(self) -> Self;
@@ -23,7 +27,7 @@ pub trait GpuFloat: Copy {
 }
 
 macro_rules! gpu_float {
-    ($t:ident, $sqrt:ident, $fma:ident, $rint:ident, $floor:ident, $ceil:ident) => {
+    ($t:ident, $sqrt:ident, $fma:ident, $mul:ident, $rint:ident, $floor:ident, $ceil:ident) => {
         impl GpuFloat for $t {
             #[inline(always)]
             fn sqrt(self) -> Self {
@@ -40,6 +44,14 @@ macro_rules! gpu_float {
                 return unsafe { crate::nvptx::$fma(self, b, c) };
                 #[cfg(not(target_arch = "nvptx64"))]
                 return $t::mul_add(self, b, c);
+            }
+            #[inline(always)]
+            fn mul_rounded(self, b: Self) -> Self {
+                #[cfg(target_arch = "nvptx64")]
+                // SAFETY: arithmetic.
+                return unsafe { crate::nvptx::$mul(self, b) };
+                #[cfg(not(target_arch = "nvptx64"))]
+                return self * b;
             }
             #[inline(always)]
             fn round_ties_even(self) -> Self {
@@ -69,8 +81,12 @@ macro_rules! gpu_float {
     };
 }
 
-gpu_float!(f32, sqrt_f32, fma_f32, rint_f32, floor_f32, ceil_f32);
-gpu_float!(f64, sqrt_f64, fma_f64, rint_f64, floor_f64, ceil_f64);
+gpu_float!(
+    f32, sqrt_f32, fma_f32, mul_f32, rint_f32, floor_f32, ceil_f32
+);
+gpu_float!(
+    f64, sqrt_f64, fma_f64, mul_f64, rint_f64, floor_f64, ceil_f64
+);
 
 /// `1/√x` by `rsqrt.approx.f32`: relative error at most 2⁻²²·⁹; +∞ at 0.
 #[inline(always)]

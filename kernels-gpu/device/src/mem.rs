@@ -1,6 +1,6 @@
 //! Loads through the read-only cache.
 
-use crate::{Complex32, Complex32x2};
+use crate::{Complex32, Complex32x2, F32x4, F64x2};
 
 /// What one read-only load instruction can fetch.
 pub trait ReadOnly: Copy {
@@ -48,3 +48,18 @@ read_only!(Complex32x2, load_read_only_v4, |v: [u32; 4]| {
     let [a, b, c, d] = v.map(f32::from_bits);
     Complex32x2([Complex32::new(a, b), Complex32::new(c, d)])
 });
+read_only!(F32x4, load_read_only_v4, |v: [u32; 4]| F32x4(
+    v.map(f32::from_bits)
+));
+read_only!(f64, load_read_only_v2, whole);
+read_only!(F64x2, load_read_only_v4, |[a, b, c, d]: [u32; 4]| F64x2([
+    whole([a, b]),
+    whole([c, d])
+]));
+
+/// A double of its lower and upper half.
+#[cfg(target_arch = "nvptx64")]
+#[inline(always)]
+fn whole([low, high]: [u32; 2]) -> f64 {
+    f64::from_bits(u64::from(high) << 32 | u64::from(low))
+}

@@ -118,6 +118,17 @@ pub unsafe fn warp_sum(value: f32) -> f32 {
     over_lanes::<f32, true>(value, warp::lanes(), |a, b| a + b)
 }
 
+/// As [`warp_sum`], in double precision.
+///
+/// # Safety
+/// As [`warp_sum`].
+#[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+#[inline(always)]
+#[must_use]
+pub unsafe fn warp_sum_f64(value: f64) -> f64 {
+    over_lanes::<f64, true>(value, warp::lanes(), |a, b| a + b)
+}
+
 /// Largest value over the lanes of the warp.
 ///
 /// # Safety

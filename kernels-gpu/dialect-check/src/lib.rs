@@ -17,7 +17,8 @@ extern crate self as warpstride_device;
 
 pub use cuda_std::shared_array;
 pub use own_device::{
-    Complex32, Complex32x2, GpuFloat, atomic, float, kernel, launch, mem, phase, reduce,
+    Complex32, Complex32x2, F32x4, F64x2, GpuFloat, atomic, float, kernel, launch, mem, phase,
+    reduce,
 };
 
 /// `cuda_std`'s, and the strides.
@@ -50,7 +51,7 @@ pub mod shared {
 /// As `warpstride_device::prelude`.
 pub mod prelude {
     pub use crate::{
-        Complex32, Complex32x2, GpuFloat, atomic, float, kernel, mem, phase, reduce, shared,
+        Complex32, Complex32x2, F32x4, F64x2, GpuFloat, atomic, float, kernel, mem, phase, reduce, shared,
         shared_array, thread, warp,
     };
 }

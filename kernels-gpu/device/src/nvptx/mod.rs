@@ -48,6 +48,10 @@ unsafe extern "C" {
     pub(crate) fn fma_f32(a: f32, b: f32, c: f32) -> f32;
     #[link_name = "llvm.fma.f64"]
     pub(crate) fn fma_f64(a: f64, b: f64, c: f64) -> f64;
+    #[link_name = "llvm.nvvm.mul.rn.f"]
+    pub(crate) fn mul_f32(a: f32, b: f32) -> f32;
+    #[link_name = "llvm.nvvm.mul.rn.d"]
+    pub(crate) fn mul_f64(a: f64, b: f64) -> f64;
     #[link_name = "llvm.rint.f32"]
     pub(crate) fn rint_f32(x: f32) -> f32;
     #[link_name = "llvm.rint.f64"]

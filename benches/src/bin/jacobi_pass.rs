@@ -1,0 +1,122 @@
+//! The pass kernels alone, on one GPU, against their floor, at several numbers of strips.
+//!
+//! `jacobi_pass [SIDE …]`; without arguments 16384 and 2048. Each figure is the median over several
+//! repetitions of ten passes between two fields, by events.
+
+use std::io::Write;
+use warpstride::cuda::DeviceBuffer;
+use warpstride::gpu::{Buffer, CudaMachine, Machine};
+use warpstride_benches::median;
+use warpstride_device::F32x4;
+use warpstride_device::launch::Work;
+use warpstride_kernels::jacobi::pass;
+
+const PASSES: usize = 10;
+const REPEATS: usize = 5;
+
+struct Trial<'a> {
+    machine: &'a CudaMachine,
+    fields: [DeviceBuffer<F32x4>; 2],
+    sums: DeviceBuffer<f64>,
+    side: u32,
+    halo: u32,
+}
+
+macro_rules! kernel {
+    ($name:ident, $trial:ident, $strips:ident, $wanted:ident, $blocks:ident, $stride:ident) => {{
+        let [a, b] = &mut $trial.fields;
+        for turn in 0..PASSES {
+            let (input, out) = if turn % 2 == 0 { (&*a, &mut *b) } else { (&*b, &mut *a) };
+            $trial.machine.launch(
+                &pass::$name {
+                    out: out.write(),
+                    input: input.read(),
+                    sums: $trial.sums.write(),
+                    rows: $trial.side - 2,
+                    halo: $trial.halo,
+                    pitch: $trial.side.div_ceil(4),
+                    nx: $trial.side,
+                    first_row: 0,
+                    end_row: $trial.side - 2,
+                    strips: $strips,
+                    wraps: 1,
+                    periodic_columns: 0,
+                    held_below: i32::MIN / 2,
+                    held_from: i32::MAX / 2,
+                    wanted: $wanted,
+                    sums_stride: $stride,
+                    sums_offset: 0,
+                },
+                Work::Grid([$blocks, 1, 1]),
+            )?;
+        }
+        Ok(())
+    }};
+}
+
+impl Trial<'_> {
+    /// Milliseconds of a pass of `sweeps` sweeps.
+    fn time(&mut self, sweeps: u32, strips: u32, wanted: u32) -> anyhow::Result<f64> {
+        let own = if sweeps <= 4 { 120 } else { 112 };
+        let items = self.side.div_ceil(own) * strips;
+        let (blocks, stride) = (items.div_ceil(4), items);
+        let mut times = Vec::new();
+        for _ in 0..REPEATS {
+            let machine = self.machine;
+            let trial = &mut *self;
+            let ms = machine.time_ms(&mut || match sweeps {
+                1 => kernel!(JacobiPassF32T1, trial, strips, wanted, blocks, stride),
+                2 => kernel!(JacobiPassF32T2, trial, strips, wanted, blocks, stride),
+                3 => kernel!(JacobiPassF32T3, trial, strips, wanted, blocks, stride),
+                4 => kernel!(JacobiPassF32T4, trial, strips, wanted, blocks, stride),
+                5 => kernel!(JacobiPassF32T5, trial, strips, wanted, blocks, stride),
+                6 => kernel!(JacobiPassF32T6, trial, strips, wanted, blocks, stride),
+                7 => kernel!(JacobiPassF32T7, trial, strips, wanted, blocks, stride),
+                _ => kernel!(JacobiPassF32T8, trial, strips, wanted, blocks, stride),
+            })?;
+            times.push(f64::from(ms) / PASSES as f64);
+        }
+        Ok(median(times))
+    }
+}
+
+fn main() -> anyhow::Result<()> {
+    let sides: Vec<u32> = std::env::args().skip(1).map(|a| a.parse()).collect::<Result<_, _>>()?;
+    let sides = if sides.is_empty() { vec![16384, 2048] } else { sides };
+    let start = std::time::Instant::now();
+    let machine = CudaMachine::new(0)?;
+    let mut out = std::io::stdout().lock();
+    writeln!(out, "{}; modules loaded in {:.2} s", machine.device_name(), start.elapsed().as_secs_f64())?;
+    for side in sides {
+        let halo = 8;
+        let len = (side as usize + 2 * halo as usize) * side.div_ceil(4) as usize;
+        let mut trial = Trial {
+            machine: &machine,
+            fields: [machine.alloc("a", len)?, machine.alloc("b", len)?],
+            sums: machine.alloc("sums", 8 * 200_000)?,
+            side,
+            halo,
+        };
+        let cells = f64::from(side).powi(2);
+        writeln!(out, "{side}²: floor of one sweep at 4.3 TB/s {:.1} µs", 8e6 * cells / 4.3e12)?;
+        for sweeps in 1..=8_u32 {
+            let own = if sweeps <= 4 { 120 } else { 112 };
+            let windows = side.div_ceil(own);
+            let resident = 132 * 4 * [7, 5, 5, 4, 4, 3, 3, 3][sweeps as usize - 1];
+            for waves in [1_u32, 2, 3, 4, 8] {
+                let strips = (waves * resident / windows).max(1);
+                if strips > side / 4 { continue; }
+                let all = (1 << sweeps) - 1;
+                let every = trial.time(sweeps, strips, all)?;
+                let none = trial.time(sweeps, strips, 0)?;
+                writeln!(
+                    out,
+                    "T {sweeps} waves {waves} strips {strips:4}: pass {:8.1} µs, a sweep {:7.2} µs with norms, {:7.2} without; {:.2} Tcells/s",
+                    1e3 * every, 1e3 * every / f64::from(sweeps), 1e3 * none / f64::from(sweeps),
+                    cells * f64::from(sweeps) / every / 1e9
+                )?;
+            }
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,34 @@
+//! The strips' sums of squared changes, added up.
+//!
+//! A block does one sweep at a time: its threads add every 256th number in order, then by halves.
+//! Reads 8 bytes a strip and window and sweep, a few thousand of them: no matter beside a pass.
+//! Block of 256: one round for the usual numbers of strips.
+
+use warpstride_device::prelude::*;
+
+/// `totals[i] = Σ sums[first + i · every][…]` for `sweeps` sweeps, each with `stride` sums.
+#[kernel(block = 256, hot, f64)]
+pub unsafe fn jacobi_norms(
+    #[len(sweeps)] totals: *mut f64,
+    #[len(rows * stride)] sums: *const f64,
+    rows: u32,
+    stride: u32,
+    first: u32,
+    every: u32,
+    sweeps: u32,
+) {
+    for sweep in thread::block_stride(sweeps) {
+        let row = first as usize + sweep as usize * every as usize;
+        let mut sum = 0.0;
+        if row < rows as usize {
+            let numbers = sums.add(row * stride as usize);
+            for i in thread::thread_stride(stride) {
+                sum += *numbers.add(i as usize);
+            }
+        }
+        let sum = reduce::block_sum_f64(sum);
+        if thread::index_in_block() == 0 {
+            *totals.add(sweep as usize) = sum;
+        }
+    }
+}

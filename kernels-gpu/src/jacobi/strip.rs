@@ -1,0 +1,220 @@
+//! One warp's way down a strip: a window of columns, some rows, several sweeps in one pass.
+
+use super::block::Block;
+use super::cells::Cells;
+use super::level::{EVERY_NORM, Levels, NO_NORM, SOME_NORMS, Source, Step};
+use super::window::{Columns, Window, own_columns};
+use warpstride_device::prelude::*;
+
+/// Rows on their way from memory while others are computed.
+const AHEAD: i32 = 2;
+
+/// What a launch works on.
+#[derive(Clone, Copy)]
+pub(super) struct Field<C: Cells> {
+    pub(super) out: *mut C,
+    pub(super) input: *const C,
+    /// Not read where there is none.
+    pub(super) source: *const C,
+    pub(super) block: Block,
+    pub(super) columns: Columns,
+    /// Rows below the first number and from the second on keep their values.
+    pub(super) held: (i32, i32),
+}
+
+/// Sums of squared changes: for each sweep of the pass `stride` numbers, of which this launch
+/// writes those from `offset` on, one a strip and window.
+#[derive(Clone, Copy)]
+pub(super) struct Norms {
+    pub(super) out: *mut f64,
+    pub(super) stride: u32,
+    pub(super) offset: u32,
+    /// Sweeps whose norm is wanted, the first in bit 0.
+    pub(super) wanted: u32,
+}
+
+/// Rows `first…end` in `strips` strips, all columns: a warp does one window of one strip at a time.
+#[inline(always)]
+pub(super) unsafe fn pass<C: Cells, S: Source<C>, L: Levels<C, S>>(
+    field: Field<C>,
+    norms: Norms,
+    (first, end): (u32, u32),
+    strips: u32,
+) {
+    let sweeps = L::DEPTH;
+    let reach = if field.block.wraps {
+        field.block.rows
+    } else {
+        field.block.halo
+    };
+    if reach < sweeps as i32 || first > end || end as i32 > field.block.rows || strips == 0 {
+        return;
+    }
+    let windows = (field.columns.nx as u32).div_ceil(own_columns::<C>(sweeps));
+    let warps = thread::block_threads() / warp::SIZE;
+    let step = thread::grid_dim_x() as usize * warps as usize;
+    let items = windows as usize * strips as usize;
+    let mut item = thread::block_idx_x() as usize * warps as usize + warp::warp_id() as usize;
+    while item < items {
+        let (strip, index) = (item as u32 / windows, item as u32 % windows);
+        let cut = |n: u32| {
+            first as i32 + (u64::from(end - first) * u64::from(n) / u64::from(strips)) as i32
+        };
+        let walk = Walk::<C> {
+            field: &field,
+            wanted: norms.wanted,
+            window: Window::new::<C>(index, sweeps, field.columns),
+            own: (cut(strip), cut(strip + 1)),
+        };
+        let levels = walk.go::<S, L>();
+        levels.sums(0, &|level, sum| {
+            if norms.wanted >> level & 1 != 0 {
+                let sum = reduce::warp_sum_f64(if walk.window.own { sum } else { 0.0 });
+                let at = norms.offset as usize + item;
+                if warp::lane_id() == 0 && at < norms.stride as usize {
+                    *norms.out.add(level as usize * norms.stride as usize + at) = sum;
+                }
+            }
+        });
+        item += step;
+    }
+}
+
+/// A window's way down the rows of one strip.
+struct Walk<'a, C: Cells> {
+    field: &'a Field<C>,
+    wanted: u32,
+    window: Window,
+    /// The strip's own rows.
+    own: (i32, i32),
+}
+
+/// Rows on their way, and the place in the strip.
+struct Place<C, S> {
+    y: i32,
+    rows: [C; AHEAD as usize],
+    sources: [S; AHEAD as usize],
+}
+
+impl<C: Cells> Walk<'_, C> {
+    /// The pipeline fills over 2 × depth rows and then gives a row for each that goes in. While it
+    /// fills, and again at the end, some levels are outside of the strip's own rows; between, the
+    /// usual cases have no test in the loop.
+    #[inline(always)]
+    unsafe fn go<S: Source<C>, L: Levels<C, S>>(&self) -> L {
+        let depth = L::DEPTH as i32;
+        let (begin, end) = (self.own.0 - depth, self.own.1 + depth);
+        let held = self.field.held;
+        let edge = self.window.edge || begin < held.0 || end > held.1;
+        let mut levels = L::start();
+        if edge {
+            let mut place = self.start::<S, true>(begin);
+            while place.y < end {
+                self.step::<S, L, true, SOME_NORMS>(&mut levels, &mut place);
+            }
+            return levels;
+        }
+        let every = self.wanted == (1 << L::DEPTH) - 1;
+        let plain = every || self.wanted == 0;
+        let mut place = self.start::<S, false>(begin);
+        let mut until = if plain { self.own.0 + depth } else { end };
+        loop {
+            while place.y < until {
+                self.step::<S, L, false, SOME_NORMS>(&mut levels, &mut place);
+            }
+            if until == end {
+                return levels;
+            }
+            until = end;
+            if every {
+                while place.y < self.own.1 {
+                    self.two_steps::<S, L, EVERY_NORM>(&mut levels, &mut place);
+                }
+            } else {
+                while place.y < self.own.1 {
+                    self.two_steps::<S, L, NO_NORM>(&mut levels, &mut place);
+                }
+            }
+        }
+    }
+
+    #[inline(always)]
+    unsafe fn two_steps<S: Source<C>, L: Levels<C, S>, const NORM: u8>(
+        &self,
+        levels: &mut L,
+        place: &mut Place<C, S>,
+    ) {
+        self.step::<S, L, false, NORM>(levels, place);
+        self.step::<S, L, false, NORM>(levels, place);
+    }
+
+    #[inline(always)]
+    unsafe fn start<S: Source<C>, const EDGE: bool>(&self, begin: i32) -> Place<C, S> {
+        let rows = [
+            self.load::<EDGE>(self.field.input, begin),
+            self.load::<EDGE>(self.field.input, begin + 1),
+        ];
+        let sources = [
+            self.source::<S, EDGE>(begin),
+            self.source::<S, EDGE>(begin + 1),
+        ];
+        Place {
+            y: begin,
+            rows,
+            sources,
+        }
+    }
+
+    /// Lets the next row in and writes the row that comes out.
+    #[inline(always)]
+    unsafe fn step<S: Source<C>, L: Levels<C, S>, const EDGE: bool, const NORM: u8>(
+        &self,
+        levels: &mut L,
+        place: &mut Place<C, S>,
+    ) {
+        let (y, depth) = (place.y, L::DEPTH as i32);
+        // The last row that is needed in place of any beyond it.
+        let ahead = (y + AHEAD).min(self.own.1 + depth - 1);
+        let next = self.load::<EDGE>(self.field.input, ahead);
+        let next_source = self.source::<S, EDGE>(ahead);
+        let step = Step {
+            window: &self.window,
+            y,
+            held: self.field.held,
+            counting: self.wanted & self.counting(y, L::DEPTH),
+        };
+        let row = levels.advance::<EDGE, NORM>(place.rows[0], place.sources[0], 0, &step);
+        if NORM != SOME_NORMS || y >= self.own.0 + depth {
+            let to = self.field.block.offset_in_halos(y - depth);
+            self.window.store(self.field.out.add(to), row);
+        }
+        place.rows = [place.rows[1], next];
+        place.sources = [place.sources[1], next_source];
+        place.y += 1;
+    }
+
+    /// Levels whose row is one of the strip's own when row `y` goes in: level t (from 0) is at row
+    /// y − 1 − t.
+    #[inline(always)]
+    fn counting(&self, y: i32, depth: u32) -> u32 {
+        let all = (1_u32 << depth) - 1;
+        let begun = (y - self.own.0).clamp(0, depth as i32);
+        let ended = (y - self.own.1).clamp(0, depth as i32);
+        (all >> (depth as i32 - begun)) & (all << ended)
+    }
+
+    #[inline(always)]
+    unsafe fn load<const EDGE: bool>(&self, rows: *const C, y: i32) -> C {
+        self.window
+            .load::<C, EDGE>(rows.add(self.field.block.offset(y)))
+    }
+
+    #[inline(always)]
+    unsafe fn source<S: Source<C>, const EDGE: bool>(&self, y: i32) -> S {
+        if S::GIVEN {
+            S::of(self.load::<EDGE>(self.field.source, y))
+        } else {
+            S::zero()
+        }
+    }
+}
