@@ -5,7 +5,7 @@
 
 use std::io::Write;
 use warpstride::cuda::DeviceBuffer;
-use warpstride::gpu::{Buffer, CudaMachine, Machine};
+use warpstride::gpu::{CudaMachine, Machine};
 use warpstride_benches::median;
 use warpstride_device::F32x4;
 use warpstride_device::launch::Work;
@@ -57,7 +57,7 @@ macro_rules! kernel {
 impl Trial<'_> {
     /// Milliseconds of a pass of `sweeps` sweeps.
     fn time(&mut self, sweeps: u32, strips: u32, wanted: u32) -> anyhow::Result<f64> {
-        let own = if sweeps <= 4 { 120 } else { 112 };
+        let own = match sweeps { 1 => 128, 2..=4 => 120, _ => 112 };
         let items = self.side.div_ceil(own) * strips;
         let (blocks, stride) = (items.div_ceil(4), items);
         let mut times = Vec::new();
@@ -65,14 +65,14 @@ impl Trial<'_> {
             let machine = self.machine;
             let trial = &mut *self;
             let ms = machine.time_ms(&mut || match sweeps {
-                1 => kernel!(JacobiPassF32T1, trial, strips, wanted, blocks, stride),
-                2 => kernel!(JacobiPassF32T2, trial, strips, wanted, blocks, stride),
-                3 => kernel!(JacobiPassF32T3, trial, strips, wanted, blocks, stride),
-                4 => kernel!(JacobiPassF32T4, trial, strips, wanted, blocks, stride),
-                5 => kernel!(JacobiPassF32T5, trial, strips, wanted, blocks, stride),
-                6 => kernel!(JacobiPassF32T6, trial, strips, wanted, blocks, stride),
-                7 => kernel!(JacobiPassF32T7, trial, strips, wanted, blocks, stride),
-                _ => kernel!(JacobiPassF32T8, trial, strips, wanted, blocks, stride),
+                1 => kernel!(JacobiLaplaceF32T1, trial, strips, wanted, blocks, stride),
+                2 => kernel!(JacobiLaplaceF32T2, trial, strips, wanted, blocks, stride),
+                3 => kernel!(JacobiLaplaceF32T3, trial, strips, wanted, blocks, stride),
+                4 => kernel!(JacobiLaplaceF32T4, trial, strips, wanted, blocks, stride),
+                5 => kernel!(JacobiLaplaceF32T5, trial, strips, wanted, blocks, stride),
+                6 => kernel!(JacobiLaplaceF32T6, trial, strips, wanted, blocks, stride),
+                7 => kernel!(JacobiLaplaceF32T7, trial, strips, wanted, blocks, stride),
+                _ => kernel!(JacobiLaplaceF32T8, trial, strips, wanted, blocks, stride),
             })?;
             times.push(f64::from(ms) / PASSES as f64);
         }
@@ -100,7 +100,7 @@ fn main() -> anyhow::Result<()> {
         let cells = f64::from(side).powi(2);
         writeln!(out, "{side}²: floor of one sweep at 4.3 TB/s {:.1} µs", 8e6 * cells / 4.3e12)?;
         for sweeps in 1..=8_u32 {
-            let own = if sweeps <= 4 { 120 } else { 112 };
+            let own = match sweeps { 1 => 128, 2..=4 => 120, _ => 112 };
             let windows = side.div_ceil(own);
             let resident = 132 * 4 * [7, 5, 5, 4, 4, 3, 3, 3][sweeps as usize - 1];
             for waves in [1_u32, 2, 3, 4, 8] {

@@ -8,15 +8,15 @@ use warpstride_device::warp::Shuffle;
 /// Cells of one thread in one row, in the order of the columns.
 pub(super) trait Cells: Copy {
     /// One cell.
-    type Value: Shuffle;
+    type Value: Shuffle + mem::ReadOnly;
     /// How many there are.
     const COUNT: u32;
 
     fn zero() -> Self;
     /// By the read-only path, all at once.
     unsafe fn load(address: *const Self) -> Self;
-    /// By the read-only path, each at its offset where that is not negative, else 0.
-    unsafe fn gather(row: *const Self::Value, offsets: [i32; 4]) -> Self;
+    /// By the read-only path, each at its offset.
+    unsafe fn gather(row: *const Self::Value, offsets: [u32; 4]) -> Self;
     fn first(self) -> Self::Value;
     fn last(self) -> Self::Value;
     /// `(E + W) + N` of each, with the cells beside them.
@@ -44,14 +44,8 @@ impl Cells for F32x4 {
     }
 
     #[inline(always)]
-    unsafe fn gather(row: *const f32, [a, b, c, d]: [i32; 4]) -> Self {
-        let one = |offset: i32| {
-            if offset >= 0 {
-                mem::load_read_only(row.add(offset as usize))
-            } else {
-                0.0
-            }
-        };
+    unsafe fn gather(row: *const f32, [a, b, c, d]: [u32; 4]) -> Self {
+        let one = |offset: u32| mem::load_read_only(row.add(offset as usize));
         Self([one(a), one(b), one(c), one(d)])
     }
 
@@ -119,14 +113,8 @@ impl Cells for F64x2 {
     }
 
     #[inline(always)]
-    unsafe fn gather(row: *const f64, [a, b, ..]: [i32; 4]) -> Self {
-        let one = |offset: i32| {
-            if offset >= 0 {
-                mem::load_read_only(row.add(offset as usize))
-            } else {
-                0.0
-            }
-        };
+    unsafe fn gather(row: *const f64, [a, b, ..]: [u32; 4]) -> Self {
+        let one = |offset: u32| mem::load_read_only(row.add(offset as usize));
         Self([one(a), one(b)])
     }
 

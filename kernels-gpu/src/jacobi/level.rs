@@ -8,7 +8,7 @@
 //! index is not a constant would land in local memory.
 
 use super::cells::Cells;
-use super::window::Window;
+use super::window::{INNER, PERIODIC, Window};
 use warpstride_device::prelude::*;
 
 /// No norm.
@@ -94,10 +94,11 @@ pub(super) trait Levels<C: Cells, S: Source<C>>: Copy {
     const DEPTH: u32;
     fn start() -> Self;
     /// Takes a row and its source; gives the row `DEPTH` above it, `DEPTH` sweeps later. `above`
-    /// levels were before this one.
-    unsafe fn advance<const EDGE: bool, const NORM: u8>(
+    /// levels were before this one. `beside`: [`Window::beside`], for a single level.
+    unsafe fn advance<const KIND: u8, const NORM: u8>(
         &mut self,
         row: C,
+        beside: C::Value,
         source: S,
         above: u32,
         step: &Step<'_>,
@@ -113,9 +114,10 @@ impl<C: Cells, S: Source<C>> Levels<C, S> for () {
     fn start() -> Self {}
 
     #[inline(always)]
-    unsafe fn advance<const EDGE: bool, const NORM: u8>(
+    unsafe fn advance<const KIND: u8, const NORM: u8>(
         &mut self,
         row: C,
+        _beside: C::Value,
         _source: S,
         _above: u32,
         _step: &Step<'_>,
@@ -142,9 +144,10 @@ impl<C: Cells, S: Source<C>, Below: Levels<C, S>> Levels<C, S> for (Level<C, S>,
     }
 
     #[inline(always)]
-    unsafe fn advance<const EDGE: bool, const NORM: u8>(
+    unsafe fn advance<const KIND: u8, const NORM: u8>(
         &mut self,
         row: C,
+        beside: C::Value,
         source: S,
         above: u32,
         step: &Step<'_>,
@@ -152,23 +155,30 @@ impl<C: Cells, S: Source<C>, Below: Levels<C, S>> Levels<C, S> for (Level<C, S>,
         let (level, below) = self;
         let mut new = level.partial.finish(row, level.source.cells());
         let mut old = level.row;
-        if EDGE {
+        if KIND != INNER {
             let y = step.y - above as i32 - 1;
             let all = y < step.held.0 || y >= step.held.1;
             let bits = if all { u32::MAX } else { step.window.held };
             new = new.replaced(level.row, bits);
+        }
+        if KIND == PERIODIC {
             old = old.replaced(new, step.window.uncounted);
         }
         if NORM == EVERY_NORM || NORM == SOME_NORMS && step.counting >> above & 1 != 0 {
             level.sum += new.change(old);
         }
-        let west = warp::shuffle_up(warp::FULL, row.last(), 1);
-        let east = warp::shuffle_down(warp::FULL, row.first(), 1);
+        let mut west = warp::shuffle_up(warp::FULL, row.last(), 1);
+        let mut east = warp::shuffle_down(warp::FULL, row.first(), 1);
+        if above == 0 && Self::DEPTH == 1 {
+            let lane = warp::lane_id();
+            west = if lane == 0 { beside } else { west };
+            east = if lane == warp::SIZE - 1 { beside } else { east };
+        }
         level.partial = row.partial(west, east, level.row);
         level.row = row;
         let its_source = level.source;
         level.source = source;
-        below.advance::<EDGE, NORM>(new, its_source, above + 1, step)
+        below.advance::<KIND, NORM>(new, beside, its_source, above + 1, step)
     }
 
     #[inline(always)]

@@ -6,13 +6,15 @@
 
 use warpstride_device::prelude::*;
 
-/// `totals[i] = Σ sums[first + i · every][…]` for `sweeps` sweeps, each with `stride` sums.
+/// `totals[i]` is the sum of the first `count` of row `first + i · every` of `sums` (row, `stride`),
+/// for `sweeps` rows.
 #[kernel(block = 256, hot, f64)]
 pub unsafe fn jacobi_norms(
     #[len(sweeps)] totals: *mut f64,
     #[len(rows * stride)] sums: *const f64,
     rows: u32,
     stride: u32,
+    count: u32,
     first: u32,
     every: u32,
     sweeps: u32,
@@ -22,7 +24,7 @@ pub unsafe fn jacobi_norms(
         let mut sum = 0.0;
         if row < rows as usize {
             let numbers = sums.add(row * stride as usize);
-            for i in thread::thread_stride(stride) {
+            for i in thread::thread_stride(count.min(stride)) {
                 sum += *numbers.add(i as usize);
             }
         }

@@ -3,7 +3,7 @@
 use super::block::Block;
 use super::cells::Cells;
 use super::level::{EVERY_NORM, Levels, NO_NORM, SOME_NORMS, Source, Step};
-use super::window::{Columns, Window, own_columns};
+use super::window::{Columns, FIXED, INNER, PERIODIC, Window, own_columns};
 use warpstride_device::prelude::*;
 
 /// Rows on their way from memory while others are computed.
@@ -56,7 +56,7 @@ pub(super) unsafe fn pass<C: Cells, S: Source<C>, L: Levels<C, S>>(
     let items = windows as usize * strips as usize;
     let mut item = thread::block_idx_x() as usize * warps as usize + warp::warp_id() as usize;
     while item < items {
-        let (strip, index) = (item as u32 / windows, item as u32 % windows);
+        let (strip, index) = place_of(item as u32, windows, strips);
         let cut = |n: u32| {
             first as i32 + (u64::from(end - first) * u64::from(n) / u64::from(strips)) as i32
         };
@@ -80,6 +80,18 @@ pub(super) unsafe fn pass<C: Cells, S: Source<C>, L: Levels<C, S>>(
     }
 }
 
+/// Strip and window of an item. The windows at the edges come first, because they take longer; else
+/// neighbouring warps have neighbouring windows, whose margins then are in the cache.
+#[inline(always)]
+fn place_of(item: u32, windows: u32, strips: u32) -> (u32, u32) {
+    let edges = windows.min(2);
+    if item < edges * strips {
+        return (item / edges, item % edges * (windows - 1));
+    }
+    let (item, inner) = (item - edges * strips, (windows - edges).max(1));
+    (item / inner, 1 + item % inner)
+}
+
 /// A window's way down the rows of one strip.
 struct Walk<'a, C: Cells> {
     field: &'a Field<C>,
@@ -90,10 +102,17 @@ struct Walk<'a, C: Cells> {
 }
 
 /// Rows on their way, and the place in the strip.
-struct Place<C, S> {
+struct Place<C: Cells, S> {
     y: i32,
-    rows: [C; AHEAD as usize],
-    sources: [S; AHEAD as usize],
+    rows: [Input<C, S>; AHEAD as usize],
+}
+
+/// What goes in at a step.
+#[derive(Clone, Copy)]
+struct Input<C: Cells, S> {
+    row: C,
+    beside: C::Value,
+    source: S,
 }
 
 impl<C: Cells> Walk<'_, C> {
@@ -105,22 +124,22 @@ impl<C: Cells> Walk<'_, C> {
         let depth = L::DEPTH as i32;
         let (begin, end) = (self.own.0 - depth, self.own.1 + depth);
         let held = self.field.held;
-        let edge = self.window.edge || begin < held.0 || end > held.1;
         let mut levels = L::start();
-        if edge {
-            let mut place = self.start::<S, true>(begin);
-            while place.y < end {
-                self.step::<S, L, true, SOME_NORMS>(&mut levels, &mut place);
-            }
+        if self.window.kind == PERIODIC {
+            self.all_steps::<S, L, PERIODIC>(&mut levels, begin, end);
+            return levels;
+        }
+        if self.window.kind == FIXED || begin < held.0 || end > held.1 {
+            self.all_steps::<S, L, FIXED>(&mut levels, begin, end);
             return levels;
         }
         let every = self.wanted == (1 << L::DEPTH) - 1;
         let plain = every || self.wanted == 0;
-        let mut place = self.start::<S, false>(begin);
+        let mut place = self.start::<S, L, INNER>(begin);
         let mut until = if plain { self.own.0 + depth } else { end };
         loop {
             while place.y < until {
-                self.step::<S, L, false, SOME_NORMS>(&mut levels, &mut place);
+                self.step::<S, L, INNER, SOME_NORMS>(&mut levels, &mut place);
             }
             if until == end {
                 return levels;
@@ -139,35 +158,43 @@ impl<C: Cells> Walk<'_, C> {
     }
 
     #[inline(always)]
+    unsafe fn all_steps<S: Source<C>, L: Levels<C, S>, const KIND: u8>(
+        &self,
+        levels: &mut L,
+        begin: i32,
+        end: i32,
+    ) {
+        let mut place = self.start::<S, L, KIND>(begin);
+        while place.y < end {
+            self.step::<S, L, KIND, SOME_NORMS>(levels, &mut place);
+        }
+    }
+
+    #[inline(always)]
     unsafe fn two_steps<S: Source<C>, L: Levels<C, S>, const NORM: u8>(
         &self,
         levels: &mut L,
         place: &mut Place<C, S>,
     ) {
-        self.step::<S, L, false, NORM>(levels, place);
-        self.step::<S, L, false, NORM>(levels, place);
+        self.step::<S, L, INNER, NORM>(levels, place);
+        self.step::<S, L, INNER, NORM>(levels, place);
     }
 
     #[inline(always)]
-    unsafe fn start<S: Source<C>, const EDGE: bool>(&self, begin: i32) -> Place<C, S> {
+    unsafe fn start<S: Source<C>, L: Levels<C, S>, const KIND: u8>(
+        &self,
+        begin: i32,
+    ) -> Place<C, S> {
         let rows = [
-            self.load::<EDGE>(self.field.input, begin),
-            self.load::<EDGE>(self.field.input, begin + 1),
+            self.input::<S, L, KIND>(begin),
+            self.input::<S, L, KIND>(begin + 1),
         ];
-        let sources = [
-            self.source::<S, EDGE>(begin),
-            self.source::<S, EDGE>(begin + 1),
-        ];
-        Place {
-            y: begin,
-            rows,
-            sources,
-        }
+        Place { y: begin, rows }
     }
 
     /// Lets the next row in and writes the row that comes out.
     #[inline(always)]
-    unsafe fn step<S: Source<C>, L: Levels<C, S>, const EDGE: bool, const NORM: u8>(
+    unsafe fn step<S: Source<C>, L: Levels<C, S>, const KIND: u8, const NORM: u8>(
         &self,
         levels: &mut L,
         place: &mut Place<C, S>,
@@ -175,21 +202,20 @@ impl<C: Cells> Walk<'_, C> {
         let (y, depth) = (place.y, L::DEPTH as i32);
         // The last row that is needed in place of any beyond it.
         let ahead = (y + AHEAD).min(self.own.1 + depth - 1);
-        let next = self.load::<EDGE>(self.field.input, ahead);
-        let next_source = self.source::<S, EDGE>(ahead);
+        let next = self.input::<S, L, KIND>(ahead);
+        let now = place.rows[0];
         let step = Step {
             window: &self.window,
             y,
             held: self.field.held,
             counting: self.wanted & self.counting(y, L::DEPTH),
         };
-        let row = levels.advance::<EDGE, NORM>(place.rows[0], place.sources[0], 0, &step);
+        let row = levels.advance::<KIND, NORM>(now.row, now.beside, now.source, 0, &step);
         if NORM != SOME_NORMS || y >= self.own.0 + depth {
             let to = self.field.block.offset_in_halos(y - depth);
             self.window.store(self.field.out.add(to), row);
         }
         place.rows = [place.rows[1], next];
-        place.sources = [place.sources[1], next_source];
         place.y += 1;
     }
 
@@ -204,17 +230,21 @@ impl<C: Cells> Walk<'_, C> {
     }
 
     #[inline(always)]
-    unsafe fn load<const EDGE: bool>(&self, rows: *const C, y: i32) -> C {
-        self.window
-            .load::<C, EDGE>(rows.add(self.field.block.offset(y)))
-    }
-
-    #[inline(always)]
-    unsafe fn source<S: Source<C>, const EDGE: bool>(&self, y: i32) -> S {
-        if S::GIVEN {
-            S::of(self.load::<EDGE>(self.field.source, y))
-        } else {
-            S::zero()
+    unsafe fn input<S: Source<C>, L: Levels<C, S>, const KIND: u8>(&self, y: i32) -> Input<C, S> {
+        let offset = self.field.block.offset(y);
+        let row = self.field.input.add(offset);
+        Input {
+            row: self.window.load::<C, KIND>(row),
+            beside: if L::DEPTH == 1 {
+                self.window.beside(row)
+            } else {
+                C::zero().first()
+            },
+            source: if S::GIVEN {
+                S::of(self.window.load::<C, KIND>(self.field.source.add(offset)))
+            } else {
+                S::zero()
+            },
         }
     }
 }

@@ -1,4 +1,8 @@
 //! The columns of one warp: its own, and on both sides as many more as there are sweeps in a pass.
+//!
+//! A pass of one sweep needs only one more on each side: the first and the last thread read it by
+//! itself, and every thread's cells are the warp's own, so that a warp reads and writes whole lines
+//! of memory.
 
 use super::cells::Cells;
 use warpstride_device::prelude::*;
@@ -11,25 +15,39 @@ pub(super) struct Columns {
     pub(super) periodic: bool,
 }
 
+/// All cells of the window are inner columns.
+pub(super) const INNER: u8 = 0;
+/// Some cells keep their values.
+pub(super) const FIXED: u8 = 1;
+/// Some cells stand for others on the far side of the grid.
+pub(super) const PERIODIC: u8 = 2;
+
 /// One thread's cells of every row, and what is special about them.
 pub(super) struct Window {
-    /// Vectors before the first cell of a row; negative left of the grid.
-    vector: i32,
+    /// Vectors before this thread's cells in a row; one that exists, if they do not.
+    vector: u32,
     /// Whether this thread's cells are the warp's own.
     pub(super) own: bool,
-    /// Whether any of the warp's cells is not an inner column. The same in all its threads.
-    pub(super) edge: bool,
-    /// Values before each cell in a row; negative: there is none.
-    offsets: [i32; 4],
+    /// [`INNER`], [`FIXED`] or [`PERIODIC`]. The same in all threads of the warp.
+    pub(super) kind: u8,
+    /// Values before each cell in a row, where the kind is periodic.
+    offsets: [u32; 4],
     /// Cells that keep their values, the first in bit 0.
     pub(super) held: u32,
-    /// Cells that no norm counts.
+    /// Cells that no norm counts although they change.
     pub(super) uncounted: u32,
+    /// Values before the one beside the warp's columns, in the first thread west and in the last
+    /// east; any other that exists, where there is none.
+    side: u32,
 }
 
-/// Columns beside a warp's own on each side: `sweeps`, in whole vectors.
+/// Columns beside a warp's own on each side: `sweeps`, in whole vectors; none for a single sweep.
 const fn margin<C: Cells>(sweeps: u32) -> u32 {
-    sweeps.div_ceil(C::COUNT) * C::COUNT
+    if sweeps == 1 {
+        0
+    } else {
+        sweeps.div_ceil(C::COUNT) * C::COUNT
+    }
 }
 
 /// Columns that a warp has for itself.
@@ -42,32 +60,41 @@ impl Window {
     #[inline(always)]
     pub(super) fn new<C: Cells>(index: u32, sweeps: u32, columns: Columns) -> Self {
         let margin = margin::<C>(sweeps);
+        let alone = i32::from(sweeps == 1);
         let lane = warp::lane_id();
         let start = (index * own_columns::<C>(sweeps)) as i32 - margin as i32;
+        let end = start + (warp::SIZE * C::COUNT) as i32;
         let first = start + (lane * C::COUNT) as i32;
         let beside = margin / C::COUNT;
         let inner = columns.nx - 2;
+        let side = if lane == 0 {
+            first - 1
+        } else {
+            first + C::COUNT as i32
+        };
         let mut window = Self {
-            vector: first.div_euclid(C::COUNT as i32),
+            vector: first.clamp(0, columns.nx - 1) as u32 / C::COUNT,
             own: lane >= beside && lane < warp::SIZE - beside && first < columns.nx,
-            edge: start < 1 || start + (warp::SIZE * C::COUNT) as i32 > columns.nx - 1,
-            offsets: [-1; 4],
+            kind: INNER,
+            offsets: [0; 4],
             held: 0,
             uncounted: 0,
+            side: side.clamp(0, columns.nx - 1) as u32,
         };
-        if window.edge {
-            for i in 0..C::COUNT as usize {
+        if start - alone < 1 || end + alone > columns.nx - 1 {
+            window.kind = if columns.periodic { PERIODIC } else { FIXED };
+            let stands_for = |x: i32| 1 + (x - 1).rem_euclid(inner.max(1)) as u32;
+            let mut outside = 0;
+            for i in 0..C::COUNT {
                 let x = first + i as i32;
-                let is_inner = x >= 1 && x <= inner;
-                window.uncounted |= u32::from(!is_inner) << i;
-                if columns.periodic {
-                    window.offsets[i] = 1 + (x - 1).rem_euclid(inner.max(1));
-                } else {
-                    window.held |= u32::from(!is_inner) << i;
-                    if x >= 0 && x < columns.nx {
-                        window.offsets[i] = x;
-                    }
-                }
+                outside |= u32::from(x < 1 || x > inner) << i;
+                window.offsets[i as usize] = stands_for(x);
+            }
+            if columns.periodic {
+                window.uncounted = outside;
+                window.side = stands_for(side);
+            } else {
+                window.held = outside;
             }
         }
         window
@@ -75,19 +102,26 @@ impl Window {
 
     /// The cells of the row that begins at `row`.
     #[inline(always)]
-    pub(super) unsafe fn load<C: Cells, const EDGE: bool>(&self, row: *const C) -> C {
-        if EDGE {
+    pub(super) unsafe fn load<C: Cells, const KIND: u8>(&self, row: *const C) -> C {
+        if KIND == PERIODIC {
             C::gather(row.cast(), self.offsets)
         } else {
-            C::load(row.offset(self.vector as isize))
+            C::load(row.add(self.vector as usize))
         }
+    }
+
+    /// The value beside the warp's columns in the row that begins at `row`, in the first thread the
+    /// western, in the last the eastern; of no use in the others.
+    #[inline(always)]
+    pub(super) unsafe fn beside<C: Cells>(&self, row: *const C) -> C::Value {
+        mem::load_read_only(row.cast::<C::Value>().add(self.side as usize))
     }
 
     /// Writes the cells of the row that begins at `row`; own cells only.
     #[inline(always)]
     pub(super) unsafe fn store<C: Cells>(&self, row: *mut C, cells: C) {
         if self.own {
-            *row.offset(self.vector as isize) = cells;
+            *row.add(self.vector as usize) = cells;
         }
     }
 }

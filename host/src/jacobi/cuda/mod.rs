@@ -1,0 +1,16 @@
+//! The relaxation on a fleet of GPUs, or in the emulator. Mirrors cpu/: the same field, bit for bit.
+//!
+//! Every device has a block of rows with halos. A pass is some sweeps of all blocks; schemes differ
+//! in how passes are queued and how halos go to the neighbours ([`Scheme`]). Passes are queued in
+//! batches; norms come with the end of a batch.
+
+mod batch;
+mod block;
+mod engine;
+mod kernels;
+mod plan;
+mod scheme;
+
+pub use engine::FleetEngine;
+pub use kernels::GpuReal;
+pub use plan::{Plan, PlanError, Scheme};
