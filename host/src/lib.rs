@@ -53,6 +53,7 @@ pub mod data;
 pub mod fft;
 pub mod gpu;
 pub mod io;
+pub mod jacobi;
 pub mod ptycho;
 pub mod report;
 pub mod run;

@@ -7,7 +7,6 @@
 //! `docs/multi-gpu.md` has the mathematics and the ladder of schemes.
 
 pub mod cpu;
-pub mod cuda;
 mod decomposition;
 mod engine;
 mod problem;

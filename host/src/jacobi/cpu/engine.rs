@@ -1,0 +1,242 @@
+//! The relaxation on the CPU.
+
+use super::padded::{Layout, PaddedField};
+use super::pass::Bands;
+use super::tile::Sweeps;
+use crate::io::Memory;
+use crate::jacobi::{Advance, Engine, JacobiError, Norm, Problem, Real, Setup, Span, Stopping};
+use bytemuck::allocation::try_zeroed_vec;
+use ndarray::Array2;
+use rayon::prelude::*;
+use std::time::{Duration, Instant};
+
+/// Sweeps of a pass unless told otherwise, where the bands have the rows for it.
+const TIME_BLOCK: usize = 8;
+
+/// More sweeps than this in a pass only compute more beside the tiles.
+const MOST_TIME_BLOCK: usize = 64;
+
+/// Rows of a thread, per sweep of a pass, that the chosen time block leaves at least.
+const ROWS_PER_SWEEP: usize = 8;
+
+/// After so long [`Engine::advance`] begins no other pass.
+const STEP: Duration = Duration::from_millis(60);
+
+/// How long copying is measured.
+const COPYING: Duration = Duration::from_millis(5);
+
+/// Fields below this many bytes are not copied to measure the memory.
+const LEAST_COPY: usize = 1 << 20;
+
+/// A field on the CPU, relaxed by the threads of the pool in which it is used.
+pub struct CpuEngine<T> {
+    grid: Problem<T>,
+    stopping: Stopping,
+    setup: Setup,
+    field: PaddedField<T>,
+    /// Where the next pass writes.
+    other: PaddedField<T>,
+    source: Option<PaddedField<T>>,
+    bands: Bands<T>,
+    /// (inner row, sweep of a pass): Σ(new − old)²
+    changes: Vec<f64>,
+    sweeps: usize,
+    converged: bool,
+}
+
+impl<T: Real> CpuEngine<T> {
+    /// An engine whose passes do `time_block` sweeps each (0: as many as suit the grid).
+    ///
+    /// # Errors
+    /// [`JacobiError::HostMemory`].
+    pub fn new(
+        problem: &Problem<T>,
+        stopping: Stopping,
+        time_block: usize,
+    ) -> Result<Self, JacobiError> {
+        let threads = rayon::current_num_threads();
+        let (time_block, note) = choose_time_block(problem.ny(), threads, time_block);
+        let layout = Layout::new(problem, time_block);
+        let fields = 2 + usize::from(problem.source().is_some());
+        let needed = fields * layout.stride * layout.ny * size_of::<T>();
+        if needed as u64 > Memory::available().limit() {
+            let what = "the relaxation";
+            return Err(JacobiError::HostMemory { what, needed });
+        }
+        let start = |y: usize, row: &mut [T]| problem.start_row(y, row);
+        let field = PaddedField::new(layout, "the field", start)?;
+        let mut other = PaddedField::new(layout, "the field", start)?;
+        let copy_bytes_per_second = copy_speed(&field, &mut other);
+        let source = problem.source().map(|source| {
+            PaddedField::new(layout, "the source", |y, row| {
+                for (value, given) in row.iter_mut().zip(source.row(y)) {
+                    *value = *given;
+                }
+            })
+        });
+        let bands = Bands::new(&field, time_block)?;
+        let changes = zeroed("the norms", layout.inner_rows() * time_block)?;
+        let grid = Problem::new(problem.nx(), problem.ny(), problem.boundary());
+        Ok(Self {
+            grid: grid.expect("a grid of which there is a problem"),
+            stopping,
+            setup: Setup {
+                backend: "cpu",
+                device_names: vec![cpu_name(threads)],
+                scheme: "cpu",
+                time_block,
+                notes: note.into_iter().collect(),
+                copy_bytes_per_second,
+                ..Setup::default()
+            },
+            field,
+            other,
+            source: source.transpose()?,
+            bands,
+            changes,
+            sweeps: 0,
+            converged: false,
+        })
+    }
+
+    /// Writes the field after `sweeps` more sweeps to `other`.
+    fn pass(&mut self, sweeps: usize, checked: &[bool]) {
+        let rows = self.field.layout().inner_rows();
+        self.bands.pass(
+            Sweeps {
+                from: &self.field,
+                source: self.source.as_ref(),
+                checked: &checked[..sweeps],
+            },
+            &mut self.other,
+            &mut self.changes[..rows * sweeps],
+        );
+    }
+
+    /// Does one pass, and takes the field after it or, where the tolerance was met in it, the one
+    /// after that sweep.
+    fn advance_by_a_pass(&mut self, advance: &mut Advance) -> Result<(), JacobiError> {
+        let mut sweeps = (self.stopping.iterations - self.sweeps).min(self.setup.time_block);
+        let checked: Vec<bool> = (self.sweeps..self.sweeps + sweeps)
+            .map(|sweep| self.stopping.checked(sweep))
+            .collect();
+        self.pass(sweeps, &checked);
+        let used = self.field.layout().inner_rows() * sweeps;
+        for level in (0..sweeps).filter(|level| checked[*level]) {
+            let sweep = self.sweeps + level;
+            let rows = self.changes[..used].iter().skip(level).step_by(sweeps);
+            let norm = rows.sum::<f64>().sqrt();
+            if !norm.is_finite() {
+                return Err(JacobiError::NotFinite { sweep, norm });
+            }
+            advance.norms.push(Norm { sweep, norm });
+            if self.stopping.met_by(norm) {
+                self.converged = true;
+                if level + 1 < sweeps {
+                    sweeps = level + 1;
+                    self.pass(sweeps, &vec![false; sweeps]);
+                }
+                break;
+            }
+        }
+        self.sweeps += sweeps;
+        std::mem::swap(&mut self.field, &mut self.other);
+        Ok(())
+    }
+}
+
+impl<T: Real> Engine<T> for CpuEngine<T> {
+    fn setup(&self) -> &Setup {
+        &self.setup
+    }
+
+    fn sweeps(&self) -> usize {
+        self.sweeps
+    }
+
+    fn finished(&self) -> bool {
+        self.converged || self.sweeps >= self.stopping.iterations
+    }
+
+    fn advance(&mut self) -> Result<Advance, JacobiError> {
+        let start = Instant::now();
+        let mut advance = Advance::default();
+        while !self.finished() {
+            self.advance_by_a_pass(&mut advance)?;
+            if start.elapsed() >= STEP {
+                break;
+            }
+        }
+        advance.converged = self.converged;
+        Ok(advance)
+    }
+
+    fn field(&mut self) -> Result<Array2<T>, JacobiError> {
+        let (ny, nx) = (self.grid.ny(), self.grid.nx());
+        let mut values = zeroed("the result", ny * nx)?;
+        let rows = values.par_chunks_exact_mut(nx).enumerate();
+        rows.for_each(|(y, row)| row.copy_from_slice(self.field.cells(y)));
+        let field = Array2::from_shape_vec((ny, nx), values);
+        let mut field = field.expect("as many values as cells");
+        self.grid.fill_ghosts(&mut field);
+        Ok(field)
+    }
+
+    fn take_spans(&mut self) -> Result<Vec<Span>, JacobiError> {
+        Ok(Vec::new())
+    }
+}
+
+fn zeroed<V: bytemuck::Zeroable>(what: &'static str, len: usize) -> Result<Vec<V>, JacobiError> {
+    try_zeroed_vec(len).map_err(|()| JacobiError::HostMemory {
+        what,
+        needed: len.saturating_mul(size_of::<V>()),
+    })
+}
+
+/// Sweeps of a pass for `asked` (0: to be chosen), and what there is to say about it.
+fn choose_time_block(ny: usize, threads: usize, asked: usize) -> (usize, Option<String>) {
+    match asked {
+        0 => {
+            let rows = (ny - 2) / threads;
+            ((rows / ROWS_PER_SWEEP).clamp(1, TIME_BLOCK), None)
+        }
+        1..=MOST_TIME_BLOCK => (asked, None),
+        _ => {
+            let note = format!("{asked} sweeps per pass are too many: {MOST_TIME_BLOCK} are done");
+            (MOST_TIME_BLOCK, Some(note))
+        }
+    }
+}
+
+/// Bytes per second, read and written, of copying one field to the other by all threads; where a
+/// field fits the caches, so does the copy.
+fn copy_speed<T: Real>(from: &PaddedField<T>, to: &mut PaddedField<T>) -> Option<f64> {
+    let bytes = size_of_val(from.values());
+    if bytes < LEAST_COPY {
+        return None;
+    }
+    let part = from.layout().stride * from.layout().ny.div_ceil(4 * rayon::current_num_threads());
+    let mut best = f64::INFINITY;
+    let start = Instant::now();
+    while start.elapsed() < COPYING {
+        let copy = Instant::now();
+        let parts = to.values_mut().par_chunks_mut(part);
+        parts
+            .zip(from.values().par_chunks(part))
+            .for_each(|(to, from)| to.copy_from_slice(from));
+        best = best.min(copy.elapsed().as_secs_f64());
+    }
+    (best > 0.0).then(|| 2.0 * bytes as f64 / best)
+}
+
+/// `MODEL, N threads`, or `CPU, N threads` where the system does not say.
+fn cpu_name(threads: usize) -> String {
+    let text = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+    let model = text.lines().find_map(|line| {
+        let (key, value) = line.split_once(':')?;
+        (key.trim() == "model name").then(|| value.trim())
+    });
+    let threads_noun = if threads == 1 { "thread" } else { "threads" };
+    format!("{}, {threads} {threads_noun}", model.unwrap_or("CPU"))
+}

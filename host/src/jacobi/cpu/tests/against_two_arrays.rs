@@ -1,0 +1,88 @@
+//! Bit for bit the field of the definition, and norms that no cut of the work changes.
+
+use super::two_arrays::relaxed;
+use super::{BOUNDARIES, SHAPES, all, problems, run, run_by};
+use crate::jacobi::{Problem, Real};
+use ndarray::Array2;
+
+const SWEEPS: usize = 21;
+
+fn bits<T: Real>(field: &Array2<T>) -> Vec<u64> {
+    // The widening is exact and keeps the sign of zero.
+    field.iter().map(|v| v.widened().to_bits()).collect()
+}
+
+fn same_as_two_arrays<T: Real>(tolerance: f64) {
+    // Changes whose squares are no normal numbers.
+    let underflow = T::min_positive_value().widened().sqrt();
+    for shape in SHAPES {
+        for boundary in BOUNDARIES {
+            for problem in problems::<T>(shape, boundary) {
+                let (field, norms) = relaxed(&problem, SWEEPS);
+                let mut first: Option<Vec<u64>> = None;
+                for (time_block, threads) in (0..=9).zip([1, 2, 3].into_iter().cycle()) {
+                    let found = run_by(threads, &problem, all(SWEEPS), time_block);
+                    let which = format!("{shape:?} {boundary:?} {time_block} {threads}");
+                    assert_eq!(found.sweeps, SWEEPS, "{which}");
+                    assert_eq!(bits(&found.field), bits(&field), "{which}");
+                    for (i, (found, norm)) in found.norms.iter().zip(&norms).enumerate() {
+                        assert_eq!(found.sweep, i, "{which}");
+                        let error = (found.norm - norm).abs();
+                        let bound = tolerance * norm + underflow;
+                        assert!(error <= bound, "{which}: {found:?} {norm}");
+                    }
+                    let norms = found.norms.iter().map(|n| n.norm.to_bits()).collect();
+                    assert_eq!(
+                        first.get_or_insert_with(|| Vec::clone(&norms)),
+                        &norms,
+                        "{which}"
+                    );
+                }
+                assert_eq!(first.unwrap().len(), SWEEPS);
+            }
+        }
+    }
+}
+
+#[test]
+fn single_precision() {
+    same_as_two_arrays::<f32>(1e-6);
+}
+
+#[test]
+fn double_precision() {
+    same_as_two_arrays::<f64>(1e-13);
+}
+
+#[test]
+fn several_bands_and_tiles_change_no_bit() {
+    let shape = (700, 2100);
+    for boundary in BOUNDARIES {
+        let problem = problems::<f32>(shape, boundary).pop().unwrap();
+        let (field, _) = relaxed(&problem, 5);
+        let one = run_by(1, &problem, all(5), 1);
+        for (time_block, threads) in [(1, 7), (2, 3), (3, 2), (5, 1), (4, 40), (0, 2)] {
+            let found = run_by(threads, &problem, all(5), time_block);
+            assert_eq!(
+                bits(&found.field),
+                bits(&field),
+                "{boundary:?} {time_block}"
+            );
+            assert_eq!(
+                found.norms, one.norms,
+                "{boundary:?} {time_block} {threads}"
+            );
+        }
+    }
+}
+
+#[test]
+fn an_unreasonable_time_block_is_limited_and_said() {
+    let problem = Problem::<f32>::new(9, 9, BOUNDARIES[0]).unwrap();
+    let (field, _) = relaxed(&problem, SWEEPS);
+    let found = run(&problem, all(SWEEPS), usize::MAX);
+    assert_eq!(bits(&found.field), bits(&field));
+    let engine = super::CpuEngine::new(&problem, all(1), usize::MAX).unwrap();
+    let setup = crate::jacobi::Engine::setup(&engine);
+    assert_eq!((setup.time_block, setup.notes.len()), (64, 1));
+}
