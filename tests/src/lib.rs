@@ -1,6 +1,8 @@
 //! What the tests of several rooms share: a whole reconstruction in one call, and the data of real
 //! scans where they are.
 
+pub mod jacobi;
+
 use anyhow::{Context, Result};
 use std::io::Write;
 use std::path::{Path, PathBuf};

@@ -66,14 +66,9 @@ pub enum JacobiError {
     /// A device.
     #[error(transparent)]
     Gpu(#[from] GpuError),
-    /// A device of several.
-    #[error("GPU {device}: {error}")]
-    Device {
-        /// Number of the device.
-        device: usize,
-        /// What it said.
-        error: GpuError,
-    },
+    /// A plan that cannot be followed.
+    #[error(transparent)]
+    Plan(#[from] super::cuda::PlanError),
     /// More devices than rows, or none.
     #[error(transparent)]
     Decomposition(#[from] super::DecompositionError),

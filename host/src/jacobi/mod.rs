@@ -7,6 +7,7 @@
 //! `docs/multi-gpu.md` has the mathematics and the ladder of schemes.
 
 pub mod cpu;
+pub mod cuda;
 mod decomposition;
 mod engine;
 mod problem;

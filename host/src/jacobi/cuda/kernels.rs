@@ -139,23 +139,20 @@ fn blocks(nx: u32, own_columns: usize, strips: u32) -> u32 {
 
 /// One method call with the launch of so many sweeps, with or without a source.
 macro_rules! by_sweeps {
-    ($fleet:ident.$method:ident($($before:expr),*; $($after:expr),*),
+    ($fleet:ident.$method:ident $before:tt $after:tt,
      $sweeps:ident, $geometry:ident, $part:ident, $memory:ident,
      $($n:pat => $laplace:ident $poisson:ident,)*) => {
         match ($sweeps, $memory.source) {
             $(
-                ($n, None) => $fleet.$method(
-                    $($before,)*
-                    by_sweeps!(@launch $laplace, $geometry, $part, $memory, [])
-                    $(, $after)*
-                ),
-                ($n, Some(source)) => $fleet.$method(
-                    $($before,)*
-                    by_sweeps!(@launch $poisson, $geometry, $part, $memory, [source])
-                    $(, $after)*
-                ),
+                ($n, None) => by_sweeps!(@call $fleet.$method $before $after
+                    by_sweeps!(@launch $laplace, $geometry, $part, $memory, [])),
+                ($n, Some(source)) => by_sweeps!(@call $fleet.$method $before $after
+                    by_sweeps!(@launch $poisson, $geometry, $part, $memory, [source])),
             )*
         }
+    };
+    (@call $fleet:ident.$method:ident ($($before:expr),*) ($($after:expr)?) $launch:expr) => {
+        $fleet.$method($($before,)* $launch $(, $after)?)
     };
     (@launch $kernel:ident, $geometry:ident, $part:ident, $memory:ident, [$($more:ident),*]) => {
         &pass::$kernel {
@@ -211,7 +208,7 @@ macro_rules! gpu_real {
                 let blocks = blocks(geometry.nx, Self::own_columns(sweeps), part.strips);
                 let work = Work::Grid([blocks, 1, 1]);
                 by_sweeps!(
-                    fleet.launch(device, lane; work),
+                    fleet.launch (device, lane) (work),
                     sweeps, geometry, part, memory, $($kernels)*
                 )
             }
@@ -225,7 +222,7 @@ macro_rules! gpu_real {
             ) -> Result<usize> {
                 let part = Part::default();
                 let blocks = by_sweeps!(
-                    fleet.resident_blocks(device; ),
+                    fleet.resident_blocks (device) (),
                     sweeps, geometry, part, memory, $($kernels)*
                 )?;
                 Ok(blocks * WARPS_OF_A_BLOCK as usize)

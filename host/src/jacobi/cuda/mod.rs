@@ -10,6 +10,7 @@ mod engine;
 mod kernels;
 mod plan;
 mod scheme;
+mod values;
 
 pub use engine::FleetEngine;
 pub use kernels::GpuReal;

@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 /// Most sweeps of a pass that there are kernels for.
-pub const MOST_SWEEPS: usize = 8;
+pub(super) const MOST_SWEEPS: usize = 8;
 
 /// The rungs of the ladder, from the slowest to the fastest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -164,7 +164,11 @@ impl Plan {
 /// The fastest depth measured on an H200: where the rows of a block are few, the rows that
 /// neighbouring strips compute twice cost more than the memory that a deeper pass saves.
 fn suited(nx: usize, rows: usize) -> usize {
-    if nx.saturating_mul(rows) < 16 << 20 { 4 } else { MOST_SWEEPS }
+    if nx.saturating_mul(rows) < 16 << 20 {
+        4
+    } else {
+        MOST_SWEEPS
+    }
 }
 
 #[cfg(test)]

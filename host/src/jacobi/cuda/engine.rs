@@ -1,0 +1,422 @@
+//! The engine on a fleet.
+
+use std::time::Instant;
+
+use ndarray::Array2;
+
+use super::batch::{Batch, Lengths};
+use super::block::{Block, Shape};
+use super::kernels::GpuReal;
+use super::plan::{Plan, PlanError};
+use super::scheme::{Blocks, Way};
+use super::values::bordered;
+use crate::gpu::{self, Fleet, Lane};
+use crate::jacobi::{
+    Advance, Decomposition, Engine, JacobiError, Norm, Problem, Setup, Span, Stopping,
+};
+
+/// Bytes of a device's field from which on copying it says what its memory can do.
+const COPIED_BYTES: usize = 64 << 20;
+/// Copies that are timed.
+const COPIES: usize = 4;
+/// Part of a device's free memory that fields may take.
+const USABLE: f64 = 0.95;
+
+/// A relaxation on the devices of a fleet.
+pub struct FleetEngine<T: GpuReal, F: Fleet> {
+    blocks: Blocks<F, T>,
+    recorded: Vec<Recorded<F::Recording>>,
+    fleet: F,
+    problem: Problem<T>,
+    rule: Stopping,
+    lengths: Lengths,
+    setup: Setup,
+    profile: bool,
+    /// Place of the field after the last sweep.
+    current: usize,
+    sweeps: usize,
+    converged: bool,
+    spans: Vec<Span>,
+}
+
+/// A batch that can be queued at once.
+struct Recorded<R> {
+    batch: Batch,
+    start: usize,
+    end: usize,
+    recording: R,
+}
+
+impl<T: GpuReal, F: Fleet> std::fmt::Debug for FleetEngine<T, F> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("FleetEngine")
+            .field("setup", &self.setup)
+            .field("sweeps", &self.sweeps)
+            .finish_non_exhaustive()
+    }
+}
+
+impl<T: GpuReal, F: Fleet> FleetEngine<T, F> {
+    /// Shares the rows among the devices of the fleet, allocates, and fills in the start values.
+    ///
+    /// # Errors
+    /// More devices than rows, a plan that cannot be followed, out of memory, or a device's.
+    pub fn new(
+        fleet: F,
+        problem: &Problem<T>,
+        rule: Stopping,
+        plan: Plan,
+    ) -> Result<Self, JacobiError> {
+        let devices = fleet.devices();
+        let decomposition = Decomposition::new(problem.ny(), devices)?;
+        let (depth, note) = plan.sweeps_of_a_pass(problem.nx(), decomposition.fewest())?;
+        let cells = decomposition.rows(devices - 1).len() * problem.nx();
+        let mut lengths = Lengths::new(cells, depth, rule.check_every);
+        if plan.scheme.host_waits() {
+            lengths.most = depth;
+        }
+        let mut notes: Vec<String> = note.into_iter().collect();
+        let mut fields = if rule.tolerance > 0.0 { 3 } else { 2 };
+        if fields == 3 && !three_fit(&fleet, problem, &decomposition, depth)? {
+            fields = 2;
+            lengths.end_at_check = true;
+            notes.push("memory for two fields only: the host waits at every check".to_owned());
+        }
+        lengths.most = lengths.most.min(rule.iterations.max(1));
+
+        if plan.profile {
+            fleet.profile()?;
+        }
+        let mut blocks = Vec::new();
+        for device in 0..devices {
+            let shape = Shape {
+                rows: decomposition.rows(device),
+                depth,
+                fields,
+                devices,
+                batch: lengths.most,
+                checks: lengths.most.div_ceil(rule.check_every),
+                split: plan.scheme.overlaps() && devices > 1,
+            };
+            let mut block = Block::new(&fleet, device, problem, &shape)?;
+            block.fill(&fleet, problem)?;
+            blocks.push(block);
+        }
+        let (up, down, p2p) = ways(&fleet, problem, &blocks, plan.p2p)?;
+        let copy_bytes_per_second = copy_rate(&fleet, &mut blocks)?;
+        let setup = Setup {
+            backend: fleet.backend(),
+            devices: (0..devices).map(|device| fleet.ordinal(device)).collect(),
+            device_names: (0..devices).map(|d| fleet.device_name(d)).collect(),
+            scheme: plan.scheme.name(),
+            time_block: depth,
+            p2p,
+            notes,
+            copy_bytes_per_second,
+        };
+        let mut engine = Self {
+            blocks: Blocks {
+                blocks,
+                up,
+                down,
+                scheme: plan.scheme,
+                turn: 0,
+            },
+            recorded: Vec::new(),
+            fleet,
+            problem: problem.clone(),
+            rule,
+            lengths,
+            setup,
+            profile: plan.profile,
+            current: 0,
+            sweeps: 0,
+            converged: false,
+            spans: Vec::new(),
+        };
+        if plan.profile {
+            // What filling and recording took is no part of the run.
+            engine.fleet.stretches()?;
+        }
+        if plan.scheme.records() {
+            engine.record()?;
+        }
+        Ok(engine)
+    }
+
+    /// The three fields of a batch that begins with field `start`: its passes leave that one as it
+    /// is where there are three.
+    fn order(&self, start: usize) -> [usize; 3] {
+        let fields = self.blocks.blocks[0].fields.len();
+        [start, (start + 1) % fields, (start + 2) % fields]
+    }
+
+    /// Records the batches that all but the end of a run consists of.
+    fn record(&mut self) -> Result<(), JacobiError> {
+        let most = self.lengths.most;
+        let alike = most.is_multiple_of(self.rule.check_every) || most == self.rule.iterations;
+        if !alike || self.lengths.end_at_check || self.rule.iterations == 0 {
+            return Ok(());
+        }
+        let batch = Batch::new(0, most, self.lengths.depth, &self.rule);
+        let mut start = self.current;
+        for _ in 0..(self.rule.iterations / most).min(3) {
+            if self.recorded.iter().any(|known| known.start == start) {
+                break;
+            }
+            let order = self.order(start);
+            let (blocks, fleet, mut end) = (&mut self.blocks, &self.fleet, start);
+            let recording = fleet.capture(&mut || {
+                end = blocks.queue(fleet, &batch, order)?;
+                Ok(())
+            })?;
+            let Some(recording) = recording else {
+                return Ok(());
+            };
+            self.recorded.push(Recorded {
+                batch: batch.clone(),
+                start,
+                end,
+                recording,
+            });
+            start = end;
+        }
+        Ok(())
+    }
+
+    /// Queues a batch from field `start`, waits for it and gives the place of its last field.
+    fn run(&mut self, batch: &Batch, start: usize) -> Result<usize, JacobiError> {
+        let order = self.order(start);
+        let known = self
+            .recorded
+            .iter_mut()
+            .find(|known| known.start == start && known.batch == *batch);
+        let queued = match known {
+            Some(known) => self.fleet.replay(&mut known.recording).map(|()| known.end),
+            None => self.blocks.queue(&self.fleet, batch, order),
+        };
+        // Also where something failed: nothing may be under way when the memory is given back.
+        let drained = self.fleet.drain();
+        let end = queued?;
+        drained?;
+        if self.profile {
+            self.keep_spans()?;
+        }
+        Ok(end)
+    }
+
+    fn keep_spans(&mut self) -> Result<(), JacobiError> {
+        let spans = self.fleet.stretches()?.into_iter().map(|stretch| Span {
+            device: stretch.device,
+            lane: stretch.lane,
+            name: stretch.name,
+            start_us: stretch.start_us,
+            end_us: stretch.end_us,
+        });
+        self.spans.extend(spans);
+        Ok(())
+    }
+
+    /// The norms of the batch that was just done.
+    fn norms(&self, batch: &Batch) -> Result<Vec<Norm>, JacobiError> {
+        let count = batch.checked().count();
+        let mut sums = vec![0.0; count];
+        let mut of_a_block = vec![0.0; count];
+        for block in &self.blocks.blocks {
+            if count > 0 {
+                self.fleet.download(&block.totals, 0, &mut of_a_block)?;
+            }
+            for (sum, part) in sums.iter_mut().zip(&of_a_block) {
+                *sum += part;
+            }
+        }
+        let sweeps = batch.checked().map(|sweep| self.sweeps + sweep);
+        sweeps
+            .zip(sums)
+            .map(|(sweep, sum)| {
+                let norm = sum.sqrt();
+                if norm.is_finite() {
+                    Ok(Norm { sweep, norm })
+                } else {
+                    Err(JacobiError::NotFinite { sweep, norm })
+                }
+            })
+            .collect()
+    }
+}
+
+impl<T: GpuReal, F: Fleet> Engine<T> for FleetEngine<T, F> {
+    fn setup(&self) -> &Setup {
+        &self.setup
+    }
+
+    fn sweeps(&self) -> usize {
+        self.sweeps
+    }
+
+    fn finished(&self) -> bool {
+        self.converged || self.sweeps >= self.rule.iterations
+    }
+
+    fn advance(&mut self) -> Result<Advance, JacobiError> {
+        if self.finished() {
+            return Ok(Advance::default());
+        }
+        let length = self.lengths.next(self.sweeps, &self.rule);
+        let batch = Batch::new(self.sweeps, length, self.lengths.depth, &self.rule);
+        let start = self.current;
+        self.current = self.run(&batch, start)?;
+        let mut norms = self.norms(&batch)?;
+        let met = norms.iter().position(|norm| self.rule.met_by(norm.norm));
+        let Some(met) = met else {
+            self.sweeps += length;
+            return Ok(Advance {
+                norms,
+                converged: false,
+            });
+        };
+        norms.truncate(met + 1);
+        let done = norms[met].sweep + 1 - self.sweeps;
+        // A field that does not change any more is the same after any further sweep.
+        if done < length && norms[met].norm > 0.0 {
+            // The batch began with a field that it left as it was.
+            let again = Batch::without_norms(done, self.lengths.depth);
+            self.current = self.run(&again, start)?;
+        }
+        self.sweeps += done;
+        self.converged = true;
+        Ok(Advance {
+            norms,
+            converged: true,
+        })
+    }
+
+    fn field(&mut self) -> Result<Array2<T>, JacobiError> {
+        let needed = self.problem.nx() * self.problem.ny() * size_of::<T>();
+        let mut field = bordered(&self.problem).ok_or(JacobiError::HostMemory {
+            what: "the field",
+            needed,
+        })?;
+        for block in &self.blocks.blocks {
+            block.read(&self.fleet, self.current, &mut field.view_mut())?;
+        }
+        self.problem.fill_ghosts(&mut field);
+        Ok(field)
+    }
+
+    fn take_spans(&mut self) -> Result<Vec<Span>, JacobiError> {
+        Ok(std::mem::take(&mut self.spans))
+    }
+}
+
+/// Whether every device has room for three fields.
+fn three_fit<T: GpuReal, F: Fleet>(
+    fleet: &F,
+    problem: &Problem<T>,
+    decomposition: &Decomposition,
+    depth: usize,
+) -> gpu::Result<bool> {
+    let periodic = problem.boundary().periodic_rows();
+    for device in 0..fleet.devices() {
+        let shape = Shape {
+            rows: decomposition.rows(device),
+            depth,
+            fields: 3,
+            devices: fleet.devices(),
+            batch: 0,
+            checks: 0,
+            split: false,
+        };
+        let buffers = 3 + usize::from(problem.source().is_some());
+        let needed = buffers * shape.field_bytes::<T>(problem.nx(), periodic);
+        let (free, _) = fleet.memory(device)?;
+        if needed as f64 > USABLE * free as f64 {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}
+
+type Ways<F, T> = Vec<Option<Way<F, T>>>;
+
+/// The ways up and down from each block, and whether all of them are direct.
+#[expect(clippy::type_complexity, reason = "two lists and what is said of both")]
+fn ways<T: GpuReal, F: Fleet>(
+    fleet: &F,
+    problem: &Problem<T>,
+    blocks: &[Block<F, T>],
+    p2p: Option<bool>,
+) -> Result<(Ways<F, T>, Ways<F, T>, Option<bool>), JacobiError> {
+    let devices = blocks.len();
+    let neighbour = |block: usize, step: usize| {
+        let to = (block + step) % devices;
+        let around = (step == 1) != (to == block + 1);
+        let has = devices > 1 && (!around || problem.boundary().periodic_rows());
+        has.then_some(to)
+    };
+    let links = fleet.links();
+    let linked = |from: usize, to: usize| {
+        links
+            .iter()
+            .any(|link| (link.from, link.to, link.direct) == (from, to, true))
+    };
+    let pairs: Vec<(usize, usize)> = (0..devices)
+        .flat_map(|block| {
+            let of_both = [neighbour(block, devices - 1), neighbour(block, 1)];
+            of_both.into_iter().flatten().map(move |to| (block, to))
+        })
+        .collect();
+    let missing = pairs.iter().find(|(from, to)| !linked(*from, *to));
+    if let (Some(true), Some((from, to))) = (p2p, missing) {
+        return Err(PlanError::NoLink {
+            from: fleet.ordinal(*from),
+            to: fleet.ordinal(*to),
+        }
+        .into());
+    }
+    let direct = p2p.unwrap_or(missing.is_none());
+    let way = |block: usize, step: usize| -> Result<Option<Way<F, T>>, JacobiError> {
+        let Some(to) = neighbour(block, step) else {
+            return Ok(None);
+        };
+        let geometry = &blocks[block].geometry;
+        let len = geometry.halo as usize * geometry.pitch as usize;
+        let relay = fleet.relay(block, to, len, direct)?;
+        Ok(Some(Way { to, relay }))
+    };
+    let up = (0..devices).map(|block| way(block, devices - 1));
+    let up = up.collect::<Result<_, _>>()?;
+    let down = (0..devices).map(|block| way(block, 1));
+    let down = down.collect::<Result<_, _>>()?;
+    Ok((up, down, (!pairs.is_empty()).then_some(direct)))
+}
+
+/// Bytes per second, read and written, that all devices copy together; `None` where the fields are
+/// too small to say.
+fn copy_rate<T: GpuReal, F: Fleet>(
+    fleet: &F,
+    blocks: &mut [Block<F, T>],
+) -> gpu::Result<Option<f64>> {
+    use crate::gpu::Buffer as _;
+    let bytes = |block: &Block<F, T>| block.fields[0].len() * size_of::<T::Quad>();
+    if fleet.backend() != "cuda" || blocks.iter().any(|block| bytes(block) < COPIED_BYTES) {
+        return Ok(None);
+    }
+    let mut copied = 0;
+    let mut copy_all = |times: usize| -> gpu::Result<()> {
+        for _ in 0..times {
+            for block in &mut *blocks {
+                copied += 2 * bytes(block);
+                let (from, to) = super::block::two(&mut block.fields, 0, 1);
+                fleet.copy(block.device, Lane::Bulk, from, to)?;
+            }
+        }
+        fleet.drain()
+    };
+    copy_all(1)?;
+    let start = Instant::now();
+    copy_all(COPIES)?;
+    let seconds = start.elapsed().as_secs_f64();
+    let timed = copied / (COPIES + 1) * COPIES;
+    Ok(Some(timed as f64 / seconds))
+}

@@ -1,0 +1,138 @@
+//! Values of a block: from the start field and the source, and back into a whole field.
+
+use ndarray::{Array2, ArrayViewMut2};
+
+use super::block::{Block, two};
+use super::kernels::GpuReal;
+use crate::gpu::{Fleet, Lane, Result};
+use crate::jacobi::Problem;
+
+/// Vectors that are converted and copied at a time.
+const CHUNK: usize = 1 << 20;
+
+impl<F: Fleet, T: GpuReal> Block<F, T> {
+    /// Puts the start values into all fields, and the source in its place. Returns when they are
+    /// there.
+    pub(super) fn fill(&mut self, fleet: &F, problem: &Problem<T>) -> Result<()> {
+        if problem.start().is_some() {
+            let mut row_of = vec![T::zero(); problem.nx()];
+            self.fill_rows(fleet, problem, Part::Field, |row, quads| {
+                problem.start_row(row, &mut row_of);
+                to_quads(&row_of, quads);
+            })?;
+        } else if !problem.boundary().periodic_columns() {
+            let values: Vec<T> = (0..self.buffer_rows())
+                .map(|row| {
+                    let row = self.grid_row(row, problem);
+                    row.map_or_else(T::zero, |row| problem.textbook_column(row))
+                })
+                .collect();
+            let mut columns = fleet.alloc(self.device, "the fixed columns", values.len())?;
+            fleet.upload(&mut columns, 0, &values)?;
+            use crate::gpu::Buffer as _;
+            T::fixed_columns(
+                fleet,
+                self.device,
+                Lane::Bulk,
+                self.fields[0].write(),
+                columns.read(),
+                values.len() as u32,
+                self.geometry.pitch,
+                self.geometry.nx,
+            )?;
+            fleet.synchronize(self.device, Lane::Bulk)?;
+        }
+        if let Some(source) = problem.source() {
+            self.fill_rows(fleet, problem, Part::Source, |row, quads| {
+                let values = source.row(row);
+                match values.as_slice() {
+                    Some(values) => to_quads(values, quads),
+                    None => to_quads(&values.to_vec(), quads),
+                }
+            })?;
+        }
+        for other in 1..self.fields.len() {
+            let (from, to) = two(&mut self.fields, 0, other);
+            fleet.copy(self.device, Lane::Bulk, from, to)?;
+        }
+        fleet.synchronize(self.device, Lane::Bulk)
+    }
+
+    /// Fills a buffer, some rows at a time.
+    fn fill_rows(
+        &mut self,
+        fleet: &F,
+        problem: &Problem<T>,
+        part: Part,
+        mut row_of: impl FnMut(usize, &mut [T::Quad]),
+    ) -> Result<()> {
+        let pitch = self.geometry.pitch as usize;
+        let rows = self.buffer_rows();
+        let of_a_chunk = (CHUNK / pitch).clamp(1, rows);
+        let mut chunk = vec![T::Quad::default(); of_a_chunk * pitch];
+        for first in (0..rows).step_by(of_a_chunk) {
+            let count = of_a_chunk.min(rows - first);
+            for (row, quads) in (first..).zip(chunk.chunks_mut(pitch)).take(count) {
+                match self.grid_row(row, problem) {
+                    Some(row) => row_of(row, quads),
+                    None => quads.fill(T::Quad::default()),
+                }
+            }
+            let buffer = match (part, &mut self.source) {
+                (Part::Source, Some(source)) => source,
+                _ => &mut self.fields[0],
+            };
+            fleet.upload(buffer, first * pitch, &chunk[..count * pitch])?;
+        }
+        Ok(())
+    }
+
+    /// Copies the block's own rows out of field `from` to their place in the whole field.
+    pub(super) fn read(
+        &self,
+        fleet: &F,
+        from: usize,
+        field: &mut ArrayViewMut2<'_, T>,
+    ) -> Result<()> {
+        let pitch = self.geometry.pitch as usize;
+        let halo = self.geometry.halo as usize;
+        let of_a_chunk = (CHUNK / pitch).clamp(1, self.rows.len());
+        let mut chunk = vec![T::Quad::default(); of_a_chunk * pitch];
+        for first in (0..self.rows.len()).step_by(of_a_chunk) {
+            let count = of_a_chunk.min(self.rows.len() - first);
+            let chunk = &mut chunk[..count * pitch];
+            fleet.download(&self.fields[from], (halo + first) * pitch, chunk)?;
+            for (row, quads) in (self.rows.start + first..).zip(chunk.chunks(pitch)) {
+                let values = quads.iter().flat_map(T::values);
+                for (cell, value) in field.row_mut(row).iter_mut().zip(values) {
+                    *cell = *value;
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// What is filled.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Part {
+    Field,
+    Source,
+}
+
+fn to_quads<T: GpuReal>(values: &[T], quads: &mut [T::Quad]) {
+    for (quad, values) in quads.iter_mut().zip(values.chunks(T::LANES)) {
+        *quad = T::quad(values);
+    }
+}
+
+/// A whole field whose border is the start field's; `None`: no memory.
+pub(super) fn bordered<T: GpuReal>(problem: &Problem<T>) -> Option<Array2<T>> {
+    let (ny, nx) = (problem.ny(), problem.nx());
+    let mut values: Vec<T> = Vec::new();
+    values.try_reserve_exact(ny * nx).ok()?;
+    values.resize(ny * nx, T::zero());
+    problem.start_row(0, &mut values[..nx]);
+    problem.start_row(ny - 1, &mut values[(ny - 1) * nx..]);
+    Array2::from_shape_vec((ny, nx), values).ok()
+}

@@ -1,0 +1,209 @@
+//! A relaxation on any fleet must give the field and the norms of the CPU.
+
+use anyhow::{Context, Result, ensure};
+use ndarray::Array2;
+use std::fmt::Write as _;
+use warpstride::gpu::Fleet;
+use warpstride::jacobi::cpu::CpuEngine;
+use warpstride::jacobi::cuda::{FleetEngine, GpuReal, Plan, Scheme};
+use warpstride::jacobi::{Boundary, Engine, Norm, Problem, Stopping};
+
+/// Everything that a relaxation gives.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Relaxed<T> {
+    /// (row, column).
+    pub field: Array2<T>,
+    /// Norms of the checked sweeps.
+    pub norms: Vec<Norm>,
+    /// Sweeps done.
+    pub sweeps: usize,
+    /// Whether the tolerance was met.
+    pub converged: bool,
+}
+
+/// Runs an engine to its end.
+///
+/// # Errors
+/// The engine's.
+pub fn relax<T: GpuReal>(engine: &mut dyn Engine<T>) -> Result<Relaxed<T>> {
+    let (mut norms, mut converged) = (Vec::new(), false);
+    while !engine.finished() {
+        let advance = engine.advance()?;
+        norms.extend(advance.norms);
+        converged |= advance.converged;
+    }
+    Ok(Relaxed {
+        field: engine.field()?,
+        norms,
+        sweeps: engine.sweeps(),
+        converged,
+    })
+}
+
+/// A problem with values that are not smooth, so that every wrong neighbour shows.
+///
+/// # Errors
+/// A grid without inner cells.
+pub fn rough<T: GpuReal>(
+    [ny, nx]: [usize; 2],
+    boundary: Boundary,
+    start: bool,
+    source: bool,
+) -> Result<Problem<T>> {
+    let noise = |seed: u64| {
+        let mut state = seed;
+        Array2::from_shape_simple_fn((ny, nx), move || {
+            state = state
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1_442_695_040_888_963_407);
+            T::nearest((state >> 40) as f64 / (1_u64 << 23) as f64 - 1.0)
+        })
+    };
+    let mut problem = Problem::new(nx, ny, boundary)?;
+    if start {
+        problem = problem.with_start(noise(1))?;
+    }
+    if source {
+        problem = problem.with_source(noise(2))?;
+    }
+    Ok(problem)
+}
+
+/// One relaxation to be compared.
+#[derive(Debug, Clone, Copy)]
+pub struct Case {
+    /// Rows and columns.
+    pub shape: [usize; 2],
+    /// At the border.
+    pub boundary: Boundary,
+    /// Whether the start field is rough.
+    pub start: bool,
+    /// Whether there is a source.
+    pub source: bool,
+    /// When it ends.
+    pub rule: Stopping,
+}
+
+impl Case {
+    /// Differences of the fleet's relaxation from the CPU's, one line each; none when the fields are
+    /// the same bits and the norms differ by rounding only.
+    ///
+    /// # Errors
+    /// An engine's.
+    pub fn differences<T: GpuReal, F: Fleet>(&self, fleet: F, plan: Plan) -> Result<String> {
+        let what = || format!("{}, {plan:?}", self.name::<T>());
+        let problem = rough::<T>(self.shape, self.boundary, self.start, self.source)?;
+        let expected = relax(&mut CpuEngine::new(&problem, self.rule, 1)?)?;
+        let devices = fleet.devices();
+        let mut engine =
+            FleetEngine::<T, F>::new(fleet, &problem, self.rule, plan).with_context(what)?;
+        let found = relax(&mut engine).with_context(what)?;
+        let mut text = String::new();
+        let mut differ = |words: String| {
+            let _ = writeln!(
+                text,
+                "{} ({} devices, {plan:?}): {words}",
+                self.name::<T>(),
+                devices
+            );
+        };
+        let bits = |field: &Array2<T>| {
+            let values = field.iter().map(|value| value.widened().to_bits());
+            values.collect::<Vec<u64>>()
+        };
+        let (left, right) = (bits(&found.field), bits(&expected.field));
+        let wrong: Vec<usize> = (0..left.len()).filter(|i| left[*i] != right[*i]).collect();
+        if let Some(first) = wrong.first() {
+            let nx = self.shape[1];
+            differ(format!(
+                "{} cells of {}, the first in row {}, column {}: {} for {}",
+                wrong.len(),
+                left.len(),
+                first / nx,
+                first % nx,
+                found.field.as_slice().map_or_else(T::zero, |f| f[*first]),
+                expected
+                    .field
+                    .as_slice()
+                    .map_or_else(T::zero, |f| f[*first]),
+            ));
+        }
+        if (found.sweeps, found.converged) != (expected.sweeps, expected.converged) {
+            differ(format!(
+                "{} sweeps for {}, converged {} for {}",
+                found.sweeps, expected.sweeps, found.converged, expected.converged
+            ));
+        }
+        if found.norms.len() != expected.norms.len() {
+            differ(format!(
+                "{} norms for {}",
+                found.norms.len(),
+                expected.norms.len()
+            ));
+        }
+        for (a, b) in found.norms.iter().zip(&expected.norms) {
+            if a.sweep != b.sweep || (a.norm - b.norm).abs() > 1e-13 * b.norm {
+                differ(format!("{a:?} for {b:?}"));
+                break;
+            }
+        }
+        Ok(text)
+    }
+
+    fn name<T: GpuReal>(&self) -> String {
+        let [ny, nx] = self.shape;
+        format!(
+            "{ny} × {nx} {} {:?}, start {}, source {}, {:?}",
+            T::NAME,
+            self.boundary,
+            self.start,
+            self.source,
+            self.rule
+        )
+    }
+}
+
+/// Every rung of the ladder with every depth that it has.
+#[must_use]
+pub fn plans() -> Vec<Plan> {
+    let mut plans = Vec::new();
+    for scheme in Scheme::ALL {
+        let depths = if scheme == Scheme::Temporal {
+            1..=8
+        } else {
+            1..=1
+        };
+        for time_block in depths {
+            plans.push(Plan {
+                scheme,
+                time_block,
+                ..Plan::default()
+            });
+        }
+    }
+    plans
+}
+
+/// Runs `cases` with `plans` on fleets of so many devices, in both precisions.
+///
+/// # Errors
+/// An engine's, or any difference.
+pub fn compare<F: Fleet>(
+    cases: &[Case],
+    plans: &[Plan],
+    devices: &[usize],
+    make: impl Fn(usize) -> Result<F>,
+) -> Result<usize> {
+    let (mut text, mut compared) = (String::new(), 0);
+    for case in cases {
+        for count in devices.iter().filter(|count| **count <= case.shape[0] - 2) {
+            for plan in plans {
+                text += &case.differences::<f32, F>(make(*count)?, *plan)?;
+                text += &case.differences::<f64, F>(make(*count)?, *plan)?;
+                compared += 2;
+            }
+        }
+    }
+    ensure!(text.is_empty(), "\n{text}");
+    Ok(compared)
+}
