@@ -1,6 +1,8 @@
 //! The device's primary context, shared by everything that lives on the device.
 
 use std::fmt;
+use std::mem::ManuallyDrop;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use cust::device::Device;
@@ -28,12 +30,24 @@ pub struct MemoryInfo {
 /// The primary context of one device; there is one of these per device at a time. Streams, buffers
 /// and modules keep it alive.
 pub struct Context {
-    primary: cust::context::Context,
+    primary: ManuallyDrop<cust::context::Context>,
     device: Device,
     ordinal: usize,
     /// Contexts whose memory this one's work reaches directly.
     reached: Mutex<Vec<Weak<Context>>>,
+    /// Its work may never end, so that waiting for it would not either.
+    given_up: AtomicBool,
     drop_errors: Mutex<DropErrors>,
+}
+
+impl Drop for Context {
+    fn drop(&mut self) {
+        if self.is_given_up() {
+            return;
+        }
+        // SAFETY: dropped once, here, and not used afterwards.
+        unsafe { ManuallyDrop::drop(&mut self.primary) };
+    }
 }
 
 impl fmt::Debug for Context {
@@ -110,10 +124,11 @@ impl Context {
             let primary = cust::context::Context::new(device)
                 .map_err(|e| from_cust(e, "cuDevicePrimaryCtxRetain"))?;
             Ok(Self {
-                primary,
+                primary: ManuallyDrop::new(primary),
                 device,
                 ordinal,
                 reached: Mutex::default(),
+                given_up: AtomicBool::new(false),
                 drop_errors: Mutex::default(),
             })
         })
@@ -147,9 +162,35 @@ impl Context {
     /// # Errors
     /// What went wrong in any of it.
     pub fn synchronize(&self) -> Result<()> {
+        self.expect_end()?;
         self.enter()?;
         // SAFETY: acts on the context just made current.
         check(unsafe { driver::cuCtxSynchronize() }, "cuCtxSynchronize")
+    }
+
+    /// From now on nobody waits for the work of this context, because it waits itself for a device
+    /// that failed. What the work may use is leaked, as are its streams and graphs.
+    pub(crate) fn give_up(&self) {
+        self.given_up.store(true, Ordering::Relaxed);
+    }
+
+    pub(crate) fn is_given_up(&self) -> bool {
+        self.given_up.load(Ordering::Relaxed)
+    }
+
+    /// Refuses to wait for what may never end.
+    pub(crate) fn expect_end(&self) -> Result<()> {
+        if self.is_given_up() {
+            let device = self.ordinal;
+            return Err(CudaError::GivenUp { device });
+        }
+        Ok(())
+    }
+
+    /// Whether work that was given up may use this context's memory.
+    pub(crate) fn is_used_by_given_up(&self) -> bool {
+        let given_up = |user: &Arc<Self>| user.is_given_up();
+        self.is_given_up() || registry::users_of(self.ordinal).iter().any(given_up)
     }
 
     /// Free and total memory.

@@ -109,6 +109,15 @@ pub enum CudaError {
         /// Its own.
         found: usize,
     },
+    /// Nobody waits for the device's work any more.
+    #[error(
+        "the work of device {device} did not end after another device had failed; what it uses is \
+         given up"
+    )]
+    GivenUp {
+        /// The device's number.
+        device: usize,
+    },
     /// Something that a graph cannot hold.
     #[error("{what} cannot be captured into a graph")]
     Captured {

@@ -113,6 +113,7 @@ impl Event {
     /// # Errors
     /// What went wrong in the work before it.
     pub fn synchronize(&self) -> Result<()> {
+        self.context.expect_end()?;
         self.context.enter()?;
         // SAFETY: the handle is alive.
         let answer = unsafe { driver::cuEventSynchronize(self.handle) };

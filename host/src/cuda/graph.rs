@@ -59,8 +59,10 @@ impl Drop for Recording<'_> {
         if self.ended {
             return;
         }
+        let context = self.stream.context();
+        context.record_drop(context.enter());
         if let Ok(graph) = self.end() {
-            destroy(self.stream.context(), graph);
+            destroy(context, graph);
         }
     }
 }
@@ -135,6 +137,9 @@ impl Drop for Graph {
     fn drop(&mut self) {
         let context = self.alive.context();
         context.record_drop(self.done.synchronize());
+        if context.is_given_up() {
+            return;
+        }
         // SAFETY: made once, destroyed once, when it does not run any more.
         let answer = unsafe { driver::cuGraphExecDestroy(self.executable) };
         context.record_drop(check(answer, "cuGraphExecDestroy"));

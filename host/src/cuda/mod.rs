@@ -19,6 +19,8 @@
 //! * A captured stream refuses copies with page-locked memory that the host can see, and copies
 //!   between devices without a direct way. A [`Relay`]'s memory the host never sees, and it is kept
 //!   while a graph lives; so is an [`Event`] that is part of a graph.
+//! * What work may use that nobody waits for any more, because a device failed for which it waits, is
+//!   leaked.
 //! * Contents are [`bytemuck::Pod`], so that a race between two streams, which is the caller's to
 //!   avoid by events, gives wrong numbers and never an invalid value.
 

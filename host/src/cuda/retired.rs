@@ -29,6 +29,13 @@ pub(super) fn retire(context: &Arc<Context>, free: impl FnOnce(&Context) + Send 
     if retired.graphs > 0 {
         retired.waiting.push((Arc::clone(context), Box::new(free)));
     } else {
+        run(context, free);
+    }
+}
+
+/// Leaks instead where work that was given up may still use it.
+fn run(context: &Context, free: impl FnOnce(&Context)) {
+    if !context.is_used_by_given_up() {
         free(context);
     }
 }
@@ -53,7 +60,7 @@ impl Drop for Alive {
         retired.graphs -= 1;
         if retired.graphs == 0 {
             for (context, free) in std::mem::take(&mut retired.waiting) {
-                free(&context);
+                run(&context, free);
             }
         }
     }

@@ -114,6 +114,7 @@ impl Stream {
     /// # Errors
     /// What went wrong in it.
     pub fn synchronize(&self) -> Result<()> {
+        self.context.expect_end()?;
         self.context.enter()?;
         // SAFETY: the handle is alive.
         check(
@@ -165,7 +166,7 @@ impl Drop for Stream {
     fn drop(&mut self) {
         let done = self.synchronize();
         self.context.record_drop(done);
-        if self.is_legacy_default() {
+        if self.is_legacy_default() || self.context.is_given_up() {
             return;
         }
         // SAFETY: the handle is alive and not used afterwards.

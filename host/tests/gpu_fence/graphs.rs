@@ -10,7 +10,8 @@ use warpstride::cuda::{
 use warpstride::gpu::GpuError;
 use warpstride_device::launch::Work;
 
-use super::{PTX, Scale, device, ramp};
+use super::fence_ptx::{PTX, Scale};
+use super::{device, ramp};
 
 #[test]
 fn a_graph_replays_what_was_launched() {

@@ -5,6 +5,9 @@
 
 #![expect(unsafe_code, reason = "typed launches of hand-written PTX")]
 
+mod devices;
+#[path = "../fence_ptx/mod.rs"]
+mod fence_ptx;
 mod graphs;
 
 use std::ffi::c_void;
@@ -18,69 +21,12 @@ use warpstride::cuda::{
 use warpstride::gpu::GpuError;
 use warpstride_device::launch::{Cuda, ExtentError, KernelInfo, Launch, Work, Write};
 
-const PTX: Ptx<'static> = Ptx {
-    arch: 80,
-    text: include_str!("../fence_ptx/fence.ptx"),
-};
-
-/// `data[i] *= factor`
-struct Scale<'a> {
-    data: Write<'a, Cuda, f32>,
-    count: u32,
-    factor: f32,
-}
+use fence_ptx::{PTX, Scale, fits, info};
 
 /// Reverses `data` through the shared memory of one block.
 struct Reverse<'a> {
     data: Write<'a, Cuda, f32>,
     count: u32,
-}
-
-const fn info(entry: &'static str, threads: u32) -> KernelInfo {
-    KernelInfo {
-        entry,
-        block: [threads, 1, 1],
-        min_blocks: 0,
-        hot: false,
-        f64_allowed: false,
-        min_arch: 80,
-    }
-}
-
-fn fits(kernel: &'static str, needed: u32, found: usize) -> Result<(), ExtentError> {
-    if needed as usize <= found {
-        return Ok(());
-    }
-    Err(ExtentError {
-        kernel,
-        argument: "data",
-        needed: needed as usize,
-        found,
-    })
-}
-
-// SAFETY: `check` compares every extent; the parameters are those of the PTX entry, in its order.
-unsafe impl Launch<Cuda> for Scale<'_> {
-    const INFO: KernelInfo = info("scale", 256);
-
-    fn check(&self) -> Result<(), ExtentError> {
-        fits("scale", self.count, self.data.len())
-    }
-
-    fn with_params<R>(&self, launch: impl FnOnce(&mut [*mut c_void]) -> R) -> R {
-        let (mut data, mut count, mut factor) = (self.data.as_ptr(), self.count, self.factor);
-        launch(&mut [
-            (&raw mut data).cast(),
-            (&raw mut count).cast(),
-            (&raw mut factor).cast(),
-        ])
-    }
-
-    fn dynamic_shared_bytes(&self, _: u32) -> usize {
-        0
-    }
-
-    unsafe fn run_thread(&self) {}
 }
 
 // SAFETY: `check` compares every extent; the parameters are those of the PTX entry, in its order.

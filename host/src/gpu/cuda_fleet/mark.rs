@@ -47,6 +47,11 @@ impl CudaMark {
         Ok(())
     }
 
+    /// Whether what was marked outside of recordings is done.
+    pub(super) fn is_passed(&self) -> Result<bool> {
+        self.outside.is_passed()
+    }
+
     /// Lets what is queued from now on in `stream` wait.
     pub(super) fn hold(&self, stream: &Stream, recording: RecordingId) -> Result<()> {
         if recording == NOT_RECORDING {

@@ -8,6 +8,7 @@ mod mark;
 mod member;
 mod recording;
 mod relay;
+mod wait;
 
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -130,6 +131,11 @@ impl CudaFleet {
         arrivals.push(Arc::clone(arrival));
     }
 
+    fn listed(&self) -> Vec<Arc<Arrival>> {
+        let arrivals = self.arrivals.lock().unwrap_or_else(PoisonError::into_inner);
+        arrivals.clone()
+    }
+
     fn take_listed(&self) -> Vec<Arc<Arrival>> {
         let mut arrivals = self.arrivals.lock().unwrap_or_else(PoisonError::into_inner);
         std::mem::take(&mut arrivals)
@@ -163,27 +169,30 @@ impl CudaFleet {
 }
 
 /// Gives every device access to every other's memory, where that is possible: the one place where
-/// this happens. Neighbours first, since a device may have a limited number of peers.
+/// this happens.
 fn link_all(members: &[Member]) -> Result<Vec<Link>> {
-    let count = members.len();
-    let mut links = Vec::with_capacity(count * count.saturating_sub(1));
-    for distance in 1..count {
-        for from in 0..count {
-            // Steps of 1, −1, 2, −2 … around the ring.
-            let step = distance.div_ceil(2);
-            let to = if distance % 2 == 1 {
-                (from + step) % count
-            } else {
-                (from + count - step) % count
-            };
-            let (user, owner) = (&members[from], &members[to]);
-            let direct = enable_peer_access(&user.context, &owner.context)
-                .map_err(|error| GpuError::from(error).on(user.info.ordinal))?;
-            links.push(Link { from, to, direct });
-        }
+    let mut links = Vec::new();
+    for (from, to) in pairs(members.len()) {
+        let (user, owner) = (&members[from], &members[to]);
+        let direct = enable_peer_access(&user.context, &owner.context)
+            .map_err(|error| GpuError::from(error).on(user.info.ordinal))?;
+        links.push(Link { from, to, direct });
     }
     links.sort_unstable_by_key(|link| (link.from, link.to));
     Ok(links)
+}
+
+/// All ordered pairs of different places in a ring, the nearest first, since a device may have a
+/// limited number of peers.
+fn pairs(count: usize) -> Vec<(usize, usize)> {
+    // 1, −1, 2, −2 …
+    let steps = (1..count).map(|at| match at.div_ceil(2) {
+        step if at % 2 == 1 => step,
+        step => count - step,
+    });
+    steps
+        .flat_map(|step| (0..count).map(move |from| (from, (from + step) % count)))
+        .collect()
 }
 
 impl<T: Pod> RangedBuffer<Cuda, T> for DeviceBuffer<T> {
@@ -371,29 +380,18 @@ impl Fleet for CudaFleet {
 
     fn synchronize(&self, device: usize, lane: Lane) -> Result<()> {
         self.expect_not_recording("waiting on the host")?;
-        self.at(device, |member| {
-            let queue = member.queue(lane);
-            queue.follow(&self.replayed)?;
-            queue.stream.synchronize()
-        })
+        self.await_lane(device, lane)
     }
 
     fn synchronize_device(&self, device: usize) -> Result<()> {
         self.expect_not_recording("waiting on the host")?;
-        self.at(device, |member| {
-            // One lane behind the last replay, and with it the whole device.
-            member.queue(Lane::Bulk).follow(&self.replayed)?;
-            member.context.synchronize()
-        })
+        self.member(device)?;
+        self.await_devices(device..device + 1)
     }
 
     fn drain(&self) -> Result<()> {
-        let mut all = Ok(());
-        for device in 0..self.members.len() {
-            // `and` takes the second in any case.
-            all = all.and(self.synchronize_device(device));
-        }
-        all
+        self.expect_not_recording("waiting on the host")?;
+        self.await_devices(0..self.members.len())
     }
 
     fn capture(&self, work: &mut dyn FnMut() -> Result<()>) -> Result<Option<CudaRecording>> {
@@ -414,5 +412,29 @@ impl Fleet for CudaFleet {
 
     fn stretches(&self) -> Result<Vec<Stretch>> {
         self.clock.stretches(&self.members)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_pair_is_linked_once_and_neighbours_first() {
+        for count in 0..10 {
+            let all = pairs(count);
+            let different: BTreeSet<_> = all.iter().copied().collect();
+            assert_eq!(different.len(), all.len());
+            assert_eq!(all.len(), count * count.saturating_sub(1));
+            assert!(
+                all.iter()
+                    .all(|(from, to)| from != to && from.max(to) < &count)
+            );
+            let distance = |(from, to): &(usize, usize)| {
+                let apart = from.abs_diff(*to);
+                apart.min(count - apart)
+            };
+            assert!(all.is_sorted_by_key(distance), "{count}");
+        }
     }
 }

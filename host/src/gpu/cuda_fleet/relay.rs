@@ -41,11 +41,22 @@ enum Way<T: Pod> {
 #[derive(Debug)]
 pub(super) struct Arrival {
     mark: CudaMark,
+    /// Place of the receiver.
+    receiver: usize,
     /// The fleet has it on its list of what the next replay must wait for.
     listed: AtomicBool,
 }
 
 impl Arrival {
+    pub(super) fn receiver(&self) -> usize {
+        self.receiver
+    }
+
+    /// Whether the last push outside of recordings is there.
+    pub(super) fn is_passed(&self) -> crate::cuda::Result<bool> {
+        self.mark.is_passed()
+    }
+
     /// Lets `stream` wait for it, once for each time that it was listed.
     pub(super) fn settle(
         &self,
@@ -86,6 +97,7 @@ impl<T: Pod> CudaRelay<T> {
             way,
             arrival: Arc::new(Arrival {
                 mark,
+                receiver: to,
                 listed: AtomicBool::new(false),
             }),
         })

@@ -1,0 +1,268 @@
+//! What several devices take: the default stream, ranges from device to device, relays, and events
+//! in graphs. A device is its own peer too, so that most of it is tested with one.
+
+use std::io::Write as _;
+use std::sync::Arc;
+
+use warpstride::cuda::{
+    Context, CudaError, DeviceBuffer, Event, Graph, Module, Priority, Relay, Staging, Stream,
+    Timing, copy_range_between, enable_peer_access, list_devices,
+};
+use warpstride::gpu::GpuError;
+use warpstride_device::launch::Work;
+
+use super::device;
+use super::fence_ptx::{PTX, Scale};
+
+/// Device 0 and another one, or device 0 twice.
+fn pair(test: &str) -> Option<[Arc<Context>; 2]> {
+    let here = device(test)?;
+    if list_devices().unwrap().len() < 2 {
+        let _ = writeln!(
+            std::io::stderr(),
+            "SKIPPED {test} between two devices: there is one device only, which is its own peer"
+        );
+        return Some([Arc::clone(&here), here]);
+    }
+    let there = Context::new(1).unwrap();
+    enable_peer_access(&here, &there).unwrap();
+    enable_peer_access(&there, &here).unwrap();
+    Some([here, there])
+}
+
+fn bytes(len: usize) -> Vec<u8> {
+    (0..len).map(|i| (i * 31 % 251) as u8).collect()
+}
+
+fn filled(context: &Arc<Context>, values: &[u8]) -> DeviceBuffer<u8> {
+    let mut buffer = DeviceBuffer::zeroed(context, "values", values.len()).unwrap();
+    let stream = Stream::new(context, Priority::Normal).unwrap();
+    let mut staging = Staging::new(context);
+    staging.upload(&stream, values, &mut buffer).unwrap();
+    stream.synchronize().unwrap();
+    buffer
+}
+
+fn held(buffer: &DeviceBuffer<u8>) -> Vec<u8> {
+    let mut values = vec![0; buffer.len()];
+    let stream = Stream::new(buffer.context(), Priority::Normal).unwrap();
+    let mut staging = Staging::new(buffer.context());
+    staging.download(&stream, buffer, &mut values).unwrap();
+    values
+}
+
+/// Bytes `from…` of a ramp, at byte `to` of zeros.
+fn expected(len: usize, from: usize, to: usize, count: usize) -> Vec<u8> {
+    let mut values = vec![0; len];
+    values[to..to + count].copy_from_slice(&bytes(len)[from..from + count]);
+    values
+}
+
+/// Offsets and counts that no alignment fits.
+const ODD: [(usize, usize, usize); 5] = [
+    (0, 0, 0),
+    (1, 7, 1),
+    (3, 5, 1021),
+    (70_001, 1, 65_539),
+    (0, 0, 140_001),
+];
+const LEN: usize = 140_001;
+
+#[test]
+fn ranges_between_devices_arrive_and_nothing_else_changes() {
+    let Some([here, there]) = pair("ranged peer copies") else {
+        return;
+    };
+    for (one, other) in [(&here, &there), (&there, &here)] {
+        let source = filled(one, &bytes(LEN));
+        // In a stream of the sender and in one of the receiver.
+        for context in [one, other] {
+            let stream = Stream::new(context, Priority::High).unwrap();
+            for (from, to, count) in ODD {
+                let mut target = DeviceBuffer::zeroed(other, "target", LEN).unwrap();
+                let range = from..from + count;
+                copy_range_between(&stream, &source, range, &mut target, to).unwrap();
+                stream.synchronize().unwrap();
+                assert_eq!(held(&target), expected(LEN, from, to, count));
+            }
+        }
+        let stream = Stream::new(one, Priority::Normal).unwrap();
+        let mut target = DeviceBuffer::zeroed(other, "target", 10).unwrap();
+        for (range, at) in [(0..11, 0), (LEN - 1..LEN + 1, 0), (0..1, usize::MAX)] {
+            let refused = copy_range_between(&stream, &source, range, &mut target, at);
+            assert!(matches!(refused, Err(CudaError::Range { .. })));
+        }
+    }
+}
+
+#[test]
+fn a_relay_gives_what_it_took_also_in_a_graph() {
+    let Some([one, other]) = pair("relays") else {
+        return;
+    };
+    let (sending, receiving) = (
+        Stream::new(&one, Priority::High).unwrap(),
+        Stream::new(&other, Priority::High).unwrap(),
+    );
+    let taken = Event::new(&one, Timing::Off).unwrap();
+    let given = Event::new(&other, Timing::Off).unwrap();
+    let source = filled(&one, &bytes(LEN));
+    let relay = Relay::<u8>::new(&one, &other, "rows", LEN).unwrap();
+    let mut target = DeviceBuffer::zeroed(&other, "target", LEN).unwrap();
+    let turn = |target: &mut DeviceBuffer<u8>, (from, to, count): (usize, usize, usize)| {
+        relay.take(&sending, &source, from..from + count)?;
+        taken.record(&sending)?;
+        receiving.wait_event(&taken)?;
+        relay.give(&receiving, count, target, to)?;
+        given.record(&receiving)?;
+        sending.wait_event(&given)
+    };
+    for odd in ODD {
+        sending.synchronize().unwrap();
+        receiving.zero(&mut target).unwrap();
+        turn(&mut target, odd).unwrap();
+        sending.synchronize().unwrap();
+        let (from, to, count) = odd;
+        assert_eq!(held(&target), expected(LEN, from, to, count));
+
+        receiving.zero(&mut target).unwrap();
+        receiving.synchronize().unwrap();
+        let mut graph = Graph::capture::<CudaError>(&sending, || turn(&mut target, odd)).unwrap();
+        assert!(
+            held(&target).iter().all(|value| *value == 0),
+            "recorded, not done"
+        );
+        graph.launch(&sending).unwrap();
+        sending.synchronize().unwrap();
+        assert_eq!(held(&target), expected(LEN, from, to, count));
+    }
+
+    let short = Relay::<u8>::new(&one, &other, "rows", 8).unwrap();
+    assert!(short.take(&sending, &source, 0..9).is_err());
+    assert!(short.give(&receiving, 9, &mut target, 0).is_err());
+    assert!(short.take(&sending, &source, LEN - 1..LEN + 1).is_err());
+    assert!(short.give(&receiving, 2, &mut target, LEN - 1).is_err());
+    drop((relay, short));
+    assert_eq!(one.take_drop_errors(), (0, None));
+    assert_eq!(other.take_drop_errors(), (0, None));
+}
+
+/// Relay and buffers are dropped while the graph that uses them is alive.
+#[test]
+fn a_graph_keeps_the_memory_of_its_relays() {
+    let Some([one, other]) = pair("graphs with relays") else {
+        return;
+    };
+    let stream = Stream::new(&one, Priority::Normal).unwrap();
+    let receiving = Stream::new(&other, Priority::Normal).unwrap();
+    let [taken, given] = [&one, &other].map(|context| Event::new(context, Timing::Off).unwrap());
+    let mut graph = {
+        let relay = Relay::<u8>::new(&one, &other, "rows", LEN).unwrap();
+        let source = filled(&one, &bytes(LEN));
+        let mut target = DeviceBuffer::zeroed(&other, "target", LEN).unwrap();
+        Graph::capture::<CudaError>(&stream, || {
+            relay.take(&stream, &source, 0..LEN)?;
+            taken.record(&stream)?;
+            receiving.wait_event(&taken)?;
+            relay.give(&receiving, LEN, &mut target, 0)?;
+            given.record(&receiving)?;
+            stream.wait_event(&given)
+        })
+        .unwrap()
+    };
+    let others = filled(&other, &vec![9; LEN]);
+    for _ in 0..10 {
+        graph.launch(&stream).unwrap();
+    }
+    stream.synchronize().unwrap();
+    assert!(held(&others).iter().all(|value| *value == 9));
+    drop(graph);
+    assert_eq!(one.take_drop_errors(), (0, None));
+    assert_eq!(other.take_drop_errors(), (0, None));
+}
+
+#[test]
+fn the_default_stream_works_and_is_not_recorded() {
+    let Some(context) = device("the default stream") else {
+        return;
+    };
+    let module = Module::load(&context, PTX).unwrap();
+    let mut data = DeviceBuffer::<f32>::zeroed(&context, "data", 1000).unwrap();
+    let mut staging = Staging::new(&context);
+    let values = super::ramp(1000);
+    for _ in 0..2 {
+        // Dropped and made again: the driver's stream stays.
+        let stream = Stream::legacy_default(&context);
+        staging
+            .upload(&stream, bytemuck::cast_slice(&values), &mut data)
+            .unwrap();
+        let kernel = Scale {
+            data: data.write(),
+            count: 1000,
+            factor: 4.0,
+        };
+        super::launch(&module, &stream, &kernel, Work::Elements(1000));
+        let mut back = vec![0.0_f32; 1000];
+        staging
+            .download(&stream, &data, bytemuck::cast_slice_mut(&mut back))
+            .unwrap();
+        assert!(
+            back.iter()
+                .zip(&values)
+                .all(|(got, sent)| *got == 4.0 * sent)
+        );
+        assert!(stream.is_idle().unwrap());
+        let refused = Graph::capture::<CudaError>(&stream, || stream.zero(&mut data));
+        assert!(matches!(refused, Err(CudaError::Captured { .. })));
+    }
+    let blocks = module
+        .resident_blocks(&Scale {
+            data: data.write(),
+            count: 1000,
+            factor: 1.0,
+        })
+        .unwrap();
+    // At most 2048 threads a multiprocessor on every architecture so far.
+    assert!((1..=8).contains(&blocks), "{blocks}");
+    assert_eq!(context.take_drop_errors(), (0, None));
+}
+
+#[test]
+fn events_of_a_graph_tell_the_time_of_every_replay_and_live_as_long_as_it() {
+    let Some(context) = device("events in graphs") else {
+        return;
+    };
+    let module = Module::load(&context, PTX).unwrap();
+    let stream = Stream::new(&context, Priority::Normal).unwrap();
+    let len = 1 << 24;
+    let mut data = DeviceBuffer::<f32>::zeroed(&context, "data", len).unwrap();
+    let event = || Event::new(&context, Timing::On).unwrap();
+    let (origin, start, end) = (event(), event(), event());
+    let mut graph = Graph::capture::<GpuError>(&stream, || {
+        start.record_in_graph(&stream)?;
+        let kernel = Scale {
+            data: data.write(),
+            count: len as u32,
+            factor: 2.0,
+        };
+        module.launch::<_, GpuError>(&stream, &kernel, Work::Elements(len))?;
+        Ok(end.record_in_graph(&stream)?)
+    })
+    .unwrap();
+    origin.record(&stream).unwrap();
+    let mut last = 0.0;
+    for _ in 0..3 {
+        graph.launch(&stream).unwrap();
+        stream.synchronize().unwrap();
+        let begun = start.elapsed_ms(&origin).unwrap();
+        let took = end.elapsed_ms(&start).unwrap();
+        // 128 MB, which no memory moves in a microsecond.
+        assert!(begun >= last && took > 1e-3, "{begun} ms, {took} ms");
+        last = begun + took;
+    }
+    drop((start, end));
+    graph.launch(&stream).unwrap();
+    stream.synchronize().unwrap();
+    drop(graph);
+    assert_eq!(context.take_drop_errors(), (0, None));
+}
