@@ -11,7 +11,7 @@ use rayon::prelude::*;
 use std::time::{Duration, Instant};
 
 /// Sweeps of a pass unless told otherwise, where the bands have the rows for it.
-const TIME_BLOCK: usize = 8;
+const TIME_BLOCK: usize = 16;
 
 /// More sweeps than this in a pass only compute more beside the tiles.
 const MOST_TIME_BLOCK: usize = 64;
