@@ -72,7 +72,7 @@ pub enum JacobiError {
         /// Number of the device.
         device: usize,
         /// What it said.
-        error: GpuError,
+        error: Box<GpuError>,
     },
     /// More devices than rows, or none.
     #[error(transparent)]
