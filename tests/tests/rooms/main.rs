@@ -3,6 +3,7 @@
 mod back_ends;
 mod changing_back_ends;
 mod jacobi_fields;
+mod jacobi_history;
 mod precision;
 mod siemens_star;
 mod truth;

@@ -10,14 +10,16 @@ use ndarray::Array2;
 use rayon::prelude::*;
 use std::time::{Duration, Instant};
 
-/// Sweeps of a pass unless told otherwise, where the bands have the rows for it.
-const TIME_BLOCK: usize = 8;
+/// Sweeps of a pass unless told otherwise, where each thread has the rows for it: more are hardly
+/// faster, as the levels of a tile then fill the cache.
+const TIME_BLOCK: usize = 16;
 
 /// More sweeps than this in a pass only compute more beside the tiles.
 const MOST_TIME_BLOCK: usize = 64;
 
-/// Rows of a thread, per sweep of a pass, that the chosen time block leaves at least.
-const ROWS_PER_SWEEP: usize = 8;
+/// Rows of a thread for each sweep of a chosen time block: then the rows that are computed twice
+/// are one in 32.
+const ROWS_PER_SWEEP: usize = 32;
 
 /// After so long [`Engine::advance`] begins no other pass.
 const STEP: Duration = Duration::from_millis(60);

@@ -2,13 +2,17 @@
 
 use super::change::SEGMENT;
 use super::padded::PaddedField;
-use super::tile::{Levels, Sweeps};
+use super::tile::{KEPT, Levels, Sweeps};
 use crate::jacobi::{JacobiError, Real};
 use rayon::prelude::*;
 use std::ops::Range;
 
-/// Columns of a tile.
-const TILE_COLUMNS: usize = 2 * SEGMENT;
+/// Bytes of a tile's levels: they stay in the second-level cache of a core, half a megabyte or more,
+/// beside the rows that stream through it.
+const LEVELS_BYTES: usize = 400 << 10;
+
+/// Most columns of a tile: beyond that a longer stretch of memory is fetched no faster.
+const MOST_COLUMNS: usize = 8 * SEGMENT;
 
 /// Most bands for each thread, so that a slow thread holds up the others by a part of its work.
 const BANDS_PER_THREAD: usize = 4;
@@ -18,7 +22,11 @@ const ROWS_PER_SWEEP: usize = 32;
 
 /// How the rows are shared, and the memory that takes.
 pub(super) struct Bands<T> {
+    /// Rows of a band; the last may have less.
     rows: usize,
+    /// Columns of a tile; the last of a band may have less.
+    columns: usize,
+    /// For each band.
     levels: Vec<Levels<T>>,
 }
 
@@ -30,11 +38,15 @@ impl<T: Real> Bands<T> {
         let threads = rayon::current_num_threads();
         let per_thread = (inner / (threads * sweeps * ROWS_PER_SWEEP)).clamp(1, BANDS_PER_THREAD);
         let rows = inner.div_ceil(threads * per_thread);
-        let columns = TILE_COLUMNS.min(layout.nx);
+        let columns = tile_columns::<T>(sweeps).min(layout.nx);
         let levels = (0..inner.div_ceil(rows))
             .map(|_| Levels::new(layout, sweeps, columns))
             .collect::<Result<_, _>>()?;
-        Ok(Self { rows, levels })
+        Ok(Self {
+            rows,
+            columns,
+            levels,
+        })
     }
 
     /// Does as many sweeps as `sweeps.checked` is long, `to` being the field after them. `changes`
@@ -46,7 +58,7 @@ impl<T: Real> Bands<T> {
         changes: &mut [f64],
     ) {
         let stride = to.layout().stride;
-        let rows = self.rows;
+        let (rows, columns) = (self.rows, self.columns);
         let arch = pulp::Arch::new();
         to.inner_rows_mut()
             .par_chunks_mut(rows * stride)
@@ -59,6 +71,7 @@ impl<T: Real> Bands<T> {
                 arch.dispatch(Band {
                     sweeps,
                     rows: first..first + to.len() / stride,
+                    columns,
                     levels,
                     to,
                     changes,
@@ -67,10 +80,17 @@ impl<T: Real> Bands<T> {
     }
 }
 
+/// Columns of a tile, whole segments.
+fn tile_columns<T>(sweeps: usize) -> usize {
+    let fitting = LEVELS_BYTES / (KEPT * sweeps * size_of::<T>());
+    (fitting - fitting % SEGMENT).clamp(SEGMENT, MOST_COLUMNS)
+}
+
 /// The work of one task; compiled once for each set of vector instructions.
 struct Band<'a, T> {
     sweeps: Sweeps<'a, T>,
     rows: Range<usize>,
+    columns: usize,
     levels: &'a mut Levels<T>,
     to: &'a mut [T],
     changes: &'a mut [f64],
@@ -83,8 +103,8 @@ impl<T: Real> pulp::NullaryFnOnce for Band<'_, T> {
     fn call(self) {
         let layout = self.sweeps.from.layout();
         self.changes.fill(0.0);
-        for start in (0..layout.nx).step_by(TILE_COLUMNS) {
-            let columns = start..layout.nx.min(start + TILE_COLUMNS);
+        for start in (0..layout.nx).step_by(self.columns) {
+            let columns = start..layout.nx.min(start + self.columns);
             let rows = self.rows.clone();
             self.sweeps
                 .tile(rows, columns, self.levels, self.to, self.changes);

@@ -12,7 +12,7 @@ use crate::jacobi::{JacobiError, Real};
 use std::ops::Range;
 
 /// Rows that a level keeps: the one that it did last and the two before it.
-const KEPT: usize = 3;
+pub(super) const KEPT: usize = 3;
 
 /// The levels between the first and the last, of the tile that is being done.
 pub(super) struct Levels<T> {

@@ -20,7 +20,9 @@ fn same_as_two_arrays<T: Real>(tolerance: f64) {
             for problem in problems::<T>(shape, boundary) {
                 let (field, norms) = relaxed(&problem, SWEEPS);
                 let mut first: Option<Vec<u64>> = None;
-                for (time_block, threads) in (0..=9).zip([1, 2, 3].into_iter().cycle()) {
+                for (time_block, threads) in
+                    (0..=9).chain([17, 64]).zip([1, 2, 3].into_iter().cycle())
+                {
                     let found = run_by(threads, &problem, all(SWEEPS), time_block);
                     let which = format!("{shape:?} {boundary:?} {time_block} {threads}");
                     assert_eq!(found.sweeps, SWEEPS, "{which}");
@@ -56,12 +58,13 @@ fn double_precision() {
 
 #[test]
 fn several_bands_and_tiles_change_no_bit() {
-    let shape = (700, 2100);
+    // Three tiles and more with 64 sweeps a pass, one and a bit with few.
+    let shape = (300, 8300);
     for boundary in BOUNDARIES {
         let problem = problems::<f32>(shape, boundary).pop().unwrap();
         let (field, _) = relaxed(&problem, 5);
         let one = run_by(1, &problem, all(5), 1);
-        for (time_block, threads) in [(1, 7), (2, 3), (3, 2), (5, 1), (4, 40), (0, 2)] {
+        for (time_block, threads) in [(1, 7), (2, 3), (3, 2), (5, 1), (4, 40), (0, 2), (64, 5)] {
             let found = run_by(threads, &problem, all(5), time_block);
             assert_eq!(
                 bits(&found.field),
