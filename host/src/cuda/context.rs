@@ -1,7 +1,7 @@
 //! The device's primary context, shared by everything that lives on the device.
 
 use std::fmt;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use cust::device::Device;
 
@@ -31,6 +31,8 @@ pub struct Context {
     primary: cust::context::Context,
     device: Device,
     ordinal: usize,
+    /// Contexts whose memory this one's work reaches directly.
+    reached: Mutex<Vec<Weak<Context>>>,
     drop_errors: Mutex<DropErrors>,
 }
 
@@ -111,6 +113,7 @@ impl Context {
                 primary,
                 device,
                 ordinal,
+                reached: Mutex::default(),
                 drop_errors: Mutex::default(),
             })
         })
@@ -196,6 +199,27 @@ impl Context {
     /// Notes that streams of `peer` may use this context's memory from now on.
     pub(crate) fn used_by(&self, peer: &Self) {
         registry::note_user(self.ordinal, peer.ordinal);
+    }
+
+    /// Notes that work of this context reaches the memory of `owner` from now on.
+    pub(crate) fn note_reached(&self, owner: &Arc<Self>) {
+        let mut reached = lock(&self.reached);
+        reached.retain(|known| known.strong_count() > 0);
+        if !reached
+            .iter()
+            .any(|known| known.as_ptr() == Arc::as_ptr(owner))
+        {
+            reached.push(Arc::downgrade(owner));
+        }
+    }
+
+    /// Whether work of this context reaches the memory of `owner` without the host. A context of the
+    /// same device that came later is another one, so that lost access is not taken for granted.
+    pub(crate) fn reaches(&self, owner: &Self) -> bool {
+        self.same_device(owner)
+            || lock(&self.reached)
+                .iter()
+                .any(|known| std::ptr::eq(known.as_ptr(), owner))
     }
 
     /// Waits until no work can use this context's memory, whatever became of the work; then this is

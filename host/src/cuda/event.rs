@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::context::Context;
 use super::error::{Result, check};
@@ -21,6 +22,8 @@ pub enum Timing {
 pub struct Event {
     context: Arc<Context>,
     handle: driver::Handle,
+    /// Whether a graph may hold the handle.
+    in_graph: AtomicBool,
 }
 
 // SAFETY: the driver allows any thread to use an event, several at a time.
@@ -54,6 +57,7 @@ impl Event {
         Ok(Self {
             context: Arc::clone(context),
             handle,
+            in_graph: AtomicBool::new(false),
         })
     }
 
@@ -71,6 +75,24 @@ impl Event {
         // SAFETY: both handles are alive and of one context.
         let answer = unsafe { driver::cuEventRecord(self.handle, stream.raw()) };
         check(answer, "cuEventRecord")
+    }
+
+    /// The same in a stream that is being recorded, as a part of the graph: every replay sets the
+    /// mark. ([`Event::record`] there sets a mark that other recorded streams can wait for, and
+    /// leaves nothing in the graph.)
+    ///
+    /// # Errors
+    /// The stream is of another device or not being recorded, or the driver's.
+    pub fn record_in_graph(&self, stream: &Stream) -> Result<()> {
+        stream.context().expect_same(&self.context, "the event")?;
+        self.context.enter()?;
+        self.in_graph.store(true, Ordering::Relaxed);
+        // SAFETY: both handles are alive and of one context; from now on the event is destroyed
+        // only when no graph is alive.
+        let answer = unsafe {
+            driver::cuEventRecordWithFlags(self.handle, stream.raw(), driver::EVENT_RECORD_EXTERNAL)
+        };
+        check(answer, "cuEventRecordWithFlags")
     }
 
     /// Whether the mark is passed.
@@ -114,11 +136,26 @@ impl Event {
 
 impl Drop for Event {
     fn drop(&mut self) {
-        let entered = self.context.enter();
-        self.context.record_drop(entered);
-        // SAFETY: the handle is alive and not used afterwards; the driver keeps an event that is
-        // not passed yet until it is.
-        let answer = unsafe { driver::cuEventDestroy_v2(self.handle) };
-        self.context.record_drop(check(answer, "cuEventDestroy"));
+        let handle = DestroyLater(self.handle);
+        if self.in_graph.load(Ordering::Relaxed) {
+            self.context.retire(move |context| handle.destroy(context));
+        } else {
+            handle.destroy(&self.context);
+        }
+    }
+}
+
+struct DestroyLater(driver::Handle);
+
+// SAFETY: an event may be destroyed on any thread.
+unsafe impl Send for DestroyLater {}
+
+impl DestroyLater {
+    fn destroy(self, context: &Context) {
+        context.record_drop(context.enter());
+        // SAFETY: made once, destroyed once; no graph holds it any more, and the driver keeps an
+        // event that is not passed yet until it is.
+        let answer = unsafe { driver::cuEventDestroy_v2(self.0) };
+        context.record_drop(check(answer, "cuEventDestroy"));
     }
 }

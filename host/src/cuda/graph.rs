@@ -67,7 +67,10 @@ impl Drop for Recording<'_> {
 
 impl Graph {
     /// Records what `work` puts into `stream` instead of doing it. `work` may launch, copy between
-    /// device buffers, fill with zeros and transform; copies with the host and waiting are refused.
+    /// device buffers, fill with zeros, transform and go through a [`Relay`](super::Relay); copies
+    /// with memory of the host's own and waiting are refused. Other streams, of other devices too,
+    /// take part when they wait for a mark set within the recording; `stream` has to wait for a mark
+    /// behind the last of their work.
     ///
     /// # Errors
     /// Those of `work`, or the driver's.
@@ -76,6 +79,10 @@ impl Graph {
         work: impl FnOnce() -> std::result::Result<(), E>,
     ) -> std::result::Result<Self, E> {
         let context = stream.context();
+        if stream.is_legacy_default() {
+            let what = "work of the default stream";
+            return Err(CudaError::Captured { what }.into());
+        }
         let alive = Alive::new(context);
         let done = Event::new(context, Timing::Off)?;
         let begins = stream.refuse_capture("a capture within a capture")?;

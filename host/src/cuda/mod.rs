@@ -16,7 +16,9 @@
 //!   place. Where the work of another device may use its memory, freeing waits for that too.
 //! * While a [`Graph`] lives the process frees nothing of any device, because the graph holds
 //!   addresses.
-//! * A captured stream refuses copies with page-locked memory and between devices.
+//! * A captured stream refuses copies with page-locked memory that the host can see, and copies
+//!   between devices without a direct way. A [`Relay`]'s memory the host never sees, and it is kept
+//!   while a graph lives; so is an [`Event`] that is part of a graph.
 //! * Contents are [`bytemuck::Pod`], so that a race between two streams, which is the caller's to
 //!   avoid by events, gives wrong numbers and never an invalid value.
 
@@ -42,6 +44,7 @@ mod partition;
 mod peer;
 mod pinned;
 mod registry;
+mod relay;
 mod retired;
 mod staging;
 mod stream;
@@ -57,7 +60,8 @@ pub use fft::{FftDirection, FftPlan, FftWorkspace};
 pub use graph::Graph;
 pub use module::{Module, Ptx, choose_ptx};
 pub use partition::{STRIDES, WAVES, partition};
-pub use peer::{copy_between, enable_peer_access};
+pub use peer::{copy_between, copy_range_between, enable_peer_access};
 pub use pinned::{PinnedBuffer, PinnedKind};
+pub use relay::Relay;
 pub use staging::Staging;
 pub use stream::{Priority, Stream};

@@ -5,6 +5,8 @@ use std::ffi::{CString, c_int, c_uint, c_void};
 use std::fmt;
 use std::sync::{Arc, Mutex};
 
+use warpstride_device::launch::{Cuda, Launch};
+
 use super::context::{Context, lock};
 use super::error::{CudaError, Result, check};
 use super::ffi::driver;
@@ -120,7 +122,20 @@ impl Module {
         &self.context
     }
 
-    pub(crate) fn multiprocessors(&self) -> u32 {
+    /// Blocks of a launch that a multiprocessor holds at once.
+    ///
+    /// # Errors
+    /// No such kernel, too much shared memory, or a block that fits nowhere.
+    pub fn resident_blocks<L: Launch<Cuda>>(&self, launch: &L) -> Result<u32> {
+        let threads = L::INFO.block.iter().product();
+        self.context.enter()?;
+        let shared = launch.dynamic_shared_bytes(threads);
+        Ok(self.prepare(L::INFO.entry, threads, shared)?.resident)
+    }
+
+    /// Multiprocessors of the device.
+    #[must_use]
+    pub fn multiprocessors(&self) -> u32 {
         self.multiprocessors
     }
 

@@ -84,7 +84,7 @@ impl<T: Pod> PinnedBuffer<T> {
     }
 }
 
-fn allocate(
+pub(super) fn allocate(
     context: &Arc<Context>,
     kind: PinnedKind,
     what: &str,
@@ -147,16 +147,17 @@ impl<T: Pod> Drop for PinnedBuffer<T> {
     }
 }
 
-struct FreeLater(NonNull<u8>);
+pub(super) struct FreeLater(pub(super) NonNull<u8>);
 
 // SAFETY: page-locked memory may be freed on any thread.
 unsafe impl Send for FreeLater {}
 
 impl FreeLater {
-    fn free(self, context: &Context) {
+    pub(super) fn free(self, context: &Context) {
         context.record_drop(context.enter());
-        // SAFETY: allocated by `cuMemHostAlloc`, not used afterwards; no copy is under way, since
-        // `Transfer` gives a buffer back (or drops it) only when its copy is done.
+        // SAFETY: allocated by `cuMemHostAlloc`, not used afterwards; no copy is under way:
+        // `Transfer` gives a buffer back (or drops it) only when its copy is done, and a relay has
+        // waited for both of its devices.
         let answer = unsafe { driver::cuMemFreeHost(self.0.as_ptr().cast()) };
         context.record_drop(check(answer, "cuMemFreeHost"));
     }

@@ -58,11 +58,22 @@ impl Staging {
         host: &[u8],
         to: &mut DeviceBuffer<T>,
     ) -> Result<()> {
+        self.upload_at(stream, host, to, 0)
+    }
+
+    /// The same to byte `at` of `to`.
+    pub(crate) fn upload_at<T: Pod>(
+        &mut self,
+        stream: &Stream,
+        host: &[u8],
+        to: &mut DeviceBuffer<T>,
+        at: usize,
+    ) -> Result<()> {
         drop(stream.refuse_capture("a copy from host memory")?);
         for (index, chunk) in host.chunks(CHUNK_BYTES).enumerate() {
             let (mut buffer, done) = self.take()?;
             copy_on_host(chunk, &mut buffer[..chunk.len()]);
-            let offset = index * CHUNK_BYTES;
+            let offset = at.saturating_add(index * CHUNK_BYTES);
             let queued = stream.upload_bytes(buffer, chunk.len(), to, offset, done)?;
             self.busy.push_back(queued);
         }
@@ -80,11 +91,22 @@ impl Staging {
         from: &DeviceBuffer<T>,
         host: &mut [u8],
     ) -> Result<()> {
+        self.download_at(stream, from, 0, host)
+    }
+
+    /// The same from byte `at` of `from`.
+    pub(crate) fn download_at<T: Pod>(
+        &mut self,
+        stream: &Stream,
+        from: &DeviceBuffer<T>,
+        at: usize,
+        host: &mut [u8],
+    ) -> Result<()> {
         drop(stream.refuse_capture("a copy to host memory")?);
         let mut under_way: Option<(Transfer<u8>, &mut [u8])> = None;
         for (index, chunk) in host.chunks_mut(CHUNK_BYTES).enumerate() {
             let (buffer, done) = self.take()?;
-            let offset = index * CHUNK_BYTES;
+            let offset = at.saturating_add(index * CHUNK_BYTES);
             let queued = stream.download_bytes(from, offset, chunk.len(), buffer, done)?;
             // While this chunk is on its way the one before is emptied.
             if let Some((transfer, target)) = under_way.replace((queued, chunk)) {

@@ -69,6 +69,23 @@ impl Stream {
         })
     }
 
+    /// The device's legacy default stream, which no recording takes in. Streams made by
+    /// [`Stream::new`] are not ordered with it.
+    #[must_use]
+    pub fn legacy_default(context: &Arc<Context>) -> Self {
+        Self {
+            context: Arc::clone(context),
+            handle: std::ptr::null_mut(),
+            recording: Mutex::default(),
+        }
+    }
+
+    /// Whether it is the legacy default stream: the null handle, which means that of the current
+    /// context. Everything of the fence enters the stream's context first.
+    pub(crate) fn is_legacy_default(&self) -> bool {
+        self.handle.is_null()
+    }
+
     /// The context that it belongs to.
     #[must_use]
     pub fn context(&self) -> &Arc<Context> {
@@ -129,6 +146,9 @@ impl Stream {
     pub(crate) fn refuse_capture(&self, what: &'static str) -> Result<MutexGuard<'_, ()>> {
         self.context.enter()?;
         let guard = self.recording();
+        if self.is_legacy_default() {
+            return Ok(guard);
+        }
         let mut status = 0;
         // SAFETY: the handle is alive, the address is of a live variable.
         let answer = unsafe { driver::cuStreamIsCapturing(self.handle, &raw mut status) };
@@ -145,6 +165,9 @@ impl Drop for Stream {
     fn drop(&mut self) {
         let done = self.synchronize();
         self.context.record_drop(done);
+        if self.is_legacy_default() {
+            return;
+        }
         // SAFETY: the handle is alive and not used afterwards.
         let answer = unsafe { driver::cuStreamDestroy_v2(self.handle) };
         self.context.record_drop(check(answer, "cuStreamDestroy"));

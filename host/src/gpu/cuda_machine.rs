@@ -110,7 +110,7 @@ impl From<Direction> for FftDirection {
 }
 
 /// The kernels built by `cargo xtask build-ptx`.
-const BUILT_IN: [Ptx<'static>; 2] = [
+pub(super) const BUILT_IN: [Ptx<'static>; 2] = [
     Ptx {
         arch: 80,
         text: include_str!("../../../kernels-gpu/ptx/warpstride_sm80.ptx"),

@@ -4,14 +4,20 @@
 //! Two machines exist: [`CudaMachine`] over the fence ([`crate::cuda`]) and
 //! [`EmulatedMachine`] over the emulator. A science room's `cuda/` half is written once against
 //! [`Machine`] and runs on both. All work of one machine is ordered: it happens as if one after the
-//! other in the order of the calls.
+//! other in the order of the calls. Several devices are a [`Fleet`], whose work is ordered by marks.
 
 mod borrowed;
+mod cuda_fleet;
 mod cuda_machine;
+mod emulated_fleet;
 mod emulated_machine;
+mod fleet;
 
+pub use cuda_fleet::{CudaFleet, CudaMark, CudaRecording, CudaRelay};
 pub use cuda_machine::{CudaMachine, ptx_for};
+pub use emulated_fleet::{EmulatedFleet, EmulatedMark, EmulatedRelay, PlacedBuffer};
 pub use emulated_machine::{EmulatedBuffer, EmulatedFetch, EmulatedFft, EmulatedMachine};
+pub use fleet::{Fleet, Lane, Link, RangedBuffer, Stretch};
 
 use bytemuck::Pod;
 use warpstride_device::launch::{Launch, Read, Space, Work, Write};
@@ -58,6 +64,31 @@ pub enum GpuError {
         /// Bytes that it has.
         bytes: usize,
     },
+    /// It happened on one device of several.
+    #[error("GPU {device}: {error}")]
+    OnDevice {
+        /// The driver's number.
+        device: usize,
+        /// What happened.
+        error: Box<GpuError>,
+    },
+    /// A fleet without devices.
+    #[error("no devices were named")]
+    NoDevices,
+    /// A device named twice.
+    #[error("GPU {device} is named twice; every device can be used once")]
+    DeviceTwice {
+        /// The driver's number.
+        device: usize,
+    },
+    /// A place that the fleet does not have.
+    #[error("the fleet has {devices} devices, numbered from 0: there is no {device}")]
+    NotInFleet {
+        /// The place asked for.
+        device: usize,
+        /// Devices.
+        devices: usize,
+    },
     /// A transform of nothing, or of more than memory can address.
     #[error("a transform cannot have this size: {batch} arrays of {rows} × {columns}")]
     TransformSize {
@@ -68,6 +99,19 @@ pub enum GpuError {
         /// Arrays.
         batch: usize,
     },
+}
+
+impl GpuError {
+    /// The same, saying where it happened.
+    fn on(self, device: usize) -> Self {
+        match self {
+            named @ Self::OnDevice { .. } => named,
+            error => Self::OnDevice {
+                device,
+                error: Box::new(error),
+            },
+        }
+    }
 }
 
 /// Result of an operation on a machine.

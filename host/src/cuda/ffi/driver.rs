@@ -15,10 +15,15 @@ pub(crate) const NOT_READY: u32 = 600;
 /// `CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED`
 pub(crate) const PEER_ACCESS_ALREADY_ENABLED: u32 = 704;
 
+/// `CUDA_ERROR_TOO_MANY_PEERS`
+pub(crate) const TOO_MANY_PEERS: u32 = 711;
+
 /// `CU_STREAM_NON_BLOCKING`: not ordered with the legacy default stream.
 pub(crate) const STREAM_NON_BLOCKING: c_uint = 1;
 /// `CU_EVENT_DISABLE_TIMING`
 pub(crate) const EVENT_DISABLE_TIMING: c_uint = 2;
+/// `CU_EVENT_RECORD_EXTERNAL`: a captured record becomes a node of the graph.
+pub(crate) const EVENT_RECORD_EXTERNAL: c_uint = 1;
 /// `CU_MEMHOSTALLOC_PORTABLE`
 pub(crate) const HOST_PORTABLE: c_uint = 1;
 /// `CU_MEMHOSTALLOC_WRITECOMBINED`
@@ -110,6 +115,7 @@ unsafe extern "C" {
 
     pub(crate) fn cuEventCreate(event: *mut Handle, flags: c_uint) -> u32;
     pub(crate) fn cuEventRecord(event: Handle, stream: Handle) -> u32;
+    pub(crate) fn cuEventRecordWithFlags(event: Handle, stream: Handle, flags: c_uint) -> u32;
     pub(crate) fn cuEventQuery(event: Handle) -> u32;
     pub(crate) fn cuEventSynchronize(event: Handle) -> u32;
     pub(crate) fn cuEventElapsedTime(milliseconds: *mut f32, start: Handle, end: Handle) -> u32;

@@ -4,6 +4,7 @@
 use std::cell::UnsafeCell;
 use std::fmt;
 use std::marker::PhantomData;
+use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 use crate::launch::{Emulated, Read, Write};
@@ -136,6 +137,23 @@ impl<T: Pod> WatchedMemory<T> {
     pub fn write(&mut self) -> Write<'_, Emulated, T> {
         // SAFETY: as `as_mut_slice`.
         unsafe { Write::from_raw(self.allocation.elements().cast(), self.len) }
+    }
+
+    /// Some elements as an argument that is read; `None`: they are not all there.
+    #[must_use]
+    pub fn read_range(&self, range: Range<usize>) -> Option<Read<'_, Emulated, T>> {
+        let len = self.as_slice().get(range.clone())?.len();
+        let first = self.allocation.elements().cast::<T>();
+        // SAFETY: as `read`, for elements that were just found.
+        Some(unsafe { Read::from_raw(first.wrapping_add(range.start), len) })
+    }
+
+    /// Some elements as an argument that is written; `None`: they are not all there.
+    pub fn write_range(&mut self, range: Range<usize>) -> Option<Write<'_, Emulated, T>> {
+        let len = self.as_slice().get(range.clone())?.len();
+        let first = self.allocation.elements().cast::<T>();
+        // SAFETY: as `write`, for elements that were just found.
+        Some(unsafe { Write::from_raw(first.wrapping_add(range.start), len) })
     }
 }
 
