@@ -5,9 +5,12 @@ mod args;
 mod backend;
 mod devices;
 mod failure;
+mod jacobi;
 mod output;
+mod paths;
 mod ptycho;
 mod selftest;
+mod threads;
 
 use args::{Command, PtychoCommand, Typed};
 use clap::Parser;
@@ -40,6 +43,7 @@ pub(crate) fn run() -> ExitCode {
 fn execute(command: Command) -> Result<(), Failure> {
     match command {
         Command::Devices { json } => devices::run(json),
+        Command::Jacobi(typed) => jacobi::Relax::from_typed(&typed)?.run(),
         Command::Selftest(typed) => selftest::run(&typed),
         Command::Ptycho { command } => match *command {
             PtychoCommand::Simulate(typed) => ptycho::Simulate::from_typed(&typed)?.run(),

@@ -22,12 +22,21 @@ pub(crate) fn say_json(value: &impl Serialize) -> Result<(), Failure> {
 
 /// Writes `warpstride: …` to standard error, on one line whatever a file's name holds.
 pub(crate) fn complain(sentence: &str) {
+    to_standard_error("warpstride", sentence);
+}
+
+/// Writes `note: …` to standard error.
+pub(crate) fn note(sentence: &str) {
+    to_standard_error("note", sentence);
+}
+
+fn to_standard_error(who: &str, sentence: &str) {
     let line: String = sentence
         .chars()
         .map(|c| if c.is_control() { ' ' } else { c })
         .collect();
     // There is nobody left to tell when standard error is closed.
-    writeln!(io::stderr().lock(), "warpstride: {}", line.trim()).unwrap_or_default();
+    writeln!(io::stderr().lock(), "{who}: {}", line.trim()).unwrap_or_default();
 }
 
 /// Lines of names and values, the values under each other.

@@ -104,6 +104,18 @@ pub enum IoError {
         /// Bytes that may be used.
         available: Bytes,
     },
+    /// An array by itself that is more than fits.
+    #[error(
+        "{file}: reading the array needs {needed} of memory, but {available} may be used; a smaller array is expected"
+    )]
+    ArrayTooLarge {
+        /// The file, as given.
+        file: String,
+        /// Bytes needed.
+        needed: Bytes,
+        /// Bytes that may be used.
+        available: Bytes,
+    },
     /// Something HDF5 allows and this program does not read.
     #[error("{file}: {dataset} {found}, which is not read here; {advice}")]
     Unsupported {

@@ -1,4 +1,4 @@
-//! File formats, nothing else. Everything about HDF5 sits here.
+//! File formats, nothing else. Everything about HDF5 sits here, and NumPy's arrays.
 //!
 //! A file may be malformed or hostile: sizes are held against the file and against memory before
 //! anything is allocated, and every refusal is one sentence that names the file, the dataset, what
@@ -8,6 +8,7 @@ pub mod atomic;
 pub mod checkpoint;
 mod error;
 mod memory;
+pub mod npy;
 mod output;
 pub mod results;
 pub mod scan;

@@ -6,14 +6,20 @@
 //! bit for bit, whatever computes it: a sweep has no reduction, and its additions have one order.
 //! `docs/multi-gpu.md` has the mathematics and the ladder of schemes.
 
+mod course;
 pub mod cpu;
 pub mod cuda;
 mod decomposition;
 mod engine;
+mod idle;
+mod outcome;
 mod problem;
 mod stopping;
 
+pub use course::{Course, CourseError};
 pub use decomposition::{Decomposition, DecompositionError};
 pub use engine::{Advance, Engine, JacobiError, Norm, Setup, Span};
+pub use idle::{IdleGap, idle_gaps};
+pub use outcome::Outcome;
 pub use problem::{Boundary, Problem, ProblemError, Real};
 pub use stopping::Stopping;

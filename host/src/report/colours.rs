@@ -13,6 +13,8 @@ pub(super) enum Map {
     Grey { low: f64, high: f64 },
     /// Dark blue over green to yellow: of even brightness steps and safe for the colour-blind.
     Sequential { low: f64, high: f64 },
+    /// Blue at −limit over white at 0 to red at limit.
+    Diverging { limit: f64 },
     /// A closed circle of hues over −π…π.
     Cyclic,
 }
@@ -21,6 +23,7 @@ impl Map {
     pub(super) fn limits(self) -> [f64; 2] {
         match self {
             Self::Grey { low, high } | Self::Sequential { low, high } => [low, high],
+            Self::Diverging { limit } => [-limit, limit],
             Self::Cyclic => [-PI, PI],
         }
     }
@@ -34,6 +37,7 @@ impl Map {
         match self {
             Self::Grey { .. } => [(share.clamp(0.0, 1.0) * 255.0).round() as u8; 3],
             Self::Sequential { .. } => rgb(colorous::VIRIDIS, share.clamp(0.0, 1.0)),
+            Self::Diverging { .. } => rgb(colorous::RED_BLUE, 1.0 - share.clamp(0.0, 1.0)),
             Self::Cyclic => rgb(colorous::SINEBOW, share - share.floor()),
         }
     }
@@ -76,5 +80,9 @@ mod tests {
         let found = [0.0, 0.5, 1.0, 1.5, 9.0].map(|v| map.colour(v)[0]);
         assert_eq!(found, [0, 0, 128, 255, 255]);
         assert_eq!(map.colour(f64::NAN), NOT_FINITE);
+        let map = Map::Diverging { limit: 2.0 };
+        let [below, zero, above] = [-9.0, 0.0, 2.0].map(|v| map.colour(v));
+        assert!(below[2] > below[0] && above[0] > above[2]);
+        assert!(zero.iter().all(|v| *v > 235), "{zero:?}");
     }
 }

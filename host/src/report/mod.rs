@@ -3,6 +3,7 @@
 mod canvas;
 mod colours;
 mod curves;
+mod field;
 mod html;
 mod numbers;
 mod pictures;
@@ -11,11 +12,14 @@ mod raster;
 mod sample;
 mod summary;
 mod table;
+mod timeline;
 mod write;
 
+pub use field::field_picture;
 pub use html::{ReportError, report};
 pub use numbers::{length, significant};
 pub use pictures::{Picture, PictureError, Pictures};
 pub use summary::Summary;
 pub use table::Table;
+pub use timeline::timeline;
 pub use write::write_whole;

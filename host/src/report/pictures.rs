@@ -52,7 +52,7 @@ pub enum PictureError {
     /// Nothing to draw.
     #[error("the {what} has shape {shape:?}: there is nothing to draw")]
     Empty {
-        /// `object` or `probe`.
+        /// `object`, `probe` or `field`.
         what: &'static str,
         /// Its shape.
         shape: Vec<usize>,
@@ -84,11 +84,11 @@ const TILES: usize = 4;
 const MODES: usize = 16;
 
 /// White space between parts of a picture, pixels.
-const GAP: usize = 12;
+pub(super) const GAP: usize = 12;
 /// Colour bar, pixels.
-const BAR: [usize; 2] = [200, 14];
+pub(super) const BAR: [usize; 2] = [200, 14];
 /// Least width of a picture, for what stands below it.
-const LEAST_WIDTH: usize = 620;
+pub(super) const LEAST_WIDTH: usize = 620;
 
 impl Pictures {
     /// Draws `of`.
@@ -313,13 +313,26 @@ fn footer(canvas: &mut Canvas, at: [usize; 2], raster: &Raster, map: Map) {
     }
     canvas.text([at[0], text_row], &length(bar, 1));
 
-    let [low, high] = map.limits();
-    let (left, right) = match map {
-        Map::Cyclic => ("-π".to_owned(), "π rad".to_owned()),
-        Map::Sequential { .. } => (significant(low, 3), format!("{} rad", significant(high, 3))),
-        Map::Grey { .. } => (significant(low, 3), significant(high, 3)),
-    };
+    let [left, _] = map_ends(map);
     let start = at[0] + BAR[0] + 3 * GAP + width_of(&left) / 2;
+    colour_bar(canvas, [start, row], map);
+}
+
+/// Numbers at the ends of a colour bar.
+fn map_ends(map: Map) -> [String; 2] {
+    let [low, high] = map.limits().map(|v| significant(v, 3));
+    match map {
+        Map::Cyclic => ["-π".to_owned(), "π rad".to_owned()],
+        Map::Sequential { .. } => [low, format!("{high} rad")],
+        Map::Grey { .. } | Map::Diverging { .. } => [low, high],
+    }
+}
+
+/// A colour bar with its left upper corner at `at` (column, row), its numbers below its ends.
+pub(super) fn colour_bar(canvas: &mut Canvas, at: [usize; 2], map: Map) {
+    let [start, row] = at;
+    let text_row = row + BAR[1] + GAP / 2;
+    let [low, high] = map.limits();
     for x in 0..BAR[0] {
         let value = low + (high - low) * (x as f64 + 0.5) / BAR[0] as f64;
         canvas.fill([start + x, row], [1, BAR[1]], map.colour(value));
@@ -327,8 +340,9 @@ fn footer(canvas: &mut Canvas, at: [usize; 2], raster: &Raster, map: Map) {
     for x in [start - 1, start + BAR[0]] {
         canvas.fill([x, row], [1, BAR[1] + 3], INK);
     }
-    canvas.text([start - width_of(&left) / 2, text_row], &left);
+    let [left, right] = map_ends(map);
     let number = right.split(' ').next().unwrap_or_default();
+    canvas.text([start.saturating_sub(width_of(&left) / 2), text_row], &left);
     canvas.text([start + BAR[0] - width_of(number) / 2, text_row], &right);
 }
 

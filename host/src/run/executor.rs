@@ -77,6 +77,7 @@ pub fn execute<T: Iterate>(
             .iter()
             .for_each(|entry| observer.entry(entry));
         told = entries.len();
+        observer.progress(task.done());
         let due = schedule.every.is_some_and(|every| saved.elapsed() >= every);
         if due && !task.finished() {
             task.settle()?;

@@ -9,8 +9,10 @@ use std::time::Duration;
 pub trait Observer<E> {
     /// Before the first iteration.
     fn start(&mut self, planned: usize, done: usize);
-    /// After each iteration, possibly some iterations late.
+    /// After each iteration with figures, possibly some iterations late.
     fn entry(&mut self, entry: &E);
+    /// After each step: so many iterations are done. Figures need not come with each of them.
+    fn progress(&mut self, _done: usize) {}
     /// At the end, also of an interrupted run.
     fn end(&mut self);
 }
@@ -52,8 +54,11 @@ impl<E, F: Fn(&E) -> String> Observer<E> for Bar<F> {
     }
 
     fn entry(&mut self, entry: &E) {
-        self.bar.inc(1);
         self.bar.set_message((self.words)(entry));
+    }
+
+    fn progress(&mut self, done: usize) {
+        self.bar.set_position(done as u64);
     }
 
     fn end(&mut self) {

@@ -1,8 +1,10 @@
 //! The table of options: names, kinds and help, nothing of what they mean.
 
+mod jacobi;
 mod ptycho;
 mod selftest;
 
+pub(crate) use jacobi::{BoundaryWord, JacobiTyped, SchemeWord};
 pub(crate) use ptycho::{
     BackendWord, CompareTyped, InfoTyped, PatternWord, PrecisionWord, PtychoCommand,
     ReconstructTyped, SimulateTyped,
@@ -16,13 +18,14 @@ use clap::{Parser, Subcommand};
 #[command(
     name = "warpstride",
     version,
-    about = "Images from diffraction data, on the CPU and on NVIDIA GPUs",
+    about = "Images from diffraction data, and relaxation on grids, on the CPU and on NVIDIA GPUs",
     after_help = "\
 Examples:
   warpstride ptycho simulate scan.cxi
   warpstride ptycho info scan.cxi
   warpstride ptycho reconstruct scan.cxi -o result.h5 --report result.html
   warpstride ptycho compare result.h5 scan.cxi
+  warpstride jacobi --devices all --plot field.png
   warpstride devices
   warpstride selftest
 
@@ -46,6 +49,20 @@ Examples:
         #[command(subcommand)]
         command: Box<PtychoCommand>,
     },
+    /// Relax Laplace's or Poisson's equation on a grid, over several GPUs
+    #[command(after_help = "\
+Examples:
+  warpstride jacobi --nx 2048 --ny 2048 -o field.npy --plot field.png
+  warpstride jacobi --devices all --check-every 100 --efficiency
+  warpstride jacobi --devices 0,1 --scheme events --profile timeline.json
+  warpstride jacobi --boundary dirichlet --restart start.npy --source f.npy -o solution.npy
+  warpstride jacobi --restart field.npy -o further.npy --iterations 5000 --json
+  warpstride jacobi --nx 40 --ny 30 --backend emulator --devices 0,1,2 --scheme overlap
+
+A sweep computes new = (((E + W) + N) + S + f) / 4 in rows 1 to ny-2 and columns 1 to nx-2; the norm is
+the square root of the sum of (new - old)^2 over them. Ctrl-C saves the field to -o; --restart goes on
+bit for bit.")]
+    Jacobi(Box<JacobiTyped>),
     /// List the GPUs that can be used, or say why there are none
     #[command(after_help = "\
 Examples:

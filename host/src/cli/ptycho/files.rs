@@ -1,9 +1,9 @@
 //! The files that a reconstruction writes.
 
 use crate::cli::failure::Failure;
+use crate::cli::paths;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
-use warpstride::io::atomic;
 
 /// Where everything goes.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -33,25 +33,7 @@ impl Files {
     /// input.
     pub(super) fn check(&self, inputs: &[&Path]) -> Result<(), Failure> {
         let outputs: Vec<&Path> = self.all().collect();
-        for (i, output) in outputs.iter().enumerate() {
-            if let Some(input) = inputs.iter().find(|input| same(input, output)) {
-                return Err(Failure::usage(format!(
-                    "{}: is read and would be written: another name is expected for the output {}",
-                    input.display(),
-                    output.display()
-                )));
-            }
-            if outputs[..i].iter().any(|other| same(other, output)) {
-                return Err(Failure::usage(format!(
-                    "{}: two outputs have this name: a name for each is expected",
-                    output.display()
-                )));
-            }
-        }
-        for output in outputs {
-            atomic::check(output)?;
-        }
-        Ok(())
+        paths::check(&outputs, inputs)
     }
 
     fn all(&self) -> impl Iterator<Item = &Path> {
@@ -69,20 +51,6 @@ fn beside(path: &Path, ending: &str) -> PathBuf {
     let mut name = OsString::from(path.file_stem().unwrap_or_default());
     name.push(ending);
     path.with_file_name(name)
-}
-
-/// Whether two names lead to the same file, which need not exist.
-pub(super) fn same(a: &Path, b: &Path) -> bool {
-    let real = |path: &Path| {
-        path.canonicalize().ok().or_else(|| {
-            let folder = match path.parent() {
-                Some(folder) if !folder.as_os_str().is_empty() => folder,
-                _ => Path::new("."),
-            };
-            Some(folder.canonicalize().ok()?.join(path.file_name()?))
-        })
-    };
-    a == b || matches!((real(a), real(b)), (Some(a), Some(b)) if a == b)
 }
 
 /// Removes a file of an earlier run or stage, if it is there.

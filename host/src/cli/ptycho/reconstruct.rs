@@ -1,11 +1,13 @@
 //! `warpstride ptycho reconstruct`: from what was typed to a finished run.
 
-use super::files::{Files, remove, same};
+use super::files::{Files, remove};
 use super::results::Ended;
 use crate::cli::args::{BackendWord, PrecisionWord, ReconstructTyped};
 use crate::cli::backend::Wish;
 use crate::cli::failure::Failure;
 use crate::cli::output::say;
+use crate::cli::paths::same;
+use crate::cli::threads;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 use warpstride::data::{HistoryEntry, PixelPositions, Scan};
@@ -16,9 +18,6 @@ use warpstride::ptycho::{
 };
 use warpstride::report::significant;
 use warpstride::run::{Bar, End, Interrupt, JsonLines, Observer, Schedule, Silent, execute};
-
-/// More threads than any machine has cores.
-const MOST_THREADS: usize = 256;
 
 /// More than any recipe has bytes.
 const LARGEST_RECIPE: u64 = 1 << 20;
@@ -58,13 +57,7 @@ impl Reconstruct {
                 typed.checkpoint_every
             ))
         })?;
-        if let Some(n) = typed.threads
-            && !(1..=MOST_THREADS).contains(&n)
-        {
-            return Err(Failure::usage(format!(
-                "--threads {n}: expected 1 to {MOST_THREADS}"
-            )));
-        }
+        threads::check(typed.threads)?;
         let (recipe, recipe_text, resume) = match &typed.resume {
             None => {
                 let recipe = resolve(&typed)?;
@@ -125,11 +118,7 @@ impl Reconstruct {
 
     /// Reads, computes and writes.
     pub(crate) fn run(self) -> Result<(), Failure> {
-        if let Some(n) = self.threads {
-            rayon::ThreadPoolBuilder::new()
-                .num_threads(n)
-                .build_global()?;
-        }
+        threads::start(self.threads)?;
         let memory = Memory::available();
         let read = io::scan::read(&self.scan, &self.recipe.data)?;
         let scan = read.scan;

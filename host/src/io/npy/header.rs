@@ -1,0 +1,268 @@
+//! The header: `\x93NUMPY`, a version, a length, a Python dictionary of three entries.
+
+use super::super::IoError;
+use std::io::{ErrorKind, Read};
+use std::iter::Peekable;
+use std::str::Chars;
+
+const MAGIC: &[u8] = b"\x93NUMPY";
+
+/// Bytes of the dictionary; NumPy's own limit for files that it does not trust.
+pub(super) const LARGEST_HEADER: usize = 10_000;
+
+/// A header written fills a multiple of this.
+const ALIGNMENT: usize = 64;
+
+/// What an element is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Kind {
+    Single,
+    Double,
+}
+
+impl Kind {
+    pub(super) fn bytes(self) -> usize {
+        match self {
+            Self::Single => 4,
+            Self::Double => 8,
+        }
+    }
+}
+
+/// What a file says of its array.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Header {
+    pub(super) kind: Kind,
+    pub(super) big_endian: bool,
+    /// The first axis is the fastest.
+    pub(super) fortran: bool,
+    /// Rows, columns.
+    pub(super) shape: [usize; 2],
+    /// Where the elements begin.
+    data_at: u64,
+}
+
+impl Header {
+    pub(super) fn read(file: &mut impl Read, name: &str) -> Result<Self, IoError> {
+        let no_array = |found: &str| IoError::Format {
+            file: name.to_owned(),
+            expected: "an array of NumPy (.npy)",
+            found: found.to_owned(),
+        };
+        let mut take = |bytes: &mut [u8]| {
+            file.read_exact(bytes).map_err(|e| match e.kind() {
+                ErrorKind::UnexpectedEof => no_array("it ends within the header"),
+                _ => super::unread(name, &e),
+            })
+        };
+        let mut start = [0; MAGIC.len() + 2];
+        take(&mut start)?;
+        let (magic, version) = start.split_at(MAGIC.len());
+        if magic != MAGIC {
+            return Err(no_array("it does not begin as one"));
+        }
+        let mut length = [0; 4];
+        let field = match version {
+            [1, 0] => 2,
+            [2 | 3, 0] => 4,
+            _ => {
+                return Err(no_array(&format!(
+                    "its version is {}.{}, known are 1.0 to 3.0",
+                    version[0], version[1]
+                )));
+            }
+        };
+        take(&mut length[..field])?;
+        let length = u32::from_le_bytes(length) as usize;
+        if length > LARGEST_HEADER {
+            return Err(no_array(&format!(
+                "its header would have {length} bytes, {LARGEST_HEADER} are the most"
+            )));
+        }
+        let mut text = vec![0; length];
+        take(&mut text)?;
+        let text = String::from_utf8(text).map_err(|_| no_array("its header is no text"))?;
+        let entries = Entries::parse(&text)
+            .ok_or_else(|| no_array("its header is not one that NumPy writes"))?;
+        let (kind, big_endian) = element(&entries.description).ok_or_else(|| IoError::Value {
+            file: name.to_owned(),
+            dataset: "the element type".to_owned(),
+            found: entries.description.clone(),
+            expected: "f32 or f64 (<f4, <f8, >f4 or >f8)".to_owned(),
+        })?;
+        let shape = <[usize; 2]>::try_from(entries.shape).map_err(|found| IoError::Shape {
+            file: name.to_owned(),
+            dataset: "the array".to_owned(),
+            found,
+            expected: "an array of two dimensions (row, column)".to_owned(),
+        })?;
+        Ok(Self {
+            kind,
+            big_endian,
+            fortran: entries.fortran,
+            shape,
+            data_at: (start.len() + field + length) as u64,
+        })
+    }
+
+    /// Length of the whole file; `None`: beyond all numbers.
+    pub(super) fn file_bytes(&self) -> Option<u64> {
+        let [rows, columns] = self.shape.map(|n| n as u64);
+        let data = rows
+            .checked_mul(columns)?
+            .checked_mul(self.kind.bytes() as u64)?;
+        // What is allocated has to be addressed too.
+        isize::try_from(data.checked_mul(2)?).ok()?;
+        data.checked_add(self.data_at)
+    }
+}
+
+/// Version 1.0, filled up with spaces as NumPy does it.
+pub(super) fn text(description: &str, [rows, columns]: [usize; 2]) -> Vec<u8> {
+    let entries = format!(
+        "{{'descr': '{description}', 'fortran_order': False, 'shape': ({rows}, {columns}), }}"
+    );
+    let before = MAGIC.len() + 4;
+    let whole = (before + entries.len() + 1).next_multiple_of(ALIGNMENT);
+    let length = (whole - before) as u16;
+    let mut bytes = [MAGIC, &[1, 0], &length.to_le_bytes(), entries.as_bytes()].concat();
+    bytes.resize(whole - 1, b' ');
+    bytes.push(b'\n');
+    bytes
+}
+
+/// Kind and byte order (`=` is written by no NumPy, but means the machine's).
+fn element(description: &str) -> Option<(Kind, bool)> {
+    let (order, kind) = description.split_at_checked(1)?;
+    let big_endian = match order {
+        "<" => false,
+        ">" => true,
+        "=" => cfg!(target_endian = "big"),
+        _ => return None,
+    };
+    match kind {
+        "f4" => Some((Kind::Single, big_endian)),
+        "f8" => Some((Kind::Double, big_endian)),
+        _ => None,
+    }
+}
+
+/// The dictionary's entries.
+struct Entries {
+    description: String,
+    fortran: bool,
+    shape: Vec<usize>,
+}
+
+impl Entries {
+    /// `{'descr': '<f4', 'fortran_order': False, 'shape': (3, 4), }`, in any order.
+    fn parse(text: &str) -> Option<Self> {
+        let mut text = Scanner(text.chars().peekable());
+        let (mut description, mut fortran, mut shape) = (None, None, None);
+        text.expect('{')?;
+        while !text.found('}') {
+            let name = text.quoted()?;
+            text.expect(':')?;
+            let new = match name.as_str() {
+                "descr" => description.replace(text.description()?).is_none(),
+                "fortran_order" => fortran.replace(text.truth()?).is_none(),
+                "shape" => shape.replace(text.numbers()?).is_none(),
+                _ => false,
+            };
+            if !new || !(text.found(',') || text.next_is('}')) {
+                return None;
+            }
+        }
+        text.ended().then_some(())?;
+        Some(Self {
+            description: description?,
+            fortran: fortran?,
+            shape: shape?,
+        })
+    }
+}
+
+struct Scanner<'a>(Peekable<Chars<'a>>);
+
+impl Scanner<'_> {
+    fn skip_spaces(&mut self) {
+        while self.0.next_if(|c| c.is_ascii_whitespace()).is_some() {}
+    }
+
+    fn next_is(&mut self, c: char) -> bool {
+        self.skip_spaces();
+        self.0.peek() == Some(&c)
+    }
+
+    fn found(&mut self, c: char) -> bool {
+        self.next_is(c) && self.0.next().is_some()
+    }
+
+    fn expect(&mut self, c: char) -> Option<()> {
+        self.found(c).then_some(())
+    }
+
+    fn ended(&mut self) -> bool {
+        self.skip_spaces();
+        self.0.peek().is_none()
+    }
+
+    fn while_in(&mut self, set: impl Fn(char) -> bool) -> String {
+        std::iter::from_fn(|| self.0.next_if(|c| set(*c))).collect()
+    }
+
+    fn quoted(&mut self) -> Option<String> {
+        self.skip_spaces();
+        let quote = self.0.next_if(|c| matches!(c, '\'' | '"'))?;
+        let inside = self.while_in(|c| c != quote && c != '\\');
+        self.expect(quote)?;
+        Some(inside)
+    }
+
+    /// A name; records come as a list, which is skipped.
+    fn description(&mut self) -> Option<String> {
+        if !self.next_is('[') {
+            return self.quoted();
+        }
+        let mut depth = 0_usize;
+        while let Some(c) = self.0.next() {
+            match c {
+                '[' | '(' => depth += 1,
+                ']' | ')' => depth = depth.checked_sub(1)?,
+                _ => {}
+            }
+            if depth == 0 {
+                return Some("a record of several".to_owned());
+            }
+        }
+        None
+    }
+
+    fn truth(&mut self) -> Option<bool> {
+        self.skip_spaces();
+        match self.while_in(|c| c.is_ascii_alphabetic()).as_str() {
+            "True" => Some(true),
+            "False" => Some(false),
+            _ => None,
+        }
+    }
+
+    /// `()`, `(3,)`, `(3, 4)`; Python 2 wrote `3L`.
+    fn numbers(&mut self) -> Option<Vec<usize>> {
+        let mut numbers = Vec::new();
+        self.expect('(')?;
+        while !self.found(')') {
+            self.skip_spaces();
+            let digits = self.while_in(|c| c.is_ascii_digit());
+            // A length beyond all memory is still a length: the file is then too short for it.
+            let beyond = digits.len() > 1 && !digits.starts_with('0');
+            let number = digits.parse().ok().or(beyond.then_some(usize::MAX))?;
+            numbers.push(number);
+            self.0.next_if_eq(&'L');
+            if !(self.found(',') || self.next_is(')')) {
+                return None;
+            }
+        }
+        Some(numbers)
+    }
+}

@@ -1,0 +1,105 @@
+//! A picture of a real field about zero.
+
+use super::canvas::{Canvas, TEXT};
+use super::colours::Map;
+use super::numbers::significant;
+use super::pictures::{BAR, GAP, LEAST_WIDTH, Picture, PictureError, colour_bar};
+use super::raster::Raster;
+use ndarray::{Array2, ArrayView2, s};
+use num_complex::Complex;
+use rayon::prelude::*;
+
+/// The longer side of the picture: small fields are enlarged to the first, large ones averaged down
+/// to the second (both pixels, roughly).
+const SIDE: [usize; 2] = [640, 1024];
+
+/// Draws a field (row, column): blue below zero, white at zero, red above, to the same limit on both
+/// sides.
+///
+/// # Errors
+/// [`PictureError`] for a field without values.
+pub fn field_picture<T: Copy + Into<f64> + Sync>(
+    title: &str,
+    field: ArrayView2<'_, T>,
+) -> Result<Picture, PictureError> {
+    if field.is_empty() {
+        return Err(PictureError::Empty {
+            what: "field",
+            shape: field.shape().to_vec(),
+        });
+    }
+    let small = averaged(field, SIDE[1]);
+    let finite = small.iter().map(|v| v.re.abs()).filter(|v| v.is_finite());
+    let largest = finite.fold(0.0, f64::max);
+    let limit = if largest > 0.0 { largest } else { 1.0 };
+    let map = Map::Diverging { limit };
+    let raster = Raster::new(small.view(), [1.0; 2], SIDE);
+    let [height, width] = raster.size;
+    let top = 2 * GAP + TEXT;
+    let mut canvas = Canvas::new(
+        (width + 2 * GAP).max(LEAST_WIDTH),
+        top + height + GAP + BAR[1] + GAP / 2 + TEXT + GAP,
+    );
+    canvas.text([GAP, GAP], title);
+    raster.draw_framed(&mut canvas, [GAP, top], |v| map.colour(v.re));
+    colour_bar(&mut canvas, [GAP + 5 * TEXT, top + height + GAP], map);
+    let (rows, columns) = field.dim();
+    Ok(Picture {
+        png: canvas.png()?,
+        caption: format!(
+            "{title}: {rows} rows of {columns} values, blue below zero and red above, to {} on both sides.",
+            significant(limit, 3)
+        ),
+    })
+}
+
+/// Means over equal blocks, so many that neither side is longer than about `side`.
+fn averaged<T: Copy + Into<f64> + Sync>(
+    field: ArrayView2<'_, T>,
+    side: usize,
+) -> Array2<Complex<f64>> {
+    let (rows, columns) = field.dim();
+    let block = rows.max(columns).div_ceil(side);
+    let shape = (rows.div_ceil(block), columns.div_ceil(block));
+    let means: Vec<Complex<f64>> = (0..shape.0 * shape.1)
+        .into_par_iter()
+        .map(|place| {
+            let [row, column] = [place / shape.1 * block, place % shape.1 * block];
+            let part = field.slice(s![
+                row..(row + block).min(rows),
+                column..(column + block).min(columns)
+            ]);
+            let sum: f64 = part.iter().map(|v| (*v).into()).sum();
+            Complex::from(sum / part.len() as f64)
+        })
+        .collect();
+    Array2::from_shape_fn(shape, |(row, column)| means[row * shape.1 + column])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_halves_have_their_colours_and_blocks_their_mean() {
+        let field = Array2::from_shape_fn((3000, 2000), |(row, column)| {
+            let sign = if column < 1000 { -2.0_f32 } else { 2.0 };
+            if row % 2 == 0 { 2.0 * sign } else { 0.0 }
+        });
+        assert_eq!(averaged(field.view(), 1000)[[7, 3]].re, -4.0 * 2.0 / 3.0);
+        let picture = field_picture("Field", field.view()).unwrap();
+        let image = image::load_from_memory(&picture.png).unwrap().to_rgb8();
+        let at = |x: u32| image.get_pixel(x, 300).0;
+        let [left, right] = [at(60), at(600)];
+        assert!(left[2] > left[0] + 50 && right[0] > right[2] + 50);
+        assert!(picture.caption.contains("3000 rows of 2000 values"));
+    }
+
+    #[test]
+    fn a_field_of_nothing_but_zeros_is_drawn_and_an_empty_one_is_not() {
+        let zeros = Array2::<f64>::zeros((3, 3));
+        assert!(field_picture("Field", zeros.view()).is_ok());
+        let empty = Array2::<f64>::zeros((0, 3));
+        assert!(field_picture("Field", empty.view()).is_err());
+    }
+}
