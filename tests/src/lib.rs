@@ -6,6 +6,9 @@ pub mod jacobi;
 use anyhow::{Context, Result};
 use std::io::Write;
 use std::path::{Path, PathBuf};
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::thread;
+use std::time::Duration;
 use warpstride::data::{Reconstruction, Scan};
 use warpstride::ptycho::cpu::CpuEngine;
 use warpstride::ptycho::{
@@ -73,6 +76,28 @@ pub fn shared_data(file: &str) -> Result<PathBuf> {
     path.is_file()
         .then(|| path.clone())
         .with_context(|| format!("{} is not there", path.display()))
+}
+
+/// Runs `work` on a thread of its own.
+///
+/// # Panics
+/// Where `work` does, and where it takes longer than `limit`: a test that hangs fails.
+pub fn within(limit: Duration, work: impl FnOnce() + Send + 'static) {
+    let (done, finished) = mpsc::channel();
+    let worker = thread::spawn(move || {
+        work();
+        // Nobody listens any more when the limit is passed.
+        done.send(()).unwrap_or_default();
+    });
+    match finished.recv_timeout(limit) {
+        Err(RecvTimeoutError::Timeout) => panic!("not done within {limit:?}"),
+        // The sender is gone without a word: the worker panicked.
+        Ok(()) | Err(RecvTimeoutError::Disconnected) => {
+            if let Err(panic) = worker.join() {
+                std::panic::resume_unwind(panic);
+            }
+        }
+    }
 }
 
 /// Says, even where a test's output is kept back, that something was not tested.

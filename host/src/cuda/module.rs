@@ -27,6 +27,31 @@ pub struct Ptx<'a> {
     pub text: &'a str,
 }
 
+impl Ptx<'_> {
+    /// The text with only those kernels whose names `keep` agrees to. The driver compiles all that
+    /// it is given, whether or not it is launched: the kernels of one science take a fraction of
+    /// the time of all.
+    #[must_use]
+    pub fn keeping(&self, keep: impl Fn(&str) -> bool) -> String {
+        let mut kept = String::new();
+        // As LLVM writes it, a kernel is from such a line to the next that is only a brace.
+        let mut skipping = false;
+        for line in self.text.split_inclusive('\n') {
+            if let Some(rest) = line.strip_prefix(".visible .entry ") {
+                let name = rest.split('(').next().unwrap_or(rest);
+                skipping = !keep(name.trim());
+            }
+            if !skipping {
+                kept.push_str(line);
+            }
+            if line.trim_end() == "}" {
+                skipping = false;
+            }
+        }
+        kept
+    }
+}
+
 /// The newest of `built` that runs on a device of compute capability `found` (times ten).
 ///
 /// # Errors
@@ -345,6 +370,21 @@ mod tests {
                 lowest: 80
             }
         );
+    }
+
+    #[test]
+    fn the_kernels_that_are_kept_are_whole() {
+        let text = ".version 8.1\n\n.visible .entry a(\n)\n{\nret;\n}\n// end\n\
+                    .visible .entry b(\n)\n.maxntid 32\n{\n{ inner }\nret;\n}\n// end\n";
+        let ptx = Ptx { arch: 80, text };
+        assert_eq!(ptx.keeping(|_| true), text);
+        let b = ptx.keeping(|name| name == "b");
+        assert!(
+            b.starts_with(".version 8.1\n\n// end\n.visible .entry b(\n"),
+            "{b}"
+        );
+        assert!(b.ends_with("{ inner }\nret;\n}\n// end\n"), "{b}");
+        assert!(!ptx.keeping(|_| false).contains("ret;"));
     }
 
     #[test]

@@ -35,6 +35,19 @@ impl CudaMachine {
         Self::with_kernels(device_ordinal, &BUILT_IN)
     }
 
+    /// The same with only those kernels whose names `keep` agrees to, which takes less time to start
+    /// the first time that a machine does.
+    ///
+    /// # Errors
+    /// As [`CudaMachine::new`].
+    pub fn keeping(device_ordinal: usize, keep: impl Fn(&str) -> bool) -> Result<Self> {
+        let texts = BUILT_IN.map(|ptx| (ptx.arch, ptx.keeping(&keep)));
+        let kept = texts
+            .each_ref()
+            .map(|(arch, text)| Ptx { arch: *arch, text });
+        Self::with_kernels(device_ordinal, &kept)
+    }
+
     /// The same with other kernels than those built in.
     ///
     /// # Errors

@@ -58,6 +58,19 @@ impl CudaFleet {
         Self::with_kernels(ordinals, &BUILT_IN)
     }
 
+    /// The same with only those kernels whose names `keep` agrees to, which takes less time to start
+    /// the first time that a machine does.
+    ///
+    /// # Errors
+    /// As [`CudaFleet::new`].
+    pub fn keeping(ordinals: &[usize], keep: impl Fn(&str) -> bool) -> Result<Self> {
+        let texts = BUILT_IN.map(|ptx| (ptx.arch, ptx.keeping(&keep)));
+        let kept = texts
+            .each_ref()
+            .map(|(arch, text)| Ptx { arch: *arch, text });
+        Self::with_kernels(ordinals, &kept)
+    }
+
     /// The same with other kernels than those built in.
     ///
     /// # Errors

@@ -131,6 +131,18 @@ pub trait GpuReal: Real {
     ) -> Result<()>;
 }
 
+/// Whether a relaxation of that precision, with or without a source, launches that kernel.
+#[must_use]
+pub fn launches<T: Real>(source: bool, kernel: &str) -> bool {
+    let passes = if source {
+        "jacobi_poisson"
+    } else {
+        "jacobi_laplace"
+    };
+    let of_a_kind = kernel.starts_with(passes) || kernel.starts_with("jacobi_fixed_columns");
+    kernel == "jacobi_norms" || of_a_kind && kernel.contains(T::NAME)
+}
+
 /// Blocks for that part: a warp for every strip and window.
 fn blocks(nx: u32, own_columns: usize, strips: u32) -> u32 {
     let items = u64::from(nx).div_ceil(own_columns as u64) * u64::from(strips);

@@ -13,5 +13,5 @@ mod scheme;
 mod values;
 
 pub use engine::FleetEngine;
-pub use kernels::GpuReal;
+pub use kernels::{GpuReal, launches};
 pub use plan::{Plan, PlanError, Scheme};
