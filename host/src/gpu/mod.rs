@@ -7,6 +7,7 @@
 //! other in the order of the calls. Several devices are a [`Fleet`], whose work is ordered by marks.
 
 mod borrowed;
+mod borrowed_fleet;
 mod cuda_fleet;
 mod cuda_machine;
 mod emulated_fleet;
