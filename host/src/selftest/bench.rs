@@ -4,7 +4,7 @@ use crate::gpu::{Machine, Result};
 use bytemuck::Pod;
 use num_complex::Complex;
 use warpstride_device::Complex32;
-use warpstride_device::launch::{Emulated, Launch};
+use warpstride_device::launch::{Emulated, KernelInfo, Launch};
 
 /// ‖gpu − cpu‖/‖cpu‖ that single precision may leave: some hundred roundings.
 const SINGLE: f64 = 1e-5;
@@ -63,6 +63,11 @@ impl Case {
     /// A kernel's case, single precision, without times.
     pub(super) fn of<L: Launch<Emulated>>(shape: impl Into<String>) -> Self {
         Self::named(L::INFO.entry, shape)
+    }
+
+    /// The same for a kernel of the registry.
+    pub(super) fn with(kernel: KernelInfo, shape: impl Into<String>) -> Self {
+        Self::named(kernel.entry, shape)
     }
 
     /// The case of something that is not a kernel.
@@ -180,6 +185,15 @@ impl<M: Machine> On<'_, M> {
     /// A gate.
     pub(super) fn gate(self, shut: bool) -> Result<M::Buffer<u32>> {
         self.upload(&[u32::from(shut)])
+    }
+
+    /// The values of a buffer.
+    pub(super) fn download<T: Pod + Send>(
+        self,
+        buffer: &M::Buffer<T>,
+        values: &mut [T],
+    ) -> Result<()> {
+        self.machine.download(buffer, values)
     }
 
     /// ‖buffer − reference‖/‖reference‖.

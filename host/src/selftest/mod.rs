@@ -10,6 +10,7 @@ mod copies;
 mod engines;
 mod exit_waves;
 mod fourier;
+mod jacobi;
 mod layers;
 mod object_update;
 mod probe;
@@ -70,6 +71,7 @@ pub fn kernels<M: Machine>(machine: &M, size: Size) -> Result<Vec<CaseResult>, G
     let mut bench = Bench::new(machine);
     copies::cases(&mut bench, size)?;
     transform::cases(&mut bench, size)?;
+    jacobi::cases(&mut bench, size)?;
     for shape in shape::shapes(size) {
         layers::cases(&mut bench, shape)?;
         exit_waves::cases(&mut bench, shape)?;

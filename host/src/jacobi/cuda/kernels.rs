@@ -4,7 +4,6 @@ use bytemuck::Pod;
 use warpstride_device::launch::{Read, Space, Work, Write};
 use warpstride_device::{F32x4, F64x2};
 use warpstride_kernels::jacobi::fixed_columns::{JacobiFixedColumnsF32, JacobiFixedColumnsF64};
-use warpstride_kernels::jacobi::pass;
 
 use crate::gpu::{Fleet, Lane, Result};
 use crate::jacobi::Real;
@@ -151,7 +150,31 @@ fn blocks(nx: u32, own_columns: usize, strips: u32) -> u32 {
 
 /// One method call with the launch of so many sweeps, with or without a source.
 macro_rules! by_sweeps {
-    ($fleet:ident.$method:ident $before:tt $after:tt,
+    (f32 $($call:tt)*) => {
+        by_sweeps!(@of $($call)*
+            1 => JacobiLaplaceF32T1 JacobiPoissonF32T1,
+            2 => JacobiLaplaceF32T2 JacobiPoissonF32T2,
+            3 => JacobiLaplaceF32T3 JacobiPoissonF32T3,
+            4 => JacobiLaplaceF32T4 JacobiPoissonF32T4,
+            5 => JacobiLaplaceF32T5 JacobiPoissonF32T5,
+            6 => JacobiLaplaceF32T6 JacobiPoissonF32T6,
+            7 => JacobiLaplaceF32T7 JacobiPoissonF32T7,
+            _ => JacobiLaplaceF32T8 JacobiPoissonF32T8,
+        )
+    };
+    (f64 $($call:tt)*) => {
+        by_sweeps!(@of $($call)*
+            1 => JacobiLaplaceF64T1 JacobiPoissonF64T1,
+            2 => JacobiLaplaceF64T2 JacobiPoissonF64T2,
+            3 => JacobiLaplaceF64T3 JacobiPoissonF64T3,
+            4 => JacobiLaplaceF64T4 JacobiPoissonF64T4,
+            5 => JacobiLaplaceF64T5 JacobiPoissonF64T5,
+            6 => JacobiLaplaceF64T6 JacobiPoissonF64T6,
+            7 => JacobiLaplaceF64T7 JacobiPoissonF64T7,
+            _ => JacobiLaplaceF64T8 JacobiPoissonF64T8,
+        )
+    };
+    (@of $fleet:ident.$method:ident $before:tt $after:tt,
      $sweeps:ident, $geometry:ident, $part:ident, $memory:ident,
      $($n:pat => $laplace:ident $poisson:ident,)*) => {
         match ($sweeps, $memory.source) {
@@ -167,7 +190,7 @@ macro_rules! by_sweeps {
         $fleet.$method($($before,)* $launch $(, $after)?)
     };
     (@launch $kernel:ident, $geometry:ident, $part:ident, $memory:ident, [$($more:ident),*]) => {
-        &pass::$kernel {
+        &warpstride_kernels::jacobi::pass::$kernel {
             out: $memory.out,
             input: $memory.input,
             $($more,)*
@@ -190,8 +213,10 @@ macro_rules! by_sweeps {
     };
 }
 
+pub(crate) use by_sweeps;
+
 macro_rules! gpu_real {
-    ($real:ty, $quad:ty, $lanes:literal, $columns:ident, [$($kernels:tt)*]) => {
+    ($real:ident, $quad:ty, $lanes:literal, $columns:ident) => {
         impl GpuReal for $real {
             type Quad = $quad;
             const LANES: usize = $lanes;
@@ -219,10 +244,8 @@ macro_rules! gpu_real {
             ) -> Result<()> {
                 let blocks = blocks(geometry.nx, Self::own_columns(sweeps), part.strips);
                 let work = Work::Grid([blocks, 1, 1]);
-                by_sweeps!(
-                    fleet.launch (device, lane) (work),
-                    sweeps, geometry, part, memory, $($kernels)*
-                )
+                by_sweeps!($real fleet.launch (device, lane) (work),
+                    sweeps, geometry, part, memory,)
             }
 
             fn resident_warps<F: Fleet>(
@@ -233,10 +256,8 @@ macro_rules! gpu_real {
                 memory: Memory<'_, F::Space, $quad>,
             ) -> Result<usize> {
                 let part = Part::default();
-                let blocks = by_sweeps!(
-                    fleet.resident_blocks (device) (),
-                    sweeps, geometry, part, memory, $($kernels)*
-                )?;
+                let blocks = by_sweeps!($real fleet.resident_blocks (device) (),
+                    sweeps, geometry, part, memory,)?;
                 Ok(blocks * WARPS_OF_A_BLOCK as usize)
             }
 
@@ -257,24 +278,6 @@ macro_rules! gpu_real {
     };
 }
 
-gpu_real!(f32, F32x4, 4, JacobiFixedColumnsF32, [
-    1 => JacobiLaplaceF32T1 JacobiPoissonF32T1,
-    2 => JacobiLaplaceF32T2 JacobiPoissonF32T2,
-    3 => JacobiLaplaceF32T3 JacobiPoissonF32T3,
-    4 => JacobiLaplaceF32T4 JacobiPoissonF32T4,
-    5 => JacobiLaplaceF32T5 JacobiPoissonF32T5,
-    6 => JacobiLaplaceF32T6 JacobiPoissonF32T6,
-    7 => JacobiLaplaceF32T7 JacobiPoissonF32T7,
-    _ => JacobiLaplaceF32T8 JacobiPoissonF32T8,
-]);
+gpu_real!(f32, F32x4, 4, JacobiFixedColumnsF32);
 
-gpu_real!(f64, F64x2, 2, JacobiFixedColumnsF64, [
-    1 => JacobiLaplaceF64T1 JacobiPoissonF64T1,
-    2 => JacobiLaplaceF64T2 JacobiPoissonF64T2,
-    3 => JacobiLaplaceF64T3 JacobiPoissonF64T3,
-    4 => JacobiLaplaceF64T4 JacobiPoissonF64T4,
-    5 => JacobiLaplaceF64T5 JacobiPoissonF64T5,
-    6 => JacobiLaplaceF64T6 JacobiPoissonF64T6,
-    7 => JacobiLaplaceF64T7 JacobiPoissonF64T7,
-    _ => JacobiLaplaceF64T8 JacobiPoissonF64T8,
-]);
+gpu_real!(f64, F64x2, 2, JacobiFixedColumnsF64);

@@ -13,5 +13,6 @@ mod scheme;
 mod values;
 
 pub use engine::FleetEngine;
-pub use kernels::{GpuReal, launches};
+pub(crate) use kernels::by_sweeps;
+pub use kernels::{Geometry, GpuReal, Memory, Part, launches};
 pub use plan::{Plan, PlanError, Scheme};
