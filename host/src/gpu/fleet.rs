@@ -43,9 +43,9 @@ impl Lane {
 pub struct Stretch {
     /// Place of the device in the fleet.
     pub device: usize,
-    /// Where it ran.
+    /// Where it ran: the name of a lane, or `relay` for what comes from the host.
     pub lane: &'static str,
-    /// Kernel, or `push`, `push to host`, `push from host`.
+    /// Kernel, or `copy`, `push`, `push to host`, `push from host`.
     pub name: &'static str,
     /// Microseconds after [`Fleet::profile`] was called; the clocks of the devices agree to a few
     /// microseconds.
@@ -87,9 +87,15 @@ pub trait Fleet {
     fn devices(&self) -> usize;
 
     /// The driver's number of a device.
+    ///
+    /// # Panics
+    /// The fleet has no such device.
     fn ordinal(&self, device: usize) -> usize;
 
     /// The maker's name of a device.
+    ///
+    /// # Panics
+    /// The fleet has no such device.
     fn device_name(&self, device: usize) -> String;
 
     /// Free and total bytes of a device's memory.

@@ -277,9 +277,9 @@ impl Fleet for CudaFleet {
         at: usize,
         host: &[T],
     ) -> Result<()> {
-        self.expect_not_recording("a copy from host memory")?;
         let device = self.place_of(buffer)?;
-        self.at(device, |member| {
+        self.at(device, |member| -> Result<()> {
+            self.expect_not_recording("a copy from host memory")?;
             buffer.expect_range("upload", &(at..at.saturating_add(host.len())))?;
             let mut copies = member.copies.lock().unwrap_or_else(PoisonError::into_inner);
             let (stream, staging) = &mut *copies;
@@ -289,7 +289,7 @@ impl Fleet for CudaFleet {
                 buffer,
                 at * size_of::<T>(),
             )?;
-            stream.synchronize()
+            Ok(stream.synchronize()?)
         })
     }
 
@@ -299,14 +299,14 @@ impl Fleet for CudaFleet {
         at: usize,
         host: &mut [T],
     ) -> Result<()> {
-        self.expect_not_recording("a copy to host memory")?;
         let device = self.place_of(buffer)?;
-        self.at(device, |member| {
+        self.at(device, |member| -> Result<()> {
+            self.expect_not_recording("a copy to host memory")?;
             buffer.expect_range("download", &(at..at.saturating_add(host.len())))?;
             let mut copies = member.copies.lock().unwrap_or_else(PoisonError::into_inner);
             let (stream, staging) = &mut *copies;
             let bytes = bytemuck::cast_slice_mut(host);
-            staging.download_at(stream, buffer, at * size_of::<T>(), bytes)
+            Ok(staging.download_at(stream, buffer, at * size_of::<T>(), bytes)?)
         })
     }
 

@@ -8,13 +8,28 @@ use super::super::{GpuError, Result};
 use super::CudaFleet;
 use super::clock::Timed;
 use super::mark::{NOT_RECORDING, RecordingId, next_recording};
-use crate::cuda::{Graph, Stream};
+use super::member::Queue;
+use crate::cuda::{CudaError, Graph, Stream};
 
 /// What a [`CudaFleet`] recorded.
 #[derive(Debug)]
 pub struct CudaRecording {
     graph: Graph,
     timed: Arc<[Timed]>,
+}
+
+/// Why there is no recording.
+enum Failure {
+    /// What was to be recorded failed, which knows its device by itself.
+    Work(GpuError),
+    /// The first device, which records, failed.
+    Recorder(CudaError),
+}
+
+impl From<CudaError> for Failure {
+    fn from(error: CudaError) -> Self {
+        Self::Recorder(error)
+    }
 }
 
 /// A recording is being made; until this is dropped, also when the work panics.
@@ -40,7 +55,7 @@ impl CudaFleet {
     }
 
     /// All lanes that take part in recordings, but the leader.
-    fn followers(&self) -> impl Iterator<Item = (usize, &super::member::Queue)> {
+    fn followers(&self) -> impl Iterator<Item = (usize, &Queue)> {
         self.members
             .iter()
             .enumerate()
@@ -56,27 +71,32 @@ impl CudaFleet {
         self.expect_not_recording("a recording within a recording")?;
         // What was pushed before belongs to the world outside; replays wait for it.
         self.settle_arrivals(self.leader(), NOT_RECORDING)?;
-        self.members[0].queue(Lane::Bulk).note_use();
         let recording = next_recording();
-        let graph = Graph::capture::<GpuError>(self.leader(), || {
+        let graph = Graph::capture::<Failure>(self.leader(), || {
             let _ends = Begun::new(&self.recording, recording);
             let done = self.fork(recording).and_then(|()| work());
             // Also where the work failed, so that no stream is left in a recording without an end.
             let joined = self.join(recording);
-            done.and(joined)
+            done.and(joined).map_err(Failure::Work)
         });
         // Taken also where the recording failed: its marks will never be set.
         let timed = self.clock.take_recorded();
         let ordinal = self.members[0].info.ordinal;
         Ok(CudaRecording {
-            graph: graph.map_err(|error| error.on(ordinal))?,
+            graph: graph.map_err(|failure| match failure {
+                Failure::Work(error) => error,
+                Failure::Recorder(error) => GpuError::from(error).on(ordinal),
+            })?,
             timed,
         })
     }
 
     /// Makes every lane a part of the recording.
     fn fork(&self, recording: RecordingId) -> Result<()> {
-        self.forked.record(self.leader(), recording)?;
+        let recorder = self.members[0].info.ordinal;
+        self.forked
+            .record(self.leader(), recording)
+            .map_err(|error| GpuError::from(error).on(recorder))?;
         for (ordinal, queue) in self.followers() {
             self.forked
                 .hold(&queue.stream, recording)
@@ -88,7 +108,9 @@ impl CudaFleet {
     /// Lets the leader wait for every lane and every relay, as the driver asks of the end of a
     /// recording. Goes on after an error.
     fn join(&self, recording: RecordingId) -> Result<()> {
-        let mut all = self.settle_arrivals(self.leader(), recording);
+        let recorder = self.members[0].info.ordinal;
+        let settled = self.settle_arrivals(self.leader(), recording);
+        let mut all = settled.map_err(|error| error.on(recorder));
         for (ordinal, queue) in self.followers() {
             let joined = queue.join(self.leader(), recording);
             all = all.and(joined.map_err(|error| GpuError::from(error).on(ordinal)));
