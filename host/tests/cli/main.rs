@@ -4,4 +4,6 @@ mod bad_input;
 mod commands;
 mod full_disk;
 mod interruption;
+mod jacobi;
+mod jacobi_refused;
 mod support;
