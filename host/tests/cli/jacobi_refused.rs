@@ -151,7 +151,7 @@ fn wrong_usage() {
     let place = Place::new();
     let cpu: [(&[&str], &[&str]); 22] = [
         (&["--iterations", "0"], &["--iterations 0", "1 or more"]),
-        (&["--iterations", "-1"], &["--iterations"]),
+        (&["--iterations", "-1"], &["unexpected argument"]),
         (&["--check-every", "0"], &["--check-every 0", "1 or more"]),
         (&["--tolerance", "-1e-9"], &["--tolerance", "0 or more"]),
         (&["--tolerance", "nan"], &["--tolerance NaN"]),
