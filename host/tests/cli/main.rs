@@ -5,5 +5,6 @@ mod commands;
 mod full_disk;
 mod interruption;
 mod jacobi;
+mod jacobi_emulated;
 mod jacobi_refused;
 mod support;
