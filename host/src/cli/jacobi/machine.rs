@@ -190,10 +190,7 @@ impl Wish {
             Devices::Named(numbers) => numbers.clone(),
             Devices::All => {
                 let listed = list_devices().map_err(|why| wished(&why))?;
-                listed
-                    .iter()
-                    .map(|device| device.ordinal as usize)
-                    .collect()
+                listed.iter().map(|device| device.ordinal).collect()
             }
         };
         let shared = Decomposition::new(need.ny, numbers.len())?;
@@ -215,7 +212,7 @@ impl Wish {
             )?;
         }
         self.check_links(&fleet, need.boundary)?;
-        Ok(Kind::Cuda(fleet))
+        Ok(Kind::Cuda(Box::new(fleet)))
     }
 
     /// Refuses `--p2p` where two neighbours have no direct link.
@@ -263,7 +260,7 @@ fn numbers(list: &str) -> Result<Vec<usize>, Failure> {
 
 enum Kind {
     Cpu,
-    Cuda(CudaFleet),
+    Cuda(Box<CudaFleet>),
     Emulator(EmulatedFleet),
 }
 
@@ -295,31 +292,44 @@ impl Machine {
     }
 
     /// Puts the start field there. Where `auto` took a GPU whose memory then does not suffice (other
-    /// programs take some), the CPU computes. Second, what `auto` took, and why.
+    /// programs take some), the CPU computes.
     pub(super) fn engine<T: GpuReal + Element>(
         self,
         problem: &Problem<T>,
         stopping: Stopping,
         wish: &Wish,
         need: &Need,
-    ) -> Result<(Box<dyn Engine<T>>, Option<String>), Failure> {
+    ) -> Result<Ready<T>, Failure> {
         let engine: Box<dyn Engine<T>> = match self.kind {
             Kind::Cpu => Box::new(CpuEngine::new(problem, stopping, wish.time_block)?),
             Kind::Emulator(fleet) => {
                 Box::new(FleetEngine::new(fleet, problem, stopping, wish.plan())?)
             }
-            Kind::Cuda(fleet) => match FleetEngine::new(fleet, problem, stopping, wish.plan()) {
+            Kind::Cuda(fleet) => match FleetEngine::new(*fleet, problem, stopping, wish.plan()) {
                 Ok(engine) => Box::new(engine),
                 Err(why) if wish.backend == BackendWord::Auto && out_of_memory(&why) => {
                     wish.cpu(need)?;
                     let engine = CpuEngine::new(problem, stopping, wish.time_block)?;
-                    return Ok((Box::new(engine), Some(format!("the CPU computes: {why}"))));
+                    return Ok(Ready {
+                        engine: Box::new(engine),
+                        note: Some(format!("the CPU computes: {why}")),
+                    });
                 }
                 Err(why) => return Err(why.into()),
             },
         };
-        Ok((engine, self.note))
+        Ok(Ready {
+            engine,
+            note: self.note,
+        })
     }
+}
+
+/// An engine at its start.
+pub(super) struct Ready<T> {
+    pub(super) engine: Box<dyn Engine<T>>,
+    /// What `auto` took, and why.
+    pub(super) note: Option<String>,
 }
 
 /// Whether a device's memory did not suffice.

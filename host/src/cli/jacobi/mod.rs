@@ -147,14 +147,14 @@ impl Relax {
             && problem.start().is_none()
             && problem.source().is_none();
         let devices = machine.devices();
-        let (engine, taken) = machine.engine(&problem, self.stopping, &self.wish, &need)?;
-        self.note(taken);
+        let ready = machine.engine(&problem, self.stopping, &self.wish, &need)?;
+        self.note(ready.note);
         self.note(nothing.then(|| {
             "everything is 0 and stays so: with periodic columns a --restart field or a --source is needed".to_owned()
         }));
         let setup_seconds = begun.elapsed().as_secs_f64();
 
-        let mut course = Course::new(engine, self.stopping, self.output.as_deref());
+        let mut course = Course::new(ready.engine, self.stopping, self.output.as_deref());
         if self.profile.is_some() {
             course = course.with_timeline();
         }
@@ -230,8 +230,8 @@ impl Relax {
         }
         let wish = self.wish.alone();
         let machine = wish.open(need)?;
-        let (engine, _) = machine.engine(problem, self.stopping, &wish, need)?;
-        let mut course = Course::new(engine, self.stopping, None);
+        let ready = machine.engine(problem, self.stopping, &wish, need)?;
+        let mut course = Course::new(ready.engine, self.stopping, None);
         let schedule = Schedule { every: None };
         match execute(&mut course, &mut Silent, interrupt, schedule)? {
             End::Finished => Ok(outcome.against_one_device(course.seconds())),
