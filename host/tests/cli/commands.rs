@@ -201,6 +201,9 @@ fn every_help_text_has_examples() {
             .count();
         assert!((3..=5).contains(&examples), "{command}: {examples}");
     }
+    let help = place.run(&["jacobi", "--help"]);
+    help.well();
+    assert_eq!(help.out.matches("  warpstride jacobi --").count(), 6);
     let help = place.run(&["--help"]);
     help.well();
     assert!(

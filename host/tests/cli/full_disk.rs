@@ -66,3 +66,35 @@ fn nothing_of_what_does_not_fit_is_left() {
     assert_eq!(std::fs::read(disk.0.join("out.h5")).unwrap(), b"older");
     assert_eq!(names(&disk.0), ["out.h5"]);
 }
+
+#[test]
+fn a_field_that_does_not_fit_leaves_the_older_one() {
+    let place = Place::new();
+    let Some(disk) = Disk::mount(&place.path("disk"), 64) else {
+        skipped(
+            "disk full while saving a field",
+            "no tmpfs can be mounted here",
+        );
+        return;
+    };
+    std::fs::write(disk.0.join("f.npy"), "older").unwrap();
+    for (name, every) in [
+        ("disk/f.npy", "0"),
+        ("disk/f.npy", "1e-9"),
+        ("disk/g.npy", "0"),
+    ] {
+        let options = ["--nx", "300", "--ny", "300", "--backend", "cpu", "-o", name];
+        let more = [
+            "--save-every",
+            every,
+            "--iterations",
+            "5000",
+            "--check-every",
+            "100",
+        ];
+        let said = place.run(&[&["jacobi"], &options[..], &more].concat());
+        said.refused(1, &[name, "cannot be written", "space"]);
+    }
+    assert_eq!(std::fs::read(disk.0.join("f.npy")).unwrap(), b"older");
+    assert_eq!(names(&disk.0), ["f.npy"]);
+}

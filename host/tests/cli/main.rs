@@ -4,4 +4,7 @@ mod bad_input;
 mod commands;
 mod full_disk;
 mod interruption;
+mod jacobi;
+mod jacobi_emulated;
+mod jacobi_refused;
 mod support;

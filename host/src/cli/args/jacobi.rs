@@ -25,7 +25,7 @@ pub(crate) struct JacobiTyped {
         long,
         value_name = "NORM",
         default_value = "1e-8",
-        allow_negative_numbers = true,
+        allow_hyphen_values = true,
         help_heading = "What to compute"
     )]
     pub(crate) tolerance: f64,
@@ -84,7 +84,7 @@ pub(crate) struct JacobiTyped {
         long,
         value_name = "SECONDS",
         default_value_t = 300.0,
-        allow_negative_numbers = true,
+        allow_hyphen_values = true,
         help_heading = "What to write"
     )]
     pub(crate) save_every: f64,

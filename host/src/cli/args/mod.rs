@@ -59,9 +59,10 @@ Examples:
   warpstride jacobi --restart field.npy -o further.npy --iterations 5000 --json
   warpstride jacobi --nx 40 --ny 30 --backend emulator --devices 0,1,2 --scheme overlap
 
-A sweep computes new = (((E + W) + N) + S + f) / 4 in rows 1 to ny-2 and columns 1 to nx-2; the norm is
-the square root of the sum of (new - old)^2 over them. Ctrl-C saves the field to -o; --restart goes on
-bit for bit.")]
+A sweep computes new = (E + W + N + S + f) / 4 in rows 1 to ny-2 and columns 1 to nx-2; the norm
+is the square root of the sum of (new - old)^2 over them. Naming devices, a scheme, --p2p, --no-p2p,
+--profile or --efficiency means --backend cuda, unless the emulator is named. Ctrl-C saves the field
+to -o, and --restart goes on bit for bit.")]
     Jacobi(Box<JacobiTyped>),
     /// List the GPUs that can be used, or say why there are none
     #[command(after_help = "\

@@ -3,12 +3,13 @@
 use super::need::{Need, fits};
 use crate::cli::args::{BackendWord, JacobiTyped, SchemeWord};
 use crate::cli::failure::Failure;
-use warpstride::cuda::list_devices;
-use warpstride::gpu::{CudaFleet, EmulatedFleet, Fleet};
+use warpstride::cuda::{CudaError, list_devices};
+use warpstride::gpu::{CudaFleet, EmulatedFleet, Fleet, GpuError};
 use warpstride::io::Memory;
 use warpstride::io::npy::Element;
 use warpstride::jacobi::cpu::CpuEngine;
-use warpstride::jacobi::{Boundary, Decomposition, Engine, Problem, Real, Stopping};
+use warpstride::jacobi::cuda::{FleetEngine, GpuReal, Plan, Scheme};
+use warpstride::jacobi::{Boundary, Decomposition, Engine, JacobiError, Problem, Stopping};
 
 /// Sweeps that a pass may do.
 const TIME_BLOCKS: std::ops::RangeInclusive<usize> = 1..=8;
@@ -115,33 +116,52 @@ impl Wish {
         }
     }
 
-    /// Opens what was wished for, where the run fits; second, what `auto` took, and why.
-    pub(super) fn open(&self, need: &Need) -> Result<(Machine, Option<String>), Failure> {
+    /// How GPUs are to work together.
+    fn plan(&self) -> Plan {
+        Plan {
+            scheme: match self.scheme {
+                SchemeWord::Auto => Scheme::best(),
+                SchemeWord::DefaultStream => Scheme::DefaultStream,
+                SchemeWord::Streams => Scheme::Streams,
+                SchemeWord::Events => Scheme::Events,
+                SchemeWord::Overlap => Scheme::Overlap,
+                SchemeWord::Graphs => Scheme::Graphs,
+                SchemeWord::Temporal => Scheme::Temporal,
+            },
+            time_block: self.time_block,
+            p2p: self.p2p,
+            profile: self.timeline,
+        }
+    }
+
+    /// Opens what was wished for, where the run fits.
+    pub(super) fn open(&self, need: &Need) -> Result<Machine, Failure> {
+        let plain = |kind| Machine { kind, note: None };
         match self.backend {
-            BackendWord::Cpu => Ok((self.cpu(need)?, None)),
-            BackendWord::Emulator => Ok((self.emulator(need)?, None)),
-            BackendWord::Cuda => Ok((self.cuda(need)?, None)),
+            BackendWord::Cpu => self.cpu(need).map(plain),
+            BackendWord::Emulator => self.emulator(need).map(plain),
+            BackendWord::Cuda => self.cuda(need).map(plain),
             BackendWord::Auto => match self.cuda(need) {
-                Ok(machine) => {
-                    let note = format!("the GPU computes: {}", machine.name());
-                    Ok((machine, Some(note)))
-                }
-                Err(Failure::Failed(why)) => {
-                    let note = format!("the CPU computes: {why}");
-                    Ok((self.cpu(need)?, Some(note)))
-                }
+                Ok(kind) => Ok(Machine {
+                    note: Some(format!("the GPU computes: {}", kind.name())),
+                    kind,
+                }),
+                Err(Failure::Failed(why)) => Ok(Machine {
+                    kind: self.cpu(need)?,
+                    note: Some(format!("the CPU computes: {why}")),
+                }),
                 Err(other) => Err(other),
             },
         }
     }
 
-    fn cpu(&self, need: &Need) -> Result<Machine, Failure> {
+    fn cpu(&self, need: &Need) -> Result<Kind, Failure> {
         let available = Memory::available().limit();
-        fits("the CPU", "host memory", need.host_with_fields(), available)?;
-        Ok(Machine::Cpu)
+        fits("the CPU", "host memory", need.cpu(), available)?;
+        Ok(Kind::Cpu)
     }
 
-    fn emulator(&self, need: &Need) -> Result<Machine, Failure> {
+    fn emulator(&self, need: &Need) -> Result<Kind, Failure> {
         let devices = match &self.devices {
             Devices::Named(numbers) => numbers.len(),
             Devices::First | Devices::All => 1,
@@ -151,15 +171,15 @@ impl Wish {
         fits(
             "the emulator",
             "host memory",
-            need.host_with_fields(),
+            need.emulator(devices),
             available,
         )?;
         let fleet = EmulatedFleet::new(devices);
         self.check_links(&fleet, need.boundary)?;
-        Ok(Machine::Emulator(fleet))
+        Ok(Kind::Emulator(fleet))
     }
 
-    fn cuda(&self, need: &Need) -> Result<Machine, Failure> {
+    fn cuda(&self, need: &Need) -> Result<Kind, Failure> {
         let wished = |why: &dyn std::fmt::Display| match (self.backend, &self.devices) {
             (BackendWord::Auto, _) => Failure::failed(why),
             (_, Devices::First) => Failure::failed(format!("--backend cuda: {why}")),
@@ -170,10 +190,7 @@ impl Wish {
             Devices::Named(numbers) => numbers.clone(),
             Devices::All => {
                 let listed = list_devices().map_err(|why| wished(&why))?;
-                listed
-                    .iter()
-                    .map(|device| device.ordinal as usize)
-                    .collect()
+                listed.iter().map(|device| device.ordinal).collect()
             }
         };
         let shared = Decomposition::new(need.ny, numbers.len())?;
@@ -195,7 +212,7 @@ impl Wish {
             )?;
         }
         self.check_links(&fleet, need.boundary)?;
-        Ok(Machine::Cuda(fleet))
+        Ok(Kind::Cuda(Box::new(fleet)))
     }
 
     /// Refuses `--p2p` where two neighbours have no direct link.
@@ -241,45 +258,122 @@ fn numbers(list: &str) -> Result<Vec<usize>, Failure> {
     Ok(numbers)
 }
 
-/// Machines that are there.
-pub(super) enum Machine {
+enum Kind {
     Cpu,
-    Cuda(CudaFleet),
+    Cuda(Box<CudaFleet>),
     Emulator(EmulatedFleet),
+}
+
+impl Kind {
+    fn name(&self) -> String {
+        match self {
+            Self::Cpu => "the CPU".to_owned(),
+            Self::Cuda(fleet) => fleet.device_name(0),
+            Self::Emulator(fleet) => fleet.device_name(0),
+        }
+    }
+}
+
+/// Machines that are there.
+pub(super) struct Machine {
+    kind: Kind,
+    /// What `auto` took, and why.
+    note: Option<String>,
 }
 
 impl Machine {
     /// Devices; 1 for the CPU.
     pub(super) fn devices(&self) -> usize {
-        match self {
-            Self::Cpu => 1,
-            Self::Cuda(fleet) => fleet.devices(),
-            Self::Emulator(fleet) => fleet.devices(),
+        match &self.kind {
+            Kind::Cpu => 1,
+            Kind::Cuda(fleet) => fleet.devices(),
+            Kind::Emulator(fleet) => fleet.devices(),
         }
     }
 
-    fn name(&self) -> String {
-        match self {
-            Self::Cpu => "CPU".to_owned(),
-            Self::Cuda(fleet) => fleet.device_name(0),
-            Self::Emulator(fleet) => fleet.device_name(0),
-        }
-    }
-
-    /// Puts the start field there.
-    pub(super) fn engine<T: Real + Element>(
+    /// Puts the start field there. Where `auto` took a GPU whose memory then does not suffice (other
+    /// programs take some), the CPU computes.
+    pub(super) fn engine<T: GpuReal + Element>(
         self,
         problem: &Problem<T>,
         stopping: Stopping,
         wish: &Wish,
-    ) -> Result<Box<dyn Engine<T>>, Failure> {
-        Ok(match self {
-            Self::Cpu => Box::new(CpuEngine::new(problem, stopping, wish.time_block)?),
-            Self::Cuda(_) | Self::Emulator(_) => {
-                return Err(Failure::failed(
-                    "the engine of GPUs is not built in: --backend cpu computes",
-                ));
+        need: &Need,
+    ) -> Result<Ready<T>, Failure> {
+        let engine: Box<dyn Engine<T>> = match self.kind {
+            Kind::Cpu => Box::new(CpuEngine::new(problem, stopping, wish.time_block)?),
+            Kind::Emulator(fleet) => {
+                Box::new(FleetEngine::new(fleet, problem, stopping, wish.plan())?)
             }
+            Kind::Cuda(fleet) => match FleetEngine::new(*fleet, problem, stopping, wish.plan()) {
+                Ok(engine) => Box::new(engine),
+                Err(why) if wish.backend == BackendWord::Auto && out_of_memory(&why) => {
+                    wish.cpu(need)?;
+                    let engine = CpuEngine::new(problem, stopping, wish.time_block)?;
+                    return Ok(Ready {
+                        engine: Box::new(engine),
+                        note: Some(format!("the CPU computes: {why}")),
+                    });
+                }
+                Err(why) => return Err(why.into()),
+            },
+        };
+        Ok(Ready {
+            engine,
+            note: self.note,
         })
+    }
+}
+
+/// An engine at its start.
+pub(super) struct Ready<T> {
+    pub(super) engine: Box<dyn Engine<T>>,
+    /// What `auto` took, and why.
+    pub(super) note: Option<String>,
+}
+
+/// Whether a device's memory did not suffice.
+fn out_of_memory(why: &JacobiError) -> bool {
+    fn of_gpu(why: &GpuError) -> bool {
+        match why {
+            GpuError::OnDevice { error, .. } => of_gpu(error),
+            GpuError::Cuda(why) => matches!(why, CudaError::OutOfMemory { .. }),
+            _ => false,
+        }
+    }
+    matches!(why, JacobiError::Gpu(why) if of_gpu(why))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_device_without_memory_gives_way() {
+        let full = GpuError::Cuda(CudaError::OutOfMemory {
+            place: "device",
+            what: "the field".to_owned(),
+            needed: 2,
+            free: 1,
+            total: 3,
+            call: "cuMemAlloc",
+        });
+        let error = Box::new(full);
+        assert!(out_of_memory(
+            &GpuError::OnDevice { device: 1, error }.into()
+        ));
+        let lost = GpuError::OnDevice {
+            device: 1,
+            error: Box::new(GpuError::NoDevices),
+        };
+        assert!(!out_of_memory(&lost.into()));
+    }
+
+    #[test]
+    fn lists_of_devices_name_each_once() {
+        assert_eq!(numbers("3,0, 12").unwrap(), [3, 0, 12]);
+        for list in ["", "1,", "1;2", "-1", "1.0", "2,2"] {
+            assert!(matches!(numbers(list), Err(Failure::Usage(_))), "{list}");
+        }
     }
 }

@@ -15,7 +15,8 @@ use need::Need;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 use warpstride::io::npy::{self, Element};
-use warpstride::jacobi::{Boundary, Course, Norm, Outcome, Problem, Real, Stopping, idle_gaps};
+use warpstride::jacobi::cuda::GpuReal;
+use warpstride::jacobi::{Boundary, Course, Norm, Outcome, Problem, Stopping, idle_gaps};
 use warpstride::report::{field_picture, significant, timeline, write_whole};
 use warpstride::run::{Bar, End, Interrupt, JsonLines, Observer, Schedule, Silent, execute};
 
@@ -128,7 +129,7 @@ impl Relax {
         }
     }
 
-    fn run_in<T: Real + Element + Into<f64>>(&self) -> Result<(), Failure> {
+    fn run_in<T: GpuReal + Element + Into<f64>>(&self) -> Result<(), Failure> {
         let begun = Instant::now();
         let grid = Grid::of(self)?;
         let need = Need {
@@ -140,20 +141,20 @@ impl Relax {
             source: self.source.is_some(),
             output: self.output.is_some() || self.plot.is_some(),
         };
-        let (machine, taken) = self.wish.open(&need)?;
+        let machine = self.wish.open(&need)?;
         let problem: Problem<T> = grid.problem(self)?;
         let nothing = self.boundary.periodic_columns()
             && problem.start().is_none()
             && problem.source().is_none();
-        self.note(taken);
+        let devices = machine.devices();
+        let ready = machine.engine(&problem, self.stopping, &self.wish, &need)?;
+        self.note(ready.note);
         self.note(nothing.then(|| {
             "everything is 0 and stays so: with periodic columns a --restart field or a --source is needed".to_owned()
         }));
-        let devices = machine.devices();
-        let engine = machine.engine(&problem, self.stopping, &self.wish)?;
         let setup_seconds = begun.elapsed().as_secs_f64();
 
-        let mut course = Course::new(engine, self.stopping, self.output.as_deref());
+        let mut course = Course::new(ready.engine, self.stopping, self.output.as_deref());
         if self.profile.is_some() {
             course = course.with_timeline();
         }
@@ -179,7 +180,7 @@ impl Relax {
     }
 
     /// The field first, then what is made from it; gives the names.
-    fn write<T: Real + Element + Into<f64>>(
+    fn write<T: GpuReal + Element + Into<f64>>(
         &self,
         course: &mut Course<'_, T>,
         end: End,
@@ -213,7 +214,7 @@ impl Relax {
     }
 
     /// With the time of the same sweeps on one device.
-    fn compared<T: Real + Element>(
+    fn compared<T: GpuReal + Element>(
         &self,
         outcome: Outcome,
         devices: usize,
@@ -228,9 +229,9 @@ impl Relax {
             return Ok(outcome);
         }
         let wish = self.wish.alone();
-        let (machine, _) = wish.open(need)?;
-        let engine = machine.engine(problem, self.stopping, &wish)?;
-        let mut course = Course::new(engine, self.stopping, None);
+        let machine = wish.open(need)?;
+        let ready = machine.engine(problem, self.stopping, &wish, need)?;
+        let mut course = Course::new(ready.engine, self.stopping, None);
         let schedule = Schedule { every: None };
         match execute(&mut course, &mut Silent, interrupt, schedule)? {
             End::Finished => Ok(outcome.against_one_device(course.seconds())),

@@ -23,21 +23,32 @@ pub(super) struct Need {
 }
 
 impl Need {
-    /// Bytes on the host beside an engine's.
-    pub(super) fn host(&self) -> u128 {
-        let fields =
-            usize::from(self.restart) + usize::from(self.source) + usize::from(self.output);
-        fields as u128 * self.field(self.ny)
+    /// Bytes on the host for the CPU.
+    pub(super) fn cpu(&self) -> u128 {
+        self.inputs() + self.output() + self.engine(self.ny)
     }
 
-    /// Bytes on the host where the engine is there too.
-    pub(super) fn host_with_fields(&self) -> u128 {
-        self.host() + self.engine(self.ny)
+    /// Bytes on the host for GPUs: their engine keeps the inputs too.
+    pub(super) fn host(&self) -> u128 {
+        2 * self.inputs() + self.output()
+    }
+
+    /// Bytes on the host for so many emulated devices.
+    pub(super) fn emulator(&self, devices: usize) -> u128 {
+        self.host() + self.device(self.ny) + (devices as u128 - 1) * self.device(0)
     }
 
     /// Bytes of a device that computes so many rows.
     pub(super) fn device(&self, rows: usize) -> u128 {
         self.engine(rows + 2 * HALO_ROWS)
+    }
+
+    fn inputs(&self) -> u128 {
+        (u128::from(self.restart) + u128::from(self.source)) * self.field(self.ny)
+    }
+
+    fn output(&self) -> u128 {
+        u128::from(self.output) * self.field(self.ny)
     }
 
     /// A field before and one after a sweep, and the source.
@@ -78,14 +89,15 @@ mod tests {
             source: false,
             output: false,
         };
-        assert_eq!((plain.host(), plain.host_with_fields()), (0, 2 << 30));
+        assert_eq!((plain.host(), plain.cpu()), (0, 2 << 30));
         let all = Need {
             restart: true,
             source: true,
             output: true,
             ..plain
         };
-        assert_eq!((all.host(), all.host_with_fields()), (3 << 30, 6 << 30));
+        assert_eq!((all.host(), all.cpu()), (5 << 30, 6 << 30));
+        assert_eq!(plain.emulator(1), plain.device(16384));
         assert_eq!(plain.device(16384 - 16), 2 << 30);
     }
 

@@ -225,7 +225,7 @@ impl Scanner<'_> {
             return self.quoted();
         }
         let mut depth = 0_usize;
-        while let Some(c) = self.0.next() {
+        for c in self.0.by_ref() {
             match c {
                 '[' | '(' => depth += 1,
                 ']' | ')' => depth = depth.checked_sub(1)?,

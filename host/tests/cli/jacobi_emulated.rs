@@ -1,0 +1,162 @@
+//! `warpstride jacobi` over several devices, which the emulator has without a GPU.
+
+use super::jacobi::jacobi;
+use super::support::{Place, Said};
+
+const SCHEMES: [&str; 6] = [
+    "default-stream",
+    "streams",
+    "events",
+    "overlap",
+    "graphs",
+    "temporal",
+];
+
+fn emulated(place: &Place, options: &[&str]) -> Said {
+    jacobi(place, &[options, &["--backend", "emulator"]].concat())
+}
+
+fn json(text: &str) -> serde_json::Value {
+    serde_json::from_str(text).unwrap()
+}
+
+#[test]
+fn any_number_of_devices_on_any_rung_gives_the_field_of_the_cpu() {
+    let place = Place::new();
+    let fixed = ["--nx", "37", "--ny", "23", "--iterations", "11"];
+    for (precision, rungs) in [("f32", &SCHEMES[..]), ("f64", &SCHEMES[4..])] {
+        let fixed = [&fixed[..], &["--precision", precision]].concat();
+        let cpu = jacobi(&place, &[&fixed[..], &["-o", "cpu.npy", "--json"]].concat());
+        cpu.well();
+        let expected = std::fs::read(place.path("cpu.npy")).unwrap();
+        let norms = json(&cpu.out)["norms"].clone();
+        for (rung, scheme) in rungs.iter().enumerate() {
+            // Each rung with another number of devices, one of them with a row for each.
+            let devices = ["0", "0,1", "0,1,2", "0,1,2,3", "0,1,2,3,4"][rung % 5];
+            let options = [
+                "--scheme",
+                scheme,
+                "--devices",
+                devices,
+                "-o",
+                "e.npy",
+                "--json",
+            ];
+            let said = emulated(&place, &[&fixed[..], &options].concat());
+            said.well();
+            let found = std::fs::read(place.path("e.npy")).unwrap();
+            assert_eq!(found, expected, "{precision}, {scheme}");
+            let of = json(&said.out);
+            assert_eq!(
+                (of["scheme"].as_str(), of["backend"].as_str()),
+                (Some(*scheme), Some("emulator"))
+            );
+            let count = devices.split(',').count();
+            assert_eq!(of["devices"].as_array().unwrap().len(), count);
+            assert_eq!(of["device_names"].as_array().unwrap().len(), count);
+            for (found, expected) in of["norms"]
+                .as_array()
+                .unwrap()
+                .iter()
+                .zip(norms.as_array().unwrap())
+            {
+                assert_eq!(found["sweep"], expected["sweep"]);
+                let [found, expected] = [found, expected].map(|n| n["norm"].as_f64().unwrap());
+                // The same squares, in another order of addition.
+                assert!(
+                    (found / expected - 1.0).abs() < 1e-6,
+                    "{scheme}: {found} {expected}"
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn the_depth_of_a_pass_and_the_way_of_the_halos_are_followed() {
+    let place = Place::new();
+    let fixed = [
+        "--nx",
+        "40",
+        "--ny",
+        "30",
+        "--iterations",
+        "10",
+        "--devices",
+        "0,1",
+    ];
+    jacobi(&place, &[&fixed[..6], &["-o", "cpu.npy"]].concat()).well();
+    let expected = std::fs::read(place.path("cpu.npy")).unwrap();
+    for (option, p2p) in [("--p2p", true), ("--no-p2p", false)] {
+        for depth in [1, 3, 8] {
+            let depth = depth.to_string();
+            let options = [option, "--time-block", &depth, "-o", "e.npy", "--json"];
+            let said = emulated(&place, &[&fixed[..], &options].concat());
+            said.well();
+            let of = json(&said.out);
+            assert_eq!(
+                (of["p2p"].as_bool(), of["time_block"].to_string()),
+                (Some(p2p), depth)
+            );
+            assert_eq!(of["scheme"], "temporal");
+            assert_eq!(std::fs::read(place.path("e.npy")).unwrap(), expected);
+        }
+    }
+}
+
+#[test]
+fn a_timeline_has_every_device_and_the_efficiency_is_that_of_the_times() {
+    let place = Place::new();
+    let fixed = [
+        "--nx",
+        "40",
+        "--ny",
+        "30",
+        "--iterations",
+        "6",
+        "--devices",
+        "0,1,2",
+    ];
+    let options = [
+        "--scheme",
+        "overlap",
+        "--profile",
+        "t.json",
+        "--efficiency",
+        "--json",
+    ];
+    let said = emulated(&place, &[&fixed[..], &options].concat());
+    said.well();
+    let of = json(&said.out);
+    let number = |name: &str| of[name].as_f64().unwrap();
+    let expected = number("single_seconds") / (3.0 * number("seconds"));
+    assert!((number("efficiency") / expected - 1.0).abs() < 1e-12);
+
+    let trace = json(&std::fs::read_to_string(place.path("t.json")).unwrap());
+    let events = trace["traceEvents"].as_array().unwrap();
+    let work: Vec<_> = events.iter().filter(|e| e["ph"] == "X").collect();
+    for device in 0..3 {
+        let own = work.iter().filter(|e| e["pid"] == device);
+        assert!(own.clone().count() >= 6, "device {device}");
+        assert!(own.clone().all(|e| e["dur"].as_f64().unwrap() >= 0.0));
+        let named = |kind: &str| {
+            let mut of = events.iter().filter(|e| e["pid"] == device);
+            of.any(|e| e["ph"] == "M" && e["name"] == kind)
+        };
+        assert!(named("process_name") && named("thread_name"));
+    }
+    let gaps = of["idle_gap_us"].as_array().unwrap();
+    assert_eq!(gaps.len(), 3);
+    assert_eq!(&trace["otherData"]["idle_gap_us"], &of["idle_gap_us"]);
+    for gap in gaps {
+        let [median, max] = ["median", "max"].map(|name| gap[name].as_f64().unwrap());
+        assert!(0.0 <= median && median <= max);
+    }
+
+    // One device has nothing to be compared with.
+    let one = [&fixed[..6], &["--efficiency", "--json"]].concat();
+    let said = emulated(&place, &one);
+    assert_eq!(said.code, Some(0), "{said:?}");
+    assert!(said.err.starts_with("note: --efficiency: "), "{said:?}");
+    assert!(json(&said.out)["efficiency"].is_null());
+}

@@ -1,0 +1,263 @@
+//! `warpstride jacobi` on bad input and wrong usage: one sentence, nothing written, no panic.
+
+use super::jacobi::jacobi;
+use super::support::{Place, skipped};
+use ndarray::Array2;
+use warpstride::io::npy;
+
+const SMALL: [&str; 4] = ["--nx", "20", "--ny", "16"];
+
+/// A `.npy` file of any header.
+fn image(entries: &str, data: &[u8]) -> Vec<u8> {
+    let length = (entries.len() as u16).to_le_bytes();
+    [
+        b"\x93NUMPY\x01\x00".as_slice(),
+        &length,
+        entries.as_bytes(),
+        data,
+    ]
+    .concat()
+}
+
+fn of(kind: &str, shape: &str) -> String {
+    format!("{{'descr': '{kind}', 'fortran_order': False, 'shape': {shape}, }}")
+}
+
+#[test]
+fn hostile_files_are_refused_as_start_and_as_source() {
+    let place = Place::new();
+    let data = [0; 4 * 12];
+    let nan = f32::NAN.to_le_bytes().repeat(12);
+    let cases: [(Vec<u8>, &[&str]); 14] = [
+        (Vec::new(), &["is not an array of NumPy", "ends within"]),
+        (
+            b"PK\x03\x04 a zip file".to_vec(),
+            &["does not begin as one"],
+        ),
+        (image("{'descr': '<f4', 'fo", &data), &["header is not one"]),
+        (image("\u{1}garbage", &data), &["header is not one"]),
+        (image(&"[".repeat(9999), &data), &["header is not one"]),
+        (
+            image(&of("<f4", "(3, 4)"), &data[1..]),
+            &["truncated", "copy it again"],
+        ),
+        (image(&of("<f4", "(3, 4)"), &[0; 49]), &["1 bytes follow"]),
+        (
+            image(&of("<f4", "(12,)"), &data),
+            &["shape 12", "two dimensions"],
+        ),
+        (
+            image(&of("<f4", "(3, 2, 2)"), &data),
+            &["shape 3 x 2 x 2", "two dimensions"],
+        ),
+        (image(&of("<i4", "(3, 4)"), &data), &["<i4", "f32 or f64"]),
+        (image(&of("|O", "(3, 4)"), &data), &["|O", "f32 or f64"]),
+        (
+            image(&of("<f4", "(1000000000, 1000000000)"), &data),
+            &["f.npy", "truncated"],
+        ),
+        (
+            image(
+                &of("<f4", "(18446744073709551615, 18446744073709551615)"),
+                &data,
+            ),
+            &["memory can address"],
+        ),
+        (
+            image(&of("<f4", "(3, 4)"), &nan),
+            &["NaN at row 0, column 0"],
+        ),
+    ];
+    for (bytes, words) in cases {
+        std::fs::write(place.path("f.npy"), bytes).unwrap();
+        for option in ["--restart", "--source"] {
+            let said = jacobi(
+                &place,
+                &[option, "f.npy", "-o", "out.npy", "--plot", "p.png"],
+            );
+            said.refused(1, &[&["f.npy: "], words].concat());
+            assert_eq!(said.out, "");
+            assert_eq!(place.names(), ["f.npy"]);
+        }
+    }
+    std::fs::create_dir(place.path("folder")).unwrap();
+    for (name, words) in [
+        ("none.npy", "cannot be read"),
+        ("folder", "not a regular file"),
+        ("/dev/zero", "not a regular file"),
+    ] {
+        jacobi(&place, &["--restart", name]).refused(1, &[name, words]);
+    }
+}
+
+#[test]
+fn shapes_that_disagree_or_are_none() {
+    let place = Place::new();
+    let write = |name: &str, shape: (usize, usize)| {
+        npy::write(&place.path(name), Array2::<f32>::zeros(shape).view()).unwrap();
+    };
+    write("a.npy", (16, 20));
+    write("b.npy", (16, 21));
+    write("thin.npy", (2, 50));
+    write("empty.npy", (0, 50));
+    let refused = |options: &[&str], words: &[&str]| jacobi(&place, options).refused(1, words);
+    refused(
+        &["--restart", "a.npy", "--source", "b.npy"],
+        &["b.npy: has 16 x 21", "a.npy has 16 x 20"],
+    );
+    refused(
+        &["--restart", "a.npy", "--nx", "21"],
+        &["a.npy: has 16 x 20", "--nx is 21"],
+    );
+    refused(
+        &["--source", "a.npy", "--ny", "20"],
+        &["a.npy: has 16 x 20", "--ny is 20"],
+    );
+    refused(&["--source", "thin.npy"], &["thin.npy: ", "no inner cell"]);
+    refused(
+        &["--restart", "empty.npy"],
+        &["empty.npy: ", "no inner cell"],
+    );
+    for side in ["0", "1", "2"] {
+        jacobi(&place, &["--nx", side, "--ny", "9"]).refused(2, &["at least 3"]);
+        jacobi(&place, &["--nx", "9", "--ny", side]).refused(2, &["at least 3"]);
+    }
+    jacobi(&place, &["--nx", "18446744073709551615"]).refused(2, &["larger than any memory"]);
+    jacobi(&place, &["--nx", "100000000", "--ny", "100000000"])
+        .refused(1, &["GiB of host memory", "GiB may be used", "--nx"]);
+    assert_eq!(place.names(), ["a.npy", "b.npy", "empty.npy", "thin.npy"]);
+}
+
+#[test]
+fn values_beyond_the_arithmetic_overwrite_nothing() {
+    let place = Place::new();
+    let large = Array2::from_elem((9, 9), f32::MAX);
+    npy::write(&place.path("large.npy"), large.view()).unwrap();
+    std::fs::write(place.path("out.npy"), "older").unwrap();
+    let options = [
+        "--source",
+        "large.npy",
+        "-o",
+        "out.npy",
+        "--boundary",
+        "periodic",
+    ];
+    jacobi(&place, &options).refused(1, &["the residual norm of sweep", "overflowed"]);
+    assert_eq!(std::fs::read(place.path("out.npy")).unwrap(), b"older");
+}
+
+#[test]
+fn wrong_usage() {
+    let place = Place::new();
+    let cpu: [(&[&str], &[&str]); 22] = [
+        (&["--iterations", "0"], &["--iterations 0", "1 or more"]),
+        (&["--iterations", "-1"], &["unexpected argument"]),
+        (&["--check-every", "0"], &["--check-every 0", "1 or more"]),
+        (&["--tolerance", "-1e-9"], &["--tolerance", "0 or more"]),
+        (&["--tolerance", "nan"], &["--tolerance NaN"]),
+        (&["--tolerance", "inf"], &["--tolerance inf"]),
+        (&["--tolerance", "small"], &["--tolerance"]),
+        (&["--save-every", "-1"], &["--save-every -1", "0 or more"]),
+        (&["--save-every", "nan"], &["--save-every NaN"]),
+        (&["--time-block", "0"], &["--time-block 0", "1 to 8"]),
+        (&["--time-block", "9"], &["--time-block 9", "1 to 8"]),
+        (&["--threads", "0"], &["--threads 0"]),
+        (&["--precision", "f16"], &["f32"]),
+        (&["--boundary", "neumann"], &["dirichlet"]),
+        (&["--csv", "--json"], &["cannot be used with"]),
+        (&["--p2p", "--no-p2p"], &["cannot be used with"]),
+        (&["--json-progress", "--quiet"], &["cannot be used with"]),
+        (&["--scheme", "events"], &["--scheme", "--backend cpu"]),
+        (&["--devices", "0"], &["--devices", "--backend cpu"]),
+        (&["--p2p"], &["--p2p", "--backend cpu"]),
+        (&["--profile", "t.json"], &["--profile", "--backend cpu"]),
+        (&["--efficiency"], &["--efficiency", "--backend cpu"]),
+    ];
+    for (options, words) in cpu {
+        let said = jacobi(&place, &[&SMALL, options].concat());
+        said.refused(2, words);
+        assert_eq!(said.out, "");
+    }
+    let emulator: [(&[&str], &[&str]); 8] = [
+        (&["--devices", ""], &["--devices", "commas"]),
+        (&["--devices", "0,x"], &["--devices 0,x", "commas"]),
+        (&["--devices", "0,-1"], &["--devices 0,-1", "commas"]),
+        (&["--devices", "0,1,0"], &["0 is named twice"]),
+        (&["--devices", "1,2"], &["numbered 0,1,2"]),
+        (&["--devices", "all"], &["as many devices as are named"]),
+        (
+            &["--scheme", "streams", "--time-block", "2"],
+            &["--time-block 2", "temporal", "streams does one"],
+        ),
+        (&["--scheme", "fast"], &["default-stream"]),
+    ];
+    for (options, words) in emulator {
+        jacobi(
+            &place,
+            &[&SMALL, options, &["--backend", "emulator"]].concat(),
+        )
+        .refused(2, words);
+    }
+    assert!(place.names().is_empty());
+}
+
+#[test]
+fn more_devices_than_rows() {
+    let place = Place::new();
+    let options = ["--nx", "20", "--ny", "5", "--devices", "0,1,2,3"];
+    jacobi(&place, &[&options[..], &["--backend", "emulator"]].concat())
+        .refused(1, &["4 devices cannot share 3 rows"]);
+}
+
+#[test]
+fn outputs_that_are_inputs_or_cannot_be_written() {
+    let place = Place::new();
+    npy::write(&place.path("a.npy"), Array2::<f32>::zeros((16, 20)).view()).unwrap();
+    let before = std::fs::read(place.path("a.npy")).unwrap();
+    for options in [
+        ["--restart", "a.npy", "-o", "./a.npy"],
+        ["--source", "a.npy", "--plot", "a.npy"],
+    ] {
+        jacobi(&place, &options).refused(2, &["a.npy", "another name"]);
+    }
+    jacobi(
+        &place,
+        &[&SMALL[..], &["-o", "b", "--plot", "./b"]].concat(),
+    )
+    .refused(2, &["two outputs"]);
+    std::fs::create_dir(place.path("folder")).unwrap();
+    for option in ["-o", "--plot"] {
+        jacobi(&place, &[&SMALL[..], &[option, "none/f"]].concat())
+            .refused(1, &["none/f", "no folder"]);
+        jacobi(&place, &[&SMALL[..], &[option, "folder"]].concat()).refused(1, &["is a folder"]);
+    }
+    assert_eq!(std::fs::read(place.path("a.npy")).unwrap(), before);
+    assert_eq!(place.names(), ["a.npy", "folder"]);
+}
+
+#[test]
+fn gpus_that_are_not_there() {
+    let place = Place::new();
+    let devices = place.run(&["devices", "--json"]);
+    devices.well();
+    let listing: serde_json::Value = serde_json::from_str(&devices.out).unwrap();
+    if listing["reason"].is_null() {
+        skipped("jacobi without a driver", "there is a driver here");
+        return;
+    }
+    let run = |options: &[&str]| place.run(&[&["jacobi"], &SMALL[..], options].concat());
+    run(&["--backend", "cuda"]).refused(1, &["--backend cuda: ", "driver"]);
+    run(&["--devices", "3"]).refused(1, &["--devices: ", "driver"]);
+    run(&["--devices", "all"]).refused(1, &["--devices: ", "driver"]);
+    // Who asks for what only GPUs have wants GPUs.
+    run(&["--scheme", "graphs"]).refused(1, &["--backend cuda: ", "driver"]);
+    // Who asks for nothing is told who computes.
+    let said = run(&[]);
+    assert_eq!(
+        (said.code, said.err.lines().count()),
+        (Some(0), 1),
+        "{said:?}"
+    );
+    assert!(said.err.starts_with("note: the CPU computes: ") && said.err.contains("driver"));
+    assert!(said.out.contains("back end"), "{said:?}");
+}
