@@ -24,7 +24,14 @@ impl Folder {
 fn image(version: u8, entries: &str, data: &[u8]) -> Vec<u8> {
     let length = entries.len() as u32;
     let field = &length.to_le_bytes()[..if version == 1 { 2 } else { 4 }];
-    [b"\x93NUMPY".as_slice(), &[version, 0], field, entries.as_bytes(), data].concat()
+    [
+        b"\x93NUMPY".as_slice(),
+        &[version, 0],
+        field,
+        entries.as_bytes(),
+        data,
+    ]
+    .concat()
 }
 
 fn entries(kind: &str, fortran: &str, shape: &str) -> String {
