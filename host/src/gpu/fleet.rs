@@ -253,10 +253,7 @@ pub trait Fleet {
     ///
     /// # Errors
     /// Those of `work`, or the driver's.
-    fn capture(
-        &self,
-        work: &mut dyn FnMut() -> Result<()>,
-    ) -> Result<Option<Self::Recording>>;
+    fn capture(&self, work: &mut dyn FnMut() -> Result<()>) -> Result<Option<Self::Recording>>;
 
     /// Queues what was recorded, behind what is queued in the lanes of all devices.
     ///

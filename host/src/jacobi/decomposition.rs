@@ -9,7 +9,9 @@ pub enum DecompositionError {
     #[error("no device was named")]
     NoDevice,
     /// A device would have no row.
-    #[error("{devices} devices cannot share {rows} rows: a device needs at least one inner row (ny − 2)")]
+    #[error(
+        "{devices} devices cannot share {rows} rows: a device needs at least one inner row (ny − 2)"
+    )]
     TooManyDevices {
         /// Devices.
         devices: usize,
@@ -99,9 +101,6 @@ mod tests {
                 rows: 3
             }
         );
-        assert_eq!(
-            Decomposition::new(5, 0),
-            Err(DecompositionError::NoDevice)
-        );
+        assert_eq!(Decomposition::new(5, 0), Err(DecompositionError::NoDevice));
     }
 }

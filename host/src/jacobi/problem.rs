@@ -222,6 +222,16 @@ impl<T: Real> Problem<T> {
         self.start.as_ref()
     }
 
+    /// The same grid without start field and source.
+    #[must_use]
+    pub(crate) fn without_values(&self) -> Self {
+        Self {
+            start: None,
+            source: None,
+            ..*self
+        }
+    }
+
     /// The value that the first and the last column of that row start with where no start field was
     /// given.
     #[must_use]

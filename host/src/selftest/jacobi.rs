@@ -290,7 +290,8 @@ macro_rules! passes {
                         for (sweep, sums_of) in of_strips.chunks(stride).enumerate() {
                             let expected = if wanted >> sweep & 1 != 0 { sums[sweep] } else { 0.0 };
                             let sum: f64 = sums_of.iter().sum();
-                            wrong += f64::from(!((sum - expected).abs() <= 1e-6 * expected));
+                            let close = (sum - expected).abs() <= 1e-6 * expected;
+                            wrong += f64::from(u8::from(!close));
                         }
                         Ok(wrong)
                     },

@@ -6,8 +6,14 @@ use super::level::{EVERY_NORM, Levels, NO_NORM, SOME_NORMS, Source, Step};
 use super::window::{Columns, FIXED, INNER, PERIODIC, Window, own_columns};
 use warpstride_device::prelude::*;
 
-/// Rows on their way from memory while others are computed.
-const AHEAD: i32 = 2;
+/// Most rows on their way from memory while others are computed.
+const MOST_AHEAD: usize = 4;
+
+/// Rows on their way in a pass of `depth` sweeps: a single sweep waits for memory and has registers
+/// to spare, deeper ones have enough to compute.
+const fn ahead(depth: u32) -> usize {
+    if depth == 1 { MOST_AHEAD } else { 2 }
+}
 
 /// What a launch works on.
 #[derive(Clone, Copy)]
@@ -104,7 +110,8 @@ struct Walk<'a, C: Cells> {
 /// Rows on their way, and the place in the strip.
 struct Place<C: Cells, S> {
     y: i32,
-    rows: [Input<C, S>; AHEAD as usize],
+    /// So many as [`ahead`] says; the others are not used.
+    rows: [Input<C, S>; MOST_AHEAD],
 }
 
 /// What goes in at a step.
@@ -185,10 +192,14 @@ impl<C: Cells> Walk<'_, C> {
         &self,
         begin: i32,
     ) -> Place<C, S> {
-        let rows = [
-            self.input::<S, L, KIND>(begin),
-            self.input::<S, L, KIND>(begin + 1),
-        ];
+        let last = self.own.1 + L::DEPTH as i32 - 1;
+        let row = |i: i32| self.input::<S, L, KIND>((begin + i).min(last));
+        let (first, second) = (row(0), row(1));
+        let rows = if ahead(L::DEPTH) == MOST_AHEAD {
+            [first, second, row(2), row(3)]
+        } else {
+            [first, second, second, second]
+        };
         Place { y: begin, rows }
     }
 
@@ -201,8 +212,8 @@ impl<C: Cells> Walk<'_, C> {
     ) {
         let (y, depth) = (place.y, L::DEPTH as i32);
         // The last row that is needed in place of any beyond it.
-        let ahead = (y + AHEAD).min(self.own.1 + depth - 1);
-        let next = self.input::<S, L, KIND>(ahead);
+        let next = (y + ahead(L::DEPTH) as i32).min(self.own.1 + depth - 1);
+        let next = self.input::<S, L, KIND>(next);
         let now = place.rows[0];
         let step = Step {
             window: &self.window,
@@ -215,7 +226,12 @@ impl<C: Cells> Walk<'_, C> {
             let to = self.field.block.offset_in_halos(y - depth);
             self.window.store(self.field.out.add(to), row);
         }
-        place.rows = [place.rows[1], next];
+        let [_, second, third, fourth] = place.rows;
+        place.rows = if ahead(L::DEPTH) == MOST_AHEAD {
+            [second, third, fourth, next]
+        } else {
+            [second, next, next, next]
+        };
         place.y += 1;
     }
 

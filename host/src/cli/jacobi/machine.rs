@@ -8,6 +8,7 @@ use warpstride::gpu::{CudaFleet, EmulatedFleet, Fleet, GpuError};
 use warpstride::io::Memory;
 use warpstride::io::npy::Element;
 use warpstride::jacobi::cpu::CpuEngine;
+use warpstride::jacobi::cuda::launches;
 use warpstride::jacobi::cuda::{FleetEngine, GpuReal, Plan, Scheme};
 use warpstride::jacobi::{Boundary, Decomposition, Engine, JacobiError, Problem, Stopping};
 
@@ -194,7 +195,14 @@ impl Wish {
             }
         };
         let shared = Decomposition::new(need.ny, numbers.len())?;
-        let fleet = CudaFleet::new(&numbers).map_err(|why| wished(&why))?;
+        let fleet = CudaFleet::keeping(&numbers, |kernel| {
+            if need.bytes == size_of::<f32>() {
+                launches::<f32>(need.source, kernel)
+            } else {
+                launches::<f64>(need.source, kernel)
+            }
+        })
+        .map_err(|why| wished(&why))?;
         fits(
             "the host",
             "host memory",

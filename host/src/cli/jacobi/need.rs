@@ -28,9 +28,9 @@ impl Need {
         self.inputs() + self.output() + self.engine(self.ny)
     }
 
-    /// Bytes on the host for GPUs: their engine keeps the inputs too.
+    /// Bytes on the host for GPUs.
     pub(super) fn host(&self) -> u128 {
-        2 * self.inputs() + self.output()
+        self.inputs() + self.output()
     }
 
     /// Bytes on the host for so many emulated devices.

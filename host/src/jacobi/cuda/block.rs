@@ -169,7 +169,7 @@ impl<F: Fleet, T: GpuReal> Block<F, T> {
         let outer = if shape.split { shape.depth } else { 0 };
         for sweeps in 1..=shape.depth {
             let memory = block.memory(0, 1, 0..0)?;
-            let resident = T::resident_warps(fleet, device, sweeps, memory.1, memory.0)?;
+            let resident = T::resident_warps(fleet, device, sweeps, geometry, memory)?;
             let windows = problem.nx().div_ceil(T::own_columns(sweeps));
             block
                 .layouts
@@ -182,22 +182,21 @@ impl<F: Fleet, T: GpuReal> Block<F, T> {
         Ok(block)
     }
 
-    /// Field `from` as input, field `to` as output, and so many of the sums; with the geometry.
+    /// Field `from` as input, field `to` as output, and so many of the sums.
     pub(super) fn memory(
         &mut self,
         from: usize,
         to: usize,
         sums: Range<usize>,
-    ) -> Result<(Memory<'_, F::Space, T::Quad>, Geometry)> {
+    ) -> Result<Memory<'_, F::Space, T::Quad>> {
         use crate::gpu::RangedBuffer as _;
         let (input, out) = two(&mut self.fields, from, to);
-        let memory = Memory {
+        Ok(Memory {
             input: input.read(),
             out: out.write(),
             source: self.source.as_ref().map(Buffer::read),
             sums: self.sums.write_range(sums)?,
-        };
-        Ok((memory, self.geometry))
+        })
     }
 
     /// The row of the grid that a row of the buffer stands for; `None` beyond a fixed border.

@@ -8,8 +8,8 @@ use super::batch::{Batch, Lengths};
 use super::block::{Block, Shape};
 use super::kernels::GpuReal;
 use super::plan::{Plan, PlanError};
-use super::scheme::{Blocks, Way};
-use super::values::bordered;
+use super::scheme::{Blocks, Way, Ways};
+use super::values::Border;
 use crate::gpu::{self, Fleet, Lane};
 use crate::jacobi::{
     Advance, Decomposition, Engine, JacobiError, Norm, Problem, Setup, Span, Stopping,
@@ -27,7 +27,7 @@ pub struct FleetEngine<T: GpuReal, F: Fleet> {
     blocks: Blocks<F, T>,
     recorded: Vec<Recorded<F::Recording>>,
     fleet: F,
-    problem: Problem<T>,
+    border: Border<T>,
     rule: Stopping,
     lengths: Lengths,
     setup: Setup,
@@ -102,7 +102,7 @@ impl<T: GpuReal, F: Fleet> FleetEngine<T, F> {
             block.fill(&fleet, problem)?;
             blocks.push(block);
         }
-        let (up, down, p2p) = ways(&fleet, problem, &blocks, plan.p2p)?;
+        let ways = ways(&fleet, problem, &blocks, plan.p2p)?;
         let copy_bytes_per_second = copy_rate(&fleet, &mut blocks)?;
         let setup = Setup {
             backend: fleet.backend(),
@@ -110,21 +110,20 @@ impl<T: GpuReal, F: Fleet> FleetEngine<T, F> {
             device_names: (0..devices).map(|d| fleet.device_name(d)).collect(),
             scheme: plan.scheme.name(),
             time_block: depth,
-            p2p,
+            p2p: ways.direct,
             notes,
             copy_bytes_per_second,
         };
         let mut engine = Self {
             blocks: Blocks {
                 blocks,
-                up,
-                down,
+                ways,
                 scheme: plan.scheme,
                 turn: 0,
             },
             recorded: Vec::new(),
             fleet,
-            problem: problem.clone(),
+            border: Border::of(problem),
             rule,
             lengths,
             setup,
@@ -292,15 +291,11 @@ impl<T: GpuReal, F: Fleet> Engine<T> for FleetEngine<T, F> {
     }
 
     fn field(&mut self) -> Result<Array2<T>, JacobiError> {
-        let needed = self.problem.nx() * self.problem.ny() * size_of::<T>();
-        let mut field = bordered(&self.problem).ok_or(JacobiError::HostMemory {
-            what: "the field",
-            needed,
-        })?;
+        let mut field = self.border.field()?;
         for block in &self.blocks.blocks {
             block.read(&self.fleet, self.current, &mut field.view_mut())?;
         }
-        self.problem.fill_ghosts(&mut field);
+        self.border.fill_ghosts(&mut field);
         Ok(field)
     }
 
@@ -337,16 +332,13 @@ fn three_fit<T: GpuReal, F: Fleet>(
     Ok(true)
 }
 
-type Ways<F, T> = Vec<Option<Way<F, T>>>;
-
-/// The ways up and down from each block, and whether all of them are direct.
-#[expect(clippy::type_complexity, reason = "two lists and what is said of both")]
+/// The ways up and down from each block.
 fn ways<T: GpuReal, F: Fleet>(
     fleet: &F,
     problem: &Problem<T>,
     blocks: &[Block<F, T>],
     p2p: Option<bool>,
-) -> Result<(Ways<F, T>, Ways<F, T>, Option<bool>), JacobiError> {
+) -> Result<Ways<F, T>, JacobiError> {
     let devices = blocks.len();
     let neighbour = |block: usize, step: usize| {
         let to = (block + step) % devices;
@@ -388,7 +380,11 @@ fn ways<T: GpuReal, F: Fleet>(
     let up = up.collect::<Result<_, _>>()?;
     let down = (0..devices).map(|block| way(block, 1));
     let down = down.collect::<Result<_, _>>()?;
-    Ok((up, down, (!pairs.is_empty()).then_some(direct)))
+    Ok(Ways {
+        up,
+        down,
+        direct: (!pairs.is_empty()).then_some(direct),
+    })
 }
 
 /// Bytes per second, read and written, that all devices copy together; `None` where the fields are

@@ -21,13 +21,20 @@ pub(super) struct Way<F: Fleet, T: GpuReal> {
     pub(super) relay: F::Relay<T::Quad>,
 }
 
-/// All blocks, with their ways.
-pub(super) struct Blocks<F: Fleet, T: GpuReal> {
-    pub(super) blocks: Vec<Block<F, T>>,
+/// The ways between neighbours.
+pub(super) struct Ways<F: Fleet, T: GpuReal> {
     /// From each block to the one above it.
     pub(super) up: Vec<Option<Way<F, T>>>,
     /// From each block to the one below it.
     pub(super) down: Vec<Option<Way<F, T>>>,
+    /// Whether they go without the host; `None` where there are none.
+    pub(super) direct: Option<bool>,
+}
+
+/// All blocks, with their ways.
+pub(super) struct Blocks<F: Fleet, T: GpuReal> {
+    pub(super) blocks: Vec<Block<F, T>>,
+    pub(super) ways: Ways<F, T>,
     pub(super) scheme: Scheme,
     /// Which of a block's marks the last pass set.
     pub(super) turn: usize,
@@ -232,7 +239,8 @@ impl<F: Fleet, T: GpuReal> Blocks<F, T> {
         };
         let first = pass.first * stride as usize;
         let sums = first..first + pass.sweeps * stride as usize;
-        let (memory, geometry) = block.memory(from, to, sums)?;
+        let geometry = block.geometry;
+        let memory = block.memory(from, to, sums)?;
         T::pass(fleet, device, lane, pass.sweeps, geometry, part, memory)
     }
 
@@ -246,9 +254,9 @@ impl<F: Fleet, T: GpuReal> Blocks<F, T> {
         field: usize,
     ) -> Result<()> {
         let ways = if rows == Rows::Top {
-            &self.up
+            &self.ways.up
         } else {
-            &self.down
+            &self.ways.down
         };
         let Some(way) = &ways[block] else {
             return Ok(());
@@ -279,12 +287,12 @@ impl<F: Fleet, T: GpuReal> Blocks<F, T> {
 
     /// Lets a lane wait for the last push of the block above.
     fn await_above(&self, fleet: &F, block: usize, lane: Lane) -> Result<()> {
-        self.await_ways(fleet, &self.down, block, lane)
+        self.await_ways(fleet, &self.ways.down, block, lane)
     }
 
     /// Lets a lane wait for the last push of the block below.
     fn await_below(&self, fleet: &F, block: usize, lane: Lane) -> Result<()> {
-        self.await_ways(fleet, &self.up, block, lane)
+        self.await_ways(fleet, &self.ways.up, block, lane)
     }
 
     fn await_ways(

@@ -4,8 +4,8 @@ use ndarray::{Array2, ArrayViewMut2};
 
 use super::block::{Block, two};
 use super::kernels::GpuReal;
-use crate::gpu::{Fleet, Lane, Result};
-use crate::jacobi::Problem;
+use crate::gpu::{self, Fleet, Lane};
+use crate::jacobi::{JacobiError, Problem};
 
 /// Vectors that are converted and copied at a time.
 const CHUNK: usize = 1 << 20;
@@ -13,7 +13,7 @@ const CHUNK: usize = 1 << 20;
 impl<F: Fleet, T: GpuReal> Block<F, T> {
     /// Puts the start values into all fields, and the source in its place. Returns when they are
     /// there.
-    pub(super) fn fill(&mut self, fleet: &F, problem: &Problem<T>) -> Result<()> {
+    pub(super) fn fill(&mut self, fleet: &F, problem: &Problem<T>) -> gpu::Result<()> {
         if problem.start().is_some() {
             let mut row_of = vec![T::zero(); problem.nx()];
             self.fill_rows(fleet, problem, Part::Field, |row, quads| {
@@ -65,7 +65,7 @@ impl<F: Fleet, T: GpuReal> Block<F, T> {
         problem: &Problem<T>,
         part: Part,
         mut row_of: impl FnMut(usize, &mut [T::Quad]),
-    ) -> Result<()> {
+    ) -> gpu::Result<()> {
         let pitch = self.geometry.pitch as usize;
         let rows = self.buffer_rows();
         let of_a_chunk = (CHUNK / pitch).clamp(1, rows);
@@ -93,7 +93,7 @@ impl<F: Fleet, T: GpuReal> Block<F, T> {
         fleet: &F,
         from: usize,
         field: &mut ArrayViewMut2<'_, T>,
-    ) -> Result<()> {
+    ) -> gpu::Result<()> {
         let pitch = self.geometry.pitch as usize;
         let halo = self.geometry.halo as usize;
         let of_a_chunk = (CHUNK / pitch).clamp(1, self.rows.len());
@@ -126,13 +126,48 @@ fn to_quads<T: GpuReal>(values: &[T], quads: &mut [T::Quad]) {
     }
 }
 
-/// A whole field whose border is the start field's; `None`: no memory.
-pub(super) fn bordered<T: GpuReal>(problem: &Problem<T>) -> Option<Array2<T>> {
-    let (ny, nx) = (problem.ny(), problem.nx());
-    let mut values: Vec<T> = Vec::new();
-    values.try_reserve_exact(ny * nx).ok()?;
-    values.resize(ny * nx, T::zero());
-    problem.start_row(0, &mut values[..nx]);
-    problem.start_row(ny - 1, &mut values[(ny - 1) * nx..]);
-    Array2::from_shape_vec((ny, nx), values).ok()
+/// What a whole field has beside the rows of the blocks.
+pub(super) struct Border<T> {
+    /// The grid, without start field and source.
+    grid: Problem<T>,
+    first: Vec<T>,
+    last: Vec<T>,
+}
+
+impl<T: GpuReal> Border<T> {
+    pub(super) fn of(problem: &Problem<T>) -> Self {
+        let (nx, ny) = (problem.nx(), problem.ny());
+        let row = |y: usize| {
+            let mut row = vec![T::zero(); nx];
+            problem.start_row(y, &mut row);
+            row
+        };
+        Self {
+            first: row(0),
+            last: row(ny - 1),
+            grid: problem.without_values(),
+        }
+    }
+
+    /// A field of zeros, but for the first and the last row.
+    pub(super) fn field(&self) -> Result<Array2<T>, JacobiError> {
+        let (ny, nx) = (self.grid.ny(), self.grid.nx());
+        let out_of_memory = JacobiError::HostMemory {
+            what: "the field",
+            needed: ny * nx * size_of::<T>(),
+        };
+        let mut values: Vec<T> = Vec::new();
+        if values.try_reserve_exact(ny * nx).is_err() {
+            return Err(out_of_memory);
+        }
+        values.extend_from_slice(&self.first);
+        values.resize((ny - 1) * nx, T::zero());
+        values.extend_from_slice(&self.last);
+        Array2::from_shape_vec((ny, nx), values).map_err(|_| out_of_memory)
+    }
+
+    /// Gives ghosts their values.
+    pub(super) fn fill_ghosts(&self, field: &mut Array2<T>) {
+        self.grid.fill_ghosts(field);
+    }
 }
