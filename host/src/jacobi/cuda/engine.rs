@@ -98,12 +98,13 @@ impl<T: GpuReal, F: Fleet> FleetEngine<T, F> {
                 checks: lengths.most.div_ceil(rule.check_every),
                 split: plan.scheme.overlaps() && devices > 1,
             };
-            let mut block = Block::new(&fleet, device, problem, &shape)?;
-            block.fill(&fleet, problem)?;
-            blocks.push(block);
+            blocks.push(Block::new(&fleet, device, problem, &shape)?);
         }
+        let filled = blocks.iter_mut().try_for_each(|b| b.fill(&fleet, problem));
+        or_drained(&fleet, filled)?;
         let ways = ways(&fleet, problem, &blocks, plan.p2p)?;
-        let copy_bytes_per_second = copy_rate(&fleet, &mut blocks)?;
+        let rate = copy_rate(&fleet, &mut blocks);
+        let copy_bytes_per_second = or_drained(&fleet, rate)?;
         let setup = Setup {
             backend: fleet.backend(),
             devices: (0..devices).map(|device| fleet.ordinal(device)).collect(),
@@ -302,6 +303,15 @@ impl<T: GpuReal, F: Fleet> Engine<T> for FleetEngine<T, F> {
     fn take_spans(&mut self) -> Result<Vec<Span>, JacobiError> {
         Ok(std::mem::take(&mut self.spans))
     }
+}
+
+/// Waits for everything where something failed: nothing may be under way when memory is given back.
+pub(super) fn or_drained<F: Fleet, R>(fleet: &F, done: gpu::Result<R>) -> gpu::Result<R> {
+    if done.is_err() {
+        // Of two errors the first says what happened.
+        drop(fleet.drain());
+    }
+    done
 }
 
 /// Whether every device has room for three fields.
