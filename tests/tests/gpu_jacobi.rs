@@ -34,13 +34,12 @@ fn on_devices(cases: &[Case], plans: &[Plan]) {
     let (cases, plans) = (cases.to_vec(), plans.to_vec());
     within(Duration::from_secs(300), move || {
         let all: Vec<usize> = (0..counts.iter().copied().max().unwrap_or(0)).collect();
-        // Keeps the devices' contexts alive from one fleet to the next.
-        let _alive = CudaFleet::keeping(&all, |_| false).unwrap();
-        let compared = compare(&cases, &plans, &counts, |count| {
-            Ok(CudaFleet::keeping(&all[..count], |kernel| {
-                kernel.starts_with("jacobi_")
-            })?)
-        });
+        let fleets: Vec<CudaFleet> = counts
+            .iter()
+            .map(|count| CudaFleet::keeping(&all[..*count], |name| name.starts_with("jacobi_")))
+            .collect::<Result<_, _>>()
+            .unwrap();
+        let compared = compare(&cases, &plans, &fleets);
         assert!(compared.unwrap() > 0);
     });
 }
