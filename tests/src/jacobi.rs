@@ -85,18 +85,33 @@ pub struct Case {
 }
 
 impl Case {
-    /// Differences of the fleet's relaxation from the CPU's, one line each; none when the fields are
-    /// the same bits and the norms differ by rounding only.
+    /// What the CPU makes of it, one sweep a pass.
+    ///
+    /// # Errors
+    /// The engine's.
+    pub fn expected<T: GpuReal>(&self) -> Result<Relaxed<T>> {
+        relax(&mut CpuEngine::new(&self.problem()?, self.rule, 1)?)
+    }
+
+    fn problem<T: GpuReal>(&self) -> Result<Problem<T>> {
+        rough(self.shape, self.boundary, self.start, self.source)
+    }
+
+    /// Differences of the fleet's relaxation from what is expected, one line each; none when the
+    /// fields are the same bits and the norms differ by rounding only.
     ///
     /// # Errors
     /// An engine's.
-    pub fn differences<T: GpuReal, F: Fleet>(&self, fleet: F, plan: Plan) -> Result<String> {
+    pub fn differences<T: GpuReal, F: Fleet>(
+        &self,
+        fleet: &F,
+        plan: Plan,
+        expected: &Relaxed<T>,
+    ) -> Result<String> {
         let what = || format!("{}, {plan:?}", self.name::<T>());
-        let problem = rough::<T>(self.shape, self.boundary, self.start, self.source)?;
-        let expected = relax(&mut CpuEngine::new(&problem, self.rule, 1)?)?;
         let devices = fleet.devices();
-        let mut engine =
-            FleetEngine::<T, F>::new(fleet, &problem, self.rule, plan).with_context(what)?;
+        let mut engine = FleetEngine::<T, &F>::new(fleet, &self.problem()?, self.rule, plan)
+            .with_context(what)?;
         let found = relax(&mut engine).with_context(what)?;
         let mut text = String::new();
         let mut differ = |words: String| {
@@ -184,22 +199,20 @@ pub fn plans() -> Vec<Plan> {
     plans
 }
 
-/// Runs `cases` with `plans` on fleets of so many devices, in both precisions.
+/// Runs `cases` with `plans` on those fleets whose devices do not outnumber the rows, in both
+/// precisions, and gives the number of runs.
 ///
 /// # Errors
 /// An engine's, or any difference.
-pub fn compare<F: Fleet>(
-    cases: &[Case],
-    plans: &[Plan],
-    devices: &[usize],
-    make: impl Fn(usize) -> Result<F>,
-) -> Result<usize> {
+pub fn compare<F: Fleet>(cases: &[Case], plans: &[Plan], fleets: &[F]) -> Result<usize> {
     let (mut text, mut compared) = (String::new(), 0);
     for case in cases {
-        for count in devices.iter().filter(|count| **count <= case.shape[0] - 2) {
+        let (single, double) = (case.expected::<f32>()?, case.expected::<f64>()?);
+        let fits = |fleet: &&F| fleet.devices() <= case.shape[0] - 2;
+        for fleet in fleets.iter().filter(fits) {
             for plan in plans {
-                text += &case.differences::<f32, F>(make(*count)?, *plan)?;
-                text += &case.differences::<f64, F>(make(*count)?, *plan)?;
+                text += &case.differences(fleet, *plan, &single)?;
+                text += &case.differences(fleet, *plan, &double)?;
                 compared += 2;
             }
         }

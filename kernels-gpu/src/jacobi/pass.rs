@@ -141,7 +141,7 @@ macro_rules! pass_kernels {
 
 pass_kernels! {
     /// One sweep in single precision.
-    jacobi_laplace_f32_t1 jacobi_poisson_f32_t1: F32x4, 1 [1], 5 4;
+    jacobi_laplace_f32_t1 jacobi_poisson_f32_t1: F32x4, 1 [1], 6 4;
     /// Two sweeps in single precision.
     jacobi_laplace_f32_t2 jacobi_poisson_f32_t2: F32x4, 2 [1 2], 5 4;
     /// Three sweeps in single precision.
@@ -157,7 +157,7 @@ pass_kernels! {
     /// Eight sweeps in single precision.
     jacobi_laplace_f32_t8 jacobi_poisson_f32_t8: F32x4, 8 [1 2 3 4 5 6 7 8], 3 2;
     /// One sweep in double precision.
-    jacobi_laplace_f64_t1 jacobi_poisson_f64_t1: F64x2, 1 [1], 5 4;
+    jacobi_laplace_f64_t1 jacobi_poisson_f64_t1: F64x2, 1 [1], 6 4;
     /// Two sweeps in double precision.
     jacobi_laplace_f64_t2 jacobi_poisson_f64_t2: F64x2, 2 [1 2], 5 4;
     /// Three sweeps in double precision.

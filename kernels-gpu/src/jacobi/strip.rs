@@ -6,14 +6,12 @@ use super::level::{EVERY_NORM, Levels, NO_NORM, SOME_NORMS, Source, Step};
 use super::window::{Columns, FIXED, INNER, PERIODIC, Window, own_columns};
 use warpstride_device::prelude::*;
 
-/// Most rows on their way from memory while others are computed.
-const MOST_AHEAD: usize = 4;
+/// Rows on their way from memory while others are computed. Four cost a single sweep more by the
+/// warps for whose registers there is no room then than they gain.
+const AHEAD: i32 = 2;
 
-/// Rows on their way in a pass of `depth` sweeps: a single sweep waits for memory and has registers
-/// to spare, deeper ones have enough to compute.
-const fn ahead(depth: u32) -> usize {
-    if depth == 1 { MOST_AHEAD } else { 2 }
-}
+/// Strips with fewer rows are neighbours' in a block of threads.
+const LOW: u32 = 64;
 
 /// What a launch works on.
 #[derive(Clone, Copy)]
@@ -62,7 +60,7 @@ pub(super) unsafe fn pass<C: Cells, S: Source<C>, L: Levels<C, S>>(
     let items = windows as usize * strips as usize;
     let mut item = thread::block_idx_x() as usize * warps as usize + warp::warp_id() as usize;
     while item < items {
-        let (strip, index) = place_of(item as u32, windows, strips);
+        let (strip, index) = place_of(item as u32, windows, strips, (end - first) / strips < LOW);
         let cut = |n: u32| {
             first as i32 + (u64::from(end - first) * u64::from(n) / u64::from(strips)) as i32
         };
@@ -87,15 +85,20 @@ pub(super) unsafe fn pass<C: Cells, S: Source<C>, L: Levels<C, S>>(
 }
 
 /// Strip and window of an item. The windows at the edges come first, because they take longer; else
-/// neighbouring warps have neighbouring windows, whose margins then are in the cache.
+/// neighbouring warps have neighbouring windows, or strips where these are low: what both read then
+/// is in the cache.
 #[inline(always)]
-fn place_of(item: u32, windows: u32, strips: u32) -> (u32, u32) {
+fn place_of(item: u32, windows: u32, strips: u32, low: bool) -> (u32, u32) {
     let edges = windows.min(2);
     if item < edges * strips {
-        return (item / edges, item % edges * (windows - 1));
+        return (item % strips, item / strips * (windows - 1));
     }
     let (item, inner) = (item - edges * strips, (windows - edges).max(1));
-    (item / inner, 1 + item % inner)
+    if low {
+        (item % strips, 1 + item / strips)
+    } else {
+        (item / inner, 1 + item % inner)
+    }
 }
 
 /// A window's way down the rows of one strip.
@@ -110,8 +113,7 @@ struct Walk<'a, C: Cells> {
 /// Rows on their way, and the place in the strip.
 struct Place<C: Cells, S> {
     y: i32,
-    /// So many as [`ahead`] says; the others are not used.
-    rows: [Input<C, S>; MOST_AHEAD],
+    rows: [Input<C, S>; AHEAD as usize],
 }
 
 /// What goes in at a step.
@@ -192,14 +194,10 @@ impl<C: Cells> Walk<'_, C> {
         &self,
         begin: i32,
     ) -> Place<C, S> {
-        let last = self.own.1 + L::DEPTH as i32 - 1;
-        let row = |i: i32| self.input::<S, L, KIND>((begin + i).min(last));
-        let (first, second) = (row(0), row(1));
-        let rows = if ahead(L::DEPTH) == MOST_AHEAD {
-            [first, second, row(2), row(3)]
-        } else {
-            [first, second, second, second]
-        };
+        let rows = [
+            self.input::<S, L, KIND>(begin),
+            self.input::<S, L, KIND>(begin + 1),
+        ];
         Place { y: begin, rows }
     }
 
@@ -212,7 +210,7 @@ impl<C: Cells> Walk<'_, C> {
     ) {
         let (y, depth) = (place.y, L::DEPTH as i32);
         // The last row that is needed in place of any beyond it.
-        let next = (y + ahead(L::DEPTH) as i32).min(self.own.1 + depth - 1);
+        let next = (y + AHEAD).min(self.own.1 + depth - 1);
         let next = self.input::<S, L, KIND>(next);
         let now = place.rows[0];
         let step = Step {
@@ -226,12 +224,7 @@ impl<C: Cells> Walk<'_, C> {
             let to = self.field.block.offset_in_halos(y - depth);
             self.window.store(self.field.out.add(to), row);
         }
-        let [_, second, third, fourth] = place.rows;
-        place.rows = if ahead(L::DEPTH) == MOST_AHEAD {
-            [second, third, fourth, next]
-        } else {
-            [second, next, next, next]
-        };
+        place.rows = [place.rows[1], next];
         place.y += 1;
     }
 

@@ -14,10 +14,8 @@ fn rule(iterations: usize, tolerance: f64, check_every: usize) -> Stopping {
 }
 
 fn on_emulators(cases: &[Case], devices: &[usize]) -> usize {
-    compare(cases, &plans(), devices, |count| {
-        Ok(EmulatedFleet::new(count))
-    })
-    .unwrap()
+    let fleets: Vec<EmulatedFleet> = devices.iter().map(|n| EmulatedFleet::new(*n)).collect();
+    compare(cases, &plans(), &fleets).unwrap()
 }
 
 #[test]

@@ -116,13 +116,16 @@ pub(super) struct Lengths {
 const BATCH_SECONDS: f64 = 0.02;
 /// Most passes of a batch.
 const MOST_PASSES: usize = 128;
-/// Cells that a device relaxes in a second, about, for the length of a batch only.
-const CELLS_PER_SECOND: f64 = 4e11;
+/// Cells that a device reads and writes in a second, about: for the length of a batch only.
+const CELLS_OF_MEMORY: f64 = 4.5e11;
+/// Cells that a device computes in a second, about.
+const CELLS_OF_ARITHMETIC: f64 = 1.8e12;
 
 impl Lengths {
     /// For blocks of about `cells` cells.
     pub(super) fn new(cells: usize, depth: usize, check_every: usize) -> Self {
-        let pass_seconds = cells as f64 * depth as f64 / CELLS_PER_SECOND;
+        let arithmetic = depth as f64 / CELLS_OF_ARITHMETIC;
+        let pass_seconds = cells as f64 * arithmetic.max(1.0 / CELLS_OF_MEMORY);
         let passes = (BATCH_SECONDS / pass_seconds) as usize;
         let passes = passes.clamp(2, MOST_PASSES).next_multiple_of(2);
         // A batch of whole periods of the checks is recorded once for all.

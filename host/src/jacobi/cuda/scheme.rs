@@ -179,7 +179,7 @@ impl<F: Fleet, T: GpuReal> Blocks<F, T> {
     ) -> Result<()> {
         let own = &self.blocks[block];
         let device = own.device;
-        // Top and bottom rows of a low block are each other's neighbours.
+        // The top rows of a low block are neighbours of the bottom rows, or of the block below.
         let low = own.geometry.rows < 3 * own.geometry.halo;
         if !pass.begins() {
             for lane in [Lane::Top, Lane::Bottom] {
@@ -191,18 +191,22 @@ impl<F: Fleet, T: GpuReal> Blocks<F, T> {
             }
             self.await_above(fleet, block, Lane::Top)?;
             self.await_below(fleet, block, Lane::Bottom)?;
+            if low {
+                self.await_below(fleet, block, Lane::Top)?;
+                self.await_above(fleet, block, Lane::Bottom)?;
+            }
         }
         self.launch(fleet, block, Lane::Top, Rows::Top, pass, from, to)?;
-        let own = &self.blocks[block];
-        fleet.record(&own.top_done[now], device, Lane::Top)?;
-        self.push(fleet, block, Lane::Top, Rows::Top, to)?;
         self.launch(fleet, block, Lane::Bottom, Rows::Bottom, pass, from, to)?;
         let own = &self.blocks[block];
+        fleet.record(&own.top_done[now], device, Lane::Top)?;
         fleet.record(&own.bottom_done[now], device, Lane::Bottom)?;
         if low {
-            // What the bottom pushes may be rows that the top has computed.
+            // A push tells the neighbour that this block has read its rows, on both sides.
+            fleet.wait(&own.bottom_done[now], device, Lane::Top)?;
             fleet.wait(&own.top_done[now], device, Lane::Bottom)?;
         }
+        self.push(fleet, block, Lane::Top, Rows::Top, to)?;
         self.push(fleet, block, Lane::Bottom, Rows::Bottom, to)
     }
 

@@ -3,6 +3,8 @@
 use std::cell::Cell;
 use std::ptr::NonNull;
 
+use super::LaunchConfig;
+use super::stands::{Turn, Yielder};
 use super::team::Team;
 
 /// One kernel thread.
@@ -14,9 +16,8 @@ pub(crate) struct Context {
     pub(crate) grid_dim: [u32; 3],
     /// Place in the block, x fastest.
     pub(super) thread: usize,
-    /// The operating-system thread that it runs on, as numbered by its team.
-    pub(super) worker: usize,
     team: NonNull<Team<'static>>,
+    yielder: NonNull<Yielder>,
 }
 
 thread_local! {
@@ -24,24 +25,46 @@ thread_local! {
 }
 
 impl Context {
-    pub(super) fn new(team: &Team<'_>, block_idx: [u32; 3], thread: usize, worker: usize) -> Self {
-        let [x, y, _] = team.config.block;
+    /// # Safety
+    /// While the context is used, `team` is borrowed and `yielder` is that of the coroutine that
+    /// uses it.
+    pub(super) unsafe fn new(
+        team: NonNull<Team<'static>>,
+        yielder: &Yielder,
+        block_idx: [u32; 3],
+        thread: usize,
+    ) -> Self {
+        // SAFETY: the team is borrowed, says the caller.
+        let LaunchConfig { grid, block, .. } = unsafe { team.as_ref() }.config;
+        let [x, y, _] = block;
         let linear = thread as u32;
         Self {
             thread_idx: [linear % x, linear / x % y, linear / (x * y)],
             block_idx,
-            block_dim: team.config.block,
-            grid_dim: team.config.grid,
+            block_dim: block,
+            grid_dim: grid,
             thread,
-            worker,
-            team: NonNull::from(team).cast(),
+            team,
+            yielder: NonNull::from(yielder),
         }
     }
 
     pub(super) fn team(&self) -> &Team<'_> {
-        // SAFETY: `enter` keeps the context set only while it runs the kernel's body, during which
-        // its caller borrows the team.
+        // SAFETY: by the contract of `new`.
         unsafe { self.team.as_ref() }
+    }
+
+    /// From now on the calling operating-system thread is this kernel thread.
+    pub(super) fn enter(&self) {
+        CONTEXT.set(Some(*self));
+    }
+
+    /// Lets other threads of the block run, until it is this one's turn again.
+    pub(super) fn suspend(&self) -> Turn {
+        // SAFETY: by the contract of `new`; a coroutine's yielder lives as long as its body runs.
+        let turn = unsafe { self.yielder.as_ref() }.suspend(());
+        self.enter();
+        turn
     }
 }
 
@@ -54,14 +77,15 @@ pub(crate) fn current() -> Context {
     }
 }
 
-/// Runs `body` as the kernel thread `context`.
-pub(super) fn enter<R>(context: Context, body: impl FnOnce() -> R) -> R {
-    struct Leave(Option<Context>);
-    impl Drop for Leave {
+/// Runs `launch`, after which the calling operating-system thread is again the kernel thread that
+/// it was before, or none.
+pub(super) fn around<R>(launch: impl FnOnce() -> R) -> R {
+    struct Restore(Option<Context>);
+    impl Drop for Restore {
         fn drop(&mut self) {
             CONTEXT.set(self.0);
         }
     }
-    let _leave = Leave(CONTEXT.replace(Some(context)));
-    body()
+    let _restore = Restore(CONTEXT.get());
+    launch()
 }

@@ -36,11 +36,11 @@ pub enum EmulatorError {
         /// The panic's message.
         message: String,
     },
-    /// The operating system gave no more threads.
-    Threads {
+    /// There is no memory for the stack of a thread.
+    Stack {
         /// Entry name.
         kernel: &'static str,
-        /// Its reason.
+        /// The system's reason.
         reason: String,
     },
 }
@@ -74,8 +74,11 @@ impl fmt::Display for EmulatorError {
                 f,
                 "kernel {kernel}, block ({x}, {y}, {z}), thread ({i}, {j}, {k}) panicked: {message}"
             ),
-            Self::Threads { kernel, reason } => {
-                write!(f, "kernel {kernel}: cannot start a thread: {reason}")
+            Self::Stack { kernel, reason } => {
+                write!(
+                    f,
+                    "kernel {kernel}: no memory for the stack of a thread: {reason}"
+                )
             }
         }
     }

@@ -1,18 +1,21 @@
 //! Runs a launch on the CPU, block by block.
 //!
 //! Within a block one thread runs at a time, from one barrier or warp exchange to the next, in a
-//! fixed order ([`Order`]): the same launch gives the same bits, atomics included. A thread that
-//! waits keeps an operating-system thread (and its stack) of its own; one that has not started yet
-//! is started on a free one, so a kernel without barriers runs on the caller's thread alone.
+//! fixed order ([`Order`]): the same launch gives the same bits, atomics included. A thread is a
+//! coroutine with a stack of its own, on the operating-system thread that launched; stacks of
+//! threads that have ended are used again, so a kernel without barriers needs one.
 //!
 //! What goes wrong becomes an [`EmulatorError`], never a hang: threads that disagree on a barrier,
 //! a panic in the kernel, a launch that the device would refuse. Shared memory is filled with 0xFF
 //! bytes at every block's start. To show a missing barrier, run both orders and compare.
 
+mod block;
 pub(crate) mod context;
 mod error;
 mod memory;
 mod shared_memory;
+mod stacks;
+mod stands;
 mod team;
 mod watched;
 
@@ -58,6 +61,7 @@ pub enum Order {
 }
 
 /// What the lanes of a warp gave to an exchange.
+#[derive(Clone, Copy)]
 pub(crate) struct Exchanged {
     /// By lane; all bits set for lanes that took no part.
     pub(crate) values: [u64; 32],

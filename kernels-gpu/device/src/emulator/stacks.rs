@@ -1,0 +1,108 @@
+//! Stacks for kernel threads, used again by later threads, blocks and launches.
+
+use std::io;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use corosensei::stack::DefaultStack;
+
+/// Kernels keep little on the stack, also in debug builds; a panic's machinery needs the most. The
+/// system gives memory only to pages that were touched.
+const STACK_BYTES: usize = 512 * 1024;
+
+/// Most stacks that are kept while no launch uses them: those of two of the largest blocks.
+const MOST_IDLE: usize = 2048;
+
+/// Stacks without a launch. A stack belongs to no operating-system thread; only a coroutine that
+/// stands on it does.
+pub(super) struct Pool(Mutex<Vec<DefaultStack>>);
+
+/// That of all launches.
+pub(super) static POOL: Pool = Pool::new();
+
+impl Pool {
+    const fn new() -> Self {
+        Self(Mutex::new(Vec::new()))
+    }
+
+    fn idle(&self) -> MutexGuard<'_, Vec<DefaultStack>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The free stacks of one launch; dropping gives them to the pool.
+pub(super) struct Stacks<'p> {
+    pool: &'p Pool,
+    free: Vec<DefaultStack>,
+}
+
+impl<'p> Stacks<'p> {
+    pub(super) fn of(pool: &'p Pool) -> Self {
+        Self {
+            pool,
+            free: Vec::new(),
+        }
+    }
+
+    /// A stack, the one used last first, with a page below it that ends the program when touched.
+    ///
+    /// # Errors
+    /// The system has no memory, or no more mappings.
+    pub(super) fn take(&mut self) -> io::Result<DefaultStack> {
+        if let Some(stack) = self.free.pop() {
+            return Ok(stack);
+        }
+        let idle = self.pool.idle().pop();
+        idle.map_or_else(|| DefaultStack::new(STACK_BYTES), Ok)
+    }
+
+    /// For the next thread.
+    pub(super) fn give_back(&mut self, stack: DefaultStack) {
+        self.free.push(stack);
+    }
+}
+
+impl Drop for Stacks<'_> {
+    fn drop(&mut self) {
+        let mut idle = self.pool.idle();
+        let kept = self.free.len().min(MOST_IDLE.saturating_sub(idle.len()));
+        idle.extend(self.free.drain(..kept));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use corosensei::stack::Stack;
+
+    use super::{MOST_IDLE, Pool, STACK_BYTES, Stacks};
+
+    #[test]
+    fn launches_share_stacks_and_give_them_back() {
+        let pool = Pool::new();
+        let mut one = Stacks::of(&pool);
+        let mut other = Stacks::of(&pool);
+        let (a, b) = (one.take().expect("memory"), other.take().expect("memory"));
+        let (base_a, base_b) = (a.base(), b.base());
+        assert!(base_a.get().abs_diff(base_b.get()) >= STACK_BYTES);
+        assert!(a.base().get() - a.limit().get() > STACK_BYTES, "with guard");
+        one.give_back(a);
+        other.give_back(b);
+        assert_eq!(one.take().expect("memory").base(), base_a);
+        assert_eq!(pool.idle().len(), 0);
+        drop(other);
+        assert_eq!(pool.idle().len(), 1);
+        assert_eq!(one.take().expect("memory").base(), base_b);
+        assert_eq!(pool.idle().len(), 0);
+    }
+
+    #[test]
+    fn only_so_many_are_kept() {
+        let pool = Pool::new();
+        let mut stacks = Stacks::of(&pool);
+        let taken: Result<Vec<_>, _> = (0..MOST_IDLE + 3).map(|_| stacks.take()).collect();
+        for stack in taken.expect("memory") {
+            stacks.give_back(stack);
+        }
+        drop(stacks);
+        assert_eq!(pool.idle().len(), MOST_IDLE);
+    }
+}
