@@ -46,7 +46,7 @@ fn plans_through_the_host() -> Vec<Plan> {
 #[test]
 fn the_field_is_the_same_at_odd_sizes() {
     // Columns: one vector or less, around one window (128, 64) and its margins, two windows and a bit.
-    let shapes = [[19, 13], [23, 131], [9, 257], [40, 64], [29, 3], [12, 121]];
+    let shapes = [[19, 13], [11, 131], [9, 257], [30, 64], [29, 3], [12, 121]];
     let cases = shapes.map(with_shape);
     assert_eq!(on_emulators(&cases, &plans(), &[1, 2, 3]), 6 * 13 * 3 * 2);
 }
@@ -57,7 +57,7 @@ fn the_field_is_the_same_with_every_boundary_start_and_source() {
     for boundary in BOUNDARIES {
         for (start, source) in [(true, false), (false, true), (true, true), (false, false)] {
             cases.push(Case {
-                shape: [21, 75],
+                shape: [20, 67],
                 boundary,
                 start,
                 source,
@@ -73,25 +73,25 @@ fn the_field_is_the_same_where_devices_have_few_rows() {
     // Blocks of 1, 1 and 2, 2 and 3 rows …: outer rows meet, and a pass reaches across a block.
     let mut cases = Vec::new();
     for boundary in BOUNDARIES {
-        for ny in [3, 4, 5, 6, 7, 8, 10, 13, 17] {
+        for ny in [3, 4, 5, 6, 7, 9, 13] {
             cases.push(Case {
                 boundary,
                 ..with_shape([ny, 17])
             });
         }
     }
-    assert!(on_emulators(&cases, &plans(), &[1, 2, 3, 5]) > 2000);
+    assert!(on_emulators(&cases, &plans(), &[1, 2, 3, 5]) > 1500);
 }
 
 #[test]
 fn the_field_is_the_same_when_it_stops_inside_a_pass_or_batch() {
     let mut cases = Vec::new();
-    for tolerance in [0.5, 0.2, 0.09] {
+    for tolerance in [0.4, 0.1] {
         for check_every in [1, 3, 7] {
             cases.push(Case {
                 start: false,
-                rule: rule(60, tolerance, check_every),
-                ..with_shape([24, 21])
+                rule: rule(40, tolerance, check_every),
+                ..with_shape([16, 11])
             });
         }
     }
@@ -106,10 +106,10 @@ fn the_field_is_the_same_when_it_stops_inside_a_pass_or_batch() {
     }
     // More than one batch, the last one short; and one that ends before its first check.
     cases.push(Case {
-        rule: rule(303, 0.0, 100),
-        ..with_shape([9, 7])
+        rule: rule(131, 0.0, 100),
+        ..with_shape([8, 5])
     });
-    assert_eq!(on_emulators(&cases, &plans(), &[1, 2, 3]), 15 * 13 * 3 * 2);
+    assert_eq!(on_emulators(&cases, &plans(), &[1, 2, 3]), 12 * 13 * 3 * 2);
 }
 
 #[test]
