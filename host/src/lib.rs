@@ -1,6 +1,9 @@
 //! Scientific computing on NVIDIA GPUs with every kernel written in Rust, and the same on the CPU.
 //!
-//! This version reconstructs ptychographic scans. A [`data::Scan`] becomes a [`ptycho::Problem`]
+//! This version reconstructs ptychographic scans, and relaxes Laplace's and Poisson's equation on grids.
+//!
+//! # Ptychography
+//! A [`data::Scan`] becomes a [`ptycho::Problem`]
 //! (magnitudes, windows, start values), an engine iterates it on a machine, and a
 //! [`ptycho::Reconstructor`] is the course of the run:
 //!
@@ -30,17 +33,50 @@
 //! ```
 //!
 //! On a GPU the engine is a [`ptycho::cuda::GpuEngine`] on a [`gpu::CudaMachine`]; nothing else
-//! changes. The folder `examples/` has whole programs: from plain arrays, results and pictures, and
-//! the CUDA fence for one's own work. `docs/ptychography.md` has the mathematics,
-//! `docs/architecture.md` the plan of these rooms:
+//! changes. `docs/ptychography.md` has the mathematics.
+//!
+//! # Relaxation
+//! A [`jacobi::Problem`] and a [`jacobi::Stopping`] rule make a [`jacobi::Engine`]:
+//!
+//! ```
+//! use warpstride::gpu::EmulatedFleet;
+//! use warpstride::jacobi::cpu::CpuEngine;
+//! use warpstride::jacobi::cuda::{FleetEngine, Plan};
+//! use warpstride::jacobi::{Boundary, Engine, Problem, Stopping};
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//!
+//! let problem = Problem::<f32>::new(40, 30, Boundary::Textbook)?; // columns, rows
+//! let rule = Stopping { iterations: 20, ..Stopping::default() };
+//! let mut on_cpu = CpuEngine::new(&problem, rule, 1)?;
+//! let mut on_three = FleetEngine::new(EmulatedFleet::new(3), &problem, rule, Plan::default())?;
+//! let engines: [&mut dyn Engine<f32>; 2] = [&mut on_cpu, &mut on_three];
+//! for engine in engines {
+//!     let mut norms = Vec::new();
+//!     while !engine.finished() {
+//!         norms.extend(engine.advance()?.norms);
+//!     }
+//!     // √(ny − 1) / 4 in real arithmetic.
+//!     assert!((norms[0].norm - 29.0_f64.sqrt() / 4.0).abs() < 1e-6);
+//! }
+//! assert_eq!(on_cpu.field()?, on_three.field()?); // (row, column), bit for bit
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! On GPUs the fleet is a [`gpu::CudaFleet`].
+//!
+//! # Rooms
+//! The folder `examples/` has whole programs: from plain arrays, results and pictures, and the CUDA
+//! fence for one's own work. `docs/architecture.md` has the plan of these rooms:
 //!
 //! * [`data`]: plain data with invariants
-//! * [`io`]: formats, of scans and of results
-//! * [`ptycho`]: the mathematics, on the CPU and on GPUs
+//! * [`io`]: formats, of scans, arrays and results
+//! * [`ptycho`]: the mathematics of ptychography, on the CPU and on GPUs
+//! * [`jacobi`]: the relaxation, on the CPU and over several GPUs
 //! * [`run`]: the loop around a computation
-//! * [`report`]: pictures, tables, the HTML report, the summary
+//! * [`report`]: pictures, tables, timelines, the HTML report, the summary
 //! * [`fft`]: transforms on the CPU
-//! * [`gpu`]: what a pipeline of kernels needs from a machine
+//! * [`gpu`]: what a pipeline of kernels needs from a machine, or from several devices
 //! * [`cuda`]: the driver and its libraries
 //! * [`selftest`]: every kernel against its definition, on any machine
 //!

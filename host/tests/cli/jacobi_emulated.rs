@@ -2,6 +2,8 @@
 
 use super::jacobi::jacobi;
 use super::support::{Place, Said};
+use ndarray::Array2;
+use warpstride::io::npy;
 
 const SCHEMES: [&str; 6] = [
     "default-stream",
@@ -70,6 +72,70 @@ fn any_number_of_devices_on_any_rung_gives_the_field_of_the_cpu() {
             }
         }
     }
+}
+
+#[test]
+fn every_boundary_with_source_restart_and_tolerance_is_the_same_over_several_devices() {
+    let place = Place::new();
+    let field = |scale: f64| {
+        Array2::from_shape_fn((17, 21), |(y, x)| {
+            scale * ((y * 7 + x * 13) % 11) as f64 - 1.5 * scale
+        })
+    };
+    npy::write(&place.path("start.npy"), field(0.3).view()).unwrap();
+    npy::write(&place.path("source.npy"), field(0.01).view()).unwrap();
+    for boundary in ["textbook", "dirichlet", "periodic"] {
+        let fixed = [
+            "--boundary",
+            boundary,
+            "--restart",
+            "start.npy",
+            "--source",
+            "source.npy",
+            "--precision",
+            "f64",
+            "--iterations",
+            "200",
+            "--tolerance",
+            "0.4",
+            "--check-every",
+            "3",
+            "--json",
+        ];
+        let cpu = jacobi(&place, &[&fixed[..], &["-o", "cpu.npy"]].concat());
+        cpu.well();
+        let expected = json(&cpu.out);
+        // It stops by itself, and not in the last sweep of a pass of 8.
+        let sweeps = expected["sweeps"].as_u64().unwrap();
+        assert!(expected["converged"] == true && sweeps > 1 && !sweeps.is_multiple_of(8));
+        for (scheme, devices) in [("events", "0,1"), ("overlap", "0,1,2"), ("auto", "0,1,2,3")] {
+            let options = ["--scheme", scheme, "--devices", devices, "-o", "e.npy"];
+            let said = emulated(&place, &[&fixed[..], &options].concat());
+            said.well();
+            let found = json(&said.out);
+            for figure in ["sweeps", "converged", "boundary", "tolerance"] {
+                assert_eq!(found[figure], expected[figure], "{boundary}, {scheme}");
+            }
+            let best = if scheme == "auto" { "temporal" } else { scheme };
+            assert_eq!(found["scheme"], best);
+            let [a, b] = ["e.npy", "cpu.npy"].map(|name| std::fs::read(place.path(name)).unwrap());
+            assert!(a == b, "{boundary}, {scheme}");
+        }
+    }
+}
+
+#[test]
+fn a_pass_deeper_than_the_blocks_is_adapted_and_that_is_said() {
+    let place = Place::new();
+    let options = ["--nx", "20", "--ny", "10", "--iterations", "8"];
+    let asked = ["--devices", "0,1,2", "--time-block", "5", "--json"];
+    let said = emulated(&place, &[&options[..], &asked].concat());
+    assert_eq!(said.code, Some(0), "{said:?}");
+    let of = json(&said.out);
+    assert_eq!(of["time_block"], 2);
+    let notes = of["notes"].as_array().unwrap();
+    let words = "time block 2 instead of 5: the smallest block has 2 row(s)";
+    assert!(notes.iter().any(|note| note == words), "{notes:?}");
 }
 
 #[test]

@@ -81,7 +81,7 @@ impl Window {
             uncounted: 0,
             side: side.clamp(0, columns.nx - 1) as u32,
         };
-        if start - alone < 1 || end + alone > columns.nx - 1 {
+        if start - alone < 0 || end + alone > columns.nx - 1 {
             window.kind = if columns.periodic { PERIODIC } else { FIXED };
             let stands_for = |x: i32| 1 + (x - 1).rem_euclid(inner.max(1)) as u32;
             let mut outside = 0;
