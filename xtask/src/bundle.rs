@@ -36,10 +36,9 @@ pub(crate) fn run(folder: &Path, data: &[PathBuf]) -> Result<()> {
         fs::create_dir_all(folder.join(part))?;
     }
 
-    strip(
-        &demo::program(host)?,
-        &folder.join("bin").join("warpstride"),
-    )?;
+    let program = folder.join("bin").join("warpstride");
+    strip(&demo::program(host)?, &program)?;
+    let mut glibc = newest_glibc(&fs::read(&program)?);
     let tests = executables::build(host.cargo().args([
         "test",
         "--no-run",
@@ -52,13 +51,13 @@ pub(crate) fn run(folder: &Path, data: &[PathBuf]) -> Result<()> {
     let mut taken = 0;
     for test in tests.iter().filter(|executable| executable.harness) {
         if test.target.starts_with(GPU_TESTS) || has_gpu_tests(test)? {
-            strip(&test.path, &folder.join("tests").join(&test.target))?;
+            glibc = glibc.max(pack(test, &folder.join("tests"))?);
             taken += 1;
         }
     }
-    println!("{taken} test programs with tests named {GPU_TESTS}*");
+    println!("{taken} test programs that are, or have tests, named {GPU_TESTS}*");
     for bench in benches(host)? {
-        strip(&bench.path, &folder.join("benches").join(&bench.target))?;
+        glibc = glibc.max(pack(&bench, &folder.join("benches"))?);
     }
     for path in data {
         copy(path, &folder.join("data"))?;
@@ -69,10 +68,11 @@ pub(crate) fn run(folder: &Path, data: &[PathBuf]) -> Result<()> {
 
     let size = size_of(folder)?;
     println!(
-        "{}: {:.1} MiB, needs glibc {} or newer; run ./run.sh there",
+        "{}: {:.1} MiB, needs glibc {}.{} or newer; run ./run.sh there",
         folder.display(),
         mebibytes(size),
-        needed_glibc(folder)?
+        glibc.0,
+        glibc.1
     );
     if size > LARGEST {
         bail!(
@@ -120,6 +120,20 @@ fn strip(from: &Path, to: &Path) -> Result<()> {
             .with_context(|| format!("cannot copy {} to {}", from.display(), to.display()))?;
     }
     Ok(())
+}
+
+/// Puts a stripped and compressed copy into `folder`: each program contains all kernels. Gives the
+/// newest glibc that it asks for.
+fn pack(program: &Executable, folder: &Path) -> Result<(u32, u32)> {
+    let to = folder.join(&program.target);
+    let packed = folder.join(format!("{}.gz", program.target));
+    if packed.exists() {
+        bail!("two programs of the bundle are called {}", to.display());
+    }
+    strip(&program.path, &to)?;
+    let glibc = newest_glibc(&fs::read(&to)?);
+    process::output(Command::new("gzip").arg(&to)).context("programs of the bundle are packed")?;
+    Ok(glibc)
 }
 
 fn copy(from: &Path, folder: &Path) -> Result<()> {
@@ -178,17 +192,6 @@ fn mebibytes(bytes: u64) -> f64 {
     bytes as f64 / f64::from(1 << 20)
 }
 
-/// The newest glibc that a program of the bundle asks for.
-fn needed_glibc(folder: &Path) -> Result<String> {
-    let mut newest = (0, 0);
-    for part in ["bin", "tests", "benches"] {
-        for file in files(&folder.join(part))? {
-            newest = newest.max(newest_glibc(&fs::read(file)?));
-        }
-    }
-    Ok(format!("{}.{}", newest.0, newest.1))
-}
-
 /// The newest symbol version `GLIBC_x.y` that `program` names.
 fn newest_glibc(program: &[u8]) -> (u32, u32) {
     const PREFIX: &[u8] = b"GLIBC_";
@@ -222,6 +225,29 @@ mod tests {
         let program = b"\0GLIBC_2.2.5\0GLIBC_2.34\0GLIBC_2.9\0GLIBC_PRIVATE\0GLIBC_2";
         assert_eq!(newest_glibc(program), (2, 34));
         assert_eq!(newest_glibc(b"static"), (0, 0));
+    }
+
+    #[test]
+    fn programs_are_packed_once_under_a_name() {
+        let folder = tempfile::tempdir().unwrap();
+        let from = folder.path().join("program-1f");
+        let content = [&b"\0GLIBC_2.31\0"[..], &[7; 9000]].concat();
+        fs::write(&from, &content).unwrap();
+        let program = Executable {
+            target: "gpu_program".into(),
+            kind: "test".into(),
+            harness: true,
+            path: from,
+        };
+        let to = folder.path().join("tests");
+        fs::create_dir(&to).unwrap();
+        assert_eq!(pack(&program, &to).unwrap(), (2, 31));
+        let packed = to.join("gpu_program.gz");
+        assert!(fs::metadata(&packed).unwrap().len() < 1000);
+        let unpacked = Command::new("gunzip").arg("-c").arg(&packed).output();
+        assert!(unpacked.unwrap().stdout == content);
+        assert!(!to.join("gpu_program").exists());
+        assert!(pack(&program, &to).is_err());
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 mod back_ends;
 mod changing_back_ends;
+mod jacobi_failures;
 mod jacobi_fields;
 mod jacobi_history;
 mod precision;

@@ -29,11 +29,20 @@ step() {
 
 step devices "$program" devices
 step selftest "$program" selftest
-for test in "$here"/tests/*; do
-    [ -x "$test" ] && step "test-$(basename "$test")" "$test" gpu_ --test-threads=1
-done
-for bench in "$here"/benches/*; do
-    [ -x "$bench" ] && step "bench-$(basename "$bench")" "$bench"
+# Tests and benches are packed, since each of them contains the kernels.
+unpacked=$(mktemp -d)
+trap 'rm -rf "$unpacked"' EXIT
+for packed in "$here"/tests/*.gz "$here"/benches/*.gz; do
+    [ -f "$packed" ] || continue
+    name=$(basename "$packed" .gz)
+    gunzip -c "$packed" >"$unpacked/$name" && chmod +x "$unpacked/$name" || failed="$failed $name"
+    case "$packed" in
+    "$here"/benches/*) step "bench-$name" "$unpacked/$name" ;;
+    # All tests of such a file are about GPUs, whatever their names.
+    */gpu_*) step "test-$name" "$unpacked/$name" --test-threads=1 ;;
+    *) step "test-$name" "$unpacked/$name" gpu_ --test-threads=1 ;;
+    esac
+    rm -f "$unpacked/$name"
 done
 
 if [ -n "$failed" ]; then

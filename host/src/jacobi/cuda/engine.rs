@@ -98,12 +98,13 @@ impl<T: GpuReal, F: Fleet> FleetEngine<T, F> {
                 checks: lengths.most.div_ceil(rule.check_every),
                 split: plan.scheme.overlaps() && devices > 1,
             };
-            let mut block = Block::new(&fleet, device, problem, &shape)?;
-            block.fill(&fleet, problem)?;
-            blocks.push(block);
+            blocks.push(Block::new(&fleet, device, problem, &shape)?);
         }
+        let filled = blocks.iter_mut().try_for_each(|b| b.fill(&fleet, problem));
+        or_drained(&fleet, filled)?;
         let ways = ways(&fleet, problem, &blocks, plan.p2p)?;
-        let copy_bytes_per_second = copy_rate(&fleet, &mut blocks)?;
+        let rate = copy_rate(&fleet, &mut blocks);
+        let copy_bytes_per_second = or_drained(&fleet, rate)?;
         let setup = Setup {
             backend: fleet.backend(),
             devices: (0..devices).map(|device| fleet.ordinal(device)).collect(),
@@ -304,6 +305,15 @@ impl<T: GpuReal, F: Fleet> Engine<T> for FleetEngine<T, F> {
     }
 }
 
+/// Waits for everything where something failed: nothing may be under way when memory is given back.
+pub(super) fn or_drained<F: Fleet, R>(fleet: &F, done: gpu::Result<R>) -> gpu::Result<R> {
+    if done.is_err() {
+        // Of two errors the first says what happened.
+        drop(fleet.drain());
+    }
+    done
+}
+
 /// Whether every device has room for three fields.
 fn three_fit<T: GpuReal, F: Fleet>(
     fleet: &F,
@@ -332,7 +342,15 @@ fn three_fit<T: GpuReal, F: Fleet>(
     Ok(true)
 }
 
-/// The ways up and down from each block.
+/// Where a block's neighbour is.
+#[derive(Debug, Clone, Copy)]
+enum Towards {
+    Above,
+    Below,
+}
+
+/// The ways up and down from each block. Where rows are fixed the first block has none up and the
+/// last none down.
 fn ways<T: GpuReal, F: Fleet>(
     fleet: &F,
     problem: &Problem<T>,
@@ -340,9 +358,11 @@ fn ways<T: GpuReal, F: Fleet>(
     p2p: Option<bool>,
 ) -> Result<Ways<F, T>, JacobiError> {
     let devices = blocks.len();
-    let neighbour = |block: usize, step: usize| {
-        let to = (block + step) % devices;
-        let around = (step == 1) != (to == block + 1);
+    let neighbour = |block: usize, towards: Towards| {
+        let (to, around) = match towards {
+            Towards::Above => ((block + devices - 1) % devices, block == 0),
+            Towards::Below => ((block + 1) % devices, block + 1 == devices),
+        };
         let has = devices > 1 && (!around || problem.boundary().periodic_rows());
         has.then_some(to)
     };
@@ -354,7 +374,7 @@ fn ways<T: GpuReal, F: Fleet>(
     };
     let pairs: Vec<(usize, usize)> = (0..devices)
         .flat_map(|block| {
-            let of_both = [neighbour(block, devices - 1), neighbour(block, 1)];
+            let of_both = [Towards::Above, Towards::Below].map(|side| neighbour(block, side));
             of_both.into_iter().flatten().map(move |to| (block, to))
         })
         .collect();
@@ -367,8 +387,8 @@ fn ways<T: GpuReal, F: Fleet>(
         .into());
     }
     let direct = p2p.unwrap_or(missing.is_none());
-    let way = |block: usize, step: usize| -> Result<Option<Way<F, T>>, JacobiError> {
-        let Some(to) = neighbour(block, step) else {
+    let way = |block: usize, towards: Towards| -> Result<Option<Way<F, T>>, JacobiError> {
+        let Some(to) = neighbour(block, towards) else {
             return Ok(None);
         };
         let geometry = &blocks[block].geometry;
@@ -376,9 +396,9 @@ fn ways<T: GpuReal, F: Fleet>(
         let relay = fleet.relay(block, to, len, direct)?;
         Ok(Some(Way { to, relay }))
     };
-    let up = (0..devices).map(|block| way(block, devices - 1));
+    let up = (0..devices).map(|block| way(block, Towards::Above));
     let up = up.collect::<Result<_, _>>()?;
-    let down = (0..devices).map(|block| way(block, 1));
+    let down = (0..devices).map(|block| way(block, Towards::Below));
     let down = down.collect::<Result<_, _>>()?;
     Ok(Ways {
         up,

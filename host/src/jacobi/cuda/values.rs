@@ -3,6 +3,7 @@
 use ndarray::{Array2, ArrayViewMut2};
 
 use super::block::{Block, two};
+use super::engine::or_drained;
 use super::kernels::GpuReal;
 use crate::gpu::{self, Fleet, Lane};
 use crate::jacobi::{JacobiError, Problem};
@@ -30,7 +31,7 @@ impl<F: Fleet, T: GpuReal> Block<F, T> {
             let mut columns = fleet.alloc(self.device, "the fixed columns", values.len())?;
             fleet.upload(&mut columns, 0, &values)?;
             use crate::gpu::Buffer as _;
-            T::fixed_columns(
+            let queued = T::fixed_columns(
                 fleet,
                 self.device,
                 Lane::Bulk,
@@ -39,8 +40,9 @@ impl<F: Fleet, T: GpuReal> Block<F, T> {
                 values.len() as u32,
                 self.geometry.pitch,
                 self.geometry.nx,
-            )?;
-            fleet.synchronize(self.device, Lane::Bulk)?;
+            );
+            let done = queued.and_then(|()| fleet.synchronize(self.device, Lane::Bulk));
+            or_drained(fleet, done)?;
         }
         if let Some(source) = problem.source() {
             self.fill_rows(fleet, problem, Part::Source, |row, quads| {

@@ -1,6 +1,9 @@
 //! A relaxation gives the CPU's field, bit for bit, on 1, 2 and 4 CUDA devices (as many as there
 //! are), on every rung of the ladder, with every depth of a pass, with and without peer copies.
 
+mod endurance;
+mod repetition;
+
 use std::time::Duration;
 use warpstride::cuda::list_devices;
 use warpstride::gpu::CudaFleet;
@@ -26,19 +29,31 @@ fn counts() -> Vec<usize> {
         .collect()
 }
 
-fn on_devices(cases: &[Case], plans: &[Plan]) {
+/// Runs `test` with the counts of devices to be tried, under a time limit. Contexts stay alive from
+/// one fleet to the next.
+fn with_counts(what: &str, test: impl FnOnce(&[usize]) + Send + 'static) {
     let counts = counts();
-    if counts.is_empty() {
-        return skipped("gpu_jacobi", &"no CUDA device");
-    }
-    let (cases, plans) = (cases.to_vec(), plans.to_vec());
+    let Some(most) = counts.last().copied() else {
+        return skipped(what, &"no CUDA device");
+    };
     within(Duration::from_secs(300), move || {
-        let all: Vec<usize> = (0..counts.iter().copied().max().unwrap_or(0)).collect();
-        let fleets: Vec<CudaFleet> = counts
-            .iter()
-            .map(|count| CudaFleet::keeping(&all[..*count], |name| name.starts_with("jacobi_")))
-            .collect::<Result<_, _>>()
-            .unwrap();
+        let all: Vec<usize> = (0..most).collect();
+        let alive = CudaFleet::keeping(&all, |_| false).unwrap();
+        test(&counts);
+        drop(alive);
+    });
+}
+
+/// The first `count` devices with the kernels of the relaxation.
+fn fleet(count: usize) -> warpstride::gpu::Result<CudaFleet> {
+    let ordinals: Vec<usize> = (0..count).collect();
+    CudaFleet::keeping(&ordinals, |kernel| kernel.starts_with("jacobi_"))
+}
+
+fn on_devices(cases: &[Case], plans: &[Plan]) {
+    let (cases, plans) = (cases.to_vec(), plans.to_vec());
+    with_counts("gpu_jacobi", move |counts| {
+        let fleets: Vec<CudaFleet> = counts.iter().map(|count| fleet(*count).unwrap()).collect();
         let compared = compare(&cases, &plans, &fleets);
         assert!(compared.unwrap() > 0);
     });
