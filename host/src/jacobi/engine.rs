@@ -50,6 +50,8 @@ pub struct Setup {
 pub struct Span {
     /// Place of the device in [`Setup::devices`].
     pub device: usize,
+    /// Number of the batch of sweeps, from 0. Between two batches the host reads the norms.
+    pub batch: usize,
     /// Its stream: `bulk`, `top`, `bottom`, …
     pub lane: &'static str,
     /// Kernel or copy.

@@ -89,6 +89,7 @@ mod tests {
             ..Setup::default()
         };
         let span = |device, lane, start_us, end_us| Span {
+            batch: 0,
             device,
             lane,
             name: "sweep",

@@ -35,6 +35,8 @@ pub struct FleetEngine<T: GpuReal, F: Fleet> {
     /// Place of the field after the last sweep.
     current: usize,
     sweeps: usize,
+    /// Batches whose work was timed.
+    batches: usize,
     converged: bool,
     spans: Vec<Span>,
 }
@@ -131,6 +133,7 @@ impl<T: GpuReal, F: Fleet> FleetEngine<T, F> {
             profile: plan.profile,
             current: 0,
             sweeps: 0,
+            batches: 0,
             converged: false,
             spans: Vec::new(),
         };
@@ -206,8 +209,11 @@ impl<T: GpuReal, F: Fleet> FleetEngine<T, F> {
     }
 
     fn keep_spans(&mut self) -> Result<(), JacobiError> {
+        let batch = self.batches;
+        self.batches += 1;
         let spans = self.fleet.stretches()?.into_iter().map(|stretch| Span {
             device: stretch.device,
+            batch,
             lane: stretch.lane,
             name: stretch.name,
             start_us: stretch.start_us,

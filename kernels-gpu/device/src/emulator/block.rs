@@ -5,7 +5,8 @@ use std::panic::Location;
 use super::shared_memory::SharedMemory;
 use super::{EmulatorError, Exchanged, Order};
 
-const WARP: usize = 32;
+/// Lanes of a warp.
+pub(super) const WARP: usize = 32;
 
 /// Where a thread waits.
 #[derive(Clone, Copy)]

@@ -14,18 +14,24 @@ const MOST_IDLE: usize = 2048;
 
 /// Stacks without a launch. A stack belongs to no operating-system thread; only a coroutine that
 /// stands on it does.
-pub(super) struct Pool(Mutex<Vec<DefaultStack>>);
+pub(super) struct Pool {
+    idle: Mutex<Vec<DefaultStack>>,
+    most: usize,
+}
 
 /// That of all launches.
-pub(super) static POOL: Pool = Pool::new();
+pub(super) static POOL: Pool = Pool::new(MOST_IDLE);
 
 impl Pool {
-    const fn new() -> Self {
-        Self(Mutex::new(Vec::new()))
+    const fn new(most: usize) -> Self {
+        Self {
+            idle: Mutex::new(Vec::new()),
+            most,
+        }
     }
 
     fn idle(&self) -> MutexGuard<'_, Vec<DefaultStack>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.idle.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -64,7 +70,10 @@ impl<'p> Stacks<'p> {
 impl Drop for Stacks<'_> {
     fn drop(&mut self) {
         let mut idle = self.pool.idle();
-        let kept = self.free.len().min(MOST_IDLE.saturating_sub(idle.len()));
+        let kept = self
+            .free
+            .len()
+            .min(self.pool.most.saturating_sub(idle.len()));
         idle.extend(self.free.drain(..kept));
     }
 }
@@ -73,11 +82,11 @@ impl Drop for Stacks<'_> {
 mod tests {
     use corosensei::stack::Stack;
 
-    use super::{MOST_IDLE, Pool, STACK_BYTES, Stacks};
+    use super::{Pool, STACK_BYTES, Stacks};
 
     #[test]
     fn launches_share_stacks_and_give_them_back() {
-        let pool = Pool::new();
+        let pool = Pool::new(2);
         let mut one = Stacks::of(&pool);
         let mut other = Stacks::of(&pool);
         let (a, b) = (one.take().expect("memory"), other.take().expect("memory"));
@@ -96,13 +105,16 @@ mod tests {
 
     #[test]
     fn only_so_many_are_kept() {
-        let pool = Pool::new();
-        let mut stacks = Stacks::of(&pool);
-        let taken: Result<Vec<_>, _> = (0..MOST_IDLE + 3).map(|_| stacks.take()).collect();
-        for stack in taken.expect("memory") {
-            stacks.give_back(stack);
+        let pool = Pool::new(5);
+        for launch in 0..2 {
+            let mut stacks = Stacks::of(&pool);
+            let taken: Result<Vec<_>, _> = (0..8).map(|_| stacks.take()).collect();
+            assert_eq!(pool.idle().len(), 0);
+            for stack in taken.expect("memory") {
+                stacks.give_back(stack);
+            }
+            drop(stacks);
+            assert_eq!(pool.idle().len(), 5, "launch {launch}");
         }
-        drop(stacks);
-        assert_eq!(pool.idle().len(), MOST_IDLE);
     }
 }

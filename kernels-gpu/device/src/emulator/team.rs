@@ -5,7 +5,7 @@ use std::cell::RefCell;
 use std::panic::{AssertUnwindSafe, Location, catch_unwind, resume_unwind};
 use std::ptr::NonNull;
 
-use super::block::{Block, Place};
+use super::block::{Block, Place, WARP};
 use super::context::{self, Context};
 use super::stands::{Outcome, Stands, Turn, Yielder};
 use super::{EmulatorError, Exchanged, LaunchConfig, Order};
@@ -129,7 +129,7 @@ impl<'a> Team<'a> {
     ) -> Exchanged {
         let place = Place { call, location };
         let thread = context.thread;
-        let lane = thread % 32;
+        let lane = thread % WARP;
         assert!(
             mask >> lane & 1 == 1,
             "{call} at {location}: the mask {mask:#010x} does not name the calling lane {lane}"
