@@ -4,6 +4,7 @@
 //! setting of the mark that was queued before it, and passes a mark that was never set.
 
 use std::cell::{Cell, RefCell};
+use std::collections::BTreeMap;
 use std::ops::Range;
 use std::panic::Location;
 
@@ -19,9 +20,9 @@ const LANES: [Lane; 4] = [Lane::Default, Lane::Bulk, Lane::Top, Lane::Bottom];
 /// A call that orders something.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Call {
-    /// File and line.
-    pub(super) place: (&'static str, u32),
     pub(super) what: String,
+    /// Line of its file.
+    pub(super) at: u32,
 }
 
 /// How a fleet behaves.
@@ -43,6 +44,11 @@ pub(super) struct RaceFleet {
     /// What is being recorded.
     recording: RefCell<Option<Vec<Step>>>,
     marks: Cell<MarkId>,
+    /// The lane that set a mark last.
+    setters: RefCell<BTreeMap<MarkId, Lane>>,
+    /// The sender of the relay that was made last, and whether it leads down: all that lead up are
+    /// made first, in the order of their senders.
+    last_relay: Cell<Option<(usize, bool)>>,
     /// Receivers of the relays through the host, in the order of their lines.
     receivers: RefCell<Vec<usize>>,
     /// The ordering calls since the first relay was made; until then the blocks are filled.
@@ -55,7 +61,7 @@ pub(super) struct RaceMark(MarkId);
 
 pub(super) struct RaceRelay<T> {
     from: usize,
-    to: usize,
+    leads_down: bool,
     arrived: MarkId,
     host: Option<Staging<T>>,
 }
@@ -75,6 +81,8 @@ impl RaceFleet {
             order: RefCell::default(),
             recording: RefCell::default(),
             marks: Cell::new(0),
+            setters: RefCell::default(),
+            last_relay: Cell::new(None),
             receivers: RefCell::default(),
             calls: RefCell::default(),
             checks: Cell::new(0),
@@ -132,14 +140,13 @@ impl RaceFleet {
     /// Whether an ordering call takes place.
     #[track_caller]
     fn takes_place(&self, what: impl FnOnce() -> String) -> bool {
-        let place = Location::caller();
         let mut calls = self.calls.borrow_mut();
         let Some(calls) = &mut *calls else {
             return true;
         };
         calls.push(Call {
-            place: (place.file(), place.line()),
             what: what(),
+            at: Location::caller().line(),
         });
         self.behaviour.without != Some(calls.len() - 1)
     }
@@ -295,6 +302,9 @@ impl Fleet for RaceFleet {
         direct: bool,
     ) -> Result<RaceRelay<T>> {
         self.calls.borrow_mut().get_or_insert_default();
+        let last = self.last_relay.get();
+        let leads_down = last.is_some_and(|(sender, down)| down || from <= sender);
+        self.last_relay.set(Some((from, leads_down)));
         let host = if direct {
             None
         } else {
@@ -309,7 +319,7 @@ impl Fleet for RaceFleet {
         };
         Ok(RaceRelay {
             from,
-            to,
+            leads_down,
             arrived: self.new_mark(),
             host,
         })
@@ -351,7 +361,10 @@ impl Fleet for RaceFleet {
         device: usize,
         lane: Lane,
     ) -> Result<()> {
-        let what = || format!("{}: await a push {}→{}", lane.name(), relay.from, relay.to);
+        let what = || {
+            let side = if relay.leads_down { "above" } else { "below" };
+            format!("{} awaits the push from {side}", lane.name())
+        };
         if self.takes_place(what) {
             self.queue(Step::Wait(relay.arrived, Self::line(device, lane)));
         }
@@ -364,7 +377,8 @@ impl Fleet for RaceFleet {
 
     #[track_caller]
     fn record(&self, mark: &RaceMark, device: usize, lane: Lane) -> Result<()> {
-        if self.takes_place(|| format!("{}: record", lane.name())) {
+        self.setters.borrow_mut().insert(mark.0, lane);
+        if self.takes_place(|| format!("{} is marked", lane.name())) {
             self.queue(Step::Record(mark.0, Self::line(device, lane)));
         }
         Ok(())
@@ -372,7 +386,12 @@ impl Fleet for RaceFleet {
 
     #[track_caller]
     fn wait(&self, mark: &RaceMark, device: usize, lane: Lane) -> Result<()> {
-        if self.takes_place(|| format!("{}: wait", lane.name())) {
+        let what = || {
+            let setters = self.setters.borrow();
+            let setter = setters.get(&mark.0).map_or("nothing", |lane| lane.name());
+            format!("{} waits for {setter}", lane.name())
+        };
+        if self.takes_place(what) {
             self.queue(Step::Wait(mark.0, Self::line(device, lane)));
         }
         Ok(())
@@ -381,7 +400,7 @@ impl Fleet for RaceFleet {
     #[track_caller]
     fn synchronize(&self, device: usize, lane: Lane) -> Result<()> {
         self.expect_not_recording();
-        if self.takes_place(|| format!("{}: synchronize", lane.name())) {
+        if self.takes_place(|| format!("the host waits for {}", lane.name())) {
             let line = Self::line(device, lane);
             self.order.borrow_mut().host_waits([line].into_iter());
         }
@@ -391,7 +410,7 @@ impl Fleet for RaceFleet {
     #[track_caller]
     fn synchronize_device(&self, device: usize) -> Result<()> {
         self.expect_not_recording();
-        if self.takes_place(|| "synchronize a device".to_owned()) {
+        if self.takes_place(|| "the host waits for a device".to_owned()) {
             let lines = self.lines_of(device).into_iter();
             self.order.borrow_mut().host_waits(lines);
         }
@@ -401,7 +420,7 @@ impl Fleet for RaceFleet {
     #[track_caller]
     fn drain(&self) -> Result<()> {
         self.expect_not_recording();
-        if self.takes_place(|| "drain".to_owned()) {
+        if self.takes_place(|| "the host waits for all".to_owned()) {
             let lines = (0..self.behaviour.devices).flat_map(|device| self.lines_of(device));
             self.order.borrow_mut().host_waits(lines);
         }

@@ -8,11 +8,13 @@ mod fleet;
 mod order;
 mod touched;
 
+use std::collections::BTreeMap;
+
 use super::FleetEngine;
 use crate::gpu::Fleet as _;
 use crate::jacobi::cuda::{Plan, Scheme};
 use crate::jacobi::{Boundary, Engine as _, Problem, Stopping};
-use fleet::{Behaviour, RaceFleet};
+use fleet::{Behaviour, Call, RaceFleet};
 use order::Race;
 
 /// Columns: one vector, so that elements of a field are rows.
@@ -40,6 +42,7 @@ struct Case {
 
 struct Run {
     races: Vec<Race>,
+    calls: Vec<Call>,
 }
 
 impl Case {
@@ -85,6 +88,7 @@ impl Case {
         assert_eq!(engine.converged, self.converges_after.is_some());
         Run {
             races: engine.fleet.races(),
+            calls: engine.fleet.calls(),
         }
     }
 }
@@ -138,5 +142,65 @@ fn all_that_touches_a_row_is_in_order() {
         if let Some(first) = races.first() {
             panic!("{case:?}: {} races, the first: {first}", races.len());
         }
+    }
+}
+
+/// Small runs of several batches of several passes.
+fn small_cases(scheme: Scheme) -> Vec<Case> {
+    let deepest = if scheme == Scheme::Temporal { 3 } else { 1 };
+    let mut cases = Vec::new();
+    for (depth, devices) in (1..=deepest).flat_map(|depth| [(depth, 2), (depth, 3)]) {
+        for fewest in depth..=3 * depth {
+            for boundary in [Boundary::Textbook, Boundary::Dirichlet] {
+                for direct in [true, false] {
+                    cases.push(Case {
+                        scheme,
+                        depth,
+                        devices,
+                        rows: devices * fewest + 1,
+                        boundary,
+                        direct,
+                        check_every: 1,
+                        tight: false,
+                        converges_after: None,
+                        long: true,
+                    });
+                }
+            }
+        }
+    }
+    cases
+}
+
+/// Statements that order something, of which no single execution is needed in any small run.
+fn not_needed(scheme: Scheme) -> Vec<Call> {
+    let mut all: BTreeMap<Call, bool> = BTreeMap::new();
+    for case in small_cases(scheme) {
+        for (n, call) in case.run(None).calls.into_iter().enumerate() {
+            let needed = all.entry(call).or_default();
+            *needed = *needed || !case.run(Some(n)).races.is_empty();
+        }
+    }
+    all.retain(|_, needed| !*needed);
+    all.into_keys().collect()
+}
+
+/// The search finds what is left out: each statement, at least once, or else the others are
+/// stronger.
+#[test]
+fn whatever_order_is_left_out_is_missed() {
+    for scheme in Scheme::ALL {
+        let expected: &[&str] = match scheme {
+            // Each pass begins with a wait for the pushes: the host waits to show what it costs.
+            Scheme::Streams => &[
+                "the host waits for bottom",
+                "the host waits for bulk",
+                "the host waits for top",
+            ],
+            _ => &[],
+        };
+        let found = not_needed(scheme);
+        let whats: Vec<&str> = found.iter().map(|call| call.what.as_str()).collect();
+        assert_eq!(whats, expected, "{scheme:?}: {found:?}");
     }
 }
