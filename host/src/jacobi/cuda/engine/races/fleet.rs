@@ -89,6 +89,11 @@ impl RaceFleet {
         }
     }
 
+    /// Where launches on its memory are done.
+    pub(super) fn emulated(&self) -> &EmulatedFleet {
+        &self.memory
+    }
+
     pub(super) fn races(&self) -> Vec<Race> {
         self.order.borrow().races().to_vec()
     }

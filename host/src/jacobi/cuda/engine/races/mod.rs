@@ -6,6 +6,7 @@
 
 mod fleet;
 mod order;
+mod reach;
 mod touched;
 
 use std::collections::BTreeMap;
