@@ -1,5 +1,8 @@
 //! The engine on a fleet.
 
+#[cfg(test)]
+mod races;
+
 use std::time::Instant;
 
 use ndarray::Array2;

@@ -185,15 +185,11 @@ impl<F: Fleet, T: GpuReal> Blocks<F, T> {
             for lane in [Lane::Top, Lane::Bottom] {
                 fleet.wait(&own.bulk_done[before], device, lane)?;
             }
-            if low {
-                fleet.wait(&own.bottom_done[before], device, Lane::Top)?;
-                fleet.wait(&own.top_done[before], device, Lane::Bottom)?;
-            }
             self.await_above(fleet, block, Lane::Top)?;
             self.await_below(fleet, block, Lane::Bottom)?;
             if low {
+                // Bottom rows never reach the halo above: those next to it are top rows.
                 self.await_below(fleet, block, Lane::Top)?;
-                self.await_above(fleet, block, Lane::Bottom)?;
             }
         }
         self.launch(fleet, block, Lane::Top, Rows::Top, pass, from, to)?;
@@ -202,7 +198,8 @@ impl<F: Fleet, T: GpuReal> Blocks<F, T> {
         fleet.record(&own.top_done[now], device, Lane::Top)?;
         fleet.record(&own.bottom_done[now], device, Lane::Bottom)?;
         if low {
-            // A push tells the neighbour that this block has read its rows, on both sides.
+            // A push tells the neighbour that this block has read its rows, on both sides. And the
+            // next pass of either lane reads, and writes over, what the other has to do with.
             fleet.wait(&own.bottom_done[now], device, Lane::Top)?;
             fleet.wait(&own.top_done[now], device, Lane::Bottom)?;
         }
