@@ -11,7 +11,7 @@ const fn info<L: Launch<Emulated>>() -> KernelInfo {
 }
 
 /// Every kernel of the crate, in the order of the source tree. `tests/registry.rs` compares it with
-/// the sources.
+/// the built PTX.
 #[must_use]
 pub fn registry() -> &'static [KernelInfo] {
     const KERNELS: &[KernelInfo] = &[

@@ -26,7 +26,11 @@ macro_rules! kernel {
     ($name:ident, $trial:ident, $strips:ident, $wanted:ident, $blocks:ident, $stride:ident) => {{
         let [a, b] = &mut $trial.fields;
         for turn in 0..PASSES {
-            let (input, out) = if turn % 2 == 0 { (&*a, &mut *b) } else { (&*b, &mut *a) };
+            let (input, out) = if turn % 2 == 0 {
+                (&*a, &mut *b)
+            } else {
+                (&*b, &mut *a)
+            };
             $trial.machine.launch(
                 &pass::$name {
                     out: out.write(),
@@ -57,7 +61,11 @@ macro_rules! kernel {
 impl Trial<'_> {
     /// Milliseconds of a pass of `sweeps` sweeps.
     fn time(&mut self, sweeps: u32, strips: u32, wanted: u32) -> anyhow::Result<f64> {
-        let own = match sweeps { 1 => 128, 2..=4 => 120, _ => 112 };
+        let own = match sweeps {
+            1 => 128,
+            2..=4 => 120,
+            _ => 112,
+        };
         let items = self.side.div_ceil(own) * strips;
         let (blocks, stride) = (items.div_ceil(4), items);
         let mut times = Vec::new();
@@ -81,12 +89,24 @@ impl Trial<'_> {
 }
 
 fn main() -> anyhow::Result<()> {
-    let sides: Vec<u32> = std::env::args().skip(1).map(|a| a.parse()).collect::<Result<_, _>>()?;
-    let sides = if sides.is_empty() { vec![16384, 2048] } else { sides };
+    let sides: Vec<u32> = std::env::args()
+        .skip(1)
+        .map(|a| a.parse())
+        .collect::<Result<_, _>>()?;
+    let sides = if sides.is_empty() {
+        vec![16384, 2048]
+    } else {
+        sides
+    };
     let start = std::time::Instant::now();
     let machine = CudaMachine::new(0)?;
     let mut out = std::io::stdout().lock();
-    writeln!(out, "{}; modules loaded in {:.2} s", machine.device_name(), start.elapsed().as_secs_f64())?;
+    writeln!(
+        out,
+        "{}; modules loaded in {:.2} s",
+        machine.device_name(),
+        start.elapsed().as_secs_f64()
+    )?;
     for side in sides {
         let halo = 8;
         let len = (side as usize + 2 * halo as usize) * side.div_ceil(4) as usize;
@@ -98,21 +118,33 @@ fn main() -> anyhow::Result<()> {
             halo,
         };
         let cells = f64::from(side).powi(2);
-        writeln!(out, "{side}²: floor of one sweep at 4.3 TB/s {:.1} µs", 8e6 * cells / 4.3e12)?;
+        writeln!(
+            out,
+            "{side}²: floor of one sweep at 4.3 TB/s {:.1} µs",
+            8e6 * cells / 4.3e12
+        )?;
         for sweeps in 1..=8_u32 {
-            let own = match sweeps { 1 => 128, 2..=4 => 120, _ => 112 };
+            let own = match sweeps {
+                1 => 128,
+                2..=4 => 120,
+                _ => 112,
+            };
             let windows = side.div_ceil(own);
-            let resident = 132 * 4 * [7, 5, 5, 4, 4, 3, 3, 3][sweeps as usize - 1];
+            let resident = 132 * 4 * [8, 6, 5, 4, 4, 3, 3, 3][sweeps as usize - 1];
             for waves in [1_u32, 2, 3, 4, 8] {
                 let strips = (waves * resident / windows).max(1);
-                if strips > side / 4 { continue; }
+                if strips > side / 4 {
+                    continue;
+                }
                 let all = (1 << sweeps) - 1;
                 let every = trial.time(sweeps, strips, all)?;
                 let none = trial.time(sweeps, strips, 0)?;
                 writeln!(
                     out,
                     "T {sweeps} waves {waves} strips {strips:4}: pass {:8.1} µs, a sweep {:7.2} µs with norms, {:7.2} without; {:.2} Tcells/s",
-                    1e3 * every, 1e3 * every / f64::from(sweeps), 1e3 * none / f64::from(sweeps),
+                    1e3 * every,
+                    1e3 * every / f64::from(sweeps),
+                    1e3 * none / f64::from(sweeps),
                     cells * f64::from(sweeps) / every / 1e9
                 )?;
             }

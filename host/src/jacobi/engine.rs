@@ -76,7 +76,7 @@ pub enum JacobiError {
     Decomposition(#[from] super::DecompositionError),
     /// The field left the numbers.
     #[error(
-        "the residual norm of sweep {sweep} is {norm}: the field has overflowed; the start field or the source is too large for this precision"
+        "the residual norm of sweep {sweep} is {norm}: squared changes leave the range of this precision (in f32 changes above 1e19 do); take a smaller start field or source, or f64"
     )]
     NotFinite {
         /// Number of the sweep, from 0.

@@ -5,8 +5,8 @@
 pub struct Stopping {
     /// Most sweeps.
     pub iterations: usize,
-    /// The first checked sweep whose norm is not greater is the last; 0 never stops a field that
-    /// still changes.
+    /// The first checked sweep whose norm is not greater is the last. 0 stops when no change is
+    /// large enough to have a square (in f32 those below 1e-23 have none); negative never stops.
     pub tolerance: f64,
     /// The norm is computed in sweeps 0, k, 2k … (k > 0).
     pub check_every: usize,

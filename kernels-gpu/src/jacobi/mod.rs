@@ -3,7 +3,8 @@
 //! A device has a block of `rows` rows (row, column) of the grid, with `halo` rows of its
 //! neighbours above and below: row y of the block is row y + halo of the buffer, and y may be
 //! negative. A row has `pitch` vectors ([`F32x4`](warpstride_device::F32x4) or
-//! [`F64x2`](warpstride_device::F64x2)); columns beyond the grid's `nx` are 0 and stay so.
+//! [`F64x2`](warpstride_device::F64x2)); columns beyond the grid's `nx` are 0 and stay so
+//! (with periodic columns they have no meaning).
 
 mod block;
 mod cells;

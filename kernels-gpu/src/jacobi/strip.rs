@@ -10,6 +10,9 @@ use warpstride_device::prelude::*;
 /// warps for whose registers there is no room then than they gain.
 const AHEAD: i32 = 2;
 
+/// Most columns: beyond them lies no window whose columns do not fit a signed number.
+const MOST_COLUMNS: i32 = 1 << 30;
+
 /// Strips with fewer rows are neighbours' in a block of threads.
 const LOW: u32 = 64;
 
@@ -51,13 +54,25 @@ pub(super) unsafe fn pass<C: Cells, S: Source<C>, L: Levels<C, S>>(
     } else {
         field.block.halo
     };
-    if reach < sweeps as i32 || first > end || end as i32 > field.block.rows || strips == 0 {
+    // What no extent binds: a row reaches as far as its columns, a block as far as its rows.
+    let (block, nx) = (&field.block, field.columns.nx);
+    let all_rows = i64::from(block.rows) + 2 * i64::from(block.halo);
+    let fits = nx > 0
+        && (nx as u32).div_ceil(C::COUNT) <= block.pitch
+        && block.rows >= 0
+        && block.halo >= 0
+        && all_rows <= i64::from(i32::MAX)
+        && end <= block.rows as u32;
+    if !fits || nx > MOST_COLUMNS || reach < sweeps as i32 || first > end || strips == 0 {
         return;
     }
-    let windows = (field.columns.nx as u32).div_ceil(own_columns::<C>(sweeps));
+    let windows = (nx as u32).div_ceil(own_columns::<C>(sweeps));
     let warps = thread::block_threads() / warp::SIZE;
     let step = thread::grid_dim_x() as usize * warps as usize;
     let items = windows as usize * strips as usize;
+    if items > u32::MAX as usize {
+        return;
+    }
     let mut item = thread::block_idx_x() as usize * warps as usize + warp::warp_id() as usize;
     while item < items {
         let (strip, index) = place_of(item as u32, windows, strips, (end - first) / strips < LOW);

@@ -73,7 +73,7 @@ pub(crate) struct JacobiTyped {
     #[arg(long, value_name = "N", help_heading = "Where to compute")]
     pub(crate) threads: Option<usize>,
     /// Time the same sweeps on the first device alone as well
-    #[arg(long, help_heading = "Where to compute")]
+    #[arg(long, help_heading = "Where to compute", conflicts_with_all = ["csv", "quiet", "json_progress"])]
     pub(crate) efficiency: bool,
 
     /// The field, an array (row, column) of NumPy
@@ -85,6 +85,7 @@ pub(crate) struct JacobiTyped {
         value_name = "SECONDS",
         default_value_t = 300.0,
         allow_hyphen_values = true,
+        requires = "output",
         help_heading = "What to write"
     )]
     pub(crate) save_every: f64,

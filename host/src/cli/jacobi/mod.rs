@@ -165,7 +165,14 @@ impl Relax {
         let written = self.write(&mut course, end)?;
         drop(course);
         if self.efficiency && end == End::Finished {
-            outcome = self.compared(outcome, devices, &need, &problem, &interrupt)?;
+            match self.alone(devices, &need, &problem, &interrupt) {
+                Ok(Some(seconds)) => outcome = outcome.against_one_device(seconds),
+                Ok(None) => {}
+                // The run that was asked for is done, and its figures are not lost for this.
+                Err(Failure::Failed(why) | Failure::Usage(why) | Failure::Interrupted(why)) => {
+                    self.note(Some(format!("--efficiency: {why}")));
+                }
+            }
         }
         match self.form {
             Form::Table => say(&words::table(&outcome, &written))?,
@@ -213,20 +220,19 @@ impl Relax {
         Ok(written)
     }
 
-    /// With the time of the same sweeps on one device.
-    fn compared<T: GpuReal + Element>(
+    /// Seconds of the same sweeps on one device; `None` with a note where they are not known.
+    fn alone<T: GpuReal + Element>(
         &self,
-        outcome: Outcome,
         devices: usize,
         need: &Need,
         problem: &Problem<T>,
         interrupt: &Interrupt,
-    ) -> Result<Outcome, Failure> {
+    ) -> Result<Option<f64>, Failure> {
         if devices == 1 {
             self.note(Some(
                 "--efficiency: there is one device, and nothing to compare it with".to_owned(),
             ));
-            return Ok(outcome);
+            return Ok(None);
         }
         let wish = self.wish.alone();
         let machine = wish.open(need)?;
@@ -234,10 +240,10 @@ impl Relax {
         let mut course = Course::new(ready.engine, self.stopping, None);
         let schedule = Schedule { every: None };
         match execute(&mut course, &mut Silent, interrupt, schedule)? {
-            End::Finished => Ok(outcome.against_one_device(course.seconds())),
+            End::Finished => Ok(Some(course.seconds())),
             End::Interrupted => {
                 self.note(Some("--efficiency: stopped before it was known".to_owned()));
-                Ok(outcome)
+                Ok(None)
             }
         }
     }

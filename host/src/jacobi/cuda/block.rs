@@ -8,8 +8,10 @@ use crate::jacobi::Problem;
 
 /// Rows of a strip for each sweep of a pass: the rows that two strips both compute are so few.
 const ROWS_A_SWEEP: usize = 24;
-/// Fewest rows of a strip where there are strips enough.
-const FEWEST_ROWS: usize = 64;
+/// Fewest rows of a strip where the device is full.
+const FEWEST_ROWS: usize = 32;
+/// Fewest rows of a strip, full or not: with fewer the rows read twice cost more than idle warps.
+const LOWEST_STRIP: usize = 10;
 /// Most strips queued for each that the device holds at once.
 const MOST_WAVES: usize = 8;
 
@@ -52,10 +54,11 @@ impl Layout {
         let wave = (resident / windows).max(1);
         let rows_of_a_strip = (ROWS_A_SWEEP * sweeps).max(FEWEST_ROWS);
         let waves = (bulk.len() / rows_of_a_strip / wave).clamp(1, MOST_WAVES);
+        let strips = (waves * wave).min(bulk.len() / LOWEST_STRIP).max(1);
         Self {
             top: part(0..bulk.start, 1),
             bottom: part(bulk.end..rows, 1),
-            bulk: part(bulk, waves * wave),
+            bulk: part(bulk, strips),
             sums: next,
         }
     }

@@ -77,11 +77,9 @@ impl<T: GpuReal, F: Fleet> FleetEngine<T, F> {
         let (depth, note) = plan.sweeps_of_a_pass(problem.nx(), decomposition.fewest())?;
         let cells = decomposition.rows(devices - 1).len() * problem.nx();
         let mut lengths = Lengths::new(cells, depth, rule.check_every);
-        if plan.scheme.host_waits() {
-            lengths.most = depth;
-        }
         let mut notes: Vec<String> = note.into_iter().collect();
-        let mut fields = if rule.tolerance > 0.0 { 3 } else { 2 };
+        // A negative tolerance is never met.
+        let mut fields = if rule.tolerance >= 0.0 { 3 } else { 2 };
         if fields == 3 && !three_fit(&fleet, problem, &decomposition, depth)? {
             fields = 2;
             lengths.end_at_check = true;
@@ -141,7 +139,7 @@ impl<T: GpuReal, F: Fleet> FleetEngine<T, F> {
             spans: Vec::new(),
         };
         if plan.profile {
-            // What filling and recording took is no part of the run.
+            // Filling, and the copies that are timed, are no part of the run.
             engine.fleet.stretches()?;
         }
         if plan.scheme.records() {
@@ -286,8 +284,7 @@ impl<T: GpuReal, F: Fleet> Engine<T> for FleetEngine<T, F> {
         };
         norms.truncate(met + 1);
         let done = norms[met].sweep + 1 - self.sweeps;
-        // A field that does not change any more is the same after any further sweep.
-        if done < length && norms[met].norm > 0.0 {
+        if done < length {
             // The batch began with a field that it left as it was.
             let again = Batch::without_norms(done, self.lengths.depth);
             self.current = self.run(&again, start)?;

@@ -58,7 +58,7 @@ pub struct Memory<'a, S: Space, Q> {
     pub sums: Write<'a, S, f64>,
 }
 
-/// Threads of a block, for the number of blocks.
+/// Warps of a block, for the number of blocks.
 const WARPS_OF_A_BLOCK: u32 = 4;
 /// Threads of a warp.
 const WARP: usize = 32;

@@ -54,11 +54,6 @@ impl Scheme {
         }
     }
 
-    /// Whether the host waits after every pass.
-    pub(super) fn host_waits(self) -> bool {
-        matches!(self, Self::DefaultStream | Self::Streams)
-    }
-
     /// Whether the outer rows of a block are computed before its bulk.
     pub(super) fn overlaps(self) -> bool {
         matches!(self, Self::Overlap | Self::Graphs | Self::Temporal)
