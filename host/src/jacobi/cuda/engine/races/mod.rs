@@ -37,8 +37,6 @@ struct Case {
     /// Memory for two fields only.
     tight: bool,
     converges_after: Option<usize>,
-    /// Several passes a batch also where the host waits for each.
-    long: bool,
 }
 
 struct Run {
@@ -71,13 +69,11 @@ impl Case {
         };
         let mut engine = FleetEngine::new(fleet, &problem, rule, plan).unwrap();
         assert_eq!(engine.setup.time_block, self.depth);
-        if self.long || !self.scheme.host_waits() {
-            engine.lengths.most = most;
-            for block in &mut engine.blocks.blocks {
-                let sums = most * block.sums_stride as usize;
-                block.sums = engine.fleet.alloc(block.device, "sums", sums).unwrap();
-                block.totals = engine.fleet.alloc(block.device, "totals", most).unwrap();
-            }
+        engine.lengths.most = most;
+        for block in &mut engine.blocks.blocks {
+            let sums = most * block.sums_stride as usize;
+            block.sums = engine.fleet.alloc(block.device, "sums", sums).unwrap();
+            block.totals = engine.fleet.alloc(block.device, "totals", most).unwrap();
         }
         if self.scheme.records() {
             engine.recorded.clear();
@@ -126,7 +122,6 @@ fn cases() -> Vec<Case> {
                             check_every: [1, 2, 3][nth % 3],
                             tight: nth % 7 == 0,
                             converges_after: (nth % 5 < 3).then_some(nth % (3 * depth)),
-                            long: nth % 2 == 0,
                         });
                     }
                 }
@@ -164,7 +159,6 @@ fn small_cases(scheme: Scheme) -> Vec<Case> {
                         check_every: 1,
                         tight: false,
                         converges_after: None,
-                        long: true,
                     });
                 }
             }
