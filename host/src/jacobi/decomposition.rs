@@ -10,7 +10,7 @@ pub enum DecompositionError {
     NoDevice,
     /// A device would have no row.
     #[error(
-        "{devices} devices cannot share {rows} rows: a device needs at least one inner row (ny − 2)"
+        "{devices} devices cannot share the {rows} inner row(s) of the grid (ny − 2): each needs at least one"
     )]
     TooManyDevices {
         /// Devices.

@@ -206,7 +206,7 @@ fn more_devices_than_rows() {
     let place = Place::new();
     let options = ["--nx", "20", "--ny", "5", "--devices", "0,1,2,3"];
     jacobi(&place, &[&options[..], &["--backend", "emulator"]].concat())
-        .refused(1, &["4 devices cannot share 3 rows"]);
+        .refused(1, &["4 devices cannot share the 3 inner row(s)"]);
 }
 
 #[test]

@@ -13,9 +13,6 @@ const AHEAD: i32 = 2;
 /// Most columns: beyond them lies no window whose columns do not fit a signed number.
 const MOST_COLUMNS: i32 = 1 << 30;
 
-/// Strips with fewer rows are neighbours' in a block of threads.
-const LOW: u32 = 64;
-
 /// What a launch works on.
 #[derive(Clone, Copy)]
 pub(super) struct Field<C: Cells> {
@@ -75,7 +72,7 @@ pub(super) unsafe fn pass<C: Cells, S: Source<C>, L: Levels<C, S>>(
     }
     let mut item = thread::block_idx_x() as usize * warps as usize + warp::warp_id() as usize;
     while item < items {
-        let (strip, index) = place_of(item as u32, windows, strips, (end - first) / strips < LOW);
+        let (strip, index) = place_of(item as u32, windows, strips);
         let cut = |n: u32| {
             first as i32 + (u64::from(end - first) * u64::from(n) / u64::from(strips)) as i32
         };
@@ -100,20 +97,15 @@ pub(super) unsafe fn pass<C: Cells, S: Source<C>, L: Levels<C, S>>(
 }
 
 /// Strip and window of an item. The windows at the edges come first, because they take longer; else
-/// neighbouring warps have neighbouring windows, or strips where these are low: what both read then
-/// is in the cache.
+/// neighbouring warps have neighbouring windows, whose margins then are in the cache.
 #[inline(always)]
-fn place_of(item: u32, windows: u32, strips: u32, low: bool) -> (u32, u32) {
+fn place_of(item: u32, windows: u32, strips: u32) -> (u32, u32) {
     let edges = windows.min(2);
     if item < edges * strips {
         return (item % strips, item / strips * (windows - 1));
     }
     let (item, inner) = (item - edges * strips, (windows - edges).max(1));
-    if low {
-        (item % strips, 1 + item / strips)
-    } else {
-        (item / inner, 1 + item % inner)
-    }
+    (item / inner, 1 + item % inner)
 }
 
 /// A window's way down the rows of one strip.

@@ -20,7 +20,7 @@ pub(crate) struct JacobiTyped {
         help_heading = "What to compute"
     )]
     pub(crate) iterations: usize,
-    /// Stop when the residual norm is not greater; 0: only when nothing changes
+    /// Stop when the residual norm is not greater; 0: when no change is large enough to count
     #[arg(
         long,
         value_name = "NORM",
