@@ -96,7 +96,7 @@ mod tests {
             output: true,
             ..plain
         };
-        assert_eq!((all.host(), all.cpu()), (5 << 30, 6 << 30));
+        assert_eq!((all.host(), all.cpu()), (3 << 30, 6 << 30));
         assert_eq!(plain.emulator(1), plain.device(16384));
         assert_eq!(plain.device(16384 - 16), 2 << 30);
     }
