@@ -130,7 +130,7 @@ fn main() -> anyhow::Result<()> {
                 _ => 112,
             };
             let windows = side.div_ceil(own);
-            let resident = 132 * 4 * [8, 6, 5, 4, 4, 3, 3, 3][sweeps as usize - 1];
+            let resident = 132 * 4 * [6, 6, 5, 4, 4, 3, 3, 3][sweeps as usize - 1];
             for waves in [1_u32, 2, 3, 4, 8] {
                 let strips = (waves * resident / windows).max(1);
                 if strips > side / 4 {

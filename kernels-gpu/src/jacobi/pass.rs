@@ -141,7 +141,7 @@ macro_rules! pass_kernels {
 
 pass_kernels! {
     /// One sweep in single precision.
-    jacobi_laplace_f32_t1 jacobi_poisson_f32_t1: F32x4, 1 [1], 8 4;
+    jacobi_laplace_f32_t1 jacobi_poisson_f32_t1: F32x4, 1 [1], 6 4;
     /// Two sweeps in single precision.
     jacobi_laplace_f32_t2 jacobi_poisson_f32_t2: F32x4, 2 [1 2], 6 4;
     /// Three sweeps in single precision.

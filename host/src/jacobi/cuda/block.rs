@@ -9,7 +9,7 @@ use crate::jacobi::Problem;
 /// Rows of a strip for each sweep of a pass: the rows that two strips both compute are so few.
 const ROWS_A_SWEEP: usize = 24;
 /// Fewest rows of a strip where the device is full.
-const FEWEST_ROWS: usize = 32;
+const FEWEST_ROWS: usize = 64;
 /// Fewest rows of a strip, full or not: with fewer the rows read twice cost more than idle warps.
 const LOWEST_STRIP: usize = 10;
 /// Most strips queued for each that the device holds at once.
