@@ -1,7 +1,7 @@
 //! A pass: 1 to 8 sweeps with one reading and one writing of the field.
 //!
 //! A warp goes down a strip of rows with a window of 128 (double precision: 64) columns and keeps
-//! all sweeps of the pass in registers ([`level`](super::level)); neighbours in a row are exchanged
+//! all sweeps of the pass in registers (`level.rs`); neighbours in a row are exchanged
 //! by shuffles. There is no shared memory and no barrier. The outermost columns and rows of a strip
 //! are computed by its neighbours too: up to 8 columns and T rows on each side.
 //!
