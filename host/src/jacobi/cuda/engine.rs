@@ -3,27 +3,20 @@
 #[cfg(test)]
 mod races;
 
-use std::time::Instant;
-
 use ndarray::Array2;
 
 use super::batch::{Batch, Lengths};
 use super::block::{Block, Shape};
 use super::kernels::GpuReal;
-use super::plan::{Plan, PlanError};
-use super::scheme::{Blocks, Way, Ways};
+use super::memory::{copy_rate, three_fit};
+use super::plan::Plan;
+use super::scheme::Blocks;
 use super::values::Border;
-use crate::gpu::{self, Fleet, Lane};
+use super::ways::ways;
+use crate::gpu::{self, Fleet};
 use crate::jacobi::{
     Advance, Decomposition, Engine, JacobiError, Norm, Problem, Setup, Span, Stopping,
 };
-
-/// Bytes of a device's field from which on copying it says what its memory can do.
-const COPIED_BYTES: usize = 64 << 20;
-/// Copies that are timed.
-const COPIES: usize = 4;
-/// Part of a device's free memory that fields may take.
-const USABLE: f64 = 0.95;
 
 /// A relaxation on the devices of a fleet.
 pub struct FleetEngine<T: GpuReal, F: Fleet> {
@@ -318,127 +311,4 @@ pub(super) fn or_drained<F: Fleet, R>(fleet: &F, done: gpu::Result<R>) -> gpu::R
         drop(fleet.drain());
     }
     done
-}
-
-/// Whether every device has room for three fields.
-fn three_fit<T: GpuReal, F: Fleet>(
-    fleet: &F,
-    problem: &Problem<T>,
-    decomposition: &Decomposition,
-    depth: usize,
-) -> gpu::Result<bool> {
-    let periodic = problem.boundary().periodic_rows();
-    for device in 0..fleet.devices() {
-        let shape = Shape {
-            rows: decomposition.rows(device),
-            depth,
-            fields: 3,
-            devices: fleet.devices(),
-            batch: 0,
-            checks: 0,
-            split: false,
-        };
-        let buffers = 3 + usize::from(problem.source().is_some());
-        let needed = buffers * shape.field_bytes::<T>(problem.nx(), periodic);
-        let (free, _) = fleet.memory(device)?;
-        if needed as f64 > USABLE * free as f64 {
-            return Ok(false);
-        }
-    }
-    Ok(true)
-}
-
-/// Where a block's neighbour is.
-#[derive(Debug, Clone, Copy)]
-enum Towards {
-    Above,
-    Below,
-}
-
-/// The ways up and down from each block. Where rows are fixed the first block has none up and the
-/// last none down.
-fn ways<T: GpuReal, F: Fleet>(
-    fleet: &F,
-    problem: &Problem<T>,
-    blocks: &[Block<F, T>],
-    p2p: Option<bool>,
-) -> Result<Ways<F, T>, JacobiError> {
-    let devices = blocks.len();
-    let neighbour = |block: usize, towards: Towards| {
-        let (to, around) = match towards {
-            Towards::Above => ((block + devices - 1) % devices, block == 0),
-            Towards::Below => ((block + 1) % devices, block + 1 == devices),
-        };
-        let has = devices > 1 && (!around || problem.boundary().periodic_rows());
-        has.then_some(to)
-    };
-    let links = fleet.links();
-    let linked = |from: usize, to: usize| {
-        links
-            .iter()
-            .any(|link| (link.from, link.to, link.direct) == (from, to, true))
-    };
-    let pairs: Vec<(usize, usize)> = (0..devices)
-        .flat_map(|block| {
-            let of_both = [Towards::Above, Towards::Below].map(|side| neighbour(block, side));
-            of_both.into_iter().flatten().map(move |to| (block, to))
-        })
-        .collect();
-    let missing = pairs.iter().find(|(from, to)| !linked(*from, *to));
-    if let (Some(true), Some((from, to))) = (p2p, missing) {
-        return Err(PlanError::NoLink {
-            from: fleet.ordinal(*from),
-            to: fleet.ordinal(*to),
-        }
-        .into());
-    }
-    let direct = p2p.unwrap_or(missing.is_none());
-    let way = |block: usize, towards: Towards| -> Result<Option<Way<F, T>>, JacobiError> {
-        let Some(to) = neighbour(block, towards) else {
-            return Ok(None);
-        };
-        let geometry = &blocks[block].geometry;
-        let len = geometry.halo as usize * geometry.pitch as usize;
-        let relay = fleet.relay(block, to, len, direct)?;
-        Ok(Some(Way { to, relay }))
-    };
-    let up = (0..devices).map(|block| way(block, Towards::Above));
-    let up = up.collect::<Result<_, _>>()?;
-    let down = (0..devices).map(|block| way(block, Towards::Below));
-    let down = down.collect::<Result<_, _>>()?;
-    Ok(Ways {
-        up,
-        down,
-        direct: (!pairs.is_empty()).then_some(direct),
-    })
-}
-
-/// Bytes per second, read and written, that all devices copy together; `None` where the fields are
-/// too small to say.
-fn copy_rate<T: GpuReal, F: Fleet>(
-    fleet: &F,
-    blocks: &mut [Block<F, T>],
-) -> gpu::Result<Option<f64>> {
-    use crate::gpu::Buffer as _;
-    let bytes = |block: &Block<F, T>| block.fields[0].len() * size_of::<T::Quad>();
-    if fleet.backend() != "cuda" || blocks.iter().any(|block| bytes(block) < COPIED_BYTES) {
-        return Ok(None);
-    }
-    let mut copied = 0;
-    let mut copy_all = |times: usize| -> gpu::Result<()> {
-        for _ in 0..times {
-            for block in &mut *blocks {
-                copied += 2 * bytes(block);
-                let (from, to) = super::block::two(&mut block.fields, 0, 1);
-                fleet.copy(block.device, Lane::Bulk, from, to)?;
-            }
-        }
-        fleet.drain()
-    };
-    copy_all(1)?;
-    let start = Instant::now();
-    copy_all(COPIES)?;
-    let seconds = start.elapsed().as_secs_f64();
-    let timed = copied / (COPIES + 1) * COPIES;
-    Ok(Some(timed as f64 / seconds))
 }

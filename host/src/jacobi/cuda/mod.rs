@@ -8,9 +8,11 @@ mod batch;
 mod block;
 mod engine;
 mod kernels;
+mod memory;
 mod plan;
 mod scheme;
 mod values;
+mod ways;
 
 pub use engine::FleetEngine;
 pub(crate) use kernels::by_sweeps;
