@@ -184,6 +184,17 @@ pub fn extent(of: impl FnOnce() -> Option<usize>) -> usize {
     of().unwrap_or(usize::MAX)
 }
 
+/// An argument of a launch, to look at.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Argument {
+    /// Where its elements begin, in memory of the launch's kind.
+    Address(usize),
+    /// A whole number.
+    Integer(i128),
+    /// A floating-point number.
+    Float(f64),
+}
+
 /// For `#[kernel]`: elements of arguments are plain data.
 pub const fn require_pod<T: bytemuck::Pod>() {}
 
@@ -207,6 +218,12 @@ pub unsafe trait Launch<S: Space> {
     /// parameters, as `cuLaunchKernel` wants them. The addresses are valid during this call of
     /// `with_params` only.
     fn with_params<R>(&self, launch: impl FnOnce(&mut [*mut std::ffi::c_void]) -> R) -> R;
+
+    /// The arguments for those who look on, in the order of the kernel's parameters. A launch that was
+    /// implemented by hand may say none.
+    fn arguments(&self) -> Vec<Argument> {
+        Vec::new()
+    }
 
     /// Bytes of dynamic shared memory that one block of `block_threads` threads needs.
     fn dynamic_shared_bytes(&self, block_threads: u32) -> usize;

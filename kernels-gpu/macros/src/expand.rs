@@ -92,6 +92,7 @@ fn host(options: &Options, signature: &Signature) -> Result<TokenStream> {
         .iter()
         .filter(|a| a.path().is_ident("doc"))
         .collect();
+    let looks = signature.arguments.iter().map(look);
     let summary = format!("A launch of the kernel `{entry}` with its arguments.");
     let safety = safety();
 
@@ -148,6 +149,10 @@ fn host(options: &Options, signature: &Signature) -> Result<TokenStream> {
                     launch(&mut [#((&raw const #names).cast_mut().cast()),*])
                 }
 
+                fn arguments(&self) -> ::std::vec::Vec<launch::Argument> {
+                    ::std::vec![#(#looks),*]
+                }
+
                 fn dynamic_shared_bytes(&self, block_threads: u32) -> usize {
                     let _ = block_threads;
                     #shared
@@ -159,6 +164,16 @@ fn host(options: &Options, signature: &Signature) -> Result<TokenStream> {
             }
         };
     })
+}
+
+/// The argument for `Launch::arguments`.
+fn look(argument: &Argument) -> TokenStream {
+    let Argument { name, kind, .. } = argument;
+    match kind {
+        Kind::Pointer { .. } => quote!(launch::Argument::Address(self.#name.as_ptr().addr())),
+        Kind::Integer => quote!(launch::Argument::Integer(self.#name as i128)),
+        Kind::Float => quote!(launch::Argument::Float(f64::from(self.#name))),
+    }
 }
 
 fn field(argument: &Argument) -> TokenStream {

@@ -1,10 +1,9 @@
 //! The memory that a launch touches, by its own arguments.
-#![expect(unsafe_code, reason = "reads the arguments of launches")]
 
 use std::ops::Range;
 
 use warpstride_device::F32x4;
-use warpstride_device::launch::{Emulated, Launch};
+use warpstride_device::launch::{Argument, Emulated, Launch};
 
 use super::order::{Access, Touch};
 use crate::jacobi::cuda::kernels::GpuReal;
@@ -20,35 +19,31 @@ pub(super) fn touched<L: Launch<Emulated>>(
     let entry = L::INFO.entry;
     if let Some(sweeps) = entry.strip_prefix("jacobi_laplace_f32_t") {
         let sweeps = sweeps.parse().expect("a number of sweeps");
-        // SAFETY: out, input, sums, and 14 numbers.
-        let arguments = unsafe { arguments::<3, 14, L>(launch) };
-        return pass(sweeps, arguments, sums_of);
+        return pass(sweeps, arguments(launch), sums_of);
     }
     match entry {
-        // SAFETY: totals, sums, and 6 numbers.
-        "jacobi_norms" => (None, norms(unsafe { arguments::<2, 6, L>(launch) })),
-        // SAFETY: field, values, and 3 numbers.
-        "jacobi_fixed_columns_f32" => (None, columns(unsafe { arguments::<2, 3, L>(launch) })),
+        "jacobi_norms" => (None, norms(arguments(launch))),
+        "jacobi_fixed_columns_f32" => (None, columns(arguments(launch))),
         other => panic!("what {other} touches is not known here"),
     }
 }
 
-/// Addresses, and numbers of 32 bits (as they are where they have a sign).
-type Arguments<const P: usize, const N: usize> = ([usize; P], [u32; N]);
+/// Addresses, and numbers.
+type Arguments<const P: usize, const N: usize> = ([usize; P], [i128; N]);
 
-/// # Safety
-/// The kernel has that many pointers and then that many numbers of 32 bits.
-unsafe fn arguments<const P: usize, const N: usize, L: Launch<Emulated>>(
-    launch: &L,
-) -> Arguments<P, N> {
-    launch.with_params(|params| {
-        assert_eq!(params.len(), P + N, "{}", L::INFO.entry);
-        // SAFETY: live values of the parameters' types, by the contract of `Launch`.
-        let address = |i: usize| unsafe { *params[i].cast::<*const u8>() }.addr();
-        // SAFETY: as above.
-        let number = |i: usize| unsafe { *params[P + i].cast::<u32>() };
-        (std::array::from_fn(address), std::array::from_fn(number))
-    })
+/// Those of a kernel that has so many pointers and then so many whole numbers.
+fn arguments<const P: usize, const N: usize>(launch: &impl Launch<Emulated>) -> Arguments<P, N> {
+    let given = launch.arguments();
+    assert_eq!(given.len(), P + N);
+    let address = |i: usize| match given[i] {
+        Argument::Address(address) => address,
+        other => panic!("argument {i} is {other:?}"),
+    };
+    let number = |i: usize| match given[P + i] {
+        Argument::Integer(number) => number,
+        other => panic!("argument {} is {other:?}", P + i),
+    };
+    (std::array::from_fn(address), std::array::from_fn(number))
 }
 
 fn touch<T>(access: Access, address: usize, elements: Range<usize>) -> Touch {
