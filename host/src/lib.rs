@@ -90,6 +90,7 @@ pub mod fft;
 pub mod gpu;
 pub mod io;
 pub mod jacobi;
+pub mod mri;
 pub mod ptycho;
 pub mod report;
 pub mod run;

@@ -1,0 +1,1 @@
+//! On the CPU: rayon and rustfft, single or double precision. The reference of [`super::cuda`].

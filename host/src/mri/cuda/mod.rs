@@ -1,0 +1,1 @@
+//! On a [`Machine`](crate::gpu::Machine): mirrors `cpu/`.

@@ -1,0 +1,5 @@
+//! What both halves of the NUFFT share: the spreading kernel and its Fourier transform.
+
+mod kernel;
+
+pub use kernel::SpreadingKernel;

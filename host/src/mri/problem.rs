@@ -1,0 +1,331 @@
+//! What was measured, checked.
+
+use super::Grid;
+use ndarray::{Array1, Array2, ArrayView2};
+use num_complex::Complex;
+
+/// Why a problem is none.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+pub enum ProblemError {
+    /// A grid of nothing, or with slices that are not encoded.
+    #[error("an image cannot have {0:?} (slices, rows, columns) voxels with {1} axes of k-space")]
+    Grid([usize; 3], usize),
+    /// More than memory can address.
+    #[error(
+        "the problem is larger than any memory: {voxels} voxels, {samples} samples, {coils} coils"
+    )]
+    TooLarge {
+        /// Voxels.
+        voxels: usize,
+        /// Samples of a coil.
+        samples: usize,
+        /// Coils.
+        coils: usize,
+    },
+    /// Arrays of different extents.
+    #[error("{what} has the shape {found:?}, expected {expected:?} {axes}")]
+    Shape {
+        /// The array.
+        what: &'static str,
+        /// Its shape.
+        found: Vec<usize>,
+        /// The shape it should have.
+        expected: Vec<usize>,
+        /// Names of the axes.
+        axes: &'static str,
+    },
+    /// A value that is no number.
+    #[error("{what} has a value that is not finite at {index:?} {axes}")]
+    NotFinite {
+        /// The array.
+        what: &'static str,
+        /// Where, from 0.
+        index: Vec<usize>,
+        /// Names of the axes.
+        axes: &'static str,
+    },
+    /// k-space beyond half a cycle a pixel.
+    #[error(
+        "the trajectory has k = {value} at sample {sample}, axis {axis}: it is in cycles/pixel and must lie in −0.5 … 0.5"
+    )]
+    OutsideNyquist {
+        /// Number, from 0.
+        sample: usize,
+        /// Number, from 0: kx, ky, kz.
+        axis: usize,
+        /// What it came to.
+        value: f64,
+    },
+    /// A weight below 0.
+    #[error("the density weight of sample {sample} is {value}: weights cannot be negative")]
+    NegativeWeight {
+        /// Number, from 0.
+        sample: usize,
+        /// What it came to.
+        value: f64,
+    },
+    /// No coil or no sample.
+    #[error("there are {samples} samples of {coils} coils: nothing to reconstruct")]
+    Empty {
+        /// Samples of a coil.
+        samples: usize,
+        /// Coils.
+        coils: usize,
+    },
+}
+
+/// Phases beyond the trajectory's: F_mn = exp(−2πi (k_m·x_n + Σ_b c_mb ψ_b(x_n))).
+///
+/// Off-resonance has one function: ψ the field map in Hz, c the samples' times in s. Only the direct
+/// operators take it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct FieldBasis {
+    /// c, (sample, function).
+    pub coefficients: Array2<f64>,
+    /// ψ, (function, voxel), in turns for a coefficient of 1.
+    pub maps: Array2<f64>,
+}
+
+/// Samples of a trajectory, with all that is known before an image is sought.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Problem {
+    grid: Grid,
+    trajectory: Array2<f64>,
+    samples: Array2<Complex<f64>>,
+    weights: Option<Array1<f64>>,
+    maps: Option<Array2<Complex<f64>>>,
+    field: Option<FieldBasis>,
+}
+
+/// Finite, or where not.
+fn finite<T>(
+    what: &'static str,
+    axes: &'static str,
+    array: &ArrayView2<'_, T>,
+    finite: impl Fn(&T) -> bool,
+) -> Result<(), ProblemError> {
+    match array.indexed_iter().find(|(_, value)| !finite(value)) {
+        None => Ok(()),
+        Some(((i, j), _)) => Err(ProblemError::NotFinite {
+            what,
+            index: vec![i, j],
+            axes,
+        }),
+    }
+}
+
+fn shaped(
+    what: &'static str,
+    axes: &'static str,
+    found: &[usize],
+    expected: &[usize],
+) -> Result<(), ProblemError> {
+    if found == expected {
+        return Ok(());
+    }
+    Err(ProblemError::Shape {
+        what,
+        found: found.to_vec(),
+        expected: expected.to_vec(),
+        axes,
+    })
+}
+
+impl Problem {
+    /// `trajectory` (sample, axis) in cycles/pixel, axes kx, ky[, kz]; `samples` (coil, sample).
+    ///
+    /// # Errors
+    /// Shapes that do not fit, values that are not finite, |k| > 0.5, nothing to do.
+    pub fn new(
+        grid: Grid,
+        trajectory: Array2<f64>,
+        samples: Array2<Complex<f64>>,
+    ) -> Result<Self, ProblemError> {
+        let flat = grid.axes == 2 && grid.shape[0] == 1;
+        if !(flat || grid.axes == 3) || grid.shape.contains(&0) {
+            return Err(ProblemError::Grid(grid.shape, grid.axes));
+        }
+        let (coils, count) = samples.dim();
+        // Some hundred bytes a voxel of the doubled grid and a sample, of every coil.
+        let addressable = grid
+            .shape
+            .iter()
+            .try_fold(1024_usize, |product, n| product.checked_mul(*n))
+            .and_then(|voxels| voxels.checked_add(count.checked_mul(256)?))
+            .and_then(|one| one.checked_mul(coils.max(1)))
+            .is_some_and(|bytes| isize::try_from(bytes).is_ok());
+        if !addressable || grid.shape.iter().any(|n| *n > 1 << 20) {
+            return Err(ProblemError::TooLarge {
+                voxels: grid
+                    .shape
+                    .iter()
+                    .fold(1, |a: usize, n| a.saturating_mul(*n)),
+                samples: count,
+                coils,
+            });
+        }
+        if coils == 0 || count == 0 {
+            return Err(ProblemError::Empty {
+                samples: count,
+                coils,
+            });
+        }
+        let expected = [count, grid.axes];
+        shaped(
+            "the trajectory",
+            "(sample, axis)",
+            trajectory.shape(),
+            &expected,
+        )?;
+        finite(
+            "the trajectory",
+            "(sample, axis)",
+            &trajectory.view(),
+            |v| v.is_finite(),
+        )?;
+        finite("the data", "(coil, sample)", &samples.view(), |v| {
+            v.is_finite()
+        })?;
+        if let Some(((sample, axis), value)) =
+            trajectory.indexed_iter().find(|(_, k)| k.abs() > 0.5)
+        {
+            return Err(ProblemError::OutsideNyquist {
+                sample,
+                axis,
+                value: *value,
+            });
+        }
+        Ok(Self {
+            grid,
+            trajectory,
+            samples,
+            weights: None,
+            maps: None,
+            field: None,
+        })
+    }
+
+    /// With density weights W, one a sample.
+    ///
+    /// # Errors
+    /// Another number of them, one that is negative or not finite.
+    pub fn with_weights(mut self, weights: Array1<f64>) -> Result<Self, ProblemError> {
+        let expected = [self.trajectory.nrows()];
+        shaped(
+            "the density weights",
+            "(sample)",
+            weights.shape(),
+            &expected,
+        )?;
+        for (sample, value) in weights.iter().enumerate() {
+            if !value.is_finite() {
+                return Err(ProblemError::NotFinite {
+                    what: "the density weights",
+                    index: vec![sample],
+                    axes: "(sample)",
+                });
+            }
+            if *value < 0.0 {
+                return Err(ProblemError::NegativeWeight {
+                    sample,
+                    value: *value,
+                });
+            }
+        }
+        self.weights = Some(weights);
+        Ok(self)
+    }
+
+    /// With coil maps S, (coil, voxel).
+    ///
+    /// # Errors
+    /// Another shape, or values that are not finite.
+    pub fn with_maps(mut self, maps: Array2<Complex<f64>>) -> Result<Self, ProblemError> {
+        let expected = [self.coils(), self.grid.voxels()];
+        shaped("the coil maps", "(coil, voxel)", maps.shape(), &expected)?;
+        finite("the coil maps", "(coil, voxel)", &maps.view(), |v| {
+            v.is_finite()
+        })?;
+        self.maps = Some(maps);
+        Ok(self)
+    }
+
+    /// With phases beyond the trajectory's.
+    ///
+    /// # Errors
+    /// Another shape, or values that are not finite.
+    pub fn with_field(mut self, field: FieldBasis) -> Result<Self, ProblemError> {
+        let functions = field.maps.nrows();
+        let expected = [self.trajectory.nrows(), functions];
+        let axes = "(sample, function)";
+        shaped(
+            "the field's coefficients",
+            axes,
+            field.coefficients.shape(),
+            &expected,
+        )?;
+        let expected = [functions, self.grid.voxels()];
+        shaped(
+            "the field's maps",
+            "(function, voxel)",
+            field.maps.shape(),
+            &expected,
+        )?;
+        finite(
+            "the field's coefficients",
+            axes,
+            &field.coefficients.view(),
+            |v| v.is_finite(),
+        )?;
+        finite(
+            "the field's maps",
+            "(function, voxel)",
+            &field.maps.view(),
+            |v| v.is_finite(),
+        )?;
+        self.field = Some(field);
+        Ok(self)
+    }
+
+    /// The voxels.
+    #[must_use]
+    pub fn grid(&self) -> Grid {
+        self.grid
+    }
+
+    /// Coils.
+    #[must_use]
+    pub fn coils(&self) -> usize {
+        self.samples.nrows()
+    }
+
+    /// (sample, axis), cycles/pixel.
+    #[must_use]
+    pub fn trajectory(&self) -> &Array2<f64> {
+        &self.trajectory
+    }
+
+    /// (coil, sample).
+    #[must_use]
+    pub fn samples(&self) -> &Array2<Complex<f64>> {
+        &self.samples
+    }
+
+    /// W, one a sample; `None`: 1.
+    #[must_use]
+    pub fn weights(&self) -> Option<&Array1<f64>> {
+        self.weights.as_ref()
+    }
+
+    /// S, (coil, voxel); `None`: every coil is an image of its own.
+    #[must_use]
+    pub fn maps(&self) -> Option<&Array2<Complex<f64>>> {
+        self.maps.as_ref()
+    }
+
+    /// Phases beyond the trajectory's.
+    #[must_use]
+    pub fn field(&self) -> Option<&FieldBasis> {
+        self.field.as_ref()
+    }
+}
