@@ -52,6 +52,7 @@ pub fn registry() -> &'static [KernelInfo] {
         info::<jacobi::pass::JacobiPoissonF64T8<'static, Emulated>>(),
         info::<mri::direct_adjoint::MriDirectAdjoint<'static, Emulated>>(),
         info::<mri::direct_forward::MriDirectForward<'static, Emulated>>(),
+        info::<mri::direct_gather::MriDirectGather<'static, Emulated>>(),
         info::<mri::direct_sum_parts::MriDirectSumParts<'static, Emulated>>(),
         info::<ptycho::centring_shift::CentringShift<'static, Emulated>>(),
         info::<ptycho::copy_waves::CopyWaves<'static, Emulated>>(),

@@ -85,6 +85,24 @@ fn wave(grid: Grid, k: &Array2<f64>, sample: usize, voxel: usize) -> Complex<f64
     Complex::cis(TAU * (turns - turns.round()))
 }
 
+/// Σ_x ρ(x) exp(−2πi k·x) of one sample, by the axes' own exponentials.
+fn forward(grid: Grid, k: &Array2<f64>, sample: usize, image: &[Complex<f32>]) -> Complex<f64> {
+    let [slices, rows, columns] = grid.shape;
+    let axis = |axis: usize, extent: usize| -> Vec<Complex<f64>> {
+        let k = k.row(sample).get(axis).copied().unwrap_or(0.0);
+        (0..extent)
+            .map(|n| Complex::cis(-TAU * k * (n as f64 - (extent / 2) as f64)))
+            .collect()
+    };
+    let (x, y, z) = (axis(0, columns), axis(1, rows), axis(2, slices));
+    let mut sum = Complex::new(0.0, 0.0);
+    for (row, values) in image.chunks(columns).enumerate() {
+        let of_row: Complex<f64> = values.iter().zip(&x).map(|(rho, x)| wide(*rho) * x).sum();
+        sum += of_row * y[row % rows] * z[row / rows];
+    }
+    sum
+}
+
 fn wide(value: Complex<f32>) -> Complex<f64> {
     Complex::new(value.re.into(), value.im.into())
 }
@@ -175,10 +193,7 @@ fn main() -> anyhow::Result<()> {
                     let mut found = data.clone();
                     machine.download(&of_data, &mut found)?;
                     error(&found, images, |i, sample| {
-                        let terms = image[i * voxels..][..voxels].iter().enumerate();
-                        terms
-                            .map(|(n, rho)| wide(*rho) * wave(grid, &k, sample, n).conj())
-                            .sum()
+                        forward(grid, &k, sample, &image[i * voxels..][..voxels])
                     })
                 };
                 let pairs = voxels as f64 * samples as f64 * images as f64;

@@ -36,6 +36,7 @@ const VOXELS: usize = 2 * HALF + 4;
 const TABLES: usize = LINES * (WAVES + VOXELS);
 /// Samples that a thread sums.
 const OWN: usize = 8;
+#[cfg(not(target_arch = "nvptx64"))]
 /// Bytes of shared memory: two steps' tables, and the threads' sums over the rows so far.
 const SHARED: usize = 4 * 2 * TABLES + 8 * OWN * THREADS as usize;
 
