@@ -12,3 +12,8 @@ mod sums;
 pub mod weigh_samples;
 
 pub use sums::PARTIAL_SUMS;
+pub mod direct_adjoint;
+mod direct_axes;
+pub mod direct_forward;
+pub mod direct_gather;
+pub mod direct_sum_parts;
