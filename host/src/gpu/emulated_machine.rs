@@ -358,9 +358,8 @@ mod tests {
                 sign * std::f64::consts::TAU * ((k * n) % len) as f64 / len as f64,
             )
         };
-        let places = || {
-            (0..frame.len()).map(|i| (i / columns / rows, i / columns % rows, i % columns))
-        };
+        let places =
+            || (0..frame.len()).map(|i| (i / columns / rows, i / columns % rows, i % columns));
         places()
             .map(|(o, p, q)| {
                 places()
@@ -413,10 +412,7 @@ mod tests {
                     let scale = expected.iter().map(|c| c.norm()).fold(0.0, f64::max);
                     for (got, expected) in got.iter().zip(&expected) {
                         let error = (C::new(got.re.into(), got.im.into()) - expected).norm();
-                        assert!(
-                            error <= 1e-6 * scale,
-                            "{shape:?}: {error} of {scale}"
-                        );
+                        assert!(error <= 1e-6 * scale, "{shape:?}: {error} of {scale}");
                     }
                 }
             }
