@@ -1,6 +1,6 @@
 //! On a [`Machine`](crate::gpu::Machine): mirrors `cpu/`.
 
-mod nufft;
+pub(crate) mod nufft;
 #[cfg(test)]
 mod plain_sums;
 mod toeplitz;
