@@ -1,5 +1,6 @@
 //! On a [`Machine`](crate::gpu::Machine): mirrors `cpu/`.
 
+pub mod direct;
 pub(crate) mod nufft;
 #[cfg(test)]
 mod plain_sums;
