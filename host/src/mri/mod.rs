@@ -13,6 +13,7 @@ mod grid;
 pub mod nufft;
 mod problem;
 mod recipe;
+pub mod toeplitz;
 
 pub use encoding::Encoding;
 pub use engine::{Engine, MriError, Residual, Setup};
