@@ -4,7 +4,7 @@
 
 use warpstride_device::launch::{Emulated, KernelInfo, Launch};
 
-use crate::{jacobi, ptycho};
+use crate::{jacobi, mri, ptycho};
 
 const fn info<L: Launch<Emulated>>() -> KernelInfo {
     L::INFO
@@ -50,6 +50,41 @@ pub fn registry() -> &'static [KernelInfo] {
         info::<jacobi::pass::JacobiPoissonF64T7<'static, Emulated>>(),
         info::<jacobi::pass::JacobiLaplaceF64T8<'static, Emulated>>(),
         info::<jacobi::pass::JacobiPoissonF64T8<'static, Emulated>>(),
+        info::<mri::nufft_gather::MriNufftGather<'static, Emulated>>(),
+        info::<mri::nufft_gather::MriNufftMerge<'static, Emulated>>(),
+        info::<mri::nufft_interpolate::MriNufftInterpolate2dW2<'static, Emulated>>(),
+        info::<mri::nufft_interpolate::MriNufftInterpolate2dW3<'static, Emulated>>(),
+        info::<mri::nufft_interpolate::MriNufftInterpolate2dW4<'static, Emulated>>(),
+        info::<mri::nufft_interpolate::MriNufftInterpolate2dW5<'static, Emulated>>(),
+        info::<mri::nufft_interpolate::MriNufftInterpolate2dW6<'static, Emulated>>(),
+        info::<mri::nufft_interpolate::MriNufftInterpolate2dW7<'static, Emulated>>(),
+        info::<mri::nufft_interpolate::MriNufftInterpolate2dW8<'static, Emulated>>(),
+        info::<mri::nufft_interpolate::MriNufftInterpolate3dW2<'static, Emulated>>(),
+        info::<mri::nufft_interpolate::MriNufftInterpolate3dW3<'static, Emulated>>(),
+        info::<mri::nufft_interpolate::MriNufftInterpolate3dW4<'static, Emulated>>(),
+        info::<mri::nufft_interpolate::MriNufftInterpolate3dW5<'static, Emulated>>(),
+        info::<mri::nufft_interpolate::MriNufftInterpolate3dW6<'static, Emulated>>(),
+        info::<mri::nufft_interpolate::MriNufftInterpolate3dW7<'static, Emulated>>(),
+        info::<mri::nufft_interpolate::MriNufftInterpolate3dW8<'static, Emulated>>(),
+        info::<mri::nufft_modes::MriNufftCrop<'static, Emulated>>(),
+        info::<mri::nufft_modes::MriNufftPad<'static, Emulated>>(),
+        info::<mri::nufft_spread::MriNufftSpread2dW2<'static, Emulated>>(),
+        info::<mri::nufft_spread::MriNufftSpread2dW3<'static, Emulated>>(),
+        info::<mri::nufft_spread::MriNufftSpread2dW4<'static, Emulated>>(),
+        info::<mri::nufft_spread::MriNufftSpread2dW5<'static, Emulated>>(),
+        info::<mri::nufft_spread::MriNufftSpread2dW6<'static, Emulated>>(),
+        info::<mri::nufft_spread::MriNufftSpread2dW7<'static, Emulated>>(),
+        info::<mri::nufft_spread::MriNufftSpread2dW8<'static, Emulated>>(),
+        info::<mri::nufft_spread::MriNufftSpread3dW2<'static, Emulated>>(),
+        info::<mri::nufft_spread::MriNufftSpread3dW3<'static, Emulated>>(),
+        info::<mri::nufft_spread::MriNufftSpread3dW4<'static, Emulated>>(),
+        info::<mri::nufft_spread::MriNufftSpread3dW5<'static, Emulated>>(),
+        info::<mri::nufft_spread::MriNufftSpread3dW6<'static, Emulated>>(),
+        info::<mri::nufft_spread::MriNufftSpread3dW7<'static, Emulated>>(),
+        info::<mri::nufft_spread::MriNufftSpread3dW8<'static, Emulated>>(),
+        info::<mri::toeplitz::MriToeplitzCrop<'static, Emulated>>(),
+        info::<mri::toeplitz::MriToeplitzMultiply<'static, Emulated>>(),
+        info::<mri::toeplitz::MriToeplitzPad<'static, Emulated>>(),
         info::<ptycho::centring_shift::CentringShift<'static, Emulated>>(),
         info::<ptycho::copy_waves::CopyWaves<'static, Emulated>>(),
         info::<ptycho::exit_wave_build::ExitWaveBuild<'static, Emulated>>(),
