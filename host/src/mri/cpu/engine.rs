@@ -4,7 +4,6 @@ use super::sense::{intensity, intensity_corrected, weigh};
 use super::{ConjugateGradients, Direct, Fista, Gram, Regulariser, Sense, Toeplitz};
 use crate::fft::Real;
 use crate::io::Memory;
-use crate::mri::toeplitz::Spectrum;
 use crate::mri::{
     Encoding, Engine, Grid, Method, MriError, OperatorName, Problem, Recipe, Residual, Setup,
 };
@@ -152,8 +151,8 @@ fn gram<T: Real>(
         let grid = problem.grid();
         let doubled = operator::<f64>(problem, recipe, grid.doubled())?;
         let weights = weights.map(|w| w.to_vec());
-        let spectrum = Spectrum::new(grid, &*doubled, weights.as_deref())?;
-        return Ok(Gram::Toeplitz(Toeplitz::new(&spectrum)));
+        let toeplitz = Toeplitz::new(grid, &*doubled, weights.as_deref())?;
+        return Ok(Gram::Toeplitz(toeplitz));
     }
     Ok(Gram::Encoded {
         encoding: Arc::clone(encoding),

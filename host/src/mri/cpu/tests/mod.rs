@@ -6,7 +6,7 @@ mod solutions;
 
 use super::*;
 use crate::fft::Real;
-use crate::mri::{Encoding, Grid, toeplitz::Spectrum};
+use crate::mri::{Encoding, Grid};
 use ndarray::Array2;
 use num_complex::Complex;
 use std::sync::Arc;
@@ -53,8 +53,7 @@ fn encoded<T: Real>(grid: Grid, k: &Array2<f64>, weights: &[f64]) -> Gram<T> {
 
 fn convolved<T: Real>(grid: Grid, k: &Array2<f64>, weights: &[f64]) -> Gram<T> {
     let doubled = Direct::new(grid.doubled(), k.view(), None).unwrap();
-    let spectrum = Spectrum::new(grid, &doubled, Some(weights)).unwrap();
-    Gram::Toeplitz(Toeplitz::new(&spectrum))
+    Gram::Toeplitz(Toeplitz::new(grid, &doubled, Some(weights)).unwrap())
 }
 
 /// |a − b|/|b|.

@@ -30,15 +30,17 @@ fn one_convolution_is_the_operator_there_and_back() {
 }
 
 #[test]
-fn a_spectrum_is_of_its_own_grid_and_samples() {
+fn a_convolution_is_of_its_own_grid_and_samples() {
     let grid = Grid::two(6, 8);
     let k = trajectory(20, 2);
     let doubled = Direct::new(grid.doubled(), k.view(), None).unwrap();
-    assert!(Spectrum::new(grid, &doubled, Some(&[1.0; 19])).is_err());
-    assert!(Spectrum::new(Grid::two(6, 6), &doubled, None).is_err());
-    let one = Spectrum::new(grid, &doubled, None).unwrap();
-    let same = Spectrum::new(grid, &doubled, Some(&[1.0; 20])).unwrap();
-    assert_eq!(one, same);
+    let made = |grid, weights: Option<&[f64]>| Toeplitz::<f64>::new(grid, &doubled, weights);
+    assert!(made(grid, Some(&[1.0; 19])).is_err());
+    assert!(made(Grid::two(6, 6), None).is_err());
+    let mut images = [complex::<f64>(48, 0.1), complex::<f64>(48, 0.1)];
+    made(grid, None).unwrap().apply(&mut images[0]);
+    made(grid, Some(&[1.0; 20])).unwrap().apply(&mut images[1]);
+    assert_eq!(images[0], images[1]);
 }
 
 #[test]
