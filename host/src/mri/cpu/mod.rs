@@ -1,1 +1,5 @@
 //! On the CPU: rayon and rustfft, single or double precision. The reference of [`super::cuda`].
+
+mod nufft;
+
+pub use nufft::Nufft;
