@@ -71,31 +71,36 @@ pub unsafe fn mri_direct_forward(
     let row_tiles = groups.div_ceil(GROUPS as usize);
     let sample_tiles = samples.div_ceil(SAMPLES);
     let tiles = sample_tiles as usize * images as usize * parts as usize;
-    if tiles.max(row_tiles) > u32::MAX as usize || parts == 0 || sample_tiles == 0 {
+    let voxels = slices as usize * rows as usize * columns as usize;
+    if tiles.max(voxels) >= ABSENT as usize || parts == 0 || sample_tiles == 0 {
         return;
     }
     let own = thread::index_in_block();
     let place = Tile::of_thread();
     let pair_steps = axes.pairs().div_ceil(STEP);
-    for tile in thread::block_stride(tiles as u32) {
+    let trajectory = Trajectory {
+        turns,
+        steps,
+        last: samples.max(1) - 1,
+        hardware,
+    };
+    // (part, image, first sample) of a tile: found again where they are needed, because the sums
+    // take the registers.
+    let place_of = |tile: u32| {
         let (tile, part) = (tile / parts, tile % parts);
-        let (image, first) = (tile / sample_tiles, tile % sample_tiles * SAMPLES);
-        let voxels = slices as usize * rows as usize * columns as usize;
-        let of_image = values.add(image as usize * voxels);
-        let trajectory = Trajectory {
-            turns,
-            steps,
-            last: samples - 1,
-            hardware,
-        };
+        (part, tile / sample_tiles, tile % sample_tiles * SAMPLES)
+    };
+    for tile in thread::block_stride(tiles as u32) {
+        let (part, _, first) = place_of(tile);
         let wave = Wave::of(&trajectory, first + own % SAMPLES);
         for i in 0..OWN {
             *kept.add(i * THREADS as usize + own as usize) = Complex32::ZERO;
         }
 
-        let (begin, end) = share(row_tiles as u32, part, parts);
-        let mut row_tile = begin;
+        let (mut row_tile, end) = share(row_tiles as u32, part, parts);
         while row_tile < end {
+            let (_, image, _) = place_of(thread::hidden(tile));
+            let of_image = values.add(image as usize * voxels);
             let first_group = row_tile as usize * GROUPS as usize;
             let voxels = Voxels::of(of_image, first_group, groups, axes);
             let mut sums = [[Complex32::ZERO; 4]; OWN];
@@ -115,12 +120,17 @@ pub unsafe fn mri_direct_forward(
                 add(&mut sums, tables.add(here as usize * TABLES), place);
                 thread::sync_threads();
             }
-            let group = first_group + place.y as usize;
+            let place = Tile {
+                x: thread::hidden(place.x),
+                y: thread::hidden(place.y),
+            };
+            let group = thread::hidden(row_tile) as usize * GROUPS as usize + place.y as usize;
             if group < groups {
+                let (_, _, first) = place_of(thread::hidden(tile));
                 let of_slice = axes.groups().max(1) as usize;
                 let (slice, row) = (group / of_slice, group % of_slice * GROUP as usize);
                 let at = axes.half_pixels(slice as u32, row as u32);
-                let kept = kept.add(own as usize);
+                let kept = kept.add(place.thread() as usize);
                 for (i, of_rows) in sums.iter().enumerate() {
                     let sample = first + sample_of(place.x, i as u32);
                     let sum = kept.add(i * THREADS as usize);
@@ -131,6 +141,7 @@ pub unsafe fn mri_direct_forward(
         }
 
         thread::sync_threads();
+        let (part, image, first) = place_of(thread::hidden(tile));
         let sample = first + own;
         if own < SAMPLES && sample < samples {
             let (x, i) = ((own % 64) / 4, own % 4 + own / 64 * 4);
@@ -218,10 +229,14 @@ impl Wave {
     }
 }
 
+/// No row.
+const ABSENT: u32 = u32::MAX;
+
 /// The two rows that a thread makes E and O of, one pair in eight.
 struct Voxels {
-    rows: [*const Complex32; 2],
-    there: [bool; 2],
+    image: *const Complex32,
+    /// Where the rows begin in the image, or [`ABSENT`].
+    rows: [u32; 2],
     pair: u32,
     row: u32,
     axes: Axes,
@@ -232,24 +247,22 @@ impl Voxels {
     unsafe fn of(image: *const Complex32, first_group: usize, groups: usize, axes: Axes) -> Self {
         let own = thread::index_in_block();
         let row = own / STEP;
-        let mut rows = [image; 2];
-        let mut there = [false; 2];
+        let mut rows = [ABSENT; 2];
         for i in 0..2 {
             let row = row as usize + i * ROWS as usize / 2;
             let group = first_group + row / GROUP as usize;
             if group < groups {
                 let of_slice = axes.groups().max(1) as usize;
                 let in_slice = group % of_slice * GROUP as usize + row % GROUP as usize;
-                there[i] = in_slice < axes.rows as usize;
-                if there[i] {
+                if in_slice < axes.rows as usize {
                     let row = group / of_slice * axes.rows as usize + in_slice;
-                    rows[i] = image.add(row * axes.columns as usize);
+                    rows[i] = (row * axes.columns as usize) as u32;
                 }
             }
         }
         Self {
+            image,
             rows,
-            there,
             pair: own % STEP,
             row,
             axes,
@@ -264,10 +277,11 @@ impl Voxels {
         if pair < self.axes.pairs() {
             let (above, below) = self.axes.columns_of(pair);
             for i in 0..2 {
-                if self.there[i] {
-                    voxels[i][0] = mem::load_read_only(self.rows[i].add(above as usize));
+                if self.rows[i] != ABSENT {
+                    let row = self.image.add(self.rows[i] as usize);
+                    voxels[i][0] = mem::load_read_only(row.add(above as usize));
                     if below != above {
-                        voxels[i][1] = mem::load_read_only(self.rows[i].add(below as usize));
+                        voxels[i][1] = mem::load_read_only(row.add(below as usize));
                     }
                 }
             }
