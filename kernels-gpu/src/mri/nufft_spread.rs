@@ -164,12 +164,12 @@ unsafe fn spread<const W: usize, const P: usize, const Z: usize, const A: usize>
                         let offset = cell / W * layout.pitch as usize + cell % W;
                         let at = room.tile.add(now.base as usize + offset);
                         let mut old = [Complex32::ZERO; Z];
-                        for z in 0..Z {
-                            old[z] = *at.add(z * plane);
+                        for (z, old) in old.iter_mut().enumerate() {
+                            *old = *at.add(z * plane);
                         }
                         let share = now.x[p].scale(now.y[p]);
-                        for z in 0..Z {
-                            *at.add(z * plane) = share.scale_add(now.z[z], old[z]);
+                        for (z, (old, weight)) in old.iter().zip(now.z).enumerate() {
+                            *at.add(z * plane) = share.scale_add(weight, *old);
                         }
                     }
                 }
@@ -212,12 +212,12 @@ unsafe fn prepare<const W: usize, const A: usize>(
     }
     *room.base.add(lane) = base;
     let mut along_z = [0.0; 8];
-    for piece in 0..W {
+    for (piece, of_z) in along_z.iter_mut().enumerate().take(W) {
         let sums = weights(room.coefficients.add(piece * quads), terms, arguments);
         *room.along_x.add(piece * COLUMN + lane) = value.scale(sums[0]);
         *room.along_y.add(piece * COLUMN + lane) = sums[1];
         if A == 3 {
-            along_z[piece] = sums[A - 1];
+            *of_z = sums[A - 1];
         }
     }
     if A == 3 {
@@ -252,9 +252,9 @@ unsafe fn ready<const W: usize, const P: usize, const Z: usize, const A: usize>(
         let of_z = W.div_ceil(4);
         for quad in 0..of_z {
             let F32x4(four) = *room.along_z.add(j * of_z + quad);
-            for inner in 0..4 {
+            for (inner, weight) in four.into_iter().enumerate() {
                 if quad * 4 + inner < Z {
-                    ready.z[quad * 4 + inner] = four[inner];
+                    ready.z[quad * 4 + inner] = weight;
                 }
             }
         }
