@@ -64,6 +64,16 @@ impl Source {
         &self.name
     }
 
+    /// Bytes of the file.
+    pub(crate) fn length(&self) -> u64 {
+        self.length
+    }
+
+    /// Bytes that may be allocated.
+    pub(crate) fn memory(&self) -> Memory {
+        self.memory
+    }
+
     /// Agrees to `bytes` for `dataset`.
     pub(crate) fn allow(&self, dataset: &str, bytes: u128) -> Result<(), IoError> {
         self.memory.allow(&self.name, dataset, bytes)
@@ -79,7 +89,7 @@ impl Source {
         }
     }
 
-    fn damaged(&self, dataset: &str, reason: &str) -> IoError {
+    pub(super) fn damaged(&self, dataset: &str, reason: &str) -> IoError {
         IoError::Damaged {
             file: self.name.clone(),
             dataset: dataset.to_owned(),
@@ -151,12 +161,21 @@ impl Source {
         Ok(Some(names))
     }
 
+    /// Names of what the file's root holds.
+    pub(crate) fn groups(&self) -> Result<Vec<String>, IoError> {
+        let damaged = |_| self.damaged("/", "the root group is damaged");
+        let root = self.file.group("/").map_err(damaged)?;
+        let mut names = root.member_names().map_err(damaged)?;
+        names.sort();
+        Ok(names)
+    }
+
     /// Whether there is a link of this name (it may lead nowhere).
     pub(crate) fn has(&self, path: &str) -> Result<bool, IoError> {
         Ok(self.parent(path)?.is_some())
     }
 
-    fn dataset(&self, path: &str) -> Result<Option<hdf5::Dataset>, IoError> {
+    pub(super) fn dataset(&self, path: &str) -> Result<Option<hdf5::Dataset>, IoError> {
         let Some((group, last)) = self.parent(path)? else {
             return Ok(None);
         };
@@ -207,7 +226,7 @@ impl Source {
     }
 
     /// The shape of `dataset`, after its size was held against the file and the memory.
-    fn checked_shape(
+    pub(super) fn checked_shape(
         &self,
         path: &str,
         dataset: &hdf5::Dataset,
@@ -315,6 +334,41 @@ impl Source {
             None => Ok(None),
             Some(dataset) => Ok(self.strings(path, &dataset, &[])?.pop()),
         }
+    }
+
+    /// A text of variable length, UTF-8 or ASCII, as a single value or the only one of an array;
+    /// `None` where there is none.
+    pub(crate) fn lone_text(&self, path: &str) -> Result<Option<String>, IoError> {
+        let Some(dataset) = self.dataset(path)? else {
+            return Ok(None);
+        };
+        let wrong = || IoError::Type {
+            file: self.name.clone(),
+            dataset: path.to_owned(),
+            expected: "text of variable length (UTF-8 or ASCII)",
+        };
+        let kind = dataset
+            .dtype()
+            .map_err(|_| self.damaged(path, "its element type is damaged"))?;
+        let ascii = kind.is::<hdf5::types::VarLenAscii>();
+        if !ascii && !kind.is::<hdf5::types::VarLenUnicode>() {
+            return Err(wrong());
+        }
+        let shape = self.checked_shape(path, &dataset, kind.size())?;
+        if bytes_of(&shape, 1) != 1 {
+            return Err(self.bad_shape(path, &shape, "one text"));
+        }
+        let unread = |_| self.damaged(path, "its text is damaged");
+        let bytes = if ascii {
+            let texts: Vec<hdf5::types::VarLenAscii> = dataset.read_raw().map_err(unread)?;
+            texts.first().map(|t| t.as_bytes().to_vec())
+        } else {
+            let texts: Vec<hdf5::types::VarLenUnicode> = dataset.read_raw().map_err(unread)?;
+            texts.first().map(|t| t.as_bytes().to_vec())
+        };
+        String::from_utf8(bytes.unwrap_or_default())
+            .map(Some)
+            .map_err(|_| wrong())
     }
 
     /// `count` UTF-8 texts of variable length.

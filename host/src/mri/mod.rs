@@ -5,17 +5,25 @@
 //! [`Recipe`] what to do with it; an [`Engine`] of [`cpu`] or [`cuda`] does it. `docs/mri.md` has the
 //! mathematics.
 
+mod coverage;
 pub mod cpu;
 pub mod cuda;
 mod encoding;
 mod engine;
 mod grid;
+mod need;
 pub mod nufft;
+pub mod phantom;
 mod problem;
 mod recipe;
+mod simulate;
+pub mod trajectory;
 
+pub use coverage::{Coverage, Spokes, grid_of};
 pub use encoding::Encoding;
 pub use engine::{Engine, MriError, Residual, Setup};
 pub use grid::Grid;
+pub use need::Need;
 pub use problem::{FieldBasis, Problem, ProblemError};
 pub use recipe::{Method, OperatorName, Recipe, Trigonometry};
+pub use simulate::{SimulateError, SimulateOptions, Simulated, simulate};
