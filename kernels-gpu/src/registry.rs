@@ -4,7 +4,7 @@
 
 use warpstride_device::launch::{Emulated, KernelInfo, Launch};
 
-use crate::{jacobi, ptycho};
+use crate::{jacobi, mri, ptycho};
 
 const fn info<L: Launch<Emulated>>() -> KernelInfo {
     L::INFO
@@ -50,6 +50,16 @@ pub fn registry() -> &'static [KernelInfo] {
         info::<jacobi::pass::JacobiPoissonF64T7<'static, Emulated>>(),
         info::<jacobi::pass::JacobiLaplaceF64T8<'static, Emulated>>(),
         info::<jacobi::pass::JacobiPoissonF64T8<'static, Emulated>>(),
+        info::<mri::cg_curvature::MriCgCurvature<'static, Emulated>>(),
+        info::<mri::cg_direction::MriCgDirection<'static, Emulated>>(),
+        info::<mri::cg_step::MriCgStep<'static, Emulated>>(),
+        info::<mri::coil_combine::MriCoilCombine<'static, Emulated>>(),
+        info::<mri::coil_images::MriCoilImages<'static, Emulated>>(),
+        info::<mri::weigh_samples::MriWeighSamples<'static, Emulated>>(),
+        info::<mri::direct_adjoint::MriDirectAdjoint<'static, Emulated>>(),
+        info::<mri::direct_forward::MriDirectForward<'static, Emulated>>(),
+        info::<mri::direct_gather::MriDirectGather<'static, Emulated>>(),
+        info::<mri::direct_sum_parts::MriDirectSumParts<'static, Emulated>>(),
         info::<ptycho::centring_shift::CentringShift<'static, Emulated>>(),
         info::<ptycho::copy_waves::CopyWaves<'static, Emulated>>(),
         info::<ptycho::exit_wave_build::ExitWaveBuild<'static, Emulated>>(),

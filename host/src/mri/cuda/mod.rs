@@ -1,1 +1,3 @@
 //! On a [`Machine`](crate::gpu::Machine): mirrors `cpu/`.
+
+pub mod direct;
