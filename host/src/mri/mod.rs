@@ -17,6 +17,7 @@ pub mod phantom;
 mod problem;
 mod recipe;
 mod simulate;
+pub mod toeplitz;
 pub mod trajectory;
 
 pub use coverage::{Coverage, Spokes, grid_of};
