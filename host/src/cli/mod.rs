@@ -46,7 +46,9 @@ fn execute(command: Command) -> Result<(), Failure> {
         Command::Devices { json } => devices::run(json),
         Command::Jacobi(typed) => jacobi::Relax::from_typed(&typed)?.run(),
         Command::Mri { command } => match *command {
+            MriCommand::Simulate(typed) => mri::Simulate::from_typed(&typed)?.run(),
             MriCommand::Info(typed) => mri::Info::from_typed(typed)?.run(),
+            MriCommand::Reconstruct(typed) => mri::Reconstruct::from_typed(*typed)?.run(),
         },
         Command::Selftest(typed) => selftest::run(&typed),
         Command::Ptycho { command } => match *command {

@@ -5,6 +5,7 @@
 //! [`Recipe`] what to do with it; an [`Engine`] of [`cpu`] or [`cuda`] does it. `docs/mri.md` has the
 //! mathematics.
 
+mod course;
 mod coverage;
 pub mod cpu;
 pub mod cuda;
@@ -20,6 +21,7 @@ mod simulate;
 pub mod toeplitz;
 pub mod trajectory;
 
+pub use course::Course;
 pub use coverage::{Coverage, Spokes, grid_of};
 pub use encoding::Encoding;
 pub use engine::{Engine, MriError, Residual, Setup};

@@ -6,7 +6,10 @@ mod ptycho;
 mod selftest;
 
 pub(crate) use jacobi::{BoundaryWord, JacobiTyped, SchemeWord};
-pub(crate) use mri::{MriCommand, MriInfoTyped};
+pub(crate) use mri::{
+    DensityWord, MethodWord, MriCommand, MriInfoTyped, MriReconstructTyped, MriSimulateTyped,
+    OperatorWord, TrajectoryWord, TrigWord,
+};
 pub(crate) use ptycho::{
     BackendWord, CompareTyped, InfoTyped, PatternWord, PrecisionWord, PtychoCommand,
     ReconstructTyped, SimulateTyped,

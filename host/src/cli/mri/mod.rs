@@ -1,8 +1,15 @@
 //! The commands of `warpstride mri`.
 
 mod info;
+mod machine;
+mod prepare;
+mod reconstruct;
+mod results;
+mod simulate;
 
 pub(crate) use info::Info;
+pub(crate) use reconstruct::Reconstruct;
+pub(crate) use simulate::Simulate;
 
 use super::failure::Failure;
 use warpstride::io::ismrmrd::{ReadOptions, Selection};
