@@ -244,8 +244,7 @@ mod tests {
         assert!(note.contains("the CPU computes"), "{note}");
         assert!(retreat(&full, Some(&full), false).is_err());
         let other = GpuError::TransformSize {
-            rows: 0,
-            columns: 0,
+            shape: vec![0, 0],
             batch: 0,
         };
         assert!(retreat(&other, Some(&other), true).is_err());

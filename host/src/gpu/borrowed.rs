@@ -60,8 +60,8 @@ impl<M: Machine> Machine for &M {
         (**self).launch(launch, work)
     }
 
-    fn plan_fft(&self, rows: usize, columns: usize, batch: usize) -> Result<M::Fft> {
-        (**self).plan_fft(rows, columns, batch)
+    fn plan_fft(&self, shape: &[usize], batch: usize) -> Result<M::Fft> {
+        (**self).plan_fft(shape, batch)
     }
 
     fn fft(

@@ -243,8 +243,8 @@ impl Machine for CudaMachine {
         self.module.launch(&self.stream, launch, work)
     }
 
-    fn plan_fft(&self, rows: usize, columns: usize, batch: usize) -> Result<FftPlan> {
-        Ok(self.transforms.plan(rows, columns, batch)?)
+    fn plan_fft(&self, shape: &[usize], batch: usize) -> Result<FftPlan> {
+        Ok(self.transforms.plan(shape, batch)?)
     }
 
     fn fft(

@@ -7,12 +7,14 @@
 
 mod course;
 mod coverage;
+pub mod coil_maps;
 pub mod cpu;
 pub mod cuda;
 mod encoding;
 mod engine;
 mod grid;
 mod need;
+pub mod metrics;
 pub mod nufft;
 pub mod phantom;
 mod problem;

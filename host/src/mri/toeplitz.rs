@@ -1,152 +1,100 @@
-//! The spectrum of Q, which makes FᴴWF one convolution.
+//! FᴴWF as a convolution: the spectrum of Q.
+//!
+//! (FᴴWF ρ)_n = Σ_n' Q(n − n') ρ_n' with Q(x) = Σ_m w_m exp(+2πi k_m·x) over differences of voxels.
+//! The differences of an axis of N lie in −(N − 1) … N − 1, so that a cyclic convolution of 2N − 1
+//! cells or more, with ρ in the first N of them, is exact. Q(−x) is the conjugate of Q(x): its transform
+//! is real (J. Fessler et al., IEEE Trans. Signal Process. 53 (2005) 3393).
 
-use super::{Encoding, Grid, ProblemError};
+use super::Grid;
+use ndarray::{Array3, ArrayView3};
 use num_complex::Complex;
 use rayon::prelude::*;
 use rustfft::FftPlanner;
 
-/// The transform of Q(x) = Σ_m W_m exp(+2πi k_m·x) over voxel differences, on twice the grid.
-///
-/// Q(−x) = conj Q(x), so that it is real. Differences of N voxels never occur between N voxels; Q is
-/// taken as 0 there, which leaves that symmetry exact.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Spectrum {
-    grid: Grid,
-    values: Vec<f64>,
-}
-
-impl Spectrum {
-    /// For images on `grid`, with `doubled` the F of [`Grid::doubled`] and the same trajectory, and
-    /// the weights W, one a sample (`None`: 1).
-    ///
-    /// # Errors
-    /// [`ProblemError::Shape`]: `doubled` is of another grid, or there are not as many weights.
-    pub fn new(
-        grid: Grid,
-        doubled: &dyn Encoding<f64>,
-        weights: Option<&[f64]>,
-    ) -> Result<Self, ProblemError> {
-        let samples = doubled.samples();
-        let of_one = |weight: &f64| Complex::from(*weight);
-        let weights = weights.map_or_else(
-            || vec![Complex::from(1.0); samples],
-            |weights| weights.iter().map(of_one).collect(),
-        );
-        if weights.len() != samples {
-            return Err(ProblemError::Shape {
-                what: "the density weights",
-                found: vec![weights.len()],
-                expected: vec![samples],
-                axes: "(sample)",
-            });
+/// Cells that the convolution is done on, (slice, row, column): of every encoded axis the next even
+/// product of 2, 3, 5 and 7 from 2N − 1 on.
+#[must_use]
+pub fn padded_shape(grid: Grid) -> [usize; 3] {
+    let [slices, rows, columns] = grid.shape;
+    let along = |voxels: usize| {
+        let mut cells = (2 * voxels).saturating_sub(1).max(1).next_multiple_of(2);
+        while !smooth(cells) {
+            cells += 2;
         }
-        let mut q = vec![Complex::default(); doubled.grid().voxels()];
-        doubled.adjoint(&weights, &mut q);
-        Self::from_differences(grid, doubled.grid(), q)
-    }
-
-    /// From Q itself, on the voxels of [`Grid::doubled`].
-    fn from_differences(
-        grid: Grid,
-        doubled: Grid,
-        q: Vec<Complex<f64>>,
-    ) -> Result<Self, ProblemError> {
-        if doubled != grid.doubled() {
-            return Err(ProblemError::Shape {
-                what: "the grid of voxel differences",
-                found: doubled.shape.to_vec(),
-                expected: grid.doubled().shape.to_vec(),
-                axes: "(slices, rows, columns)",
-            });
-        }
-        let shape = doubled.shape;
-        let mut wrapped = vec![Complex::default(); q.len()];
-        wrapped
-            .par_chunks_mut(shape[2])
-            .enumerate()
-            .for_each(|(row, to)| wrap_row(grid, shape, &q, row, to));
-        drop(q);
-        transform(shape, &mut wrapped);
-        let scale = 1.0 / doubled.voxels() as f64;
-        Ok(Self {
-            grid,
-            values: wrapped.iter().map(|value| value.re * scale).collect(),
-        })
-    }
-
-    /// The voxels of an image.
-    #[must_use]
-    pub fn grid(&self) -> Grid {
-        self.grid
-    }
-
-    /// (kz, ky, kx) on [`Grid::doubled`], zero frequency first, divided by its number of voxels: with
-    /// it, transforms there and back need no factor.
-    #[must_use]
-    pub fn values(&self) -> &[f64] {
-        &self.values
-    }
-
-    /// The value at (kz, ky, kx).
-    ///
-    /// # Panics
-    /// Outside the doubled grid.
-    #[must_use]
-    pub fn at(&self, [z, y, x]: [usize; 3]) -> f64 {
-        let [_, rows, columns] = self.grid.doubled().shape;
-        self.values[(z * rows + y) * columns + x]
-    }
-}
-
-/// A row of Q with the zero difference first on every axis, and 0 for differences of N.
-fn wrap_row(
-    grid: Grid,
-    shape: [usize; 3],
-    q: &[Complex<f64>],
-    row: usize,
-    to: &mut [Complex<f64>],
-) {
-    let [slices, rows, columns] = shape;
-    // Where difference `index` (0 … N − 1, then −N … −1) lies in Q, which begins at −N.
-    let place = |index: usize, doubled: usize| {
-        let n = doubled / 2;
-        (index != n).then_some((index + n) % doubled)
+        cells
     };
-    let z = if grid.axes == 3 {
-        place(row / rows, slices)
+    let slices = if grid.axes == 3 {
+        along(slices)
     } else {
-        Some(0)
+        slices
     };
-    let Some((z, y)) = z.zip(place(row % rows, rows)) else {
-        return;
-    };
-    let from = &q[(z * rows + y) * columns..][..columns];
-    for (x, to) in to.iter_mut().enumerate() {
-        if let Some(place) = place(x, columns) {
-            *to = from[place];
-        }
-    }
+    [slices, along(rows), along(columns)]
 }
 
-/// exp(−2πi …) along every axis, in place, without a factor.
-fn transform([slices, rows, columns]: [usize; 3], values: &mut [Complex<f64>]) {
-    let mut planner = FftPlanner::new();
-    let along_x = planner.plan_fft_forward(columns);
-    let along_y = planner.plan_fft_forward(rows);
-    let along_z = planner.plan_fft_forward(slices);
-    values.par_chunks_mut(rows * columns).for_each(|plane| {
-        along_x.process(plane);
-        let mut turned = vec![Complex::default(); plane.len()];
-        transpose::transpose(plane, &mut turned, columns, rows);
-        along_y.process(&mut turned);
-        transpose::transpose(&turned, plane, rows, columns);
-    });
-    if slices > 1 {
-        let mut turned = vec![Complex::default(); values.len()];
-        transpose::transpose(values, &mut turned, rows * columns, slices);
-        turned
-            .par_chunks_mut(slices)
-            .for_each(|line| along_z.process(line));
-        transpose::transpose(&turned, values, slices, rows * columns);
+fn smooth(mut n: usize) -> bool {
+    for prime in [2, 3, 5, 7] {
+        while n > 0 && n.is_multiple_of(prime) {
+            n /= prime;
+        }
     }
+    n == 1
 }
+
+/// The transform of Q on `padded` cells (as [`padded_shape`] gives them, or more), plain sums without a
+/// factor. `q` is Q on the [doubled](Grid::doubled) grid of `grid`, (slice, row, column), as the
+/// adjoint of the weights gives it there: voxel n of 2N is the difference n − N. That of −N is not
+/// used.
+///
+/// # Panics
+/// `q` has another shape than the doubled grid, or `padded` has fewer than 2N − 1 cells.
+#[must_use]
+pub fn spectrum(grid: Grid, q: ArrayView3<'_, Complex<f64>>, padded: [usize; 3]) -> Array3<f64> {
+    transformed(grid, q, padded).mapv(|value| value.re)
+}
+
+/// The same before its imaginary part, which is rounding, is dropped.
+fn transformed(
+    grid: Grid,
+    q: ArrayView3<'_, Complex<f64>>,
+    padded: [usize; 3],
+) -> Array3<Complex<f64>> {
+    assert_eq!(q.shape(), grid.doubled().shape, "Q on the doubled grid");
+    let encoded = [grid.axes == 3, true, true];
+    let mut cells = Array3::zeros(padded);
+    for ((z, y, x), value) in q.indexed_iter() {
+        let place: [Option<usize>; 3] = std::array::from_fn(|axis| {
+            let at = [z, y, x][axis];
+            let voxels = grid.shape[axis];
+            if !encoded[axis] {
+                return Some(at);
+            }
+            assert!(padded[axis] + 1 >= 2 * voxels, "cells for all differences");
+            // The difference `at − voxels`, cyclically.
+            match at {
+                0 => None,
+                _ if at < voxels => Some(padded[axis] + at - voxels),
+                _ => Some(at - voxels),
+            }
+        });
+        if let [Some(z), Some(y), Some(x)] = place {
+            cells[[z, y, x]] = *value;
+        }
+    }
+    let mut planner = FftPlanner::new();
+    for axis in 0..3 {
+        let transform = planner.plan_fft_forward(padded[axis]);
+        cells
+            .lanes_mut(ndarray::Axis(axis))
+            .into_iter()
+            .par_bridge()
+            .for_each(|mut lane| {
+                let mut line = lane.to_vec();
+                transform.process(&mut line);
+                lane.assign(&ndarray::ArrayView1::from(&line));
+            });
+    }
+    cells
+}
+
+#[cfg(test)]
+mod tests;

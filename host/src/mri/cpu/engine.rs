@@ -1,10 +1,9 @@
 //! Images on the CPU.
 
 use super::sense::{intensity, intensity_corrected, weigh};
-use super::{ConjugateGradients, Direct, Gram, Sense, Toeplitz};
+use super::{ConjugateGradients, Direct, Fista, Gram, Regulariser, Sense, Toeplitz};
 use crate::fft::Real;
 use crate::io::Memory;
-use crate::mri::toeplitz::Spectrum;
 use crate::mri::{
     Encoding, Engine, Grid, Method, MriError, OperatorName, Problem, Recipe, Residual, Setup,
 };
@@ -38,6 +37,7 @@ enum Solver<T: Real> {
     /// The image itself.
     Adjoint(Vec<Complex<T>>),
     Cg(ConjugateGradients<T>),
+    Fista(Fista<T>),
 }
 
 impl<T: Real> CpuEngine<T> {
@@ -55,14 +55,25 @@ impl<T: Real> CpuEngine<T> {
             maps => maps.cloned(),
         };
         let gram = gram(problem, recipe, &encoding)?;
-        let sense = Sense::new(gram, maps.as_ref());
+        let mut sense = Sense::new(gram, maps.as_ref());
         let b = right_hand_side(problem, &*encoding, &sense);
         let solver = match recipe.method {
             Method::Adjoint => Solver::Adjoint(adjoint_image(b, maps.as_ref())),
             Method::Cg => Solver::Cg(ConjugateGradients::new(b, recipe.lambda)),
             Method::Tv | Method::Wavelet => {
-                let text = "--method tv and wavelet are not there yet: choose cg";
-                return Err(MriError::Unsupported(text.to_owned()));
+                let voxels = grid.voxels();
+                let regulariser = if recipe.method == Method::Tv {
+                    Regulariser::total_variation(grid, b.len() / voxels)
+                } else {
+                    Regulariser::wavelet(grid)
+                };
+                Solver::Fista(Fista::new(
+                    &mut sense,
+                    regulariser,
+                    voxels,
+                    b,
+                    recipe.lambda,
+                ))
             }
         };
         let planned = match recipe.method {
@@ -87,6 +98,7 @@ impl<T: Real> CpuEngine<T> {
         match &self.solver {
             Solver::Adjoint(image) => image,
             Solver::Cg(cg) => cg.image(),
+            Solver::Fista(fista) => fista.image(),
         }
     }
 }
@@ -139,8 +151,8 @@ fn gram<T: Real>(
         let grid = problem.grid();
         let doubled = operator::<f64>(problem, recipe, grid.doubled())?;
         let weights = weights.map(|w| w.to_vec());
-        let spectrum = Spectrum::new(grid, &*doubled, weights.as_deref())?;
-        return Ok(Gram::Toeplitz(Toeplitz::new(&spectrum)));
+        let toeplitz = Toeplitz::new(grid, &*doubled, weights.as_deref())?;
+        return Ok(Gram::Toeplitz(toeplitz));
     }
     Ok(Gram::Encoded {
         encoding: Arc::clone(encoding),
@@ -226,6 +238,7 @@ impl<T: Real> Engine for CpuEngine<T> {
             let residual = match &mut self.solver {
                 Solver::Adjoint(_) => break,
                 Solver::Cg(cg) => cg.step(&mut self.sense),
+                Solver::Fista(fista) => fista.step(&mut self.sense),
             };
             self.done += 1;
             let iteration = self.done;

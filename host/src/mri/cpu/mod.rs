@@ -5,14 +5,23 @@
 mod conjugate_gradients;
 pub mod direct;
 mod engine;
+mod fista;
 mod lines;
 mod sense;
 mod toeplitz;
+mod total_variation;
 mod vectors;
+mod wavelet;
 
 pub use conjugate_gradients::ConjugateGradients;
 pub use direct::Direct;
 pub use engine::CpuEngine;
+pub use fista::{Fista, Regulariser};
 pub use sense::{Gram, Sense, intensity, intensity_corrected};
 pub use toeplitz::Toeplitz;
+pub use total_variation::{TotalVariation, total_variation};
 pub use vectors::{largest_modulus, norm_squared, real_product};
+pub use wavelet::Wavelet;
+
+#[cfg(test)]
+mod tests;

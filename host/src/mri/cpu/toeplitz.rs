@@ -13,7 +13,8 @@
 
 use super::lines::{LINES, Lines, Plane};
 use crate::fft::Real;
-use crate::mri::{Grid, toeplitz::Spectrum};
+use crate::mri::{Encoding, Grid, ProblemError, toeplitz};
+use ndarray::Array3;
 use num_complex::Complex;
 use rayon::prelude::*;
 
@@ -27,16 +28,59 @@ pub struct Toeplitz<T: Real> {
 }
 
 impl<T: Real> Toeplitz<T> {
-    /// With the spectrum of Q.
-    #[must_use]
-    pub fn new(spectrum: &Spectrum) -> Self {
-        let grid = spectrum.grid();
+    /// For images on `grid`, with `doubled` the F of [`Grid::doubled`] and the same trajectory, and
+    /// the weights W, one a sample (`None`: 1).
+    ///
+    /// # Errors
+    /// [`ProblemError::Shape`]: `doubled` is of another grid, or there are not as many weights.
+    pub fn new(
+        grid: Grid,
+        doubled: &dyn Encoding<f64>,
+        weights: Option<&[f64]>,
+    ) -> Result<Self, ProblemError> {
+        let samples = doubled.samples();
+        let wrong = |what, found, expected, axes| ProblemError::Shape {
+            what,
+            found,
+            expected,
+            axes,
+        };
+        let [found, expected] = [doubled.grid(), grid.doubled()].map(|grid| grid.shape);
+        if doubled.grid() != grid.doubled() {
+            let what = "the grid of voxel differences";
+            let axes = "(slices, rows, columns)";
+            return Err(wrong(what, found.to_vec(), expected.to_vec(), axes));
+        }
+        let weights = weights.map_or_else(
+            || vec![Complex::from(1.0); samples],
+            |weights| weights.iter().copied().map(Complex::from).collect(),
+        );
+        if weights.len() != samples {
+            let found = vec![weights.len()];
+            return Err(wrong(
+                "the density weights",
+                found,
+                vec![samples],
+                "(sample)",
+            ));
+        }
+        let mut q = Array3::zeros(expected);
+        if let Some(q) = q.as_slice_mut() {
+            doubled.adjoint(&weights, q);
+        }
+        let spectrum = toeplitz::spectrum(grid, q.view(), expected);
+        Ok(Self::with_spectrum(grid, &spectrum))
+    }
+
+    /// With the spectrum of Q on twice the grid, without a factor.
+    fn with_spectrum(grid: Grid, spectrum: &Array3<f64>) -> Self {
         let columns = grid.shape[2];
+        let scale = 1.0 / spectrum.len() as f64;
         let plane = Plane::new(grid);
-        let mut values = Vec::with_capacity(spectrum.values().len());
+        let mut values = Vec::with_capacity(spectrum.len());
         for px in 0..2 {
             for x in 0..columns {
-                let at = |z: usize, y: usize| spectrum.at([z, y, 2 * x + px]);
+                let at = |z: usize, y: usize| spectrum[[z, y, 2 * x + px]] * scale;
                 plane.arrange(at, &mut values);
             }
         }
