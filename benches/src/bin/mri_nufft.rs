@@ -206,7 +206,11 @@ impl Trial<'_> {
             nufft.sizes().width,
             count as f64 / ms / 1e6,
             away / tolerance,
-            if again { "" } else { ", NOT THE SAME BITS AGAIN" },
+            if again {
+                ""
+            } else {
+                ", NOT THE SAME BITS AGAIN"
+            },
         )?;
         if stages {
             let times = nufft.time_adjoint(machine, &samples, &mut image, 1)?;

@@ -264,7 +264,7 @@ impl Machine for EmulatedMachine {
     }
 
     fn plan_fft(&self, shape: &[usize], batch: usize) -> Result<EmulatedFft> {
-        let axes = shape.iter();
+        let mut axes = shape.iter();
         let elements = axes.try_fold(batch, |product, n| product.checked_mul(*n));
         if elements.is_none_or(|n| n == 0) || !matches!(shape.len(), 2 | 3) {
             return Err(GpuError::TransformSize {
