@@ -10,7 +10,9 @@
 //!
 //! Blocks of 128: rows of 128 cells and more are usual, and the loads of a thread depend on each other.
 
-use super::nufft_tile::{TileLayout, own_cells, slot_cells};
+use super::nufft_tile::TileLayout;
+#[cfg(not(target_arch = "nvptx64"))]
+use super::nufft_tile::{own_cells, slot_cells};
 use warpstride_device::prelude::*;
 
 /// Copies that one merge adds up.

@@ -14,7 +14,9 @@
 //!
 //! Block of 128: nine tiles of 24 KB on a multiprocessor make 36 warps.
 
-use super::nufft_tile::{NufftHeap, NufftPoint, TileLayout, own_cells, terms};
+#[cfg(not(target_arch = "nvptx64"))]
+use super::nufft_tile::own_cells;
+use super::nufft_tile::{NufftHeap, NufftPoint, TileLayout, terms};
 use warpstride_device::prelude::*;
 
 /// Global memory of a launch.

@@ -18,7 +18,9 @@
 //!
 //! Block of 32, for a warp's tile is its own.
 
-use super::nufft_tile::{NufftHeap, NufftPoint, TileLayout, slot_cells, terms};
+#[cfg(not(target_arch = "nvptx64"))]
+use super::nufft_tile::slot_cells;
+use super::nufft_tile::{NufftHeap, NufftPoint, TileLayout, terms};
 use warpstride_device::prelude::*;
 
 const LANES: usize = warp::SIZE as usize;

@@ -1,7 +1,7 @@
 //! Images on the CPU.
 
 use super::sense::{intensity, intensity_corrected, weigh};
-use super::{ConjugateGradients, Direct, Fista, Gram, Regulariser, Sense, Toeplitz};
+use super::{ConjugateGradients, Direct, Fista, Gram, Nufft, Regulariser, Sense, Toeplitz};
 use crate::fft::Real;
 use crate::io::Memory;
 use crate::mri::{
@@ -137,7 +137,12 @@ fn operator<T: Real>(
         ));
     }
     let trajectory = problem.trajectory().view();
-    Ok(Arc::new(Direct::new(grid, trajectory, field)?))
+    Ok(match recipe.operator {
+        OperatorName::Direct => Arc::new(Direct::new(grid, trajectory, field)?),
+        OperatorName::Nufft | OperatorName::Toeplitz => {
+            Arc::new(Nufft::new(grid, trajectory, recipe.tolerance)?)
+        }
+    })
 }
 
 /// FᴴWF.

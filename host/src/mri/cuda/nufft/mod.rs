@@ -4,8 +4,8 @@
 //! undone on the modes. Type 2: the same backwards, with the same weights. No atomics: the same bits
 //! every time. `kernels-gpu/src/mri/nufft_*.rs` have the counts.
 
-mod sorting;
-mod widths;
+pub(crate) mod sorting;
+pub(crate) mod widths;
 
 pub use sorting::NufftSizes;
 

@@ -71,23 +71,23 @@ fn smooth(mut n: usize) -> bool {
 /// Sums of copies that one launch does: those of `merges[first..first + count]`, whose copies are
 /// `stride` slots apart.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct MergeLevel {
-    pub(super) first: usize,
-    pub(super) count: usize,
-    pub(super) stride: usize,
+pub(crate) struct MergeLevel {
+    pub(crate) first: usize,
+    pub(crate) count: usize,
+    pub(crate) stride: usize,
 }
 
 /// The points in the order of their tiles.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Sorting {
-    pub(super) points: Vec<NufftPoint>,
+pub(crate) struct Sorting {
+    pub(crate) points: Vec<NufftPoint>,
     /// A heap has the slot of its number.
-    pub(super) heaps: Vec<NufftHeap>,
+    pub(crate) heaps: Vec<NufftHeap>,
     /// (z, y, x): the slot in which a tile's heaps end up.
-    pub(super) slot_of_tile: Vec<u32>,
+    pub(crate) slot_of_tile: Vec<u32>,
     /// First slot and copies, for each sum.
-    pub(super) merges: Vec<[u32; 2]>,
-    pub(super) levels: Vec<MergeLevel>,
+    pub(crate) merges: Vec<[u32; 2]>,
+    pub(crate) levels: Vec<MergeLevel>,
 }
 
 /// First cell along an axis of `cells`, and the distance behind the kernel's edge in 2⁻²⁸ cells.
@@ -103,7 +103,7 @@ fn place(k: f64, cells: usize, width: usize) -> (usize, u32) {
 
 impl Sorting {
     /// `trajectory` (sample, axis) in cycles/pixel.
-    pub(super) fn new(sizes: &NufftSizes, trajectory: ArrayView2<'_, f64>) -> Self {
+    pub(crate) fn new(sizes: &NufftSizes, trajectory: ArrayView2<'_, f64>) -> Self {
         let own = TileLayout::new(sizes.width as u32, sizes.axes as u32).own;
         let [across, down, _] = sizes.tiles;
         let mut keyed: Vec<(u64, NufftPoint)> = (0..trajectory.nrows())

@@ -9,19 +9,19 @@ use warpstride_kernels::mri::nufft_spread::*;
 use warpstride_kernels::mri::nufft_tile::{NufftHeap, NufftPoint};
 
 /// The sorted points on a machine.
-pub(super) struct Points<M: Machine> {
-    pub(super) points: M::Buffer<NufftPoint>,
-    pub(super) heaps: M::Buffer<NufftHeap>,
-    pub(super) coefficients: M::Buffer<f32>,
+pub(crate) struct Points<M: Machine> {
+    pub(crate) points: M::Buffer<NufftPoint>,
+    pub(crate) heaps: M::Buffer<NufftHeap>,
+    pub(crate) coefficients: M::Buffer<f32>,
     /// In the sorted order; empty without.
-    pub(super) weights: M::Buffer<f32>,
+    pub(crate) weights: M::Buffer<f32>,
 }
 
 /// Some of the images of a call.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Part {
-    pub(super) first_image: usize,
-    pub(super) images: usize,
+pub(crate) struct Part {
+    pub(crate) first_image: usize,
+    pub(crate) images: usize,
 }
 
 /// Launches the kernel of that width; the last one is that of any other, of which there is none.
@@ -34,7 +34,7 @@ macro_rules! launch_of {
 }
 
 /// Spreads the part's samples: a slot for every heap and image.
-pub(super) fn spread<M: Machine>(
+pub(crate) fn spread<M: Machine>(
     machine: &M,
     sizes: &NufftSizes,
     on: &Points<M>,
@@ -68,7 +68,7 @@ pub(super) fn spread<M: Machine>(
 }
 
 /// Interpolates the part's samples from their fine grids.
-pub(super) fn interpolate<M: Machine>(
+pub(crate) fn interpolate<M: Machine>(
     machine: &M,
     sizes: &NufftSizes,
     on: &Points<M>,
