@@ -49,6 +49,7 @@ fn execute(command: Command) -> Result<(), Failure> {
             MriCommand::Simulate(typed) => mri::Simulate::from_typed(&typed)?.run(),
             MriCommand::Info(typed) => mri::Info::from_typed(typed)?.run(),
             MriCommand::Reconstruct(typed) => mri::Reconstruct::from_typed(*typed)?.run(),
+            MriCommand::Ladder(typed) => mri::ladder(&typed),
         },
         Command::Selftest(typed) => selftest::run(&typed),
         Command::Ptycho { command } => match *command {

@@ -7,8 +7,8 @@ mod selftest;
 
 pub(crate) use jacobi::{BoundaryWord, JacobiTyped, SchemeWord};
 pub(crate) use mri::{
-    DensityWord, MethodWord, MriCommand, MriInfoTyped, MriReconstructTyped, MriSimulateTyped,
-    OperatorWord, TrajectoryWord, TrigWord,
+    DensityWord, MethodWord, MriCommand, MriInfoTyped, MriLadderTyped, MriReconstructTyped,
+    MriSimulateTyped, OperatorWord, TrajectoryWord, TrigWord,
 };
 pub(crate) use ptycho::{
     BackendWord, CompareTyped, InfoTyped, PatternWord, PrecisionWord, PtychoCommand,

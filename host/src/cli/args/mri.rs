@@ -1,6 +1,6 @@
 //! The options of `warpstride mri`.
 
-use super::{BackendWord, PrecisionWord};
+use super::{BackendWord, PrecisionWord, SelftestWord};
 use clap::{Args, Subcommand, ValueEnum};
 use std::path::PathBuf;
 
@@ -33,6 +33,13 @@ Examples:
 
 Ctrl-C saves the image so far.")]
     Reconstruct(Box<MriReconstructTyped>),
+    /// Time the textbook's optimisation steps on this device, with what each costs in precision
+    #[command(after_help = "\
+Examples:
+  warpstride mri ladder
+  warpstride mri ladder --json
+  warpstride mri ladder --backend emulator")]
+    Ladder(MriLadderTyped),
 }
 
 #[derive(Debug, Args)]
@@ -185,6 +192,19 @@ pub(crate) struct MriReconstructTyped {
     /// Print errors only
     #[arg(long, help_heading = "What to write")]
     pub(crate) quiet: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct MriLadderTyped {
+    /// Where to run the steps [default: auto; cuda where --device is given]
+    #[arg(long, value_enum)]
+    pub(crate) backend: Option<SelftestWord>,
+    /// Number of the GPU [default: 0]
+    #[arg(long, value_name = "N")]
+    pub(crate) device: Option<usize>,
+    /// Print JSON
+    #[arg(long)]
+    pub(crate) json: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]

@@ -26,12 +26,18 @@ pub(super) fn engine(
     recipe: &Recipe,
     precision: PrecisionWord,
 ) -> Result<(Box<dyn Engine>, Option<String>), Failure> {
-    let engine: Box<dyn Engine> = match (machine.kind, precision) {
-        (Kind::Cpu, PrecisionWord::F32) => Box::new(CpuEngine::<f32>::new(problem, recipe)?),
-        (Kind::Cpu, PrecisionWord::F64) => Box::new(CpuEngine::<f64>::new(problem, recipe)?),
-        (Kind::Cuda(_) | Kind::Emulator(_), _) => {
-            return Err(Failure::failed("GPUs are not hooked up yet"));
+    let note = match &machine.kind {
+        Kind::Cpu => machine.note,
+        Kind::Cuda(_) if machine.optional => {
+            Some("the CPU computes: the GPU's engine is not in this build".to_owned())
+        }
+        Kind::Cuda(_) | Kind::Emulator(_) => {
+            return Err(Failure::failed("the GPU's engine is not in this build"));
         }
     };
-    Ok((engine, machine.note))
+    let engine: Box<dyn Engine> = match precision {
+        PrecisionWord::F32 => Box::new(CpuEngine::<f32>::new(problem, recipe)?),
+        PrecisionWord::F64 => Box::new(CpuEngine::<f64>::new(problem, recipe)?),
+    };
+    Ok((engine, note))
 }

@@ -1,6 +1,7 @@
 //! The commands of `warpstride mri`.
 
 mod info;
+mod ladder;
 mod machine;
 mod prepare;
 mod reconstruct;
@@ -8,6 +9,7 @@ mod results;
 mod simulate;
 
 pub(crate) use info::Info;
+pub(crate) use ladder::run as ladder;
 pub(crate) use reconstruct::Reconstruct;
 pub(crate) use simulate::Simulate;
 

@@ -119,3 +119,6 @@ fn others(source: &Source, group: &str) -> String {
         )
     }
 }
+
+#[cfg(test)]
+mod tests;
