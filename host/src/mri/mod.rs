@@ -11,6 +11,7 @@ pub mod cuda;
 mod encoding;
 mod engine;
 mod grid;
+pub mod ladder;
 pub mod metrics;
 pub mod nufft;
 mod problem;
