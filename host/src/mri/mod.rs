@@ -14,6 +14,7 @@ pub mod density;
 mod encoding;
 mod engine;
 mod grid;
+pub mod ladder;
 pub mod metrics;
 mod need;
 pub mod nufft;
