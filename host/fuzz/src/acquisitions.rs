@@ -258,7 +258,11 @@ fn acquisition(choices: &mut Choices<'_>) -> Acquisition {
             discard_post: choices.count(0),
             encoding_space_ref: choices.count(0),
             trajectory_dimensions: choices.count(dimensions),
-            sample_time_us: if choices.of(8) == 1 { choices.odd() } else { 4.0 },
+            sample_time_us: if choices.of(8) == 1 {
+                choices.odd()
+            } else {
+                4.0
+            },
             idx,
         },
         traj: VarLenArray::from_slice(&traj),

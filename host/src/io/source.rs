@@ -372,9 +372,7 @@ impl Source {
         let bytes = unicode
             .or_else(|_| ascii())
             .map_err(|_| self.damaged(path, "its text is damaged"))?;
-        String::from_utf8(bytes)
-            .map(Some)
-            .map_err(|_| wrong())
+        String::from_utf8(bytes).map(Some).map_err(|_| wrong())
     }
 
     /// `count` UTF-8 texts of variable length.

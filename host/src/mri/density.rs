@@ -197,14 +197,21 @@ mod tests {
     fn a_cartesian_grid_has_even_weights_that_fill_k_space() {
         let side = 16;
         let places = Array2::from_shape_fn((side * side, 2), |(sample, axis)| {
-            let index = if axis == 0 { sample % side } else { sample / side };
+            let index = if axis == 0 {
+                sample % side
+            } else {
+                sample / side
+            };
             index as f64 / side as f64 - 0.5
         });
         let grid = Grid::two(side, side);
         let weights = pipe_menon(&direct(grid.doubled(), &places), 10);
         for weight in &weights {
             // k-space is periodic: no sample is at an edge.
-            assert!((weight * (side * side) as f64 - 1.0).abs() < 0.05, "{weight}");
+            assert!(
+                (weight * (side * side) as f64 - 1.0).abs() < 0.05,
+                "{weight}"
+            );
         }
     }
 

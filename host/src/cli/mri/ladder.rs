@@ -79,7 +79,15 @@ fn climb<M: Machine>(machine: &M, size: LadderSize) -> Result<Climbed, Failure> 
 }
 
 fn text(of: &Climbed) -> String {
-    let mut table = Table::new(&["step", "ms", "times", "pairs/s", "PSNR dB", "error", "what is new"]);
+    let mut table = Table::new(&[
+        "step",
+        "ms",
+        "times",
+        "pairs/s",
+        "PSNR dB",
+        "error",
+        "what is new",
+    ]);
     let first = of.steps.first().map_or(1.0, |step| step.pairs_per_second);
     for step in &of.steps {
         table.row([

@@ -8,11 +8,10 @@ use std::path::{Path, PathBuf};
 use warpstride::data::KSpace;
 use warpstride::io::{Memory, images};
 use warpstride::mri::coil_maps::{Estimate, estimate};
-use warpstride::mri::{cpu, density};
 use warpstride::mri::{
-    Coverage, FieldBasis, Grid, Method, OperatorName, Problem, Recipe, Trigonometry,
-    grid_of,
+    Coverage, FieldBasis, Grid, Method, OperatorName, Problem, Recipe, Trigonometry, grid_of,
 };
+use warpstride::mri::{cpu, density};
 
 /// Where coil maps come from.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -241,11 +240,16 @@ impl Wanted {
         Ok(match word {
             DensityWord::None => (None, "none"),
             DensityWord::Ramp => {
-                let readouts: Vec<_> = kspace.readouts().iter().map(|r| r.samples.clone()).collect();
+                let readouts: Vec<_> = kspace
+                    .readouts()
+                    .iter()
+                    .map(|r| r.samples.clone())
+                    .collect();
                 (Some(density::ramp(trajectory, &readouts)), "ramp")
             }
             DensityWord::Pipe => {
-                let doubled = cpu::Nufft::<f64>::new(grid.doubled(), trajectory, DENSITY_TOLERANCE)?;
+                let doubled =
+                    cpu::Nufft::<f64>::new(grid.doubled(), trajectory, DENSITY_TOLERANCE)?;
                 (Some(density::pipe_menon(&doubled, DENSITY_STEPS)), "pipe")
             }
         })

@@ -68,7 +68,11 @@ fn with_spaces(encoded: [usize; 4], recon: [usize; 4]) -> KSpaceFile {
     let [slices, side] = [encoded[2], encoded[0]];
     let axes = if slices > 1 { 3 } else { 2 };
     let places = Array2::from_shape_fn((8, axes), |(sample, axis)| {
-        if axis == 0 { sample as f64 / 16.0 - 0.25 } else { 0.0 }
+        if axis == 0 {
+            sample as f64 / 16.0 - 0.25
+        } else {
+            0.0
+        }
     });
     let kspace = KSpace::new(
         Extent {
@@ -133,7 +137,11 @@ fn the_image_is_recon_space_in_the_right_pixels() {
     let read = with_spaces([32, 32, 1, 200], [8, 8, 1, 200]);
     assert_eq!(read.kspace.extent().matrix, [1, 32, 32]);
     assert_eq!(reach(&read), -0.25);
-    assert!(read.notes.iter().any(|n| n.contains("larger than what was measured")));
+    assert!(
+        read.notes
+            .iter()
+            .any(|n| n.contains("larger than what was measured"))
+    );
     // A volume whose image is said to be flat.
     let read = with_spaces([16, 16, 4, 200], [16, 16, 1, 200]);
     assert_eq!(read.kspace.extent().matrix, [4, 16, 16]);
