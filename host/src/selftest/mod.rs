@@ -12,6 +12,7 @@ mod exit_waves;
 mod fourier;
 mod jacobi;
 mod layers;
+mod mri_direct;
 mod mri_nufft;
 mod object_update;
 mod probe;
@@ -73,6 +74,7 @@ pub fn kernels<M: Machine>(machine: &M, size: Size) -> Result<Vec<CaseResult>, G
     copies::cases(&mut bench, size)?;
     transform::cases(&mut bench, size)?;
     jacobi::cases(&mut bench, size)?;
+    mri_direct::cases(&mut bench, size)?;
     mri_nufft::cases(&mut bench, size)?;
     for shape in shape::shapes(size) {
         layers::cases(&mut bench, shape)?;

@@ -2,9 +2,9 @@
 
 use std::f64::consts::TAU;
 
-use super::{Direct, point_spread};
+use super::{Direct, Functions, point_spread};
 use crate::gpu::{EmulatedMachine, Machine};
-use crate::mri::{Grid, Trigonometry};
+use crate::mri::{FieldBasis, Grid, Trigonometry};
 use ndarray::{Array1, Array2};
 use num_complex::Complex;
 use rand::{RngExt, SeedableRng};
@@ -190,4 +190,68 @@ fn more_images_than_planned_are_refused() {
         )
         .is_err()
     );
+}
+
+/// Off-resonance of a few turns, and more functions than the kernel keeps in registers.
+#[test]
+fn a_field_basis_adds_its_phases() {
+    for (grid, functions) in [(Grid::two(7, 9), 1), (Grid::three(2, 5, 4), 4)] {
+        let machine = EmulatedMachine::new();
+        let (samples, batch) = (70, 5);
+        let k = trajectory(samples, grid.axes);
+        let mut random = Pcg64Mcg::seed_from_u64(11);
+        let mut number = |most: f64| most * (2.0 * random.random::<f64>() - 1.0);
+        let field = FieldBasis {
+            coefficients: Array2::from_shape_fn((samples, functions), |_| number(0.1)),
+            maps: Array2::from_shape_fn((functions, grid.voxels()), |_| number(150.0)),
+        };
+        let phases = phases(grid, &k) + field.coefficients.dot(&field.maps);
+        let direct = Direct::new(
+            &machine,
+            grid,
+            &k,
+            Some(&field),
+            Trigonometry::Accurate,
+            batch,
+        )
+        .expect("a plan");
+        let data = noise(1, batch * samples);
+        let mut images = on(&machine, &noise(9, batch * grid.voxels()));
+        direct
+            .adjoint(&machine, &on(&machine, &data), &mut images, batch)
+            .expect("a launch");
+        let off = error(
+            &back(&machine, &images, batch * grid.voxels()),
+            &adjoint(&phases, &data),
+        );
+        assert!(off <= 5e-7, "{grid:?}: {off:.1e}");
+        let values = noise(2, batch * grid.voxels());
+        let mut there = on(&machine, &noise(8, batch * samples));
+        direct
+            .forward(&machine, &on(&machine, &values), &mut there, batch)
+            .expect("a launch");
+        let off = error(
+            &back(&machine, &there, batch * samples),
+            &forward(&phases, &values),
+        );
+        assert!(off <= 5e-7, "{grid:?}: {off:.1e}");
+    }
+}
+
+#[test]
+fn phases_without_a_fraction_are_refused() {
+    let functions = Functions::new(
+        Array2::from_elem((2, 1), 1e6),
+        Array2::from_elem((1, 3), 1e6),
+    )
+    .expect("functions");
+    let plan = Direct::of_functions(
+        &EmulatedMachine::new(),
+        &functions,
+        Trigonometry::Accurate,
+        1,
+    );
+    assert!(plan.is_err());
+    assert!(Functions::new(Array2::zeros((2, 1)), Array2::zeros((2, 3))).is_err());
+    assert!(Functions::new(Array2::from_elem((2, 1), f64::NAN), Array2::zeros((1, 3))).is_err());
 }
