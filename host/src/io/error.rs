@@ -160,7 +160,7 @@ pub enum IoError {
         /// Path of the dataset that is to blame.
         dataset: String,
         /// What is wrong.
-        source: KSpaceError,
+        source: Box<KSpaceError>,
     },
     /// One acquisition.
     #[error("{file}: {dataset}: acquisition {acquisition} {found}: {expected}")]

@@ -1,7 +1,7 @@
 //! One-dimensional datasets of records (compound types with members of variable length).
 
-use super::IoError;
 use super::source::Source;
+use super::{Bytes, IoError};
 use hdf5_metno as hdf5;
 use hdf5_metno::types::TypeDescriptor;
 use std::ops::Range;
@@ -67,6 +67,36 @@ impl Records<'_> {
     /// How many there are.
     pub(crate) fn count(&self) -> usize {
         self.count
+    }
+
+    /// Agrees to so many `bytes` for each of `count` records.
+    pub(crate) fn allow(&self, count: usize, bytes: usize) -> Result<(), IoError> {
+        self.fits(count as u128 * bytes as u128)
+    }
+
+    /// Agrees to so many `bytes`.
+    pub(crate) fn fits(&self, bytes: u128) -> Result<(), IoError> {
+        let limit = u128::from(self.source.memory().limit());
+        if bytes <= limit {
+            return Ok(());
+        }
+        Err(IoError::AcquisitionsTooLarge {
+            file: self.source.name().to_owned(),
+            dataset: self.path.clone(),
+            needed: Bytes(bytes),
+            available: Bytes(limit),
+        })
+    }
+
+    /// The error of record `number`.
+    pub(crate) fn wrong(&self, number: usize, found: String, expected: &str) -> IoError {
+        IoError::Acquisition {
+            file: self.source.name().to_owned(),
+            dataset: self.path.clone(),
+            acquisition: number,
+            found,
+            expected: expected.to_owned(),
+        }
     }
 
     /// Where they are.

@@ -152,6 +152,48 @@ fn operators_agree_and_the_residual_falls() {
     assert!(histories[0][14] < 0.01 * histories[0][0]);
 }
 
+/// The kernels of the GPU, run on the CPU, give the CPU's image.
+#[test]
+fn the_emulator_agrees_with_the_cpu() {
+    let place = Place::new();
+    let size = [
+        "--matrix",
+        "12",
+        "--coils",
+        "2",
+        "--spokes",
+        "6",
+        "--samples",
+        "12",
+    ];
+    simulate(&place, &size);
+    let options = ["--iterations", "2", "--coil-maps", "phantom.h5", "--quiet"];
+    for operator in ["direct", "toeplitz"] {
+        let run = |backend: &str, out: &str| {
+            let fixed = [
+                "mri",
+                "reconstruct",
+                "phantom.h5",
+                "-o",
+                out,
+                "--operator",
+                operator,
+            ];
+            let place = place.run(&[&fixed[..], &["--backend", backend], &options].concat());
+            place.well();
+        };
+        run("cpu", "cpu.h5");
+        run("emulator", "emulator.h5");
+        let [cpu, emulator] =
+            ["cpu.h5", "emulator.h5"].map(|name| images::read(&place.path(name)).unwrap());
+        let norm = |values: &ndarray::Array3<num_complex::Complex<f64>>| -> f64 {
+            values.iter().map(|v| v.norm_sqr()).sum::<f64>().sqrt()
+        };
+        let off = norm(&(&cpu - &emulator)) / norm(&cpu);
+        assert!(off < 1e-4, "{operator}: {off}");
+    }
+}
+
 #[test]
 fn outputs_are_what_was_asked_for() {
     let place = Place::new();
@@ -419,12 +461,12 @@ fn ctrl_c_saves_the_image_so_far() {
 #[test]
 fn every_help_text_has_examples() {
     let place = Place::new();
-    for command in ["simulate", "info", "reconstruct"] {
+    for command in ["simulate", "info", "reconstruct", "ladder"] {
         let help = place.run(&["mri", command, "--help"]);
         help.well();
         let examples = help
             .out
-            .matches(&format!("  warpstride mri {command} "))
+            .matches(&format!("  warpstride mri {command}"))
             .count();
         assert!((3..=5).contains(&examples), "{command}: {examples}");
     }

@@ -1,10 +1,12 @@
 //! The engine of a reconstruction on the machine that was chosen.
 
 use crate::cli::args::PrecisionWord;
-use crate::cli::backend::{Kind, Machine, Needed};
+use crate::cli::backend::{Kind, Machine, Needed, retreat};
 use crate::cli::failure::Failure;
+use warpstride::io::Memory;
 use warpstride::mri::cpu::CpuEngine;
-use warpstride::mri::{Engine, Need, Problem, Recipe};
+use warpstride::mri::cuda::GpuEngine;
+use warpstride::mri::{Engine, MriError, Need, Problem, Recipe};
 
 /// What `need` takes.
 pub(super) fn needed(need: &Need, precision: PrecisionWord) -> Needed {
@@ -19,25 +21,36 @@ pub(super) fn needed(need: &Need, precision: PrecisionWord) -> Needed {
     }
 }
 
-/// Puts the problem there. Second, what `auto` took, and why.
+/// Puts the problem there. Where `auto` took a GPU whose memory then does not suffice, the CPU
+/// computes if `before` holds what it needs. Second, what `auto` took, and why.
 pub(super) fn engine(
     machine: Machine,
     problem: &Problem,
     recipe: &Recipe,
     precision: PrecisionWord,
+    before: Memory,
 ) -> Result<(Box<dyn Engine>, Option<String>), Failure> {
-    let note = match &machine.kind {
-        Kind::Cpu => machine.note,
-        Kind::Cuda(_) if machine.optional => {
-            Some("the CPU computes: the GPU's engine is not in this build".to_owned())
-        }
-        Kind::Cuda(_) | Kind::Emulator(_) => {
-            return Err(Failure::failed("the GPU's engine is not in this build"));
-        }
+    let engine: Box<dyn Engine> = match (machine.kind, precision) {
+        (Kind::Cpu, PrecisionWord::F32) => Box::new(CpuEngine::<f32>::new(problem, recipe)?),
+        (Kind::Cpu, PrecisionWord::F64) => Box::new(CpuEngine::<f64>::new(problem, recipe)?),
+        (Kind::Emulator(machine), _) => Box::new(GpuEngine::new(machine, problem, recipe)?),
+        (Kind::Cuda(gpu), _) => match GpuEngine::new(*gpu, problem, recipe) {
+            Ok(engine) => Box::new(engine),
+            Err(why) => {
+                let cause = match &why {
+                    MriError::Gpu(cause) => Some(cause),
+                    _ => None,
+                };
+                let note = retreat(&why, cause, machine.optional)?;
+                let (samples, coils) = (problem.trajectory().nrows(), problem.coils());
+                let need = Need::new(problem.grid(), samples, coils, recipe.operator);
+                needed(&need, precision).fits_cpu(before)?;
+                return Ok((
+                    Box::new(CpuEngine::<f32>::new(problem, recipe)?),
+                    Some(note),
+                ));
+            }
+        },
     };
-    let engine: Box<dyn Engine> = match precision {
-        PrecisionWord::F32 => Box::new(CpuEngine::<f32>::new(problem, recipe)?),
-        PrecisionWord::F64 => Box::new(CpuEngine::<f64>::new(problem, recipe)?),
-    };
-    Ok((engine, note))
+    Ok((engine, machine.note))
 }

@@ -124,8 +124,13 @@ impl Reconstruct {
 
         let begun = Instant::now();
         let prepared = self.wanted.prepare(&kspace, memory)?;
-        let (engine, chosen) =
-            engine(machine, &prepared.problem, &prepared.recipe, self.precision)?;
+        let (engine, chosen) = engine(
+            machine,
+            &prepared.problem,
+            &prepared.recipe,
+            self.precision,
+            memory,
+        )?;
         let setup_seconds = begun.elapsed().as_secs_f64();
         let notes: Vec<String> = chosen.into_iter().chain(read.notes).collect();
         if self.voice == Voice::Text {

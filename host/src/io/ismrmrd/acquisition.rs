@@ -96,14 +96,27 @@ impl Head {
         for name in ["traj", "data"] {
             records.require(name, Member::Singles)?;
         }
-        let mut heads = Vec::new();
         let count = records.count();
+        records.allow(count, size_of::<Self>())?;
+        let mut heads = Vec::new();
         for start in (0..count).step_by(BATCH) {
             let end = count.min(start + BATCH);
             let part: Vec<Headed> = records.read(start..end)?;
             heads.extend(part.iter().map(|record| record.head));
+            // A file may claim any number of records that it does not hold: they are 0.
+            if let Some(empty) = heads[start..].iter().position(Self::is_unwritten) {
+                return Err(records.wrong(
+                    start + empty,
+                    "has 0 samples of 0 coils".to_owned(),
+                    "at least one sample of one coil is expected",
+                ));
+            }
         }
         Ok(heads)
+    }
+
+    fn is_unwritten(&self) -> bool {
+        self.number_of_samples == 0 && self.active_channels == 0 && self.flags == 0
     }
 
     /// Why it is not used for images, if so.

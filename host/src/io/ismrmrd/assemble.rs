@@ -1,8 +1,8 @@
 //! From acquisitions to samples of k-space.
 
+use super::super::IoError;
 use super::super::records::Records;
 use super::super::source::Source;
-use super::super::{Bytes, IoError};
 use super::acquisition::{Arrays, Head};
 use super::header::{Header, Space};
 use super::{Choice, Counter, KSpaceFile, LeftOut, ReadOptions};
@@ -57,7 +57,7 @@ pub(super) fn assemble(
         IoError::KSpace {
             file: source.name().to_owned(),
             dataset: records.path().to_owned(),
-            source: error,
+            source: Box::new(error),
         }
     })?;
     if !left_out.is_empty() {
@@ -169,15 +169,7 @@ fn check(
     let mut coils: Option<(usize, u16)> = None;
     for &number in chosen {
         let head = &heads[number];
-        let wrong = |found: String, expected: &str| {
-            Err(IoError::Acquisition {
-                file: source.name().to_owned(),
-                dataset: records.path().to_owned(),
-                acquisition: number,
-                found,
-                expected: expected.to_owned(),
-            })
-        };
+        let wrong = |found: String, expected: &str| Err(records.wrong(number, found, expected));
         if head.compressed() {
             return wrong(
                 "holds compressed samples".to_owned(),
@@ -262,16 +254,8 @@ impl Raw {
         let coils = usize::from(heads[chosen[0]].active_channels);
         let count: usize = chosen.iter().map(|number| heads[*number].kept()).sum();
         // Both arrays, and one more trajectory while it is checked.
-        let bytes = count as u128 * (16 * coils as u128 + 16 * axes as u128);
+        records.fits(count as u128 * (16 * coils as u128 + 16 * axes as u128))?;
         let limit = source.memory().limit();
-        if bytes > u128::from(limit) {
-            return Err(IoError::AcquisitionsTooLarge {
-                file: source.name().to_owned(),
-                dataset: records.path().to_owned(),
-                needed: Bytes(bytes),
-                available: Bytes(u128::from(limit)),
-            });
-        }
         let mut raw = Self {
             trajectory: Array2::zeros((count, axes)),
             samples: Array2::zeros((coils, count)),
@@ -299,12 +283,9 @@ impl Raw {
                     partitions |= partition.is_some();
                     extra = extra.max(dimensions.saturating_sub(axes));
                     begin = raw.take(begin, number, head, arrays, partition).map_err(
-                        |(what, found, expected)| IoError::Acquisition {
-                            file: source.name().to_owned(),
-                            dataset: records.path().to_owned(),
-                            acquisition: number,
-                            found: format!("has {found} numbers in its {what}"),
-                            expected,
+                        |(what, found, expected)| {
+                            let found = format!("has {found} numbers in its {what}");
+                            records.wrong(number, found, &expected)
                         },
                     )?;
                 }
