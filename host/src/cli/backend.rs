@@ -236,8 +236,7 @@ mod tests {
         assert!(retreat(full(), true).unwrap().contains("the CPU computes"));
         assert!(retreat(full(), false).is_err());
         let other = GpuError::TransformSize {
-            rows: 0,
-            columns: 0,
+            shape: vec![0, 0],
             batch: 0,
         };
         assert!(retreat(other.into(), true).is_err());

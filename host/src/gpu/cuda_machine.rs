@@ -104,13 +104,6 @@ impl CudaMachine {
         Graph::capture(&self.stream, work)
     }
 
-    /// Queues what was recorded.
-    ///
-    /// # Errors
-    /// The driver's.
-    pub fn replay(&self, graph: &mut Graph) -> Result<()> {
-        Ok(graph.launch(&self.stream)?)
-    }
 }
 
 impl From<Direction> for FftDirection {
@@ -180,6 +173,7 @@ impl Machine for CudaMachine {
     type Buffer<T: Pod + Send> = DeviceBuffer<T>;
     type Fft = FftPlan;
     type Fetch<T: Pod + Send> = Fetched<T>;
+    type Recording = Graph;
 
     fn backend(&self) -> &'static str {
         "cuda"
@@ -243,8 +237,8 @@ impl Machine for CudaMachine {
         self.module.launch(&self.stream, launch, work)
     }
 
-    fn plan_fft(&self, rows: usize, columns: usize, batch: usize) -> Result<FftPlan> {
-        Ok(self.transforms.plan(rows, columns, batch)?)
+    fn plan_fft(&self, shape: &[usize], batch: usize) -> Result<FftPlan> {
+        Ok(self.transforms.plan(shape, batch)?)
     }
 
     fn fft(
@@ -264,6 +258,14 @@ impl Machine for CudaMachine {
         direction: Direction,
     ) -> Result<()> {
         Ok(plan.execute_to(from, to, direction.into())?)
+    }
+
+    fn record(&self, work: &mut dyn FnMut() -> Result<()>) -> Result<Option<Graph>> {
+        self.capture(work).map(Some)
+    }
+
+    fn replay(&self, recording: &mut Graph) -> Result<()> {
+        Ok(recording.launch(&self.stream)?)
     }
 
     fn synchronize(&self) -> Result<()> {

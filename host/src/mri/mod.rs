@@ -5,14 +5,17 @@
 //! [`Recipe`] what to do with it; an [`Engine`] of [`cpu`] or [`cuda`] does it. `docs/mri.md` has the
 //! mathematics.
 
+pub mod coil_maps;
 pub mod cpu;
 pub mod cuda;
 mod encoding;
 mod engine;
 mod grid;
+pub mod metrics;
 pub mod nufft;
 mod problem;
 mod recipe;
+pub mod toeplitz;
 
 pub use encoding::Encoding;
 pub use engine::{Engine, MriError, Residual, Setup};

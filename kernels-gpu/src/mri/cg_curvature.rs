@@ -17,7 +17,7 @@ pub unsafe fn mri_cg_curvature(
     voxels: u32,
     lambda: f32,
 ) {
-    for number in thread::block_stride(PARTIAL_SUMS) {
+    for number in thread::block_stride(PARTIAL_SUMS as u32) {
         let (first, end) = stretch(number, voxels as usize);
         let mut sum = 0.0;
         for at in thread::thread_stride((end - first) as u32) {

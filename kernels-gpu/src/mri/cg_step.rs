@@ -33,7 +33,7 @@ pub unsafe fn mri_cg_step(
     } else {
         0.0
     };
-    for number in thread::block_stride(PARTIAL_SUMS) {
+    for number in thread::block_stride(PARTIAL_SUMS as u32) {
         let (first, end) = stretch(number, voxels as usize);
         let mut sum = 0.0;
         for at in thread::thread_stride((end - first) as u32) {

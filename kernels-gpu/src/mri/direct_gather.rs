@@ -28,7 +28,10 @@ pub const STAGED: u32 = 256;
 /// `sources`: (function, element). `conjugate` ≠ 0: exp(−2πi …); `hardware` ≠ 0: approximate sine
 /// and cosine.
 #[kernel(block = 256, min_blocks = 4, hot)]
-#[allow(clippy::too_many_arguments, reason = "two arrays and the phases between them")]
+#[allow(
+    clippy::too_many_arguments,
+    reason = "two arrays and the phases between them"
+)]
 pub unsafe fn mri_direct_gather(
     #[len(parts * images * targets)] out: *mut Complex32,
     #[len(images * sources)] values: *const Complex32,

@@ -7,12 +7,12 @@
 use warpstride_device::prelude::*;
 
 /// Stretches of an image: two blocks for each of the 132 multiprocessors of the largest devices so far.
-pub const PARTIAL_SUMS: u32 = 256;
+pub const PARTIAL_SUMS: usize = 256;
 
 /// First and one past the last element of a stretch.
 #[inline(always)]
 pub(super) fn stretch(number: u32, elements: usize) -> (usize, usize) {
-    let length = elements.div_ceil(PARTIAL_SUMS as usize);
+    let length = elements.div_ceil(PARTIAL_SUMS);
     let first = (number as usize * length).min(elements);
     (first, (first + length).min(elements))
 }
@@ -24,7 +24,7 @@ pub(super) fn stretch(number: u32, elements: usize) -> (usize, usize) {
 #[inline(always)]
 pub(super) unsafe fn total(partial: *const f64) -> f64 {
     let mut sum = 0.0;
-    for at in thread::thread_stride(PARTIAL_SUMS) {
+    for at in thread::thread_stride(PARTIAL_SUMS as u32) {
         sum += *partial.add(at as usize);
     }
     reduce::block_sum_f64(sum)

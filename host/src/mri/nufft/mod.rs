@@ -2,4 +2,4 @@
 
 mod kernel;
 
-pub use kernel::SpreadingKernel;
+pub use kernel::{Pieces, SpreadingKernel, WIDEST};
