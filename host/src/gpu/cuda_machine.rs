@@ -103,7 +103,6 @@ impl CudaMachine {
     pub fn capture(&self, work: impl FnOnce() -> Result<()>) -> Result<Graph> {
         Graph::capture(&self.stream, work)
     }
-
 }
 
 impl From<Direction> for FftDirection {

@@ -191,7 +191,7 @@ fn right_hand_side<T: Real>(
 }
 
 /// Σ_c conj(S_c) y_c / Σ_c |S_c|², with `b` the numerator; `b` itself without maps.
-fn adjoint_image<T: Real>(
+pub(in crate::mri) fn adjoint_image<T: Real>(
     mut b: Vec<Complex<T>>,
     maps: Option<&Array2<Complex<f64>>>,
 ) -> Vec<Complex<T>> {
@@ -209,7 +209,7 @@ fn adjoint_image<T: Real>(
 }
 
 /// √Σ_c |ρ_c|² of several images (image, voxel), or the only one.
-fn combined<T: Real>(images: &[Complex<T>], voxels: usize) -> Vec<Complex<f64>> {
+pub(in crate::mri) fn combined<T: Real>(images: &[Complex<T>], voxels: usize) -> Vec<Complex<f64>> {
     let wide = |v: &Complex<T>| Complex::new(v.re.wide(), v.im.wide());
     if images.len() == voxels {
         return images.iter().map(wide).collect();

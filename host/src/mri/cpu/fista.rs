@@ -9,10 +9,10 @@ use num_complex::Complex;
 use rayon::prelude::*;
 
 /// Applications of A that estimate its largest eigenvalue.
-const POWER_STEPS: usize = 20;
+pub(in crate::mri) const POWER_STEPS: usize = 20;
 
 /// The estimate comes from below: steps are shorter by this factor than it allows.
-const MARGIN: f64 = 1.05;
+pub(in crate::mri) const MARGIN: f64 = 1.05;
 
 /// A regulariser's proximal step.
 pub enum Regulariser<T> {

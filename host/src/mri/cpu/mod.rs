@@ -25,5 +25,10 @@ pub use total_variation::{TotalVariation, total_variation};
 pub use vectors::{largest_modulus, norm_squared, real_product};
 pub use wavelet::Wavelet;
 
+pub(super) use engine::{adjoint_image, combined};
+pub(super) use fista::{MARGIN, POWER_STEPS};
+pub(super) use total_variation::INNER_STEPS;
+pub(super) use wavelet::{Level, coarsest, levels};
+
 #[cfg(test)]
 mod tests;

@@ -8,7 +8,7 @@ use rayon::prelude::*;
 
 /// Steps on the dual in one proximal step. They start where the last proximal step ended, so that
 /// they converge along with the image.
-const INNER_STEPS: usize = 10;
+pub(in crate::mri) const INNER_STEPS: usize = 10;
 
 /// The dual variables of one image.
 ///

@@ -19,10 +19,34 @@ fn taps() -> [[f64; 4]; 2] {
 
 /// One level: the corner that it transforms, and along which axes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Level {
+pub(in crate::mri) struct Level {
     /// slices, rows, columns
-    corner: [usize; 3],
-    halved: [bool; 3],
+    pub(in crate::mri) corner: [usize; 3],
+    pub(in crate::mri) halved: [bool; 3],
+}
+
+/// The levels that the sizes of `grid` allow.
+pub(in crate::mri) fn levels(grid: Grid) -> Vec<Level> {
+    let mut corner = grid.shape;
+    let mut levels = Vec::new();
+    while levels.len() < MOST_LEVELS {
+        let halved = corner.map(|n| n >= 4 && n % 2 == 0);
+        if halved == [false; 3] {
+            break;
+        }
+        levels.push(Level { corner, halved });
+        for (n, halved) in corner.iter_mut().zip(halved) {
+            *n /= 1 + usize::from(halved);
+        }
+    }
+    levels
+}
+
+/// The corner that holds the image at its coarsest.
+pub(in crate::mri) fn coarsest(grid: Grid, levels: &[Level]) -> [usize; 3] {
+    levels.last().map_or(grid.shape, |level| {
+        std::array::from_fn(|a| level.corner[a] / (1 + usize::from(level.halved[a])))
+    })
 }
 
 /// The wavelet transform of images on a grid: periodic, separable, as many levels as the sizes allow
@@ -42,21 +66,9 @@ impl<T: Real> Wavelet<T> {
     /// For images on `grid`.
     #[must_use]
     pub fn new(grid: Grid) -> Self {
-        let mut corner = grid.shape;
-        let mut levels = Vec::new();
-        while levels.len() < MOST_LEVELS {
-            let halved = corner.map(|n| n >= 4 && n % 2 == 0);
-            if halved == [false; 3] {
-                break;
-            }
-            levels.push(Level { corner, halved });
-            for (n, halved) in corner.iter_mut().zip(halved) {
-                *n /= 1 + usize::from(halved);
-            }
-        }
         Self {
             grid,
-            levels,
+            levels: levels(grid),
             taps: taps().map(|taps| taps.map(T::of)),
             work: vec![Complex::default(); grid.voxels()],
         }
@@ -115,16 +127,9 @@ impl<T: Real> Wavelet<T> {
         all
     }
 
-    /// The corner that holds the image at its coarsest.
-    fn coarsest(&self) -> [usize; 3] {
-        self.levels.last().map_or(self.grid.shape, |level| {
-            std::array::from_fn(|a| level.corner[a] / (1 + usize::from(level.halved[a])))
-        })
-    }
-
     fn for_details(&self, coefficients: &mut [Complex<T>], f: impl Fn(&mut Complex<T>) + Sync) {
         let [_, rows, columns] = self.grid.shape;
-        let coarsest = self.coarsest();
+        let coarsest = coarsest(self.grid, &self.levels);
         coefficients
             .par_chunks_mut(columns)
             .enumerate()
@@ -293,7 +298,7 @@ mod tests {
 
     #[test]
     fn the_levels_are_those_that_the_sizes_allow() {
-        let coarsest = |grid| Wavelet::<f64>::new(grid).coarsest();
+        let coarsest = |grid| coarsest(grid, &levels(grid));
         assert_eq!(coarsest(Grid::two(256, 256)), [1, 16, 16]);
         assert_eq!(coarsest(Grid::two(12, 7)), [1, 3, 7]);
         assert_eq!(coarsest(Grid::three(5, 20, 4)), [5, 5, 2]);
@@ -329,7 +334,7 @@ mod tests {
             let mut difference: Vec<_> = z.iter().zip(&x).map(|(z, x)| z - x).collect();
             wavelet.forward(&mut difference);
             wavelet.forward(&mut x);
-            let [z0, y0, x0] = wavelet.coarsest();
+            let [z0, y0, x0] = coarsest(grid, &wavelet.levels);
             let [_, rows, columns] = grid.shape;
             for (n, (c, d)) in x.iter().zip(&difference).enumerate() {
                 let coarse = n / columns / rows < z0 && n / columns % rows < y0 && n % columns < x0;

@@ -52,7 +52,11 @@ impl<M: Machine> TotalVariation<M> {
             let primal = MriVariationPrimal {
                 out: self.work.write(),
                 z: image.read(),
-                dual: if last { self.dual.read() } else { self.ahead.read() },
+                dual: if last {
+                    self.dual.read()
+                } else {
+                    self.ahead.read()
+                },
                 columns,
                 rows,
                 slices,
