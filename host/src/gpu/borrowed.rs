@@ -11,6 +11,7 @@ impl<M: Machine> Machine for &M {
     type Buffer<T: Pod + Send> = M::Buffer<T>;
     type Fft = M::Fft;
     type Fetch<T: Pod + Send> = M::Fetch<T>;
+    type Recording = M::Recording;
 
     fn backend(&self) -> &'static str {
         (**self).backend()
@@ -81,6 +82,14 @@ impl<M: Machine> Machine for &M {
         direction: Direction,
     ) -> Result<()> {
         (**self).fft_to(plan, from, to, direction)
+    }
+
+    fn record(&self, work: &mut dyn FnMut() -> Result<()>) -> Result<Option<M::Recording>> {
+        (**self).record(work)
+    }
+
+    fn replay(&self, recording: &mut M::Recording) -> Result<()> {
+        (**self).replay(recording)
     }
 
     fn synchronize(&self) -> Result<()> {

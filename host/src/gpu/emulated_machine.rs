@@ -166,6 +166,7 @@ impl Machine for EmulatedMachine {
     type Buffer<T: Pod + Send> = EmulatedBuffer<T>;
     type Fft = EmulatedFft;
     type Fetch<T: Pod + Send> = EmulatedFetch<T>;
+    type Recording = std::convert::Infallible;
 
     fn backend(&self) -> &'static str {
         "emulator"
@@ -328,6 +329,18 @@ impl Machine for EmulatedMachine {
         };
         target.copy_from_slice(source);
         self.fft(plan, to, direction)
+    }
+
+    /// Everything is done at once: there is nothing to record.
+    fn record(
+        &self,
+        _work: &mut dyn FnMut() -> Result<()>,
+    ) -> Result<Option<std::convert::Infallible>> {
+        Ok(None)
+    }
+
+    fn replay(&self, recording: &mut std::convert::Infallible) -> Result<()> {
+        match *recording {}
     }
 
     fn synchronize(&self) -> Result<()> {

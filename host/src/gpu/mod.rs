@@ -161,6 +161,8 @@ pub trait Machine {
     type Fft;
     /// Its late results.
     type Fetch<T: Pod + Send>: Fetch<T>;
+    /// Work that was recorded.
+    type Recording;
 
     /// For summaries: `cuda` or `emulator`.
     fn backend(&self) -> &'static str;
@@ -259,6 +261,19 @@ pub trait Machine {
         to: &mut Self::Buffer<warpstride_device::Complex32>,
         direction: Direction,
     ) -> Result<()>;
+
+    /// Records what `work` queues instead of doing it, so that it can be queued again at once. `None`
+    /// where the machine does not record: `work` was not called then.
+    ///
+    /// # Errors
+    /// Those of `work`, which may not copy from or to the host, or the driver's.
+    fn record(&self, work: &mut dyn FnMut() -> Result<()>) -> Result<Option<Self::Recording>>;
+
+    /// Queues what was recorded. The buffers that it used must be there still.
+    ///
+    /// # Errors
+    /// The driver's.
+    fn replay(&self, recording: &mut Self::Recording) -> Result<()>;
 
     /// Waits for everything queued.
     ///

@@ -5,11 +5,13 @@
 //! [`Recipe`] what to do with it; an [`Engine`] of [`cpu`] or [`cuda`] does it. `docs/mri.md` has the
 //! mathematics.
 
+pub mod coil_maps;
 pub mod cpu;
 pub mod cuda;
 mod encoding;
 mod engine;
 mod grid;
+pub mod metrics;
 pub mod nufft;
 mod problem;
 mod recipe;

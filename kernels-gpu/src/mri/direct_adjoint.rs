@@ -75,26 +75,17 @@ pub unsafe fn mri_direct_adjoint(
         let (tile, part) = (tile / parts, tile % parts);
         let (row_tile, first_pair) = (tile / pair_tiles, tile % pair_tiles * PAIRS);
         let first_group = row_tile as usize * GROUPS as usize;
-        let rows_of = |group: u32| Rows::of(first_group + group as usize, groups, axes);
         let source = Source {
             values,
             turns,
             steps,
             samples,
             hardware,
-            rows: rows_of(made),
+            rows: Rows::of(first_group + made as usize, groups, axes),
             offset: axes.offset(first_pair + GROUP * made),
             place: axes,
         };
-        let target = Target {
-            out: out.add(part as usize * images as usize * axes.voxels()),
-            rows: rows_of(place.y),
-            first_pair: first_pair + GROUP * place.x,
-            axes,
-        };
-
         let (begin, end) = share(samples.div_ceil(STEP), part, parts);
-        let mut sums = Sums::zero();
         let mut fresh = true;
         let mut next = Sample::default();
         if begin < end {
@@ -103,23 +94,36 @@ pub unsafe fn mri_direct_adjoint(
         }
         thread::sync_threads();
         let mut step = begin;
-        while step < end {
-            let here = (step - begin) % 2;
-            if step + 1 < end {
-                let other = tables.add((1 - here) as usize * TABLES);
-                source.make(other, slot, made, next);
-                next = source.load((step + 2).min(end - 1) * STEP + slot);
+        loop {
+            let mut sums = Sums::zero();
+            let stop = end.min(step + FLUSH);
+            while step < stop {
+                let here = (step - begin) % 2;
+                if step + 1 < end {
+                    let other = tables.add((1 - here) as usize * TABLES);
+                    source.make(other, slot, made, next);
+                    next = source.load((step + 2).min(end - 1) * STEP + slot);
+                }
+                sums.add(tables.add(here as usize * TABLES), place);
+                thread::sync_threads();
+                step += 1;
             }
-            sums.add(tables.add(here as usize * TABLES), place);
-            thread::sync_threads();
-            step += 1;
-            if (step - begin) % FLUSH == 0 && step < end {
-                target.put(&sums, fresh);
-                sums = Sums::zero();
-                fresh = false;
+            let place = Tile {
+                x: thread::hidden(place.x),
+                y: thread::hidden(place.y),
+            };
+            let target = Target {
+                out: out.add(part as usize * images as usize * axes.voxels()),
+                rows: Rows::of(first_group + place.y as usize, groups, axes),
+                first_pair: first_pair + GROUP * place.x,
+                axes,
+            };
+            target.put(&sums, fresh);
+            fresh = false;
+            if step == end {
+                break;
             }
         }
-        target.put(&sums, fresh);
     }
 }
 

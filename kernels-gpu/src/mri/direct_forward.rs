@@ -37,8 +37,9 @@ const TABLES: usize = LINES * (WAVES + VOXELS);
 /// Samples that a thread sums.
 const OWN: usize = 8;
 #[cfg(not(target_arch = "nvptx64"))]
-/// Bytes of shared memory: two steps' tables, and the threads' sums over the rows so far.
-const SHARED: usize = 4 * 2 * TABLES + 8 * OWN * THREADS as usize;
+/// Bytes of shared memory: two steps' tables, the threads' sums over the rows so far, and the
+/// samples' turns and steps along y.
+const SHARED: usize = 4 * 2 * TABLES + 8 * OWN * THREADS as usize + 24 * WAVES;
 
 /// `out` (part, image, sample) gets the sums over its part of the rows of `values` (image, slice,
 /// row, column). `turns`, `steps`, `hardware` as in `direct_adjoint`.
@@ -62,6 +63,8 @@ pub unsafe fn mri_direct_forward(
 ) {
     let tables: *mut f32 = shared::dynamic_shared_mem();
     let kept: *mut Complex32 = tables.add(2 * TABLES).cast();
+    let block_turns: *mut U32x4 = kept.add(OWN * THREADS as usize).cast();
+    let block_steps: *mut Complex32 = block_turns.add(WAVES).cast();
     let axes = Axes {
         slices,
         rows,
@@ -71,66 +74,90 @@ pub unsafe fn mri_direct_forward(
     let row_tiles = groups.div_ceil(GROUPS as usize);
     let sample_tiles = samples.div_ceil(SAMPLES);
     let tiles = sample_tiles as usize * images as usize * parts as usize;
-    if tiles.max(row_tiles) > u32::MAX as usize || parts == 0 || sample_tiles == 0 {
+    let voxels = slices as usize * rows as usize * columns as usize;
+    if tiles.max(voxels) >= ABSENT as usize || parts == 0 || sample_tiles == 0 {
         return;
     }
     let own = thread::index_in_block();
     let place = Tile::of_thread();
     let pair_steps = axes.pairs().div_ceil(STEP);
-    for tile in thread::block_stride(tiles as u32) {
+    // (part, image, first sample) of a tile: found again where they are needed, because the sums
+    // take the registers.
+    let place_of = |tile: u32| {
         let (tile, part) = (tile / parts, tile % parts);
-        let (image, first) = (tile / sample_tiles, tile % sample_tiles * SAMPLES);
-        let voxels = slices as usize * rows as usize * columns as usize;
-        let of_image = values.add(image as usize * voxels);
-        let trajectory = Trajectory {
-            turns,
-            steps,
-            last: samples - 1,
-            hardware,
+        (part, tile / sample_tiles, tile % sample_tiles * SAMPLES)
+    };
+    for tile in thread::block_stride(tiles as u32) {
+        let (part, _, first) = place_of(tile);
+        let at = (first + own % SAMPLES).min(samples - 1) as usize;
+        let (turns, steps) = (
+            mem::load_read_only(turns.add(at)),
+            mem::load_read_only(steps.add(at)),
+        );
+        let [x_re, x_im, y_re, y_im] = steps.0;
+        if own < SAMPLES {
+            *block_turns.add(own as usize) = turns;
+            *block_steps.add(own as usize) = Complex32::new(y_re, y_im);
+        }
+        let wave = Wave {
+            turn: turns.0[0],
+            step: Complex32::new(x_re, x_im),
         };
-        let wave = Wave::of(&trajectory, first + own % SAMPLES);
         for i in 0..OWN {
             *kept.add(i * THREADS as usize + own as usize) = Complex32::ZERO;
         }
 
-        let (begin, end) = share(row_tiles as u32, part, parts);
-        let mut row_tile = begin;
+        let (mut row_tile, end) = share(row_tiles as u32, part, parts);
         while row_tile < end {
+            let (_, image, _) = place_of(tile);
+            let of_image = values.add(image as usize * voxels);
             let first_group = row_tile as usize * GROUPS as usize;
             let voxels = Voxels::of(of_image, first_group, groups, axes);
             let mut sums = [[Complex32::ZERO; 4]; OWN];
-            let mut next = voxels.load(0);
             wave.make(tables, axes, 0, hardware);
-            voxels.make(tables, next);
-            next = voxels.load(1);
+            voxels.make(tables, voxels.load(0));
             thread::sync_threads();
             for step in 0..pair_steps {
                 let here = step % 2;
-                if step + 1 < pair_steps {
-                    let other = tables.add((1 - here) as usize * TABLES);
+                let other = tables.add((1 - here) as usize * TABLES);
+                let more = step + 1 < pair_steps;
+                let next = voxels.load(step + 1);
+                if more {
                     wave.make(other, axes, step + 1, hardware);
-                    voxels.make(other, next);
-                    next = voxels.load(step + 2);
                 }
                 add(&mut sums, tables.add(here as usize * TABLES), place);
+                if more {
+                    voxels.make(other, next);
+                }
                 thread::sync_threads();
             }
-            let group = first_group + place.y as usize;
-            if group < groups {
-                let of_slice = axes.groups().max(1) as usize;
-                let (slice, row) = (group / of_slice, group % of_slice * GROUP as usize);
-                let at = axes.half_pixels(slice as u32, row as u32);
-                let kept = kept.add(own as usize);
-                for (i, of_rows) in sums.iter().enumerate() {
-                    let sample = first + sample_of(place.x, i as u32);
-                    let sum = kept.add(i * THREADS as usize);
-                    *sum = trajectory.over_rows(sample, at, of_rows, *sum);
+            let place = Tile {
+                x: thread::hidden(place.x),
+                y: thread::hidden(place.y),
+            };
+            // A group that is not there has sums of zero.
+            let group = row_tile as usize * GROUPS as usize + place.y as usize;
+            let of_slice = axes.groups().max(1) as usize;
+            let (slice, row) = (group / of_slice, group % of_slice * GROUP as usize);
+            let at = axes.half_pixels(slice as u32, row as u32);
+            let kept = kept.add(place.thread() as usize);
+            for (i, of_rows) in sums.iter().enumerate() {
+                let sample = sample_of(place.x, i as u32) as usize;
+                let phases = rotated(
+                    rotation_at(*block_turns.add(sample), at, hardware),
+                    *block_steps.add(sample),
+                );
+                let mut sum = *kept.add(i * THREADS as usize);
+                for (phase, row) in phases.iter().zip(of_rows) {
+                    sum = phase.conj_mul_add(*row, sum);
                 }
+                *kept.add(i * THREADS as usize) = sum;
             }
             row_tile += 1;
         }
 
         thread::sync_threads();
+        let (part, image, first) = place_of(thread::hidden(tile));
         let sample = first + own;
         if own < SAMPLES && sample < samples {
             let (x, i) = ((own % 64) / 4, own % 4 + own / 64 * 4);
@@ -152,39 +179,6 @@ fn sample_of(x: u32, i: u32) -> u32 {
     4 * x + i % 4 + i / 4 * 64
 }
 
-/// Where the samples are.
-struct Trajectory {
-    turns: *const U32x4,
-    steps: *const F32x4,
-    last: u32,
-    hardware: u32,
-}
-
-impl Trajectory {
-    /// `sum + Σ_rows exp(−2πi k·x) g` over the four rows from a place on.
-    #[inline(always)]
-    unsafe fn over_rows(
-        &self,
-        sample: u32,
-        place: [u32; 3],
-        rows: &[Complex32; 4],
-        sum: Complex32,
-    ) -> Complex32 {
-        let at = sample.min(self.last) as usize;
-        let turns = mem::load_read_only(self.turns.add(at));
-        let [_, _, re, im] = mem::load_read_only(self.steps.add(at)).0;
-        let phases = rotated(
-            rotation_at(turns, place, self.hardware),
-            Complex32::new(re, im),
-        );
-        let mut sum = sum;
-        for (phase, row) in phases.iter().zip(rows) {
-            sum = phase.conj_mul_add(*row, sum);
-        }
-        sum
-    }
-}
-
 /// The sample that a thread makes cosines and sines of.
 struct Wave {
     turn: u32,
@@ -192,17 +186,6 @@ struct Wave {
 }
 
 impl Wave {
-    #[inline(always)]
-    unsafe fn of(trajectory: &Trajectory, sample: u32) -> Self {
-        let at = sample.min(trajectory.last) as usize;
-        let [turn, ..] = mem::load_read_only(trajectory.turns.add(at)).0;
-        let [re, im, ..] = mem::load_read_only(trajectory.steps.add(at)).0;
-        Self {
-            turn,
-            step: Complex32::new(re, im),
-        }
-    }
-
     /// Half of the step's pairs.
     #[inline(always)]
     unsafe fn make(&self, tables: *mut f32, axes: Axes, step: u32, hardware: u32) {
@@ -218,10 +201,14 @@ impl Wave {
     }
 }
 
+/// No row.
+const ABSENT: u32 = u32::MAX;
+
 /// The two rows that a thread makes E and O of, one pair in eight.
 struct Voxels {
-    rows: [*const Complex32; 2],
-    there: [bool; 2],
+    image: *const Complex32,
+    /// Where the rows begin in the image, or [`ABSENT`].
+    rows: [u32; 2],
     pair: u32,
     row: u32,
     axes: Axes,
@@ -232,24 +219,22 @@ impl Voxels {
     unsafe fn of(image: *const Complex32, first_group: usize, groups: usize, axes: Axes) -> Self {
         let own = thread::index_in_block();
         let row = own / STEP;
-        let mut rows = [image; 2];
-        let mut there = [false; 2];
+        let mut rows = [ABSENT; 2];
         for i in 0..2 {
             let row = row as usize + i * ROWS as usize / 2;
             let group = first_group + row / GROUP as usize;
             if group < groups {
                 let of_slice = axes.groups().max(1) as usize;
                 let in_slice = group % of_slice * GROUP as usize + row % GROUP as usize;
-                there[i] = in_slice < axes.rows as usize;
-                if there[i] {
+                if in_slice < axes.rows as usize {
                     let row = group / of_slice * axes.rows as usize + in_slice;
-                    rows[i] = image.add(row * axes.columns as usize);
+                    rows[i] = (row * axes.columns as usize) as u32;
                 }
             }
         }
         Self {
+            image,
             rows,
-            there,
             pair: own % STEP,
             row,
             axes,
@@ -264,10 +249,11 @@ impl Voxels {
         if pair < self.axes.pairs() {
             let (above, below) = self.axes.columns_of(pair);
             for i in 0..2 {
-                if self.there[i] {
-                    voxels[i][0] = mem::load_read_only(self.rows[i].add(above as usize));
+                if self.rows[i] != ABSENT {
+                    let row = self.image.add(self.rows[i] as usize);
+                    voxels[i][0] = mem::load_read_only(row.add(above as usize));
                     if below != above {
-                        voxels[i][1] = mem::load_read_only(self.rows[i].add(below as usize));
+                        voxels[i][1] = mem::load_read_only(row.add(below as usize));
                     }
                 }
             }

@@ -11,8 +11,8 @@
 //! A thread does one target of 4 images, the block stages 256 sources at a time in shared memory and
 //! adds each 256 by themselves, which keeps rounding small. For every pair 16 instructions for the
 //! phase of 4 functions, 22 (hardware: 6) for sine and cosine, 16 FMA for 4 images and 3 shared reads: floor of an
-//! H200 5·10¹¹ pairs/s. Functions beyond the fourth are read from L1 for every pair. Block of 256: full
-//! occupancy at 64 registers.
+//! H200 5·10¹¹ pairs/s. Functions beyond the fourth are read from L1 for every pair. Block of 256:
+//! three on a multiprocessor at 80 registers.
 
 use super::direct_axes::{rotation, share};
 use warpstride_device::prelude::*;
@@ -27,7 +27,7 @@ pub const STAGED: u32 = 256;
 /// `out` (part, image, target) gets the sums over its part of `values` (image, source). `targets`,
 /// `sources`: (function, element). `conjugate` ≠ 0: exp(−2πi …); `hardware` ≠ 0: approximate sine
 /// and cosine.
-#[kernel(block = 256, min_blocks = 4, hot)]
+#[kernel(block = 256, min_blocks = 3, hot)]
 #[allow(
     clippy::too_many_arguments,
     reason = "two arrays and the phases between them"

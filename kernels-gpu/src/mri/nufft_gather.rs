@@ -22,7 +22,7 @@ pub const NO_SLOT: u32 = u32::MAX;
 
 /// Adds up slots: those at `first`, `first + stride`, … of each of `merges` (first, copies) go into
 /// `first`, in all `images`. `slots` of an image.
-#[kernel(block = 128, hot)]
+#[kernel(block = 128, min_blocks = 10, hot)]
 pub unsafe fn mri_nufft_merge(
     #[len(images * slot_count * cells)] slots: *mut Complex32,
     #[len(first_merge + merge_count)] merges: *const [u32; 2],
@@ -53,7 +53,7 @@ pub unsafe fn mri_nufft_merge(
 
 /// Adds up the tiles of `images` on the fine grid of `tiles_x × tiles_y × tiles_z` tiles, periodically.
 /// `slot_of_tile` (z, y, x) names each tile's slot, [`NO_SLOT`] where it has none.
-#[kernel(block = 128, hot)]
+#[kernel(block = 128, min_blocks = 10, hot)]
 #[allow(
     clippy::too_many_arguments,
     reason = "two arrays of tiles and their extents"

@@ -5,6 +5,7 @@ mod changing_back_ends;
 mod jacobi_failures;
 mod jacobi_fields;
 mod jacobi_history;
+mod mri_figures;
 mod precision;
 mod siemens_star;
 mod truth;

@@ -1,11 +1,20 @@
 //! On a [`Machine`](crate::gpu::Machine): mirrors `cpu/`.
 
+mod conjugate_gradients;
 pub mod direct;
+mod engine;
+mod fista;
 pub(crate) mod nufft;
 #[cfg(test)]
 mod plain_sums;
+mod sense;
+mod sums;
 mod toeplitz;
+mod total_variation;
+mod wavelet;
 
+pub use direct::Direct;
+pub use engine::GpuEngine;
 pub use nufft::{Nufft, NufftSizes};
 pub use toeplitz::Toeplitz;
 

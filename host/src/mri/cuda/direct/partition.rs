@@ -3,11 +3,14 @@
 use crate::mri::Grid;
 use warpstride_kernels::mri::direct_adjoint::{PAIRS, STEP};
 use warpstride_kernels::mri::direct_forward::{ROWS, SAMPLES};
+use warpstride_kernels::mri::direct_gather::{IMAGES, STAGED};
 
 /// Rows that are made together.
 const GROUP: usize = 4;
 /// Pairs that a block of the forward does in a step.
 const PAIRS_OF_A_STEP: usize = 8;
+/// Targets of a block of the gather.
+const THREADS: usize = 256;
 /// What a block costs beside its steps (first tables, writing the sums), in steps.
 const START: usize = 4;
 /// Blocks of the adjoint (8192 voxels) whose sums can be written and added in the time of a step.
@@ -51,6 +54,35 @@ impl Partition {
         let summed = SUMMED * MOST[1];
         Self::quickest(tiles, steps, most.min(row_tiles), summed, multiprocessors)
             .with(images * samples)
+    }
+
+    /// Of Fᴴ with any phases.
+    pub(super) fn gather_voxels(
+        grid: Grid,
+        samples: usize,
+        images: usize,
+        multiprocessors: u32,
+    ) -> Self {
+        Self::gather(grid.voxels(), samples, images, multiprocessors)
+    }
+
+    /// Of F with any phases.
+    pub(super) fn gather_samples(
+        grid: Grid,
+        samples: usize,
+        images: usize,
+        multiprocessors: u32,
+    ) -> Self {
+        Self::gather(samples, grid.voxels(), images, multiprocessors)
+    }
+
+    fn gather(targets: usize, sources: usize, images: usize, multiprocessors: u32) -> Self {
+        let tiles = targets.div_ceil(THREADS) * images.div_ceil(IMAGES as usize);
+        let steps = sources.div_ceil(STAGED as usize);
+        let most = MOST[1] * multiprocessors as usize / tiles.max(1);
+        let summed = SUMMED * MOST[1];
+        Self::quickest(tiles, steps, most.min(steps), summed, multiprocessors)
+            .with(images * targets)
     }
 
     /// The number of parts that takes least time: the longest queue of a multiprocessor, and what the

@@ -11,7 +11,6 @@ const TURN: f64 = 4_294_967_296.0;
 
 /// On a machine, one element a sample.
 pub(super) struct Trajectory<M: Machine> {
-    pub(super) samples: usize,
     /// kx, ky, kz as fractions of a turn that half a pixel makes, in 2⁻³² turns: products with
     /// whole numbers wrap around exactly, and the rounding of 2⁻³³ turns grows to N/2³³ turns at the
     /// edge of N voxels (9·10⁻⁸ radians for 128).
@@ -34,7 +33,6 @@ impl<M: Machine> Trajectory<M> {
         }
         let samples = turns.len();
         let mut on = Self {
-            samples,
             turns: machine.alloc("the trajectory", samples)?,
             steps: machine.alloc("the trajectory", samples)?,
         };
