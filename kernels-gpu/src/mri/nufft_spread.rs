@@ -24,6 +24,9 @@ use super::nufft_tile::{NufftHeap, NufftPoint, TileLayout, terms};
 use warpstride_device::prelude::*;
 
 const LANES: usize = warp::SIZE as usize;
+/// Points that are spread between two tests for the last: it divides 32, so that places in the
+/// lists of weights are constants. The last ones may stand for no point and have the value 0.
+const UNROLLED: usize = 8;
 /// Points made ready together, and one that the look ahead may touch. Odd, so that a column of weights
 /// lies in different banks.
 const COLUMN: usize = LANES + 1;
@@ -124,10 +127,12 @@ unsafe fn spread<const W: usize, const P: usize, const Z: usize, const A: usize>
                 .add((heap.first + point.min(heap.points - 1)) as usize)
         };
         let fetch_sample = |point: u32, sample: u32| {
+            if point >= heap.points {
+                return Complex32::ZERO;
+            }
             let value = *task.samples.add(of_image + sample as usize);
             if task.weighted != 0 {
-                let at = heap.first + point.min(heap.points - 1);
-                value.scale(*task.weights.add(at as usize))
+                value.scale(*task.weights.add((heap.first + point) as usize))
             } else {
                 value
             }
@@ -155,25 +160,29 @@ unsafe fn spread<const W: usize, const P: usize, const Z: usize, const A: usize>
 
             let together = (heap.points + warp::SIZE - done).min(warp::SIZE) as usize;
             let mut next = ready::<W, P, Z, A>(room, 0, lane);
-            for j in 0..together {
-                let now = next;
-                next = ready::<W, P, Z, A>(room, j + 1, lane);
-                for p in 0..P {
-                    let cell = lane + p * LANES;
-                    if cell < W * W {
-                        let offset = cell / W * layout.pitch as usize + cell % W;
-                        let at = room.tile.add(now.base as usize + offset);
-                        let mut old = [Complex32::ZERO; Z];
-                        for (z, old) in old.iter_mut().enumerate() {
-                            *old = *at.add(z * plane);
-                        }
-                        let share = now.x[p].scale(now.y[p]);
-                        for (z, (old, weight)) in old.iter().zip(now.z).enumerate() {
-                            *at.add(z * plane) = share.scale_add(weight, *old);
+            let mut first = 0;
+            while first < together {
+                for j in 0..UNROLLED {
+                    let now = next;
+                    next = ready::<W, P, Z, A>(room, first + j + 1, lane);
+                    for p in 0..P {
+                        let cell = lane + p * LANES;
+                        if cell < W * W {
+                            let offset = cell / W * layout.pitch as usize + cell % W;
+                            let at = room.tile.add(now.base as usize + offset);
+                            let mut old = [Complex32::ZERO; Z];
+                            for (z, old) in old.iter_mut().enumerate() {
+                                *old = *at.add(z * plane);
+                            }
+                            let share = now.x[p].scale(now.y[p]);
+                            for (z, (old, weight)) in old.iter().zip(now.z).enumerate() {
+                                *at.add(z * plane) = share.scale_add(weight, *old);
+                            }
                         }
                     }
+                    warp::sync_warp(warp::FULL);
                 }
-                warp::sync_warp(warp::FULL);
+                first += UNROLLED;
             }
         }
 
