@@ -127,6 +127,49 @@ impl Places {
     }
 }
 
+/// A task of finding keys, compiled once for each set of vector instructions.
+struct Keys<'a> {
+    places: &'a Places,
+    /// (sample, axis).
+    k: &'a [f64],
+    axes: usize,
+    keys: &'a mut [u32],
+}
+
+impl pulp::NullaryFnOnce for Keys<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn call(self) {
+        for (key, k) in self.keys.iter_mut().zip(self.k.chunks_exact(self.axes)) {
+            *key = self.places.key(k);
+        }
+    }
+}
+
+/// A task of finding sorted points, as [`Keys`].
+struct Points<'a, T> {
+    places: &'a Places,
+    /// (sample, axis), of all samples.
+    k: &'a [f64],
+    axes: usize,
+    order: &'a [u32],
+    points: &'a mut [Point<T>],
+}
+
+impl<T: Real> pulp::NullaryFnOnce for Points<'_, T> {
+    type Output = ();
+
+    #[inline(always)]
+    fn call(self) {
+        for (point, sample) in self.points.iter_mut().zip(self.order) {
+            *point = self
+                .places
+                .point(&self.k[*sample as usize * self.axes..][..self.axes]);
+        }
+    }
+}
+
 /// Samples of a task.
 const CHUNK: usize = 1 << 13;
 
@@ -147,14 +190,12 @@ impl<T: Real> SortedPoints<T> {
         keys.par_chunks_mut(CHUNK)
             .zip(k.par_chunks(CHUNK * axes))
             .for_each(|(keys, k)| {
-                arch.dispatch(
-                    #[inline(always)]
-                    || {
-                        for (key, k) in keys.iter_mut().zip(k.chunks_exact(axes)) {
-                            *key = places.key(k);
-                        }
-                    },
-                );
+                arch.dispatch(Keys {
+                    places: &places,
+                    k,
+                    axes,
+                    keys,
+                });
             });
         let mut next = vec![0_u32; layout.rods() * bins + 1];
         for key in &keys {
@@ -179,14 +220,13 @@ impl<T: Real> SortedPoints<T> {
             .par_chunks_mut(CHUNK)
             .zip(order.par_chunks(CHUNK))
             .for_each(|(points, order)| {
-                arch.dispatch(
-                    #[inline(always)]
-                    || {
-                        for (point, sample) in points.iter_mut().zip(order) {
-                            *point = places.point::<T>(&k[*sample as usize * axes..][..axes]);
-                        }
-                    },
-                );
+                arch.dispatch(Points {
+                    places: &places,
+                    k,
+                    axes,
+                    order,
+                    points,
+                });
             });
         let mut parts = Vec::new();
         let mut of_rod = Vec::new();
