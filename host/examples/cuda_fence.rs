@@ -113,7 +113,7 @@ fn run(machine: &CudaMachine, out: &mut impl std::io::Write) -> anyhow::Result<(
         bytes / milliseconds / 1e6
     )?;
 
-    let plan = machine.plan_fft(SIDE, SIDE, FRAMES)?;
+    let plan = machine.plan_fft(&[SIDE, SIDE], FRAMES)?;
     let power = |machine: &CudaMachine, data: &DeviceBuffer<Complex32>| -> Result<f64> {
         let mut host = vec![Complex32::ZERO; BATCH];
         machine.download(data, &mut host)?;

@@ -1,6 +1,7 @@
 //! Scientific computing on NVIDIA GPUs with every kernel written in Rust, and the same on the CPU.
 //!
-//! This version reconstructs ptychographic scans, and relaxes Laplace's and Poisson's equation on grids.
+//! This version reconstructs ptychographic scans and samples of magnetic resonance, and relaxes
+//! Laplace's and Poisson's equation on grids.
 //!
 //! # Ptychography
 //! A [`data::Scan`] becomes a [`ptycho::Problem`]
@@ -34,6 +35,50 @@
 //!
 //! On a GPU the engine is a [`ptycho::cuda::GpuEngine`] on a [`gpu::CudaMachine`]; nothing else
 //! changes. `docs/ptychography.md` has the mathematics.
+//!
+//! # Magnetic resonance
+//! Samples of k-space, from a file or simulated, make an [`mri::Problem`]; with an [`mri::Recipe`] an
+//! [`mri::Engine`] makes an image of it:
+//!
+//! ```
+//! use warpstride::mri::cpu::CpuEngine;
+//! use warpstride::mri::{Engine, Method, OperatorName, Problem, Recipe, grid_of};
+//! use warpstride::mri::{SimulateOptions, metrics, simulate};
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! # let options = SimulateOptions { matrix: 16, coils: 2, ..Default::default() };
+//!
+//! // Or `io::ismrmrd::read(path, &ReadOptions::default())?.kspace`.
+//! let simulated = simulate(&options)?;
+//! let kspace = &simulated.kspace;
+//! let coils = kspace.coils();
+//! let maps = simulated.truth.coil_maps.to_shape((coils, 16 * 16))?.to_owned();
+//! let problem = Problem::new(
+//!     grid_of(kspace),
+//!     kspace.trajectory().clone(), // (sample, axis), cycles/pixel
+//!     kspace.samples().clone(),    // (coil, sample)
+//! )?
+//! .with_maps(maps)?;
+//! let recipe = Recipe {
+//!     operator: OperatorName::Nufft,
+//!     method: Method::Cg,
+//!     iterations: 10,
+//!     lambda: 0.0,
+//!     tolerance: 1e-5,
+//!     trigonometry: Default::default(),
+//!     intensity_correction: false,
+//! };
+//! let mut engine = CpuEngine::<f64>::new(&problem, &recipe)?;
+//! while engine.done() < engine.planned() {
+//!     engine.advance()?; // |r|²/|b|² of each iteration
+//! }
+//! let image = engine.image()?; // (slice, row, column)
+//! let figures = metrics::compare(&image, &simulated.truth.image);
+//! # assert!(figures.is_some_and(|figures| figures.nrmse < 0.4), "{figures:?}");
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! On a GPU the engine is an [`mri::cuda::GpuEngine`].
 //!
 //! # Relaxation
 //! A [`jacobi::Problem`] and a [`jacobi::Stopping`] rule make a [`jacobi::Engine`]:
@@ -72,6 +117,7 @@
 //! * [`data`]: plain data with invariants
 //! * [`io`]: formats, of scans, arrays and results
 //! * [`ptycho`]: the mathematics of ptychography, on the CPU and on GPUs
+//! * [`mri`]: images from k-space, on the CPU and on GPUs
 //! * [`jacobi`]: the relaxation, on the CPU and over several GPUs
 //! * [`run`]: the loop around a computation
 //! * [`report`]: pictures, tables, timelines, the HTML report, the summary

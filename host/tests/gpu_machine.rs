@@ -85,7 +85,7 @@ fn cufft_agrees_with_rustfft_at_any_shape() {
     // All plans exist at once and share a work area that grew after the first were made.
     let plans: Vec<_> = shapes
         .iter()
-        .map(|&(rows, columns, batch)| workspace.plan(rows, columns, batch).unwrap())
+        .map(|&(rows, columns, batch)| workspace.plan(&[rows, columns], batch).unwrap())
         .collect();
     for (&(rows, columns, batch), plan) in shapes.iter().zip(&plans) {
         let frame = rows * columns;
@@ -124,7 +124,7 @@ fn cufft_agrees_with_rustfft_at_any_shape() {
     }
     let mut short = DeviceBuffer::<Complex32>::zeroed(&context, "short", 7 * 13).unwrap();
     assert!(plans[3].execute(&mut short, FftDirection::Forward).is_err());
-    let error = workspace.plan(0, 5, 1).unwrap_err().to_string();
+    let error = workspace.plan(&[0, 5], 1).unwrap_err().to_string();
     assert!(error.contains("CUFFT_INVALID_SIZE"), "{error}");
 }
 
@@ -179,7 +179,7 @@ where
     };
     machine.launch(&kernel, Work::Blocks(2 * frames)).unwrap();
     let before = machine.fetch(&aux).unwrap();
-    let plan = machine.plan_fft(rows, columns, frames * modes).unwrap();
+    let plan = machine.plan_fft(&[rows, columns], frames * modes).unwrap();
     machine.fft(&plan, &mut aux, Direction::Forward).unwrap();
     let mut after = vec![Complex32::ZERO; waves];
     machine.download(&aux, &mut after).unwrap();

@@ -12,6 +12,7 @@
 )]
 
 pub mod jacobi;
+pub mod mri;
 pub mod ptycho;
 mod registry;
 

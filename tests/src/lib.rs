@@ -2,6 +2,7 @@
 //! scans where they are.
 
 pub mod jacobi;
+pub mod npz;
 
 use anyhow::{Context, Result};
 use std::io::Write;

@@ -87,8 +87,8 @@ impl Machine for Idle {
     fn launch<L: Launch<Emulated> + Sync>(&self, _: &L, _: Work) -> Result<()> {
         Ok(())
     }
-    fn plan_fft(&self, rows: usize, columns: usize, batch: usize) -> Result<EmulatedFft> {
-        self.0.plan_fft(rows, columns, batch)
+    fn plan_fft(&self, shape: &[usize], batch: usize) -> Result<EmulatedFft> {
+        self.0.plan_fft(shape, batch)
     }
     fn fft(
         &self,

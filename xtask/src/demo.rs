@@ -1,4 +1,4 @@
-//! `cargo xtask demo`: from nothing to a reconstructed picture.
+//! `cargo xtask demo`: from nothing to reconstructed pictures, of a specimen and of a phantom.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -52,38 +52,101 @@ pub(crate) fn run() -> Result<()> {
             .arg(file("summary.json")),
     )?;
 
-    let seconds = begin.elapsed().as_secs_f64();
-    println!("\nSimulated and reconstructed in {seconds:.1} s");
+    let ptychography = begin.elapsed().as_secs_f64();
+    let begin = Instant::now();
+    process::run(
+        Command::new(&program)
+            .args(["mri", "simulate"])
+            .arg(file("phantom.h5"))
+            .args(["--trajectory", "golden", "--spokes", "89", "--noise", "100"]),
+    )?;
+    process::run(
+        Command::new(&program)
+            .args(["mri", "reconstruct"])
+            .arg(file("phantom.h5"))
+            .arg("-o")
+            .arg(file("image.h5"))
+            .arg("--png")
+            .arg(file("image.png"))
+            .arg("--report")
+            .arg(file("image.html"))
+            .arg("--reference")
+            .arg(file("phantom.h5"))
+            .arg("--summary")
+            .arg(file("image.json")),
+    )?;
+    let magnetic_resonance = begin.elapsed().as_secs_f64();
+
+    println!("\nPtychography: simulated and reconstructed in {ptychography:.1} s");
     println!("{}", summary(&file("summary.json"))?);
+    println!("\nMagnetic resonance: simulated and reconstructed in {magnetic_resonance:.1} s");
+    println!("{}", image_summary(&file("image.json"))?);
     println!("Pictures:");
     for picture in pictures(&folder)? {
         println!("  {}", picture.display());
     }
     println!(
-        "Report (opens in a browser):\n  {}",
-        file("report.html").display()
+        "Reports (open in a browser):\n  {}\n  {}",
+        file("report.html").display(),
+        file("image.html").display()
     );
     Ok(())
 }
 
-/// What the run's summary says, in two lines.
-fn summary(path: &Path) -> Result<String> {
-    let text = fs::read(path).with_context(|| format!("the run left no {}", path.display()))?;
-    let summary: serde_json::Value =
-        serde_json::from_slice(&text).with_context(|| format!("{} is not JSON", path.display()))?;
-    let number = |name: &str| {
-        summary[name]
+/// What a run's summary says.
+struct Told {
+    path: PathBuf,
+    value: serde_json::Value,
+}
+
+impl Told {
+    fn read(path: &Path) -> Result<Self> {
+        let text = fs::read(path).with_context(|| format!("the run left no {}", path.display()))?;
+        let value = serde_json::from_slice(&text)
+            .with_context(|| format!("{} is not JSON", path.display()))?;
+        let path = path.to_owned();
+        Ok(Self { path, value })
+    }
+
+    fn number(&self, name: &str) -> Result<f64> {
+        self.value[name]
             .as_f64()
-            .with_context(|| format!("{} states no {name}", path.display()))
-    };
+            .with_context(|| format!("{} states no {name}", self.path.display()))
+    }
+
+    fn word(&self, name: &str) -> &str {
+        self.value[name].as_str().unwrap_or("unnamed")
+    }
+}
+
+/// Of the specimen, in two lines.
+fn summary(path: &Path) -> Result<String> {
+    let told = Told::read(path)?;
     Ok(format!(
         "Backend {}, {} iterations, {:.1} ms each, R factor {:.4}\n\
          Relative L2 error against the truth, ambiguities removed: {:.4}",
-        summary["backend"].as_str().unwrap_or("unnamed"),
-        number("iterations")?,
-        number("ms_per_iteration")?,
-        number("r_factor")?,
-        number("relative_l2")?
+        told.word("backend"),
+        told.number("iterations")?,
+        told.number("ms_per_iteration")?,
+        told.number("r_factor")?,
+        told.number("relative_l2")?
+    ))
+}
+
+/// Of the phantom, in two lines.
+fn image_summary(path: &Path) -> Result<String> {
+    let told = Told::read(path)?;
+    Ok(format!(
+        "Backend {}, {} with {}, {} iterations, {:.1} ms each\n\
+         Against the truth: NRMSE {:.3}, PSNR {:.1} dB, SSIM {:.3}",
+        told.word("backend"),
+        told.word("method"),
+        told.word("operator"),
+        told.number("iterations")?,
+        told.number("ms_per_iteration")?,
+        told.number("nrmse")?,
+        told.number("psnr")?,
+        told.number("ssim")?
     ))
 }
 
@@ -118,6 +181,23 @@ mod tests {
             "{told}"
         );
         assert!(told.ends_with("0.0234"), "{told}");
+    }
+
+    #[test]
+    fn the_image_is_told_in_words() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("image.json");
+        fs::write(
+            &path,
+            r#"{"backend": "cpu", "method": "cg", "operator": "toeplitz", "iterations": 15, "ms_per_iteration": 20.04, "nrmse": 0.2, "psnr": 25.51, "ssim": 0.9}"#,
+        )
+        .unwrap();
+        let told = image_summary(&path).unwrap();
+        assert!(
+            told.contains("cg with toeplitz, 15 iterations, 20.0 ms each"),
+            "{told}"
+        );
+        assert!(told.contains("PSNR 25.5 dB"), "{told}");
     }
 
     #[test]

@@ -1,3 +1,4 @@
-//! Hostile scans, made from a string of choices.
+//! Hostile files, made from a string of choices.
 
+pub mod acquisitions;
 pub mod structure;

@@ -1,7 +1,7 @@
-//! Writes the seed corpus: `seeds FOLDER`.
+//! Writes the seed corpora: `seeds FOLDER`, of scans; `seeds FOLDER ismrmrd`, of samples of k-space.
 //!
-//! Proper scans of a few frames, results, a checkpoint, and files that the structured generator
-//! makes. The first byte of a seed says which reader mode it is for, as in the target.
+//! Proper files, small, and files that the structured generators make. The first byte of a seed
+//! says which reader mode it is for, as in the target.
 
 use std::path::Path;
 use warpstride::data::{Geometry, Mask, Scan, Simulation};
@@ -42,9 +42,42 @@ fn scan_of(frames: usize, per_frame: bool) -> Option<Scan> {
 }
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
-    let folder = std::env::args_os().nth(1).ok_or("usage: seeds FOLDER")?;
+    let folder = std::env::args_os()
+        .nth(1)
+        .ok_or("usage: seeds FOLDER [ismrmrd]")?;
     let folder = Path::new(&folder);
     std::fs::create_dir_all(folder)?;
+    match std::env::args().nth(2).as_deref() {
+        Some("ismrmrd") => kspace(folder),
+        _ => scans(folder),
+    }
+}
+
+/// Choices of which every eleventh is not the usual one.
+fn choices(round: u8) -> Vec<u8> {
+    let odd = |i: u8| i.wrapping_mul(37) % 11 == round % 11;
+    (0..120_u8)
+        .map(|i| if odd(i) { round + 1 } else { 0 })
+        .collect()
+}
+
+fn kspace(folder: &Path) -> Result<(), Box<dyn std::error::Error>> {
+    let image = folder.join("image");
+    for round in 0..48_u8 {
+        let choices = if round == 0 { Vec::new() } else { choices(round) };
+        let with = |mode: u8, rest: &[u8]| [&[mode][..], rest].concat();
+        std::fs::write(folder.join(format!("choices{round}")), with(1, &choices))?;
+        // What HDF5 itself refuses has no image.
+        if round < 16 && warpstride_fuzz::acquisitions::build(&image, &choices).is_ok() {
+            let bytes = std::fs::read(&image)?;
+            std::fs::write(folder.join(format!("image{round}")), with(0, &bytes))?;
+        }
+    }
+    std::fs::remove_file(&image)?;
+    Ok(())
+}
+
+fn scans(folder: &Path) -> Result<(), Box<dyn std::error::Error>> {
     let image = folder.join("image");
     let keep = |name: String, mode: u8| -> std::io::Result<()> {
         let mut bytes = vec![mode];
@@ -57,15 +90,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         keep(format!("scan{i}"), 0)?;
     }
     for round in 0..40_u8 {
-        let choices: Vec<u8> = (0..120_u8)
-            .map(|i| {
-                if i.wrapping_mul(37) % 11 == round % 11 {
-                    round + 1
-                } else {
-                    0
-                }
-            })
-            .collect();
+        let choices = choices(round);
         // The first choice is which of the layouts the file has.
         let choices = [&[round % 4][..], &choices].concat();
         std::fs::write(

@@ -1,13 +1,10 @@
 //! Which machine computes: chosen once, by trying.
 
-use super::args::BackendWord;
+use super::args::{BackendWord, PrecisionWord};
 use super::failure::Failure;
 use warpstride::cuda::CudaError;
 use warpstride::gpu::{CudaMachine, EmulatedMachine, GpuError};
 use warpstride::io::{Bytes, Memory};
-use warpstride::ptycho::cpu::CpuEngine;
-use warpstride::ptycho::cuda::GpuEngine;
-use warpstride::ptycho::{Engine, EngineError, Plan, Precision, Problem, Recipe};
 
 /// Where a run shall be computed, as far as that is known before any work.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -15,6 +12,22 @@ pub(crate) struct Wish {
     backend: BackendWord,
     /// Number of the GPU, where one was typed.
     device: Option<usize>,
+}
+
+/// Whose kernels are put on a GPU.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Room {
+    Mri,
+    Ptycho,
+}
+
+impl Room {
+    fn keeps(self, kernel: &str) -> bool {
+        match self {
+            Self::Mri => kernel.starts_with("mri_"),
+            Self::Ptycho => !kernel.starts_with("jacobi_") && !kernel.starts_with("mri_"),
+        }
+    }
 }
 
 impl Wish {
@@ -28,14 +41,14 @@ impl Wish {
     }
 
     /// Refuses what can never be.
-    pub(crate) fn check(self, precision: Precision) -> Result<(), Failure> {
+    pub(crate) fn check(self, precision: PrecisionWord) -> Result<(), Failure> {
         let word = match self.backend {
             BackendWord::Auto => return Ok(()),
             BackendWord::Cpu => "cpu",
             BackendWord::Cuda => "cuda",
             BackendWord::Emulator => "emulator",
         };
-        if precision == Precision::F64 && self.backend != BackendWord::Cpu {
+        if precision == PrecisionWord::F64 && self.backend != BackendWord::Cpu {
             return Err(Failure::usage(format!(
                 "--backend {word} computes in f32 only: precision f64 needs --backend cpu"
             )));
@@ -51,13 +64,12 @@ impl Wish {
     }
 
     /// Opens the machine.
-    pub(crate) fn open(self, precision: Precision) -> Result<Machine, Failure> {
-        let cpu = Kind::Cpu(precision);
+    pub(crate) fn open(self, precision: PrecisionWord, room: Room) -> Result<Machine, Failure> {
         let (kind, note) = match self.backend {
-            BackendWord::Cpu => (cpu, None),
+            BackendWord::Cpu => (Kind::Cpu, None),
             BackendWord::Emulator => (Kind::Emulator(EmulatedMachine::new()), None),
             BackendWord::Cuda => {
-                let machine = self.cuda().map_err(|why| {
+                let machine = self.cuda(room).map_err(|why| {
                     Failure::failed(match self.device {
                         Some(device) => format!("--device {device}: {why}"),
                         None => format!("--backend cuda: {why}"),
@@ -65,16 +77,16 @@ impl Wish {
                 })?;
                 (Kind::Cuda(machine), None)
             }
-            BackendWord::Auto if precision == Precision::F64 => {
+            BackendWord::Auto if precision == PrecisionWord::F64 => {
                 let note = "the CPU computes: the GPU back end has no f64".to_owned();
-                (cpu, Some(note))
+                (Kind::Cpu, Some(note))
             }
-            BackendWord::Auto => match self.cuda() {
+            BackendWord::Auto => match self.cuda(room) {
                 Ok(machine) => {
                     let note = format!("the GPU computes: {}", machine.info().name);
                     (Kind::Cuda(machine), Some(note))
                 }
-                Err(why) => (cpu, Some(format!("the CPU computes: {why}"))),
+                Err(why) => (Kind::Cpu, Some(format!("the CPU computes: {why}"))),
             },
         };
         let optional = self.backend == BackendWord::Auto;
@@ -85,104 +97,95 @@ impl Wish {
         })
     }
 
-    fn cuda(self) -> Result<Box<CudaMachine>, GpuError> {
-        CudaMachine::keeping(self.device.unwrap_or(0), |kernel| {
-            !kernel.starts_with("jacobi_")
-        })
-        .map(Box::new)
+    fn cuda(self, room: Room) -> Result<Box<CudaMachine>, GpuError> {
+        CudaMachine::keeping(self.device.unwrap_or(0), |kernel| room.keeps(kernel)).map(Box::new)
     }
 }
 
-enum Kind {
-    Cpu(Precision),
+/// Which machine there is.
+pub(crate) enum Kind {
+    Cpu,
     Cuda(Box<CudaMachine>),
     Emulator(EmulatedMachine),
 }
 
 /// A machine that is there.
 pub(crate) struct Machine {
-    kind: Kind,
+    pub(crate) kind: Kind,
     /// `auto` chose it.
-    optional: bool,
+    pub(crate) optional: bool,
     /// What `auto` took, and why.
-    note: Option<String>,
+    pub(crate) note: Option<String>,
+}
+
+/// Bytes that a run takes, on each machine.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Needed {
+    pub(crate) cpu: u64,
+    pub(crate) gpu_host: u64,
+    pub(crate) gpu_device: u64,
+    /// How to need less.
+    pub(crate) advice: &'static str,
+}
+
+impl Needed {
+    /// Refuses a run on the CPU that `available` does not hold.
+    pub(crate) fn fits_cpu(&self, available: Memory) -> Result<(), Failure> {
+        let limit = available.limit();
+        fits("the CPU back end", "host", self.cpu, limit, self.advice)
+    }
 }
 
 impl Machine {
-    /// Refuses a run that does not fit; `before` was available on the host before the scan was
+    /// Refuses a run that does not fit; `before` was available on the host before the data were
     /// read. Where `auto` took a GPU that is too small, the CPU computes.
-    pub(crate) fn fitting(mut self, plan: &Plan, before: Memory) -> Result<Self, Failure> {
+    pub(crate) fn fitting(mut self, needed: &Needed, before: Memory) -> Result<Self, Failure> {
         if let Kind::Cuda(machine) = &self.kind {
             let free = machine.context().memory().map_err(GpuError::from)?.free as u64;
-            match fits("the GPU back end", "device", plan.gpu_device_bytes, free) {
+            let who = "the GPU back end";
+            match fits(who, "device", needed.gpu_device, free, needed.advice) {
                 Err(Failure::Failed(why)) if self.optional => {
                     self.note = Some(format!("the CPU computes: {why}"));
-                    self.kind = Kind::Cpu(Precision::F32);
+                    self.kind = Kind::Cpu;
                 }
                 other => other?,
             }
         }
         let (who, host_bytes) = match &self.kind {
-            Kind::Cpu(_) => ("the CPU back end", plan.cpu_bytes),
-            Kind::Cuda(_) => ("the GPU back end", plan.gpu_host_bytes),
+            Kind::Cpu => ("the CPU back end", needed.cpu),
+            Kind::Cuda(_) => ("the GPU back end", needed.gpu_host),
             Kind::Emulator(_) => (
                 "the emulator",
-                plan.gpu_host_bytes.saturating_add(plan.gpu_device_bytes),
+                needed.gpu_host.saturating_add(needed.gpu_device),
             ),
         };
-        fits(who, "host", host_bytes, before.limit())?;
+        fits(who, "host", host_bytes, before.limit(), needed.advice)?;
         Ok(self)
     }
-
-    /// Puts the start values there. Where `auto` took a GPU whose memory then does not suffice
-    /// (other programs take some, and the transforms' share is an estimate), the CPU computes if
-    /// `before` holds its plan. Second, what `auto` took, and why.
-    pub(crate) fn engine(
-        self,
-        problem: &Problem,
-        recipe: &Recipe,
-        before: Memory,
-    ) -> Result<(Box<dyn Engine>, Option<String>), Failure> {
-        let plan = Plan::new(
-            problem.shape(),
-            problem.positions.object_shape,
-            recipe.precision,
-        );
-        let version = plan.update_version(recipe.gpu.updates);
-        let engine: Box<dyn Engine> = match self.kind {
-            Kind::Cpu(Precision::F32) => Box::new(CpuEngine::<f32>::new(problem)),
-            Kind::Cpu(Precision::F64) => Box::new(CpuEngine::<f64>::new(problem)),
-            Kind::Emulator(machine) => Box::new(GpuEngine::new(machine, problem, version)?),
-            Kind::Cuda(machine) => match GpuEngine::new(*machine, problem, version) {
-                Ok(engine) => Box::new(engine),
-                Err(why) => {
-                    let note = retreat(why, self.optional)?;
-                    fits("the CPU back end", "host", plan.cpu_bytes, before.limit())?;
-                    return Ok((Box::new(CpuEngine::<f32>::new(problem)), Some(note)));
-                }
-            },
-        };
-        Ok((engine, self.note))
-    }
 }
 
-/// The note that the CPU computes, where a GPU was a choice and its memory did not suffice.
-fn retreat(why: EngineError, optional: bool) -> Result<String, Failure> {
-    match why {
-        EngineError::Gpu(GpuError::Cuda(CudaError::OutOfMemory { .. })) if optional => {
+/// The note that the CPU computes, where a GPU was a choice and its memory did not suffice: other
+/// programs take some, and the transforms' share is an estimate. `why` came with `cause`.
+pub(crate) fn retreat(
+    why: &impl std::fmt::Display,
+    cause: Option<&GpuError>,
+    optional: bool,
+) -> Result<String, Failure> {
+    match cause {
+        Some(GpuError::Cuda(CudaError::OutOfMemory { .. })) if optional => {
             Ok(format!("the CPU computes: {why}"))
         }
-        _ => Err(why.into()),
+        _ => Err(Failure::failed(why)),
     }
 }
 
-fn fits(who: &str, whose: &str, needed: u64, available: u64) -> Result<(), Failure> {
+fn fits(who: &str, whose: &str, needed: u64, available: u64, advice: &str) -> Result<(), Failure> {
     if needed <= available {
         return Ok(());
     }
     let (needed, available) = (Bytes(u128::from(needed)), Bytes(u128::from(available)));
     Err(Failure::failed(format!(
-        "the reconstruction needs {needed} of {whose} memory for {who}, but {available} may be used; take fewer probe modes (--probe-modes), fewer frames (--set data.frames=[0,100]) or a smaller part of each (--set data.crop=[64,64])"
+        "the reconstruction needs {needed} of {whose} memory for {who}, but {available} may be used; {advice}"
     )))
 }
 
@@ -193,16 +196,24 @@ mod tests {
     #[test]
     fn double_precision_and_devices_belong_to_their_machines() {
         let wish = Wish::new;
-        assert!(wish(BackendWord::Cuda, None).check(Precision::F64).is_err());
-        assert!(wish(BackendWord::Auto, None).check(Precision::F64).is_ok());
+        assert!(
+            wish(BackendWord::Cuda, None)
+                .check(PrecisionWord::F64)
+                .is_err()
+        );
+        assert!(
+            wish(BackendWord::Auto, None)
+                .check(PrecisionWord::F64)
+                .is_ok()
+        );
         assert!(
             wish(BackendWord::Cpu, Some(0))
-                .check(Precision::F32)
+                .check(PrecisionWord::F32)
                 .is_err()
         );
         assert!(
             wish(BackendWord::Cuda, Some(1))
-                .check(Precision::F32)
+                .check(PrecisionWord::F32)
                 .is_ok()
         );
     }
@@ -210,43 +221,51 @@ mod tests {
     #[test]
     fn a_named_device_is_no_suggestion() {
         let wish = Wish::new(BackendWord::Auto, Some(999));
-        let Err(Failure::Failed(text)) = wish.open(Precision::F32) else {
+        let Err(Failure::Failed(text)) = wish.open(PrecisionWord::F32, Room::Ptycho) else {
             panic!("there is no such device");
         };
         assert!(text.starts_with("--device 999: "), "{text}");
         assert!(
             Wish::new(BackendWord::Auto, None)
-                .open(Precision::F32)
+                .open(PrecisionWord::F32, Room::Mri)
                 .is_ok()
         );
     }
 
     #[test]
     fn only_a_chosen_gpu_without_memory_gives_way_to_the_cpu() {
-        let full = || {
-            EngineError::Gpu(GpuError::Cuda(CudaError::OutOfMemory {
-                place: "device",
-                what: "the transforms".to_owned(),
-                needed: 2,
-                free: 1,
-                total: 3,
-                call: "cufftPlanMany",
-            }))
-        };
-        assert!(retreat(full(), true).unwrap().contains("the CPU computes"));
-        assert!(retreat(full(), false).is_err());
+        let full = GpuError::Cuda(CudaError::OutOfMemory {
+            place: "device",
+            what: "the transforms".to_owned(),
+            needed: 2,
+            free: 1,
+            total: 3,
+            call: "cufftPlanMany",
+        });
+        let note = retreat(&full, Some(&full), true).unwrap();
+        assert!(note.contains("the CPU computes"), "{note}");
+        assert!(retreat(&full, Some(&full), false).is_err());
         let other = GpuError::TransformSize {
-            rows: 0,
-            columns: 0,
+            shape: vec![0, 0],
             batch: 0,
         };
-        assert!(retreat(other.into(), true).is_err());
+        assert!(retreat(&other, Some(&other), true).is_err());
+        assert!(retreat(&other, None, true).is_err());
+    }
+
+    #[test]
+    fn each_room_has_its_own_kernels() {
+        for (kernel, room) in [("mri_direct", Room::Mri), ("exit_wave", Room::Ptycho)] {
+            let keepers = [Room::Mri, Room::Ptycho].map(|r| r.keeps(kernel));
+            assert_eq!(keepers, [room == Room::Mri, room == Room::Ptycho]);
+        }
+        assert!(!Room::Ptycho.keeps("jacobi_sweep") && !Room::Mri.keeps("jacobi_sweep"));
     }
 
     #[test]
     fn what_does_not_fit_is_refused_with_both_figures() {
-        assert!(fits("a", "host", 5, 5).is_ok());
-        let Err(Failure::Failed(text)) = fits("a", "host", 3 << 30, 1 << 30) else {
+        assert!(fits("a", "host", 5, 5, "").is_ok());
+        let Err(Failure::Failed(text)) = fits("a", "host", 3 << 30, 1 << 30, "less") else {
             panic!("fits");
         };
         assert!(

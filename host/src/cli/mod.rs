@@ -6,13 +6,14 @@ mod backend;
 mod devices;
 mod failure;
 mod jacobi;
+mod mri;
 mod output;
 mod paths;
 mod ptycho;
 mod selftest;
 mod threads;
 
-use args::{Command, PtychoCommand, Typed};
+use args::{Command, MriCommand, PtychoCommand, Typed};
 use clap::Parser;
 use clap::error::ErrorKind;
 use failure::Failure;
@@ -44,6 +45,12 @@ fn execute(command: Command) -> Result<(), Failure> {
     match command {
         Command::Devices { json } => devices::run(json),
         Command::Jacobi(typed) => jacobi::Relax::from_typed(&typed)?.run(),
+        Command::Mri { command } => match *command {
+            MriCommand::Simulate(typed) => mri::Simulate::from_typed(&typed)?.run(),
+            MriCommand::Info(typed) => mri::Info::from_typed(typed)?.run(),
+            MriCommand::Reconstruct(typed) => mri::Reconstruct::from_typed(*typed)?.run(),
+            MriCommand::Ladder(typed) => mri::ladder(&typed),
+        },
         Command::Selftest(typed) => selftest::run(&typed),
         Command::Ptycho { command } => match *command {
             PtychoCommand::Simulate(typed) => ptycho::Simulate::from_typed(&typed)?.run(),

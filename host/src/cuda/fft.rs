@@ -1,4 +1,4 @@
-//! Batched two-dimensional transforms by cuFFT.
+//! Batched transforms of two or three axes by cuFFT.
 //!
 //! Plans of one workspace share one work area, which grows when a plan needs more; that is sound
 //! because they share a stream, so that no two of them run at once.
@@ -61,15 +61,15 @@ impl FftWorkspace {
         lock(&self.area).len()
     }
 
-    /// Plans an in-place transform of `batch` arrays (row, column), complex single precision, one
-    /// after the other.
+    /// Plans an in-place transform of `batch` arrays (row, column) or (slice, row, column), complex
+    /// single precision, one after the other.
     ///
     /// # Errors
     /// cuFFT is missing or refuses the size, or device memory runs out.
-    pub fn plan(self: &Arc<Self>, rows: usize, columns: usize, batch: usize) -> Result<FftPlan> {
+    pub fn plan(self: &Arc<Self>, shape: &[usize], batch: usize) -> Result<FftPlan> {
         let api = cufft()?;
         self.stream.context().enter()?;
-        let asked = || Some(format!("{batch} transforms of {rows} × {columns}"));
+        let asked = || Some(format!("{batch} transforms of {shape:?}"));
         let refused = |call| CudaError::Library {
             library: "cuFFT",
             call,
@@ -77,10 +77,10 @@ impl FftWorkspace {
             name: "CUFFT_INVALID_SIZE",
             detail: asked(),
         };
-        let elements = rows
-            .checked_mul(columns)
-            .and_then(|frame| frame.checked_mul(batch))
-            .filter(|elements| *elements > 0)
+        let elements = shape
+            .iter()
+            .try_fold(batch, |product, n| product.checked_mul(*n))
+            .filter(|elements| *elements > 0 && matches!(shape.len(), 2 | 3))
             .ok_or_else(|| refused("cufftMakePlanMany64"))?;
         let number = |n| c_longlong::try_from(n).map_err(|_| refused("cufftMakePlanMany64"));
 
@@ -100,14 +100,18 @@ impl FftWorkspace {
         // SAFETY: the plan exists; the work area is given by us, below.
         let answer = unsafe { (api.set_auto_allocation)(handle, 0) };
         check(answer, "cufftSetAutoAllocation", asked)?;
-        let mut sizes = [number(rows)?, number(columns)?];
-        let distance = number(rows * columns)?;
+        let mut sizes = shape
+            .iter()
+            .map(|n| number(*n))
+            .collect::<Result<Vec<_>>>()?;
+        let rank = if sizes.len() == 3 { 3 } else { 2 };
+        let distance = number(elements / batch)?;
         let null = std::ptr::null_mut();
-        // SAFETY: two sizes for rank two; null embeddings mean arrays without gaps.
+        // SAFETY: as many sizes as the rank; null embeddings mean arrays without gaps.
         let answer = unsafe {
             (api.make_plan_many)(
                 handle,
-                2,
+                rank,
                 sizes.as_mut_ptr(),
                 null,
                 1,
@@ -169,8 +173,7 @@ impl FftPlan {
         self.work_bytes
     }
 
-    /// Queues the transform of the first `batch × rows × columns` complex numbers of `data`, in
-    /// place. `C` is a complex number of two `f32`.
+    /// Queues the transform of the plan's arrays at the beginning of `data`, in place. `C` is a complex number of two `f32`.
     ///
     /// # Errors
     /// `data` is too short, of another device or of another element size, or cuFFT's.

@@ -1,11 +1,15 @@
 //! Plain data with invariants: shapes, units, finite values. No files, no GPU.
 
 mod geometry;
+mod image;
+mod kspace;
 mod positions;
 mod reconstruction;
 mod scan;
 
 pub use geometry::Geometry;
+pub use image::{FieldPhases, MriImage};
+pub use kspace::{Extent, KSpace, KSpaceError, Readout, Truth};
 pub use positions::{PixelPositions, PositionError};
 pub use reconstruction::{HistoryEntry, Reconstruction};
 pub use scan::{Mask, Scan, ScanError, Simulation};

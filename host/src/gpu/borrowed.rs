@@ -11,6 +11,7 @@ impl<M: Machine> Machine for &M {
     type Buffer<T: Pod + Send> = M::Buffer<T>;
     type Fft = M::Fft;
     type Fetch<T: Pod + Send> = M::Fetch<T>;
+    type Recording = M::Recording;
 
     fn backend(&self) -> &'static str {
         (**self).backend()
@@ -60,8 +61,8 @@ impl<M: Machine> Machine for &M {
         (**self).launch(launch, work)
     }
 
-    fn plan_fft(&self, rows: usize, columns: usize, batch: usize) -> Result<M::Fft> {
-        (**self).plan_fft(rows, columns, batch)
+    fn plan_fft(&self, shape: &[usize], batch: usize) -> Result<M::Fft> {
+        (**self).plan_fft(shape, batch)
     }
 
     fn fft(
@@ -81,6 +82,14 @@ impl<M: Machine> Machine for &M {
         direction: Direction,
     ) -> Result<()> {
         (**self).fft_to(plan, from, to, direction)
+    }
+
+    fn record(&self, work: &mut dyn FnMut() -> Result<()>) -> Result<Option<M::Recording>> {
+        (**self).record(work)
+    }
+
+    fn replay(&self, recording: &mut M::Recording) -> Result<()> {
+        (**self).replay(recording)
     }
 
     fn synchronize(&self) -> Result<()> {

@@ -103,14 +103,6 @@ impl CudaMachine {
     pub fn capture(&self, work: impl FnOnce() -> Result<()>) -> Result<Graph> {
         Graph::capture(&self.stream, work)
     }
-
-    /// Queues what was recorded.
-    ///
-    /// # Errors
-    /// The driver's.
-    pub fn replay(&self, graph: &mut Graph) -> Result<()> {
-        Ok(graph.launch(&self.stream)?)
-    }
 }
 
 impl From<Direction> for FftDirection {
@@ -180,6 +172,7 @@ impl Machine for CudaMachine {
     type Buffer<T: Pod + Send> = DeviceBuffer<T>;
     type Fft = FftPlan;
     type Fetch<T: Pod + Send> = Fetched<T>;
+    type Recording = Graph;
 
     fn backend(&self) -> &'static str {
         "cuda"
@@ -243,8 +236,8 @@ impl Machine for CudaMachine {
         self.module.launch(&self.stream, launch, work)
     }
 
-    fn plan_fft(&self, rows: usize, columns: usize, batch: usize) -> Result<FftPlan> {
-        Ok(self.transforms.plan(rows, columns, batch)?)
+    fn plan_fft(&self, shape: &[usize], batch: usize) -> Result<FftPlan> {
+        Ok(self.transforms.plan(shape, batch)?)
     }
 
     fn fft(
@@ -264,6 +257,14 @@ impl Machine for CudaMachine {
         direction: Direction,
     ) -> Result<()> {
         Ok(plan.execute_to(from, to, direction.into())?)
+    }
+
+    fn record(&self, work: &mut dyn FnMut() -> Result<()>) -> Result<Option<Graph>> {
+        self.capture(work).map(Some)
+    }
+
+    fn replay(&self, recording: &mut Graph) -> Result<()> {
+        Ok(recording.launch(&self.stream)?)
     }
 
     fn synchronize(&self) -> Result<()> {

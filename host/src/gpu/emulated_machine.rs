@@ -74,38 +74,43 @@ impl<T> Fetch<T> for EmulatedFetch<T> {
     }
 }
 
-/// A planned transform of `batch` arrays (row, column).
+/// A planned transform of `batch` arrays.
 pub struct EmulatedFft {
-    rows: usize,
-    columns: usize,
+    /// (row, column) or (slice, row, column).
+    shape: Vec<usize>,
     batch: usize,
-    /// Along a row and along a column, forward.
-    forward: [Arc<dyn Fft<f32>>; 2],
+    /// Along each axis, forward.
+    forward: Vec<Arc<dyn Fft<f32>>>,
     /// The same, inverse.
-    inverse: [Arc<dyn Fft<f32>>; 2],
+    inverse: Vec<Arc<dyn Fft<f32>>>,
 }
 
 impl fmt::Debug for EmulatedFft {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("EmulatedFft")
-            .field("rows", &self.rows)
-            .field("columns", &self.columns)
+            .field("shape", &self.shape)
             .field("batch", &self.batch)
             .finish_non_exhaustive()
     }
 }
 
 impl EmulatedFft {
-    /// One array in place.
+    /// Elements of an array.
+    fn frame(&self) -> usize {
+        self.shape.iter().product()
+    }
+
+    /// One array in place: the last axis is transformed and becomes the first, as often as there
+    /// are axes.
     fn transform(&self, frame: &mut [num_complex::Complex<f32>], direction: Direction) {
-        let [along_row, along_column] = match direction {
+        let along = match direction {
             Direction::Forward => &self.forward,
             Direction::Inverse => &self.inverse,
         };
-        along_row.process(frame);
-        let mut turned = transposed(frame, self.rows, self.columns);
-        along_column.process(&mut turned);
-        frame.copy_from_slice(&transposed(&turned, self.columns, self.rows));
+        for (len, axis) in self.shape.iter().zip(along).rev() {
+            axis.process(frame);
+            frame.copy_from_slice(&transposed(frame, frame.len() / len, *len));
+        }
     }
 }
 
@@ -161,6 +166,7 @@ impl Machine for EmulatedMachine {
     type Buffer<T: Pod + Send> = EmulatedBuffer<T>;
     type Fft = EmulatedFft;
     type Fetch<T: Pod + Send> = EmulatedFetch<T>;
+    type Recording = std::convert::Infallible;
 
     fn backend(&self) -> &'static str {
         "emulator"
@@ -258,22 +264,22 @@ impl Machine for EmulatedMachine {
         }
     }
 
-    fn plan_fft(&self, rows: usize, columns: usize, batch: usize) -> Result<EmulatedFft> {
-        let elements = rows.checked_mul(columns).and_then(|n| n.checked_mul(batch));
-        if elements.is_none_or(|n| n == 0) {
+    fn plan_fft(&self, shape: &[usize], batch: usize) -> Result<EmulatedFft> {
+        let mut axes = shape.iter();
+        let elements = axes.try_fold(batch, |product, n| product.checked_mul(*n));
+        if elements.is_none_or(|n| n == 0) || !matches!(shape.len(), 2 | 3) {
             return Err(GpuError::TransformSize {
-                rows,
-                columns,
+                shape: shape.to_vec(),
                 batch,
             });
         }
         let mut planner = FftPlanner::new();
+        let axes = || shape.iter();
         Ok(EmulatedFft {
-            rows,
-            columns,
+            shape: shape.to_vec(),
             batch,
-            forward: [columns, rows].map(|len| planner.plan_fft_forward(len)),
-            inverse: [columns, rows].map(|len| planner.plan_fft_inverse(len)),
+            forward: axes().map(|len| planner.plan_fft_forward(*len)).collect(),
+            inverse: axes().map(|len| planner.plan_fft_inverse(*len)).collect(),
         })
     }
 
@@ -283,7 +289,7 @@ impl Machine for EmulatedMachine {
         data: &mut EmulatedBuffer<Complex32>,
         direction: Direction,
     ) -> Result<()> {
-        let frame = plan.rows * plan.columns;
+        let frame = plan.frame();
         let needed = frame * plan.batch;
         let len = data.len();
         let Some(frames) = data.as_mut_slice().get_mut(..needed) else {
@@ -309,7 +315,7 @@ impl Machine for EmulatedMachine {
         to: &mut EmulatedBuffer<Complex32>,
         direction: Direction,
     ) -> Result<()> {
-        let elements = plan.rows * plan.columns * plan.batch;
+        let elements = plan.frame() * plan.batch;
         let source = from.as_slice().get(..elements);
         let (from_len, to_len) = (from.len(), to.len());
         let (Some(source), Some(target)) = (source, to.as_mut_slice().get_mut(..elements)) else {
@@ -323,6 +329,18 @@ impl Machine for EmulatedMachine {
         };
         target.copy_from_slice(source);
         self.fft(plan, to, direction)
+    }
+
+    /// Everything is done at once: there is nothing to record.
+    fn record(
+        &self,
+        _work: &mut dyn FnMut() -> Result<()>,
+    ) -> Result<Option<std::convert::Infallible>> {
+        Ok(None)
+    }
+
+    fn replay(&self, recording: &mut std::convert::Infallible) -> Result<()> {
+        match *recording {}
     }
 
     fn synchronize(&self) -> Result<()> {
@@ -346,20 +364,22 @@ mod tests {
     type C = num_complex::Complex<f64>;
 
     /// Plain sums, in double precision.
-    fn naive(frame: &[Complex32], rows: usize, columns: usize, sign: f64) -> Vec<C> {
+    fn naive(frame: &[Complex32], [slices, rows, columns]: [usize; 3], sign: f64) -> Vec<C> {
         let turn = |k: usize, n: usize, len: usize| {
             C::from_polar(
                 1.0,
                 sign * std::f64::consts::TAU * ((k * n) % len) as f64 / len as f64,
             )
         };
-        let places = || (0..rows).flat_map(|row| (0..columns).map(move |column| (row, column)));
+        let places =
+            || (0..frame.len()).map(|i| (i / columns / rows, i / columns % rows, i % columns));
         places()
-            .map(|(p, q)| {
+            .map(|(o, p, q)| {
                 places()
                     .zip(frame)
-                    .map(|((row, column), value)| {
+                    .map(|((slice, row, column), value)| {
                         C::new(value.re.into(), value.im.into())
+                            * turn(o, slice, slices)
                             * turn(p, row, rows)
                             * turn(q, column, columns)
                     })
@@ -380,30 +400,32 @@ mod tests {
     #[test]
     fn transforms_are_the_plain_sums_at_odd_shapes() {
         let machine = EmulatedMachine::new();
-        for (rows, columns, batch) in [
-            (1, 1, 1),
-            (1, 7, 2),
-            (5, 1, 3),
-            (3, 5, 2),
-            (7, 11, 2),
-            (8, 6, 1),
+        for (shape, batch) in [
+            ([1, 1, 1], 1),
+            ([1, 1, 7], 2),
+            ([1, 5, 1], 3),
+            ([1, 3, 5], 2),
+            ([1, 7, 11], 2),
+            ([1, 8, 6], 1),
+            ([2, 1, 3], 2),
+            ([3, 4, 5], 2),
+            ([7, 2, 4], 1),
         ] {
-            let frame = rows * columns;
+            let frame = shape.iter().product();
             let host = noise(frame * batch);
-            let plan = machine.plan_fft(rows, columns, batch).unwrap();
+            // One slice is planned as two axes.
+            let axes = if shape[0] == 1 { &shape[1..] } else { &shape };
+            let plan = machine.plan_fft(axes, batch).unwrap();
             let mut data = machine.alloc::<Complex32>("data", host.len()).unwrap();
             for (direction, sign) in [(Direction::Forward, -1.0), (Direction::Inverse, 1.0)] {
                 machine.upload(&mut data, &host).unwrap();
                 machine.fft(&plan, &mut data, direction).unwrap();
                 for (got, values) in data.as_slice().chunks(frame).zip(host.chunks(frame)) {
-                    let expected = naive(values, rows, columns, sign);
+                    let expected = naive(values, shape, sign);
                     let scale = expected.iter().map(|c| c.norm()).fold(0.0, f64::max);
                     for (got, expected) in got.iter().zip(&expected) {
                         let error = (C::new(got.re.into(), got.im.into()) - expected).norm();
-                        assert!(
-                            error <= 1e-6 * scale,
-                            "{rows} × {columns}: {error} of {scale}"
-                        );
+                        assert!(error <= 1e-6 * scale, "{shape:?}: {error} of {scale}");
                     }
                 }
             }
@@ -413,9 +435,11 @@ mod tests {
     #[test]
     fn a_transform_of_nothing_and_a_short_buffer_are_refused() {
         let machine = EmulatedMachine::new();
-        assert!(machine.plan_fft(0, 4, 1).is_err());
-        assert!(machine.plan_fft(usize::MAX, 4, 1).is_err());
-        let plan = machine.plan_fft(4, 4, 2).unwrap();
+        assert!(machine.plan_fft(&[0, 4], 1).is_err());
+        assert!(machine.plan_fft(&[usize::MAX, 4], 1).is_err());
+        assert!(machine.plan_fft(&[4], 4).is_err());
+        assert!(machine.plan_fft(&[2, 2, 2, 2], 1).is_err());
+        let plan = machine.plan_fft(&[4, 4], 2).unwrap();
         let mut short = machine.alloc("data", 31).unwrap();
         let error = machine
             .fft(&plan, &mut short, Direction::Forward)

@@ -90,13 +90,11 @@ pub enum GpuError {
         /// Devices.
         devices: usize,
     },
-    /// A transform of nothing, or of more than memory can address.
-    #[error("a transform cannot have this size: {batch} arrays of {rows} × {columns}")]
+    /// A transform of nothing, of more than memory can address, or not of two or three axes.
+    #[error("a transform cannot have this size: {batch} arrays of {shape:?}")]
     TransformSize {
-        /// Rows of an array.
-        rows: usize,
-        /// Columns of an array.
-        columns: usize,
+        /// Axes of an array, the slowest first.
+        shape: Vec<usize>,
         /// Arrays.
         batch: usize,
     },
@@ -133,7 +131,7 @@ pub trait Buffer<S: Space, T: Pod> {
 }
 
 /// Direction of a transform. Both are plain sums, without a factor: forward then inverse
-/// multiplies by rows × columns.
+/// multiplies by the elements of an array.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Direction {
     /// exp(−2πi …).
@@ -159,10 +157,12 @@ pub trait Machine {
     type Space: Space;
     /// Its buffers.
     type Buffer<T: Pod + Send>: Buffer<Self::Space, T>;
-    /// Its batched 2-D transforms.
+    /// Its batched transforms.
     type Fft;
     /// Its late results.
     type Fetch<T: Pod + Send>: Fetch<T>;
+    /// Work that was recorded.
+    type Recording;
 
     /// For summaries: `cuda` or `emulator`.
     fn backend(&self) -> &'static str;
@@ -232,13 +232,14 @@ pub trait Machine {
     /// An argument too short, or the driver's (with the kernel's name).
     fn launch<L: Launch<Self::Space> + Sync>(&self, launch: &L, work: Work) -> Result<()>;
 
-    /// Plans an in-place transform of `batch` arrays (row, column), complex single precision.
+    /// Plans an in-place transform of `batch` arrays, complex single precision. `shape` is (row,
+    /// column) or (slice, row, column).
     ///
     /// # Errors
     /// cuFFT missing or refusing (with its number and name).
-    fn plan_fft(&self, rows: usize, columns: usize, batch: usize) -> Result<Self::Fft>;
+    fn plan_fft(&self, shape: &[usize], batch: usize) -> Result<Self::Fft>;
 
-    /// Queues a transform in place of the first `batch × rows × columns` elements.
+    /// Queues a transform in place of the first `batch` arrays.
     ///
     /// # Errors
     /// Buffer too short, or the library's.
@@ -260,6 +261,19 @@ pub trait Machine {
         to: &mut Self::Buffer<warpstride_device::Complex32>,
         direction: Direction,
     ) -> Result<()>;
+
+    /// Records what `work` queues instead of doing it, so that it can be queued again at once. `None`
+    /// where the machine does not record: `work` was not called then.
+    ///
+    /// # Errors
+    /// Those of `work`, which may not copy from or to the host, or the driver's.
+    fn record(&self, work: &mut dyn FnMut() -> Result<()>) -> Result<Option<Self::Recording>>;
+
+    /// Queues what was recorded. The buffers that it used must be there still.
+    ///
+    /// # Errors
+    /// The driver's.
+    fn replay(&self, recording: &mut Self::Recording) -> Result<()>;
 
     /// Waits for everything queued.
     ///

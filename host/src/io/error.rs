@@ -1,7 +1,7 @@
 //! What can be wrong with a file, one sentence each.
 
 use super::memory::Bytes;
-use crate::data::ScanError;
+use crate::data::{KSpaceError, ScanError};
 
 /// Why a file was not read or not written.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
@@ -116,6 +116,20 @@ pub enum IoError {
         /// Bytes that may be used.
         available: Bytes,
     },
+    /// Acquisitions that are more than fits.
+    #[error(
+        "{file}: reading {dataset} needs {needed} of memory, but {available} may be used; take fewer acquisitions (--select)"
+    )]
+    AcquisitionsTooLarge {
+        /// The file, as given.
+        file: String,
+        /// Path of the dataset.
+        dataset: String,
+        /// Bytes needed.
+        needed: Bytes,
+        /// Bytes that may be used.
+        available: Bytes,
+    },
     /// Something HDF5 allows and this program does not read.
     #[error("{file}: {dataset} {found}, which is not read here; {advice}")]
     Unsupported {
@@ -137,6 +151,30 @@ pub enum IoError {
         dataset: String,
         /// What is wrong.
         source: ScanError,
+    },
+    /// The data are readable but are no samples of k-space.
+    #[error("{file}: {dataset}: {source}")]
+    KSpace {
+        /// The file, as given.
+        file: String,
+        /// Path of the dataset that is to blame.
+        dataset: String,
+        /// What is wrong.
+        source: Box<KSpaceError>,
+    },
+    /// One acquisition.
+    #[error("{file}: {dataset}: acquisition {acquisition} {found}: {expected}")]
+    Acquisition {
+        /// The file, as given.
+        file: String,
+        /// Path of the dataset.
+        dataset: String,
+        /// Number in the file, from 0.
+        acquisition: usize,
+        /// What it is or has.
+        found: String,
+        /// What is expected, in words.
+        expected: String,
     },
     /// Options that contradict each other or the file.
     #[error("{file}: option `{option}`: {reason}")]

@@ -7,9 +7,12 @@
 pub mod atomic;
 pub mod checkpoint;
 mod error;
+pub mod images;
+pub mod ismrmrd;
 mod memory;
 pub mod npy;
 mod output;
+mod records;
 pub mod results;
 pub mod scan;
 mod source;

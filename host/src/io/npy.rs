@@ -1,4 +1,4 @@
-//! NumPy's `.npy`: one array of f32 or f64, (row, column).
+//! NumPy's `.npy`: one array of f32 or f64, (row, column); complex images of any rank in [`complex`].
 //!
 //! Read is either byte order and either order of storage; what is written is little-endian, the last
 //! axis fastest. The header is NumPy's Python literal, of which only the form that NumPy writes is
@@ -6,6 +6,7 @@
 //! for and recurses as deep as its brackets. Here a header has at most 10 000 bytes, and an array is
 //! allocated after its shape was held against the file's length and against memory.
 
+pub mod complex;
 mod header;
 
 use super::{IoError, Memory, atomic, memory::Bytes};
@@ -68,7 +69,7 @@ impl Element for f64 {
 /// # Errors
 /// As [`read`], but for the memory.
 pub fn shape(path: &Path) -> Result<[usize; 2], IoError> {
-    Opened::new(path).map(|opened| opened.header.shape)
+    Opened::new(path)?.plane().map(|(_, shape)| shape)
 }
 
 /// Reads an array (row, column): f32 to f64 exactly, f64 to f32 to the nearest.
@@ -85,12 +86,14 @@ pub fn read<T: Element>(path: &Path) -> Result<Array2<T>, IoError> {
 /// # Errors
 /// As [`read`].
 pub fn read_within<T: Element>(path: &Path, memory: Memory) -> Result<Array2<T>, IoError> {
-    let Opened {
-        mut file,
-        header,
-        name,
-    } = Opened::new(path)?;
-    let [rows, columns] = header.shape;
+    let (
+        Opened {
+            mut file,
+            header,
+            name,
+        },
+        [rows, columns],
+    ) = Opened::new(path)?.plane()?;
     // Both fit: the file has as many elements.
     let count = rows * columns;
     let needed = count as u128 * T::BYTES as u128;
@@ -137,7 +140,7 @@ pub fn write<T: Element>(path: &Path, array: ArrayView2<'_, T>) -> Result<(), Io
 fn fill<T: Element>(temporary: &Path, array: ArrayView2<'_, T>) -> std::io::Result<()> {
     let mut file = BufWriter::new(File::create(temporary)?);
     let (rows, columns) = array.dim();
-    file.write_all(&header::text(T::DESCRIPTION, [rows, columns]))?;
+    file.write_all(&header::text(T::DESCRIPTION, &[rows, columns]))?;
     let mut bytes = Vec::new();
     for row in array.rows() {
         for part in row.axis_chunks_iter(ndarray::Axis(0), CHUNK) {
@@ -184,7 +187,7 @@ impl Opened {
         let expected = header.file_bytes().ok_or_else(|| IoError::Shape {
             file: name.clone(),
             dataset: "the array".to_owned(),
-            found: header.shape.to_vec(),
+            found: header.shape.clone(),
             expected: "a size that memory can address".to_owned(),
         })?;
         if expected > kind.len() {
@@ -205,6 +208,22 @@ impl Opened {
             });
         }
         Ok(Self { file, header, name })
+    }
+
+    /// Rows and columns of a real array of two dimensions.
+    fn plane(self) -> Result<(Self, [usize; 2]), IoError> {
+        if self.header.complex {
+            return Err(header::wrong_element(&self.name, &self.header.description));
+        }
+        let [rows, columns] = self.header.shape[..] else {
+            return Err(IoError::Shape {
+                file: self.name,
+                dataset: "the array".to_owned(),
+                found: self.header.shape,
+                expected: "an array of two dimensions (row, column)".to_owned(),
+            });
+        };
+        Ok((self, [rows, columns]))
     }
 }
 

@@ -64,6 +64,16 @@ impl Source {
         &self.name
     }
 
+    /// Bytes of the file.
+    pub(crate) fn length(&self) -> u64 {
+        self.length
+    }
+
+    /// Bytes that may be allocated.
+    pub(crate) fn memory(&self) -> Memory {
+        self.memory
+    }
+
     /// Agrees to `bytes` for `dataset`.
     pub(crate) fn allow(&self, dataset: &str, bytes: u128) -> Result<(), IoError> {
         self.memory.allow(&self.name, dataset, bytes)
@@ -79,7 +89,7 @@ impl Source {
         }
     }
 
-    fn damaged(&self, dataset: &str, reason: &str) -> IoError {
+    pub(super) fn damaged(&self, dataset: &str, reason: &str) -> IoError {
         IoError::Damaged {
             file: self.name.clone(),
             dataset: dataset.to_owned(),
@@ -151,12 +161,21 @@ impl Source {
         Ok(Some(names))
     }
 
+    /// Names of what the file's root holds.
+    pub(crate) fn groups(&self) -> Result<Vec<String>, IoError> {
+        let damaged = |_| self.damaged("/", "the root group is damaged");
+        let root = self.file.group("/").map_err(damaged)?;
+        let mut names = root.member_names().map_err(damaged)?;
+        names.sort();
+        Ok(names)
+    }
+
     /// Whether there is a link of this name (it may lead nowhere).
     pub(crate) fn has(&self, path: &str) -> Result<bool, IoError> {
         Ok(self.parent(path)?.is_some())
     }
 
-    fn dataset(&self, path: &str) -> Result<Option<hdf5::Dataset>, IoError> {
+    pub(super) fn dataset(&self, path: &str) -> Result<Option<hdf5::Dataset>, IoError> {
         let Some((group, last)) = self.parent(path)? else {
             return Ok(None);
         };
@@ -207,7 +226,7 @@ impl Source {
     }
 
     /// The shape of `dataset`, after its size was held against the file and the memory.
-    fn checked_shape(
+    pub(super) fn checked_shape(
         &self,
         path: &str,
         dataset: &hdf5::Dataset,
@@ -317,6 +336,45 @@ impl Source {
         }
     }
 
+    /// A text of variable length, UTF-8 or ASCII, as a single value or the only one of an array;
+    /// `None` where there is none.
+    pub(crate) fn lone_text(&self, path: &str) -> Result<Option<String>, IoError> {
+        let Some(dataset) = self.dataset(path)? else {
+            return Ok(None);
+        };
+        let wrong = || IoError::Type {
+            file: self.name.clone(),
+            dataset: path.to_owned(),
+            expected: "text of variable length (UTF-8 or ASCII)",
+        };
+        let kind = dataset
+            .dtype()
+            .map_err(|_| self.damaged(path, "its element type is damaged"))?;
+        let like = [
+            kind.is::<hdf5::types::VarLenUnicode>(),
+            kind.is::<hdf5::types::VarLenAscii>(),
+        ];
+        if like == [false; 2] {
+            return Err(wrong());
+        }
+        let shape = self.checked_shape(path, &dataset, kind.size())?;
+        if bytes_of(&shape, 1) != 1 {
+            return Err(self.bad_shape(path, &shape, "one text"));
+        }
+        // HDF5 calls both alike, but does not convert one into the other.
+        let unicode = dataset
+            .read_raw()
+            .map(|read: Vec<hdf5::types::VarLenUnicode>| bytes_of_first(&read));
+        let ascii = || {
+            let read = dataset.read_raw::<hdf5::types::VarLenAscii>();
+            read.map(|read| bytes_of_first(&read))
+        };
+        let bytes = unicode
+            .or_else(|_| ascii())
+            .map_err(|_| self.damaged(path, "its text is damaged"))?;
+        String::from_utf8(bytes).map(Some).map_err(|_| wrong())
+    }
+
     /// `count` UTF-8 texts of variable length.
     pub(crate) fn texts(&self, path: &str, count: usize) -> Result<Vec<String>, IoError> {
         let dataset = self
@@ -358,6 +416,13 @@ impl Source {
             .map(|t| String::from_utf8(t.as_bytes().to_vec()).map_err(|_| wrong()))
             .collect()
     }
+}
+
+/// A copy of the first text.
+fn bytes_of_first(texts: &[impl AsRef<[u8]>]) -> Vec<u8> {
+    texts
+        .first()
+        .map_or_else(Vec::new, |text| text.as_ref().to_vec())
 }
 
 /// Bytes of an array; no product of dimensions overflows.

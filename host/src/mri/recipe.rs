@@ -14,6 +14,18 @@ pub enum OperatorName {
     Toeplitz,
 }
 
+impl OperatorName {
+    /// As typed.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Direct => "direct",
+            Self::Nufft => "nufft",
+            Self::Toeplitz => "toeplitz",
+        }
+    }
+}
+
 /// How the image is found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
@@ -28,6 +40,19 @@ pub enum Method {
     Wavelet,
 }
 
+impl Method {
+    /// As typed.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Adjoint => "adjoint",
+            Self::Cg => "cg",
+            Self::Tv => "tv",
+            Self::Wavelet => "wavelet",
+        }
+    }
+}
+
 /// Sine and cosine of the direct operators in single precision.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
 #[serde(rename_all = "lowercase")]
@@ -37,6 +62,17 @@ pub enum Trigonometry {
     Accurate,
     /// The device's own instructions (2⁻²⁰·⁵ absolute), after reduction in turns.
     Hardware,
+}
+
+impl Trigonometry {
+    /// As typed.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Accurate => "accurate",
+            Self::Hardware => "hardware",
+        }
+    }
 }
 
 /// What to do, resolved: nothing is left to `auto`.

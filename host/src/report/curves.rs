@@ -27,18 +27,38 @@ pub(super) fn against_iteration(
     history: &[HistoryEntry],
     value: impl Fn(&HistoryEntry) -> Option<f64>,
 ) -> Result<Option<String>, DrawError> {
-    let points: Vec<Option<(f64, f64)>> = history
+    let values: Vec<(usize, Option<f64>)> =
+        history.iter().map(|h| (h.iteration, value(h))).collect();
+    logarithmic(&values, &engine_spans(history))
+}
+
+/// `residuals` after iterations 1, 2, … on a logarithmic axis; `None` where there is nothing to draw.
+pub(super) fn of_residuals(residuals: &[f64]) -> Result<Option<String>, DrawError> {
+    let values: Vec<(usize, Option<f64>)> = residuals
         .iter()
-        .map(|h| {
-            let v = value(h).filter(|v| v.is_finite() && *v > 0.0)?;
-            Some((h.iteration as f64, v))
+        .enumerate()
+        .map(|(at, residual)| (at + 1, Some(*residual)))
+        .collect();
+    logarithmic(&values, &[])
+}
+
+/// Values of iterations, with the names of `spans` over their first iterations.
+fn logarithmic(
+    values: &[(usize, Option<f64>)],
+    spans: &[(&str, [usize; 2])],
+) -> Result<Option<String>, DrawError> {
+    let points: Vec<Option<(f64, f64)>> = values
+        .iter()
+        .map(|(iteration, value)| {
+            let v = value.filter(|v| v.is_finite() && *v > 0.0)?;
+            Some((*iteration as f64, v))
         })
         .collect();
     let Some(range) = logarithmic_range(points.iter().flatten().map(|p| p.1)) else {
         return Ok(None);
     };
-    let first = history.first().map_or(0.0, |h| h.iteration as f64);
-    let last = history.last().map_or(1.0, |h| h.iteration as f64);
+    let first = values.first().map_or(0.0, |v| v.0 as f64);
+    let last = values.last().map_or(1.0, |v| v.0 as f64);
     let mut svg = String::new();
     {
         let area = SVGBackend::with_string(&mut svg, SIZE).into_drawing_area();
@@ -60,8 +80,8 @@ pub(super) fn against_iteration(
             .x_label_formatter(&|x| format!("{x:.0}"))
             .y_label_formatter(&|y| significant(*y, 1))
             .draw()?;
-        for (i, (engine, [begin, _])) in engine_spans(history).into_iter().enumerate() {
-            let x = begin as f64 - 0.5;
+        for (i, (engine, [begin, _])) in spans.iter().enumerate() {
+            let x = *begin as f64 - 0.5;
             if i > 0 {
                 let line = [(x, range.start), (x, range.end)];
                 chart.draw_series(DashedLineSeries::new(line, 5, 4, AXES.stroke_width(1)))?;

@@ -2,20 +2,16 @@
 
 use super::curves::{against_iteration, ring_correlation};
 use super::numbers::{length, significant};
-use super::pictures::{Picture, Pictures};
+use super::page::{self, curve, escaped, figure, table};
+use super::pictures::Pictures;
 use super::summary::Summary;
 use crate::data::{HistoryEntry, Reconstruction};
 use crate::ptycho::quality::Comparison;
-use base64::Engine as _;
-use base64::engine::general_purpose::STANDARD;
-use std::fmt::Write as _;
 
 /// Why there is no report.
 #[derive(Debug, thiserror::Error)]
 #[error("the curves could not be drawn: {0}")]
-pub struct ReportError(String);
-
-const STYLE: &str = include_str!("report.css");
+pub struct ReportError(pub(super) String);
 
 /// What a figure of the history means: heading, plain words, value.
 type Quantity = (&'static str, &'static str, fn(&HistoryEntry) -> Option<f64>);
@@ -54,16 +50,7 @@ pub fn report(
     pictures: &Pictures,
     truth: Option<&Comparison>,
 ) -> Result<String, ReportError> {
-    let mut page = String::new();
-    let title = escaped(&format!("Reconstruction of {}", of.source));
-    page += "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n";
-    page += "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n";
-    page += "<meta name=\"color-scheme\" content=\"light dark\">\n";
-    page += &format!("<title>{title}</title>\n<style>\n{STYLE}</style>\n</head>\n<body>\n");
-    page += &format!(
-        "<header><h1>{title}</h1>\n<p>{}</p></header>\n<main>\n",
-        lead(summary)
-    );
+    let mut page = page::head(&format!("Reconstruction of {}", of.source), &lead(summary));
 
     page += "<section>\n<h2>Object</h2>\n<div class=\"pair\">\n";
     page += &figure(&pictures.phase, "Phase of the object");
@@ -91,11 +78,8 @@ pub fn report(
             escaped(of.recipe.trim_end())
         );
     }
-    page += "</section>\n</main>\n";
-    page += &format!(
-        "<footer><p>Made by warpstride {}.</p></footer>\n</body>\n</html>\n",
-        escaped(&of.version)
-    );
+    page += "</section>\n";
+    page += &page::foot(&of.version);
     Ok(page)
 }
 
@@ -121,36 +105,6 @@ fn lead(of: &Summary) -> String {
         text += &format!(" Relative distance from the truth: {}.", significant(l2, 3));
     }
     escaped(&text)
-}
-
-fn figure(picture: &Picture, alt: &str) -> String {
-    format!(
-        "<figure><img class=\"picture\" alt=\"{}\" src=\"data:image/png;base64,{}\"><figcaption>{}</figcaption></figure>\n",
-        escaped(alt),
-        STANDARD.encode(&picture.png),
-        escaped(&picture.caption)
-    )
-}
-
-fn curve(name: &str, abscissa: &str, meaning: &str, svg: Option<&str>) -> String {
-    let (name, meaning) = (escaped(name), escaped(meaning));
-    let drawing = match svg {
-        Some(svg) => labelled(svg, &format!("{name} against {abscissa}")),
-        None => "<p class=\"absent\">No value was computed in this run.</p>".to_owned(),
-    };
-    format!(
-        "<figure class=\"curve\"><h3>{name}</h3>\n{drawing}\n<figcaption>{meaning}</figcaption></figure>\n"
-    )
-}
-
-/// An SVG with a name for those who cannot see it, and without its fixed size.
-fn labelled(svg: &str, name: &str) -> String {
-    let drawing = svg.find("<svg").map_or(svg, |at| &svg[at..]);
-    drawing.replacen(
-        "<svg",
-        &format!("<svg role=\"img\" aria-label=\"{name}\""),
-        1,
-    )
 }
 
 fn against_truth(truth: &Comparison) -> Result<String, ReportError> {
@@ -224,38 +178,6 @@ fn facts(of: &Reconstruction, summary: &Summary) -> String {
         ("Device", of.device.clone()),
         ("Program", format!("warpstride {}", of.version)),
     ])
-}
-
-fn table(rows: &[(&str, String)]) -> String {
-    let mut text = String::from("<table>\n<tbody>\n");
-    for (name, value) in rows {
-        // Writing into a string cannot fail.
-        let _ = writeln!(
-            text,
-            "<tr><th scope=\"row\">{}</th><td>{}</td></tr>",
-            escaped(name),
-            escaped(value)
-        );
-    }
-    text + "</tbody>\n</table>\n"
-}
-
-/// Text for an element or a quoted attribute. Control characters that HTML forbids become `�`.
-fn escaped(text: &str) -> String {
-    let mut safe = String::with_capacity(text.len());
-    for letter in text.chars() {
-        match letter {
-            '&' => safe += "&amp;",
-            '<' => safe += "&lt;",
-            '>' => safe += "&gt;",
-            '"' => safe += "&quot;",
-            '\'' => safe += "&#39;",
-            '\n' | '\t' => safe.push(letter),
-            c if c.is_control() => safe.push('\u{fffd}'),
-            c => safe.push(c),
-        }
-    }
-    safe
 }
 
 #[cfg(test)]

@@ -5,7 +5,9 @@ mod colours;
 mod curves;
 mod field;
 mod html;
+mod mri;
 mod numbers;
+mod page;
 mod pictures;
 mod raster;
 #[cfg(test)]
@@ -17,6 +19,7 @@ mod write;
 
 pub use field::field_picture;
 pub use html::{ReportError, report};
+pub use mri::{MriSummary, modulus_png, mri_report};
 pub use numbers::{length, significant};
 pub use pictures::{Picture, PictureError, Pictures};
 pub use summary::Summary;

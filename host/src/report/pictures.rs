@@ -52,7 +52,7 @@ pub enum PictureError {
     /// Nothing to draw.
     #[error("the {what} has shape {shape:?}: there is nothing to draw")]
     Empty {
-        /// `object`, `probe` or `field`.
+        /// `object`, `probe`, `field` or `image`.
         what: &'static str,
         /// Its shape.
         shape: Vec<usize>,

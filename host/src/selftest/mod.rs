@@ -12,6 +12,8 @@ mod exit_waves;
 mod fourier;
 mod jacobi;
 mod layers;
+mod mri_direct;
+mod mri_nufft;
 mod object_update;
 mod probe;
 mod probe_update;
@@ -72,6 +74,8 @@ pub fn kernels<M: Machine>(machine: &M, size: Size) -> Result<Vec<CaseResult>, G
     copies::cases(&mut bench, size)?;
     transform::cases(&mut bench, size)?;
     jacobi::cases(&mut bench, size)?;
+    mri_direct::cases(&mut bench, size)?;
+    mri_nufft::cases(&mut bench, size)?;
     for shape in shape::shapes(size) {
         layers::cases(&mut bench, shape)?;
         exit_waves::cases(&mut bench, shape)?;

@@ -57,7 +57,7 @@ fn transform<M: Machine>(
     reference[..elements]
         .par_chunks_mut(rows * columns)
         .for_each(|array| reference_transform(array, [rows, columns], direction));
-    let plan = bench.machine().plan_fft(rows, columns, batch)?;
+    let plan = bench.machine().plan_fft(&[rows, columns], batch)?;
     let timed = rows.max(columns) > PLAIN;
     bench.run(
         Case::named("transform", text.clone()).timed(timed, 16 * elements),

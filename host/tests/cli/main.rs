@@ -7,4 +7,7 @@ mod interruption;
 mod jacobi;
 mod jacobi_emulated;
 mod jacobi_refused;
+mod mri;
+mod mri_raw;
+mod mri_refused;
 mod support;

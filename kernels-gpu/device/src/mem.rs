@@ -1,6 +1,6 @@
 //! Loads through the read-only cache.
 
-use crate::{Complex32, Complex32x2, F32x4, F64x2};
+use crate::{Complex32, Complex32x2, F32x4, F64x2, U32x4};
 
 /// What one read-only load instruction can fetch.
 pub trait ReadOnly: Copy {
@@ -51,6 +51,7 @@ read_only!(Complex32x2, load_read_only_v4, |v: [u32; 4]| {
 read_only!(F32x4, load_read_only_v4, |v: [u32; 4]| F32x4(
     v.map(f32::from_bits)
 ));
+read_only!(U32x4, load_read_only_v4, U32x4);
 read_only!(f64, load_read_only_v2, whole);
 read_only!(F64x2, load_read_only_v4, |[a, b, c, d]: [u32; 4]| F64x2([
     whole([a, b]),

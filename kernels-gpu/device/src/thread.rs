@@ -250,6 +250,18 @@ pub fn sync_threads_or(predicate: u32) -> u32 {
     return u32::from(crate::emulator::barrier("sync_threads_or", predicate) != 0);
 }
 
+/// The same number, of which the compiler knows nothing: what is computed from it is computed
+/// here, and not ahead of a loop in registers that the loop needs.
+#[inline(always)]
+#[must_use]
+pub fn hidden(value: u32) -> u32 {
+    #[cfg(target_arch = "nvptx64")]
+    // SAFETY: no instruction.
+    return unsafe { crate::nvptx::hidden(value) };
+    #[cfg(not(target_arch = "nvptx64"))]
+    return value;
+}
+
 /// Orders this thread's writes before its later ones for all threads of the device.
 #[inline(always)]
 pub fn device_fence() {

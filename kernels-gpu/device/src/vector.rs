@@ -9,3 +9,8 @@ pub struct F32x4(pub [f32; 4]);
 #[derive(Debug, Clone, Copy, Default, PartialEq, bytemuck::Pod, bytemuck::Zeroable)]
 #[repr(C, align(16))]
 pub struct F64x2(pub [f64; 2]);
+
+/// Four neighbouring whole numbers.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, bytemuck::Pod, bytemuck::Zeroable)]
+#[repr(C, align(16))]
+pub struct U32x4(pub [u32; 4]);

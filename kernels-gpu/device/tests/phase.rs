@@ -4,7 +4,9 @@
 use std::f64::consts::TAU;
 
 use warpstride_device::Complex32;
-use warpstride_device::phase::{sincos_turns_accurate, sincos_turns_fast};
+use warpstride_device::phase::{
+    sincos_fraction_accurate, sincos_fraction_fast, sincos_turns_accurate, sincos_turns_fast,
+};
 
 fn worst(of: fn(f32) -> Complex32, angles: impl Iterator<Item = f32>) -> f64 {
     angles
@@ -59,4 +61,23 @@ fn quarter_turns_are_exact() {
             "{k}: {found:?}"
         );
     }
+}
+
+#[test]
+fn fractions_of_a_turn_are_within_the_same_bounds() {
+    let edges =
+        (0..32).flat_map(|bit| [0_u32, 1, u32::MAX].map(|d| (1_u32 << bit).wrapping_add(d)));
+    let everywhere = (0..1_u32 << 20).map(|k| k.wrapping_mul(4099));
+    let [mut accurate, mut fast] = [0.0_f64; 2];
+    for fraction in edges.chain(everywhere) {
+        let (sin, cos) = (TAU * f64::from(fraction) / 4_294_967_296.0).sin_cos();
+        let error = |found: Complex32| {
+            let [re, im] = [found.re, found.im].map(f64::from);
+            (re - cos).abs().max((im - sin).abs())
+        };
+        accurate = accurate.max(error(sincos_fraction_accurate(fraction)));
+        fast = fast.max(error(sincos_fraction_fast(fraction)));
+    }
+    assert!(accurate <= 1.2e-7, "{accurate}");
+    assert!(fast <= 9e-7 - 2.0_f64.powf(-20.5), "{fast}");
 }

@@ -1,10 +1,15 @@
 //! The table of options: names, kinds and help, nothing of what they mean.
 
 mod jacobi;
+mod mri;
 mod ptycho;
 mod selftest;
 
 pub(crate) use jacobi::{BoundaryWord, JacobiTyped, SchemeWord};
+pub(crate) use mri::{
+    DensityWord, MethodWord, MriCommand, MriInfoTyped, MriLadderTyped, MriReconstructTyped,
+    MriSimulateTyped, OperatorWord, TrajectoryWord, TrigWord,
+};
 pub(crate) use ptycho::{
     BackendWord, CompareTyped, InfoTyped, PatternWord, PrecisionWord, PtychoCommand,
     ReconstructTyped, SimulateTyped,
@@ -18,13 +23,15 @@ use clap::{Parser, Subcommand};
 #[command(
     name = "warpstride",
     version,
-    about = "Images from diffraction data, and relaxation on grids, on the CPU and on NVIDIA GPUs",
+    about = "Images from diffraction data and from magnetic resonance, and relaxation on grids, on the CPU and on NVIDIA GPUs",
     after_help = "\
 Examples:
   warpstride ptycho simulate scan.cxi
   warpstride ptycho info scan.cxi
   warpstride ptycho reconstruct scan.cxi -o result.h5 --report result.html
   warpstride ptycho compare result.h5 scan.cxi
+  warpstride mri simulate phantom.h5 --trajectory golden --spokes 55
+  warpstride mri reconstruct phantom.h5 -o image.h5 --png image.png
   warpstride jacobi --devices all --plot field.png
   warpstride devices
   warpstride selftest
@@ -64,6 +71,16 @@ is the square root of the sum of (new - old)^2 over them. Naming devices, a sche
 --profile or --efficiency means --backend cuda, unless the emulator is named. Ctrl-C saves the field
 to -o, and --restart goes on bit for bit.")]
     Jacobi(Box<JacobiTyped>),
+    /// Magnetic resonance: an image from samples of k-space that lie on no grid
+    #[command(after_help = "\
+Examples:
+  warpstride mri simulate phantom.h5 --trajectory golden --spokes 55 --noise 30
+  warpstride mri info phantom.h5
+  warpstride mri reconstruct phantom.h5 -o image.h5 --png image.png --reference phantom.h5")]
+    Mri {
+        #[command(subcommand)]
+        command: Box<MriCommand>,
+    },
     /// List the GPUs that can be used, or say why there are none
     #[command(after_help = "\
 Examples:

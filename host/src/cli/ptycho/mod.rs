@@ -3,6 +3,7 @@
 mod compare;
 mod files;
 mod info;
+mod machine;
 mod overlap;
 mod reconstruct;
 mod results;

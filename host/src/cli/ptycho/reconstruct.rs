@@ -1,9 +1,10 @@
 //! `warpstride ptycho reconstruct`: from what was typed to a finished run.
 
 use super::files::{Files, remove};
+use super::machine::{engine, needed, word};
 use super::results::Ended;
 use crate::cli::args::{BackendWord, PrecisionWord, ReconstructTyped};
-use crate::cli::backend::Wish;
+use crate::cli::backend::{Room, Wish};
 use crate::cli::failure::Failure;
 use crate::cli::output::say;
 use crate::cli::paths::same;
@@ -81,7 +82,7 @@ impl Reconstruct {
             None => BackendWord::Auto,
         });
         let wish = Wish::new(backend, typed.device);
-        wish.check(recipe.precision)?;
+        wish.check(word(recipe.precision))?;
         let checkpoint = typed
             .checkpoint
             .or_else(|| typed.resume.clone())
@@ -125,8 +126,8 @@ impl Reconstruct {
         let plan = self.plan(&scan)?;
         let machine = self
             .wish
-            .open(self.recipe.precision)?
-            .fitting(&plan, memory)?;
+            .open(word(self.recipe.precision), Room::Ptycho)?
+            .fitting(&needed(&plan), memory)?;
         let name = self.scan.display().to_string();
         let mut start = self.recipe.clone();
         if let Some((path, saved)) = &self.resume {
@@ -136,7 +137,7 @@ impl Reconstruct {
         }
         let mut problem =
             Problem::new(&scan, &start).map_err(|e| Failure::failed(format!("{name}: {e}")))?;
-        let (engine, note) = machine.engine(&problem, &self.recipe, memory)?;
+        let (engine, note) = engine(machine, &problem, &self.recipe, memory)?;
         if let Some((path, saved)) = &self.resume {
             problem.notes = vec![format!("goes on from {}", path.display())];
             if saved.backend != engine.backend() {

@@ -13,7 +13,7 @@ pub(super) const LARGEST_HEADER: usize = 10_000;
 /// A header written fills a multiple of this.
 const ALIGNMENT: usize = 64;
 
-/// What an element is.
+/// What an element, or a part of a complex one, is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
     Single,
@@ -33,11 +33,14 @@ impl Kind {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Header {
     pub(super) kind: Kind,
+    /// Elements are pairs, real and imaginary.
+    pub(super) complex: bool,
     pub(super) big_endian: bool,
     /// The first axis is the fastest.
     pub(super) fortran: bool,
-    /// Rows, columns.
-    pub(super) shape: [usize; 2],
+    pub(super) shape: Vec<usize>,
+    /// The element's name, as it stands in the file.
+    pub(super) description: String,
     /// Where the elements begin.
     data_at: u64,
 }
@@ -84,43 +87,56 @@ impl Header {
         let text = String::from_utf8(text).map_err(|_| no_array("its header is no text"))?;
         let entries = Entries::parse(&text)
             .ok_or_else(|| no_array("its header is not one that NumPy writes"))?;
-        let (kind, big_endian) = element(&entries.description).ok_or_else(|| IoError::Value {
-            file: name.to_owned(),
-            dataset: "the element type".to_owned(),
-            found: entries.description.clone(),
-            expected: "f32 or f64 (<f4, <f8, >f4 or >f8)".to_owned(),
-        })?;
-        let shape = <[usize; 2]>::try_from(entries.shape).map_err(|found| IoError::Shape {
-            file: name.to_owned(),
-            dataset: "the array".to_owned(),
-            found,
-            expected: "an array of two dimensions (row, column)".to_owned(),
-        })?;
+        let (kind, complex, big_endian) = element(&entries.description)
+            .ok_or_else(|| wrong_element(name, &entries.description))?;
         Ok(Self {
             kind,
+            complex,
             big_endian,
             fortran: entries.fortran,
-            shape,
+            shape: entries.shape,
+            description: entries.description,
             data_at: (start.len() + field + length) as u64,
         })
     }
 
+    /// Bytes of an element.
+    pub(super) fn bytes(&self) -> usize {
+        self.kind.bytes() * if self.complex { 2 } else { 1 }
+    }
+
+    /// Elements; `None`: beyond all numbers.
+    pub(super) fn count(&self) -> Option<usize> {
+        let multiply = |count: usize, side: &usize| count.checked_mul(*side);
+        self.shape.iter().try_fold(1, multiply)
+    }
+
     /// Length of the whole file; `None`: beyond all numbers.
     pub(super) fn file_bytes(&self) -> Option<u64> {
-        let [rows, columns] = self.shape.map(|n| n as u64);
-        let data = rows
-            .checked_mul(columns)?
-            .checked_mul(self.kind.bytes() as u64)?;
+        let data = (self.count()? as u64).checked_mul(self.bytes() as u64)?;
         // What is allocated has to be addressed too.
         isize::try_from(data.checked_mul(2)?).ok()?;
         data.checked_add(self.data_at)
     }
 }
 
+/// The error of an element that is not read.
+pub(super) fn wrong_element(name: &str, description: &str) -> IoError {
+    IoError::Value {
+        file: name.to_owned(),
+        dataset: "the element type".to_owned(),
+        found: description.to_owned(),
+        expected: "f32 or f64 (<f4, <f8, >f4 or >f8)".to_owned(),
+    }
+}
+
 /// Version 1.0, filled up with spaces as NumPy does it.
-pub(super) fn text(description: &str, [rows, columns]: [usize; 2]) -> Vec<u8> {
+pub(super) fn text(description: &str, shape: &[usize]) -> Vec<u8> {
+    let sides: Vec<String> = shape.iter().map(ToString::to_string).collect();
+    let comma = if shape.len() == 1 { "," } else { "" };
     let entries = format!(
-        "{{'descr': '{description}', 'fortran_order': False, 'shape': ({rows}, {columns}), }}"
+        "{{'descr': '{description}', 'fortran_order': False, 'shape': ({}{comma}), }}",
+        sides.join(", ")
     );
     let before = MAGIC.len() + 4;
     let whole = (before + entries.len() + 1).next_multiple_of(ALIGNMENT);
@@ -131,8 +147,8 @@ pub(super) fn text(description: &str, [rows, columns]: [usize; 2]) -> Vec<u8> {
     bytes
 }
 
-/// Kind and byte order (`=` is written by no NumPy, but means the machine's).
-fn element(description: &str) -> Option<(Kind, bool)> {
+/// Kind, whether complex, and byte order (`=` is written by no NumPy, but means the machine's).
+fn element(description: &str) -> Option<(Kind, bool, bool)> {
     let (order, kind) = description.split_at_checked(1)?;
     let big_endian = match order {
         "<" => false,
@@ -141,8 +157,10 @@ fn element(description: &str) -> Option<(Kind, bool)> {
         _ => return None,
     };
     match kind {
-        "f4" => Some((Kind::Single, big_endian)),
-        "f8" => Some((Kind::Double, big_endian)),
+        "f4" => Some((Kind::Single, false, big_endian)),
+        "f8" => Some((Kind::Double, false, big_endian)),
+        "c8" => Some((Kind::Single, true, big_endian)),
+        "c16" => Some((Kind::Double, true, big_endian)),
         _ => None,
     }
 }

@@ -1,6 +1,34 @@
 //! On the CPU: rayon and rustfft, single or double precision. The reference of [`super::cuda`].
+//!
+//! Sums run in an order that does not depend on the number of threads.
 
-pub mod density;
+mod conjugate_gradients;
+pub mod direct;
+mod engine;
+mod fista;
+mod lines;
 mod nufft;
+mod sense;
+mod toeplitz;
+mod total_variation;
+mod vectors;
+mod wavelet;
 
+pub use conjugate_gradients::ConjugateGradients;
+pub use direct::Direct;
+pub use engine::CpuEngine;
+pub use fista::{Fista, Regulariser};
 pub use nufft::Nufft;
+pub use sense::{Gram, Sense, intensity, intensity_corrected};
+pub use toeplitz::Toeplitz;
+pub use total_variation::{TotalVariation, total_variation};
+pub use vectors::{largest_modulus, norm_squared, real_product};
+pub use wavelet::Wavelet;
+
+pub(super) use engine::{adjoint_image, combined};
+pub(super) use fista::{MARGIN, POWER_STEPS};
+pub(super) use total_variation::INNER_STEPS;
+pub(super) use wavelet::{Level, coarsest, levels};
+
+#[cfg(test)]
+mod tests;

@@ -164,15 +164,6 @@ impl<T: Real> Nufft<T> {
         }
     }
 
-    /// `out` = what `samples` give at each of them when they are spread and interpolated, without a
-    /// transform: a convolution with the kernel's own.
-    pub(super) fn convolve(&self, samples: &[Complex<T>], out: &mut [Complex<T>]) {
-        let mut fine = self.take_grid();
-        spread::spread(&self.layout, &self.lanes, &self.points, samples, &mut fine);
-        interpolate::interpolate(&self.layout, &self.lanes, &self.points, &fine, out);
-        self.grids().push(fine);
-    }
-
     fn grids(&self) -> std::sync::MutexGuard<'_, Vec<Vec<Complex<T>>>> {
         // A grid is overwritten before it is read: one of a thread that panicked is as good.
         self.grids

@@ -49,8 +49,8 @@ impl<M: Machine> GpuEngine<M> {
         let (layout, mut buffers) = Buffers::new(&machine, problem, version)?;
         let (rows, columns) = (layout.rows as usize, layout.columns as usize);
         let modes = layout.modes as usize;
-        let waves_fft = machine.plan_fft(rows, columns, layout.frames as usize * modes)?;
-        let probe_fft = machine.plan_fft(rows, columns, modes)?;
+        let waves_fft = machine.plan_fft(&[rows, columns], layout.frames as usize * modes)?;
+        let probe_fft = machine.plan_fft(&[rows, columns], modes)?;
         fourier_projection::model_spectra(&machine, &layout, &mut buffers, &waves_fft)?;
         machine.copy(&buffers.waves, &mut buffers.spectra)?;
         machine.synchronize()?;

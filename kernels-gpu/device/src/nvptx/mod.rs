@@ -81,6 +81,23 @@ unsafe extern "C" {
 }
 
 /// # Safety
+/// None is needed.
+#[inline(always)]
+pub(crate) unsafe fn hidden(value: u32) -> u32 {
+    let same;
+    // SAFETY: a copy between registers.
+    unsafe {
+        asm!(
+            "mov.b32 {s}, {v};",
+            s = out(reg32) same,
+            v = in(reg32) value,
+            options(nomem, nostack, preserves_flags)
+        );
+    }
+    same
+}
+
+/// # Safety
 /// `address` must be in global memory, valid and aligned.
 #[inline(always)]
 pub(crate) unsafe fn add_global_f32(address: *mut f32, value: f32) {

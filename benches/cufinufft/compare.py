@@ -1,0 +1,128 @@
+#!/usr/bin/env python3
+"""The cases of the bench `mri_nufft` with cuFINUFFT, on the same device.
+
+    mri_nufft [SAMPLES] & python3 compare.py [SAMPLES]   (one after the other)
+
+Needs cufinufft (its wheel is built against CUDA 12: libcudart.so.12 and libcufft.so.11 must be found),
+cupy and numpy. Points are made as `mri_nufft` makes them (the kinds, not the numbers); times are of
+`execute` alone, points set beforehand, the median of several repetitions by events; all methods that
+cuFINUFFT offers are tried and each is printed. The error is against double-precision sums over a subset.
+"""
+import sys
+
+try:
+    import cupy as cp
+    import numpy as np
+    import cufinufft
+except (ImportError, OSError) as error:
+    print(f"cuFINUFFT cannot be had here: {error}")
+    sys.exit(0)
+
+REPEATS, CALLS, SUBSET = 7, 10, 200
+
+
+def trajectory(kind, count, axes, rng):
+    """(axis, sample) in cycles/pixel."""
+    if kind == "random":
+        return rng.uniform(-0.5, 0.5, (axes, count))
+    if kind == "clustered":
+        return 0.2 + rng.uniform(-0.01, 0.01, (axes, count))
+    readout = 512 if axes == 2 else 256
+    spoke, sample = np.divmod(np.arange(count), readout)
+    radius = sample / readout - 0.5
+    if axes == 2:
+        angle = spoke * np.pi * (np.sqrt(5) - 1) / 2
+        return radius * np.stack([np.cos(angle), np.sin(angle)])
+    # Two-dimensional golden means over the sphere.
+    height = 2 * ((spoke * 0.4656) % 1) - 1
+    angle = 2 * np.pi * ((spoke * 0.6823) % 1)
+    ring = np.sqrt(1 - height**2)
+    return radius * np.stack([ring * np.cos(angle), ring * np.sin(angle), height])
+
+
+def milliseconds(work):
+    start, end = cp.cuda.Event(), cp.cuda.Event()
+    work()
+    times = []
+    for _ in range(REPEATS):
+        start.record()
+        for _ in range(CALLS):
+            work()
+        end.record()
+        end.synchronize()
+        times.append(cp.cuda.get_elapsed_time(start, end) / CALLS)
+    return sorted(times)[REPEATS // 2]
+
+
+def relative(found, expected):
+    return np.linalg.norm(found - expected) / np.linalg.norm(expected)
+
+
+def error_forward(k, image, samples, rng):
+    """Against Σ_n image_n exp(−2πi k·n) at some points; k is (axis, sample), row first."""
+    some = rng.integers(0, k.shape[1], SUBSET)
+    expected = []
+    for m in some:
+        value = image
+        for axis, size in enumerate(image.shape):
+            place = np.arange(size) - size // 2
+            value = np.tensordot(np.exp(-2j * np.pi * k[axis, m] * place), value, (0, 0))
+        expected.append(value)
+    return relative(samples[some], np.array(expected))
+
+
+def error_adjoint(k, samples, image, rng):
+    """Against Σ_m samples_m exp(+2πi k·n) at some voxels."""
+    found, expected = [], []
+    for _ in range(SUBSET // 4):
+        voxel = [int(rng.integers(0, n)) for n in image.shape]
+        turns = sum(k[axis] * (n - size // 2) for axis, (n, size) in enumerate(zip(voxel, image.shape)))
+        expected.append(np.sum(samples * np.exp(2j * np.pi * turns)))
+        found.append(image[tuple(voxel)])
+    return relative(np.array(found), np.array(expected))
+
+
+def case(shape, kind, count, tolerance, with_error):
+    rng = np.random.default_rng(1)
+    axes = len(shape)
+    k = trajectory(kind, count, axes, rng)
+    rows_first = k[::-1]
+    points = [cp.asarray((2 * np.pi * axis).astype(np.float32)) for axis in rows_first]
+    samples = (rng.uniform(-1, 1, count) + 1j * rng.uniform(-1, 1, count)).astype(np.complex64)
+    image = (rng.uniform(-1, 1, shape) + 1j * rng.uniform(-1, 1, shape)).astype(np.complex64)
+    for way, number, given in (("adjoint", 1, samples), ("forward", 2, image)):
+        data = cp.asarray(given)
+        for method in (1, 2, 3):
+            out = cp.zeros(shape if number == 1 else count, cp.complex64)
+            try:
+                plan = cufinufft.Plan(number, shape, eps=tolerance, dtype="complex64", gpu_method=method)
+                plan.setpts(*points)
+                ms = milliseconds(lambda: plan.execute(data, out))
+            except Exception as problem:  # not every method exists for every case
+                print(f"  {axes}-D {kind:9} {tolerance:7.0e} {way} method {method}: {problem}")
+                continue
+            text = ""
+            if with_error:
+                found = cp.asnumpy(out)
+                if number == 1:
+                    away = error_adjoint(rows_first, samples, found, rng)
+                else:
+                    away = error_forward(rows_first, image, found, rng)
+                text = f"  error {away:.1e}"
+            rate = count / ms / 1e6
+            print(f"  {axes}-D {kind:9} {tolerance:7.0e} {way} method {method}: {ms:8.3f} ms {rate:7.2f} G points/s{text}", flush=True)
+            del plan
+
+
+def main():
+    count = int(sys.argv[1]) if len(sys.argv) > 1 else 1 << 21
+    name = cp.cuda.runtime.getDeviceProperties(0)["name"].decode()
+    print(f"cuFINUFFT {cufinufft.__version__}, {name}, {count} points")
+    for shape in ((256, 256), (128, 128, 128)):
+        for kind in ("random", "radial", "clustered"):
+            case(shape, kind, count, 1e-4, True)
+        for tolerance in (1e-2, 1e-3, 1e-5, 1e-6):
+            case(shape, "random", count, tolerance, True)
+
+
+main()

@@ -1,0 +1,102 @@
+//! What a reconstruction leaves: image, picture, summary, report, and a few words.
+
+use crate::cli::failure::Failure;
+use crate::cli::output::facts;
+use crate::cli::paths;
+use std::path::{Path, PathBuf};
+use warpstride::data::MriImage;
+use warpstride::io::images;
+use warpstride::report::{MriSummary, modulus_png, mri_report, significant, write_whole};
+
+/// Where everything goes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Files {
+    pub(super) image: PathBuf,
+    pub(super) summary: Option<PathBuf>,
+    pub(super) report: Option<PathBuf>,
+    pub(super) png: Option<PathBuf>,
+}
+
+impl Files {
+    /// Checks, before any work, that every file can be written and that none is another one or an
+    /// input.
+    pub(super) fn check(&self, inputs: &[&Path]) -> Result<(), Failure> {
+        let outputs: Vec<&Path> = std::iter::once(&self.image)
+            .chain(&self.summary)
+            .chain(&self.report)
+            .chain(&self.png)
+            .map(PathBuf::as_path)
+            .collect();
+        paths::check(&outputs, inputs)
+    }
+
+    /// Writes the image first, then what is made from it; gives the words for people.
+    pub(super) fn write(&self, image: &MriImage, summary: &MriSummary) -> Result<String, Failure> {
+        images::write(&self.image, image)?;
+        let mut written = vec![self.image.display().to_string()];
+        if let Some(path) = &self.png {
+            write_whole(path, &modulus_png(image.image.view())?)?;
+            written.push(path.display().to_string());
+        }
+        if let Some(path) = &self.report {
+            write_whole(path, mri_report(image, summary)?.as_bytes())?;
+            written.push(path.display().to_string());
+        }
+        if let Some(path) = &self.summary {
+            write_whole(path, summary.to_json()?.as_bytes())?;
+            written.push(path.display().to_string());
+        }
+        Ok(words(summary, &written))
+    }
+}
+
+fn words(of: &MriSummary, written: &[String]) -> String {
+    let [slices, rows, columns] = of.matrix;
+    let matrix = if slices == 1 {
+        format!("{rows} x {columns}")
+    } else {
+        format!("{slices} x {rows} x {columns}")
+    };
+    let mut lines = vec![
+        (
+            "image",
+            format!("{matrix} from {} samples of {} coils", of.samples, of.coils),
+        ),
+        ("method", format!("{}, {}", of.method, of.operator)),
+        (
+            "back end",
+            format!("{} ({}), {}", of.backend, of.device, of.precision),
+        ),
+    ];
+    if let Some(last) = of.residuals.last() {
+        lines.push(("residual", significant(*last, 4)));
+    }
+    if let (Some(nrmse), Some(psnr), Some(ssim)) = (of.nrmse, of.psnr, of.ssim) {
+        lines.push((
+            "reference",
+            format!(
+                "NRMSE {}, PSNR {} dB, SSIM {}",
+                significant(nrmse, 4),
+                significant(psnr, 4),
+                significant(ssim, 4)
+            ),
+        ));
+    }
+    lines.push((
+        "time",
+        match of.ms_per_iteration {
+            Some(per) => format!(
+                "{} s, {} iterations of {} ms",
+                significant(of.seconds, 3),
+                of.iterations,
+                significant(per, 3)
+            ),
+            None => format!("{} s", significant(of.seconds, 3)),
+        },
+    ));
+    let mut name = "written";
+    for path in written {
+        lines.push((std::mem::take(&mut name), path.clone()));
+    }
+    facts(&lines)
+}

@@ -1,0 +1,167 @@
+//! Arrays of complex numbers, of one to eight axes.
+
+use super::super::{IoError, Memory, atomic, memory::Bytes};
+use super::header::{self, Kind};
+use super::{CHUNK, Opened, unread};
+use ndarray::{ArrayD, ArrayViewD, IxDyn, ShapeBuilder};
+use num_complex::Complex;
+use std::fs::File;
+use std::io::{BufWriter, Read, Write};
+use std::path::Path;
+
+/// Most axes of an array that is read.
+const HIGHEST_RANK: usize = 8;
+
+/// Reads an array of complex or real numbers, single or double.
+///
+/// # Errors
+/// As [`super::read`].
+pub fn read(path: &Path) -> Result<ArrayD<Complex<f64>>, IoError> {
+    read_within(path, Memory::available())
+}
+
+/// [`read`] with another limit of memory.
+///
+/// # Errors
+/// As [`super::read`].
+pub fn read_within(path: &Path, memory: Memory) -> Result<ArrayD<Complex<f64>>, IoError> {
+    let Opened {
+        mut file,
+        header,
+        name,
+    } = Opened::new(path)?;
+    if !(1..=HIGHEST_RANK).contains(&header.shape.len()) {
+        return Err(IoError::Shape {
+            file: name,
+            dataset: "the array".to_owned(),
+            found: header.shape,
+            expected: format!("an array of 1 to {HIGHEST_RANK} dimensions"),
+        });
+    }
+    // The file has as many elements.
+    let count = header.count().unwrap_or(usize::MAX);
+    let needed = (count as u128).saturating_mul(size_of::<Complex<f64>>() as u128);
+    let refused = |available: u64| IoError::ArrayTooLarge {
+        file: name.clone(),
+        needed: Bytes(needed),
+        available: Bytes(u128::from(available)),
+    };
+    if needed > u128::from(memory.limit()) {
+        return Err(refused(memory.limit()));
+    }
+    let mut values: Vec<Complex<f64>> = Vec::new();
+    values.try_reserve_exact(count).map_err(|_| refused(0))?;
+    let (part, width) = (header.kind.bytes(), header.bytes());
+    let number = |bytes: &[u8]| {
+        let mut padded = [0; 8];
+        padded[..part].copy_from_slice(bytes);
+        if header.big_endian {
+            padded[..part].reverse();
+        }
+        match header.kind {
+            Kind::Single => {
+                let [a, b, c, d, ..] = padded;
+                f64::from(f32::from_le_bytes([a, b, c, d]))
+            }
+            Kind::Double => f64::from_le_bytes(padded),
+        }
+    };
+    let mut buffer = vec![0; CHUNK.min(count) * width];
+    while values.len() < count {
+        let bytes = &mut buffer[..CHUNK.min(count - values.len()) * width];
+        file.read_exact(bytes).map_err(|e| unread(&name, &e))?;
+        values.extend(bytes.chunks_exact(width).map(|element| {
+            let (re, im) = element.split_at(part);
+            let im = if header.complex { number(im) } else { 0.0 };
+            Complex::new(number(re), im)
+        }));
+    }
+    let shape = IxDyn(&header.shape).set_f(header.fortran);
+    let array = ArrayD::from_shape_vec(shape, values).map_err(|e| unread(&name, &e))?;
+    Ok(array.as_standard_layout().into_owned())
+}
+
+/// Writes an array, in double or single precision; the file is absent or whole.
+///
+/// # Errors
+/// [`IoError::Write`].
+pub fn write(
+    path: &Path,
+    array: ArrayViewD<'_, Complex<f64>>,
+    double: bool,
+) -> Result<(), IoError> {
+    atomic::write(path, |temporary| {
+        fill(temporary, array, double).map_err(|e| atomic::refusal(path, &e))
+    })
+}
+
+fn fill(
+    temporary: &Path,
+    array: ArrayViewD<'_, Complex<f64>>,
+    double: bool,
+) -> std::io::Result<()> {
+    let mut file = BufWriter::new(File::create(temporary)?);
+    let description = if double { "<c16" } else { "<c8" };
+    file.write_all(&header::text(description, array.shape()))?;
+    for value in array.iter() {
+        for part in [value.re, value.im] {
+            if double {
+                file.write_all(&part.to_le_bytes())?;
+            } else {
+                file.write_all(&(part as f32).to_le_bytes())?;
+            }
+        }
+    }
+    file.into_inner()?.flush()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn arrays_come_back_in_both_precisions_and_orders() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a.npy");
+        let array = ArrayD::from_shape_fn(IxDyn(&[2, 3, 4]), |at| {
+            Complex::new(at[0] as f64 - 0.1, at[1] as f64 * 0.3 + at[2] as f64)
+        });
+        write(&path, array.view(), true).unwrap();
+        assert_eq!(read(&path).unwrap(), array);
+        write(&path, array.view(), false).unwrap();
+        let single = array.mapv(|v| Complex::new(f64::from(v.re as f32), f64::from(v.im as f32)));
+        assert_eq!(read(&path).unwrap(), single);
+        // NumPy's order for the transposed array.
+        write(&path, array.view(), true).unwrap();
+        let bytes = std::fs::read(&path).unwrap();
+        let at = bytes.windows(5).position(|w| w == b"False").unwrap();
+        let mut turned = bytes.clone();
+        turned[at..at + 5].copy_from_slice(b"True ");
+        let shape = turned.windows(9).position(|w| w == b"(2, 3, 4)").unwrap();
+        turned[shape..shape + 9].copy_from_slice(b"(4, 3, 2)");
+        std::fs::write(&path, turned).unwrap();
+        assert_eq!(read(&path).unwrap(), array.reversed_axes());
+    }
+
+    #[test]
+    fn real_arrays_have_no_imaginary_part() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a.npy");
+        let array = ndarray::arr2(&[[1.5_f32, -2.0], [0.0, 3.0]]);
+        super::super::write(&path, array.view()).unwrap();
+        let found = read(&path).unwrap();
+        assert_eq!(found[[0, 1]], Complex::new(-2.0, 0.0));
+        assert_eq!(found.shape(), [2, 2]);
+    }
+
+    #[test]
+    fn memory_is_asked_for_first() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a.npy");
+        let array = ArrayD::from_elem(IxDyn(&[10]), Complex::new(0.0, 0.0));
+        write(&path, array.view(), true).unwrap();
+        let refused = read_within(&path, Memory::limited(159)).unwrap_err();
+        assert!(matches!(refused, IoError::ArrayTooLarge { .. }));
+        assert!(read_within(&path, Memory::limited(160)).is_ok());
+    }
+}

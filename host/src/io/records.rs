@@ -1,0 +1,174 @@
+//! One-dimensional datasets of records (compound types with members of variable length).
+
+use super::source::Source;
+use super::{Bytes, IoError};
+use hdf5_metno as hdf5;
+use hdf5_metno::types::TypeDescriptor;
+use std::ops::Range;
+
+/// More bytes than any record here has in a file.
+const LARGEST: usize = 1 << 16;
+
+/// Records, looked at and not yet read.
+pub(crate) struct Records<'s> {
+    source: &'s Source,
+    path: String,
+    dataset: hdf5::Dataset,
+    kind: TypeDescriptor,
+    count: usize,
+}
+
+/// What a member has to be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Member {
+    /// An integer or floating-point number of any width.
+    Number,
+    /// Single-precision numbers, as many as each record likes.
+    Singles,
+}
+
+impl Source {
+    /// Looks at the records `path`; `None` where there is nothing of that name.
+    pub(crate) fn records(&self, path: &str) -> Result<Option<Records<'_>>, IoError> {
+        let Some(dataset) = self.dataset(path)? else {
+            return Ok(None);
+        };
+        let no_records = || IoError::Type {
+            file: self.name().to_owned(),
+            dataset: path.to_owned(),
+            expected: "records (an HDF5 compound type)",
+        };
+        let kind = dataset
+            .dtype()
+            .map_err(|_| self.damaged(path, "its element type is damaged"))?;
+        // The size comes first: nothing else is looked into.
+        if !(1..=LARGEST).contains(&kind.size()) {
+            return Err(no_records());
+        }
+        let described = kind.to_descriptor().map_err(|_| no_records())?;
+        if !matches!(described, TypeDescriptor::Compound(_)) {
+            return Err(no_records());
+        }
+        let shape = self.checked_shape(path, &dataset, kind.size())?;
+        let [count] = shape[..] else {
+            return Err(self.bad_shape(path, &shape, "(record)"));
+        };
+        Ok(Some(Records {
+            source: self,
+            path: path.to_owned(),
+            dataset,
+            kind: described,
+            count,
+        }))
+    }
+}
+
+impl Records<'_> {
+    /// How many there are.
+    pub(crate) fn count(&self) -> usize {
+        self.count
+    }
+
+    /// Agrees to so many `bytes` for each of `count` records.
+    pub(crate) fn allow(&self, count: usize, bytes: usize) -> Result<(), IoError> {
+        self.fits(count as u128 * bytes as u128)
+    }
+
+    /// Agrees to so many `bytes`.
+    pub(crate) fn fits(&self, bytes: u128) -> Result<(), IoError> {
+        let limit = u128::from(self.source.memory().limit());
+        if bytes <= limit {
+            return Ok(());
+        }
+        Err(IoError::AcquisitionsTooLarge {
+            file: self.source.name().to_owned(),
+            dataset: self.path.clone(),
+            needed: Bytes(bytes),
+            available: Bytes(limit),
+        })
+    }
+
+    /// The error of record `number`.
+    pub(crate) fn wrong(&self, number: usize, found: String, expected: &str) -> IoError {
+        IoError::Acquisition {
+            file: self.source.name().to_owned(),
+            dataset: self.path.clone(),
+            acquisition: number,
+            found,
+            expected: expected.to_owned(),
+        }
+    }
+
+    /// Where they are.
+    pub(crate) fn path(&self) -> &str {
+        &self.path
+    }
+
+    /// Refuses records without the member `name` (`outer.inner`) or with another kind of it: what a
+    /// file does not have would be left as it was in memory.
+    pub(crate) fn require(&self, name: &str, expected: Member) -> Result<(), IoError> {
+        let mut kind = &self.kind;
+        for part in name.split('.') {
+            let TypeDescriptor::Compound(record) = kind else {
+                return Err(self.no_member(name));
+            };
+            kind = match record.fields.iter().find(|field| field.name == part) {
+                Some(field) => &field.ty,
+                None => return Err(self.no_member(name)),
+            };
+        }
+        let (fits, words) = match expected {
+            Member::Number => (
+                matches!(
+                    kind,
+                    TypeDescriptor::Integer(_)
+                        | TypeDescriptor::Unsigned(_)
+                        | TypeDescriptor::Float(_)
+                ),
+                "a number",
+            ),
+            Member::Singles => (
+                matches!(kind, TypeDescriptor::VarLenArray(inner)
+                    if **inner == TypeDescriptor::Float(hdf5::types::FloatSize::U4)),
+                "a sequence of variable length of 32-bit floating-point numbers",
+            ),
+        };
+        if fits {
+            return Ok(());
+        }
+        Err(IoError::Type {
+            file: self.source.name().to_owned(),
+            dataset: format!("{}, member {name}", self.path),
+            expected: words,
+        })
+    }
+
+    fn no_member(&self, name: &str) -> IoError {
+        self.source
+            .missing(&format!("member {name} in its records"), &self.path)
+    }
+
+    /// Reads some of them. `T`'s members were [required](Self::require), and the caller has asked
+    /// for the memory.
+    pub(crate) fn read<T: hdf5::H5Type>(&self, which: Range<usize>) -> Result<Vec<T>, IoError> {
+        if which.is_empty() {
+            return Ok(Vec::new());
+        }
+        let expected = which.len();
+        let read = self
+            .dataset
+            .read_slice_1d::<T, _>(hdf5::Hyperslab::from(which))
+            .map_err(|_| self.unreadable())?;
+        if read.len() != expected {
+            return Err(self.unreadable());
+        }
+        Ok(read.into_raw_vec_and_offset().0)
+    }
+
+    fn unreadable(&self) -> IoError {
+        self.source.damaged(
+            &self.path,
+            "its records are damaged or compressed with a filter that is not here (gzip, shuffle and Fletcher 32 are)",
+        )
+    }
+}

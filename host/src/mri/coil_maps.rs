@@ -1,0 +1,242 @@
+//! Coil sensitivities from the samples themselves.
+//!
+//! Near the centre of k-space even a few spokes sample densely enough for an image of every coil
+//! without streaks. It is of low resolution, as sensitivities are: their ratios are those of the
+//! images.
+
+use super::{Encoding, Grid, ProblemError};
+use ndarray::{Array2, ArrayView2};
+use num_complex::Complex;
+use rayon::prelude::*;
+
+/// Where the low-pass falls to 1/e, cycles/pixel.
+const CUT_OFF: f64 = 0.05;
+
+/// Where the root sum of squares is below this share of its largest value, there is no object and
+/// maps are 0.
+const LEAST: f64 = 0.03;
+
+/// Voxels along each axis of the neighbourhood in which [`Estimate::Adaptive`] compares coils.
+const NEIGHBOURHOOD: [usize; 2] = [7, 3];
+
+/// Steps of the power method to the strongest combination of coils. It starts from the voxel's own,
+/// which is nearly that already.
+const POWER_STEPS: usize = 8;
+
+/// How maps are found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Estimate {
+    /// Low-pass images over their root sum of squares.
+    #[default]
+    LowPass,
+    /// The strongest combination of the coils in the neighbourhood of each voxel (D. O. Walsh,
+    /// A. F. Gmitro, M. W. Marcellin, Magn. Reson. Med. 43 (2000) 682), from the low-pass images.
+    Adaptive,
+}
+
+/// Maps (coil, voxel) of `samples` (coil, sample) at `trajectory` (sample, axis) in cycles/pixel, with
+/// the F of that trajectory. Σ|S|² is 1 in the object and 0 outside.
+///
+/// # Errors
+/// [`ProblemError::Shape`]: samples or trajectory are not those of the `encoding`.
+pub fn estimate(
+    encoding: &dyn Encoding<f64>,
+    trajectory: ArrayView2<'_, f64>,
+    samples: ArrayView2<'_, Complex<f64>>,
+    how: Estimate,
+) -> Result<Array2<Complex<f64>>, ProblemError> {
+    let images = low_pass(encoding, trajectory, samples)?;
+    Ok(match how {
+        Estimate::LowPass => normalised(images),
+        Estimate::Adaptive => adaptive(encoding.grid(), &images),
+    })
+}
+
+/// Fᴴ(w exp(−(|k|/0.05)²) d) of every coil, (coil, voxel), with the ramp w.
+///
+/// # Errors
+/// [`ProblemError::Shape`].
+pub fn low_pass(
+    encoding: &dyn Encoding<f64>,
+    trajectory: ArrayView2<'_, f64>,
+    samples: ArrayView2<'_, Complex<f64>>,
+) -> Result<Array2<Complex<f64>>, ProblemError> {
+    let grid = encoding.grid();
+    let expected = vec![encoding.samples(), grid.axes];
+    let coils = samples.nrows();
+    let wrong = |what, found: &[usize], expected, axes| ProblemError::Shape {
+        what,
+        found: found.to_vec(),
+        expected,
+        axes,
+    };
+    if trajectory.shape() != expected {
+        let axes = "(sample, axis)";
+        return Err(wrong("the trajectory", trajectory.shape(), expected, axes));
+    }
+    if samples.ncols() != encoding.samples() {
+        let expected = vec![coils, encoding.samples()];
+        let axes = "(coil, sample)";
+        return Err(wrong("the data", samples.shape(), expected, axes));
+    }
+    let weights: Vec<f64> = trajectory
+        .rows()
+        .into_iter()
+        .map(|k| {
+            let square: f64 = k.iter().map(|k| k * k).sum();
+            ramp(grid, square.sqrt()) * (-square / (CUT_OFF * CUT_OFF)).exp()
+        })
+        .collect();
+    let weighted: Vec<_> = samples
+        .rows()
+        .into_iter()
+        .flat_map(|coil| {
+            let each = coil.into_iter().zip(&weights);
+            each.map(|(d, w)| d * w).collect::<Vec<_>>()
+        })
+        .collect();
+    let mut images = Array2::zeros((coils, grid.voxels()));
+    if let Some(images) = images.as_slice_mut() {
+        encoding.adjoint(&weighted, images);
+    }
+    Ok(images)
+}
+
+/// The volume of k-space of a sample of evenly spread spokes with steps of 1/N: |k| in two
+/// dimensions, |k|² in three. At the centre they share a ball of half a step: 1/(4N), 1/(12N²).
+fn ramp(grid: Grid, k: f64) -> f64 {
+    let [x, y, z] = grid.along_k();
+    let step = 1.0 / x.max(y).max(z) as f64;
+    if grid.axes == 3 {
+        (k * k).max(step * step / 12.0)
+    } else {
+        k.max(step / 4.0)
+    }
+}
+
+/// The root sum of squares over coils, one a voxel, and the least that counts as object.
+fn root_sum_of_squares(images: &Array2<Complex<f64>>) -> (Vec<f64>, f64) {
+    let voxels = images.ncols();
+    let mut squares = vec![0.0; voxels];
+    for coil in images.rows() {
+        for (square, value) in squares.iter_mut().zip(coil) {
+            *square += value.norm_sqr();
+        }
+    }
+    let roots: Vec<f64> = squares.into_iter().map(f64::sqrt).collect();
+    let largest = roots.iter().copied().fold(0.0, f64::max);
+    (roots, LEAST * largest)
+}
+
+/// `images` over their root sum of squares, 0 where that is small.
+fn normalised(mut images: Array2<Complex<f64>>) -> Array2<Complex<f64>> {
+    let (roots, least) = root_sum_of_squares(&images);
+    for mut coil in images.rows_mut() {
+        for (value, root) in coil.iter_mut().zip(&roots) {
+            *value = if *root > 0.0 && *root >= least {
+                *value / root
+            } else {
+                Complex::default()
+            };
+        }
+    }
+    images
+}
+
+/// The strongest combination of coils around every voxel, its phase such that the combination which is
+/// strongest in the whole image is real.
+fn adaptive(grid: Grid, images: &Array2<Complex<f64>>) -> Array2<Complex<f64>> {
+    let (roots, least) = root_sum_of_squares(images);
+    // (voxel, coil), so that a voxel's coils are side by side.
+    let by_voxel: Vec<Complex<f64>> = images.t().iter().copied().collect();
+    let coils = images.nrows();
+    let overall = strongest(by_voxel.chunks_exact(coils), &by_voxel, coils, &roots);
+    let maps: Vec<Vec<Complex<f64>>> = (0..grid.voxels())
+        .into_par_iter()
+        .map(|n| {
+            if roots[n] == 0.0 || roots[n] < least {
+                return vec![Complex::default(); coils];
+            }
+            let here = &by_voxel[n * coils..][..coils];
+            let around = neighbourhood(grid, n).map(|n| &by_voxel[n * coils..][..coils]);
+            let mut map = dominant(around, here);
+            let along: Complex<f64> = overall.iter().zip(&map).map(|(u, s)| u.conj() * s).sum();
+            if along.norm() > 0.0 {
+                let turn = along.conj() / along.norm();
+                map.iter_mut().for_each(|s| *s *= turn);
+            }
+            map
+        })
+        .collect();
+    Array2::from_shape_fn(images.dim(), |(coil, n)| maps[n][coil])
+}
+
+/// The strongest combination in the whole image, from that of its brightest voxel.
+fn strongest<'a>(
+    all: impl Iterator<Item = &'a [Complex<f64>]>,
+    by_voxel: &[Complex<f64>],
+    coils: usize,
+    roots: &[f64],
+) -> Vec<Complex<f64>> {
+    let brightest =
+        (0..roots.len()).fold(0, |best, n| if roots[n] > roots[best] { n } else { best });
+    dominant(all, &by_voxel[brightest * coils..][..coils])
+}
+
+/// The voxels around `n`, within the image.
+fn neighbourhood(grid: Grid, n: usize) -> impl Iterator<Item = usize> {
+    let [slices, rows, columns] = grid.shape;
+    let reach = NEIGHBOURHOOD[grid.axes - 2] / 2;
+    let range = |at: usize, size: usize| at.saturating_sub(reach)..(at + reach + 1).min(size);
+    let place = [n / columns / rows, n / columns % rows, n % columns];
+    let [z, y, x] = [
+        range(place[0], slices),
+        range(place[1], rows),
+        range(place[2], columns),
+    ];
+    z.flat_map(move |z| {
+        let x = x.clone();
+        y.clone()
+            .flat_map(move |y| x.clone().map(move |x| (z * rows + y) * columns + x))
+    })
+}
+
+/// The eigenvector of the largest eigenvalue of Σ v vᴴ over `vectors`, of length 1, by the power
+/// method from `start`.
+fn dominant<'a>(
+    vectors: impl Iterator<Item = &'a [Complex<f64>]>,
+    start: &[Complex<f64>],
+) -> Vec<Complex<f64>> {
+    let coils = start.len();
+    let mut covariance = vec![Complex::<f64>::default(); coils * coils];
+    for v in vectors {
+        for (row, a) in covariance.chunks_exact_mut(coils).zip(v) {
+            for (entry, b) in row.iter_mut().zip(v) {
+                *entry += a * b.conj();
+            }
+        }
+    }
+    let mut vector = start.to_vec();
+    for _ in 0..POWER_STEPS {
+        let length = vector.iter().map(Complex::norm_sqr).sum::<f64>().sqrt();
+        if length == 0.0 {
+            return vector;
+        }
+        let row = |row: &[Complex<f64>]| -> Complex<f64> {
+            row.iter()
+                .zip(&vector)
+                .map(|(r, v)| r * v)
+                .sum::<Complex<f64>>()
+                / length
+        };
+        vector = covariance.chunks_exact(coils).map(row).collect();
+    }
+    let length = vector.iter().map(Complex::norm_sqr).sum::<f64>().sqrt();
+    if length > 0.0 {
+        vector.iter_mut().for_each(|v| *v /= length);
+    }
+    vector
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,222 @@
+//! How densely a trajectory covers k-space.
+
+use super::Grid;
+use crate::data::KSpace;
+use serde::Serialize;
+use std::ops::Range;
+
+/// A readout whose points leave a straight line by less than this share of its length is one.
+const STRAIGHT: f64 = 1e-3;
+/// A spoke passes the origin at a distance of at most so many steps of Nyquist's.
+const THROUGH: f64 = 1.0;
+
+/// A trajectory against Nyquist's criterion for its matrix.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Coverage {
+    /// Largest |k| along kx, ky[, kz], cycles/pixel.
+    pub reach: Vec<f64>,
+    /// Cells of 1/N cycles/pixel within the ellipsoid of this reach.
+    pub cells: usize,
+    /// Those that hold a sample.
+    pub visited: usize,
+    /// Cells a visited one: 1 where Nyquist is met everywhere.
+    pub undersampling: f64,
+    /// Where all readouts are straight lines through the origin.
+    pub spokes: Option<Spokes>,
+}
+
+/// Spokes against Nyquist's criterion at their ends.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Spokes {
+    /// Whole spokes; those that begin at the origin count half.
+    pub measured: f64,
+    /// π/2 · N in a plane, π/2 · N² in a volume (N the largest side).
+    pub nyquist: f64,
+}
+
+impl Coverage {
+    /// Of `kspace`'s trajectory on its own matrix.
+    #[must_use]
+    pub fn new(kspace: &KSpace) -> Self {
+        let extent = kspace.extent();
+        let [slices, rows, columns] = extent.matrix;
+        let sides = &[columns, rows, slices][..extent.axes];
+        let reach: Vec<f64> = (0..extent.axes)
+            .map(|axis| {
+                let column = kspace.trajectory().column(axis);
+                column.iter().fold(0.0_f64, |most, k| most.max(k.abs()))
+            })
+            .collect();
+        let mut hit = vec![false; sides.iter().product()];
+        for place in kspace.trajectory().rows() {
+            let cell = place.iter().zip(sides).rev().fold(0, |at, (k, n)| {
+                let cell = (k * *n as f64).round() + (n / 2) as f64;
+                at * n + (cell.max(0.0) as usize).min(n - 1)
+            });
+            hit[cell] = true;
+        }
+        // Whole cells inside, so that one that a rim only touches asks for nothing.
+        let half: Vec<f64> = reach
+            .iter()
+            .zip(sides)
+            .map(|(k, n)| k * *n as f64)
+            .collect();
+        let (mut cells, mut visited) = (0, 0);
+        for (at, hit) in hit.iter().enumerate() {
+            let (mut rest, mut distance) = (at, 0.0);
+            for (n, half) in sides.iter().zip(&half) {
+                let place = (rest % n) as f64 - (n / 2) as f64;
+                rest /= n;
+                let share = if *half > 0.0 {
+                    place / half
+                } else {
+                    place.abs() * 2.0
+                };
+                distance += share * share;
+            }
+            if distance <= 1.0 || *hit {
+                cells += 1;
+                visited += usize::from(*hit);
+            }
+        }
+        Self {
+            reach,
+            cells,
+            visited,
+            undersampling: cells as f64 / visited.max(1) as f64,
+            spokes: Spokes::of(kspace, sides),
+        }
+    }
+}
+
+impl Spokes {
+    fn of(kspace: &KSpace, sides: &[usize]) -> Option<Self> {
+        let largest = *sides.iter().max()? as f64;
+        let mut measured = 0.0;
+        for readout in kspace.readouts() {
+            measured += spoke(kspace, &readout.samples, THROUGH / largest)?;
+        }
+        let nyquist = std::f64::consts::FRAC_PI_2 * largest.powi(sides.len() as i32 - 1);
+        Some(Self { measured, nyquist })
+    }
+}
+
+/// 1 for a straight line on both sides of the origin, 0.5 on one side, `None` for anything else.
+fn spoke(kspace: &KSpace, samples: &Range<usize>, near: f64) -> Option<f64> {
+    let place = |sample: usize| kspace.trajectory().row(sample).to_vec();
+    let last = samples.end.checked_sub(1)?;
+    let (from, to) = (place(samples.start), place(last));
+    let direction: Vec<f64> = from.iter().zip(&to).map(|(a, b)| b - a).collect();
+    let length = direction.iter().map(|v| v * v).sum::<f64>().sqrt();
+    if length <= near {
+        return None;
+    }
+    let along = |point: &[f64]| {
+        let steps = point.iter().zip(&from).zip(&direction);
+        steps.map(|((p, a), d)| (p - a) * d).sum::<f64>() / (length * length)
+    };
+    let off = |point: &[f64]| {
+        let share = along(point);
+        let rest = point.iter().zip(&from).zip(&direction);
+        rest.map(|((p, a), d)| (p - a - share * d).powi(2))
+            .sum::<f64>()
+            .sqrt()
+    };
+    let straight = samples.clone().all(|s| off(&place(s)) <= STRAIGHT * length);
+    let origin = vec![0.0; from.len()];
+    if !straight || off(&origin) > near {
+        return None;
+    }
+    let at = along(&origin) * length;
+    match (
+        at > -near && at < near,
+        at > length - near && at < length + near,
+    ) {
+        (true, _) | (_, true) => Some(0.5),
+        _ if at > 0.0 && at < length => Some(1.0),
+        _ => None,
+    }
+}
+
+/// The voxels that `kspace` was measured for.
+#[must_use]
+pub fn grid_of(kspace: &KSpace) -> Grid {
+    let extent = kspace.extent();
+    Grid {
+        shape: extent.matrix,
+        axes: extent.axes,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::data::{Extent, Readout};
+    use ndarray::Array2;
+    use num_complex::Complex;
+    use std::f64::consts::PI;
+
+    fn kspace(places: Vec<[f64; 2]>, length: usize, side: usize) -> KSpace {
+        let count = places.len();
+        let readouts = (0..count / length)
+            .map(|r| Readout {
+                samples: r * length..(r + 1) * length,
+                acquisition: r,
+                interval: 0.0,
+                discarded: 0,
+            })
+            .collect();
+        KSpace::new(
+            Extent {
+                matrix: [1, side, side],
+                axes: 2,
+                field_of_view: None,
+            },
+            Array2::from(places),
+            Array2::from_elem((1, count), Complex::new(1.0, 0.0)),
+            readouts,
+        )
+        .unwrap()
+    }
+
+    fn spokes(count: usize, samples: usize, side: usize, whole: bool) -> KSpace {
+        let places = (0..count).flat_map(|spoke| {
+            let angle = PI * spoke as f64 / count as f64;
+            (0..samples).map(move |j| {
+                let k = if whole {
+                    j as f64 / samples as f64 - 0.5
+                } else {
+                    0.5 * j as f64 / samples as f64
+                };
+                [k * angle.cos(), k * angle.sin()]
+            })
+        });
+        kspace(places.collect(), samples, side)
+    }
+
+    #[test]
+    fn a_cartesian_grid_meets_nyquist_and_half_of_its_lines_half() {
+        let side = 16_usize;
+        let line =
+            |row: usize| (0..side).map(move |c| [c as f64 / 16.0 - 0.5, row as f64 / 16.0 - 0.5]);
+        let all = Coverage::new(&kspace((0..side).flat_map(line).collect(), side, side));
+        assert!((all.undersampling - 1.0).abs() < 1e-12);
+        let half = (0..side).step_by(2).flat_map(line).collect();
+        let half = Coverage::new(&kspace(half, side, side));
+        assert!((1.7..2.3).contains(&half.undersampling), "{half:?}");
+        assert_eq!(half.spokes, None);
+    }
+
+    #[test]
+    fn spokes_are_counted_against_the_circle_at_their_ends() {
+        let enough = Coverage::new(&spokes(101, 128, 64, true));
+        let found = enough.spokes.unwrap();
+        assert_eq!(found.measured, 101.0);
+        assert!((found.nyquist - 100.53).abs() < 0.01);
+        assert!(enough.undersampling < 1.1, "{}", enough.undersampling);
+        let few = Coverage::new(&spokes(10, 128, 64, true));
+        assert!((4.0..10.1).contains(&few.undersampling), "{few:?}");
+        let half = Coverage::new(&spokes(10, 64, 64, false));
+        assert_eq!(half.spokes.unwrap().measured, 5.0);
+    }
+}

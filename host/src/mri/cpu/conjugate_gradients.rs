@@ -1,0 +1,91 @@
+//! Conjugate gradients on (EᴴWE + λ)ρ = EᴴWd (M. R. Hestenes, E. Stiefel, J. Res. NBS 49 (1952) 409).
+
+use super::Sense;
+use super::vectors::{norm_squared, real_product, update, update_and_norm};
+use crate::fft::Real;
+use num_complex::Complex;
+
+/// The state between two iterations, ρ = 0 at first.
+///
+/// With A = EᴴWE + λ and r = b, p = b at first, an iteration is
+///
+/// 1. q = A p, κ = Re⟨p, q⟩;
+/// 2. α = |r|²/κ, ρ ← ρ + α p;
+/// 3. r ← r − α q, with |r|² of it;
+/// 4. p ← r + (|r|²/|r_before|²) p.
+///
+/// Sums are of double precision; α and the other factor are rounded to T once.
+pub struct ConjugateGradients<T> {
+    lambda: T,
+    rho: Vec<Complex<T>>,
+    residual: Vec<Complex<T>>,
+    direction: Vec<Complex<T>>,
+    /// A p
+    applied: Vec<Complex<T>>,
+    /// |r|²
+    residual_squared: f64,
+    /// |b|²
+    start_squared: f64,
+}
+
+impl<T: Real> ConjugateGradients<T> {
+    /// For the right-hand side `b` = EᴴWd and λ.
+    #[must_use]
+    pub fn new(b: Vec<Complex<T>>, lambda: f64) -> Self {
+        let squared = norm_squared(&b);
+        Self {
+            lambda: T::of(lambda),
+            rho: vec![Complex::default(); b.len()],
+            applied: vec![Complex::default(); b.len()],
+            direction: b.clone(),
+            residual: b,
+            residual_squared: squared,
+            start_squared: squared,
+        }
+    }
+
+    /// One iteration; gives |r|²/|b|² after it.
+    ///
+    /// Where nothing is left to do (r = 0, or a direction that A does not see) ρ stays as it is, and
+    /// the residual too; of zero data it is 0.
+    pub fn step(&mut self, sense: &mut Sense<T>) -> f64 {
+        if self.residual_squared > 0.0 {
+            self.advance(sense);
+        }
+        if self.start_squared == 0.0 {
+            return 0.0;
+        }
+        self.residual_squared / self.start_squared
+    }
+
+    fn advance(&mut self, sense: &mut Sense<T>) {
+        sense.normal(&self.direction, &mut self.applied);
+        if self.lambda != T::zero() {
+            let lambda = self.lambda;
+            update(&mut self.applied, &self.direction, |q, p| {
+                q + p.scale(lambda)
+            });
+        }
+        let curvature = real_product(&self.direction, &self.applied);
+        if curvature <= 0.0 {
+            return;
+        }
+        let alpha = T::of(self.residual_squared / curvature);
+        update(&mut self.rho, &self.direction, |rho, p| {
+            rho + p.scale(alpha)
+        });
+        let before = self.residual_squared;
+        self.residual_squared =
+            update_and_norm(&mut self.residual, &self.applied, |r, q| r - q.scale(alpha));
+        let beta = T::of(self.residual_squared / before);
+        update(&mut self.direction, &self.residual, |p, r| {
+            r + p.scale(beta)
+        });
+    }
+
+    /// ρ.
+    #[must_use]
+    pub fn image(&self) -> &[Complex<T>] {
+        &self.rho
+    }
+}

@@ -1,0 +1,272 @@
+//! Images on the CPU.
+
+use super::sense::{intensity, intensity_corrected, weigh};
+use super::{ConjugateGradients, Direct, Fista, Gram, Nufft, Regulariser, Sense, Toeplitz};
+use crate::fft::Real;
+use crate::io::Memory;
+use crate::mri::{
+    Encoding, Engine, Grid, Method, MriError, OperatorName, Problem, Recipe, Residual, Setup,
+};
+use ndarray::{Array2, Array3};
+use num_complex::Complex;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// After so long [`Engine::advance`] begins no other iteration.
+const STEP: Duration = Duration::from_millis(60);
+
+/// Σ|S|² below this share of its maximum is outside the object: the adjoint is 0 there.
+const LEAST_INTENSITY: f64 = 1e-6;
+
+/// A reconstruction on the CPU, by the threads of the pool in which it is used.
+///
+/// With coil maps there is one image. Without, every coil has its own: they are one vector of
+/// unknowns (coil, voxel) on which the method works as a whole, and their root sum of squares is
+/// the result; a single coil's image stays complex.
+pub struct CpuEngine<T: Real> {
+    grid: Grid,
+    setup: Setup,
+    planned: usize,
+    done: usize,
+    sense: Sense<T>,
+    solver: Solver<T>,
+}
+
+/// A method's state.
+enum Solver<T: Real> {
+    /// The image itself.
+    Adjoint(Vec<Complex<T>>),
+    Cg(ConjugateGradients<T>),
+    Fista(Fista<T>),
+}
+
+impl<T: Real> CpuEngine<T> {
+    /// Plans the operator and computes EᴴWd.
+    ///
+    /// # Errors
+    /// [`MriError::HostMemory`], and [`MriError::Unsupported`] for a field with another operator
+    /// than the direct one.
+    pub fn new(problem: &Problem, recipe: &Recipe) -> Result<Self, MriError> {
+        let grid = problem.grid();
+        check_memory::<T>(problem, recipe)?;
+        let encoding = encoding::<T>(problem, recipe)?;
+        let maps = match problem.maps() {
+            Some(maps) if recipe.intensity_correction => Some(intensity_corrected(maps)),
+            maps => maps.cloned(),
+        };
+        let gram = gram(problem, recipe, &encoding)?;
+        let mut sense = Sense::new(gram, maps.as_ref());
+        let b = right_hand_side(problem, &*encoding, &sense);
+        let solver = match recipe.method {
+            Method::Adjoint => Solver::Adjoint(adjoint_image(b, maps.as_ref())),
+            Method::Cg => Solver::Cg(ConjugateGradients::new(b, recipe.lambda)),
+            Method::Tv | Method::Wavelet => {
+                let voxels = grid.voxels();
+                let regulariser = if recipe.method == Method::Tv {
+                    Regulariser::total_variation(grid, b.len() / voxels)
+                } else {
+                    Regulariser::wavelet(grid)
+                };
+                Solver::Fista(Fista::new(
+                    &mut sense,
+                    regulariser,
+                    voxels,
+                    b,
+                    recipe.lambda,
+                ))
+            }
+        };
+        let planned = match recipe.method {
+            Method::Adjoint => 0,
+            _ => recipe.iterations,
+        };
+        Ok(Self {
+            grid,
+            setup: Setup {
+                backend: "cpu",
+                device: format!("{} threads", rayon::current_num_threads()),
+                precision: if size_of::<T>() == 4 { "f32" } else { "f64" },
+            },
+            planned,
+            done: 0,
+            sense,
+            solver,
+        })
+    }
+
+    fn unknown(&self) -> &[Complex<T>] {
+        match &self.solver {
+            Solver::Adjoint(image) => image,
+            Solver::Cg(cg) => cg.image(),
+            Solver::Fista(fista) => fista.image(),
+        }
+    }
+}
+
+/// What a reconstruction holds at its peak, against what there is.
+fn check_memory<T>(problem: &Problem, recipe: &Recipe) -> Result<(), MriError> {
+    // Coil images, maps, buffers of the transforms and vectors of the method; samples twice.
+    let vectors = 12_usize;
+    let numbers = problem.grid().voxels() * problem.coils() * vectors + problem.samples().len() * 4;
+    let mut needed = numbers * size_of::<Complex<T>>();
+    if recipe.operator == OperatorName::Toeplitz {
+        needed += problem.grid().doubled().voxels() * 3 * size_of::<Complex<f64>>();
+    }
+    if needed as u64 > Memory::available().limit() {
+        let what = "the reconstruction";
+        return Err(MriError::HostMemory { what, needed });
+    }
+    Ok(())
+}
+
+/// F of the samples.
+fn encoding<T: Real>(problem: &Problem, recipe: &Recipe) -> Result<Arc<dyn Encoding<T>>, MriError> {
+    operator(problem, recipe, problem.grid())
+}
+
+/// F on `grid`.
+fn operator<T: Real>(
+    problem: &Problem,
+    recipe: &Recipe,
+    grid: Grid,
+) -> Result<Arc<dyn Encoding<T>>, MriError> {
+    let field = problem.field();
+    if field.is_some() && recipe.operator != OperatorName::Direct {
+        return Err(MriError::Unsupported(
+            "only the direct operator takes a field: choose --operator direct".to_owned(),
+        ));
+    }
+    let trajectory = problem.trajectory().view();
+    Ok(match recipe.operator {
+        OperatorName::Direct => Arc::new(Direct::new(grid, trajectory, field)?),
+        OperatorName::Nufft | OperatorName::Toeplitz => {
+            Arc::new(Nufft::new(grid, trajectory, recipe.tolerance)?)
+        }
+    })
+}
+
+/// FᴴWF.
+fn gram<T: Real>(
+    problem: &Problem,
+    recipe: &Recipe,
+    encoding: &Arc<dyn Encoding<T>>,
+) -> Result<Gram<T>, MriError> {
+    let weights = problem.weights();
+    if recipe.operator == OperatorName::Toeplitz && recipe.method != Method::Adjoint {
+        let grid = problem.grid();
+        let doubled = operator::<f64>(problem, recipe, grid.doubled())?;
+        let weights = weights.map(|w| w.to_vec());
+        let toeplitz = Toeplitz::new(grid, &*doubled, weights.as_deref())?;
+        return Ok(Gram::Toeplitz(Box::new(toeplitz)));
+    }
+    Ok(Gram::Encoded {
+        encoding: Arc::clone(encoding),
+        weights: weights.map(|w| w.iter().map(|w| T::of(*w)).collect()),
+    })
+}
+
+/// EᴴWd.
+fn right_hand_side<T: Real>(
+    problem: &Problem,
+    encoding: &dyn Encoding<T>,
+    sense: &Sense<T>,
+) -> Vec<Complex<T>> {
+    let narrow = |v: &Complex<f64>| Complex::new(T::of(v.re), T::of(v.im));
+    let mut samples: Vec<_> = problem.samples().iter().map(narrow).collect();
+    let weights: Option<Vec<T>> = problem
+        .weights()
+        .map(|weights| weights.iter().map(|w| T::of(*w)).collect());
+    weigh(weights.as_deref(), &mut samples);
+    let voxels = problem.grid().voxels();
+    let mut coil_images = vec![Complex::default(); problem.coils() * voxels];
+    encoding.adjoint(&samples, &mut coil_images);
+    let images = if problem.maps().is_some() {
+        1
+    } else {
+        problem.coils()
+    };
+    let mut b = vec![Complex::default(); images * voxels];
+    sense.combine(&coil_images, &mut b);
+    b
+}
+
+/// Σ_c conj(S_c) y_c / Σ_c |S_c|², with `b` the numerator; `b` itself without maps.
+pub(in crate::mri) fn adjoint_image<T: Real>(
+    mut b: Vec<Complex<T>>,
+    maps: Option<&Array2<Complex<f64>>>,
+) -> Vec<Complex<T>> {
+    let Some(maps) = maps else { return b };
+    let intensity = intensity(maps);
+    let floor = LEAST_INTENSITY * intensity.iter().copied().fold(0.0, f64::max);
+    for (value, intensity) in b.iter_mut().zip(&intensity) {
+        *value = if *intensity > floor {
+            value.scale(T::of(1.0 / intensity))
+        } else {
+            Complex::default()
+        };
+    }
+    b
+}
+
+/// √Σ_c |ρ_c|² of several images (image, voxel), or the only one.
+pub(in crate::mri) fn combined<T: Real>(images: &[Complex<T>], voxels: usize) -> Vec<Complex<f64>> {
+    let wide = |v: &Complex<T>| Complex::new(v.re.wide(), v.im.wide());
+    if images.len() == voxels {
+        return images.iter().map(wide).collect();
+    }
+    let mut squares = vec![0.0; voxels];
+    for image in images.chunks_exact(voxels) {
+        for (square, value) in squares.iter_mut().zip(image) {
+            *square += wide(value).norm_sqr();
+        }
+    }
+    squares.iter().map(|s| Complex::from(s.sqrt())).collect()
+}
+
+impl<T: Real> Engine for CpuEngine<T> {
+    fn setup(&self) -> &Setup {
+        &self.setup
+    }
+
+    fn planned(&self) -> usize {
+        self.planned
+    }
+
+    fn done(&self) -> usize {
+        self.done
+    }
+
+    fn advance(&mut self) -> Result<Vec<Residual>, MriError> {
+        let start = Instant::now();
+        let mut residuals = Vec::new();
+        while self.done < self.planned && (residuals.is_empty() || start.elapsed() < STEP) {
+            let residual = match &mut self.solver {
+                Solver::Adjoint(_) => break,
+                Solver::Cg(cg) => cg.step(&mut self.sense),
+                Solver::Fista(fista) => fista.step(&mut self.sense),
+            };
+            self.done += 1;
+            let iteration = self.done;
+            if !residual.is_finite() {
+                return Err(MriError::NotFinite {
+                    iteration,
+                    residual,
+                });
+            }
+            residuals.push(Residual {
+                iteration,
+                residual,
+            });
+        }
+        Ok(residuals)
+    }
+
+    fn image(&mut self) -> Result<Array3<Complex<f64>>, MriError> {
+        let image = combined(self.unknown(), self.grid.voxels());
+        let [slices, rows, columns] = self.grid.shape;
+        Ok(Array3::from_shape_fn(
+            (slices, rows, columns),
+            |(z, y, x)| image[(z * rows + y) * columns + x],
+        ))
+    }
+}

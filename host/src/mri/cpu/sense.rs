@@ -1,0 +1,156 @@
+//! Several coils: E = F S, EᴴWE ρ = Σ_c conj(S_c) FᴴWF S_c ρ.
+
+use super::toeplitz::Toeplitz;
+use super::vectors::CHUNK;
+use crate::fft::Real;
+use crate::mri::{Encoding, Grid};
+use ndarray::{Array2, Axis};
+use num_complex::Complex;
+use rayon::prelude::*;
+use std::sync::Arc;
+
+/// FᴴWF of each of several images.
+pub enum Gram<T: Real> {
+    /// By the operator, there and back.
+    Encoded {
+        /// F.
+        encoding: Arc<dyn Encoding<T>>,
+        /// W, one a sample; `None`: 1.
+        weights: Option<Vec<T>>,
+    },
+    /// By one convolution.
+    Toeplitz(Box<Toeplitz<T>>),
+}
+
+impl<T: Real> Gram<T> {
+    /// The voxels.
+    #[must_use]
+    pub fn grid(&self) -> Grid {
+        match self {
+            Self::Encoded { encoding, .. } => encoding.grid(),
+            Self::Toeplitz(toeplitz) => toeplitz.grid(),
+        }
+    }
+
+    /// `images` (image, voxel) become FᴴWF `images`.
+    pub fn apply(&self, images: &mut [Complex<T>]) {
+        match self {
+            Self::Toeplitz(toeplitz) => toeplitz.apply(images),
+            Self::Encoded { encoding, weights } => {
+                let batch = images.len() / encoding.grid().voxels();
+                let mut samples = vec![Complex::default(); batch * encoding.samples()];
+                encoding.forward(images, &mut samples);
+                weigh(weights.as_deref(), &mut samples);
+                encoding.adjoint(&samples, images);
+            }
+        }
+    }
+}
+
+/// `samples` (image, sample) become W `samples`.
+pub(super) fn weigh<T: Real>(weights: Option<&[T]>, samples: &mut [Complex<T>]) {
+    let Some(weights) = weights else { return };
+    samples.par_chunks_mut(weights.len()).for_each(|samples| {
+        for (sample, weight) in samples.iter_mut().zip(weights) {
+            *sample = sample.scale(*weight);
+        }
+    });
+}
+
+/// E = F S on the CPU. Without maps every coil has an image of its own, E = F for each of them.
+pub struct Sense<T: Real> {
+    gram: Gram<T>,
+    /// S, (coil, voxel)
+    maps: Option<Vec<Complex<T>>>,
+    /// S_c ρ, then FᴴWF S_c ρ, (coil, voxel)
+    coil_images: Vec<Complex<T>>,
+}
+
+impl<T: Real> Sense<T> {
+    /// With the maps S (coil, voxel), if there are any; their voxels are those of the `gram`.
+    #[must_use]
+    pub fn new(gram: Gram<T>, maps: Option<&Array2<Complex<f64>>>) -> Self {
+        let narrow = |v: &Complex<f64>| Complex::new(T::of(v.re), T::of(v.im));
+        let maps: Option<Vec<_>> = maps.map(|maps| maps.iter().map(narrow).collect());
+        let length = maps.as_ref().map_or(0, Vec::len);
+        Self {
+            gram,
+            maps,
+            coil_images: vec![Complex::default(); length],
+        }
+    }
+
+    /// `out = EᴴWE image`: (voxel), or (coil, voxel) without maps.
+    pub fn normal(&mut self, image: &[Complex<T>], out: &mut [Complex<T>]) {
+        let Some(maps) = &self.maps else {
+            out.copy_from_slice(image);
+            self.gram.apply(out);
+            return;
+        };
+        let voxels = image.len();
+        self.coil_images
+            .par_chunks_mut(voxels)
+            .zip(maps.par_chunks(voxels))
+            .for_each(|(coil_image, map)| {
+                for ((to, s), rho) in coil_image.iter_mut().zip(map).zip(image) {
+                    *to = *s * *rho;
+                }
+            });
+        self.gram.apply(&mut self.coil_images);
+        combine(maps, &self.coil_images, out);
+    }
+
+    /// `out = Eᴴ` of what Fᴴ made of the coils' samples, `coil_images` (coil, voxel): (voxel), or the
+    /// same (coil, voxel) without maps.
+    pub fn combine(&self, coil_images: &[Complex<T>], out: &mut [Complex<T>]) {
+        match &self.maps {
+            Some(maps) => combine(maps, coil_images, out),
+            None => out.copy_from_slice(coil_images),
+        }
+    }
+}
+
+/// `out = Σ_c conj(S_c) coil_images_c`, from the first coil to the last.
+fn combine<T: Real>(maps: &[Complex<T>], coil_images: &[Complex<T>], out: &mut [Complex<T>]) {
+    let voxels = out.len();
+    out.par_chunks_mut(CHUNK)
+        .enumerate()
+        .for_each(|(chunk, out)| {
+            let part = chunk * CHUNK..chunk * CHUNK + out.len();
+            out.fill(Complex::default());
+            let coils = maps
+                .chunks_exact(voxels)
+                .zip(coil_images.chunks_exact(voxels));
+            for (map, coil_image) in coils {
+                let coil = map[part.clone()].iter().zip(&coil_image[part.clone()]);
+                for (sum, (s, y)) in out.iter_mut().zip(coil) {
+                    *sum += s.conj() * *y;
+                }
+            }
+        });
+}
+
+/// Σ_c |S_c|² of `maps` (coil, voxel), one a voxel.
+#[must_use]
+pub fn intensity(maps: &Array2<Complex<f64>>) -> Vec<f64> {
+    maps.axis_iter(Axis(1))
+        .map(|coils| coils.iter().map(Complex::norm_sqr).sum())
+        .collect()
+}
+
+/// S/√Σ|S|², 0 where all of S is 0: with these the unknown is √Σ|S|² ρ, of even noise.
+#[must_use]
+pub fn intensity_corrected(maps: &Array2<Complex<f64>>) -> Array2<Complex<f64>> {
+    let intensity = intensity(maps);
+    let mut corrected = maps.clone();
+    for mut coil in corrected.rows_mut() {
+        for (s, square) in coil.iter_mut().zip(&intensity) {
+            *s = if *square > 0.0 {
+                *s / square.sqrt()
+            } else {
+                Complex::default()
+            };
+        }
+    }
+    corrected
+}

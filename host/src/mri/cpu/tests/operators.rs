@@ -1,0 +1,94 @@
+//! FᴴWF in both forms, and EᴴWE.
+
+use super::*;
+
+fn convolution_is_the_operator_there_and_back<T: Real>(tolerance: f64) {
+    for (grid, samples) in [
+        (Grid::two(16, 16), 300),
+        (Grid::two(7, 20), 90),
+        (Grid::two(20, 9), 41),
+        (Grid::two(1, 6), 10),
+        (Grid::three(4, 6, 8), 200),
+        (Grid::three(5, 3, 18), 100),
+        (Grid::three(1, 4, 5), 30),
+    ] {
+        let k = trajectory(samples, grid.axes);
+        let w = weights(samples);
+        let mut expected = complex::<T>(3 * grid.voxels(), 0.11);
+        let mut found = expected.clone();
+        encoded(grid, &k, &w).apply(&mut expected);
+        convolved(grid, &k, &w).apply(&mut found);
+        let error = difference(&found, &expected);
+        assert!(error < tolerance, "{grid:?} {error:e}");
+    }
+}
+
+#[test]
+fn one_convolution_is_the_operator_there_and_back() {
+    convolution_is_the_operator_there_and_back::<f64>(1e-13);
+    convolution_is_the_operator_there_and_back::<f32>(1e-6);
+}
+
+#[test]
+fn a_convolution_is_of_its_own_grid_and_samples() {
+    let grid = Grid::two(6, 8);
+    let k = trajectory(20, 2);
+    let doubled = Direct::new(grid.doubled(), k.view(), None).unwrap();
+    let made = |grid, weights: Option<&[f64]>| Toeplitz::<f64>::new(grid, &doubled, weights);
+    assert!(made(grid, Some(&[1.0; 19])).is_err());
+    assert!(made(Grid::two(6, 6), None).is_err());
+    let mut images = [complex::<f64>(48, 0.1), complex::<f64>(48, 0.1)];
+    made(grid, None).unwrap().apply(&mut images[0]);
+    made(grid, Some(&[1.0; 20])).unwrap().apply(&mut images[1]);
+    assert_eq!(images[0], images[1]);
+}
+
+#[test]
+fn of_the_samples_of_a_grid_the_operator_is_the_number_of_voxels() {
+    // All frequencies j/N: FᴴF = N² exactly, so that Q is N² at 0 and nothing else.
+    let grid = Grid::two(8, 8);
+    let place = |(m, a): (usize, usize)| [m % 8, m / 8][a] as f64 / 8.0 - 0.5;
+    let k = Array2::from_shape_fn((64, 2), place);
+    let image = complex::<f64>(64, 0.3);
+    let mut found = image.clone();
+    convolved(grid, &k, &[1.0; 64]).apply(&mut found);
+    for (found, rho) in found.iter().zip(&image) {
+        assert!((found - rho * 64.0).norm() < 1e-11);
+    }
+}
+
+#[test]
+fn with_coils_it_is_what_the_coils_samples_say() {
+    // ⟨ρ, EᴴWE ρ'⟩ = Σ_c ⟨F S_c ρ, W F S_c ρ'⟩
+    let grid = Grid::two(9, 12);
+    let (k, w, s) = (trajectory(70, 2), weights(70), maps(grid, 4));
+    let (a, b) = (complex::<f64>(108, 0.2), complex::<f64>(108, 0.6));
+    let direct = Direct::<f64>::new(grid, k.view(), None).unwrap();
+    let mut expected = 0.0;
+    for coil in s.rows() {
+        let samples = |image: &[Complex<f64>]| {
+            let seen: Vec<_> = coil.iter().zip(image).map(|(s, v)| s * v).collect();
+            let mut samples = vec![Complex::default(); 70];
+            direct.forward(&seen, &mut samples);
+            samples
+        };
+        let weighted: Vec<_> = samples(&b).iter().zip(&w).map(|(d, w)| d * w).collect();
+        expected += real_product(&samples(&a), &weighted);
+    }
+    for gram in [encoded(grid, &k, &w), convolved(grid, &k, &w)] {
+        let mut out = vec![Complex::default(); 108];
+        Sense::new(gram, Some(&s)).normal(&b, &mut out);
+        assert!((real_product(&a, &out) / expected - 1.0).abs() < 1e-12);
+    }
+}
+
+#[test]
+fn corrected_maps_have_an_even_intensity() {
+    let mut s = maps(Grid::two(4, 5), 3);
+    s.column_mut(7).fill(Complex::default());
+    let corrected = intensity_corrected(&s);
+    for (n, square) in intensity(&corrected).iter().enumerate() {
+        let expected = if n == 7 { 0.0 } else { 1.0 };
+        assert!((square - expected).abs() < 1e-14);
+    }
+}

@@ -1,0 +1,88 @@
+//! Passes over images: sums in double precision whose order depends on the length alone.
+
+use crate::fft::Real;
+use num_complex::Complex;
+use rayon::prelude::*;
+
+/// Elements of one partial sum, and of one task.
+pub(super) const CHUNK: usize = 4096;
+
+/// Running sums of a chunk.
+const LANES: usize = 8;
+
+/// Re⟨a, b⟩ = Σ Re(conj(a_n) b_n). Products and sums are of double precision, whatever the data's:
+/// eight running sums a chunk of 4096 elements, then the chunks from first to last.
+#[must_use]
+pub fn real_product<T: Real>(a: &[Complex<T>], b: &[Complex<T>]) -> f64 {
+    let partial: Vec<f64> = a
+        .par_chunks(CHUNK)
+        .zip(b.par_chunks(CHUNK))
+        .map(|(a, b)| of_chunk(a, b))
+        .collect();
+    partial.iter().sum()
+}
+
+/// Σ |a_n|², summed as [`real_product`] does.
+#[must_use]
+pub fn norm_squared<T: Real>(a: &[Complex<T>]) -> f64 {
+    real_product(a, a)
+}
+
+/// The part of one chunk in [`real_product`].
+pub(super) fn of_chunk<T: Real>(a: &[Complex<T>], b: &[Complex<T>]) -> f64 {
+    let product =
+        |a: &Complex<T>, b: &Complex<T>| a.re.wide() * b.re.wide() + a.im.wide() * b.im.wide();
+    let (a_steps, a_rest) = a.as_chunks::<LANES>();
+    let (b_steps, b_rest) = b.as_chunks::<LANES>();
+    let mut sums = [0.0; LANES];
+    for (a, b) in a_steps.iter().zip(b_steps) {
+        for ((sum, a), b) in sums.iter_mut().zip(a).zip(b) {
+            *sum += product(a, b);
+        }
+    }
+    for ((sum, a), b) in sums.iter_mut().zip(a_rest).zip(b_rest) {
+        *sum += product(a, b);
+    }
+    sums.iter().sum()
+}
+
+/// The largest |a_n|; 0 of nothing.
+#[must_use]
+pub fn largest_modulus<T: Real>(a: &[Complex<T>]) -> f64 {
+    let chunk = |a: &[Complex<T>]| {
+        let squares = a
+            .iter()
+            .map(|v| v.re.wide() * v.re.wide() + v.im.wide() * v.im.wide());
+        squares.fold(0.0, f64::max)
+    };
+    let largest = a.par_chunks(CHUNK).map(chunk).reduce(|| 0.0, f64::max);
+    largest.sqrt()
+}
+
+/// `to = f(to, a)`, element by element.
+pub(super) fn update<T: Real>(
+    to: &mut [Complex<T>],
+    a: &[Complex<T>],
+    f: impl Fn(Complex<T>, Complex<T>) -> Complex<T> + Sync,
+) {
+    to.par_chunks_mut(CHUNK)
+        .zip(a.par_chunks(CHUNK))
+        .for_each(|(to, a)| to.iter_mut().zip(a).for_each(|(to, a)| *to = f(*to, *a)));
+}
+
+/// As [`update`], and Σ|to|² of the result in the order of [`norm_squared`].
+pub(super) fn update_and_norm<T: Real>(
+    to: &mut [Complex<T>],
+    a: &[Complex<T>],
+    f: impl Fn(Complex<T>, Complex<T>) -> Complex<T> + Sync,
+) -> f64 {
+    let partial: Vec<f64> = to
+        .par_chunks_mut(CHUNK)
+        .zip(a.par_chunks(CHUNK))
+        .map(|(to, a)| {
+            to.iter_mut().zip(a).for_each(|(to, a)| *to = f(*to, *a));
+            of_chunk(to, to)
+        })
+        .collect();
+    partial.iter().sum()
+}

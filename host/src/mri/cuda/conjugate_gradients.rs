@@ -1,0 +1,118 @@
+//! Mirrors cpu/conjugate_gradients.rs: an iteration is EᴴWE and three launches; α, β and |r|² stay on the
+//! device.
+
+use super::sense::Sense;
+use super::sums::squares;
+use crate::gpu::{Buffer, Machine, Result};
+use warpstride_device::Complex32;
+use warpstride_device::launch::Work;
+use warpstride_kernels::mri::PARTIAL_SUMS;
+use warpstride_kernels::mri::cg_curvature::MriCgCurvature;
+use warpstride_kernels::mri::cg_direction::MriCgDirection;
+use warpstride_kernels::mri::cg_step::MriCgStep;
+
+/// The state between two iterations, ρ = 0 at first.
+pub(super) struct ConjugateGradients<M: Machine> {
+    length: usize,
+    lambda: f32,
+    rho: M::Buffer<Complex32>,
+    residual: M::Buffer<Complex32>,
+    direction: M::Buffer<Complex32>,
+    /// A p
+    applied: M::Buffer<Complex32>,
+    curvature: M::Buffer<f64>,
+    squares: M::Buffer<f64>,
+    /// |r|² at the start and after every iteration.
+    history: M::Buffer<f64>,
+    entries: usize,
+    iteration: M::Buffer<u32>,
+}
+
+impl<M: Machine> ConjugateGradients<M> {
+    /// For the right-hand side `b` = EᴴWd, λ, and so many iterations.
+    pub(super) fn new(
+        machine: &M,
+        b: M::Buffer<Complex32>,
+        lambda: f64,
+        iterations: usize,
+    ) -> Result<Self> {
+        let length = b.len();
+        let vector = || machine.alloc("vectors of conjugate gradients", length);
+        let mut direction = vector()?;
+        machine.copy(&b, &mut direction)?;
+        let mut partial = machine.alloc("sums", PARTIAL_SUMS)?;
+        let start = squares(machine, &b, &mut partial)?;
+        let mut history = vec![0.0; iterations + 1];
+        history[0] = start;
+        let mut on_machine = machine.alloc("residuals", history.len())?;
+        machine.upload(&mut on_machine, &history)?;
+        let mut iteration = machine.alloc("number of the iteration", 1)?;
+        machine.upload(&mut iteration, &[u32::MAX])?;
+        Ok(Self {
+            length,
+            lambda: lambda as f32,
+            rho: vector()?,
+            residual: b,
+            direction,
+            applied: vector()?,
+            curvature: machine.alloc("sums", PARTIAL_SUMS)?,
+            squares: partial,
+            entries: history.len(),
+            history: on_machine,
+            iteration,
+        })
+    }
+
+    /// Queues one iteration.
+    pub(super) fn queue(&mut self, machine: &M, sense: &mut Sense<M>) -> Result<()> {
+        sense.normal(machine, &self.direction, &mut self.applied)?;
+        let voxels = self.length as u32;
+        let entries = self.entries as u32;
+        let curvature = MriCgCurvature {
+            direction: self.direction.read(),
+            applied: self.applied.write(),
+            curvature: self.curvature.write(),
+            iteration: self.iteration.write(),
+            voxels,
+            lambda: self.lambda,
+        };
+        machine.launch(&curvature, Work::Blocks(PARTIAL_SUMS))?;
+        let step = MriCgStep {
+            image: self.rho.write(),
+            residual: self.residual.write(),
+            direction: self.direction.read(),
+            applied: self.applied.read(),
+            curvature: self.curvature.read(),
+            squares: self.squares.write(),
+            history: self.history.read(),
+            iteration: self.iteration.read(),
+            voxels,
+            entries,
+        };
+        machine.launch(&step, Work::Blocks(PARTIAL_SUMS))?;
+        let direction = MriCgDirection {
+            direction: self.direction.write(),
+            residual: self.residual.read(),
+            squares: self.squares.read(),
+            history: self.history.write(),
+            iteration: self.iteration.read(),
+            voxels,
+            entries,
+        };
+        machine.launch(&direction, Work::Elements(self.length))
+    }
+
+    /// Waits; |r|²/|b|² after the iterations `from` (0: after the first) to `to`.
+    pub(super) fn residuals(&self, machine: &M, from: usize, to: usize) -> Result<Vec<f64>> {
+        let mut history = vec![0.0; self.entries];
+        machine.download(&self.history, &mut history)?;
+        let start = history[0];
+        let relative = |square: &f64| if start == 0.0 { 0.0 } else { square / start };
+        Ok(history[from + 1..=to].iter().map(relative).collect())
+    }
+
+    /// ρ.
+    pub(super) fn image(&self) -> &M::Buffer<Complex32> {
+        &self.rho
+    }
+}

@@ -1,0 +1,354 @@
+//! Mirrors cpu/engine.rs: images on a machine, in single precision.
+//!
+//! An iteration is recorded once and replayed; the host waits only when it reads residuals.
+
+use super::conjugate_gradients::ConjugateGradients;
+use super::direct::point_spread;
+use super::fista::{Fista, Regulariser};
+use super::sense::{Encoding, Gram, Maps, Sense, right_hand_side};
+use super::total_variation::TotalVariation;
+use super::wavelet::Wavelet;
+use super::{Direct, Nufft, Toeplitz};
+use crate::gpu::{Machine, Result as GpuResult};
+use crate::mri::cpu::{adjoint_image, combined, intensity_corrected};
+use crate::mri::nufft::SpreadingKernel;
+use crate::mri::{Engine, Grid, Method, MriError, OperatorName, Problem, Recipe, Residual, Setup};
+use ndarray::{Array1, Array2, Array3};
+use num_complex::Complex;
+use std::time::{Duration, Instant};
+use warpstride_device::Complex32;
+
+/// For so long [`Engine::advance`] queues iterations before it waits for them.
+const STEP: Duration = Duration::from_millis(60);
+
+/// Pairs of voxel difference and sample up to which Q is the exact sum (some 20 ms on an H200); beyond
+/// it is a NUFFT of the smallest tolerance.
+const MOST_PAIRS: f64 = 2.7e11;
+
+/// A reconstruction on a machine.
+///
+/// With coil maps there is one image; without, every coil has its own, as on the CPU.
+pub struct GpuEngine<M: Machine> {
+    machine: M,
+    grid: Grid,
+    setup: Setup,
+    planned: usize,
+    done: usize,
+    sense: Sense<M>,
+    solver: Solver<M>,
+    /// An iteration, where the machine records.
+    recording: Option<M::Recording>,
+    /// What an iteration took, as far as that is known.
+    pace: Option<Duration>,
+}
+
+/// A method's state.
+enum Solver<M: Machine> {
+    /// The image itself.
+    Adjoint(Vec<Complex<f32>>),
+    Cg(ConjugateGradients<M>),
+    Fista(Fista<M>),
+}
+
+impl<M: Machine> Solver<M> {
+    fn queue(&mut self, machine: &M, sense: &mut Sense<M>) -> GpuResult<()> {
+        match self {
+            Self::Adjoint(_) => Ok(()),
+            Self::Cg(cg) => cg.queue(machine, sense),
+            Self::Fista(fista) => fista.queue(machine, sense),
+        }
+    }
+
+    fn residuals(&self, machine: &M, from: usize, to: usize) -> GpuResult<Vec<f64>> {
+        match self {
+            Self::Adjoint(_) => Ok(Vec::new()),
+            Self::Cg(cg) => cg.residuals(machine, from, to),
+            Self::Fista(fista) => fista.residuals(machine, from, to),
+        }
+    }
+}
+
+fn narrow(values: impl IntoIterator<Item = Complex<f64>>) -> Vec<Complex<f32>> {
+    let value = |v: Complex<f64>| Complex::new(v.re as f32, v.im as f32);
+    values.into_iter().map(value).collect()
+}
+
+impl<M: Machine> GpuEngine<M> {
+    /// Plans the operator and computes EᴴWd.
+    ///
+    /// # Errors
+    /// The machine's (out of memory among them), [`MriError::Tolerance`], and
+    /// [`MriError::Unsupported`] for a field with another operator than the direct one, or more than a
+    /// launch can count.
+    pub fn new(machine: M, problem: &Problem, recipe: &Recipe) -> Result<Self, MriError> {
+        let grid = problem.grid();
+        let (coils, voxels) = (problem.coils(), grid.voxels());
+        let largest = coils.saturating_mul(voxels.max(problem.samples().ncols()));
+        if largest > u32::MAX as usize {
+            return Err(MriError::Unsupported(format!(
+                "{coils} coils of {voxels} voxels and {} samples are more than the GPU back end counts: voxels and samples of all coils must be below 2³²; choose --backend cpu",
+                problem.samples().ncols()
+            )));
+        }
+        let mut encoding = encoding(&machine, problem, recipe)?;
+        let iterative = recipe.method != Method::Adjoint;
+        let convolved = iterative && recipe.operator == OperatorName::Toeplitz;
+        let map_values = match problem.maps() {
+            Some(maps) if recipe.intensity_correction => Some(intensity_corrected(maps)),
+            maps => maps.cloned(),
+        };
+        let mut maps = upload_maps(&machine, map_values.as_ref(), convolved || !iterative)?;
+        let mut samples = machine.alloc::<Complex32>("samples", problem.samples().len())?;
+        machine.upload(&mut samples, &narrow(problem.samples().iter().copied()))?;
+        let images = if maps.is_some() { 1 } else { coils };
+        let mut b = machine.alloc::<Complex32>("EᴴWd", images * voxels)?;
+        right_hand_side(
+            &machine,
+            &mut encoding,
+            &mut samples,
+            maps.as_mut(),
+            &mut b,
+            (voxels, coils),
+        )?;
+        machine.synchronize()?;
+
+        let gram = if convolved {
+            drop(samples);
+            drop(encoding);
+            Gram::Toeplitz(Box::new(toeplitz(&machine, problem, recipe)?))
+        } else {
+            Gram::Encoded { encoding, samples }
+        };
+        let mut sense = Sense {
+            gram,
+            maps,
+            coils,
+            voxels,
+        };
+        let iterations = recipe.iterations;
+        let solver = match recipe.method {
+            Method::Adjoint => {
+                let mut values = vec![Complex::default(); images * voxels];
+                machine.download(&b, &mut values)?;
+                Solver::Adjoint(adjoint_image(values, map_values.as_ref()))
+            }
+            Method::Cg => Solver::Cg(ConjugateGradients::new(
+                &machine,
+                b,
+                recipe.lambda,
+                iterations,
+            )?),
+            Method::Tv | Method::Wavelet => {
+                let regulariser = if recipe.method == Method::Tv {
+                    Regulariser::TotalVariation(TotalVariation::new(&machine, grid, images)?)
+                } else {
+                    Regulariser::Wavelet(Wavelet::new(&machine, grid, images)?)
+                };
+                let lambda = recipe.lambda;
+                let fista = Fista::new(&machine, &mut sense, regulariser, b, lambda, iterations)?;
+                Solver::Fista(fista)
+            }
+        };
+        Ok(Self {
+            grid,
+            setup: Setup {
+                backend: machine.backend(),
+                device: machine.device_name(),
+                precision: "f32",
+            },
+            planned: if iterative { iterations } else { 0 },
+            done: 0,
+            sense,
+            solver,
+            recording: None,
+            pace: None,
+            machine,
+        })
+    }
+
+    /// Queues one iteration: the first as it is, the second is recorded, the rest are replayed.
+    fn queue(&mut self) -> GpuResult<()> {
+        let (machine, sense, solver) = (&self.machine, &mut self.sense, &mut self.solver);
+        if self.recording.is_none() && self.pace.is_some() {
+            self.recording = machine.record(&mut || solver.queue(machine, sense))?;
+        }
+        match &mut self.recording {
+            Some(recording) => machine.replay(recording),
+            None => solver.queue(machine, sense),
+        }
+    }
+}
+
+/// F with W.
+fn encoding<M: Machine>(
+    machine: &M,
+    problem: &Problem,
+    recipe: &Recipe,
+) -> Result<Encoding<M>, MriError> {
+    let (grid, coils) = (problem.grid(), problem.coils());
+    if recipe.operator != OperatorName::Direct {
+        if problem.field().is_some() {
+            return Err(MriError::Unsupported(
+                "only the direct operator takes a field: choose --operator direct".to_owned(),
+            ));
+        }
+        let weights = problem.weights().map(|w| w.view());
+        let trajectory = problem.trajectory().view();
+        let tolerance = recipe.tolerance;
+        let nufft = Nufft::new(machine, grid, trajectory, weights, tolerance, coils)?;
+        return Ok(Encoding::Nufft(Box::new(nufft)));
+    }
+    let weights = match problem.weights() {
+        None => None,
+        Some(weights) => {
+            let values: Vec<f32> = weights.iter().map(|w| *w as f32).collect();
+            let mut buffer = machine.alloc("density weights", values.len())?;
+            machine.upload(&mut buffer, &values)?;
+            Some(buffer)
+        }
+    };
+    let direct = Direct::new(
+        machine,
+        grid,
+        problem.trajectory(),
+        problem.field(),
+        recipe.trigonometry,
+        coils,
+    )?;
+    Ok(Encoding::Direct {
+        direct: Box::new(direct),
+        weights,
+    })
+}
+
+/// S on the machine; `alone` where nothing else needs the coils' images.
+fn upload_maps<M: Machine>(
+    machine: &M,
+    maps: Option<&Array2<Complex<f64>>>,
+    alone: bool,
+) -> Result<Option<Maps<M>>, MriError> {
+    let Some(values) = maps else { return Ok(None) };
+    let mut maps = machine.alloc("coil maps", values.len())?;
+    machine.upload(&mut maps, &narrow(values.iter().copied()))?;
+    let length = if alone { 0 } else { values.len() };
+    let coil_images = machine.alloc("images of the coils", length)?;
+    Ok(Some(Maps { maps, coil_images }))
+}
+
+/// FᴴWF as a convolution.
+fn toeplitz<M: Machine>(
+    machine: &M,
+    problem: &Problem,
+    recipe: &Recipe,
+) -> Result<Toeplitz<M>, MriError> {
+    let grid = problem.grid();
+    let doubled = grid.doubled();
+    let weights = problem.weights();
+    let trajectory = problem.trajectory();
+    let pairs = doubled.voxels() as f64 * trajectory.nrows() as f64;
+    let q = if pairs <= MOST_PAIRS {
+        let weights = weights.map(|w| w.view());
+        point_spread(machine, grid, trajectory, weights, recipe.trigonometry)?
+    } else {
+        let smallest = SpreadingKernel::smallest::<f32>(2.0, grid.axes);
+        let tolerance = recipe.tolerance.min(1e-6).max(smallest);
+        let mut nufft = Nufft::new(machine, doubled, trajectory.view(), None, tolerance, 1)?;
+        let ones = || Array1::ones(trajectory.nrows());
+        let weights = weights.map_or_else(ones, Array1::clone);
+        let values = narrow(weights.iter().map(|w| Complex::from(*w)));
+        let mut samples = machine.alloc("density weights", values.len())?;
+        machine.upload(&mut samples, &values)?;
+        let mut q = machine.alloc("the point spread function", doubled.voxels())?;
+        nufft.adjoint(machine, &samples, &mut q, 1)?;
+        machine.synchronize()?;
+        q
+    };
+    let mut values = vec![Complex::<f32>::default(); doubled.voxels()];
+    machine.download(&q, &mut values)?;
+    drop(q);
+    let wide = |v: &Complex<f32>| Complex::new(f64::from(v.re), f64::from(v.im));
+    let values: Vec<_> = values.iter().map(wide).collect();
+    let shape = doubled.shape;
+    let q = ndarray::ArrayView3::from_shape(shape, &values)
+        .map_err(|e| MriError::Unsupported(e.to_string()))?;
+    Toeplitz::new(machine, grid, q, problem.coils())
+}
+
+impl<M: Machine> Engine for GpuEngine<M> {
+    fn setup(&self) -> &Setup {
+        &self.setup
+    }
+
+    fn planned(&self) -> usize {
+        self.planned
+    }
+
+    fn done(&self) -> usize {
+        self.done
+    }
+
+    fn advance(&mut self) -> Result<Vec<Residual>, MriError> {
+        let left = self.planned - self.done;
+        if left == 0 {
+            return Ok(Vec::new());
+        }
+        let count = match self.pace {
+            None => 1,
+            Some(pace) => {
+                let fitting = STEP.as_secs_f64() / pace.as_secs_f64().max(1e-6);
+                (fitting as usize).clamp(1, left)
+            }
+        };
+        let start = Instant::now();
+        for _ in 0..count {
+            self.queue()?;
+        }
+        let residuals = self
+            .solver
+            .residuals(&self.machine, self.done, self.done + count)?;
+        self.pace = Some(start.elapsed() / count as u32);
+        let mut told = Vec::new();
+        for residual in residuals {
+            self.done += 1;
+            let iteration = self.done;
+            if !residual.is_finite() {
+                return Err(MriError::NotFinite {
+                    iteration,
+                    residual,
+                });
+            }
+            told.push(Residual {
+                iteration,
+                residual,
+            });
+        }
+        Ok(told)
+    }
+
+    fn image(&mut self) -> Result<Array3<Complex<f64>>, MriError> {
+        let voxels = self.grid.voxels();
+        let on_machine = match &self.solver {
+            Solver::Adjoint(values) => return Ok(shaped(self.grid, &combined(values, voxels))),
+            Solver::Cg(cg) => cg.image(),
+            Solver::Fista(fista) => fista.image(),
+        };
+        let images = if self.sense.maps.is_some() {
+            1
+        } else {
+            self.sense.coils
+        };
+        let mut values = vec![Complex::<f32>::default(); images * voxels];
+        self.machine.download(on_machine, &mut values)?;
+        Ok(shaped(self.grid, &combined(&values, voxels)))
+    }
+}
+
+fn shaped(grid: Grid, image: &[Complex<f64>]) -> Array3<Complex<f64>> {
+    let [slices, rows, columns] = grid.shape;
+    Array3::from_shape_fn((slices, rows, columns), |(z, y, x)| {
+        image[(z * rows + y) * columns + x]
+    })
+}
+
+#[cfg(test)]
+mod tests;

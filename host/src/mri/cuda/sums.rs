@@ -1,0 +1,24 @@
+//! Sums over images that the host waits for.
+
+use crate::gpu::{Buffer, Machine, Result};
+use warpstride_device::Complex32;
+use warpstride_device::launch::Work;
+use warpstride_kernels::mri::PARTIAL_SUMS;
+use warpstride_kernels::mri::squares::MriSquares;
+
+/// |values|², by way of `partial`.
+pub(super) fn squares<M: Machine>(
+    machine: &M,
+    values: &M::Buffer<Complex32>,
+    partial: &mut M::Buffer<f64>,
+) -> Result<f64> {
+    let launch = MriSquares {
+        values: values.read(),
+        squares: partial.write(),
+        voxels: values.len() as u32,
+    };
+    machine.launch(&launch, Work::Blocks(PARTIAL_SUMS))?;
+    let mut sums = [0.0; PARTIAL_SUMS];
+    machine.download(partial, &mut sums)?;
+    Ok(sums.iter().sum())
+}

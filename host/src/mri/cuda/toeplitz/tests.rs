@@ -1,0 +1,91 @@
+//! T is FᴴWF: against the plain sums one after the other, with and without coils.
+
+use super::super::plain_sums::{C, adjoint, error, forward, narrow, noise};
+use super::*;
+use crate::gpu::EmulatedMachine;
+use ndarray::{Array2, Array3};
+
+#[test]
+fn it_is_the_forward_sum_the_weights_and_the_adjoint_sum() {
+    let machine = EmulatedMachine::new();
+    for grid in [
+        Grid::two(1, 1),
+        Grid::two(7, 5),
+        Grid::two(10, 3),
+        Grid::three(3, 5, 4),
+    ] {
+        let count = 60;
+        let voxels = grid.voxels();
+        let trajectory = Array2::from_shape_fn((count, grid.axes), |(m, axis)| {
+            0.5 * (0.7 * (m * (axis + 2)) as f64).sin()
+        });
+        let weights: Vec<C> = (0..count).map(|m| C::from((1 + m % 5) as f64)).collect();
+        let doubled = grid.doubled();
+        let q = adjoint(doubled, &trajectory, &weights);
+        let q = Array3::from_shape_vec(doubled.shape, q).unwrap();
+        let coils = 3;
+        let mut toeplitz = Toeplitz::new(&machine, grid, q.view(), coils).unwrap();
+
+        let gram = |image: &[C]| -> Vec<C> {
+            let samples = forward(grid, &trajectory, image);
+            let weighted: Vec<C> = samples.iter().zip(&weights).map(|(d, w)| d * w).collect();
+            adjoint(grid, &trajectory, &weighted)
+        };
+        let images = noise(5, coils * voxels);
+        let maps = noise(6, coils * voxels);
+        let upload = |values: &[C]| {
+            let mut buffer = machine.alloc::<Complex32>("given", values.len()).unwrap();
+            machine.upload(&mut buffer, &narrow(values)).unwrap();
+            buffer
+        };
+        let (images_there, maps_there) = (upload(&images), upload(&maps));
+        let image_there = upload(&images[..voxels]);
+        // All coils at once, in twos, and each for itself.
+        for together in [3, 2, 1] {
+            let cells = toeplitz.spectrum.len();
+            toeplitz.together = together;
+            toeplitz.cells = machine.alloc("padded", together * cells).unwrap();
+            let shape = &toeplitz.padded[3 - grid.axes..];
+            toeplitz.transforms[0] = machine.plan_fft(shape, together).unwrap();
+
+            let mut out = machine.alloc("out", coils * voxels).unwrap();
+            toeplitz
+                .apply(&machine, &images_there, &mut out, coils)
+                .unwrap();
+            let mut found = vec![Complex32::ZERO; coils * voxels];
+            machine.download(&out, &mut found).unwrap();
+            for (found, image) in found.chunks(voxels).zip(images.chunks(voxels)) {
+                let away = error(found, &gram(image));
+                assert!(away < 1e-6, "{grid:?}: {away:e}");
+            }
+
+            let mut out = machine.alloc("out", voxels).unwrap();
+            toeplitz
+                .gram(&machine, &image_there, &mut out, &maps_there, coils)
+                .unwrap();
+            let mut expected = vec![C::default(); voxels];
+            for map in maps.chunks(voxels) {
+                let seen: Vec<C> = map.iter().zip(&images).map(|(s, v)| s * v).collect();
+                for ((sum, value), s) in expected.iter_mut().zip(gram(&seen)).zip(map) {
+                    *sum += s.conj() * value;
+                }
+            }
+            let mut found = vec![Complex32::ZERO; voxels];
+            machine.download(&out, &mut found).unwrap();
+            let away = error(&found, &expected);
+            assert!(away < 1e-6, "{grid:?}, coils: {away:e}");
+        }
+        assert!(
+            toeplitz
+                .apply(
+                    &machine,
+                    &images_there,
+                    &mut machine.alloc("out", 1).unwrap(),
+                    4
+                )
+                .is_err()
+        );
+    }
+    let q = Array3::zeros([1, 3, 3]);
+    assert!(Toeplitz::new(&machine, Grid::two(3, 3), q.view(), 1).is_err());
+}

@@ -1,0 +1,184 @@
+//! How near an image is to a reference.
+
+use ndarray::{Array3, ArrayView2, Axis, s};
+use num_complex::Complex;
+use serde::Serialize;
+
+/// Voxels along each axis of the window in which SSIM compares.
+const WINDOW: usize = 7;
+
+/// The constants of SSIM, in units of the reference's range.
+const K: [f64; 2] = [0.01, 0.03];
+
+/// How near an image is to a reference, after it was scaled by the complex number that brings it
+/// nearest.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Metrics {
+    /// |I − I0|/|I0|.
+    pub nrmse: f64,
+    /// 20 log10(max|I0|/√MSE), dB, MSE = Σ|I − I0|²/voxels.
+    pub psnr: f64,
+    /// Structural similarity of the moduli.
+    pub ssim: f64,
+}
+
+/// The complex a of the least |a `image` − `reference`|: ⟨image, reference⟩/⟨image, image⟩; 0 of a
+/// zero image.
+#[must_use]
+pub fn scale(image: &Array3<Complex<f64>>, reference: &Array3<Complex<f64>>) -> Complex<f64> {
+    let square: f64 = image.iter().map(Complex::norm_sqr).sum();
+    let product: Complex<f64> = image.iter().zip(reference).map(|(a, b)| a.conj() * b).sum();
+    if square > 0.0 {
+        product / square
+    } else {
+        Complex::default()
+    }
+}
+
+/// |`image` − `reference`|/|`reference`|, without a scale; not finite where the reference is 0.
+#[must_use]
+pub fn nrmse(image: &Array3<Complex<f64>>, reference: &Array3<Complex<f64>>) -> f64 {
+    let size: f64 = reference.iter().map(Complex::norm_sqr).sum();
+    (square_error(image, reference) / size).sqrt()
+}
+
+/// 20 log10(max|I0|/√MSE) in dB, without a scale; infinite of equal images.
+#[must_use]
+pub fn psnr(image: &Array3<Complex<f64>>, reference: &Array3<Complex<f64>>) -> f64 {
+    let mean = square_error(image, reference) / reference.len() as f64;
+    20.0 * (largest(reference) / mean.sqrt()).log10()
+}
+
+fn square_error(image: &Array3<Complex<f64>>, reference: &Array3<Complex<f64>>) -> f64 {
+    let each = image.iter().zip(reference);
+    each.map(|(a, b)| (a - b).norm_sqr()).sum()
+}
+
+fn largest(image: &Array3<Complex<f64>>) -> f64 {
+    image.iter().map(|v| v.norm()).fold(0.0, f64::max)
+}
+
+/// The structural similarity of the moduli (Z. Wang, A. C. Bovik, H. R. Sheikh, E. P. Simoncelli, IEEE
+/// Trans. Image Process. 13 (2004) 600), without a scale: the mean over all 7 × 7 windows that lie
+/// within a slice, and over slices, of
+///
+/// (2 m m0 + c1)(2 v× + c2)/((m² + m0² + c1)(v + v0 + c2))
+///
+/// with even weights, m the means, v the variances and v× the covariance (of 49 − 1), c1 = (0.01 R)²,
+/// c2 = (0.03 R)², R the reference's largest modulus. Smaller images have a smaller window.
+#[must_use]
+pub fn ssim(image: &Array3<Complex<f64>>, reference: &Array3<Complex<f64>>) -> f64 {
+    let range = largest(reference);
+    let constants = K.map(|k| (k * range).powi(2));
+    let (image, reference) = (image.mapv(|v| v.norm()), reference.mapv(|v| v.norm()));
+    let slices = image.axis_iter(Axis(0)).zip(reference.axis_iter(Axis(0)));
+    let (mut sum, mut count) = (0.0, 0);
+    for (a, b) in slices {
+        let (rows, columns) = a.dim();
+        let window = [rows.min(WINDOW), columns.min(WINDOW)];
+        for y in 0..=rows - window[0] {
+            for x in 0..=columns - window[1] {
+                let part = s![y..y + window[0], x..x + window[1]];
+                sum += similarity(a.slice(part), b.slice(part), constants);
+                count += 1;
+            }
+        }
+    }
+    sum / f64::from(count)
+}
+
+/// Of one window.
+fn similarity(a: ArrayView2<'_, f64>, b: ArrayView2<'_, f64>, [c1, c2]: [f64; 2]) -> f64 {
+    let count = a.len() as f64;
+    let (m, m0) = (a.sum() / count, b.sum() / count);
+    let (mut v, mut v0, mut both) = (0.0, 0.0, 0.0);
+    for (a, b) in a.iter().zip(b) {
+        v += (a - m) * (a - m);
+        v0 += (b - m0) * (b - m0);
+        both += (a - m) * (b - m0);
+    }
+    let free = (count - 1.0).max(1.0);
+    let means = (2.0 * m * m0 + c1) / (m * m + m0 * m0 + c1);
+    // Two images of zeros are alike.
+    if c1 == 0.0 && m == 0.0 && m0 == 0.0 {
+        return 1.0;
+    }
+    means * (2.0 * both / free + c2) / ((v + v0) / free + c2)
+}
+
+/// All of them, after the image was scaled by [`scale`]. Both are (slice, row, column); of different
+/// shapes there is nothing to compare.
+#[must_use]
+pub fn compare(image: &Array3<Complex<f64>>, reference: &Array3<Complex<f64>>) -> Option<Metrics> {
+    if image.dim() != reference.dim() || image.is_empty() {
+        return None;
+    }
+    let factor = scale(image, reference);
+    let scaled = image.mapv(|v| v * factor);
+    Some(Metrics {
+        nrmse: nrmse(&scaled, reference),
+        psnr: psnr(&scaled, reference),
+        ssim: ssim(&scaled, reference),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn reference() -> Array3<Complex<f64>> {
+        Array3::from_shape_fn((2, 9, 11), |(z, y, x)| {
+            let n = (z * 99 + y * 11 + x) as f64;
+            Complex::new((0.3 * n).sin(), (0.1 * n * n).cos())
+        })
+    }
+
+    #[test]
+    fn a_scaled_image_is_the_reference() {
+        let reference = reference();
+        let image = reference.mapv(|v| v * Complex::new(-0.2, 3.0));
+        let metrics = compare(&image, &reference).unwrap();
+        assert!(metrics.nrmse < 1e-14 && metrics.psnr > 280.0);
+        assert!((metrics.ssim - 1.0).abs() < 1e-12);
+    }
+
+    #[test]
+    fn an_error_of_known_size_gives_its_figures() {
+        // Orthogonal to the reference, so that the best scale is 1 less the error's share of it.
+        let reference = Array3::from_elem((1, 10, 10), Complex::new(2.0, 0.0));
+        let mut image = reference.clone();
+        for (n, v) in image.iter_mut().enumerate() {
+            v.re += if n % 2 == 0 { 0.2 } else { -0.2 };
+        }
+        assert!((nrmse(&image, &reference) - 0.1).abs() < 1e-14);
+        assert!((psnr(&image, &reference) - 20.0).abs() < 1e-10);
+        // With the scale a = 1/1.01 the error is |a I − I0| = |I0| √(1 − 1/1.01).
+        let expected = (1.0_f64 - 1.0 / 1.01).sqrt();
+        let metrics = compare(&image, &reference).unwrap();
+        assert!((metrics.nrmse - expected).abs() < 1e-14);
+    }
+
+    #[test]
+    fn similarity_is_the_formula_s() {
+        // One window: means 2 and 2.5, variances and covariance by hand.
+        let a = [1.0, 2.0, 3.0, 2.0];
+        let b = [2.0, 2.0, 4.0, 2.0];
+        let image = |values: [f64; 4]| {
+            Array3::from_shape_vec((1, 2, 2), values.map(Complex::from).to_vec()).unwrap()
+        };
+        let (v, v0, both) = (2.0 / 3.0, 1.0, 2.0 / 3.0);
+        let (c1, c2) = (0.0016, 0.0144);
+        let expected =
+            (2.0 * 2.0 * 2.5 + c1) * (2.0 * both + c2) / ((4.0 + 6.25 + c1) * (v + v0 + c2));
+        assert!((ssim(&image(a), &image(b)) - expected).abs() < 1e-14);
+        // It does not see phases, and is symmetric but for the range.
+        let turned = image(a).mapv(|v| v * Complex::cis(1.0));
+        assert!((ssim(&turned, &image(b)) - expected).abs() < 1e-14);
+    }
+
+    #[test]
+    fn nothing_is_compared_with_another_shape() {
+        let other = Array3::from_elem((1, 9, 11), Complex::from(1.0));
+        assert_eq!(compare(&other, &reference()), None);
+    }
+}

@@ -1,0 +1,116 @@
+//! How much memory a reconstruction takes, before anything is allocated.
+
+use super::{Grid, OperatorName};
+
+/// Bytes of a complex number in double precision, as problems hold them.
+const DOUBLE: u128 = 16;
+/// Bytes of a complex number in single precision, as GPUs hold them.
+const SINGLE: u128 = 8;
+/// Images that an iteration keeps: b, ρ, r, p, Ap and one more for the regularised methods.
+const IMAGES: u128 = 6;
+/// Coils whose fine grids are held at once.
+const BATCH: u128 = 16;
+/// Fine cells a mode along an axis, at most.
+const FINE: u128 = 2;
+
+/// Sizes that decide about memory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Need {
+    voxels: u128,
+    axes: u32,
+    samples: u128,
+    coils: u128,
+    operator: OperatorName,
+}
+
+impl Need {
+    /// An image of `grid` from `samples` a coil, with coil maps.
+    #[must_use]
+    pub fn new(grid: Grid, samples: usize, coils: usize, operator: OperatorName) -> Self {
+        let voxels = grid
+            .shape
+            .iter()
+            .fold(1, |n: u128, side| n.saturating_mul(*side as u128));
+        Self {
+            voxels,
+            axes: grid.axes as u32,
+            samples: samples as u128,
+            coils: coils as u128,
+            operator,
+        }
+    }
+
+    /// The problem itself: samples, trajectory and weights, maps.
+    fn problem(&self) -> u128 {
+        let places = 8 * (u128::from(self.axes) + 1);
+        let one = |n: u128| n.saturating_mul(DOUBLE).saturating_mul(self.coils);
+        one(self.samples)
+            .saturating_add(one(self.voxels))
+            .saturating_add(self.samples.saturating_mul(places))
+    }
+
+    /// What the operator and the iterations add, with complex numbers of so many bytes.
+    fn work(&self, complex: u128) -> u128 {
+        let times = |n: u128, m: u128| n.saturating_mul(m);
+        let images = times(self.voxels, (IMAGES + 2 * self.coils) * complex);
+        let samples = times(self.samples, 2 * self.coils * complex);
+        let fine = times(self.voxels, FINE.pow(self.axes) * complex);
+        let batch = self.coils.min(BATCH);
+        // The points in the order of their bins, and that order.
+        let points = times(self.samples, 8 * u128::from(self.axes) + 16);
+        let operator = match self.operator {
+            OperatorName::Direct => times(self.samples, 4 * u128::from(self.axes)),
+            OperatorName::Nufft => times(fine, batch).saturating_add(points),
+            OperatorName::Toeplitz => times(fine, batch + 1).saturating_add(points),
+        };
+        images.saturating_add(samples).saturating_add(operator)
+    }
+
+    /// Bytes on the CPU, for real numbers of `bytes`.
+    #[must_use]
+    pub fn cpu(&self, bytes: usize) -> u64 {
+        whole(self.problem().saturating_add(self.work(2 * bytes as u128)))
+    }
+
+    /// Bytes on the host of a GPU.
+    #[must_use]
+    pub fn gpu_host(&self) -> u64 {
+        whole(self.problem().saturating_mul(2))
+    }
+
+    /// Bytes on a GPU.
+    #[must_use]
+    pub fn gpu_device(&self) -> u64 {
+        let places = self.samples.saturating_mul(16);
+        whole(self.work(SINGLE).saturating_add(places))
+    }
+}
+
+fn whole(bytes: u128) -> u64 {
+    u64::try_from(bytes).unwrap_or(u64::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_size_overflows_and_more_of_anything_needs_more() {
+        let need = |side: usize, samples: usize, coils: usize| {
+            Need::new(
+                Grid::three(side, side, side),
+                samples,
+                coils,
+                OperatorName::Nufft,
+            )
+            .cpu(8)
+        };
+        assert_eq!(need(usize::MAX, usize::MAX, usize::MAX), u64::MAX);
+        let small = need(64, 1000, 4);
+        assert!(
+            small < need(65, 1000, 4) && small < need(64, 1001, 4) && small < need(64, 1000, 5)
+        );
+        // The fine grids of four coils, eight times the voxels, alone.
+        assert!(small > 4 * 8 * 64 * 64 * 64 * 16);
+    }
+}

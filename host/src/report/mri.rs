@@ -1,0 +1,416 @@
+//! Magnetic resonance for people and other programs: the picture, the summary, the report.
+
+use super::curves::of_residuals;
+use super::html::ReportError;
+use super::numbers::{length, significant};
+use super::page::{self, curve, escaped, figure, table};
+use super::pictures::{Picture, PictureError};
+use crate::data::MriImage;
+use image::{GrayImage, ImageFormat, Luma};
+use ndarray::{Array2, ArrayView3, Axis};
+use num_complex::Complex;
+use serde::Serialize;
+use std::io::Cursor;
+
+/// This share of the voxels is not brighter than white: single bright ones do not count.
+const WHITE: f64 = 0.99;
+/// Sides of a report's picture, at least; whole multiples of the image's.
+const REPORT_SIDE: usize = 512;
+/// Black between the three planes of a volume.
+const GAP: usize = 2;
+
+/// What `--summary` writes. Numbers that are not finite are `null` in JSON.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct MriSummary {
+    /// `direct`, `nufft` or `toeplitz`.
+    pub operator: String,
+    /// `adjoint`, `cg`, `tv` or `wavelet`.
+    pub method: String,
+    /// `cpu`, `cuda` or `emulator`.
+    pub backend: String,
+    /// Name of the device.
+    pub device: String,
+    /// `f32` or `f64`.
+    pub precision: String,
+    /// Iterations done.
+    pub iterations: usize,
+    /// |r|²/|b|² after each of them.
+    pub residuals: Vec<f64>,
+    /// From the samples in memory to the image: maps, weights, plan and iterations, s.
+    pub seconds: f64,
+    /// What came before the first iteration, s.
+    pub setup_seconds: f64,
+    /// Mean time of an iteration, ms.
+    pub ms_per_iteration: Option<f64>,
+    /// Slices, rows, columns.
+    pub matrix: [usize; 3],
+    /// Coils.
+    pub coils: usize,
+    /// Readouts.
+    pub readouts: usize,
+    /// Samples of a coil.
+    pub samples: usize,
+    /// `auto`, `walsh`, `none` or a file.
+    pub coil_maps: String,
+    /// `none`, `ramp` or `pipe`.
+    pub density: String,
+    /// Weight of the regulariser.
+    pub lambda: f64,
+    /// Relative error that the NUFFT was planned for.
+    pub tolerance: f64,
+    /// `accurate` or `hardware`.
+    pub trigonometry: String,
+    /// Whether √Σ|S|² ρ was solved for.
+    pub intensity_correction: bool,
+    /// ‖a ρ − reference‖ / ‖reference‖, a the best complex factor.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub nrmse: Option<f64>,
+    /// 20 log₁₀(max|reference|/√MSE), dB.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub psnr: Option<f64>,
+    /// Mean structural similarity of the moduli.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ssim: Option<f64>,
+    /// The file of the samples, as given.
+    pub source: String,
+    /// Program version.
+    pub version: String,
+    /// Decisions that a user should know of.
+    pub notes: Vec<String>,
+}
+
+impl MriSummary {
+    /// As JSON, indented, with a newline at the end.
+    ///
+    /// # Errors
+    /// The encoder's.
+    pub fn to_json(&self) -> serde_json::Result<String> {
+        Ok(serde_json::to_string_pretty(self)? + "\n")
+    }
+}
+
+/// The modulus of `image` (slice, row, column) in grey, one pixel a voxel: a plane as it is, of a
+/// volume the three planes through its middle side by side (rows × columns, slices × columns,
+/// slices × rows).
+///
+/// # Errors
+/// [`PictureError`] for an image without voxels.
+pub fn modulus_png(image: ArrayView3<'_, Complex<f64>>) -> Result<Vec<u8>, PictureError> {
+    encoded(&grey(image)?.0, 1)
+}
+
+/// The picture, and what is white in it.
+fn grey(image: ArrayView3<'_, Complex<f64>>) -> Result<(GrayImage, f64), PictureError> {
+    let (slices, rows, columns) = image.dim();
+    if image.is_empty() {
+        return Err(PictureError::Empty {
+            what: "image",
+            shape: image.shape().to_vec(),
+        });
+    }
+    let middle = |axis: usize| image.index_axis(Axis(axis), image.shape()[axis] / 2);
+    let planes: Vec<Array2<f64>> = if slices == 1 {
+        vec![middle(0).mapv(|v| v.norm())]
+    } else {
+        (0..3).map(|axis| middle(axis).mapv(|v| v.norm())).collect()
+    };
+    let mut values: Vec<f64> = planes.iter().flatten().copied().collect();
+    values.retain(|v| v.is_finite());
+    let place = ((values.len() as f64 * WHITE) as usize).min(values.len().saturating_sub(1));
+    let white = if values.is_empty() {
+        0.0
+    } else {
+        *values.select_nth_unstable_by(place, f64::total_cmp).1
+    };
+    // An image of a few points has its white at the brightest.
+    let white = if white > 0.0 {
+        white
+    } else {
+        values.iter().copied().fold(0.0, f64::max)
+    };
+    let side = |n: usize| u32::try_from(n).unwrap_or(u32::MAX);
+    let width: usize = if slices == 1 {
+        columns
+    } else {
+        2 * columns + rows + 2 * GAP
+    };
+    let mut picture = GrayImage::new(side(width), side(rows.max(slices)));
+    let mut left = 0;
+    for plane in &planes {
+        for ((row, column), value) in plane.indexed_iter() {
+            let share = if white > 0.0 { value / white } else { 0.0 };
+            let level = (share.clamp(0.0, 1.0) * 255.0).round() as u8;
+            picture.put_pixel(side(left + column), side(row), Luma([level]));
+        }
+        left += plane.ncols() + GAP;
+    }
+    Ok((picture, white))
+}
+
+/// A PNG with every pixel `zoom` times as large.
+fn encoded(picture: &GrayImage, zoom: u32) -> Result<Vec<u8>, PictureError> {
+    let (width, height) = picture.dimensions();
+    let large = GrayImage::from_fn(width * zoom, height * zoom, |x, y| {
+        *picture.get_pixel(x / zoom, y / zoom)
+    });
+    let mut bytes = Cursor::new(Vec::new());
+    large.write_to(&mut bytes, ImageFormat::Png)?;
+    Ok(bytes.into_inner())
+}
+
+/// The picture of the report, enlarged, with its caption.
+fn picture(of: &MriImage) -> Result<Picture, PictureError> {
+    let (grey, white) = grey(of.image.view())?;
+    let smallest = grey.width().min(grey.height()).max(1) as usize;
+    let zoom = (REPORT_SIDE / smallest).clamp(1, 8) as u32;
+    let what = if of.image.dim().0 > 1 {
+        "Modulus of the image in the three planes through the middle of the volume (rows and columns, slices and columns, slices and rows)."
+    } else {
+        "Modulus of the image."
+    };
+    let extent = of.field_of_view.map_or_else(String::new, |[z, y, x]| {
+        format!(
+            " The field of view is {} high and {} wide, {} {}.",
+            length(y, 3),
+            length(x, 3),
+            length(z, 3),
+            if of.volume { "deep" } else { "thick" }
+        )
+    });
+    Ok(Picture {
+        png: encoded(&grey, zoom)?,
+        caption: format!(
+            "{what} Black is 0, white {} or more (99 % of the voxels are below).{extent}",
+            significant(white, 3)
+        ),
+    })
+}
+
+/// The page for `of`. It loads nothing and runs no script.
+///
+/// # Errors
+/// [`ReportError`] where picture or curve cannot be drawn.
+pub fn mri_report(of: &MriImage, summary: &MriSummary) -> Result<String, ReportError> {
+    let failed = |e: &dyn std::fmt::Display| ReportError(e.to_string());
+    let mut page = page::head(&format!("Image from {}", of.source), &lead(summary));
+    page += "<section>\n<h2>Image</h2>\n";
+    page += &figure(
+        &picture(of).map_err(|e| failed(&e))?,
+        "Modulus of the image",
+    );
+    page += "</section>\n";
+    if summary.method != "adjoint" {
+        let drawn = of_residuals(&summary.residuals).map_err(|e| failed(&e))?;
+        page += "<section>\n<h2>Convergence</h2>\n";
+        page += &curve(
+            "Residual",
+            "iteration",
+            "How far the normal equations are from being solved: |r|²/|b|². It falls as long as the iterations still fit data; late iterations fit noise.",
+            drawn.as_deref(),
+        );
+        page += "</section>\n";
+    }
+    page += "<section>\n<h2>Parameters</h2>\n";
+    page += &facts(summary);
+    if !summary.notes.is_empty() {
+        page += "<h3>Notes</h3>\n<ul>\n";
+        for note in &summary.notes {
+            page += &format!("<li>{}</li>\n", escaped(note));
+        }
+        page += "</ul>\n";
+    }
+    page += "</section>\n";
+    page += &page::foot(&of.version);
+    Ok(page)
+}
+
+/// The outcome in a sentence or two.
+fn lead(of: &MriSummary) -> String {
+    let what = match of.iterations {
+        0 => "One transform back".to_owned(),
+        n => format!("{n} iterations ({})", of.method),
+    };
+    let mut text = format!(
+        "{what} from {} samples of {} coils took {} s on {} ({})",
+        of.samples,
+        of.coils,
+        significant(of.seconds, 3),
+        of.device,
+        of.backend
+    );
+    if let Some(per) = of.ms_per_iteration {
+        text += &format!(", {} ms an iteration", significant(per, 3));
+    }
+    text += ".";
+    if let (Some(nrmse), Some(psnr)) = (of.nrmse, of.psnr) {
+        text += &format!(
+            " Against the reference: NRMSE {}, PSNR {} dB.",
+            significant(nrmse, 3),
+            significant(psnr, 4)
+        );
+    }
+    escaped(&text)
+}
+
+fn facts(of: &MriSummary) -> String {
+    let [slices, rows, columns] = of.matrix;
+    let matrix = if slices == 1 {
+        format!("{rows} × {columns}")
+    } else {
+        format!("{slices} × {rows} × {columns}")
+    };
+    let number = |value: Option<f64>, digits| value.map(|v| significant(v, digits));
+    let last = of.residuals.last().copied();
+    let rows = [
+        ("Samples", Some(of.source.clone())),
+        ("Matrix", Some(matrix)),
+        (
+            "Readouts",
+            Some(format!(
+                "{}, {} samples in all, {} coils",
+                of.readouts, of.samples, of.coils
+            )),
+        ),
+        ("Operator", Some(of.operator.clone())),
+        ("Method", Some(of.method.clone())),
+        ("Iterations", Some(of.iterations.to_string())),
+        ("Residual, last", number(last, 4)),
+        ("Coil maps", Some(of.coil_maps.clone())),
+        ("Density weights", Some(of.density.clone())),
+        ("Regularisation", Some(significant(of.lambda, 3))),
+        ("Tolerance of the NUFFT", Some(significant(of.tolerance, 2))),
+        ("NRMSE", number(of.nrmse, 4)),
+        ("PSNR", number(of.psnr, 4).map(|v| format!("{v} dB"))),
+        ("SSIM", number(of.ssim, 4)),
+        ("Precision", Some(of.precision.clone())),
+        ("Back end", Some(of.backend.clone())),
+        ("Device", Some(of.device.clone())),
+        ("Program", Some(format!("warpstride {}", of.version))),
+    ];
+    let rows: Vec<(&str, String)> = rows
+        .into_iter()
+        .filter_map(|(name, value)| Some((name, value?)))
+        .collect();
+    table(&rows)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ndarray::Array3;
+
+    fn image(slices: usize) -> MriImage {
+        MriImage {
+            image: Array3::from_shape_fn((slices, 30, 40), |(s, r, c)| {
+                Complex::new(0.0, (s + r + c) as f64)
+            }),
+            volume: slices > 1,
+            field_of_view: Some([0.1, 0.3, 0.4]),
+            coil_maps: None,
+            residuals: vec![0.5, 0.1, 0.01],
+            recipe: String::new(),
+            operator: "toeplitz".to_owned(),
+            method: "cg".to_owned(),
+            backend: "cpu".to_owned(),
+            device: "two <cores>".to_owned(),
+            precision: "f32".to_owned(),
+            version: "0.1.0".to_owned(),
+            source: "raw & more.h5".to_owned(),
+        }
+    }
+
+    fn summary() -> MriSummary {
+        MriSummary {
+            operator: "toeplitz".to_owned(),
+            method: "cg".to_owned(),
+            backend: "cpu".to_owned(),
+            device: "two <cores>".to_owned(),
+            precision: "f32".to_owned(),
+            iterations: 3,
+            residuals: vec![0.5, 0.1, 0.01],
+            seconds: 1.5,
+            setup_seconds: 1.0,
+            ms_per_iteration: Some(170.0),
+            matrix: [1, 30, 40],
+            coils: 4,
+            readouts: 10,
+            samples: 600,
+            coil_maps: "auto".to_owned(),
+            density: "none".to_owned(),
+            lambda: 0.0,
+            tolerance: 1e-5,
+            trigonometry: "accurate".to_owned(),
+            intensity_correction: false,
+            nrmse: None,
+            psnr: None,
+            ssim: None,
+            source: "raw & more.h5".to_owned(),
+            version: "0.1.0".to_owned(),
+            notes: vec!["1 < 2".to_owned()],
+        }
+    }
+
+    #[test]
+    fn a_plane_is_drawn_voxel_by_voxel_and_bright_spots_do_not_darken_it() {
+        let mut of = image(1);
+        of.image[[0, 3, 4]] = Complex::new(1e9, 0.0);
+        let png = modulus_png(of.image.view()).unwrap();
+        let drawn = image::load_from_memory(&png).unwrap().to_luma8();
+        assert_eq!(drawn.dimensions(), (40, 30));
+        assert_eq!(drawn.get_pixel(0, 0).0, [0]);
+        assert!(drawn.get_pixel(20, 15).0[0] > 100);
+        assert_eq!(drawn.get_pixel(4, 3).0, [255]);
+    }
+
+    #[test]
+    fn a_volume_shows_three_planes() {
+        let png = modulus_png(image(20).image.view()).unwrap();
+        let drawn = image::load_from_memory(&png).unwrap().to_luma8();
+        assert_eq!(drawn.dimensions(), (40 + 40 + 30 + 4, 30));
+    }
+
+    #[test]
+    fn nothing_but_zeros_is_black() {
+        let png = modulus_png(Array3::zeros((1, 4, 4)).view()).unwrap();
+        let drawn = image::load_from_memory(&png).unwrap().to_luma8();
+        assert!(drawn.pixels().all(|p| p.0 == [0]));
+        assert!(modulus_png(Array3::zeros((0, 4, 4)).view()).is_err());
+    }
+
+    #[test]
+    fn the_page_is_whole_loads_nothing_and_escapes() {
+        let page = mri_report(&image(1), &summary()).unwrap();
+        assert!(!page.contains("<script") && !page.contains("<cores>"));
+        assert!(page.contains("raw &amp; more.h5") && page.contains("1 &lt; 2"));
+        assert_eq!(page.matches("src=\"data:image/png;base64,").count(), 1);
+        for name in [
+            "section", "figure", "table", "tr", "ul", "li", "svg", "main",
+        ] {
+            let opened = page.matches(&format!("<{name}>")).count()
+                + page.matches(&format!("<{name} ")).count();
+            assert_eq!(
+                opened,
+                page.matches(&format!("</{name}>")).count(),
+                "{name}"
+            );
+        }
+    }
+
+    #[test]
+    fn the_keys_of_the_contract_are_there() {
+        let json = summary().to_json().unwrap();
+        let value: serde_json::Value = serde_json::from_str(&json).unwrap();
+        for key in [
+            "residuals",
+            "operator",
+            "method",
+            "backend",
+            "seconds",
+            "ms_per_iteration",
+        ] {
+            assert!(value.get(key).is_some(), "{key}");
+        }
+        assert!(value.get("nrmse").is_none());
+        assert_eq!(value["residuals"][1], 0.1);
+    }
+}

@@ -1,0 +1,90 @@
+//! What all reports share: the page around them, figures, curves and tables.
+
+use super::pictures::Picture;
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use std::fmt::Write as _;
+
+const STYLE: &str = include_str!("report.css");
+
+/// A page up to its first section; `lead` is HTML, `title` plain text.
+pub(super) fn head(title: &str, lead: &str) -> String {
+    let title = escaped(title);
+    let mut page = String::new();
+    page += "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n";
+    page += "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n";
+    page += "<meta name=\"color-scheme\" content=\"light dark\">\n";
+    page += &format!("<title>{title}</title>\n<style>\n{STYLE}</style>\n</head>\n<body>\n");
+    page += &format!("<header><h1>{title}</h1>\n<p>{lead}</p></header>\n<main>\n");
+    page
+}
+
+/// What follows the last section.
+pub(super) fn foot(version: &str) -> String {
+    format!(
+        "</main>\n<footer><p>Made by warpstride {}.</p></footer>\n</body>\n</html>\n",
+        escaped(version)
+    )
+}
+
+pub(super) fn figure(picture: &Picture, alt: &str) -> String {
+    format!(
+        "<figure><img class=\"picture\" alt=\"{}\" src=\"data:image/png;base64,{}\"><figcaption>{}</figcaption></figure>\n",
+        escaped(alt),
+        STANDARD.encode(&picture.png),
+        escaped(&picture.caption)
+    )
+}
+
+pub(super) fn curve(name: &str, abscissa: &str, meaning: &str, svg: Option<&str>) -> String {
+    let (name, meaning) = (escaped(name), escaped(meaning));
+    let drawing = match svg {
+        Some(svg) => labelled(svg, &format!("{name} against {abscissa}")),
+        None => "<p class=\"absent\">No value was computed in this run.</p>".to_owned(),
+    };
+    format!(
+        "<figure class=\"curve\"><h3>{name}</h3>\n{drawing}\n<figcaption>{meaning}</figcaption></figure>\n"
+    )
+}
+
+/// An SVG with a name for those who cannot see it, and without its fixed size.
+fn labelled(svg: &str, name: &str) -> String {
+    let drawing = svg.find("<svg").map_or(svg, |at| &svg[at..]);
+    drawing.replacen(
+        "<svg",
+        &format!("<svg role=\"img\" aria-label=\"{name}\""),
+        1,
+    )
+}
+
+pub(super) fn table(rows: &[(&str, String)]) -> String {
+    let mut text = String::from("<table>\n<tbody>\n");
+    for (name, value) in rows {
+        // Writing into a string cannot fail.
+        let _ = writeln!(
+            text,
+            "<tr><th scope=\"row\">{}</th><td>{}</td></tr>",
+            escaped(name),
+            escaped(value)
+        );
+    }
+    text + "</tbody>\n</table>\n"
+}
+
+/// Text for an element or a quoted attribute. Control characters that HTML forbids become `�`.
+pub(super) fn escaped(text: &str) -> String {
+    let mut safe = String::with_capacity(text.len());
+    for letter in text.chars() {
+        match letter {
+            '&' => safe += "&amp;",
+            '<' => safe += "&lt;",
+            '>' => safe += "&gt;",
+            '"' => safe += "&quot;",
+            '\'' => safe += "&#39;",
+            '\n' | '\t' => safe.push(letter),
+            c if c.is_control() => safe.push('\u{fffd}'),
+            c => safe.push(c),
+        }
+    }
+    safe
+}

@@ -1,0 +1,509 @@
+//! `mri` as a user has it: simulate, look, reconstruct.
+
+use super::mri_raw::Raw;
+use super::support::{Place, Said, skipped};
+use ndarray::Axis;
+use std::io::{BufRead, BufReader};
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+use warpstride::io::{Memory, images};
+
+fn json(text: &str) -> serde_json::Value {
+    serde_json::from_str(text).unwrap()
+}
+
+fn summary(place: &Place) -> serde_json::Value {
+    json(&std::fs::read_to_string(place.path("s.json")).unwrap())
+}
+
+/// Reconstructs on the CPU into `out.h5`, with a summary.
+fn reconstruct(place: &Place, file: &str, options: &[&str]) -> Said {
+    let fixed = [
+        "mri",
+        "reconstruct",
+        file,
+        "-o",
+        "out.h5",
+        "--backend",
+        "cpu",
+        "--summary",
+        "s.json",
+    ];
+    place.run(&[&fixed, options].concat())
+}
+
+fn simulate(place: &Place, options: &[&str]) {
+    place
+        .run(&[&["mri", "simulate", "phantom.h5"], options].concat())
+        .well();
+}
+
+#[test]
+fn every_path_is_simulated_and_found_again() {
+    for (options, readouts, samples) in [
+        (&["--trajectory", "radial", "--spokes", "50"][..], 50, 64),
+        (&["--trajectory", "golden", "--spokes", "34"], 34, 64),
+        (&["--trajectory", "spiral", "--spokes", "4"], 4, 0),
+        (
+            &[
+                "--3d",
+                "--matrix",
+                "12",
+                "--trajectory",
+                "spiral",
+                "--spokes",
+                "2",
+            ],
+            24,
+            0,
+        ),
+        (&["--3d", "--matrix", "12", "--spokes", "200"], 200, 24),
+    ] {
+        let place = Place::new();
+        let matrix = if options.contains(&"--3d") {
+            &[][..]
+        } else {
+            &["--matrix", "32"]
+        };
+        simulate(&place, &[matrix, options, &["--coils", "3"]].concat());
+        let said = place.run(&["mri", "info", "phantom.h5", "--json"]);
+        said.well();
+        let found = json(&said.out);
+        assert_eq!(found["readouts"], readouts, "{found}");
+        if samples > 0 {
+            assert_eq!(found["samples_per_readout"][0], samples);
+        }
+        assert_eq!(
+            (&found["coils"], &found["acquisitions"]),
+            (&3.into(), &readouts.into())
+        );
+        for need in found["memory"].as_array().unwrap() {
+            assert!(need["cpu_bytes"].as_u64().unwrap() > 10_000);
+        }
+        place.run(&["mri", "info", "phantom.h5"]).well();
+    }
+}
+
+/// Against the truth in its file, with the maps in its file: what is left are the jumps that so many
+/// voxels cannot show.
+#[test]
+fn a_phantom_comes_back() {
+    let place = Place::new();
+    simulate(&place, &["--matrix", "64", "--coils", "4"]);
+    let maps = ["--coil-maps", "phantom.h5", "--reference", "phantom.h5"];
+    for (options, most) in [
+        (&["--method", "adjoint"][..], 0.35),
+        (&["--method", "cg", "--iterations", "10"], 0.25),
+        (
+            &["--method", "cg", "--iterations", "10", "--precision", "f64"],
+            0.25,
+        ),
+        (&["--operator", "nufft", "--iterations", "10"], 0.25),
+        (&["--operator", "direct", "--iterations", "10"], 0.25),
+        (&["--method", "tv", "--iterations", "30"], 0.25),
+        (&["--method", "wavelet", "--iterations", "30"], 0.3),
+    ] {
+        let said = reconstruct(&place, "phantom.h5", &[&maps[..], options].concat());
+        said.well();
+        let found = summary(&place);
+        let nrmse = found["nrmse"].as_f64().unwrap();
+        assert!(nrmse < most, "{options:?}: {nrmse}");
+        let residuals = found["residuals"].as_array().unwrap();
+        let iterations = found["iterations"].as_u64().unwrap() as usize;
+        assert_eq!(residuals.len(), iterations);
+        for key in ["operator", "method", "backend", "seconds", "psnr", "ssim"] {
+            assert!(!found[key].is_null(), "{key}");
+        }
+        assert_eq!(found["ms_per_iteration"].is_null(), iterations == 0);
+    }
+}
+
+#[test]
+fn operators_agree_and_the_residual_falls() {
+    let place = Place::new();
+    simulate(
+        &place,
+        &[
+            "--matrix", "32", "--coils", "3", "--spokes", "24", "--noise", "40",
+        ],
+    );
+    let mut histories: Vec<Vec<f64>> = Vec::new();
+    for operator in ["direct", "nufft", "toeplitz"] {
+        let options = [
+            "--operator",
+            operator,
+            "--precision",
+            "f64",
+            "--tolerance",
+            "1e-9",
+        ];
+        reconstruct(&place, "phantom.h5", &options).well();
+        let found = summary(&place);
+        assert_eq!(found["operator"], operator);
+        let residuals = found["residuals"].as_array().unwrap();
+        histories.push(residuals.iter().map(|v| v.as_f64().unwrap()).collect());
+    }
+    // Late directions of conjugate gradients magnify any rounding.
+    for history in &histories[1..] {
+        for (a, b) in history.iter().zip(&histories[0]).take(10) {
+            assert!((a / b - 1.0).abs() < 1e-5, "{a} {b}");
+        }
+    }
+    assert!(histories[0][14] < 0.01 * histories[0][0]);
+}
+
+/// The kernels of the GPU, run on the CPU, give the CPU's image.
+#[test]
+fn the_emulator_agrees_with_the_cpu() {
+    let place = Place::new();
+    let size = [
+        "--matrix",
+        "12",
+        "--coils",
+        "2",
+        "--spokes",
+        "6",
+        "--samples",
+        "12",
+    ];
+    simulate(&place, &size);
+    let options = ["--iterations", "2", "--coil-maps", "phantom.h5", "--quiet"];
+    for operator in ["direct", "toeplitz"] {
+        let run = |backend: &str, out: &str| {
+            let fixed = [
+                "mri",
+                "reconstruct",
+                "phantom.h5",
+                "-o",
+                out,
+                "--operator",
+                operator,
+            ];
+            let place = place.run(&[&fixed[..], &["--backend", backend], &options].concat());
+            place.well();
+        };
+        run("cpu", "cpu.h5");
+        run("emulator", "emulator.h5");
+        let [cpu, emulator] =
+            ["cpu.h5", "emulator.h5"].map(|name| images::read(&place.path(name)).unwrap());
+        let norm = |values: &ndarray::Array3<num_complex::Complex<f64>>| -> f64 {
+            values.iter().map(|v| v.norm_sqr()).sum::<f64>().sqrt()
+        };
+        let off = norm(&(&cpu - &emulator)) / norm(&cpu);
+        assert!(off < 1e-4, "{operator}: {off}");
+    }
+}
+
+#[test]
+fn outputs_are_what_was_asked_for() {
+    let place = Place::new();
+    simulate(
+        &place,
+        &["--3d", "--matrix", "16", "--coils", "2", "--spokes", "150"],
+    );
+    let options = [
+        "--iterations",
+        "2",
+        "--png",
+        "p.png",
+        "--report",
+        "r.html",
+        "--json-progress",
+    ];
+    let said = reconstruct(&place, "phantom.h5", &options);
+    said.well();
+    let events: Vec<_> = said.out.lines().map(json).collect();
+    assert_eq!(events.len(), 4);
+    assert_eq!(events[1]["iteration"], 1);
+    assert!(events[2]["residual"].as_f64().unwrap() < 1.0);
+    assert_eq!(
+        place.names(),
+        ["out.h5", "p.png", "phantom.h5", "r.html", "s.json"]
+    );
+    let image = images::read(&place.path("out.h5")).unwrap();
+    assert_eq!(image.dim(), (16, 16, 16));
+    let maps = images::read_coil_maps(&place.path("out.h5"), Memory::available()).unwrap();
+    assert_eq!(maps.dim(), (2, 16, 16, 16));
+    let picture = image::open(place.path("p.png")).unwrap();
+    assert_eq!((picture.width(), picture.height()), (16 * 3 + 4, 16));
+
+    let npy = [
+        "mri",
+        "reconstruct",
+        "phantom.h5",
+        "-o",
+        "a.npy",
+        "--backend",
+        "cpu",
+        "--quiet",
+    ];
+    let said = place.run(&[&npy[..], &["--iterations", "2"]].concat());
+    said.well();
+    assert_eq!(said.out, "");
+    assert_eq!(images::read(&place.path("a.npy")).unwrap(), image);
+    // A result's own maps, and a result as the reference of itself.
+    let again = [
+        "--iterations",
+        "2",
+        "--coil-maps",
+        "a.h5",
+        "--reference",
+        "a.h5",
+    ];
+    std::fs::rename(place.path("out.h5"), place.path("a.h5")).unwrap();
+    reconstruct(&place, "phantom.h5", &again).well();
+    assert!(summary(&place)["nrmse"].as_f64().unwrap() < 1e-4);
+}
+
+/// Noise scans and other acquisitions are left out, and said.
+#[test]
+fn what_is_no_image_is_left_out_and_counted() {
+    let place = Place::new();
+    let clean = Raw::sound();
+    clean.write(&place);
+    reconstruct(&place, "raw.h5", &[]).well();
+    let expected = images::read(&place.path("out.h5")).unwrap();
+
+    let mut raw = Raw::sound();
+    let mut noise = raw.acquisitions[0].clone();
+    noise.head.flags = 1 << 18;
+    noise.head.trajectory_dimensions = 0;
+    noise.head.active_channels = 1;
+    noise.measured(|d| d.iter_mut().for_each(|v| *v = f32::NAN));
+    raw.acquisitions.insert(0, noise.clone());
+    noise.head.flags = 1 << 22;
+    raw.acquisitions.push(noise);
+    // Another slice, with other data.
+    let mut other = raw.acquisitions[3].clone();
+    other.head.idx.slice = 1;
+    other.measured(|d| d.iter_mut().for_each(|v| *v *= 7.0));
+    raw.acquisitions.push(other);
+    // Samples before and after the signal.
+    let padded = &mut raw.acquisitions[5];
+    padded.head.number_of_samples = 19;
+    (padded.head.discard_pre, padded.head.discard_post) = (2, 1);
+    padded.moved(|k| {
+        k.splice(0..0, [9.0; 4]);
+        k.extend([f32::NAN; 2]);
+    });
+    padded.measured(|d| {
+        let coil = d.len() / 2;
+        let parts = [&d[..coil], &d[coil..]].map(<[f32]>::to_vec);
+        *d = parts
+            .iter()
+            .flat_map(|part| [&[f32::NAN; 4][..], part, &[1e9; 2]].concat())
+            .collect();
+    });
+    raw.write(&place);
+    let said = reconstruct(&place, "raw.h5", &[]);
+    said.well();
+    for words in [
+        "1 noise scans",
+        "1 navigator scans",
+        "several values of slice",
+    ] {
+        assert!(said.out.contains(words), "{words}: {}", said.out);
+    }
+    assert_eq!(images::read(&place.path("out.h5")).unwrap(), expected);
+    let info = place.run(&["mri", "info", "raw.h5", "--json", "--select", "slice=1"]);
+    info.well();
+    let found = json(&info.out);
+    assert_eq!(found["readouts"], 1);
+    assert_eq!(found["acquisitions"], 15);
+}
+
+#[test]
+fn readouts_of_several_lengths_are_joined() {
+    let place = Place::new();
+    let mut raw = Raw::sound();
+    for acquisition in &mut raw.acquisitions[6..] {
+        acquisition.head.number_of_samples = 10;
+        acquisition.moved(|k| k.truncate(20));
+        acquisition.measured(|d| {
+            let second = d[32..52].to_vec();
+            d.truncate(20);
+            d.extend(second);
+        });
+    }
+    raw.write(&place);
+    let said = reconstruct(&place, "raw.h5", &[]);
+    said.well();
+    assert!(said.out.contains("from 10 to 16 samples"), "{}", said.out);
+    assert_eq!(summary(&place)["samples"], 6 * 16 + 6 * 10);
+}
+
+#[test]
+fn all_repetitions_together_are_one_image_on_request() {
+    let place = Place::new();
+    let mut raw = Raw::sound();
+    for (number, acquisition) in raw.acquisitions.iter_mut().enumerate() {
+        acquisition.head.idx.repetition = number as u16 % 3;
+    }
+    raw.write(&place);
+    let info = |select: &[&str]| {
+        let said = place.run(&[&["mri", "info", "raw.h5", "--json"], select].concat());
+        said.well();
+        json(&said.out)["readouts"].as_u64().unwrap()
+    };
+    assert_eq!(info(&[]), 4);
+    assert_eq!(info(&["--select", "repetition=2"]), 4);
+    assert_eq!(info(&["--select", "repetition=all"]), 12);
+}
+
+/// Spins that precess are put right by the map of their frequency: samples of the phantom with a
+/// phase that grows with time, without and with the map.
+#[test]
+fn off_resonance_is_undone_by_its_map() {
+    let place = Place::new();
+    simulate(&place, &["--matrix", "24", "--coils", "2"]);
+    // A frequency that is the same everywhere is a factor of each sample: it is put in here.
+    let hertz = 6_000.0_f64;
+    precess(&place, hertz);
+    let map = ndarray::Array2::<f64>::from_elem((24, 24), hertz);
+    warpstride::io::npy::write(&place.path("hertz.npy"), map.view()).unwrap();
+    let known = ["--coil-maps", "phantom.h5", "--reference", "phantom.h5"];
+    reconstruct(&place, "turned.h5", &known).well();
+    let blurred = summary(&place)["nrmse"].as_f64().unwrap();
+    let options = [&known[..], &["--off-resonance", "hertz.npy"]].concat();
+    reconstruct(&place, "turned.h5", &options).well();
+    let found = summary(&place);
+    let sharp = found["nrmse"].as_f64().unwrap();
+    assert_eq!(found["operator"], "direct");
+    reconstruct(&place, "phantom.h5", &known).well();
+    let clean = summary(&place)["nrmse"].as_f64().unwrap();
+    assert!((sharp - clean).abs() < 0.01 * clean, "{sharp} {clean}");
+    assert!(blurred > 1.5 * clean, "{blurred} {clean}");
+}
+
+/// Writes `turned.h5`: `phantom.h5` with exp(−2πi f t).
+fn precess(place: &Place, hertz: f64) {
+    use warpstride::data::KSpace;
+    use warpstride::io::ismrmrd::{self, ReadOptions, Recording};
+    let _held = super::support::STARTING
+        .lock()
+        .unwrap_or_else(std::sync::PoisonError::into_inner);
+    let path = place.path("phantom.h5");
+    let kspace = ismrmrd::read(&path, &ReadOptions::default())
+        .unwrap()
+        .kspace;
+    let times = kspace.times().unwrap();
+    let mut samples = kspace.samples().clone();
+    for mut coil in samples.axis_iter_mut(Axis(0)) {
+        for (value, time) in coil.iter_mut().zip(&times) {
+            *value *= num_complex::Complex::cis(-std::f64::consts::TAU * hertz * time);
+        }
+    }
+    let turned = KSpace::new(
+        kspace.extent().clone(),
+        kspace.trajectory().clone(),
+        samples,
+        kspace.readouts().to_vec(),
+    )
+    .unwrap();
+    let recording = Recording {
+        kspace: &turned,
+        trajectory: "radial",
+        steps: &[],
+        truth: None,
+    };
+    ismrmrd::write(&place.path("turned.h5"), &recording).unwrap();
+}
+
+#[cfg(unix)]
+#[test]
+fn ctrl_c_saves_the_image_so_far() {
+    let place = Place::new();
+    simulate(
+        &place,
+        &["--matrix", "128", "--coils", "4", "--spokes", "60"],
+    );
+    let mut child = place.start(
+        place
+            .command()
+            .args([
+                "mri",
+                "reconstruct",
+                "phantom.h5",
+                "-o",
+                "out.h5",
+                "--backend",
+                "cpu",
+            ])
+            .args([
+                "--iterations",
+                "100000",
+                "--json-progress",
+                "--summary",
+                "s.json",
+            ])
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped()),
+    );
+    let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
+    let third = lines.find(|line| line.as_ref().unwrap().contains("\"iteration\":3,"));
+    assert!(third.is_some());
+    let kill = format!("kill -INT {}", child.id());
+    let mut kill = place.start(Command::new("sh").args(["-c", &kill]));
+    assert!(kill.wait().unwrap().success());
+    lines.for_each(|line| drop(line.unwrap()));
+    let output = child.wait_with_output().unwrap();
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(130), "{said}");
+    assert!(
+        said.contains("out.h5") && said.contains("100000") && said.lines().count() == 1,
+        "{said}"
+    );
+    let done = summary(&place)["iterations"].as_u64().unwrap();
+    assert!((3..100_000).contains(&done), "{done}");
+    assert!(images::read(&place.path("out.h5")).is_ok());
+}
+
+#[test]
+fn every_help_text_has_examples() {
+    let place = Place::new();
+    for command in ["simulate", "info", "reconstruct", "ladder"] {
+        let help = place.run(&["mri", command, "--help"]);
+        help.well();
+        let examples = help
+            .out
+            .matches(&format!("  warpstride mri {command}"))
+            .count();
+        assert!((3..=5).contains(&examples), "{command}: {examples}");
+    }
+    let help = place.run(&["mri", "--help"]);
+    help.well();
+    assert!(help.out.contains("Examples:"));
+}
+
+/// The history of the project's specification, to 2 %.
+#[test]
+fn the_measured_heart_has_the_history_that_another_program_found() {
+    const HISTORY: [f64; 15] = [
+        1.323e-1, 3.301e-2, 1.169e-2, 4.629e-3, 3.058e-3, 1.548e-3, 9.392e-4, 5.898e-4, 3.965e-4,
+        2.427e-4, 1.752e-4, 1.332e-4, 1.051e-4, 7.707e-5, 5.989e-5,
+    ];
+    let file = PathBuf::from(env!("CARGO_MANIFEST_DIR"))
+        .join("../../shared/data/mri/cardiac-radial-25.h5");
+    if !file.exists() {
+        skipped("the measured heart", "../shared/data/mri is not there");
+        return;
+    }
+    let place = Place::new();
+    let file = file.to_str().unwrap();
+    let options = [
+        "--method",
+        "cg",
+        "--iterations",
+        "15",
+        "--density",
+        "none",
+        "--precision",
+        "f64",
+    ];
+    reconstruct(&place, file, &options).well();
+    let found = summary(&place);
+    for (at, expected) in HISTORY.iter().enumerate() {
+        let residual = found["residuals"][at].as_f64().unwrap();
+        assert!((residual / expected - 1.0).abs() < 0.02, "{at}: {residual}");
+    }
+}

@@ -1,0 +1,6 @@
+//! The direct operators against their definition in double precision, at sizes that divide by
+//! nothing; the two are adjoint; both orders of threads give the same bits.
+
+mod ladder;
+mod separable;
+mod sums;
