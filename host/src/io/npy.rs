@@ -91,6 +91,7 @@ pub fn read_within<T: Element>(path: &Path, memory: Memory) -> Result<Array2<T>,
             mut file,
             header,
             name,
+            ..
         },
         [rows, columns],
     ) = Opened::new(path)?.plane()?;
@@ -172,6 +173,8 @@ struct Opened {
     file: BufReader<File>,
     header: Header,
     name: String,
+    /// Bytes.
+    length: u64,
 }
 
 impl Opened {
@@ -184,30 +187,42 @@ impl Opened {
         }
         let mut file = BufReader::new(File::open(path).map_err(|e| unread(&name, &e))?);
         let header = Header::read(&mut file, &name)?;
-        let expected = header.file_bytes().ok_or_else(|| IoError::Shape {
+        let length = kind.len();
+        Ok(Self {
+            file,
+            header,
+            name,
+            length,
+        })
+    }
+
+    /// Refuses a file that is not as long as its array.
+    fn whole(self) -> Result<Self, IoError> {
+        let name = self.name.clone();
+        let expected = self.header.file_bytes().ok_or_else(|| IoError::Shape {
             file: name.clone(),
             dataset: "the array".to_owned(),
-            found: header.shape.clone(),
+            found: self.header.shape.clone(),
             expected: "a size that memory can address".to_owned(),
         })?;
-        if expected > kind.len() {
+        if expected > self.length {
             return Err(IoError::Truncated {
                 file: name,
                 expected,
-                found: kind.len(),
+                found: self.length,
             });
         }
-        if expected < kind.len() {
+        if expected < self.length {
             return Err(IoError::Damaged {
                 file: name,
                 dataset: "the array".to_owned(),
                 reason: format!(
                     "{} bytes follow it: a file of one array is expected",
-                    kind.len() - expected
+                    self.length - expected
                 ),
             });
         }
-        Ok(Self { file, header, name })
+        Ok(self)
     }
 
     /// Rows and columns of a real array of two dimensions.
@@ -223,7 +238,7 @@ impl Opened {
                 expected: "an array of two dimensions (row, column)".to_owned(),
             });
         };
-        Ok((self, [rows, columns]))
+        Ok((self.whole()?, [rows, columns]))
     }
 }
 

