@@ -18,15 +18,17 @@
 //!
 //! Block of 32, for a warp's tile is its own.
 
+#![allow(
+    clippy::needless_range_loop,
+    reason = "loops over constant ranges are unrolled, so that their arrays are registers; iterators leave some in local memory"
+)]
+
 #[cfg(not(target_arch = "nvptx64"))]
 use super::nufft_tile::slot_cells;
 use super::nufft_tile::{NufftHeap, NufftPoint, TileLayout, terms};
 use warpstride_device::prelude::*;
 
 const LANES: usize = warp::SIZE as usize;
-/// Points that are spread between two tests for the last: it divides 32, so that places in the
-/// lists of weights are constants. The last ones may stand for no point and have the value 0.
-const UNROLLED: usize = 8;
 /// Points made ready together, and one that the look ahead may touch. Odd, so that a column of weights
 /// lies in different banks.
 const COLUMN: usize = LANES + 1;
@@ -127,12 +129,10 @@ unsafe fn spread<const W: usize, const P: usize, const Z: usize, const A: usize>
                 .add((heap.first + point.min(heap.points - 1)) as usize)
         };
         let fetch_sample = |point: u32, sample: u32| {
-            if point >= heap.points {
-                return Complex32::ZERO;
-            }
             let value = *task.samples.add(of_image + sample as usize);
             if task.weighted != 0 {
-                value.scale(*task.weights.add((heap.first + point) as usize))
+                let at = heap.first + point.min(heap.points - 1);
+                value.scale(*task.weights.add(at as usize))
             } else {
                 value
             }
@@ -160,29 +160,25 @@ unsafe fn spread<const W: usize, const P: usize, const Z: usize, const A: usize>
 
             let together = (heap.points + warp::SIZE - done).min(warp::SIZE) as usize;
             let mut next = ready::<W, P, Z, A>(room, 0, lane);
-            let mut first = 0;
-            while first < together {
-                for j in 0..UNROLLED {
-                    let now = next;
-                    next = ready::<W, P, Z, A>(room, first + j + 1, lane);
-                    for p in 0..P {
-                        let cell = lane + p * LANES;
-                        if cell < W * W {
-                            let offset = cell / W * layout.pitch as usize + cell % W;
-                            let at = room.tile.add(now.base as usize + offset);
-                            let mut old = [Complex32::ZERO; Z];
-                            for (z, old) in old.iter_mut().enumerate() {
-                                *old = *at.add(z * plane);
-                            }
-                            let share = now.x[p].scale(now.y[p]);
-                            for (z, (old, weight)) in old.iter().zip(now.z).enumerate() {
-                                *at.add(z * plane) = share.scale_add(weight, *old);
-                            }
+            for j in 0..together {
+                let now = next;
+                next = ready::<W, P, Z, A>(room, j + 1, lane);
+                for p in 0..P {
+                    let cell = lane + p * LANES;
+                    if cell < W * W {
+                        let offset = cell / W * layout.pitch as usize + cell % W;
+                        let at = room.tile.add(now.base as usize + offset);
+                        let mut old = [Complex32::ZERO; Z];
+                        for z in 0..Z {
+                            old[z] = *at.add(z * plane);
+                        }
+                        let share = now.x[p].scale(now.y[p]);
+                        for z in 0..Z {
+                            *at.add(z * plane) = share.scale_add(now.z[z], old[z]);
                         }
                     }
-                    warp::sync_warp(warp::FULL);
                 }
-                first += UNROLLED;
+                warp::sync_warp(warp::FULL);
             }
         }
 
@@ -221,12 +217,12 @@ unsafe fn prepare<const W: usize, const A: usize>(
     }
     *room.base.add(lane) = base;
     let mut along_z = [0.0; 8];
-    for (piece, of_z) in along_z.iter_mut().enumerate().take(W) {
+    for piece in 0..W {
         let sums = weights(room.coefficients.add(piece * quads), terms, arguments);
         *room.along_x.add(piece * COLUMN + lane) = value.scale(sums[0]);
         *room.along_y.add(piece * COLUMN + lane) = sums[1];
         if A == 3 {
-            *of_z = sums[A - 1];
+            along_z[piece] = sums[A - 1];
         }
     }
     if A == 3 {
@@ -261,9 +257,9 @@ unsafe fn ready<const W: usize, const P: usize, const Z: usize, const A: usize>(
         let of_z = W.div_ceil(4);
         for quad in 0..of_z {
             let F32x4(four) = *room.along_z.add(j * of_z + quad);
-            for (inner, weight) in four.into_iter().enumerate() {
+            for inner in 0..4 {
                 if quad * 4 + inner < Z {
-                    ready.z[quad * 4 + inner] = weight;
+                    ready.z[quad * 4 + inner] = four[inner];
                 }
             }
         }
