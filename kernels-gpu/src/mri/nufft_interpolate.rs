@@ -18,6 +18,7 @@
 //! (a sector of 32 where samples are in any order). Block of 128: six tiles of 24 KB on a
 //! multiprocessor make 24 warps.
 
+#[cfg(not(target_arch = "nvptx64"))]
 use super::nufft_tile::own_cells;
 use super::nufft_tile::{NufftHeap, NufftPoint, TileLayout, terms};
 use super::nufft_weights;

@@ -21,6 +21,7 @@
 //! Block of 32, for a warp's tile is its own.
 
 use super::nufft_tile::{NufftHeap, NufftPoint, TileLayout};
+#[cfg(not(target_arch = "nvptx64"))]
 use super::nufft_tile::{slot_cells, terms};
 use super::nufft_weights;
 use warpstride_device::prelude::*;
