@@ -142,10 +142,10 @@ fn points<M: Machine>(
         for image in first_image..first_image + images {
             for heap in &sorting.heaps {
                 let slot = places.next().unwrap_or_default();
-                for at in heap.first as usize..(heap.first + heap.points) as usize {
-                    let point = &sorting.points[at];
+                let own = heap.first as usize..(heap.first + heap.points) as usize;
+                for (point, weight) in sorting.points[own.clone()].iter().zip(&weights[own]) {
                     let factor = if weighted {
-                        f64::from(weights[at])
+                        f64::from(*weight)
                     } else {
                         1.0
                     };

@@ -18,11 +18,6 @@
 //!
 //! Block of 32, for a warp's tile is its own.
 
-#![allow(
-    clippy::needless_range_loop,
-    reason = "loops over constant ranges are unrolled, so that their arrays are registers; iterators leave some in local memory"
-)]
-
 #[cfg(not(target_arch = "nvptx64"))]
 use super::nufft_tile::slot_cells;
 use super::nufft_tile::{NufftHeap, NufftPoint, TileLayout, terms};
