@@ -7,6 +7,7 @@
 pub mod atomic;
 pub mod checkpoint;
 mod error;
+mod global_heap;
 pub mod images;
 pub mod ismrmrd;
 mod memory;

@@ -50,6 +50,7 @@ impl Source {
             return Err(no_records());
         }
         let shape = self.checked_shape(path, &dataset, kind.size())?;
+        self.check_heaps()?;
         let [count] = shape[..] else {
             return Err(self.bad_shape(path, &shape, "(record)"));
         };

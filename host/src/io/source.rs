@@ -4,12 +4,13 @@
 //! Only links inside the file are followed. Virtual datasets and external storage are refused:
 //! their data are in other files that nobody named. Attributes are never read.
 
-use super::{IoError, Memory, superblock};
+use super::{IoError, Memory, global_heap, superblock};
 use hdf5_metno as hdf5;
 use hdf5_metno::dataset::Layout;
 use ndarray::{ArrayD, IxDyn};
 use num_complex::Complex;
-use std::path::Path;
+use std::cell::Cell;
+use std::path::{Path, PathBuf};
 
 /// The highest rank that any dataset here has, and some room; HDF5 itself allows 32.
 const HIGHEST_RANK: usize = 8;
@@ -20,6 +21,9 @@ const ADVICE_REPACK: &str = "copy the data into one plain file, for example with
 /// An open file.
 pub(crate) struct Source {
     name: String,
+    path: PathBuf,
+    /// Its global heaps were looked through.
+    heaps: Cell<bool>,
     file: hdf5::File,
     length: u64,
     memory: Memory,
@@ -53,6 +57,8 @@ impl Source {
         })?;
         Ok(Self {
             name,
+            path: path.to_owned(),
+            heaps: Cell::new(false),
             file,
             length,
             memory,
@@ -72,6 +78,16 @@ impl Source {
     /// Bytes that may be allocated.
     pub(crate) fn memory(&self) -> Memory {
         self.memory
+    }
+
+    /// Refuses global heaps on which HDF5 would stay for ever; before anything of variable length is
+    /// read.
+    pub(super) fn check_heaps(&self) -> Result<(), IoError> {
+        if !self.heaps.get() {
+            global_heap::check(&self.path)?;
+            self.heaps.set(true);
+        }
+        Ok(())
     }
 
     /// Agrees to `bytes` for `dataset`.
@@ -361,6 +377,7 @@ impl Source {
         if bytes_of(&shape, 1) != 1 {
             return Err(self.bad_shape(path, &shape, "one text"));
         }
+        self.check_heaps()?;
         // HDF5 calls both alike, but does not convert one into the other.
         let unicode = dataset
             .read_raw()
@@ -408,6 +425,7 @@ impl Source {
         if shape.contains(&0) {
             return Ok(Vec::new());
         }
+        self.check_heaps()?;
         let texts: Vec<hdf5::types::VarLenUnicode> = dataset
             .read_raw()
             .map_err(|_| self.damaged(path, "its text is damaged"))?;

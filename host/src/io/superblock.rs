@@ -66,6 +66,34 @@ pub(crate) fn check(path: &Path) -> Result<u64, IoError> {
     Err(not("the HDF5 signature is not in it"))
 }
 
+/// Bytes of the lengths in the file `path`, which [`check`] has passed.
+///
+/// # Errors
+/// [`IoError::Open`], [`IoError::Format`].
+pub(super) fn length_size(path: &Path) -> Result<u8, IoError> {
+    let refused = |reason: String| IoError::Open {
+        file: path.display().to_string(),
+        reason,
+    };
+    let mut file = File::open(path).map_err(|e| refused(e.to_string()))?;
+    let length = file.metadata().map_err(|e| refused(e.to_string()))?.len();
+    let mut start = 0_u64;
+    while start < length {
+        let mut bytes = [0; 16];
+        file.seek(SeekFrom::Start(start))
+            .and_then(|_| file.read_exact(&mut bytes))
+            .map_err(|e| refused(e.to_string()))?;
+        if bytes.starts_with(&SIGNATURE) {
+            return Ok(match bytes[8] {
+                0 | 1 => bytes[14],
+                _ => bytes[10],
+            });
+        }
+        start = if start == 0 { 512 } else { start * 2 };
+    }
+    Err(refused("the HDF5 signature is not in it".to_owned()))
+}
+
 /// The end-of-file address that a superblock announces; `None` where it makes no sense.
 fn announced(bytes: &[u8]) -> Option<u64> {
     let version = *bytes.get(8)?;

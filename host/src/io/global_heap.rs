@@ -1,0 +1,179 @@
+//! Global heaps, in which HDF5 keeps what has a variable length (file format specification 3.0,
+//! section III.E): none on which the library would stay for ever.
+//!
+//! HDF5 2.1 walks a collection from object to object; one of length 0 keeps it where it is (seen in
+//! `H5HG__cache_heap_deserialize`, and as a hang of a test with changed bytes). Everything else that
+//! can be wrong there the library finds itself.
+
+use super::IoError;
+use super::superblock;
+use std::fs::File;
+use std::io::{BufReader, Read, Seek, SeekFrom};
+use std::path::Path;
+
+/// Signature and version of a collection.
+const START: [u8; 5] = *b"GCOL\x01";
+/// Bytes before the first object: signature, version, reserved, size.
+const HEADER: u64 = 16;
+/// Bytes of an object before its data: index, references, reserved, length.
+const OBJECT: u64 = 16;
+/// Bytes that are looked at at a time.
+const WINDOW: usize = 1 << 20;
+
+/// Looks through the file `path`.
+///
+/// # Errors
+/// [`IoError::Damaged`] where an object has no length, [`IoError::Unsupported`] for lengths of
+/// other than 8 bytes, [`IoError::Open`].
+pub(super) fn check(path: &Path) -> Result<(), IoError> {
+    let name = path.display().to_string();
+    let refused = |e: std::io::Error| IoError::Open {
+        file: name.clone(),
+        reason: e.to_string(),
+    };
+    if superblock::length_size(path)? != 8 {
+        return Err(IoError::Unsupported {
+            file: name,
+            dataset: "the superblock".to_owned(),
+            found: "has lengths of other than 8 bytes".to_owned(),
+            advice: "copy the data into a new file, for example with h5repack",
+        });
+    }
+    let mut file = File::open(path).map_err(refused)?;
+    let refused = |e: std::io::Error| IoError::Open {
+        file: name.clone(),
+        reason: e.to_string(),
+    };
+    for start in collections(&file).map_err(refused)? {
+        let still = stands_still(&mut file, start).map_err(|e| IoError::Open {
+            file: name.clone(),
+            reason: e.to_string(),
+        })?;
+        if still {
+            return Err(IoError::Damaged {
+                file: name,
+                dataset: "the global heap".to_owned(),
+                reason: format!("the collection at byte {start} has an object without length"),
+            });
+        }
+    }
+    Ok(())
+}
+
+/// Where collections may begin.
+fn collections(file: &File) -> std::io::Result<Vec<u64>> {
+    let mut reader = BufReader::with_capacity(WINDOW, file);
+    let mut found = Vec::new();
+    // The last bytes of a window are looked at again with the next one.
+    let mut window = Vec::with_capacity(WINDOW + START.len());
+    let mut begins = 0_u64;
+    loop {
+        let kept = window.len().min(START.len() - 1);
+        begins += (window.len() - kept) as u64;
+        window.drain(..window.len() - kept);
+        let read = (&mut reader).take(WINDOW as u64).read_to_end(&mut window)?;
+        if read == 0 {
+            return Ok(found);
+        }
+        let hits = window.windows(START.len()).enumerate();
+        found.extend(
+            hits.filter(|(_, bytes)| bytes[0] == START[0] && **bytes == START)
+                .map(|(at, _)| begins + at as u64),
+        );
+    }
+}
+
+/// Whether the walk over the objects of the collection at `start` does not come to an end.
+fn stands_still(file: &mut File, start: u64) -> std::io::Result<bool> {
+    let mut bytes = [0; 8];
+    let mut number = |file: &mut File, at: u64| -> std::io::Result<Option<u64>> {
+        file.seek(SeekFrom::Start(at))?;
+        match file.read_exact(&mut bytes) {
+            Ok(()) => Ok(Some(u64::from_le_bytes(bytes))),
+            Err(e) if e.kind() == std::io::ErrorKind::UnexpectedEof => Ok(None),
+            Err(e) => Err(e),
+        }
+    };
+    let Some(size) = number(file, start + 8)? else {
+        return Ok(false);
+    };
+    let Some(end) = start.checked_add(size) else {
+        return Ok(false);
+    };
+    let mut at = start + HEADER;
+    while at.saturating_add(OBJECT) <= end {
+        let (Some(head), Some(length)) = (number(file, at)?, number(file, at + 8)?) else {
+            return Ok(false);
+        };
+        // As the library counts, overflow and all; free space (index 0) counts itself.
+        let step = if head & 0xffff == 0 {
+            length
+        } else {
+            (length.wrapping_add(7) / 8)
+                .wrapping_mul(8)
+                .wrapping_add(OBJECT)
+        };
+        if step == 0 {
+            return Ok(true);
+        }
+        match at.checked_add(step) {
+            Some(next) => at = next,
+            None => return Ok(false),
+        }
+    }
+    Ok(false)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::output;
+    use super::*;
+
+    /// A file with two texts, and where its collection is.
+    fn sound(folder: &Path) -> (std::path::PathBuf, usize) {
+        let path = folder.join("a.h5");
+        output::write(&path, |file| {
+            output::text(file, "a", "one text")?;
+            output::text(file, "b", "another text")
+        })
+        .unwrap();
+        let bytes = std::fs::read(&path).unwrap();
+        let at = bytes.windows(5).position(|w| w == START).unwrap();
+        (path, at)
+    }
+
+    #[test]
+    fn what_hdf5_writes_passes() {
+        let folder = tempfile::tempdir().unwrap();
+        let (path, _) = sound(folder.path());
+        check(&path).unwrap();
+    }
+
+    #[test]
+    fn an_object_without_length_is_found() {
+        let folder = tempfile::tempdir().unwrap();
+        let (path, at) = sound(folder.path());
+        let whole = std::fs::read(&path).unwrap();
+        let first = at + HEADER as usize;
+        for (index, length) in [(0_u16, 0_u64), (1, u64::MAX - 15)] {
+            let mut bytes = whole.clone();
+            bytes[first..first + 2].copy_from_slice(&index.to_le_bytes());
+            bytes[first + 8..first + 16].copy_from_slice(&length.to_le_bytes());
+            std::fs::write(&path, bytes).unwrap();
+            let text = check(&path).unwrap_err().to_string();
+            assert!(text.contains("object without length"), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_collection_across_two_windows_is_found() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a");
+        let mut bytes = vec![0; WINDOW + 50];
+        let at = WINDOW - 2;
+        bytes[at..at + 5].copy_from_slice(&START);
+        std::fs::write(&path, bytes).unwrap();
+        let found = collections(&File::open(&path).unwrap()).unwrap();
+        assert_eq!(found, [at as u64]);
+    }
+}
