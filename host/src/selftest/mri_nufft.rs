@@ -144,11 +144,7 @@ fn points<M: Machine>(
                 let slot = places.next().unwrap_or_default();
                 let own = heap.first as usize..(heap.first + heap.points) as usize;
                 for (point, weight) in sorting.points[own.clone()].iter().zip(&weights[own]) {
-                    let factor = if weighted {
-                        f64::from(*weight)
-                    } else {
-                        1.0
-                    };
+                    let factor = if weighted { f64::from(*weight) } else { 1.0 };
                     let value = wide(given[image * count + point.sample as usize]) * factor;
                     footprint(point, &sizes, &coefficients, |[x, y, z], weight| {
                         slot[(z * tall + y) * pitch + x] += value * weight;
