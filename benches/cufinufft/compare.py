@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """The cases of the bench `mri_nufft` with cuFINUFFT, on the same device.
 
-    mri_nufft [SAMPLES] & python3 compare.py [SAMPLES]   (one after the other)
+    mri_nufft [SAMPLES]; python3 compare.py [SAMPLES]
 
 Needs cufinufft (its wheel is built against CUDA 12: libcudart.so.12 and libcufft.so.11 must be found),
 cupy and numpy. Points are made as `mri_nufft` makes them (the kinds, not the numbers); times are of

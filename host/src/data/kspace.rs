@@ -116,7 +116,8 @@ pub enum KSpaceError {
 
 /// What other units look like.
 fn advice(value: f64) -> &'static str {
-    if value.abs() > 1.6 {
+    // Radians go to π, and files round.
+    if value.abs() > 1.001 * std::f64::consts::PI {
         " (divide by the matrix size where they are in cycles per field of view)"
     } else {
         " (divide by 2π where they are in radians/pixel)"
@@ -172,8 +173,9 @@ impl KSpace {
         shape("the trajectory", trajectory.shape(), &[count, extent.axes])?;
         let mut end = 0;
         for readout in &readouts {
-            if readout.samples.start != end || readout.samples.end < end {
-                break;
+            shape("the list of readouts", &[readout.samples.start], &[end])?;
+            if readout.samples.end < end {
+                shape("the list of readouts", &[readout.samples.end], &[end])?;
             }
             end = readout.samples.end;
         }

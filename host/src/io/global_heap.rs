@@ -40,22 +40,27 @@ pub(super) fn check(path: &Path) -> Result<(), IoError> {
         });
     }
     let mut file = File::open(path).map_err(refused)?;
+    // Collections do not overlap: so many objects, of 16 bytes at least, fit into the file.
+    let mut left = file.metadata().map_err(refused)?.len() / OBJECT;
     let refused = |e: std::io::Error| IoError::Open {
         file: name.clone(),
         reason: e.to_string(),
     };
     for start in collections(&file).map_err(refused)? {
-        let still = stands_still(&mut file, start).map_err(|e| IoError::Open {
+        let walk = walk(&mut file, start, &mut left).map_err(|e| IoError::Open {
             file: name.clone(),
             reason: e.to_string(),
         })?;
-        if still {
-            return Err(IoError::Damaged {
-                file: name,
-                dataset: "the global heap".to_owned(),
-                reason: format!("the collection at byte {start} has an object without length"),
-            });
-        }
+        let wrong = match walk {
+            Walk::Ends => continue,
+            Walk::StandsStill => "has an object without length",
+            Walk::TooLong => "overlaps others: together they have more objects than the file",
+        };
+        return Err(IoError::Damaged {
+            file: name,
+            dataset: "the global heap".to_owned(),
+            reason: format!("the collection at byte {start} {wrong}"),
+        });
     }
     Ok(())
 }
@@ -83,28 +88,43 @@ fn collections(file: &File) -> std::io::Result<Vec<u64>> {
     }
 }
 
-/// Whether the walk over the objects of the collection at `start` does not come to an end.
-fn stands_still(file: &mut File, start: u64) -> std::io::Result<bool> {
-    let mut bytes = [0; 8];
-    let mut number = |file: &mut File, at: u64| -> std::io::Result<Option<u64>> {
+/// How the walk over the objects of a collection goes.
+enum Walk {
+    Ends,
+    StandsStill,
+    /// More objects than were left.
+    TooLong,
+}
+
+/// Walks the collection at `start`, of at most `left` objects, which become fewer.
+fn walk(file: &mut File, start: u64, left: &mut u64) -> std::io::Result<Walk> {
+    let mut bytes = [0; 16];
+    let mut numbers = |file: &mut File, at: u64| -> std::io::Result<Option<[u64; 2]>> {
         file.seek(SeekFrom::Start(at))?;
         match file.read_exact(&mut bytes) {
-            Ok(()) => Ok(Some(u64::from_le_bytes(bytes))),
+            Ok(()) => {
+                let both = u128::from_le_bytes(bytes);
+                Ok(Some([both as u64, (both >> 64) as u64]))
+            }
             Err(e) if e.kind() == std::io::ErrorKind::UnexpectedEof => Ok(None),
             Err(e) => Err(e),
         }
     };
-    let Some(size) = number(file, start + 8)? else {
-        return Ok(false);
+    let Some([_, size]) = numbers(file, start)? else {
+        return Ok(Walk::Ends);
     };
     let Some(end) = start.checked_add(size) else {
-        return Ok(false);
+        return Ok(Walk::Ends);
     };
     let mut at = start + HEADER;
     while at.saturating_add(OBJECT) <= end {
-        let (Some(head), Some(length)) = (number(file, at)?, number(file, at + 8)?) else {
-            return Ok(false);
+        let Some([head, length]) = numbers(file, at)? else {
+            return Ok(Walk::Ends);
         };
+        match left.checked_sub(1) {
+            Some(fewer) => *left = fewer,
+            None => return Ok(Walk::TooLong),
+        }
         // As the library counts, overflow and all; free space (index 0) counts itself.
         let step = if head & 0xffff == 0 {
             length
@@ -114,14 +134,14 @@ fn stands_still(file: &mut File, start: u64) -> std::io::Result<bool> {
                 .wrapping_add(OBJECT)
         };
         if step == 0 {
-            return Ok(true);
+            return Ok(Walk::StandsStill);
         }
         match at.checked_add(step) {
             Some(next) => at = next,
-            None => return Ok(false),
+            None => return Ok(Walk::Ends),
         }
     }
-    Ok(false)
+    Ok(Walk::Ends)
 }
 
 #[cfg(test)]

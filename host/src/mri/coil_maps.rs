@@ -173,7 +173,7 @@ fn adaptive(grid: Grid, images: &Array2<Complex<f64>>) -> Array2<Complex<f64>> {
 
 /// The strongest combination in the whole image, from that of its brightest voxel.
 fn strongest<'a>(
-    all: impl Iterator<Item = &'a [Complex<f64>]>,
+    all: impl Iterator<Item = &'a [Complex<f64>]> + Clone,
     by_voxel: &[Complex<f64>],
     coils: usize,
     roots: &[f64],
@@ -184,7 +184,7 @@ fn strongest<'a>(
 }
 
 /// The voxels around `n`, within the image.
-fn neighbourhood(grid: Grid, n: usize) -> impl Iterator<Item = usize> {
+fn neighbourhood(grid: Grid, n: usize) -> impl Iterator<Item = usize> + Clone {
     let [slices, rows, columns] = grid.shape;
     let reach = NEIGHBOURHOOD[grid.axes - 2] / 2;
     let range = |at: usize, size: usize| at.saturating_sub(reach)..(at + reach + 1).min(size);
@@ -204,34 +204,26 @@ fn neighbourhood(grid: Grid, n: usize) -> impl Iterator<Item = usize> {
 /// The eigenvector of the largest eigenvalue of Σ v vᴴ over `vectors`, of length 1, by the power
 /// method from `start`.
 fn dominant<'a>(
-    vectors: impl Iterator<Item = &'a [Complex<f64>]>,
+    vectors: impl Iterator<Item = &'a [Complex<f64>]> + Clone,
     start: &[Complex<f64>],
 ) -> Vec<Complex<f64>> {
-    let coils = start.len();
-    let mut covariance = vec![Complex::<f64>::default(); coils * coils];
-    for v in vectors {
-        for (row, a) in covariance.chunks_exact_mut(coils).zip(v) {
-            for (entry, b) in row.iter_mut().zip(v) {
-                *entry += a * b.conj();
-            }
-        }
-    }
+    let norm = |v: &[Complex<f64>]| v.iter().map(Complex::norm_sqr).sum::<f64>().sqrt();
     let mut vector = start.to_vec();
     for _ in 0..POWER_STEPS {
-        let length = vector.iter().map(Complex::norm_sqr).sum::<f64>().sqrt();
+        let length = norm(&vector);
         if length == 0.0 {
             return vector;
         }
-        let row = |row: &[Complex<f64>]| -> Complex<f64> {
-            row.iter()
-                .zip(&vector)
-                .map(|(r, v)| r * v)
-                .sum::<Complex<f64>>()
-                / length
-        };
-        vector = covariance.chunks_exact(coils).map(row).collect();
+        // Σ v (vᴴ x), without the matrix: files may name very many coils.
+        let mut next = vec![Complex::default(); vector.len()];
+        for v in vectors.clone() {
+            let pairs = v.iter().zip(&vector);
+            let along = pairs.map(|(a, x)| a.conj() * x).sum::<Complex<f64>>() / length;
+            next.iter_mut().zip(v).for_each(|(n, a)| *n += a * along);
+        }
+        vector = next;
     }
-    let length = vector.iter().map(Complex::norm_sqr).sum::<f64>().sqrt();
+    let length = norm(&vector);
     if length > 0.0 {
         vector.iter_mut().for_each(|v| *v /= length);
     }

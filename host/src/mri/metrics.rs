@@ -72,7 +72,7 @@ pub fn ssim(image: &Array3<Complex<f64>>, reference: &Array3<Complex<f64>>) -> f
     let constants = K.map(|k| (k * range).powi(2));
     let (image, reference) = (image.mapv(|v| v.norm()), reference.mapv(|v| v.norm()));
     let slices = image.axis_iter(Axis(0)).zip(reference.axis_iter(Axis(0)));
-    let (mut sum, mut count) = (0.0, 0);
+    let (mut sum, mut count) = (0.0, 0_u64);
     for (a, b) in slices {
         let (rows, columns) = a.dim();
         let window = [rows.min(WINDOW), columns.min(WINDOW)];
@@ -84,7 +84,7 @@ pub fn ssim(image: &Array3<Complex<f64>>, reference: &Array3<Complex<f64>>) -> f
             }
         }
     }
-    sum / f64::from(count)
+    sum / count as f64
 }
 
 /// Of one window.

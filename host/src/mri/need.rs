@@ -6,8 +6,9 @@ use super::{Grid, OperatorName};
 const DOUBLE: u128 = 16;
 /// Bytes of a complex number in single precision, as GPUs hold them.
 const SINGLE: u128 = 8;
-/// Images that an iteration keeps: b, ρ, r, p, Ap and one more for the regularised methods.
-const IMAGES: u128 = 6;
+/// Images that an iteration keeps: b, ρ, r, p, Ap; seven of FISTA, and seven of total variation in
+/// three dimensions.
+const IMAGES: u128 = 14;
 /// Coils whose fine grids are held at once.
 const BATCH: u128 = 16;
 /// Fine cells a mode along an axis, at most.
@@ -21,6 +22,8 @@ pub struct Need {
     samples: u128,
     coils: u128,
     operator: OperatorName,
+    /// Pipe and Menon's weights are sought.
+    pipe: bool,
 }
 
 impl Need {
@@ -37,7 +40,32 @@ impl Need {
             samples: samples as u128,
             coils: coils as u128,
             operator,
+            pipe: false,
         }
+    }
+
+    /// The same with density weights by Pipe and Menon.
+    #[must_use]
+    pub fn with_pipe(self, pipe: bool) -> Self {
+        Self { pipe, ..self }
+    }
+
+    /// What is there for a time before the iterations, in double precision on the host: the doubled grid
+    /// with its fine grid, of the Toeplitz operator and of Pipe and Menon's weights; else the fine grid
+    /// of the coil maps' images, with those.
+    fn setup(&self) -> u128 {
+        let fine = FINE.pow(self.axes) * DOUBLE;
+        let doubled = 1_u128 << self.axes;
+        let maps = fine.saturating_add(3 * DOUBLE).saturating_mul(self.coils);
+        let each = if self.pipe || self.operator == OperatorName::Toeplitz {
+            maps.max(doubled * (fine + 3 * DOUBLE))
+        } else {
+            maps
+        };
+        let points = 8 * u128::from(self.axes) + 16 + 2 * DOUBLE;
+        self.voxels
+            .saturating_mul(each)
+            .saturating_add(self.samples.saturating_mul(points))
     }
 
     /// The problem itself: samples, trajectory and weights, maps.
@@ -69,13 +97,16 @@ impl Need {
     /// Bytes on the CPU, for real numbers of `bytes`.
     #[must_use]
     pub fn cpu(&self, bytes: usize) -> u64 {
-        whole(self.problem().saturating_add(self.work(2 * bytes as u128)))
+        let work = self.work(2 * bytes as u128).max(self.setup());
+        // The file's values are there as long as the problem.
+        whole(self.problem().saturating_mul(2).saturating_add(work))
     }
 
     /// Bytes on the host of a GPU.
     #[must_use]
     pub fn gpu_host(&self) -> u64 {
-        whole(self.problem().saturating_mul(2))
+        let problem = self.problem().saturating_mul(2);
+        whole(problem.saturating_add(self.setup()))
     }
 
     /// Bytes on a GPU.

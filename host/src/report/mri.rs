@@ -99,6 +99,9 @@ pub fn modulus_png(image: ArrayView3<'_, Complex<f64>>) -> Result<Vec<u8>, Pictu
     encoded(&grey(image)?.0, 1)
 }
 
+/// Pixels of the largest picture: 16384².
+const MOST_PIXELS: usize = 1 << 28;
+
 /// The picture, and what is white in it.
 fn grey(image: ArrayView3<'_, Complex<f64>>) -> Result<(GrayImage, f64), PictureError> {
     let (slices, rows, columns) = image.dim();
@@ -134,7 +137,11 @@ fn grey(image: ArrayView3<'_, Complex<f64>>) -> Result<(GrayImage, f64), Picture
     } else {
         2 * columns + rows + 2 * GAP
     };
-    let mut picture = GrayImage::new(side(width), side(rows.max(slices)));
+    let height = rows.max(slices);
+    if width.saturating_mul(height) > MOST_PIXELS {
+        return Err(PictureError::TooLarge { width, height });
+    }
+    let mut picture = GrayImage::new(side(width), side(height));
     let mut left = 0;
     for plane in &planes {
         for ((row, column), value) in plane.indexed_iter() {
@@ -162,7 +169,10 @@ fn encoded(picture: &GrayImage, zoom: u32) -> Result<Vec<u8>, PictureError> {
 fn picture(of: &MriImage) -> Result<Picture, PictureError> {
     let (grey, white) = grey(of.image.view())?;
     let smallest = grey.width().min(grey.height()).max(1) as usize;
-    let zoom = (REPORT_SIDE / smallest).clamp(1, 8) as u32;
+    let longest = grey.width().max(grey.height()).max(1) as usize;
+    let zoom = (REPORT_SIDE / smallest)
+        .min(4 * REPORT_SIDE / longest)
+        .clamp(1, 8) as u32;
     let what = if of.image.dim().0 > 1 {
         "Modulus of the image in the three planes through the middle of the volume (rows and columns, slices and columns, slices and rows)."
     } else {

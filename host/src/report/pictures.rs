@@ -57,6 +57,16 @@ pub enum PictureError {
         /// Its shape.
         shape: Vec<usize>,
     },
+    /// More pixels than a picture has.
+    #[error(
+        "a picture of {width} × {height} pixels (columns × rows) is too large: leave out the picture and the report, or take -o with the image alone"
+    )]
+    TooLarge {
+        /// Columns.
+        width: usize,
+        /// Rows.
+        height: usize,
+    },
     /// The encoder.
     #[error("the picture could not be made into a PNG: {0}")]
     Encode(#[from] image::ImageError),

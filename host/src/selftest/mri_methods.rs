@@ -265,6 +265,7 @@ fn fista<M: Machine>(bench: &mut Bench<'_, M>, length: usize, timed: bool) -> Re
                 iteration: iteration.read(),
                 voxels,
                 iterations: 2,
+                rows: 2,
             };
             machine.launch(&launch, Work::Blocks(PARTIAL_SUMS))
         },

@@ -6,7 +6,7 @@
 //!
 //! Values are whole numbers, p in units of 2^(a−31) and q of 2^(b−31) where |p| ≤ 2^a, |q| ≤ 2^b: their
 //! product in 64 bits, shifted by 30 − a − b, is the phase in 2⁻³² turns, wrapped exactly. What is
-//! lost is the rounding of p and q, 2^(a+b−32) turns at most.
+//! lost is the rounding of p and q, 2^(a+b−31) turns at most.
 //!
 //! A thread does one target of 4 images, the block stages 256 sources at a time in shared memory and
 //! adds each 256 by themselves, which keeps rounding small. For every pair 16 instructions for the

@@ -8,7 +8,7 @@ use warpstride_device::prelude::*;
 
 /// `ahead = next + m (next − now)`, `now = next`, with m = `momenta[*iteration]`, and the same of what
 /// the operator made of them. The sums of |b − applied_next|² over the stretches go to row
-/// `*iteration` of `squares` (iteration, stretch).
+/// `*iteration` of `squares` (iteration, stretch), which has `rows` rows and begins again.
 #[kernel(block = 256, hot, f64)]
 pub unsafe fn mri_fista_ahead(
     #[len(voxels)] ahead: *mut Complex32,
@@ -19,17 +19,18 @@ pub unsafe fn mri_fista_ahead(
     #[len(voxels)] applied_next: *const Complex32,
     #[len(voxels)] b: *const Complex32,
     #[len(iterations)] momenta: *const f32,
-    #[len(iterations * PARTIAL_SUMS)] squares: *mut f64,
+    #[len(rows * PARTIAL_SUMS)] squares: *mut f64,
     #[len(1)] iteration: *const u32,
     voxels: u32,
     iterations: u32,
+    rows: u32,
 ) {
     let number = *iteration;
-    if number >= iterations {
+    if number >= iterations || rows == 0 {
         return;
     }
     let momentum = *momenta.add(number as usize);
-    let squares = squares.add(number as usize * PARTIAL_SUMS);
+    let squares = squares.add((number % rows) as usize * PARTIAL_SUMS);
     for part in thread::block_stride(PARTIAL_SUMS as u32) {
         let (first, end) = stretch(part, voxels as usize);
         let mut sum = 0.0;

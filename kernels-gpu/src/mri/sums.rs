@@ -6,7 +6,8 @@
 
 use warpstride_device::prelude::*;
 
-/// Stretches of an image: two blocks for each of the 132 multiprocessors of the largest devices so far.
+/// Stretches of an image: nearly two blocks for each of the 132 multiprocessors of the largest devices so
+/// far, and a power of two, by which a block adds them up.
 pub const PARTIAL_SUMS: usize = 256;
 
 /// First and one past the last element of a stretch.

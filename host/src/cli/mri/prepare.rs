@@ -222,6 +222,14 @@ impl Wanted {
         })
     }
 
+    /// Whether Pipe and Menon's weights may be sought, as far as that is known before any reading.
+    pub(super) fn may_seek_weights(&self) -> bool {
+        match self.density {
+            Some(word) => word == DensityWord::Pipe,
+            None => self.method == MethodWord::Adjoint,
+        }
+    }
+
     fn weights(
         &self,
         kspace: &KSpace,

@@ -110,7 +110,8 @@ impl Reconstruct {
             kspace.count(),
             kspace.coils(),
             self.wanted.recipe().operator,
-        );
+        )
+        .with_pipe(self.wanted.may_seek_weights());
         let machine = self
             .wish
             .open(self.precision, Room::Mri)?

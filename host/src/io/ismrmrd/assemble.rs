@@ -39,7 +39,7 @@ pub(super) fn assemble(
             file: source.name().to_owned(),
             what: "<reconSpace> or <encodedSpace> in its header, so that the image's size is not known"
                 .to_owned(),
-            tried: vec![records.path().replace("data", "xml")],
+            tried: vec![format!("/{}/xml", options.group.trim_matches('/'))],
         });
     };
     let axes = if encoded.matrix[2] > 1 { 3 } else { 2 };

@@ -1,4 +1,4 @@
-//! F and its adjoint by the sum itself. Mirrors `cpu/direct.rs`.
+//! F and its adjoint by the sum itself. Mirrors cpu/direct/mod.rs.
 
 mod field;
 mod partition;

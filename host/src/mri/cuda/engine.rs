@@ -4,7 +4,7 @@
 
 use super::conjugate_gradients::ConjugateGradients;
 use super::direct::point_spread;
-use super::fista::{Fista, Regulariser};
+use super::fista::{Fista, MOST_TOLD, Regulariser};
 use super::sense::{Encoding, Gram, Maps, Sense, right_hand_side};
 use super::total_variation::TotalVariation;
 use super::wavelet::Wavelet;
@@ -296,7 +296,7 @@ impl<M: Machine> Engine for GpuEngine<M> {
             None => 1,
             Some(pace) => {
                 let fitting = STEP.as_secs_f64() / pace.as_secs_f64().max(1e-6);
-                (fitting as usize).clamp(1, left)
+                (fitting as usize).clamp(1, left.min(MOST_TOLD))
             }
         };
         let start = Instant::now();

@@ -36,10 +36,14 @@ pub(super) struct Fista<M: Machine> {
     start_squared: f64,
     iterations: usize,
     momenta: M::Buffer<f32>,
-    /// (iteration, stretch)
+    /// (iteration, stretch) of the last [`MOST_TOLD`] iterations, in turn.
     squares: M::Buffer<f64>,
+    rows: usize,
     iteration: M::Buffer<u32>,
 }
+
+/// Iterations whose residuals the device keeps.
+pub(super) const MOST_TOLD: usize = 64;
 
 /// (t − 1)/t' of every iteration.
 fn momenta(iterations: usize) -> Vec<f32> {
@@ -64,6 +68,7 @@ impl<M: Machine> Fista<M> {
         iterations: usize,
     ) -> Result<Self> {
         let length = b.len();
+        let rows = iterations.min(MOST_TOLD);
         let vector = || machine.alloc("vectors of FISTA", length);
         let mut partial = machine.alloc("sums", PARTIAL_SUMS)?;
         let start_squared = squares(machine, &b, &mut partial)?;
@@ -113,7 +118,8 @@ impl<M: Machine> Fista<M> {
             start_squared,
             iterations,
             momenta: on_machine,
-            squares: machine.alloc("residuals", iterations * PARTIAL_SUMS)?,
+            squares: machine.alloc("residuals", rows * PARTIAL_SUMS)?,
+            rows,
             iteration,
         })
     }
@@ -152,16 +158,18 @@ impl<M: Machine> Fista<M> {
             iteration: self.iteration.read(),
             voxels,
             iterations: self.iterations as u32,
+            rows: self.rows as u32,
         };
         machine.launch(&ahead, Work::Blocks(PARTIAL_SUMS))
     }
 
-    /// Waits; |b − Ax|²/|b|² after the iterations `from` (0: after the first) to `to`.
+    /// Waits; |b − Ax|²/|b|² after the iterations `from` (0: after the first) to `to`, at most the last
+    /// [`MOST_TOLD`].
     pub(super) fn residuals(&self, machine: &M, from: usize, to: usize) -> Result<Vec<f64>> {
         let mut sums = vec![0.0; self.squares.len()];
         machine.download(&self.squares, &mut sums)?;
         let of = |iteration: usize| -> f64 {
-            let row = &sums[iteration * PARTIAL_SUMS..][..PARTIAL_SUMS];
+            let row = &sums[iteration % self.rows * PARTIAL_SUMS..][..PARTIAL_SUMS];
             if self.start_squared == 0.0 {
                 return 0.0;
             }

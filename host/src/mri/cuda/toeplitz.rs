@@ -1,4 +1,4 @@
-//! FᴴWF on a machine, as one convolution on a padded grid.
+//! Mirrors cpu/toeplitz.rs: FᴴWF on a machine, as one convolution on a padded grid.
 //!
 //! Of `batch` images, or of one image seen by coils: Σ_c conj(S_c) T (S_c ρ), where the first and the
 //! last kernel do the sensitivities on the way. `kernels-gpu/src/mri/toeplitz.rs` has the counts.
@@ -6,7 +6,7 @@
 use super::super::toeplitz::{padded_shape, spectrum};
 use super::super::{Grid, MriError};
 use super::images_together;
-use crate::gpu::{Buffer, Direction, Machine, Result};
+use crate::gpu::{Buffer, Direction, GpuError, Machine, Result};
 use ndarray::ArrayView3;
 use num_complex::Complex;
 use warpstride_device::Complex32;
@@ -127,13 +127,11 @@ impl<M: Machine> Toeplitz<M> {
         batch: usize,
     ) -> Result<()> {
         if batch > self.max_batch {
-            return Err(crate::cuda::CudaError::Range {
+            return Err(GpuError::Size {
                 what: "images of a Toeplitz operator",
-                start: 0,
-                end: batch,
-                len: self.max_batch,
-            }
-            .into());
+                buffer: self.max_batch * self.grid.voxels() * size_of::<Complex32>(),
+                host: batch * self.grid.voxels() * size_of::<Complex32>(),
+            });
         }
         let [slices, rows, columns] = self.grid.shape.map(|n| n as u32);
         let [padded_slices, padded_rows, padded_columns] = self.padded.map(|n| n as u32);

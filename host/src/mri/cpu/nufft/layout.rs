@@ -34,7 +34,8 @@ pub(super) struct Bands {
 
 impl Bands {
     fn new(cells: usize, touched: usize, thickness: usize) -> Self {
-        let fitting = cells / thickness.max(touched);
+        // Bands are counted in 16 bits.
+        let fitting = (cells / thickness.max(touched)).min(1 << 15);
         let count = if fitting < 2 { 1 } else { fitting & !1 };
         Self {
             count,

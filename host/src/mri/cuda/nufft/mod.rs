@@ -12,7 +12,7 @@ pub use sorting::NufftSizes;
 use super::super::nufft::SpreadingKernel;
 use super::super::{Grid, MriError};
 use super::images_together;
-use crate::gpu::{Buffer, Direction, Machine, Result};
+use crate::gpu::{Buffer, Direction, GpuError, Machine, Result};
 use ndarray::{ArrayView1, ArrayView2};
 use sorting::{MergeLevel, Sorting};
 use warpstride_device::Complex32;
@@ -276,13 +276,11 @@ impl<M: Machine> Nufft<M> {
     /// Parts that the scratch holds, then images one by one.
     fn parts(&self, batch: usize) -> Result<Vec<(Part, usize)>> {
         if batch > self.max_batch {
-            return Err(crate::cuda::CudaError::Range {
+            return Err(GpuError::Size {
                 what: "images of a NUFFT",
-                start: 0,
-                end: batch,
-                len: self.max_batch,
-            }
-            .into());
+                buffer: self.max_batch * self.grid.voxels() * size_of::<Complex32>(),
+                host: batch * self.grid.voxels() * size_of::<Complex32>(),
+            });
         }
         let mut parts = Vec::new();
         let mut first_image = 0;
