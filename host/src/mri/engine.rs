@@ -49,7 +49,9 @@ pub enum MriError {
     #[error("{0}")]
     Unsupported(String),
     /// A tolerance that no kernel reaches.
-    #[error("a tolerance of {tolerance} is not reached in {precision}: the smallest is {smallest}")]
+    #[error(
+        "a tolerance of {tolerance:e} is not reached in {precision}: the smallest is {smallest:e}"
+    )]
     Tolerance {
         /// As asked for.
         tolerance: f64,

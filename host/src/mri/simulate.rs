@@ -130,10 +130,10 @@ impl SimulateOptions {
         within("--spokes", self.spokes(), 1, 1 << 24)?;
         within("--samples", self.samples(), 2, LONGEST)?;
         match self.snr {
-            Some(snr) if !(snr.is_finite() && snr > 0.0) => Err(SimulateError {
+            Some(snr) if !(1e-6..=1e12).contains(&snr) => Err(SimulateError {
                 option: "--noise",
                 found: snr.to_string(),
-                expected: "a signal-to-noise ratio above 0".to_owned(),
+                expected: "a signal-to-noise ratio of 1e-6 to 1e12".to_owned(),
             }),
             _ => Ok(()),
         }

@@ -56,8 +56,8 @@ pub struct MriSummary {
     pub density: String,
     /// Weight of the regulariser.
     pub lambda: f64,
-    /// Relative error that the NUFFT was planned for.
-    pub tolerance: f64,
+    /// Relative error that the NUFFT was planned for; none for the direct operator.
+    pub tolerance: Option<f64>,
     /// `accurate` or `hardware`.
     pub trigonometry: String,
     /// Whether √Σ|S|² ρ was solved for.
@@ -288,7 +288,10 @@ fn facts(of: &MriSummary) -> String {
         ("Coil maps", Some(of.coil_maps.clone())),
         ("Density weights", Some(of.density.clone())),
         ("Regularisation", Some(significant(of.lambda, 3))),
-        ("Tolerance of the NUFFT", Some(significant(of.tolerance, 2))),
+        (
+            "Tolerance of the NUFFT",
+            of.tolerance.map(|tolerance| significant(tolerance, 2)),
+        ),
         ("NRMSE", number(of.nrmse, 4)),
         ("PSNR", number(of.psnr, 4).map(|v| format!("{v} dB"))),
         ("SSIM", number(of.ssim, 4)),
@@ -348,7 +351,7 @@ mod tests {
             coil_maps: "auto".to_owned(),
             density: "none".to_owned(),
             lambda: 0.0,
-            tolerance: 1e-5,
+            tolerance: Some(1e-5),
             trigonometry: "accurate".to_owned(),
             intensity_correction: false,
             nrmse: None,

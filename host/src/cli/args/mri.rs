@@ -137,15 +137,14 @@ pub(crate) struct MriReconstructTyped {
     /// Solve for the image times the root sum of squares of the coil maps
     #[arg(long, help_heading = "What to compute")]
     pub(crate) intensity_correction: bool,
-    /// Relative error of the NUFFT
+    /// Relative error of the NUFFT [default: 1e-5]
     #[arg(
         long,
         value_name = "E",
-        default_value_t = 1e-5,
         allow_negative_numbers = true,
         help_heading = "What to compute"
     )]
-    pub(crate) tolerance: f64,
+    pub(crate) tolerance: Option<f64>,
     /// Arithmetic; f64 is the CPU's
     #[arg(long, value_enum, default_value_t = PrecisionWord::F32, help_heading = "What to compute")]
     pub(crate) precision: PrecisionWord,

@@ -39,11 +39,13 @@ pub(super) struct Wanted {
     pub(super) maps: Maps,
     pub(super) density: Option<DensityWord>,
     pub(super) intensity_correction: bool,
-    pub(super) tolerance: f64,
+    pub(super) tolerance: Option<f64>,
     pub(super) trig: TrigWord,
     pub(super) field: Option<Field>,
 }
 
+/// Of the NUFFT unless told otherwise.
+const TOLERANCE: f64 = 1e-5;
 /// Iterations unless told otherwise.
 const ITERATIONS: usize = 15;
 /// More than anybody waits for.
@@ -105,6 +107,11 @@ impl Field {
     }
 }
 
+/// Whether the kind of sine and cosine makes a difference.
+pub(super) fn trigonometry_counts(recipe: &Recipe, backend: &str) -> bool {
+    backend != "cpu" && recipe.operator != OperatorName::Nufft
+}
+
 impl Wanted {
     /// Refuses what contradicts itself.
     pub(super) fn check(&self) -> Result<(), Failure> {
@@ -134,10 +141,11 @@ impl Wanted {
                 )));
             }
         }
-        if !(self.tolerance > 0.0 && self.tolerance < 1.0) {
+        if let Some(tolerance) = self.tolerance
+            && !(tolerance > 0.0 && tolerance < 1.0)
+        {
             return Err(Failure::usage(format!(
-                "--tolerance {}: a number above 0 and below 1 is expected",
-                self.tolerance
+                "--tolerance {tolerance}: a number above 0 and below 1 is expected"
             )));
         }
         let direct = matches!(self.operator, OperatorWord::Auto | OperatorWord::Direct);
@@ -157,6 +165,21 @@ impl Wanted {
             ));
         }
         Ok(())
+    }
+
+    /// What was asked for and has no effect on this run, in sentences.
+    pub(super) fn without_effect(&self, recipe: &Recipe, backend: &str) -> Vec<String> {
+        let mut sentences = Vec::new();
+        if self.tolerance.is_some() && recipe.operator == OperatorName::Direct {
+            sentences.push("--tolerance has no effect: the direct operator is exact".to_owned());
+        }
+        if self.trig == TrigWord::Hardware && !trigonometry_counts(recipe, backend) {
+            sentences.push(
+                "--trig hardware has no effect: it is for --operator direct, and for Q of --operator toeplitz, on a GPU"
+                    .to_owned(),
+            );
+        }
+        sentences
     }
 
     /// With nothing left to `auto`.
@@ -186,7 +209,7 @@ impl Wanted {
             lambda: self
                 .lambda
                 .unwrap_or(if sparse { SPARSE_LAMBDA } else { 0.0 }),
-            tolerance: self.tolerance,
+            tolerance: self.tolerance.unwrap_or(TOLERANCE),
             trigonometry: match self.trig {
                 TrigWord::Accurate => Trigonometry::Accurate,
                 TrigWord::Hardware => Trigonometry::Hardware,

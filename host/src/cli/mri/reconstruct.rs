@@ -1,7 +1,7 @@
 //! `warpstride mri reconstruct`: from what was typed to an image.
 
 use super::machine::{engine, needed};
-use super::prepare::{Field, Maps, Wanted};
+use super::prepare::{Field, Maps, Wanted, trigonometry_counts};
 use super::read_options;
 use super::results::Files;
 use crate::cli::args::{MriReconstructTyped, PrecisionWord};
@@ -17,7 +17,7 @@ use warpstride::data::{KSpace, MriImage};
 use warpstride::io::ismrmrd::{self, ReadOptions};
 use warpstride::io::{Memory, images};
 use warpstride::mri::metrics::compare;
-use warpstride::mri::{Course, Need, Residual, grid_of};
+use warpstride::mri::{Course, Coverage, Need, OperatorName, Residual, Trigonometry, grid_of};
 use warpstride::report::{MriSummary, significant};
 use warpstride::run::{Bar, End, Interrupt, JsonLines, Observer, Schedule, Silent, execute};
 
@@ -121,7 +121,6 @@ impl Reconstruct {
             Some(path) => Some(reference(path, &kspace, memory)?),
             None => None,
         };
-        let interrupt = Interrupt::on_ctrl_c()?;
 
         let begun = Instant::now();
         let prepared = self.wanted.prepare(&kspace, memory)?;
@@ -133,7 +132,17 @@ impl Reconstruct {
             memory,
         )?;
         let setup_seconds = begun.elapsed().as_secs_f64();
-        let notes: Vec<String> = chosen.into_iter().chain(read.notes).collect();
+        // Before, there is no image to save: Ctrl-C ends the program.
+        let interrupt = Interrupt::on_ctrl_c()?;
+        let backend = engine.setup().backend;
+        let mut notes: Vec<String> = chosen.into_iter().chain(read.notes).collect();
+        notes.extend(self.wanted.without_effect(&prepared.recipe, backend));
+        if kspace.samples().iter().all(|v| v.norm_sqr() == 0.0) {
+            notes.push("all samples are 0, and so is the image".to_owned());
+        }
+        if prepared.density == "ramp" && Coverage::new(&kspace).spokes.is_none() {
+            notes.push("--density ramp is for spokes, which these readouts are not".to_owned());
+        }
         if self.voice == Voice::Text {
             let lines = notes.iter().map(|sentence| format!("note: {sentence}\n"));
             say(&lines.collect::<String>())?;
@@ -170,8 +179,14 @@ impl Reconstruct {
             coil_maps: self.wanted.maps.name(),
             density: prepared.density.to_owned(),
             lambda: recipe.lambda,
-            tolerance: recipe.tolerance,
-            trigonometry: recipe.trigonometry.name().to_owned(),
+            tolerance: (recipe.operator != OperatorName::Direct).then_some(recipe.tolerance),
+            trigonometry: if trigonometry_counts(recipe, setup.backend) {
+                recipe.trigonometry
+            } else {
+                Trigonometry::Accurate
+            }
+            .name()
+            .to_owned(),
             intensity_correction: recipe.intensity_correction,
             nrmse: judged.map(|m| m.nrmse),
             psnr: judged.map(|m| m.psnr),
