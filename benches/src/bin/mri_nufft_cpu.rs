@@ -42,11 +42,12 @@ fn points(count: usize, axes: usize) -> Array2<f64> {
     })
 }
 
-/// Values of modulus 1.
+/// Values of modulus 1 whose phases have no pattern that a transform would see: radians, of which all but a
+/// few exceed a turn by far.
 fn values<T: Real>(count: usize) -> Vec<Complex<T>> {
     (0..count)
         .map(|i| {
-            let phase = (i as f64 * 0.754_877_666).fract() * std::f64::consts::TAU;
+            let phase = ((i % 65_537).pow(2) % 65_537) as f64 * (i / 65_537 + 1) as f64;
             Complex::new(T::of(phase.cos()), T::of(phase.sin()))
         })
         .collect()

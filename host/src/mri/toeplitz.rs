@@ -81,8 +81,8 @@ fn transformed(
         }
     }
     let mut planner = FftPlanner::new();
-    for axis in 0..3 {
-        let transform = planner.plan_fft_forward(padded[axis]);
+    for (axis, len) in padded.into_iter().enumerate() {
+        let transform = planner.plan_fft_forward(len);
         cells
             .lanes_mut(ndarray::Axis(axis))
             .into_iter()

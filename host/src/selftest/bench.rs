@@ -223,6 +223,13 @@ impl Compared for f32 {
     }
 }
 
+impl Compared for f64 {
+    type Reference = Self;
+    fn distance(self, reference: Self) -> [f64; 2] {
+        [(self - reference).powi(2), reference.powi(2)]
+    }
+}
+
 impl Compared for Complex32 {
     type Reference = Complex<f64>;
     fn distance(self, reference: Complex<f64>) -> [f64; 2] {

@@ -48,7 +48,7 @@ const LARGE: [Form; 4] = [
     form(1500, 517, false, false, true, 3, 97),
     Form {
         timed: true,
-        ..form(8190, 8192, true, false, false, 0, 100)
+        ..form(2046, 4096, true, false, false, 0, 25)
     },
 ];
 

@@ -13,6 +13,7 @@ mod fourier;
 mod jacobi;
 mod layers;
 mod mri_direct;
+mod mri_methods;
 mod mri_nufft;
 mod object_update;
 mod probe;
@@ -75,6 +76,7 @@ pub fn kernels<M: Machine>(machine: &M, size: Size) -> Result<Vec<CaseResult>, G
     transform::cases(&mut bench, size)?;
     jacobi::cases(&mut bench, size)?;
     mri_direct::cases(&mut bench, size)?;
+    mri_methods::cases(&mut bench, size)?;
     mri_nufft::cases(&mut bench, size)?;
     for shape in shape::shapes(size) {
         layers::cases(&mut bench, shape)?;

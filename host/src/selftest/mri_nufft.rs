@@ -218,7 +218,11 @@ fn tiles<M: Machine>(
         slot_of_tile[*tile] = 3 * number as u32;
     }
     let cells = sizes.slot_cells();
-    let given = source.complex(images * slot_count * cells);
+    let mut given = source.complex(images * slot_count * cells);
+    for row in given.chunks_mut(layout.slot_pitch as usize) {
+        // As spreading leaves them.
+        row[layout.padded[0] as usize..].fill(Complex32::ZERO);
+    }
     let values: Vec<C> = given.iter().map(|value| wide(*value)).collect();
 
     let merges: Vec<[u32; 2]> = (0..=full.len() as u32)

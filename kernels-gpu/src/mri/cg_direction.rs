@@ -3,7 +3,7 @@
 //! A thread does one voxel: reads 16 bytes, writes 8. Block of 256: as
 //! [`cg_curvature`](super::cg_curvature).
 
-use super::sums::{PARTIAL_SUMS, total};
+use super::sums::total;
 use warpstride_device::prelude::*;
 
 /// β = |r|² / |r before|²; `direction ← residual + β direction`. |r|² becomes
@@ -12,7 +12,7 @@ use warpstride_device::prelude::*;
 pub unsafe fn mri_cg_direction(
     #[len(voxels)] direction: *mut Complex32,
     #[len(voxels)] residual: *const Complex32,
-    #[len(PARTIAL_SUMS)] squares: *const f64,
+    #[len(super::PARTIAL_SUMS)] squares: *const f64,
     #[len(entries)] history: *mut f64,
     #[len(1)] iteration: *const u32,
     voxels: u32,

@@ -7,6 +7,7 @@ mod jacobi_fields;
 mod jacobi_history;
 mod mri_any_phases;
 mod mri_figures;
+mod mri_heart;
 mod precision;
 mod siemens_star;
 mod truth;

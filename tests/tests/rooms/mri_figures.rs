@@ -136,7 +136,7 @@ fn conjugate_gradients_come_to_the_phantom_as_they_should() {
     let apart: Vec<_> = once.iter().zip(&again).map(|(a, b)| a - b).collect();
     let apart = (norm_squared(&apart) / norm_squared(&again)).sqrt();
     assert!(apart < 1e-12, "{apart:e}");
-    let mut sense = Sense::new(Gram::Toeplitz(toeplitz), None);
+    let mut sense = Sense::new(Gram::Toeplitz(Box::new(toeplitz)), None);
     let mut cg = ConjugateGradients::new(b, 0.0);
     let mut done = 0;
     for (iteration, residual, nrmse, psnr) in PHANTOM {

@@ -53,10 +53,10 @@ fn a_disc_s_coils_are_found() {
     direct.forward(images.as_slice().unwrap(), samples.as_slice_mut().unwrap());
     for how in [Estimate::LowPass, Estimate::Adaptive] {
         let maps = estimate(&direct, trajectory.view(), samples.view(), how).unwrap();
-        for n in 0..grid.voxels() {
+        for (n, inside) in inside.iter().enumerate() {
             let square: f64 = maps.column(n).iter().map(Complex::norm_sqr).sum();
             assert!((square - 1.0).abs() < 1e-12 || square == 0.0);
-            if !inside[n] {
+            if !inside {
                 continue;
             }
             // Parallel to the truth: maps have neither its length nor its phase.

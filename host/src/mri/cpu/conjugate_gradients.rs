@@ -21,7 +21,7 @@ pub struct ConjugateGradients<T> {
     residual: Vec<Complex<T>>,
     direction: Vec<Complex<T>>,
     /// A p
-    image: Vec<Complex<T>>,
+    applied: Vec<Complex<T>>,
     /// |r|²
     residual_squared: f64,
     /// |b|²
@@ -36,7 +36,7 @@ impl<T: Real> ConjugateGradients<T> {
         Self {
             lambda: T::of(lambda),
             rho: vec![Complex::default(); b.len()],
-            image: vec![Complex::default(); b.len()],
+            applied: vec![Complex::default(); b.len()],
             direction: b.clone(),
             residual: b,
             residual_squared: squared,
@@ -59,12 +59,14 @@ impl<T: Real> ConjugateGradients<T> {
     }
 
     fn advance(&mut self, sense: &mut Sense<T>) {
-        sense.normal(&self.direction, &mut self.image);
+        sense.normal(&self.direction, &mut self.applied);
         if self.lambda != T::zero() {
             let lambda = self.lambda;
-            update(&mut self.image, &self.direction, |q, p| q + p.scale(lambda));
+            update(&mut self.applied, &self.direction, |q, p| {
+                q + p.scale(lambda)
+            });
         }
-        let curvature = real_product(&self.direction, &self.image);
+        let curvature = real_product(&self.direction, &self.applied);
         if curvature <= 0.0 {
             return;
         }
@@ -74,7 +76,7 @@ impl<T: Real> ConjugateGradients<T> {
         });
         let before = self.residual_squared;
         self.residual_squared =
-            update_and_norm(&mut self.residual, &self.image, |r, q| r - q.scale(alpha));
+            update_and_norm(&mut self.residual, &self.applied, |r, q| r - q.scale(alpha));
         let beta = T::of(self.residual_squared / before);
         update(&mut self.direction, &self.residual, |p, r| {
             r + p.scale(beta)

@@ -157,7 +157,7 @@ fn gram<T: Real>(
         let doubled = operator::<f64>(problem, recipe, grid.doubled())?;
         let weights = weights.map(|w| w.to_vec());
         let toeplitz = Toeplitz::new(grid, &*doubled, weights.as_deref())?;
-        return Ok(Gram::Toeplitz(toeplitz));
+        return Ok(Gram::Toeplitz(Box::new(toeplitz)));
     }
     Ok(Gram::Encoded {
         encoding: Arc::clone(encoding),

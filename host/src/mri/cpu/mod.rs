@@ -28,7 +28,7 @@ pub use wavelet::Wavelet;
 pub(super) use engine::{adjoint_image, combined};
 pub(super) use fista::{MARGIN, POWER_STEPS};
 pub(super) use total_variation::INNER_STEPS;
-pub(super) use wavelet::{Level, coarsest, levels};
+pub(crate) use wavelet::{Level, coarsest, levels};
 
 #[cfg(test)]
 mod tests;

@@ -15,6 +15,7 @@ mod points;
 mod spread;
 #[cfg(test)]
 mod tests;
+mod vectors;
 
 use super::super::nufft::SpreadingKernel;
 use super::super::{Encoding, Grid, MriError, ProblemError};
@@ -259,12 +260,9 @@ fn best_kernel<T: Real>(
         let vectors = (kernel.width() * 2 * size_of::<T>()).div_ceil(32) as f64;
         samples as f64 * (POINT + touched * vectors) + cells * CELL * size_of::<T>() as f64
     };
-    let narrower = [1.5, 1.25]
-        .into_iter()
-        .filter_map(|oversampling| {
-            SpreadingKernel::new::<T>(tolerance, oversampling, grid.axes).ok()
-        })
-        .filter(|kernel| kernel.width() <= lanes::WIDEST);
+    let narrower = [1.5, 1.25].into_iter().filter_map(|oversampling| {
+        SpreadingKernel::new::<T>(tolerance, oversampling, grid.axes).ok()
+    });
     Ok(narrower.fold(first, |best, kernel| {
         if work(&kernel) < work(&best) {
             kernel

@@ -19,7 +19,7 @@ pub enum Gram<T: Real> {
         weights: Option<Vec<T>>,
     },
     /// By one convolution.
-    Toeplitz(Toeplitz<T>),
+    Toeplitz(Box<Toeplitz<T>>),
 }
 
 impl<T: Real> Gram<T> {

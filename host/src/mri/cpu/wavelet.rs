@@ -19,14 +19,14 @@ fn taps() -> [[f64; 4]; 2] {
 
 /// One level: the corner that it transforms, and along which axes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::mri) struct Level {
+pub(crate) struct Level {
     /// slices, rows, columns
-    pub(in crate::mri) corner: [usize; 3],
-    pub(in crate::mri) halved: [bool; 3],
+    pub(crate) corner: [usize; 3],
+    pub(crate) halved: [bool; 3],
 }
 
 /// The levels that the sizes of `grid` allow.
-pub(in crate::mri) fn levels(grid: Grid) -> Vec<Level> {
+pub(crate) fn levels(grid: Grid) -> Vec<Level> {
     let mut corner = grid.shape;
     let mut levels = Vec::new();
     while levels.len() < MOST_LEVELS {
@@ -43,7 +43,7 @@ pub(in crate::mri) fn levels(grid: Grid) -> Vec<Level> {
 }
 
 /// The corner that holds the image at its coarsest.
-pub(in crate::mri) fn coarsest(grid: Grid, levels: &[Level]) -> [usize; 3] {
+pub(crate) fn coarsest(grid: Grid, levels: &[Level]) -> [usize; 3] {
     levels.last().map_or(grid.shape, |level| {
         std::array::from_fn(|a| level.corner[a] / (1 + usize::from(level.halved[a])))
     })

@@ -14,6 +14,8 @@ const FIT_SHARE: f64 = 0.05;
 const FIT_ROUNDING: f64 = 2e-14;
 /// Polynomials of a higher degree do not fit better in double precision.
 const HIGHEST_DEGREE: usize = 24;
+/// Share of the tolerance that the estimate of the error may take: it is a mean over samples anywhere.
+const MARGIN: f64 = 0.9;
 /// A kernel may exceed the tolerance by this at the worst single mode, usually the outermost.
 const WORST_MODE: f64 = 3.0;
 
@@ -32,6 +34,8 @@ pub struct SpreadingKernel {
     beta: f64,
     oversampling: f64,
     tolerance: f64,
+    /// w / I₀(β), the factor of its Fourier transform.
+    scale: f64,
 }
 
 /// A [`SpreadingKernel`] as one polynomial for each cell that a point touches.
@@ -54,31 +58,30 @@ impl SpreadingKernel {
     /// # Errors
     /// The tolerance is no number in 0 … 1, or smaller than `T` or [`WIDEST`] reaches.
     pub fn new<T: Real>(tolerance: f64, oversampling: f64, axes: usize) -> Result<Self, MriError> {
-        let smallest = Self::smallest::<T>(oversampling, axes);
-        if !(smallest..1.0).contains(&tolerance) {
-            let precision = if size_of::<T>() == 4 { "f32" } else { "f64" };
-            return Err(MriError::Tolerance {
-                tolerance,
-                precision,
-                smallest,
-            });
-        }
-        // Rounding of single precision takes its part of small tolerances.
-        let left = tolerance - rounding::<T>();
-        let mut kernel = Self::of_width(NARROWEST, oversampling, tolerance);
-        while kernel.width < WIDEST && !kernel.keeps(left, axes) {
-            kernel = Self::of_width(kernel.width + 1, oversampling, tolerance);
-        }
-        Ok(kernel)
+        let enough = |kernel: &Self| {
+            let (rms, worst) = kernel.error::<T>(axes);
+            rms <= MARGIN * tolerance && worst <= WORST_MODE * tolerance
+        };
+        let mut kernels =
+            (NARROWEST..=WIDEST).map(|width| Self::of_width(width, oversampling, tolerance));
+        let reachable = tolerance < 1.0 && tolerance >= arithmetic::<T>();
+        let kernel = reachable.then(|| kernels.find(enough)).flatten();
+        kernel.ok_or_else(|| MriError::Tolerance {
+            tolerance,
+            precision: if size_of::<T>() == 4 { "f32" } else { "f64" },
+            smallest: Self::smallest::<T>(oversampling, axes),
+        })
     }
 
-    /// The smallest tolerance that [`SpreadingKernel::new`] accepts.
+    /// The smallest tolerance that [`SpreadingKernel::new`] accepts: of wider kernels rounding is larger than
+    /// what they alias less.
     #[must_use]
     pub fn smallest<T: Real>(oversampling: f64, axes: usize) -> f64 {
-        let (rms, worst) = Self::of_width(WIDEST, oversampling, 0.0).aliasing(axes);
-        let aliasing = rms.max(worst / WORST_MODE) + rounding::<T>();
-        let arithmetic: f64 = if size_of::<T>() == 4 { 1e-6 } else { 1e-13 };
-        arithmetic.max(1.01 * aliasing)
+        (NARROWEST..=WIDEST)
+            .map(|width| Self::of_width(width, oversampling, 0.0).error::<T>(axes))
+            .map(|(rms, worst)| (rms / MARGIN).max(worst / WORST_MODE))
+            .fold(f64::INFINITY, f64::min)
+            .max(arithmetic::<T>())
     }
 
     /// β is where the error has its flat minimum: a little below π w (1 − 1/(2σ)), the bound at
@@ -87,17 +90,35 @@ impl SpreadingKernel {
     fn of_width(width: usize, oversampling: f64, tolerance: f64) -> Self {
         let w = width as f64;
         let gap = (0.31 + 0.15 / (oversampling - 1.0)) / (w * w);
+        let beta = PI * w * (1.0 - 0.5 / oversampling) * (1.0 - gap);
         Self {
             width,
-            beta: PI * w * (1.0 - 0.5 / oversampling) * (1.0 - gap),
+            beta,
             oversampling,
             tolerance,
+            scale: w / bessel_i0(beta),
         }
     }
 
-    fn keeps(&self, tolerance: f64, axes: usize) -> bool {
+    /// Relative error in `T`: root mean square over all modes, and of the worst. Transforms leave the same
+    /// rounding in all modes, which the deapodisation then multiplies: with little oversampling and a wide
+    /// kernel the outer modes are small beforehand.
+    fn error<T: Real>(&self, axes: usize) -> (f64, f64) {
+        const MODES: usize = 24;
+        let mean = |end: f64, power: i32| {
+            let at = |i: usize| end * (i as f64 + 0.5) / MODES as f64;
+            let sum: f64 = (0..MODES).map(|i| self.fourier(at(i)).powi(power)).sum();
+            sum / MODES as f64
+        };
+        let kept = 0.5 / self.oversampling;
+        let amplified = (mean(0.5, 2) * mean(kept, -2)).sqrt().powi(axes as i32);
+        let rounding = if size_of::<T>() == 4 {
+            f32::EPSILON.into()
+        } else {
+            f64::EPSILON
+        };
         let (rms, worst) = self.aliasing(axes);
-        rms <= tolerance && worst <= WORST_MODE * tolerance
+        (rms.hypot(amplified * rounding), worst)
     }
 
     /// Relative error by aliasing: root mean square over all modes, and of the worst mode. Mode k
@@ -153,7 +174,7 @@ impl SpreadingKernel {
         if inside < 0.0 {
             return 0.0;
         }
-        bessel_i0(self.beta * inside.sqrt()) / bessel_i0(self.beta)
+        bessel_i0(self.beta * inside.sqrt()) * self.scale / self.width as f64
     }
 
     /// φ̂(ξ) = ∫ φ(d) exp(−2πi ξ d) dd at `frequency` ξ in cycles per fine cell:
@@ -171,7 +192,7 @@ impl SpreadingKernel {
         } else {
             root.sin() / root
         };
-        w * sinc / bessel_i0(self.beta)
+        self.scale * sinc
     }
 
     /// What undoes the kernel: 1/φ̂(k/fine) for the modes k = −⌊N/2⌋ … of an axis, in this order.
@@ -264,9 +285,9 @@ impl Pieces {
     }
 }
 
-/// What rounding costs a transform in `T`, beside the aliasing.
-fn rounding<T: Real>() -> f64 {
-    if size_of::<T>() == 4 { 2.5e-7 } else { 2e-14 }
+/// The smallest tolerance that transforms in `T` are offered for.
+fn arithmetic<T: Real>() -> f64 {
+    if size_of::<T>() == 4 { 1e-6 } else { 1e-13 }
 }
 
 fn smooth(mut n: usize) -> bool {

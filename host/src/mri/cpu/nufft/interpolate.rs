@@ -28,8 +28,8 @@ pub(super) fn interpolate<T: Real>(
         .with_max_len(1)
         .for_each_init(Vec::new, |array, (part, values)| {
             copy(layout, lanes, part, grid, array);
-            let points = &points.points[part.points.clone()];
-            lanes.interpolate(points, array, part_rows(layout, lanes, part), values);
+            let rows = part_rows(layout, lanes, part);
+            lanes.interpolate(points, part.points.clone(), array, rows, values);
         });
     samples
         .par_iter_mut()

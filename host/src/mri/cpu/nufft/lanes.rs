@@ -1,25 +1,28 @@
-//! The innermost loops, for vector instructions: one sample's values on the rows that it touches.
+//! The innermost loops, in vector instructions: one sample on the rows that it touches.
 //!
-//! A row of w cells is done as K complex numbers, w rounded up so that whole vectors result; the
-//! kernel is zero in the cells beyond w. Widths are constants of the code, so that loops unroll.
+//! A row of w cells, 2w numbers, is done in V whole vectors; the kernel is zero in the numbers beyond.
+//! V is a constant of the code, so that loops over vectors unroll.
 
 use super::super::super::nufft::Pieces;
-use super::points::Point;
+use super::points::{Point, SortedPoints};
+use super::vectors::{Arithmetic, Vectors};
 use crate::fft::Real;
 use num_complex::Complex;
+use pulp::Simd;
+use std::any::Any;
+use std::ops::Range;
 
-/// Widest kernel that the loops are made for.
-pub(super) const WIDEST: usize = 16;
-
-/// The kernel's polynomials in `T`, (power, piece), pieces padded with zeros to [`padded`].
+/// The kernel's polynomials as the loops take them: padded with zeros to `numbers`.
 pub(super) struct Lanes<T> {
     width: usize,
-    coefficients: Vec<T>,
-}
-
-/// w rounded up to whole vectors.
-fn padded(width: usize) -> usize {
-    width.next_multiple_of(4)
+    /// Numbers of a row's vectors, at least twice the width.
+    numbers: usize,
+    /// (power, number): every piece twice, for real and imaginary part.
+    paired: Vec<T>,
+    /// (power, number): every piece once.
+    single: Vec<T>,
+    /// 1 where a number is a real part, else 0, and 1 where it is an imaginary part.
+    parts: [Vec<T>; 2],
 }
 
 /// An array of a part's rows: (z, y, x).
@@ -35,217 +38,260 @@ pub(super) struct Rows {
     pub(super) deep: bool,
 }
 
+impl Rows {
+    /// Where the row of a sample's first cells begins, in numbers.
+    #[inline(always)]
+    fn first<T>(&self, point: &Point<T>) -> usize {
+        let row = point.z as usize * self.height + point.y as usize;
+        2 * (row * self.pitch + point.x as usize - self.start)
+    }
+}
+
 impl<T: Real> Lanes<T> {
     pub(super) fn new(pieces: &Pieces) -> Self {
-        let pitch = padded(pieces.width);
-        let rows = pieces.coefficients.chunks_exact(pieces.width);
-        let coefficients = rows
-            .flat_map(|row| {
-                let zeros = std::iter::repeat_n(0.0, pitch - row.len());
-                row.iter().copied().chain(zeros).map(T::of)
+        let numbers = if size_of::<T>() == 4 {
+            f32::numbers(2 * pieces.width)
+        } else {
+            f64::numbers(2 * pieces.width)
+        };
+        let padded = |repeats: usize| {
+            let rows = pieces.coefficients.chunks_exact(pieces.width);
+            rows.flat_map(|row| {
+                let pieces = row.iter().flat_map(|c| std::iter::repeat_n(*c, repeats));
+                pieces.chain(std::iter::repeat(0.0)).take(numbers)
             })
-            .collect();
+            .map(T::of)
+            .collect()
+        };
+        let part = |odd: usize| {
+            let ones = (0..numbers).map(|i| if i % 2 == odd { T::one() } else { T::zero() });
+            ones.collect()
+        };
         Self {
             width: pieces.width,
-            coefficients,
+            numbers,
+            paired: padded(2),
+            single: padded(1),
+            parts: [part(0), part(1)],
         }
     }
 
     /// Complex numbers that a row of samples with first cells in `span` cells needs.
     pub(super) fn pitch(&self, span: usize) -> usize {
-        span + padded(self.width) - 1
+        span + self.numbers / 2 - 1
     }
 
-    /// Adds the samples `values` at `points` to an array.
+    /// Adds the samples `values` of a range of `points` to an array.
     pub(super) fn spread(
         &self,
-        points: &[Point<T>],
+        points: &SortedPoints<T>,
+        range: Range<usize>,
         values: &[Complex<T>],
         rows: Rows,
         out: &mut [Complex<T>],
     ) {
-        self.dispatch(Spread {
-            coefficients: &self.coefficients,
-            points,
-            values,
-            rows,
-            out,
-        });
+        macro_rules! of {
+            ($real:ty) => {
+                if let Some((lanes, points)) = self.of::<$real>(points) {
+                    <$real>::dispatch(Spread {
+                        lanes,
+                        points: &points.points[range],
+                        values: bytemuck::cast_slice(values),
+                        rows,
+                        out: bytemuck::cast_slice_mut(out),
+                    });
+                    return;
+                }
+            };
+        }
+        of!(f32);
+        of!(f64);
     }
 
-    /// The samples at `points` of an array.
+    /// A range of samples of an array.
     pub(super) fn interpolate(
         &self,
-        points: &[Point<T>],
+        points: &SortedPoints<T>,
+        range: Range<usize>,
         array: &[Complex<T>],
         rows: Rows,
         values: &mut [Complex<T>],
     ) {
-        self.dispatch(Interpolate {
-            coefficients: &self.coefficients,
-            points,
-            array,
-            rows,
-            values,
-        });
-    }
-
-    /// Chooses the vector instructions and the width.
-    fn dispatch<L: Loop>(&self, work: L) {
-        let arch = pulp::Arch::new();
-        let fused = !matches!(arch, pulp::Arch::Scalar);
-        macro_rules! widths {
-            ($($width:literal $padded:literal),*) => {
-                match self.width {
-                    $($width if fused => arch.dispatch(Sized::<L, $width, $padded, true>(work)),
-                    $width => arch.dispatch(Sized::<L, $width, $padded, false>(work)),)*
-                    _ => unreachable!("SpreadingKernel has a width of 2 … 16"),
+        macro_rules! of {
+            ($real:ty) => {
+                if let Some((lanes, points)) = self.of::<$real>(points) {
+                    <$real>::dispatch(Interpolate {
+                        lanes,
+                        points: &points.points[range],
+                        array: bytemuck::cast_slice(array),
+                        rows,
+                        values: bytemuck::cast_slice_mut(values),
+                    });
+                    return;
                 }
             };
         }
-        widths!(2 4, 3 4, 4 4, 5 8, 6 8, 7 8, 8 8, 9 12, 10 12, 11 12, 12 12, 13 16, 14 16, 15 16, 16 16);
+        of!(f32);
+        of!(f64);
+    }
+
+    /// The same, if `T` is `R`: the loops are made for single and double precision, not for any.
+    fn of<'a, R: 'static>(
+        &'a self,
+        points: &'a SortedPoints<T>,
+    ) -> Option<(&'a Lanes<R>, &'a SortedPoints<R>)> {
+        let (lanes, points): (&dyn Any, &dyn Any) = (self, points);
+        lanes.downcast_ref().zip(points.downcast_ref())
     }
 }
 
-/// A loop over samples, for kernels of W cells in K lanes, with fused multiplications or without.
-trait Loop {
-    fn run<const W: usize, const K: usize, const FUSED: bool>(self);
+/// A loop over samples.
+pub(super) trait Loop<T> {
+    /// Numbers of a row's vectors.
+    fn numbers(&self) -> usize;
+
+    /// The loop, with V vectors a row.
+    fn run<S: Simd, const V: usize>(self, simd: S)
+    where
+        T: Vectors<S>;
 }
 
-struct Sized<L, const W: usize, const K: usize, const FUSED: bool>(L);
-
-impl<L: Loop, const W: usize, const K: usize, const FUSED: bool> pulp::NullaryFnOnce
-    for Sized<L, W, K, FUSED>
-{
-    type Output = ();
-
-    #[inline(always)]
-    fn call(self) {
-        self.0.run::<W, K, FUSED>();
-    }
-}
-
+/// The polynomials `table` at `at`, of the first `count` vectors, by Horner's rule.
 #[inline(always)]
-fn multiply_add<T: Real, const FUSED: bool>(a: T, b: T, c: T) -> T {
-    if FUSED { a.mul_add(b, c) } else { a * b + c }
-}
-
-/// The kernel at the cells that a sample touches along an axis, by Horner's rule in all lanes.
-#[inline(always)]
-fn kernel<T: Real, const K: usize, const FUSED: bool>(coefficients: &[[T; K]], at: T) -> [T; K] {
-    let mut values = [T::default(); K];
-    for power in coefficients.iter().rev() {
-        for lane in 0..K {
-            values[lane] = multiply_add::<T, FUSED>(values[lane], at, power[lane]);
+fn horner<S: Simd, T: Vectors<S>, const V: usize>(
+    simd: S,
+    table: &[[T::Vector; V]],
+    at: T,
+    count: usize,
+) -> [T::Vector; V] {
+    let at = T::splat(simd, at);
+    let mut values = [T::splat(simd, T::zero()); V];
+    for power in table.iter().rev() {
+        for v in 0..count {
+            values[v] = T::multiply_add(simd, values[v], at, power[v]);
         }
     }
     values
 }
 
-/// K complex numbers of `array` from `at` on.
+/// A table's rows as vectors.
 #[inline(always)]
-fn stretch<T, const K: usize>(array: &[Complex<T>], at: usize) -> &[Complex<T>; K] {
-    array[at..][..K].first_chunk().expect("it has this length")
-}
-
-#[inline(always)]
-fn stretch_mut<T, const K: usize>(array: &mut [Complex<T>], at: usize) -> &mut [Complex<T>; K] {
-    array[at..][..K]
-        .first_chunk_mut()
-        .expect("it has this length")
+fn vectors<S: Simd, T: Vectors<S>, const V: usize>(table: &[T]) -> &[[T::Vector; V]] {
+    T::vectors(table).as_chunks().0
 }
 
 struct Spread<'a, T> {
-    coefficients: &'a [T],
+    lanes: &'a Lanes<T>,
     points: &'a [Point<T>],
     values: &'a [Complex<T>],
     rows: Rows,
-    out: &'a mut [Complex<T>],
+    out: &'a mut [T],
 }
 
-impl<T: Real> Loop for Spread<'_, T> {
+impl<T: Arithmetic> Loop<T> for Spread<'_, T> {
+    fn numbers(&self) -> usize {
+        self.lanes.numbers
+    }
+
     #[inline(always)]
-    fn run<const W: usize, const K: usize, const FUSED: bool>(self) {
-        let (coefficients, _) = self.coefficients.as_chunks::<K>();
-        let Rows {
-            start,
-            pitch,
-            height,
-            deep,
-        } = self.rows;
+    fn run<S: Simd, const V: usize>(self, simd: S)
+    where
+        T: Vectors<S>,
+    {
+        let lanes = self.lanes;
+        let paired = vectors::<S, T, V>(&lanes.paired);
+        let single = vectors::<S, T, V>(&lanes.single);
+        let [real, imaginary] = [0, 1].map(|part| vectors::<S, T, V>(&lanes.parts[part])[0]);
+        let (rows, half) = (self.rows, V.div_ceil(2));
+        let (to_y, to_z) = (2 * rows.pitch, 2 * rows.pitch * rows.height);
+        let depth = if rows.deep { lanes.width } else { 1 };
         for (point, value) in self.points.iter().zip(self.values) {
-            let along_x = kernel::<T, K, FUSED>(coefficients, point.position[0]);
-            let along_y = kernel::<T, K, FUSED>(coefficients, point.position[1]);
-            let row = along_x.map(|w| value.scale(w));
-            let first =
-                (point.z as usize * height + point.y as usize) * pitch + (point.x as usize - start);
-            let mut plane = |first: usize, weight: T| {
-                for y in 0..W {
-                    let weight = weight * along_y[y];
-                    let out = stretch_mut::<T, K>(self.out, first + y * pitch);
-                    for (out, v) in out.iter_mut().zip(&row) {
-                        out.re = multiply_add::<T, FUSED>(weight, v.re, out.re);
-                        out.im = multiply_add::<T, FUSED>(weight, v.im, out.im);
+            let mut row = horner(simd, paired, point.position[0], V);
+            let y = horner(simd, single, point.position[1], half);
+            let y = &bytemuck::cast_slice::<_, T>(&y)[..lanes.width];
+            let mut z = [T::splat(simd, T::one()); V];
+            if rows.deep {
+                z = horner(simd, single, point.position[2], half);
+            }
+            let z = &bytemuck::cast_slice::<_, T>(&z)[..depth];
+            let (re, im) = (T::splat(simd, value.re), T::splat(simd, value.im));
+            for v in 0..V {
+                let pair = T::multiply(simd, re, real[v]);
+                let pair = T::multiply_add(simd, im, imaginary[v], pair);
+                row[v] = T::multiply(simd, row[v], pair);
+            }
+            let mut plane = rows.first(point);
+            for z in z {
+                let mut at = plane;
+                for y in y {
+                    let weight = T::splat(simd, *z * *y);
+                    let out = T::vectors_mut(&mut self.out[at..][..V * T::LANES]);
+                    for v in 0..V {
+                        out[v] = T::multiply_add(simd, weight, row[v], out[v]);
                     }
+                    at += to_y;
                 }
-            };
-            if deep {
-                let along_z = kernel::<T, K, FUSED>(coefficients, point.position[2]);
-                for z in 0..W {
-                    plane(first + z * height * pitch, along_z[z]);
-                }
-            } else {
-                plane(first, T::one());
+                plane += to_z;
             }
         }
     }
 }
 
 struct Interpolate<'a, T> {
-    coefficients: &'a [T],
+    lanes: &'a Lanes<T>,
     points: &'a [Point<T>],
-    array: &'a [Complex<T>],
+    array: &'a [T],
     rows: Rows,
     values: &'a mut [Complex<T>],
 }
 
-impl<T: Real> Loop for Interpolate<'_, T> {
+impl<T: Arithmetic> Loop<T> for Interpolate<'_, T> {
+    fn numbers(&self) -> usize {
+        self.lanes.numbers
+    }
+
     #[inline(always)]
-    fn run<const W: usize, const K: usize, const FUSED: bool>(self) {
-        let (coefficients, _) = self.coefficients.as_chunks::<K>();
-        let Rows {
-            start,
-            pitch,
-            height,
-            deep,
-        } = self.rows;
+    fn run<S: Simd, const V: usize>(self, simd: S)
+    where
+        T: Vectors<S>,
+    {
+        let lanes = self.lanes;
+        let paired = vectors::<S, T, V>(&lanes.paired);
+        let single = vectors::<S, T, V>(&lanes.single);
+        let (rows, half) = (self.rows, V.div_ceil(2));
+        let (to_y, to_z) = (2 * rows.pitch, 2 * rows.pitch * rows.height);
+        let depth = if rows.deep { lanes.width } else { 1 };
         for (point, value) in self.points.iter().zip(self.values) {
-            let along_x = kernel::<T, K, FUSED>(coefficients, point.position[0]);
-            let along_y = kernel::<T, K, FUSED>(coefficients, point.position[1]);
-            let first =
-                (point.z as usize * height + point.y as usize) * pitch + (point.x as usize - start);
-            let mut sums = [Complex::<T>::default(); K];
-            let mut plane = |first: usize, weight: T| {
-                for y in 0..W {
-                    let weight = weight * along_y[y];
-                    let row = stretch::<T, K>(self.array, first + y * pitch);
-                    for (sum, v) in sums.iter_mut().zip(row) {
-                        sum.re = multiply_add::<T, FUSED>(weight, v.re, sum.re);
-                        sum.im = multiply_add::<T, FUSED>(weight, v.im, sum.im);
-                    }
-                }
-            };
-            if deep {
-                let along_z = kernel::<T, K, FUSED>(coefficients, point.position[2]);
-                for z in 0..W {
-                    plane(first + z * height * pitch, along_z[z]);
-                }
-            } else {
-                plane(first, T::one());
+            let x = horner(simd, paired, point.position[0], V);
+            let y = horner(simd, single, point.position[1], half);
+            let y = &bytemuck::cast_slice::<_, T>(&y)[..lanes.width];
+            let mut z = [T::splat(simd, T::one()); V];
+            if rows.deep {
+                z = horner(simd, single, point.position[2], half);
             }
-            let mut total = Complex::default();
-            for (sum, w) in sums.iter().zip(along_x) {
-                total += sum.scale(w);
+            let z = &bytemuck::cast_slice::<_, T>(&z)[..depth];
+            let mut sums = [T::splat(simd, T::zero()); V];
+            let mut plane = rows.first(point);
+            for z in z {
+                let mut at = plane;
+                for y in y {
+                    let weight = T::splat(simd, *z * *y);
+                    let row = T::vectors(&self.array[at..][..V * T::LANES]);
+                    for v in 0..V {
+                        sums[v] = T::multiply_add(simd, weight, row[v], sums[v]);
+                    }
+                    at += to_y;
+                }
+                plane += to_z;
+            }
+            for v in 0..V {
+                sums[v] = T::multiply(simd, sums[v], x[v]);
+            }
+            let mut total = Complex::new(T::zero(), T::zero());
+            let sums = &bytemuck::cast_slice::<_, T>(&sums)[..2 * lanes.width];
+            for pair in sums.chunks_exact(2) {
+                total.re += pair[0];
+                total.im += pair[1];
             }
             *value = total;
         }

@@ -109,6 +109,7 @@ impl Layout {
         (rod % self.bands[0].count, rod / self.bands[0].count)
     }
 
+    /// The rod of a band along y and one along z.
     pub(super) fn rod(&self, (y, z): (usize, usize)) -> usize {
         z * self.bands[0].count + y
     }

@@ -1,6 +1,6 @@
 //! The samples in the order in which the grid has them.
 
-use super::layout::Layout;
+use super::layout::{Bands, Layout};
 use crate::fft::Real;
 use ndarray::ArrayView2;
 use rayon::prelude::*;
@@ -47,38 +47,156 @@ pub(super) struct SortedPoints<T> {
     pub(super) of_rod: Vec<Range<usize>>,
 }
 
-/// First cell and position of k, in cycles/pixel, on an axis.
-fn first_cell(layout: &Layout, axis: usize, k: f64) -> (usize, f64) {
-    let (cells, touched) = (layout.cells[axis], layout.touched[axis]);
-    let from = (k - k.floor()) * cells as f64 - 0.5 * touched as f64;
-    let first = from.ceil();
-    let position = 2.0 * (first - from) - 1.0;
-    let wrapped = (first as isize).rem_euclid(cells as isize) as usize;
-    (wrapped, position)
+/// Where samples fall on an axis, and which band of it has a cell.
+struct Axis {
+    cells: f64,
+    half_touched: f64,
+    /// Of every cell, its band and how far it is from the band's start.
+    bands: Vec<(u16, u16)>,
 }
+
+impl Axis {
+    fn new(layout: &Layout, axis: usize) -> Self {
+        let bands = |bands: &Bands| {
+            let cells = 0..layout.cells[axis];
+            cells
+                .map(|cell| {
+                    let band = bands.of(cell);
+                    (band as u16, (cell - bands.start(band)) as u16)
+                })
+                .collect()
+        };
+        Self {
+            cells: layout.cells[axis] as f64,
+            half_touched: 0.5 * layout.touched[axis] as f64,
+            bands: axis
+                .checked_sub(1)
+                .map_or_else(Vec::new, |i| bands(&layout.bands[i])),
+        }
+    }
+
+    /// First cell and position of k, in cycles/pixel.
+    #[inline(always)]
+    fn place(&self, k: f64) -> (usize, f64) {
+        let from = (k - k.floor()) * self.cells - self.half_touched;
+        let first = from.ceil();
+        let wrapped = if first < 0.0 {
+            first + self.cells
+        } else {
+            first
+        };
+        (wrapped as u32 as usize, 2.0 * (first - from) - 1.0)
+    }
+}
+
+/// The axes that k-space has.
+struct Places {
+    axes: Vec<Axis>,
+    bins: usize,
+    bands_y: usize,
+}
+
+impl Places {
+    /// Rod and bin of a sample, as one number.
+    #[inline(always)]
+    fn key(&self, k: &[f64]) -> u32 {
+        let (x, _) = self.axes[0].place(k[0]);
+        let (y, _) = self.axes[1].place(k[1]);
+        let mut rod = self.axes[1].bands[y].0 as usize;
+        if let [_, _, z] = &self.axes[..] {
+            rod += self.bands_y * z.bands[z.place(k[2]).0].0 as usize;
+        }
+        (rod * self.bins + x / BIN) as u32
+    }
+
+    #[inline(always)]
+    fn point<T: Real>(&self, k: &[f64]) -> Point<T> {
+        let (x, at_x) = self.axes[0].place(k[0]);
+        let (y, at_y) = self.axes[1].place(k[1]);
+        let (mut z, mut at_z) = (0, 0.0);
+        if let [_, _, axis] = &self.axes[..] {
+            let place = axis.place(k[2]);
+            (z, at_z) = (axis.bands[place.0].1, place.1);
+        }
+        Point {
+            x: x as u32,
+            y: self.axes[1].bands[y].1,
+            z,
+            position: [T::of(at_x), T::of(at_y), T::of(at_z)],
+        }
+    }
+}
+
+/// A task of finding keys, compiled once for each set of vector instructions.
+struct Keys<'a> {
+    places: &'a Places,
+    /// (sample, axis).
+    k: &'a [f64],
+    axes: usize,
+    keys: &'a mut [u32],
+}
+
+impl pulp::NullaryFnOnce for Keys<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn call(self) {
+        for (key, k) in self.keys.iter_mut().zip(self.k.chunks_exact(self.axes)) {
+            *key = self.places.key(k);
+        }
+    }
+}
+
+/// A task of finding sorted points, as [`Keys`].
+struct Points<'a, T> {
+    places: &'a Places,
+    /// (sample, axis), of all samples.
+    k: &'a [f64],
+    axes: usize,
+    order: &'a [u32],
+    points: &'a mut [Point<T>],
+}
+
+impl<T: Real> pulp::NullaryFnOnce for Points<'_, T> {
+    type Output = ();
+
+    #[inline(always)]
+    fn call(self) {
+        for (point, sample) in self.points.iter_mut().zip(self.order) {
+            *point = self
+                .places
+                .point(&self.k[*sample as usize * self.axes..][..self.axes]);
+        }
+    }
+}
+
+/// Samples of a task.
+const CHUNK: usize = 1 << 13;
 
 impl<T: Real> SortedPoints<T> {
     pub(super) fn new(layout: &Layout, trajectory: ArrayView2<'_, f64>) -> Self {
         let (count, axes) = trajectory.dim();
+        let trajectory = trajectory.as_standard_layout();
+        let k = trajectory.as_slice().unwrap_or_default();
         let bins = layout.cells[0].div_ceil(BIN);
-        let place = |sample: usize| -> [(usize, f64); 3] {
-            std::array::from_fn(|axis| {
-                if axis < axes {
-                    first_cell(layout, axis, trajectory[[sample, axis]])
-                } else {
-                    (0, 0.0)
-                }
-            })
+        let places = Places {
+            axes: (0..axes).map(|axis| Axis::new(layout, axis)).collect(),
+            bins,
+            bands_y: layout.bands[0].count,
         };
-        let keys: Vec<u32> = (0..count)
-            .into_par_iter()
-            .with_min_len(1 << 12)
-            .map(|sample| {
-                let [(x, _), (y, _), (z, _)] = place(sample);
-                let rod = layout.rod((layout.bands[0].of(y), layout.bands[1].of(z)));
-                (rod * bins + x / BIN) as u32
-            })
-            .collect();
+        // Rounding is one instruction of the vector sets, and a call without them.
+        let arch = pulp::Arch::new();
+        let mut keys = vec![0_u32; count];
+        keys.par_chunks_mut(CHUNK)
+            .zip(k.par_chunks(CHUNK * axes))
+            .for_each(|(keys, k)| {
+                arch.dispatch(Keys {
+                    places: &places,
+                    k,
+                    axes,
+                    keys,
+                });
+            });
         let mut next = vec![0_u32; layout.rods() * bins + 1];
         for key in &keys {
             next[*key as usize + 1] += 1;
@@ -97,23 +215,19 @@ impl<T: Real> SortedPoints<T> {
             ranks[sample] = *rank;
             *rank += 1;
         }
-        let points: Vec<Point<T>> = order
-            .par_iter()
-            .with_min_len(1 << 12)
-            .map(|sample| {
-                let [x, y, z] = place(*sample as usize);
-                let local = |axis: usize, cell: usize| {
-                    let bands = &layout.bands[axis];
-                    (cell - bands.start(bands.of(cell))) as u16
-                };
-                Point {
-                    x: x.0 as u32,
-                    y: local(0, y.0),
-                    z: local(1, z.0),
-                    position: [T::of(x.1), T::of(y.1), T::of(z.1)],
-                }
-            })
-            .collect();
+        let mut points = vec![Point::default(); count];
+        points
+            .par_chunks_mut(CHUNK)
+            .zip(order.par_chunks(CHUNK))
+            .for_each(|(points, order)| {
+                arch.dispatch(Points {
+                    places: &places,
+                    k,
+                    axes,
+                    order,
+                    points,
+                });
+            });
         let mut parts = Vec::new();
         let mut of_rod = Vec::new();
         for (rod, range) in of_rods.into_iter().enumerate() {

@@ -133,13 +133,14 @@ fn spread_part<T: Real>(
     array.resize(height * depth * rows.pitch, Complex::default());
     // Collected before they are used, so that the loads do not wait for each other.
     let mut values = [Complex::default(); 128];
-    let range = part.points.clone();
-    let chunks = points.points[range.clone()].chunks(values.len());
-    for (points, order) in chunks.zip(points.order[range].chunks(values.len())) {
+    let mut first = part.points.start;
+    for order in points.order[part.points.clone()].chunks(values.len()) {
         for (value, sample) in values.iter_mut().zip(order) {
             *value = samples[*sample as usize];
         }
-        lanes.spread(points, &values[..points.len()], rows, array);
+        let range = first..first + order.len();
+        lanes.spread(points, range.clone(), &values[..order.len()], rows, array);
+        first = range.end;
     }
 }
 

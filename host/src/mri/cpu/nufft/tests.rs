@@ -1,11 +1,11 @@
-//! Against the sum itself.
+//! Against the sums themselves, and against each other.
 
 use super::*;
 use ndarray::Array2;
 use std::f64::consts::TAU;
 
 /// Numbers in −0.5 … 0.5 without any pattern that matters.
-pub(super) fn scatter(seed: u64) -> impl FnMut() -> f64 {
+fn scatter(seed: u64) -> impl FnMut() -> f64 {
     let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
     move || {
         state ^= state << 13;
@@ -32,7 +32,7 @@ fn phases(k: f64, n: usize) -> Vec<Complex<f64>> {
         .collect()
 }
 
-/// The sums, voxel by voxel and sample by sample: (F images, Fᴴ samples).
+/// The sums, voxel by voxel and sample by sample: (F image, Fᴴ samples).
 fn sums(
     grid: Grid,
     trajectory: &Array2<f64>,
@@ -70,19 +70,19 @@ fn error<T: Real>(values: &[Complex<T>], exact: &[Complex<f64>]) -> f64 {
     (error / norm).sqrt()
 }
 
-/// Errors of both ways for one trajectory.
-fn errors<T: Real>(nufft: &Nufft<T>, grid: Grid, trajectory: &Array2<f64>) -> (f64, f64) {
-    let count = trajectory.nrows();
+/// Relative l² errors of both ways for one trajectory.
+fn errors<T: Real>(nufft: &Nufft<T>, trajectory: &Array2<f64>) -> [f64; 2] {
+    let (grid, count) = (nufft.grid(), trajectory.nrows());
     let (image, samples) = (values(grid.voxels(), 5), values(count, 6));
     let (exact_forward, exact_adjoint) = sums(grid, trajectory, &image, &samples);
     let mut forward = vec![Complex::default(); count];
     nufft.forward(&narrowed(&image), &mut forward);
     let mut adjoint = vec![Complex::default(); grid.voxels()];
     nufft.adjoint(&narrowed(&samples), &mut adjoint);
-    (
+    [
         error(&forward, &exact_forward),
         error(&adjoint, &exact_adjoint),
-    )
+    ]
 }
 
 fn random(count: usize, axes: usize) -> Array2<f64> {
@@ -90,22 +90,200 @@ fn random(count: usize, axes: usize) -> Array2<f64> {
     Array2::from_shape_fn((count, axes), |_| next())
 }
 
+/// Trajectories of every kind, of two or three axes.
+fn trajectories(axes: usize) -> Vec<(&'static str, Array2<f64>)> {
+    let mut next = scatter(23);
+    let radial = Array2::from_shape_fn((600, axes), |(i, axis)| {
+        let angle = 2.4 * (i / 30) as f64;
+        let tilt = 0.7 * (i / 30) as f64;
+        let direction = [
+            angle.cos(),
+            angle.sin() * tilt.cos(),
+            angle.sin() * tilt.sin(),
+        ];
+        let flat = [angle.cos(), angle.sin(), 0.0];
+        let direction = if axes == 2 { flat } else { direction };
+        ((i % 30) as f64 - 15.0) / 30.0 * direction[axis]
+    });
+    vec![
+        ("random", random(700, axes)),
+        ("radial", radial),
+        (
+            "clustered",
+            Array2::from_shape_fn((500, axes), |_| 0.31 + 0.05 * next()),
+        ),
+        ("one cell", Array2::from_elem((300, axes), -0.123)),
+        (
+            "edges",
+            Array2::from_shape_fn((64, axes), |(i, axis)| {
+                [-0.5, 0.5, 0.0, 0.499_999_999][(i >> (2 * axis)) % 4]
+            }),
+        ),
+        ("one", Array2::from_elem((1, axes), 0.377)),
+    ]
+}
+
+/// What the project asks for: at most thrice the tolerance, always. The kernel is chosen by the error of
+/// random samples and many modes, so that those hardly exceed it: with few modes the outermost, which
+/// has the largest error, weighs more.
+fn check_errors<T: Real>(tolerances: &[f64]) {
+    for grid in [Grid::two(24, 17), Grid::three(6, 10, 13)] {
+        for (name, trajectory) in trajectories(grid.axes) {
+            for tolerance in tolerances {
+                for oversampling in [2.0, 1.5, 1.25] {
+                    let Ok(kernel) = SpreadingKernel::new::<T>(*tolerance, oversampling, grid.axes)
+                    else {
+                        // 16 cells do not reach far at low oversampling.
+                        assert!(oversampling < 2.0, "{tolerance}");
+                        continue;
+                    };
+                    let nufft = Nufft::<T>::with_kernel(grid, trajectory.view(), kernel).unwrap();
+                    let most = if name == "random" { 1.25 } else { 3.0 } * tolerance;
+                    for error in errors(&nufft, &trajectory) {
+                        assert!(
+                            error <= most,
+                            "{name}, {tolerance:e}, {oversampling}, {:?}: {error:e}",
+                            grid.shape
+                        );
+                    }
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn errors_keep_to_the_tolerance_in_double_precision() {
+    check_errors::<f64>(&[1e-2, 1e-3, 1e-4, 1e-6, 1e-9, 1e-12]);
+}
+
+#[test]
+fn errors_keep_to_the_tolerance_in_single_precision() {
+    check_errors::<f32>(&[1e-2, 1e-3, 1e-4, 1e-5, 1e-6]);
+}
+
+/// 64², 5 000 random points, type 1, double precision: what FINUFFT is known to reach.
 #[test]
 fn figures_of_a_good_library() {
     let grid = Grid::two(64, 64);
     let trajectory = random(5000, 2);
-    for tolerance in [1e-2, 1e-4, 1e-6, 1e-9, 1e-12] {
-        for oversampling in [2.0, 1.5, 1.25] {
-            let Ok(kernel) = SpreadingKernel::new::<f64>(tolerance, oversampling, 2) else {
-                continue;
+    let samples = values(5000, 6);
+    let (_, exact) = sums(grid, &trajectory, &values(64 * 64, 5), &samples);
+    for (tolerance, known) in [
+        (1e-2, 7.1e-3),
+        (1e-4, 1.0e-4),
+        (1e-6, 1.5e-6),
+        (1e-9, 7.3e-10),
+        (1e-12, 8.2e-13),
+    ] {
+        let nufft = Nufft::<f64>::new(grid, trajectory.view(), tolerance).unwrap();
+        let mut image = vec![Complex::default(); grid.voxels()];
+        nufft.adjoint(&samples, &mut image);
+        let error = error(&image, &exact);
+        // The mean over 5 000 samples and 4 096 modes is the expected error to some per cent.
+        assert!(
+            error <= 1.1 * tolerance.max(known),
+            "{tolerance:e}: {error:e}"
+        );
+    }
+}
+
+/// ⟨Fρ, d⟩ = ⟨ρ, Fᴴd⟩ to rounding, whatever the tolerance.
+fn adjointness<T: Real>(rounding: f64) {
+    for grid in [
+        Grid::two(40, 31),
+        Grid::two(1, 50),
+        Grid::three(9, 8, 11),
+        Grid::three(1, 7, 1),
+    ] {
+        for (name, trajectory) in trajectories(grid.axes) {
+            let nufft = Nufft::<T>::new(grid, trajectory.view(), 1e-3).unwrap();
+            let image = narrowed::<T>(&values(grid.voxels(), 1));
+            let samples = narrowed::<T>(&values(trajectory.nrows(), 2));
+            let mut forward = vec![Complex::default(); samples.len()];
+            nufft.forward(&image, &mut forward);
+            let mut adjoint = vec![Complex::default(); image.len()];
+            nufft.adjoint(&samples, &mut adjoint);
+            let inner = |a: &[Complex<T>], b: &[Complex<T>]| -> (Complex<f64>, f64) {
+                let wide = |v: &Complex<T>| Complex::new(v.re.wide(), v.im.wide());
+                let products = || a.iter().zip(b).map(|(a, b)| wide(a).conj() * wide(b));
+                (products().sum(), products().map(|p| p.norm()).sum())
             };
-            let nufft = Nufft::<f64>::with_kernel(grid, trajectory.view(), kernel).unwrap();
-            let (forward, adjoint) = errors(&nufft, grid, &trajectory);
-            eprintln!(
-                "{tolerance:e} {oversampling} w {} {forward:.2e} {adjoint:.2e}",
-                kernel.width()
+            let (left, scale) = inner(&samples, &forward);
+            let (right, other) = inner(&adjoint, &image);
+            assert!(
+                (left - right).norm() <= rounding * scale.max(other),
+                "{name} {:?}: {left} {right}",
+                grid.shape
             );
-            assert!(forward <= tolerance && adjoint <= tolerance);
         }
     }
+}
+
+#[test]
+fn the_adjoint_is_exact_to_rounding() {
+    adjointness::<f64>(1e-14);
+    adjointness::<f32>(3e-6);
+}
+
+#[test]
+fn any_number_of_threads_gives_the_same_bits() {
+    // More points than a part has, many of them in one rod.
+    let mut trajectory = random(60_000, 2);
+    for mut k in trajectory.rows_mut().into_iter().take(40_000) {
+        k *= 0.1;
+    }
+    let grid = Grid::two(80, 72);
+    let images = 3;
+    let samples = narrowed::<f32>(&values(images * trajectory.nrows(), 3));
+    let results: Vec<_> = [1, 2, 5]
+        .into_iter()
+        .map(|threads| {
+            let pool = rayon::ThreadPoolBuilder::new().num_threads(threads);
+            pool.build().unwrap().install(|| {
+                let nufft = Nufft::<f32>::new(grid, trajectory.view(), 1e-4).unwrap();
+                let mut image = vec![Complex::default(); images * grid.voxels()];
+                nufft.adjoint(&samples, &mut image);
+                let mut forward = vec![Complex::default(); samples.len()];
+                nufft.forward(&image, &mut forward);
+                (image, forward)
+            })
+        })
+        .collect();
+    assert!(results[0] == results[1] && results[0] == results[2]);
+    assert!(results[0].0.iter().any(|v| v.norm_sqr() > 0.0));
+}
+
+#[test]
+fn images_of_a_batch_do_not_mix() {
+    let grid = Grid::two(20, 30);
+    let trajectory = random(200, 2);
+    let nufft = Nufft::<f64>::new(grid, trajectory.view(), 1e-6).unwrap();
+    let samples = values(3 * 200, 4);
+    let mut together = vec![Complex::default(); 3 * grid.voxels()];
+    nufft.adjoint(&samples, &mut together);
+    for (samples, together) in samples.chunks(200).zip(together.chunks(grid.voxels())) {
+        let mut alone = vec![Complex::default(); grid.voxels()];
+        nufft.adjoint(samples, &mut alone);
+        assert!(alone == together);
+    }
+}
+
+#[test]
+fn what_cannot_be_done_is_refused() {
+    let grid = Grid::two(8, 8);
+    let refusal = |grid: Grid, trajectory: Array2<f64>, tolerance: f64| {
+        let Err(error) = Nufft::<f32>::new(grid, trajectory.view(), tolerance) else {
+            panic!("it was accepted");
+        };
+        error.to_string()
+    };
+    assert!(refusal(grid, random(5, 2), 1e-9).contains("smallest"));
+    assert!(refusal(grid, random(5, 3), 1e-3).contains("shape"));
+    assert!(refusal(grid, Array2::from_elem((5, 2), f64::NAN), 1e-3).contains("not finite"));
+    assert!(refusal(Grid::two(0, 8), random(5, 2), 1e-3).contains("cannot have"));
+    let none = Nufft::<f32>::new(grid, random(0, 2).view(), 1e-3).unwrap();
+    let mut image = vec![Complex::new(1.0, 1.0); 64];
+    none.adjoint(&[], &mut image);
+    assert!(image.iter().all(|v| v.norm_sqr() == 0.0));
 }

@@ -53,7 +53,8 @@ fn encoded<T: Real>(grid: Grid, k: &Array2<f64>, weights: &[f64]) -> Gram<T> {
 
 fn convolved<T: Real>(grid: Grid, k: &Array2<f64>, weights: &[f64]) -> Gram<T> {
     let doubled = Direct::new(grid.doubled(), k.view(), None).unwrap();
-    Gram::Toeplitz(Toeplitz::new(grid, &doubled, Some(weights)).unwrap())
+    let toeplitz = Toeplitz::new(grid, &doubled, Some(weights)).unwrap();
+    Gram::Toeplitz(Box::new(toeplitz))
 }
 
 /// |a − b|/|b|.

@@ -24,6 +24,9 @@ use widths::{Part, Points};
 
 /// Fine cells a voxel, along each axis.
 const OVERSAMPLING: f64 = 2.0;
+/// Does a stage of a name: queues it, or takes its time too.
+type Run<'a> = dyn FnMut(&'static str, &mut dyn FnMut() -> Result<()>) -> Result<()> + 'a;
+
 /// Widest kernel that there is in single precision.
 const WIDEST: usize = 8;
 
@@ -302,7 +305,7 @@ impl<M: Machine> Nufft<M> {
         images: &M::Buffer<Complex32>,
         samples: &mut M::Buffer<Complex32>,
         batch: usize,
-        run: &mut dyn FnMut(&'static str, &mut dyn FnMut() -> Result<()>) -> Result<()>,
+        run: &mut Run<'_>,
     ) -> Result<()> {
         let [columns, rows, slices] = self.grid.along_k().map(|n| n as u32);
         let [fine_columns, fine_rows, fine_slices] = self.sizes.fine.map(|n| n as u32);
@@ -345,7 +348,7 @@ impl<M: Machine> Nufft<M> {
         samples: &M::Buffer<Complex32>,
         images: &mut M::Buffer<Complex32>,
         (batch, weighted): (usize, bool),
-        run: &mut dyn FnMut(&'static str, &mut dyn FnMut() -> Result<()>) -> Result<()>,
+        run: &mut Run<'_>,
     ) -> Result<()> {
         let [columns, rows, slices] = self.grid.along_k().map(|n| n as u32);
         let [fine_columns, fine_rows, fine_slices] = self.sizes.fine.map(|n| n as u32);

@@ -9,6 +9,9 @@ use warpstride_kernels::mri::nufft_tile::{FRACTION_BITS, NufftHeap, NufftPoint, 
 /// that the copy of the tile costs less than its points.
 const HEAP: usize = 256;
 
+/// Bits of a sorting key that say where in its tile of 16 × 16 cells a point is.
+const INSIDE_BITS: u32 = 8;
+
 /// Extents of the fine grid and of its tiles: x, y, z.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct NufftSizes {
@@ -110,6 +113,7 @@ impl Sorting {
             .into_par_iter()
             .map(|sample| {
                 let mut tile = [0; 3];
+                let mut inside = 0;
                 let mut point = NufftPoint {
                     place: [0; 3],
                     sample: sample as u32,
@@ -120,13 +124,18 @@ impl Sorting {
                     let own = own[axis] as usize;
                     tile[axis] = cell / own;
                     point.place[axis] = ((cell % own) as u32) << FRACTION_BITS | fraction;
+                    if sizes.axes == 2 {
+                        inside |= (cell % own) << (4 * axis);
+                    }
                 }
                 let tile = (tile[2] * down + tile[1]) * across + tile[0];
-                ((tile as u64) << 32 | sample as u64, point)
+                ((tile as u64) << INSIDE_BITS | inside as u64, point)
             })
             .collect();
-        // Samples of a tile stay in their order: along a spoke they are neighbours in memory too.
-        keyed.par_sort_unstable_by_key(|(key, _)| *key);
+        // With two axes points of one cell come after each other. With three there is rarely more than
+        // one in a cell, and samples of a tile stay in their order: along a spoke they are neighbours in
+        // memory too.
+        keyed.par_sort_unstable_by_key(|(key, point)| (*key, point.sample));
 
         let mut sorting = Self {
             points: keyed.par_iter().map(|(_, point)| *point).collect(),
@@ -137,8 +146,8 @@ impl Sorting {
         };
         let mut split = Vec::new();
         let mut first = 0;
-        for of_tile in keyed.chunk_by(|(a, _), (b, _)| a >> 32 == b >> 32) {
-            let tile = (of_tile[0].0 >> 32) as usize;
+        for of_tile in keyed.chunk_by(|(a, _), (b, _)| a >> INSIDE_BITS == b >> INSIDE_BITS) {
+            let tile = (of_tile[0].0 >> INSIDE_BITS) as usize;
             let slot = sorting.heaps.len();
             sorting.slot_of_tile[tile] = slot as u32;
             let place = [tile % across, tile / across % down, tile / across / down];

@@ -20,9 +20,9 @@ fn fine_grids_are_whole_tiles_of_small_factors() {
                 width,
             );
             let own = TileLayout::new(width as u32, axes as u32).own;
-            for axis in 0..axes {
+            for (axis, own) in own.into_iter().enumerate().take(axes) {
                 assert!(sizes.fine[axis] >= 2 * voxels);
-                assert_eq!(sizes.fine[axis], sizes.tiles[axis] * own[axis] as usize);
+                assert_eq!(sizes.fine[axis], sizes.tiles[axis] * own as usize);
                 assert!(smooth(sizes.fine[axis]));
             }
             assert_eq!(sizes.fine[2], if axes == 3 { sizes.fine[2] } else { 1 });
