@@ -167,7 +167,8 @@ mod tests {
     fn weighted_transforms_there_and_back_give_the_image() {
         for (path, volume, most) in [
             (Path::Radial, false, [0.03, 0.04]),
-            (Path::Golden, false, [0.1, 0.04]),
+            // Golden angles leave gaps of two widths.
+            (Path::Golden, false, [0.15, 0.04]),
             (Path::Spiral, false, [f64::INFINITY, 0.06]),
             (Path::Radial, true, [0.1, 0.1]),
         ] {

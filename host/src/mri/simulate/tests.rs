@@ -15,7 +15,7 @@ fn integral(options: &SimulateOptions, coil: usize, place: &[f64]) -> Complex<f6
     let axes = place.len();
     let phantom = Phantom::shepp_logan(axes);
     let coils = Coils::ring(options.coils, axes);
-    let side: usize = if axes == 2 { 500 } else { 60 };
+    let side: usize = if axes == 2 { 300 } else { 40 };
     let step = 2.0 / side as f64;
     let mut values = vec![Complex::new(0.0, 0.0); options.coils];
     let mut sum = Complex::new(0.0, 0.0);
@@ -64,7 +64,7 @@ fn every_coils_samples_are_the_integral_over_its_map() {
                 let place = made.kspace.trajectory().row(sample).to_vec();
                 let found = made.kspace.samples()[[coil, sample]];
                 let off = (found - integral(&options, coil, &place)).norm() / largest;
-                assert!(off < if volume { 0.02 } else { 2e-3 }, "{path:?}: {off}");
+                assert!(off < if volume { 0.03 } else { 4e-3 }, "{path:?}: {off}");
             }
         }
     }
