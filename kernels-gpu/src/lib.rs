@@ -10,6 +10,10 @@
     unsafe_op_in_unsafe_fn,
     reason = "a kernel's contract covers its whole body: raw addresses with checked extents"
 )]
+#![allow(
+    clippy::needless_range_loop,
+    reason = "loops over constant ranges are unrolled, so that their arrays are registers; iterators leave some of them in local memory"
+)]
 
 pub mod jacobi;
 pub mod mri;

@@ -42,6 +42,7 @@ impl Machine for Idle {
     type Buffer<T: Pod + Send> = EmulatedBuffer<T>;
     type Fft = EmulatedFft;
     type Fetch<T: Pod + Send> = EmulatedFetch<T>;
+    type Recording = <EmulatedMachine as Machine>::Recording;
 
     fn backend(&self) -> &'static str {
         self.0.backend()
@@ -107,6 +108,14 @@ impl Machine for Idle {
     ) -> Result<()> {
         self.0.fft_to(plan, from, to, direction)
     }
+    fn record(&self, work: &mut dyn FnMut() -> Result<()>) -> Result<Option<Self::Recording>> {
+        self.0.record(work)
+    }
+
+    fn replay(&self, recording: &mut Self::Recording) -> Result<()> {
+        self.0.replay(recording)
+    }
+
     fn synchronize(&self) -> Result<()> {
         self.0.synchronize()
     }

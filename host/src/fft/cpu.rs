@@ -21,18 +21,22 @@ pub trait Real:
 }
 
 impl Real for f32 {
+    #[inline]
     fn of(value: f64) -> Self {
         value as Self
     }
+    #[inline]
     fn wide(self) -> f64 {
         f64::from(self)
     }
 }
 
 impl Real for f64 {
+    #[inline]
     fn of(value: f64) -> Self {
         value
     }
+    #[inline]
     fn wide(self) -> f64 {
         self
     }

@@ -90,7 +90,7 @@ pub fn ladder<M: Machine>(machine: &M, size: LadderSize) -> Result<Vec<LadderSte
 
     macro_rules! arrays {
         ($name:literal, $what:literal, $kernel:ident, $elements:expr; $($more:ident),*) => {
-            climb.apart($name, $what, &|re, im| {
+            climb.apart($name, $what, |re, im| {
                 machine.zero(re)?;
                 machine.zero(im)?;
                 let [x, y, z] = data.places.each_ref().map(Buffer::read);
@@ -260,7 +260,7 @@ impl<M: Machine> Climb<'_, M> {
         &mut self,
         name: &'static str,
         what: &'static str,
-        launch: &dyn Fn(&mut M::Buffer<f32>, &mut M::Buffer<f32>) -> crate::gpu::Result<()>,
+        launch: impl Fn(&mut M::Buffer<f32>, &mut M::Buffer<f32>) -> crate::gpu::Result<()>,
     ) -> Result<(), MriError> {
         let (re, im) = (&mut self.re, &mut self.im);
         let milliseconds = time(self.machine, &mut || launch(re, im))?;

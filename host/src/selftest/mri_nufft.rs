@@ -142,13 +142,9 @@ fn points<M: Machine>(
         for image in first_image..first_image + images {
             for heap in &sorting.heaps {
                 let slot = places.next().unwrap_or_default();
-                for at in heap.first as usize..(heap.first + heap.points) as usize {
-                    let point = &sorting.points[at];
-                    let factor = if weighted {
-                        f64::from(weights[at])
-                    } else {
-                        1.0
-                    };
+                let own = heap.first as usize..(heap.first + heap.points) as usize;
+                for (point, weight) in sorting.points[own.clone()].iter().zip(&weights[own]) {
+                    let factor = if weighted { f64::from(*weight) } else { 1.0 };
                     let value = wide(given[image * count + point.sample as usize]) * factor;
                     footprint(point, &sizes, &coefficients, |[x, y, z], weight| {
                         slot[(z * tall + y) * pitch + x] += value * weight;
@@ -218,11 +214,7 @@ fn tiles<M: Machine>(
         slot_of_tile[*tile] = 3 * number as u32;
     }
     let cells = sizes.slot_cells();
-    let mut given = source.complex(images * slot_count * cells);
-    for row in given.chunks_mut(layout.slot_pitch as usize) {
-        // As spreading leaves them.
-        row[layout.padded[0] as usize..].fill(Complex32::ZERO);
-    }
+    let given = source.complex(images * slot_count * cells);
     let values: Vec<C> = given.iter().map(|value| wide(*value)).collect();
 
     let merges: Vec<[u32; 2]> = (0..=full.len() as u32)

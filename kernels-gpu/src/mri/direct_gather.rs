@@ -135,5 +135,5 @@ pub unsafe fn mri_direct_gather(
 /// A product of two whole numbers as a fraction of a turn.
 #[inline(always)]
 fn turned(a: i32, b: i32, by: u32) -> u32 {
-    (i64::from(a) * i64::from(b) >> by) as u32
+    ((i64::from(a) * i64::from(b)) >> by) as u32
 }

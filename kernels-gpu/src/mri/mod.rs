@@ -24,7 +24,6 @@ pub mod nufft_interpolate;
 pub mod nufft_modes;
 pub mod nufft_spread;
 pub mod nufft_tile;
-mod nufft_weights;
 pub mod scaled_copy;
 pub mod soft_threshold;
 pub mod squares;

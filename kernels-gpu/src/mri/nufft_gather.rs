@@ -4,12 +4,11 @@
 //! a launch a level. A block does one sum of one image, a thread one cell of the tile: reads 8 bytes a
 //! cell and copy, writes 8. Tiles of one heap need none of it.
 //!
-//! `mri_nufft_gather` writes every fine cell once: a block does a row, a thread two cells, which lie in
-//! one to four (three axes: eight) padded tiles; they are added in the order of z, y, x. Reads a slot's
-//! 8 bytes 1.56 (2.81) times a cell for w = 5, in runs of 16 and 4 cells; writes 8. The loads of all
-//! tiles are under way together.
+//! `mri_nufft_gather` writes every fine cell once: a block does a row, a thread a cell, which lies in one
+//! to four (three axes: eight) padded tiles; they are added in the order of z, y, x. Reads a slot's 8
+//! bytes 1.56 (2.81) times a cell for w = 5, in runs of 16 and 4 cells; writes 8.
 //!
-//! Blocks of 128: rows of 256 cells and more are usual.
+//! Blocks of 128: rows of 128 cells and more are usual, and the loads of a thread depend on each other.
 
 use super::nufft_tile::TileLayout;
 #[cfg(not(target_arch = "nvptx64"))]
@@ -53,8 +52,7 @@ pub unsafe fn mri_nufft_merge(
 }
 
 /// Adds up the tiles of `images` on the fine grid of `tiles_x × tiles_y × tiles_z` tiles, periodically.
-/// `slot_of_tile` (z, y, x) names each tile's slot, [`NO_SLOT`] where it has none. What a slot's rows have
-/// beyond the tile must be 0.
+/// `slot_of_tile` (z, y, x) names each tile's slot, [`NO_SLOT`] where it has none.
 #[kernel(block = 128, min_blocks = 10, hot)]
 #[allow(
     clippy::too_many_arguments,
@@ -90,37 +88,23 @@ pub unsafe fn mri_nufft_gather(
             Covering::new(y, layout.own[1], tiles_y, layout.padded[1]),
             Covering::new(z, layout.own[2], tiles_z, layout.padded[2]),
         );
-        for pair in thread::thread_stride(columns / 2) {
-            let along_x = Covering::new(2 * pair, layout.own[0], tiles_x, layout.padded[0]);
-            // All tables, then all tiles, then the sums: so that the loads do not wait for each other.
-            let mut places = [[0; 2]; 8];
-            for (n, place) in places.iter_mut().enumerate() {
-                let (z, y, x) = (
-                    along_z.at(n >> 2),
-                    along_y.at(n >> 1 & 1),
-                    along_x.at(n & 1),
-                );
-                let tile = (z.0 * tiles_y + y.0) * tiles_x + x.0;
-                let slot = *slot_of_tile.add(tile as usize);
-                let there =
-                    n >> 2 < along_z.count && n >> 1 & 1 < along_y.count && n & 1 < along_x.count;
-                let cell = (z.1 * layout.padded[1] + y.1) * layout.slot_pitch + x.1;
-                *place = [if there { slot } else { NO_SLOT }, cell];
-            }
-            let mut values = [Complex32x2([Complex32::ZERO; 2]); 8];
-            for (value, [slot, cell]) in values.iter_mut().zip(places) {
-                if slot < slot_count {
-                    let at = (of_image + slot as usize) * layout.slot_cells() + cell as usize;
-                    // A slot's rows and `cell` are even, and so is a row of the fine grid.
-                    *value = *slots.add(at).cast::<Complex32x2>();
+        for x in thread::thread_stride(columns) {
+            let along_x = Covering::new(x, layout.own[0], tiles_x, layout.padded[0]);
+            let mut sum = Complex32::ZERO;
+            for (tile_z, in_z) in along_z.places() {
+                for (tile_y, in_y) in along_y.places() {
+                    for (tile_x, in_x) in along_x.places() {
+                        let tile = (tile_z * tiles_y + tile_y) * tiles_x + tile_x;
+                        let slot = *slot_of_tile.add(tile as usize);
+                        if slot < slot_count {
+                            let cell = (in_z * layout.padded[1] + in_y) * layout.slot_pitch + in_x;
+                            let at = (of_image + slot as usize) * layout.slot_cells();
+                            sum += *slots.add(at + cell as usize);
+                        }
+                    }
                 }
             }
-            let mut sums = [Complex32::ZERO; 2];
-            for Complex32x2(value) in values {
-                sums[0] += value[0];
-                sums[1] += value[1];
-            }
-            *to.cast::<Complex32x2>().add(pair as usize) = Complex32x2(sums);
+            *to.add(x as usize) = sum;
         }
     }
 }
@@ -133,7 +117,7 @@ struct Covering {
     /// The tile before, which may be the last, and the place in it.
     before: u32,
     inside_before: u32,
-    count: usize,
+    count: u32,
 }
 
 impl Covering {
@@ -142,23 +126,24 @@ impl Covering {
         // `own` is 1, 8 or 16.
         let shift = own.trailing_zeros();
         let (tile, inside) = (cell >> shift, cell & (own - 1));
-        let second = inside + own < padded;
         Self {
             tile,
             inside,
             before: if tile == 0 { tiles - 1 } else { tile - 1 },
-            inside_before: if second { inside + own } else { inside },
-            count: if second { 2 } else { 1 },
+            inside_before: inside + own,
+            count: if inside + own < padded { 2 } else { 1 },
         }
     }
 
-    /// Tile and place in it, of the tile itself or of the one before.
+    /// Tile and place in it.
     #[inline(always)]
-    fn at(self, before: usize) -> (u32, u32) {
-        if before == 0 {
-            (self.tile, self.inside)
-        } else {
-            (self.before, self.inside_before)
-        }
+    fn places(self) -> impl Iterator<Item = (u32, u32)> {
+        (0..self.count).map(move |back| {
+            if back == 0 {
+                (self.tile, self.inside)
+            } else {
+                (self.before, self.inside_before)
+            }
+        })
     }
 }

@@ -1,27 +1,22 @@
 //! NUFFT type 2, last step: the samples interpolated from the fine grid.
 //!
-//! A block does one heap of points of one image at a time and copies the heap's tile into shared
-//! memory, several loads of a thread under way together. The weights are those of `nufft_spread.rs`,
-//! so that the two are adjoint to rounding.
+//! A block does one heap of points of one image at a time. It copies the heap's tile into shared
+//! memory; then w lanes share a point: lane dx evaluates its piece of the polynomials for all axes
+//! (coefficients in registers), gets the others' weights along y and z by shuffles, adds up its w (two
+//! axes) or w² (three) cells, and the lanes' sums are added by a tree. The weights are those of
+//! `nufft_spread.rs`, so that the two are adjoint to rounding.
 //!
-//! Two axes: a thread does a point, with all weights in registers. The points are sorted by their
-//! cells, so that most threads of a warp look at the same few cells. w = 5: 175 instructions a point and
-//! thread; 25 loads in two or three passes over shared memory each: 2.1 million points on 132
-//! multiprocessors at 1.75 GHz, 0.02 ms.
+//! w = 5: a warp does six points with about 80 (two axes) or 170 (three) instructions. A row of w cells
+//! lies in neighbouring banks, and six points meet in about four passes instead of the two that their
+//! 16-byte halves need: 3 or 17 passes over shared memory a point; 2.1 million points on 132
+//! multiprocessors at 1.75 GHz: 0.03 or 0.15 ms. Reads the padded tile once a heap (3.1 or 23 KB, the
+//! borders from L2) and 16 bytes a point, writes 8 (a sector of 32 where samples are in any order).
 //!
-//! Three axes: w lanes share a point. Lane dx evaluates its piece of the polynomials for all axes
-//! (coefficients in registers), gets the others' weights along y and z by shuffles, adds up its w² cells,
-//! and the lanes' sums are added by a tree. A row of w cells lies in neighbouring banks, and w = 5's six
-//! points of a warp meet in about four passes: 17 a point, with a thread a point it would be 24. 0.15 ms.
-//!
-//! Reads the padded tile once a heap (3.1 or 23 KB, the borders from L2) and 16 bytes a point, writes 8
-//! (a sector of 32 where samples are in any order). Block of 128: six tiles of 24 KB on a
-//! multiprocessor make 24 warps.
+//! Block of 128: nine tiles of 24 KB on a multiprocessor make 36 warps.
 
 #[cfg(not(target_arch = "nvptx64"))]
 use super::nufft_tile::own_cells;
 use super::nufft_tile::{NufftHeap, NufftPoint, TileLayout, terms};
-use super::nufft_weights;
 use warpstride_device::prelude::*;
 
 /// Global memory of a launch.
@@ -38,89 +33,13 @@ struct Task {
     images: u32,
 }
 
-/// Copies a padded tile of the periodic fine grid into shared memory; `N` loads of a thread are under
-/// way together.
+/// One block's work. `Z`: cells along z, 1 or W; `T`: terms of a polynomial; `A`: axes.
 #[inline(always)]
-unsafe fn copy_tile<const W: usize, const A: usize, const N: usize>(
+unsafe fn interpolate<const W: usize, const Z: usize, const T: usize, const A: usize>(
+    task: &Task,
     tile: *mut Complex32,
-    fine: *const Complex32,
-    origin: [u32; 3],
-    size: [u32; 3],
 ) {
     let layout = const { TileLayout::new(W as u32, A as u32) };
-    let [columns, rows, slices] = layout.padded;
-    let cells = columns * rows * slices;
-    let (own, threads) = (thread::index_in_block(), thread::block_threads());
-    // No axis is shorter than a tile, so that one step back is enough.
-    let wrapped = |place: u32, size: u32| if place < size { place } else { place - size };
-    let mut first = own;
-    while first < cells + own {
-        let mut values = [Complex32::ZERO; N];
-        for (n, value) in values.iter_mut().enumerate() {
-            let cell = (first + n as u32 * threads).min(cells - 1);
-            let (x, row) = (cell % columns, cell / columns);
-            let x = wrapped(origin[0] + x, size[0]);
-            let y = wrapped(origin[1] + row % rows, size[1]);
-            let z = wrapped(origin[2] + row / rows, size[2]);
-            let line = z as usize * size[1] as usize + y as usize;
-            *value = *fine.add(line * size[0] as usize + x as usize);
-        }
-        for (n, value) in values.iter().enumerate() {
-            let cell = first + n as u32 * threads;
-            if cell < cells {
-                let (x, row) = (cell % columns, cell / columns);
-                *tile.add((row * layout.pitch + x) as usize) = *value;
-            }
-        }
-        first += N as u32 * threads;
-    }
-}
-
-/// One block's work in two axes: a thread a point.
-#[inline(always)]
-unsafe fn interpolate_plane<const W: usize>(task: &Task, tile: *mut Complex32, room: *mut F32x4) {
-    let layout = const { TileLayout::new(W as u32, 2) };
-    if task.heap_count == 0 {
-        return;
-    }
-    let fine: [u32; 3] = core::array::from_fn(|axis| task.tiles[axis] * layout.own[axis]);
-    let fine_cells = fine[0] as usize * fine[1] as usize;
-    nufft_weights::keep::<W>(task.coefficients, room);
-    for item in thread::block_stride(task.heap_count * task.images) {
-        let (image, heap_index) = (item / task.heap_count, item % task.heap_count);
-        let heap = *task.heaps.add(heap_index as usize);
-        let from = task.fine.add(image as usize * fine_cells);
-        copy_tile::<W, 2, 4>(tile, from, heap.origin, fine);
-        thread::sync_threads();
-        for number in thread::thread_stride(heap.points) {
-            let point = *task.points.add((heap.first + number) as usize);
-            let arguments = [point.argument(0), point.argument(1)];
-            let mut along_x = [0.0; W];
-            let mut along_y = [0.0; W];
-            for (piece, (x, y)) in along_x.iter_mut().zip(&mut along_y).enumerate() {
-                [*x, *y] = nufft_weights::at::<W, 2>(room, piece, arguments);
-            }
-            let cells = tile.add((point.cell(1) * layout.pitch + point.cell(0)) as usize);
-            let mut sum = Complex32::ZERO;
-            for (row, y) in along_y.into_iter().enumerate() {
-                let mut line = Complex32::ZERO;
-                for (column, x) in along_x.into_iter().enumerate() {
-                    let at = cells.add(row * layout.pitch as usize + column);
-                    line = (*at).scale_add(x, line);
-                }
-                sum = line.scale_add(y, sum);
-            }
-            let at = (task.first_image + image) as usize * task.count as usize;
-            *task.samples.add(at + point.sample as usize) = sum;
-        }
-        thread::sync_threads();
-    }
-}
-
-/// One block's work in three axes. `T`: terms of a polynomial.
-#[inline(always)]
-unsafe fn interpolate_volume<const W: usize, const T: usize>(task: &Task, tile: *mut Complex32) {
-    let layout = const { TileLayout::new(W as u32, 3) };
     let lane = warp::lane_id();
     let width = W as u32;
     let groups = const { warp::SIZE / W as u32 };
@@ -141,7 +60,23 @@ unsafe fn interpolate_volume<const W: usize, const T: usize>(task: &Task, tile: 
         let (image, heap_index) = (item / task.heap_count, item % task.heap_count);
         let heap = *task.heaps.add(heap_index as usize);
         let from = task.fine.add(image as usize * fine_cells);
-        copy_tile::<W, 3, 8>(tile, from, heap.origin, fine);
+        for i in thread::thread_stride(layout.padded.iter().product()) {
+            let (x, rest) = (i % layout.padded[0], i / layout.padded[0]);
+            let (y, z) = (rest % layout.padded[1], rest / layout.padded[1]);
+            let cell = [x, y, z];
+            let mut at = 0;
+            for axis in [2, 1, 0] {
+                // No axis is shorter than a tile, so that one step back is enough.
+                let place = heap.origin[axis] + cell[axis];
+                let place = if place < fine[axis] {
+                    place
+                } else {
+                    place - fine[axis]
+                };
+                at = at * fine[axis] as usize + place as usize;
+            }
+            *tile.add((rest * layout.pitch + x) as usize) = *from.add(at);
+        }
         thread::sync_threads();
 
         let step = thread::block_threads() / warp::SIZE * groups;
@@ -151,7 +86,7 @@ unsafe fn interpolate_volume<const W: usize, const T: usize>(task: &Task, tile: 
             let point = *task
                 .points
                 .add((heap.first + number.min(heap.points - 1)) as usize);
-            let mut own = [0.0; 3];
+            let mut own = [0.0; A];
             for (axis, weight) in own.iter_mut().enumerate() {
                 let argument = point.argument(axis);
                 for power in (0..T).rev() {
@@ -162,12 +97,14 @@ unsafe fn interpolate_volume<const W: usize, const T: usize>(task: &Task, tile: 
             for (other, weight) in along_y.iter_mut().enumerate() {
                 *weight = warp::shuffle_idx(warp::FULL, own[1], leader + other as u32);
             }
-            let mut along_z = [0.0; W];
-            for (other, weight) in along_z.iter_mut().enumerate() {
-                *weight = warp::shuffle_idx(warp::FULL, own[2], leader + other as u32);
+            let mut along_z = [1.0; Z];
+            let mut base = point.cell(0) + point.cell(1) * layout.pitch + piece;
+            if A == 3 {
+                for (other, weight) in along_z.iter_mut().enumerate() {
+                    *weight = warp::shuffle_idx(warp::FULL, own[A - 1], leader + other as u32);
+                }
+                base += point.cell(2) * layout.pitch * layout.padded[1];
             }
-            let row = point.cell(2) * layout.padded[1] + point.cell(1);
-            let base = row * layout.pitch + point.cell(0) + piece;
             let cells = tile.add(base as usize);
             let mut sum = Complex32::ZERO;
             for (z, weight) in along_z.iter().enumerate() {
@@ -198,9 +135,8 @@ unsafe fn interpolate_volume<const W: usize, const T: usize>(task: &Task, tile: 
     }
 }
 
-/// The arguments of every kernel here, and its work.
 macro_rules! interpolate_kernels {
-    ($($name:ident: $axes:literal axes, width $w:literal, $blocks:literal, |$task:ident, $tile:ident| $work:expr;)*) => {$(
+    ($($name:ident: $axes:literal axes, width $w:literal, $z:literal, $blocks:literal;)*) => {$(
         /// Samples of images `first_image…first_image + images` from their fine grids:
         /// `Σ φ(cell − point) · fine` at every point.
         #[kernel(block = 128, min_blocks = $blocks, hot)]
@@ -220,8 +156,8 @@ macro_rules! interpolate_kernels {
             images: u32,
         ) {
             const LAYOUT: TileLayout = TileLayout::new($w, $axes);
-            let $tile = shared_array![Complex32; LAYOUT.shared_cells()];
-            let $task = Task {
+            let tile = shared_array![Complex32; LAYOUT.shared_cells()];
+            let task = Task {
                 samples,
                 fine,
                 points,
@@ -233,48 +169,24 @@ macro_rules! interpolate_kernels {
                 first_image,
                 images,
             };
-            $work
+            interpolate::<$w, $z, { terms($w) }, $axes>(&task, tile);
         }
     )*};
 }
 
-macro_rules! planes {
-    ($($name:ident: width $w:literal;)*) => {
-        interpolate_kernels! {$(
-            $name: 2 axes, width $w, 8, |task, tile| {
-                let room = shared_array![F32x4; $w * nufft_weights::quads($w)];
-                interpolate_plane::<$w>(&task, tile, room);
-            };
-        )*}
-    };
-}
-
-macro_rules! volumes {
-    ($($name:ident: width $w:literal, $blocks:literal;)*) => {
-        interpolate_kernels! {$(
-            $name: 3 axes, width $w, $blocks, |task, tile| {
-                interpolate_volume::<$w, { terms($w) }>(&task, tile);
-            };
-        )*}
-    };
-}
-
-planes! {
-    mri_nufft_interpolate_2d_w2: width 2;
-    mri_nufft_interpolate_2d_w3: width 3;
-    mri_nufft_interpolate_2d_w4: width 4;
-    mri_nufft_interpolate_2d_w5: width 5;
-    mri_nufft_interpolate_2d_w6: width 6;
-    mri_nufft_interpolate_2d_w7: width 7;
-    mri_nufft_interpolate_2d_w8: width 8;
-}
-
-volumes! {
-    mri_nufft_interpolate_3d_w2: width 2, 8;
-    mri_nufft_interpolate_3d_w3: width 3, 8;
-    mri_nufft_interpolate_3d_w4: width 4, 8;
-    mri_nufft_interpolate_3d_w5: width 5, 6;
-    mri_nufft_interpolate_3d_w6: width 6, 5;
-    mri_nufft_interpolate_3d_w7: width 7, 5;
-    mri_nufft_interpolate_3d_w8: width 8, 4;
+interpolate_kernels! {
+    mri_nufft_interpolate_2d_w2: 2 axes, width 2, 1, 8;
+    mri_nufft_interpolate_2d_w3: 2 axes, width 3, 1, 8;
+    mri_nufft_interpolate_2d_w4: 2 axes, width 4, 1, 8;
+    mri_nufft_interpolate_2d_w5: 2 axes, width 5, 1, 8;
+    mri_nufft_interpolate_2d_w6: 2 axes, width 6, 1, 8;
+    mri_nufft_interpolate_2d_w7: 2 axes, width 7, 1, 8;
+    mri_nufft_interpolate_2d_w8: 2 axes, width 8, 1, 8;
+    mri_nufft_interpolate_3d_w2: 3 axes, width 2, 2, 8;
+    mri_nufft_interpolate_3d_w3: 3 axes, width 3, 3, 8;
+    mri_nufft_interpolate_3d_w4: 3 axes, width 4, 4, 8;
+    mri_nufft_interpolate_3d_w5: 3 axes, width 5, 5, 6;
+    mri_nufft_interpolate_3d_w6: 3 axes, width 6, 6, 6;
+    mri_nufft_interpolate_3d_w7: 3 axes, width 7, 7, 5;
+    mri_nufft_interpolate_3d_w8: 3 axes, width 8, 8, 4;
 }

@@ -4,32 +4,26 @@
 //! memory, takes the points one after the other, and writes the tile to a slot of its own. So there is
 //! no atomic update and no barrier but the warp's, and the sums have one order.
 //!
-//! 32 points at a time are made ready, one a lane: record, sample and 3 w polynomials (from shared
-//! memory by broadcast), written to shared memory as (sample × x-weight), y- and z-weights. Then for each
-//! point the lanes are the w × w cells (x, y) of its footprint. With two axes the points are sorted by
-//! their cells, and those of one cell are added up in registers before the tile sees them. With three
-//! there is rarely more than one a cell: each goes along z, all loads before the stores. The next
-//! point's weights are loaded meanwhile, and the next 32 records and samples are on their way.
+//! 32 points at a time are made ready, one a lane: record, sample and 3 w polynomials (w + 2
+//! coefficients, from shared memory by broadcast), written to shared memory as (sample × x-weight), y-
+//! and z-weights. Then for each point the lanes are the w × w cells (x, y) of its footprint, and go
+//! along z with all loads before the stores. The next point's weights are loaded meanwhile, and the next
+//! 32 records and samples are on their way.
 //!
-//! w = 5: two axes, 7 instructions of the warp a point, 5 for its share of the preparation, and 12 for
-//! each cell that has points: 2.1 million points at 8 a cell on 132 multiprocessors at 1.75 GHz with
-//! four instructions a cycle, 0.03 ms. Three axes: the tile's 25 × 5 cells are read and written in 20
-//! passes over shared memory (16 would be full ones; `nufft_tile.rs` says why none collide), the weights
-//! in 6: 0.24 ms. Reads 16 + 8 bytes a point (the samples in any order: a sector of 32 each), writes a
-//! slot a heap, 3.2 or 23 KB.
+//! w = 5: a point takes 9 (two axes) or 32 (three) instructions of the warp and 1/32 of about 150 or
+//! 250 of the preparation; 2.1 million points on 132 multiprocessors at 1.75 GHz with four instructions
+//! a cycle: 0.03 and 0.09 ms. Shared memory is passed over conflict-free (`nufft_tile.rs`): 50 or 250
+//! bytes a cycle would do. Reads 16 + 8 bytes a point (the samples in any order: a sector of 32 each),
+//! writes a slot a heap: 3.2 or 23 KB.
 //!
 //! Block of 32, for a warp's tile is its own.
 
-use super::nufft_tile::{NufftHeap, NufftPoint, TileLayout};
 #[cfg(not(target_arch = "nvptx64"))]
-use super::nufft_tile::{slot_cells, terms};
-use super::nufft_weights;
+use super::nufft_tile::slot_cells;
+use super::nufft_tile::{NufftHeap, NufftPoint, TileLayout, terms};
 use warpstride_device::prelude::*;
 
 const LANES: usize = warp::SIZE as usize;
-/// Points that are spread between two tests for the last: it divides 32, so that places in the
-/// lists of weights are constants. The last ones may stand for no point and have the value 0.
-const UNROLLED: usize = 8;
 /// Points made ready together, and one that the look ahead may touch. Odd, so that a column of weights
 /// lies in different banks.
 const COLUMN: usize = LANES + 1;
@@ -74,31 +68,25 @@ struct Ready<const P: usize, const Z: usize> {
     z: [f32; Z],
 }
 
-impl<const P: usize, const Z: usize> Ready<P, Z> {
-    #[inline(always)]
-    fn x_times_y(&self) -> [Complex32; P] {
-        let mut shares = self.x;
-        for (share, y) in shares.iter_mut().zip(self.y) {
-            *share = share.scale(y);
-        }
-        shares
-    }
-}
-
-/// The sum of points that have the same footprint and come after each other.
-struct Run<const P: usize> {
-    base: u32,
-    sum: [Complex32; P],
-}
-
-impl<const P: usize> Run<P> {
-    #[inline(always)]
-    fn at(base: u32) -> Self {
-        Self {
-            base,
-            sum: [Complex32::ZERO; P],
+/// Polynomials of one piece at the arguments of `A` axes. `row` has its coefficients.
+#[inline(always)]
+unsafe fn weights<const A: usize>(
+    row: *const F32x4,
+    terms: usize,
+    arguments: [f32; A],
+) -> [f32; A] {
+    let mut sums = [0.0; A];
+    for quad in (0..terms.div_ceil(4)).rev() {
+        let F32x4(powers) = *row.add(quad);
+        for inner in (0..4).rev() {
+            if quad * 4 + inner < terms {
+                for axis in 0..A {
+                    sums[axis] = GpuFloat::mul_add(sums[axis], arguments[axis], powers[inner]);
+                }
+            }
         }
     }
+    sums
 }
 
 /// One warp's work. `P`: cells (x, y) a lane, ⌈W²/32⌉; `Z`: cells along z, 1 or W; `A`: axes.
@@ -108,12 +96,23 @@ unsafe fn spread<const W: usize, const P: usize, const Z: usize, const A: usize>
     room: &Room,
 ) {
     let layout = const { TileLayout::new(W as u32, A as u32) };
+    let terms = const { terms(W) };
+    let quads = terms.div_ceil(4);
+    let plane = (layout.pitch * layout.padded[1]) as usize;
     let lane = warp::lane_id() as usize;
     if task.heap_count == 0 {
         return;
     }
 
-    nufft_weights::keep::<W>(task.coefficients, room.coefficients);
+    for i in thread::thread_stride((W * quads * 4) as u32) {
+        let (piece, power) = (i as usize / (quads * 4), i as usize % (quads * 4));
+        let value = if power < terms {
+            *task.coefficients.add(piece * terms + power)
+        } else {
+            0.0
+        };
+        *room.coefficients.cast::<f32>().add(i as usize) = value;
+    }
 
     for item in thread::block_stride(task.heap_count * task.images) {
         let (image, heap_index) = (item / task.heap_count, item % task.heap_count);
@@ -125,12 +124,10 @@ unsafe fn spread<const W: usize, const P: usize, const Z: usize, const A: usize>
                 .add((heap.first + point.min(heap.points - 1)) as usize)
         };
         let fetch_sample = |point: u32, sample: u32| {
-            if point >= heap.points {
-                return Complex32::ZERO;
-            }
             let value = *task.samples.add(of_image + sample as usize);
             if task.weighted != 0 {
-                value.scale(*task.weights.add((heap.first + point) as usize))
+                let at = heap.first + point.min(heap.points - 1);
+                value.scale(*task.weights.add(at as usize))
             } else {
                 value
             }
@@ -144,7 +141,6 @@ unsafe fn spread<const W: usize, const P: usize, const Z: usize, const A: usize>
             *room.tile.add(i as usize) = Complex32::ZERO;
         }
 
-        let mut run = Run::at(0);
         let mut done = 0;
         while done < heap.points {
             // Nobody reads the last 32 any more; the tile's zeros and the coefficients are there.
@@ -159,28 +155,26 @@ unsafe fn spread<const W: usize, const P: usize, const Z: usize, const A: usize>
 
             let together = (heap.points + warp::SIZE - done).min(warp::SIZE) as usize;
             let mut next = ready::<W, P, Z, A>(room, 0, lane);
-            let mut first = 0;
-            while first < together {
-                for j in 0..UNROLLED {
-                    let now = next;
-                    next = ready::<W, P, Z, A>(room, first + j + 1, lane);
-                    if A == 3 {
-                        add::<W, P, Z, A>(room.tile, now.base, now.x_times_y(), now.z, lane);
-                    } else {
-                        if now.base != run.base {
-                            add::<W, P, Z, A>(room.tile, run.base, run.sum, now.z, lane);
-                            run = Run::at(now.base);
+            for j in 0..together {
+                let now = next;
+                next = ready::<W, P, Z, A>(room, j + 1, lane);
+                for p in 0..P {
+                    let cell = lane + p * LANES;
+                    if cell < W * W {
+                        let offset = cell / W * layout.pitch as usize + cell % W;
+                        let at = room.tile.add(now.base as usize + offset);
+                        let mut old = [Complex32::ZERO; Z];
+                        for z in 0..Z {
+                            old[z] = *at.add(z * plane);
                         }
-                        for (sum, (x, y)) in run.sum.iter_mut().zip(now.x.iter().zip(now.y)) {
-                            *sum = x.scale_add(y, *sum);
+                        let share = now.x[p].scale(now.y[p]);
+                        for z in 0..Z {
+                            *at.add(z * plane) = share.scale_add(now.z[z], old[z]);
                         }
                     }
                 }
-                first += UNROLLED;
+                warp::sync_warp(warp::FULL);
             }
-        }
-        if A == 2 {
-            add::<W, P, Z, A>(room.tile, run.base, run.sum, [1.0; Z], lane);
         }
 
         let slot = task.slots.add(item as usize * layout.slot_cells());
@@ -197,35 +191,6 @@ unsafe fn spread<const W: usize, const P: usize, const Z: usize, const A: usize>
     }
 }
 
-/// Adds a lane's shares to its cells of the tile, with all loads before the stores.
-#[inline(always)]
-unsafe fn add<const W: usize, const P: usize, const Z: usize, const A: usize>(
-    tile: *mut Complex32,
-    base: u32,
-    shares: [Complex32; P],
-    along_z: [f32; Z],
-    lane: usize,
-) {
-    let layout = const { TileLayout::new(W as u32, A as u32) };
-    let plane = (layout.pitch * layout.padded[1]) as usize;
-    for (p, share) in shares.into_iter().enumerate() {
-        let cell = lane + p * LANES;
-        if cell < W * W {
-            let offset = cell / W * layout.pitch as usize + cell % W;
-            let at = tile.add(base as usize + offset);
-            let mut old = [Complex32::ZERO; Z];
-            for (z, old) in old.iter_mut().enumerate() {
-                *old = *at.add(z * plane);
-            }
-            for (z, (old, weight)) in old.iter().zip(along_z).enumerate() {
-                *at.add(z * plane) = share.scale_add(weight, *old);
-            }
-        }
-    }
-    // Another lane adds to these cells next.
-    warp::sync_warp(warp::FULL);
-}
-
 /// A lane's point into shared memory.
 #[inline(always)]
 unsafe fn prepare<const W: usize, const A: usize>(
@@ -235,6 +200,8 @@ unsafe fn prepare<const W: usize, const A: usize>(
     layout: &TileLayout,
     lane: usize,
 ) {
+    let terms = const { terms(W) };
+    let quads = terms.div_ceil(4);
     let mut arguments = [0.0; A];
     for (axis, argument) in arguments.iter_mut().enumerate() {
         *argument = point.argument(axis);
@@ -245,12 +212,12 @@ unsafe fn prepare<const W: usize, const A: usize>(
     }
     *room.base.add(lane) = base;
     let mut along_z = [0.0; 8];
-    for (piece, of_z) in along_z.iter_mut().enumerate().take(W) {
-        let sums = nufft_weights::at::<W, A>(room.coefficients, piece, arguments);
+    for piece in 0..W {
+        let sums = weights(room.coefficients.add(piece * quads), terms, arguments);
         *room.along_x.add(piece * COLUMN + lane) = value.scale(sums[0]);
         *room.along_y.add(piece * COLUMN + lane) = sums[1];
         if A == 3 {
-            *of_z = sums[A - 1];
+            along_z[piece] = sums[A - 1];
         }
     }
     if A == 3 {
@@ -285,9 +252,9 @@ unsafe fn ready<const W: usize, const P: usize, const Z: usize, const A: usize>(
         let of_z = W.div_ceil(4);
         for quad in 0..of_z {
             let F32x4(four) = *room.along_z.add(j * of_z + quad);
-            for (inner, weight) in four.into_iter().enumerate() {
+            for inner in 0..4 {
                 if quad * 4 + inner < Z {
-                    ready.z[quad * 4 + inner] = weight;
+                    ready.z[quad * 4 + inner] = four[inner];
                 }
             }
         }
@@ -317,13 +284,14 @@ macro_rules! spread_kernels {
         ) {
             const LAYOUT: TileLayout = TileLayout::new($w, $axes);
             const OF_Z: usize = if $axes == 3 { ($w as usize).div_ceil(4) } else { 0 };
+            const TERMS: usize = terms($w).div_ceil(4);
             let room = Room {
                 tile: shared_array![Complex32; LAYOUT.shared_cells()],
                 along_x: shared_array![Complex32; $w * COLUMN],
                 along_y: shared_array![f32; $w * COLUMN],
                 along_z: shared_array![F32x4; OF_Z * COLUMN + 1],
                 base: shared_array![u32; COLUMN],
-                coefficients: shared_array![F32x4; $w * nufft_weights::quads($w)],
+                coefficients: shared_array![F32x4; $w * TERMS],
             };
             let task = Task {
                 slots,

@@ -31,7 +31,7 @@ pub unsafe fn mri_variation_primal(
             if index > 0 {
                 sum += *place.sub(stride);
             }
-            sum = sum - *place;
+            sum -= *place;
         }
         *out.add(at) = *z.add(at) - sum.scale(weight);
     }

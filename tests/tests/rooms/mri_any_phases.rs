@@ -45,7 +45,8 @@ fn the_direct_sums_of_few_voxels_in_single_precision() {
     machine.download(&images, &mut found).unwrap();
     for (found, reference) in found.chunks(voxels).zip(&references) {
         let pairs = found.iter().zip(reference);
-        let away = pairs.map(|(f, r)| (Complex::new(f64::from(f.re), f64::from(f.im)) - r).norm_sqr());
+        let away =
+            pairs.map(|(f, r)| (Complex::new(f64::from(f.re), f64::from(f.im)) - r).norm_sqr());
         let norm: f64 = reference.iter().map(Complex::norm_sqr).sum();
         let error = (away.sum::<f64>() / norm).sqrt();
         assert!(error <= 1e-6, "{error:.1e}");

@@ -48,7 +48,7 @@ fn the_direct_sums_of_few_voxels() {
     assert!(found.iter().zip(&all).all(|(f, e)| close(*f, *e)));
     let origin = Array2::zeros((1, 3));
     let at_origin = point_spread(k.view(), origin.view(), &phi).unwrap();
-    assert!(close(at_origin[0], Complex::from(6114.420_971_36)));
+    assert!(close(at_origin[0], Complex::from(6_114.420_971_36)));
 }
 
 /// Voxels along an axis of the phantom's reference, in [−1, 1].

@@ -249,8 +249,8 @@ fn best_kernel<T: Real>(
     samples: usize,
     tolerance: f64,
 ) -> Result<SpreadingKernel, MriError> {
-    let first = SpreadingKernel::new::<T>(tolerance, 2.0, grid.axes)?;
     let modes = grid.along_k();
+    let first = SpreadingKernel::new::<T>(tolerance, 2.0, grid.axes)?;
     let work = |kernel: &SpreadingKernel| {
         let cells: f64 = modes[..grid.axes]
             .iter()

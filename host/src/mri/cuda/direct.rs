@@ -164,7 +164,7 @@ impl<M: Machine> Direct<M> {
             }
         };
         let [slices, rows, columns] = self.grid.shape.map(|n| n as u32);
-        self.in_parts(machine, partition, samples, &|out, parts| {
+        self.in_parts(machine, partition, samples, |out, parts| {
             machine.launch(
                 &MriDirectForward {
                     out: out.write(),
@@ -204,7 +204,7 @@ impl<M: Machine> Direct<M> {
             }
         };
         let [slices, rows, columns] = self.grid.shape.map(|n| n as u32);
-        self.in_parts(machine, partition, images, &|out, parts| {
+        self.in_parts(machine, partition, images, |out, parts| {
             machine.launch(
                 &MriDirectAdjoint {
                     out: out.write(),
@@ -241,7 +241,7 @@ impl<M: Machine> Direct<M> {
         } else {
             [samples, voxels]
         };
-        self.in_parts(machine, partition, out, &|out, parts| {
+        self.in_parts(machine, partition, out, |out, parts| {
             machine.launch(
                 &MriDirectGather {
                     out: out.write(),
@@ -268,7 +268,7 @@ impl<M: Machine> Direct<M> {
         machine: &M,
         partition: Partition,
         out: &mut M::Buffer<Complex32>,
-        launch: &dyn Fn(&mut M::Buffer<Complex32>, usize) -> Result<()>,
+        launch: impl Fn(&mut M::Buffer<Complex32>, usize) -> Result<()>,
     ) -> Result<()> {
         if partition.parts == 1 {
             return launch(out, 1);
