@@ -135,10 +135,10 @@ mod tests {
         Direct::new(grid, trajectory.view(), None).unwrap()
     }
 
-    /// FᴴWF of a smooth image is the image, in its scale.
+    /// FᴴWF of an image that is smooth over a few voxels is the image, in its scale.
     fn error(grid: Grid, trajectory: &Array2<f64>, weights: &Array1<f64>) -> f64 {
         let [slices, rows, columns] = grid.shape;
-        let middle = |n: usize, side: usize| (n as f64 - (side / 2) as f64) / side as f64;
+        let middle = |n: usize, side: usize| n as f64 - (side / 2) as f64;
         let image: Vec<Complex<f64>> = (0..grid.voxels())
             .map(|n| {
                 let place = [
@@ -147,7 +147,7 @@ mod tests {
                     middle(n % columns, columns),
                 ];
                 let square: f64 = place.iter().map(|v| v * v).sum();
-                Complex::from((-square / 0.01).exp())
+                Complex::from((-square / 2.56).exp())
             })
             .collect();
         let encoding = direct(grid, trajectory);
