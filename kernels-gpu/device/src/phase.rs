@@ -44,7 +44,7 @@ pub fn sincos_fraction_accurate(fraction: u32) -> Complex32 {
 }
 
 /// exp(2πi t) for t = `fraction`/2³² turns, by the device's approximate sine and cosine: each part
-/// within 9·10⁻⁷ of the exact value.
+/// within 10⁻⁶ of the exact value.
 #[inline(always)]
 #[must_use]
 pub fn sincos_fraction_fast(fraction: u32) -> Complex32 {
