@@ -227,7 +227,7 @@ fn finite<'v>(
 }
 
 /// Reads phases of samples: `/field/coefficients` (sample, function) and `/field/maps` (function,
-/// [slice,] row, column).
+/// \[slice,\] row, column).
 ///
 /// # Errors
 /// [`IoError`], one sentence.

@@ -1,8 +1,8 @@
 //! The sums themselves: F_mn = exp(−2πi (k_m·x_n + Σ_b c_mb ψ_b(x_n))).
 //!
 //! On a grid of voxels without a field the exponentials separate per axis, so that both sums are
-//! products of real matrices ([`separable`]). With a field, or for voxels anywhere, every pair of
-//! voxel and sample has its own sine and cosine ([`gather`]).
+//! products of real matrices (`separable`). With a field, or for voxels anywhere, every pair of
+//! voxel and sample has its own sine and cosine (`gather`).
 
 mod gather;
 mod positions;
