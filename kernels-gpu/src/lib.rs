@@ -19,6 +19,7 @@ pub mod jacobi;
 pub mod mri;
 pub mod ptycho;
 mod registry;
+pub mod sas;
 
 #[cfg(not(target_arch = "nvptx64"))]
 pub use registry::registry;

@@ -1,0 +1,84 @@
+//! All models by name, for the host.
+
+use super::model::{Form, Info, Model, Symmetry, Values, Volume, Wave};
+use super::models;
+use crate::for_each_sas_model;
+
+/// A model whose type is not known: values are slices in the order of its table, arrays element by element,
+/// without the angles of its orientation.
+pub trait AnyModel: Sync {
+    /// Its table.
+    fn info(&self) -> &'static Info;
+    /// Its symmetry.
+    fn symmetry(&self) -> Symmetry;
+    /// Whether it has an amplitude.
+    fn has_amplitude(&self) -> bool;
+    /// Numbers in `values`.
+    fn count(&self) -> usize;
+    /// Which of them are scattering length densities.
+    fn slds(&self) -> &'static [usize];
+    /// Its volumes, Å³.
+    fn volume(&self, values: &[f64]) -> Volume<f64>;
+    /// Its effective radius, Å; `mode` from 1.
+    fn effective_radius(&self, values: &[f64], mode: u32) -> f64;
+    /// Its largest half size, Å.
+    fn largest_half_size(&self, values: &[f64]) -> f64;
+    /// Its scattering at one wave vector: the definition that faster paths are tested against.
+    fn form(&self, wave: &Wave<f64>, values: &[f64]) -> Form<f64>;
+}
+
+struct Of<M>(core::marker::PhantomData<fn() -> M>);
+
+fn read<M: Model>(values: &[f64]) -> M::Values<f64> {
+    M::Values::<f64>::read(|i| values[i])
+}
+
+impl<M: Model> AnyModel for Of<M> {
+    fn info(&self) -> &'static Info {
+        const { &M::INFO }
+    }
+    fn symmetry(&self) -> Symmetry {
+        M::SYMMETRY
+    }
+    fn has_amplitude(&self) -> bool {
+        M::AMPLITUDE
+    }
+    fn count(&self) -> usize {
+        <M::Values<f64> as Values<f64>>::COUNT
+    }
+    fn slds(&self) -> &'static [usize] {
+        <M::Values<f64> as Values<f64>>::SLDS
+    }
+    fn volume(&self, values: &[f64]) -> Volume<f64> {
+        M::volume(&read::<M>(values))
+    }
+    fn effective_radius(&self, values: &[f64], mode: u32) -> f64 {
+        M::effective_radius(&read::<M>(values), mode)
+    }
+    fn largest_half_size(&self, values: &[f64]) -> f64 {
+        M::largest_half_size(&read::<M>(values))
+    }
+    fn form(&self, wave: &Wave<f64>, values: &[f64]) -> Form<f64> {
+        M::form(wave, &M::prepare(&read::<M>(values)))
+    }
+}
+
+macro_rules! list {
+    ($($file:ident $model:ident $symmetry:ident;)*) => {
+        /// Every model, in the order of their names.
+        #[must_use]
+        pub fn models() -> &'static [&'static dyn AnyModel] {
+            &[$(&Of::<models::$file::$model>(core::marker::PhantomData)),*]
+        }
+    };
+}
+for_each_sas_model!(list);
+
+/// The model of that name.
+#[must_use]
+pub fn model(name: &str) -> Option<&'static dyn AnyModel> {
+    models()
+        .iter()
+        .copied()
+        .find(|model| model.info().name == name)
+}

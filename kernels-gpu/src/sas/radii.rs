@@ -1,0 +1,35 @@
+//! Effective radii that several shapes share; used on the host only.
+
+use core::f64::consts::PI;
+
+/// Radius of the sphere whose excluded volume is that of a cylinder: second virial coefficient of Isihara,
+/// J. Chem. Phys. 18 (1950) 1446.
+#[must_use]
+pub fn cylinder_excluded_volume(radius: f64, length: f64) -> f64 {
+    // Hull of the pair: (radius/2)·(2πL² … ) as in the paper's eq. for a right circular cylinder.
+    let volume_term =
+        0.75 * radius * (2.0 * radius * length + (radius + length) * (PI * radius + length));
+    0.5 * libm::cbrt(volume_term)
+}
+
+/// Radius of the sphere of the same volume.
+#[must_use]
+pub fn of_volume(volume: f64) -> f64 {
+    libm::cbrt(0.75 * volume / PI)
+}
+
+/// A cylinder's, in the order: excluded volume, equivalent volume, radius, half length, half the lesser and half
+/// the greater dimension, half the diagonal.
+#[must_use]
+pub fn cylinder(radius: f64, length: f64, mode: u32) -> f64 {
+    match mode {
+        1 => cylinder_excluded_volume(radius, length),
+        2 => of_volume(PI * radius * radius * length),
+        3 => radius,
+        4 => 0.5 * length,
+        5 => radius.min(0.5 * length),
+        6 => radius.max(0.5 * length),
+        7 => libm::sqrt(radius * radius + 0.25 * length * length),
+        _ => 0.0,
+    }
+}
