@@ -140,4 +140,5 @@ pub mod mri;
 pub mod ptycho;
 pub mod report;
 pub mod run;
+pub mod sas;
 pub mod selftest;

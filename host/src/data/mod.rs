@@ -6,6 +6,7 @@ mod kspace;
 mod positions;
 mod reconstruction;
 mod scan;
+mod scattering;
 
 pub use geometry::Geometry;
 pub use image::{FieldPhases, MriImage};
@@ -13,3 +14,4 @@ pub use kspace::{Extent, KSpace, KSpaceError, Readout, Truth};
 pub use positions::{PixelPositions, PositionError};
 pub use reconstruction::{HistoryEntry, Reconstruction};
 pub use scan::{Mask, Scan, ScanError, Simulation};
+pub use scattering::{Curve, Scattering, ScatteringImage, Smearing};

@@ -1,0 +1,256 @@
+//! A model as users name it, with all parameters that it has.
+
+use super::SasError;
+use warpstride_kernels::sas::catalogue::{self, AnyModel};
+use warpstride_kernels::sas::model::{Kind, Symmetry};
+
+/// What a row of a definition's table means for the computation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Role {
+    /// Factor on everything.
+    Scale,
+    /// Added to everything, 1/cm.
+    Background,
+    /// Number of the form factor's values.
+    Form(usize),
+    /// 0 θ, 1 φ, 2 ψ of the particle, degrees; two dimensions only.
+    Angle(usize),
+    /// Number of the structure factor's values. 0 and 1 are always `radius_effective` and `volfraction`. Where
+    /// the form factor has a `volfraction` of its own, that one serves both and the structure factor's has no row.
+    Structure(usize),
+    /// 0: P·S; 1: decoupling, P (1 + β (S − 1)).
+    StructureFactorMode,
+    /// 0: `radius_effective` as set; 1, 2, …: the form factor's effective radius.
+    RadiusEffectiveMode,
+}
+
+/// A row of a definition's table.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ParameterRow {
+    /// As in `--set`; arrays element by element: `thickness3`.
+    pub name: String,
+    /// `Ang`, `1/Ang`, `1e-6/Ang^2`, `degrees`, `1/cm` or nothing.
+    pub units: &'static str,
+    /// Value when none is set.
+    pub default: f64,
+    /// Least and greatest value.
+    pub limits: (f64, f64),
+    /// What it means, in words.
+    pub about: &'static str,
+    /// What it means for the computation.
+    pub role: Role,
+    /// Whether it may be polydisperse (in one dimension: sizes; in two: angles too).
+    pub spreads: bool,
+    /// Whether it is a scattering length density.
+    pub sld: bool,
+}
+
+/// A model as users name it: a form factor, or `P@S` with a structure factor.
+#[derive(Clone)]
+pub struct Definition {
+    name: String,
+    form: &'static dyn AnyModel,
+    structure: Option<&'static dyn AnyModel>,
+    rows: Vec<ParameterRow>,
+}
+
+impl std::fmt::Debug for Definition {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_tuple("Definition").field(&self.name).finish()
+    }
+}
+
+/// Category of the models that multiply others.
+const STRUCTURE_FACTOR: &str = "structure-factor";
+
+fn find(name: &str) -> Result<&'static dyn AnyModel, SasError> {
+    catalogue::model(name).ok_or_else(|| {
+        let near = catalogue::models()
+            .iter()
+            .map(|model| model.info().name)
+            .find(|known| known.contains(name) || name.contains(known));
+        SasError::NoModel {
+            name: name.to_owned(),
+            hint: near.map_or_else(String::new, |known| format!(" (did you mean {known}?)")),
+        }
+    })
+}
+
+fn rows_of(model: &dyn AnyModel, role: impl Fn(usize) -> Role) -> Vec<ParameterRow> {
+    let (mut rows, mut value, mut angle) = (Vec::new(), 0, 0);
+    for row in model.info().parameters {
+        for i in 1..=row.length {
+            let role = if row.kind == Kind::Orientation {
+                angle += 1;
+                Role::Angle(angle - 1)
+            } else {
+                value += 1;
+                role(value - 1)
+            };
+            rows.push(ParameterRow {
+                name: match row.length {
+                    1 => row.name.to_owned(),
+                    _ => format!("{}{i}", row.name),
+                },
+                units: row.units,
+                default: row.default,
+                limits: row.limits,
+                about: row.about,
+                role,
+                spreads: matches!(row.kind, Kind::Volume | Kind::Spread | Kind::Orientation),
+                sld: row.kind == Kind::Sld,
+            });
+        }
+    }
+    rows
+}
+
+impl Definition {
+    /// The model of that name, `P` or `P@S`.
+    ///
+    /// # Errors
+    /// No such model; S is no structure factor, or P is one.
+    pub fn parse(name: &str) -> Result<Self, SasError> {
+        let (form_name, structure_name) = match name.split_once('@') {
+            Some((form, structure)) => (form, Some(structure)),
+            None => (name, None),
+        };
+        let form = find(form_name)?;
+        let structure = structure_name.map(find).transpose()?;
+        if let Some(structure) = structure {
+            if structure.info().category != STRUCTURE_FACTOR {
+                return Err(SasError::Refused(format!(
+                    "{name}: {} is no structure factor; after @ stands one of them",
+                    structure.info().name
+                )));
+            }
+            if form.info().category == STRUCTURE_FACTOR {
+                return Err(SasError::Refused(format!(
+                    "{name}: {form_name} is a structure factor itself; before @ stands a form factor"
+                )));
+            }
+        }
+        let plain = |name: &str, units, default, limits, about, role| ParameterRow {
+            name: name.to_owned(),
+            units,
+            default,
+            limits,
+            about,
+            role,
+            spreads: false,
+            sld: false,
+        };
+        let free = (f64::NEG_INFINITY, f64::INFINITY);
+        let background = form.info().background;
+        let mut rows = vec![
+            plain(
+                "scale",
+                "",
+                1.0,
+                free,
+                "Factor on the model: the volume fraction where SLDs are absolute",
+                Role::Scale,
+            ),
+            plain(
+                "background",
+                "1/cm",
+                background,
+                free,
+                "Added to every intensity",
+                Role::Background,
+            ),
+        ];
+        rows.extend(rows_of(form, Role::Form));
+        if let Some(structure) = structure {
+            let own_volfraction = rows.iter().any(|row| row.name == "volfraction");
+            for row in rows_of(structure, Role::Structure) {
+                if !(own_volfraction && row.name == "volfraction") {
+                    rows.push(row);
+                }
+            }
+            if form.has_amplitude() {
+                rows.push(plain(
+                    "structure_factor_mode",
+                    "",
+                    0.0,
+                    (0.0, 1.0),
+                    "0: P S; 1: decoupling, P (1 + β (S − 1))",
+                    Role::StructureFactorMode,
+                ));
+            }
+            let modes = form.info().radius_modes.len();
+            if modes > 0 {
+                rows.push(plain(
+                    "radius_effective_mode",
+                    "",
+                    1.0,
+                    (0.0, modes as f64),
+                    "0: radius_effective as set; 1, 2, ...: of the form factor",
+                    Role::RadiusEffectiveMode,
+                ));
+            }
+        }
+        Ok(Self {
+            name: name.to_owned(),
+            form,
+            structure,
+            rows,
+        })
+    }
+
+    /// As named.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The form factor.
+    #[must_use]
+    pub fn form(&self) -> &'static dyn AnyModel {
+        self.form
+    }
+
+    /// The structure factor of a product.
+    #[must_use]
+    pub fn structure(&self) -> Option<&'static dyn AnyModel> {
+        self.structure
+    }
+
+    /// The table, in the order of a [`Vector`](super::Vector)'s values.
+    #[must_use]
+    pub fn rows(&self) -> &[ParameterRow] {
+        &self.rows
+    }
+
+    /// Place of a parameter in the table.
+    ///
+    /// # Errors
+    /// No such parameter.
+    pub fn place(&self, name: &str) -> Result<usize, SasError> {
+        self.rows
+            .iter()
+            .position(|row| row.name == name)
+            .ok_or_else(|| SasError::NoParameter {
+                model: self.name.clone(),
+                name: name.to_owned(),
+                known: self
+                    .rows
+                    .iter()
+                    .map(|row| row.name.as_str())
+                    .collect::<Vec<_>>()
+                    .join(", "),
+            })
+    }
+
+    /// The defaults.
+    #[must_use]
+    pub fn defaults(&self) -> Vec<f64> {
+        self.rows.iter().map(|row| row.default).collect()
+    }
+
+    /// Whether orientation matters in two dimensions.
+    #[must_use]
+    pub fn oriented(&self) -> bool {
+        self.form.symmetry() != Symmetry::Isotropic
+    }
+}

@@ -1,0 +1,60 @@
+//! Small-angle scattering: intensities of models, and fits of them to data.
+//!
+//! A [`Definition`] is a model as users name it (`sphere`, `cylinder@hardsphere`) with all its parameters. With
+//! [`Points`], [`Spread`]s and a resolution it makes a [`Calculation`], an [`Engine`] computes it for any number of
+//! parameter vectors at once, and a fit searches vectors that agree with data. `docs/sas.md` has the mathematics.
+
+mod calculation;
+mod definition;
+mod engine;
+pub mod resolution;
+mod spread;
+
+pub use calculation::{Calculation, Points, Precision, Vector};
+pub use definition::{Definition, ParameterRow, Role};
+pub use engine::{Engine, Setup};
+pub use resolution::Resolution;
+pub use spread::{Distribution, Spread};
+
+use crate::gpu::GpuError;
+
+/// Why something cannot be computed.
+#[derive(Debug, thiserror::Error)]
+pub enum SasError {
+    /// No such model.
+    #[error("there is no model {name}{hint}; `warpstride sas models` lists them")]
+    NoModel {
+        /// As typed.
+        name: String,
+        /// `: did you mean …?` or nothing.
+        hint: String,
+    },
+    /// No such parameter.
+    #[error("{model} has no parameter {name}; it has {known}")]
+    NoParameter {
+        /// The model.
+        model: String,
+        /// As typed.
+        name: String,
+        /// All names, with commas.
+        known: String,
+    },
+    /// A parameter's value.
+    #[error("{model}: {name} = {value}: {expected} is expected")]
+    Value {
+        /// The model.
+        model: String,
+        /// The parameter.
+        name: String,
+        /// As given.
+        value: f64,
+        /// In words.
+        expected: String,
+    },
+    /// Anything else that the user can mend, in one sentence.
+    #[error("{0}")]
+    Refused(String),
+    /// The machine's.
+    #[error(transparent)]
+    Gpu(#[from] GpuError),
+}
