@@ -7,6 +7,7 @@ use warpstride::mri::cpu::direct::{fhd, point_spread};
 use warpstride::mri::cpu::{
     ConjugateGradients, CpuEngine, Direct, Gram, Sense, Toeplitz, norm_squared,
 };
+use warpstride::mri::phantom::Phantom;
 use warpstride::mri::{
     Encoding, Engine, Grid, Method, OperatorName, Problem, Recipe, Trigonometry,
 };
@@ -77,6 +78,30 @@ fn phantom() -> Option<(Problem, Vec<f64>)> {
     // The file's first axis is x.
     let reference = (0..N * N).map(|n| transposed[n % N * N + n / N]).collect();
     Some((problem, reference))
+}
+
+/// The simulator's phantom is the one whose transform another program wrote down.
+#[test]
+fn the_transform_of_the_phantom() {
+    let path = match shared_data("mri/shepp_logan_radial_256x402_ref.npz") {
+        Ok(path) => path,
+        Err(why) => return skipped("the transform of the phantom", &why),
+    };
+    let mut file = Archive::open(&path).unwrap();
+    let mut axis = |name: &str| file.real(name).unwrap().1;
+    let (kx, ky) = (axis("kx"), axis("ky"));
+    let expected = file.complex("ksp").unwrap().1;
+    let phantom = Phantom::shepp_logan(2);
+    // The file has single precision.
+    let largest = expected.iter().fold(0.0, |a: f64, v| a.max(v.norm()));
+    for ((kx, ky), expected) in kx.iter().zip(&ky).zip(&expected) {
+        let found = phantom.transform(&[*kx, *ky]);
+        let error = (found - expected).norm() / largest;
+        assert!(
+            error < 1e-7,
+            "at ({kx}, {ky}): {found}, expected {expected}"
+        );
+    }
 }
 
 /// NRMSE and PSNR of the real part times `scale`.

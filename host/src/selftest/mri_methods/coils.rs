@@ -1,0 +1,89 @@
+//! `mri_coil_…`: images of coils and their sums.
+
+use super::super::bench::{Bench, Case, wide};
+use super::super::shape::Source;
+use super::C;
+use crate::gpu::{Buffer, Machine, Result};
+use warpstride_device::Complex32;
+use warpstride_device::launch::{Emulated, Work};
+use warpstride_kernels::mri::coil_combine::MriCoilCombine;
+use warpstride_kernels::mri::coil_images::MriCoilImages;
+use warpstride_kernels::mri::weigh_samples::MriWeighSamples;
+
+pub(super) fn coil<M: Machine>(
+    bench: &mut Bench<'_, M>,
+    length: usize,
+    coils: usize,
+    timed: bool,
+) -> Result<()> {
+    let on = bench.on();
+    let shape = format!("{coils} coils of {length}");
+    let mut source = Source::new("coils", &shape);
+    let image = source.complex(length);
+    let [maps, images] = [0; 2].map(|_| source.complex(coils * length));
+    let weights = source.reals(length, 0.0, 2.0);
+    let (voxels, count) = (length as u32, coils as u32);
+    let [image_on, maps_on, images_on] =
+        [on.upload(&image)?, on.upload(&maps)?, on.upload(&images)?];
+    let weights_on = on.upload(&weights)?;
+    let seen: Vec<C> = (0..coils * length)
+        .map(|n| wide(maps[n]) * wide(image[n % length]))
+        .collect();
+    bench.run(
+        Case::of::<MriCoilImages<'_, Emulated>>(shape.clone())
+            .timed(timed, (8 + 16 * coils) * length),
+        on.poisoned::<Complex32>(coils * length)?,
+        |machine, images| {
+            let launch = MriCoilImages {
+                image: image_on.read(),
+                maps: maps_on.read(),
+                images: images.write(),
+                voxels,
+                coils: count,
+            };
+            machine.launch(&launch, Work::Elements(length))
+        },
+        |on, images| on.error(images, &seen),
+    )?;
+    let together: Vec<C> = (0..length)
+        .map(|n| {
+            let places = (0..coils).map(|c| c * length + n);
+            places
+                .map(|at| wide(maps[at]).conj() * wide(images[at]))
+                .sum()
+        })
+        .collect();
+    bench.run(
+        Case::of::<MriCoilCombine<'_, Emulated>>(shape.clone())
+            .timed(timed, (8 + 16 * coils) * length),
+        on.poisoned::<Complex32>(length)?,
+        |machine, image| {
+            let launch = MriCoilCombine {
+                images: images_on.read(),
+                maps: maps_on.read(),
+                image: image.write(),
+                voxels,
+                coils: count,
+            };
+            machine.launch(&launch, Work::Elements(length))
+        },
+        |on, image| on.error(image, &together),
+    )?;
+    let weighed: Vec<C> = (0..coils * length)
+        .map(|n| wide(images[n]) * f64::from(weights[n % length]))
+        .collect();
+    bench.run(
+        Case::of::<MriWeighSamples<'_, Emulated>>(shape),
+        on.upload(&images)?,
+        |machine, values| {
+            let launch = MriWeighSamples {
+                weights: weights_on.read(),
+                values: values.write(),
+                samples: voxels,
+                images: count,
+            };
+            machine.launch(&launch, Work::Elements(length))
+        },
+        |on, values| on.error(values, &weighed),
+    )
+}

@@ -1,0 +1,137 @@
+//! `mri_cg_…`: the vector steps of conjugate gradients.
+
+use super::super::bench::{Bench, Case, wide};
+use super::super::shape::Source;
+use super::{C, stretches};
+use crate::gpu::{Buffer, Machine, Result};
+use warpstride_device::Complex32;
+use warpstride_device::launch::{Emulated, Work};
+use warpstride_kernels::mri::PARTIAL_SUMS;
+use warpstride_kernels::mri::cg_curvature::MriCgCurvature;
+use warpstride_kernels::mri::cg_direction::MriCgDirection;
+use warpstride_kernels::mri::cg_step::MriCgStep;
+
+pub(super) fn conjugate_gradients<M: Machine>(
+    bench: &mut Bench<'_, M>,
+    length: usize,
+    timed: bool,
+) -> Result<()> {
+    let on = bench.on();
+    let shape = format!("{length} voxels");
+    let mut source = Source::new("cg", &shape);
+    let [p, q, x, r] = [0; 4].map(|_| source.complex(length));
+    let lambda = 0.25_f32;
+    let voxels = length as u32;
+    let [p_on, r_on] = [on.upload(&p)?, on.upload(&r)?];
+    let q_new: Vec<C> = p
+        .iter()
+        .zip(&q)
+        .map(|(p, q)| wide(*q) + wide(*p) * f64::from(lambda))
+        .collect();
+    let curvature = stretches(length, |n| (wide(p[n]).conj() * q_new[n]).re);
+    bench.run(
+        Case::of::<MriCgCurvature<'_, Emulated>>(shape.clone()),
+        (
+            on.upload(&q)?,
+            on.poisoned::<f64>(PARTIAL_SUMS)?,
+            on.upload(&[u32::MAX])?,
+        ),
+        |machine, (q, curvature, iteration)| {
+            let launch = MriCgCurvature {
+                direction: p_on.read(),
+                applied: q.write(),
+                curvature: curvature.write(),
+                iteration: iteration.write(),
+                voxels,
+                lambda,
+            };
+            machine.launch(&launch, Work::Blocks(PARTIAL_SUMS))
+        },
+        |on, (q, sums, iteration)| {
+            Ok(on
+                .error(q, &q_new)?
+                .max(on.error(sums, &curvature)?)
+                .max(on.error(iteration, &[0])?))
+        },
+    )?;
+
+    // |r|² of 3 iterations, the second of which is under way.
+    let history = [7.0, 5.0, 0.0];
+    for curvature in [4.0, 0.0] {
+        let sums: Vec<f64> = (0..PARTIAL_SUMS)
+            .map(|_| curvature / PARTIAL_SUMS as f64)
+            .collect();
+        let alpha = if curvature > 0.0 {
+            5.0 / curvature
+        } else {
+            0.0
+        };
+        let step = |from: &[Complex32], by: &[Complex32], sign: f64| -> Vec<C> {
+            let each = from.iter().zip(by);
+            each.map(|(a, b)| wide(*a) + wide(*b) * (sign * alpha))
+                .collect()
+        };
+        let (x_new, r_new) = (step(&x, &p, 1.0), step(&r, &q, -1.0));
+        let squares = stretches(length, |n| r_new[n].norm_sqr());
+        let (q_on, sums_on) = (on.upload(&q)?, on.upload(&sums)?);
+        let (history_on, iteration) = (on.upload(&history)?, on.upload(&[1_u32])?);
+        bench.run(
+            Case::of::<MriCgStep<'_, Emulated>>(format!("{shape}, curvature {curvature}")),
+            (
+                on.upload(&x)?,
+                on.upload(&r)?,
+                on.poisoned::<f64>(PARTIAL_SUMS)?,
+            ),
+            |machine, (x, r, squares)| {
+                let launch = MriCgStep {
+                    image: x.write(),
+                    residual: r.write(),
+                    direction: p_on.read(),
+                    applied: q_on.read(),
+                    curvature: sums_on.read(),
+                    squares: squares.write(),
+                    history: history_on.read(),
+                    iteration: iteration.read(),
+                    voxels,
+                    entries: 3,
+                };
+                machine.launch(&launch, Work::Blocks(PARTIAL_SUMS))
+            },
+            |on, (x, r, sums)| {
+                Ok(on
+                    .error(x, &x_new)?
+                    .max(on.error(r, &r_new)?)
+                    .max(on.error(sums, &squares)?))
+            },
+        )?;
+    }
+
+    let sums: Vec<f64> = vec![2.0 / PARTIAL_SUMS as f64; PARTIAL_SUMS];
+    let (sums_on, iteration) = (on.upload(&sums)?, on.upload(&[1_u32])?);
+    let direction: Vec<C> = r
+        .iter()
+        .zip(&p)
+        .map(|(r, p)| wide(*r) + wide(*p) * (2.0 / 5.0))
+        .collect();
+    bench.run(
+        Case::of::<MriCgDirection<'_, Emulated>>(shape.clone()).timed(timed, 24 * length),
+        (on.upload(&p)?, on.upload(&history)?),
+        |machine, (direction, history)| {
+            let launch = MriCgDirection {
+                direction: direction.write(),
+                residual: r_on.read(),
+                squares: sums_on.read(),
+                history: history.write(),
+                iteration: iteration.read(),
+                voxels,
+                entries: 3,
+            };
+            machine.launch(&launch, Work::Elements(length.max(1)))
+        },
+        |on, (found, history)| {
+            Ok(on
+                .error(found, &direction)?
+                .max(on.error(history, &[7.0, 5.0, 2.0])?))
+        },
+    )
+}

@@ -1,0 +1,71 @@
+//! The vector steps of MRI's methods: `mri_cg_…`, `mri_fista_…`, `mri_coil_…`, `mri_variation_…`,
+//! `mri_wavelet_pass` and what is between them.
+
+mod coils;
+mod conjugate_gradients;
+mod fista;
+mod variation;
+mod wavelets;
+
+use super::Size;
+use super::bench::Bench;
+use crate::gpu::{Machine, Result};
+use crate::mri::Grid;
+use num_complex::Complex;
+use warpstride_kernels::mri::PARTIAL_SUMS;
+
+type C = Complex<f64>;
+
+pub(super) fn cases<M: Machine>(bench: &mut Bench<'_, M>, size: Size) -> Result<()> {
+    let lengths: &[usize] = match size {
+        Size::Small => &[0, 1, 255, 1009],
+        Size::Device => &[0, 1, 255, 1009, 65_536, 1 << 21],
+    };
+    for length in lengths {
+        let timed = *length > 2000;
+        conjugate_gradients::conjugate_gradients(bench, *length, timed)?;
+        fista::fista(bench, *length, timed)?;
+        for coils in [1, 5] {
+            coils::coil(bench, *length, coils, timed)?;
+        }
+    }
+    let mut grids = vec![
+        Grid::two(1, 1),
+        Grid::two(6, 8),
+        Grid::two(7, 20),
+        Grid::three(4, 6, 5),
+    ];
+    if size == Size::Device {
+        grids.push(Grid::two(256, 256));
+        grids.push(Grid::three(64, 48, 80));
+    }
+    for grid in grids {
+        for images in [1, 3] {
+            variation::variation(bench, grid, images)?;
+            wavelets::wavelets(bench, grid, images)?;
+        }
+    }
+    Ok(())
+}
+
+/// The stretch sums of `value(n)`, as the kernels cut them.
+fn stretches(length: usize, value: impl Fn(usize) -> f64) -> Vec<f64> {
+    let each = length.div_ceil(PARTIAL_SUMS);
+    (0..PARTIAL_SUMS)
+        .map(|part| {
+            let first = (part * each).min(length);
+            (first..(first + each).min(length)).map(&value).sum()
+        })
+        .collect()
+}
+
+/// Number of a voxel along the axes column, row, slice.
+fn place(n: usize, grid: Grid) -> [usize; 3] {
+    let [columns, rows, _] = grid.along_k();
+    [n % columns, n / columns % rows, n / columns / rows]
+}
+
+fn strides(grid: Grid) -> [usize; 3] {
+    let [columns, rows, _] = grid.along_k();
+    [1, columns, columns * rows]
+}
