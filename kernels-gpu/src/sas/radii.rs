@@ -33,3 +33,32 @@ pub fn cylinder(radius: f64, length: f64, mode: u32) -> f64 {
         _ => 0.0,
     }
 }
+
+/// An ellipsoid of revolution's, in the order: average curvature, equivalent volume, the lesser and the greater
+/// radius. The first is that of the sphere with the same second virial coefficient: Isihara, J. Chem. Phys. 18
+/// (1950) 1446, which is the same for a prolate and an oblate one of equal eccentricity and volume.
+#[must_use]
+pub fn spheroid(polar: f64, equatorial: f64, mode: u32) -> f64 {
+    let (least, greatest) = (polar.min(equatorial), polar.max(equatorial));
+    let cubed = polar * equatorial * equatorial;
+    match mode {
+        1 => {
+            let ratio = least / greatest;
+            let eccentricity = libm::sqrt((1.0 - ratio) * (1.0 + ratio));
+            // Both factors are 2 for a sphere.
+            let (surface, width) = if eccentricity < 1e-4 {
+                (2.0, 2.0)
+            } else {
+                (
+                    1.0 + libm::asin(eccentricity) / (eccentricity * ratio),
+                    1.0 + ratio * ratio * libm::atanh(eccentricity) / eccentricity,
+                )
+            };
+            libm::cbrt(0.25 * cubed * (1.0 + 0.75 * surface * width))
+        }
+        2 => libm::cbrt(cubed),
+        3 => least,
+        4 => greatest,
+        _ => 0.0,
+    }
+}
