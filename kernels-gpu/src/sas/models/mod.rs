@@ -5,8 +5,31 @@
 macro_rules! for_each_sas_model {
     ($then:path) => {
         $then! {
+            broad_peak BroadPeak isotropic;
+            core_shell_parallelepiped CoreShellParallelepiped triaxial;
+            correlation_length CorrelationLength isotropic;
             cylinder Cylinder axial;
+            dab Dab isotropic;
+            fractal Fractal isotropic;
+            gaussian_peak GaussianPeak isotropic;
+            guinier Guinier isotropic;
+            guinier_porod GuinierPorod isotropic;
+            lamellar Lamellar isotropic;
+            lamellar_hg_stack_caille LamellarHgStackCaille isotropic;
+            line Line isotropic;
+            lorentz Lorentz isotropic;
+            mass_fractal MassFractal isotropic;
+            mono_gauss_coil MonoGaussCoil isotropic;
+            parallelepiped Parallelepiped triaxial;
+            poly_gauss_coil PolyGaussCoil isotropic;
+            polymer_excl_volume PolymerExclVolume isotropic;
+            porod Porod isotropic;
+            power_law PowerLaw isotropic;
+            rectangular_prism RectangularPrism triaxial;
             sphere Sphere isotropic;
+            stacked_disks StackedDisks axial;
+            teubner_strey TeubnerStrey isotropic;
+            two_lorentzian TwoLorentzian isotropic;
         }
     };
 }
