@@ -6,7 +6,10 @@
 
 mod calculation;
 mod definition;
+pub mod dispersion;
 mod engine;
+pub mod mesh;
+pub mod orientation;
 pub mod resolution;
 mod spread;
 
