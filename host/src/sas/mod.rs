@@ -8,8 +8,12 @@ mod calculation;
 mod definition;
 pub mod dispersion;
 mod engine;
+pub mod jitter;
+pub mod magnetism;
 pub mod mesh;
 pub mod orientation;
+pub mod plan;
+pub mod product;
 pub mod resolution;
 mod spread;
 
