@@ -18,6 +18,7 @@ macro_rules! for_each_sas_model {
             hollow_cylinder HollowCylinder axial;
             linear_pearls LinearPearls isotropic;
             multilayer_vesicle MultilayerVesicle isotropic;
+            onion Onion isotropic;
             pearl_necklace PearlNecklace isotropic;
             raspberry Raspberry isotropic;
             sphere Sphere isotropic;
