@@ -31,6 +31,7 @@ macro_rules! for_each_sas_model {
             mass_fractal MassFractal isotropic;
             mono_gauss_coil MonoGaussCoil isotropic;
             multilayer_vesicle MultilayerVesicle isotropic;
+            onion Onion isotropic;
             parallelepiped Parallelepiped triaxial;
             pearl_necklace PearlNecklace isotropic;
             poly_gauss_coil PolyGaussCoil isotropic;
