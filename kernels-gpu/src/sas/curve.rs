@@ -10,7 +10,7 @@
 //! Memory is nothing beside the arithmetic: a direction is 32 bytes for all lanes at once, a particle its few values.
 //! Block of 128: registers decide how many warps are resident, and small blocks use them up best.
 
-use super::member::{SasMember, SasSegment, VOLUMES, member_of};
+use super::member::{SEGMENTS, SasMember, SasSegment, member_of};
 use super::mesh::{Number, Tables, values, weight};
 use super::model::{Model, Symmetry, Wave};
 use warpstride_device::prelude::*;
@@ -86,7 +86,7 @@ unsafe fn of_thread<M: Model, R: Number>(
     within: u32,
 ) -> (R, R) {
     let segments = (&raw const (*member).segments).cast::<SasSegment>();
-    let mut s = VOLUMES;
+    let mut s = SEGMENTS - 1;
     while s > 0 && (*segments.add(s)).first_task > task {
         s -= 1;
     }
@@ -112,30 +112,18 @@ unsafe fn of_thread<M: Model, R: Number>(
     let d_end = (d_first + (*segment).block_directions).min((*segment).directions);
     let d_first = d_first + (within >> mesh_lanes);
 
+    let from = curve
+        .directions
+        .add(4 * (*segment).first_direction as usize);
+    let q = *curve.q.add(row as usize);
+
     let (mut first, mut second) = (R::zero(), R::zero());
     while m < m_end {
         let w = weight(&curve.tables, member, m);
         if w > curve.cutoff {
-            let (x, y) = if s == VOLUMES {
-                let values = values::<M::Values<R>, R>(&curve.tables, member, m, 0);
-                let volume = M::volume(&values);
-                // One of its lanes speaks for the mesh point.
-                if d_first != 0 {
-                    (R::zero(), R::zero())
-                } else if row == (*segment).first_row {
-                    (volume.material, volume.outline)
-                } else {
-                    (R::one(), R::zero())
-                }
-            } else {
-                let values = values::<M::Values<R>, R>(&curve.tables, member, m, row);
-                let state = M::prepare(&values);
-                let from = curve
-                    .directions
-                    .add(4 * (*segment).first_direction as usize);
-                let q = *curve.q.add(row as usize);
-                over_directions::<M, R>(&state, q, from, [d_first, d_end, step])
-            };
+            let values = values::<M::Values<R>, R>(&curve.tables, member, m, row);
+            let state = M::prepare(&values);
+            let (x, y) = over_directions::<M, R>(&state, q, from, [d_first, d_end, step]);
             first += w * x;
             second += w * y;
         }

@@ -20,6 +20,7 @@ pub(super) struct Image<R> {
     pub(super) rotations: *const R,
     pub(super) qx: *const R,
     pub(super) qy: *const R,
+    pub(super) pixels: u32,
     pub(super) count: u32,
     /// Items (member, block of the mesh, block of rotations).
     pub(super) items: u32,
@@ -31,7 +32,7 @@ pub(super) struct Image<R> {
 #[inline(always)]
 pub(super) unsafe fn project<M: Model, R: Number>(image: &Image<R>) {
     let threads = thread::block_threads();
-    let pixels = image.tables.points;
+    let pixels = image.pixels;
     if threads == 0 || image.count == 0 {
         return;
     }
@@ -67,12 +68,13 @@ unsafe fn of_pixel<M: Model, R: Number>(image: &Image<R>, item: u32, pixel: u32)
     let (mut first, mut second) = (R::zero(), R::zero());
     for m in m_first..m_end {
         let w = weight(&image.tables, member, m);
-        if w > image.cutoff {
+        if w > R::zero() {
             let values = values::<M::Values<R>, R>(&image.tables, member, m, pixel);
             let state = M::prepare(&values);
-            let (x, y) = over_rotations::<M, R>(&state, q, rotations, d_first, d_end);
-            first += w * x;
-            second += w * y;
+            let weights = (w, image.cutoff);
+            let (x, y) = over_rotations::<M, R>(&state, weights, q, rotations, [d_first, d_end]);
+            first += x;
+            second += y;
         }
     }
     (first, second)
@@ -82,10 +84,10 @@ unsafe fn of_pixel<M: Model, R: Number>(image: &Image<R>, item: u32, pixel: u32)
 #[inline(always)]
 unsafe fn over_rotations<M: Model, R: Number>(
     state: &M::State<R>,
+    (of_particle, cutoff): (R, R),
     [qx, qy]: [R; 2],
     rotations: *const R,
-    first: u32,
-    end: u32,
+    [first, end]: [u32; 2],
 ) -> (R, R) {
     let zero = R::zero();
     let mut wave = Wave {
@@ -99,6 +101,11 @@ unsafe fn over_rotations<M: Model, R: Number>(
     let (mut amplitude, mut intensity) = (zero, zero);
     for d in first..end {
         let rotation = rotations.add(8 * d as usize);
+        let w = of_particle * *rotation.add(3);
+        // The same for all threads.
+        if !(w > cutoff) {
+            continue;
+        }
         let component = |i: usize| qx.mul_add(*rotation.add(i), qy * *rotation.add(4 + i));
         let (a, b, c) = (component(0), component(1), component(2));
         if matches!(M::SYMMETRY, Symmetry::Axial) {
@@ -110,7 +117,6 @@ unsafe fn over_rotations<M: Model, R: Number>(
             wave.c = c;
         }
         let form = M::form(&wave, state);
-        let w = *rotation.add(3);
         amplitude = w.mul_add(form.amplitude, amplitude);
         intensity = w.mul_add(form.intensity, intensity);
     }

@@ -9,15 +9,18 @@ use bytemuck::{Pod, Zeroable};
 /// Most polydisperse parameters.
 pub const AXES: usize = 5;
 
-/// Kinds of rows: four orders of the orientation average, and [`VOLUMES`].
-pub const SEGMENTS: usize = 5;
+/// Kinds of rows: the orders of the orientation average.
+pub const SEGMENTS: usize = 4;
 
-/// The segment whose two rows are volumes instead of intensities: (Σw V of the material, Σw V of the outline), then
-/// (Σw, 0).
-pub const VOLUMES: usize = SEGMENTS - 1;
-
-/// [`SasMember::slds`] of members whose densities are in their columns.
+/// [`SasMember::moments`] of what is not magnetic.
 pub const NONE: u32 = u32::MAX;
+
+/// Numbers of a density's moment in the table: 1 or 0 times the nuclear density, then k₀ … k₃ of k₀ + k₁ c² + k₂ c s +
+/// k₃ s² with (c, s) = (qx, qy)/|q|.
+pub const MOMENT: usize = 5;
+
+/// Numbers of a wave vector's heading: c², c s, s², and 1 (0 where q has no direction, and nothing is scattered).
+pub const HEADING: usize = 4;
 
 /// The axis of a column that is one number for all of the mesh.
 const CONSTANT: u32 = 7;
@@ -83,8 +86,8 @@ pub struct SasMember {
     pub axes: u32,
     /// First of its columns.
     pub columns: u32,
-    /// Its first density among those per wave vector, or [`NONE`].
-    pub slds: u32,
+    /// Where in the table the moments of its densities begin, or [`NONE`].
+    pub moments: u32,
     /// Logarithm to base 2 of the lanes that lie over mesh points.
     pub mesh_lanes: u32,
     /// The same over directions.

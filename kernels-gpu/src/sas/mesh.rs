@@ -1,6 +1,6 @@
 //! The values and the weight of a particle at a point of its mesh.
 
-use super::member::{NONE, SasAxis, SasMember};
+use super::member::{AXES, HEADING, MOMENT, NONE, SasAxis, SasMember};
 use super::model::Values;
 use super::real::Real;
 use warpstride_device::warp::Shuffle;
@@ -16,10 +16,8 @@ pub(super) struct Tables<R> {
     pub(super) columns: *const u32,
     /// Values and weights of axes, and constants.
     pub(super) table: *const R,
-    /// Densities (density, wave vector) of members that have some for each wave vector.
-    pub(super) slds: *const R,
-    /// Wave vectors.
-    pub(super) points: u32,
+    /// (wave vector, [`HEADING`]); only of magnetic members.
+    pub(super) headings: *const R,
 }
 
 #[inline(always)]
@@ -65,26 +63,41 @@ pub(super) unsafe fn values<V: Values<R>, R: Number>(
     row: u32,
 ) -> V {
     let columns = tables.columns.add((*member).columns as usize);
-    let slds = (*member).slds;
     V::read(|i| {
-        if slds != NONE {
-            // `i` is a constant, and so is where it stands among the densities.
-            let mut k = 0;
-            while k < V::SLDS.len() {
-                if V::SLDS[k] == i {
-                    let at = slds as usize + k * tables.points as usize + row as usize;
-                    return *tables.slds.add(at);
-                }
-                k += 1;
-            }
-        }
         let column = *columns.add(i);
         let (first, number) = (column >> 3, column & 7);
-        let along = if number < super::member::AXES as u32 {
+        let along = if number < AXES as u32 {
             place(axis(member, number), m)
         } else {
             0
         };
-        *tables.table.add((first + along) as usize)
+        let value = *tables.table.add((first + along) as usize);
+        // `i` is a constant, and so is where it stands among the densities.
+        let mut k = 0;
+        while k < V::SLDS.len() {
+            if V::SLDS[k] == i && (*member).moments != NONE {
+                return magnetic(tables, member, k, value, row);
+            }
+            k += 1;
+        }
+        value
     })
+}
+
+/// The effective density from the nuclear one.
+#[inline(always)]
+unsafe fn magnetic<R: Number>(
+    tables: &Tables<R>,
+    member: *const SasMember,
+    sld: usize,
+    nuclear: R,
+    row: u32,
+) -> R {
+    let heading = tables.headings.add(HEADING * row as usize);
+    let k = tables.table.add((*member).moments as usize + MOMENT * sld);
+    let across = *k.add(1)
+        + *k.add(2) * *heading
+        + *k.add(3) * *heading.add(1)
+        + *k.add(4) * *heading.add(2);
+    (*k * nuclear + across) * *heading.add(3)
 }

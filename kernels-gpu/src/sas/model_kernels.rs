@@ -6,7 +6,7 @@
 
 use super::curve::{Curve, average};
 use super::image::{Image, project};
-use super::member::SasMember;
+use super::member::{HEADING, SasMember};
 use super::mesh::Tables;
 use super::models;
 use crate::for_each_sas_model;
@@ -24,21 +24,21 @@ macro_rules! curve_kernel {
                 #[len(count)] members: *const SasMember,
                 #[len(columns_len)] columns: *const u32,
                 #[len(table_len)] table: *const $r,
-                #[len(slds_len)] slds: *const $r,
+                #[len(HEADING * headings_len)] headings: *const $r,
                 #[len(4 * directions_len)] directions: *const $r,
                 #[len(points)] q: *const $r,
                 partials: u32,
                 columns_len: u32,
                 table_len: u32,
-                slds_len: u32,
+                headings_len: u32,
                 directions_len: u32,
                 points: u32,
                 count: u32,
                 items: u32,
                 cutoff: $r,
             ) {
-                let _ = (partials, columns_len, table_len, slds_len, directions_len);
-                let tables = Tables { columns, table, slds, points };
+                let _ = (partials, columns_len, table_len, headings_len, directions_len, points);
+                let tables = Tables { columns, table, headings };
                 average::<models::$file::$model, $r>(&Curve {
                     partial, members, tables, directions, q, count, items, cutoff,
                 });
@@ -58,23 +58,23 @@ macro_rules! image_kernel {
                 #[len(count)] members: *const SasMember,
                 #[len(columns_len)] columns: *const u32,
                 #[len(table_len)] table: *const $r,
-                #[len(slds_len)] slds: *const $r,
+                #[len(HEADING * headings_len)] headings: *const $r,
                 #[len(8 * rotations_len)] rotations: *const $r,
                 #[len(points)] qx: *const $r,
                 #[len(points)] qy: *const $r,
                 columns_len: u32,
                 table_len: u32,
-                slds_len: u32,
+                headings_len: u32,
                 rotations_len: u32,
                 points: u32,
                 count: u32,
                 items: u32,
                 cutoff: $r,
             ) {
-                let _ = (columns_len, table_len, slds_len, rotations_len);
-                let tables = Tables { columns, table, slds, points };
+                let _ = (columns_len, table_len, headings_len, rotations_len);
+                let tables = Tables { columns, table, headings };
                 project::<models::$file::$model, $r>(&Image {
-                    partial, members, tables, rotations, qx, qy, count, items, cutoff,
+                    partial, members, tables, rotations, qx, qy, pixels: points, count, items, cutoff,
                 });
             }
         }

@@ -4,9 +4,10 @@
 //! side. 16 bytes an element (weight and intensity), both read by several rows or vectors and so mostly from caches.
 //! Block of 128.
 
+use super::finish::FINALS;
 use warpstride_device::prelude::*;
 
-/// `out` (vector, row) from `fine` (vector, fine point). Row r takes `weights[offsets[r]…offsets[r + 1]]` and the
+/// `out` (vector, row) from `fine` (vector, fine point), plus each vector's background (number 3 of its [`FINALS`]). Row r takes `weights[offsets[r]…offsets[r + 1]]` and the
 /// points from `first[r]`.
 #[kernel(block = 128, hot, f64)]
 #[allow(clippy::too_many_arguments, reason = "a matrix and two batches")]
@@ -16,6 +17,7 @@ pub unsafe fn sas_smear(
     #[len(weight_count)] weights: *const f64,
     #[len(rows + 1)] offsets: *const u32,
     #[len(rows)] first: *const u32,
+    #[len(vectors * FINALS)] finals: *const f64,
     weight_count: u32,
     rows: u32,
     fine_points: u32,
@@ -47,7 +49,7 @@ pub unsafe fn sas_smear(
         }
         let sum = reduce::warp_sum_f64(sum);
         if warp::lane_id() == 0 {
-            *out.add(item as usize) = sum;
+            *out.add(item as usize) = sum + *finals.add(vector * FINALS + 3);
         }
     }
 }
