@@ -6,7 +6,11 @@ macro_rules! for_each_sas_model {
     ($then:path) => {
         $then! {
             cylinder Cylinder axial;
+            hardsphere HardSphere isotropic;
+            hayter_msa HayterMsa isotropic;
             sphere Sphere isotropic;
+            squarewell SquareWell isotropic;
+            stickyhardsphere StickyHardSphere isotropic;
         }
     };
 }
