@@ -23,6 +23,8 @@ macro_rules! for_each_sas_model {
             gaussian_peak GaussianPeak isotropic;
             guinier Guinier isotropic;
             guinier_porod GuinierPorod isotropic;
+            hardsphere HardSphere isotropic;
+            hayter_msa HayterMsa isotropic;
             hollow_cylinder HollowCylinder axial;
             lamellar Lamellar isotropic;
             lamellar_hg_stack_caille LamellarHgStackCaille isotropic;
@@ -41,7 +43,9 @@ macro_rules! for_each_sas_model {
             raspberry Raspberry isotropic;
             rectangular_prism RectangularPrism triaxial;
             sphere Sphere isotropic;
+            squarewell SquareWell isotropic;
             stacked_disks StackedDisks axial;
+            stickyhardsphere StickyHardSphere isotropic;
             teubner_strey TeubnerStrey isotropic;
             triaxial_ellipsoid TriaxialEllipsoid triaxial;
             two_lorentzian TwoLorentzian isotropic;
