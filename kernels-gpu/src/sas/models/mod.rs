@@ -14,6 +14,7 @@ macro_rules! for_each_sas_model {
             cylinder Cylinder axial;
             ellipsoid Ellipsoid axial;
             elliptical_cylinder EllipticalCylinder triaxial;
+            flexible_cylinder FlexibleCylinder isotropic;
             fuzzy_sphere FuzzySphere isotropic;
             hollow_cylinder HollowCylinder axial;
             linear_pearls LinearPearls isotropic;
