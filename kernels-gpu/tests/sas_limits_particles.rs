@@ -610,6 +610,48 @@ fn forward_scattering_is_finite_and_continuous() {
     }
 }
 
+/// At small q a short worm is a rod of its length (Rg² = L²/12), and at large q any worm is: π/(q L) of its mass.
+#[test]
+fn a_stiff_worm_is_a_rod() {
+    let scattering = |length: f64, kuhn: f64, q: f64| {
+        let set: &[(&str, f64)] = &[("length", length), ("kuhn_length", kuhn), ("radius", 1e-3)];
+        let (form, _) = scattered(("flexible_cylinder", set), q, 1.0);
+        let contrast = 1.0 - 6.3;
+        form.intensity / (1e-4 * contrast * contrast * std::f64::consts::PI * 1e-6 * length)
+    };
+    assert!((scattering(100.0, 1e6, 0.0) - 1.0).abs() < 1e-12);
+    let fall = 1.0 - scattering(100.0, 1e4, 1e-4);
+    assert!((fall / (1e-8 * 100.0 * 100.0 / 36.0) - 1.0).abs() < 1e-2);
+    for (length, kuhn) in [(100.0, 400.0), (1000.0, 100.0)] {
+        let thin = scattering(length, kuhn, 2.0);
+        assert!((thin / (std::f64::consts::PI / (2.0 * length)) - 1.0).abs() < 1e-5);
+    }
+}
+
+/// No step where the powers take over, in value or slope.
+#[test]
+fn worms_are_smooth_at_the_joint() {
+    for (length, joint) in [(1000.0, 3.1), (10_000.0, 3.1), (390.0, 3.0), (30.0, 3.0)] {
+        let near = |step: f64| {
+            let set: &[(&str, f64)] = &[("length", length)];
+            scattered(("flexible_cylinder", set), joint * 1e-2 + step, 1.0)
+                .0
+                .intensity
+        };
+        let (left, right) = (near(-1e-12), near(1e-12));
+        assert!(
+            (left / right - 1.0).abs() < 1e-8,
+            "{length}: {left}, {right}"
+        );
+        let h = 1e-8;
+        let (below, above) = (near(0.0) - near(-h), near(h) - near(0.0));
+        assert!(
+            (below / above - 1.0).abs() < 1e-3,
+            "{length}: {below}, {above}"
+        );
+    }
+}
+
 #[test]
 fn spheroids_have_the_radii_of_isihara() {
     use warpstride_kernels::sas::radii::spheroid;
@@ -698,5 +740,6 @@ fn single_precision_suffices() {
     single_is_double::<m::raspberry::Raspberry>();
     single_is_double::<m::capped_cylinder::CappedCylinder>();
     single_is_double::<m::barbell::Barbell>();
+    single_is_double::<m::flexible_cylinder::FlexibleCylinder>();
     single_is_double::<m::onion::Onion>();
 }

@@ -18,6 +18,7 @@ macro_rules! for_each_sas_model {
             dab Dab isotropic;
             ellipsoid Ellipsoid axial;
             elliptical_cylinder EllipticalCylinder triaxial;
+            flexible_cylinder FlexibleCylinder isotropic;
             fractal Fractal isotropic;
             fuzzy_sphere FuzzySphere isotropic;
             gaussian_peak GaussianPeak isotropic;
