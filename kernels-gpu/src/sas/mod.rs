@@ -14,6 +14,8 @@ mod image;
 pub mod launches;
 pub mod member;
 mod mesh;
+#[cfg(not(target_arch = "nvptx64"))]
+pub mod lanes;
 pub mod model;
 pub mod model_kernels;
 pub mod models;
@@ -21,3 +23,5 @@ pub mod quadrature;
 pub mod radii;
 pub mod real;
 pub mod smear;
+#[cfg(not(target_arch = "nvptx64"))]
+pub mod sums;
