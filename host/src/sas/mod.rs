@@ -7,6 +7,7 @@
 mod calculation;
 mod definition;
 mod engine;
+pub mod fit;
 pub mod resolution;
 mod spread;
 
