@@ -16,6 +16,7 @@ pub mod orientation;
 pub mod plan;
 pub mod product;
 pub mod points;
+pub mod fit;
 pub mod resolution;
 mod spread;
 
