@@ -11,11 +11,11 @@ pub mod finish;
 pub mod functions;
 mod image;
 #[cfg(not(target_arch = "nvptx64"))]
+pub mod lanes;
+#[cfg(not(target_arch = "nvptx64"))]
 pub mod launches;
 pub mod member;
 mod mesh;
-#[cfg(not(target_arch = "nvptx64"))]
-pub mod lanes;
 pub mod model;
 pub mod model_kernels;
 pub mod models;
