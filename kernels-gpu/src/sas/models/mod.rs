@@ -5,11 +5,13 @@
 macro_rules! for_each_sas_model {
     ($then:path) => {
         $then! {
+            bcc_paracrystal BccParacrystal triaxial;
             broad_peak BroadPeak isotropic;
             core_shell_parallelepiped CoreShellParallelepiped triaxial;
             correlation_length CorrelationLength isotropic;
             cylinder Cylinder axial;
             dab Dab isotropic;
+            fcc_paracrystal FccParacrystal triaxial;
             fractal Fractal isotropic;
             gaussian_peak GaussianPeak isotropic;
             guinier Guinier isotropic;
@@ -26,8 +28,10 @@ macro_rules! for_each_sas_model {
             porod Porod isotropic;
             power_law PowerLaw isotropic;
             rectangular_prism RectangularPrism triaxial;
+            sc_paracrystal ScParacrystal triaxial;
             sphere Sphere isotropic;
             stacked_disks StackedDisks axial;
+            superball Superball triaxial;
             teubner_strey TeubnerStrey isotropic;
             two_lorentzian TwoLorentzian isotropic;
         }
