@@ -1,0 +1,542 @@
+//! What holds in theory of the shape-independent models, blocks, stacks, lattices and superballs: exact special
+//! cases, limits and sum rules, and for lattices the published averages by the coarse rule that made them.
+
+use std::f64::consts::PI;
+use warpstride_kernels::sas::catalogue::model;
+use warpstride_kernels::sas::model::Wave;
+
+fn wave(a: f64, b: f64, c: f64) -> Wave<f64> {
+    Wave {
+        q: (a * a + b * b + c * c).sqrt(),
+        across: a.hypot(b),
+        along: c,
+        a,
+        b,
+        c,
+    }
+}
+
+fn at(q: f64) -> Wave<f64> {
+    wave(0.0, 0.0, q)
+}
+
+fn intensity(name: &str, values: &[f64], wave: &Wave<f64>) -> f64 {
+    model(name).expect(name).form(wave, values).intensity
+}
+
+fn amplitude(name: &str, values: &[f64], wave: &Wave<f64>) -> f64 {
+    model(name).expect(name).form(wave, values).amplitude
+}
+
+#[track_caller]
+fn near(found: f64, expected: f64, relative: f64) {
+    assert!(
+        (found - expected).abs() <= relative * expected.abs(),
+        "{found} is not {expected}"
+    );
+}
+
+/// Some directions without symmetry, times q.
+fn directions(q: f64) -> impl Iterator<Item = Wave<f64>> {
+    [
+        (0.6, 0.3),
+        (0.02, 1.2),
+        (1.4, 0.7),
+        (0.9, 1.5),
+        (0.0, 0.0),
+        (PI / 2.0, 0.0),
+    ]
+    .into_iter()
+    .map(move |(theta, phi): (f64, f64)| {
+        wave(
+            q * theta.sin() * phi.cos(),
+            q * theta.sin() * phi.sin(),
+            q * theta.cos(),
+        )
+    })
+}
+
+const QS: [f64; 7] = [1e-6, 1e-3, 0.01, 0.05, 0.1, 0.3, 0.5];
+
+#[test]
+fn broad_peak_is_lorentz_and_dab() {
+    for q in QS {
+        let peak = |shape| {
+            intensity(
+                "broad_peak",
+                &[0.0, 3.0, 1.0, 40.0, 0.0, 2.0, shape],
+                &at(q),
+            )
+        };
+        near(peak(1.0), intensity("lorentz", &[40.0], &at(q)), 1e-12);
+        near(
+            peak(2.0) * 40_f64.powi(3),
+            intensity("dab", &[40.0], &at(q)),
+            1e-12,
+        );
+    }
+}
+
+/// Without a period a microemulsion is a random two-phase system.
+#[test]
+fn teubner_strey_without_period_is_dab() {
+    for q in QS {
+        near(
+            intensity("teubner_strey", &[0.3, 1.0, 4.0, 1e9, 50.0], &at(q)),
+            8e-4 * PI * 0.3 * 0.7 * 9.0 * intensity("dab", &[50.0], &at(q)),
+            1e-12,
+        );
+    }
+}
+
+/// Value and slope are continuous where the laws of Guinier and Porod meet.
+#[test]
+fn guinier_porod_is_smooth() {
+    for (rg, s, m) in [(60.0, 1.0, 3.0), (20.0, 0.0, 4.0), (100.0, 2.0, 4.0)] {
+        let end = ((m - s) * (3.0 - s) / 2.0_f64).sqrt() / rg;
+        let at = |q: f64| intensity("guinier_porod", &[rg, s, m], &at(q));
+        near(at(end * (1.0 - 1e-9)), at(end * (1.0 + 1e-9)), 1e-8);
+        let slope = |q: f64| (at(q * 1.0001) / at(q * 0.9999)).ln() / 2e-4;
+        near(slope(end * 0.999), slope(end * 1.001), 5e-3);
+    }
+    near(
+        intensity("guinier_porod", &[60.0, 0.0, 4.0], &at(0.0)),
+        1.0,
+        1e-12,
+    );
+}
+
+/// All coils agree with Debye's, and fall by Guinier's law.
+#[test]
+fn coils_agree() {
+    for q in [0.0, 1e-6, 1e-4, 1e-3, 0.003, 0.01, 0.03, 0.1, 0.5] {
+        let rg = 55.0;
+        let debye = intensity("mono_gauss_coil", &[1.0, rg], &at(q));
+        near(
+            intensity("poly_gauss_coil", &[1.0, rg, 1.0], &at(q)),
+            debye,
+            1e-11,
+        );
+        near(
+            intensity("polymer_excl_volume", &[rg, 2.0], &at(q)),
+            debye,
+            1e-11,
+        );
+        // U = 1: 2 (1/(1 + z) + z − 1)/(2 z²) = 1/(1 + z).
+        near(
+            intensity("poly_gauss_coil", &[1.0, rg, 2.0], &at(q)),
+            1.0 / (1.0 + (q * rg).powi(2) / 3.0),
+            1e-11,
+        );
+        if q < 1e-3 {
+            for others in [1.5, 5.0 / 3.0, 3.0, 4.0, 10.0] {
+                near(
+                    intensity("polymer_excl_volume", &[rg, others], &at(q)),
+                    intensity("guinier", &[rg], &at(q)),
+                    1e-5,
+                );
+            }
+        }
+    }
+}
+
+/// The integral 2 ∫ (1 − x) exp(−U x^(2ν)) dx that the incomplete Γ functions stand for.
+#[test]
+fn excluded_volume_is_its_integral() {
+    for m in [0.3, 1.0, 5.0 / 3.0, 2.5, 4.0, 12.0, 22.0] {
+        for q in [1e-3, 0.01, 0.02, 0.04, 0.08] {
+            let (rg, twice) = (60.0, 2.0 / m);
+            let u: f64 = (q * rg * q * rg) * (twice + 1.0) * (twice + 2.0) / 6.0;
+            // Substituting x = t⁸ smooths the start; Simpson's rule.
+            let n = 20_000;
+            let f = |t: f64| {
+                let x = t.powi(8);
+                2.0 * (1.0 - x) * (-u * x.powf(twice)).exp() * 8.0 * t.powi(7)
+            };
+            let sum: f64 = (0..n)
+                .map(|i| {
+                    let (t, h) = (f64::from(i) / f64::from(n), 1.0 / f64::from(n));
+                    h / 6.0 * (f(t) + 4.0 * f(t + h / 2.0) + f(t + h))
+                })
+                .sum();
+            near(
+                intensity("polymer_excl_volume", &[rg, m], &at(q)),
+                sum,
+                1e-8,
+            );
+        }
+    }
+}
+
+/// Without clusters the blocks of a fractal are single spheres; in the limit of D = 1 and at q = 0 nothing breaks.
+#[test]
+fn fractals() {
+    for q in QS {
+        let single = intensity("sphere", &[2.0, 6.4, 5.0], &at(q));
+        near(
+            intensity("fractal", &[0.05, 5.0, 2.0, 1e-9, 2.0, 6.4], &at(q)),
+            0.05 * single,
+            1e-12,
+        );
+        let d = |d: f64| intensity("fractal", &[0.05, 5.0, d, 100.0, 2.0, 6.4], &at(q));
+        near(d(1.0), d(1.0 + 1e-9), 1e-7);
+        near(d(1e-9), d(0.0), 1e-6);
+        let d = |d: f64| intensity("mass_fractal", &[10.0, d, 100.0], &at(q));
+        near(d(1.0), d(1.0 + 1e-9), 1e-7);
+    }
+    // S(0) − 1 = Γ(D + 1) (ξ/R)ᴰ; the form factor is V.
+    let volume: f64 = 4.0 / 3.0 * PI * 125.0;
+    near(
+        intensity("fractal", &[0.05, 5.0, 2.0, 100.0, 2.0, 6.4], &at(0.0)),
+        0.05 * (volume * 4.4).powi(2) * 1e-4 * (1.0 + 2.0 * 400.0),
+        1e-12,
+    );
+    near(
+        intensity("mass_fractal", &[10.0, 3.0, 100.0], &at(0.0)),
+        2e6,
+        1e-12,
+    );
+}
+
+/// One layer without heads is a lone sheet of twice the tail, by its volume per spacing; many perfect layers have their first peak at 2π/d,
+/// N times a lone one.
+#[test]
+fn lamellae() {
+    for q in QS {
+        let sheet = intensity("lamellar", &[20.0, 0.4, 6.0], &at(q));
+        let stack = |n, head, d| {
+            intensity(
+                "lamellar_hg_stack_caille",
+                &[10.0, head, n, d, 0.0, 0.4, 2.0, 6.0],
+                &at(q),
+            )
+        };
+        near(stack(1.0, 0.0, 40.0), 0.5 * sheet, 1e-11);
+        let peak = |n| stack(n, 2.0, 2.0 * PI / q);
+        near(peak(25.0), 25.0 * peak(1.0), 1e-9);
+    }
+}
+
+#[test]
+fn blocks() {
+    for q in QS {
+        for wave in directions(q) {
+            let (a, b, c) = (30.0, 70.0, 210.0);
+            let block = amplitude("parallelepiped", &[4.0, 1.0, a, b, c], &wave);
+            near(
+                amplitude("rectangular_prism", &[4.0, 1.0, a, b / a, c / a], &wave),
+                block,
+                1e-11,
+            );
+            let shell = |slds: [f64; 4], rims: [f64; 3]| {
+                amplitude(
+                    "core_shell_parallelepiped",
+                    &[
+                        slds[0], slds[1], slds[2], slds[3], 1.0, a, b, c, rims[0], rims[1], rims[2],
+                    ],
+                    &wave,
+                )
+            };
+            // Rims of the solvent, rims without thickness, and one pair of slabs of the core's density.
+            near(shell([4.0, 1.0, 1.0, 1.0], [5.0, 6.0, 7.0]), block, 1e-11);
+            near(shell([4.0, 2.0, 3.0, 5.0], [0.0; 3]), block, 1e-11);
+            for (i, rims) in [[5.0, 0.0, 0.0], [0.0, 5.0, 0.0], [0.0, 0.0, 5.0]]
+                .into_iter()
+                .enumerate()
+            {
+                let mut edges = [a, b, c];
+                edges[i] += 10.0;
+                let larger = amplitude(
+                    "parallelepiped",
+                    &[4.0, 1.0, edges[0], edges[1], edges[2]],
+                    &wave,
+                );
+                let found = shell([4.0; 4], rims);
+                assert!(
+                    (found - larger).abs() < 1e-9 * (3.0 * a * b * c * 1e-2),
+                    "{found} is not {larger}"
+                );
+            }
+        }
+    }
+    let shell = model("core_shell_parallelepiped").expect("model");
+    let values = [1.0, 2.0, 4.0, 2.0, 6.0, 35.0, 75.0, 400.0, 10.0, 10.0, 10.0];
+    near(shell.volume(&values).material, 1_982_500.0, 1e-12);
+}
+
+/// A lone disc whose layers are of the core's density is a cylinder; perfect stacks interfere like a grating.
+#[test]
+fn stacks() {
+    for q in QS {
+        for wave in directions(q) {
+            let cylinder = intensity("cylinder", &[4.0, 5.0, 15.0, 30.0], &wave);
+            let stack = |n: f64| {
+                intensity(
+                    "stacked_disks",
+                    &[10.0, 10.0, 15.0, n, 0.0, 4.0, 4.0, 5.0],
+                    &wave,
+                )
+            };
+            near(stack(1.0), cylinder, 1e-10);
+            let half = wave.along * 15.0;
+            let grating = if half.abs() < 1e-8 {
+                49.0
+            } else {
+                ((7.0 * half).sin() / half.sin()).powi(2)
+            };
+            let found = stack(7.0);
+            assert!(
+                (found - grating * cylinder).abs() < 1e-9 * 49.0 * cylinder,
+                "{found} is not {}",
+                grating * cylinder
+            );
+        }
+    }
+}
+
+/// Equal superballs, spheres and cubes.
+#[test]
+fn superballs() {
+    for q in [0.0, 1e-6, 1e-3, 0.01, 0.05, 0.1, 0.2, 0.4] {
+        for wave in directions(q) {
+            let (edge, full) = (100.0, 3e4);
+            let ball = |p| amplitude("superball", &[4.0, 1.0, edge, p], &wave);
+            let sphere = amplitude("sphere", &[4.0, 1.0, edge / 2.0], &wave);
+            assert!(
+                (ball(1.0) - sphere).abs() < 2e-7 * full,
+                "{q}: {} {sphere}",
+                ball(1.0)
+            );
+            let cube = amplitude("parallelepiped", &[4.0, 1.0, edge, edge, edge], &wave);
+            assert!(
+                (ball(1e6) - cube).abs() < 1e-6 * full,
+                "{q}: {} {cube}",
+                ball(1e6)
+            );
+        }
+    }
+    let ball = model("superball").expect("model");
+    // V at p = 1/2: an octahedron, length_a³/6; F(0) = Δ V.
+    for (p, share) in [(0.5, 1.0 / 6.0), (1.0, PI / 6.0), (1e9, 1.0)] {
+        near(
+            ball.volume(&[4.0, 1.0, 10.0, p]).material,
+            1e3 * share,
+            1e-7,
+        );
+    }
+    for p in [0.5, 0.8, 1.0, 2.5, 7.0, 40.0] {
+        let values = [4.0, 1.0, 100.0, p];
+        near(
+            ball.form(&at(0.0), &values).amplitude,
+            3e-2 * ball.volume(&values).material,
+            3e-6,
+        );
+        // Guinier's law with the radius of gyration of mode 1.
+        let rg = ball.effective_radius(&values, 1);
+        let q = 1e-3;
+        near(
+            ball.form(&at(q), &values).intensity / ball.form(&at(0.0), &values).intensity,
+            (-q * q * rg * rg / 3.0).exp(),
+            1e-6,
+        );
+    }
+    near(
+        ball.effective_radius(&[4.0, 1.0, 100.0, 1.0], 1),
+        50.0 * 0.6_f64.sqrt(),
+        1e-12,
+    );
+}
+
+/// Matsuoka's formula with its three basis vectors as published, over V Δ² 1e-4.
+fn lattice(name: &str, values: &[f64], wave: &Wave<f64>) -> f64 {
+    let [dnn, d_factor, radius, sld, solvent] = *values else {
+        panic!("five values")
+    };
+    let (a, b, c) = (wave.a, wave.b, wave.c);
+    let (vectors, step, cell) = match name {
+        "sc_paracrystal" => ([a, b, c], 1.0, 1.0),
+        "bcc_paracrystal" => (
+            [-a + b + c, a - b + c, a + b - c],
+            1.0 / 3_f64.sqrt(),
+            4.0 / (3.0 * 3_f64.sqrt()),
+        ),
+        _ => ([b + c, a + c, a + b], 0.5_f64.sqrt(), 0.5_f64.sqrt()),
+    };
+    let distortion = (dnn * d_factor).powi(2);
+    let squares: f64 = vectors.iter().map(|u| u * u).sum();
+    let exponent = if name == "sc_paracrystal" { 0.5 } else { 0.125 } * distortion * squares;
+    let fall = -(-exponent).exp_m1();
+    let product: f64 = vectors
+        .iter()
+        .map(|u| {
+            let sin = (0.5 * dnn * step * u).sin();
+            fall * (2.0 - fall) / (fall * fall + 4.0 * (1.0 - fall) * sin * sin)
+        })
+        .product();
+    let volume = 4.0 / 3.0 * PI * radius.powi(3);
+    let x = wave.q * radius;
+    let form = 3.0 * (x.sin() - x * x.cos()) / x.powi(3);
+    volume / (dnn.powi(3) * cell) * volume * (sld - solvent).powi(2) * 1e-4 * form * form * product
+}
+
+fn gauss_legendre(n: usize) -> Vec<(f64, f64)> {
+    (0..n)
+        .map(|i| {
+            let mut x = (PI * (i as f64 + 0.75) / (n as f64 + 0.5)).cos();
+            let mut slope = 1.0;
+            for _ in 0..8 {
+                let (mut p, mut before) = (1.0, 0.0);
+                for k in 0..n {
+                    let k = k as f64;
+                    (p, before) = (((2.0 * k + 1.0) * x * p - k * before) / (k + 1.0), p);
+                }
+                slope = n as f64 * (x * p - before) / (x * x - 1.0);
+                x -= p / slope;
+            }
+            (0.5 * (1.0 + x), 1.0 / ((1.0 - x * x) * slope * slope))
+        })
+        .collect()
+}
+
+/// Mean over θ to `top` and φ to 2 · `top`·(1 or 1/2): the whole sphere, or the octant.
+fn mean(rule: &[(f64, f64)], q: f64, whole: bool, f: impl Fn(&Wave<f64>) -> f64) -> f64 {
+    let (polar, around) = if whole {
+        (PI, 2.0 * PI)
+    } else {
+        (PI / 2.0, PI / 2.0)
+    };
+    let mut sum = 0.0;
+    for (t, outer) in rule {
+        let (sin, cos) = (t * polar).sin_cos();
+        for (s, inner) in rule {
+            let (y, x) = (s * around).sin_cos();
+            let weight = outer * inner * sin * polar / (1.0 - polar.cos());
+            sum += weight * f(&wave(q * sin * x, q * sin * y, q * cos));
+        }
+    }
+    sum
+}
+
+#[test]
+fn lattices() {
+    let coarse = gauss_legendre(150);
+    let fine = gauss_legendre(500);
+    for (name, published) in [
+        (
+            "bcc_paracrystal",
+            [
+                (0.001, 0.694_581_784_304_664_2),
+                (0.057_119_866_428_905_326, 1.688_515_798_141_199_2),
+                (0.25, 0.005_367_008_206_852_725),
+            ],
+        ),
+        (
+            "fcc_paracrystal",
+            [
+                (0.01, 0.021_349_891_548_431_3),
+                (0.035, 69.035_867_221_009_25),
+                (0.25, 0.005_713_137_547_083_953),
+            ],
+        ),
+    ] {
+        let values = [220.0, 0.06, 40.0, 4.0, 1.0];
+        let volume = 4.0 / 3.0 * PI * 40_f64.powi(3);
+        for (q, expected) in published {
+            let direct = mean(&coarse, q, true, |wave| lattice(name, &values, wave));
+            near(direct + 0.001, expected, 1e-6);
+        }
+        // Broad peaks converge: the mirrored formula over an octant is the published one over the sphere.
+        let broad = [220.0, 0.2, 40.0, 4.0, 1.0];
+        for q in [0.03, 0.06, 0.1] {
+            let direct = mean(&fine, q, true, |wave| lattice(name, &broad, wave));
+            let mirrored = mean(&fine, q, false, |wave| {
+                intensity(name, &broad, wave) / volume
+            });
+            near(mirrored, direct, 1e-5);
+        }
+        // Even in each component.
+        for wave_ in directions(0.05) {
+            let here = intensity(name, &values, &wave_);
+            if wave_.a * wave_.b * wave_.c > 1e-12 {
+                let (a, b, c) = (wave_.a, wave_.b, wave_.c);
+                let mirrors = [(a, b, c), (-a, b, c), (a, -b, c), (a, b, -c)];
+                let direct: f64 = mirrors
+                    .map(|(a, b, c)| lattice(name, &values, &wave(a, b, c)))
+                    .iter()
+                    .sum();
+                near(here, 0.25 * direct * volume, 1e-8);
+            }
+            near(
+                intensity(name, &values, &wave(-wave_.a, wave_.b, wave_.c)),
+                here,
+                1e-9,
+            );
+            near(
+                intensity(name, &values, &wave(wave_.a, wave_.b, -wave_.c)),
+                here,
+                1e-9,
+            );
+            near(
+                intensity(name, &values, &wave(wave_.b, wave_.c, wave_.a)),
+                here,
+                1e-9,
+            );
+        }
+    }
+}
+
+/// At a Bragg peak (every phase a multiple of 2π) a lattice of distortion t has Π (2 − e)/e, e = 1 − exp(−t), and the
+/// peaks are where crystallography has them.
+#[test]
+fn bragg_peaks() {
+    let peak = |name: &str, a: f64, hkl: [f64; 3]| {
+        let values = [200.0, 0.02, 30.0, 4.0, 1.0];
+        let k = 2.0 * PI / a;
+        intensity(name, &values, &wave(k * hkl[0], k * hkl[1], k * hkl[2]))
+    };
+    let (bcc, fcc) = (200.0 * 2.0 / 3_f64.sqrt(), 200.0 * 2_f64.sqrt());
+    for (name, a, allowed, forbidden) in [
+        ("sc_paracrystal", 200.0, [1.0, 0.0, 0.0], [1.0, 0.5, 0.0]),
+        ("bcc_paracrystal", bcc, [1.0, 1.0, 0.0], [1.0, 0.0, 0.0]),
+        ("fcc_paracrystal", fcc, [1.0, 1.0, 1.0], [1.0, 1.0, 0.0]),
+    ] {
+        assert!(
+            peak(name, a, allowed) > 1e3 * peak(name, a, forbidden),
+            "{name}"
+        );
+    }
+    let values = [200.0, 0.02, 30.0, 4.0, 1.0];
+    let q = 2.0 * PI / 200.0;
+    let e = -(-0.5 * (q * 4.0_f64).powi(2)).exp_m1();
+    let volume: f64 = 4.0 / 3.0 * PI * 2.7e4;
+    let sphere = intensity("sphere", &[4.0, 1.0, 30.0], &at(q));
+    near(
+        intensity("sc_paracrystal", &values, &at(q)),
+        volume / 8e6 * sphere * ((2.0 - e) / e).powi(3),
+        1e-9,
+    );
+}
+
+/// Nothing is NaN at q = 0 and q = 1e-9, nor in any direction.
+#[test]
+fn finite_at_the_origin() {
+    for of in warpstride_kernels::sas::catalogue::models() {
+        let values: Vec<f64> = of
+            .info()
+            .parameters
+            .iter()
+            .filter(|row| row.kind != warpstride_kernels::sas::model::Kind::Orientation)
+            .flat_map(|row| std::iter::repeat_n(row.default, row.length))
+            .collect();
+        for q in [0.0, 1e-9, 1e-4, 0.1] {
+            for wave in directions(q) {
+                let form = of.form(&wave, &values);
+                assert!(
+                    !form.intensity.is_nan() && !form.amplitude.is_nan(),
+                    "{} at {wave:?}",
+                    of.info().name
+                );
+            }
+        }
+    }
+}
