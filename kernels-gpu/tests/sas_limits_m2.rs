@@ -540,3 +540,105 @@ fn finite_at_the_origin() {
         }
     }
 }
+
+/// Numbers of the formulas by hand: a cylinder of the cross-section 35 · 75 along 400, the cross-section without
+/// the empty edges, the circle of 35 · 75.
+#[test]
+fn radii() {
+    let radius = |name: &str, values: &[f64], mode| {
+        let of = model(name).expect(name);
+        assert!(of.info().radius_modes.len() >= mode as usize);
+        of.effective_radius(values, mode)
+    };
+    let block = |mode| radius("parallelepiped", &[4.0, 1.0, 75.0, 400.0, 35.0], mode);
+    let prism = |mode| {
+        radius(
+            "rectangular_prism",
+            &[4.0, 1.0, 35.0, 75.0 / 35.0, 400.0 / 35.0],
+            mode,
+        )
+    };
+    let circle = (35.0 * 75.0 / PI).sqrt();
+    let pair = 2.0 * circle * 400.0 + (circle + 400.0) * (PI * circle + 400.0);
+    let expected = 0.5 * (0.75 * circle * pair).cbrt();
+    near(block(1), expected, 1e-12);
+    near(prism(1), expected, 1e-12);
+    near(prism(6), circle, 1e-12);
+    let diagonal = 0.5 * (35_f64.powi(2) + 75_f64.powi(2) + 400_f64.powi(2)).sqrt();
+    near(block(8), diagonal, 1e-12);
+    near(prism(8), diagonal, 1e-12);
+    let shell = [1.0, 2.0, 4.0, 2.0, 6.0, 35.0, 75.0, 400.0, 10.0, 10.0, 10.0];
+    near(
+        radius("core_shell_parallelepiped", &shell, 6),
+        (4825.0 / PI).sqrt(),
+        1e-12,
+    );
+    near(radius("core_shell_parallelepiped", &shell, 3), 27.5, 1e-12);
+}
+
+mod single {
+    use super::directions;
+    use warpstride_kernels::for_each_sas_model;
+    use warpstride_kernels::sas::model::{Kind, Model, Values, Wave};
+    use warpstride_kernels::sas::models;
+
+    /// Largest deviation of single from double precision, over the largest intensity at the same q.
+    fn deviation<M: Model>() -> f64 {
+        let defaults: Vec<f64> = M::INFO
+            .parameters
+            .iter()
+            .filter(|row| row.kind != Kind::Orientation)
+            .flat_map(|row| std::iter::repeat_n(row.default, row.length))
+            .collect();
+        let double = M::prepare(&M::Values::<f64>::read(|i| defaults[i]));
+        let single = M::prepare(&M::Values::<f32>::read(|i| defaults[i] as f32));
+        let mut worst = 0_f64;
+        for q in [1e-3, 0.01, 0.05, 0.2, 0.5] {
+            let waves: Vec<Wave<f64>> = directions(q).collect();
+            let pairs = waves.iter().map(|w| {
+                let narrow = Wave {
+                    q: w.q as f32,
+                    across: w.across as f32,
+                    along: w.along as f32,
+                    a: w.a as f32,
+                    b: w.b as f32,
+                    c: w.c as f32,
+                };
+                (
+                    M::form(w, &double).intensity,
+                    f64::from(M::form(&narrow, &single).intensity),
+                )
+            });
+            let pairs: Vec<(f64, f64)> = pairs.collect();
+            // What single precision cannot hold counts as 0.
+            let largest = pairs.iter().map(|p| p.0.abs()).fold(1e-30, f64::max);
+            for (wide, narrow) in pairs {
+                worst = worst.max(if narrow.is_nan() {
+                    f64::INFINITY
+                } else {
+                    (wide - narrow).abs() / largest
+                });
+            }
+        }
+        worst
+    }
+
+    macro_rules! all {
+        ($($file:ident $model:ident $symmetry:ident;)*) => {
+            fn all() -> Vec<(&'static str, f64)> {
+                vec![$((stringify!($file), deviation::<models::$file::$model>())),*]
+            }
+        };
+    }
+    for_each_sas_model!(all);
+
+    /// Single precision follows: rounding only, also where terms cancel.
+    #[test]
+    fn precision() {
+        let off: Vec<_> = all()
+            .into_iter()
+            .filter(|(_, worst)| *worst > 1e-4)
+            .collect();
+        assert!(off.is_empty(), "{off:?}");
+    }
+}

@@ -1,7 +1,7 @@
 //! The published check values of the models (`sas/published-values.json` in the folder that
 //! WARPSTRIDE_SHARED_DATA names): intensities of one particle on absolute scale, in one and two dimensions, volumes
 //! and effective radii. Polydispersity and products are the host's and tested there. By the file's rule,
-//! |ΔI| < 1.5·10^(⌈log₁₀|I|⌉ − 5). Orientation averages by Gauss–Legendre rules of 500 or 5000 and 76² or 150² points.
+//! |ΔI| < 1.5·10^(⌈log₁₀|I|⌉ − 5). Orientation averages by Gauss–Legendre rules of 500 or 5000 and 40² or 150² points.
 
 #![allow(
     clippy::print_stdout,
@@ -109,7 +109,7 @@ fn averaged(of: &dyn AnyModel, values: &[f64], q: f64) -> (f64, f64) {
         Symmetry::Triaxial => {
             let lattice = of.info().category == "shape:paracrystal";
             let few = !lattice && q * of.largest_half_size(values) < 30.0;
-            let rule = gauss_legendre(if few { 76 } else { 150 });
+            let rule = gauss_legendre(if few { 40 } else { 150 });
             for (u, outer) in &rule {
                 // The values of paracrystals were made by a rule in the angle and depend on it.
                 let (u, outer) = if lattice {
