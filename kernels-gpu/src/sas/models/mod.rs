@@ -6,7 +6,6 @@ macro_rules! for_each_sas_model {
     ($then:path) => {
         $then! {
             barbell Barbell axial;
-            bcc_paracrystal BccParacrystal triaxial;
             broad_peak BroadPeak isotropic;
             capped_cylinder CappedCylinder axial;
             core_multi_shell CoreMultiShell isotropic;
@@ -19,7 +18,6 @@ macro_rules! for_each_sas_model {
             dab Dab isotropic;
             ellipsoid Ellipsoid axial;
             elliptical_cylinder EllipticalCylinder triaxial;
-            fcc_paracrystal FccParacrystal triaxial;
             flexible_cylinder FlexibleCylinder isotropic;
             fractal Fractal isotropic;
             fuzzy_sphere FuzzySphere isotropic;
@@ -45,12 +43,10 @@ macro_rules! for_each_sas_model {
             power_law PowerLaw isotropic;
             raspberry Raspberry isotropic;
             rectangular_prism RectangularPrism triaxial;
-            sc_paracrystal ScParacrystal triaxial;
             sphere Sphere isotropic;
             squarewell SquareWell isotropic;
             stacked_disks StackedDisks axial;
             stickyhardsphere StickyHardSphere isotropic;
-            superball Superball triaxial;
             teubner_strey TeubnerStrey isotropic;
             triaxial_ellipsoid TriaxialEllipsoid triaxial;
             two_lorentzian TwoLorentzian isotropic;
