@@ -5,15 +5,18 @@
 //! parameter vectors at once, and a fit searches vectors that agree with data. `docs/sas.md` has the mathematics.
 
 mod calculation;
+pub mod cpu;
 pub mod cuda;
 mod definition;
 pub mod dispersion;
 mod engine;
+pub mod fit;
 pub mod jitter;
 pub mod magnetism;
 pub mod mesh;
 pub mod orientation;
 pub mod plan;
+pub mod points;
 pub mod product;
 pub mod resolution;
 mod spread;

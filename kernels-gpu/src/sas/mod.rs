@@ -11,6 +11,8 @@ pub mod finish;
 pub mod functions;
 mod image;
 #[cfg(not(target_arch = "nvptx64"))]
+pub mod lanes;
+#[cfg(not(target_arch = "nvptx64"))]
 pub mod launches;
 pub mod member;
 mod mesh;
@@ -21,3 +23,5 @@ pub mod quadrature;
 pub mod radii;
 pub mod real;
 pub mod smear;
+#[cfg(not(target_arch = "nvptx64"))]
+pub mod sums;

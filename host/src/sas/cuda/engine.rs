@@ -28,6 +28,23 @@ const SHARE: usize = 2;
 /// it holds.
 const FILLING: usize = 2048 * 32;
 
+/// Whether evaluations of these models (`P@S` are two) launch the kernel of that name: what a GPU's program keeps
+/// ([`CudaMachine::keeping`](crate::gpu::CudaMachine::keeping)).
+#[must_use]
+pub fn needs(models: &[&str], kernel: &str) -> bool {
+    let Some(rest) = kernel.strip_prefix("sas_") else {
+        return false;
+    };
+    if rest == "smear" || rest.starts_with("finish_") {
+        return true;
+    }
+    let of = |model: &&str| {
+        let suffix = rest.strip_prefix(**model).unwrap_or("");
+        ["_f64", "_f32", "_2d_f64", "_2d_f32"].contains(&suffix)
+    };
+    models.iter().any(|model| of(&model))
+}
+
 /// A calculation on a machine.
 pub struct GpuEngine<M: Machine> {
     machine: M,
