@@ -8,7 +8,6 @@
     clippy::print_stderr,
     reason = "skips are said aloud, trials are printed"
 )]
-
 #![allow(
     clippy::print_stdout,
     clippy::print_stderr,
@@ -87,12 +86,6 @@ fn averaged(of: &dyn AnyModel, values: &[f64], q: f64) -> (f64, f64) {
     match of.symmetry() {
         Symmetry::Isotropic => add(zero, 1.0),
         Symmetry::Axial => {
-            let order = if q * of.largest_half_size(values) < 400.0 {
-                500
-            } else {
-                5000
-            };
-            for (u, weight) in gauss_legendre(order) {
             // As the rule of the averages has it: more points for what oscillates more.
             let waves = q * of.largest_half_size(values);
             for (u, weight) in gauss_legendre(if waves > 500.0 { 5000 } else { 500 }) {
