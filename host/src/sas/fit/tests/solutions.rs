@@ -295,7 +295,7 @@ fn without_uncertainties_the_residuals_stand_for_them() {
         ("peak_scale", 0.0),
     ];
     let free = [Free::anywhere("background"), Free::anywhere("scale")];
-    let mut of_scale = |factor: f64, known: bool| {
+    let of_scale = |factor: f64, known: bool| {
         let mut data = data.clone();
         data.sigma.iter_mut().for_each(|s| *s *= factor);
         data.known_sigma = known;
