@@ -3,9 +3,9 @@
 use super::args::{BackendWord, PrecisionWord};
 use super::failure::Failure;
 use warpstride::cuda::CudaError;
-use warpstride::sas::cuda::needs;
 use warpstride::gpu::{CudaMachine, EmulatedMachine, GpuError};
 use warpstride::io::{Bytes, Memory};
+use warpstride::sas::cuda::needs;
 
 /// Where a run shall be computed, as far as that is known before any work.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -271,10 +271,23 @@ mod tests {
         }
         assert!(!Room::Ptycho.keeps("jacobi_sweep") && !Room::Mri.keeps("jacobi_sweep"));
         let room = Room::Sas(&["cylinder", "hardsphere"]);
-        for kernel in ["sas_cylinder_f64", "sas_cylinder_2d_f32", "sas_hardsphere_f32", "sas_smear"] {
-            assert!(room.keeps(kernel) && !Room::Ptycho.keeps(kernel), "{kernel}");
+        for kernel in [
+            "sas_cylinder_f64",
+            "sas_cylinder_2d_f32",
+            "sas_hardsphere_f32",
+            "sas_smear",
+        ] {
+            assert!(
+                room.keeps(kernel) && !Room::Ptycho.keeps(kernel),
+                "{kernel}"
+            );
         }
-        for kernel in ["sas_hollow_cylinder_f64", "sas_sphere_f64", "mri_direct", "exit_wave"] {
+        for kernel in [
+            "sas_hollow_cylinder_f64",
+            "sas_sphere_f64",
+            "mri_direct",
+            "exit_wave",
+        ] {
             assert!(!room.keeps(kernel), "{kernel}");
         }
         assert!(

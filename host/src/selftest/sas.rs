@@ -431,6 +431,11 @@ mod tests {
         cases(&mut bench, Size::Small).unwrap();
         let results = bench.into_results();
         let wrong: Vec<_> = results.iter().filter(|r| !r.passed).cloned().collect();
-        panic!("{:?}\n{}\n{}", start.elapsed(), crate::selftest::report(&wrong), crate::selftest::report(&results));
+        panic!(
+            "{:?}\n{}\n{}",
+            start.elapsed(),
+            crate::selftest::report(&wrong),
+            crate::selftest::report(&results)
+        );
     }
 }
