@@ -75,7 +75,12 @@ fn averaged(of: &dyn AnyModel, values: &[f64], q: f64) -> (f64, f64) {
     match of.symmetry() {
         Symmetry::Isotropic => add(zero, 1.0),
         Symmetry::Axial => {
-            for (u, weight) in gauss_legendre(500) {
+            let order = if q * of.largest_half_size(values) < 400.0 {
+                500
+            } else {
+                5000
+            };
+            for (u, weight) in gauss_legendre(order) {
                 add(
                     Wave {
                         across: q * (1.0 - u * u).sqrt(),

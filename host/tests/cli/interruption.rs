@@ -1,9 +1,7 @@
 //! Ctrl-C, kill -9, and going on: bit for bit.
 
 use super::support::Place;
-use std::io::{BufRead, BufReader};
 use std::path::Path;
-use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 use warpstride::data::{HistoryEntry, Reconstruction};
 use warpstride::io::results;
@@ -41,7 +39,7 @@ fn straight(place: &Place) -> Reconstruction {
 fn ctrl_c_saves_both_and_the_resumed_run_equals_the_straight_one() {
     let place = Place::with_scan();
     let straight = straight(&place);
-    let mut child = place.start(
+    let said = place.interrupt_at(
         place
             .command()
             .args([
@@ -60,21 +58,11 @@ fn ctrl_c_saves_both_and_the_resumed_run_equals_the_straight_one() {
                 "0",
                 "--summary",
                 "s.json",
-            ])
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped()),
+            ]),
+        "\"iteration\":10,",
     );
-    let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
-    let tenth = lines.find(|line| line.as_ref().unwrap().contains("\"iteration\":10,"));
-    assert!(tenth.is_some());
-    let kill = format!("kill -INT {}", child.id());
-    let mut kill = place.start(Command::new("sh").args(["-c", &kill]));
-    assert!(kill.wait().unwrap().success());
-    // Whoever does not read blocks the one who writes.
-    lines.for_each(|line| drop(line.unwrap()));
-    let output = child.wait_with_output().unwrap();
-    let said = String::from_utf8(output.stderr).unwrap();
-    assert_eq!(output.status.code(), Some(130), "{said}");
+    assert_eq!(said.code, Some(130), "{said:?}");
+    let said = said.err;
     assert!(
         said.contains("--resume out.checkpoint") && said.lines().count() == 1,
         "{said}"

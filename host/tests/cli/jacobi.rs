@@ -2,8 +2,6 @@
 
 use super::support::{Place, Said};
 use ndarray::Array2;
-use std::io::{BufRead, BufReader};
-use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 use warpstride::io::npy;
 
@@ -368,7 +366,7 @@ fn ctrl_c_saves_the_field_and_the_run_goes_on_exactly() {
     ];
     for output in [Some("part.npy"), None] {
         let keep: Vec<&str> = output.iter().flat_map(|name| ["-o", name]).collect();
-        let mut child = place.start(
+        let said = place.interrupt_at(
             place
                 .command()
                 .arg("jacobi")
@@ -376,24 +374,11 @@ fn ctrl_c_saves_the_field_and_the_run_goes_on_exactly() {
                 .args(begun)
                 .args(keep)
                 .arg("--tolerance=0")
-                .arg("--json-progress")
-                .stdout(Stdio::piped())
-                .stderr(Stdio::piped()),
+                .arg("--json-progress"),
+            "\"sweep\":2000,",
         );
-        let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
-        assert!(lines.any(|line| line.unwrap().contains("\"sweep\":2000,")));
-        let kill = format!("kill -INT {}", child.id());
-        let mut kill = place.start(Command::new("sh").args(["-c", &kill]));
-        assert!(kill.wait().unwrap().success());
-        // Whoever does not read blocks the one who writes.
-        lines.for_each(|line| drop(line.unwrap()));
-        let ended = child.wait_with_output().unwrap();
-        let said = String::from_utf8(ended.stderr).unwrap();
-        assert_eq!(
-            (ended.status.code(), said.lines().count()),
-            (Some(130), 1),
-            "{said}"
-        );
+        let (code, said) = (said.code, said.err);
+        assert_eq!((code, said.lines().count()), (Some(130), 1), "{said}");
         let Some(name) = output else {
             assert!(said.contains("nothing was kept"), "{said}");
             assert_eq!(place.names(), ["part.npy", "straight.npy", "whole.npy"]);

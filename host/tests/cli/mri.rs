@@ -3,9 +3,7 @@
 use super::mri_raw::Raw;
 use super::support::{Place, Said, skipped};
 use ndarray::Axis;
-use std::io::{BufRead, BufReader};
 use std::path::PathBuf;
-use std::process::{Command, Stdio};
 use warpstride::io::{Memory, images};
 
 fn json(text: &str) -> serde_json::Value {
@@ -417,7 +415,7 @@ fn ctrl_c_saves_the_image_so_far() {
         &place,
         &["--matrix", "128", "--coils", "4", "--spokes", "60"],
     );
-    let mut child = place.start(
+    let said = place.interrupt_at(
         place
             .command()
             .args([
@@ -435,20 +433,11 @@ fn ctrl_c_saves_the_image_so_far() {
                 "--json-progress",
                 "--summary",
                 "s.json",
-            ])
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped()),
+            ]),
+        "\"iteration\":3,",
     );
-    let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
-    let third = lines.find(|line| line.as_ref().unwrap().contains("\"iteration\":3,"));
-    assert!(third.is_some());
-    let kill = format!("kill -INT {}", child.id());
-    let mut kill = place.start(Command::new("sh").args(["-c", &kill]));
-    assert!(kill.wait().unwrap().success());
-    lines.for_each(|line| drop(line.unwrap()));
-    let output = child.wait_with_output().unwrap();
-    let said = String::from_utf8(output.stderr).unwrap();
-    assert_eq!(output.status.code(), Some(130), "{said}");
+    assert_eq!(said.code, Some(130), "{said:?}");
+    let said = said.err;
     assert!(
         said.contains("out.h5") && said.contains("100000") && said.lines().count() == 1,
         "{said}"

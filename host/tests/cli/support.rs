@@ -1,6 +1,6 @@
 //! A folder, the program in it, and what it said.
 
-use std::io::Write;
+use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::{Mutex, PoisonError};
@@ -63,6 +63,25 @@ impl Place {
         Said {
             code: output.status.code(),
             out: String::from_utf8(output.stdout).unwrap(),
+            err: String::from_utf8(output.stderr).unwrap(),
+        }
+    }
+
+    /// Runs until a line of its output contains `text`, sends it what Ctrl-C sends, and waits for its end.
+    pub(crate) fn interrupt_at(&self, command: &mut Command, text: &str) -> Said {
+        let mut child = self.start(command.stdout(Stdio::piped()).stderr(Stdio::piped()));
+        let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
+        let met = lines.any(|line| line.unwrap().contains(text));
+        assert!(met, "no line of the output contains {text}");
+        let kill = format!("kill -INT {}", child.id());
+        let mut kill = self.start(Command::new("sh").args(["-c", &kill]));
+        assert!(kill.wait().unwrap().success());
+        // Whoever does not read blocks the one who writes.
+        let rest: Vec<String> = lines.map(Result::unwrap).collect();
+        let output = child.wait_with_output().unwrap();
+        Said {
+            code: output.status.code(),
+            out: rest.join("\n"),
             err: String::from_utf8(output.stderr).unwrap(),
         }
     }

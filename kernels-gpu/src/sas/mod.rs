@@ -9,5 +9,6 @@ pub mod catalogue;
 pub mod functions;
 pub mod model;
 pub mod models;
+pub mod quadrature;
 pub mod radii;
 pub mod real;
