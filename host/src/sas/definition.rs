@@ -1,6 +1,7 @@
 //! A model as users name it, with all parameters that it has.
 
 use super::SasError;
+use super::magnetism::{MOMENT_NAMES, SPIN_NAMES};
 use warpstride_kernels::sas::catalogue::{self, AnyModel};
 use warpstride_kernels::sas::model::{Kind, Symmetry};
 
@@ -22,6 +23,16 @@ pub enum Role {
     StructureFactorMode,
     /// 0: `radius_effective` as set; 1, 2, …: the form factor's effective radius.
     RadiusEffectiveMode,
+    /// Number of the beam's spin, in the order of [`magnetism::SPIN_NAMES`](super::magnetism::SPIN_NAMES); two
+    /// dimensions only.
+    Spin(usize),
+    /// Of a magnetic moment; two dimensions only.
+    Moment {
+        /// Which of the form factor's scattering length densities.
+        sld: usize,
+        /// 0 size, 1 angle to the beam, 2 angle about the beam.
+        part: usize,
+    },
 }
 
 /// A row of a definition's table.
@@ -196,6 +207,85 @@ impl Definition {
             structure,
             rows,
         })
+    }
+
+    /// With the parameters of polarised beams and magnetic moments, after the others; for two dimensions. A model
+    /// without scattering length densities has none.
+    #[must_use]
+    pub fn with_magnetism(mut self) -> Self {
+        let slds: Vec<String> = self
+            .rows
+            .iter()
+            .filter(|row| row.sld && matches!(row.role, Role::Form(_)))
+            .map(|row| row.name.clone())
+            .collect();
+        if slds.is_empty()
+            || self
+                .rows
+                .iter()
+                .any(|row| matches!(row.role, Role::Spin(_)))
+        {
+            return self;
+        }
+        let row = |name: String, units, default, limits, about, role| ParameterRow {
+            name,
+            units,
+            default,
+            limits,
+            about,
+            role,
+            spreads: false,
+            sld: false,
+        };
+        let spins: [(f64, (f64, f64), &str, &str); 4] = [
+            (0.0, (0.0, 1.0), "", "Share of spin up before the sample"),
+            (0.0, (0.0, 1.0), "", "Share of spin up after the sample"),
+            (
+                90.0,
+                (-180.0, 180.0),
+                "degrees",
+                "Angle of the polarisation to the beam",
+            ),
+            (
+                0.0,
+                (-360.0, 360.0),
+                "degrees",
+                "Angle of the polarisation about the beam",
+            ),
+        ];
+        for (i, (default, limits, units, about)) in spins.into_iter().enumerate() {
+            let name = SPIN_NAMES[i].to_owned();
+            self.rows
+                .push(row(name, units, default, limits, about, Role::Spin(i)));
+        }
+        let infinite = (f64::NEG_INFINITY, f64::INFINITY);
+        let moments: [((f64, f64), &str, &str); 3] = [
+            (infinite, "1e-6/Ang^2", "Magnetic scattering length density"),
+            (
+                (-180.0, 180.0),
+                "degrees",
+                "Angle of the magnetic moment to the beam",
+            ),
+            (
+                (-360.0, 360.0),
+                "degrees",
+                "Angle of the magnetic moment about the beam",
+            ),
+        ];
+        for (sld, of) in slds.iter().enumerate() {
+            for (part, (limits, units, about)) in moments.into_iter().enumerate() {
+                let name = format!("{of}{}", MOMENT_NAMES[part]);
+                self.rows.push(row(
+                    name,
+                    units,
+                    0.0,
+                    limits,
+                    about,
+                    Role::Moment { sld, part },
+                ));
+            }
+        }
+        self
     }
 
     /// As named.

@@ -6,7 +6,14 @@
 
 mod calculation;
 mod definition;
+pub mod dispersion;
 mod engine;
+pub mod jitter;
+pub mod magnetism;
+pub mod mesh;
+pub mod orientation;
+pub mod plan;
+pub mod product;
 pub mod resolution;
 mod spread;
 

@@ -5,7 +5,7 @@
 pub enum Distribution {
     /// exp(−½ ((x − c)/σ)²), 35 points to ±3 σ.
     Gaussian,
-    /// Constant to ±√3 σ, 35 points; σ is its standard deviation.
+    /// Constant to ±√3 σ, 35 points; σ is its standard deviation. Points that a longer reach sets beyond are dropped.
     Rectangle,
     /// Constant to ±σ, 35 points.
     Uniform,
@@ -28,7 +28,7 @@ pub struct Spread {
     pub distribution: Distribution,
     /// Points of the mesh.
     pub points: usize,
-    /// Reach of the mesh in standard deviations; without meaning for rectangle, uniform and array.
+    /// Reach of the mesh in standard deviations; without meaning for uniform and array.
     pub nsigma: f64,
 }
 
