@@ -16,7 +16,7 @@ pub(crate) use ptycho::{
     ReconstructTyped, SimulateTyped,
 };
 pub(crate) use sas::{
-    FitMethodWord, SasCommand, SasEvaluateTyped, SasFitTyped, SasInfoTyped, SasMachineTyped,
+    FitMethodWord, QUnitWord, SasCommand, SasEvaluateTyped, SasFitTyped, SasInfoTyped, SasMachineTyped,
     SasModelTyped, SasModelsTyped,
 };
 pub(crate) use selftest::{SelftestTyped, SelftestWord};

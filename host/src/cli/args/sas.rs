@@ -179,6 +179,12 @@ pub(crate) struct SasInfoTyped {
     /// The data: text with columns, canSAS XML or NXcanSAS
     #[arg(value_name = "DATA")]
     pub(crate) file: PathBuf,
+    /// Which data set of the file, by number from 1 or by title [default: the first]
+    #[arg(long, value_name = "N|TITLE")]
+    pub(crate) select: Option<String>,
+    /// Unit of q where the file does not say it [default: 1/A]
+    #[arg(long, value_enum, value_name = "UNIT")]
+    pub(crate) q_unit: Option<QUnitWord>,
     /// Print JSON
     #[arg(long)]
     pub(crate) json: bool,
@@ -191,6 +197,12 @@ pub(crate) struct SasFitTyped {
     /// The data: text with columns, canSAS XML or NXcanSAS
     #[arg(value_name = "DATA")]
     pub(crate) data: PathBuf,
+    /// Which data set of the file, by number from 1 or by title [default: the first]
+    #[arg(long, value_name = "N|TITLE", help_heading = "What to compute")]
+    pub(crate) select: Option<String>,
+    /// Unit of q where the file does not say it [default: 1/A]
+    #[arg(long, value_enum, value_name = "UNIT", help_heading = "What to compute")]
+    pub(crate) q_unit: Option<QUnitWord>,
 
     /// What to search: NAME[=LOW:HIGH],…; NAME_pd is the width of --pd NAME=…; may be repeated
     #[arg(
@@ -268,4 +280,14 @@ pub(crate) enum FitMethodWord {
     Lm,
     /// Differential evolution: a population within the bounds, then lm
     De,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum QUnitWord {
+    /// 1/A
+    #[value(name = "1/A", alias = "a")]
+    InverseAngstrom,
+    /// 1/nm
+    #[value(name = "1/nm", alias = "nm")]
+    InverseNanometre,
 }
