@@ -5,6 +5,7 @@ use super::failure::Failure;
 use warpstride::cuda::CudaError;
 use warpstride::gpu::{CudaMachine, EmulatedMachine, GpuError};
 use warpstride::io::{Bytes, Memory};
+use warpstride_kernels::sas::catalogue;
 
 /// Where a run shall be computed, as far as that is known before any work.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -19,15 +20,42 @@ pub(crate) struct Wish {
 pub(crate) enum Room {
     Mri,
     Ptycho,
+    /// Of one model: each has kernels of its own, and the driver compiles what is put there.
+    Sas {
+        form: &'static str,
+    },
 }
 
 impl Room {
     fn keeps(self, kernel: &str) -> bool {
         match self {
             Self::Mri => kernel.starts_with("mri_"),
-            Self::Ptycho => !kernel.starts_with("jacobi_") && !kernel.starts_with("mri_"),
+            Self::Ptycho => ["jacobi_", "mri_", "sas_"]
+                .iter()
+                .all(|science| !kernel.starts_with(science)),
+            Self::Sas { form } => kernels_of(form, kernel),
         }
     }
+
+    /// Whether a GPU computes in double precision too.
+    fn doubles(self) -> bool {
+        matches!(self, Self::Sas { .. })
+    }
+}
+
+/// Whether `kernel` is one of the scattering model `form`, or one of those that all models share.
+fn kernels_of(form: &str, kernel: &str) -> bool {
+    let Some(name) = kernel.strip_prefix("sas_") else {
+        return false;
+    };
+    let of = |model: &str| {
+        name.strip_prefix(model)
+            .is_some_and(|rest| ["_f64", "_f32", "_2d_f64", "_2d_f32"].contains(&rest))
+    };
+    of(form)
+        || !catalogue::models()
+            .iter()
+            .any(|model| of(model.info().name))
 }
 
 impl Wish {
@@ -40,20 +68,22 @@ impl Wish {
         Self { backend, device }
     }
 
-    /// Refuses what can never be.
+    /// Refuses what can never be in a room whose GPU back end has no double precision.
     pub(crate) fn check(self, precision: PrecisionWord) -> Result<(), Failure> {
-        let word = match self.backend {
-            BackendWord::Auto => return Ok(()),
-            BackendWord::Cpu => "cpu",
-            BackendWord::Cuda => "cuda",
-            BackendWord::Emulator => "emulator",
-        };
-        if precision == PrecisionWord::F64 && self.backend != BackendWord::Cpu {
+        if let Some(word) = self.word()
+            && precision == PrecisionWord::F64
+            && self.backend != BackendWord::Cpu
+        {
             return Err(Failure::usage(format!(
                 "--backend {word} computes in f32 only: precision f64 needs --backend cpu"
             )));
         }
-        if let Some(device) = self.device
+        self.check_device()
+    }
+
+    /// Refuses a device for a back end that has none.
+    pub(crate) fn check_device(self) -> Result<(), Failure> {
+        if let (Some(device), Some(word)) = (self.device, self.word())
             && self.backend != BackendWord::Cuda
         {
             return Err(Failure::usage(format!(
@@ -61,6 +91,16 @@ impl Wish {
             )));
         }
         Ok(())
+    }
+
+    /// As typed; `None` for `auto`.
+    fn word(self) -> Option<&'static str> {
+        match self.backend {
+            BackendWord::Auto => None,
+            BackendWord::Cpu => Some("cpu"),
+            BackendWord::Cuda => Some("cuda"),
+            BackendWord::Emulator => Some("emulator"),
+        }
     }
 
     /// Opens the machine.
@@ -77,7 +117,7 @@ impl Wish {
                 })?;
                 (Kind::Cuda(machine), None)
             }
-            BackendWord::Auto if precision == PrecisionWord::F64 => {
+            BackendWord::Auto if precision == PrecisionWord::F64 && !room.doubles() => {
                 let note = "the CPU computes: the GPU back end has no f64".to_owned();
                 (Kind::Cpu, Some(note))
             }
@@ -260,6 +300,17 @@ mod tests {
             assert_eq!(keepers, [room == Room::Mri, room == Room::Ptycho]);
         }
         assert!(!Room::Ptycho.keeps("jacobi_sweep") && !Room::Mri.keeps("jacobi_sweep"));
+        let spheres = Room::Sas { form: "sphere" };
+        for (kernel, kept) in [
+            ("sas_sphere_f64", true),
+            ("sas_core_shell_sphere_f64", false),
+            ("sas_cylinder_2d_f32", false),
+            ("sas_finish_f64", true),
+            ("mri_direct", false),
+        ] {
+            assert_eq!(spheres.keeps(kernel), kept, "{kernel}");
+            assert!(!Room::Ptycho.keeps(kernel));
+        }
     }
 
     #[test]

@@ -142,8 +142,8 @@ pub(crate) struct SasEvaluateTyped {
         help_heading = "What to compute"
     )]
     pub(crate) q2d: Option<String>,
-    /// Smear: pinhole:S (standard deviation of q over q) or slit:LENGTH,WIDTH (1/A, full length along
-    /// and full width across the slit) [default: none]
+    /// Smear: pinhole:S (standard deviation of q over q) or slit:LENGTH,WIDTH (1/A; half of
+    /// the extents across and along q, as dQl and dQw of canSAS) [default: none]
     #[arg(
         long,
         value_name = "pinhole:S|slit:L,W",

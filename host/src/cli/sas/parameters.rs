@@ -92,6 +92,10 @@ impl Values {
                     "--set {}: a curve is the mean over all directions, on which angles have no effect; --q2d computes an image",
                     row.name
                 )),
+                Role::Spin(_) | Role::Moment { .. } if !pixels => notes.push(format!(
+                    "--set {}: magnetism is computed in two dimensions only (--q2d) and has no effect on a curve",
+                    row.name
+                )),
                 Role::Structure(0) if mode > 0.0 => notes.push(format!(
                     "--set {}: not used, because radius_effective_mode={mode} takes the radius from the form factor; radius_effective_mode=0 uses it",
                     row.name
@@ -172,16 +176,22 @@ impl Typed {
         Ok((spread, self.width))
     }
 
-    /// As it can be typed again, complete.
-    pub(super) fn words(&self) -> String {
-        let (name, width) = (&self.name, self.width);
+    /// As it can be typed again, complete, with another width.
+    pub(super) fn words(&self, width: f64) -> String {
+        let name = &self.name;
         match &self.shape {
             Shape::File(path) => format!("{name}=array:{}", path.display()),
             Shape::Known {
                 distribution,
                 points,
                 nsigma,
-            } => format!("{name}={width}:{}:{points}:{nsigma}", word(distribution)),
+            } => {
+                let reach = match distribution {
+                    Distribution::Uniform => String::new(),
+                    _ => format!(":{nsigma}"),
+                };
+                format!("{name}={width}:{}:{points}{reach}", word(distribution))
+            }
         }
     }
 

@@ -1,0 +1,14 @@
+//! The commands of `warpstride sas`.
+
+mod evaluate;
+mod machine;
+mod models;
+mod names;
+mod parameters;
+mod points;
+mod smearing;
+mod table;
+mod wanted;
+
+pub(crate) use evaluate::Evaluate;
+pub(crate) use models::Models;

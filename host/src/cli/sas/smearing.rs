@@ -1,0 +1,72 @@
+//! `--resolution`: what smears a curve or an image.
+
+use super::parameters::number;
+use crate::cli::failure::Failure;
+
+/// As typed.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) enum Smear {
+    /// Nothing.
+    None,
+    /// What the file has; of a fit only.
+    Data,
+    /// Standard deviation of q over q.
+    Pinhole(f64),
+    /// Half of the extents across and along q, 1/Å: `dQl` and `dQw` of canSAS.
+    Slit { length: f64, width: f64 },
+}
+
+impl Smear {
+    /// Checks the words; `data`: whether there is a file whose resolution can be meant.
+    pub(super) fn from_typed(text: &str, data: bool) -> Result<Self, Failure> {
+        let option = format!("--resolution {text}");
+        let not_below_0 = |text: &str, what: &str| {
+            let value = number(&option, text, what)?;
+            if value < 0.0 {
+                return Err(Failure::usage(format!(
+                    "{option}: found {value}; {what} is expected"
+                )));
+            }
+            Ok(value)
+        };
+        match text.split_once(':') {
+            None if text == "none" => Ok(Self::None),
+            None if text == "data" && data => Ok(Self::Data),
+            Some(("pinhole", share)) => {
+                let what = "a standard deviation of q over q, above 0 and below 1,";
+                let share = not_below_0(share, what)?;
+                if share == 0.0 || share >= 1.0 {
+                    return Err(Failure::usage(format!(
+                        "{option}: found {share}; {what} is expected"
+                    )));
+                }
+                Ok(Self::Pinhole(share))
+            }
+            Some(("slit", sizes)) => {
+                let (length, width) = sizes.split_once(',').unwrap_or((sizes, "0"));
+                let length = not_below_0(length, "the slit's length in 1/A, 0 or more,")?;
+                let width = not_below_0(width, "the slit's width in 1/A, 0 or more,")?;
+                if length == 0.0 && width == 0.0 {
+                    return Err(Failure::usage(format!(
+                        "{option}: a length or a width above 0 is expected"
+                    )));
+                }
+                Ok(Self::Slit { length, width })
+            }
+            _ => Err(Failure::usage(format!(
+                "{option}: {}pinhole:S or slit:LENGTH,WIDTH is expected, like pinhole:0.05",
+                if data { "data, none, " } else { "none, " }
+            ))),
+        }
+    }
+
+    /// As it can be typed again.
+    pub(super) fn words(self) -> String {
+        match self {
+            Self::None => "none".to_owned(),
+            Self::Data => "data".to_owned(),
+            Self::Pinhole(share) => format!("pinhole:{share}"),
+            Self::Slit { length, width } => format!("slit:{length},{width}"),
+        }
+    }
+}
