@@ -210,8 +210,8 @@ macro_rules! model_values {
         }
         $(orientation { $($angle:ident : $angle_default:expr, $angle_about:literal;)* })?
     ) => {
-        #[allow(unused_imports, reason = "tables without limits do not use it")]
-        use core::f64::INFINITY as INF;
+        #[allow(dead_code, reason = "tables without limits do not use it")]
+        const INF: f64 = f64::INFINITY;
 
         /// The model's values.
         #[allow(missing_docs, reason = "the table says what each is")]

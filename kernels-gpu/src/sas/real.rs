@@ -1,5 +1,6 @@
 //! What a model's formula is written in: one number on a GPU, several at once on a CPU.
 
+use super::functions;
 use core::ops::{Add, AddAssign, Div, Mul, Neg, Sub, SubAssign};
 
 /// A real number: `f64` or `f32`, or (on the CPU only) a pack of several with the same operations on each.
@@ -38,12 +39,23 @@ pub trait Real:
     fn max(self, other: Self) -> Self;
     /// The lesser of the two.
     fn min(self, other: Self) -> Self;
-    /// sin and cos, in radians.
-    fn sin_cos(self) -> (Self, Self);
-    /// eˣ.
-    fn exp(self) -> Self;
-    /// The natural logarithm.
-    fn ln(self) -> Self;
+    /// 1/√self, to a unit or two in the last place; for 10⁻³⁷ < self < 10³⁸.
+    fn inverse_sqrt(self) -> Self;
+
+    /// 1½ times the number from which on a step in the last place is 1 (2⁵², in single precision 2²³). A sum
+    /// `marked` = n + `MARK` is rounded to a whole n, which its last bits hold.
+    const MARK: f64 = if Self::SINGLE {
+        12_582_912.0
+    } else {
+        6_755_399_441_055_744.0
+    };
+    /// −self where the n of `marked` is odd, else self: the last bit becomes the sign's.
+    fn flip_where_odd(self, marked: Self) -> Self;
+    /// self · 2ⁿ for the n of `marked`, |n| ≤ 1100 (in single precision 160).
+    fn times_power_of_two(self, marked: Self) -> Self;
+    /// (m, n) with self = m · 2ⁿ and √½ ≤ m < √2, for a finite self > 0 that is not subnormal. What else it is
+    /// given, it answers with anything.
+    fn split_exponent(self) -> (Self, Self);
 
     /// self < other.
     fn less(self, other: Self) -> Self::Mask;
@@ -61,15 +73,30 @@ pub trait Real:
     fn powf(self, e: Self) -> Self {
         (self.ln() * e).exp()
     }
-    /// sin.
+    /// sin and cos, in radians; for |self| < 10¹² (in single precision 10⁶).
+    #[inline(always)]
+    fn sin_cos(self) -> (Self, Self) {
+        functions::sin_cos(self)
+    }
+    /// sin; cheaper than both.
     #[inline(always)]
     fn sin(self) -> Self {
-        self.sin_cos().0
+        functions::sin(self)
     }
-    /// cos.
+    /// cos; cheaper than both.
     #[inline(always)]
     fn cos(self) -> Self {
-        self.sin_cos().1
+        functions::cos(self)
+    }
+    /// eˣ.
+    #[inline(always)]
+    fn exp(self) -> Self {
+        functions::exp(self)
+    }
+    /// The natural logarithm.
+    #[inline(always)]
+    fn ln(self) -> Self {
+        functions::ln(self)
     }
     /// self².
     #[inline(always)]
@@ -106,7 +133,7 @@ pub trait Real:
 }
 
 macro_rules! scalar {
-    ($t:ident, $single:literal, $sin_cos:path, $exp:path, $ln:path) => {
+    ($t:ident, $bits:ident, $single:literal, $inverse_sqrt:path, $fraction:literal, $bias:literal, $low:literal) => {
         impl Real for $t {
             type Mask = bool;
             const SINGLE: bool = $single;
@@ -140,16 +167,33 @@ macro_rules! scalar {
                 if other < self { other } else { self }
             }
             #[inline(always)]
-            fn sin_cos(self) -> (Self, Self) {
-                $sin_cos(self)
+            fn inverse_sqrt(self) -> Self {
+                $inverse_sqrt(self)
             }
             #[inline(always)]
-            fn exp(self) -> Self {
-                $exp(self)
+            fn flip_where_odd(self, marked: Self) -> Self {
+                Self::from_bits(self.to_bits() ^ (marked.to_bits() << ($bits::BITS - 1)))
             }
             #[inline(always)]
-            fn ln(self) -> Self {
-                $ln(self)
+            fn times_power_of_two(self, marked: Self) -> Self {
+                // The lower half of what 64 bits hold suffices, and is 0 in the mark itself.
+                let n = marked
+                    .to_bits()
+                    .wrapping_sub((Self::MARK as Self).to_bits()) as i32;
+                // In two steps, as 2ⁿ itself may be too great or too small a number.
+                let half = n >> 1;
+                let power = |n: i32| Self::from_bits((n.wrapping_add($bias) as $bits) << $fraction);
+                self * power(half) * power(n.wrapping_sub(half))
+            }
+            #[inline(always)]
+            fn split_exponent(self) -> (Self, Self) {
+                const ONE: $bits = $bias << $fraction;
+                // √½ in the bits that its exponent's field and the first ones of its fraction take.
+                const LOW: $bits = $low;
+                let bits = self.to_bits().wrapping_add(ONE - LOW);
+                let exponent = (bits >> $fraction) as i32 - $bias;
+                let mantissa = (bits & ((1 << $fraction) - 1)).wrapping_add(LOW);
+                (Self::from_bits(mantissa), exponent as Self)
             }
             #[inline(always)]
             fn less(self, other: Self) -> bool {
@@ -173,5 +217,34 @@ macro_rules! scalar {
     };
 }
 
-scalar!(f64, false, libm::sincos, libm::exp, libm::log);
-scalar!(f32, true, libm::sincosf, libm::expf, libm::logf);
+/// By the device's approximation in single precision and one step of third order, which leaves 2⁻⁶⁶: a root and
+/// a division cost twice as much.
+#[inline(always)]
+fn inverse_sqrt_f64(x: f64) -> f64 {
+    #[cfg(target_arch = "nvptx64")]
+    {
+        let y = f64::from(inverse_sqrt_f32(x as f32));
+        let excess = Real::mul_add(-(x * y), y, 1.0);
+        Real::mul_add(y * excess, Real::mul_add(excess, 0.375, 0.5), y)
+    }
+    #[cfg(not(target_arch = "nvptx64"))]
+    {
+        1.0 / x.sqrt()
+    }
+}
+
+#[inline(always)]
+fn inverse_sqrt_f32(x: f32) -> f32 {
+    warpstride_device::float::rsqrt_approx(x)
+}
+
+scalar!(
+    f64,
+    u64,
+    false,
+    inverse_sqrt_f64,
+    52,
+    1023,
+    0x3fe6_a09e_0000_0000
+);
+scalar!(f32, u32, true, inverse_sqrt_f32, 23, 127, 0x3f35_04f3);

@@ -1,12 +1,14 @@
 //! Functions that form factors are made of, for any [`Real`].
 
 mod bessel;
+mod elementary;
 mod geometry;
 mod powers;
 mod rare;
 mod waves;
 
 pub use bessel::{bessel_j0, bessel_j1, j1c};
+pub use elementary::{cos, exp, ln, sin, sin_cos};
 pub use geometry::{Caps, ball, cap, hypot, rod, spheroid, two_caps};
 pub use powers::{debye, power_of};
 pub use rare::{asin, atan, atan2, cbrt, cosh, erf, expm1, gamma, ln_1p, ln_gamma, sinh, tanh};
