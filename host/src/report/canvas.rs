@@ -48,26 +48,19 @@ impl Canvas {
         }
     }
 
-    /// Lays `colour` over a pixel; 1 covers it. Pixels outside are left out.
-    pub(super) fn blend(&mut self, column: usize, row: usize, colour: Colour, cover: f64) {
-        let place = u32::try_from(column).ok().zip(u32::try_from(row).ok());
-        if let Some(pixel) = place.and_then(|(x, y)| self.image.get_pixel_mut_checked(x, y)) {
-            for (below, above) in pixel.0.iter_mut().zip(colour) {
-                let mixed = f64::from(*below) + cover * (f64::from(above) - f64::from(*below));
-                *below = mixed.round() as u8;
-            }
-        }
-    }
-
-    /// Columns and rows.
-    pub(super) fn size(&self) -> (u32, u32) {
-        self.image.dimensions()
-    }
-
-    /// Writes `text` with its upper left corner at `at` (column, row).
+    /// Writes `text` with its upper left corner at `at` (column, row). Letters outside of Basic
+    /// Latin, Latin-1 and Greek become `?`.
     pub(super) fn text(&mut self, at: [usize; 2], text: &str) {
-        for (x, y) in dots(text) {
-            self.set(at[0] + x, at[1] + y, INK);
+        for (place, letter) in text.chars().enumerate() {
+            for (y, bits) in glyph(letter).into_iter().enumerate() {
+                for x in (0..LETTER).filter(|x| bits >> x & 1 == 1) {
+                    let corner = [
+                        at[0] + (place * LETTER + x) * ENLARGED,
+                        at[1] + y * ENLARGED,
+                    ];
+                    self.fill(corner, [ENLARGED; 2], INK);
+                }
+            }
         }
     }
 
@@ -82,25 +75,6 @@ impl Canvas {
 /// Width of `text`, pixels.
 pub(super) fn width_of(text: &str) -> usize {
     text.chars().count() * TEXT
-}
-
-/// Pixels (column, row) of `text` from its upper left corner. Letters outside of Basic Latin, Latin-1 and Greek
-/// become `?`.
-pub(super) fn dots(text: &str) -> impl Iterator<Item = (usize, usize)> {
-    text.chars().enumerate().flat_map(|(place, letter)| {
-        glyph(letter)
-            .into_iter()
-            .enumerate()
-            .flat_map(move |(y, bits)| {
-                let columns = (0..LETTER).filter(move |x| bits >> x & 1 == 1);
-                columns.flat_map(move |x| {
-                    (0..ENLARGED * ENLARGED).map(move |dot| {
-                        let x = (place * LETTER + x) * ENLARGED + dot % ENLARGED;
-                        (x, y * ENLARGED + dot / ENLARGED)
-                    })
-                })
-            })
-    })
 }
 
 fn glyph(letter: char) -> [u8; LETTER] {

@@ -10,9 +10,9 @@ use std::ops::Range;
 /// Width and height of the drawing, SVG units; pages scale it.
 const SIZE: (u32, u32) = (440, 240);
 /// Legible on white and on black.
-pub(super) const AXES: RGBColor = RGBColor(128, 128, 128);
+const AXES: RGBColor = RGBColor(128, 128, 128);
 /// First, second and third curve of a drawing, legible on white and on black.
-pub(super) const CURVES: [RGBColor; 3] = [
+const CURVES: [RGBColor; 3] = [
     RGBColor(46, 125, 215),
     RGBColor(214, 120, 30),
     RGBColor(60, 155, 80),
@@ -145,7 +145,7 @@ pub(super) fn ring_correlation(rings: &[Ring]) -> Result<Option<String>, DrawErr
 }
 
 /// A little more than the values span; `None` without values.
-pub(super) fn logarithmic_range(values: impl Iterator<Item = f64>) -> Option<Range<f64>> {
+fn logarithmic_range(values: impl Iterator<Item = f64>) -> Option<Range<f64>> {
     let (low, high) = values.fold((f64::INFINITY, 0.0_f64), |(low, high), v| {
         (low.min(v), high.max(v))
     });
@@ -155,7 +155,7 @@ pub(super) fn logarithmic_range(values: impl Iterator<Item = f64>) -> Option<Ran
 
 /// Round numbers in `range`: powers of ten, as many of them as can be read, and 2 and 5 times these
 /// where there are few.
-pub(super) fn ticks(range: &Range<f64>) -> Vec<f64> {
+fn ticks(range: &Range<f64>) -> Vec<f64> {
     let (first, last) = (range.start.log10().floor(), range.end.log10().ceil());
     let decades = last - first;
     let stride = (decades / 6.0).ceil().max(1.0);

@@ -67,9 +67,6 @@ pub enum PictureError {
         /// Rows.
         height: usize,
     },
-    /// The axes.
-    #[error("the picture could not be drawn: {0}")]
-    Draw(String),
     /// The encoder.
     #[error("the picture could not be made into a PNG: {0}")]
     Encode(#[from] image::ImageError),

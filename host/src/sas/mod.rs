@@ -8,6 +8,7 @@ mod calculation;
 mod definition;
 pub mod dispersion;
 mod engine;
+mod guinier;
 pub mod jitter;
 pub mod magnetism;
 pub mod mesh;
@@ -20,6 +21,7 @@ mod spread;
 pub use calculation::{Calculation, Points, Precision, Vector};
 pub use definition::{Definition, ParameterRow, Role};
 pub use engine::{Engine, Setup};
+pub use guinier::{Guinier, guinier};
 pub use resolution::Resolution;
 pub use spread::{Distribution, Spread};
 

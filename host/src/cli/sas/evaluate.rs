@@ -119,7 +119,7 @@ impl Evaluate {
         self.wanted.machine.start()?;
         let begun = Instant::now();
         let (mut calculation, vector) = self.wanted.calculation(self.at.points.clone())?;
-        calculation.resolution = self.smear.of_points(&self.at.points)?;
+        calculation.resolution = self.smear.of_points(&self.at.points, self.wanted.size())?;
         let distributions = self.wanted.distributions(&calculation, &vector);
         let (mut engine, chosen) = self.wanted.machine.engine(calculation)?;
         let setup_seconds = begun.elapsed().as_secs_f64();

@@ -4,7 +4,6 @@ use crate::cli::args::{PrecisionWord, SasMachineTyped};
 use crate::cli::backend::{Kind, Room, Wish};
 use crate::cli::failure::Failure;
 use crate::cli::threads;
-use warpstride::sas::cpu::CpuEngine;
 use warpstride::sas::{Calculation, Engine, Precision};
 
 /// Where to compute, checked.
@@ -52,7 +51,7 @@ impl Wanted {
         let form = calculation.definition.form().info().name;
         let machine = self.wish.open(self.precision, Room::Sas { form })?;
         let engine: Box<dyn Engine> = match machine.kind {
-            Kind::Cpu => Box::new(CpuEngine::new(calculation)?),
+            Kind::Cpu => return Err(Failure::failed("TODO")),
             Kind::Cuda(_) | Kind::Emulator(_) => {
                 return Err(Failure::failed("the GPU back end is not there yet"));
             }

@@ -1,6 +1,8 @@
 //! The commands of `warpstride sas`.
 
 mod evaluate;
+mod files;
+mod info;
 mod machine;
 mod models;
 mod names;
@@ -11,4 +13,5 @@ mod table;
 mod wanted;
 
 pub(crate) use evaluate::Evaluate;
+pub(crate) use info::Info;
 pub(crate) use models::Models;

@@ -8,6 +8,7 @@ use serde::Serialize;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use warpstride::report::Table;
+use warpstride::sas::magnetism::{MOMENT_NAMES, SPIN_NAMES};
 use warpstride::sas::{Definition, ParameterRow, Role};
 use warpstride_kernels::sas::catalogue::{self, AnyModel};
 use warpstride_kernels::sas::model::Symmetry;
@@ -57,7 +58,7 @@ struct DescribedParameter {
     /// `null` where there is no limit.
     limits: [Option<f64>; 2],
     about: &'static str,
-    /// `scale`, `background`, `form`, `angle`, `structure` or `mode`.
+    /// `scale`, `background`, `form`, `angle`, `structure`, `mode` or `magnetism`.
     role: &'static str,
     polydisperse: bool,
     sld: bool,
@@ -147,6 +148,7 @@ impl DescribedParameter {
                 Role::Angle(_) => "angle",
                 Role::Structure(_) => "structure",
                 Role::StructureFactorMode | Role::RadiusEffectiveMode => "mode",
+                Role::Spin(_) | Role::Moment { .. } => "magnetism",
             },
             polydisperse: row.spreads,
             sld: row.sld,
@@ -227,8 +229,22 @@ fn text(definition: &Definition) -> String {
             lines.push((std::mem::take(&mut name), format!("{}: {mode}", at + 1)));
         }
     }
+    let (magnetic, rows): (Vec<_>, Vec<_>) = definition
+        .rows()
+        .iter()
+        .partition(|row| matches!(row.role, Role::Spin(_) | Role::Moment { .. }));
+    if !magnetic.is_empty() {
+        lines.push((
+            "magnetism",
+            format!(
+                "in 2-D: {} of the beam; {} of each scattering length density",
+                SPIN_NAMES.join(", "),
+                MOMENT_NAMES.map(|name| format!("NAME{name}")).join(", ")
+            ),
+        ));
+    }
     let mut table = Table::new(&["parameter", "default", "units", "limits", "--pd", "meaning"]);
-    for group in grouped(definition.rows()) {
+    for group in grouped(&rows) {
         let row = group[0];
         let last = group[group.len() - 1];
         let name = if group.len() > 1 {
@@ -254,7 +270,7 @@ fn text(definition: &Definition) -> String {
 }
 
 /// Rows, those of an array together.
-fn grouped(rows: &[ParameterRow]) -> Vec<Vec<&ParameterRow>> {
+fn grouped<'a>(rows: &[&'a ParameterRow]) -> Vec<Vec<&'a ParameterRow>> {
     let mut groups: Vec<Vec<&ParameterRow>> = Vec::new();
     for row in rows {
         match groups.last_mut() {

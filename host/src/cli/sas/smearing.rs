@@ -2,6 +2,9 @@
 
 use super::parameters::number;
 use crate::cli::failure::Failure;
+use std::f64::consts::TAU;
+use warpstride::sas::resolution::{Cloud, Pinhole, Sampling, Slit, Width};
+use warpstride::sas::{Points, Resolution};
 
 /// As typed.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -69,4 +72,61 @@ impl Smear {
             Self::Slit { length, width } => format!("slit:{length},{width}"),
         }
     }
+}
+
+/// Fringes of particles are this share of 2π/size apart or less on the finer grid.
+const OF_A_FRINGE: f64 = 0.1;
+/// Fine points of a curve, roughly, that are added for fringes at most.
+const MOST_FOR_FRINGES: f64 = 20_000.0;
+
+impl Smear {
+    /// The matrix for `points`; `size` is the particles' diameter, 0 where there is none.
+    pub(super) fn of_points(
+        self,
+        points: &Points,
+        size: f64,
+    ) -> Result<Option<Resolution>, Failure> {
+        let option = format!("--resolution {}", self.words());
+        let made = match (self, points) {
+            (Self::None | Self::Data, _) => return Ok(None),
+            (Self::Pinhole(share), Points::Curve(q)) => {
+                let greatest = q.iter().copied().fold(0.0, f64::max);
+                let step = fringes(size, greatest);
+                Pinhole::new(Width::Relative(share))
+                    .sampled(Sampling::Fine {
+                        per_sigma: 5.0,
+                        step,
+                    })
+                    .resolution(q)
+            }
+            (Self::Pinhole(share), Points::Pixels { qx, qy }) => {
+                let widths: Vec<f64> = qx
+                    .iter()
+                    .zip(qy)
+                    .map(|(x, y)| share * x.hypot(*y))
+                    .collect();
+                Cloud::default().resolution(qx, qy, &widths, &widths)
+            }
+            (Self::Slit { length, width }, Points::Curve(q)) => Slit {
+                length: Width::Same(length),
+                width: Width::Same(width),
+            }
+            .resolution(q),
+            (Self::Slit { .. }, Points::Pixels { .. }) => {
+                return Err(Failure::usage(format!(
+                    "{option}: a slit smears curves, not images"
+                )));
+            }
+        };
+        made.map(Some)
+            .map_err(|e| Failure::failed(format!("{option}: {e}")))
+    }
+}
+
+/// The widest step, 1/Å, that shows the fringes of particles of that diameter.
+fn fringes(size: f64, greatest: f64) -> f64 {
+    if !(size.is_finite() && size > 0.0) {
+        return f64::INFINITY;
+    }
+    (OF_A_FRINGE * TAU / size).max(greatest / MOST_FOR_FRINGES)
 }

@@ -138,6 +138,24 @@ impl Wanted {
             .collect()
     }
 
+    /// Diameter of the particles, Å; 0 of what is no particle.
+    pub(super) fn size(&self) -> f64 {
+        let form = self.definition.form();
+        let mut values = vec![0.0; form.count()];
+        for (row, value) in self.definition.rows().iter().zip(&self.values.values) {
+            if let Role::Form(place) = row.role {
+                values[place] = *value;
+            }
+        }
+        let modes = form.info().radius_modes.len();
+        let radius = if modes > 0 {
+            form.effective_radius(&values, 1)
+        } else {
+            0.0
+        };
+        2.0 * form.largest_half_size(&values).max(radius)
+    }
+
     fn shown(&self) -> impl Iterator<Item = usize> {
         let rows = self.definition.rows();
         let magnetic = |place: &usize| {
