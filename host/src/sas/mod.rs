@@ -5,6 +5,7 @@
 //! parameter vectors at once, and a fit searches vectors that agree with data. `docs/sas.md` has the mathematics.
 
 mod calculation;
+pub mod cpu;
 mod definition;
 pub mod dispersion;
 mod engine;

@@ -1,7 +1,9 @@
 //! All models by name, for the host.
 
+use super::lanes::Units;
 use super::model::{Form, Info, Model, Symmetry, Values, Volume, Wave};
 use super::models;
+use super::sums::{self, Job};
 use crate::for_each_sas_model;
 
 /// A model whose type is not known: values are slices in the order of its table, arrays element by element,
@@ -25,6 +27,10 @@ pub trait AnyModel: Sync {
     fn largest_half_size(&self, values: &[f64]) -> f64;
     /// Its scattering at one wave vector: the definition that faster paths are tested against.
     fn form(&self, wave: &Wave<f64>, values: &[f64]) -> Form<f64>;
+    /// Adds a particle's scattering at many wave vectors to sums.
+    fn add_f64(&self, units: Units, job: Job<'_, f64>);
+    /// The same in single precision.
+    fn add_f32(&self, units: Units, job: Job<'_, f32>);
 }
 
 struct Of<M>(core::marker::PhantomData<fn() -> M>);
@@ -60,6 +66,12 @@ impl<M: Model> AnyModel for Of<M> {
     }
     fn form(&self, wave: &Wave<f64>, values: &[f64]) -> Form<f64> {
         M::form(wave, &M::prepare(&read::<M>(values)))
+    }
+    fn add_f64(&self, units: Units, job: Job<'_, f64>) {
+        units.run_f64(sums::Adding::<M, f64>::new(job));
+    }
+    fn add_f32(&self, units: Units, job: Job<'_, f32>) {
+        units.run_f32(sums::Adding::<M, f32>::new(job));
     }
 }
 

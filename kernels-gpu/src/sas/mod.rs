@@ -7,8 +7,12 @@
 #[cfg(not(target_arch = "nvptx64"))]
 pub mod catalogue;
 pub mod functions;
+#[cfg(not(target_arch = "nvptx64"))]
+pub mod lanes;
 pub mod model;
 pub mod models;
 pub mod quadrature;
 pub mod radii;
 pub mod real;
+#[cfg(not(target_arch = "nvptx64"))]
+pub mod sums;

@@ -64,6 +64,8 @@ pub trait Real:
     fn choose(mask: Self::Mask, yes: impl FnOnce() -> Self, no: impl FnOnce() -> Self) -> Self;
     /// A scalar function, number by number. Slow on packs and in `f32` kernels: for what is rare.
     fn map(self, function: impl Fn(f64) -> f64) -> Self;
+    /// The first number. In a pack all numbers agree on what is no wave vector: of that it is the value.
+    fn first(self) -> f64;
     /// A parameter that counts things, rounded to a whole number from 0 to `most`. In a pack all numbers
     /// agree on what is no wave vector, so the first one tells.
     fn count(self, most: u32) -> u32;
@@ -206,6 +208,10 @@ macro_rules! scalar {
             #[inline(always)]
             fn map(self, function: impl Fn(f64) -> f64) -> Self {
                 function(f64::from(self)) as Self
+            }
+            #[inline(always)]
+            fn first(self) -> f64 {
+                f64::from(self)
             }
             #[inline(always)]
             fn count(self, most: u32) -> u32 {

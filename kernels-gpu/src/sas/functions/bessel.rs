@@ -22,6 +22,7 @@ pub fn bessel_j0<R: Real>(x: R) -> R {
     let x = x.abs();
     R::choose(
         x.less(R::of(FAR)),
+        #[inline(always)]
         || {
             // J₀ to 3·10⁻¹⁷ of 1/√(1+x), single 6·10⁻⁹.
             polynomial!(centred(x),
@@ -37,6 +38,7 @@ pub fn bessel_j0<R: Real>(x: R) -> R {
                 1.5955856437344202e-7, -7.915598517842956e-9, 3.379239039574863e-10, -1.2357622971245983e-11
             ])
         },
+        #[inline(always)]
         || {
             let root = x.inverse_sqrt();
             let inverse = root * root;
@@ -108,13 +110,21 @@ pub fn bessel_j1<R: Real>(x: R) -> R {
     let size = x.abs();
     let value = R::choose(
         size.less(R::of(FAR)),
+        #[inline(always)]
         || size.times(0.5) * j1c_near(size),
+        #[inline(always)]
         || {
             let (wave, root) = j1_far(size);
             wave * root
         },
     );
-    R::choose(x.less(R::zero()), || -value, || value)
+    R::choose(
+        x.less(R::zero()),
+        #[inline(always)]
+        || -value,
+        #[inline(always)]
+        || value,
+    )
 }
 
 /// 2 J₁(x)/x, the amplitude of a disc; 1 at 0. To 3·10⁻¹⁵ (single: 8·10⁻⁷) of (1+x²)^−¾, without a
@@ -124,7 +134,9 @@ pub fn j1c<R: Real>(x: R) -> R {
     let x = x.abs();
     R::choose(
         x.less(R::of(FAR)),
+        #[inline(always)]
         || j1c_near(x),
+        #[inline(always)]
         || {
             let (wave, root) = j1_far(x);
             (wave * root).times(2.0) * (root * root)

@@ -34,7 +34,13 @@ fn two_parts<R: Real>(double: (f64, f64), single: (f64, f64)) -> (R, R) {
 #[inline(always)]
 fn within<R: Real>(x: R) -> R {
     let bound = if R::SINGLE { 1_048_576.0 } else { 1e12 };
-    R::choose(x.abs().less(R::of(bound)), || x, || x * R::zero())
+    R::choose(
+        x.abs().less(R::of(bound)),
+        #[inline(always)]
+        || x,
+        #[inline(always)]
+        || x * R::zero(),
+    )
 }
 
 /// The half turns nearest to x + `ahead`·π, marked ([`Real::MARK`]), and x + `ahead`·π less those, in −π/2 … π/2.
@@ -175,13 +181,25 @@ pub fn ln<R: Real>(x: R) -> R {
     };
     R::choose(
         x.less(R::of(least)),
+        #[inline(always)]
         || {
             R::choose(
                 x.less(R::zero()),
+                #[inline(always)]
                 || R::of(f64::NAN),
+                #[inline(always)]
                 || R::of(f64::NEG_INFINITY),
             )
         },
-        || R::choose(x.less(R::of(f64::INFINITY)), || ln, || x),
+        #[inline(always)]
+        || {
+            R::choose(
+                x.less(R::of(f64::INFINITY)),
+                #[inline(always)]
+                || ln,
+                #[inline(always)]
+                || x,
+            )
+        },
     )
 }

@@ -61,7 +61,9 @@ pub fn two_caps<R: Real>(across: R, along: R, q: R, caps: &Caps<R>) -> R {
     };
     let integral = R::choose(
         (q * widest(caps).max(caps.height.times(0.5))).less(R::of(12.0)),
+        #[inline(always)]
         || RULE_20.integrate(integrand),
+        #[inline(always)]
         || RULE_76.integrate(integrand),
     );
     integral * caps.height.times(2.0 * PI)

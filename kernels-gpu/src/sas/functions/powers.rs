@@ -13,6 +13,7 @@ pub fn power_of<R: Real>(x: R, e: R) -> R {
 pub fn debye<R: Real>(z: R) -> R {
     R::choose(
         z.less(R::one()),
+        #[inline(always)]
         || {
             // Σ 2 (−z)ᵏ/(k + 2)!
             let mut sum = R::one();
@@ -21,6 +22,7 @@ pub fn debye<R: Real>(z: R) -> R {
             }
             sum
         },
+        #[inline(always)]
         || ((-z).exp() + z.plus(-1.0)).times(2.0) / z.squared(),
     )
 }

@@ -45,13 +45,17 @@ pub fn atan2<R: Real>(y: R, x: R) -> R {
     let half_turn = R::of(core::f64::consts::PI);
     R::choose(
         x.less(R::zero()),
+        #[inline(always)]
         || {
             R::choose(
                 y.less(R::zero()),
+                #[inline(always)]
                 || angle - half_turn,
+                #[inline(always)]
                 || angle + half_turn,
             )
         },
+        #[inline(always)]
         || angle,
     )
 }

@@ -17,6 +17,7 @@ pub fn sinc<R: Real>(x: R) -> R {
 pub fn sphere_form<R: Real>(x: R) -> R {
     R::choose(
         x.abs().less(R::of(2.0)),
+        #[inline(always)]
         || {
             // Where the difference cancels: by the series in x², to 2·10⁻¹⁸, single 1·10⁻⁸.
             polynomial!(x.squared(),
@@ -29,6 +30,7 @@ pub fn sphere_form<R: Real>(x: R) -> R {
                 -5.7812543251843945e-9, 3.211746840634372e-11, -1.3479621822185775e-13, 4.2325600539039605e-16
             ])
         },
+        #[inline(always)]
         || {
             let (sin, cos) = sin_cos(x);
             (-x).mul_add(cos, sin).times(3.0) / x.cubed()
@@ -42,6 +44,7 @@ pub fn sine_integral<R: Real>(x: R) -> R {
     let size = x.abs();
     let value = R::choose(
         size.less(R::of(12.0)),
+        #[inline(always)]
         || {
             // Si(x)/x in t = x²/72 − 1; Si to 1·10⁻¹⁶, single 4·10⁻⁸.
             let t = size.mul_add(size.times(1.0 / 72.0), R::of(-1.0));
@@ -59,6 +62,7 @@ pub fn sine_integral<R: Real>(x: R) -> R {
                 6.820161376706426e-10, -3.992744700595746e-11
             ])
         },
+        #[inline(always)]
         || {
             // π/2 − F cos x/x − G sin x/x²; F/x to 2·10⁻¹⁵ and G/x² to 1·10⁻¹⁵, single 1·10⁻⁸.
             let inverse = R::one() / size;
@@ -81,5 +85,11 @@ pub fn sine_integral<R: Real>(x: R) -> R {
             R::of(FRAC_PI_2) - inverse * with_cos.mul_add(cos, inverse * with_sin * sin)
         },
     );
-    R::choose(x.less(R::zero()), || -value, || value)
+    R::choose(
+        x.less(R::zero()),
+        #[inline(always)]
+        || -value,
+        #[inline(always)]
+        || value,
+    )
 }

@@ -22,7 +22,7 @@ model_values! {
 #[inline(always)]
 pub(super) fn cluster<R: Real>(x: R, d: R) -> R {
     let t = atan(x);
-    let slope = R::choose(x.less(R::of(1e-6)), R::one, || t / x);
+    let slope = R::choose(x.less(R::of(1e-6)), R::one, #[inline(always)] || t / x);
     slope * sinc(d * t) * x.squared().plus(1.0).powf(d.times(-0.5))
 }
 

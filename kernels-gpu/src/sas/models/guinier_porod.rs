@@ -51,12 +51,14 @@ impl Model for GuinierPorod {
         let meet = tiny.less(free.min(fall).min(p.rg));
         let end = R::choose(
             meet,
+            #[inline(always)]
             || (fall * free.times(0.5)).sqrt() / p.rg,
+            #[inline(always)]
             || R::of(1e30),
         );
         State {
             power: -p.s,
-            rate: R::choose(meet, || -p.rg.squared() / free, R::zero),
+            rate: R::choose(meet, #[inline(always)] || -p.rg.squared() / free, R::zero),
             end,
             porod_power: -p.porod_exp,
             ln_porod: fall.mul_add(end.ln(), fall.times(-0.5)),
@@ -72,7 +74,9 @@ impl Model for GuinierPorod {
     fn form<R: Real>(wave: &Wave<R>, s: &State<R>) -> Form<R> {
         let intensity = R::choose(
             wave.q.less(s.end),
+            #[inline(always)]
             || power_of(wave.q, s.power) * (wave.q.squared() * s.rate).exp(),
+            #[inline(always)]
             || s.porod_power.mul_add(wave.q.ln(), s.ln_porod).exp(),
         );
         Form::of_intensity(intensity)

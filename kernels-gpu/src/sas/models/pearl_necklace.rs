@@ -38,11 +38,13 @@ pub struct State<R> {
 fn mean_sinc<R: Real>(start: R, width: R) -> R {
     R::choose(
         width.less(R::of(0.1)),
+        #[inline(always)]
         || {
             let middle = width.mul_add(R::of(0.5), start);
             let aside = width.times(0.288_675_134_594_812_9);
             (sinc(middle - aside) + sinc(middle + aside)).times(0.5)
         },
+        #[inline(always)]
         || (sine_integral(start + width) - sine_integral(start)) / width,
     )
 }

@@ -59,6 +59,7 @@ impl Model for PolyGaussCoil {
         let z = wave.q.squared() * s.square;
         let shape = R::choose(
             (z * s.u.times(10.0).plus(1.0)).less(R::one()),
+            #[inline(always)]
             || {
                 // Σ 2 (−z)ᵏ/(k + 2)! Π (1 + j u), j = 2 … k + 1.
                 let mut sum = R::one();
@@ -68,11 +69,13 @@ impl Model for PolyGaussCoil {
                 }
                 sum
             },
+            #[inline(always)]
             || {
                 let w = s.u * z;
                 // ln(1 + w)/w.
                 let rate = R::choose(
                     w.less(R::of(0.02)),
+                    #[inline(always)]
                     || {
                         let mut sum = R::zero();
                         for k in (1..10_u32).rev() {
@@ -80,6 +83,7 @@ impl Model for PolyGaussCoil {
                         }
                         sum
                     },
+                    #[inline(always)]
                     || w.plus(1.0).ln() / w,
                 );
                 ((-z * rate).exp() + z.plus(-1.0)).times(2.0) / (s.u.plus(1.0) * z.squared())

@@ -20,6 +20,7 @@ const TERMS: u32 = 64;
 fn lower_gamma<R: Real>(a: R, ln_gamma: R, x: R) -> R {
     R::choose(
         x.less(a.plus(1.0)),
+        #[inline(always)]
         || {
             // e⁻ˣ Σ xⁿ/(a (a + 1) … (a + n)).
             let mut sum = R::zero();
@@ -28,6 +29,7 @@ fn lower_gamma<R: Real>(a: R, ln_gamma: R, x: R) -> R {
             }
             sum * (-x).exp()
         },
+        #[inline(always)]
         || {
             // Γ(a, x) = e⁻ˣ xᵃ/(x + 1 − a − 1(1 − a)/(x + 3 − a − 2(2 − a)/(x + 5 − a − …))).
             let base = x - a;

@@ -1,0 +1,113 @@
+//! A calculation on the CPU.
+
+use super::number::Number;
+use super::tile::{Chunk, Shared, Sums, Turns, compute, particles_together};
+use crate::sas::plan::Plan;
+use crate::sas::{self, Calculation, Precision, SasError, Setup, Vector};
+use rayon::prelude::*;
+use warpstride_kernels::sas::lanes::Units;
+
+/// A calculation on the CPU, over all threads of the current rayon pool.
+pub struct CpuEngine {
+    calculation: Calculation,
+    half: Half,
+}
+
+enum Half {
+    Double(Tiles<f64>),
+    Single(Tiles<f32>),
+}
+
+struct Tiles<T> {
+    shared: Shared<T>,
+    chunks: Vec<Chunk<T>>,
+}
+
+impl CpuEngine {
+    /// For any number of vectors.
+    #[must_use]
+    pub fn new(calculation: Calculation) -> Self {
+        Self::with_units(calculation, Units::of_this_machine())
+    }
+
+    /// With vector units up to these: for comparisons.
+    #[must_use]
+    pub fn with_units(calculation: Calculation, units: Units) -> Self {
+        let half = match calculation.precision {
+            Precision::F64 => Half::Double(Tiles::new(&calculation, units)),
+            Precision::F32 => Half::Single(Tiles::new(&calculation, units)),
+        };
+        Self { calculation, half }
+    }
+}
+
+impl<T: Number> Tiles<T> {
+    fn new(calculation: &Calculation, units: Units) -> Self {
+        let form = calculation.definition.form();
+        Self {
+            shared: Shared::new(form, units),
+            chunks: Chunk::all(calculation.fine_points(), form.symmetry()),
+        }
+    }
+
+    /// Σ w F and Σ w F² at each fine point.
+    fn sums(&self, plan: &Plan) -> Sums {
+        let particles = plan.particles.len();
+        let together = particles_together(particles);
+        let turns = Turns::<T>::of(plan);
+        let of_chunk = |chunk: &Chunk<T>| {
+            let part = |i: usize| {
+                let range = i * together..particles.min((i + 1) * together);
+                compute(&self.shared, plan, &turns, range, chunk)
+            };
+            let parts = particles.div_ceil(together);
+            if parts == 1 {
+                return part(0);
+            }
+            let parts: Vec<Sums> = (0..parts).into_par_iter().map(part).collect();
+            let mut all = Sums::zero(chunk.len());
+            for part in &parts {
+                all.add(part);
+            }
+            all
+        };
+        let chunks: Vec<Sums> = self.chunks.par_iter().map(of_chunk).collect();
+        let mut all = Sums::default();
+        for chunk in chunks {
+            all.amplitudes.extend(chunk.amplitudes);
+            all.intensities.extend(chunk.intensities);
+        }
+        all
+    }
+}
+
+impl sas::Engine for CpuEngine {
+    fn evaluate(&mut self, vectors: &[Vector]) -> Result<Vec<Vec<f64>>, SasError> {
+        vectors
+            .par_iter()
+            .map(|vector| {
+                let plan = Plan::new(&self.calculation, vector)?;
+                let sums = match &self.half {
+                    Half::Double(tiles) => tiles.sums(&plan),
+                    Half::Single(tiles) => tiles.sums(&plan),
+                };
+                Ok(plan.intensities(&self.calculation, &sums.amplitudes, &sums.intensities))
+            })
+            .collect()
+    }
+
+    fn setup(&self) -> Setup {
+        Setup {
+            backend: "cpu",
+            device: None,
+            precision: match self.half {
+                Half::Double(_) => f64::NAME,
+                Half::Single(_) => f32::NAME,
+            },
+        }
+    }
+
+    fn batch(&self) -> usize {
+        rayon::current_num_threads()
+    }
+}
