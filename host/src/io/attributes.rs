@@ -1,7 +1,7 @@
 //! Short texts that hang on groups and datasets of HDF5 files.
 
-use super::source::Source;
 use super::IoError;
+use super::source::Source;
 use hdf5_metno as hdf5;
 use hdf5_metno::types::{FixedAscii, FixedUnicode, VarLenAscii, VarLenUnicode};
 

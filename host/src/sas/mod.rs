@@ -16,6 +16,7 @@ pub mod mesh;
 pub mod orientation;
 pub mod plan;
 pub mod product;
+pub mod points;
 pub mod resolution;
 mod spread;
 

@@ -25,8 +25,12 @@ pub(super) fn read(
         nodes_limit: MOST_NODES,
         ..ParsingOptions::default()
     };
-    let document = Document::parse_with_options(text, parsing)
-        .map_err(|e| no_scattering(file, format!("it is no proper XML: {}", shorten(&e.to_string()))))?;
+    let document = Document::parse_with_options(text, parsing).map_err(|e| {
+        no_scattering(
+            file,
+            format!("it is no proper XML: {}", shorten(&e.to_string())),
+        )
+    })?;
     let root = document.root_element();
     if root.tag_name().name() != "SASroot" {
         let name = shorten(root.tag_name().name());
@@ -141,10 +145,10 @@ impl<'f> Columns<'f> {
                 *place = Some(value * factor);
             }
         }
-        for (value, (name, column)) in found.into_iter().zip([
-            ("Q", &mut self.q),
-            ("I", &mut self.intensity),
-        ]) {
+        for (value, (name, column)) in found
+            .into_iter()
+            .zip([("Q", &mut self.q), ("I", &mut self.intensity)])
+        {
             let Some(value) = value else {
                 return Err(IoError::Missing {
                     file: self.file.to_owned(),
@@ -184,7 +188,11 @@ impl<'f> Columns<'f> {
             return Ok(self.q_unit.unwrap_or(1.0));
         }
         let factor = units::of_q(unit).ok_or_else(|| {
-            self.refused(&format!("the unit of {name}"), &shorten(unit), "1/A or 1/nm")
+            self.refused(
+                &format!("the unit of {name}"),
+                &shorten(unit),
+                "1/A or 1/nm",
+            )
         })?;
         if factor != 1.0 {
             self.note(format!("q is converted from {} to 1/Å", shorten(unit)));
@@ -211,7 +219,9 @@ impl<'f> Columns<'f> {
                 };
                 // The first one says it for all.
                 if self.notes.len() < 8 {
-                    self.note(format!("intensities {what}, not in 1/cm: taken as they are"));
+                    self.note(format!(
+                        "intensities {what}, not in 1/cm: taken as they are"
+                    ));
                 }
                 1.0
             }
@@ -243,15 +253,11 @@ impl<'f> Columns<'f> {
                 });
             }
         }
-        let [sigma, width, length, across] =
-            self.optional.map(|c| (!c.is_empty()).then_some(c));
+        let [sigma, width, length, across] = self.optional.map(|c| (!c.is_empty()).then_some(c));
         let zeros = || vec![0.0; rows];
         let slit = match (length, across) {
             (None, None) => None,
-            (length, across) => Some((
-                length.unwrap_or_else(zeros),
-                across.unwrap_or_else(zeros),
-            )),
+            (length, across) => Some((length.unwrap_or_else(zeros), across.unwrap_or_else(zeros))),
         };
         Ok(RawCurve {
             q: self.q,

@@ -147,7 +147,10 @@ pub(super) fn curve(file: &str, raw: RawCurve, place: Place<'_>) -> Result<Curve
     let mut order: Vec<usize> = (0..q.len()).filter(|i| q[*i] > 0.0).collect();
     let dropped = q.len() - order.len();
     if order.is_empty() {
-        return Err(none_left(file, &format!("0 of {}", counted(dropped, "row"))));
+        return Err(none_left(
+            file,
+            &format!("0 of {}", counted(dropped, "row")),
+        ));
     }
     if dropped > 0 {
         let first = q.iter().position(|q| *q <= 0.0).unwrap_or(0);
@@ -266,11 +269,17 @@ pub(super) fn image(
         ));
     }
     let measured = |i: usize| {
-        intensity[i].is_finite() && sigma.as_ref().is_none_or(|s| s[i].is_finite() && s[i] > 0.0)
+        intensity[i].is_finite()
+            && sigma
+                .as_ref()
+                .is_none_or(|s| s[i].is_finite() && s[i] > 0.0)
     };
     let kept: Vec<usize> = (0..qx.len()).filter(|i| measured(*i)).collect();
     if kept.is_empty() {
-        return Err(none_left(file, &format!("0 of {}", counted(qx.len(), "pixel"))));
+        return Err(none_left(
+            file,
+            &format!("0 of {}", counted(qx.len(), "pixel")),
+        ));
     }
     if kept.len() < qx.len() {
         notes.push(format!(

@@ -172,7 +172,9 @@ impl<'s> DataSet<'s> {
             source,
             path: &found.path,
             memory,
-            signal: signal.filter(|s| !s.is_empty()).unwrap_or_else(|| "I".to_owned()),
+            signal: signal
+                .filter(|s| !s.is_empty())
+                .unwrap_or_else(|| "I".to_owned()),
             axes: split(&axes.unwrap_or_default()),
             q_unit: options.q_unit.map(super::QUnit::factor),
             title,
@@ -194,9 +196,16 @@ impl<'s> DataSet<'s> {
         let path = self.at(name);
         let numbers = self.source.require(what, &[&path])?;
         let shape = numbers.shape().to_vec();
-        let size = shape.iter().fold(1_u128, |n, d| n.saturating_mul(*d as u128));
+        let size = shape
+            .iter()
+            .fold(1_u128, |n, d| n.saturating_mul(*d as u128));
         // All columns, their order, and once more while they are sorted.
-        allow(self.source.name(), &path, size.saturating_mul(128), self.memory)?;
+        allow(
+            self.source.name(),
+            &path,
+            size.saturating_mul(128),
+            self.memory,
+        )?;
         let values = numbers.reals()?;
         Ok((values.into_iter().collect(), shape))
     }
@@ -314,12 +323,18 @@ impl<'s> DataSet<'s> {
             ));
         }
         let rows = intensity.len();
-        let named = self.axes.iter().find(|a| a.starts_with('Q') || a.starts_with('q'));
+        let named = self
+            .axes
+            .iter()
+            .find(|a| a.starts_with('Q') || a.starts_with('q'));
         let axis = named.cloned().unwrap_or_else(|| "Q".to_owned());
         let q = self.q_column(&axis, "wave vectors", rows)?;
         let factor = self.factor_of_intensity()?;
         let sigma = self.uncertainties(rows)?.map(|s| scaled(s, factor));
-        let resolutions = match self.source.attribute_texts(&self.at(&axis), "resolutions")? {
+        let resolutions = match self
+            .source
+            .attribute_texts(&self.at(&axis), "resolutions")?
+        {
             Some(names) => split(&names),
             None => {
                 let usual = ["Qdev", "dQl", "dQw"];
@@ -346,10 +361,7 @@ impl<'s> DataSet<'s> {
         let zeros = || vec![0.0; rows];
         let slit = match (length, across) {
             (None, None) => None,
-            (length, across) => Some((
-                length.unwrap_or_else(zeros),
-                across.unwrap_or_else(zeros),
-            )),
+            (length, across) => Some((length.unwrap_or_else(zeros), across.unwrap_or_else(zeros))),
         };
         let path = self.path.to_owned();
         let raw = RawCurve {

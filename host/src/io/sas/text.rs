@@ -245,7 +245,10 @@ pub(super) fn read(
     }
     let negative = |column: &[f64]| column.iter().any(|v| *v < 0.0);
     let looks_like_image = names_components(text, data)
-        || (data.columns > 2 && negative(&columns[0]) && negative(&columns[1]) && repeats(&columns));
+        || (data.columns > 2
+            && negative(&columns[0])
+            && negative(&columns[1])
+            && repeats(&columns));
     let kind = match options.kind {
         Some(kind) => kind,
         None if looks_like_image => Kind::Image,

@@ -69,7 +69,15 @@ mod tests {
 
     #[test]
     fn spellings_of_one_unit_are_one() {
-        for a in ["1/A", "1/Å", "A^-1", " 1 / angstrom", "Å⁻¹", "A^{-1}", "1/\u{212b}"] {
+        for a in [
+            "1/A",
+            "1/Å",
+            "A^-1",
+            " 1 / angstrom",
+            "Å⁻¹",
+            "A^{-1}",
+            "1/\u{212b}",
+        ] {
             assert_eq!(of_q(a), Some(1.0), "{a}");
         }
         for nm in ["1/nm", "nm^-1", "nm-1", "NM^(-1)"] {
