@@ -127,7 +127,10 @@ mod tests {
             })
             .collect();
         let found = guinier(&q, &intensity, None).unwrap();
-        assert!((found.rg / (0.6_f64.sqrt() * radius) - 1.0).abs() < 0.015, "{found:?}");
+        assert!(
+            (found.rg / (0.6_f64.sqrt() * radius) - 1.0).abs() < 0.015,
+            "{found:?}"
+        );
         assert!((found.i0 / 7.0 - 1.0).abs() < 0.01, "{found:?}");
         assert!(found.q[1] * found.rg <= REACH && found.points > 40);
     }
@@ -135,7 +138,10 @@ mod tests {
     #[test]
     fn the_law_itself_is_found_to_rounding_and_weights_tell_the_uncertainty() {
         let q: Vec<f64> = (1..=40).map(|i| 0.001 * f64::from(i)).collect();
-        let law: Vec<f64> = q.iter().map(|q| 5.0 * (-(q * 25.0_f64).powi(2) / 3.0).exp()).collect();
+        let law: Vec<f64> = q
+            .iter()
+            .map(|q| 5.0 * (-(q * 25.0_f64).powi(2) / 3.0).exp())
+            .collect();
         let sigma: Vec<f64> = law.iter().map(|i| 0.02 * i).collect();
         let found = guinier(&q, &law, Some(&sigma)).unwrap();
         assert!((found.rg - 25.0).abs() < 1e-9 && (found.i0 - 5.0).abs() < 1e-9);

@@ -9,14 +9,15 @@ pub mod cpu;
 mod definition;
 pub mod dispersion;
 mod engine;
+pub mod fit;
 mod guinier;
 pub mod jitter;
 pub mod magnetism;
 pub mod mesh;
 pub mod orientation;
 pub mod plan;
-pub mod product;
 pub mod points;
+pub mod product;
 pub mod resolution;
 mod spread;
 

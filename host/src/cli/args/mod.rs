@@ -16,8 +16,8 @@ pub(crate) use ptycho::{
     ReconstructTyped, SimulateTyped,
 };
 pub(crate) use sas::{
-    FitMethodWord, QUnitWord, SasCommand, SasEvaluateTyped, SasFitTyped, SasInfoTyped, SasMachineTyped,
-    SasModelTyped, SasModelsTyped,
+    FitMethodWord, QUnitWord, SasCommand, SasEvaluateTyped, SasFitTyped, SasInfoTyped,
+    SasMachineTyped, SasModelTyped, SasModelsTyped,
 };
 pub(crate) use selftest::{SelftestTyped, SelftestWord};
 

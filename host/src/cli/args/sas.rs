@@ -201,7 +201,12 @@ pub(crate) struct SasFitTyped {
     #[arg(long, value_name = "N|TITLE", help_heading = "What to compute")]
     pub(crate) select: Option<String>,
     /// Unit of q where the file does not say it [default: 1/A]
-    #[arg(long, value_enum, value_name = "UNIT", help_heading = "What to compute")]
+    #[arg(
+        long,
+        value_enum,
+        value_name = "UNIT",
+        help_heading = "What to compute"
+    )]
     pub(crate) q_unit: Option<QUnitWord>,
 
     /// What to search: NAME[=LOW:HIGH],…; NAME_pd is the width of --pd NAME=…; may be repeated

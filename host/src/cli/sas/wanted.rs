@@ -158,9 +158,8 @@ impl Wanted {
 
     fn shown(&self) -> impl Iterator<Item = usize> {
         let rows = self.definition.rows();
-        let magnetic = |place: &usize| {
-            matches!(rows[*place].role, Role::Spin(_) | Role::Moment { .. })
-        };
+        let magnetic =
+            |place: &usize| matches!(rows[*place].role, Role::Spin(_) | Role::Moment { .. });
         let any = (0..rows.len()).any(|place| magnetic(&place) && self.values.typed[place]);
         (0..rows.len()).filter(move |place| any || !magnetic(place))
     }
