@@ -56,7 +56,7 @@ fn execute(command: Command) -> Result<(), Failure> {
             SasCommand::Models(typed) => sas::Models::from_typed(&typed)?.run(),
             SasCommand::Evaluate(typed) => sas::Evaluate::from_typed(*typed)?.run(),
             SasCommand::Info(typed) => sas::Info::from_typed(typed)?.run(),
-            SasCommand::Fit(_) => Ok(()),
+            SasCommand::Fit(typed) => sas::Fit::from_typed(*typed)?.run(),
         },
         Command::Selftest(typed) => selftest::run(&typed),
         Command::Ptycho { command } => match *command {

@@ -1,5 +1,6 @@
 //! `warpstride sas evaluate`.
 
+use super::files::Coordinates;
 use super::points::Where;
 use super::smearing::Smear;
 use super::wanted::{Distributed, Wanted};
@@ -14,7 +15,7 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 use warpstride::data::{Curve, Scattering, ScatteringImage};
 use warpstride::io::{Bytes, Memory};
-use warpstride::report::{curve_picture, image_picture, significant};
+use warpstride::report::{ScatteringCurve, intensity_picture, significant};
 use warpstride::sas::{Points, Setup};
 
 /// Bytes that a point takes: q, intensity, sums, rows of text or of JSON.
@@ -54,13 +55,6 @@ struct Evaluated<'a> {
     version: &'static str,
     written: Vec<String>,
     notes: &'a [String],
-}
-
-#[derive(Serialize)]
-#[serde(untagged)]
-enum Coordinates<'a> {
-    Curve { q: &'a [f64] },
-    Pixels { qx: &'a [f64], qy: &'a [f64] },
 }
 
 impl Evaluate {
@@ -119,8 +113,11 @@ impl Evaluate {
         self.wanted.machine.start()?;
         let begun = Instant::now();
         let (mut calculation, vector) = self.wanted.calculation(self.at.points.clone())?;
-        calculation.resolution = self.smear.of_points(&self.at.points, self.wanted.size())?;
-        let distributions = self.wanted.distributions(&calculation, &vector);
+        calculation.resolution = self.smear.of_points(
+            &self.at.points,
+            self.wanted.size(&self.wanted.values.values),
+        )?;
+        let distributions = self.wanted.distributed(&calculation.spreads, &vector);
         let (mut engine, chosen) = self.wanted.machine.engine(calculation)?;
         let setup_seconds = begun.elapsed().as_secs_f64();
         let begun = Instant::now();
@@ -146,10 +143,7 @@ impl Evaluate {
         if self.json {
             return say_json(&Evaluated {
                 model: self.wanted.definition.name(),
-                points: match &self.at.points {
-                    Points::Curve(q) => Coordinates::Curve { q },
-                    Points::Pixels { qx, qy } => Coordinates::Pixels { qx, qy },
-                },
+                points: Coordinates::of(&self.at.points),
                 intensity: &intensity,
                 parameters: self.wanted.parameters(&vector),
                 polydispersity: distributions,
@@ -256,16 +250,13 @@ impl Evaluate {
             written.push(path.display().to_string());
         }
         if let Some(path) = &self.plot {
-            let picture = match (&self.at.points, self.at.side) {
-                (Points::Pixels { qx, .. }, Some(side)) => {
-                    let reach = qx.last().copied().unwrap_or(1.0);
-                    image_picture(title, side, reach, intensity)
-                }
-                (Points::Curve(q), _) | (Points::Pixels { qx: q, .. }, None) => {
-                    curve_picture(title, q, intensity)
-                }
-            };
-            let picture = picture.map_err(|e| Failure::failed(format!("--plot: {e}")))?;
+            let picture = match &self.at.points {
+                Points::Curve(q) => ScatteringCurve::of_model(q, intensity)
+                    .png()
+                    .map_err(|e| Failure::failed(format!("--plot: {e}"))),
+                Points::Pixels { qx, qy } => intensity_picture(title, qx, qy, intensity)
+                    .map_err(|e| Failure::failed(format!("--plot: {e}"))),
+            }?;
             picture.write(path)?;
             written.push(path.display().to_string());
         }

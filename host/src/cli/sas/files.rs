@@ -2,10 +2,11 @@
 
 use crate::cli::args::QUnitWord;
 use crate::cli::failure::Failure;
+use serde::Serialize;
 use std::path::Path;
 use warpstride::data::Scattering;
 use warpstride::io::sas::{self, Computed, QUnit, ReadOptions};
-use warpstride::sas::Setup;
+use warpstride::sas::{Points, Setup};
 
 /// Whether the name is that of an HDF5 file.
 fn is_hdf5(path: &Path) -> Option<bool> {
@@ -66,6 +67,23 @@ pub(super) fn read_options(
             QUnitWord::InverseNanometre => QUnit::InverseNanometre,
         }),
     })
+}
+
+/// Where intensities are, for JSON.
+#[derive(Serialize)]
+#[serde(untagged)]
+pub(super) enum Coordinates<'a> {
+    Curve { q: &'a [f64] },
+    Pixels { qx: &'a [f64], qy: &'a [f64] },
+}
+
+impl<'a> Coordinates<'a> {
+    pub(super) fn of(points: &'a Points) -> Self {
+        match points {
+            Points::Curve(q) => Self::Curve { q },
+            Points::Pixels { qx, qy } => Self::Pixels { qx, qy },
+        }
+    }
 }
 
 /// `cuda (NVIDIA H200), f64`.

@@ -8,13 +8,13 @@ use super::wishes::{self, Wishes};
 use crate::cli::args::{FitMethodWord, SasFitTyped};
 use crate::cli::failure::Failure;
 use crate::cli::output::{note, say, say_json};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use warpstride::data::Scattering;
 use warpstride::io::sas::{self, ReadOptions};
 use warpstride::report::significant;
 use warpstride::run::{Bar, End, Interrupt, JsonLines, Observer, Schedule, Silent, execute};
+use warpstride::sas::Role;
 use warpstride::sas::fit::{self, Entry, Measured, Method, Options, Problem, Selection, Weighting};
-use warpstride::sas::{Points, Role};
 
 /// What goes to standard output.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -75,11 +75,7 @@ impl Fit {
         Ok(Self {
             reading: files::read_options(typed.select, typed.q_unit)?,
             selection: Selection {
-                q: typed
-                    .qrange
-                    .as_deref()
-                    .map(wishes::q_range)
-                    .transpose()?,
+                q: typed.qrange.as_deref().map(wishes::q_range).transpose()?,
                 ..Selection::default()
             },
             smear: Smear::from_typed(&typed.resolution, true)?,
@@ -228,7 +224,10 @@ impl Fit {
 /// `--method` and what goes with it.
 fn options(typed: &SasFitTyped) -> Result<Options, Failure> {
     let mut options = Options::default();
-    for (option, count) in [("--starts", typed.starts), ("--iterations", typed.iterations)] {
+    for (option, count) in [
+        ("--starts", typed.starts),
+        ("--iterations", typed.iterations),
+    ] {
         if count == Some(0) {
             return Err(Failure::usage(format!("{option} 0: expected 1 or more")));
         }

@@ -4,6 +4,7 @@ use crate::cli::args::{PrecisionWord, SasMachineTyped};
 use crate::cli::backend::{Kind, Room, Wish};
 use crate::cli::failure::Failure;
 use crate::cli::threads;
+use warpstride::sas::cpu::CpuEngine;
 use warpstride::sas::{Calculation, Engine, Precision};
 
 /// Where to compute, checked.
@@ -51,7 +52,7 @@ impl Wanted {
         let form = calculation.definition.form().info().name;
         let machine = self.wish.open(self.precision, Room::Sas { form })?;
         let engine: Box<dyn Engine> = match machine.kind {
-            Kind::Cpu => return Err(Failure::failed("TODO")),
+            Kind::Cpu => Box::new(CpuEngine::new(calculation)),
             Kind::Cuda(_) | Kind::Emulator(_) => {
                 return Err(Failure::failed("the GPU back end is not there yet"));
             }

@@ -2,7 +2,7 @@
 
 use super::parameters::number;
 use crate::cli::failure::Failure;
-use warpstride::sas::Points;
+use warpstride::sas::{Points, points};
 
 /// What is computed when nothing is said.
 const DEFAULT: &str = "0.001:0.5:200:log";
@@ -58,26 +58,19 @@ fn grid(text: &str) -> Result<Where, Failure> {
         number(&option, last, "a last q in 1/A")?,
     );
     let count = whole(&option, count)?;
-    if first < 0.0 {
-        return refuse("the first q is below 0; |q| of a curve is 0 or more");
+    if first <= 0.0 {
+        return refuse("a first q above 0 is expected");
     }
     if last <= first {
         return refuse("the last q is expected to be greater than the first");
     }
-    if logarithmic && first == 0.0 {
-        return refuse("even ratios cannot begin with q = 0; a first q above 0 is expected");
-    }
-    let share = |i: usize| i as f64 / (count - 1) as f64;
-    let q = (0..count)
-        .map(|i| match i {
-            0 => first,
-            i if i == count - 1 => last,
-            i if logarithmic => first * (last / first).powf(share(i)),
-            i => first + (last - first) * share(i),
-        })
-        .collect();
+    let points = if logarithmic {
+        points::logarithmic(first, last, count)
+    } else {
+        points::linear(first, last, count)
+    };
     Ok(Where {
-        points: Points::Curve(q),
+        points: points.map_err(|e| Failure::usage(format!("{option}: {e}")))?,
         words: option,
         side: None,
     })
@@ -160,16 +153,8 @@ fn square_image(text: &str) -> Result<Where, Failure> {
             "{option}: {side} x {side} pixels are too many; {MOST} at most are computed"
         )));
     }
-    // Symmetric to the last bit.
-    let line: Vec<f64> = (0..side)
-        .map(|i| most * ((2 * i) as f64 - (side - 1) as f64) / (side - 1) as f64)
-        .collect();
-    let (qy, qx) = line
-        .iter()
-        .flat_map(|qy| line.iter().map(move |qx| (*qy, *qx)))
-        .unzip();
     Ok(Where {
-        points: Points::Pixels { qx, qy },
+        points: points::square(most, side).map_err(|e| Failure::usage(format!("{option}: {e}")))?,
         words: option,
         side: Some(side),
     })
@@ -188,9 +173,9 @@ mod tests {
 
     #[test]
     fn grids_have_their_ends_and_even_steps_or_ratios() {
-        let q = curve(Some("0:0.4:5"), None);
-        assert_eq!((q[0], q[4]), (0.0, 0.4));
-        for (a, b) in q.iter().zip([0.0, 0.1, 0.2, 0.3, 0.4]) {
+        let q = curve(Some("0.1:0.5:5"), None);
+        assert_eq!((q[0], q[4]), (0.1, 0.5));
+        for (a, b) in q.iter().zip([0.1, 0.2, 0.3, 0.4, 0.5]) {
             assert!((a - b).abs() < 1e-15);
         }
         let q = curve(None, None);
@@ -199,15 +184,5 @@ mod tests {
             assert!((three[1] * three[1] / (three[0] * three[2]) - 1.0).abs() < 1e-12);
         }
         assert_eq!(curve(None, Some("0.01, 0.1")), [0.01, 0.1]);
-    }
-
-    #[test]
-    fn images_are_symmetric_and_rows_go_upwards() {
-        let image = Where::from_typed(None, None, Some("0.2:3")).unwrap();
-        let Points::Pixels { qx, qy } = image.points else {
-            panic!("a curve")
-        };
-        assert_eq!(qx, [-0.2, 0.0, 0.2, -0.2, 0.0, 0.2, -0.2, 0.0, 0.2]);
-        assert_eq!(qy[..4], [-0.2, -0.2, -0.2, 0.0]);
     }
 }

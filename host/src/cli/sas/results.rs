@@ -1,6 +1,6 @@
 //! What a fit leaves: the fitted curve, summary, report, picture, and a table.
 
-use super::files::{self, machine_words};
+use super::files::{self, Coordinates, machine_words};
 use super::wanted::Distributed;
 use crate::cli::failure::Failure;
 use crate::cli::output::facts;
@@ -47,22 +47,6 @@ struct Curves<'a> {
     fit: &'a [f64],
     /// (intensity − fit)/sigma.
     residual: Vec<f64>,
-}
-
-#[derive(Serialize)]
-#[serde(untagged)]
-pub(super) enum Coordinates<'a> {
-    Curve { q: &'a [f64] },
-    Pixels { qx: &'a [f64], qy: &'a [f64] },
-}
-
-impl<'a> Coordinates<'a> {
-    pub(super) fn of(points: &'a Points) -> Self {
-        match points {
-            Points::Curve(q) => Self::Curve { q },
-            Points::Pixels { qx, qy } => Self::Pixels { qx, qy },
-        }
-    }
 }
 
 impl<'a> Summary<'a> {
@@ -134,10 +118,7 @@ impl Files {
                 ("to", summary.file.to_owned()),
                 ("command", summary.command.clone()),
                 ("resolution", summary.resolution.clone()),
-                (
-                    "chi2 per point",
-                    significant(outcome.chi2_per_point, 6),
-                ),
+                ("chi2 per point", significant(outcome.chi2_per_point, 6)),
                 ("back end", machine_words(&outcome.setup)),
                 ("units", "q 1/Ang, intensity 1/cm".to_owned()),
             ];

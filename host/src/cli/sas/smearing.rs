@@ -3,6 +3,7 @@
 use super::parameters::number;
 use crate::cli::failure::Failure;
 use std::f64::consts::TAU;
+use warpstride::data::{Scattering, Smearing};
 use warpstride::sas::resolution::{Cloud, Pinhole, Sampling, Slit, Width};
 use warpstride::sas::{Points, Resolution};
 
@@ -74,6 +75,8 @@ impl Smear {
     }
 }
 
+/// Fine points per standard deviation of q.
+const PER_SIGMA: f64 = 5.0;
 /// Fringes of particles are this share of 2π/size apart or less on the finer grid.
 const OF_A_FRINGE: f64 = 0.1;
 /// Fine points of a curve, roughly, that are added for fringes at most.
@@ -94,7 +97,7 @@ impl Smear {
                 let step = fringes(size, greatest);
                 Pinhole::new(Width::Relative(share))
                     .sampled(Sampling::Fine {
-                        per_sigma: 5.0,
+                        per_sigma: PER_SIGMA,
                         step,
                     })
                     .resolution(q)
@@ -120,6 +123,44 @@ impl Smear {
         };
         made.map(Some)
             .map_err(|e| Failure::failed(format!("{option}: {e}")))
+    }
+}
+
+impl Smear {
+    /// The matrix for `data` of `file`, whose own resolution counts where none other is named; `size` as above.
+    pub(super) fn of_data(
+        self,
+        data: &Scattering,
+        file: &str,
+        size: f64,
+    ) -> Result<Option<Resolution>, Failure> {
+        let points = match data {
+            Scattering::Curve(curve) => Points::Curve(curve.q.clone()),
+            Scattering::Image(image) => Points::Pixels {
+                qx: image.qx.clone(),
+                qy: image.qy.clone(),
+            },
+        };
+        if self != Self::Data {
+            return self.of_points(&points, size);
+        }
+        let made = match data {
+            Scattering::Curve(curve) => match &curve.smearing {
+                Some(Smearing::Pinhole(widths)) => {
+                    let greatest = curve.q.last().copied().unwrap_or(0.0);
+                    Pinhole::new(Width::Each(widths.clone()))
+                        .sampled(Sampling::Fine {
+                            per_sigma: PER_SIGMA,
+                            step: fringes(size, greatest),
+                        })
+                        .resolution(&curve.q)
+                        .map(Some)
+                }
+                _ => Resolution::of_curve(curve),
+            },
+            Scattering::Image(image) => Resolution::of_image(image),
+        };
+        made.map_err(|e| Failure::failed(format!("{file}: {e}")))
     }
 }
 

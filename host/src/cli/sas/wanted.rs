@@ -119,13 +119,8 @@ impl Wanted {
     }
 
     /// Distributions with the widths of `vector`.
-    pub(super) fn distributions(
-        &self,
-        calculation: &Calculation,
-        vector: &Vector,
-    ) -> Vec<Distributed> {
-        calculation
-            .spreads
+    pub(super) fn distributed(&self, spreads: &[Spread], vector: &Vector) -> Vec<Distributed> {
+        spreads
             .iter()
             .zip(&vector.widths)
             .map(|(spread, width)| Distributed {
@@ -138,22 +133,22 @@ impl Wanted {
             .collect()
     }
 
-    /// Diameter of the particles, Å; 0 of what is no particle.
-    pub(super) fn size(&self) -> f64 {
+    /// Diameter of particles with those `values` (in the order of the model's table), Å; 0 of what is no particle.
+    pub(super) fn size(&self, values: &[f64]) -> f64 {
         let form = self.definition.form();
-        let mut values = vec![0.0; form.count()];
-        for (row, value) in self.definition.rows().iter().zip(&self.values.values) {
+        let mut of_form = vec![0.0; form.count()];
+        for (row, value) in self.definition.rows().iter().zip(values) {
             if let Role::Form(place) = row.role {
-                values[place] = *value;
+                of_form[place] = *value;
             }
         }
         let modes = form.info().radius_modes.len();
         let radius = if modes > 0 {
-            form.effective_radius(&values, 1)
+            form.effective_radius(&of_form, 1)
         } else {
             0.0
         };
-        2.0 * form.largest_half_size(&values).max(radius)
+        2.0 * form.largest_half_size(&of_form).max(radius)
     }
 
     fn shown(&self) -> impl Iterator<Item = usize> {
