@@ -3,6 +3,12 @@
 //! and effective radii. Polydispersity and products are the host's and tested there. By the file's rule,
 //! |ΔI| < 1.5·10^(⌈log₁₀|I|⌉ − 5). Orientation averages by Gauss–Legendre rules of 500 and 150 × 150 points.
 
+#![allow(
+    clippy::print_stdout,
+    clippy::print_stderr,
+    reason = "skipped tests say so, and trials print"
+)]
+
 use serde_json::Value;
 use std::collections::HashMap;
 use warpstride_kernels::sas::catalogue::{AnyModel, model, models};

@@ -202,6 +202,32 @@ pub(super) fn curve(file: &str, raw: RawCurve, place: Place<'_>) -> Result<Curve
             keep(width, &order);
         }
     }
+    // A bin without counts has neither intensity nor uncertainty. Where all have none, the column says so.
+    if let Some(column) = &mut sigma
+        && !says_none(column)
+    {
+        let full: Vec<usize> = (0..q.len())
+            .filter(|i| intensity[*i] != 0.0 || column[*i] != 0.0)
+            .collect();
+        if let Some(first) = (0..q.len()).find(|i| intensity[*i] == 0.0 && column[*i] == 0.0) {
+            notes.push(format!(
+                "{} without counts (intensity and uncertainty 0) left out ({})",
+                counted(q.len() - full.len(), "row"),
+                place(order[first])
+            ));
+            keep(column, &full);
+            keep(&mut q, &full);
+            keep(&mut intensity, &full);
+            if let Some(column) = &mut width {
+                keep(column, &full);
+            }
+            if let Some((length, width)) = &mut slit {
+                keep(length, &full);
+                keep(width, &full);
+            }
+            order = full.iter().map(|i| order[*i]).collect();
+        }
+    }
     let sorted_place = |i: usize| place(order.get(i).copied().unwrap_or(i));
     let sigma = uncertainties(file, sigma, &sorted_place, &mut notes)?;
     let had_width = width.is_some();

@@ -88,7 +88,12 @@ impl Model for Barbell {
         use crate::sas::radii::{cylinder_excluded_volume, of_volume};
         let half_total = 0.5 * p.length + height(p);
         match mode {
-            1 => cylinder_excluded_volume(p.radius, 2.0 * half_total),
+            // As wide as the balls; as long as from centre to centre and a radius of the bar at each end, by
+            // which the field's programs agree.
+            1 => {
+                let length = 2.0 * (half_total - p.radius_bell + p.radius);
+                cylinder_excluded_volume(p.radius_bell, length)
+            }
             2 => of_volume(Self::volume(p).outline),
             3 => p.radius,
             4 => 0.5 * p.length,
