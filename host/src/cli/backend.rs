@@ -5,7 +5,7 @@ use super::failure::Failure;
 use warpstride::cuda::CudaError;
 use warpstride::gpu::{CudaMachine, EmulatedMachine, GpuError};
 use warpstride::io::{Bytes, Memory};
-use warpstride_kernels::sas::catalogue;
+use warpstride::sas::cuda::needs;
 
 /// Where a run shall be computed, as far as that is known before any work.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -17,45 +17,27 @@ pub(crate) struct Wish {
 
 /// Whose kernels are put on a GPU.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Room {
+pub(crate) enum Room<'n> {
     Mri,
     Ptycho,
-    /// Of one model: each has kernels of its own, and the driver compiles what is put there.
-    Sas {
-        form: &'static str,
-    },
+    /// Scattering of these models.
+    Sas(&'n [&'n str]),
 }
 
-impl Room {
+impl Room<'_> {
     fn keeps(self, kernel: &str) -> bool {
+        let of = |room: &str| kernel.starts_with(room);
         match self {
-            Self::Mri => kernel.starts_with("mri_"),
-            Self::Ptycho => ["jacobi_", "mri_", "sas_"]
-                .iter()
-                .all(|science| !kernel.starts_with(science)),
-            Self::Sas { form } => kernels_of(form, kernel),
+            Self::Mri => of("mri_"),
+            Self::Ptycho => !["jacobi_", "mri_", "sas_"].into_iter().any(of),
+            Self::Sas(models) => needs(models, kernel),
         }
     }
 
-    /// Whether a GPU computes in double precision too.
-    fn doubles(self) -> bool {
-        matches!(self, Self::Sas { .. })
+    /// Whether its kernels compute in double precision.
+    fn has_f64(self) -> bool {
+        matches!(self, Self::Sas(_))
     }
-}
-
-/// Whether `kernel` is one of the scattering model `form`, or one of those that all models share.
-fn kernels_of(form: &str, kernel: &str) -> bool {
-    let Some(name) = kernel.strip_prefix("sas_") else {
-        return false;
-    };
-    let of = |model: &str| {
-        name.strip_prefix(model)
-            .is_some_and(|rest| ["_f64", "_f32", "_2d_f64", "_2d_f32"].contains(&rest))
-    };
-    of(form)
-        || !catalogue::models()
-            .iter()
-            .any(|model| of(model.info().name))
 }
 
 impl Wish {
@@ -68,22 +50,20 @@ impl Wish {
         Self { backend, device }
     }
 
-    /// Refuses what can never be in a room whose GPU back end has no double precision.
-    pub(crate) fn check(self, precision: PrecisionWord) -> Result<(), Failure> {
-        if let Some(word) = self.word()
-            && precision == PrecisionWord::F64
-            && self.backend != BackendWord::Cpu
-        {
+    /// Refuses what can never be.
+    pub(crate) fn check(self, precision: PrecisionWord, room: Room<'_>) -> Result<(), Failure> {
+        let word = match self.backend {
+            BackendWord::Auto => return Ok(()),
+            BackendWord::Cpu => "cpu",
+            BackendWord::Cuda => "cuda",
+            BackendWord::Emulator => "emulator",
+        };
+        if precision == PrecisionWord::F64 && self.backend != BackendWord::Cpu && !room.has_f64() {
             return Err(Failure::usage(format!(
                 "--backend {word} computes in f32 only: precision f64 needs --backend cpu"
             )));
         }
-        self.check_device()
-    }
-
-    /// Refuses a device for a back end that has none.
-    pub(crate) fn check_device(self) -> Result<(), Failure> {
-        if let (Some(device), Some(word)) = (self.device, self.word())
+        if let Some(device) = self.device
             && self.backend != BackendWord::Cuda
         {
             return Err(Failure::usage(format!(
@@ -93,18 +73,8 @@ impl Wish {
         Ok(())
     }
 
-    /// As typed; `None` for `auto`.
-    fn word(self) -> Option<&'static str> {
-        match self.backend {
-            BackendWord::Auto => None,
-            BackendWord::Cpu => Some("cpu"),
-            BackendWord::Cuda => Some("cuda"),
-            BackendWord::Emulator => Some("emulator"),
-        }
-    }
-
     /// Opens the machine.
-    pub(crate) fn open(self, precision: PrecisionWord, room: Room) -> Result<Machine, Failure> {
+    pub(crate) fn open(self, precision: PrecisionWord, room: Room<'_>) -> Result<Machine, Failure> {
         let (kind, note) = match self.backend {
             BackendWord::Cpu => (Kind::Cpu, None),
             BackendWord::Emulator => (Kind::Emulator(EmulatedMachine::new()), None),
@@ -117,7 +87,7 @@ impl Wish {
                 })?;
                 (Kind::Cuda(machine), None)
             }
-            BackendWord::Auto if precision == PrecisionWord::F64 && !room.doubles() => {
+            BackendWord::Auto if precision == PrecisionWord::F64 && !room.has_f64() => {
                 let note = "the CPU computes: the GPU back end has no f64".to_owned();
                 (Kind::Cpu, Some(note))
             }
@@ -137,7 +107,7 @@ impl Wish {
         })
     }
 
-    fn cuda(self, room: Room) -> Result<Box<CudaMachine>, GpuError> {
+    fn cuda(self, room: Room<'_>) -> Result<Box<CudaMachine>, GpuError> {
         CudaMachine::keeping(self.device.unwrap_or(0), |kernel| room.keeps(kernel)).map(Box::new)
     }
 }
@@ -238,22 +208,22 @@ mod tests {
         let wish = Wish::new;
         assert!(
             wish(BackendWord::Cuda, None)
-                .check(PrecisionWord::F64)
+                .check(PrecisionWord::F64, Room::Ptycho)
                 .is_err()
         );
         assert!(
             wish(BackendWord::Auto, None)
-                .check(PrecisionWord::F64)
+                .check(PrecisionWord::F64, Room::Ptycho)
                 .is_ok()
         );
         assert!(
             wish(BackendWord::Cpu, Some(0))
-                .check(PrecisionWord::F32)
+                .check(PrecisionWord::F32, Room::Ptycho)
                 .is_err()
         );
         assert!(
             wish(BackendWord::Cuda, Some(1))
-                .check(PrecisionWord::F32)
+                .check(PrecisionWord::F32, Room::Ptycho)
                 .is_ok()
         );
     }
@@ -300,17 +270,31 @@ mod tests {
             assert_eq!(keepers, [room == Room::Mri, room == Room::Ptycho]);
         }
         assert!(!Room::Ptycho.keeps("jacobi_sweep") && !Room::Mri.keeps("jacobi_sweep"));
-        let spheres = Room::Sas { form: "sphere" };
-        for (kernel, kept) in [
-            ("sas_sphere_f64", true),
-            ("sas_core_shell_sphere_f64", false),
-            ("sas_cylinder_2d_f32", false),
-            ("sas_finish_f64", true),
-            ("mri_direct", false),
+        let room = Room::Sas(&["cylinder", "hardsphere"]);
+        for kernel in [
+            "sas_cylinder_f64",
+            "sas_cylinder_2d_f32",
+            "sas_hardsphere_f32",
+            "sas_smear",
         ] {
-            assert_eq!(spheres.keeps(kernel), kept, "{kernel}");
-            assert!(!Room::Ptycho.keeps(kernel));
+            assert!(
+                room.keeps(kernel) && !Room::Ptycho.keeps(kernel),
+                "{kernel}"
+            );
         }
+        for kernel in [
+            "sas_hollow_cylinder_f64",
+            "sas_sphere_f64",
+            "mri_direct",
+            "exit_wave",
+        ] {
+            assert!(!room.keeps(kernel), "{kernel}");
+        }
+        assert!(
+            Wish::new(BackendWord::Cuda, None)
+                .check(PrecisionWord::F64, room)
+                .is_ok()
+        );
     }
 
     #[test]

@@ -6,6 +6,7 @@
 
 mod calculation;
 pub mod cpu;
+pub mod cuda;
 mod definition;
 pub mod dispersion;
 mod engine;

@@ -33,10 +33,12 @@ unsafe fn place(axis: *const SasAxis, m: u32) -> u32 {
     let (points, stride) = ((*axis).points, (*axis).stride);
     // Compared with 1, so that nothing is divided by zero.
     let along = if stride > 1 { m / stride } else { m };
-    if along >= points && points > 1 {
+    if along < points {
+        along
+    } else if points > 1 {
         along % points
     } else {
-        along
+        0
     }
 }
 

@@ -6,18 +6,37 @@
 
 use super::curve::{Curve, average};
 use super::image::{Image, project};
-use super::member::{HEADING, SasMember};
+#[cfg(not(target_arch = "nvptx64"))]
+use super::member::HEADING;
+use super::member::SasMember;
 use super::mesh::Tables;
 use super::models;
 use crate::for_each_sas_model;
 use pastey::paste;
 use warpstride_device::prelude::*;
 
+/// `$to!([hot] …)`, or `$to!([] …)` for models whose arrays or rare functions lie in local memory: there the compiler
+/// would refuse a kernel that is `hot`.
+macro_rules! by_heat {
+    ($to:ident barbell $($rest:tt)*) => { $to!([] barbell $($rest)*); };
+    ($to:ident capped_cylinder $($rest:tt)*) => { $to!([] capped_cylinder $($rest)*); };
+    ($to:ident core_multi_shell $($rest:tt)*) => { $to!([] core_multi_shell $($rest)*); };
+    ($to:ident core_shell_ellipsoid $($rest:tt)*) => { $to!([] core_shell_ellipsoid $($rest)*); };
+    ($to:ident correlation_length $($rest:tt)*) => { $to!([] correlation_length $($rest)*); };
+    ($to:ident fractal $($rest:tt)*) => { $to!([] fractal $($rest)*); };
+    ($to:ident gaussian_peak $($rest:tt)*) => { $to!([] gaussian_peak $($rest)*); };
+    ($to:ident mass_fractal $($rest:tt)*) => { $to!([] mass_fractal $($rest)*); };
+    ($to:ident polymer_excl_volume $($rest:tt)*) => { $to!([] polymer_excl_volume $($rest)*); };
+    ($to:ident raspberry $($rest:tt)*) => { $to!([] raspberry $($rest)*); };
+    ($to:ident two_lorentzian $($rest:tt)*) => { $to!([] two_lorentzian $($rest)*); };
+    ($to:ident $($rest:tt)*) => { $to!([hot] $($rest)*); };
+}
+
 macro_rules! curve_kernel {
-    ($file:ident $model:ident $r:ident) => {
+    ([$($hot:ident)?] $file:ident $model:ident $r:ident) => {
         paste! {
             #[doc = "Partial sums (task, 2) of `" $file "` over directions and mesh at |q|, in `" $r "`."]
-            #[kernel(block = 128, f64)]
+            #[kernel(block = 128, $($hot,)? f64)]
             #[allow(clippy::too_many_arguments, reason = "members, their tables, directions and wave vectors")]
             pub unsafe fn [<sas_ $file _ $r>](
                 #[len(2 * partials)] partial: *mut $r,
@@ -48,10 +67,10 @@ macro_rules! curve_kernel {
 }
 
 macro_rules! image_kernel {
-    ($file:ident $model:ident $r:ident) => {
+    ([$($hot:ident)?] $file:ident $model:ident $r:ident) => {
         paste! {
             #[doc = "Partial sums (item, pixel, 2) of oriented `" $file "` over rotations and mesh, in `" $r "`."]
-            #[kernel(block = 128, f64)]
+            #[kernel(block = 128, $($hot,)? f64)]
             #[allow(clippy::too_many_arguments, reason = "members, their tables, rotations and wave vectors")]
             pub unsafe fn [<sas_ $file _2d_ $r>](
                 #[len(2 * items * points)] partial: *mut $r,
@@ -83,13 +102,13 @@ macro_rules! image_kernel {
 
 macro_rules! kernels_of {
     (isotropic $file:ident $model:ident) => {
-        curve_kernel!($file $model f64);
-        curve_kernel!($file $model f32);
+        by_heat!(curve_kernel $file $model f64);
+        by_heat!(curve_kernel $file $model f32);
     };
     ($symmetry:ident $file:ident $model:ident) => {
         kernels_of!(isotropic $file $model);
-        image_kernel!($file $model f64);
-        image_kernel!($file $model f32);
+        by_heat!(image_kernel $file $model f64);
+        by_heat!(image_kernel $file $model f32);
     };
 }
 

@@ -61,7 +61,10 @@ pub(super) fn of_curve(
 ) -> Cut {
     let used = || rows.iter().zip(&directions).filter(|(rows, _)| **rows > 0);
     let isotropic = used().all(|(_, directions)| *directions <= 1);
-    let work = used().map(|(rows, directions)| rows * directions).sum::<usize>() * mesh;
+    let work = used()
+        .map(|(rows, directions)| rows * directions)
+        .sum::<usize>()
+        * mesh;
     let (least, most) = EVALUATIONS;
     let evaluations = (tuning.evaluations).unwrap_or_else(|| (work / THREADS).clamp(least, most));
     let (mesh_lanes, direction_lanes) = if isotropic {
@@ -79,9 +82,12 @@ pub(super) fn of_curve(
         };
         // Of equal ones the widest over the mesh: fewest particles are prepared.
         let best = (0..=WARP).map(|lanes| (lanes, score(lanes)));
-        let best = best.fold((0, 0.0), |best, next| {
-            if next.1 >= 0.999 * best.1 { next } else { best }
-        });
+        let best = best.fold(
+            (0, 0.0),
+            |best, next| {
+                if next.1 >= 0.999 * best.1 { next } else { best }
+            },
+        );
         (best.0, WARP - best.0)
     };
     let mut segments = [Blocks::default(); SEGMENTS];
@@ -158,7 +164,10 @@ mod tests {
                     let tiles = |blocks: usize, each: usize, all: usize| {
                         blocks * each >= all && (blocks - 1) * each < all
                     };
-                    assert!(tiles(blocks.mesh_blocks, blocks.block_mesh, mesh), "{blocks:?}");
+                    assert!(
+                        tiles(blocks.mesh_blocks, blocks.block_mesh, mesh),
+                        "{blocks:?}"
+                    );
                     assert!(
                         tiles(blocks.direction_blocks, blocks.block_directions, directions),
                         "{mesh} {directions} {blocks:?}"

@@ -11,4 +11,4 @@ mod members;
 mod resident;
 
 pub use cut::Tuning;
-pub use engine::GpuEngine;
+pub use engine::{GpuEngine, needs};
