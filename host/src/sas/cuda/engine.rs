@@ -28,6 +28,9 @@ const SHARE: usize = 2;
 /// it holds.
 const FILLING: usize = 2048 * 32;
 
+/// Launches of a kernel that is timed.
+const TIMED: usize = 10;
+
 /// Whether evaluations of these models (`P@S` are two) launch the kernel of that name: what a GPU's program keeps
 /// ([`CudaMachine::keeping`](crate::gpu::CudaMachine::keeping)).
 #[must_use]
@@ -39,7 +42,7 @@ pub fn needs(models: &[&str], kernel: &str) -> bool {
         return true;
     }
     let of = |model: &&str| {
-        let suffix = rest.strip_prefix(**model).unwrap_or("");
+        let suffix = rest.strip_prefix(*model).unwrap_or("");
         ["_f64", "_f32", "_2d_f64", "_2d_f32"].contains(&suffix)
     };
     models.iter().any(|model| of(&model))
@@ -138,6 +141,24 @@ impl<M: Machine> GpuEngine<M> {
     pub fn tuned(mut self, tuning: Tuning) -> Self {
         self.tuning = tuning;
         self
+    }
+
+    /// Milliseconds that each kernel takes for these vectors, by the device's clock: the model's, the structure
+    /// factor's and the last step. The vectors must fit into memory together.
+    ///
+    /// # Errors
+    /// As [`Engine::evaluate`].
+    pub fn time_stages(
+        &mut self,
+        vectors: &[Vector],
+    ) -> Result<Vec<(&'static str, f32)>, SasError> {
+        self.evaluate(vectors)?;
+        let (machine, tuning) = (&self.machine, self.tuning);
+        let cutoff = self.calculation.cutoff;
+        match &mut self.stage {
+            Stage::Double(e) => e.time_stages(machine, cutoff, vectors.len(), tuning),
+            Stage::Single(e) => e.time_stages(machine, cutoff, vectors.len(), tuning),
+        }
     }
 
     /// Bytes that partial sums may take; for tests.
@@ -414,6 +435,36 @@ impl<M: Machine, R: Arithmetic + PartialEq> Evaluator<M, R> {
         machine.download(result.buffer(), &mut values)?;
         results.extend(values.chunks(points).take(vectors).map(<[f64]>::to_vec));
         Ok(())
+    }
+
+    fn time_stages(
+        &mut self,
+        machine: &M,
+        cutoff: f64,
+        vectors: usize,
+        tuning: Tuning,
+    ) -> Result<Vec<(&'static str, f32)>, SasError> {
+        let sections = (self.particles.count / vectors.max(1)).max(1);
+        let mut times = Vec::new();
+        for stage in ["particles", "structures", "finish"] {
+            let mut failed = Ok(());
+            let ms = machine.time_ms(&mut || {
+                for _ in 0..TIMED {
+                    failed = match stage {
+                        "particles" => self.sum_particles(machine, R::of(cutoff), tuning),
+                        "structures" => self.sum_structures(machine),
+                        _ => self.finish(machine, vectors, sections),
+                    };
+                    if failed.is_err() {
+                        break;
+                    }
+                }
+                Ok(())
+            })?;
+            failed?;
+            times.push((stage, ms / TIMED as f32));
+        }
+        Ok(times)
     }
 
     fn sum_particles(&mut self, machine: &M, cutoff: R, tuning: Tuning) -> Result<(), SasError> {
