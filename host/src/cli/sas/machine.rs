@@ -5,6 +5,7 @@ use crate::cli::backend::{Kind, Room, Wish};
 use crate::cli::failure::Failure;
 use crate::cli::threads;
 use warpstride::sas::cpu::CpuEngine;
+use warpstride::sas::cuda::GpuEngine;
 use warpstride::sas::{Calculation, Engine, Precision};
 
 /// Where to compute, checked.
@@ -23,7 +24,7 @@ impl Wanted {
     ) -> Result<Self, Failure> {
         threads::check(typed.threads)?;
         let wish = Wish::new(typed.backend, typed.device);
-        wish.check_device()?;
+        wish.check(precision, Room::Sas(&[]))?;
         Ok(Self {
             wish,
             threads: typed.threads,
@@ -49,14 +50,23 @@ impl Wanted {
         self,
         calculation: Calculation,
     ) -> Result<(Box<dyn Engine>, Option<String>), Failure> {
-        let form = calculation.definition.form().info().name;
-        let machine = self.wish.open(self.precision, Room::Sas { form })?;
+        let definition = &calculation.definition;
+        let mut models = vec![definition.form().info().name];
+        models.extend(definition.structure().map(|s| s.info().name));
+        let machine = self.wish.open(self.precision, Room::Sas(&models))?;
+        let mut note = machine.note;
         let engine: Box<dyn Engine> = match machine.kind {
             Kind::Cpu => Box::new(CpuEngine::new(calculation)),
-            Kind::Cuda(_) | Kind::Emulator(_) => {
-                return Err(Failure::failed("the GPU back end is not there yet"));
-            }
+            Kind::Emulator(emulator) => Box::new(GpuEngine::new(emulator, calculation)?),
+            Kind::Cuda(gpu) => match GpuEngine::new(*gpu, calculation.clone()) {
+                Ok(engine) => Box::new(engine),
+                Err(why) if machine.optional => {
+                    note = Some(format!("the CPU computes: {why}"));
+                    Box::new(CpuEngine::new(calculation))
+                }
+                Err(why) => return Err(why.into()),
+            },
         };
-        Ok((engine, machine.note))
+        Ok((engine, note))
     }
 }
