@@ -247,6 +247,9 @@ pub(crate) struct SasFitTyped {
         help_heading = "How to search"
     )]
     pub(crate) qrange: Option<String>,
+    /// Leave out points whose intensity is not above 0, as programs do that fit logarithms
+    #[arg(long, help_heading = "How to search")]
+    pub(crate) positive: bool,
     /// Smearing: data (what the file has), none, pinhole:S (standard deviation of q over q) or
     /// slit:LENGTH,WIDTH (1/A)
     #[arg(

@@ -75,6 +75,7 @@ impl Fit {
         Ok(Self {
             reading: files::read_options(typed.select, typed.q_unit)?,
             selection: Selection {
+                positive: typed.positive,
                 q: typed.qrange.as_deref().map(wishes::q_range).transpose()?,
                 ..Selection::default()
             },
