@@ -103,7 +103,7 @@ unsafe fn over_rotations<M: Model, R: Number>(
         let rotation = rotations.add(8 * d as usize);
         let w = of_particle * *rotation.add(3);
         // The same for all threads.
-        if !(w > cutoff) {
+        if w <= cutoff {
             continue;
         }
         let component = |i: usize| qx.mul_add(*rotation.add(i), qy * *rotation.add(4 + i));

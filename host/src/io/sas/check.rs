@@ -67,12 +67,11 @@ fn counted(n: usize, what: &str) -> String {
     }
 }
 
-/// Whether a column only says that there is none: 0 or one same negative number (SASfit's −1) everywhere.
+/// Whether a column only says that there is none: 0, or SASfit's −1, everywhere.
 fn says_none(values: &[f64]) -> bool {
-    match values.first() {
-        Some(first) => *first <= 0.0 && values.iter().all(|v| v == first),
-        None => true,
-    }
+    [0.0, -1.0]
+        .iter()
+        .any(|none| values.iter().all(|v| v == none))
 }
 
 /// Uncertainties, positive; `None`, with a note, where the column says that there are none.
@@ -200,6 +199,32 @@ pub(super) fn curve(file: &str, raw: RawCurve, place: Place<'_>) -> Result<Curve
         if let Some((length, width)) = &mut slit {
             keep(length, &order);
             keep(width, &order);
+        }
+    }
+    // A bin without counts has neither intensity nor uncertainty. Where all have none, the column says so.
+    if let Some(column) = &mut sigma
+        && !says_none(column)
+    {
+        let full: Vec<usize> = (0..q.len())
+            .filter(|i| intensity[*i] != 0.0 || column[*i] != 0.0)
+            .collect();
+        if let Some(first) = (0..q.len()).find(|i| intensity[*i] == 0.0 && column[*i] == 0.0) {
+            notes.push(format!(
+                "{} without counts (intensity and uncertainty 0) left out ({})",
+                counted(q.len() - full.len(), "row"),
+                place(order[first])
+            ));
+            keep(column, &full);
+            keep(&mut q, &full);
+            keep(&mut intensity, &full);
+            if let Some(column) = &mut width {
+                keep(column, &full);
+            }
+            if let Some((length, width)) = &mut slit {
+                keep(length, &full);
+                keep(width, &full);
+            }
+            order = full.iter().map(|i| order[*i]).collect();
         }
     }
     let sorted_place = |i: usize| place(order.get(i).copied().unwrap_or(i));

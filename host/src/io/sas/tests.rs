@@ -84,14 +84,14 @@ fn every_shared_curve_is_read_as_it_stands() {
         ),
         (
             "PolySpheres.txt",
-            127,
+            128,
             [0.003, 5.58459588740281, 1.18158747955905],
             [0.28939848597336, 1.66411797938958e-4, 5.03908972162823e-5],
             false,
         ),
         (
             "100nmPinholeSphere.txt",
-            153,
+            150,
             [1e-3, 2.41e3, 24.1],
             [0.5, 2.2e-6, 2.2e-8],
             true,
@@ -105,9 +105,9 @@ fn every_shared_curve_is_read_as_it_stands() {
         ),
         (
             "AOT_Microemulsion-Drop_Contrast.xml",
-            137,
+            136,
             [0.009, 32.086, 0.550487],
-            [0.281, 0.0, 0.0],
+            [0.279, 0.0, 0.0],
             false,
         ),
         (
@@ -296,6 +296,15 @@ fn columns_that_are_wrong_are_named_with_their_line() {
         &["uncertainty in line 2 is -0.1", "positive"],
     );
     says("0.01 2 0.1\n0.02 1 0\n", &["uncertainty in line 2 is 0"]);
+    says(
+        "0.01 2 -0.1\n0.02 1 -0.1\n",
+        &["uncertainty in line 1 is -0.1"],
+    );
+    // What has neither intensity nor uncertainty has no counts.
+    let curve = curve_from("0.01 2 0.1 0.1\n0.02 0 0 0.2\n0.03 1 0.2 0.3\n");
+    assert_eq!(curve.q, [0.01, 0.03]);
+    assert_eq!(curve.smearing, Some(Smearing::Pinhole(vec![0.1, 0.3])));
+    assert!(curve.notes[0].contains("line 2"), "{:?}", curve.notes);
     says(
         "0.01 2 0.1\n0.02 nan 1\n",
         &["intensity in line 2 is NaN", "finite"],

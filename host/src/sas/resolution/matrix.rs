@@ -163,22 +163,32 @@ impl Builder {
         }
     }
 
-    fn room(&self, more: usize) -> Result<(), SasError> {
-        let found = self.weights.len() + more;
-        if found > MOST_WEIGHTS {
-            return Err(too_large("weights or more", found, MOST_WEIGHTS));
+    /// Refuses rows that are too many weights together; asked before any is computed. `reach` has the lowest and
+    /// highest q of each row that has a width.
+    pub(super) fn check(
+        &mut self,
+        rows: usize,
+        reach: impl Iterator<Item = (f64, f64)>,
+    ) -> Result<(), SasError> {
+        let mut total = rows;
+        for (low, high) in reach {
+            let start = self.fine.partition_point(|n| *n < low);
+            let end = self.fine.partition_point(|n| *n <= high);
+            total = total.saturating_add(end.saturating_sub(start));
         }
+        if total > MOST_WEIGHTS {
+            return Err(too_large("weights", total, MOST_WEIGHTS));
+        }
+        self.weights.reserve(total);
         Ok(())
     }
 
     /// A row of a single weight at `q`, one of the exact points.
-    pub(super) fn exact(&mut self, q: f64) -> Result<(), SasError> {
-        self.room(1)?;
+    pub(super) fn exact(&mut self, q: f64) {
         let place = self.fine.partition_point(|f| *f < q);
         self.first.push(place as u32);
         self.count.push(1);
         self.weights.push(1.0);
-        Ok(())
     }
 
     /// A row that may use the points in `low..=high`, as `fill` says.
@@ -197,7 +207,6 @@ impl Builder {
         }
         let first = self.places[start];
         let count = (self.places[end - 1] - first) as usize + 1;
-        self.room(count)?;
         let mut row = Row {
             nodes: &self.nodes,
             range: start..end,

@@ -202,9 +202,10 @@ impl Pinhole {
             .map(|(q, _)| q)
             .collect();
         let mut matrix = Builder::new(nodes(&demands, RELATIVE)?, &exact);
+        matrix.check(q.len(), demands.iter().map(|d| (d.low, d.high)))?;
         for (q, s) in pairs() {
             if !blurred(q, s) {
-                matrix.exact(q)?;
+                matrix.exact(q);
                 continue;
             }
             let (low, high) = reach(q, s);

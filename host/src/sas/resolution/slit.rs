@@ -78,10 +78,11 @@ impl Slit {
             .collect();
         let exact: Vec<f64> = rows.iter().filter(|r| !smeared(r)).map(|r| r[0]).collect();
         let mut matrix = Builder::new(nodes(&demands, RELATIVE)?, &exact);
+        matrix.check(q.len(), demands.iter().map(|d| (d.low, d.high)))?;
         for row in &rows {
             let [q, length, width] = *row;
             if !smeared(row) {
-                matrix.exact(q)?;
+                matrix.exact(q);
                 continue;
             }
             let (low, high) = reach(*row);
