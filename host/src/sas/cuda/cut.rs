@@ -26,6 +26,8 @@ const PIXEL_THREADS: usize = 1 << 19;
 const MOST_PARTS: usize = 1024;
 /// Share of lanes with work that is good enough.
 const BUSY: f64 = 0.85;
+/// Share of the best cut's busy lanes that is as good.
+const NEARLY: f64 = 0.95;
 /// Lanes of a warp, to base 2.
 const WARP: u32 = 5;
 
@@ -80,15 +82,13 @@ pub(super) fn of_curve(
             }
             busy(mesh, mesh_lanes) * wanted / taken
         };
-        // Of equal ones the widest over the mesh: fewest particles are prepared.
-        let best = (0..=WARP).map(|lanes| (lanes, score(lanes)));
-        let best = best.fold(
-            (0, 0.0),
-            |best, next| {
-                if next.1 >= 0.999 * best.1 { next } else { best }
-            },
-        );
-        (best.0, WARP - best.0)
+        let best = (0..=WARP).map(score).fold(0.0, f64::max);
+        // The widest over the mesh of those that are good: fewest particles are prepared.
+        let widest = (0..=WARP)
+            .rev()
+            .find(|lanes| score(*lanes) >= NEARLY * best);
+        let widest = widest.unwrap_or(0);
+        (widest, WARP - widest)
     };
     let mut segments = [Blocks::default(); SEGMENTS];
     for ((blocks, rows), directions) in segments.iter_mut().zip(rows).zip(directions) {

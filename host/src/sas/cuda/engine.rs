@@ -568,3 +568,6 @@ fn answered(model: &str, answer: Option<GpuResult<()>>) -> Result<(), SasError> 
         ))),
     }
 }
+
+#[cfg(test)]
+mod tests;
