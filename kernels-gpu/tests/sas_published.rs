@@ -8,11 +8,6 @@
     clippy::print_stderr,
     reason = "skips are said aloud, trials are printed"
 )]
-#![allow(
-    clippy::print_stdout,
-    clippy::print_stderr,
-    reason = "skipped tests say so, and trials print"
-)]
 
 use serde_json::Value;
 use std::collections::HashMap;

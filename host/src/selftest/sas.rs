@@ -419,23 +419,3 @@ fn smeared<M: Machine>(bench: &mut Bench<'_, M>) -> Result<(), GpuError> {
         &vectors,
     )
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    #[test]
-    fn trial() {
-        let machine = crate::gpu::EmulatedMachine::new();
-        let mut bench = Bench::new(&machine);
-        let start = std::time::Instant::now();
-        cases(&mut bench, Size::Small).unwrap();
-        let results = bench.into_results();
-        let wrong: Vec<_> = results.iter().filter(|r| !r.passed).cloned().collect();
-        panic!(
-            "{:?}\n{}\n{}",
-            start.elapsed(),
-            crate::selftest::report(&wrong),
-            crate::selftest::report(&results)
-        );
-    }
-}

@@ -21,14 +21,9 @@ macro_rules! by_heat {
     ($to:ident barbell $($rest:tt)*) => { $to!([] barbell $($rest)*); };
     ($to:ident capped_cylinder $($rest:tt)*) => { $to!([] capped_cylinder $($rest)*); };
     ($to:ident core_multi_shell $($rest:tt)*) => { $to!([] core_multi_shell $($rest)*); };
-    ($to:ident core_shell_ellipsoid $($rest:tt)*) => { $to!([] core_shell_ellipsoid $($rest)*); };
-    ($to:ident correlation_length $($rest:tt)*) => { $to!([] correlation_length $($rest)*); };
     ($to:ident fractal $($rest:tt)*) => { $to!([] fractal $($rest)*); };
-    ($to:ident gaussian_peak $($rest:tt)*) => { $to!([] gaussian_peak $($rest)*); };
     ($to:ident mass_fractal $($rest:tt)*) => { $to!([] mass_fractal $($rest)*); };
-    ($to:ident polymer_excl_volume $($rest:tt)*) => { $to!([] polymer_excl_volume $($rest)*); };
-    ($to:ident raspberry $($rest:tt)*) => { $to!([] raspberry $($rest)*); };
-    ($to:ident two_lorentzian $($rest:tt)*) => { $to!([] two_lorentzian $($rest)*); };
+    ($to:ident onion $($rest:tt)*) => { $to!([] onion $($rest)*); };
     ($to:ident $($rest:tt)*) => { $to!([hot] $($rest)*); };
 }
 
@@ -36,7 +31,7 @@ macro_rules! curve_kernel {
     ([$($hot:ident)?] $file:ident $model:ident $r:ident) => {
         paste! {
             #[doc = "Partial sums (task, 2) of `" $file "` over directions and mesh at |q|, in `" $r "`."]
-            #[kernel(block = 128, $($hot,)? f64)]
+            #[kernel(block = 128, min_blocks = 4, $($hot,)? f64)]
             #[allow(clippy::too_many_arguments, reason = "members, their tables, directions and wave vectors")]
             pub unsafe fn [<sas_ $file _ $r>](
                 #[len(2 * partials)] partial: *mut $r,
@@ -70,7 +65,7 @@ macro_rules! image_kernel {
     ([$($hot:ident)?] $file:ident $model:ident $r:ident) => {
         paste! {
             #[doc = "Partial sums (item, pixel, 2) of oriented `" $file "` over rotations and mesh, in `" $r "`."]
-            #[kernel(block = 128, $($hot,)? f64)]
+            #[kernel(block = 128, min_blocks = 4, $($hot,)? f64)]
             #[allow(clippy::too_many_arguments, reason = "members, their tables, rotations and wave vectors")]
             pub unsafe fn [<sas_ $file _2d_ $r>](
                 #[len(2 * items * points)] partial: *mut $r,

@@ -2,7 +2,7 @@
 
 use super::files;
 use super::results::{Files, Summary, table};
-use super::smearing::Smear;
+use super::smearing::{Smear, Smearer};
 use super::wanted::Wanted;
 use super::wishes::{self, Wishes};
 use crate::cli::args::{FitMethodWord, SasFitTyped};
@@ -35,7 +35,7 @@ pub(crate) struct Fit {
     wishes: Wishes,
     options: Options,
     selection: Selection,
-    smear: Smear,
+    smear: Smearer,
     files: Files,
     form: Form,
 }
@@ -78,7 +78,7 @@ impl Fit {
                 q: typed.qrange.as_deref().map(wishes::q_range).transpose()?,
                 ..Selection::default()
             },
-            smear: Smear::from_typed(&typed.resolution, true)?,
+            smear: Smearer::from_typed(Some(&typed.resolution), typed.smear_on, true)?,
             data: typed.data,
             wanted,
             wishes,
@@ -106,7 +106,7 @@ impl Fit {
         let (mut calculation, vector) = self.wanted.calculation(measured.points.clone())?;
         let size = self.wanted.size(&self.wishes.largest(&self.wanted));
         calculation.resolution = self.smear.of_data(&data, &file, size)?;
-        let smeared = match (self.smear, &calculation.resolution) {
+        let smeared = match (self.smear.smear, &calculation.resolution) {
             (Smear::Data, None) => "none: the data have no resolution".to_owned(),
             (Smear::Data, Some(_)) => "of the data".to_owned(),
             (smear, _) => smear.words(),
@@ -115,6 +115,7 @@ impl Fit {
             .wanted
             .values
             .without_effect(&self.wanted.definition, pixels);
+        notes.extend(self.wishes.note());
         let problem = Problem::new(calculation.clone(), measured, vector, &self.wishes.free)
             .map_err(Failure::usage)?;
         let distributions = calculation.spreads.clone();

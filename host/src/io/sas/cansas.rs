@@ -4,7 +4,9 @@
 //! neither. Document types, and with them entities, are refused by the parser.
 
 use super::check::{self, RawCurve};
-use super::{IoError, Memory, ReadOptions, allow, name_of, no_scattering, select, shorten, units};
+use super::{
+    IoError, MOST_NOTES, Memory, ReadOptions, allow, name_of, no_scattering, select, shorten, units,
+};
 use crate::data::Scattering;
 use roxmltree::{Document, Node, ParsingOptions};
 
@@ -174,7 +176,7 @@ impl<'f> Columns<'f> {
     }
 
     fn note(&mut self, text: String) {
-        if !self.notes.contains(&text) {
+        if self.notes.len() < MOST_NOTES && !self.notes.contains(&text) {
             self.notes.push(text);
         }
     }
@@ -217,12 +219,9 @@ impl<'f> Columns<'f> {
                 } else {
                     format!("are in \"{}\"", shorten(unit))
                 };
-                // The first one says it for all.
-                if self.notes.len() < 8 {
-                    self.note(format!(
-                        "intensities {what}, not in 1/cm: taken as they are"
-                    ));
-                }
+                self.note(format!(
+                    "intensities {what}, not in 1/cm: taken as they are"
+                ));
                 1.0
             }
         }

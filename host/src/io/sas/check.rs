@@ -67,12 +67,11 @@ fn counted(n: usize, what: &str) -> String {
     }
 }
 
-/// Whether a column only says that there is none: 0 or one same negative number (SASfit's −1) everywhere.
+/// Whether a column only says that there is none: 0, or SASfit's −1, everywhere.
 fn says_none(values: &[f64]) -> bool {
-    match values.first() {
-        Some(first) => *first <= 0.0 && values.iter().all(|v| v == first),
-        None => true,
-    }
+    [0.0, -1.0]
+        .iter()
+        .any(|none| values.iter().all(|v| v == none))
 }
 
 /// Uncertainties, positive; `None`, with a note, where the column says that there are none.

@@ -21,6 +21,9 @@ use std::path::Path;
 /// More than any text file of scattering has.
 const LONGEST_TEXT: u64 = 1 << 30;
 
+/// Notes about units; a hostile file could ask for one in every row.
+const MOST_NOTES: usize = 16;
+
 /// One dimension or two.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {

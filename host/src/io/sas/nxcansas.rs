@@ -4,7 +4,7 @@
 //! what `uncertainties` of I and `resolutions` of Q name; where an attribute is absent, the usual names.
 
 use super::check::{self, RawCurve, RawImage};
-use super::{IoError, Memory, ReadOptions, allow, name_of, select, shorten, units};
+use super::{IoError, MOST_NOTES, Memory, ReadOptions, allow, name_of, select, shorten, units};
 use crate::data::Scattering;
 use crate::io::source::Source;
 use std::path::Path;
@@ -273,7 +273,7 @@ impl<'s> DataSet<'s> {
     }
 
     fn note(&mut self, text: String) {
-        if !self.notes.contains(&text) {
+        if self.notes.len() < MOST_NOTES && !self.notes.contains(&text) {
             self.notes.push(text);
         }
     }

@@ -296,6 +296,10 @@ fn columns_that_are_wrong_are_named_with_their_line() {
         &["uncertainty in line 2 is -0.1", "positive"],
     );
     says("0.01 2 0.1\n0.02 1 0\n", &["uncertainty in line 2 is 0"]);
+    says(
+        "0.01 2 -0.1\n0.02 1 -0.1\n",
+        &["uncertainty in line 1 is -0.1"],
+    );
     // What has neither intensity nor uncertainty has no counts.
     let curve = curve_from("0.01 2 0.1 0.1\n0.02 0 0 0.2\n0.03 1 0.2 0.3\n");
     assert_eq!(curve.q, [0.01, 0.03]);

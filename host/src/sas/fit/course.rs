@@ -152,6 +152,8 @@ pub struct Fit<'a> {
     rounds: usize,
     searching: Duration,
     idle: Option<Vec<usize>>,
+    /// What the model said of the last vector that it refused.
+    refused: Option<String>,
 }
 
 impl<'a> Fit<'a> {
@@ -239,6 +241,7 @@ impl<'a> Fit<'a> {
             rounds: 0,
             searching: Duration::ZERO,
             idle: None,
+            refused: None,
         })
     }
 
@@ -274,17 +277,43 @@ impl<'a> Fit<'a> {
         let points = self.problem.measured().intensity.len();
         let mut intensities = Vec::with_capacity(vectors.len());
         for part in vectors.chunks((MOST_AT_ONCE / points.max(1)).max(1)) {
-            let found = self.engine.evaluate(part)?;
-            if found.len() != part.len() || found.iter().any(|of| of.len() != points) {
-                return Err(SasError::Refused(format!(
-                    "the engine computes other points than the {points} of the data"
-                )));
-            }
-            self.batches += 1;
-            self.evaluations += part.len();
-            intensities.extend(found);
+            self.evaluate_part(part, points, &mut intensities)?;
         }
         Ok(intensities)
+    }
+
+    /// A vector that the model refuses (a distribution that has no sizes left, …) is a place without intensities, not
+    /// the end of the search: the batch is halved until it is found.
+    fn evaluate_part(
+        &mut self,
+        part: &[Vector],
+        points: usize,
+        intensities: &mut Vec<Vec<f64>>,
+    ) -> Result<(), SasError> {
+        self.batches += 1;
+        match self.engine.evaluate(part) {
+            Ok(found) => {
+                if found.len() != part.len() || found.iter().any(|of| of.len() != points) {
+                    return Err(SasError::Refused(format!(
+                        "the engine computes other points than the {points} of the data"
+                    )));
+                }
+                self.evaluations += part.len();
+                intensities.extend(found);
+                Ok(())
+            }
+            Err(SasError::Gpu(failed)) => Err(SasError::Gpu(failed)),
+            Err(refused) if part.len() == 1 => {
+                self.refused = Some(refused.to_string());
+                intensities.push(vec![f64::NAN; points]);
+                Ok(())
+            }
+            Err(_) => {
+                let (first, second) = part.split_at(part.len() / 2);
+                self.evaluate_part(first, points, intensities)?;
+                self.evaluate_part(second, points, intensities)
+            }
+        }
     }
 
     fn round(&mut self) -> Result<(), SasError> {
@@ -366,9 +395,13 @@ impl<'a> Fit<'a> {
     pub fn outcome(&mut self) -> Result<(Outcome, Comparison), SasError> {
         let begun = Instant::now();
         let model = self.problem.calculation().definition.name().to_owned();
+        let why = match &self.refused {
+            Some(refused) => format!(" ({refused})"),
+            None => String::new(),
+        };
         let not_finite = || {
             SasError::Refused(format!(
-                "{model}: no finite intensities were found; other bounds or a start elsewhere may help"
+                "{model}: no finite intensities were found{why}; other bounds or a start elsewhere may help"
             ))
         };
         let values = self.best().ok_or_else(not_finite)?.to_vec();

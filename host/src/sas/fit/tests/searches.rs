@@ -232,3 +232,50 @@ fn the_summary_has_what_it_promises_and_no_number_that_json_lacks() {
     assert!(json["parameters"][0]["uncertainty"].as_f64().unwrap() > 0.0);
     assert!(json["parameters"][1]["high"].is_null());
 }
+
+/// Refuses numbers beyond a limit, as an engine does where a distribution has no sizes left.
+struct Refusing(Analytic);
+
+impl Engine for Refusing {
+    fn evaluate(&mut self, vectors: &[Vector]) -> Result<Vec<Vec<f64>>, SasError> {
+        if vectors.iter().any(|v| v.values[2] > 30.0) {
+            return Err(SasError::Refused("beyond 30".to_owned()));
+        }
+        self.0.evaluate(vectors)
+    }
+
+    fn setup(&self) -> Setup {
+        self.0.setup()
+    }
+
+    fn batch(&self) -> usize {
+        1
+    }
+}
+
+#[test]
+fn vectors_that_the_model_refuses_are_places_where_nobody_goes() {
+    let line = |v: &Vector, q: f64| v.values[2] * q;
+    let q = grid(0.1, 2.0, 20);
+    let intensity: Vec<f64> = q.iter().map(|q| 29.0 * q).collect();
+    for (start, starts) in [(2.0, 8), (50.0, 8), (50.0, 1)] {
+        let free = [Free::within("porod_scale", 0.0, 90.0).from(start)];
+        let data = measured(&q, intensity.clone(), vec![0.01; 20]);
+        let of = problem(PLAIN, data, &[("background", 0.0)], &free).unwrap();
+        let mut engine = Refusing(Analytic::new(line, &q));
+        let options = Options {
+            starts,
+            ..Options::default()
+        };
+        let mut fit = Fit::new(of, &mut engine, options).unwrap();
+        let never = Schedule { every: None };
+        execute(&mut fit, &mut Silent, &Interrupt::new(), never).unwrap();
+        match fit.outcome() {
+            Ok((found, _)) => near(found.parameters[0].value, 29.0, 1e-6),
+            Err(refused) => {
+                assert_eq!((start, starts), (50.0, 1));
+                assert!(refused.to_string().contains("(beyond 30)"), "{refused}");
+            }
+        }
+    }
+}
