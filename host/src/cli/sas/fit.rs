@@ -13,7 +13,7 @@ use warpstride::data::Scattering;
 use warpstride::io::sas::{self, ReadOptions};
 use warpstride::report::significant;
 use warpstride::run::{Bar, End, Interrupt, JsonLines, Observer, Schedule, Silent, execute};
-use warpstride::sas::Role;
+use warpstride::sas::{Role, Vector};
 use warpstride::sas::fit::{self, Entry, Measured, Method, Options, Problem, Selection, Weighting};
 
 /// What goes to standard output.
@@ -154,7 +154,7 @@ impl Fit {
             &file,
             smeared,
             self.wanted.distributed(&distributions, &best),
-            self.command(&file, &best),
+            self.command(&best),
         );
         let written = self.files.write(&outcome, &comparison, &summary)?;
         match self.form {
@@ -203,10 +203,10 @@ impl Fit {
         }
     }
 
-    /// The command that computes the fitted curve.
-    fn command(&self, file: &str, best: &warpstride::sas::Vector) -> String {
+    /// The command that computes the model with the values that were found.
+    fn command(&self, best: &Vector) -> String {
         format!(
-            "warpstride sas fit {} {file} {}",
+            "warpstride sas evaluate {} {}",
             self.wanted.definition.name(),
             self.wanted.options(best)
         )
