@@ -13,8 +13,8 @@ use warpstride::data::Scattering;
 use warpstride::io::sas::{self, ReadOptions};
 use warpstride::report::significant;
 use warpstride::run::{Bar, End, Interrupt, JsonLines, Observer, Schedule, Silent, execute};
-use warpstride::sas::{Role, Vector};
 use warpstride::sas::fit::{self, Entry, Measured, Method, Options, Problem, Selection, Weighting};
+use warpstride::sas::{Role, Vector};
 
 /// What goes to standard output.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
