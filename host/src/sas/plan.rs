@@ -309,7 +309,7 @@ impl Plan {
             }
         }
         for value in &mut fine {
-            *value = factor * *value;
+            *value *= factor;
         }
         let mut at_points = match &calculation.resolution {
             Some(resolution) => resolution.apply(&fine),

@@ -92,9 +92,9 @@ pub fn listed(q: Vec<f64>) -> Result<Points, SasError> {
 /// # Errors
 /// No pixels, too many, an extent that is not positive and finite.
 pub fn square(extent: f64, n: usize) -> Result<Points, SasError> {
-    let pixels = n.checked_mul(n).unwrap_or(usize::MAX);
+    let pixels = n.saturating_mul(n);
     check("qx and qy", pixels, [extent; 2])?;
-    if !(extent > 0.0) {
+    if extent <= 0.0 || extent.is_nan() {
         return Err(SasError::Refused(format!(
             "qx and qy to {extent}: a positive number is expected"
         )));

@@ -17,7 +17,7 @@ pub(crate) use ptycho::{
 };
 pub(crate) use sas::{
     FitMethodWord, QUnitWord, SasCommand, SasEvaluateTyped, SasFitTyped, SasInfoTyped,
-    SasMachineTyped, SasModelTyped, SasModelsTyped,
+    SasMachineTyped, SasModelTyped, SasModelsTyped, SmearOnWord,
 };
 pub(crate) use selftest::{SelftestTyped, SelftestWord};
 

@@ -151,6 +151,15 @@ pub(crate) struct SasEvaluateTyped {
         help_heading = "What to compute"
     )]
     pub(crate) resolution: Option<String>,
+    /// Where the model is computed before it is smeared by a pinhole: on a grid fine enough for its
+    /// fringes, or at the data's own q (as other programs do) [default: fine]
+    #[arg(
+        long,
+        value_enum,
+        value_name = "WHERE",
+        help_heading = "What to compute"
+    )]
+    pub(crate) smear_on: Option<SmearOnWord>,
 
     #[command(flatten)]
     pub(crate) machine: SasMachineTyped,
@@ -209,7 +218,8 @@ pub(crate) struct SasFitTyped {
     )]
     pub(crate) q_unit: Option<QUnitWord>,
 
-    /// What to search: NAME[=LOW:HIGH],…; NAME_pd is the width of --pd NAME=…; may be repeated
+    /// What to search: NAME[=LOW:HIGH],…; NAME_pd is the width of --pd NAME=…; may be repeated. Scale and
+    /// background are searched too unless --set sets them
     #[arg(
         long,
         value_name = "NAME[=LOW:HIGH],…",
@@ -237,6 +247,9 @@ pub(crate) struct SasFitTyped {
         help_heading = "How to search"
     )]
     pub(crate) qrange: Option<String>,
+    /// Leave out points whose intensity is not above 0, as programs do that fit logarithms
+    #[arg(long, help_heading = "How to search")]
+    pub(crate) positive: bool,
     /// Smearing: data (what the file has), none, pinhole:S (standard deviation of q over q) or
     /// slit:LENGTH,WIDTH (1/A)
     #[arg(
@@ -247,6 +260,10 @@ pub(crate) struct SasFitTyped {
         help_heading = "How to search"
     )]
     pub(crate) resolution: String,
+    /// Where the model is computed before it is smeared by a pinhole: on a grid fine enough for its
+    /// fringes, or at the data's own q (as other programs do) [default: fine]
+    #[arg(long, value_enum, value_name = "WHERE", help_heading = "How to search")]
+    pub(crate) smear_on: Option<SmearOnWord>,
 
     #[command(flatten)]
     pub(crate) machine: SasMachineTyped,
@@ -295,4 +312,13 @@ pub(crate) enum QUnitWord {
     /// 1/nm
     #[value(name = "1/nm", alias = "nm")]
     InverseNanometre,
+}
+
+/// Where a smeared model is computed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum SmearOnWord {
+    /// A grid fine enough for the fringes
+    Fine,
+    /// The data's own q, extended beyond their ends
+    Data,
 }

@@ -2,7 +2,7 @@
 
 use super::files::Coordinates;
 use super::points::Where;
-use super::smearing::Smear;
+use super::smearing::{Smear, Smearer};
 use super::wanted::{Distributed, Wanted};
 use super::{files, table};
 use crate::cli::args::SasEvaluateTyped;
@@ -26,7 +26,7 @@ const BYTES_OF_A_POINT: u64 = 256;
 pub(crate) struct Evaluate {
     wanted: Wanted,
     at: Where,
-    smear: Smear,
+    smear: Smearer,
     output: Option<PathBuf>,
     plot: Option<PathBuf>,
     json: bool,
@@ -65,14 +65,11 @@ impl Evaluate {
             typed.points.as_deref(),
             typed.q2d.as_deref(),
         )?;
-        let smear = match &typed.resolution {
-            None => Smear::None,
-            Some(text) => Smear::from_typed(text, false)?,
-        };
-        if let (Smear::Slit { .. }, true) = (smear, at.pixels()) {
+        let smear = Smearer::from_typed(typed.resolution.as_deref(), typed.smear_on, false)?;
+        if let (Smear::Slit { .. }, true) = (smear.smear, at.pixels()) {
             return Err(Failure::usage(format!(
                 "--resolution {}: a slit smears curves; {} asks for an image, which pinhole:S can smear",
-                smear.words(),
+                smear.smear.words(),
                 at.words
             )));
         }
@@ -147,7 +144,7 @@ impl Evaluate {
                 intensity: &intensity,
                 parameters: self.wanted.parameters(&vector),
                 polydispersity: distributions,
-                resolution: self.smear.words(),
+                resolution: self.smear.smear.words(),
                 cutoff: self.wanted.cutoff,
                 setup,
                 seconds,
@@ -193,10 +190,7 @@ impl Evaluate {
 
     /// The command that computes the same again.
     fn command(&self, vector: &warpstride::sas::Vector, setup: &Setup) -> String {
-        let smear = match self.smear {
-            Smear::None => String::new(),
-            smear => format!(" --resolution {}", smear.words()),
-        };
+        let smear = self.smear.words();
         format!(
             "warpstride sas evaluate {} {} {}{smear} --precision {} --backend {}",
             self.wanted.definition.name(),

@@ -2,7 +2,7 @@
 
 use super::files;
 use super::results::{Files, Summary, table};
-use super::smearing::Smear;
+use super::smearing::{Smear, Smearer};
 use super::wanted::Wanted;
 use super::wishes::{self, Wishes};
 use crate::cli::args::{FitMethodWord, SasFitTyped};
@@ -13,8 +13,8 @@ use warpstride::data::Scattering;
 use warpstride::io::sas::{self, ReadOptions};
 use warpstride::report::significant;
 use warpstride::run::{Bar, End, Interrupt, JsonLines, Observer, Schedule, Silent, execute};
-use warpstride::sas::Role;
 use warpstride::sas::fit::{self, Entry, Measured, Method, Options, Problem, Selection, Weighting};
+use warpstride::sas::{Role, Vector};
 
 /// What goes to standard output.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -35,7 +35,7 @@ pub(crate) struct Fit {
     wishes: Wishes,
     options: Options,
     selection: Selection,
-    smear: Smear,
+    smear: Smearer,
     files: Files,
     form: Form,
 }
@@ -75,10 +75,11 @@ impl Fit {
         Ok(Self {
             reading: files::read_options(typed.select, typed.q_unit)?,
             selection: Selection {
+                positive: typed.positive,
                 q: typed.qrange.as_deref().map(wishes::q_range).transpose()?,
                 ..Selection::default()
             },
-            smear: Smear::from_typed(&typed.resolution, true)?,
+            smear: Smearer::from_typed(Some(&typed.resolution), typed.smear_on, true)?,
             data: typed.data,
             wanted,
             wishes,
@@ -106,7 +107,7 @@ impl Fit {
         let (mut calculation, vector) = self.wanted.calculation(measured.points.clone())?;
         let size = self.wanted.size(&self.wishes.largest(&self.wanted));
         calculation.resolution = self.smear.of_data(&data, &file, size)?;
-        let smeared = match (self.smear, &calculation.resolution) {
+        let smeared = match (self.smear.smear, &calculation.resolution) {
             (Smear::Data, None) => "none: the data have no resolution".to_owned(),
             (Smear::Data, Some(_)) => "of the data".to_owned(),
             (smear, _) => smear.words(),
@@ -115,6 +116,7 @@ impl Fit {
             .wanted
             .values
             .without_effect(&self.wanted.definition, pixels);
+        notes.extend(self.wishes.note());
         let problem = Problem::new(calculation.clone(), measured, vector, &self.wishes.free)
             .map_err(Failure::usage)?;
         let distributions = calculation.spreads.clone();
@@ -152,7 +154,7 @@ impl Fit {
             &file,
             smeared,
             self.wanted.distributed(&distributions, &best),
-            self.command(&file, &best),
+            self.command(&best),
         );
         let written = self.files.write(&outcome, &comparison, &summary)?;
         match self.form {
@@ -201,10 +203,10 @@ impl Fit {
         }
     }
 
-    /// The command that computes the fitted curve.
-    fn command(&self, file: &str, best: &warpstride::sas::Vector) -> String {
+    /// The command that computes the model with the values that were found.
+    fn command(&self, best: &Vector) -> String {
         format!(
-            "warpstride sas fit {} {file} {}",
+            "warpstride sas evaluate {} {}",
             self.wanted.definition.name(),
             self.wanted.options(best)
         )

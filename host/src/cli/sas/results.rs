@@ -30,7 +30,7 @@ pub(super) struct Summary<'a> {
     file: &'a str,
     resolution: String,
     polydispersity: Vec<Distributed>,
-    /// Model, values and widths of the fit as options.
+    /// Computes the model with the values that were found.
     command: String,
     curves: Curves<'a>,
 }

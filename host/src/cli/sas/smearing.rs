@@ -1,11 +1,63 @@
 //! `--resolution`: what smears a curve or an image.
 
 use super::parameters::number;
+use crate::cli::args::SmearOnWord;
 use crate::cli::failure::Failure;
 use std::f64::consts::TAU;
 use warpstride::data::{Scattering, Smearing};
 use warpstride::sas::resolution::{Cloud, Pinhole, Sampling, Slit, Width};
 use warpstride::sas::{Points, Resolution};
+
+/// What smears, and on which points.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Smearer {
+    pub(super) smear: Smear,
+    /// A pinhole's model is computed at the data's own q.
+    on_data: bool,
+}
+
+impl Smearer {
+    /// Checks the words; `data` as of [`Smear::from_typed`].
+    pub(super) fn from_typed(
+        text: Option<&str>,
+        on: Option<SmearOnWord>,
+        data: bool,
+    ) -> Result<Self, Failure> {
+        let smear = match text {
+            Some(text) => Smear::from_typed(text, data)?,
+            None => Smear::None,
+        };
+        if on.is_some() && !matches!(smear, Smear::Pinhole(_) | Smear::Data) {
+            return Err(Failure::usage(format!(
+                "--smear-on: only a pinhole's smearing has the choice, and --resolution is {}",
+                smear.words()
+            )));
+        }
+        Ok(Self {
+            smear,
+            on_data: on == Some(SmearOnWord::Data),
+        })
+    }
+
+    /// As it can be typed again.
+    pub(super) fn words(self) -> String {
+        match self.smear {
+            Smear::None => String::new(),
+            smear if self.on_data => format!(" --resolution {} --smear-on data", smear.words()),
+            smear => format!(" --resolution {}", smear.words()),
+        }
+    }
+
+    fn sampling(self, size: f64, greatest: f64) -> Sampling {
+        if self.on_data {
+            return Sampling::Data;
+        }
+        Sampling::Fine {
+            per_sigma: PER_SIGMA,
+            step: fringes(size, greatest),
+        }
+    }
+}
 
 /// As typed.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -82,27 +134,26 @@ const OF_A_FRINGE: f64 = 0.1;
 /// Fine points of a curve, roughly, that are added for fringes at most.
 const MOST_FOR_FRINGES: f64 = 20_000.0;
 
-impl Smear {
+impl Smearer {
     /// The matrix for `points`; `size` is the particles' diameter, 0 where there is none.
     pub(super) fn of_points(
         self,
         points: &Points,
         size: f64,
     ) -> Result<Option<Resolution>, Failure> {
-        let option = format!("--resolution {}", self.words());
-        let made = match (self, points) {
-            (Self::None | Self::Data, _) => return Ok(None),
-            (Self::Pinhole(share), Points::Curve(q)) => {
+        let option = format!("--resolution {}", self.smear.words());
+        if self.on_data && matches!(points, Points::Pixels { .. }) {
+            return Err(images_have_clouds());
+        }
+        let made = match (self.smear, points) {
+            (Smear::None | Smear::Data, _) => return Ok(None),
+            (Smear::Pinhole(share), Points::Curve(q)) => {
                 let greatest = q.iter().copied().fold(0.0, f64::max);
-                let step = fringes(size, greatest);
                 Pinhole::new(Width::Relative(share))
-                    .sampled(Sampling::Fine {
-                        per_sigma: PER_SIGMA,
-                        step,
-                    })
+                    .sampled(self.sampling(size, greatest))
                     .resolution(q)
             }
-            (Self::Pinhole(share), Points::Pixels { qx, qy }) => {
+            (Smear::Pinhole(share), Points::Pixels { qx, qy }) => {
                 let widths: Vec<f64> = qx
                     .iter()
                     .zip(qy)
@@ -110,12 +161,12 @@ impl Smear {
                     .collect();
                 Cloud::default().resolution(qx, qy, &widths, &widths)
             }
-            (Self::Slit { length, width }, Points::Curve(q)) => Slit {
+            (Smear::Slit { length, width }, Points::Curve(q)) => Slit {
                 length: Width::Same(length),
                 width: Width::Same(width),
             }
             .resolution(q),
-            (Self::Slit { .. }, Points::Pixels { .. }) => {
+            (Smear::Slit { .. }, Points::Pixels { .. }) => {
                 return Err(Failure::usage(format!(
                     "{option}: a slit smears curves, not images"
                 )));
@@ -126,7 +177,7 @@ impl Smear {
     }
 }
 
-impl Smear {
+impl Smearer {
     /// The matrix for `data` of `file`, whose own resolution counts where none other is named; `size` as above.
     pub(super) fn of_data(
         self,
@@ -141,7 +192,7 @@ impl Smear {
                 qy: image.qy.clone(),
             },
         };
-        if self != Self::Data {
+        if self.smear != Smear::Data {
             return self.of_points(&points, size);
         }
         let made = match data {
@@ -149,19 +200,28 @@ impl Smear {
                 Some(Smearing::Pinhole(widths)) => {
                     let greatest = curve.q.last().copied().unwrap_or(0.0);
                     Pinhole::new(Width::Each(widths.clone()))
-                        .sampled(Sampling::Fine {
-                            per_sigma: PER_SIGMA,
-                            step: fringes(size, greatest),
-                        })
+                        .sampled(self.sampling(size, greatest))
                         .resolution(&curve.q)
                         .map(Some)
                 }
+                _ if self.on_data => {
+                    return Err(Failure::usage(format!(
+                        "--smear-on data: {file} has no pinhole's resolution, for which alone there is the choice"
+                    )));
+                }
                 _ => Resolution::of_curve(curve),
             },
+            Scattering::Image(_) if self.on_data => return Err(images_have_clouds()),
             Scattering::Image(image) => Resolution::of_image(image),
         };
         made.map_err(|e| Failure::failed(format!("{file}: {e}")))
     }
+}
+
+fn images_have_clouds() -> Failure {
+    Failure::usage(
+        "--smear-on data: is for curves; an image is smeared over points about each pixel",
+    )
 }
 
 /// The widest step, 1/Å, that shows the fringes of particles of that diameter.

@@ -13,7 +13,19 @@ pub(super) struct Wishes {
     pub(super) free: Vec<Free>,
     /// Place in the model's table of each; of a width that of its parameter.
     pub(super) places: Vec<usize>,
+    /// What is searched besides what was typed.
+    pub(super) added: Vec<&'static str>,
 }
+
+/// Beginnings of names whose parameters, like a contrast, are one factor on everything together with `scale`.
+const FACTORS: [&str; 6] = [
+    "i_zero",
+    "lorentz_scale",
+    "peak_scale",
+    "porod_scale",
+    "volfraction",
+    "sld",
+];
 
 impl Wishes {
     /// Checks names and bounds.
@@ -21,6 +33,7 @@ impl Wishes {
         let mut wishes = Self {
             free: Vec::new(),
             places: Vec::new(),
+            added: Vec::new(),
         };
         for item in items(typed) {
             let free = Free::parse(item).map_err(Failure::usage)?;
@@ -39,7 +52,44 @@ impl Wishes {
                 "--fit is missing: the parameters to search are expected, like --fit radius=20:100 --fit scale",
             ));
         }
+        wishes.add_linear(wanted)?;
         Ok(wishes)
+    }
+
+    /// Scale and background are searched too, unless they were set, or something else that is searched is a factor
+    /// on everything.
+    fn add_linear(&mut self, wanted: &Wanted) -> Result<(), Failure> {
+        let definition = &wanted.definition;
+        let rows = definition.rows();
+        let factor = |place: &usize| {
+            let row = &rows[*place];
+            let named = FACTORS.iter().any(|name| row.name.starts_with(name));
+            row.sld || named && matches!(row.role, Role::Form(_))
+        };
+        let has_factor = self.places.iter().any(factor);
+        for (name, wished) in [("scale", !has_factor), ("background", true)] {
+            let place = names::place(definition, "--fit", name)?;
+            let named = self.free.iter().any(|free| free.name == name);
+            if wished && !named && !wanted.values.typed[place] {
+                self.free.push(Free {
+                    name: name.to_owned(),
+                    bounds: None,
+                    start: None,
+                });
+                self.places.push(place);
+                self.added.push(name);
+            }
+        }
+        Ok(())
+    }
+
+    /// What was added, in a sentence.
+    pub(super) fn note(&self) -> Option<String> {
+        let (first, names) = (self.added.first()?, self.added.join(" and "));
+        let are = if self.added.len() == 1 { "is" } else { "are" };
+        Some(format!(
+            "{names} {are} searched too; --set {first}=… keeps the value"
+        ))
     }
 
     /// Values of the parameters, the greatest where they are searched within bounds.

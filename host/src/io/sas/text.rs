@@ -24,13 +24,15 @@ enum Line {
 }
 
 /// A stretch of lines of so many numbers; blank lines and comments between them do not count.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 struct Stretch {
     /// Lines from 0; the last one inclusive.
     first: usize,
     last: usize,
     rows: usize,
     columns: usize,
+    /// First number of the first line.
+    start: f64,
 }
 
 /// A number as programs write it, Fortran's `1.5D-03` included.
@@ -76,6 +78,17 @@ fn numbers(line: &str, mut each: impl FnMut(usize, f64)) -> Option<usize> {
     Some(count)
 }
 
+/// The first number of a line of numbers.
+fn first_number(line: &str) -> f64 {
+    let mut first = f64::NAN;
+    numbers(line, |column, value| {
+        if column == 0 {
+            first = value;
+        }
+    });
+    first
+}
+
 fn kind_of(line: &str) -> Line {
     if without_comment(line).trim().is_empty() {
         return Line::Nothing;
@@ -103,6 +116,7 @@ fn stretches(text: &str, mut each: impl FnMut(Stretch)) -> bool {
                     last: at,
                     rows: 1,
                     columns,
+                    start: first_number(line),
                 }) {
                     each(done);
                 }
@@ -147,7 +161,9 @@ fn longest(file: &str, text: &str) -> Result<Stretch, IoError> {
 fn complete(file: &str, text: &str, data: Stretch) -> Result<(), IoError> {
     let mut lost: Option<Stretch> = None;
     stretches(text, |s| {
-        let before = s.last < data.first && s.rows > 1 && s.columns == data.columns;
+        let alike = s.last < data.first && s.columns == data.columns;
+        // A single row may be a header's (`0 0 0 0`), unless its number could be the q before the first.
+        let before = alike && (s.rows > 1 || (s.start > 0.0 && s.start <= data.start));
         let after = s.first > data.last;
         if before || after {
             lost.get_or_insert(s);

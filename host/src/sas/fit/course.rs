@@ -199,7 +199,7 @@ impl<'a> Fit<'a> {
             return refused(format!(
                 "{} starts or {members} members at {points} points need more than {} MB: ask for fewer",
                 options.starts,
-                MOST_KEPT * size_of::<f64>() >> 20
+                (MOST_KEPT * size_of::<f64>()) >> 20
             ));
         }
         let space = Space {

@@ -46,7 +46,7 @@ impl Selection {
         };
         let total = intensity.len();
         if let Some((low, high)) = self.q
-            && !(low < high)
+            && (low >= high || low.is_nan() || high.is_nan())
         {
             return Err(SasError::Refused(format!(
                 "q from {low} to {high}: the first must be the lesser"

@@ -272,7 +272,7 @@ impl Row<'_> {
         position: impl Fn(f64) -> f64,
         density: impl Fn(f64) -> f64,
     ) {
-        if !(high > low) {
+        if high <= low || high.is_nan() || low.is_nan() {
             return;
         }
         let mut a = low;

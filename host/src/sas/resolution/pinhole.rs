@@ -159,7 +159,7 @@ impl Pinhole {
         }
         match self.sampling {
             Sampling::Fine { per_sigma, step } => {
-                if !(1.0..=1000.0).contains(&per_sigma) || !(step > 0.0) {
+                if !(1.0..=1000.0).contains(&per_sigma) || step <= 0.0 || step.is_nan() {
                     return Err(SasError::Refused(format!(
                         "resolution: {per_sigma} points per σ and steps of at most {step}: 1 to 1000 and a positive step are expected"
                     )));
@@ -298,7 +298,8 @@ fn continued(points: &[f64], ends: (f64, f64), lowest: f64) -> Result<Vec<f64>, 
         }
     };
     let (down, up) = (steps(first - ends.0, below), steps(ends.1 - last, above));
-    if !(down + up < super::matrix::MOST_POINTS as f64) {
+    let beside = down + up;
+    if beside >= super::matrix::MOST_POINTS as f64 || beside.is_nan() {
         return Err(SasError::Refused(format!(
             "resolution: {} points beside the data are too many; `Sampling::Fine` is for widths that are much larger than the data's steps",
             down + up

@@ -98,7 +98,7 @@ impl Slit {
                     let kink = (-q).max(-width);
                     for (from, to) in [(-width, kink), (kink, width)] {
                         let half = (to - from) / (2 * STRETCHES) as f64;
-                        if !(half > 0.0) {
+                        if half <= 0.0 || half.is_nan() {
                             continue;
                         }
                         for stretch in 0..STRETCHES {
