@@ -93,7 +93,8 @@ unsafe fn of_thread<M: Model, R: Number>(
     let segment = segments.add(s);
     let blocks = (*segment).direction_blocks;
     let a_row = blocks * (*segment).mesh_blocks;
-    if a_row == 0 {
+    // The second says the first but to a compiler.
+    if a_row == 0 || blocks == 0 {
         return (R::zero(), R::zero());
     }
     let local = task - (*segment).first_task;

@@ -37,6 +37,9 @@ pub(super) unsafe fn project<M: Model, R: Number>(image: &Image<R>) {
         return;
     }
     let tiles = pixels.div_ceil(threads);
+    if tiles == 0 {
+        return;
+    }
     for work in thread::block_stride(image.items * tiles) {
         let (item, tile) = (work / tiles, work % tiles);
         let pixel = tile * threads + thread::index_in_block();

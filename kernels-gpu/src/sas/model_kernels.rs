@@ -15,23 +15,23 @@ use crate::for_each_sas_model;
 use pastey::paste;
 use warpstride_device::prelude::*;
 
-/// `$to!([hot] …)`, or `$to!([] …)` for models whose arrays or rare functions lie in local memory: there the compiler
+/// `$to!([hot] …)`, or `$to!([min_blocks = 2] …)` for models whose arrays or rare functions lie in local memory: there the compiler
 /// would refuse a kernel that is `hot`.
 macro_rules! by_heat {
-    ($to:ident barbell $($rest:tt)*) => { $to!([] barbell $($rest)*); };
-    ($to:ident capped_cylinder $($rest:tt)*) => { $to!([] capped_cylinder $($rest)*); };
-    ($to:ident core_multi_shell $($rest:tt)*) => { $to!([] core_multi_shell $($rest)*); };
-    ($to:ident fractal $($rest:tt)*) => { $to!([] fractal $($rest)*); };
-    ($to:ident mass_fractal $($rest:tt)*) => { $to!([] mass_fractal $($rest)*); };
-    ($to:ident onion $($rest:tt)*) => { $to!([] onion $($rest)*); };
-    ($to:ident $($rest:tt)*) => { $to!([hot] $($rest)*); };
+    ($to:ident barbell $($rest:tt)*) => { $to!([min_blocks = 2] barbell $($rest)*); };
+    ($to:ident capped_cylinder $($rest:tt)*) => { $to!([min_blocks = 2] capped_cylinder $($rest)*); };
+    ($to:ident core_multi_shell $($rest:tt)*) => { $to!([min_blocks = 2] core_multi_shell $($rest)*); };
+    ($to:ident fractal $($rest:tt)*) => { $to!([min_blocks = 2] fractal $($rest)*); };
+    ($to:ident mass_fractal $($rest:tt)*) => { $to!([min_blocks = 2] mass_fractal $($rest)*); };
+    ($to:ident onion $($rest:tt)*) => { $to!([min_blocks = 2] onion $($rest)*); };
+    ($to:ident $($rest:tt)*) => { $to!([min_blocks = 4, hot] $($rest)*); };
 }
 
 macro_rules! curve_kernel {
-    ([$($hot:ident)?] $file:ident $model:ident $r:ident) => {
+    ([$($option:tt)*] $file:ident $model:ident $r:ident) => {
         paste! {
             #[doc = "Partial sums (task, 2) of `" $file "` over directions and mesh at |q|, in `" $r "`."]
-            #[kernel(block = 128, min_blocks = 4, $($hot,)? f64)]
+            #[kernel(block = 128, $($option)*, f64)]
             #[allow(clippy::too_many_arguments, reason = "members, their tables, directions and wave vectors")]
             pub unsafe fn [<sas_ $file _ $r>](
                 #[len(2 * partials)] partial: *mut $r,
@@ -62,10 +62,10 @@ macro_rules! curve_kernel {
 }
 
 macro_rules! image_kernel {
-    ([$($hot:ident)?] $file:ident $model:ident $r:ident) => {
+    ([$($option:tt)*] $file:ident $model:ident $r:ident) => {
         paste! {
             #[doc = "Partial sums (item, pixel, 2) of oriented `" $file "` over rotations and mesh, in `" $r "`."]
-            #[kernel(block = 128, min_blocks = 4, $($hot,)? f64)]
+            #[kernel(block = 128, $($option)*, f64)]
             #[allow(clippy::too_many_arguments, reason = "members, their tables, rotations and wave vectors")]
             pub unsafe fn [<sas_ $file _2d_ $r>](
                 #[len(2 * items * points)] partial: *mut $r,

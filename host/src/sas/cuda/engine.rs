@@ -41,11 +41,10 @@ pub fn needs(models: &[&str], kernel: &str) -> bool {
     if rest == "smear" || rest.starts_with("finish_") {
         return true;
     }
-    let of = |model: &&str| {
-        let suffix = rest.strip_prefix(*model).unwrap_or("");
+    models.iter().any(|model| {
+        let suffix = rest.strip_prefix(model).unwrap_or("");
         ["_f64", "_f32", "_2d_f64", "_2d_f32"].contains(&suffix)
-    };
-    models.iter().any(|model| of(&model))
+    })
 }
 
 /// A calculation on a machine.

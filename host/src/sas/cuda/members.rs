@@ -189,10 +189,10 @@ impl<R: Arithmetic> Members<R> {
         }
         let mut weights = [0.0; FINALS - 4];
         weights[0] = f64::from(plan.channels.is_empty());
-        for section in 0..self.sections {
+        for (section, weight) in weights.iter_mut().enumerate().take(self.sections) {
             Self::member(&mut self.particles, &sums, &plan.particles, of_mesh);
             if let Some(channel) = plan.channels.get(section) {
-                weights[section] = channel.weight;
+                *weight = channel.weight;
                 let at = self.table.len() as u32;
                 if let Some(member) = self.particles.members.last_mut() {
                     member.moments = at;
