@@ -13,8 +13,8 @@ use warpstride::data::Scattering;
 use warpstride::io::sas::{self, ReadOptions};
 use warpstride::report::significant;
 use warpstride::run::{Bar, End, Interrupt, JsonLines, Observer, Schedule, Silent, execute};
-use warpstride::sas::{Role, Vector};
 use warpstride::sas::fit::{self, Entry, Measured, Method, Options, Problem, Selection, Weighting};
+use warpstride::sas::{Role, Vector};
 
 /// What goes to standard output.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -44,7 +44,7 @@ impl Fit {
     /// Checks options and outputs.
     pub(crate) fn from_typed(typed: SasFitTyped) -> Result<Self, Failure> {
         // Whether there are angles is known from the data only.
-        let wanted = Wanted::from_typed(&typed.model, &typed.machine, true)?;
+        let wanted = Wanted::from_typed(&typed.model, &typed.machine, true, &typed.fit)?;
         let wishes = Wishes::from_typed(&wanted, &typed.fit)?;
         let options = options(&typed)?;
         let files = Files {
@@ -153,7 +153,7 @@ impl Fit {
             &file,
             smeared,
             self.wanted.distributed(&distributions, &best),
-            self.command(&best),
+            self.command(&best, pixels),
         );
         let written = self.files.write(&outcome, &comparison, &summary)?;
         match self.form {
@@ -203,11 +203,11 @@ impl Fit {
     }
 
     /// The command that computes the model with the values that were found.
-    fn command(&self, best: &Vector) -> String {
+    fn command(&self, best: &Vector, pixels: bool) -> String {
         format!(
             "warpstride sas evaluate {} {}",
             self.wanted.definition.name(),
-            self.wanted.options(best)
+            self.wanted.options(best, pixels)
         )
     }
 
