@@ -47,6 +47,13 @@ impl Fit {
         let wanted = Wanted::from_typed(&typed.model, &typed.machine, true, &typed.fit)?;
         let wishes = Wishes::from_typed(&wanted, &typed.fit)?;
         let options = options(&typed)?;
+        match options.method {
+            Method::Evolution => wishes.check_bounds(&wanted, "--method de")?,
+            Method::LevenbergMarquardt if options.starts > 1 => {
+                wishes.check_bounds(&wanted, &format!("--starts {}", options.starts))?;
+            }
+            Method::LevenbergMarquardt => {}
+        }
         let files = Files {
             output: typed.output,
             summary: typed.summary,
