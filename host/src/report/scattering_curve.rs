@@ -298,7 +298,8 @@ fn draw_residuals<B: DrawingBackend>(
         .with_key_points(ticks(&labels.q));
     let mut chart = ChartBuilder::on(area)
         .margin(labels.letters)
-        .margin_top(labels.letters)
+        // The first number beside the axis stands below the title.
+        .margin_top(2 * labels.letters)
         .x_label_area_size(3 * labels.letters)
         .y_label_area_size(BESIDE * labels.letters)
         .build_cartesian_2d(q_axis, -limit..limit)?;

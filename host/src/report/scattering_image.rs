@@ -12,6 +12,8 @@ use num_complex::Complex;
 
 /// The longer side of one image, pixels: small ones are enlarged to the first, large ones averaged to the second.
 const SIDE: [usize; 2] = [360, 720];
+/// The same of an image that stands alone.
+const ALONE: [usize; 2] = [600, 1024];
 /// Detectors have no more rows or columns than this here; finer ones are binned.
 const MOST: usize = 1024;
 /// Colours reach over this middle part of the values.
@@ -150,16 +152,22 @@ fn framed(grid: &Grid, panels: &[Panel<'_>]) -> Result<Vec<u8>, PictureError> {
         (grid.extent[3] - grid.extent[2]) / grid.shape.0.max(2).saturating_sub(1) as f64,
         (grid.extent[1] - grid.extent[0]) / grid.shape.1.max(2).saturating_sub(1) as f64,
     ];
+    let side = if panels.len() == 1 { ALONE } else { SIDE };
     let rasters: Vec<Raster> = panels
         .iter()
-        .map(|panel| Raster::new(panel.image.view(), pixel, SIDE))
+        .map(|panel| Raster::new(panel.image.view(), pixel, side))
         .collect();
     let [height, width] = rasters.first().map_or([0, 0], |raster| raster.size);
     let step = width.max(BAR[0] + 6 * TEXT) + GAP;
     let top = 2 * GAP + TEXT;
     let mut canvas = Canvas::new(
         (GAP + panels.len() * step).max(LEAST_WIDTH),
-        top + height + GAP + BAR[1] + GAP / 2 + TEXT + GAP,
+        top + height + GAP + BAR[1] + GAP + 2 * TEXT + GAP,
+    );
+    let [left, right, below, above] = grid.extent.map(|v| significant(v, 2));
+    canvas.text(
+        [GAP, top + height + GAP + BAR[1] + GAP + TEXT],
+        &format!("qx {left} to {right}, qy {below} to {above} 1/Å"),
     );
     for (i, (panel, raster)) in panels.iter().zip(&rasters).enumerate() {
         let left = GAP + i * step;

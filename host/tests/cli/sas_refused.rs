@@ -405,7 +405,7 @@ fn fits_that_cannot_be() {
             ),
             (
                 "fit sphere curve.txt --fit scale --select 7",
-                &["curve.txt", "7"],
+                &["curve.txt", "select"],
             ),
             ("info none.txt", &["none.txt"]),
             ("info words.txt", &["words.txt"]),

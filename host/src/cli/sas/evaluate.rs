@@ -73,7 +73,7 @@ impl Evaluate {
                 at.words
             )));
         }
-        let wanted = Wanted::from_typed(&typed.model, &typed.machine, at.pixels())?;
+        let wanted = Wanted::from_typed(&typed.model, &typed.machine, at.pixels(), &[])?;
         if at.pixels() && at.side.is_none() && typed.plot.is_some() {
             return Err(Failure::usage(
                 "--plot: single pixels make no picture; --q2d MAX:N is expected",
@@ -195,7 +195,7 @@ impl Evaluate {
             "warpstride sas evaluate {} {} {}{smear} --precision {} --backend {}",
             self.wanted.definition.name(),
             self.at.words,
-            self.wanted.options(vector),
+            self.wanted.options(vector, self.at.pixels()),
             setup.precision,
             setup.backend
         )

@@ -44,9 +44,16 @@ impl Fit {
     /// Checks options and outputs.
     pub(crate) fn from_typed(typed: SasFitTyped) -> Result<Self, Failure> {
         // Whether there are angles is known from the data only.
-        let wanted = Wanted::from_typed(&typed.model, &typed.machine, true)?;
+        let wanted = Wanted::from_typed(&typed.model, &typed.machine, true, &typed.fit)?;
         let wishes = Wishes::from_typed(&wanted, &typed.fit)?;
         let options = options(&typed)?;
+        match options.method {
+            Method::Evolution => wishes.check_bounds(&wanted, "--method de")?,
+            Method::LevenbergMarquardt if options.starts > 1 => {
+                wishes.check_bounds(&wanted, &format!("--starts {}", options.starts))?;
+            }
+            Method::LevenbergMarquardt => {}
+        }
         let files = Files {
             output: typed.output,
             summary: typed.summary,
@@ -154,7 +161,7 @@ impl Fit {
             &file,
             smeared,
             self.wanted.distributed(&distributions, &best),
-            self.command(&best),
+            self.command(&best, pixels),
         );
         let written = self.files.write(&outcome, &comparison, &summary)?;
         match self.form {
@@ -204,11 +211,11 @@ impl Fit {
     }
 
     /// The command that computes the model with the values that were found.
-    fn command(&self, best: &Vector) -> String {
+    fn command(&self, best: &Vector, pixels: bool) -> String {
         format!(
             "warpstride sas evaluate {} {}",
             self.wanted.definition.name(),
-            self.wanted.options(best)
+            self.wanted.options(best, pixels)
         )
     }
 

@@ -40,6 +40,8 @@ struct Described {
     #[serde(skip_serializing_if = "Option::is_none")]
     factors: Option<[Factor; 2]>,
     parameters: Vec<DescribedParameter>,
+    /// Parameters of polarised beams and magnetic moments, in two dimensions.
+    magnetism: Vec<DescribedParameter>,
 }
 
 #[derive(Serialize)]
@@ -116,6 +118,7 @@ impl Described {
                 .iter()
                 .map(DescribedParameter::new)
                 .collect(),
+            magnetism: magnetism(definition),
         }
     }
 }
@@ -154,6 +157,13 @@ impl DescribedParameter {
             sld: row.sld,
         }
     }
+}
+
+/// What [`Definition::with_magnetism`] adds.
+fn magnetism(definition: &Definition) -> Vec<DescribedParameter> {
+    let magnetic = definition.clone().with_magnetism();
+    let added = &magnetic.rows()[definition.rows().len()..];
+    added.iter().map(DescribedParameter::new).collect()
 }
 
 /// All models by category, the shapes first.
@@ -229,11 +239,7 @@ fn text(definition: &Definition) -> String {
             lines.push((std::mem::take(&mut name), format!("{}: {mode}", at + 1)));
         }
     }
-    let (magnetic, rows): (Vec<_>, Vec<_>) = definition
-        .rows()
-        .iter()
-        .partition(|row| matches!(row.role, Role::Spin(_) | Role::Moment { .. }));
-    if !magnetic.is_empty() {
+    if !magnetism(definition).is_empty() {
         lines.push((
             "magnetism",
             format!(
@@ -244,7 +250,7 @@ fn text(definition: &Definition) -> String {
         ));
     }
     let mut table = Table::new(&["parameter", "default", "units", "limits", "--pd", "meaning"]);
-    for group in grouped(&rows) {
+    for group in grouped(definition.rows()) {
         let row = group[0];
         let last = group[group.len() - 1];
         let name = if group.len() > 1 {
@@ -270,7 +276,7 @@ fn text(definition: &Definition) -> String {
 }
 
 /// Rows, those of an array together.
-fn grouped<'a>(rows: &[&'a ParameterRow]) -> Vec<Vec<&'a ParameterRow>> {
+fn grouped(rows: &[ParameterRow]) -> Vec<Vec<&ParameterRow>> {
     let mut groups: Vec<Vec<&ParameterRow>> = Vec::new();
     for row in rows {
         match groups.last_mut() {

@@ -18,6 +18,23 @@ pub(super) fn definition(typed: &str) -> Result<Definition, Failure> {
     })
 }
 
+/// With the parameters of magnetism where one of the `NAME=…` names one of these.
+pub(super) fn with_magnetism_of<'a>(
+    definition: Definition,
+    mut named: impl Iterator<Item = &'a str>,
+) -> Definition {
+    let magnetic = definition.clone().with_magnetism();
+    let only_there = |item: &str| {
+        let name = item.split('=').next().unwrap_or_default();
+        definition.place(name).is_err() && magnetic.place(name).is_ok()
+    };
+    if named.any(only_there) {
+        magnetic
+    } else {
+        definition
+    }
+}
+
 /// Place of the parameter that `option` names.
 pub(super) fn place(definition: &Definition, option: &str, name: &str) -> Result<usize, Failure> {
     definition.place(name).map_err(|_| {

@@ -78,32 +78,42 @@ pub(super) struct Values {
 }
 
 impl Values {
+    /// Which of them change something; `pixels`: in two dimensions.
+    pub(super) fn effective(&self, definition: &Definition, pixels: bool) -> Vec<bool> {
+        let rows = definition.rows();
+        let own_radius = rows
+            .iter()
+            .zip(&self.values)
+            .any(|(row, value)| row.role == Role::RadiusEffectiveMode && *value > 0.0);
+        rows.iter()
+            .map(|row| match row.role {
+                Role::Angle(_) | Role::Spin(_) | Role::Moment { .. } => pixels,
+                Role::Structure(0) => !own_radius,
+                _ => true,
+            })
+            .collect()
+    }
+
     /// What was typed and changes nothing, in sentences; `pixels`: in two dimensions.
     pub(super) fn without_effect(&self, definition: &Definition, pixels: bool) -> Vec<String> {
-        let rows = definition.rows();
-        let mode = rows
-            .iter()
-            .position(|row| row.role == Role::RadiusEffectiveMode)
-            .map_or(0.0, |at| self.values[at]);
-        let mut notes = Vec::new();
-        for (row, _) in rows.iter().zip(&self.typed).filter(|(_, typed)| **typed) {
-            match row.role {
-                Role::Angle(_) if !pixels => notes.push(format!(
-                    "--set {}: a curve is the mean over all directions, on which angles have no effect; --q2d computes an image",
-                    row.name
-                )),
-                Role::Spin(_) | Role::Moment { .. } if !pixels => notes.push(format!(
-                    "--set {}: magnetism is computed in two dimensions only (--q2d) and has no effect on a curve",
-                    row.name
-                )),
-                Role::Structure(0) if mode > 0.0 => notes.push(format!(
-                    "--set {}: not used, because radius_effective_mode={mode} takes the radius from the form factor; radius_effective_mode=0 uses it",
-                    row.name
-                )),
-                _ => {}
-            }
-        }
-        notes
+        let effective = self.effective(definition, pixels);
+        let rows = definition.rows().iter().zip(&self.typed).zip(effective);
+        rows.filter(|((_, typed), effective)| **typed && !effective)
+            .map(|((row, _), _)| {
+                let name = &row.name;
+                match row.role {
+                    Role::Angle(_) => format!(
+                        "--set {name}: a curve is the mean over all directions, on which angles have no effect; --q2d computes an image"
+                    ),
+                    Role::Structure(_) => format!(
+                        "--set {name}: not used, because the form factor gives the radius; radius_effective_mode=0 uses it"
+                    ),
+                    _ => format!(
+                        "--set {name}: magnetism is computed in two dimensions only (--q2d) and has no effect on a curve"
+                    ),
+                }
+            })
+            .collect()
     }
 }
 

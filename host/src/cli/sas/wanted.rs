@@ -31,13 +31,15 @@ pub(super) struct Distributed {
 }
 
 impl Wanted {
-    /// Checks the options; `pixels`: in two dimensions.
+    /// Checks the options; `pixels`: in two dimensions. `searched` are the lists of `--fit`.
     pub(super) fn from_typed(
         typed: &SasModelTyped,
         machine: &SasMachineTyped,
         pixels: bool,
+        searched: &[String],
     ) -> Result<Self, Failure> {
-        let definition = names::definition(&typed.model)?;
+        let named = parameters::items(&typed.set).chain(parameters::items(searched));
+        let definition = names::with_magnetism_of(names::definition(&typed.model)?, named);
         if !(0.0..1.0).contains(&typed.cutoff) {
             return Err(Failure::usage(format!(
                 "--cutoff {}: a number from 0 to below 1 is expected",
@@ -89,27 +91,21 @@ impl Wanted {
         Ok((calculation, vector))
     }
 
-    /// Names and values, of `vector`; without a magnetism that nobody asked for.
+    /// Names and values, of `vector`.
     pub(super) fn parameters(&self, vector: &Vector) -> Map<String, Value> {
-        self.shown()
-            .map(|place| {
-                let row = &self.definition.rows()[place];
-                (row.name.clone(), Value::from(vector.values[place]))
-            })
+        let named = self.definition.rows().iter().zip(&vector.values);
+        named
+            .map(|(row, value)| (row.name.clone(), Value::from(*value)))
             .collect()
     }
 
-    /// `--set` and `--pd` that say all that makes `vector`.
-    pub(super) fn options(&self, vector: &Vector) -> String {
-        let set: Vec<String> = self
-            .shown()
-            .map(|place| {
-                format!(
-                    "{}={}",
-                    self.definition.rows()[place].name,
-                    vector.values[place]
-                )
-            })
+    /// `--set` and `--pd` that say all that makes `vector`; `pixels`: in two dimensions.
+    pub(super) fn options(&self, vector: &Vector, pixels: bool) -> String {
+        let rows = self.definition.rows();
+        let effective = self.values.effective(&self.definition, pixels);
+        let set: Vec<String> = (0..rows.len())
+            .filter(|place| effective[*place])
+            .map(|place| format!("{}={}", rows[place].name, vector.values[place]))
             .collect();
         let spreads = self.spreads.iter().zip(&vector.widths);
         let pd: String = spreads
@@ -149,13 +145,5 @@ impl Wanted {
             0.0
         };
         2.0 * form.largest_half_size(&of_form).max(radius)
-    }
-
-    fn shown(&self) -> impl Iterator<Item = usize> {
-        let rows = self.definition.rows();
-        let magnetic =
-            |place: &usize| matches!(rows[*place].role, Role::Spin(_) | Role::Moment { .. });
-        let any = (0..rows.len()).any(|place| magnetic(&place) && self.values.typed[place]);
-        (0..rows.len()).filter(move |place| any || !magnetic(place))
     }
 }

@@ -92,6 +92,24 @@ impl Wishes {
         ))
     }
 
+    /// Refuses a search `over` the bounds of what has none; scale and background are solved for.
+    pub(super) fn check_bounds(&self, wanted: &Wanted, over: &str) -> Result<(), Failure> {
+        let rows = wanted.definition.rows();
+        let open = |(free, place): &(&Free, &usize)| {
+            let row = &rows[**place];
+            let (low, high) = free.bounds.unwrap_or(row.limits);
+            let solved = matches!(row.role, Role::Scale | Role::Background);
+            free.name == row.name && !solved && !(low.is_finite() && high.is_finite())
+        };
+        match self.free.iter().zip(&self.places).find(open) {
+            Some((free, _)) => Err(Failure::usage(format!(
+                "{over}: it is spread over finite bounds, and {} has none; --fit {}=LOW:HIGH is expected",
+                free.name, free.name
+            ))),
+            None => Ok(()),
+        }
+    }
+
     /// Values of the parameters, the greatest where they are searched within bounds.
     pub(super) fn largest(&self, wanted: &Wanted) -> Vec<f64> {
         let rows = wanted.definition.rows();
