@@ -23,11 +23,13 @@ pub fn exercise(path: &Path, folder: &Path) {
         kind: Some(kind),
         ..plain.clone()
     };
+    // Writing takes most of the time: a part of the files is enough for HDF5.
+    let length = std::fs::metadata(path).map_or(0, |m| m.len());
     for options in [plain.clone(), second, of(Kind::Curve), of(Kind::Image)] {
         match sas::read_within(path, &options, Memory::limited(MEMORY)) {
             Ok(read) => {
                 check(&read);
-                again(&read, folder);
+                again(&read, folder, length % 8 == 0);
             }
             Err(e) => sentence(&e),
         }
@@ -111,7 +113,7 @@ fn bare(read: &Scattering, slit: bool) -> Scattering {
     read
 }
 
-fn again(read: &Scattering, folder: &Path) {
+fn again(read: &Scattering, folder: &Path, with_hdf5: bool) {
     let process = [("model".to_owned(), "none\n1 2 3".to_owned())];
     let computed = Computed {
         scattering: read,
@@ -128,6 +130,9 @@ fn again(read: &Scattering, folder: &Path) {
     sas::write_csv(&csv, &computed).expect("what was read can be written");
     let back = sas::read(&csv, &options).expect("and read again");
     assert_eq!(bare(&back, false), bare(read, false));
+    if !with_hdf5 {
+        return;
+    }
     sas::write_hdf5(&hdf5, &computed).expect("what was read can be written");
     let back = sas::read(&hdf5, &options).expect("and read again");
     assert_eq!(bare(&back, true), bare(read, true));
