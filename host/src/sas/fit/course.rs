@@ -547,12 +547,16 @@ impl<'a> Fit<'a> {
         let scale = self.projection.scale(&at.values);
         let points = measured.intensity.len();
         let mut jacobian = DMatrix::zeros(points, at.values.len());
+        let mut fill = |column: usize, slope: &dyn Fn(usize) -> f64| {
+            for (point, place) in jacobian.column_mut(column).iter_mut().enumerate() {
+                *place = slope(point) / measured.sigma[point];
+            }
+        };
         for (k, (i, (low, high))) in self.projection.searched.iter().zip(plan).enumerate() {
             let (less, more) = (&intensities[1 + 2 * k], &intensities[2 + 2 * k]);
-            for point in 0..points {
-                let slope = scale * (more[point] - less[point]) / (high - low);
-                jacobian[(point, *i)] = slope / measured.sigma[point];
-            }
+            fill(*i, &|point| {
+                scale * (more[point] - less[point]) / (high - low)
+            });
         }
         let [of_scale, of_background] = self.projection.solved();
         for (column, basis) in [
@@ -560,9 +564,7 @@ impl<'a> Fit<'a> {
             (of_background, &self.projection.flat),
         ] {
             if let Some(column) = column {
-                for point in 0..points {
-                    jacobian[(point, column)] = basis[point] / measured.sigma[point];
-                }
+                fill(column, &|point| basis[point]);
             }
         }
         jacobian
@@ -609,9 +611,9 @@ impl<'a> Fit<'a> {
                 names.join(", ")
             ));
         }
-        for a in 0..parameters.len() {
-            for b in a + 1..parameters.len() {
-                if let Some(value) = statistics.correlation[a][b]
+        for (a, row) in statistics.correlation.iter().enumerate() {
+            for (b, value) in row.iter().enumerate().skip(a + 1) {
+                if let Some(value) = value
                     && value.abs() >= CORRELATED
                 {
                     notes.push(format!(
