@@ -82,14 +82,17 @@ impl<M: Model> AnyModel for Of<M> {
 
 macro_rules! list {
     ($($file:ident $model:ident $symmetry:ident;)*) => {
-        /// Every model, in the order of their names.
-        #[must_use]
-        pub fn models() -> &'static [&'static dyn AnyModel] {
-            &[$(&Of::<models::$file::$model>(core::marker::PhantomData)),*]
-        }
+        // A static, so that the models are compiled here, and not again in each crate that asks for them.
+        static MODELS: &[&dyn AnyModel] = &[$(&Of::<models::$file::$model>(core::marker::PhantomData)),*];
     };
 }
 for_each_sas_model!(list);
+
+/// Every model, in the order of their names.
+#[must_use]
+pub fn models() -> &'static [&'static dyn AnyModel] {
+    MODELS
+}
 
 /// The model of that name.
 #[must_use]
