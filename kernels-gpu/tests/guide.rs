@@ -6,6 +6,7 @@
     unsafe_op_in_unsafe_fn,
     reason = "a kernel, as in the crate itself"
 )]
+#![allow(unreachable_pub, reason = "a model, as in the crate itself")]
 
 // A model names the crate that it stands in.
 use warpstride_kernels::{model_values, sas};

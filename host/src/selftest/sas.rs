@@ -44,6 +44,9 @@ fn definition(calculation: &Calculation, vector: &Vector) -> Result<Vec<f64>, Sa
             let mut values = plan.particles.base().to_vec();
             for index in 0..plan.particles.len() {
                 let weight = plan.particles.read(index, &mut values);
+                if !form.volume(&values).material.is_finite() {
+                    continue;
+                }
                 let mut seen = values.clone();
                 let mut share = 1.0;
                 if let Some(channel) = plan.channels.get(channel) {

@@ -131,9 +131,10 @@ fn the_published_values_are_met() {
                 if key == "@S" {
                     model = format!("{name}@{}", value.as_str().unwrap());
                 } else if let Some(of) = key.strip_suffix("_pd") {
-                    let points = settings.get(&format!("{key}_n"));
-                    let points = points.map_or_else(|| "35".to_owned(), Value::to_string);
-                    options.push(format!("--pd={of}={value}:gaussian:{points}"));
+                    // Without a number of points that program computes one.
+                    if let Some(points) = settings.get(&format!("{key}_n")) {
+                        options.push(format!("--pd={of}={value}:gaussian:{points}"));
+                    }
                 } else if !key.ends_with("_pd_n") {
                     options.push(format!("--set={key}={value}"));
                 }

@@ -123,10 +123,12 @@ unsafe fn of_thread<M: Model, R: Number>(
         let w = weight(&curve.tables, member, m);
         if w > curve.cutoff {
             let values = values::<M::Values<R>, R>(&curve.tables, member, m, row);
-            let state = M::prepare(&values);
-            let (x, y) = over_directions::<M, R>(&state, q, from, [d_first, d_end, step]);
-            first += w * x;
-            second += w * y;
+            if M::valid(&values) {
+                let state = M::prepare(&values);
+                let (x, y) = over_directions::<M, R>(&state, q, from, [d_first, d_end, step]);
+                first += w * x;
+                second += w * y;
+            }
         }
         m += m_step;
     }

@@ -73,11 +73,14 @@ unsafe fn of_pixel<M: Model, R: Number>(image: &Image<R>, item: u32, pixel: u32)
         let w = weight(&image.tables, member, m);
         if w > R::zero() {
             let values = values::<M::Values<R>, R>(&image.tables, member, m, pixel);
-            let state = M::prepare(&values);
-            let weights = (w, image.cutoff);
-            let (x, y) = over_rotations::<M, R>(&state, weights, q, rotations, [d_first, d_end]);
-            first += x;
-            second += y;
+            if M::valid(&values) {
+                let state = M::prepare(&values);
+                let weights = (w, image.cutoff);
+                let (x, y) =
+                    over_rotations::<M, R>(&state, weights, q, rotations, [d_first, d_end]);
+                first += x;
+                second += y;
+            }
         }
     }
     (first, second)

@@ -1,7 +1,7 @@
 //! Several numbers at once: [`Real`] on the vector units of the CPU.
 //!
-//! A [`Pack`] is a vector register. Its operations compile to single instructions only inside code that is compiled
-//! for the unit at hand, [`Unit::run`]; everything between there and a model's formula is inlined for that, closures
+//! A `Pack` is a vector register. Its operations compile to single instructions only inside code that is compiled
+//! for the unit at hand, `Unit::run`; everything between there and a model's formula is inlined for that, closures
 //! given to [`Real::choose`] included (`#[inline(always)] || …`), or it would run a hundred times slower, with the
 //! same numbers.
 
@@ -70,7 +70,7 @@ mod x86 {
     /// What pulp's vector units lack.
     ///
     /// # Safety
-    /// `here` is called only where the unit's instructions exist: a pack's methods, inside [`Unit::run`].
+    /// `here` is called only where the unit's instructions exist: a pack's methods, inside `Unit::run`.
     pub unsafe trait Unit: Simd {
         /// Proof that the unit exists.
         ///

@@ -1,6 +1,6 @@
 //! The kernels of each model, in both precisions: of curves, and of images where it has an axis.
 //!
-//! They come from the rows of [`for_each_sas_model`](crate::for_each_sas_model) alone: `cylinder` has
+//! They come from the rows of [`for_each_sas_model`] alone: `cylinder` has
 //! `sas_cylinder_f64`, `sas_cylinder_f32`, `sas_cylinder_2d_f64` and `sas_cylinder_2d_f32`. What they do is in
 //! `curve.rs` and `image.rs`.
 

@@ -10,5 +10,6 @@ mod mri_figures;
 mod mri_heart;
 mod precision;
 mod sas_fits;
+mod sas_published;
 mod siemens_star;
 mod truth;

@@ -133,10 +133,11 @@ impl Fit {
             notes.iter().for_each(|sentence| note(sentence));
         }
 
-        let mut search =
+        let search =
             fit::Fit::new(problem, engine.as_mut(), self.options).map_err(Failure::usage)?;
         // Before, there is nothing to save: Ctrl-C ends the program.
         let interrupt = Interrupt::on_ctrl_c()?;
+        let mut search = search.stopped_by(&interrupt);
         let end = execute(
             &mut search,
             self.observer().as_mut(),

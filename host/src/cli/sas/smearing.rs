@@ -161,11 +161,15 @@ impl Smearer {
                     .collect();
                 Cloud::default().resolution(qx, qy, &widths, &widths)
             }
-            (Smear::Slit { length, width }, Points::Curve(q)) => Slit {
-                length: Width::Same(length),
-                width: Width::Same(width),
+            (Smear::Slit { length, width }, Points::Curve(q)) => {
+                let greatest = q.iter().copied().fold(0.0, f64::max);
+                Slit {
+                    length: Width::Same(length),
+                    width: Width::Same(width),
+                    step: fringes(size, greatest.hypot(length) + width),
+                }
+                .resolution(q)
             }
-            .resolution(q),
             (Smear::Slit { .. }, Points::Pixels { .. }) => {
                 return Err(Failure::usage(format!(
                     "{option}: a slit smears curves, not images"
@@ -203,6 +207,17 @@ impl Smearer {
                         .sampled(self.sampling(size, greatest))
                         .resolution(&curve.q)
                         .map(Some)
+                }
+                Some(Smearing::Slit { length, width }) if !self.on_data => {
+                    let reach = |of: &[f64]| of.iter().copied().fold(0.0, f64::max);
+                    let greatest = curve.q.last().copied().unwrap_or(0.0);
+                    Slit {
+                        length: Width::Each(length.clone()),
+                        width: Width::Each(width.clone()),
+                        step: fringes(size, greatest.hypot(reach(length)) + reach(width)),
+                    }
+                    .resolution(&curve.q)
+                    .map(Some)
                 }
                 _ if self.on_data => {
                     return Err(Failure::usage(format!(

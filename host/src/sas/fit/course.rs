@@ -6,7 +6,7 @@ use super::multi_start::{Minimum, MultiStart};
 use super::outcome::{Comparison, Entry, Fitted, Fixed, Outcome};
 use super::search::{Search, Space};
 use super::{Bound, Problem, Statistics, Stop};
-use crate::run::Iterate;
+use crate::run::{Interrupt, Iterate};
 use crate::sas::{Engine, Precision, SasError, Vector};
 use nalgebra::DMatrix;
 use serde::Serialize;
@@ -81,6 +81,8 @@ impl Differences {
 
 /// Intensities of one call of the engine at most: 256 MB.
 const MOST_AT_ONCE: usize = 1 << 25;
+/// A call of the engine is to be over by then: in between a wish to stop is seen.
+const SOON: Duration = Duration::from_millis(500);
 /// Numbers that the descents keep at most: 1 GB.
 const MOST_KEPT: usize = 1 << 27;
 /// Correlations from here on are told.
@@ -152,8 +154,14 @@ pub struct Fit<'a> {
     rounds: usize,
     searching: Duration,
     idle: Option<Vec<usize>>,
+    /// The best of the population, which a descent goes on from.
+    carried: Option<Trial>,
     /// What the model said of the last vector that it refused.
     refused: Option<String>,
+    /// A wish to stop, which counts in the middle of a batch too.
+    interrupt: Interrupt,
+    /// Vectors of a call, so that a wish to stop is soon seen.
+    part: usize,
 }
 
 impl<'a> Fit<'a> {
@@ -168,6 +176,7 @@ impl<'a> Fit<'a> {
         options: Options,
     ) -> Result<Self, SasError> {
         let projection = Projection::new(&problem);
+        let part = engine.batch().max(1);
         let differences = Differences::of(problem.calculation().precision);
         let refused = |why: String| Err(SasError::Refused(why));
         if options.starts == 0 || options.iterations == 0 || options.generations == 0 {
@@ -234,6 +243,8 @@ impl<'a> Fit<'a> {
             differences,
             phase,
             flat_known: false,
+            interrupt: Interrupt::new(),
+            part,
             population: None,
             entries: Vec::new(),
             evaluations: 0,
@@ -241,6 +252,7 @@ impl<'a> Fit<'a> {
             rounds: 0,
             searching: Duration::ZERO,
             idle: None,
+            carried: None,
             refused: None,
         })
     }
@@ -257,10 +269,23 @@ impl<'a> Fit<'a> {
         self.best_trial().map(|trial| trial.values.as_slice())
     }
 
+    /// Stops soon after somebody asks, in the middle of a batch too; what that batch would have told is lost.
+    #[must_use]
+    pub fn stopped_by(self, interrupt: &Interrupt) -> Self {
+        Self {
+            interrupt: interrupt.clone(),
+            ..self
+        }
+    }
+
     fn best_trial(&self) -> Option<&Trial> {
         match &self.phase {
             Phase::Population(evolution) => evolution.best(),
-            Phase::Descents(descents) => descents.best().map(|(_, trial)| trial),
+            Phase::Descents(descents) => {
+                let found = descents.best().map(|(_, trial)| trial);
+                let all = found.into_iter().chain(&self.carried);
+                all.min_by(|a, b| a.chi2.total_cmp(&b.chi2))
+            }
         }
     }
 
@@ -272,14 +297,34 @@ impl<'a> Fit<'a> {
         }
     }
 
-    /// Intensities of all, in calls that memory allows.
-    fn evaluate(&mut self, vectors: &[Vector]) -> Result<Vec<Vec<f64>>, SasError> {
+    /// Intensities of all, in calls that memory allows and that are over soon; `None` when `stops` and somebody asks
+    /// to stop.
+    fn evaluate(
+        &mut self,
+        vectors: &[Vector],
+        stops: bool,
+    ) -> Result<Option<Vec<Vec<f64>>>, SasError> {
         let points = self.problem.measured().intensity.len();
+        let most = (MOST_AT_ONCE / points.max(1)).max(1);
         let mut intensities = Vec::with_capacity(vectors.len());
-        for part in vectors.chunks((MOST_AT_ONCE / points.max(1)).max(1)) {
+        self.batches += 1;
+        let mut rest = vectors;
+        while !rest.is_empty() {
+            if stops && self.interrupt.requested() {
+                return Ok(None);
+            }
+            let (part, after) = rest.split_at(self.part.min(most).min(rest.len()));
+            rest = after;
+            let begun = Instant::now();
             self.evaluate_part(part, points, &mut intensities)?;
+            let took = begun.elapsed();
+            if took < SOON / 4 {
+                self.part = self.part.saturating_mul(4);
+            } else if took > SOON {
+                self.part = (self.part / 2).max(1);
+            }
         }
-        Ok(intensities)
+        Ok(Some(intensities))
     }
 
     /// A vector that the model refuses (a distribution that has no sizes left, …) is a place without intensities, not
@@ -290,7 +335,6 @@ impl<'a> Fit<'a> {
         points: usize,
         intensities: &mut Vec<Vec<f64>>,
     ) -> Result<(), SasError> {
-        self.batches += 1;
         match self.engine.evaluate(part) {
             Ok(found) => {
                 if found.len() != part.len() || found.iter().any(|of| of.len() != points) {
@@ -316,7 +360,8 @@ impl<'a> Fit<'a> {
         }
     }
 
-    fn round(&mut self) -> Result<(), SasError> {
+    /// Whether it came to its end.
+    fn round(&mut self) -> Result<bool, SasError> {
         let space = Space {
             problem: &self.problem,
             projection: &self.projection,
@@ -338,7 +383,9 @@ impl<'a> Fit<'a> {
         if flat_wanted {
             vectors.push(self.projection.background_alone(&self.problem));
         }
-        let mut intensities = self.evaluate(&vectors)?;
+        let Some(mut intensities) = self.evaluate(&vectors, true)? else {
+            return Ok(false);
+        };
         if flat_wanted {
             if let Some(flat) = intensities.pop()
                 && flat.iter().all(|v| v.is_finite())
@@ -360,10 +407,9 @@ impl<'a> Fit<'a> {
         let polish = match &mut self.phase {
             Phase::Population(evolution) => {
                 evolution.told(&space, trials);
-                let best = evolution.best().map(|b| self.projection.of(&b.values));
-                let ended = evolution.stopped().is_some();
+                let best = evolution.best().filter(|_| evolution.stopped().is_some());
                 let figures = (evolution.len(), evolution.generations());
-                best.filter(|_| ended).map(|best| (best, figures))
+                best.cloned().map(|best| (best, figures))
             }
             Phase::Descents(descents) => {
                 descents.told(&space, trials);
@@ -377,14 +423,15 @@ impl<'a> Fit<'a> {
             self.population = Some(figures);
             let descents = MultiStart::new(
                 &self.space(),
-                best,
+                self.projection.of(&best.values),
                 1,
                 self.options.seed,
                 self.options.iterations,
             );
             self.phase = Phase::Descents(descents);
+            self.carried = Some(best);
         }
-        Ok(())
+        Ok(true)
     }
 
     /// Figures so far, also of a fit that somebody stopped, and its intensities beside the data's. Computes the
@@ -406,7 +453,7 @@ impl<'a> Fit<'a> {
         };
         let values = self.best().ok_or_else(not_finite)?.to_vec();
         let (plan, vectors) = self.central(&values);
-        let intensities = self.evaluate(&vectors)?;
+        let intensities = self.evaluate(&vectors, false)?.unwrap_or_default();
         let at = self
             .projection
             .trial(&self.problem, values, &intensities[0]);
@@ -547,12 +594,16 @@ impl<'a> Fit<'a> {
         let scale = self.projection.scale(&at.values);
         let points = measured.intensity.len();
         let mut jacobian = DMatrix::zeros(points, at.values.len());
+        let mut fill = |column: usize, slope: &dyn Fn(usize) -> f64| {
+            for (point, place) in jacobian.column_mut(column).iter_mut().enumerate() {
+                *place = slope(point) / measured.sigma[point];
+            }
+        };
         for (k, (i, (low, high))) in self.projection.searched.iter().zip(plan).enumerate() {
             let (less, more) = (&intensities[1 + 2 * k], &intensities[2 + 2 * k]);
-            for point in 0..points {
-                let slope = scale * (more[point] - less[point]) / (high - low);
-                jacobian[(point, *i)] = slope / measured.sigma[point];
-            }
+            fill(*i, &|point| {
+                scale * (more[point] - less[point]) / (high - low)
+            });
         }
         let [of_scale, of_background] = self.projection.solved();
         for (column, basis) in [
@@ -560,9 +611,7 @@ impl<'a> Fit<'a> {
             (of_background, &self.projection.flat),
         ] {
             if let Some(column) = column {
-                for point in 0..points {
-                    jacobian[(point, column)] = basis[point] / measured.sigma[point];
-                }
+                fill(column, &|point| basis[point]);
             }
         }
         jacobian
@@ -580,6 +629,12 @@ impl<'a> Fit<'a> {
         let name = |i: usize| parameters[i].name.as_str();
         if !stop.converged() {
             notes.push(format!("not converged: {}", stop.words()));
+        }
+        if stop == Stop::Flat {
+            notes.push(
+                "the best scale at the start may be 0, where no parameter matters: begin elsewhere, or with several starts"
+                    .to_owned(),
+            );
         }
         let stopped: Vec<&str> = (0..parameters.len())
             .filter(|i| at_bound[*i].is_some())
@@ -609,9 +664,9 @@ impl<'a> Fit<'a> {
                 names.join(", ")
             ));
         }
-        for a in 0..parameters.len() {
-            for b in a + 1..parameters.len() {
-                if let Some(value) = statistics.correlation[a][b]
+        for (a, row) in statistics.correlation.iter().enumerate() {
+            for (b, value) in row.iter().enumerate().skip(a + 1) {
+                if let Some(value) = value
                     && value.abs() >= CORRELATED
                 {
                     notes.push(format!(
@@ -669,7 +724,9 @@ impl Iterate for Fit<'_> {
 
     fn advance(&mut self) -> Result<(), SasError> {
         let begun = Instant::now();
-        self.round()?;
+        if !self.round()? {
+            return Ok(());
+        }
         self.rounds += 1;
         self.searching += begun.elapsed();
         let chi2 = self.best_trial().map_or(f64::INFINITY, |best| best.chi2);

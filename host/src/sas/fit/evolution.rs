@@ -93,25 +93,25 @@ impl Evolution {
     fn mutant(&mut self, of: usize, factor: f64) -> Vec<f64> {
         let count = self.members.len();
         let mut others = [of; 3];
-        for i in 0..3 {
-            others[i] = loop {
-                let drawn = self.random.random_range(0..count);
-                if drawn != of && !others[..i].contains(&drawn) {
-                    break drawn;
-                }
-            };
+        let mut drawn = 0;
+        while drawn < others.len() {
+            let member = self.random.random_range(0..count);
+            if member != of && !others[..drawn].contains(&member) {
+                others[drawn] = member;
+                drawn += 1;
+            }
         }
         let [base, plus, minus] = others.map(|i| self.members[i].shares.clone());
         let mut shares = self.members[of].shares.clone();
         let certain = self.random.random_range(0..shares.len().max(1));
-        for j in 0..shares.len() {
+        for (j, share) in shares.iter_mut().enumerate() {
             if j != certain && self.random.random::<f64>() >= CROSSOVER {
                 continue;
             }
             let wanted = base[j] + factor * (plus[j] - minus[j]);
             // Beyond a bound: somewhere between the base and the bound, so that minima at bounds stay within reach.
             let chance = self.random.random::<f64>();
-            shares[j] = if wanted < 0.0 {
+            *share = if wanted < 0.0 {
                 base[j] * chance
             } else if wanted > 1.0 {
                 base[j] + (1.0 - base[j]) * chance

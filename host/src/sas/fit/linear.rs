@@ -191,13 +191,9 @@ impl Sums {
             md: 0.0,
             fd: 0.0,
         };
-        for i in 0..bare.len() {
-            let sigma = measured.sigma[i];
-            let (m, f, d) = (
-                bare[i] / sigma,
-                flat[i] / sigma,
-                measured.intensity[i] / sigma,
-            );
+        let data = measured.intensity.iter().zip(&measured.sigma);
+        for ((m, f), (d, sigma)) in bare.iter().zip(flat).zip(data) {
+            let (m, f, d) = (m / sigma, f / sigma, d / sigma);
             sums.mm += m * m;
             sums.mf += m * f;
             sums.ff += f * f;

@@ -2,8 +2,8 @@
 //!
 //! A [`Problem`] is a calculation, [`Measured`] intensities and the parameters that are [`Free`]; a [`Fit`] searches
 //! for the least χ² = Σ ((data − model)/σ)² on any [`Engine`](super::Engine), a batch of parameter vectors at a
-//! time: all columns of a Jacobian, several damping values, all starts, a whole population. `docs/sas.md`, section
-//! Fitting, has the mathematics.
+//! time: all columns of a Jacobian, several damping values, all starts, a whole population. `docs/sas-fits.md`
+//! has the mathematics.
 
 mod course;
 mod evolution;

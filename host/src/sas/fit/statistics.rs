@@ -104,7 +104,7 @@ mod tests {
     fn a_line_has_the_textbook_covariance() {
         let of = Statistics::new(&line(), &[false; 2], 4.0, 1e-10);
         let expected = [[2.4, -0.8], [-0.8, 0.4]];
-        for (found, expected) in of.covariance.iter().zip(&expected) {
+        for (found, expected) in of.covariance.iter().zip(expected) {
             for (found, expected) in found.iter().zip(expected) {
                 assert!((found.unwrap() - expected).abs() < 1e-12);
             }

@@ -62,6 +62,7 @@ impl Resolution {
             Some(Smearing::Slit { length, width }) => Slit {
                 length: Width::Each(length.clone()),
                 width: Width::Each(width.clone()),
+                step: f64::INFINITY,
             }
             .resolution(&curve.q)
             .map(Some),

@@ -305,12 +305,22 @@ fn continued(points: &[f64], ends: (f64, f64), lowest: f64) -> Result<Vec<f64>, 
             down + up
         )));
     }
-    let mut all: Vec<f64> = (1..=down as usize)
+    let (down, up) = (down as usize, up as usize);
+    // The ends themselves, not what rounding makes of them: a row's reach ends there, and where the curve is steep
+    // its outermost point counts.
+    let between = |from: f64, to: f64, i: usize, n: usize| {
+        if i == n {
+            to
+        } else {
+            from + (to - from) * i as f64 / n as f64
+        }
+    };
+    let mut all: Vec<f64> = (1..=down)
         .rev()
-        .map(|i| first - (first - ends.0) * i as f64 / down)
+        .map(|i| between(first, ends.0, i, down))
         .filter(|q| q.abs() >= lowest)
         .collect();
     all.extend(points);
-    all.extend((1..=up as usize).map(|i| last + (ends.1 - last) * i as f64 / up));
+    all.extend((1..=up).map(|i| between(last, ends.1, i, up)));
     Ok(all)
 }

@@ -14,6 +14,8 @@ pub struct Slit {
     pub length: Width,
     /// W: reach along q, half of the slit's width, 1/Å.
     pub width: Width,
+    /// Fine points are not further apart than this, 1/Å: a tenth of the distance of the model's fringes, or infinite.
+    pub step: f64,
 }
 
 /// Fine points are this share of q apart.
@@ -44,9 +46,16 @@ impl Slit {
     /// The matrix for data at `q` (positive, any order).
     ///
     /// # Errors
-    /// A length or width that is negative, no number, or beyond 100 1/Å; more points than memory should take.
+    /// A length or width that is negative, no number, or beyond 100 1/Å; a step that is not positive; more points than
+    /// memory should take.
     pub fn resolution(&self, q: &[f64]) -> Result<Resolution, SasError> {
         check_q(q)?;
+        if self.step <= 0.0 || self.step.is_nan() {
+            return Err(SasError::Refused(format!(
+                "resolution: steps of at most {}: a positive number is expected",
+                self.step
+            )));
+        }
         let length = self.length.values("the slit's length", q, |_| WIDEST)?;
         let width = self.width.values("the slit's width", q, |_| WIDEST)?;
         let lowest = LOWEST * q.iter().copied().fold(f64::INFINITY, f64::min);
@@ -72,7 +81,7 @@ impl Slit {
                 Demand {
                     low,
                     high,
-                    step: f64::INFINITY,
+                    step: self.step,
                 }
             })
             .collect();

@@ -93,18 +93,21 @@ fn a_constant_stays_what_it_is() {
         Slit {
             length: Width::Same(0.117),
             width: Width::Same(0.0),
+            step: f64::INFINITY,
         }
         .resolution(&q)
         .unwrap(),
         Slit {
             length: Width::Same(0.0),
             width: Width::Same(0.01),
+            step: f64::INFINITY,
         }
         .resolution(&q)
         .unwrap(),
         Slit {
             length: Width::Same(0.1),
             width: Width::Same(0.002),
+            step: f64::INFINITY,
         }
         .resolution(&q)
         .unwrap(),
@@ -229,6 +232,7 @@ fn slits_of_power_laws_are_closed_forms() {
     let of = Slit {
         length: Width::Same(length),
         width: Width::Same(0.0),
+        step: f64::INFINITY,
     }
     .resolution(&q)
     .unwrap();
@@ -241,6 +245,30 @@ fn slits_of_power_laws_are_closed_forms() {
         let fourth = (length / (q * q + length * length) + angle(*q) / q) / (2.0 * q * q * length);
         assert_close(inverse_square[i], square, 1e-6, &format!("q^-2, q = {q}"));
         assert_close(inverse_fourth[i], fourth, 1e-5, &format!("q^-4, q = {q}"));
+    }
+}
+
+/// Fringes of spheres of 1000 Å are 0.003 1/Å apart.
+#[test]
+fn slits_see_fringes_with_steps_that_do() {
+    let (size, length) = (2000.0, 0.05);
+    let q = log_q(0.01, 0.2, 12);
+    let model = |q: f64| 2.0 + (size * q).cos();
+    let of = Slit {
+        length: Width::Same(length),
+        width: Width::Same(0.0),
+        step: 0.1 * std::f64::consts::TAU / size,
+    }
+    .resolution(&q)
+    .unwrap();
+    assert_sound(&of, q.len());
+    let found = smeared(&of, model);
+    for (found, q) in found.iter().zip(&q) {
+        // The middles of many stretches.
+        let stretches = 200_000;
+        let at = |i: usize| length * (i as f64 + 0.5) / stretches as f64;
+        let sum: f64 = (0..stretches).map(|i| model(q.hypot(at(i)))).sum();
+        assert_close(*found, sum / stretches as f64, 1e-3, &format!("q = {q}"));
     }
 }
 
@@ -260,6 +288,7 @@ fn slits_with_a_width_are_closed_forms() {
         let of = Slit {
             length: Width::Same(length),
             width: Width::Each(vec![width; q.len()]),
+            step: f64::INFINITY,
         }
         .resolution(&q)
         .unwrap();
@@ -327,6 +356,7 @@ fn one_point_is_enough() {
         Slit {
             length: Width::Same(0.01),
             width: Width::Same(0.01),
+            step: f64::INFINITY,
         }
         .resolution(&[0.1])
         .unwrap(),
@@ -347,6 +377,7 @@ fn widths_that_are_none_are_one_sentence() {
         Slit {
             length: Width::Same(length),
             width: Width::Same(width),
+            step: f64::INFINITY,
         }
         .resolution(&q)
     };

@@ -9,7 +9,7 @@ model_values! {
     values {
     sld: Sld, "1e-6/Ang^2", 4.0, -INF => INF, "Scattering length density of the barbell";
     sld_solvent: Sld, "1e-6/Ang^2", 1.0, -INF => INF, "Scattering length density of the solvent";
-    radius_bell: Volume, "Ang", 40.0, 0.0 => INF, "Radius of the balls; below that of the bar they are half spheres";
+    radius_bell: Volume, "Ang", 40.0, 0.0 => INF, "Radius of the balls, not below that of the bar";
     radius: Volume, "Ang", 20.0, 0.0 => INF, "Radius of the bar";
     length: Volume, "Ang", 400.0, 0.0 => INF, "Length of the bar without its balls";
     }
@@ -69,6 +69,11 @@ impl Model for Barbell {
             weight: contrast * rod(p.radius, p.length),
             contrast,
         }
+    }
+
+    #[inline(always)]
+    fn valid<R: Real>(p: &Parameters<R>) -> bool {
+        p.radius_bell.first() >= p.radius.first()
     }
 
     #[inline(always)]
