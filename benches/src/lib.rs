@@ -2,6 +2,8 @@
 //! share of it that was reached; `cargo xtask bench --record` keeps what it prints in
 //! `benches/runs/<date>-<machine>/`.
 
+pub mod counted;
+
 /// Median of some values; 0 for none.
 #[must_use]
 pub fn median(mut values: Vec<f64>) -> f64 {

@@ -1,4 +1,4 @@
-//! `cargo xtask demo`: from nothing to reconstructed pictures, of a specimen and of a phantom.
+//! `cargo xtask demo`: from nothing to reconstructed pictures, of a specimen and of a phantom, and to a fitted curve.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -77,21 +77,56 @@ pub(crate) fn run() -> Result<()> {
     )?;
     let magnetic_resonance = begin.elapsed().as_secs_f64();
 
+    let begin = Instant::now();
+    process::run(
+        Command::new(&program)
+            .args(["sas", "evaluate", "cylinder@hardsphere"])
+            .args(["--set", CURVE, "--pd", "radius=0.1:gaussian"])
+            .args(["--resolution", "pinhole:0.05", "--q", "0.004:0.4:120:log"])
+            .arg("-o")
+            .arg(file("curve.csv"))
+            .arg("--plot")
+            .arg(file("curve.png")),
+    )?;
+    process::run(
+        Command::new(&program)
+            .args(["sas", "fit", "cylinder@hardsphere"])
+            .arg(file("curve.csv"))
+            .args(["--pd", "radius=0.2:gaussian"])
+            .args(["--resolution", "pinhole:0.05"])
+            .args(["--fit", "radius=10:60", "--fit", "radius_pd=0.02:0.4"])
+            .args(["--fit", "length=50:600", "--fit", "volfraction=0.01:0.4"])
+            .args(["--starts", "4"])
+            .arg("--plot")
+            .arg(file("fit.png"))
+            .arg("--report")
+            .arg(file("fit.html"))
+            .arg("--summary")
+            .arg(file("fit.json")),
+    )?;
+    let scattering = begin.elapsed().as_secs_f64();
+
     println!("\nPtychography: simulated and reconstructed in {ptychography:.1} s");
     println!("{}", summary(&file("summary.json"))?);
     println!("\nMagnetic resonance: simulated and reconstructed in {magnetic_resonance:.1} s");
     println!("{}", image_summary(&file("image.json"))?);
+    println!("\nSmall-angle scattering: computed and fitted in {scattering:.1} s");
+    println!("{}", fit_summary(&file("fit.json"))?);
     println!("Pictures:");
     for picture in pictures(&folder)? {
         println!("  {}", picture.display());
     }
     println!(
-        "Reports (open in a browser):\n  {}\n  {}",
+        "Reports (open in a browser):\n  {}\n  {}\n  {}",
         file("report.html").display(),
-        file("image.html").display()
+        file("image.html").display(),
+        file("fit.html").display()
     );
     Ok(())
 }
+
+/// The curve that is fitted.
+const CURVE: &str = "radius=25,length=220,volfraction=0.15,scale=1,background=0.01";
 
 /// What a run's summary says.
 struct Told {
@@ -117,6 +152,22 @@ impl Told {
     fn word(&self, name: &str) -> &str {
         self.value[name].as_str().unwrap_or("unnamed")
     }
+}
+
+/// Of the fit: the truth, and what was found.
+fn fit_summary(path: &Path) -> Result<String> {
+    let told = Told::read(path)?;
+    let mut found = Vec::new();
+    for parameter in told.value["parameters"].as_array().into_iter().flatten() {
+        let name = parameter["name"].as_str().unwrap_or("unnamed");
+        let value = parameter["value"].as_f64();
+        let value = value.with_context(|| format!("{} states no {name}", path.display()))?;
+        found.push(format!("{name}={value:.4}"));
+    }
+    Ok(format!(
+        "Truth: {CURVE},radius_pd=0.1\nFound: {}",
+        found.join(",")
+    ))
 }
 
 /// Of the specimen, in two lines.

@@ -17,7 +17,10 @@ const MEMORY: u64 = 8 << 20;
 fn exercise(path: &Path, again: &Path) {
     let memory = Memory::limited(MEMORY);
     let all = "slice=all,contrast=all,phase=all,repetition=all,set=all";
-    let selections = [Selection::default(), Selection::parse(all).unwrap_or_default()];
+    let selections = [
+        Selection::default(),
+        Selection::parse(all).unwrap_or_default(),
+    ];
     for select in selections {
         let options = ReadOptions {
             select,

@@ -1,10 +1,14 @@
-//! Writes the seed corpora: `seeds FOLDER`, of scans; `seeds FOLDER ismrmrd`, of samples of k-space.
+//! Writes the seed corpora: `seeds FOLDER`, of scans; `seeds FOLDER ismrmrd`, of samples of k-space; `seeds FOLDER
+//! columns`, `cansas` or `nxcansas`, of small-angle scattering.
 //!
 //! Proper files, small, and files that the structured generators make. The first byte of a seed
 //! says which reader mode it is for, as in the target.
 
 use std::path::Path;
-use warpstride::data::{Geometry, Mask, Scan, Simulation};
+use warpstride::data::{
+    Curve, Geometry, Mask, Scan, Scattering, ScatteringImage, Simulation, Smearing,
+};
+use warpstride::io::sas::{self, Computed};
 use warpstride::io::scan;
 
 fn scan_of(frames: usize, per_frame: bool) -> Option<Scan> {
@@ -44,11 +48,14 @@ fn scan_of(frames: usize, per_frame: bool) -> Option<Scan> {
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let folder = std::env::args_os()
         .nth(1)
-        .ok_or("usage: seeds FOLDER [ismrmrd]")?;
+        .ok_or("usage: seeds FOLDER [ismrmrd | columns | cansas | nxcansas]")?;
     let folder = Path::new(&folder);
     std::fs::create_dir_all(folder)?;
     match std::env::args().nth(2).as_deref() {
         Some("ismrmrd") => kspace(folder),
+        Some("columns") => columns(folder),
+        Some("cansas") => cansas(folder),
+        Some("nxcansas") => nxcansas(folder),
         _ => scans(folder),
     }
 }
@@ -64,13 +71,127 @@ fn choices(round: u8) -> Vec<u8> {
 fn kspace(folder: &Path) -> Result<(), Box<dyn std::error::Error>> {
     let image = folder.join("image");
     for round in 0..48_u8 {
-        let choices = if round == 0 { Vec::new() } else { choices(round) };
+        let choices = if round == 0 {
+            Vec::new()
+        } else {
+            choices(round)
+        };
         let with = |mode: u8, rest: &[u8]| [&[mode][..], rest].concat();
         std::fs::write(folder.join(format!("choices{round}")), with(1, &choices))?;
         // What HDF5 itself refuses has no image.
         if round < 16 && warpstride_fuzz::acquisitions::build(&image, &choices).is_ok() {
             let bytes = std::fs::read(&image)?;
             std::fs::write(folder.join(format!("image{round}")), with(0, &bytes))?;
+        }
+    }
+    std::fs::remove_file(&image)?;
+    Ok(())
+}
+
+/// A curve of every resolution, and an image.
+fn scattering() -> Vec<Scattering> {
+    let q = vec![0.01, 0.02, 0.04, 0.05];
+    let width = vec![0.001, 0.002, 0.003, 0.004];
+    let slit = Smearing::Slit {
+        length: vec![0.117; 4],
+        width: vec![0.0; 4],
+    };
+    let curve = |smearing| {
+        Scattering::Curve(Curve {
+            q: q.clone(),
+            intensity: vec![10.0, 5.5, 1e-3, -2e-4],
+            sigma: Some(vec![0.1; 4]),
+            smearing,
+            title: "seed".to_owned(),
+            notes: Vec::new(),
+        })
+    };
+    let image = Scattering::Image(ScatteringImage {
+        qx: vec![-0.1, 0.1, -0.1, 0.1],
+        qy: vec![-0.1, -0.1, 0.1, 0.1],
+        intensity: vec![1.0, 2.0, 3.0, 4.0],
+        sigma: Some(vec![0.5; 4]),
+        resolution: Some((width.clone(), width.clone())),
+        title: "seed".to_owned(),
+        notes: Vec::new(),
+    });
+    vec![
+        curve(None),
+        curve(Some(Smearing::Pinhole(width))),
+        curve(Some(slit)),
+        image,
+    ]
+}
+
+fn columns(folder: &Path) -> Result<(), Box<dyn std::error::Error>> {
+    for (i, scattering) in scattering().iter().enumerate() {
+        let process = [("model".to_owned(), "sphere".to_owned())];
+        let computed = Computed {
+            scattering,
+            process: &process,
+        };
+        sas::write_csv(&folder.join(format!("written{i}")), &computed)?;
+    }
+    let texts = [
+        " LOQ Wed 4-JUN-2003\n 140 0 0 0 1 140 0\n 0 0 0 0\n 3 (F12.5,2E16.6)\n 0.007 2.1E+01 6.0E-01\n 0.009 6.9E+00 1.7E-01\n",
+        "0 0 0\n0.003\t5.5\t1.1\n0.004\t5.4\t0.5\n",
+        "0.01;6.3534e+008;-1;0;\n0.02;6.2e+008;-1;0;\n\n",
+        "Data columns Qx - Qy - I(Qx,Qy) - err(I)\nASCII data\n-0.1 -0.1 0.5 0.2\n0.1 -0.1 0.4 0.1\n",
+        "# 1/nm\n0.2,1.5D-03\n0.1,2 ! comment\n0.1,nan\n1,2,,\n",
+        "<X> <Y>\n1E-3 2\n2E-3 inf\n",
+    ];
+    for (i, text) in texts.iter().enumerate() {
+        std::fs::write(folder.join(format!("text{i}")), text)?;
+    }
+    Ok(())
+}
+
+fn cansas(folder: &Path) -> Result<(), Box<dyn std::error::Error>> {
+    for round in 0..48_u8 {
+        let choices = if round == 0 {
+            Vec::new()
+        } else {
+            choices(round)
+        };
+        let with = |mode: u8, rest: &[u8]| [&[mode][..], rest].concat();
+        std::fs::write(folder.join(format!("choices{round}")), with(1, &choices))?;
+        if round < 16 {
+            let text = warpstride_fuzz::scattering::xml(&choices);
+            std::fs::write(
+                folder.join(format!("text{round}")),
+                with(0, text.as_bytes()),
+            )?;
+        }
+    }
+    Ok(())
+}
+
+fn nxcansas(folder: &Path) -> Result<(), Box<dyn std::error::Error>> {
+    let image = folder.join("image");
+    let keep = |name: String| -> std::io::Result<()> {
+        let mut bytes = vec![0];
+        bytes.extend(std::fs::read(&image)?);
+        std::fs::write(folder.join(name), bytes)
+    };
+    for (i, scattering) in scattering().iter().enumerate() {
+        let computed = Computed {
+            scattering,
+            process: &[],
+        };
+        sas::write_hdf5(&image, &computed)?;
+        keep(format!("written{i}"))?;
+    }
+    for round in 0..48_u8 {
+        let choices = if round == 0 {
+            Vec::new()
+        } else {
+            choices(round)
+        };
+        let with = [&[1][..], &choices].concat();
+        std::fs::write(folder.join(format!("choices{round}")), with)?;
+        // What HDF5 itself refuses has no image.
+        if round < 16 && warpstride_fuzz::scattering::build(&image, &choices).is_ok() {
+            keep(format!("image{round}"))?;
         }
     }
     std::fs::remove_file(&image)?;

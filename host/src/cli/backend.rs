@@ -5,6 +5,7 @@ use super::failure::Failure;
 use warpstride::cuda::CudaError;
 use warpstride::gpu::{CudaMachine, EmulatedMachine, GpuError};
 use warpstride::io::{Bytes, Memory};
+use warpstride::sas::cuda::needs;
 
 /// Where a run shall be computed, as far as that is known before any work.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -16,17 +17,26 @@ pub(crate) struct Wish {
 
 /// Whose kernels are put on a GPU.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Room {
+pub(crate) enum Room<'n> {
     Mri,
     Ptycho,
+    /// Scattering of these models.
+    Sas(&'n [&'n str]),
 }
 
-impl Room {
+impl Room<'_> {
     fn keeps(self, kernel: &str) -> bool {
+        let of = |room: &str| kernel.starts_with(room);
         match self {
-            Self::Mri => kernel.starts_with("mri_"),
-            Self::Ptycho => !kernel.starts_with("jacobi_") && !kernel.starts_with("mri_"),
+            Self::Mri => of("mri_"),
+            Self::Ptycho => !["jacobi_", "mri_", "sas_"].into_iter().any(of),
+            Self::Sas(models) => needs(models, kernel),
         }
+    }
+
+    /// Whether its kernels compute in double precision.
+    fn has_f64(self) -> bool {
+        matches!(self, Self::Sas(_))
     }
 }
 
@@ -41,14 +51,14 @@ impl Wish {
     }
 
     /// Refuses what can never be.
-    pub(crate) fn check(self, precision: PrecisionWord) -> Result<(), Failure> {
+    pub(crate) fn check(self, precision: PrecisionWord, room: Room<'_>) -> Result<(), Failure> {
         let word = match self.backend {
             BackendWord::Auto => return Ok(()),
             BackendWord::Cpu => "cpu",
             BackendWord::Cuda => "cuda",
             BackendWord::Emulator => "emulator",
         };
-        if precision == PrecisionWord::F64 && self.backend != BackendWord::Cpu {
+        if precision == PrecisionWord::F64 && self.backend != BackendWord::Cpu && !room.has_f64() {
             return Err(Failure::usage(format!(
                 "--backend {word} computes in f32 only: precision f64 needs --backend cpu"
             )));
@@ -64,7 +74,7 @@ impl Wish {
     }
 
     /// Opens the machine.
-    pub(crate) fn open(self, precision: PrecisionWord, room: Room) -> Result<Machine, Failure> {
+    pub(crate) fn open(self, precision: PrecisionWord, room: Room<'_>) -> Result<Machine, Failure> {
         let (kind, note) = match self.backend {
             BackendWord::Cpu => (Kind::Cpu, None),
             BackendWord::Emulator => (Kind::Emulator(EmulatedMachine::new()), None),
@@ -77,7 +87,7 @@ impl Wish {
                 })?;
                 (Kind::Cuda(machine), None)
             }
-            BackendWord::Auto if precision == PrecisionWord::F64 => {
+            BackendWord::Auto if precision == PrecisionWord::F64 && !room.has_f64() => {
                 let note = "the CPU computes: the GPU back end has no f64".to_owned();
                 (Kind::Cpu, Some(note))
             }
@@ -97,7 +107,7 @@ impl Wish {
         })
     }
 
-    fn cuda(self, room: Room) -> Result<Box<CudaMachine>, GpuError> {
+    fn cuda(self, room: Room<'_>) -> Result<Box<CudaMachine>, GpuError> {
         CudaMachine::keeping(self.device.unwrap_or(0), |kernel| room.keeps(kernel)).map(Box::new)
     }
 }
@@ -198,22 +208,22 @@ mod tests {
         let wish = Wish::new;
         assert!(
             wish(BackendWord::Cuda, None)
-                .check(PrecisionWord::F64)
+                .check(PrecisionWord::F64, Room::Ptycho)
                 .is_err()
         );
         assert!(
             wish(BackendWord::Auto, None)
-                .check(PrecisionWord::F64)
+                .check(PrecisionWord::F64, Room::Ptycho)
                 .is_ok()
         );
         assert!(
             wish(BackendWord::Cpu, Some(0))
-                .check(PrecisionWord::F32)
+                .check(PrecisionWord::F32, Room::Ptycho)
                 .is_err()
         );
         assert!(
             wish(BackendWord::Cuda, Some(1))
-                .check(PrecisionWord::F32)
+                .check(PrecisionWord::F32, Room::Ptycho)
                 .is_ok()
         );
     }
@@ -260,6 +270,31 @@ mod tests {
             assert_eq!(keepers, [room == Room::Mri, room == Room::Ptycho]);
         }
         assert!(!Room::Ptycho.keeps("jacobi_sweep") && !Room::Mri.keeps("jacobi_sweep"));
+        let room = Room::Sas(&["cylinder", "hardsphere"]);
+        for kernel in [
+            "sas_cylinder_f64",
+            "sas_cylinder_2d_f32",
+            "sas_hardsphere_f32",
+            "sas_smear",
+        ] {
+            assert!(
+                room.keeps(kernel) && !Room::Ptycho.keeps(kernel),
+                "{kernel}"
+            );
+        }
+        for kernel in [
+            "sas_hollow_cylinder_f64",
+            "sas_sphere_f64",
+            "mri_direct",
+            "exit_wave",
+        ] {
+            assert!(!room.keeps(kernel), "{kernel}");
+        }
+        assert!(
+            Wish::new(BackendWord::Cuda, None)
+                .check(PrecisionWord::F64, room)
+                .is_ok()
+        );
     }
 
     #[test]

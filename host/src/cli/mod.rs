@@ -10,10 +10,11 @@ mod mri;
 mod output;
 mod paths;
 mod ptycho;
+mod sas;
 mod selftest;
 mod threads;
 
-use args::{Command, MriCommand, PtychoCommand, Typed};
+use args::{Command, MriCommand, PtychoCommand, SasCommand, Typed};
 use clap::Parser;
 use clap::error::ErrorKind;
 use failure::Failure;
@@ -50,6 +51,12 @@ fn execute(command: Command) -> Result<(), Failure> {
             MriCommand::Info(typed) => mri::Info::from_typed(typed)?.run(),
             MriCommand::Reconstruct(typed) => mri::Reconstruct::from_typed(*typed)?.run(),
             MriCommand::Ladder(typed) => mri::ladder(&typed),
+        },
+        Command::Sas { command } => match *command {
+            SasCommand::Models(typed) => sas::Models::from_typed(&typed)?.run(),
+            SasCommand::Evaluate(typed) => sas::Evaluate::from_typed(*typed)?.run(),
+            SasCommand::Info(typed) => sas::Info::from_typed(typed)?.run(),
+            SasCommand::Fit(typed) => sas::Fit::from_typed(*typed)?.run(),
         },
         Command::Selftest(typed) => selftest::run(&typed),
         Command::Ptycho { command } => match *command {

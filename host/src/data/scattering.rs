@@ -5,11 +5,12 @@
 pub enum Smearing {
     /// Standard deviation of q at each point, 1/Å.
     Pinhole(Vec<f64>),
-    /// Full length (perpendicular) and full width (parallel) of the slit at each point, 1/Å.
+    /// Slit, 1/Å, in SasView's and NIST's convention (`dQl`, `dQw`): intensities at q are the averages of
+    /// I(√((q + v)² + u²)) over 0 ≤ u ≤ length and −width ≤ v ≤ width, so both are half of the slit's extent.
     Slit {
-        /// Along the slit.
+        /// Across q, along the slit; at each point.
         length: Vec<f64>,
-        /// Across it.
+        /// Along q; at each point.
         width: Vec<f64>,
     },
 }

@@ -130,6 +130,20 @@ pub enum IoError {
         /// Bytes that may be used.
         available: Bytes,
     },
+    /// Scattering data that are more than fits.
+    #[error(
+        "{file}: reading {dataset} needs {needed} of memory, but {available} may be used; a smaller file is expected"
+    )]
+    ScatteringTooLarge {
+        /// The file, as given.
+        file: String,
+        /// What is read.
+        dataset: String,
+        /// Bytes needed.
+        needed: Bytes,
+        /// Bytes that may be used.
+        available: Bytes,
+    },
     /// Something HDF5 allows and this program does not read.
     #[error("{file}: {dataset} {found}, which is not read here; {advice}")]
     Unsupported {

@@ -5,6 +5,7 @@
 //! was found and what was expected. HDF5's own error printing is off.
 
 pub mod atomic;
+mod attributes;
 pub mod checkpoint;
 mod error;
 mod global_heap;
@@ -15,6 +16,7 @@ pub mod npy;
 mod output;
 mod records;
 pub mod results;
+pub mod sas;
 pub mod scan;
 mod source;
 mod superblock;

@@ -2,7 +2,8 @@
 //! for it.
 //!
 //! Only links inside the file are followed. Virtual datasets and external storage are refused:
-//! their data are in other files that nobody named. Attributes are never read.
+//! their data are in other files that nobody named. Attributes are read where a format hangs on them
+//! (`attributes.rs`), and only short texts.
 
 use super::{IoError, Memory, global_heap, superblock};
 use hdf5_metno as hdf5;
@@ -156,6 +157,26 @@ impl Source {
             }
         }
         Ok(None)
+    }
+
+    /// The group `path`; `None` where there is no such group.
+    pub(super) fn group(&self, path: &str) -> Result<Option<hdf5::Group>, IoError> {
+        if path == "/" {
+            let root = self.file.group("/");
+            return root
+                .map(Some)
+                .map_err(|_| self.damaged("/", "the root group is damaged"));
+        }
+        let Some((parent, last)) = self.parent(path)? else {
+            return Ok(None);
+        };
+        let Ok(group) = parent.group(last) else {
+            return Ok(None);
+        };
+        if group.filename() != self.file.filename() {
+            return Err(self.unsupported(path, "is a link to another file", ADVICE_REPACK));
+        }
+        Ok(Some(group))
     }
 
     /// Names of the links of the group `path`; `None` where there is no such group.

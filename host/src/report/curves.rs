@@ -10,9 +10,9 @@ use std::ops::Range;
 /// Width and height of the drawing, SVG units; pages scale it.
 const SIZE: (u32, u32) = (440, 240);
 /// Legible on white and on black.
-const AXES: RGBColor = RGBColor(128, 128, 128);
+pub(super) const AXES: RGBColor = RGBColor(128, 128, 128);
 /// First, second and third curve of a drawing, legible on white and on black.
-const CURVES: [RGBColor; 3] = [
+pub(super) const CURVES: [RGBColor; 3] = [
     RGBColor(46, 125, 215),
     RGBColor(214, 120, 30),
     RGBColor(60, 155, 80),
@@ -155,7 +155,7 @@ fn logarithmic_range(values: impl Iterator<Item = f64>) -> Option<Range<f64>> {
 
 /// Round numbers in `range`: powers of ten, as many of them as can be read, and 2 and 5 times these
 /// where there are few.
-fn ticks(range: &Range<f64>) -> Vec<f64> {
+pub(super) fn ticks(range: &Range<f64>) -> Vec<f64> {
     let (first, last) = (range.start.log10().floor(), range.end.log10().ceil());
     let decades = last - first;
     let stride = (decades / 6.0).ceil().max(1.0);

@@ -1,5 +1,6 @@
 //! Results for people and other programs: pictures, tables, the HTML report, the summary.
 
+mod bitmap;
 mod canvas;
 mod colours;
 mod curves;
@@ -12,6 +13,9 @@ mod pictures;
 mod raster;
 #[cfg(test)]
 mod sample;
+mod scattering_curve;
+mod scattering_fit;
+mod scattering_image;
 mod summary;
 mod table;
 mod timeline;
@@ -22,6 +26,9 @@ pub use html::{ReportError, report};
 pub use mri::{MriSummary, modulus_png, mri_report};
 pub use numbers::{length, significant};
 pub use pictures::{Picture, PictureError, Pictures};
+pub use scattering_curve::ScatteringCurve;
+pub use scattering_fit::{fit_picture, fit_report};
+pub use scattering_image::intensity_picture;
 pub use summary::Summary;
 pub use table::Table;
 pub use timeline::timeline;

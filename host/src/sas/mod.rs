@@ -6,14 +6,18 @@
 
 mod calculation;
 pub mod cpu;
+pub mod cuda;
 mod definition;
 pub mod dispersion;
 mod engine;
+pub mod fit;
+mod guinier;
 pub mod jitter;
 pub mod magnetism;
 pub mod mesh;
 pub mod orientation;
 pub mod plan;
+pub mod points;
 pub mod product;
 pub mod resolution;
 mod spread;
@@ -21,6 +25,7 @@ mod spread;
 pub use calculation::{Calculation, Points, Precision, Vector};
 pub use definition::{Definition, ParameterRow, Role};
 pub use engine::{Engine, Setup};
+pub use guinier::{Guinier, guinier};
 pub use resolution::Resolution;
 pub use spread::{Distribution, Spread};
 

@@ -230,6 +230,11 @@ impl Plan {
             )));
         }
         let averages = average(form, &particles, &turns, calculation.cutoff, mode);
+        if averages.weight.is_nan() || averages.weight <= 0.0 {
+            return Err(SasError::Refused(format!(
+                "{name}: no particle is left: sizes that can be together and a cutoff below the weights are expected"
+            )));
+        }
         let product = match definition.structure() {
             Some(structure) => {
                 let volfraction = own_volfraction.unwrap_or(structure_values[1]);
@@ -309,7 +314,7 @@ impl Plan {
             }
         }
         for value in &mut fine {
-            *value = factor * *value;
+            *value *= factor;
         }
         let mut at_points = match &calculation.resolution {
             Some(resolution) => resolution.apply(&fine),

@@ -88,6 +88,11 @@ impl Case {
         }
     }
 
+    /// With another tolerance.
+    pub(super) fn within(self, tolerance: f64) -> Self {
+        Self { tolerance, ..self }
+    }
+
     /// With times if `timed`; a launch moves so many bytes at least.
     pub(super) fn timed(self, timed: bool, bytes: usize) -> Self {
         Self {
@@ -124,6 +129,22 @@ impl<'m, M: Machine> Bench<'m, M> {
 
     pub(super) fn into_results(self) -> Vec<CaseResult> {
         self.results
+    }
+
+    /// A case whose values came from more than one launch.
+    pub(super) fn compare<T: Compared>(
+        &mut self,
+        case: Case,
+        values: &[T],
+        reference: &[T::Reference],
+    ) {
+        let error = if values.len() == reference.len() {
+            relative_error(values, reference)
+        } else {
+            f64::INFINITY
+        };
+        let result = CaseResult::new(case.kernel, case.shape, error, case.tolerance);
+        self.results.push(result);
     }
 
     /// Does `work` on `outputs`, asks `error` how far off they are, and times more of the same.

@@ -19,6 +19,7 @@ mod object_update;
 mod probe;
 mod probe_update;
 mod report;
+mod sas;
 mod shape;
 mod transform;
 
@@ -78,6 +79,7 @@ pub fn kernels<M: Machine>(machine: &M, size: Size) -> Result<Vec<CaseResult>, G
     mri_direct::cases(&mut bench, size)?;
     mri_methods::cases(&mut bench, size)?;
     mri_nufft::cases(&mut bench, size)?;
+    sas::cases(&mut bench, size)?;
     for shape in shape::shapes(size) {
         layers::cases(&mut bench, shape)?;
         exit_waves::cases(&mut bench, shape)?;

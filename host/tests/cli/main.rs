@@ -10,4 +10,7 @@ mod jacobi_refused;
 mod mri;
 mod mri_raw;
 mod mri_refused;
+mod sas;
+mod sas_fit;
+mod sas_refused;
 mod support;

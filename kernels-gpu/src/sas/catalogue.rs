@@ -19,7 +19,7 @@ pub trait AnyModel: Sync {
     fn count(&self) -> usize;
     /// Which of them are scattering length densities.
     fn slds(&self) -> &'static [usize];
-    /// Its volumes, Å³.
+    /// Its volumes, Å³; not numbers where there cannot be such a particle.
     fn volume(&self, values: &[f64]) -> Volume<f64>;
     /// Its effective radius, Å; `mode` from 1.
     fn effective_radius(&self, values: &[f64], mode: u32) -> f64;
@@ -56,7 +56,12 @@ impl<M: Model> AnyModel for Of<M> {
         <M::Values<f64> as Values<f64>>::SLDS
     }
     fn volume(&self, values: &[f64]) -> Volume<f64> {
-        M::volume(&read::<M>(values))
+        let values = read::<M>(values);
+        if M::valid(&values) {
+            M::volume(&values)
+        } else {
+            Volume::solid(f64::NAN)
+        }
     }
     fn effective_radius(&self, values: &[f64], mode: u32) -> f64 {
         M::effective_radius(&read::<M>(values), mode)

@@ -6,13 +6,22 @@
 
 #[cfg(not(target_arch = "nvptx64"))]
 pub mod catalogue;
+mod curve;
+pub mod finish;
 pub mod functions;
+mod image;
 #[cfg(not(target_arch = "nvptx64"))]
 pub mod lanes;
+#[cfg(not(target_arch = "nvptx64"))]
+pub mod launches;
+pub mod member;
+mod mesh;
 pub mod model;
+pub mod model_kernels;
 pub mod models;
 pub mod quadrature;
 pub mod radii;
 pub mod real;
+pub mod smear;
 #[cfg(not(target_arch = "nvptx64"))]
 pub mod sums;

@@ -170,6 +170,13 @@ pub trait Model: 'static {
     /// The state of a particle.
     fn prepare<R: Real>(values: &Self::Values<R>) -> Self::State<R>;
 
+    /// Whether there can be such a particle, where limits of single values do not say it: particles of a
+    /// distribution that cannot be are left out. Of a pack the first numbers tell: values are the same in all.
+    #[inline(always)]
+    fn valid<R: Real>(_values: &Self::Values<R>) -> bool {
+        true
+    }
+
     /// Its volume; [`Volume::none`] where I(q) is not of particles.
     fn volume<R: Real>(values: &Self::Values<R>) -> Volume<R>;
 
@@ -261,7 +268,7 @@ macro_rules! model_values {
                 name: stringify!($angle),
                 units: "degrees",
                 default: $angle_default,
-                limits: (-360.0, 360.0),
+                limits: $crate::sas::model::turn_limits(stringify!($angle)),
                 kind: $crate::sas::model::Kind::Orientation,
                 about: $angle_about,
                 length: 1,
@@ -285,6 +292,17 @@ macro_rules! model_values {
         $at += $length;
         values
     }};
+}
+
+/// Degrees that an angle may have: θ half a turn each way, φ and ψ a whole one; for [`crate::model_values`].
+#[doc(hidden)]
+#[must_use]
+pub const fn turn_limits(angle: &str) -> (f64, f64) {
+    if matches!(angle.as_bytes(), b"theta") {
+        (-180.0, 180.0)
+    } else {
+        (-360.0, 360.0)
+    }
 }
 
 /// Scattering length densities among rows of a table; for [`crate::model_values`].

@@ -9,6 +9,8 @@ pub struct Rule<const N: usize> {
     weights: [f64; N],
 }
 
+/// 8 points: full precision where the integrand turns or grows by less than a factor e.
+pub static RULE_8: Rule<8> = Rule::new();
 /// 20 points: full precision where the integrand oscillates by less than ±12 rad about the middle.
 pub static RULE_20: Rule<20> = Rule::new();
 /// 76 points: full precision below ±80 rad.

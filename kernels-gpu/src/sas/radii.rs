@@ -6,7 +6,6 @@ use core::f64::consts::PI;
 /// J. Chem. Phys. 18 (1950) 1446.
 #[must_use]
 pub fn cylinder_excluded_volume(radius: f64, length: f64) -> f64 {
-    // Hull of the pair: (radius/2)·(2πL² … ) as in the paper's eq. for a right circular cylinder.
     let volume_term =
         0.75 * radius * (2.0 * radius * length + (radius + length) * (PI * radius + length));
     0.5 * libm::cbrt(volume_term)

@@ -3,6 +3,7 @@
 mod jacobi;
 mod mri;
 mod ptycho;
+mod sas;
 mod selftest;
 
 pub(crate) use jacobi::{BoundaryWord, JacobiTyped, SchemeWord};
@@ -14,6 +15,10 @@ pub(crate) use ptycho::{
     BackendWord, CompareTyped, InfoTyped, PatternWord, PrecisionWord, PtychoCommand,
     ReconstructTyped, SimulateTyped,
 };
+pub(crate) use sas::{
+    FitMethodWord, QUnitWord, SasCommand, SasEvaluateTyped, SasFitTyped, SasInfoTyped,
+    SasMachineTyped, SasModelTyped, SasModelsTyped, SmearOnWord,
+};
 pub(crate) use selftest::{SelftestTyped, SelftestWord};
 
 use clap::{Parser, Subcommand};
@@ -23,7 +28,7 @@ use clap::{Parser, Subcommand};
 #[command(
     name = "warpstride",
     version,
-    about = "Images from diffraction data and from magnetic resonance, and relaxation on grids, on the CPU and on NVIDIA GPUs",
+    about = "Images from diffraction data and from magnetic resonance, small-angle scattering, and relaxation on grids, on the CPU and on NVIDIA GPUs",
     after_help = "\
 Examples:
   warpstride ptycho simulate scan.cxi
@@ -32,6 +37,8 @@ Examples:
   warpstride ptycho compare result.h5 scan.cxi
   warpstride mri simulate phantom.h5 --trajectory golden --spokes 55
   warpstride mri reconstruct phantom.h5 -o image.h5 --png image.png
+  warpstride sas evaluate cylinder --set radius=30 --pd radius=0.1 --plot curve.png
+  warpstride sas fit sphere data.txt --fit radius=20:100 --fit scale --report fit.html
   warpstride jacobi --devices all --plot field.png
   warpstride devices
   warpstride selftest
@@ -80,6 +87,17 @@ Examples:
     Mri {
         #[command(subcommand)]
         command: Box<MriCommand>,
+    },
+    /// Small-angle scattering: intensities of models, and fits of them to data
+    #[command(after_help = "\
+Examples:
+  warpstride sas models
+  warpstride sas evaluate sphere --set radius=60 --pd radius=0.1 --plot curve.png
+  warpstride sas info data.txt
+  warpstride sas fit sphere data.txt --fit radius=20:100 --fit scale --report fit.html")]
+    Sas {
+        #[command(subcommand)]
+        command: Box<SasCommand>,
     },
     /// List the GPUs that can be used, or say why there are none
     #[command(after_help = "\

@@ -51,7 +51,7 @@ impl Reconstruct {
     pub(crate) fn from_typed(typed: MriReconstructTyped) -> Result<Self, Failure> {
         threads::check(typed.threads)?;
         let wish = Wish::new(typed.backend, typed.device);
-        wish.check(typed.precision)?;
+        wish.check(typed.precision, Room::Mri)?;
         let wanted = Wanted {
             method: typed.method,
             operator: typed.operator,

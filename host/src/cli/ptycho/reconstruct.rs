@@ -82,7 +82,7 @@ impl Reconstruct {
             None => BackendWord::Auto,
         });
         let wish = Wish::new(backend, typed.device);
-        wish.check(word(recipe.precision))?;
+        wish.check(word(recipe.precision), Room::Ptycho)?;
         let checkpoint = typed
             .checkpoint
             .or_else(|| typed.resume.clone())

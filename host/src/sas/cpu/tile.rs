@@ -234,7 +234,8 @@ pub(super) fn compute<T: Number>(
         }
         match chunk {
             Chunk::Curve { doubles, q } => {
-                add_curve(shared, &values, weight, doubles, q, &mut block)
+                let of_all = (weight, plan.averages.half_size);
+                add_curve(shared, &values, of_all, doubles, q, &mut block)
             }
             Chunk::Pixels { qx, qy, .. } => T::add(
                 shared.form,
@@ -263,10 +264,11 @@ pub(super) fn compute<T: Number>(
     sums
 }
 
+/// `half_size`: of the largest particle, which decides the rule for all.
 fn add_curve<T: Number>(
     shared: &Shared<T>,
     values: &[f64],
-    weight: f64,
+    (weight, half_size): (f64, f64),
     doubles: &[f64],
     q: &[T],
     block: &mut (Vec<T>, Vec<T>),
@@ -285,7 +287,6 @@ fn add_curve<T: Number>(
         add(Waves::Sizes(q), 0..q.len());
         return;
     }
-    let half_size = shared.form.largest_half_size(values);
     let mut first = 0;
     while first < doubles.len() {
         let of_first = level(doubles[first] * half_size);

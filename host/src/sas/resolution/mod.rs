@@ -1,7 +1,22 @@
 //! Resolution: measured intensities are averages over nearby wave vectors, so a matrix times the intensities at a
 //! finer set of points.
+//!
+//! A row of the matrix is a quadrature of ∫ g(q') I(q') dq' with the row's own weight function g. All rows share one
+//! set of points q_k, fine where the narrowest of the weight functions there asks for it; between the points I is the
+//! cubic through the four nearest ones, and each stretch between two points is integrated with g as it is, so that the
+//! error is that of the cubics: 1e-6 for q^-4 and a width of 5 %, where bins of the same size have 1e-3.
 
-use super::Points;
+mod matrix;
+mod pinhole;
+mod pixels;
+mod slit;
+
+pub use pinhole::{Pinhole, Sampling, Width};
+pub use pixels::Cloud;
+pub use slit::Slit;
+
+use super::{Points, SasError};
+use crate::data::{Curve, ScatteringImage, Smearing};
 
 /// A matrix whose rows are stretches of a finer set of points.
 #[derive(Debug, Clone, PartialEq)]
@@ -33,4 +48,56 @@ impl Resolution {
         })
         .collect()
     }
+
+    /// The resolution that a measured curve has; `None` where it has none.
+    ///
+    /// # Errors
+    /// Widths that are none.
+    pub fn of_curve(curve: &Curve) -> Result<Option<Self>, SasError> {
+        match &curve.smearing {
+            None => Ok(None),
+            Some(Smearing::Pinhole(width)) => Pinhole::new(Width::Each(width.clone()))
+                .resolution(&curve.q)
+                .map(Some),
+            Some(Smearing::Slit { length, width }) => Slit {
+                length: Width::Each(length.clone()),
+                width: Width::Each(width.clone()),
+            }
+            .resolution(&curve.q)
+            .map(Some),
+        }
+    }
+
+    /// The resolution that a measured image has; `None` where it has none.
+    ///
+    /// # Errors
+    /// Widths that are none.
+    pub fn of_image(image: &ScatteringImage) -> Result<Option<Self>, SasError> {
+        match &image.resolution {
+            None => Ok(None),
+            Some((along, across)) => Cloud::default()
+                .resolution(&image.qx, &image.qy, along, across)
+                .map(Some),
+        }
+    }
 }
+
+/// Refuses q that no curve has.
+fn check_q(q: &[f64]) -> Result<(), SasError> {
+    if q.is_empty() {
+        return Err(SasError::Refused(
+            "resolution: there are no points; at least one is expected".to_owned(),
+        ));
+    }
+    match q.iter().position(|q| !(q.is_finite() && *q > 0.0)) {
+        None => Ok(()),
+        Some(i) => Err(SasError::Refused(format!(
+            "resolution: q of point {} is {}: a positive number is expected",
+            i + 1,
+            q[i]
+        ))),
+    }
+}
+
+#[cfg(test)]
+mod tests;

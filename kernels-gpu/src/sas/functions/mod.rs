@@ -1,5 +1,6 @@
 //! Functions that form factors are made of, for any [`Real`].
 
+mod baxter;
 mod bessel;
 mod elementary;
 mod geometry;
@@ -7,6 +8,7 @@ mod powers;
 mod rare;
 mod waves;
 
+pub use baxter::{Core, factor, moments};
 pub use bessel::{bessel_j0, bessel_j1, j1c};
 pub use elementary::{cos, exp, ln, sin, sin_cos};
 pub use geometry::{Caps, ball, cap, hypot, rod, spheroid, two_caps};

@@ -15,6 +15,16 @@ pub fn sinc<R: Real>(x: R) -> R {
 /// 3 (sin x − x cos x)/x³, the amplitude of a sphere; 1 at 0. To 1·10⁻¹⁵ (single: 4·10⁻⁷) of its envelope 3/(3+x²).
 #[inline(always)]
 pub fn sphere_form<R: Real>(x: R) -> R {
+    sphere_form_of(
+        x,
+        #[inline(always)]
+        || sin_cos(x),
+    )
+}
+
+/// The same of x and (sin x, cos x), which are asked for only where x ≥ 2.
+#[inline(always)]
+pub(super) fn sphere_form_of<R: Real>(x: R, sin_cos: impl FnOnce() -> (R, R)) -> R {
     R::choose(
         x.abs().less(R::of(2.0)),
         #[inline(always)]
@@ -32,7 +42,7 @@ pub fn sphere_form<R: Real>(x: R) -> R {
         },
         #[inline(always)]
         || {
-            let (sin, cos) = sin_cos(x);
+            let (sin, cos) = sin_cos();
             (-x).mul_add(cos, sin).times(3.0) / x.cubed()
         },
     )

@@ -9,7 +9,7 @@ model_values! {
     values {
     sld: Sld, "1e-6/Ang^2", 4.0, -INF => INF, "Scattering length density of the barbell";
     sld_solvent: Sld, "1e-6/Ang^2", 1.0, -INF => INF, "Scattering length density of the solvent";
-    radius_bell: Volume, "Ang", 40.0, 0.0 => INF, "Radius of the balls; below that of the bar they are half spheres";
+    radius_bell: Volume, "Ang", 40.0, 0.0 => INF, "Radius of the balls, not below that of the bar";
     radius: Volume, "Ang", 20.0, 0.0 => INF, "Radius of the bar";
     length: Volume, "Ang", 400.0, 0.0 => INF, "Length of the bar without its balls";
     }
@@ -72,6 +72,11 @@ impl Model for Barbell {
     }
 
     #[inline(always)]
+    fn valid<R: Real>(p: &Parameters<R>) -> bool {
+        p.radius_bell.first() >= p.radius.first()
+    }
+
+    #[inline(always)]
     fn volume<R: Real>(p: &Parameters<R>) -> Volume<R> {
         Volume::solid(rod(p.radius, p.length) + cap(height(p), p.radius_bell).times(2.0))
     }
@@ -88,7 +93,12 @@ impl Model for Barbell {
         use crate::sas::radii::{cylinder_excluded_volume, of_volume};
         let half_total = 0.5 * p.length + height(p);
         match mode {
-            1 => cylinder_excluded_volume(p.radius, 2.0 * half_total),
+            // As wide as the balls; as long as from centre to centre and a radius of the bar at each end, by
+            // which the field's programs agree.
+            1 => {
+                let length = 2.0 * (half_total - p.radius_bell + p.radius);
+                cylinder_excluded_volume(p.radius_bell, length)
+            }
             2 => of_volume(Self::volume(p).outline),
             3 => p.radius,
             4 => 0.5 * p.length,

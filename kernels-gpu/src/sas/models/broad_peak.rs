@@ -38,7 +38,7 @@ impl Model for BroadPeak {
         category: "shape-independent",
         title: "Broad peak on a power law",
         formula: "I = porod_scale/q^porod_exp + peak_scale/(1 + (|q − peak_pos| correlation_length)^width_exp)^shape_exp",
-        source: "B. Hammouda, D. L. Ho and S. R. Kline, Macromolecules 37 (2004) 6932",
+        source: "None: empirical",
         parameters: TABLE,
         radius_modes: &[],
         background: 0.001,

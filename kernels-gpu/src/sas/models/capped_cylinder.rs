@@ -10,7 +10,7 @@ model_values! {
     sld: Sld, "1e-6/Ang^2", 4.0, -INF => INF, "Scattering length density of the cylinder";
     sld_solvent: Sld, "1e-6/Ang^2", 1.0, -INF => INF, "Scattering length density of the solvent";
     radius: Volume, "Ang", 20.0, 0.0 => INF, "Radius of the cylinder";
-    radius_cap: Volume, "Ang", 20.0, 0.0 => INF, "Radius of the caps; below that of the cylinder they are half spheres";
+    radius_cap: Volume, "Ang", 20.0, 0.0 => INF, "Radius of the caps, not below that of the cylinder";
     length: Volume, "Ang", 400.0, 0.0 => INF, "Length of the cylinder without its caps";
     }
     orientation {
@@ -71,6 +71,11 @@ impl Model for CappedCylinder {
             weight: contrast * rod(p.radius, p.length),
             contrast,
         }
+    }
+
+    #[inline(always)]
+    fn valid<R: Real>(p: &Parameters<R>) -> bool {
+        p.radius_cap.first() >= p.radius.first()
     }
 
     #[inline(always)]

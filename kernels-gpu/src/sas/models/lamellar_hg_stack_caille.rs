@@ -1,4 +1,5 @@
 //! Stacks of lamellae with head groups and Caillé’s thermal disorder.
+#![allow(non_snake_case, reason = "parameters as the field names them")]
 
 use crate::model_values;
 use crate::sas::functions::{sinc};
@@ -45,7 +46,7 @@ impl Model for LamellarHgStackCaille {
         name: "lamellar_hg_stack_caille",
         category: "shape:lamellae",
         title: "Stacked lamellae with head groups, Caillé disorder",
-        formula: "I = 2π P S/(q² δ), δ = 2 (H + T), P = 4 (ΔH (sin(q(H + T)) − sin(qT)) + ΔT sin(qT))²/q², S = 1 + 2 Σ (1 − n/N) cos(q d n) exp(−q² d² α(n)), α = η/(4π²) (ln(πn) + 0.5772…)",
+        formula: "I = 2π P S/(q² d), P = 4 (ΔH (sin(q(H + T)) − sin(qT)) + ΔT sin(qT))²/q², S = 1 + 2 Σ (1 − n/N) cos(q d n) exp(−q² d² α(n)), α = η/(4π²) (ln(πn) + 0.5772…)",
         source: "F. Nallet, R. Laversanne and D. Roux, J. Phys. II France 3 (1993) 487",
         parameters: TABLE,
         radius_modes: &[],
@@ -65,7 +66,7 @@ impl Model for LamellarHgStackCaille {
             total,
             head_weight: (p.sld_head - p.sld_solvent) * total,
             tail_weight: (p.sld - p.sld_head) * p.length_tail,
-            scale: R::of(4e-4 * PI) / total,
+            scale: R::of(8e-4 * PI) / p.d_spacing,
             spacing: p.d_spacing,
             caille: p.d_spacing.squared() * p.Caille_parameter.times(0.25 / (PI * PI)),
             layers,

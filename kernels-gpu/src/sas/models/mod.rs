@@ -18,11 +18,14 @@ macro_rules! for_each_sas_model {
             dab Dab isotropic;
             ellipsoid Ellipsoid axial;
             elliptical_cylinder EllipticalCylinder triaxial;
+            flexible_cylinder FlexibleCylinder isotropic;
             fractal Fractal isotropic;
             fuzzy_sphere FuzzySphere isotropic;
             gaussian_peak GaussianPeak isotropic;
             guinier Guinier isotropic;
             guinier_porod GuinierPorod isotropic;
+            hardsphere HardSphere isotropic;
+            hayter_msa HayterMsa isotropic;
             hollow_cylinder HollowCylinder axial;
             lamellar Lamellar isotropic;
             lamellar_hg_stack_caille LamellarHgStackCaille isotropic;
@@ -31,6 +34,7 @@ macro_rules! for_each_sas_model {
             mass_fractal MassFractal isotropic;
             mono_gauss_coil MonoGaussCoil isotropic;
             multilayer_vesicle MultilayerVesicle isotropic;
+            onion Onion isotropic;
             parallelepiped Parallelepiped triaxial;
             pearl_necklace PearlNecklace isotropic;
             poly_gauss_coil PolyGaussCoil isotropic;
@@ -40,7 +44,9 @@ macro_rules! for_each_sas_model {
             raspberry Raspberry isotropic;
             rectangular_prism RectangularPrism triaxial;
             sphere Sphere isotropic;
+            squarewell SquareWell isotropic;
             stacked_disks StackedDisks axial;
+            stickyhardsphere StickyHardSphere isotropic;
             teubner_strey TeubnerStrey isotropic;
             triaxial_ellipsoid TriaxialEllipsoid triaxial;
             two_lorentzian TwoLorentzian isotropic;

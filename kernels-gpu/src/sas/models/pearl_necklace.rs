@@ -12,7 +12,7 @@ model_values! {
     values {
     radius: Volume, "Ang", 80.0, 0.0 => INF, "Radius of a pearl";
     edge_sep: Volume, "Ang", 350.0, 0.0 => INF, "Length of a string, between the surfaces of pearls";
-    thick_string: Volume, "Ang", 2.5, 0.0 => INF, "Diameter of a string";
+    thick_string: Volume, "Ang", 2.5, 0.0 => INF, "Diameter of a string; below the radius of a pearl";
     num_pearls: Volume, "", 3.0, 1.0 => INF, "Number of pearls, rounded to a whole one; at most 10 000";
     sld: Sld, "1e-6/Ang^2", 1.0, -INF => INF, "Scattering length density of a pearl";
     sld_string: Sld, "1e-6/Ang^2", 1.0, -INF => INF, "Scattering length density of a string";
@@ -75,6 +75,11 @@ impl Model for PearlNecklace {
             string_weight: (p.sld_string - p.sld_solvent)
                 * rod(p.thick_string.times(0.5), p.edge_sep),
         }
+    }
+
+    #[inline(always)]
+    fn valid<R: Real>(p: &Parameters<R>) -> bool {
+        p.thick_string.first() < p.radius.first()
     }
 
     #[inline(always)]

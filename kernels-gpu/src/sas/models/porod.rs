@@ -46,7 +46,7 @@ impl Model for Porod {
     type State<R: Real> = ();
 
     #[inline(always)]
-    fn prepare<R: Real>(_: &Parameters<R>) -> () {
+    fn prepare<R: Real>(_: &Parameters<R>) {
     }
 
     #[inline(always)]

@@ -36,7 +36,7 @@ impl Model for TwoLorentzian {
         category: "shape-independent",
         title: "Two Lorentzians with free exponents",
         formula: "I = Σᵢ lorentz_scale_i/(1 + (q lorentz_length_i)^lorentz_exp_i)",
-        source: "B. Hammouda, D. L. Ho and S. R. Kline, Macromolecules 37 (2004) 6932",
+        source: "None: empirical",
         parameters: TABLE,
         radius_modes: &[],
         background: 0.001,

@@ -1,0 +1,15 @@
+//! The reader of scattering in columns of text, on any bytes: it returns, within 8 MiB, and what it gives is sound.
+
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+
+fuzz_target!(|bytes: &[u8]| {
+    let Some(folder) = warpstride_fuzz::folder() else {
+        return;
+    };
+    let path = folder.path().join("a.txt");
+    if std::fs::write(&path, bytes).is_ok() {
+        warpstride_fuzz::sound::exercise(&path, folder.path());
+    }
+});

@@ -1,0 +1,312 @@
+//! `warpstride sas models`.
+
+use super::names;
+use crate::cli::args::SasModelsTyped;
+use crate::cli::failure::Failure;
+use crate::cli::output::{facts, say, say_json};
+use serde::Serialize;
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use warpstride::report::Table;
+use warpstride::sas::magnetism::{MOMENT_NAMES, SPIN_NAMES};
+use warpstride::sas::{Definition, ParameterRow, Role};
+use warpstride_kernels::sas::catalogue::{self, AnyModel};
+use warpstride_kernels::sas::model::Symmetry;
+
+/// What is asked.
+#[derive(Debug)]
+pub(crate) struct Models {
+    /// One model; all where `None`.
+    one: Option<Definition>,
+    json: bool,
+}
+
+#[derive(Serialize)]
+struct Described {
+    name: String,
+    category: &'static str,
+    title: &'static str,
+    formula: &'static str,
+    source: &'static str,
+    /// `isotropic`, `axial` or `triaxial`.
+    symmetry: &'static str,
+    /// Whether angles matter in two dimensions.
+    oriented: bool,
+    /// Whether there is an amplitude, so that β(q) exists.
+    amplitude: bool,
+    /// What `radius_effective_mode` 1, 2, … mean.
+    radius_modes: &'static [&'static str],
+    /// Of a product: its factors.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    factors: Option<[Factor; 2]>,
+    parameters: Vec<DescribedParameter>,
+    /// Parameters of polarised beams and magnetic moments, in two dimensions.
+    magnetism: Vec<DescribedParameter>,
+}
+
+#[derive(Serialize)]
+struct Factor {
+    name: &'static str,
+    title: &'static str,
+    formula: &'static str,
+    source: &'static str,
+}
+
+#[derive(Serialize)]
+struct DescribedParameter {
+    name: String,
+    units: &'static str,
+    default: f64,
+    /// `null` where there is no limit.
+    limits: [Option<f64>; 2],
+    about: &'static str,
+    /// `scale`, `background`, `form`, `angle`, `structure`, `mode` or `magnetism`.
+    role: &'static str,
+    polydisperse: bool,
+    sld: bool,
+}
+
+impl Models {
+    /// Looks the model up.
+    pub(crate) fn from_typed(typed: &SasModelsTyped) -> Result<Self, Failure> {
+        Ok(Self {
+            one: typed.name.as_deref().map(names::definition).transpose()?,
+            json: typed.json,
+        })
+    }
+
+    /// Prints.
+    pub(crate) fn run(self) -> Result<(), Failure> {
+        match (&self.one, self.json) {
+            (Some(definition), true) => say_json(&Described::new(definition)),
+            (Some(definition), false) => say(&text(definition)),
+            (None, true) => {
+                let all = catalogue::models()
+                    .iter()
+                    .map(|model| Ok(Described::new(&Definition::parse(model.info().name)?)))
+                    .collect::<Result<Vec<_>, Failure>>()?;
+                say_json(&all)
+            }
+            (None, false) => say(&list()),
+        }
+    }
+}
+
+impl Described {
+    fn new(definition: &Definition) -> Self {
+        let form = definition.form();
+        let info = form.info();
+        Self {
+            name: definition.name().to_owned(),
+            category: info.category,
+            title: info.title,
+            formula: info.formula,
+            source: info.source,
+            symmetry: match form.symmetry() {
+                Symmetry::Isotropic => "isotropic",
+                Symmetry::Axial => "axial",
+                Symmetry::Triaxial => "triaxial",
+            },
+            oriented: definition.oriented(),
+            amplitude: form.has_amplitude(),
+            radius_modes: info.radius_modes,
+            factors: definition
+                .structure()
+                .map(|structure| [Factor::new(form), Factor::new(structure)]),
+            parameters: definition
+                .rows()
+                .iter()
+                .map(DescribedParameter::new)
+                .collect(),
+            magnetism: magnetism(definition),
+        }
+    }
+}
+
+impl Factor {
+    fn new(model: &dyn AnyModel) -> Self {
+        let info = model.info();
+        Self {
+            name: info.name,
+            title: info.title,
+            formula: info.formula,
+            source: info.source,
+        }
+    }
+}
+
+impl DescribedParameter {
+    fn new(row: &ParameterRow) -> Self {
+        let limit = |value: f64| value.is_finite().then_some(value);
+        Self {
+            name: row.name.clone(),
+            units: row.units,
+            default: row.default,
+            limits: [limit(row.limits.0), limit(row.limits.1)],
+            about: row.about,
+            role: match row.role {
+                Role::Scale => "scale",
+                Role::Background => "background",
+                Role::Form(_) => "form",
+                Role::Angle(_) => "angle",
+                Role::Structure(_) => "structure",
+                Role::StructureFactorMode | Role::RadiusEffectiveMode => "mode",
+                Role::Spin(_) | Role::Moment { .. } => "magnetism",
+            },
+            polydisperse: row.spreads,
+            sld: row.sld,
+        }
+    }
+}
+
+/// What [`Definition::with_magnetism`] adds.
+fn magnetism(definition: &Definition) -> Vec<DescribedParameter> {
+    let magnetic = definition.clone().with_magnetism();
+    let added = &magnetic.rows()[definition.rows().len()..];
+    added.iter().map(DescribedParameter::new).collect()
+}
+
+/// All models by category, the shapes first.
+fn list() -> String {
+    let mut categories: BTreeMap<(bool, &str), Vec<&dyn AnyModel>> = BTreeMap::new();
+    for model in catalogue::models() {
+        let category = model.info().category;
+        let shape = category.starts_with("shape:");
+        categories
+            .entry((!shape, category))
+            .or_default()
+            .push(*model);
+    }
+    let mut text = String::new();
+    for ((_, category), models) in categories {
+        // Writing into a string cannot fail.
+        let _ = writeln!(text, "{category}");
+        let width = 26;
+        for model in models {
+            let info = model.info();
+            let _ = writeln!(text, "  {:<width$} {}", info.name, info.title);
+        }
+        text.push('\n');
+    }
+    text + "P@S multiplies a form factor with a structure factor: sphere@hardsphere.\n\
+            `warpstride sas models NAME` shows the parameters of one.\n"
+}
+
+/// One model with its table.
+fn text(definition: &Definition) -> String {
+    let form = definition.form();
+    let info = form.info();
+    let mut lines = vec![
+        ("model", definition.name().to_owned()),
+        ("category", info.category.to_owned()),
+        ("title", info.title.to_owned()),
+        ("formula", info.formula.to_owned()),
+        ("source", info.source.to_owned()),
+    ];
+    if let Some(structure) = definition.structure() {
+        let info = structure.info();
+        lines.extend([
+            ("times", format!("{}: {}", info.name, info.title)),
+            ("formula", info.formula.to_owned()),
+            ("source", info.source.to_owned()),
+        ]);
+    }
+    lines.push((
+        "in 2-D",
+        match form.symmetry() {
+            Symmetry::Isotropic => "depends on |q| only".to_owned(),
+            Symmetry::Axial => "oriented by theta and phi".to_owned(),
+            Symmetry::Triaxial => "oriented by theta, phi and psi".to_owned(),
+        },
+    ));
+    lines.push((
+        "beta(q)",
+        if form.has_amplitude() {
+            "exists: structure_factor_mode=1 of a product P@S"
+        } else {
+            "does not exist: the model has no amplitude"
+        }
+        .to_owned(),
+    ));
+    if info.radius_modes.is_empty() {
+        lines.push((
+            "radius modes",
+            "none: radius_effective of a product is set".to_owned(),
+        ));
+    } else {
+        let mut name = "radius modes";
+        for (at, mode) in info.radius_modes.iter().enumerate() {
+            lines.push((std::mem::take(&mut name), format!("{}: {mode}", at + 1)));
+        }
+    }
+    if !magnetism(definition).is_empty() {
+        lines.push((
+            "magnetism",
+            format!(
+                "in 2-D: {} of the beam; {} of each scattering length density",
+                SPIN_NAMES.join(", "),
+                MOMENT_NAMES.map(|name| format!("NAME{name}")).join(", ")
+            ),
+        ));
+    }
+    let mut table = Table::new(&["parameter", "default", "units", "limits", "--pd", "meaning"]);
+    for group in grouped(definition.rows()) {
+        let row = group[0];
+        let last = group[group.len() - 1];
+        let name = if group.len() > 1 {
+            format!("{} … {}", row.name, last.name)
+        } else {
+            row.name.clone()
+        };
+        table.row([
+            name,
+            row.default.to_string(),
+            row.units.to_owned(),
+            limits(row.limits),
+            match (row.spreads, row.role) {
+                (true, Role::Angle(_)) => "2-D",
+                (true, _) => "yes",
+                _ => "",
+            }
+            .to_owned(),
+            row.about.to_owned(),
+        ]);
+    }
+    format!("{}\n{table}", facts(&lines))
+}
+
+/// Rows, those of an array together.
+fn grouped(rows: &[ParameterRow]) -> Vec<Vec<&ParameterRow>> {
+    let mut groups: Vec<Vec<&ParameterRow>> = Vec::new();
+    for row in rows {
+        match groups.last_mut() {
+            Some(group) if follows(group[group.len() - 1], row) => group.push(row),
+            _ => groups.push(vec![row]),
+        }
+    }
+    groups
+}
+
+/// Whether `b` is the next element of the array of `a`.
+fn follows(a: &ParameterRow, b: &ParameterRow) -> bool {
+    let element = |row: &ParameterRow| -> Option<(String, usize)> {
+        let stem = row.name.trim_end_matches(|c: char| c.is_ascii_digit());
+        let number = row.name[stem.len()..].parse().ok()?;
+        Some((stem.to_owned(), number))
+    };
+    match (element(a), element(b)) {
+        (Some((stem, i)), Some((other, j))) => {
+            stem == other && i + 1 == j && (a.about, a.units) == (b.about, b.units)
+        }
+        _ => false,
+    }
+}
+
+fn limits((low, high): (f64, f64)) -> String {
+    match (low.is_finite(), high.is_finite()) {
+        (true, true) => format!("{low} to {high}"),
+        (true, false) => format!("from {low}"),
+        (false, true) => format!("to {high}"),
+        (false, false) => String::new(),
+    }
+}

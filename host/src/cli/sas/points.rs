@@ -1,0 +1,188 @@
+//! `--q`, `--points` and `--q2d`: where intensities are wanted.
+
+use super::parameters::number;
+use crate::cli::failure::Failure;
+use warpstride::sas::{Points, points};
+
+/// What is computed when nothing is said.
+const DEFAULT: &str = "0.001:0.5:200:log";
+/// Points of a curve or an image, at most: each takes three numbers, and rows of text in a file.
+const MOST: usize = 1 << 24;
+
+/// Where intensities are wanted, and how that was said.
+#[derive(Debug, Clone)]
+pub(super) struct Where {
+    pub(super) points: Points,
+    /// The option, complete.
+    pub(super) words: String,
+    /// Pixels along each side, where they are a square image.
+    pub(super) side: Option<usize>,
+}
+
+impl Where {
+    /// From the three options, of which at most one is given.
+    pub(super) fn from_typed(
+        q: Option<&str>,
+        points: Option<&str>,
+        q2d: Option<&str>,
+    ) -> Result<Self, Failure> {
+        match (q, points, q2d) {
+            (_, Some(list), _) => listed(list),
+            (_, _, Some(square)) => square_image(square),
+            (q, ..) => grid(q.unwrap_or(DEFAULT)),
+        }
+    }
+
+    /// Whether they are pixels.
+    pub(super) fn pixels(&self) -> bool {
+        matches!(self.points, Points::Pixels { .. })
+    }
+}
+
+fn grid(text: &str) -> Result<Where, Failure> {
+    let option = format!("--q {text}");
+    let refuse = |why: &str| Err(Failure::usage(format!("{option}: {why}")));
+    let parts: Vec<&str> = text.split(':').collect();
+    let (logarithmic, [first, last, count]) = match parts[..] {
+        [first, last, count] => (false, [first, last, count]),
+        [first, last, count, "log"] => (true, [first, last, count]),
+        [first, last, count, "lin"] => (false, [first, last, count]),
+        _ => {
+            return refuse(
+                "FIRST:LAST:COUNT or FIRST:LAST:COUNT:log is expected, like 0.001:0.5:200:log",
+            );
+        }
+    };
+    let (first, last) = (
+        number(&option, first, "a first q in 1/A")?,
+        number(&option, last, "a last q in 1/A")?,
+    );
+    let count = whole(&option, count)?;
+    if first <= 0.0 {
+        return refuse("a first q above 0 is expected");
+    }
+    if last <= first {
+        return refuse("the last q is expected to be greater than the first");
+    }
+    let points = if logarithmic {
+        points::logarithmic(first, last, count)
+    } else {
+        points::linear(first, last, count)
+    };
+    Ok(Where {
+        points: points.map_err(|e| Failure::usage(format!("{option}: {e}")))?,
+        words: option,
+        side: None,
+    })
+}
+
+fn whole(option: &str, text: &str) -> Result<usize, Failure> {
+    match text.parse() {
+        Ok(count) if (2..=MOST).contains(&count) => Ok(count),
+        _ => Err(Failure::usage(format!(
+            "{option}: found the count {text:?}; a whole number from 2 to {MOST} is expected"
+        ))),
+    }
+}
+
+/// `0.01,0.1`, or pixels `0.01:0.02,…`.
+fn listed(text: &str) -> Result<Where, Failure> {
+    let option = format!("--points {text}");
+    let items: Vec<&str> = text
+        .split(|c: char| c == ',' || c.is_whitespace())
+        .filter(|item| !item.is_empty())
+        .collect();
+    if items.is_empty() {
+        return Err(Failure::usage(format!(
+            "{option}: values of q are expected, like 0.01,0.1"
+        )));
+    }
+    let pixels = items.iter().any(|item| item.contains(':'));
+    let points = if pixels {
+        let pairs = items
+            .iter()
+            .map(|item| {
+                let Some((qx, qy)) = item.split_once(':') else {
+                    return Err(Failure::usage(format!(
+                        "{option}: found {item:?} among pixels; QX:QY is expected of each"
+                    )));
+                };
+                Ok((
+                    number(&option, qx, "a qx in 1/A")?,
+                    number(&option, qy, "a qy in 1/A")?,
+                ))
+            })
+            .collect::<Result<Vec<_>, _>>()?;
+        let (qx, qy) = pairs.into_iter().unzip();
+        Points::Pixels { qx, qy }
+    } else {
+        let q = items
+            .iter()
+            .map(|item| number(&option, item, "a q in 1/A"))
+            .collect::<Result<Vec<_>, _>>()?;
+        if let Some(below) = q.iter().find(|q| **q < 0.0) {
+            return Err(Failure::usage(format!(
+                "{option}: found q = {below}; |q| of a curve is 0 or more"
+            )));
+        }
+        Points::Curve(q)
+    };
+    Ok(Where {
+        points,
+        words: option,
+        side: None,
+    })
+}
+
+fn square_image(text: &str) -> Result<Where, Failure> {
+    let option = format!("--q2d {text}");
+    let Some((most, side)) = text.split_once(':') else {
+        return Err(Failure::usage(format!(
+            "{option}: MAX:N is expected, like 0.2:128"
+        )));
+    };
+    let most = number(&option, most, "a greatest qx in 1/A")?;
+    if most <= 0.0 {
+        return Err(Failure::usage(format!(
+            "{option}: found the greatest qx {most}; a number above 0 is expected"
+        )));
+    }
+    let side = whole(&option, side)?;
+    if side.checked_mul(side).is_none_or(|pixels| pixels > MOST) {
+        return Err(Failure::usage(format!(
+            "{option}: {side} x {side} pixels are too many; {MOST} at most are computed"
+        )));
+    }
+    Ok(Where {
+        points: points::square(most, side).map_err(|e| Failure::usage(format!("{option}: {e}")))?,
+        words: option,
+        side: Some(side),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn curve(q: Option<&str>, points: Option<&str>) -> Vec<f64> {
+        match Where::from_typed(q, points, None).unwrap().points {
+            Points::Curve(q) => q,
+            Points::Pixels { .. } => panic!("pixels"),
+        }
+    }
+
+    #[test]
+    fn grids_have_their_ends_and_even_steps_or_ratios() {
+        let q = curve(Some("0.1:0.5:5"), None);
+        assert_eq!((q[0], q[4]), (0.1, 0.5));
+        for (a, b) in q.iter().zip([0.1, 0.2, 0.3, 0.4, 0.5]) {
+            assert!((a - b).abs() < 1e-15);
+        }
+        let q = curve(None, None);
+        assert_eq!((q.len(), q[0], q[199]), (200, 0.001, 0.5));
+        for three in q.windows(3) {
+            assert!((three[1] * three[1] / (three[0] * three[2]) - 1.0).abs() < 1e-12);
+        }
+        assert_eq!(curve(None, Some("0.01, 0.1")), [0.01, 0.1]);
+    }
+}

@@ -1,0 +1,401 @@
+//! Columns of numbers with any header: the longest stretch of lines with the same number of columns is the data.
+//!
+//! Columns of a curve are q, I, σ(I), σ(q); of an image qx, qy, I, σ(I), then, as at NIST, qz, σ of q along and across
+//! it, and the beam stop's shadow. Separators are blanks, tabs, commas and semicolons.
+
+use super::check::{self, RawCurve, RawImage};
+use super::{IoError, Kind, Memory, ReadOptions, allow, name_of, no_scattering, shorten};
+use crate::data::Scattering;
+
+/// More columns than are looked at.
+const MOST_COLUMNS: usize = 64;
+/// Columns of an image as NIST writes it.
+const NIST_COLUMNS: usize = 8;
+
+/// What a line is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Line {
+    /// Nothing, or a comment.
+    Nothing,
+    /// Words, or numbers with a gap between them.
+    Text,
+    /// So many numbers.
+    Numbers(usize),
+}
+
+/// A stretch of lines of so many numbers; blank lines and comments between them do not count.
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct Stretch {
+    /// Lines from 0; the last one inclusive.
+    first: usize,
+    last: usize,
+    rows: usize,
+    columns: usize,
+    /// First number of the first line.
+    start: f64,
+}
+
+/// A number as programs write it, Fortran's `1.5D-03` included.
+fn number(token: &str) -> Option<f64> {
+    // No number has more; keeps parsing of one token short.
+    if token.len() > 400 {
+        return None;
+    }
+    token.parse().ok().or_else(|| {
+        let starts = token.starts_with(|c: char| c.is_ascii_digit() || "+-.".contains(c));
+        let marks = token.matches(['d', 'D']).count();
+        (starts && marks == 1)
+            .then(|| token.replace(['d', 'D'], "e").parse().ok())
+            .flatten()
+    })
+}
+
+/// The line without a comment behind its numbers.
+fn without_comment(line: &str) -> &str {
+    let end = line.find(['#', '%', '!']).unwrap_or(line.len());
+    line.get(..end).unwrap_or(line)
+}
+
+/// Gives the numbers of a line to `each`; `None` where something is none.
+fn numbers(line: &str, mut each: impl FnMut(usize, f64)) -> Option<usize> {
+    let line = without_comment(line).trim();
+    let mut count = 0;
+    let mut fields = line.split([',', ';']).peekable();
+    while let Some(field) = fields.next() {
+        let before = count;
+        for token in field.split_whitespace() {
+            if count == MOST_COLUMNS {
+                return None;
+            }
+            each(count, number(token)?);
+            count += 1;
+        }
+        // A field without a number would shift those behind it; the last may be empty (`1;2;`).
+        if count == before && fields.peek().is_some() {
+            return None;
+        }
+    }
+    Some(count)
+}
+
+/// The first number of a line of numbers.
+fn first_number(line: &str) -> f64 {
+    let mut first = f64::NAN;
+    numbers(line, |column, value| {
+        if column == 0 {
+            first = value;
+        }
+    });
+    first
+}
+
+fn kind_of(line: &str) -> Line {
+    if without_comment(line).trim().is_empty() {
+        return Line::Nothing;
+    }
+    match numbers(line, |_, _| ()) {
+        None | Some(0) => Line::Text,
+        Some(n) => Line::Numbers(n),
+    }
+}
+
+/// The stretches, in order; lines of a single number are none of them.
+fn stretches(text: &str, mut each: impl FnMut(Stretch)) -> bool {
+    let mut open: Option<Stretch> = None;
+    let mut single = false;
+    for (at, line) in text.lines().enumerate() {
+        match (kind_of(line), &mut open) {
+            (Line::Nothing, _) => {}
+            (Line::Numbers(columns), Some(stretch)) if stretch.columns == columns => {
+                stretch.last = at;
+                stretch.rows += 1;
+            }
+            (Line::Numbers(columns), _) if columns > 1 => {
+                if let Some(done) = open.replace(Stretch {
+                    first: at,
+                    last: at,
+                    rows: 1,
+                    columns,
+                    start: first_number(line),
+                }) {
+                    each(done);
+                }
+            }
+            (other, _) => {
+                single |= other == Line::Numbers(1);
+                if let Some(done) = open.take() {
+                    each(done);
+                }
+            }
+        }
+    }
+    if let Some(done) = open {
+        each(done);
+    }
+    single
+}
+
+/// The data: the longest stretch, of equal ones the last.
+fn longest(file: &str, text: &str) -> Result<Stretch, IoError> {
+    let mut best: Option<Stretch> = None;
+    let single = stretches(text, |s| {
+        if best.is_none_or(|b| s.rows >= b.rows) {
+            best = Some(s);
+        }
+    });
+    best.ok_or_else(|| {
+        if single {
+            IoError::Value {
+                file: file.to_owned(),
+                dataset: "the number of columns".to_owned(),
+                found: "1".to_owned(),
+                expected: "2 to 4 (q, I, its uncertainty, resolution)".to_owned(),
+            }
+        } else {
+            no_scattering(file, "no line of it has two or more numbers")
+        }
+    })
+}
+
+/// Refuses numbers outside the data that look like data: a broken line must not cut a curve short.
+fn complete(file: &str, text: &str, data: Stretch) -> Result<(), IoError> {
+    let mut lost: Option<Stretch> = None;
+    stretches(text, |s| {
+        let alike = s.last < data.first && s.columns == data.columns;
+        // A single row may be a header's (`0 0 0 0`), unless its number could be the q before the first.
+        let before = alike && (s.rows > 1 || (s.start > 0.0 && s.start <= data.start));
+        let after = s.first > data.last;
+        if before || after {
+            lost.get_or_insert(s);
+        }
+    });
+    let Some(lost) = lost else {
+        return Ok(());
+    };
+    // The line that ends the stretch which comes first.
+    let (end, next) = if lost.first > data.last {
+        (data.last, lost.first)
+    } else {
+        (lost.last, data.first)
+    };
+    let broken = text
+        .lines()
+        .enumerate()
+        .skip(end + 1)
+        .find(|(_, line)| kind_of(line) != Line::Nothing);
+    let (at, line) = broken.unwrap_or((next, ""));
+    Err(IoError::Value {
+        file: file.to_owned(),
+        dataset: format!("line {}", at + 1),
+        found: format!("\"{}\" among the rows", shorten(line)),
+        expected: format!("a row of {} numbers", data.columns),
+    })
+}
+
+/// Whether the header names qx and qy.
+fn names_components(text: &str, data: Stretch) -> bool {
+    let mut seen = [false; 2];
+    for line in text.lines().take(data.first) {
+        let words = line.split(|c: char| !c.is_alphanumeric() && c != '_');
+        for word in words.filter(|w| w.len() <= 3) {
+            let word = word.to_ascii_lowercase();
+            seen[0] |= matches!(word.as_str(), "qx" | "q_x");
+            seen[1] |= matches!(word.as_str(), "qy" | "q_y");
+        }
+    }
+    seen == [true; 2]
+}
+
+/// Whether the header says 1/nm.
+fn mentions_nanometres(text: &str, data: Stretch) -> bool {
+    text.lines().take(data.first.min(200)).any(|line| {
+        let start: String = line.chars().take(400).collect::<String>().to_lowercase();
+        ["1/nm", "nm^-1", "nm-1", "nm^{-1}", "nm⁻¹"]
+            .iter()
+            .any(|unit| start.contains(unit))
+    })
+}
+
+/// Reads columns of numbers.
+pub(super) fn read(
+    file: &str,
+    text: &str,
+    options: &ReadOptions,
+    memory: Memory,
+) -> Result<Scattering, IoError> {
+    if options.select.is_some() {
+        return Err(IoError::Option {
+            file: file.to_owned(),
+            option: "select",
+            reason: "a file of columns holds one data set".to_owned(),
+        });
+    }
+    let data = longest(file, text)?;
+    complete(file, text, data)?;
+    let used = data.columns.min(NIST_COLUMNS);
+    // Text, columns, lines and the order of rows, each of 8 bytes, and the columns once more while they are sorted.
+    let rows = (2 * used + 4) as u128 * 8 * data.rows as u128;
+    allow(file, "the columns", text.len() as u128 + rows, memory)?;
+    let mut columns: Vec<Vec<f64>> = (0..used).map(|_| Vec::with_capacity(data.rows)).collect();
+    let mut lines: Vec<u32> = Vec::with_capacity(data.rows);
+    for (at, line) in text
+        .lines()
+        .enumerate()
+        .take(data.last + 1)
+        .skip(data.first)
+    {
+        if kind_of(line) == Line::Nothing {
+            continue;
+        }
+        numbers(line, |column, value| {
+            if let Some(column) = columns.get_mut(column) {
+                column.push(value);
+            }
+        });
+        lines.push(at as u32 + 1);
+    }
+    let mut notes = Vec::new();
+    let factor = options.q_unit.unwrap_or_default().factor();
+    if options.q_unit.is_none() && mentions_nanometres(text, data) {
+        notes.push("the header mentions 1/nm, but q is taken as 1/Å: say its unit".to_owned());
+    }
+    let negative = |column: &[f64]| column.iter().any(|v| *v < 0.0);
+    let looks_like_image = names_components(text, data)
+        || (data.columns > 2
+            && negative(&columns[0])
+            && negative(&columns[1])
+            && repeats(&columns));
+    let kind = match options.kind {
+        Some(kind) => kind,
+        None if looks_like_image => Kind::Image,
+        None => Kind::Curve,
+    };
+    let place = |row: usize| match lines.get(row) {
+        Some(line) => format!("line {line}"),
+        None => format!("row {}", row + 1),
+    };
+    match kind {
+        Kind::Curve => {
+            let raw = curve(columns, data.columns, factor, notes, file);
+            check::curve(file, raw, &place).map(Scattering::Curve)
+        }
+        Kind::Image => {
+            if data.columns < 3 {
+                return Err(IoError::Value {
+                    file: file.to_owned(),
+                    dataset: "the number of columns".to_owned(),
+                    found: data.columns.to_string(),
+                    expected: "3 or 4 (qx, qy, I, its uncertainty)".to_owned(),
+                });
+            }
+            let raw = image(columns, data.columns, factor, notes, file);
+            check::image(file, raw, &place).map(Scattering::Image)
+        }
+    }
+}
+
+/// Whether qx or qy stays the same from one row to the next, as on a grid.
+fn repeats(columns: &[Vec<f64>]) -> bool {
+    let same = |c: &[f64]| c.windows(2).filter(|pair| pair[0] == pair[1]).count();
+    let rows = columns[0].len();
+    rows >= 4 && same(&columns[0]).max(same(&columns[1])) >= rows / 4
+}
+
+fn scaled(mut column: Vec<f64>, factor: f64) -> Vec<f64> {
+    if factor != 1.0 {
+        column.iter_mut().for_each(|v| *v *= factor);
+    }
+    column
+}
+
+fn left_out(all: usize, taken: usize, notes: &mut Vec<String>) {
+    match all - taken.min(all) {
+        0 => {}
+        1 => notes.push(format!("column {all} is not used")),
+        _ => notes.push(format!("columns {} to {all} are not used", taken + 1)),
+    }
+}
+
+fn curve(
+    columns: Vec<Vec<f64>>,
+    all: usize,
+    factor: f64,
+    mut notes: Vec<String>,
+    file: &str,
+) -> RawCurve {
+    left_out(all, 4, &mut notes);
+    let mut columns = columns.into_iter();
+    RawCurve {
+        q: scaled(columns.next().unwrap_or_default(), factor),
+        intensity: columns.next().unwrap_or_default(),
+        sigma: columns.next(),
+        width: columns.next().map(|c| scaled(c, factor)),
+        slit: None,
+        title: name_of(file),
+        notes,
+    }
+}
+
+fn image(
+    columns: Vec<Vec<f64>>,
+    all: usize,
+    factor: f64,
+    mut notes: Vec<String>,
+    file: &str,
+) -> RawImage {
+    let nist = (7..=NIST_COLUMNS).contains(&all);
+    if !nist {
+        left_out(all, 4, &mut notes);
+    }
+    let mut columns = columns.into_iter();
+    let mut next = || columns.next().unwrap_or_default();
+    let (qx, qy, intensity) = (scaled(next(), factor), scaled(next(), factor), next());
+    let sigma = columns.next();
+    let _qz = columns.next();
+    let widths = columns.next().zip(columns.next()).filter(|_| nist);
+    RawImage {
+        qx,
+        qy,
+        intensity,
+        sigma,
+        widths: widths.map(|(along, across)| (scaled(along, factor), scaled(across, factor))),
+        title: name_of(file),
+        notes,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_are_told_apart() {
+        for (line, kind) in [
+            ("", Line::Nothing),
+            ("  # 1 2 3", Line::Nothing),
+            ("1 2 3", Line::Numbers(3)),
+            ("0.01;6.3534e+008;-1;0;", Line::Numbers(4)),
+            ("1,2,,3", Line::Text),
+            (",1,2", Line::Text),
+            ("1,\t2 ; 3", Line::Numbers(3)),
+            ("1.5D-03 2", Line::Numbers(2)),
+            ("nan 2", Line::Numbers(2)),
+            ("3 (F12.5,2E16.6)", Line::Text),
+            ("<X>\t<Y>", Line::Text),
+            ("\t\t\t", Line::Nothing),
+            ("1 2 # three", Line::Numbers(2)),
+        ] {
+            assert_eq!(kind_of(line), kind, "{line:?}");
+        }
+        assert_eq!(number("1.5D-03"), Some(1.5e-3));
+        assert_eq!(number("-2d2"), Some(-200.0));
+        assert_eq!(number("d"), None);
+    }
+
+    #[test]
+    fn the_longest_stretch_is_the_data() {
+        let text = "title 1\n 395 0 0\n 0 0\n 0 0\n words\n1 2\n\n3 4\n# c\n5 6\nend\n";
+        let data = longest("a", text).unwrap();
+        assert_eq!((data.first, data.last, data.rows), (5, 9, 3));
+    }
+}

@@ -1,0 +1,336 @@
+//! Detector images of small-angle scattering: data, model and what remains, side by side.
+
+use super::canvas::{Canvas, TEXT};
+use super::colours::Map;
+use super::numbers::significant;
+use super::pictures::{BAR, GAP, LEAST_WIDTH, Picture, PictureError};
+use super::raster::Raster;
+use crate::sas::Points;
+use crate::sas::fit::Comparison;
+use ndarray::Array2;
+use num_complex::Complex;
+
+/// The longer side of one image, pixels: small ones are enlarged to the first, large ones averaged to the second.
+const SIDE: [usize; 2] = [360, 720];
+/// The same of an image that stands alone.
+const ALONE: [usize; 2] = [600, 1024];
+/// Detectors have no more rows or columns than this here; finer ones are binned.
+const MOST: usize = 1024;
+/// Colours reach over this middle part of the values.
+const LIMITS: [f64; 2] = [0.005, 0.995];
+/// Decades of intensity that colours span at most.
+const DECADES: f64 = 6.0;
+
+/// Where points stand in an image: rows of qy from above, columns of qx from the left.
+struct Grid {
+    shape: (usize, usize),
+    /// (row, column) of each point.
+    places: Vec<(usize, usize)>,
+    /// 1/Å: least and greatest qx, least and greatest qy.
+    extent: [f64; 4],
+}
+
+/// Places of `values` along an axis: by their distinct values where they are few, else in `bins` equal bins.
+fn along(values: &[f64], bins: usize) -> (usize, Vec<usize>) {
+    let (low, high) = ends(values);
+    let span = high - low;
+    let mut sorted = values.to_vec();
+    sorted.sort_unstable_by(f64::total_cmp);
+    let mut distinct: Vec<f64> = Vec::new();
+    for value in sorted {
+        if distinct
+            .last()
+            .is_none_or(|last| value - last > 1e-4 * span)
+        {
+            distinct.push(value);
+        }
+    }
+    if distinct.len() <= 2 * bins && distinct.len() <= MOST {
+        let place = |value: &f64| {
+            let after = distinct.partition_point(|d| d < value);
+            let before = after.saturating_sub(1);
+            let closer = after >= distinct.len()
+                || (value - distinct[before]).abs() <= (distinct[after] - value).abs();
+            if closer { before } else { after }
+        };
+        return (distinct.len(), values.iter().map(place).collect());
+    }
+    let share = |value: &f64| {
+        if span > 0.0 {
+            (value - low) / span
+        } else {
+            0.0
+        }
+    };
+    let place = |value: &f64| ((share(value) * bins as f64) as usize).min(bins - 1);
+    (bins, values.iter().map(place).collect())
+}
+
+fn ends(values: &[f64]) -> (f64, f64) {
+    values
+        .iter()
+        .fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), v| {
+            (low.min(*v), high.max(*v))
+        })
+}
+
+impl Grid {
+    fn new(qx: &[f64], qy: &[f64]) -> Self {
+        let bins = ((qx.len() as f64).sqrt().ceil() as usize).clamp(1, MOST);
+        let (columns, of_x) = along(qx, bins);
+        let (rows, of_y) = along(qy, bins);
+        let (x, y) = (ends(qx), ends(qy));
+        Self {
+            shape: (rows, columns),
+            places: of_x
+                .into_iter()
+                .zip(of_y)
+                .map(|(column, row)| (rows - 1 - row, column))
+                .collect(),
+            extent: [x.0, x.1, y.0, y.1],
+        }
+    }
+
+    /// Means of `values` in each place; not a number where there is none.
+    fn image(&self, values: &[f64]) -> Array2<Complex<f64>> {
+        let mut sums = Array2::<Complex<f64>>::zeros(self.shape);
+        for (place, value) in self.places.iter().zip(values) {
+            sums[*place] += Complex::new(*value, 1.0);
+        }
+        sums.mapv(|v| Complex::new(v.re / v.im, 0.0))
+    }
+}
+
+/// The middle part of the sorted finite values.
+fn limits(values: impl Iterator<Item = f64>) -> Option<(f64, f64)> {
+    let mut values: Vec<f64> = values.filter(|v| v.is_finite()).collect();
+    values.sort_unstable_by(f64::total_cmp);
+    let last = values.len().checked_sub(1)?;
+    let [low, high] = LIMITS.map(|share| values[(share * last as f64).round() as usize]);
+    Some((low, high))
+}
+
+/// One of the images, ready to draw.
+struct Panel<'a> {
+    title: &'a str,
+    image: Array2<Complex<f64>>,
+    map: Map,
+    /// Numbers at the ends of its colours.
+    ends: [String; 2],
+}
+
+/// Logarithmic colours for all of `images`, to the same limits.
+fn logarithmic<'a>(images: Vec<(&'a str, Array2<Complex<f64>>)>) -> Vec<Panel<'a>> {
+    let logarithm = |v: f64| if v > 0.0 { v.log10() } else { f64::NAN };
+    let all = images
+        .iter()
+        .flat_map(|(_, image)| image.iter().map(|v| logarithm(v.re)));
+    let (low, high) = limits(all).unwrap_or((0.0, 1.0));
+    let low = low.max(high - DECADES);
+    let (low, high) = if high - low > 1e-3 {
+        (low, high)
+    } else {
+        (low - 0.5, high + 0.5)
+    };
+    images
+        .into_iter()
+        .map(|(title, image)| Panel {
+            title,
+            // What is not positive is shown as the least.
+            image: image.mapv(|v| {
+                let shown = if v.re <= 0.0 { low } else { logarithm(v.re) };
+                Complex::new(shown, 0.0)
+            }),
+            map: Map::Sequential { low, high },
+            ends: [low, high].map(|v| significant(10_f64.powf(v), 2)),
+        })
+        .collect()
+}
+
+fn framed(grid: &Grid, panels: &[Panel<'_>]) -> Result<Vec<u8>, PictureError> {
+    let pixel = [
+        (grid.extent[3] - grid.extent[2]) / grid.shape.0.max(2).saturating_sub(1) as f64,
+        (grid.extent[1] - grid.extent[0]) / grid.shape.1.max(2).saturating_sub(1) as f64,
+    ];
+    let side = if panels.len() == 1 { ALONE } else { SIDE };
+    let rasters: Vec<Raster> = panels
+        .iter()
+        .map(|panel| Raster::new(panel.image.view(), pixel, side))
+        .collect();
+    let [height, width] = rasters.first().map_or([0, 0], |raster| raster.size);
+    let step = width.max(BAR[0] + 6 * TEXT) + GAP;
+    let top = 2 * GAP + TEXT;
+    let mut canvas = Canvas::new(
+        (GAP + panels.len() * step).max(LEAST_WIDTH),
+        top + height + GAP + BAR[1] + GAP + 2 * TEXT + GAP,
+    );
+    let [left, right, below, above] = grid.extent.map(|v| significant(v, 2));
+    canvas.text(
+        [GAP, top + height + GAP + BAR[1] + GAP + TEXT],
+        &format!("qx {left} to {right}, qy {below} to {above} 1/Å"),
+    );
+    for (i, (panel, raster)) in panels.iter().zip(&rasters).enumerate() {
+        let left = GAP + i * step;
+        canvas.text([left, GAP], panel.title);
+        raster.draw_framed(&mut canvas, [left, top], |v| {
+            if v.re.is_nan() {
+                [128; 3]
+            } else {
+                panel.map.colour(v.re)
+            }
+        });
+        let row = top + height + GAP;
+        let [low, high] = panel.map.limits();
+        for x in 0..BAR[0] {
+            let value = low + (high - low) * (x as f64 + 0.5) / BAR[0] as f64;
+            canvas.fill([left + x, row], [1, BAR[1]], panel.map.colour(value));
+        }
+        let below = row + BAR[1] + GAP / 2;
+        canvas.text([left, below], &panel.ends[0]);
+        canvas.text([left + BAR[0] - TEXT, below], &panel.ends[1]);
+    }
+    Ok(canvas.png()?)
+}
+
+fn extent(grid: &Grid) -> String {
+    let [left, right, below, above] = grid.extent.map(|v| significant(v, 3));
+    format!(
+        "qx goes from {left} to {right} 1/Å to the right, qy from {below} to {above} 1/Å upwards; places without a point are grey."
+    )
+}
+
+fn checked(qx: &[f64], qy: &[f64], values: &[f64]) -> Result<(), PictureError> {
+    if qx.is_empty() || qx.len() != qy.len() || qx.len() != values.len() {
+        return Err(PictureError::Empty {
+            what: "image",
+            shape: vec![qx.len(), qy.len(), values.len()],
+        });
+    }
+    Ok(())
+}
+
+/// Intensities at pixels (qx, qy), 1/Å, in logarithmic colours.
+///
+/// # Errors
+/// [`PictureError`] without pixels.
+pub fn intensity_picture(
+    title: &str,
+    qx: &[f64],
+    qy: &[f64],
+    intensity: &[f64],
+) -> Result<Picture, PictureError> {
+    checked(qx, qy, intensity)?;
+    let grid = Grid::new(qx, qy);
+    let panels = logarithmic(vec![(title, grid.image(intensity))]);
+    Ok(Picture {
+        png: framed(&grid, &panels)?,
+        caption: format!(
+            "{title}: intensity from {} to {} 1/cm, logarithmic colours. {}",
+            panels[0].ends[0],
+            panels[0].ends[1],
+            extent(&grid)
+        ),
+    })
+}
+
+/// Data, model and residuals of a fit of an image.
+///
+/// # Errors
+/// [`PictureError`] without pixels.
+pub(super) fn comparison_picture(fit: &Comparison) -> Result<Picture, PictureError> {
+    let Points::Pixels { qx, qy } = &fit.measured.points else {
+        return Err(PictureError::Empty {
+            what: "image",
+            shape: vec![0],
+        });
+    };
+    checked(qx, qy, &fit.model)?;
+    let grid = Grid::new(qx, qy);
+    let mut panels = logarithmic(vec![
+        ("data", grid.image(&fit.measured.intensity)),
+        ("model", grid.image(&fit.model)),
+    ]);
+    let residuals = fit.residuals();
+    let limit = limits(residuals.iter().map(|r| r.abs())).map_or(1.0, |(_, high)| high);
+    let limit = if limit > 0.0 { limit } else { 1.0 };
+    panels.push(Panel {
+        title: "residuals, σ",
+        image: grid.image(&residuals),
+        map: Map::Diverging { limit },
+        ends: [-limit, limit].map(|v| significant(v, 2)),
+    });
+    Ok(Picture {
+        png: framed(&grid, &panels)?,
+        caption: format!(
+            "Data and model from {} to {} 1/cm in the same logarithmic colours, and what remains in units of the standard deviation, to {} on both sides. {}",
+            panels[0].ends[0],
+            panels[0].ends[1],
+            significant(limit, 2),
+            extent(&grid)
+        ),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Pixels of a detector, row after row from below.
+    fn detector(columns: usize, rows: usize) -> (Vec<f64>, Vec<f64>) {
+        let at = |i: usize, n: usize| i as f64 / (n - 1) as f64 * 0.2 - 0.1;
+        (0..rows * columns)
+            .map(|i| (at(i % columns, columns), at(i / columns, rows)))
+            .unzip()
+    }
+
+    #[test]
+    fn pixels_stand_where_their_q_says() {
+        let (qx, qy) = detector(5, 3);
+        let grid = Grid::new(&qx, &qy);
+        assert_eq!(grid.shape, (3, 5));
+        // The first pixel is to the left below, the last to the right above.
+        assert_eq!((grid.places[0], grid.places[14]), ((2, 0), (0, 4)));
+        let values: Vec<f64> = (0..15).map(f64::from).collect();
+        assert_eq!(grid.image(&values)[[0, 4]].re, 14.0);
+    }
+
+    #[test]
+    fn masked_and_jittered_pixels_keep_their_grid() {
+        let (mut qx, mut qy) = detector(20, 20);
+        for (i, q) in qx.iter_mut().enumerate() {
+            *q += 1e-7 * (i % 7) as f64;
+        }
+        qx.drain(100..130);
+        qy.drain(100..130);
+        let grid = Grid::new(&qx, &qy);
+        assert_eq!(grid.shape, (20, 20));
+        let image = grid.image(&vec![1.0; qx.len()]);
+        assert_eq!(image.iter().filter(|v| v.re.is_nan()).count(), 30);
+    }
+
+    #[test]
+    fn points_without_a_grid_are_binned() {
+        let golden = |i: usize| (i as f64 * 0.618_033_988_7).fract();
+        let qx: Vec<f64> = (0..900).map(|i| i as f64).collect();
+        let qy: Vec<f64> = (0..900).map(golden).collect();
+        let grid = Grid::new(&qx, &qy);
+        assert_eq!(grid.shape, (30, 30));
+        assert!(intensity_picture("points", &qx, &qy, &qy).is_ok());
+    }
+
+    #[test]
+    fn odd_images_are_drawn_and_empty_ones_refused() {
+        for values in [
+            vec![0.0; 4],
+            vec![-1.0; 4],
+            vec![f64::NAN; 4],
+            vec![1e-300, 1e300, 0.0, 1.0],
+        ] {
+            let (qx, qy) = detector(2, 2);
+            assert!(intensity_picture("odd", &qx, &qy, &values).is_ok());
+        }
+        assert!(intensity_picture("one", &[0.1], &[0.1], &[1.0]).is_ok());
+        assert!(intensity_picture("none", &[], &[], &[]).is_err());
+        assert!(intensity_picture("short", &[0.1], &[0.1], &[]).is_err());
+    }
+}

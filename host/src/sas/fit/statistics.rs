@@ -1,0 +1,137 @@
+//! What a minimum says about its parameters: covariance, uncertainties, correlations.
+
+use nalgebra::DMatrix;
+use serde::Serialize;
+
+/// A bound where a parameter stopped.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Bound {
+    /// The least value allowed.
+    Least,
+    /// The greatest.
+    Greatest,
+}
+
+/// Weight in an undetermined direction from which a parameter is called undetermined.
+const SHARE: f64 = 0.03;
+
+/// Figures of a minimum. Entries of parameters at a bound and of those that the data do not determine are `None`.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Statistics {
+    /// Covariance of the parameters, (parameter, parameter).
+    pub covariance: Vec<Vec<Option<f64>>>,
+    /// Standard uncertainty of each.
+    pub uncertainty: Vec<Option<f64>>,
+    /// Correlation, −1…1.
+    pub correlation: Vec<Vec<Option<f64>>>,
+    /// Parameters that the data do not determine, alone or in company.
+    pub undetermined: Vec<usize>,
+}
+
+impl Statistics {
+    /// Of a minimum where `jacobian` (point, parameter) has the derivatives of the residuals. Parameters with a true
+    /// `held` count as known. The covariance is that of the linearised problem, (JᵀJ)⁻¹, times `factor`: 1 where the
+    /// data's σ are known. Singular values below `noise` of the largest are none.
+    #[must_use]
+    pub fn new(jacobian: &DMatrix<f64>, held: &[bool], factor: f64, noise: f64) -> Self {
+        let count = jacobian.ncols();
+        let lengths: Vec<f64> = jacobian.column_iter().map(|c| c.norm()).collect();
+        let usable = |j: &usize| lengths[*j] > 0.0 && lengths[*j].is_finite();
+        let free: Vec<usize> = (0..count).filter(|j| !held[*j]).collect();
+        let mut undetermined: Vec<usize> = free.iter().copied().filter(|j| !usable(j)).collect();
+        let free: Vec<usize> = free.into_iter().filter(usable).collect();
+        let mut covariance = vec![vec![None; count]; count];
+        if !free.is_empty() && jacobian.nrows() >= free.len() {
+            let mut scaled = jacobian.select_columns(&free);
+            for (mut column, j) in scaled.column_iter_mut().zip(&free) {
+                column /= lengths[*j];
+            }
+            let svd = scaled.qr().r().svd(false, true);
+            if let Some(v_t) = svd.v_t {
+                let largest = svd.singular_values.max();
+                let sound = |k: &usize| svd.singular_values[*k] > noise * largest;
+                let (kept, lost): (Vec<usize>, Vec<usize>) =
+                    (0..free.len()).partition(|k| sound(k));
+                let is_lost = |i: usize| lost.iter().any(|k| v_t[(*k, i)].abs() > SHARE);
+                undetermined.extend((0..free.len()).filter(|i| is_lost(*i)).map(|i| free[i]));
+                for a in (0..free.len()).filter(|a| !is_lost(*a)) {
+                    for b in (0..free.len()).filter(|b| !is_lost(*b)) {
+                        let sum: f64 = kept
+                            .iter()
+                            .map(|k| v_t[(*k, a)] * v_t[(*k, b)] / svd.singular_values[*k].powi(2))
+                            .sum();
+                        let value = factor * sum / (lengths[free[a]] * lengths[free[b]]);
+                        covariance[free[a]][free[b]] = value.is_finite().then_some(value);
+                    }
+                }
+            }
+        }
+        undetermined.sort_unstable();
+        let uncertainty: Vec<Option<f64>> = (0..count)
+            .map(|j| covariance[j][j].filter(|v| *v >= 0.0).map(f64::sqrt))
+            .collect();
+        let correlation = (0..count)
+            .map(|a| {
+                (0..count)
+                    .map(|b| {
+                        let product = uncertainty[a]? * uncertainty[b]?;
+                        let value = covariance[a][b]? / product;
+                        value.is_finite().then(|| value.clamp(-1.0, 1.0))
+                    })
+                    .collect()
+            })
+            .collect();
+        Self {
+            covariance,
+            uncertainty,
+            correlation,
+            undetermined,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Points 0…4, the columns 1 and x, so that (JᵀJ)⁻¹ = [[30, −10], [−10, 5]] / 50.
+    fn line() -> DMatrix<f64> {
+        DMatrix::from_fn(5, 2, |i, j| if j == 0 { 1.0 } else { i as f64 })
+    }
+
+    #[test]
+    fn a_line_has_the_textbook_covariance() {
+        let of = Statistics::new(&line(), &[false; 2], 4.0, 1e-10);
+        let expected = [[2.4, -0.8], [-0.8, 0.4]];
+        for (found, expected) in of.covariance.iter().zip(expected) {
+            for (found, expected) in found.iter().zip(expected) {
+                assert!((found.unwrap() - expected).abs() < 1e-12);
+            }
+        }
+        let correlation = -10.0 / (30.0_f64 * 5.0).sqrt();
+        assert!((of.correlation[0][1].unwrap() - correlation).abs() < 1e-12);
+        assert_eq!(of.undetermined, [0_usize; 0]);
+    }
+
+    #[test]
+    fn what_is_held_leaves_the_others_as_if_known() {
+        let of = Statistics::new(&line(), &[true, false], 1.0, 1e-10);
+        assert_eq!(of.uncertainty[0], None);
+        assert!((of.uncertainty[1].unwrap() - 30.0_f64.sqrt().recip()).abs() < 1e-12);
+    }
+
+    #[test]
+    fn a_direction_without_data_is_said_and_the_rest_stands() {
+        // Columns 0 and 1 only occur as their sum, column 3 not at all.
+        let jacobian = DMatrix::from_fn(6, 4, |i, j| match j {
+            0 | 1 => 1.0,
+            2 => [1.0, -1.0][i % 2],
+            _ => 0.0,
+        });
+        let of = Statistics::new(&jacobian, &[false; 4], 1.0, 1e-10);
+        assert_eq!(of.undetermined, [0, 1, 3]);
+        assert_eq!(of.uncertainty[0], None);
+        assert!((of.uncertainty[2].unwrap() - 6.0_f64.sqrt().recip()).abs() < 1e-12);
+    }
+}

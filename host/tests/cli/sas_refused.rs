@@ -1,0 +1,414 @@
+//! Wrong usage of `sas` and bad files: one sentence each with the option, what was found and what is expected; nothing
+//! written, no panic.
+
+use super::support::Place;
+
+/// Each line: what is typed behind `sas`, and words of the sentence.
+#[track_caller]
+fn refused(code: i32, cases: &[(&str, &[&str])]) {
+    let place = Place::new();
+    std::fs::write(place.path("curve.txt"), curve()).unwrap();
+    std::fs::write(place.path("bad.txt"), "1 2 3\n").unwrap();
+    std::fs::write(place.path("image.dat"), image()).unwrap();
+    std::fs::write(place.path("words.txt"), "no numbers here\n").unwrap();
+    let names = place.names();
+    for (typed, words) in cases {
+        let mut arguments = vec!["sas"];
+        arguments.extend(typed.split(' '));
+        let said = place.run(&arguments);
+        said.refused(code, words);
+        assert_eq!(said.out, "", "{typed}");
+        assert_eq!(place.names(), names, "{typed}");
+    }
+}
+
+fn curve() -> String {
+    (1..30)
+        .map(|i| {
+            let q = 0.005 * f64::from(i);
+            format!("{q} {} {}\n", 10.0 / (1.0 + (60.0 * q).powi(4)), 0.1)
+        })
+        .collect()
+}
+
+fn image() -> String {
+    let side = [-0.1, 0.0, 0.1];
+    side.iter()
+        .flat_map(|y| side.iter().map(move |x| format!("{x} {y} 1 0.1\n")))
+        .collect()
+}
+
+#[test]
+fn names_that_are_not_there() {
+    refused(
+        2,
+        &[
+            ("models banana", &["no model banana", "sas models"]),
+            ("evaluate shpere", &["shpere", "did you mean sphere?"]),
+            (
+                "evaluate sphere@cylinder",
+                &["cylinder is no structure factor"],
+            ),
+            (
+                "evaluate hardsphere@hardsphere",
+                &["structure factor itself"],
+            ),
+            (
+                "evaluate sphere@hardspere",
+                &["hardspere", "did you mean hardsphere?"],
+            ),
+            (
+                "evaluate sphere --set radus=5",
+                &[
+                    "--set radus=5",
+                    "no parameter radus",
+                    "did you mean radius?",
+                    "sld_solvent",
+                ],
+            ),
+            (
+                "evaluate sphere --pd banana=0.1",
+                &["--pd banana=0.1", "no parameter banana"],
+            ),
+            (
+                "fit sphere curve.txt --fit rad=1:2",
+                &["--fit rad=1:2", "did you mean radius?"],
+            ),
+        ],
+    );
+}
+
+#[test]
+fn values_that_cannot_be() {
+    refused(
+        2,
+        &[
+            (
+                "evaluate sphere --set radius",
+                &["--set radius", "NAME=VALUE"],
+            ),
+            (
+                "evaluate sphere --set radius=big",
+                &["radius=big", "\"big\"", "a number"],
+            ),
+            (
+                "evaluate sphere --set radius=inf",
+                &["radius=inf", "a number"],
+            ),
+            (
+                "evaluate sphere --set radius=-5",
+                &["radius=-5", "from 0 to inf"],
+            ),
+            (
+                "evaluate sphere --set radius=5,radius=6",
+                &["radius=6", "another --set"],
+            ),
+            (
+                "evaluate sphere --set radius_pd=0.1",
+                &["is a width", "--pd radius=WIDTH"],
+            ),
+            (
+                "evaluate sphere@hardsphere --set structure_factor_mode=0.5",
+                &["structure_factor_mode=0.5", "whole number"],
+            ),
+            (
+                "evaluate sphere --cutoff 1",
+                &["--cutoff 1", "from 0 to below 1"],
+            ),
+            ("evaluate sphere --cutoff nan", &["--cutoff NaN"]),
+            ("evaluate sphere --cutoff 0.1", &["--cutoff 0.1", "no --pd"]),
+            ("evaluate sphere --threads 0", &["--threads 0"]),
+            (
+                "evaluate sphere --backend cpu --device 0",
+                &["--device 0", "cpu"],
+            ),
+            ("evaluate sphere --precision f16", &["f16", "f64"]),
+        ],
+    );
+}
+
+#[test]
+fn distributions_that_cannot_be() {
+    refused(
+        2,
+        &[
+            (
+                "evaluate sphere --pd radius",
+                &["--pd radius", "NAME=WIDTH"],
+            ),
+            ("evaluate sphere --pd radius=-0.1", &["-0.1", "0 or more"]),
+            (
+                "evaluate sphere --pd radius=wide",
+                &["\"wide\"", "relative width"],
+            ),
+            (
+                "evaluate sphere --pd radius=0.1:gauss",
+                &["\"gauss\"", "gaussian", "schulz"],
+            ),
+            (
+                "evaluate sphere --pd radius=0.1:gaussian:0",
+                &["\"0\"", "points"],
+            ),
+            (
+                "evaluate sphere --pd radius=0.1:gaussian:1e9",
+                &["\"1e9\"", "points"],
+            ),
+            (
+                "evaluate sphere --pd radius=0.1:gaussian:9:0",
+                &["reach", "above 0"],
+            ),
+            (
+                "evaluate sphere --pd radius=0.1:gaussian:9:3:1",
+                &["all that is expected"],
+            ),
+            (
+                "evaluate sphere --pd radius=0.1:uniform:9:3",
+                &["uniform", "no NSIGMA"],
+            ),
+            (
+                "evaluate sphere --pd sld=0.1",
+                &["sld of sphere cannot", "radius"],
+            ),
+            (
+                "evaluate sphere --pd radius=0.1 --pd radius=0.2",
+                &["another --pd"],
+            ),
+            (
+                "evaluate cylinder --pd theta=15",
+                &["theta is an angle", "--q2d"],
+            ),
+            (
+                "evaluate cylinder --q2d 0.1:5 --pd theta=15:schulz",
+                &["schulz", "sizes, not of angles"],
+            ),
+            (
+                "evaluate sphere --pd radius=array:",
+                &["the name of a file"],
+            ),
+        ],
+    );
+    refused(
+        1,
+        &[
+            (
+                "evaluate sphere --pd radius=array:none.txt",
+                &["none.txt", "cannot be read"],
+            ),
+            (
+                "evaluate sphere --pd radius=array:bad.txt",
+                &["bad.txt", "line 1", "a value and a weight"],
+            ),
+            (
+                "evaluate sphere --pd radius=array:words.txt",
+                &["words.txt", "line 1"],
+            ),
+        ],
+    );
+}
+
+#[test]
+fn points_and_resolutions_that_cannot_be() {
+    refused(
+        2,
+        &[
+            ("evaluate sphere --q 0.1", &["--q 0.1", "FIRST:LAST:COUNT"]),
+            ("evaluate sphere --q 0:0.1:5:log", &["above 0"]),
+            ("evaluate sphere --q 0.2:0.1:5", &["greater than the first"]),
+            ("evaluate sphere --q 0.1:0.2:1", &["\"1\"", "from 2"]),
+            (
+                "evaluate sphere --q 0.1:0.2:99999999999",
+                &["99999999999", "from 2"],
+            ),
+            ("evaluate sphere --q a:0.2:5", &["\"a\"", "first q"]),
+            ("evaluate sphere --points ,", &["--points ,", "values of q"]),
+            ("evaluate sphere --points -0.1", &["-0.1", "0 or more"]),
+            (
+                "evaluate sphere --points 0.1:0.2,0.3",
+                &["\"0.3\"", "QX:QY"],
+            ),
+            ("evaluate sphere --q2d 0.1", &["MAX:N"]),
+            ("evaluate sphere --q2d -0.1:5", &["-0.1", "above 0"]),
+            (
+                "evaluate sphere --q2d 0.1:100000",
+                &["100000 x 100000", "too many"],
+            ),
+            (
+                "evaluate sphere --q 0.1:0.2:5 --points 0.1",
+                &["--q", "--points", "cannot be used with"],
+            ),
+            (
+                "evaluate sphere --q2d 0.1:5 --points 0.1",
+                &["--points", "--q2d", "cannot be used with"],
+            ),
+            (
+                "evaluate sphere --resolution wide",
+                &["--resolution wide", "pinhole:S"],
+            ),
+            (
+                "evaluate sphere --resolution data",
+                &["--resolution data", "pinhole:S"],
+            ),
+            (
+                "evaluate sphere --resolution pinhole:1.5",
+                &["1.5", "below 1"],
+            ),
+            ("evaluate sphere --resolution slit:0,0", &["above 0"]),
+            (
+                "evaluate sphere --q2d 0.1:5 --resolution slit:0.1,0",
+                &["a slit smears curves"],
+            ),
+        ],
+    );
+    refused(
+        1,
+        &[(
+            "evaluate sphere --points 0,0.1 --resolution pinhole:0.1",
+            &["--resolution", "positive"],
+        )],
+    );
+}
+
+#[test]
+fn outputs_that_cannot_be() {
+    refused(
+        2,
+        &[
+            ("evaluate sphere -o curve", &["-o curve", ".csv", ".h5"]),
+            (
+                "evaluate sphere -o a.csv --plot a.csv",
+                &["a.csv", "two outputs"],
+            ),
+            ("evaluate sphere --quiet", &["--quiet", "-o or --plot"]),
+            ("evaluate sphere --quiet --json", &["--quiet", "--json"]),
+            (
+                "evaluate cylinder --points 0.1:0.1 --plot a.png",
+                &["--plot", "--q2d"],
+            ),
+            (
+                "fit sphere curve.txt --fit scale --summary curve.txt",
+                &["curve.txt", "is read"],
+            ),
+            (
+                "fit sphere curve.txt --fit scale --quiet",
+                &["--quiet", "--summary"],
+            ),
+        ],
+    );
+    refused(
+        1,
+        &[
+            (
+                "evaluate sphere -o none/a.csv",
+                &["none/a.csv", "no folder"],
+            ),
+            (
+                "evaluate sphere --plot none/a.png",
+                &["none/a.png", "no folder"],
+            ),
+        ],
+    );
+}
+
+#[test]
+fn fits_that_cannot_be() {
+    refused(
+        2,
+        &[
+            (
+                "fit sphere curve.txt",
+                &["--fit is missing", "radius=20:100"],
+            ),
+            (
+                "fit sphere curve.txt --fit radius=5",
+                &["--fit radius=5", "LEAST:GREATEST"],
+            ),
+            (
+                "fit sphere curve.txt --fit radius=9:5",
+                &["radius", "9", "5"],
+            ),
+            ("fit sphere curve.txt --fit radius=-9:5", &["radius", "-9"]),
+            (
+                "fit sphere curve.txt --fit radius,radius=1:5",
+                &["another --fit"],
+            ),
+            (
+                "fit sphere curve.txt --fit radius_pd=0.1:0.2",
+                &["no distribution", "--pd radius"],
+            ),
+            (
+                "fit sphere curve.txt --set radius=90 --fit radius=5:50",
+                &["radius=90", "outside"],
+            ),
+            (
+                "fit sphere@hardsphere curve.txt --fit radius_effective_mode",
+                &["chooses a formula"],
+            ),
+            (
+                "fit cylinder curve.txt --fit theta=0:90",
+                &["theta", "holds a curve"],
+            ),
+            (
+                "fit cylinder curve.txt --fit scale --pd theta=5",
+                &["theta", "holds a curve"],
+            ),
+            (
+                "fit sphere curve.txt --fit radius --starts 5",
+                &["radius", "finite bounds"],
+            ),
+            (
+                "fit sphere curve.txt --fit radius --method de",
+                &["radius", "finite bounds"],
+            ),
+            (
+                "fit sphere curve.txt --fit scale --starts 0",
+                &["--starts 0"],
+            ),
+            (
+                "fit sphere curve.txt --fit scale --iterations 0",
+                &["--iterations 0"],
+            ),
+            (
+                "fit sphere curve.txt --fit scale --seed 3",
+                &["--seed 3", "nothing random"],
+            ),
+            (
+                "fit sphere curve.txt --fit scale --method de --starts 3",
+                &["--starts 3", "--method de"],
+            ),
+            (
+                "fit sphere curve.txt --fit scale --qrange 0.1",
+                &["--qrange 0.1", "A:B"],
+            ),
+            (
+                "fit sphere curve.txt --fit scale --qrange 0.2:0.1",
+                &["--qrange 0.2:0.1"],
+            ),
+            (
+                "fit sphere curve.txt --fit scale --resolution wide",
+                &["--resolution wide", "data, none"],
+            ),
+            (
+                "fit sphere image.dat --fit scale --resolution slit:0.1",
+                &["a slit smears curves"],
+            ),
+            ("fit sphere curve.txt --fit scale --select=", &["--select"]),
+        ],
+    );
+    refused(
+        1,
+        &[
+            ("fit sphere none.txt --fit scale", &["none.txt"]),
+            ("fit sphere words.txt --fit scale", &["words.txt"]),
+            (
+                "fit sphere curve.txt --fit scale --qrange 5:6",
+                &["curve.txt", "no point"],
+            ),
+            (
+                "fit sphere curve.txt --fit scale --select 7",
+                &["curve.txt", "select"],
+            ),
+            ("info none.txt", &["none.txt"]),
+            ("info words.txt", &["words.txt"]),
+        ],
+    );
+}

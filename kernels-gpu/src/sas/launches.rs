@@ -1,0 +1,277 @@
+//! A model's kernels by its name, for the host.
+
+use super::finish;
+use super::member::{HEADING, SasMember};
+use super::model_kernels;
+use crate::for_each_sas_model;
+use pastey::paste;
+use warpstride_device::launch::{Emulated, KernelInfo, Launch, Read, Space, Work, Write};
+
+/// Who takes a launch whose kernel is known at run time.
+pub trait Launcher<S: Space> {
+    /// What it answers.
+    type Answer;
+    /// Takes it.
+    fn launch<L: Launch<S> + Sync>(self, launch: &L, work: Work) -> Self::Answer;
+}
+
+/// Arguments of a curve's kernel.
+#[allow(missing_docs, reason = "the kernel's own")]
+pub struct CurveArguments<'a, S: Space, R> {
+    pub partial: Write<'a, S, R>,
+    pub members: Read<'a, S, SasMember>,
+    pub columns: Read<'a, S, u32>,
+    pub table: Read<'a, S, R>,
+    pub headings: Read<'a, S, R>,
+    pub directions: Read<'a, S, R>,
+    pub q: Read<'a, S, R>,
+    pub partials: u32,
+    pub points: u32,
+    pub count: u32,
+    pub items: u32,
+    pub cutoff: R,
+}
+
+/// Arguments of an image's kernel.
+#[allow(missing_docs, reason = "the kernel's own")]
+pub struct ImageArguments<'a, S: Space, R> {
+    pub partial: Write<'a, S, R>,
+    pub members: Read<'a, S, SasMember>,
+    pub columns: Read<'a, S, u32>,
+    pub table: Read<'a, S, R>,
+    pub headings: Read<'a, S, R>,
+    pub rotations: Read<'a, S, R>,
+    pub qx: Read<'a, S, R>,
+    pub qy: Read<'a, S, R>,
+    pub points: u32,
+    pub count: u32,
+    pub items: u32,
+    pub cutoff: R,
+}
+
+/// Arguments of the last step.
+#[allow(missing_docs, reason = "the kernel's own")]
+pub struct FinishArguments<'a, S: Space, R> {
+    pub out: Write<'a, S, f64>,
+    pub partial: Read<'a, S, R>,
+    pub members: Read<'a, S, SasMember>,
+    pub structure_partial: Read<'a, S, R>,
+    pub structure_members: Read<'a, S, SasMember>,
+    pub finals: Read<'a, S, f64>,
+    /// Of curves, and of images with a structure factor.
+    pub ranks: Read<'a, S, u32>,
+    pub partials: u32,
+    pub structure_partials: u32,
+    pub structures: u32,
+    pub sections: u32,
+    pub smeared: u32,
+    pub points: u32,
+    pub vectors: u32,
+}
+
+/// Threads of a block of these kernels.
+const BLOCK: usize = 128;
+/// Warps of one.
+const WARPS: usize = BLOCK / 32;
+
+/// A precision with its kernels.
+pub trait Arithmetic: bytemuck::Pod + Send + Sync + Copy + 'static {
+    /// `f32` or `f64`.
+    const NAME: &'static str;
+    /// Rounded.
+    fn of(value: f64) -> Self;
+    /// In double precision.
+    fn wide(self) -> f64;
+    /// The curve's kernel of the model of that name; `None` without such.
+    fn curve<S: Space, T: Launcher<S>>(
+        model: &str,
+        arguments: CurveArguments<'_, S, Self>,
+        to: T,
+    ) -> Option<T::Answer>;
+    /// The image's; `None` also where the model has none.
+    fn image<S: Space, T: Launcher<S>>(
+        model: &str,
+        arguments: ImageArguments<'_, S, Self>,
+        to: T,
+    ) -> Option<T::Answer>;
+    /// Partial sums to intensities: of images, or of curves.
+    fn finish<S: Space, T: Launcher<S>>(
+        image: bool,
+        arguments: FinishArguments<'_, S, Self>,
+        to: T,
+    ) -> T::Answer;
+}
+
+macro_rules! curve_case {
+    ($file:ident $r:ident $model:ident $a:ident $to:ident) => {
+        paste! {
+            if $model == stringify!($file) {
+                let launch = model_kernels::[<Sas $file:camel $r:camel>] {
+                    columns_len: length(&$a.columns),
+                    table_len: length(&$a.table),
+                    headings_len: length(&$a.headings) / HEADING as u32,
+                    directions_len: length(&$a.directions) / 4,
+                    partial: $a.partial,
+                    members: $a.members,
+                    columns: $a.columns,
+                    table: $a.table,
+                    headings: $a.headings,
+                    directions: $a.directions,
+                    q: $a.q,
+                    partials: $a.partials,
+                    points: $a.points,
+                    count: $a.count,
+                    items: $a.items,
+                    cutoff: $a.cutoff,
+                };
+                let blocks = ($a.items as usize).div_ceil(WARPS);
+                return Some($to.launch(&launch, Work::Blocks(blocks)));
+            }
+        }
+    };
+}
+
+macro_rules! image_case {
+    (isotropic $($rest:tt)*) => {};
+    ($symmetry:ident $file:ident $r:ident $model:ident $a:ident $to:ident) => {
+        paste! {
+            if $model == stringify!($file) {
+                let launch = model_kernels::[<Sas $file:camel 2d $r:camel>] {
+                    columns_len: length(&$a.columns),
+                    table_len: length(&$a.table),
+                    headings_len: length(&$a.headings) / HEADING as u32,
+                    rotations_len: length(&$a.rotations) / 8,
+                    partial: $a.partial,
+                    members: $a.members,
+                    columns: $a.columns,
+                    table: $a.table,
+                    headings: $a.headings,
+                    rotations: $a.rotations,
+                    qx: $a.qx,
+                    qy: $a.qy,
+                    points: $a.points,
+                    count: $a.count,
+                    items: $a.items,
+                    cutoff: $a.cutoff,
+                };
+                let tiles = ($a.points as usize).div_ceil(BLOCK);
+                return Some($to.launch(&launch, Work::Blocks(tiles * $a.items as usize)));
+            }
+        }
+    };
+}
+
+/// Elements; what is longer is refused by the launch.
+fn length<S: Space, T>(argument: &Read<'_, S, T>) -> u32 {
+    u32::try_from(argument.len()).unwrap_or(u32::MAX)
+}
+
+macro_rules! arithmetic {
+    ($r:ident of $($file:ident $model:ident $symmetry:ident;)*) => { paste! {
+        impl Arithmetic for $r {
+            const NAME: &'static str = stringify!($r);
+            fn of(value: f64) -> Self {
+                value as Self
+            }
+            fn wide(self) -> f64 {
+                self.into()
+            }
+            fn curve<S: Space, T: Launcher<S>>(
+                model: &str,
+                a: CurveArguments<'_, S, Self>,
+                to: T,
+            ) -> Option<T::Answer> {
+                $(curve_case!($file $r model a to);)*
+                None
+            }
+            fn image<S: Space, T: Launcher<S>>(
+                model: &str,
+                a: ImageArguments<'_, S, Self>,
+                to: T,
+            ) -> Option<T::Answer> {
+                $(image_case!($symmetry $file $r model a to);)*
+                None
+            }
+            fn finish<S: Space, T: Launcher<S>>(
+                image: bool,
+                a: FinishArguments<'_, S, Self>,
+                to: T,
+            ) -> T::Answer {
+                let points = a.points as usize * a.vectors as usize;
+                if image {
+                    let launch = finish::[<SasFinishImage $r:camel>] {
+                        out: a.out,
+                        partial: a.partial,
+                        members: a.members,
+                        structure_partial: a.structure_partial,
+                        structure_members: a.structure_members,
+                        finals: a.finals,
+                        ranks: a.ranks,
+                        partials: a.partials,
+                        structure_partials: a.structure_partials,
+                        structures: a.structures,
+                        sections: a.sections,
+                        smeared: a.smeared,
+                        points: a.points,
+                        vectors: a.vectors,
+                    };
+                    return to.launch(&launch, Work::Elements(points));
+                }
+                let launch = finish::[<SasFinishCurve $r:camel>] {
+                    out: a.out,
+                    partial: a.partial,
+                    members: a.members,
+                    structure_partial: a.structure_partial,
+                    structure_members: a.structure_members,
+                    finals: a.finals,
+                    ranks: a.ranks,
+                    partials: a.partials,
+                    structure_partials: a.structure_partials,
+                    structures: a.structures,
+                    sections: a.sections,
+                    smeared: a.smeared,
+                    points: a.points,
+                    vectors: a.vectors,
+                };
+                to.launch(&launch, Work::Blocks(points.div_ceil(WARPS)))
+            }
+        }
+    } };
+}
+
+macro_rules! both {
+    ($($rows:tt)*) => {
+        arithmetic!(f64 of $($rows)*);
+        arithmetic!(f32 of $($rows)*);
+    };
+}
+for_each_sas_model!(both);
+
+const fn info<L: Launch<Emulated>>() -> KernelInfo {
+    L::INFO
+}
+
+macro_rules! infos {
+    (isotropic $file:ident) => {
+        paste! { &[
+            info::<model_kernels::[<Sas $file:camel F64>]<'static, Emulated>>(),
+            info::<model_kernels::[<Sas $file:camel F32>]<'static, Emulated>>(),
+        ] }
+    };
+    ($symmetry:ident $file:ident) => {
+        paste! { &[
+            info::<model_kernels::[<Sas $file:camel F64>]<'static, Emulated>>(),
+            info::<model_kernels::[<Sas $file:camel F32>]<'static, Emulated>>(),
+            info::<model_kernels::[<Sas $file:camel 2d F64>]<'static, Emulated>>(),
+            info::<model_kernels::[<Sas $file:camel 2d F32>]<'static, Emulated>>(),
+        ] }
+    };
+}
+
+macro_rules! list {
+    ($($file:ident $model:ident $symmetry:ident;)*) => {
+        /// The kernels of every model.
+        pub(crate) const OF_MODELS: &[&[KernelInfo]] = &[$(infos!($symmetry $file)),*];
+    };
+}
+for_each_sas_model!(list);

@@ -1,0 +1,272 @@
+//! Fits of measured and simulated curves: the parameters and χ² that sasmodels' kernels and SciPy's least squares give
+//! with the same settings (docs/sas-fits.md has them), on the CPU.
+
+use std::path::PathBuf;
+use warpstride::data::{Curve, Scattering};
+use warpstride::io::sas::{ReadOptions, read_curve};
+use warpstride::run::{Interrupt, Schedule, Silent, execute};
+use warpstride::sas::cpu::CpuEngine;
+use warpstride::sas::fit::{
+    Fit, Fitted, Free, Measured, Method, Options, Outcome, Problem, Selection, Weighting,
+};
+use warpstride::sas::resolution::{Pinhole, Sampling, Width};
+use warpstride::sas::{Calculation, Definition, Distribution, Resolution, Spread};
+
+/// Parameters are to agree to this, …
+const PARAMETERS: f64 = 0.005;
+/// … χ² to this.
+const CHI2: f64 = 0.02;
+
+/// The curve in that file; `None` without the shared data, said aloud.
+fn curve(name: &str) -> Option<Curve> {
+    let Some(folder) = std::env::var_os("WARPSTRIDE_SHARED_DATA") else {
+        eprintln!("SKIPPED: $WARPSTRIDE_SHARED_DATA is not set; the fit of {name} was not checked");
+        return None;
+    };
+    let path = PathBuf::from(folder).join("sas").join(name);
+    if !path.exists() {
+        eprintln!("SKIPPED: there is no {}", path.display());
+        return None;
+    }
+    Some(read_curve(&path, &ReadOptions::default()).unwrap())
+}
+
+/// What is fitted to a curve.
+struct Case<'a> {
+    model: &'a str,
+    set: &'a [(&'a str, f64)],
+    spread: Option<Distribution>,
+    free: Vec<Free>,
+    positive: bool,
+    /// Points of the resolution; `None`: no resolution.
+    sampling: Option<Sampling>,
+    options: Options,
+}
+
+fn fit(curve: Curve, case: Case<'_>) -> Outcome {
+    let selection = Selection {
+        positive: case.positive,
+        ..Selection::default()
+    };
+    let Scattering::Curve(mut curve) = selection.of(&Scattering::Curve(curve)).unwrap() else {
+        panic!("a curve stays one")
+    };
+    let smearing = curve.smearing.take();
+    let measured = Measured::new(&Scattering::Curve(curve.clone()), Weighting::Data).unwrap();
+    let definition = Definition::parse(case.model).unwrap();
+    let mut calculation = Calculation::new(definition, measured.points.clone());
+    if let Some(sampling) = case.sampling {
+        let Some(warpstride::data::Smearing::Pinhole(width)) = smearing else {
+            panic!("the file has a column dq")
+        };
+        let pinhole = Pinhole::new(Width::Each(width)).sampled(sampling);
+        let resolution: Resolution = pinhole.resolution(&curve.q).unwrap();
+        calculation.resolution = Some(resolution);
+    }
+    if let Some(distribution) = case.spread {
+        let (points, nsigma) = distribution.default_mesh();
+        calculation.spreads.push(Spread {
+            parameter: calculation.definition.place("radius").unwrap(),
+            distribution,
+            points,
+            nsigma,
+        });
+    }
+    let mut base = calculation.defaults();
+    for (name, value) in case.set {
+        base.values[calculation.definition.place(name).unwrap()] = *value;
+    }
+    let mut engine = CpuEngine::new(calculation.clone());
+    let problem = Problem::new(calculation, measured, base, &case.free).unwrap();
+    let mut fit = Fit::new(problem, &mut engine, case.options).unwrap();
+    let never = Schedule { every: None };
+    execute(&mut fit, &mut Silent, &Interrupt::new(), never).unwrap();
+    let (outcome, _) = fit.outcome().unwrap();
+    println!(
+        "{}: {:?} χ²/point {} {:?} {} evaluations {} s",
+        outcome.model,
+        outcome
+            .parameters
+            .iter()
+            .map(|p| (&p.name, p.value, p.uncertainty))
+            .collect::<Vec<_>>(),
+        outcome.chi2_per_point,
+        outcome.stop,
+        outcome.evaluations,
+        outcome.seconds
+    );
+    for minimum in &outcome.minima {
+        println!("  {minimum:?}");
+    }
+    outcome
+}
+
+fn parameter<'a>(outcome: &'a Outcome, name: &str) -> &'a Fitted {
+    let found = outcome.parameters.iter().find(|p| p.name == name);
+    found.unwrap_or_else(|| panic!("{name} was fitted"))
+}
+
+fn check(outcome: &Outcome, expected: &[(&str, f64)], chi2_per_point: Option<f64>) {
+    assert!(outcome.converged, "{:?}", outcome.stop);
+    for (name, value) in expected {
+        let found = parameter(outcome, name).value;
+        assert!(
+            (found / value - 1.0).abs() <= PARAMETERS,
+            "{name}: {found} is not {value}"
+        );
+    }
+    if let Some(expected) = chi2_per_point {
+        let found = outcome.chi2_per_point;
+        assert!(
+            (found / expected - 1.0).abs() <= CHI2,
+            "χ² {found} is not {expected}"
+        );
+    }
+}
+
+fn with_scale_and_background(free: &[Free]) -> Vec<Free> {
+    let linear = ["scale", "background"].map(Free::anywhere);
+    free.iter().cloned().chain(linear).collect()
+}
+
+#[test]
+fn schulz_spheres_are_recovered() {
+    let Some(curve) = curve("PolySpheres.txt") else {
+        return;
+    };
+    let case = |options| Case {
+        model: "sphere",
+        set: &[],
+        spread: Some(Distribution::Schulz),
+        free: with_scale_and_background(&[
+            Free::within("radius", 10.0, 200.0),
+            Free::within("radius_pd", 0.02, 0.8),
+        ]),
+        positive: false,
+        sampling: None,
+        options,
+    };
+    let expected = [("radius", 59.995), ("radius_pd", 0.2002), ("scale", 1.6e-3)];
+    let descent = fit(curve.clone(), case(Options::default()));
+    check(&descent, &expected, None);
+    // Simulated from these numbers and rounded: nothing remains.
+    assert!(descent.chi2_per_point < 1e-3);
+    assert!(parameter(&descent, "background").value.abs() < 1e-5);
+    let options = Options {
+        method: Method::Evolution,
+        generations: 60,
+        ..Options::default()
+    };
+    let population = fit(curve, case(options));
+    let (a, b) = (
+        parameter(&descent, "radius"),
+        parameter(&population, "radius"),
+    );
+    assert!((a.value - b.value).abs() < 0.01 * a.uncertainty.unwrap());
+}
+
+#[test]
+fn drops_of_a_microemulsion_as_hard_spheres() {
+    let Some(curve) = curve("AOT_Microemulsion-Drop_Contrast.xml") else {
+        return;
+    };
+    let case = |positive| Case {
+        model: "sphere@hardsphere",
+        set: &[],
+        spread: Some(Distribution::Gaussian),
+        free: with_scale_and_background(&[
+            Free::within("radius", 10.0, 100.0),
+            Free::within("radius_pd", 0.02, 0.6),
+            Free::within("volfraction", 0.005, 0.6),
+        ]),
+        positive,
+        sampling: None,
+        options: Options::default(),
+    };
+    let expected = [
+        ("radius", 30.09),
+        ("radius_pd", 0.244),
+        ("volfraction", 0.0775),
+    ];
+    let positive = fit(curve.clone(), case(true));
+    check(&positive, &expected, Some(2.20));
+    assert_eq!(positive.points, 134);
+    // The two points below zero change little.
+    let all = fit(curve, case(false));
+    check(&all, &expected, Some(2.20));
+    assert_eq!(all.points, 136);
+}
+
+#[test]
+fn apoferritin_as_a_sphere_with_a_shell() {
+    let Some(curve) = curve("apoferritin.txt") else {
+        return;
+    };
+    let case = |positive, sampling| Case {
+        model: "core_shell_sphere",
+        // Core and solvent alike: protein in D2O. Only the contrasts' ratio matters beside the scale.
+        set: &[("sld_core", 6.3), ("sld_shell", 3.0), ("sld_solvent", 6.3)],
+        spread: None,
+        free: with_scale_and_background(&[
+            Free::within("radius", 10.0, 100.0),
+            Free::within("thickness", 5.0, 60.0),
+        ]),
+        positive,
+        sampling,
+        options: Options {
+            starts: 8,
+            ..Options::default()
+        },
+    };
+    let plain = fit(curve.clone(), case(true, None));
+    check(&plain, &[("radius", 39.7), ("thickness", 24.4)], Some(2.07));
+    assert_eq!(plain.points, 364);
+    // As the data are: with their resolution, and points below zero.
+    let all = fit(curve, case(false, Some(Sampling::Data)));
+    check(
+        &all,
+        &[("radius", 41.043), ("thickness", 22.665)],
+        Some(2.0655),
+    );
+}
+
+#[test]
+fn latex_with_its_resolution_has_many_minima_on_a_coarse_grid_and_one_on_a_fine_one() {
+    let Some(curve) = curve("latex_smeared.xml") else {
+        return;
+    };
+    let case = |radius: (f64, f64), width: (f64, f64), sampling, starts| Case {
+        model: "sphere",
+        set: &[],
+        spread: Some(Distribution::Gaussian),
+        free: with_scale_and_background(&[
+            Free::within("radius", radius.0, radius.1),
+            Free::within("radius_pd", width.0, width.1),
+        ]),
+        positive: false,
+        sampling: Some(sampling),
+        options: Options {
+            starts,
+            ..Options::default()
+        },
+    };
+    // Computed at the data's own q, the fringes of such large spheres are not resolved, and χ² has a minimum every
+    // few Å: this is the best in these bounds.
+    let coarse = fit(
+        curve.clone(),
+        case((1655.0, 1675.0), (0.205, 0.22), Sampling::Data, 24),
+    );
+    check(
+        &coarse,
+        &[("radius", 1667.4), ("radius_pd", 0.2116)],
+        Some(0.3273),
+    );
+    // Computed finely enough there is one good minimum in wide bounds, and it is better.
+    let sampling = Sampling::Fine {
+        per_sigma: 5.0,
+        step: 2e-4,
+    };
+    let fine = fit(curve, case((500.0, 4000.0), (0.01, 0.5), sampling, 16));
+    check(&fine, &[("radius", 1699.8)], None);
+    assert!(fine.chi2_per_point < coarse.chi2_per_point);
+}
