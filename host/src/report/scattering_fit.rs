@@ -93,7 +93,7 @@ fn with_uncertainty(value: f64, uncertainty: Option<f64>) -> [String; 2] {
     let digits = if value == 0.0 {
         1.0
     } else {
-        (value.abs() / uncertainty).log10().floor() + 2.0
+        value.abs().log10().floor() - uncertainty.log10().floor() + 2.0
     };
     let digits = digits.clamp(1.0, 12.0) as usize;
     [significant(value, digits), significant(uncertainty, 2)]

@@ -30,7 +30,8 @@ struct Grid {
     extent: [f64; 4],
 }
 
-/// Places of `values` along an axis: by their distinct values where they are few, else in `bins` equal bins.
+/// Places of `values` along an axis: by the step between their distinct values where these are few, else in `bins`
+/// equal bins.
 fn along(values: &[f64], bins: usize) -> (usize, Vec<usize>) {
     let (low, high) = ends(values);
     let span = high - low;
@@ -45,15 +46,15 @@ fn along(values: &[f64], bins: usize) -> (usize, Vec<usize>) {
             distinct.push(value);
         }
     }
-    if distinct.len() <= 2 * bins && distinct.len() <= MOST {
-        let place = |value: &f64| {
-            let after = distinct.partition_point(|d| d < value);
-            let before = after.saturating_sub(1);
-            let closer = after >= distinct.len()
-                || (value - distinct[before]).abs() <= (distinct[after] - value).abs();
-            if closer { before } else { after }
-        };
-        return (distinct.len(), values.iter().map(place).collect());
+    // The usual distance counts: rows that are masked altogether stay in their place.
+    let mut steps: Vec<f64> = distinct.windows(2).map(|pair| pair[1] - pair[0]).collect();
+    steps.sort_unstable_by(f64::total_cmp);
+    let step = steps.get(steps.len() / 2).copied().unwrap_or(1.0);
+    let count = (span / step).round() + 1.0;
+    if distinct.len() <= 2 * bins && count <= MOST.min(4 * bins) as f64 {
+        let count = count as usize;
+        let place = |value: &f64| (((value - low) / step).round() as usize).min(count - 1);
+        return (count, values.iter().map(place).collect());
     }
     let share = |value: &f64| {
         if span > 0.0 {

@@ -1,7 +1,6 @@
 //! Fits of measured and simulated curves: the parameters and χ² that sasmodels' kernels and SciPy's least squares give
 //! with the same settings (docs/sas-fits.md has them), on the CPU.
 
-use std::path::PathBuf;
 use warpstride::data::{Curve, Scattering};
 use warpstride::io::sas::{ReadOptions, read_curve};
 use warpstride::run::{Interrupt, Schedule, Silent, execute};
@@ -11,6 +10,7 @@ use warpstride::sas::fit::{
 };
 use warpstride::sas::resolution::{Pinhole, Sampling, Width};
 use warpstride::sas::{Calculation, Definition, Distribution, Resolution, Spread};
+use warpstride_tests::{shared_data, skipped};
 
 /// Parameters are to agree to this, …
 const PARAMETERS: f64 = 0.005;
@@ -19,16 +19,13 @@ const CHI2: f64 = 0.02;
 
 /// The curve in that file; `None` without the shared data, said aloud.
 fn curve(name: &str) -> Option<Curve> {
-    let Some(folder) = std::env::var_os("WARPSTRIDE_SHARED_DATA") else {
-        eprintln!("SKIPPED: $WARPSTRIDE_SHARED_DATA is not set; the fit of {name} was not checked");
-        return None;
-    };
-    let path = PathBuf::from(folder).join("sas").join(name);
-    if !path.exists() {
-        eprintln!("SKIPPED: there is no {}", path.display());
-        return None;
+    match shared_data(&format!("sas/{name}")) {
+        Ok(path) => Some(read_curve(&path, &ReadOptions::default()).unwrap()),
+        Err(why) => {
+            skipped(&format!("the fit of {name}"), &why);
+            None
+        }
     }
-    Some(read_curve(&path, &ReadOptions::default()).unwrap())
 }
 
 /// What is fitted to a curve.
@@ -82,22 +79,6 @@ fn fit(curve: Curve, case: Case<'_>) -> Outcome {
     let never = Schedule { every: None };
     execute(&mut fit, &mut Silent, &Interrupt::new(), never).unwrap();
     let (outcome, _) = fit.outcome().unwrap();
-    println!(
-        "{}: {:?} χ²/point {} {:?} {} evaluations {} s",
-        outcome.model,
-        outcome
-            .parameters
-            .iter()
-            .map(|p| (&p.name, p.value, p.uncertainty))
-            .collect::<Vec<_>>(),
-        outcome.chi2_per_point,
-        outcome.stop,
-        outcome.evaluations,
-        outcome.seconds
-    );
-    for minimum in &outcome.minima {
-        println!("  {minimum:?}");
-    }
     outcome
 }
 

@@ -7,16 +7,15 @@ use serde_json::Value;
 use warpstride::sas::cpu::CpuEngine;
 use warpstride::sas::plan::Plan;
 use warpstride::sas::{Calculation, Definition, Distribution, Engine, Points, Spread, Vector};
+use warpstride_tests::{shared_data, skipped};
 
 pub(crate) fn published() -> Option<Value> {
-    let Some(folder) = std::env::var_os("WARPSTRIDE_SHARED_DATA") else {
-        eprintln!("SKIPPED: WARPSTRIDE_SHARED_DATA is not set");
-        return None;
-    };
-    let path = std::path::Path::new(&folder).join("sas/published-values.json");
-    let Ok(text) = std::fs::read_to_string(&path) else {
-        eprintln!("SKIPPED: {} cannot be read", path.display());
-        return None;
+    let text = match shared_data("sas/published-values.json").map(std::fs::read_to_string) {
+        Ok(text) => text.expect("a readable file"),
+        Err(why) => {
+            skipped("published values of scattering models", &why);
+            return None;
+        }
     };
     Some(serde_json::from_str(&text).expect("JSON"))
 }
@@ -189,7 +188,6 @@ fn published_values_on_the_cpu() {
             Err(error) => wrong.push(format!("{}: {error}", check.what)),
         }
     }
-    eprintln!("{values} published intensities");
     assert!(
         wrong.is_empty(),
         "{} are off:\n{}",

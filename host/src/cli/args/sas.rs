@@ -233,7 +233,7 @@ pub(crate) struct SasFitTyped {
     /// Start values to try: the ones set, and random ones within the bounds [default: 1]; for lm
     #[arg(long, value_name = "N", help_heading = "How to search")]
     pub(crate) starts: Option<usize>,
-    /// Decides every random choice [default: 0]
+    /// Decides every random choice [default: 1]
     #[arg(long, value_name = "N", help_heading = "How to search")]
     pub(crate) seed: Option<u64>,
     /// Most iterations (of each start; generations of de) [default: 200 for lm, 300 for de]

@@ -50,12 +50,11 @@ pub(super) fn read(
             .or(name)
             .filter(|t| !t.is_empty())
             .unwrap_or_else(|| name_of(file));
+        let several = children(entry, "SASdata").nth(1).is_some();
         for data in children(entry, "SASdata") {
             let part = data.attribute("name").map(shorten);
             let title = match part.filter(|p| !p.is_empty() && *p != title) {
-                Some(part) if children(entry, "SASdata").nth(1).is_some() => {
-                    format!("{title} {part}")
-                }
+                Some(part) if several => format!("{title} {part}"),
                 _ => title.clone(),
             };
             sets.push((title, data));
@@ -135,10 +134,10 @@ impl<'f> Columns<'f> {
                 },
             };
             if place.is_none() {
-                let text = words(node);
+                let text = node.text().unwrap_or_default().trim();
                 let value: f64 = text
                     .parse()
-                    .map_err(|_| self.refused(name, &text, "a number"))?;
+                    .map_err(|_| self.refused(name, &shorten(text), "a number"))?;
                 let factor = if of_q {
                     self.factor_of_q(node, name)?
                 } else {

@@ -152,6 +152,8 @@ pub struct Fit<'a> {
     rounds: usize,
     searching: Duration,
     idle: Option<Vec<usize>>,
+    /// The best of the population, which a descent goes on from.
+    carried: Option<Trial>,
     /// What the model said of the last vector that it refused.
     refused: Option<String>,
 }
@@ -241,6 +243,7 @@ impl<'a> Fit<'a> {
             rounds: 0,
             searching: Duration::ZERO,
             idle: None,
+            carried: None,
             refused: None,
         })
     }
@@ -260,7 +263,11 @@ impl<'a> Fit<'a> {
     fn best_trial(&self) -> Option<&Trial> {
         match &self.phase {
             Phase::Population(evolution) => evolution.best(),
-            Phase::Descents(descents) => descents.best().map(|(_, trial)| trial),
+            Phase::Descents(descents) => {
+                let found = descents.best().map(|(_, trial)| trial);
+                let all = found.into_iter().chain(&self.carried);
+                all.min_by(|a, b| a.chi2.total_cmp(&b.chi2))
+            }
         }
     }
 
@@ -360,10 +367,9 @@ impl<'a> Fit<'a> {
         let polish = match &mut self.phase {
             Phase::Population(evolution) => {
                 evolution.told(&space, trials);
-                let best = evolution.best().map(|b| self.projection.of(&b.values));
-                let ended = evolution.stopped().is_some();
+                let best = evolution.best().filter(|_| evolution.stopped().is_some());
                 let figures = (evolution.len(), evolution.generations());
-                best.filter(|_| ended).map(|best| (best, figures))
+                best.cloned().map(|best| (best, figures))
             }
             Phase::Descents(descents) => {
                 descents.told(&space, trials);
@@ -377,12 +383,13 @@ impl<'a> Fit<'a> {
             self.population = Some(figures);
             let descents = MultiStart::new(
                 &self.space(),
-                best,
+                self.projection.of(&best.values),
                 1,
                 self.options.seed,
                 self.options.iterations,
             );
             self.phase = Phase::Descents(descents);
+            self.carried = Some(best);
         }
         Ok(())
     }
@@ -582,6 +589,12 @@ impl<'a> Fit<'a> {
         let name = |i: usize| parameters[i].name.as_str();
         if !stop.converged() {
             notes.push(format!("not converged: {}", stop.words()));
+        }
+        if stop == Stop::Flat {
+            notes.push(
+                "the best scale at the start may be 0, where no parameter matters: begin elsewhere, or with several starts"
+                    .to_owned(),
+            );
         }
         let stopped: Vec<&str> = (0..parameters.len())
             .filter(|i| at_bound[*i].is_some())

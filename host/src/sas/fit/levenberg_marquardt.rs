@@ -55,6 +55,8 @@ pub(super) struct Descent {
     iterations: usize,
     most: usize,
     stop: Option<Stop>,
+    /// Numbers that no residual depended on at first.
+    idle: Vec<usize>,
     /// χ² of data against nothing.
     nothing: f64,
 }
@@ -82,6 +84,7 @@ impl Descent {
             iterations: 0,
             most,
             stop: None,
+            idle: Vec::new(),
             nothing: pairs.map(|(i, s)| (i / s) * (i / s)).sum(),
         }
     }
@@ -103,13 +106,9 @@ impl Descent {
         self.decomposed = None;
     }
 
-    /// The parameters searched that no residual depends on.
-    pub(super) fn idle(&self) -> Vec<usize> {
-        self.decomposed.as_ref().map_or_else(Vec::new, |d| {
-            (0..d.lengths.len())
-                .filter(|j| d.lengths[*j] == 0.0)
-                .collect()
-        })
+    /// The numbers searched that no residual depended on where it began.
+    pub(super) fn idle(&self) -> &[usize] {
+        &self.idle
     }
 
     fn columns(&mut self, space: &Space<'_>) -> Vec<Vec<f64>> {
@@ -379,9 +378,14 @@ impl Search for Descent {
                     return;
                 }
             }
+            let first = self.stage == Stage::Start;
             self.take_columns(&trials);
             self.decompose();
             self.stage = Stage::Trials;
+            if first && let Some(of) = &self.decomposed {
+                let none = |j: &usize| of.lengths[*j] == 0.0;
+                self.idle = (0..space.len()).filter(none).collect();
+            }
         }
         if self.stop.is_some() {
             return;
@@ -389,6 +393,8 @@ impl Search for Descent {
         let chi2 = self.best.as_ref().map_or(f64::INFINITY, |best| best.chi2);
         if chi2 <= ROUNDING * self.nothing {
             self.end(Stop::Exact);
+        } else if self.idle.len() == space.len() {
+            self.end(Stop::Flat);
         } else if self.stage == Stage::Trials && self.level(space) {
             self.end(Stop::Gradient);
         }

@@ -98,7 +98,8 @@ impl MultiStart {
 
     /// Numbers searched without any effect where the first descent stands.
     pub(super) fn idle(&self) -> Vec<usize> {
-        self.descents.first().map_or_else(Vec::new, Descent::idle)
+        let first = self.descents.first();
+        first.map_or_else(Vec::new, |descent| descent.idle().to_vec())
     }
 
     /// Distinct places where descents ended, best first.

@@ -28,6 +28,9 @@ pub enum Stop {
     Interrupted,
     /// The model has no finite intensities where the search began.
     NotFinite,
+    /// Nothing that is searched changes the intensities where the search began: the best scale there is 0, or the
+    /// parameters do nothing.
+    Flat,
 }
 
 impl Stop {
@@ -44,6 +47,7 @@ impl Stop {
             Self::Population => "the population has drawn together",
             Self::Iterations => "the iterations were used up",
             Self::Interrupted => "interrupted",
+            Self::Flat => "nothing that is searched changes the intensities at the start",
             Self::NotFinite => "the model has no finite intensities at the start",
         }
     }
@@ -51,7 +55,10 @@ impl Stop {
     /// Whether it is a minimum.
     #[must_use]
     pub fn converged(self) -> bool {
-        !matches!(self, Self::Iterations | Self::Interrupted | Self::NotFinite)
+        !matches!(
+            self,
+            Self::Iterations | Self::Interrupted | Self::NotFinite | Self::Flat
+        )
     }
 }
 

@@ -9,7 +9,7 @@ fn wave(v: &Vector, q: f64) -> f64 {
     2.0 + (v.values[2] * q).sin()
 }
 
-fn waves(bounds: (f64, f64)) -> (Vec<f64>, Problem) {
+fn waves(start: f64, bounds: (f64, f64)) -> (Vec<f64>, Problem) {
     let q = grid(0.0, 2.0, 60);
     let intensity: Vec<f64> = q
         .iter()
@@ -17,7 +17,7 @@ fn waves(bounds: (f64, f64)) -> (Vec<f64>, Problem) {
         .map(|(q, e)| 3.0 * (2.0 + (40.0 * q).sin()) + 0.05 * e)
         .collect();
     let free = [
-        Free::within("porod_scale", bounds.0, bounds.1).from(22.0),
+        Free::within("porod_scale", bounds.0, bounds.1).from(start),
         Free::anywhere("scale"),
         Free::anywhere("background"),
     ];
@@ -28,7 +28,7 @@ fn waves(bounds: (f64, f64)) -> (Vec<f64>, Problem) {
 
 #[test]
 fn a_descent_from_a_bad_start_ends_elsewhere_and_population_and_starts_do_not() {
-    let (q, of) = waves((10.0, 80.0));
+    let (q, of) = waves(20.0, (10.0, 80.0));
     let options = Options::default();
     let (single, _) = run(&of, &mut Analytic::new(wave, &q), options).unwrap();
     assert!((single.parameters[0].value - 40.0).abs() > 2.0 && single.converged);
@@ -53,7 +53,7 @@ fn a_descent_from_a_bad_start_ends_elsewhere_and_population_and_starts_do_not() 
 
 #[test]
 fn starts_tell_their_distinct_minima_best_first() {
-    let (q, of) = waves((10.0, 80.0));
+    let (q, of) = waves(20.0, (10.0, 80.0));
     let options = Options {
         starts: 32,
         ..Options::default()
@@ -72,7 +72,7 @@ fn starts_tell_their_distinct_minima_best_first() {
 
 #[test]
 fn a_round_is_one_call_and_the_outcome_one_more() {
-    let (q, of) = waves((10.0, 80.0));
+    let (q, of) = waves(20.0, (10.0, 80.0));
     for (method, starts) in [
         (Method::LevenbergMarquardt, 1),
         (Method::LevenbergMarquardt, 8),
@@ -101,7 +101,7 @@ fn a_round_is_one_call_and_the_outcome_one_more() {
 
 #[test]
 fn the_same_seed_gives_the_same_fit_and_another_seed_the_same_minimum() {
-    let (q, of) = waves((10.0, 80.0));
+    let (q, of) = waves(20.0, (10.0, 80.0));
     for method in [Method::LevenbergMarquardt, Method::Evolution] {
         let options = Options {
             method,
@@ -125,8 +125,17 @@ fn the_same_seed_gives_the_same_fit_and_another_seed_the_same_minimum() {
 }
 
 #[test]
+fn where_the_best_scale_is_zero_nothing_matters_and_that_is_said() {
+    // sin 22 q is anticorrelated with sin 40 q, and the scale must not be negative.
+    let (q, of) = waves(22.0, (10.0, 80.0));
+    let (found, _) = run(&of, &mut Analytic::new(wave, &q), Options::default()).unwrap();
+    assert_eq!((found.stop, found.converged), (Stop::Flat, false));
+    assert!(found.notes.iter().any(|n| n.contains("scale at the start")));
+}
+
+#[test]
 fn a_minimum_at_a_bound_is_within_reach_of_a_population() {
-    let (q, of) = waves((41.0, 80.0));
+    let (q, of) = waves(60.0, (41.0, 80.0));
     let options = Options {
         method: Method::Evolution,
         ..Options::default()
@@ -166,7 +175,7 @@ fn where_the_model_is_not_finite_nobody_goes() {
 
 #[test]
 fn an_interrupted_fit_has_the_best_so_far() {
-    let (q, of) = waves((10.0, 80.0));
+    let (q, of) = waves(20.0, (10.0, 80.0));
     for method in [Method::LevenbergMarquardt, Method::Evolution] {
         let options = Options {
             method,
@@ -192,7 +201,7 @@ fn an_interrupted_fit_has_the_best_so_far() {
 
 #[test]
 fn iterations_that_are_used_up_are_said() {
-    let (q, of) = waves((10.0, 80.0));
+    let (q, of) = waves(20.0, (10.0, 80.0));
     let options = Options {
         iterations: 1,
         ..Options::default()
@@ -203,7 +212,7 @@ fn iterations_that_are_used_up_are_said() {
 
 #[test]
 fn the_summary_has_what_it_promises_and_no_number_that_json_lacks() {
-    let (q, of) = waves((10.0, 80.0));
+    let (q, of) = waves(20.0, (10.0, 80.0));
     let (found, _) = run(&of, &mut Analytic::new(wave, &q), Options::default()).unwrap();
     let json: serde_json::Value = serde_json::from_str(&found.to_json().unwrap()).unwrap();
     for key in [

@@ -247,7 +247,7 @@ fn rosenbrock_is_walked_through() {
 }
 
 /// Fits of noisy data.
-const FITS: usize = 500;
+const FITS: usize = 1000;
 
 #[test]
 fn uncertainties_are_the_scatter_of_many_fits() {
@@ -262,11 +262,8 @@ fn uncertainties_are_the_scatter_of_many_fits() {
         Free::anywhere("background"),
     ];
     let (mut sums, mut squares, mut told, mut chi2) = ([0.0; 3], [0.0; 3], [0.0; 3], 0.0);
-    for seed in 0..FITS {
-        let intensity = truth
-            .iter()
-            .zip(noise(40, seed as u64))
-            .map(|(i, e)| i + 0.03 * e);
+    for noise in noise(40 * FITS, 7).chunks(40) {
+        let intensity = truth.iter().zip(noise).map(|(i, e)| i + 0.03 * e);
         let data = measured(&q, intensity.collect(), vec![0.03; 40]);
         let of = problem("guinier", data, &[], &free).unwrap();
         let (outcome, _) = run(&of, &mut Analytic::new(guinier, &q), Options::default()).unwrap();
@@ -281,10 +278,10 @@ fn uncertainties_are_the_scatter_of_many_fits() {
     for ((sum, square), told) in sums.iter().zip(&squares).zip(&told) {
         let mean = sum / count;
         let scatter = (square / count - mean * mean).sqrt();
-        // A standard deviation of 500 numbers is known to 1/√1000 = 3.2 %: three of these.
-        near(told / count, scatter, 0.095);
+        // A standard deviation of 1000 numbers is known to 1/√2000 = 2.2 %: three of these.
+        near(told / count, scatter, 0.067);
     }
-    // The reduced χ² has the mean 1 and the standard deviation √(2/37) over √500 fits: four of these.
+    // The reduced χ² has the mean 1 and the standard deviation √(2/37) over √1000 fits: four of these.
     near(chi2 / count, 1.0, 4.0 * (2.0_f64 / 37.0 / count).sqrt());
 }
 
