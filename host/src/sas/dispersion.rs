@@ -174,3 +174,203 @@ fn normalised(name: &str, mut weighted: Weighted) -> Result<Weighted, SasError> 
     }
     Ok(weighted)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const FREE: (f64, f64) = (0.0, f64::INFINITY);
+
+    fn spread(distribution: Distribution) -> Spread {
+        let (points, nsigma) = distribution.default_mesh();
+        Spread {
+            parameter: 0,
+            distribution,
+            points,
+            nsigma,
+        }
+    }
+
+    fn of(distribution: Distribution, centre: f64, width: f64) -> Weighted {
+        let about = About::Size(centre);
+        weigh("radius", &spread(distribution), about, width, FREE).unwrap()
+    }
+
+    /// Mean and standard deviation.
+    fn moments(all: &Weighted) -> (f64, f64) {
+        let sum = |f: &dyn Fn(f64) -> f64| -> f64 {
+            all.values
+                .iter()
+                .zip(&all.weights)
+                .map(|(x, w)| w * f(*x))
+                .sum()
+        };
+        let mean = sum(&|x| x);
+        (mean, sum(&|x| (x - mean).powi(2)).sqrt())
+    }
+
+    /// Points, ends, and the moments that each distribution has by its formula: about as they are, since meshes are
+    /// coarse and end somewhere.
+    #[test]
+    fn moments_of_all() {
+        let centre = 50.0;
+        let s: f64 = 0.1;
+        // Of (points, least, greatest value, mean, standard deviation).
+        let log_mean = centre * (0.5 * s * s).exp();
+        let log_sigma = log_mean * ((s * s).exp() - 1.0).sqrt();
+        let cases = [
+            (Distribution::Gaussian, 35, 35.0, 65.0, centre, 4.93),
+            (
+                Distribution::Uniform,
+                35,
+                45.0,
+                55.0,
+                centre,
+                10.0 * (36.0_f64 / (34.0 * 12.0)).sqrt(),
+            ),
+            (
+                Distribution::Rectangle,
+                35,
+                50.0 - 75.0_f64.sqrt(),
+                50.0 + 75.0_f64.sqrt(),
+                centre,
+                5.14,
+            ),
+            (Distribution::LogNormal, 80, 10.0, 90.0, log_mean, log_sigma),
+            (Distribution::Schulz, 80, 10.0, 90.0, centre, 5.0),
+            (Distribution::Boltzmann, 35, 35.0, 65.0, centre, 5.6),
+        ];
+        for (distribution, points, least, most, mean, sigma) in cases {
+            let all = of(distribution.clone(), centre, s);
+            let name = format!("{distribution:?}");
+            assert_eq!(all.values.len(), points, "{name}");
+            assert!(
+                (all.weights.iter().sum::<f64>() - 1.0).abs() < 1e-14,
+                "{name}"
+            );
+            assert!((all.values[0] - least).abs() < 1e-12, "{name}");
+            assert!((all.values[points - 1] - most).abs() < 1e-12, "{name}");
+            let (found_mean, found_sigma) = moments(&all);
+            assert!(
+                (found_mean / mean - 1.0).abs() < 1e-3,
+                "{name}: mean {found_mean}"
+            );
+            assert!(
+                (found_sigma / sigma - 1.0).abs() < 0.02,
+                "{name}: {found_sigma}"
+            );
+        }
+    }
+
+    /// Ratios of weights are those of the formulas.
+    #[test]
+    fn densities() {
+        let (c, sigma) = (50.0, 10.0);
+        let s: f64 = sigma / c;
+        let z = 1.0 / (s * s);
+        type Density = Box<dyn Fn(f64) -> f64>;
+        let cases: [(Distribution, Density); 4] = [
+            (
+                Distribution::Gaussian,
+                Box::new(move |x| -0.5 * ((x - c) / sigma).powi(2)),
+            ),
+            (
+                Distribution::LogNormal,
+                Box::new(move |x: f64| -0.5 * ((x / c).ln() / s).powi(2) - x.ln()),
+            ),
+            (
+                Distribution::Schulz,
+                Box::new(move |x: f64| (z - 1.0) * (x / c).ln() - z * x / c),
+            ),
+            (
+                Distribution::Boltzmann,
+                Box::new(move |x: f64| -(x - c).abs() / sigma),
+            ),
+        ];
+        for (distribution, log_density) in cases {
+            let all = of(distribution.clone(), c, s);
+            let (x0, w0) = (
+                all.values[all.values.len() / 2],
+                all.weights[all.values.len() / 2],
+            );
+            for (x, w) in all.values.iter().zip(&all.weights) {
+                let expected = (log_density(*x) - log_density(x0)).exp();
+                assert!(
+                    (w / w0 - expected).abs() < 1e-12 * expected.max(1.0),
+                    "{distribution:?}, {x}"
+                );
+            }
+        }
+    }
+
+    /// Values beyond the limits are dropped, and what is left has weight 1.
+    #[test]
+    fn limits() {
+        let all = weigh(
+            "radius",
+            &spread(Distribution::Gaussian),
+            About::Size(10.0),
+            0.5,
+            (2.0, 12.0),
+        )
+        .unwrap();
+        assert!(all.values.iter().all(|x| (2.0..=12.0).contains(x)));
+        assert!((all.weights.iter().sum::<f64>() - 1.0).abs() < 1e-14);
+        let pairs = Distribution::Array(vec![(-1.0, 3.0), (4.0, 1.0), (8.0, 3.0)]);
+        let all = of(pairs, 10.0, 0.0);
+        assert_eq!(all.values, [4.0, 8.0]);
+        assert_eq!(all.weights, [0.25, 0.75]);
+    }
+
+    /// A width is a share of a size and degrees of an angle; none is a single value.
+    #[test]
+    fn widths() {
+        let spread = spread(Distribution::Gaussian);
+        let jitter = weigh("theta", &spread, About::Direction, 10.0, (-360.0, 360.0)).unwrap();
+        assert_eq!((jitter.values[0], jitter.values[34]), (-30.0, 30.0));
+        assert_eq!(jitter.values[17], 0.0);
+        assert_eq!(of(Distribution::Schulz, 20.0, 0.0), Weighted::single(20.0));
+    }
+
+    /// What cannot be is refused in a sentence that names the parameter.
+    #[test]
+    fn refusals() {
+        let refused = |distribution, about, width, limits| {
+            weigh("radius", &spread(distribution), about, width, limits)
+                .unwrap_err()
+                .to_string()
+        };
+        let size = About::Size(10.0);
+        for (text, what) in [
+            (
+                refused(Distribution::Gaussian, size, -0.1, FREE),
+                "width -0.1",
+            ),
+            (
+                refused(Distribution::Gaussian, size, f64::NAN, FREE),
+                "width NaN",
+            ),
+            (
+                refused(Distribution::Schulz, About::Direction, 5.0, FREE),
+                "not of angles",
+            ),
+            (
+                refused(Distribution::LogNormal, About::Size(-1.0), 0.1, FREE),
+                "above 0, not -1",
+            ),
+            (
+                refused(Distribution::Gaussian, size, 0.1, (50.0, 60.0)),
+                "limits is 0",
+            ),
+            (
+                refused(Distribution::Array(vec![(1.0, -2.0)]), size, 0.1, FREE),
+                "weight -2",
+            ),
+        ] {
+            assert!(
+                text.starts_with("spread of radius: ") && text.contains(what),
+                "{text}"
+            );
+        }
+    }
+}

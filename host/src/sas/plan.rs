@@ -286,7 +286,7 @@ impl Plan {
     }
 
     /// Intensities at the calculation's points, 1/cm, from Σ w F (empty where [`Plan::needs_amplitudes`] says no)
-    /// and Σ w F² at its fine points. NaN where no particle of these sizes exists.
+    /// and Σ w F² at its fine points.
     #[must_use]
     pub fn intensities(
         &self,

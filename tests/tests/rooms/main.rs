@@ -9,6 +9,7 @@ mod mri_any_phases;
 mod mri_figures;
 mod mri_heart;
 mod precision;
+mod sas_cpu;
 mod sas_fits;
 mod sas_published;
 mod siemens_star;

@@ -37,7 +37,11 @@ pub fn factor<R: Real>(x: R, core: &Core<R>) -> (R, R, R, R) {
     let (sin, cos) = sin_cos(x);
     // ∫ cos yt dt, ∫ t sin yt dt, ∫ t² cos yt dt over |t| < ½.
     let even = sin / x;
-    let sphere = sphere_form_of(x, || (sin, cos));
+    let sphere = sphere_form_of(
+        x,
+        #[inline(always)]
+        || (sin, cos),
+    );
     let odd = (x * sphere).times(1.0 / 6.0);
     let square = sphere.mul_add(R::of(-1.0 / 6.0), even.times(0.25));
     let real = cos - core.mean * even - core.bend * square;
@@ -50,10 +54,16 @@ pub fn moments<R: Real>(y: R) -> [R; 3] {
     let (sin, cos) = sin_cos(y);
     let z = y.squared();
     let near = y.less(R::of(3.0));
-    let second = sphere_form_of(y, || (sin, cos)).times(1.0 / 3.0);
+    let second = sphere_form_of(
+        y,
+        #[inline(always)]
+        || (sin, cos),
+    )
+    .times(1.0 / 3.0);
     // Both series for y < 3 to 5·10⁻¹⁸, single 2·10⁻⁹.
     let third = R::choose(
         near,
+        #[inline(always)]
         || {
             polynomial!(z,
             single: [
@@ -66,10 +76,12 @@ pub fn moments<R: Real>(y: R) -> [R; 3] {
                 -3.3866081117191987e-19
             ])
         },
+        #[inline(always)]
         || ((y * sin).times(2.0) + (R::of(2.0) - z) * cos).plus(-2.0) / z.squared(),
     );
     let fifth = R::choose(
         near,
+        #[inline(always)]
         || {
             polynomial!(z,
             single: [
@@ -82,6 +94,7 @@ pub fn moments<R: Real>(y: R) -> [R; 3] {
                 1.2718569752232808e-16, -3.102237565161125e-19
             ])
         },
+        #[inline(always)]
         || {
             // 4 ((3z − 6) cos y + (z − 6) y sin y + 6)/z³ − cos y/z, so that no power of y is greater than needed.
             let inner = z.mul_add(R::of(3.0), R::of(-6.0)) * cos + z.plus(-6.0) * y * sin;

@@ -15,7 +15,11 @@ pub fn sinc<R: Real>(x: R) -> R {
 /// 3 (sin x − x cos x)/x³, the amplitude of a sphere; 1 at 0. To 1·10⁻¹⁵ (single: 4·10⁻⁷) of its envelope 3/(3+x²).
 #[inline(always)]
 pub fn sphere_form<R: Real>(x: R) -> R {
-    sphere_form_of(x, || sin_cos(x))
+    sphere_form_of(
+        x,
+        #[inline(always)]
+        || sin_cos(x),
+    )
 }
 
 /// The same of x and (sin x, cos x), which are asked for only where x ≥ 2.

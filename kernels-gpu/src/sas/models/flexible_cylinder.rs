@@ -87,10 +87,12 @@ fn debye<R: Real>(u: R) -> Curve<R> {
     let near = u.less(R::one());
     let value = (fall + u.plus(-1.0)).times(2.0) / u.squared();
     Curve {
-        value: R::choose(near, || small.value, || value),
+        value: R::choose(near, #[inline(always)] || small.value, #[inline(always)] || value),
         slope: R::choose(
             near,
+            #[inline(always)]
             || small.slope,
+            #[inline(always)]
             || ((R::one() - fall) / u - value).times(2.0) / u,
         ),
     }
@@ -113,12 +115,16 @@ fn stiffening<R: Real>(u: R) -> Curve<R> {
     Curve {
         value: R::choose(
             near,
+            #[inline(always)]
             || small.value,
+            #[inline(always)]
             || over.plus(4.0 / 15.0) - over.plus(11.0 / 15.0) * fall,
         ),
         slope: R::choose(
             near,
+            #[inline(always)]
             || small.slope,
+            #[inline(always)]
             || (over.plus(11.0 / 15.0) + over / u) * fall - over / u,
         ),
     }
@@ -152,9 +158,9 @@ fn chain<R: Real>(x: R, swollen_from: R, stiffness: R) -> (R, R) {
     // A chain too short to swell has Debye's scattering alone; a swollen one loses it by the share even before.
     let long = R::choose(swollen_from.less(R::of(NEVER)), R::one, R::zero);
     let left = R::one() - share * long;
-    let value = coil.value * left + R::choose(none, R::zero, || share * swollen);
+    let value = coil.value * left + R::choose(none, R::zero, #[inline(always)] || share * swollen);
     let slope = coil_slope * left - coil.value * share_slope * long
-        + R::choose(none, R::zero, || share_slope * swollen + share * swollen_slope);
+        + R::choose(none, R::zero, #[inline(always)] || share_slope * swollen + share * swollen_slope);
     (
         stiff.value.mul_add(stiffness, value),
         (u * stiff.slope * stiffness).mul_add(R::of(2.0), slope),
@@ -181,12 +187,14 @@ impl Model for FlexibleCylinder {
     fn prepare<R: Real>(p: &Parameters<R>) -> State<R> {
         let n = p.length / p.kuhn_length;
         let long = R::of(4.0).less(n);
-        let either = |yes: f64, no: f64| R::choose(long, || R::of(yes), || R::of(no));
+        let either = |yes: f64, no: f64| R::choose(long, #[inline(always)] || R::of(yes), #[inline(always)] || R::of(no));
         let growth = ((n.times(1.0 / 3.12).squared() + n.times(1.0 / 8.67).cubed()).plus(1.0)).powf(R::of(GROWTH));
         // 1 − 3/(2 n) + 3/(2 n²) − 3/(4 n³) (1 − exp(−2 n)), for a rod n/2 · (1 − …).
         let ends = R::choose(
             n.less(R::of(0.3)),
+            #[inline(always)]
             || n.times(2.0) * series(n.times(2.0), |k| 6.0 / ((k + 3.0) * (k + 4.0))).value,
+            #[inline(always)]
             || {
                 let m = R::one() / n;
                 let fall = R::one() - (n.times(-2.0)).exp();
@@ -196,15 +204,16 @@ impl Model for FlexibleCylinder {
         let gyration = (growth
             * p.length
             * p.kuhn_length.times(1.0 / 6.0)
-            * R::choose(long, R::one, || ends))
+            * R::choose(long, R::one, #[inline(always)] || ends))
         .sqrt();
         let swollen_from = either(SWOLLEN_FROM, NEVER);
         let loops = R::choose(
             R::of(10.0).less(n),
+            #[inline(always)]
             || n.powf(R::of(-0.44)).times(3.06),
             R::one,
         );
-        let stiffness = R::choose(long, || loops / n, R::zero);
+        let stiffness = R::choose(long, #[inline(always)] || loops / n, R::zero);
         let joint = either(3.1, 3.0) / p.kuhn_length;
         let power = either(4.12, 5.36);
         let difference = either(4.42, 5.62) - power;
@@ -238,6 +247,7 @@ impl Model for FlexibleCylinder {
     fn form<R: Real>(wave: &Wave<R>, s: &State<R>) -> Form<R> {
         let chain = R::choose(
             s.joint.less(wave.q),
+            #[inline(always)]
             || {
                 let far = (wave.q / s.joint).ln();
                 let powers = (-(far * s.difference))
@@ -245,6 +255,7 @@ impl Model for FlexibleCylinder {
                     .mul_add(s.second, s.first);
                 (-(far * s.power)).exp() * powers + s.rod / wave.q
             },
+            #[inline(always)]
             || chain(wave.q * s.gyration, s.swollen_from, s.stiffness).0,
         );
         let section = j1c(wave.q * s.radius);

@@ -106,10 +106,10 @@ impl Model for Onion {
             if there {
                 radius += p.thickness[i];
                 let flat = p.A[i].abs().less(R::of(1e-16));
-                rises[i] = R::choose(flat, R::zero, || p.sld_out[i] - p.sld_in[i]);
+                rises[i] = R::choose(flat, R::zero, #[inline(always)] || p.sld_out[i] - p.sld_in[i]);
                 // Flatter exponentials than this are lines to the same precision as they would cancel.
                 let line = R::of(if R::SINGLE { 1e-3 } else { 1e-7 });
-                exponents[i] = R::choose(p.A[i].less(R::zero()), || p.A[i].min(-line), || p.A[i].max(line));
+                exponents[i] = R::choose(p.A[i].less(R::zero()), #[inline(always)] || p.A[i].min(-line), #[inline(always)] || p.A[i].max(line));
                 inverses[i] = R::one() / expm1(exponents[i]);
             }
             inside = outside;
@@ -148,6 +148,7 @@ impl Model for Onion {
                 let turns = (q * thickness).squared() + exponent.squared();
                 let rise = R::choose(
                     turns.less(R::one()),
+                    #[inline(always)]
                     || {
                         let mean = RULE_8.integrate(|t: R| {
                             let r = t.mul_add(thickness, from);
@@ -155,6 +156,7 @@ impl Model for Onion {
                         });
                         mean * inverse * thickness.times(4.0 * PI)
                     },
+                    #[inline(always)]
                     || {
                         let rate = exponent / thickness.max(R::of(1e-9));
                         let bent = antiderivative(q, to, rate) * inverse.plus(1.0)

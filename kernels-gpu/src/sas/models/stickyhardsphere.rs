@@ -72,7 +72,9 @@ impl Model for StickyHardSphere {
         let (_, _, real, imaginary) = factor(wave.q * s.radius, &s.core);
         Form::of_intensity(R::choose(
             s.solved.less(R::zero()),
+            #[inline(always)]
             || R::of(-1.0),
+            #[inline(always)]
             || R::one() / real.mul_add(real, imaginary.squared()),
         ))
     }
