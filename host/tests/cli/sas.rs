@@ -193,7 +193,9 @@ fn an_image_has_its_pixels_in_rows_from_below() {
         &["--q2d", "0.1:5", "--set", "phi=0,theta=90"],
     );
     let [qx, qy, intensity] = ["qx", "qy", "intensity"].map(|key| numbers(&found[key]));
-    assert_eq!(qx[..5], [-0.1, -0.05, 0.0, 0.05, 0.1]);
+    for (found, expected) in qx.iter().zip([-0.1, -0.05, 0.0, 0.05, 0.1]) {
+        assert!((found - expected).abs() < 1e-15, "{qx:?}");
+    }
     assert!(qy[..5].iter().all(|q| *q == -0.1));
     // The axis lies along x: intensity falls off along it and stays across it.
     assert!(intensity[10] < 0.1 * intensity[2], "{intensity:?}");
@@ -534,8 +536,8 @@ fn parameters_are_the_published_ones() {
             .flatten()
         {
             let length = row["length"].as_u64().unwrap_or(1);
-            let stem = row["name"].as_str().unwrap();
-            let first = if length > 1 {
+            let stem = row["name"].as_str().unwrap().split('[').next().unwrap();
+            let first = if length > 1 || row["name"].as_str().unwrap().contains('[') {
                 format!("{stem}1")
             } else {
                 stem.to_owned()

@@ -325,7 +325,7 @@ fn what_stops_at_a_bound_says_so() {
         &place,
         "sphere",
         "c.txt",
-        &["--fit", "radius=40:55", "--fit", "scale"],
+        &["--fit", "radius=55:58", "--set", "scale=1,background=0.001"],
     );
     assert_eq!(said.code, Some(0), "{said:?}");
     assert!(said.out.contains("at its greatest"), "{}", said.out);

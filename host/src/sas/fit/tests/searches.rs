@@ -28,7 +28,7 @@ fn waves(start: f64, bounds: (f64, f64)) -> (Vec<f64>, Problem) {
 
 #[test]
 fn a_descent_from_a_bad_start_ends_elsewhere_and_population_and_starts_do_not() {
-    let (q, of) = waves(20.0, (10.0, 80.0));
+    let (q, of) = waves(36.0, (10.0, 80.0));
     let options = Options::default();
     let (single, _) = run(&of, &mut Analytic::new(wave, &q), options).unwrap();
     assert!((single.parameters[0].value - 40.0).abs() > 2.0 && single.converged);
@@ -201,7 +201,7 @@ fn an_interrupted_fit_has_the_best_so_far() {
 
 #[test]
 fn iterations_that_are_used_up_are_said() {
-    let (q, of) = waves(20.0, (10.0, 80.0));
+    let (q, of) = waves(36.0, (10.0, 80.0));
     let options = Options {
         iterations: 1,
         ..Options::default()
@@ -212,7 +212,7 @@ fn iterations_that_are_used_up_are_said() {
 
 #[test]
 fn the_summary_has_what_it_promises_and_no_number_that_json_lacks() {
-    let (q, of) = waves(20.0, (10.0, 80.0));
+    let (q, of) = waves(36.0, (10.0, 80.0));
     let (found, _) = run(&of, &mut Analytic::new(wave, &q), Options::default()).unwrap();
     let json: serde_json::Value = serde_json::from_str(&found.to_json().unwrap()).unwrap();
     for key in [
