@@ -55,7 +55,7 @@ impl Engine for Analytic {
     }
 
     fn batch(&self) -> usize {
-        1
+        1 << 20
     }
 }
 
