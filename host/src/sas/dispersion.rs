@@ -162,7 +162,8 @@ fn array(
 }
 
 fn normalised(name: &str, mut weighted: Weighted) -> Result<Weighted, SasError> {
-    let sum: f64 = weighted.weights.iter().sum();
+    // An empty sum is −0.
+    let sum = weighted.weights.iter().sum::<f64>() + 0.0;
     if !(sum.is_finite() && sum > 0.0) {
         return Err(SasError::Refused(format!(
             "spread of {name}: the sum of its weights within the parameter's limits is {sum}: a number above 0 is \
