@@ -100,7 +100,7 @@ fn run(machine: &CudaMachine, out: &mut impl std::io::Write) -> anyhow::Result<(
         };
         machine
             .module()
-            .launch::<_, GpuError>(compute, &kernel, Work::Blocks(FRAMES))?;
+            .launch::<GpuError>(compute, &kernel, Work::Blocks(FRAMES))?;
         slot.consumed.record(compute)?;
     }
     end.record(compute)?;

@@ -6,7 +6,7 @@ use warpstride::gpu::{Direction, EmulatedBuffer, EmulatedFetch, EmulatedFft, Emu
 use warpstride::gpu::{Machine, Result};
 use warpstride::selftest::{self, CaseResult, Size, kernels_without_case, report};
 use warpstride_device::Complex32;
-use warpstride_device::launch::{Emulated, Launch, Work};
+use warpstride_device::launch::{AnyLaunch, Emulated, Launch, Work};
 use warpstride_kernels::registry;
 
 fn expect_passed(results: &[CaseResult]) {
@@ -85,7 +85,7 @@ impl Machine for Idle {
     fn zero<T: Pod + Send>(&self, buffer: &mut EmulatedBuffer<T>) -> Result<()> {
         self.0.zero(buffer)
     }
-    fn launch<L: Launch<Emulated> + Sync>(&self, _: &L, _: Work) -> Result<()> {
+    fn launch_any(&self, _: &(dyn AnyLaunch<Emulated> + Sync), _: Work) -> Result<()> {
         Ok(())
     }
     fn plan_fft(&self, shape: &[usize], batch: usize) -> Result<EmulatedFft> {

@@ -2,7 +2,7 @@
 
 use std::ffi::c_uint;
 
-use warpstride_device::launch::{Cuda, Launch, Work};
+use warpstride_device::launch::{AnyLaunch, Cuda, KernelInfo, Work};
 
 use super::error::{CudaError, Result, check};
 use super::ffi::driver;
@@ -18,41 +18,41 @@ impl Module {
     /// # Errors
     /// An argument too short ([`ExtentError`](warpstride_device::launch::ExtentError)), a stream of
     /// another device, or the driver's, with the kernel's name.
-    pub fn launch<L, E>(
+    pub fn launch<E>(
         &self,
         stream: &Stream,
-        launch: &L,
+        launch: &dyn AnyLaunch<Cuda>,
         work: Work,
     ) -> std::result::Result<(), E>
     where
-        L: Launch<Cuda>,
         E: From<CudaError> + From<warpstride_device::launch::ExtentError>,
     {
-        launch.check()?;
+        launch.check_extents()?;
         self.launch_checked(stream, launch, work)?;
         Ok(())
     }
 
-    fn launch_checked<L: Launch<Cuda>>(
+    fn launch_checked(
         &self,
         stream: &Stream,
-        launch: &L,
+        launch: &dyn AnyLaunch<Cuda>,
         work: Work,
     ) -> Result<()> {
         stream.context().expect_same(self.context(), "the module")?;
-        let block = L::INFO.block;
+        let KernelInfo { entry, block, .. } = launch.info();
         let threads = block.iter().product();
-        let shared = launch.dynamic_shared_bytes(threads);
+        let shared = launch.shared_bytes(threads);
         self.context().enter()?;
-        let prepared = self.prepare(L::INFO.entry, threads, shared)?;
+        let prepared = self.prepare(entry, threads, shared)?;
         let Some(grid) = partition(work, threads, self.multiprocessors(), prepared.resident) else {
             return Ok(());
         };
-        let answer = launch.with_params(|parameters| {
+        let mut answer = 0;
+        launch.with_addresses(&mut |parameters| {
             // SAFETY: the function is of this module, loaded in the current context; `parameters`
             // are the addresses of its arguments in order, as `#[kernel]` guarantees; the extents
             // were checked; memory that the arguments name is freed only after the work.
-            unsafe {
+            answer = unsafe {
                 driver::cuLaunchKernel(
                     prepared.function,
                     grid[0],
@@ -67,10 +67,10 @@ impl Module {
                     parameters.as_mut_ptr(),
                     std::ptr::null_mut(),
                 )
-            }
+            };
         });
         check(answer, "cuLaunchKernel").map_err(|error| {
-            error.with_kernel(L::INFO.entry).with_detail(format!(
+            error.with_kernel(entry).with_detail(format!(
                 "grid {grid:?}, block {block:?}, {shared} bytes of dynamic shared memory"
             ))
         })

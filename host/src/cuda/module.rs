@@ -5,7 +5,7 @@ use std::ffi::{CString, c_int, c_uint, c_void};
 use std::fmt;
 use std::sync::{Arc, Mutex};
 
-use warpstride_device::launch::{Cuda, Launch};
+use warpstride_device::launch::{AnyLaunch, Cuda, KernelInfo};
 
 use super::context::{Context, lock};
 use super::error::{CudaError, Result, check};
@@ -151,11 +151,12 @@ impl Module {
     ///
     /// # Errors
     /// No such kernel, too much shared memory, or a block that fits nowhere.
-    pub fn resident_blocks<L: Launch<Cuda>>(&self, launch: &L) -> Result<u32> {
-        let threads = L::INFO.block.iter().product();
+    pub fn resident_blocks(&self, launch: &dyn AnyLaunch<Cuda>) -> Result<u32> {
+        let KernelInfo { entry, block, .. } = launch.info();
+        let threads = block.iter().product();
         self.context.enter()?;
-        let shared = launch.dynamic_shared_bytes(threads);
-        Ok(self.prepare(L::INFO.entry, threads, shared)?.resident)
+        let shared = launch.shared_bytes(threads);
+        Ok(self.prepare(entry, threads, shared)?.resident)
     }
 
     /// Multiprocessors of the device.

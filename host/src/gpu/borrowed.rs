@@ -2,7 +2,7 @@
 
 use bytemuck::Pod;
 use warpstride_device::Complex32;
-use warpstride_device::launch::{Launch, Work};
+use warpstride_device::launch::{AnyLaunch, Work};
 
 use super::{Direction, Machine, Result};
 
@@ -57,8 +57,8 @@ impl<M: Machine> Machine for &M {
         (**self).zero(buffer)
     }
 
-    fn launch<L: Launch<M::Space> + Sync>(&self, launch: &L, work: Work) -> Result<()> {
-        (**self).launch(launch, work)
+    fn launch_any(&self, launch: &(dyn AnyLaunch<M::Space> + Sync), work: Work) -> Result<()> {
+        (**self).launch_any(launch, work)
     }
 
     fn plan_fft(&self, shape: &[usize], batch: usize) -> Result<M::Fft> {

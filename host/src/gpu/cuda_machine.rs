@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use bytemuck::Pod;
 use warpstride_device::Complex32;
-use warpstride_device::launch::{Cuda, Launch, Read, Work, Write};
+use warpstride_device::launch::{AnyLaunch, Cuda, Read, Work, Write};
 
 use super::{Buffer, Direction, Fetch, GpuError, Machine, Result};
 use crate::cuda::{
@@ -232,7 +232,7 @@ impl Machine for CudaMachine {
         Ok(self.stream.zero(buffer)?)
     }
 
-    fn launch<L: Launch<Cuda> + Sync>(&self, launch: &L, work: Work) -> Result<()> {
+    fn launch_any(&self, launch: &(dyn AnyLaunch<Cuda> + Sync), work: Work) -> Result<()> {
         self.module.launch(&self.stream, launch, work)
     }
 

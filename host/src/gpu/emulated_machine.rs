@@ -9,7 +9,7 @@ use rayon::prelude::*;
 use rustfft::{Fft, FftPlanner, num_complex};
 use warpstride_device::Complex32;
 use warpstride_device::emulator::{self, LaunchConfig, Watch, WatchedMemory};
-use warpstride_device::launch::{Emulated, Launch, Read, Work, Write};
+use warpstride_device::launch::{AnyLaunch, Emulated, KernelInfo, Read, Work, Write};
 
 use super::{Buffer, Direction, Fetch, GpuError, Machine, Result};
 
@@ -242,21 +242,22 @@ impl Machine for EmulatedMachine {
         Ok(())
     }
 
-    fn launch<L: Launch<Emulated> + Sync>(&self, launch: &L, work: Work) -> Result<()> {
-        launch.check()?;
-        let Some((grid, block)) = size_of_launch(work, L::INFO.block) else {
+    fn launch_any(&self, launch: &(dyn AnyLaunch<Emulated> + Sync), work: Work) -> Result<()> {
+        launch.check_extents()?;
+        let KernelInfo { entry, block, .. } = launch.info();
+        let Some((grid, block)) = size_of_launch(work, block) else {
             return Ok(());
         };
         let config = LaunchConfig {
             grid,
             block,
-            shared_bytes: launch.dynamic_shared_bytes(block.iter().product()),
+            shared_bytes: launch.shared_bytes(block.iter().product()),
         };
         emulator::launch(launch, config)?;
         match self.watch.first_overrun() {
             None => Ok(()),
             Some(overrun) => Err(GpuError::Overrun {
-                kernel: L::INFO.entry,
+                kernel: entry,
                 buffer: overrun.buffer,
                 offset: overrun.offset,
                 bytes: overrun.bytes,

@@ -21,7 +21,7 @@ pub use emulated_machine::{EmulatedBuffer, EmulatedFetch, EmulatedFft, EmulatedM
 pub use fleet::{Fleet, Lane, Link, RangedBuffer, Stretch};
 
 use bytemuck::Pod;
-use warpstride_device::launch::{Launch, Read, Space, Work, Write};
+use warpstride_device::launch::{AnyLaunch, Launch, Read, Space, Work, Write};
 
 /// What went wrong on a machine. See [`crate::cuda::CudaError`] for the driver's part.
 #[derive(Debug, thiserror::Error)]
@@ -230,7 +230,15 @@ pub trait Machine {
     ///
     /// # Errors
     /// An argument too short, or the driver's (with the kernel's name).
-    fn launch<L: Launch<Self::Space> + Sync>(&self, launch: &L, work: Work) -> Result<()>;
+    fn launch<L: Launch<Self::Space> + Sync>(&self, launch: &L, work: Work) -> Result<()> {
+        self.launch_any(launch, work)
+    }
+
+    /// The same for a kernel that is known at run time only.
+    ///
+    /// # Errors
+    /// As [`Machine::launch`].
+    fn launch_any(&self, launch: &(dyn AnyLaunch<Self::Space> + Sync), work: Work) -> Result<()>;
 
     /// Plans an in-place transform of `batch` arrays, complex single precision. `shape` is (row,
     /// column) or (slice, row, column).

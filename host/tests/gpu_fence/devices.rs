@@ -245,7 +245,7 @@ fn events_of_a_graph_tell_the_time_of_every_replay_and_live_as_long_as_it() {
             count: len as u32,
             factor: 2.0,
         };
-        module.launch::<_, GpuError>(&stream, &kernel, Work::Elements(len))?;
+        module.launch::<GpuError>(&stream, &kernel, Work::Elements(len))?;
         Ok(end.record_in_graph(&stream)?)
     })
     .unwrap();

@@ -31,7 +31,7 @@ fn a_graph_replays_what_was_launched() {
                 count: 5000,
                 factor,
             };
-            module.launch::<_, GpuError>(&stream, &kernel, Work::Elements(5000))?;
+            module.launch::<GpuError>(&stream, &kernel, Work::Elements(5000))?;
         }
         Ok(stream.copy(&data, &mut kept)?)
     })
@@ -232,7 +232,7 @@ fn a_graph_keeps_memory_of_another_device() {
             count: AREA as u32,
             factor: 2.0,
         };
-        module.launch::<_, GpuError>(&stream, &kernel, Work::Elements(AREA))
+        module.launch::<GpuError>(&stream, &kernel, Work::Elements(AREA))
     })
     .unwrap();
     drop(far);

@@ -65,7 +65,7 @@ fn device(test: &str) -> Option<Arc<Context>> {
 /// Like the tests' own launches, with either kind of error.
 fn launch<L: Launch<Cuda>>(module: &Module, stream: &Stream, kernel: &L, work: Work) {
     module
-        .launch::<_, GpuError>(stream, kernel, work)
+        .launch::<GpuError>(stream, kernel, work)
         .unwrap_or_else(|error| panic!("{error}"));
 }
 
@@ -239,7 +239,7 @@ fn launches_reach_every_element_and_refuse_short_arguments() {
             factor: 1.0,
         };
         let error = module
-            .launch::<_, GpuError>(&stream, &too_long, Work::Elements(len + 1))
+            .launch::<GpuError>(&stream, &too_long, Work::Elements(len + 1))
             .unwrap_err();
         assert!(matches!(error, GpuError::Extent(_)), "{error}");
     }
@@ -276,7 +276,7 @@ fn a_block_may_have_more_than_48_kib_of_shared_memory_and_not_too_much() {
         count: 100_000,
     };
     let error = module
-        .launch::<_, GpuError>(&stream, &kernel, Work::Grid([1, 1, 1]))
+        .launch::<GpuError>(&stream, &kernel, Work::Grid([1, 1, 1]))
         .unwrap_err()
         .to_string();
     assert!(

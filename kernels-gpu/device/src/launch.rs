@@ -235,3 +235,55 @@ pub unsafe trait Launch<S: Space> {
     /// after [`Launch::check`], with the thread's block and index set.
     unsafe fn run_thread(&self);
 }
+
+/// A [`Launch`] whose kernel is not a type. Machines take launches in this form, so that their code is
+/// compiled once and not once a kernel; every launch has it.
+///
+/// # Safety
+/// As for [`Launch`].
+pub unsafe trait AnyLaunch<S: Space> {
+    /// Name, block and bounds.
+    fn info(&self) -> KernelInfo;
+
+    /// As [`Launch::check`].
+    ///
+    /// # Errors
+    /// The first argument that is too short.
+    fn check_extents(&self) -> Result<(), ExtentError>;
+
+    /// As [`Launch::with_params`].
+    fn with_addresses(&self, launch: &mut dyn FnMut(&mut [*mut std::ffi::c_void]));
+
+    /// As [`Launch::dynamic_shared_bytes`].
+    fn shared_bytes(&self, block_threads: u32) -> usize;
+
+    /// As [`Launch::run_thread`].
+    ///
+    /// # Safety
+    /// As there.
+    unsafe fn run(&self);
+}
+
+// SAFETY: the launch's own answers.
+unsafe impl<S: Space, L: Launch<S>> AnyLaunch<S> for L {
+    fn info(&self) -> KernelInfo {
+        L::INFO
+    }
+
+    fn check_extents(&self) -> Result<(), ExtentError> {
+        self.check()
+    }
+
+    fn with_addresses(&self, launch: &mut dyn FnMut(&mut [*mut std::ffi::c_void])) {
+        self.with_params(launch);
+    }
+
+    fn shared_bytes(&self, block_threads: u32) -> usize {
+        self.dynamic_shared_bytes(block_threads)
+    }
+
+    unsafe fn run(&self) {
+        // SAFETY: the caller's promise is the same.
+        unsafe { self.run_thread() }
+    }
+}

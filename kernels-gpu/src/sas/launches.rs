@@ -5,15 +5,12 @@ use super::member::{HEADING, SasMember};
 use super::model_kernels;
 use crate::for_each_sas_model;
 use pastey::paste;
-use warpstride_device::launch::{Emulated, KernelInfo, Launch, Read, Space, Work, Write};
+use warpstride_device::launch::{
+    AnyLaunch, Emulated, KernelInfo, Launch, Read, Space, Work, Write,
+};
 
 /// Who takes a launch whose kernel is known at run time.
-pub trait Launcher<S: Space> {
-    /// What it answers.
-    type Answer;
-    /// Takes it.
-    fn launch<L: Launch<S> + Sync>(self, launch: &L, work: Work) -> Self::Answer;
-}
+pub type Launcher<'t, S> = &'t mut dyn FnMut(&(dyn AnyLaunch<S> + Sync), Work);
 
 /// Arguments of a curve's kernel.
 #[allow(missing_docs, reason = "the kernel's own")]
@@ -82,24 +79,20 @@ pub trait Arithmetic: bytemuck::Pod + Send + Sync + Copy + 'static {
     fn of(value: f64) -> Self;
     /// In double precision.
     fn wide(self) -> f64;
-    /// The curve's kernel of the model of that name; `None` without such.
-    fn curve<S: Space, T: Launcher<S>>(
+    /// Gives the curve's kernel of the model of that name; `false` without such.
+    fn curve<S: Space>(
         model: &str,
         arguments: CurveArguments<'_, S, Self>,
-        to: T,
-    ) -> Option<T::Answer>;
-    /// The image's; `None` also where the model has none.
-    fn image<S: Space, T: Launcher<S>>(
+        to: Launcher<'_, S>,
+    ) -> bool;
+    /// The image's; `false` also where the model has none.
+    fn image<S: Space>(
         model: &str,
         arguments: ImageArguments<'_, S, Self>,
-        to: T,
-    ) -> Option<T::Answer>;
+        to: Launcher<'_, S>,
+    ) -> bool;
     /// Partial sums to intensities: of images, or of curves.
-    fn finish<S: Space, T: Launcher<S>>(
-        image: bool,
-        arguments: FinishArguments<'_, S, Self>,
-        to: T,
-    ) -> T::Answer;
+    fn finish<S: Space>(image: bool, arguments: FinishArguments<'_, S, Self>, to: Launcher<'_, S>);
 }
 
 macro_rules! curve_case {
@@ -125,7 +118,8 @@ macro_rules! curve_case {
                     cutoff: $a.cutoff,
                 };
                 let blocks = ($a.items as usize).div_ceil(WARPS);
-                return Some($to.launch(&launch, Work::Blocks(blocks)));
+                $to(&launch, Work::Blocks(blocks));
+                return true;
             }
         }
     };
@@ -155,7 +149,8 @@ macro_rules! image_case {
                     cutoff: $a.cutoff,
                 };
                 let tiles = ($a.points as usize).div_ceil(BLOCK);
-                return Some($to.launch(&launch, Work::Blocks(tiles * $a.items as usize)));
+                $to(&launch, Work::Blocks(tiles * $a.items as usize));
+                return true;
             }
         }
     };
@@ -176,27 +171,27 @@ macro_rules! arithmetic {
             fn wide(self) -> f64 {
                 self.into()
             }
-            fn curve<S: Space, T: Launcher<S>>(
+            fn curve<S: Space>(
                 model: &str,
                 a: CurveArguments<'_, S, Self>,
-                to: T,
-            ) -> Option<T::Answer> {
+                to: Launcher<'_, S>,
+            ) -> bool {
                 $(curve_case!($file $r model a to);)*
-                None
+                false
             }
-            fn image<S: Space, T: Launcher<S>>(
+            fn image<S: Space>(
                 model: &str,
                 a: ImageArguments<'_, S, Self>,
-                to: T,
-            ) -> Option<T::Answer> {
+                to: Launcher<'_, S>,
+            ) -> bool {
                 $(image_case!($symmetry $file $r model a to);)*
-                None
+                false
             }
-            fn finish<S: Space, T: Launcher<S>>(
+            fn finish<S: Space>(
                 image: bool,
                 a: FinishArguments<'_, S, Self>,
-                to: T,
-            ) -> T::Answer {
+                to: Launcher<'_, S>,
+            ) {
                 let points = a.points as usize * a.vectors as usize;
                 if image {
                     let launch = finish::[<SasFinishImage $r:camel>] {
@@ -215,7 +210,8 @@ macro_rules! arithmetic {
                         points: a.points,
                         vectors: a.vectors,
                     };
-                    return to.launch(&launch, Work::Elements(points));
+                    to(&launch, Work::Elements(points));
+                    return;
                 }
                 let launch = finish::[<SasFinishCurve $r:camel>] {
                     out: a.out,
@@ -233,7 +229,7 @@ macro_rules! arithmetic {
                     points: a.points,
                     vectors: a.vectors,
                 };
-                to.launch(&launch, Work::Blocks(points.div_ceil(WARPS)))
+                to(&launch, Work::Blocks(points.div_ceil(WARPS)));
             }
         }
     } };

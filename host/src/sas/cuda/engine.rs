@@ -11,7 +11,7 @@ use crate::gpu::{Buffer, Machine, Result as GpuResult};
 use crate::sas::plan::Plan;
 use crate::sas::{Calculation, Engine, Points, Precision, SasError, Setup, Vector};
 use rayon::prelude::*;
-use warpstride_device::launch::{Launch, Work};
+use warpstride_device::launch::Work;
 use warpstride_kernels::sas::finish::SECTIONS;
 use warpstride_kernels::sas::launches::{
     Arithmetic, CurveArguments, FinishArguments, ImageArguments, Launcher,
@@ -100,19 +100,18 @@ struct Smear<M: Machine> {
     rows: usize,
 }
 
-/// A launch's way to the machine.
-struct To<'m, M> {
-    machine: &'m M,
+/// Queues what `launches` gives, on so many blocks where they are stated, and says what it answers besides.
+fn queued<M: Machine, A>(
+    machine: &M,
     blocks: Option<u32>,
-}
-
-impl<M: Machine> Launcher<M::Space> for To<'_, M> {
-    type Answer = GpuResult<()>;
-
-    fn launch<L: Launch<M::Space> + Sync>(self, launch: &L, work: Work) -> GpuResult<()> {
-        let work = self.blocks.map_or(work, |n| Work::Grid([n, 1, 1]));
-        self.machine.launch(launch, work)
-    }
+    launches: impl FnOnce(Launcher<'_, M::Space>) -> A,
+) -> GpuResult<A> {
+    let mut queued = Ok(());
+    let answer = launches(&mut |launch, work| {
+        let work = blocks.map_or(work, |n| Work::Grid([n, 1, 1]));
+        queued = machine.launch_any(launch, work);
+    });
+    queued.map(|()| answer)
 }
 
 impl<M: Machine> GpuEngine<M> {
@@ -467,12 +466,8 @@ impl<M: Machine, R: Arithmetic + PartialEq> Evaluator<M, R> {
     }
 
     fn sum_particles(&mut self, machine: &M, cutoff: R, tuning: Tuning) -> Result<(), SasError> {
-        let to = To {
-            machine,
-            blocks: tuning.blocks,
-        };
         let (summed, grid) = (&mut self.particles, &self.grid);
-        let answer = if self.image {
+        let known = if self.image {
             let arguments = ImageArguments {
                 partial: summed.partial.buffer_mut().write(),
                 members: summed.members.buffer().read(),
@@ -487,7 +482,9 @@ impl<M: Machine, R: Arithmetic + PartialEq> Evaluator<M, R> {
                 items: summed.items as u32,
                 cutoff,
             };
-            R::image(self.model, arguments, to)
+            queued(machine, tuning.blocks, |to| {
+                R::image(self.model, arguments, to)
+            })?
         } else {
             let arguments = CurveArguments {
                 partial: summed.partial.buffer_mut().write(),
@@ -503,9 +500,11 @@ impl<M: Machine, R: Arithmetic + PartialEq> Evaluator<M, R> {
                 items: summed.items as u32,
                 cutoff,
             };
-            R::curve(self.model, arguments, to)
+            queued(machine, tuning.blocks, |to| {
+                R::curve(self.model, arguments, to)
+            })?
         };
-        answered(self.model, answer)
+        answered(self.model, known)
     }
 
     fn sum_structures(&mut self, machine: &M) -> Result<(), SasError> {
@@ -527,11 +526,8 @@ impl<M: Machine, R: Arithmetic + PartialEq> Evaluator<M, R> {
             items: summed.items as u32,
             cutoff: R::of(0.0),
         };
-        let to = To {
-            machine,
-            blocks: None,
-        };
-        answered(structure, R::curve(structure, arguments, to))
+        let known = queued(machine, None, |to| R::curve(structure, arguments, to))?;
+        answered(structure, known)
     }
 
     fn finish(&mut self, machine: &M, vectors: usize, sections: usize) -> Result<(), SasError> {
@@ -551,21 +547,19 @@ impl<M: Machine, R: Arithmetic + PartialEq> Evaluator<M, R> {
             points: self.grid.len() as u32,
             vectors: vectors as u32,
         };
-        let to = To {
-            machine,
-            blocks: None,
-        };
-        Ok(R::finish(self.image, arguments, to)?)
+        Ok(queued(machine, None, |to| {
+            R::finish(self.image, arguments, to)
+        })?)
     }
 }
 
-fn answered(model: &str, answer: Option<GpuResult<()>>) -> Result<(), SasError> {
-    match answer {
-        Some(answer) => Ok(answer?),
-        None => Err(SasError::Refused(format!(
-            "{model} has no kernel on a GPU: choose --backend cpu"
-        ))),
+fn answered(model: &str, known: bool) -> Result<(), SasError> {
+    if known {
+        return Ok(());
     }
+    Err(SasError::Refused(format!(
+        "{model} has no kernel on a GPU: choose --backend cpu"
+    )))
 }
 
 #[cfg(test)]

@@ -23,7 +23,7 @@ pub use error::EmulatorError;
 pub use memory::Memory;
 pub use watched::{Overrun, Watch, WatchedMemory};
 
-use crate::launch::{Emulated, Launch};
+use crate::launch::{AnyLaunch, Emulated, Launch};
 use team::Team;
 
 /// Size of a launch.
@@ -82,7 +82,7 @@ impl Exchanged {
 /// # Errors
 /// [`EmulatorError`].
 pub fn launch(
-    kernel: &(impl Launch<Emulated> + Sync),
+    kernel: &(dyn AnyLaunch<Emulated> + Sync),
     config: LaunchConfig,
 ) -> Result<(), EmulatorError> {
     launch_in(kernel, config, Order::Ascending)
@@ -92,17 +92,17 @@ pub fn launch(
 ///
 /// # Errors
 /// [`EmulatorError`].
-pub fn launch_in<L: Launch<Emulated> + Sync>(
-    kernel: &L,
+pub fn launch_in(
+    kernel: &(dyn AnyLaunch<Emulated> + Sync),
     config: LaunchConfig,
     order: Order,
 ) -> Result<(), EmulatorError> {
     let threads = check(kernel, &config)?;
     let body = || {
         // SAFETY: this is the emulator; extents were checked; the team has set the index.
-        unsafe { kernel.run_thread() }
+        unsafe { kernel.run() }
     };
-    Team::new(L::INFO.entry, config, threads, order, &body).run()
+    Team::new(kernel.info().entry, config, threads, order, &body).run()
 }
 
 /// Most bytes of shared memory that a block can have (compute capability 9.0).
@@ -110,10 +110,10 @@ pub const MAX_SHARED_BYTES: usize = 227 * 1024;
 /// Most bytes of static shared memory that a block can have.
 pub const MAX_STATIC_SHARED_BYTES: usize = 48 * 1024;
 
-fn check<L: Launch<Emulated>>(kernel: &L, config: &LaunchConfig) -> Result<u32, EmulatorError> {
+fn check(kernel: &dyn AnyLaunch<Emulated>, config: &LaunchConfig) -> Result<u32, EmulatorError> {
     let refuse = |reason: String| {
         Err(EmulatorError::Refused {
-            kernel: L::INFO.entry,
+            kernel: kernel.info().entry,
             reason,
         })
     };
@@ -136,9 +136,9 @@ fn check<L: Launch<Emulated>>(kernel: &L, config: &LaunchConfig) -> Result<u32, 
             config.shared_bytes
         ));
     }
-    kernel.check()?;
+    kernel.check_extents()?;
     let threads = threads as u32;
-    let needed = kernel.dynamic_shared_bytes(threads);
+    let needed = kernel.shared_bytes(threads);
     if config.shared_bytes < needed {
         return refuse(format!(
             "{} bytes of dynamic shared memory: it needs {needed}",
