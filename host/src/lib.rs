@@ -142,3 +142,4 @@ pub mod report;
 pub mod run;
 pub mod sas;
 pub mod selftest;
+pub mod series;

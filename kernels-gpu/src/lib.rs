@@ -20,6 +20,7 @@ pub mod mri;
 pub mod ptycho;
 mod registry;
 pub mod sas;
+pub mod series;
 
 #[cfg(not(target_arch = "nvptx64"))]
 pub use registry::registry;

@@ -1,0 +1,163 @@
+//! What is told of a bucket.
+
+use super::SeriesError;
+use std::fmt;
+use std::str::FromStr;
+
+/// A statistic of the values v₁ … vₙ of a bucket, in the order of time.
+///
+/// Least, greatest and quantiles are of the order −∞ … −0, +0 … +∞, NaN. Sums have the order of additions of
+/// [`warpstride_kernels::series::sums`].
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Method {
+    /// n.
+    Count,
+    /// Σv.
+    Sum,
+    /// Σv/n.
+    Mean,
+    /// The least value.
+    Min,
+    /// The greatest value.
+    Max,
+    /// v₁.
+    First,
+    /// vₙ.
+    Last,
+    /// Distinct values; −0 is 0, and all NaNs are one.
+    Nunique,
+    /// √(Σ(v − mean)²/(n − 1)); buckets of one value have none.
+    Std,
+    /// The middle value, or the mean of the middle two.
+    Median,
+    /// Of so many percent, 0 … 100: by linear interpolation at (n − 1)·p/100 of the sorted values.
+    Percentile(f64),
+}
+
+impl Method {
+    /// Those that have a name of their own, in the order of documentation.
+    pub const NAMED: [(&'static str, Self); 10] = [
+        ("count", Self::Count),
+        ("sum", Self::Sum),
+        ("mean", Self::Mean),
+        ("min", Self::Min),
+        ("max", Self::Max),
+        ("first", Self::First),
+        ("last", Self::Last),
+        ("nunique", Self::Nunique),
+        ("std", Self::Std),
+        ("median", Self::Median),
+    ];
+
+    /// Whether it needs the bucket's values in their order.
+    #[must_use]
+    pub fn is_of_order(self) -> bool {
+        matches!(self, Self::Nunique | Self::Median | Self::Percentile(_))
+    }
+}
+
+/// A method, of the values or of their differences.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Aggregate {
+    /// Of vᵢ − vᵢ₋₁ at tᵢ, over the whole series before it is cut into buckets; the first point has none.
+    pub rate: bool,
+    /// The statistic.
+    pub method: Method,
+}
+
+impl Aggregate {
+    /// Of the values.
+    #[must_use]
+    pub const fn of(method: Method) -> Self {
+        Self {
+            rate: false,
+            method,
+        }
+    }
+
+    /// What `all` stands for: every method that has a name, and 95pct, of the values.
+    #[must_use]
+    pub fn all() -> Vec<Self> {
+        let named = Method::NAMED.iter().map(|(_, method)| *method);
+        named
+            .chain([Method::Percentile(95.0)])
+            .map(Self::of)
+            .collect()
+    }
+}
+
+impl FromStr for Aggregate {
+    type Err = SeriesError;
+
+    /// `mean`, `95pct`, `99.9pct`, `rate:mean`, …
+    fn from_str(text: &str) -> Result<Self, SeriesError> {
+        let (rate, name) = match text.strip_prefix("rate:") {
+            Some(name) => (true, name),
+            None => (false, text),
+        };
+        let named = Method::NAMED.iter().find(|(known, _)| *known == name);
+        let percentile = || {
+            let number = name.strip_suffix("pct")?;
+            let plain = number.bytes().all(|b| b.is_ascii_digit() || b == b'.');
+            let percent: f64 = number.parse().ok()?;
+            (plain && percent <= 100.0).then_some(Method::Percentile(percent))
+        };
+        let method = named.map(|(_, method)| *method).or_else(percentile);
+        let method = method.ok_or_else(|| SeriesError::Aggregate(text.to_owned()))?;
+        Ok(Self { rate, method })
+    }
+}
+
+impl fmt::Display for Aggregate {
+    /// As it is typed.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.rate {
+            f.write_str("rate:")?;
+        }
+        if let Method::Percentile(percent) = self.method {
+            return write!(f, "{percent}pct");
+        }
+        let (name, _) = Method::NAMED
+            .into_iter()
+            .find(|(_, m)| *m == self.method)
+            .unwrap_or(Method::NAMED[0]);
+        f.write_str(name)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_read_and_written() {
+        for name in [
+            "count",
+            "std",
+            "median",
+            "0pct",
+            "95pct",
+            "99.9pct",
+            "100pct",
+            "rate:mean",
+            "rate:5pct",
+        ] {
+            assert_eq!(name.parse::<Aggregate>().unwrap().to_string(), name);
+        }
+        assert_eq!(Aggregate::all().len(), 11);
+        for name in [
+            "",
+            "Mean",
+            "101pct",
+            "-1pct",
+            "pct",
+            "NaNpct",
+            "1e1pct",
+            "rate:",
+            "rate:rate:mean",
+            "infpct",
+        ] {
+            assert!(name.parse::<Aggregate>().is_err(), "{name}");
+        }
+    }
+}

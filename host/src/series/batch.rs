@@ -1,0 +1,104 @@
+//! Points of many series.
+
+use super::SeriesError;
+
+/// Series one after the other: the points of series s are those from `offsets[s]` to `offsets[s + 1]`.
+///
+/// Within a series the points may have any order, and a timestamp may occur twice: the point that stands first then
+/// counts.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Batch {
+    times: Vec<i64>,
+    values: Vec<f64>,
+    offsets: Vec<usize>,
+}
+
+impl Batch {
+    /// `times`: (point), nanoseconds since 1970; `values`: (point); `offsets`: (series + 1), from 0 to the number of
+    /// points.
+    ///
+    /// # Errors
+    /// Lengths that disagree, offsets that do not rise from 0 to the number of points, a timestamp before 1970.
+    pub fn new(
+        times: Vec<i64>,
+        values: Vec<f64>,
+        offsets: Vec<usize>,
+    ) -> Result<Self, SeriesError> {
+        if times.len() != values.len() {
+            return Err(SeriesError::Batch(format!(
+                "{} timestamps, but {} values",
+                times.len(),
+                values.len()
+            )));
+        }
+        let rises = offsets.windows(2).all(|pair| pair[0] <= pair[1]);
+        if offsets.first() != Some(&0) || offsets.last() != Some(&times.len()) || !rises {
+            return Err(SeriesError::Batch(format!(
+                "offsets of series must rise from 0 to the number of points, {}",
+                times.len()
+            )));
+        }
+        if let Some(point) = times.iter().position(|time| *time < 0) {
+            return Err(SeriesError::Negative {
+                point,
+                time: times[point],
+            });
+        }
+        Ok(Self {
+            times,
+            values,
+            offsets,
+        })
+    }
+
+    /// One series.
+    ///
+    /// # Errors
+    /// As [`Batch::new`].
+    pub fn single(times: Vec<i64>, values: Vec<f64>) -> Result<Self, SeriesError> {
+        let points = times.len();
+        Self::new(times, values, vec![0, points])
+    }
+
+    /// (point), nanoseconds since 1970.
+    #[must_use]
+    pub fn times(&self) -> &[i64] {
+        &self.times
+    }
+
+    /// (point).
+    #[must_use]
+    pub fn values(&self) -> &[f64] {
+        &self.values
+    }
+
+    /// (series + 1), first points of the series.
+    #[must_use]
+    pub fn offsets(&self) -> &[usize] {
+        &self.offsets
+    }
+
+    /// Points of all series.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.times.len()
+    }
+
+    /// Whether no series has a point.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.times.is_empty()
+    }
+
+    /// Series.
+    #[must_use]
+    pub fn series(&self) -> usize {
+        self.offsets.len() - 1
+    }
+
+    /// Times, values and offsets.
+    #[must_use]
+    pub fn into_parts(self) -> (Vec<i64>, Vec<f64>, Vec<usize>) {
+        (self.times, self.values, self.offsets)
+    }
+}

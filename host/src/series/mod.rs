@@ -1,0 +1,22 @@
+//! Time-series aggregation: series of points to aggregates of time buckets.
+//!
+//! A [`Batch`] is many series, one after the other. A [`Resample`] says which granularities and which aggregates
+//! of them are wanted. An [`Engine`] does all of it at once, and its [`Resampled`] has a column for each aggregate.
+//!
+//! ```text
+//! bucket(t) = ⌊t/g⌋·g from the epoch; only buckets with points exist
+//! ```
+
+mod aggregate;
+mod batch;
+mod engine;
+mod granularity;
+mod plan;
+mod resampled;
+
+pub use aggregate::{Aggregate, Method};
+pub use batch::Batch;
+pub use engine::{Engine, SeriesError, Setup};
+pub use granularity::{Calendar, Granularity};
+pub use plan::{NanPolicy, Resample};
+pub use resampled::{Buckets, Column, Resampled};

@@ -1,0 +1,108 @@
+//! Quantiles by linear interpolation between neighbours in the sorted bucket.
+
+use warpstride_device::float::GpuFloat;
+
+/// Where the quantile of `percent` (0 … 100) lies among `n` ≥ 1 sorted values: between the returned one (from 0) and
+/// the next, at the returned fraction of the way.
+///
+/// (n − 1)·p is formed before the division, so that for whole percents the fraction has no error but its rounding.
+#[inline(always)]
+#[must_use]
+pub fn position(n: u32, percent: f64) -> (u32, f64) {
+    let hundredths = f64::from(n - 1).mul_rounded(percent);
+    // Truncation is rounding down: nothing is negative. A quotient that rounds up to the next whole number is
+    // brought back.
+    let mut below = (hundredths / 100.0) as u32;
+    let mut rest = hundredths - f64::from(below).mul_rounded(100.0);
+    if rest < 0.0 {
+        below -= 1;
+        rest = hundredths - f64::from(below).mul_rounded(100.0);
+    }
+    if below >= n - 1 {
+        return (n - 1, 0.0);
+    }
+    (below, rest / 100.0)
+}
+
+/// `a` + (`b` − `a`)·`fraction`, for `a` ≤ `b`; `a` itself where they are the same or the fraction is 0.
+#[inline(always)]
+#[must_use]
+pub fn interpolate(a: f64, b: f64, fraction: f64) -> f64 {
+    if fraction == 0.0 || a == b {
+        return a;
+    }
+    let difference = b - a;
+    if difference == f64::INFINITY && a > f64::NEG_INFINITY && b < f64::INFINITY {
+        // The difference overflows, the mean does not.
+        return a.mul_rounded(1.0 - fraction) + b.mul_rounded(fraction);
+    }
+    a + difference.mul_rounded(fraction)
+}
+
+/// The median of which `a` ≤ `b` are the middle two (the same value twice for an odd number).
+#[inline(always)]
+#[must_use]
+pub fn middle(a: f64, b: f64) -> f64 {
+    let sum = a + b;
+    if sum.is_infinite() {
+        // Halves of finite values do not overflow; of infinite ones they are as they should.
+        return a.mul_rounded(0.5) + b.mul_rounded(0.5);
+    }
+    if a == b {
+        return a;
+    }
+    sum.mul_rounded(0.5)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn quantile(sorted: &[f64], percent: f64) -> f64 {
+        let (below, fraction) = position(sorted.len() as u32, percent);
+        let below = below as usize;
+        let above = (below + 1).min(sorted.len() - 1);
+        interpolate(sorted[below], sorted[above], fraction)
+    }
+
+    #[test]
+    fn published_values_to_the_digit() {
+        for (values, percent, expected) in [
+            (&[2.0, 3.0, 3.0, 5.0, 5.0][..], 56.0, 3.48),
+            (&[8.0, 9.0, 10.0, 11.0, 22.0, 42.0], 56.0, 10.8),
+            (&[2.0, 4.0], 56.0, 3.12),
+            (&[3.0, 5.0, 6.0], 74.0, 5.48),
+            (&[3.0, 5.0, 6.0], 95.0, 5.9),
+        ] {
+            assert_eq!(quantile(values, percent), expected);
+        }
+    }
+
+    #[test]
+    fn the_ends_are_the_least_and_the_greatest() {
+        for n in [1_u32, 2, 3, 7, 100, 1_000_003, u32::MAX] {
+            assert_eq!(position(n, 0.0), (0, 0.0));
+            assert_eq!(position(n, 100.0), (n - 1, 0.0));
+            for percent in [0.1, 33.3, 50.0, 66.7, 99.9, 99.999_999] {
+                let (below, fraction) = position(n, percent);
+                let exact = f64::from(n - 1) * percent / 100.0;
+                assert!(below < n && (0.0..1.0).contains(&fraction));
+                assert!(
+                    (f64::from(below) + fraction - exact).abs() <= 1e-15 * exact.max(1.0) * 4.0
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn infinities_and_overflow() {
+        let (huge, inf) = (f64::MAX, f64::INFINITY);
+        assert_eq!(interpolate(-huge, huge, 0.5), 0.0);
+        assert_eq!(interpolate(inf, inf, 0.5), inf);
+        assert_eq!(interpolate(-inf, 1.0, 0.25), -inf);
+        assert_eq!(middle(huge, huge), huge);
+        assert_eq!(middle(-inf, 3.0), -inf);
+        assert!(middle(-inf, inf).is_nan());
+        assert_eq!(middle(1.0, 2.0), 1.5);
+    }
+}
