@@ -6,7 +6,7 @@ use warpstride::gpu::{Direction, EmulatedBuffer, EmulatedFetch, EmulatedFft, Emu
 use warpstride::gpu::{Machine, Result};
 use warpstride::selftest::{self, CaseResult, Size, kernels_without_case, report};
 use warpstride_device::Complex32;
-use warpstride_device::launch::{AnyLaunch, Emulated, Launch, Work};
+use warpstride_device::launch::{AnyLaunch, Emulated, Work};
 use warpstride_kernels::registry;
 
 fn expect_passed(results: &[CaseResult]) {
