@@ -9,6 +9,7 @@
 
 mod aggregate;
 mod batch;
+pub mod cuda;
 mod engine;
 mod granularity;
 mod plan;
