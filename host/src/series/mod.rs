@@ -10,6 +10,8 @@
 mod aggregate;
 mod batch;
 pub mod cuda;
+#[allow(dead_code, reason = "for tests and the self-test")]
+pub(crate) mod definition;
 mod engine;
 mod granularity;
 mod plan;
