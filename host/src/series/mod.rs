@@ -9,6 +9,7 @@
 
 mod aggregate;
 mod batch;
+pub mod cpu;
 mod engine;
 mod granularity;
 mod plan;
