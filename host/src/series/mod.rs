@@ -10,6 +10,7 @@
 mod aggregate;
 mod batch;
 pub mod cpu;
+pub mod cuda;
 mod engine;
 mod granularity;
 mod plan;
