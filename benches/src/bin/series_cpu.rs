@@ -47,14 +47,29 @@ fn fraction(i: usize, of: f64) -> f64 {
 }
 
 fn batch(noise: bool, uneven: bool) -> anyhow::Result<Batch> {
-    let value = |i: usize| if noise { 100.0 * fraction(i, 0.618_033_988_749_894_9) } else { i as f64 };
-    let gap = |i: usize| if uneven { 1 + (1e10 * fraction(i, 0.754_877_666_246_692_8)) as i64 } else { 5 * SECOND as i64 };
+    let value = |i: usize| {
+        if noise {
+            100.0 * fraction(i, 0.618_033_988_749_894_9)
+        } else {
+            i as f64
+        }
+    };
+    let gap = |i: usize| {
+        if uneven {
+            1 + (1e10 * fraction(i, 0.754_877_666_246_692_8)) as i64
+        } else {
+            5 * SECOND as i64
+        }
+    };
     let times = (0..POINTS).scan(BEGIN, |time, i| {
         let now = *time;
         *time += gap(i);
         Some(now)
     });
-    Ok(Batch::single(times.collect(), (0..POINTS).map(value).collect())?)
+    Ok(Batch::single(
+        times.collect(),
+        (0..POINTS).map(value).collect(),
+    )?)
 }
 
 struct Options {
@@ -75,7 +90,11 @@ fn options() -> anyhow::Result<Options> {
     };
     let mut words = std::env::args().skip(1);
     while let Some(word) = words.next() {
-        let mut value = || words.next().ok_or_else(|| anyhow::anyhow!("{word} needs a value"));
+        let mut value = || {
+            words
+                .next()
+                .ok_or_else(|| anyhow::anyhow!("{word} needs a value"))
+        };
         match word.as_str() {
             "--repeats" => options.repeats = value()?.parse()?,
             "--threads" => options.threads = value()?.parse()?,
@@ -95,8 +114,15 @@ fn main() -> anyhow::Result<()> {
     let threads = rayon::current_num_threads();
     let mut out = std::io::stdout().lock();
     if !options.plain {
-        writeln!(out, "{POINTS} points, {} methods, {threads} threads", METHODS.len())?;
-        writeln!(out, "case    granularity   buckets | ms      ns/point  Mpoints/s | floor ms  share")?;
+        writeln!(
+            out,
+            "{POINTS} points, {} methods, {threads} threads",
+            METHODS.len()
+        )?;
+        writeln!(
+            out,
+            "case    granularity   buckets | ms      ns/point  Mpoints/s | floor ms  share"
+        )?;
     }
     for (name, noise, uneven, seconds) in CASES {
         if !options.cases.is_empty() && !options.cases.iter().any(|case| case == name) {
@@ -122,7 +148,11 @@ fn main() -> anyhow::Result<()> {
         if options.plain {
             write!(out, "{best} {count}")?;
             for column in &buckets.columns {
-                write!(out, " {:e}", column.values.iter().filter(|v| !v.is_nan()).sum::<f64>())?;
+                write!(
+                    out,
+                    " {:e}",
+                    column.values.iter().filter(|v| !v.is_nan()).sum::<f64>()
+                )?;
             }
             writeln!(out)?;
             continue;

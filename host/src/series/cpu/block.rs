@@ -131,7 +131,11 @@ impl Block {
         let mut sums = [0.0; LANES];
         for (row, values) in self.values[..self.rows].iter().enumerate() {
             for lane in 0..LANES {
-                sums[lane] += if self.inside(row, lane) { values[lane] } else { -0.0 };
+                sums[lane] += if self.inside(row, lane) {
+                    values[lane]
+                } else {
+                    -0.0
+                };
             }
         }
         sums
@@ -155,7 +159,11 @@ impl Block {
         for row in 0..self.rows.next_power_of_two() {
             for lane in 0..LANES {
                 let key = signed(order::key(self.values[row][lane]));
-                self.keys[row][lane] = if self.inside(row, lane) { key } else { i64::MAX };
+                self.keys[row][lane] = if self.inside(row, lane) {
+                    key
+                } else {
+                    i64::MAX
+                };
             }
         }
     }
@@ -166,7 +174,11 @@ impl Block {
         for (row, keys) in self.keys[..self.rows].iter().enumerate() {
             for lane in 0..LANES {
                 least[lane] = least[lane].min(keys[lane]);
-                let key = if self.inside(row, lane) { keys[lane] } else { i64::MIN };
+                let key = if self.inside(row, lane) {
+                    keys[lane]
+                } else {
+                    i64::MIN
+                };
                 greatest[lane] = greatest[lane].max(key);
             }
         }

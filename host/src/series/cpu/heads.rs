@@ -44,7 +44,10 @@ impl Heads {
     ) -> Result<Self, SeriesError> {
         const WHAT: &str = "first points of buckets";
         let series = points.ends.len();
-        allow(WHAT, points.times.len() * size_of::<u32>() + series * size_of::<usize>())?;
+        allow(
+            WHAT,
+            points.times.len() * size_of::<u32>() + series * size_of::<usize>(),
+        )?;
         let mut firsts = zeroed(WHAT, points.times.len())?;
         let mut offsets = zeroed(WHAT, series + 1)?;
         let mut pieces = pieces(points.times.len(), points.offsets);
@@ -55,7 +58,9 @@ impl Heads {
             .par_iter_mut()
             .zip(firsts.par_chunks_mut(PIECE))
             .zip(of_pieces)
-            .for_each(|((piece, firsts), offsets)| piece.find(points, rates, rule, firsts, offsets));
+            .for_each(|((piece, firsts), offsets)| {
+                piece.find(points, rates, rule, firsts, offsets)
+            });
 
         let mut total = 0;
         for piece in &mut pieces {
@@ -164,7 +169,8 @@ impl Piece {
             let from = self.points.start;
             let end = points.ends[open].min(self.points.end);
             if from < end {
-                let bucket = (from > begins(open)).then(|| rule.index(points.times[from - 1] as u64));
+                let bucket =
+                    (from > begins(open)).then(|| rule.index(points.times[from - 1] as u64));
                 found = scan(&points.times, from..end, bucket, rule, firsts, 0);
             }
         }
@@ -172,7 +178,14 @@ impl Piece {
             *offset = found;
             let end = points.ends[series].min(self.points.end);
             if begins(series) < end {
-                found = scan(&points.times, begins(series)..end, None, rule, firsts, found);
+                found = scan(
+                    &points.times,
+                    begins(series)..end,
+                    None,
+                    rule,
+                    firsts,
+                    found,
+                );
             }
         }
         self.buckets = found;

@@ -65,10 +65,10 @@ pub(super) fn extremes(values: &[f64]) -> (u64, u64) {
     if values.len() <= SHARED {
         return of(values);
     }
-    values.par_chunks(SHARED / 8).map(of).reduce(
-        || (u64::MAX, 0),
-        |a, b| (a.0.min(b.0), a.1.max(b.1)),
-    )
+    values
+        .par_chunks(SHARED / 8)
+        .map(of)
+        .reduce(|| (u64::MAX, 0), |a, b| (a.0.min(b.0), a.1.max(b.1)))
 }
 
 #[inline(always)]

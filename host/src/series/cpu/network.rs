@@ -56,7 +56,10 @@ mod tests {
                     key[1] = 1 - key[0];
                 }
                 sort(&mut keys);
-                assert!(keys.windows(2).all(|pair| (0..2).all(|l| pair[0][l] <= pair[1][l])));
+                assert!(
+                    keys.windows(2)
+                        .all(|pair| (0..2).all(|l| pair[0][l] <= pair[1][l]))
+                );
                 let ones: i64 = keys.iter().map(|key| key[0]).sum();
                 assert_eq!(ones, i64::from(pattern.count_ones()));
             }

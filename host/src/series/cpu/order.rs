@@ -27,9 +27,19 @@ pub(super) fn long_bucket(
     results: &mut Results,
     scratch: &mut Scratch,
 ) -> Result<(), SeriesError> {
-    let Scratch { keys, places, ranks, found } = scratch;
+    let Scratch {
+        keys,
+        places,
+        ranks,
+        found,
+    } = scratch;
     places.clear();
-    places.extend(wanted.quantiles.iter().map(|quantile| quantile.place(values.len())));
+    places.extend(
+        wanted
+            .quantiles
+            .iter()
+            .map(|quantile| quantile.place(values.len())),
+    );
     ranks.clear();
     ranks.extend(places.iter().flat_map(|place| [place.below, place.above]));
     ranks.sort_unstable();
@@ -38,7 +48,9 @@ pub(super) fn long_bucket(
     if wanted.unique {
         sort(values, keys)?;
         let pairs = keys.windows(2);
-        let new = |pair: &&[u64]| pair[0] != pair[1] && unique_key(value(pair[0])) != unique_key(value(pair[1]));
+        let new = |pair: &&[u64]| {
+            pair[0] != pair[1] && unique_key(value(pair[0])) != unique_key(value(pair[1]))
+        };
         results.unique[lane] = 1.0 + pairs.filter(new).count() as f64;
         found.extend(ranks.iter().map(|rank| keys[*rank]));
     } else {
@@ -46,7 +58,12 @@ pub(super) fn long_bucket(
         select(values, key, extremes, ranks, found)?;
     }
     let at = |rank: usize| value(found[ranks.partition_point(|known| *known < rank)]);
-    for ((quantile, place), to) in wanted.quantiles.iter().zip(&*places).zip(&mut results.quantiles) {
+    for ((quantile, place), to) in wanted
+        .quantiles
+        .iter()
+        .zip(&*places)
+        .zip(&mut results.quantiles)
+    {
         to[lane] = quantile.between(at(place.below), at(place.above), place.fraction);
     }
     Ok(())

@@ -70,7 +70,10 @@ fn rises(batch: &Batch) -> bool {
 /// Whether each time is later than the one before. Without a way out in the middle, so that it is vectors' work.
 fn rising(times: &[i64]) -> bool {
     let later = times.get(1..).unwrap_or_default();
-    times.iter().zip(later).fold(true, |ok, (a, b)| ok & (a < b))
+    times
+        .iter()
+        .zip(later)
+        .fold(true, |ok, (a, b)| ok & (a < b))
 }
 
 /// Whether none is NaN.
@@ -109,7 +112,10 @@ fn sorted(batch: &Batch, skip: bool) -> Result<Points<'_>, SeriesError> {
     let scratch = 2 * size_of::<(i64, f64)>() * longest.unwrap_or(0);
     let results = batch.len() * size_of::<(i64, f64)>();
     let sorters = rayon::current_num_threads().min(bounds.len());
-    allow(WHAT, results.saturating_add(scratch.saturating_mul(sorters)))?;
+    allow(
+        WHAT,
+        results.saturating_add(scratch.saturating_mul(sorters)),
+    )?;
     let mut times = zeroed(WHAT, batch.len())?;
     let mut values = zeroed(WHAT, batch.len())?;
     let mut ends = zeroed(WHAT, batch.series())?;

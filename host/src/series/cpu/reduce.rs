@@ -2,11 +2,11 @@
 
 use super::block::{Block, LANES, Results};
 use super::heads::{Heads, Piece};
+use super::long;
 use super::memory::{allow, cut, zeroed};
 use super::order::{self, Scratch};
 use super::prepare::Points;
 use super::statistics::{Content, Statistics, deviation, plain};
-use super::long;
 use crate::series::SeriesError;
 use rayon::prelude::*;
 use warpstride_kernels::series::order::value;

@@ -75,7 +75,13 @@ pub(super) fn select<T: Copy + Sync>(
         let least = least + ((bin as u64) << shift);
         let greatest = greatest.min(least + ((1 << shift) - 1));
         let ranks: Vec<usize> = ranks[at.clone()].iter().map(|rank| rank - below).collect();
-        select(keys, std::convert::identity, (least, greatest), &ranks, &mut found[at])?;
+        select(
+            keys,
+            std::convert::identity,
+            (least, greatest),
+            &ranks,
+            &mut found[at],
+        )?;
     }
     Ok(())
 }

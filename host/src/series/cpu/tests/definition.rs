@@ -28,8 +28,14 @@ pub(super) fn definition(plan: &Resample, batch: &Batch) -> Resampled {
             continue;
         }
         for granularity in plan.granularities() {
-            let of: Vec<Points> = if rate { series.iter().map(rates).collect() } else { series.clone() };
-            result.buckets.push(buckets(*granularity, rate, &aggregates, &of));
+            let of: Vec<Points> = if rate {
+                series.iter().map(rates).collect()
+            } else {
+                series.clone()
+            };
+            result
+                .buckets
+                .push(buckets(*granularity, rate, &aggregates, &of));
         }
     }
     result
@@ -83,7 +89,9 @@ fn buckets(
             result.starts.push(start(granularity, bucket[0].0));
             result.counts.push(values.len() as u32);
             for column in &mut result.columns {
-                column.values.push(aggregate(column.aggregate.method, &values));
+                column
+                    .values
+                    .push(aggregate(column.aggregate.method, &values));
             }
         }
         result.offsets.push(result.starts.len());
@@ -97,7 +105,9 @@ fn start(granularity: Granularity, time: i64) -> i64 {
     let months = match granularity {
         Granularity::Fixed(step) => return time - (time as u64 % step) as i64,
         // 1970-01-04 was the first Sunday.
-        Granularity::Calendar(Calendar::Week) => return (time - 3 * DAY).div_euclid(7 * DAY) * 7 * DAY + 3 * DAY,
+        Granularity::Calendar(Calendar::Week) => {
+            return (time - 3 * DAY).div_euclid(7 * DAY) * 7 * DAY + 3 * DAY;
+        }
         Granularity::Calendar(Calendar::Month) => 1,
         Granularity::Calendar(Calendar::Quarter) => 3,
         Granularity::Calendar(Calendar::HalfYear) => 6,

@@ -32,8 +32,14 @@ fn buckets_of_every_length_to_3000() {
 
 #[test]
 fn a_bucket_of_70_000_points_beside_short_ones() {
-    let long = (0..70_000).map(|i| (i * SECOND, noise(i as usize) * 1e9)).collect();
-    let few = |n: i64| (0..n).map(|i| (i * SECOND, noise(i as usize))).collect::<Vec<_>>();
+    let long = (0..70_000)
+        .map(|i| (i * SECOND, noise(i as usize) * 1e9))
+        .collect();
+    let few = |n: i64| {
+        (0..n)
+            .map(|i| (i * SECOND, noise(i as usize)))
+            .collect::<Vec<_>>()
+    };
     let series = [few(3), long, Vec::new(), few(1), few(100)];
     let plan = everything(&[seconds(100_000), seconds(10_000)], NanPolicy::Keep);
     agrees(&plan, &batch(&series));
@@ -41,7 +47,9 @@ fn a_bucket_of_70_000_points_beside_short_ones() {
 
 #[test]
 fn a_bucket_that_all_threads_share() {
-    let points: Vec<(i64, f64)> = (0..600_000).map(|i| (i, noise(i as usize).powi(3))).collect();
+    let points: Vec<(i64, f64)> = (0..600_000)
+        .map(|i| (i, noise(i as usize).powi(3)))
+        .collect();
     let plan = everything(&[Granularity::Fixed(u64::MAX >> 1)], NanPolicy::Keep);
     agrees(&plan, &batch(&[points]));
 }
@@ -71,14 +79,21 @@ fn pieces_begin_and_end_anywhere() {
         for (which, length) in [(1, around), (2, 1), (4, 2), (5, piece), (6, 1)] {
             series[which] = (0..length).map(|i| (i as i64 * SECOND, noise(i))).collect();
         }
-        let plan = everything(&[seconds(1), seconds(10), seconds(1_000_000)], NanPolicy::Keep);
+        let plan = everything(
+            &[seconds(1), seconds(10), seconds(1_000_000)],
+            NanPolicy::Keep,
+        );
         agrees(&plan, &batch(&series));
     }
 }
 
 #[test]
 fn any_number_of_threads_gives_the_same_bits() {
-    let points = |n: i64| (0..n).map(|i| (i * SECOND, noise(i as usize))).collect::<Vec<_>>();
+    let points = |n: i64| {
+        (0..n)
+            .map(|i| (i * SECOND, noise(i as usize)))
+            .collect::<Vec<_>>()
+    };
     let mut shuffled = points(90_000);
     for i in (1..shuffled.len()).rev() {
         shuffled.swap(i, i * 7919 % 90_001 % (i + 1));
@@ -86,7 +101,10 @@ fn any_number_of_threads_gives_the_same_bits() {
     let batch = batch(&[points(300_000), shuffled, points(10)]);
     let plan = everything(&[seconds(35), seconds(400_000)], NanPolicy::Keep);
     let with = |threads: usize| {
-        let pool = ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+        let pool = ThreadPoolBuilder::new()
+            .num_threads(threads)
+            .build()
+            .unwrap();
         pool.install(|| resample(&plan, &batch))
     };
     let one = with(1);
@@ -98,7 +116,11 @@ fn any_number_of_threads_gives_the_same_bits() {
 #[test]
 fn a_batch_is_its_series() {
     let series: Vec<Vec<(i64, f64)>> = (0..40)
-        .map(|s| (0..s % 7 * 9).map(|i| ((i * 13 + s) % 50 * SECOND, noise((s * i) as usize))).collect())
+        .map(|s| {
+            (0..s % 7 * 9)
+                .map(|i| ((i * 13 + s) % 50 * SECOND, noise((s * i) as usize)))
+                .collect()
+        })
         .collect();
     let plan = everything(&[seconds(5), seconds(60)], NanPolicy::Keep);
     let together = resample(&plan, &batch(&series));
@@ -106,7 +128,11 @@ fn a_batch_is_its_series() {
         let alone = resample(&plan, &batch(std::slice::from_ref(points)));
         for (all, one) in together.buckets.iter().zip(&alone.buckets) {
             for (all_column, one_column) in all.columns.iter().zip(&one.columns) {
-                let bits = |b: &Buckets, c: &Column, s| b.of(c, s).map(|(t, v)| (t, v.to_bits())).collect::<Vec<_>>();
+                let bits = |b: &Buckets, c: &Column, s| {
+                    b.of(c, s)
+                        .map(|(t, v)| (t, v.to_bits()))
+                        .collect::<Vec<_>>()
+                };
                 assert_eq!(bits(all, all_column, s), bits(one, one_column, 0));
             }
         }
@@ -115,7 +141,13 @@ fn a_batch_is_its_series() {
 
 #[test]
 fn of_one_time_the_first_in_the_input_stays() {
-    let points = vec![(70 * SECOND, 9.0), (5 * SECOND, 1.0), (5 * SECOND, 2.0), (70 * SECOND, 8.0), (6 * SECOND, 4.0)];
+    let points = vec![
+        (70 * SECOND, 9.0),
+        (5 * SECOND, 1.0),
+        (5 * SECOND, 2.0),
+        (70 * SECOND, 8.0),
+        (6 * SECOND, 4.0),
+    ];
     let plan = everything(&[seconds(60)], NanPolicy::Keep);
     let result = resample(&plan, &batch(&[points]));
     assert_eq!(result.duplicates, 2);
@@ -125,7 +157,12 @@ fn of_one_time_the_first_in_the_input_stays() {
 
 #[test]
 fn a_skipped_nan_does_not_stand_for_its_time() {
-    let points = vec![(SECOND, f64::NAN), (SECOND, 2.0), (2 * SECOND, f64::NAN), (3 * SECOND, 5.0)];
+    let points = vec![
+        (SECOND, f64::NAN),
+        (SECOND, 2.0),
+        (2 * SECOND, f64::NAN),
+        (3 * SECOND, 5.0),
+    ];
     let of = |nan| resample(&everything(&[seconds(60)], nan), &batch(&[points.clone()]));
     let skipped = of(NanPolicy::Skip);
     assert_eq!((skipped.skipped, skipped.duplicates), (2, 0));
@@ -143,7 +180,18 @@ fn a_skipped_nan_does_not_stand_for_its_time() {
 #[test]
 fn zeros_infinities_and_overflow() {
     let inf = f64::INFINITY;
-    let values = [0.0, -0.0, 0.0, inf, -inf, f64::MAX, f64::MAX, -f64::MAX, 5e-324, f64::NAN];
+    let values = [
+        0.0,
+        -0.0,
+        0.0,
+        inf,
+        -inf,
+        f64::MAX,
+        f64::MAX,
+        -f64::MAX,
+        5e-324,
+        f64::NAN,
+    ];
     // All pairs and triples of them, a bucket each.
     let mut points = Vec::new();
     for (a, first) in values.iter().enumerate() {
@@ -168,7 +216,15 @@ fn nothing_and_single_points() {
     assert_eq!(empty.buckets[0].offsets, [0]);
     agrees(&plan, &batch(&[]));
     agrees(&plan, &batch(&[vec![], vec![], vec![]]));
-    agrees(&plan, &batch(&[vec![(7, f64::NAN)], vec![(i64::MAX, 1.0)], vec![(0, -0.0)], vec![]]));
+    agrees(
+        &plan,
+        &batch(&[
+            vec![(7, f64::NAN)],
+            vec![(i64::MAX, 1.0)],
+            vec![(0, -0.0)],
+            vec![],
+        ]),
+    );
     let one = resample(&plan, &batch(&[vec![(61 * SECOND, 3.0)]]));
     let (buckets, std) = column(&one, "std");
     assert!(std.values[0].is_nan() && buckets.of(std, 0).next().is_none());
@@ -180,12 +236,18 @@ fn calendars() {
     use Calendar::{HalfYear, Month, Quarter, Week, Year};
     let granularities = [Week, Month, Quarter, HalfYear, Year].map(Granularity::Calendar);
     let plan = everything(&granularities, NanPolicy::Keep);
-    let hours = |step: i64, n: i64| (0..n).map(|i| (i * step * 3600 * SECOND, noise(i as usize))).collect();
+    let hours = |step: i64, n: i64| {
+        (0..n)
+            .map(|i| (i * step * 3600 * SECOND, noise(i as usize)))
+            .collect()
+    };
     // Every 11 hours for years, and every 40 days until 2262.
     agrees(&plan, &batch(&[hours(11, 4000), hours(40 * 24, 2600)]));
     let moment = |days: i64| days * 86_400 * SECOND;
     // Saturday 2000-02-26, Sunday 2000-02-27, Tuesday 2000-02-29, Wednesday 2000-03-01.
-    let days = [11_013, 11_014, 11_016, 11_017].map(|day| (moment(day), day as f64)).to_vec();
+    let days = [11_013, 11_014, 11_016, 11_017]
+        .map(|day| (moment(day), day as f64))
+        .to_vec();
     let result = resample(&plan, &batch(&[days]));
     let starts = |which: usize| result.buckets[which].starts.clone();
     assert_eq!(starts(0), [moment(11_007), moment(11_014)]);
@@ -195,8 +257,19 @@ fn calendars() {
 
 #[test]
 fn steps_of_one_nanosecond_and_of_all_time() {
-    let points: Vec<(i64, f64)> = (0..100).map(|i| (i64::MAX - 99 + i, noise(i as usize))).collect();
-    let all = [1, 2, 3, 1 << 62, (1 << 62) + 1, (1 << 63) - 2, (1 << 63) - 1].map(Granularity::Fixed);
+    let points: Vec<(i64, f64)> = (0..100)
+        .map(|i| (i64::MAX - 99 + i, noise(i as usize)))
+        .collect();
+    let all = [
+        1,
+        2,
+        3,
+        1 << 62,
+        (1 << 62) + 1,
+        (1 << 63) - 2,
+        (1 << 63) - 1,
+    ]
+    .map(Granularity::Fixed);
     agrees(&everything(&all, NanPolicy::Keep), &batch(&[points]));
 }
 
@@ -205,6 +278,9 @@ fn setup_says_how_many_threads() {
     let plan = everything(&[seconds(1)], NanPolicy::Keep);
     let pool = ThreadPoolBuilder::new().num_threads(3).build().unwrap();
     let engine = pool.install(|| super::super::CpuEngine::new(plan.clone()));
-    assert_eq!((engine.setup().backend, &*engine.setup().device), ("cpu", "3 threads"));
+    assert_eq!(
+        (engine.setup().backend, &*engine.setup().device),
+        ("cpu", "3 threads")
+    );
     assert_eq!(engine.plan(), &plan);
 }

@@ -17,7 +17,10 @@ fn everything(granularities: &[Granularity], nan: NanPolicy) -> Resample {
     for percent in [0.0, 5.0, 33.3, 50.0, 99.9, 100.0] {
         aggregates.push(Aggregate::of(Method::Percentile(percent)));
     }
-    if granularities.iter().all(|g| matches!(g, Granularity::Fixed(_))) {
+    if granularities
+        .iter()
+        .all(|g| matches!(g, Granularity::Fixed(_)))
+    {
         let rates: Vec<Aggregate> = aggregates
             .iter()
             .map(|a| Aggregate { rate: true, ..*a })
@@ -51,7 +54,15 @@ fn assert_same(a: &Resampled, b: &Resampled) {
 }
 
 fn assert_same_buckets(a: &Buckets, b: &Buckets) {
-    let of = |b: &Buckets| (b.granularity, b.rate, b.offsets.clone(), b.starts.clone(), b.counts.clone());
+    let of = |b: &Buckets| {
+        (
+            b.granularity,
+            b.rate,
+            b.offsets.clone(),
+            b.starts.clone(),
+            b.counts.clone(),
+        )
+    };
     assert_eq!(of(a), of(b));
     assert_eq!(a.columns.len(), b.columns.len());
     for (a, b) in a.columns.iter().zip(&b.columns) {
