@@ -17,6 +17,7 @@ mod engine;
 mod granularity;
 mod plan;
 mod resampled;
+pub mod store;
 
 pub use aggregate::{Aggregate, Method};
 pub use batch::Batch;
