@@ -1,5 +1,5 @@
-//! Atomic additions without a result. Their order is not fixed, so float sums differ in the last
-//! bits from run to run on a GPU; in the emulator the order is fixed.
+//! Atomic operations. Their order is not fixed, so float sums differ in the last bits from run to run on a GPU (whole
+//! numbers do not); in the emulator the order is fixed.
 
 use crate::Complex32;
 
@@ -68,6 +68,65 @@ pub unsafe fn add_u32(address: *mut u32, value: u32) {
     // SAFETY: the caller's: valid, aligned, atomics only.
     let cell = unsafe { core::sync::atomic::AtomicU32::from_ptr(address) };
     cell.fetch_add(value, core::sync::atomic::Ordering::Relaxed);
+}
+
+/// `*address += value` (wrapping), address anywhere; what was there before. Who gets which number depends on the order
+/// of the threads.
+///
+/// # Safety
+/// As [`add_global`].
+#[inline(always)]
+pub unsafe fn fetch_add_u32(address: *mut u32, value: u32) -> u32 {
+    // SAFETY: the caller's: valid, aligned, atomics only.
+    let cell = unsafe { core::sync::atomic::AtomicU32::from_ptr(address) };
+    cell.fetch_add(value, core::sync::atomic::Ordering::Relaxed)
+}
+
+/// `*address |= value`, address anywhere.
+///
+/// # Safety
+/// As [`add_global`].
+#[inline(always)]
+pub unsafe fn or_u32(address: *mut u32, value: u32) {
+    // SAFETY: the caller's: valid, aligned, atomics only.
+    let cell = unsafe { core::sync::atomic::AtomicU32::from_ptr(address) };
+    cell.fetch_or(value, core::sync::atomic::Ordering::Relaxed);
+}
+
+/// What others have put there by atomics or before a fence: not from this multiprocessor's cache.
+///
+/// # Safety
+/// As [`add_global`].
+#[inline(always)]
+pub unsafe fn load_u32(address: *mut u32) -> u32 {
+    // SAFETY: the caller's: valid, aligned, atomics only.
+    let cell = unsafe { core::sync::atomic::AtomicU32::from_ptr(address) };
+    cell.load(core::sync::atomic::Ordering::Relaxed)
+}
+
+/// As [`load_u32`].
+///
+/// # Safety
+/// As [`add_global`].
+#[inline(always)]
+pub unsafe fn load_u64(address: *mut u64) -> u64 {
+    // SAFETY: the caller's: valid, aligned, atomics only.
+    let cell = unsafe { core::sync::atomic::AtomicU64::from_ptr(address) };
+    cell.load(core::sync::atomic::Ordering::Relaxed)
+}
+
+/// `*address = new` if `expected` was there; what was there before, in either case.
+///
+/// # Safety
+/// As [`add_global`].
+#[inline(always)]
+pub unsafe fn compare_exchange_u64(address: *mut u64, expected: u64, new: u64) -> u64 {
+    use core::sync::atomic::{AtomicU64, Ordering::Relaxed};
+    // SAFETY: the caller's: valid, aligned, atomics only.
+    let cell = unsafe { AtomicU64::from_ptr(address) };
+    match cell.compare_exchange(expected, new, Relaxed, Relaxed) {
+        Ok(old) | Err(old) => old,
+    }
 }
 
 /// # Safety

@@ -6,5 +6,14 @@
 
 pub mod bucket;
 pub mod order;
+pub mod order_block;
+pub mod order_distinct;
+pub mod order_long;
+pub mod order_query;
+pub mod order_select;
+pub mod order_short;
+pub mod order_warp;
 pub mod quantile;
+mod sorting_network;
 pub mod sums;
+mod warp_sort;
