@@ -5,6 +5,9 @@
 //! ([`sums`]), and interpolation between order statistics ([`quantile`]).
 
 pub mod bucket;
+pub mod ladder;
+mod look_back;
+pub mod methods;
 pub mod order;
 pub mod order_block;
 pub mod order_distinct;
@@ -13,7 +16,12 @@ pub mod order_query;
 pub mod order_select;
 pub mod order_short;
 pub mod order_warp;
+pub mod partial;
 pub mod quantile;
+pub mod reduce_long;
+pub mod reduce_tiles;
 mod sorting_network;
+pub mod starts;
 pub mod sums;
+pub mod tile;
 mod warp_sort;
