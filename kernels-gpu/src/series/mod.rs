@@ -5,6 +5,7 @@
 //! ([`sums`]), and interpolation between order statistics ([`quantile`]).
 
 pub mod bucket;
+pub mod keep;
 pub mod order;
 pub mod order_block;
 pub mod order_distinct;
@@ -14,6 +15,11 @@ pub mod order_select;
 pub mod order_short;
 pub mod order_warp;
 pub mod quantile;
+pub mod scan;
+pub mod series_of;
+pub mod sort;
 mod sorting_network;
 pub mod sums;
+pub mod survey;
+pub mod unpack;
 mod warp_sort;
