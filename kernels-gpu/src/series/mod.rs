@@ -5,6 +5,7 @@
 //! ([`sums`]), and interpolation between order statistics ([`quantile`]).
 
 pub mod bucket;
+pub mod keep;
 pub mod ladder;
 mod look_back;
 pub mod methods;
@@ -20,8 +21,13 @@ pub mod partial;
 pub mod quantile;
 pub mod reduce_long;
 pub mod reduce_tiles;
+pub mod scan;
+pub mod series_of;
+pub mod sort;
 mod sorting_network;
 pub mod starts;
 pub mod sums;
+pub mod survey;
 pub mod tile;
+pub mod unpack;
 mod warp_sort;
