@@ -18,7 +18,7 @@ use super::sorting_network::Registers;
 use warpstride_device::prelude::*;
 
 /// Points of a bucket that need few registers.
-const FEW: u32 = 16;
+pub const FEW: u32 = 16;
 
 /// Where answers go.
 struct Answers {
