@@ -355,15 +355,16 @@ mod tests {
         times[1500] += 1000;
         let coding = travelled(&times);
         assert_eq!((coding.unit, coding.width), (1000, Width::Two));
-        times[1500] += 1 << 40;
-        assert_eq!(travelled(&times).width, Width::Four);
-        times[1500] += 1;
-        times[1501] = 1 << 60;
-        assert_eq!(travelled(&times).width, Width::Raw);
-        // Each try shows another frame that does not suit.
-        for (frame, unit) in [3, 5, 7, 11, 13, 17].into_iter().enumerate() {
-            times[FRAME * (7 * frame + 2) - 1] += unit;
+        times[1500] += 1000 << 30;
+        let coding = travelled(&times);
+        assert_eq!((coding.unit, coding.width), (1000, Width::Four));
+        // Several frames, each of which asks for another unit.
+        for (frame, more) in [3, 5, 7, 11, 13].into_iter().enumerate() {
+            times[FRAME * (7 * frame + 2) - 1] += 8 * more;
         }
+        times[1500] -= 1000 << 30;
+        assert_eq!(travelled(&times).unit, 8);
+        times[1501] = 1 << 60;
         assert_eq!(travelled(&times).width, Width::Raw);
     }
 

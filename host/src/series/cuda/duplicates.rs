@@ -2,6 +2,7 @@
 
 use super::keep::Keep;
 use super::resident::Points;
+use super::sort::grow;
 use crate::gpu::{Machine, Result};
 use warpstride_kernels::series::keep::NO_REPEATS;
 
@@ -32,7 +33,11 @@ impl<M: Machine> Duplicates<M> {
             return Ok(0);
         }
         let packed = &mut self.packed;
-        packed.reserve(machine, points.points, points.series)?;
+        grow(machine, "timestamps", &mut packed.times, points.points)?;
+        grow(machine, "values", &mut packed.values, points.points)?;
+        let offsets = points.series + 1;
+        grow(machine, "offsets of series", &mut packed.offsets, offsets)?;
+        (packed.points, packed.series) = (points.points, points.series);
         self.keep.queue(machine, points, packed, NO_REPEATS)?;
         packed.points = self.keep.kept(machine)?.min(points.points);
         std::mem::swap(points, packed);
