@@ -16,7 +16,7 @@ use warpstride_kernels::series::order_query::{
 use warpstride_kernels::series::order_select::{
     BINS, PASSES, QUERIES, SelectState, SeriesOrderSelect,
 };
-use warpstride_kernels::series::order_short::{FEW, SeriesOrder16, SeriesOrder32};
+use warpstride_kernels::series::order_short::{FEW, SeriesOrder8, SeriesOrder32};
 use warpstride_kernels::series::order_warp::SeriesOrderWarp;
 
 /// Points that a warp of [`SeriesOrderWarp`] and a block of [`SeriesOrderBlock`] look at together.
@@ -129,7 +129,7 @@ impl<M: Machine> Order<M> {
                 )
             };
         }
-        sorted!(SeriesOrder16, Work::Elements(heads.capacity))?;
+        sorted!(SeriesOrder8, Work::Elements(heads.capacity))?;
         if longest > FEW as usize {
             sorted!(SeriesOrder32, Work::Elements(heads.capacity))?;
         }
@@ -215,23 +215,6 @@ impl<M: Machine> Order<M> {
             machine.launch(&distinct, parts)?;
         }
         Ok(())
-    }
-
-    /// Bytes of a point that [`Order::queue`] keeps at most, for whoever plans memory.
-    pub(super) fn bytes_of_point(methods: &[Method]) -> usize {
-        let of_order = methods.iter().filter(|method| method.is_of_order());
-        let quantiles = of_order
-            .filter(|method| **method != Method::Nunique)
-            .count()
-            .min(QUERIES);
-        let of_rank = BINS * size_of::<u32>() + size_of::<SelectState>() + size_of::<u64>();
-        let of_slot = 2 * quantiles * of_rank + 2 * size_of::<u32>();
-        let table = if methods.contains(&Method::Nunique) {
-            2 * size_of::<u64>()
-        } else {
-            0
-        };
-        table + of_slot.div_ceil(LONG as usize)
     }
 }
 
