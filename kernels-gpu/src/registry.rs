@@ -141,7 +141,7 @@ const NAMED: &[KernelInfo] = &[
     info::<series::order_distinct::SeriesDistinct<'static, Emulated>>(),
     info::<series::order_distinct::SeriesDistinctClear<'static, Emulated>>(),
     info::<series::order_select::SeriesOrderSelect<'static, Emulated>>(),
-    info::<series::order_short::SeriesOrder16<'static, Emulated>>(),
+    info::<series::order_short::SeriesOrder8<'static, Emulated>>(),
     info::<series::order_short::SeriesOrder32<'static, Emulated>>(),
     info::<series::order_warp::SeriesOrderWarp<'static, Emulated>>(),
     info::<series::scan::SeriesScanRows<'static, Emulated>>(),

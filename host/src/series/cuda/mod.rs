@@ -6,7 +6,13 @@
 //! device, and buffers have room for as many as there can be.
 
 mod chunks;
+mod coded;
+mod duplicates;
+mod keep;
+mod order;
 mod prepare;
+mod rates;
 mod resident;
+mod sort;
 
 pub use resident::{Columns, Heads, Points, Room};
