@@ -7,9 +7,9 @@ use series::{Buckets, LAUNCHES, Numbers, copy, launch, poisoned, zeroed};
 use warpstride_device::emulator::{Memory, Order};
 use warpstride_kernels::series::order_block::SeriesOrderBlock;
 use warpstride_kernels::series::order_distinct::{SeriesDistinct, SeriesDistinctClear};
+use warpstride_kernels::series::order_long::slots;
 use warpstride_kernels::series::order_query::{MEDIAN, NUNIQUE, OrderQuery, PERCENTILE};
 use warpstride_kernels::series::order_select::{BINS, SelectState, SeriesOrderSelect};
-use warpstride_kernels::series::order_long::slots;
 use warpstride_kernels::series::order_short::{SeriesOrder16, SeriesOrder32};
 use warpstride_kernels::series::order_warp::SeriesOrderWarp;
 
@@ -164,7 +164,11 @@ fn answers(buckets: &Buckets, queries: &[OrderQuery], size: (u32, u32, Order)) -
         assert_eq!(table.check_canaries(), Ok(()));
         assert_eq!(counts.check_canaries(), Ok(()));
     }
-    for checked in [histograms.check_canaries(), states.check_canaries(), found.check_canaries()] {
+    for checked in [
+        histograms.check_canaries(),
+        states.check_canaries(),
+        found.check_canaries(),
+    ] {
         assert_eq!(checked, Ok(()));
     }
     assert_eq!(out.check_canaries(), Ok(()));
@@ -192,7 +196,10 @@ fn check(lengths: &[usize], sizes: &[(u32, u32, Order)], value: impl FnMut(usize
             }
         }
         for (found, touched) in out.as_slice().iter().zip(touched) {
-            assert!(touched || found.to_bits() == u64::MAX, "written without need");
+            assert!(
+                touched || found.to_bits() == u64::MAX,
+                "written without need"
+            );
         }
     }
 }
@@ -210,7 +217,8 @@ fn every_length_of_one_thread() {
 fn every_length_of_a_warp_or_a_block() {
     let mut numbers = Numbers(5);
     let lengths = [
-        31, 33, 64, 1, 65, 127, 32, 128, 129, 5, 255, 256, 257, 511, 512, 513, 2, 1023, 1024, 1025, 2049,
+        31, 33, 64, 1, 65, 127, 32, 128, 129, 5, 255, 256, 257, 511, 512, 513, 2, 1023, 1024, 1025,
+        2049,
     ];
     check(&lengths, &LAUNCHES, |_| numbers.value());
     check(&[4095, 3, 4096], &LAUNCHES[1..2], |_| numbers.value());
@@ -221,11 +229,19 @@ fn every_length_of_a_warp_or_a_block() {
 fn long_buckets() {
     let mut numbers = Numbers(3);
     check(&[4097], &LAUNCHES[1..], |_| numbers.value());
-    check(&[17, 5000, 40, 8193, 4096, 4100], &LAUNCHES[1..], |_| numbers.value());
-    check(&[70_000, 1], &LAUNCHES[2..], |i| (i * 7919 % 70_001) as f64 * 0.1);
+    check(&[17, 5000, 40, 8193, 4096, 4100], &LAUNCHES[1..], |_| {
+        numbers.value()
+    });
+    check(&[70_000, 1], &LAUNCHES[2..], |i| {
+        (i * 7919 % 70_001) as f64 * 0.1
+    });
     // The values are found in the last pass only, or in the second.
-    check(&[5000], &LAUNCHES[2..], |i| f64::from_bits(0x4000_0000_0000_0000 + i as u64));
-    check(&[5000], &LAUNCHES[2..], |i| f64::from_bits((i as u64) << 50));
+    check(&[5000], &LAUNCHES[2..], |i| {
+        f64::from_bits(0x4000_0000_0000_0000 + i as u64)
+    });
+    check(&[5000], &LAUNCHES[2..], |i| {
+        f64::from_bits((i as u64) << 50)
+    });
     check(&[5000], &LAUNCHES[2..], |_| 7.25);
     check(&[9000], &LAUNCHES[2..], |i| [0.0, -0.0, f64::NAN][i % 3]);
 }

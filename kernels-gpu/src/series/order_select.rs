@@ -58,7 +58,14 @@ struct Counted {
 impl Counted {
     /// Which ranks need counts in this pass. All threads of the block call it together.
     #[inline(always)]
-    unsafe fn prepare(&self, states: *const SelectState, wanted: *const OrderQuery, ranks: u32, pass: u32, n: u32) {
+    unsafe fn prepare(
+        &self,
+        states: *const SelectState,
+        wanted: *const OrderQuery,
+        ranks: u32,
+        pass: u32,
+        n: u32,
+    ) {
         for r in thread::thread_stride(ranks) {
             let r = r as usize;
             let state = if (*wanted.add(r / 2)).kind == NUNIQUE {
@@ -277,7 +284,11 @@ pub unsafe fn series_order_select(
                     let r = 2 * q as usize + end;
                     let old = SelectState {
                         prefix: *counted.prefixes.add(r),
-                        rank: if pass == 0 { ends[end] } else { (*states.add(r)).rank },
+                        rank: if pass == 0 {
+                            ends[end]
+                        } else {
+                            (*states.add(r)).rank
+                        },
                         left: *counted.left.add(r),
                     };
                     // A rank that is found has no row, and asks for none.

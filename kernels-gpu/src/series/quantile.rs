@@ -1,5 +1,6 @@
 //! Quantiles by linear interpolation between neighbours in the sorted bucket.
 
+use super::order::one_nan;
 use warpstride_device::float::GpuFloat;
 
 /// Where the quantile of `percent` (0 … 100) lies among `n` ≥ 1 sorted values: between the returned one (from 0) and
@@ -40,12 +41,6 @@ pub fn interpolate(a: f64, b: f64, fraction: f64) -> f64 {
         return a.mul_rounded(1.0 - fraction) + b.mul_rounded(fraction);
     }
     one_nan(a + difference.mul_rounded(fraction))
-}
-
-/// The same bits for every NaN: machines differ in those that they make.
-#[inline(always)]
-fn one_nan(value: f64) -> f64 {
-    if value.is_nan() { f64::NAN } else { value }
 }
 
 /// The median of which `a` ≤ `b` are the middle two (the same value twice for an odd number).

@@ -94,7 +94,13 @@ network!(Registers::sort, 4, 5, sorting, [0..5]);
 network!(Registers::sort, 8, 19, sorting, [0..19]);
 network!(Registers::sort, 16, 63, sorting, [0..63]);
 // In parts: a longer loop would not be unrolled.
-network!(Registers::sort, 32, 191, sorting, [0..48, 48..96, 96..144, 144..191]);
+network!(
+    Registers::sort,
+    32,
+    191,
+    sorting,
+    [0..48, 48..96, 96..144, 144..191]
+);
 network!(Merged::merge, 2, 1, merging, [0..1]);
 network!(Merged::merge, 4, 4, merging, [0..4]);
 network!(Merged::merge, 8, 12, merging, [0..12]);

@@ -11,7 +11,11 @@ use warpstride_device::prelude::*;
 /// The lesser of two keys, or the greater.
 #[inline(always)]
 fn pick(mine: u64, other: u64, lesser: bool) -> u64 {
-    if (other < mine) == lesser { other } else { mine }
+    if (other < mine) == lesser {
+        other
+    } else {
+        mine
+    }
 }
 
 /// Keys of `n` values, in any order, those of nothing behind them.

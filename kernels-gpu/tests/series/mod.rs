@@ -53,7 +53,10 @@ pub(crate) fn poisoned<T: Pod>(len: usize) -> Memory<T> {
     Memory::try_poisoned(len).expect("memory")
 }
 
-pub(crate) fn launch<L: Launch<Emulated> + Sync>(launch: &L, (grid, block, order): (u32, u32, Order)) {
+pub(crate) fn launch<L: Launch<Emulated> + Sync>(
+    launch: &L,
+    (grid, block, order): (u32, u32, Order),
+) {
     let config = LaunchConfig::linear(launch, grid, block);
     emulator::launch_in(launch, config, order).expect("a launch");
 }

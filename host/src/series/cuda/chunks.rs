@@ -15,6 +15,8 @@ pub(super) struct Chunk {
     pub(super) series: Range<usize>,
     /// Points of the batch.
     pub(super) points: Range<usize>,
+    /// Whether the first series begins in a chunk before.
+    pub(super) continued: bool,
     /// The point of the first series that stands before `points` and goes along before them, because the first
     /// difference is from it.
     pub(super) lead: Option<usize>,
@@ -22,6 +24,8 @@ pub(super) struct Chunk {
     pub(super) sorted: bool,
     /// Whether a timestamp may occur twice in a series.
     pub(super) repeats: bool,
+    /// Series with points.
+    pub(super) nonempty: usize,
     /// (granularity): buckets there can be, that of the lead included.
     pub(super) capacities: Vec<usize>,
 }
@@ -165,8 +169,9 @@ fn chunk(
 ) -> Chunk {
     let offsets = &prepared.offsets;
     let times = &prepared.times;
+    let continued = points.start > offsets[series.start];
     let mut lead = None;
-    if rates && !points.is_empty() && points.start > offsets[series.start] {
+    if rates && continued {
         // Of several at the time before the first counts.
         let before = &times[offsets[series.start]..points.start];
         let time = times[points.start - 1];
@@ -193,10 +198,14 @@ fn chunk(
         });
         of_series.sum::<usize>() + usize::from(lead.is_some())
     });
+    let has_points =
+        |series: &usize| offsets[*series].max(points.start) < offsets[series + 1].min(points.end);
     Chunk {
         capacities: capacities.collect(),
+        nonempty: series.clone().filter(has_points).count(),
         sorted: looks.iter().all(|look| look.sorted),
         repeats: looks.iter().any(|look| look.repeated > 0 || !look.sorted),
+        continued,
         series,
         points,
         lead,

@@ -17,6 +17,7 @@ mod error;
 mod file;
 mod ingest;
 mod merge;
+mod pending;
 mod policy;
 mod read;
 mod record;
@@ -24,6 +25,7 @@ mod replace;
 
 pub use error::StoreError;
 pub use ingest::{Ingested, LONGEST_NAME, StoreWriter};
+pub use pending::Pending;
 pub use policy::{Archive, MOST_AGGREGATES, MOST_ARCHIVES, Policy};
 pub use read::{Archived, Query, SeriesFacts, StoreReader, Totals};
 

@@ -41,6 +41,7 @@ fn check(prepared: &Prepared<'_>, rules: &[Bucketing], rates: bool, chunks: &[Ch
         series = chunk.series.end;
         let start = prepared.offsets[chunk.series.start];
         assert_eq!(continued, chunk.points.start > start);
+        assert_eq!(continued, chunk.continued);
         assert!(chunk.points.start >= start);
         assert!(point <= prepared.offsets[series] && point >= prepared.offsets[series - 1]);
         let times = &prepared.times;
