@@ -27,6 +27,20 @@ pub(crate) fn check(outputs: &[&Path], inputs: &[&Path]) -> Result<(), Failure> 
     Ok(())
 }
 
+/// Refuses a picture whose name promises another format than PNG.
+pub(crate) fn check_picture(option: &str, path: &Path) -> Result<(), Failure> {
+    let png = path
+        .extension()
+        .is_some_and(|end| end.eq_ignore_ascii_case("png"));
+    if png {
+        return Ok(());
+    }
+    Err(Failure::usage(format!(
+        "{option} {}: pictures are PNG: a name that ends in .png is expected",
+        path.display()
+    )))
+}
+
 /// Whether two names lead to the same file, which need not exist.
 pub(crate) fn same(a: &Path, b: &Path) -> bool {
     let real = |path: &Path| {

@@ -5,7 +5,7 @@ use super::failure::Failure;
 use super::output::{complain, say, say_json};
 use serde::Serialize;
 use warpstride::gpu::{CudaMachine, EmulatedMachine, Machine};
-use warpstride::selftest::{self, CaseResult, Size};
+use warpstride::selftest::{self, CaseResult, SelftestError};
 
 /// What was found.
 #[derive(Debug, Serialize)]
@@ -38,10 +38,10 @@ pub(crate) fn run(typed: &SelftestTyped) -> Result<(), Failure> {
         SelftestWord::Cuda => {
             let machine =
                 cuda().map_err(|why| Failure::failed(format!("--backend cuda: {why}")))?;
-            found(&machine, Size::Device)?
+            found(&machine, selftest::on_cuda)?
         }
         SelftestWord::Auto => match cuda() {
-            Ok(machine) => found(&machine, Size::Device)?,
+            Ok(machine) => found(&machine, selftest::on_cuda)?,
             Err(why) => {
                 complain(&format!("the emulator computes, on the CPU: {why}"));
                 emulated()?
@@ -69,11 +69,14 @@ pub(crate) fn run(typed: &SelftestTyped) -> Result<(), Failure> {
 }
 
 fn emulated() -> Result<Findings, Failure> {
-    found(&EmulatedMachine::new(), Size::Small)
+    found(&EmulatedMachine::new(), selftest::on_emulator)
 }
 
-fn found<M: Machine>(machine: &M, size: Size) -> Result<Findings, Failure> {
-    let cases = selftest::run(machine, size)?;
+fn found<M: Machine>(
+    machine: &M,
+    run: impl FnOnce(&M) -> Result<Vec<CaseResult>, SelftestError>,
+) -> Result<Findings, Failure> {
+    let cases = run(machine)?;
     Ok(Findings {
         backend: machine.backend(),
         device: machine.device_name(),

@@ -2,6 +2,7 @@
 
 use super::Span;
 use serde::Serialize;
+use std::collections::BTreeMap;
 
 /// Idle microseconds between a device's successive sweeps or passes.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -21,7 +22,8 @@ pub struct IdleGap {
 
 /// Idle gaps of all devices that did at least two sweeps.
 ///
-/// The sweep is the lane's kernel of the longest total time; what else the lane does between two of
+/// The lane is the one that computes longest, the sweep its kernel of the longest total time, of what was done at
+/// least twice in a batch; what else the lane does between two of
 /// them (sums of norms) is work, not idling.
 #[must_use]
 pub fn idle_gaps(spans: &[Span]) -> Vec<IdleGap> {
@@ -35,10 +37,21 @@ pub fn idle_gaps(spans: &[Span]) -> Vec<IdleGap> {
 }
 
 fn gap_of(device: usize, spans: &[&Span]) -> Option<IdleGap> {
-    let lane = longest(spans, |span| span.lane)?;
+    // A clock that stood still for other reasons (a busy host) makes something that was done once look long.
+    let mut times: BTreeMap<_, usize> = BTreeMap::new();
+    for span in spans {
+        *times.entry((span.batch, span.lane, span.name)).or_default() += 1;
+    }
+    let repeated: Vec<&Span> = spans
+        .iter()
+        .copied()
+        .filter(|span| times[&(span.batch, span.lane, span.name)] > 1)
+        .collect();
+    let lane = longest(&repeated, |span| span.lane)?;
     let mut lane_spans: Vec<&Span> = spans.iter().copied().filter(|s| s.lane == lane).collect();
     lane_spans.sort_by(|a, b| a.start_us.total_cmp(&b.start_us));
-    let sweep = longest(&lane_spans, |span| span.name)?;
+    let of_lane: Vec<&Span> = repeated.into_iter().filter(|s| s.lane == lane).collect();
+    let sweep = longest(&of_lane, |span| span.name)?;
     let mut gaps = Vec::new();
     let mut last_end: Option<f64> = None;
     let mut idle = 0.0;
@@ -104,6 +117,18 @@ mod tests {
             start_us,
             end_us,
         }
+    }
+
+    #[test]
+    fn what_was_done_once_is_no_sweep() {
+        let spans = [
+            span("bulk", "sweep", 0.0, 1.0),
+            span("bulk", "norm", 1.0, 500.0),
+            span("bulk", "sweep", 503.0, 504.0),
+            span("top", "push", 0.0, 900.0),
+        ];
+        let gaps = idle_gaps(&spans);
+        assert_eq!((gaps[0].lane, gaps[0].median), ("bulk", 3.0));
     }
 
     #[test]

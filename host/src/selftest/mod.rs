@@ -26,7 +26,7 @@ mod transform;
 pub use bench::CaseResult;
 pub use report::report;
 
-use crate::gpu::{GpuError, Machine};
+use crate::gpu::{CudaMachine, EmulatedMachine, GpuError, Machine};
 use crate::ptycho::{EngineError, ProblemError, SimulateError};
 use bench::Bench;
 use warpstride_kernels::registry;
@@ -65,6 +65,22 @@ pub fn run<M: Machine>(machine: &M, size: Size) -> Result<Vec<CaseResult>, Selft
     let mut results = kernels(machine, size)?;
     results.extend(engines(machine, size)?);
     Ok(results)
+}
+
+/// [`run`] on a CUDA device, in full. Compiled here once, and not again by every program that asks for it.
+///
+/// # Errors
+/// As [`run`].
+pub fn on_cuda(machine: &CudaMachine) -> Result<Vec<CaseResult>, SelftestError> {
+    run(machine, Size::Device)
+}
+
+/// [`run`] on the emulator, with small sizes.
+///
+/// # Errors
+/// As [`run`].
+pub fn on_emulator(machine: &EmulatedMachine) -> Result<Vec<CaseResult>, SelftestError> {
+    run(machine, Size::Small)
 }
 
 /// Copies, transforms and every kernel.

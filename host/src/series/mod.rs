@@ -9,6 +9,10 @@
 
 mod aggregate;
 mod batch;
+pub mod cpu;
+pub mod cuda;
+#[allow(dead_code, reason = "for tests and the self-test")]
+pub(crate) mod definition;
 mod engine;
 mod granularity;
 mod plan;

@@ -220,7 +220,7 @@ fn points_and_resolutions_that_cannot_be() {
                 &["99999999999", "from 2"],
             ),
             ("evaluate sphere --q a:0.2:5", &["\"a\"", "first q"]),
-            ("evaluate sphere --points ,", &["--points ,", "values of q"]),
+            ("evaluate sphere --points ,", &["--points ,", "found \"\""]),
             ("evaluate sphere --points -0.1", &["-0.1", "0 or more"]),
             (
                 "evaluate sphere --points 0.1:0.2,0.3",
@@ -275,8 +275,13 @@ fn outputs_that_cannot_be() {
         &[
             ("evaluate sphere -o curve", &["-o curve", ".csv", ".h5"]),
             (
-                "evaluate sphere -o a.csv --plot a.csv",
-                &["a.csv", "two outputs"],
+                "fit sphere curve.txt --fit scale --summary a.json --report a.json",
+                &["a.json", "two outputs"],
+            ),
+            ("evaluate sphere --plot a.jpg", &["--plot a.jpg", ".png"]),
+            (
+                "evaluate sphere --points 0.01,,0.1",
+                &["--points 0.01,,0.1", "found \"\""],
             ),
             ("evaluate sphere --quiet", &["--quiet", "-o or --plot"]),
             ("evaluate sphere --quiet --json", &["--quiet", "--json"]),

@@ -5,7 +5,7 @@ use crate::cli::backend::{Kind, Machine, Needed, retreat};
 use crate::cli::failure::Failure;
 use warpstride::io::Memory;
 use warpstride::mri::cpu::CpuEngine;
-use warpstride::mri::cuda::GpuEngine;
+use warpstride::mri::cuda::{on_cuda, on_emulator};
 use warpstride::mri::{Engine, MriError, Need, Problem, Recipe};
 
 /// What `need` takes.
@@ -33,9 +33,9 @@ pub(super) fn engine(
     let engine: Box<dyn Engine> = match (machine.kind, precision) {
         (Kind::Cpu, PrecisionWord::F32) => Box::new(CpuEngine::<f32>::new(problem, recipe)?),
         (Kind::Cpu, PrecisionWord::F64) => Box::new(CpuEngine::<f64>::new(problem, recipe)?),
-        (Kind::Emulator(machine), _) => Box::new(GpuEngine::new(machine, problem, recipe)?),
-        (Kind::Cuda(gpu), _) => match GpuEngine::new(*gpu, problem, recipe) {
-            Ok(engine) => Box::new(engine),
+        (Kind::Emulator(machine), _) => on_emulator(machine, problem, recipe)?,
+        (Kind::Cuda(gpu), _) => match on_cuda(*gpu, problem, recipe) {
+            Ok(engine) => engine,
             Err(why) => {
                 let cause = match &why {
                     MriError::Gpu(cause) => Some(cause),

@@ -5,7 +5,7 @@ use crate::cli::backend::{Kind, Machine, Needed, retreat};
 use crate::cli::failure::Failure;
 use warpstride::io::Memory;
 use warpstride::ptycho::cpu::CpuEngine;
-use warpstride::ptycho::cuda::GpuEngine;
+use warpstride::ptycho::cuda::{on_cuda, on_emulator};
 use warpstride::ptycho::{Engine, EngineError, Plan, Precision, Problem, Recipe};
 
 /// As `--precision` has it.
@@ -43,9 +43,9 @@ pub(super) fn engine(
     let engine: Box<dyn Engine> = match (machine.kind, recipe.precision) {
         (Kind::Cpu, Precision::F32) => Box::new(CpuEngine::<f32>::new(problem)),
         (Kind::Cpu, Precision::F64) => Box::new(CpuEngine::<f64>::new(problem)),
-        (Kind::Emulator(machine), _) => Box::new(GpuEngine::new(machine, problem, version)?),
-        (Kind::Cuda(gpu), _) => match GpuEngine::new(*gpu, problem, version) {
-            Ok(engine) => Box::new(engine),
+        (Kind::Emulator(machine), _) => on_emulator(machine, problem, version)?,
+        (Kind::Cuda(gpu), _) => match on_cuda(*gpu, problem, version) {
+            Ok(engine) => engine,
             Err(why) => {
                 let cause = match &why {
                     EngineError::Gpu(cause) => Some(cause),

@@ -16,10 +16,13 @@ use std::time::Instant;
 use warpstride::data::{Curve, Scattering, ScatteringImage};
 use warpstride::io::{Bytes, Memory};
 use warpstride::report::{ScatteringCurve, intensity_picture, significant};
+use warpstride::sas::resolution::Cloud;
 use warpstride::sas::{Points, Setup};
 
 /// Bytes that a point takes: q, intensity, sums, rows of text or of JSON.
 const BYTES_OF_A_POINT: u64 = 256;
+/// Bytes that a point of a pixel's cloud takes: q twice, its weight and place in the matrix, intensity.
+const BYTES_OF_A_FINE_POINT: u64 = 48;
 
 /// A checked evaluation.
 #[derive(Debug)]
@@ -86,6 +89,9 @@ impl Evaluate {
         }
         if let Some(path) = &typed.output {
             files::check_kind(path)?;
+        }
+        if let Some(path) = &typed.plot {
+            paths::check_picture("--plot", path)?;
         }
         let outputs: Vec<&Path> = [&typed.output, &typed.plot]
             .into_iter()
@@ -175,7 +181,10 @@ impl Evaluate {
     }
 
     fn fits(&self, memory: Memory) -> Result<(), Failure> {
-        let needed = self.at.points.len() as u64 * BYTES_OF_A_POINT;
+        let pixels = self.at.pixels() && self.smear.smear != Smear::None;
+        let cloud = if pixels { Cloud::default().len() } else { 0 };
+        let of_a_point = BYTES_OF_A_POINT + cloud as u64 * BYTES_OF_A_FINE_POINT;
+        let needed = self.at.points.len() as u64 * of_a_point;
         if needed > memory.limit() {
             return Err(Failure::failed(format!(
                 "{}: {} points need {} of memory, but {} may be used; take fewer",

@@ -5,7 +5,7 @@ use crate::cli::backend::{Kind, Room, Wish};
 use crate::cli::failure::Failure;
 use crate::cli::threads;
 use warpstride::sas::cpu::CpuEngine;
-use warpstride::sas::cuda::GpuEngine;
+use warpstride::sas::cuda::{on_cuda, on_emulator};
 use warpstride::sas::{Calculation, Engine, Precision};
 
 /// Where to compute, checked.
@@ -57,9 +57,9 @@ impl Wanted {
         let mut note = machine.note;
         let engine: Box<dyn Engine> = match machine.kind {
             Kind::Cpu => Box::new(CpuEngine::new(calculation)),
-            Kind::Emulator(emulator) => Box::new(GpuEngine::new(emulator, calculation)?),
-            Kind::Cuda(gpu) => match GpuEngine::new(*gpu, calculation.clone()) {
-                Ok(engine) => Box::new(engine),
+            Kind::Emulator(emulator) => on_emulator(emulator, calculation)?,
+            Kind::Cuda(gpu) => match on_cuda(*gpu, calculation.clone()) {
+                Ok(engine) => engine,
                 Err(why) if machine.optional => {
                     note = Some(format!("the CPU computes: {why}"));
                     Box::new(CpuEngine::new(calculation))

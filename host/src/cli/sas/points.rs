@@ -85,14 +85,17 @@ fn whole(option: &str, text: &str) -> Result<usize, Failure> {
     }
 }
 
+/// Between two commas: words, or one empty one.
+fn words(item: &str) -> impl Iterator<Item = &str> {
+    let empty = item.trim().is_empty().then_some("");
+    empty.into_iter().chain(item.split_whitespace())
+}
+
 /// `0.01,0.1`, or pixels `0.01:0.02,…`.
 fn listed(text: &str) -> Result<Where, Failure> {
     let option = format!("--points {text}");
-    let items: Vec<&str> = text
-        .split(|c: char| c == ',' || c.is_whitespace())
-        .filter(|item| !item.is_empty())
-        .collect();
-    if items.is_empty() {
+    let items: Vec<&str> = text.split(',').flat_map(words).collect();
+    if text.trim().is_empty() {
         return Err(Failure::usage(format!(
             "{option}: values of q are expected, like 0.01,0.1"
         )));

@@ -91,6 +91,9 @@ impl Files {
     /// Checks, before any work, that every file can be written and that none is another one or an
     /// input.
     pub(super) fn check(&self, inputs: &[&Path]) -> Result<(), Failure> {
+        if let Some(path) = &self.plot {
+            paths::check_picture("--plot", path)?;
+        }
         if let Some(path) = &self.output {
             files::check_kind(path)?;
         }

@@ -12,3 +12,29 @@ mod resident;
 
 pub use cut::Tuning;
 pub use engine::{GpuEngine, needs};
+
+use super::{Calculation, Engine, SasError};
+use crate::gpu::{CudaMachine, EmulatedMachine};
+
+/// [`GpuEngine::new`] on a CUDA device, as what every back end offers. Compiled here once, and not again by every
+/// program that asks for it.
+///
+/// # Errors
+/// As there.
+pub fn on_cuda(
+    machine: CudaMachine,
+    calculation: Calculation,
+) -> Result<Box<dyn Engine>, SasError> {
+    Ok(Box::new(GpuEngine::new(machine, calculation)?))
+}
+
+/// The same on the emulator.
+///
+/// # Errors
+/// As [`GpuEngine::new`].
+pub fn on_emulator(
+    machine: EmulatedMachine,
+    calculation: Calculation,
+) -> Result<Box<dyn Engine>, SasError> {
+    Ok(Box::new(GpuEngine::new(machine, calculation)?))
+}

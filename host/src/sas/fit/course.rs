@@ -708,7 +708,7 @@ impl Iterate for Fit<'_> {
             Method::Evolution => self.options.generations,
             Method::LevenbergMarquardt => 0,
         };
-        generations + 2 * self.options.iterations
+        generations.saturating_add(self.options.iterations.saturating_mul(2))
     }
 
     fn done(&self) -> usize {

@@ -60,6 +60,18 @@ fn gauss_legendre(n: usize) -> Vec<(f64, f64)> {
 }
 
 impl Cloud {
+    /// Points of a pixel.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.radial.saturating_mul(self.azimuthal)
+    }
+
+    /// Whether there are none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
     /// Points of the cloud in units of σ, (along, across, weight); weights add up to 1.
     fn points(&self) -> Vec<[f64; 3]> {
         let mut points = Vec::with_capacity(self.radial * self.azimuthal);

@@ -1,0 +1,173 @@
+//! Time-series aggregation on the CPU: times of whole calls, ten methods at once.
+//!
+//! `series_cpu [--repeats N] [--threads N] [--plain] [CASE …]`; without cases all of them. A call is from points to
+//! aggregates, memory for them included; its time is the minimum over N. `benches/series/compare.py` runs polars and
+//! pandas on the same points, for which `--plain` prints the sum of each column too.
+//!
+//! The floor is what must go through memory once: 16 B of a point read, and written 8 B of a bucket for each method,
+//! 12 B for its start and count; at the rate of `--bandwidth` GB/s (default 10 a thread).
+
+use std::io::Write;
+use std::time::Instant;
+use warpstride::series::cpu::CpuEngine;
+use warpstride::series::{
+    Aggregate, Batch, Engine, Granularity, Method, NanPolicy, Resample, Resampled,
+};
+
+const SECOND: u64 = 1_000_000_000;
+/// 2015-04-03T23:11:00 UTC.
+const BEGIN: i64 = 1_428_102_660 * SECOND as i64;
+/// 7 · 2²⁰.
+const POINTS: usize = 7_340_032;
+
+/// Values are the number of the point, or noise; times are 5 s apart, or between 0 and 10 s.
+const CASES: [(&str, bool, bool, u64); 4] = [
+    ("index", false, false, 35),
+    ("noise", true, false, 35),
+    ("uneven", true, true, 35),
+    ("days", true, false, 86_400),
+];
+
+const METHODS: [Method; 10] = [
+    Method::Count,
+    Method::Sum,
+    Method::Mean,
+    Method::Min,
+    Method::Max,
+    Method::First,
+    Method::Last,
+    Method::Std,
+    Method::Median,
+    Method::Percentile(95.0),
+];
+
+/// Fractional parts of multiples of an irrational number.
+fn fraction(i: usize, of: f64) -> f64 {
+    ((i + 1) as f64 * of).fract()
+}
+
+fn batch(noise: bool, uneven: bool) -> anyhow::Result<Batch> {
+    let value = |i: usize| {
+        if noise {
+            100.0 * fraction(i, 0.618_033_988_749_894_9)
+        } else {
+            i as f64
+        }
+    };
+    let gap = |i: usize| {
+        if uneven {
+            1 + (1e10 * fraction(i, 0.754_877_666_246_692_8)) as i64
+        } else {
+            5 * SECOND as i64
+        }
+    };
+    let times = (0..POINTS).scan(BEGIN, |time, i| {
+        let now = *time;
+        *time += gap(i);
+        Some(now)
+    });
+    Ok(Batch::single(
+        times.collect(),
+        (0..POINTS).map(value).collect(),
+    )?)
+}
+
+struct Options {
+    repeats: usize,
+    threads: usize,
+    bandwidth: f64,
+    plain: bool,
+    cases: Vec<String>,
+}
+
+fn options() -> anyhow::Result<Options> {
+    let mut options = Options {
+        repeats: 5,
+        threads: 0,
+        bandwidth: 10.0,
+        plain: false,
+        cases: Vec::new(),
+    };
+    let mut words = std::env::args().skip(1);
+    while let Some(word) = words.next() {
+        let mut value = || {
+            words
+                .next()
+                .ok_or_else(|| anyhow::anyhow!("{word} needs a value"))
+        };
+        match word.as_str() {
+            "--repeats" => options.repeats = value()?.parse()?,
+            "--threads" => options.threads = value()?.parse()?,
+            "--bandwidth" => options.bandwidth = value()?.parse()?,
+            "--plain" => options.plain = true,
+            _ => options.cases.push(word),
+        }
+    }
+    Ok(options)
+}
+
+fn main() -> anyhow::Result<()> {
+    let options = options()?;
+    rayon::ThreadPoolBuilder::new()
+        .num_threads(options.threads)
+        .build_global()?;
+    let threads = rayon::current_num_threads();
+    let mut out = std::io::stdout().lock();
+    if !options.plain {
+        writeln!(
+            out,
+            "{POINTS} points, {} methods, {threads} threads",
+            METHODS.len()
+        )?;
+        writeln!(
+            out,
+            "case    granularity   buckets | ms      ns/point  Mpoints/s | floor ms  share"
+        )?;
+    }
+    for (name, noise, uneven, seconds) in CASES {
+        if !options.cases.is_empty() && !options.cases.iter().any(|case| case == name) {
+            continue;
+        }
+        let batch = batch(noise, uneven)?;
+        let plan = Resample::new(
+            vec![Granularity::Fixed(seconds * SECOND)],
+            METHODS.map(Aggregate::of).to_vec(),
+            NanPolicy::Keep,
+        )?;
+        let mut engine = CpuEngine::new(plan);
+        let mut best = f64::INFINITY;
+        let mut result = Resampled::default();
+        for _ in 0..options.repeats {
+            result = Resampled::default();
+            let start = Instant::now();
+            result = engine.resample(&batch)?;
+            best = best.min(1e3 * start.elapsed().as_secs_f64());
+        }
+        let buckets = &result.buckets[0];
+        let count = buckets.starts.len();
+        if options.plain {
+            write!(out, "{best} {count}")?;
+            for column in &buckets.columns {
+                write!(
+                    out,
+                    " {:e}",
+                    column.values.iter().filter(|v| !v.is_nan()).sum::<f64>()
+                )?;
+            }
+            writeln!(out)?;
+            continue;
+        }
+        let bytes = 16 * POINTS + count * (12 + 8 * METHODS.len());
+        let floor = bytes as f64 / (options.bandwidth * threads as f64 * 1e6);
+        let points = POINTS as f64;
+        writeln!(
+            out,
+            "{name:7} {:>9} s {count:9} | {best:7.2} {:8.2} {:10.1} | {floor:8.2} {:5.0} %",
+            seconds,
+            1e6 * best / points,
+            1e-3 * points / best,
+            100.0 * floor / best,
+        )?;
+    }
+    Ok(())
+}

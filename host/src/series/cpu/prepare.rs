@@ -1,0 +1,206 @@
+//! Points in the order of time: NaN left out where they are to be, series sorted, duplicates dropped.
+
+use super::memory::{allow, cut, reserve, zeroed};
+use crate::series::{Batch, NanPolicy, SeriesError};
+use rayon::prelude::*;
+use std::borrow::Cow;
+
+/// Points that a thread takes at once.
+pub(super) const PIECE: usize = 1 << 15;
+
+/// Points beyond which one series is sorted by all threads.
+const LONG: usize = 1 << 16;
+
+/// Series whose points rise in time. The batch's own memory, where nothing had to change.
+#[derive(Debug)]
+pub(super) struct Points<'a> {
+    /// (point), nanoseconds since 1970.
+    pub(super) times: Cow<'a, [i64]>,
+    /// (point).
+    pub(super) values: Cow<'a, [f64]>,
+    /// (series + 1): first points, as the batch has them.
+    pub(super) offsets: &'a [usize],
+    /// (series): the points after the last. Between it and the next series' first point lies nothing of meaning.
+    pub(super) ends: Cow<'a, [usize]>,
+    /// Points that were dropped because one of the same time stood before them.
+    pub(super) duplicates: usize,
+    /// Points that were dropped because they were NaN.
+    pub(super) skipped: usize,
+}
+
+/// The points of a batch in the order of time.
+pub(super) fn prepare(batch: &Batch, nan: NanPolicy) -> Result<Points<'_>, SeriesError> {
+    let skip = nan == NanPolicy::Skip;
+    let with_nan = || batch.values().par_chunks(PIECE).any(|part| !numbers(part));
+    if rises(batch) && !(skip && with_nan()) {
+        return Ok(Points {
+            times: Cow::Borrowed(batch.times()),
+            values: Cow::Borrowed(batch.values()),
+            offsets: batch.offsets(),
+            ends: Cow::Borrowed(&batch.offsets()[1..]),
+            duplicates: 0,
+            skipped: 0,
+        });
+    }
+    sorted(batch, skip)
+}
+
+/// Whether the points of every series strictly rise in time.
+fn rises(batch: &Batch) -> bool {
+    let (times, offsets) = (batch.times(), batch.offsets());
+    let of_piece = |from: usize| {
+        let end = (from + PIECE).min(times.len());
+        let mut series = offsets.partition_point(|first| *first <= from);
+        let mut first = from.saturating_sub(usize::from(offsets[series - 1] < from));
+        while first < end {
+            let last = offsets[series].min(end);
+            if !rising(&times[first..last]) {
+                return false;
+            }
+            first = last;
+            series += 1;
+        }
+        true
+    };
+    (0..times.len().div_ceil(PIECE))
+        .into_par_iter()
+        .all(|piece| of_piece(piece * PIECE))
+}
+
+/// Whether each time is later than the one before. Without a way out in the middle, so that it is vectors' work.
+fn rising(times: &[i64]) -> bool {
+    let later = times.get(1..).unwrap_or_default();
+    times
+        .iter()
+        .zip(later)
+        .fold(true, |ok, (a, b)| ok & (a < b))
+}
+
+/// Whether none is NaN.
+fn numbers(values: &[f64]) -> bool {
+    values.iter().fold(true, |ok, v| ok & !v.is_nan())
+}
+
+/// A task: some series in a row, and where their points go.
+struct Task<'a> {
+    series: std::ops::Range<usize>,
+    times: &'a mut [i64],
+    values: &'a mut [f64],
+    ends: &'a mut [usize],
+}
+
+/// What was dropped.
+#[derive(Clone, Copy, Default)]
+struct Dropped {
+    duplicates: usize,
+    skipped: usize,
+}
+
+fn sorted(batch: &Batch, skip: bool) -> Result<Points<'_>, SeriesError> {
+    const WHAT: &str = "sorting by time";
+    let offsets = batch.offsets();
+    // Series in a row until they have a piece's points.
+    let mut bounds = vec![0];
+    for series in 1..=batch.series() {
+        let first = bounds[bounds.len() - 1];
+        if offsets[series] - offsets[first] >= PIECE || series == batch.series() {
+            bounds.push(series);
+        }
+    }
+    let longest = offsets.windows(2).map(|pair| pair[1] - pair[0]).max();
+    // A thread has the pairs of one series and as much again to merge them.
+    let scratch = 2 * size_of::<(i64, f64)>() * longest.unwrap_or(0);
+    let results = batch.len() * size_of::<(i64, f64)>();
+    let sorters = rayon::current_num_threads().min(bounds.len());
+    allow(
+        WHAT,
+        results.saturating_add(scratch.saturating_mul(sorters)),
+    )?;
+    let mut times = zeroed(WHAT, batch.len())?;
+    let mut values = zeroed(WHAT, batch.len())?;
+    let mut ends = zeroed(WHAT, batch.series())?;
+
+    let tasks = || bounds.windows(2).map(|pair| pair[0]..pair[1]);
+    let points = || tasks().map(|task| offsets[task.end] - offsets[task.start]);
+    let tasks: Vec<Task<'_>> = tasks()
+        .zip(cut(&mut times, points()))
+        .zip(cut(&mut values, points()))
+        .zip(cut(&mut ends, tasks().map(|task| task.len())))
+        .map(|(((series, times), values), ends)| Task {
+            series,
+            times,
+            values,
+            ends,
+        })
+        .collect();
+    let dropped = tasks
+        .into_par_iter()
+        .map_init(Vec::new, |pairs, task| task.run(batch, skip, pairs))
+        .try_reduce(Dropped::default, |a, b| {
+            Ok(Dropped {
+                duplicates: a.duplicates + b.duplicates,
+                skipped: a.skipped + b.skipped,
+            })
+        })?;
+    Ok(Points {
+        times: Cow::Owned(times),
+        values: Cow::Owned(values),
+        offsets,
+        ends: Cow::Owned(ends),
+        duplicates: dropped.duplicates,
+        skipped: dropped.skipped,
+    })
+}
+
+impl Task<'_> {
+    fn run(
+        self,
+        batch: &Batch,
+        skip: bool,
+        pairs: &mut Vec<(i64, f64)>,
+    ) -> Result<Dropped, SeriesError> {
+        let mut dropped = Dropped::default();
+        let base = batch.offsets()[self.series.start];
+        for (series, end) in self.series.clone().zip(self.ends) {
+            let (first, after) = (batch.offsets()[series], batch.offsets()[series + 1]);
+            let (times, values) = (&batch.times()[first..after], &batch.values()[first..after]);
+            let points = times.iter().copied().zip(values.iter().copied());
+            pairs.clear();
+            reserve("sorting by time", pairs, times.len())?;
+            pairs.extend(points.filter(|(_, value)| !(skip && value.is_nan())));
+            if !rising(times) {
+                sort(pairs);
+            }
+            let kept = write(
+                pairs,
+                &mut self.times[first - base..],
+                &mut self.values[first - base..],
+            );
+            dropped.skipped += times.len() - pairs.len();
+            dropped.duplicates += pairs.len() - kept;
+            *end = first + kept;
+        }
+        Ok(dropped)
+    }
+}
+
+/// By time; points of the same time stay in their order.
+fn sort(pairs: &mut [(i64, f64)]) {
+    if pairs.len() > LONG {
+        pairs.par_sort_by_key(|pair| pair.0);
+    } else {
+        pairs.sort_by_key(|pair| pair.0);
+    }
+}
+
+/// Writes points that do not fall in time, of each time the first. How many that are.
+fn write(pairs: &[(i64, f64)], times: &mut [i64], values: &mut [f64]) -> usize {
+    let mut kept = 0;
+    for (time, value) in pairs {
+        if kept == 0 || times[kept - 1] != *time {
+            (times[kept], values[kept]) = (*time, *value);
+            kept += 1;
+        }
+    }
+    kept
+}

@@ -1,0 +1,174 @@
+//! The columns of a granularity.
+
+use super::block::{Block, LANES, Results};
+use super::heads::{Heads, Piece};
+use super::long;
+use super::memory::{allow, cut, zeroed};
+use super::order::{self, Scratch};
+use super::prepare::Points;
+use super::statistics::{Content, Statistics, deviation, plain};
+use crate::series::SeriesError;
+use rayon::prelude::*;
+use warpstride_kernels::series::order::value;
+use warpstride_kernels::series::sums::SHORT;
+
+/// What is known of all buckets.
+pub(super) struct Columns {
+    /// (bucket), first moments in nanoseconds since 1970.
+    pub(super) starts: Vec<i64>,
+    /// (bucket), points.
+    pub(super) counts: Vec<u32>,
+    /// (column, bucket).
+    pub(super) columns: Vec<Vec<f64>>,
+}
+
+/// A piece's rows of the columns.
+struct Rows<'a> {
+    piece: &'a Piece,
+    starts: &'a mut [i64],
+    counts: &'a mut [u32],
+    columns: Vec<&'a mut [f64]>,
+}
+
+/// What a thread uses again.
+struct Desk {
+    block: Block,
+    results: Results,
+    scratch: Scratch,
+}
+
+/// Computes what is wanted of all buckets, with `values` (point).
+pub(super) fn reduce(
+    points: &Points<'_>,
+    values: &[f64],
+    heads: &Heads,
+    wanted: &Statistics,
+) -> Result<Columns, SeriesError> {
+    const WHAT: &str = "aggregates";
+    let buckets = heads.buckets();
+    let row = size_of::<i64>() + size_of::<u32>() + wanted.contents.len() * size_of::<f64>();
+    allow(WHAT, buckets.saturating_mul(row))?;
+    let mut starts = zeroed(WHAT, buckets)?;
+    let mut counts = zeroed(WHAT, buckets)?;
+    let mut columns: Vec<Vec<f64>> = (wanted.contents.iter())
+        .map(|_| zeroed(WHAT, buckets))
+        .collect::<Result<_, _>>()?;
+
+    let lengths = || heads.pieces.iter().map(|piece| piece.buckets);
+    let mut rows: Vec<Rows<'_>> = heads
+        .pieces
+        .iter()
+        .zip(cut(&mut starts, lengths()))
+        .zip(cut(&mut counts, lengths()))
+        .map(|((piece, starts), counts)| Rows {
+            piece,
+            starts,
+            counts,
+            columns: Vec::with_capacity(wanted.contents.len()),
+        })
+        .collect();
+    for column in &mut columns {
+        for (rows, part) in rows.iter_mut().zip(cut(column, lengths())) {
+            rows.columns.push(part);
+        }
+    }
+    let desk = || Desk {
+        block: Block::new(),
+        results: Results::new(wanted.quantiles.len()),
+        scratch: Scratch::default(),
+    };
+    rows.into_par_iter().try_for_each_init(desk, |desk, rows| {
+        heads.fill(points, rows.piece, rows.starts, rows.counts);
+        rows.reduce(values, heads, wanted, desk)
+    })?;
+    Ok(Columns {
+        starts,
+        counts,
+        columns,
+    })
+}
+
+impl Rows<'_> {
+    fn reduce(
+        mut self,
+        values: &[f64],
+        heads: &Heads,
+        wanted: &Statistics,
+        desk: &mut Desk,
+    ) -> Result<(), SeriesError> {
+        let arch = pulp::Arch::new();
+        let firsts = heads.firsts(self.piece).chunks(LANES);
+        for (group, (firsts, counts)) in firsts.zip(self.counts.chunks(LANES)).enumerate() {
+            let Desk {
+                block,
+                results,
+                scratch,
+            } = desk;
+            arch.dispatch(
+                #[inline(always)]
+                || {
+                    if block.load(values, firsts, counts) {
+                        block.reduce(wanted, results);
+                    }
+                },
+            );
+            for (lane, (first, count)) in firsts.iter().zip(counts).enumerate() {
+                if *count as usize > SHORT {
+                    let values = &values[*first as usize..][..*count as usize];
+                    reduce_long(values, wanted, lane, results, scratch)?;
+                }
+            }
+            let rows = group * LANES..group * LANES + firsts.len();
+            for (content, column) in wanted.contents.iter().zip(&mut self.columns) {
+                let column = &mut column[rows.clone()];
+                match content {
+                    Content::Count => copy(column, counts.iter().map(|n| f64::from(*n))),
+                    Content::First => copy(column, firsts.iter().map(|i| values[*i as usize])),
+                    Content::Last => {
+                        let lasts = firsts.iter().zip(counts).map(|(i, n)| i + n - 1);
+                        copy(column, lasts.map(|i| values[i as usize]));
+                    }
+                    computed => copy(column, results.of(*computed).iter().copied()),
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+#[inline(always)]
+fn copy(column: &mut [f64], values: impl Iterator<Item = f64>) {
+    for (to, value) in column.iter_mut().zip(values) {
+        *to = value;
+    }
+}
+
+/// A bucket of more than [`SHORT`] values, into a lane of the results.
+fn reduce_long(
+    values: &[f64],
+    wanted: &Statistics,
+    lane: usize,
+    results: &mut Results,
+    scratch: &mut Scratch,
+) -> Result<(), SeriesError> {
+    let n = values.len() as u32;
+    if wanted.sums {
+        let sum = long::plain_sum(values);
+        let mean = sum / f64::from(n);
+        results.sums[lane] = plain(sum);
+        results.means[lane] = plain(mean);
+        if wanted.deviations {
+            let squares = long::sum(values, |v| (v - mean) * (v - mean));
+            results.deviations[lane] = deviation(squares, n);
+        }
+    }
+    if wanted.extremes || wanted.ordered() {
+        let extremes = long::extremes(values);
+        results.least[lane] = value(extremes.0);
+        results.greatest[lane] = value(extremes.1);
+        if wanted.ordered() {
+            order::long_bucket(values, extremes, wanted, lane, results, scratch)?;
+        }
+    }
+    Ok(())
+}
