@@ -70,7 +70,9 @@ impl Resampling {
     pub(crate) fn run(self) -> Result<(), Failure> {
         self.machine.start()?;
         let interrupt = Interrupt::on_ctrl_c()?;
-        let memory = self.memory.unwrap_or_else(|| memory::half_of(Memory::available()));
+        let memory = self
+            .memory
+            .unwrap_or_else(|| memory::half_of(Memory::available()));
         let mut engine = self.machine.engine(&self.plan)?;
         self.note(engine.note.as_deref());
         let told = engine.note.clone();
@@ -92,7 +94,10 @@ impl Resampling {
 
         let planned = self.inputs.mebibytes();
         let curve = self.plot.as_ref().and_then(|_| {
-            let first = (self.plan.granularities().first()?, self.plan.aggregates().first()?);
+            let first = (
+                self.plan.granularities().first()?,
+                self.plan.aggregates().first()?,
+            );
             Some((*first.0, *first.1))
         });
         let mut rows = Rows::create(&self.out, &read.names, curve, interrupt.clone())?;
@@ -108,9 +113,17 @@ impl Resampling {
         progress.end();
         let total = begun.elapsed().as_secs_f64();
 
-        let mut written: Vec<String> = self.out.path().map(|p| p.display().to_string()).into_iter().collect();
+        let mut written: Vec<String> = self
+            .out
+            .path()
+            .map(|p| p.display().to_string())
+            .into_iter()
+            .collect();
         if let (Some(path), Some(curves)) = (&self.plot, &finished.curves) {
-            curves.png().map_err(|why| Failure::failed(format!("--plot: {why}")))?.write(path)?;
+            curves
+                .png()
+                .map_err(|why| Failure::failed(format!("--plot: {why}")))?
+                .write(path)?;
             written.push(path.display().to_string());
         }
         let mut notes = self.doubts(&read);
@@ -133,7 +146,12 @@ impl Resampling {
             skipped: tally.skipped,
             series: tally.series,
             granularities: buckets(&self.plan, &tally),
-            aggregates: self.plan.aggregates().iter().map(ToString::to_string).collect(),
+            aggregates: self
+                .plan
+                .aggregates()
+                .iter()
+                .map(ToString::to_string)
+                .collect(),
             rows: finished.rows,
             setup: engine.setup().clone(),
             seconds: Seconds {
@@ -187,7 +205,11 @@ impl Resampling {
     /// Why there is nothing to aggregate.
     fn nothing(&self, read: &Read) -> String {
         let limits = [("--start", self.start), ("--end", self.end)];
-        let typed: Vec<&str> = limits.iter().filter(|l| l.1.is_some()).map(|l| l.0).collect();
+        let typed: Vec<&str> = limits
+            .iter()
+            .filter(|l| l.1.is_some())
+            .map(|l| l.0)
+            .collect();
         format!(
             "{}: none of {} points lies within {}",
             self.inputs.words(),
@@ -221,7 +243,9 @@ impl Resampling {
     fn doubts(&self, read: &Read) -> Vec<String> {
         let mut notes = read.notes.clone();
         if let (rows @ 1.., Some(first)) = (read.skipped.rows, read.skipped.first.first()) {
-            notes.push(format!("{rows} malformed rows were left out; the first: {first}"));
+            notes.push(format!(
+                "{rows} malformed rows were left out; the first: {first}"
+            ));
         }
         notes
     }

@@ -216,6 +216,23 @@ impl<M: Machine> Order<M> {
         }
         Ok(())
     }
+
+    /// Bytes of a point that [`Order::queue`] keeps at most, for whoever plans memory.
+    pub(super) fn bytes_of_point(methods: &[Method]) -> usize {
+        let of_order = methods.iter().filter(|method| method.is_of_order());
+        let quantiles = of_order
+            .filter(|method| **method != Method::Nunique)
+            .count()
+            .min(QUERIES);
+        let of_rank = BINS * size_of::<u32>() + size_of::<SelectState>() + size_of::<u64>();
+        let of_slot = 2 * quantiles * of_rank + 2 * size_of::<u32>();
+        let table = if methods.contains(&Method::Nunique) {
+            2 * size_of::<u64>()
+        } else {
+            0
+        };
+        table + of_slot.div_ceil(LONG as usize)
+    }
 }
 
 impl<M: Machine> Long<M> {
