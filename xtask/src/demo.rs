@@ -1,5 +1,7 @@
-//! `cargo xtask demo`: from nothing to reconstructed pictures, of a specimen and of a phantom, and to a fitted curve.
+//! `cargo xtask demo`: from nothing to reconstructed pictures, of a specimen and of a phantom, to a fitted curve, and to
+//! aggregates of a day of telemetry.
 
+use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -106,12 +108,38 @@ pub(crate) fn run() -> Result<()> {
     )?;
     let scattering = begin.elapsed().as_secs_f64();
 
+    telemetry(&file("telemetry.csv"))?;
+    let begin = Instant::now();
+    for (output, granularity, aggregates) in [
+        ("minutes.csv", "1m", "mean,max,95pct"),
+        ("hours.csv", "1h,1d", "all"),
+    ] {
+        let mut command = Command::new(&program);
+        command
+            .args(["series", "resample"])
+            .arg(file("telemetry.csv"))
+            .arg("-o")
+            .arg(file(output))
+            .args(["--granularity", granularity, "--aggregate", aggregates]);
+        if granularity == "1m" {
+            command
+                .arg("--plot")
+                .arg(file("telemetry.png"))
+                .arg("--summary")
+                .arg(file("telemetry.json"));
+        }
+        process::run(&mut command)?;
+    }
+    let series = begin.elapsed().as_secs_f64();
+
     println!("\nPtychography: simulated and reconstructed in {ptychography:.1} s");
     println!("{}", summary(&file("summary.json"))?);
     println!("\nMagnetic resonance: simulated and reconstructed in {magnetic_resonance:.1} s");
     println!("{}", image_summary(&file("image.json"))?);
     println!("\nSmall-angle scattering: computed and fitted in {scattering:.1} s");
     println!("{}", fit_summary(&file("fit.json"))?);
+    println!("\nTime series: a day of three series aggregated twice in {series:.1} s");
+    println!("{}", series_summary(&file("telemetry.json"))?);
     println!("Pictures:");
     for picture in pictures(&folder)? {
         println!("  {}", picture.display());
@@ -123,6 +151,37 @@ pub(crate) fn run() -> Result<()> {
         file("fit.html").display()
     );
     Ok(())
+}
+
+/// Writes a day of points, one a second and series: a temperature with its daily course, a load with its peaks, and
+/// requests that come in waves.
+fn telemetry(path: &Path) -> Result<()> {
+    const BEGIN: u64 = 1_767_225_600; // 2026-01-01
+    const DAY: u32 = 86_400;
+    let mut text = String::from("series,timestamp,value\n");
+    let mut noise = 1_u64;
+    for second in 0..DAY {
+        // Knuth's linear congruential generator (MMIX).
+        let mut random = || {
+            noise = noise.wrapping_mul(6_364_136_223_846_793_005);
+            noise = noise.wrapping_add(1_442_695_040_888_963_407);
+            (noise >> 40) as f64 / f64::from(1_u32 << 24) - 0.5
+        };
+        let day = f64::from(second) / f64::from(DAY) * std::f64::consts::TAU;
+        let temperature = 24.0 - 6.0 * day.cos() + random();
+        let peak = if second / 1800 % 7 == 3 { 25.0 } else { 0.0 };
+        let load = 30.0 - 15.0 * day.cos() + peak + 8.0 * random();
+        let requests = 20.0 + 8.0 * (12.0 * day).sin() + 10.0 * random();
+        let time = BEGIN + u64::from(second);
+        for (name, value) in [
+            ("temperature", temperature),
+            ("load", load),
+            ("requests", requests),
+        ] {
+            writeln!(text, "{name},{time},{value:.3}")?;
+        }
+    }
+    fs::write(path, text).with_context(|| format!("cannot write {}", path.display()))
 }
 
 /// The curve that is fitted.
@@ -167,6 +226,18 @@ fn fit_summary(path: &Path) -> Result<String> {
     Ok(format!(
         "Truth: {CURVE},radius_pd=0.1\nFound: {}",
         found.join(",")
+    ))
+}
+
+/// Of the telemetry, in one line.
+fn series_summary(path: &Path) -> Result<String> {
+    let told = Told::read(path)?;
+    Ok(format!(
+        "Backend {}, {} points of {} series, {:.1} million points a second",
+        told.word("backend"),
+        told.number("points")?,
+        told.number("series")?,
+        told.number("points_per_second")? / 1e6
     ))
 }
 
@@ -232,6 +303,25 @@ mod tests {
             "{told}"
         );
         assert!(told.ends_with("0.0234"), "{told}");
+    }
+
+    #[test]
+    fn the_telemetry_is_told_in_words() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("t.json");
+        telemetry(&folder.path().join("t.csv")).unwrap();
+        let text = fs::read_to_string(folder.path().join("t.csv")).unwrap();
+        assert_eq!(text.lines().count(), 3 * 86_400 + 1);
+        fs::write(
+            &path,
+            r#"{"backend": "cpu", "points": 259200, "series": 3, "points_per_second": 5.24e6}"#,
+        )
+        .unwrap();
+        let told = series_summary(&path).unwrap();
+        assert_eq!(
+            told,
+            "Backend cpu, 259200 points of 3 series, 5.2 million points a second"
+        );
     }
 
     #[test]

@@ -13,4 +13,6 @@ mod mri_refused;
 mod sas;
 mod sas_fit;
 mod sas_refused;
+mod series;
+mod series_refused;
 mod support;

@@ -10,6 +10,8 @@ use warpstride::io::series::{
 
 /// Standard input.
 const STANDARD: &str = "-";
+/// Bytes that a reader is never denied.
+const LEAST: u64 = 4 << 20;
 
 /// Files of points, checked as far as that is possible without reading them.
 #[derive(Debug)]
@@ -133,20 +135,29 @@ impl Inputs {
         (self.bytes().div_ceil(1 << 20) as usize).max(1)
     }
 
-    /// Reads all of them, and hands blocks and the MiB that were read before to `take`.
-    pub(super) fn read(
-        &self,
-        memory: u64,
+    /// Looks whether they are there.
+    pub(super) fn open(&self, memory: u64) -> Result<Reader, Failure> {
+        Ok(Reader::open(
+            &self.paths,
+            &self.options,
+            Memory::limited(memory.max(LEAST)),
+        )?)
+    }
+}
+
+impl Read {
+    /// Reads to the end, and hands blocks and the MiB that were read before to `take`.
+    pub(super) fn all(
+        mut reader: Reader,
         take: &mut dyn FnMut(Block, usize) -> Result<(), Failure>,
-    ) -> Result<Read, Failure> {
-        let mut reader = Reader::open(&self.paths, &self.options, Memory::limited(memory))?;
+    ) -> Result<Self, Failure> {
         let mut points = 0;
         while let Some(block) = reader.next() {
             let block = block?;
             points += block.len() as u64;
             take(block, (reader.position() >> 20) as usize)?;
         }
-        Ok(Read {
+        Ok(Self {
             points,
             skipped: reader.skipped().clone(),
             notes: reader.notes().to_vec(),

@@ -36,6 +36,8 @@ pub(super) struct Progress {
     begun: Instant,
     told: Option<Instant>,
     entries: usize,
+    /// To be cleared, however the run ends.
+    bar: bool,
 }
 
 impl Progress {
@@ -55,6 +57,7 @@ impl Progress {
             begun: Instant::now(),
             told: None,
             entries: 0,
+            bar: form == Form::Bar,
         }
     }
 
@@ -76,6 +79,15 @@ impl Progress {
 
     /// Nothing more comes.
     pub(super) fn end(mut self) {
+        self.bar = false;
         self.observer.end();
+    }
+}
+
+impl Drop for Progress {
+    fn drop(&mut self) {
+        if self.bar {
+            self.observer.end();
+        }
     }
 }

@@ -1,6 +1,6 @@
 //! `warpstride series resample`: from what was typed to aggregates in a file.
 
-use super::machine::{Chosen, Wanted};
+use super::machine::Wanted;
 use super::points::{Inputs, Read};
 use super::progress::{Form, Progress};
 use super::rows::{Out, Rows};
@@ -13,6 +13,7 @@ use crate::cli::paths;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 use warpstride::io::Memory;
+use warpstride::io::series::Reader;
 use warpstride::report::write_whole;
 use warpstride::run::Interrupt;
 use warpstride::series::stream::{Gather, Limits, StreamError};
@@ -45,6 +46,9 @@ impl Resampling {
                 "-o - and --json-progress: both would write to standard output; a file's name is expected for one of them",
             ));
         }
+        if let Some(path) = &typed.plot {
+            paths::check_picture("--plot", path)?;
+        }
         let outputs = [out.path(), typed.summary.as_deref(), typed.plot.as_deref()];
         let outputs: Vec<&Path> = outputs.into_iter().flatten().collect();
         paths::check(&outputs, &inputs.paths())?;
@@ -70,13 +74,9 @@ impl Resampling {
     pub(crate) fn run(self) -> Result<(), Failure> {
         self.machine.start()?;
         let interrupt = Interrupt::on_ctrl_c()?;
-        let memory = self
-            .memory
-            .unwrap_or_else(|| memory::half_of(Memory::available()));
+        let memory = self.memory.unwrap_or_else(|| memory::half_of(Memory::available()));
+        let reader = self.inputs.open(memory)?;
         let mut engine = self.machine.engine(&self.plan)?;
-        self.note(engine.note.as_deref());
-        let told = engine.note.clone();
-
         let begun = Instant::now();
         let mut gather = Gather::new(Limits {
             start: self.start,
@@ -85,19 +85,18 @@ impl Resampling {
             folder: self.out.folder(),
         });
         let mut progress = Progress::new(self.form, self.inputs.mebibytes());
-        let read = self.read(memory, &mut gather, &mut progress, &interrupt)?;
+        let read = self.read(reader, &mut gather, &mut progress, &interrupt)?;
         let points = gather.points();
         if points == 0 {
             return Err(Failure::failed(self.nothing(&read)));
         }
         let read_seconds = begun.elapsed().as_secs_f64();
+        let told = engine.note.clone();
+        self.note(told.as_deref());
 
         let planned = self.inputs.mebibytes();
         let curve = self.plot.as_ref().and_then(|_| {
-            let first = (
-                self.plan.granularities().first()?,
-                self.plan.aggregates().first()?,
-            );
+            let first = (self.plan.granularities().first()?, self.plan.aggregates().first()?);
             Some((*first.0, *first.1))
         });
         let mut rows = Rows::create(&self.out, &read.names, curve, interrupt.clone())?;
@@ -109,25 +108,22 @@ impl Resampling {
             })
         });
         let tally = streamed.map_err(|why| self.ended(why, &read, points))?;
+        // What cannot be drawn shall leave no output either.
+        let picture = rows.picture()?;
+        if interrupt.requested() {
+            return Err(stopped(points));
+        }
         let finished = rows.finish()?;
         progress.end();
         let total = begun.elapsed().as_secs_f64();
 
-        let mut written: Vec<String> = self
-            .out
-            .path()
-            .map(|p| p.display().to_string())
-            .into_iter()
-            .collect();
-        if let (Some(path), Some(curves)) = (&self.plot, &finished.curves) {
-            curves
-                .png()
-                .map_err(|why| Failure::failed(format!("--plot: {why}")))?
-                .write(path)?;
+        let mut written: Vec<String> = self.out.path().map(|p| p.display().to_string()).into_iter().collect();
+        if let (Some(path), Some(picture)) = (&self.plot, picture) {
+            picture.write(path)?;
             written.push(path.display().to_string());
         }
         let mut notes = self.doubts(&read);
-        notes.extend(finished.curves.and_then(|curves| curves.note()));
+        notes.extend(finished.note);
         if engine.note != told {
             notes.extend(engine.note.clone());
         }
@@ -146,12 +142,7 @@ impl Resampling {
             skipped: tally.skipped,
             series: tally.series,
             granularities: buckets(&self.plan, &tally),
-            aggregates: self
-                .plan
-                .aggregates()
-                .iter()
-                .map(ToString::to_string)
-                .collect(),
+            aggregates: self.plan.aggregates().iter().map(ToString::to_string).collect(),
             rows: finished.rows,
             setup: engine.setup().clone(),
             seconds: Seconds {
@@ -183,14 +174,14 @@ impl Resampling {
 
     fn read(
         &self,
-        memory: u64,
+        reader: Reader,
         gather: &mut Gather,
         progress: &mut Progress,
         interrupt: &Interrupt,
     ) -> Result<Read, Failure> {
         let mut first = true;
         let mut points = 0;
-        self.inputs.read(memory, &mut |block, mebibytes| {
+        Read::all(reader, &mut |block, mebibytes| {
             if interrupt.requested() {
                 return Err(stopped(points));
             }
@@ -205,11 +196,7 @@ impl Resampling {
     /// Why there is nothing to aggregate.
     fn nothing(&self, read: &Read) -> String {
         let limits = [("--start", self.start), ("--end", self.end)];
-        let typed: Vec<&str> = limits
-            .iter()
-            .filter(|l| l.1.is_some())
-            .map(|l| l.0)
-            .collect();
+        let typed: Vec<&str> = limits.iter().filter(|l| l.1.is_some()).map(|l| l.0).collect();
         format!(
             "{}: none of {} points lies within {}",
             self.inputs.words(),
@@ -243,9 +230,7 @@ impl Resampling {
     fn doubts(&self, read: &Read) -> Vec<String> {
         let mut notes = read.notes.clone();
         if let (rows @ 1.., Some(first)) = (read.skipped.rows, read.skipped.first.first()) {
-            notes.push(format!(
-                "{rows} malformed rows were left out; the first: {first}"
-            ));
+            notes.push(format!("{rows} malformed rows were left out; the first: {first}"));
         }
         notes
     }

@@ -5,7 +5,7 @@ use crate::cli::failure::Failure;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 use warpstride::io::series::{Names, ResultFormat, ResultWriter, Run, Timestamps};
-use warpstride::report::SeriesCurves;
+use warpstride::report::{Picture, SeriesCurves};
 use warpstride::run::Interrupt;
 use warpstride::series::stream::{self, Sink, StreamError};
 use warpstride::series::{Aggregate, Granularity};
@@ -85,7 +85,8 @@ pub(super) struct Rows<'n> {
 /// What was written.
 pub(super) struct Finished {
     pub(super) rows: u64,
-    pub(super) curves: Option<SeriesCurves>,
+    /// That not all series are in the picture.
+    pub(super) note: Option<String>,
     pub(super) seconds: f64,
 }
 
@@ -114,6 +115,14 @@ impl<'n> Rows<'n> {
         })
     }
 
+    /// The picture, if one is wanted.
+    pub(super) fn picture(&self) -> Result<Option<Picture>, Failure> {
+        let drawn = self.curves.as_ref().map(|(curves, ..)| curves.png());
+        drawn
+            .transpose()
+            .map_err(|why| Failure::failed(format!("--plot: {why}")))
+    }
+
     /// Makes the output whole.
     pub(super) fn finish(self) -> Result<Finished, Failure> {
         let begun = Instant::now();
@@ -121,7 +130,7 @@ impl<'n> Rows<'n> {
         self.writer.finish()?;
         Ok(Finished {
             rows,
-            curves: self.curves.map(|(curves, ..)| curves),
+            note: self.curves.and_then(|(curves, ..)| curves.note()),
             seconds: (self.spent + begun.elapsed()).as_secs_f64(),
         })
     }

@@ -26,6 +26,8 @@ pub struct Gather {
     limits: Limits,
     /// Those that are in memory, in the order of the input.
     blocks: Vec<Block>,
+    /// Whether the last of them has its series in their order.
+    in_order: bool,
     /// Points in them.
     held: u64,
     /// (series).
@@ -59,6 +61,7 @@ impl Gather {
         Self {
             limits,
             blocks: Vec::new(),
+            in_order: true,
             held: 0,
             extents: Vec::new(),
             outside: 0,
@@ -87,7 +90,7 @@ impl Gather {
         self.outside += keep_between(&mut block, self.limits.start, self.limits.end);
         self.measure(&block);
         self.held += block.times.len() as u64;
-        self.blocks.push(block);
+        self.keep(block);
         if self.held.saturating_mul(GATHERED) > self.limits.memory {
             self.spill()?;
         }
@@ -127,6 +130,24 @@ impl Gather {
         })
     }
 
+    /// Appends the block to the last one where that keeps the series in their order: of one series, or of series one
+    /// after the other, there is one block at the end, which is the batch.
+    fn keep(&mut self, mut block: Block) {
+        let Some(first) = block.series.first().copied() else {
+            return;
+        };
+        let in_order = block.series.is_sorted();
+        match self.blocks.last_mut() {
+            Some(last) if in_order && self.in_order && last.series.last() <= Some(&first) => {
+                last.series.append(&mut block.series);
+                last.times.append(&mut block.times);
+                last.values.append(&mut block.values);
+            }
+            _ => self.blocks.push(block),
+        }
+        self.in_order = in_order;
+    }
+
     fn measure(&mut self, block: &Block) {
         let Some(last) = block.series.iter().max() else {
             return;
@@ -155,13 +176,16 @@ impl Gather {
         offsets
     }
 
-    /// The points in memory by series, in the order of the input.
+    /// All points by series, in the order of the input; nothing was spilled.
     fn batch(&mut self) -> Result<Batch, StreamError> {
-        let offsets = self.offsets();
+        let mut offsets = vec![0];
+        let mut end = 0;
+        for extent in &self.extents {
+            end += extent.points as usize;
+            offsets.push(end);
+        }
         let held = self.held as usize;
-        if let [block] = &mut self.blocks[..]
-            && block.series.is_sorted()
-        {
+        if let ([block], true) = (&mut self.blocks[..], self.in_order) {
             let block = std::mem::take(block);
             return Ok(Batch::new(block.times, block.values, offsets)?);
         }
