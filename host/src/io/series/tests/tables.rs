@@ -393,8 +393,10 @@ fn arrow_files_and_streams_are_read() {
             );
         }
     }
-    let bytes = gzip(&arrow(&good_batches(), false, None));
-    assert_eq!(points(&read_table(&bytes).unwrap()), of_good());
+    for file in [true, false] {
+        let bytes = gzip(&arrow(&good_batches(), file, None));
+        assert_eq!(points(&read_table(&bytes).unwrap()), of_good());
+    }
 }
 
 #[test]
