@@ -13,4 +13,5 @@ mod mri_refused;
 mod sas;
 mod sas_fit;
 mod sas_refused;
+mod series_store;
 mod support;

@@ -4,6 +4,8 @@ use super::{IoError, Memory, damaged, no_series};
 use std::fs::File;
 use std::io::{self, BufReader, Cursor, Read};
 use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// An input, opened.
 pub(super) struct Input {
@@ -12,6 +14,8 @@ pub(super) struct Input {
     /// Of the series, where the file says none: the file's name without folder and endings.
     pub(super) name: String,
     pub(super) content: Content,
+    /// Bytes of the file that were read, compressed as it is.
+    pub(super) taken: Arc<AtomicU64>,
 }
 
 /// What an input holds.
@@ -20,6 +24,20 @@ pub(super) enum Content {
     Arrow(Stream),
     /// With its length.
     Parquet(File, u64),
+}
+
+/// Counts what is read.
+struct Counted<R> {
+    from: R,
+    taken: Arc<AtomicU64>,
+}
+
+impl<R: Read> Read for Counted<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let count = self.from.read(buffer)?;
+        self.taken.fetch_add(count as u64, Ordering::Relaxed);
+        Ok(count)
+    }
 }
 
 /// Bytes from the first on, decompressed.
@@ -120,9 +138,15 @@ pub(super) fn open(path: &Path, memory: Memory) -> Result<Input, IoError> {
     check(path)?;
     if path.as_os_str() == STANDARD_INPUT {
         let file = "standard input".to_owned();
-        let content = content(&file, Box::new(io::stdin()), None, memory)?;
+        let taken = Arc::new(AtomicU64::new(0));
+        let from = Counted {
+            from: io::stdin(),
+            taken: Arc::clone(&taken),
+        };
+        let content = content(&file, Box::new(from), None, memory)?;
         return Ok(Input {
             file,
+            taken,
             name: "stdin".to_owned(),
             content,
         });
@@ -133,9 +157,15 @@ pub(super) fn open(path: &Path, memory: Memory) -> Result<Input, IoError> {
     let seekable = seekable.map(|m| m.len());
     let again = opened.try_clone().map_err(|e| failed(&file, None, &e))?;
     let whole = seekable.map(|length| (again, length));
+    let taken = Arc::new(AtomicU64::new(0));
+    let from = Counted {
+        from: opened,
+        taken: Arc::clone(&taken),
+    };
     Ok(Input {
         name: name_of(path),
-        content: content(&file, Box::new(opened), whole, memory)?,
+        content: content(&file, Box::new(from), whole, memory)?,
+        taken,
         file,
     })
 }

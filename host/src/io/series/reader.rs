@@ -7,6 +7,8 @@ use super::rows::{Faults, KEPT};
 use super::{IoError, Memory, OnError, ReadOptions, allow, arrow, no_series, parquet};
 use std::collections::VecDeque;
 use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Some of the points, in the order of the input; a few 10⁵ at most.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -141,6 +143,10 @@ pub struct Reader {
     ready: VecDeque<Block>,
     /// Rows of the open file: read, and skipped before it.
     of_file: (u64, u64),
+    /// Bytes of the files that are done, of the open one, and what of it was read.
+    done: u64,
+    of_open: u64,
+    taken: Arc<AtomicU64>,
 }
 
 impl Reader {
@@ -189,6 +195,9 @@ impl Reader {
             source: None,
             ready: VecDeque::new(),
             of_file: (0, 0),
+            done: 0,
+            of_open: 0,
+            taken: Arc::default(),
         })
     }
 
@@ -214,6 +223,16 @@ impl Reader {
     #[must_use]
     pub fn notes(&self) -> &[String] {
         &self.shared.notes
+    }
+
+    /// Bytes of the inputs that were read so far, for progress: compressed files count as they lie on the storage, and
+    /// Parquet when it is done.
+    #[must_use]
+    pub fn position(&self) -> u64 {
+        match self.source {
+            Some(_) => self.done + self.taken.load(Ordering::Relaxed),
+            None => self.done + self.of_open,
+        }
     }
 
     fn advance(&mut self) -> Result<Option<Block>, IoError> {
@@ -267,6 +286,9 @@ impl Reader {
     fn begin(&mut self, path: &std::path::Path) -> Result<Box<dyn Source + Send>, IoError> {
         let input = input::open(path, self.shared.memory)?;
         let (file, name) = (input.file, input.name);
+        let length = std::fs::metadata(path).map_or(0, |found| found.len());
+        self.done += std::mem::replace(&mut self.of_open, length);
+        self.taken = input.taken;
         Ok(match input.content {
             Content::Text(stream) => Box::new(Csv::open(
                 file,

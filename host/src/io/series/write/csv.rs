@@ -6,7 +6,7 @@ use crate::io::atomic::{Partial, refusal};
 use crate::io::series::timestamp::write_iso;
 use rayon::prelude::*;
 use std::fs::File;
-use std::io::Write;
+use std::io::{self, Write};
 use std::path::Path;
 
 /// Buckets that one thread formats at once.
@@ -15,19 +15,29 @@ const PART: usize = 1 << 14;
 const PARTS: usize = 64;
 
 pub(super) struct CsvRows {
-    partial: Partial,
-    file: File,
+    to: Place,
     timestamps: Timestamps,
+}
+
+enum Place {
+    File(Partial, File),
+    /// Whether somebody reads it.
+    Standard(bool),
 }
 
 impl CsvRows {
     pub(super) fn create(path: &Path, timestamps: Timestamps) -> Result<Self, IoError> {
         let partial = Partial::begin(path)?;
-        let mut rows = Self {
-            file: partial.file()?,
-            partial,
-            timestamps,
-        };
+        let file = partial.file()?;
+        Self::begin(Place::File(partial, file), timestamps)
+    }
+
+    pub(super) fn to_standard_output(timestamps: Timestamps) -> Result<Self, IoError> {
+        Self::begin(Place::Standard(true), timestamps)
+    }
+
+    fn begin(to: Place, timestamps: Timestamps) -> Result<Self, IoError> {
+        let mut rows = Self { to, timestamps };
         let column = match timestamps {
             Timestamps::Nanoseconds => "timestamp_ns",
             Timestamps::Iso => "timestamp",
@@ -37,9 +47,23 @@ impl CsvRows {
     }
 
     fn write(&mut self, bytes: &[u8]) -> Result<(), IoError> {
-        self.file
-            .write_all(bytes)
-            .map_err(|e| refusal(self.partial.path(), &e))
+        match &mut self.to {
+            Place::File(partial, file) => file
+                .write_all(bytes)
+                .map_err(|e| refusal(partial.path(), &e)),
+            Place::Standard(heard) => {
+                let written = match heard {
+                    true => io::stdout().lock().write_all(bytes),
+                    false => Ok(()),
+                };
+                match written {
+                    Err(e) if e.kind() == io::ErrorKind::BrokenPipe => *heard = false,
+                    Err(e) => return Err(refusal(Path::new("standard output"), &e)),
+                    Ok(()) => {}
+                }
+                Ok(())
+            }
+        }
     }
 
     /// Gives the number of rows.
@@ -88,8 +112,19 @@ impl CsvRows {
     }
 
     pub(super) fn finish(self) -> Result<(), IoError> {
-        drop(self.file);
-        self.partial.finish()
+        match self.to {
+            Place::File(partial, file) => {
+                drop(file);
+                partial.finish()
+            }
+            Place::Standard(false) => Ok(()),
+            Place::Standard(true) => match io::stdout().lock().flush() {
+                Err(e) if e.kind() != io::ErrorKind::BrokenPipe => {
+                    Err(refusal(Path::new("standard output"), &e))
+                }
+                _ => Ok(()),
+            },
+        }
     }
 }
 

@@ -164,6 +164,15 @@ impl ResultWriter {
         Ok(Self { rows, written: 0 })
     }
 
+    /// CSV on standard output. A reader that went away is no failure.
+    ///
+    /// # Errors
+    /// [`IoError::Write`].
+    pub fn to_standard_output(timestamps: Timestamps) -> Result<Self, IoError> {
+        let rows = Rows::Csv(Box::new(CsvRows::to_standard_output(timestamps)?));
+        Ok(Self { rows, written: 0 })
+    }
+
     /// Appends the results of a batch of the series `names`.
     ///
     /// # Errors
