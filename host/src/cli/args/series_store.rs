@@ -104,7 +104,7 @@ pub(crate) struct SeriesQueryTyped {
     )]
     pub(crate) end: Option<String>,
 
-    /// The buckets as CSV or Parquet, by the name [default: CSV on standard output]
+    /// The buckets as CSV or Parquet, by the name; - is CSV on standard output [default: -]
     #[arg(
         short,
         long,

@@ -76,12 +76,21 @@ pub struct ReadOptions {
 /// What is wrong with it and what is expected, in words.
 pub fn moment(text: &str, unit: TimeUnit) -> Result<i64, String> {
     let text = text.trim();
-    let clock = timestamp::Clock::of_first(text.as_bytes(), unit)
-        .ok_or("an ISO 8601 timestamp such as 2014-02-14T14:30:00Z, or a number since 1970, is expected")?;
+    let clock = timestamp::Clock::of_first(text.as_bytes(), unit).ok_or(
+        "an ISO 8601 timestamp such as 2014-02-14T14:30:00Z, or a number since 1970, is expected",
+    )?;
     clock.read(text.as_bytes()).map_err(|why| {
         let fault = rows::Fault::time(0, text, why, clock);
         format!("{}; {} is expected", fault.found, fault.expected)
     })
+}
+
+/// ISO 8601 in UTC of nanoseconds since 1970.
+#[must_use]
+pub fn iso(nanoseconds: i64) -> String {
+    let mut text = Vec::new();
+    timestamp::write_iso(&mut text, nanoseconds);
+    String::from_utf8_lossy(&text).into_owned()
 }
 
 const EXPECTED: &str = "a file of time series (CSV, Parquet or Arrow, plain or with gzip or zstd)";

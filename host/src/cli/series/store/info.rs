@@ -54,7 +54,11 @@ impl Kept {
         Self {
             name: policy.name().to_owned(),
             archives: archives.collect(),
-            aggregates: policy.aggregates().iter().map(ToString::to_string).collect(),
+            aggregates: policy
+                .aggregates()
+                .iter()
+                .map(ToString::to_string)
+                .collect(),
             back_window: policy.back_window(),
         }
     }
@@ -82,9 +86,18 @@ pub(crate) fn run(typed: &SeriesInfoTyped) -> Result<(), Failure> {
 fn text(info: &Info, policy: &Policy) -> String {
     let totals = info.totals;
     let archives: Vec<String> = policy.archives().iter().map(ToString::to_string).collect();
-    let last = |points: u64, time: i64| if points == 0 { "-".to_owned() } else { iso(time) };
+    let last = |points: u64, time: i64| {
+        if points == 0 {
+            "-".to_owned()
+        } else {
+            iso(time)
+        }
+    };
     let lines = [
-        ("store", format!("{}, {}", info.store, Bytes(u128::from(info.store_bytes)))),
+        (
+            "store",
+            format!("{}, {}", info.store, Bytes(u128::from(info.store_bytes))),
+        ),
         ("policy", info.policy.name.clone()),
         ("archives", archives.join(", ")),
         ("aggregates", info.policy.aggregates.join(", ")),

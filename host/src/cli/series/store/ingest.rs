@@ -106,8 +106,13 @@ impl Ingest {
             )));
         }
         let inputs = Inputs::from_typed(&typed.points)?;
-        let (start, end) = inputs.limits(typed.points.start.as_deref(), typed.points.end.as_deref())?;
-        if let Some(input) = inputs.paths().iter().find(|input| paths::same(input, &typed.store)) {
+        let (start, end) =
+            inputs.limits(typed.points.start.as_deref(), typed.points.end.as_deref())?;
+        if let Some(input) = inputs
+            .paths()
+            .iter()
+            .find(|input| paths::same(input, &typed.store))
+        {
             return Err(Failure::usage(format!(
                 "{}: is both the store and an input: another name is expected for one of them",
                 input.display()
@@ -185,7 +190,10 @@ impl Ingest {
         let mut notes = reader.notes().to_vec();
         let skipped = reader.skipped();
         if let Some(first) = skipped.first.first() {
-            notes.push(format!("{} malformed rows were left out; the first: {first}", skipped.rows));
+            notes.push(format!(
+                "{} malformed rows were left out; the first: {first}",
+                skipped.rows
+            ));
         }
         if engine.note != first_note {
             notes.extend(engine.note.clone());
@@ -272,7 +280,9 @@ impl Storing<'_> {
             let block = self.wanted(block?);
             let mut from = 0;
             while from < block.len() {
-                let end = block.len().min(from + self.ingest.batch - self.pending.len());
+                let end = block
+                    .len()
+                    .min(from + self.ingest.batch - self.pending.len());
                 self.pending.extend(
                     &block.series[from..end],
                     &block.times[from..end],
@@ -283,11 +293,14 @@ impl Storing<'_> {
                     self.store(reader)?;
                 }
                 if interrupt.requested() {
-                    return Err(Failure::Interrupted("stopped: nothing was stored".to_owned()));
+                    return Err(Failure::Interrupted(
+                        "stopped: nothing was stored".to_owned(),
+                    ));
                 }
             }
-            let mebibytes = (reader.position() >> 20) as usize;
-            self.progress.at("ingest", mebibytes, self.so_far.taken.points, first);
+            let mebibytes = (Reader::position(reader) >> 20) as usize;
+            self.progress
+                .at("ingest", mebibytes, self.so_far.taken.points, first);
             first = false;
         }
         if !self.pending.is_empty() {
@@ -310,7 +323,8 @@ impl Storing<'_> {
         let mut kept = 0;
         for point in 0..block.len() {
             let (time, value) = (block.times[point], block.values[point]);
-            let inside = start.is_none_or(|start| time >= start) && end.is_none_or(|end| time < end);
+            let inside =
+                start.is_none_or(|start| time >= start) && end.is_none_or(|end| time < end);
             if inside && !(skip_nan && value.is_nan()) {
                 block.series[kept] = block.series[point];
                 block.times[kept] = time;
@@ -362,11 +376,17 @@ impl Summary<'_> {
         .map(|(count, what)| format!("{count} {what}"))
         .collect();
         let mut lines = vec![
-            ("store", format!("{}, {}", self.store, Bytes(u128::from(self.store_bytes)))),
+            (
+                "store",
+                format!("{}, {}", self.store, Bytes(u128::from(self.store_bytes))),
+            ),
             ("policy", self.policy.clone()),
             (
                 "points",
-                format!("{} read, {} new, {} replaced", taken.points, taken.added, taken.replaced),
+                format!(
+                    "{} read, {} new, {} replaced",
+                    taken.points, taken.added, taken.replaced
+                ),
             ),
         ];
         if !left_out.is_empty() {
@@ -376,7 +396,10 @@ impl Summary<'_> {
             "series",
             format!("{}, {} of them new", self.totals.series, taken.new_series),
         ));
-        lines.push(("buckets", format!("{} computed, in {} batches", taken.buckets, self.batches)));
+        lines.push((
+            "buckets",
+            format!("{} computed, in {} batches", taken.buckets, self.batches),
+        ));
         lines.push((
             "back end",
             format!("{} ({})", self.setup.backend, self.setup.device),

@@ -20,7 +20,8 @@ pub(super) fn read(word: &str) -> Result<Policy, Failure> {
             "--policy {word}: low, medium, high or the name of a TOML file is expected"
         )));
     }
-    let cannot = |e: &dyn std::fmt::Display| Failure::failed(format!("{word}: cannot be read: {e}"));
+    let cannot =
+        |e: &dyn std::fmt::Display| Failure::failed(format!("{word}: cannot be read: {e}"));
     let file = std::fs::File::open(path).map_err(|e| cannot(&e))?;
     let mut text = String::new();
     let mut some = file.take(LONGEST + 1);

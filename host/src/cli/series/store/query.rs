@@ -1,26 +1,23 @@
 //! `warpstride series query`: buckets of one series.
 
-use crate::cli::args::{SeriesQueryTyped, TimestampsWord};
+use crate::cli::args::SeriesQueryTyped;
 use crate::cli::failure::Failure;
-use crate::cli::output::{say, say_json};
+use crate::cli::output::say_json;
 use crate::cli::paths;
 use crate::cli::series::points::limits;
+use crate::cli::series::rows::Out;
 use serde::Serialize;
 use std::path::PathBuf;
-use warpstride::io::series::{ResultFormat, ResultWriter, Run, TimeUnit, Timestamps, csv_text};
+use warpstride::io::series::{Run, TimeUnit};
 use warpstride::series::Granularity;
-use warpstride::series::store::{Archived, Query, StoreReader};
-
-/// Buckets that are printed at a time.
-const AT_A_TIME: usize = 1 << 14;
+use warpstride::series::store::{Query, StoreReader};
 
 /// A checked query.
 #[derive(Debug)]
 pub(crate) struct StoreQuery {
     store: PathBuf,
     query: Query,
-    output: Option<PathBuf>,
-    timestamps: Timestamps,
+    out: Out,
     json: bool,
 }
 
@@ -41,11 +38,14 @@ impl StoreQuery {
     /// Checks options and outputs.
     pub(crate) fn from_typed(typed: SeriesQueryTyped) -> Result<Self, Failure> {
         let granularity = typed.granularity.parse();
-        let granularity = granularity.map_err(|why| Failure::usage(format!("--granularity: {why}")))?;
+        let granularity =
+            granularity.map_err(|why| Failure::usage(format!("--granularity: {why}")))?;
         let aggregate = typed.aggregate.parse();
         let aggregate = aggregate.map_err(|why| Failure::usage(format!("--aggregate: {why}")))?;
         let (start, end) = limits(typed.start.as_deref(), typed.end.as_deref(), TimeUnit::Auto)?;
-        let outputs: Vec<_> = typed.output.as_deref().into_iter().collect();
+        let output = typed.output.unwrap_or_else(|| PathBuf::from("-"));
+        let out = Out::new(output, typed.timestamps)?;
+        let outputs: Vec<_> = out.path().into_iter().collect();
         paths::check(&outputs, &[&typed.store])?;
         Ok(Self {
             store: typed.store,
@@ -56,11 +56,7 @@ impl StoreQuery {
                 start,
                 end,
             },
-            output: typed.output,
-            timestamps: match typed.timestamps {
-                TimestampsWord::Ns => Timestamps::Nanoseconds,
-                TimestampsWord::Iso => Timestamps::Iso,
-            },
+            out,
             json: typed.json,
         })
     }
@@ -83,27 +79,15 @@ impl StoreQuery {
                 version: env!("CARGO_PKG_VERSION"),
             });
         }
-        if let Some(path) = &self.output {
-            let mut writer = ResultWriter::create(path, ResultFormat::of(path, self.timestamps))?;
-            writer.append_runs([self.rows(&found, 0, found.starts.len())])?;
-            return Ok(writer.finish()?);
-        }
-        say(&csv_text(&[], self.timestamps, true))?;
-        for from in (0..found.starts.len()).step_by(AT_A_TIME) {
-            let end = found.starts.len().min(from + AT_A_TIME);
-            say(&csv_text(&[self.rows(&found, from, end)], self.timestamps, false))?;
-        }
-        Ok(())
-    }
-
-    fn rows<'a>(&'a self, found: &'a Archived, from: usize, end: usize) -> Run<'a> {
-        Run {
+        let mut writer = self.out.create()?;
+        writer.append_runs([Run {
             series: &self.query.series,
             granularity: self.query.granularity,
             aggregate: self.query.aggregate,
-            starts: &found.starts[from..end],
-            values: &found.values[from..end],
+            starts: &found.starts,
+            values: &found.values,
             counts: None,
-        }
+        }])?;
+        Ok(writer.finish()?)
     }
 }
