@@ -12,7 +12,7 @@
 use std::io::Write;
 use std::sync::Arc;
 use std::time::Instant;
-use warpstride::gpu::{Copying, CudaMachine, Machine};
+use warpstride::gpu::{CudaMachine, Machine};
 use warpstride::series::cpu::CpuEngine;
 use warpstride::series::cuda::{GpuEngine, StageTime, needs};
 use warpstride::series::{Aggregate, Batch, Engine, Granularity, NanPolicy, Resample, Resampled};

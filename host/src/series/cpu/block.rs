@@ -216,10 +216,10 @@ impl Block {
     fn unique(&self) -> Lanes {
         let mut unique = [1.0; LANES];
         for row in 1..self.rows {
-            for lane in 0..LANES {
+            for (lane, unique) in unique.iter_mut().enumerate() {
                 let key = |row: usize| joined(self.keys[row][lane]);
                 let new = key(row) != key(row - 1) && self.inside(row, lane);
-                unique[lane] += f64::from(u8::from(new));
+                *unique += f64::from(u8::from(new));
             }
         }
         unique

@@ -72,10 +72,10 @@ mod tests {
         for ones in 0..=16 {
             for of_other in 0..=16 {
                 let mut keys = [[0; LANES]; 32];
-                for row in 0..32 {
+                for (row, keys) in keys.iter_mut().enumerate() {
                     let of_half = if row < 16 { ones } else { of_other };
                     // Somewhere, not sorted.
-                    keys[row][0] = i64::from((row * 7 + 3) % 16 < of_half);
+                    keys[0] = i64::from((row * 7 + 3) % 16 < of_half);
                 }
                 sort(&mut keys);
                 assert!(keys.windows(2).all(|pair| pair[0][0] <= pair[1][0]));

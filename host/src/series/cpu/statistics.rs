@@ -129,7 +129,7 @@ impl Quantile {
 /// One NaN for all. Which one an addition gives depends on its instruction.
 #[inline(always)]
 pub(super) fn plain(value: f64) -> f64 {
-    if value.is_nan() { f64::NAN } else { value }
+    warpstride_kernels::series::order::one_nan(value)
 }
 
 /// √(`squares`/(`n` − 1)); NaN of one value.

@@ -148,8 +148,8 @@ impl Coding {
     fn width_of(frame: &[u64], unit: u64) -> Width {
         let (least, greatest) = range(frame);
         match (greatest - least) / unit {
-            0..=u16::MOST => Width::Two,
-            0..=u32::MOST => Width::Four,
+            near if near <= u16::MOST => Width::Two,
+            far if far <= u32::MOST => Width::Four,
             _ => Width::Raw,
         }
     }

@@ -10,6 +10,7 @@ use super::stages::{Stages, Tables};
 use super::wanted::Wanted;
 use crate::gpu::{Buffer, Fetch, Machine, Result};
 use crate::series::SeriesError;
+use std::slice::from_ref;
 use std::sync::Arc;
 use warpstride_kernels::series::bucket::Bucketing;
 use warpstride_kernels::series::unpack::frames;
@@ -385,9 +386,9 @@ impl<M: Machine> Lane<M> {
                 table: tables.first + asked.granularity,
                 buckets: end - lead,
                 series: asked.series,
-                starts: machine.receive(&heads.starts, &[lead..end], starts)?,
-                first: machine.receive(&heads.first, &[lead..end + 1], first)?,
-                of_series: machine.receive(&heads.of_series, &[of_all], of_series)?,
+                starts: machine.receive(&heads.starts, from_ref(&(lead..end)), starts)?,
+                first: machine.receive(&heads.first, from_ref(&(lead..end + 1)), first)?,
+                of_series: machine.receive(&heads.of_series, from_ref(&of_all), of_series)?,
                 columns: machine.receive(&columns.values, &of_columns, values)?,
             });
         }

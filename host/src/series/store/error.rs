@@ -101,5 +101,11 @@ pub enum StoreError {
     },
     /// The engine's.
     #[error(transparent)]
-    Aggregation(#[from] SeriesError),
+    Aggregation(Box<SeriesError>),
+}
+
+impl From<SeriesError> for StoreError {
+    fn from(error: SeriesError) -> Self {
+        Self::Aggregation(Box::new(error))
+    }
 }

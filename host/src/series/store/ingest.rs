@@ -230,7 +230,10 @@ impl Drop for StoreWriter {
     fn drop(&mut self) {
         if let Some(database) = self.database.take() {
             // Everything acknowledged is on the storage already.
-            let _ = contained(&self.file, || Ok(drop(database)));
+            let _ = contained(&self.file, || {
+                drop(database);
+                Ok(())
+            });
         }
     }
 }

@@ -8,7 +8,7 @@ use crate::series::{Granularity, SeriesError};
 pub enum StreamError {
     /// The engine, or points that make no batch.
     #[error(transparent)]
-    Series(#[from] SeriesError),
+    Series(Box<SeriesError>),
     /// Whoever takes the results.
     #[error(transparent)]
     Io(#[from] IoError),
@@ -41,4 +41,10 @@ pub enum StreamError {
     /// It was asked to stop.
     #[error("stopped before the end")]
     Stopped,
+}
+
+impl From<SeriesError> for StreamError {
+    fn from(error: SeriesError) -> Self {
+        Self::Series(Box::new(error))
+    }
 }

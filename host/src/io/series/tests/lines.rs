@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::io::series::TimeUnit;
+use std::io::Write;
 
 fn same(text: &str, expected: &[Series]) {
     let read = read_text(text).unwrap_or_else(|e| panic!("{e}\n{text}"));
@@ -235,7 +236,8 @@ fn files_without_points_are_refused() {
 #[test]
 fn real_series_are_read_as_python_reads_them() {
     let Some(root) = std::env::var_os("WARPSTRIDE_SHARED_DATA") else {
-        eprintln!("SKIPPED real_series: WARPSTRIDE_SHARED_DATA is not set");
+        let why = "SKIPPED real series: WARPSTRIDE_SHARED_DATA is not set";
+        writeln!(std::io::stderr(), "{why}").unwrap();
         return;
     };
     let folder = Path::new(&root).join("series/nab");

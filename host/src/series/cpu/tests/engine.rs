@@ -163,7 +163,12 @@ fn a_skipped_nan_does_not_stand_for_its_time() {
         (2 * SECOND, f64::NAN),
         (3 * SECOND, 5.0),
     ];
-    let of = |nan| resample(&everything(&[seconds(60)], nan), &batch(&[points.clone()]));
+    let of = |nan| {
+        resample(
+            &everything(&[seconds(60)], nan),
+            &batch(std::slice::from_ref(&points)),
+        )
+    };
     let skipped = of(NanPolicy::Skip);
     assert_eq!((skipped.skipped, skipped.duplicates), (2, 0));
     assert_eq!(column(&skipped, "sum").1.values, [7.0]);

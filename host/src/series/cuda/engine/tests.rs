@@ -215,11 +215,7 @@ fn the_example_of_the_specification() {
     assert_eq!(columns[0].values, [3.6, 17.0, 3.0]);
     assert_eq!(
         columns[1].values,
-        [
-            1.341_640_786_499_873_8,
-            13.266_499_161_421_599,
-            1.414_213_562_373_095_1
-        ]
+        [1.8_f64.sqrt(), 176.0_f64.sqrt(), 2.0_f64.sqrt()]
     );
     assert_eq!(columns[2].values, [3.48, 10.8, 3.12]);
 }
