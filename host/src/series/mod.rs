@@ -18,6 +18,7 @@ pub mod ladder;
 mod plan;
 mod resampled;
 pub mod store;
+pub mod stream;
 
 pub use aggregate::{Aggregate, Method};
 pub use batch::Batch;

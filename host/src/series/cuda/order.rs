@@ -16,7 +16,7 @@ use warpstride_kernels::series::order_query::{
 use warpstride_kernels::series::order_select::{
     BINS, PASSES, QUERIES, SelectState, SeriesOrderSelect,
 };
-use warpstride_kernels::series::order_short::{FEW, SeriesOrder16, SeriesOrder32};
+use warpstride_kernels::series::order_short::{FEW, SeriesOrder8, SeriesOrder32};
 use warpstride_kernels::series::order_warp::SeriesOrderWarp;
 
 /// Points that a warp of [`SeriesOrderWarp`] and a block of [`SeriesOrderBlock`] look at together.
@@ -129,7 +129,7 @@ impl<M: Machine> Order<M> {
                 )
             };
         }
-        sorted!(SeriesOrder16, Work::Elements(heads.capacity))?;
+        sorted!(SeriesOrder8, Work::Elements(heads.capacity))?;
         if longest > FEW as usize {
             sorted!(SeriesOrder32, Work::Elements(heads.capacity))?;
         }
