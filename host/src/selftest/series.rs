@@ -134,7 +134,7 @@ fn buckets<M: Machine>(bench: &mut Bench<'_, M>, size: Size) -> Result<(), GpuEr
     let large = size == Size::Device;
     let scale = if large { 40 } else { 1 };
     let one_pass = ["series_starts", "series_reduce_fixed"];
-    let short = [one_pass[0], one_pass[1], "series_order_16"];
+    let short = [one_pass[0], one_pass[1], "series_order_8"];
     let of_long = [
         "series_reduce_long",
         "series_order_select",

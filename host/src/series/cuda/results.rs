@@ -6,6 +6,9 @@ use crate::gpu::{Copying, Machine, Result};
 use crate::series::{Buckets, Column, Resample, Resampled, SeriesError};
 use rayon::prelude::*;
 
+/// Elements that page-locked memory is a multiple of.
+const ROUND: usize = 1 << 12;
+
 /// Page-locked memory that is used again and again.
 pub(super) struct Pool<M: Machine> {
     wide: Vec<M::Pinned<i64>>,
@@ -23,15 +26,18 @@ impl<M: Machine> Pool<M> {
     }
 
     pub(super) fn wide(&mut self, machine: &M, len: usize) -> Result<M::Pinned<i64>> {
-        taken(&mut self.wide, len).map_or_else(|| machine.pinned("starts of buckets", len), Ok)
+        let more = || machine.pinned("starts of buckets", rounded(len));
+        taken(&mut self.wide, len).map_or_else(more, Ok)
     }
 
     pub(super) fn narrow(&mut self, machine: &M, len: usize) -> Result<M::Pinned<u32>> {
-        taken(&mut self.narrow, len).map_or_else(|| machine.pinned("buckets", len), Ok)
+        let more = || machine.pinned("buckets", rounded(len));
+        taken(&mut self.narrow, len).map_or_else(more, Ok)
     }
 
     pub(super) fn values(&mut self, machine: &M, len: usize) -> Result<M::Pinned<f64>> {
-        taken(&mut self.values, len).map_or_else(|| machine.pinned("aggregates", len), Ok)
+        let more = || machine.pinned("aggregates", rounded(len));
+        taken(&mut self.values, len).map_or_else(more, Ok)
     }
 
     pub(super) fn give_back(&mut self, results: Vec<TableResult<M>>) {
@@ -42,6 +48,11 @@ impl<M: Machine> Pool<M> {
             self.values.push(result.columns);
         }
     }
+}
+
+/// So that memory suits chunks of about one size.
+fn rounded(len: usize) -> usize {
+    len.next_multiple_of(ROUND)
 }
 
 /// The shortest that is long enough.
@@ -116,7 +127,8 @@ impl<M: Machine> TableResult<M> {
             .map(|pair| pair[1].wrapping_sub(pair[0]))
     }
 
-    /// (bucket), the aggregate of that place among the columns of the device.
+    /// (bucket), a column of the device: of the wanted methods of one pass in the order sum, mean, min, max, first, last,
+    /// std, then of those of order in that of the plan. Counts have none.
     #[must_use]
     pub fn column(&self, column: usize) -> &[f64] {
         &self.columns[column * self.buckets..][..self.buckets]
