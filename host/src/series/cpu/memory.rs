@@ -41,10 +41,10 @@ pub(super) fn reserve<T>(
 }
 
 /// Slices of these lengths, one after the other.
-pub(super) fn cut<'a, T>(
-    mut rest: &'a mut [T],
+pub(super) fn cut<T>(
+    mut rest: &mut [T],
     lengths: impl Iterator<Item = usize>,
-) -> impl Iterator<Item = &'a mut [T]> {
+) -> impl Iterator<Item = &mut [T]> {
     lengths.map(move |length| {
         let (part, behind) = std::mem::take(&mut rest).split_at_mut(length);
         rest = behind;
