@@ -5,7 +5,7 @@
 use warpstride_device::launch::{Emulated, KernelInfo, Launch};
 
 use crate::sas::launches::OF_MODELS;
-use crate::{jacobi, mri, ptycho, sas};
+use crate::{jacobi, mri, ptycho, sas, series};
 
 const fn info<L: Launch<Emulated>>() -> KernelInfo {
     L::INFO
@@ -134,6 +134,23 @@ const NAMED: &[KernelInfo] = &[
     info::<sas::finish::SasFinishImageF64<'static, Emulated>>(),
     info::<sas::finish::SasFinishImageF32<'static, Emulated>>(),
     info::<sas::smear::SasSmear<'static, Emulated>>(),
+    info::<series::keep::SeriesKeepCount<'static, Emulated>>(),
+    info::<series::keep::SeriesKeepMove<'static, Emulated>>(),
+    info::<series::keep::SeriesKeepOffsets<'static, Emulated>>(),
+    info::<series::order_block::SeriesOrderBlock<'static, Emulated>>(),
+    info::<series::order_distinct::SeriesDistinct<'static, Emulated>>(),
+    info::<series::order_distinct::SeriesDistinctClear<'static, Emulated>>(),
+    info::<series::order_select::SeriesOrderSelect<'static, Emulated>>(),
+    info::<series::order_short::SeriesOrder16<'static, Emulated>>(),
+    info::<series::order_short::SeriesOrder32<'static, Emulated>>(),
+    info::<series::order_warp::SeriesOrderWarp<'static, Emulated>>(),
+    info::<series::scan::SeriesScanRows<'static, Emulated>>(),
+    info::<series::sort::SeriesSortCount<'static, Emulated>>(),
+    info::<series::sort::SeriesSortGather<'static, Emulated>>(),
+    info::<series::sort::SeriesSortMove<'static, Emulated>>(),
+    info::<series::survey::SeriesSurvey<'static, Emulated>>(),
+    info::<series::unpack::SeriesUnpack16<'static, Emulated>>(),
+    info::<series::unpack::SeriesUnpack32<'static, Emulated>>(),
 ];
 
 const COUNT: usize = {

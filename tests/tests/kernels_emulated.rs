@@ -2,8 +2,10 @@
 //! nothing.
 
 use bytemuck::Pod;
+use std::ops::Range;
+use std::sync::Arc;
 use warpstride::gpu::{Direction, EmulatedBuffer, EmulatedFetch, EmulatedFft, EmulatedMachine};
-use warpstride::gpu::{Machine, Result};
+use warpstride::gpu::{EmulatedCopy, Machine, Result};
 use warpstride::selftest::{self, CaseResult, Size, kernels_without_case, report};
 use warpstride_device::Complex32;
 use warpstride_device::launch::{AnyLaunch, Emulated, Work};
@@ -43,6 +45,9 @@ impl Machine for Idle {
     type Fft = EmulatedFft;
     type Fetch<T: Pod + Send> = EmulatedFetch<T>;
     type Recording = <EmulatedMachine as Machine>::Recording;
+    type Pinned<T: Pod + Send + Sync> = Vec<T>;
+    type Sent = EmulatedCopy<()>;
+    type Received<T: Pod + Send + Sync> = EmulatedCopy<Vec<T>>;
 
     fn backend(&self) -> &'static str {
         self.0.backend()
@@ -74,6 +79,26 @@ impl Machine for Idle {
     }
     fn fetch<T: Pod + Send>(&self, buffer: &EmulatedBuffer<T>) -> Result<EmulatedFetch<T>> {
         self.0.fetch(buffer)
+    }
+    fn pinned<T: Pod + Send + Sync>(&self, what: &'static str, len: usize) -> Result<Vec<T>> {
+        self.0.pinned(what, len)
+    }
+    fn send<T: Pod + Send + Sync>(
+        &self,
+        from: &Arc<Vec<T>>,
+        range: Range<usize>,
+        to: &mut EmulatedBuffer<T>,
+        at: usize,
+    ) -> Result<EmulatedCopy<()>> {
+        self.0.send(from, range, to, at)
+    }
+    fn receive<T: Pod + Send + Sync>(
+        &self,
+        from: &EmulatedBuffer<T>,
+        parts: &[Range<usize>],
+        to: Vec<T>,
+    ) -> Result<EmulatedCopy<Vec<T>>> {
+        self.0.receive(from, parts, to)
     }
     fn copy<T: Pod + Send>(
         &self,

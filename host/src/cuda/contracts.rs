@@ -68,6 +68,34 @@
 //! # }
 //! ```
 //!
+//! # A buffer that a copy shares cannot be changed
+//! ```no_run
+//! # use std::sync::Arc;
+//! # use warpstride::cuda::*;
+//! # fn main() -> Result<()> {
+//! # let context = Context::new(0)?;
+//! # let stream = Stream::new(&context, Priority::Normal)?;
+//! let mut device = DeviceBuffer::<f32>::zeroed(&context, "frames", 8)?;
+//! let shared = Arc::new(PinnedBuffer::<f32>::zeroed(&context, PinnedKind::Plain, "frames", 8)?);
+//! let copy = stream.upload_shared(&shared, 0..8, &mut device, 0)?;
+//! assert_eq!(shared[0], 0.0);
+//! # Ok(())
+//! # }
+//! ```
+//! ```compile_fail,E0594
+//! # use std::sync::Arc;
+//! # use warpstride::cuda::*;
+//! # fn main() -> Result<()> {
+//! # let context = Context::new(0)?;
+//! # let stream = Stream::new(&context, Priority::Normal)?;
+//! let mut device = DeviceBuffer::<f32>::zeroed(&context, "frames", 8)?;
+//! let mut shared = Arc::new(PinnedBuffer::<f32>::zeroed(&context, PinnedKind::Plain, "frames", 8)?);
+//! let copy = stream.upload_shared(&shared, 0..8, &mut device, 0)?;
+//! shared[0] = 1.0;
+//! # Ok(())
+//! # }
+//! ```
+//!
 //! # An argument does not outlive its buffer
 //! ```no_run
 //! # use warpstride::cuda::*;

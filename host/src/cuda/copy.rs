@@ -1,9 +1,12 @@
 //! Asynchronous copies: page-locked to device, device to page-locked, device to device.
 //!
 //! A copy that involves the host owns the page-locked buffer until it is done, so that nobody can
-//! change, read or free it meanwhile. The device buffer need not be held: freeing it waits.
+//! change, read or free it meanwhile; or it shares one that everybody can only read. The device
+//! buffer need not be held: freeing it waits.
 
+use std::any::Any;
 use std::ops::Range;
+use std::sync::Arc;
 
 use bytemuck::Pod;
 
@@ -70,7 +73,156 @@ impl<T: Pod> Drop for Transfer<T> {
     }
 }
 
+/// A copy under way from page-locked memory that may be read meanwhile. Dropping it waits; leaking it
+/// leaks the memory and nothing worse.
+#[must_use = "dropping a copy waits for it"]
+pub struct SharedUpload {
+    /// The memory and a mark; `None` once it was waited for.
+    parts: Option<(Arc<dyn Any + Send + Sync>, Event)>,
+}
+
+impl std::fmt::Debug for SharedUpload {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("SharedUpload").finish_non_exhaustive()
+    }
+}
+
+impl SharedUpload {
+    /// Whether [`SharedUpload::wait`] would return at once.
+    #[must_use]
+    pub fn ready(&self) -> bool {
+        self.parts
+            .as_ref()
+            .is_none_or(|(_, done)| !matches!(done.is_passed(), Ok(false)))
+    }
+
+    /// Waits for the copy.
+    ///
+    /// # Errors
+    /// What went wrong in the stream up to the copy; the memory is then leaked.
+    pub fn wait(mut self) -> Result<()> {
+        self.finish()
+    }
+
+    fn finish(&mut self) -> Result<()> {
+        let Some((memory, done)) = self.parts.take() else {
+            return Ok(());
+        };
+        let waited = done.synchronize();
+        if waited.is_err() {
+            // Nobody knows whether the device still reads it.
+            std::mem::forget(memory);
+        }
+        waited
+    }
+}
+
+impl Drop for SharedUpload {
+    fn drop(&mut self) {
+        // Who wants to know what went wrong waits.
+        let _ = self.finish();
+    }
+}
+
 impl Stream {
+    /// Queues a copy of elements `range` of the page-locked buffer to elements `at..` of the device
+    /// buffer. Others may read the buffer meanwhile; nobody can change it, since the copy holds it.
+    ///
+    /// # Errors
+    /// Extents or devices differ, the stream is captured, or the driver's.
+    pub fn upload_shared<T: Pod + Send + Sync>(
+        &self,
+        from: &Arc<PinnedBuffer<T>>,
+        range: Range<usize>,
+        to: &mut DeviceBuffer<T>,
+        at: usize,
+    ) -> Result<SharedUpload> {
+        self.context().expect_same(to.context(), "the target")?;
+        to.expect_range("upload", &(at..at.saturating_add(range.len())))?;
+        let Some(source) = from.get(range.clone()) else {
+            return Err(CudaError::Range {
+                what: "upload",
+                start: range.start,
+                end: range.end,
+                len: from.len(),
+            });
+        };
+        let done = Event::new(self.context(), Timing::Off)?;
+        let _not_recorded = self.refuse_capture("a copy from host memory")?;
+        let bytes = size_of_val(source);
+        let mut copy = Ok(());
+        if bytes > 0 {
+            // SAFETY: both extents were just checked. The upload holds `from` until the copy is done,
+            // and while two hold it nobody has it mutably; freeing `to` waits.
+            let answer = unsafe {
+                driver::cuMemcpyHtoDAsync_v2(
+                    to.raw() + (at * size_of::<T>()) as driver::DevicePtr,
+                    source.as_ptr().cast(),
+                    bytes,
+                    self.raw(),
+                )
+            };
+            copy = check(answer, "cuMemcpyHtoDAsync");
+        }
+        let memory: Arc<dyn Any + Send + Sync> = Arc::<PinnedBuffer<T>>::clone(from);
+        match copy.and_then(|()| done.record(self)) {
+            Ok(()) => Ok(SharedUpload {
+                parts: Some((memory, done)),
+            }),
+            Err(error) => {
+                if self.synchronize().is_err() {
+                    std::mem::forget(memory);
+                }
+                Err(error)
+            }
+        }
+    }
+
+    /// Queues copies of elements of the device buffer, part after part, to the start of the page-locked
+    /// one.
+    ///
+    /// # Errors
+    /// Extents or devices differ, the stream is captured, or the driver's.
+    pub fn download_parts<T: Pod>(
+        &self,
+        from: &DeviceBuffer<T>,
+        parts: &[Range<usize>],
+        mut to: PinnedBuffer<T>,
+    ) -> Result<Transfer<T>> {
+        self.context().expect_same(from.context(), "the source")?;
+        let mut elements = 0_usize;
+        for part in parts {
+            from.expect_range("download", part)?;
+            elements = elements.saturating_add(part.len());
+        }
+        let element = size_of::<T>();
+        let bytes = elements.saturating_mul(element);
+        expect_bytes("download", 0, bytes, size_of_val::<[T]>(&to))?;
+        let done = Event::new(self.context(), Timing::Off)?;
+        let _not_recorded = self.refuse_capture("a copy to host memory")?;
+        let mut copies = Ok(());
+        let mut target = to.as_mut_ptr();
+        for part in parts.iter().filter(|part| part.len() * element > 0) {
+            // SAFETY: the parts lie in `from`, and all of them together in `to`, which the transfer owns
+            // until the copies are done; freeing `from` waits.
+            let answer = unsafe {
+                driver::cuMemcpyDtoHAsync_v2(
+                    target.cast(),
+                    from.raw() + (part.start * element) as driver::DevicePtr,
+                    part.len() * element,
+                    self.raw(),
+                )
+            };
+            copies = check(answer, "cuMemcpyDtoHAsync");
+            if copies.is_err() {
+                break;
+            }
+            // SAFETY: within `to`, or just behind it.
+            target = unsafe { target.add(part.len()) };
+        }
+        self.queued(copies, to, done)
+    }
+
     /// Queues a copy of the whole page-locked buffer to elements `at..` of the device buffer.
     ///
     /// # Errors

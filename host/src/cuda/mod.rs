@@ -11,7 +11,8 @@
 //! * Memory is freed only when its context is idle: dropping a [`DeviceBuffer`] or a
 //!   [`PinnedBuffer`] waits first, so work in flight never outlives its memory.
 //! * A copy takes the page-locked buffer by value and gives it back when it is done
-//!   ([`Transfer`]); leaking the transfer leaks the buffer.
+//!   ([`Transfer`]); leaking the transfer leaks the buffer. A copy to the device may share it instead
+//!   ([`SharedUpload`]): it holds an `Arc`, so that everybody can read the buffer and nobody change it.
 //! * A device has one [`Context`] at a time, so that what is known of its work is known in one
 //!   place. Where the work of another device may use its memory, freeing waits for that too.
 //! * While a [`Graph`] lives the process frees nothing of any device, because the graph holds
@@ -53,7 +54,7 @@ mod stream;
 
 pub use buffer::DeviceBuffer;
 pub use context::{Context, MemoryInfo};
-pub use copy::Transfer;
+pub use copy::{SharedUpload, Transfer};
 pub use device::{DeviceInfo, PeerLink, WhyNone, list_devices};
 pub use error::{CudaError, Result};
 pub use event::{Event, Timing};

@@ -1,5 +1,8 @@
 //! A borrowed machine is a machine: several engines one after the other on the same one.
 
+use std::ops::Range;
+use std::sync::Arc;
+
 use bytemuck::Pod;
 use warpstride_device::Complex32;
 use warpstride_device::launch::{AnyLaunch, Work};
@@ -12,6 +15,9 @@ impl<M: Machine> Machine for &M {
     type Fft = M::Fft;
     type Fetch<T: Pod + Send> = M::Fetch<T>;
     type Recording = M::Recording;
+    type Pinned<T: Pod + Send + Sync> = M::Pinned<T>;
+    type Sent = M::Sent;
+    type Received<T: Pod + Send + Sync> = M::Received<T>;
 
     fn backend(&self) -> &'static str {
         (**self).backend()
@@ -47,6 +53,29 @@ impl<M: Machine> Machine for &M {
 
     fn fetch<T: Pod + Send>(&self, buffer: &M::Buffer<T>) -> Result<M::Fetch<T>> {
         (**self).fetch(buffer)
+    }
+
+    fn pinned<T: Pod + Send + Sync>(&self, what: &'static str, len: usize) -> Result<M::Pinned<T>> {
+        (**self).pinned(what, len)
+    }
+
+    fn send<T: Pod + Send + Sync>(
+        &self,
+        from: &Arc<M::Pinned<T>>,
+        range: Range<usize>,
+        to: &mut M::Buffer<T>,
+        at: usize,
+    ) -> Result<M::Sent> {
+        (**self).send(from, range, to, at)
+    }
+
+    fn receive<T: Pod + Send + Sync>(
+        &self,
+        from: &M::Buffer<T>,
+        parts: &[Range<usize>],
+        to: M::Pinned<T>,
+    ) -> Result<M::Received<T>> {
+        (**self).receive(from, parts, to)
     }
 
     fn copy<T: Pod + Send>(&self, from: &M::Buffer<T>, to: &mut M::Buffer<T>) -> Result<()> {

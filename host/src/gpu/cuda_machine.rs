@@ -1,15 +1,17 @@
 //! A CUDA device as a [`Machine`].
 
+use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use bytemuck::Pod;
 use warpstride_device::Complex32;
 use warpstride_device::launch::{AnyLaunch, Cuda, Read, Work, Write};
 
-use super::{Buffer, Direction, Fetch, GpuError, Machine, Result};
+use super::{Buffer, Copying, Direction, Fetch, GpuError, Machine, Result};
 use crate::cuda::{
     Context, DeviceBuffer, DeviceInfo, Event, FetchPool, Fetched, FftDirection, FftPlan,
-    FftWorkspace, Graph, Module, Priority, Ptx, Staging, Stream, Timing, choose_ptx,
+    FftWorkspace, Graph, Module, PinnedBuffer, PinnedKind, Priority, Ptx, SharedUpload, Staging,
+    Stream, Timing, Transfer, choose_ptx,
 };
 
 /// A device with the kernels loaded, one stream for everything, and what copies and transforms need.
@@ -18,7 +20,7 @@ pub struct CudaMachine {
     info: DeviceInfo,
     context: Arc<Context>,
     stream: Arc<Stream>,
-    module: Module,
+    module: Arc<Module>,
     transforms: Arc<FftWorkspace>,
     fetches: Arc<FetchPool>,
     staging: Mutex<Staging>,
@@ -55,7 +57,22 @@ impl CudaMachine {
     pub fn with_kernels(device_ordinal: usize, kernels: &[Ptx<'_>]) -> Result<Self> {
         let context = Context::new(device_ordinal)?;
         let info = DeviceInfo::of(device_ordinal)?;
-        let module = Module::load(&context, choose_ptx(kernels, info.compute_capability)?)?;
+        let ptx = choose_ptx(kernels, info.compute_capability)?;
+        let module = Arc::new(Module::load(&context, ptx)?);
+        Self::with_module(context, info, module)
+    }
+
+    /// Another queue on the same device, with the same kernels. Its work is not ordered with this one's: what one
+    /// queue has written another may use when the host has waited for it.
+    ///
+    /// # Errors
+    /// The driver's.
+    pub fn sibling(&self) -> Result<Self> {
+        let context = Arc::clone(&self.context);
+        Self::with_module(context, self.info.clone(), Arc::clone(&self.module))
+    }
+
+    fn with_module(context: Arc<Context>, info: DeviceInfo, module: Arc<Module>) -> Result<Self> {
         let stream = Arc::new(Stream::new(&context, Priority::Normal)?);
         Ok(Self {
             module,
@@ -159,6 +176,26 @@ impl<T: Pod> Fetch<T> for Fetched<T> {
     }
 }
 
+impl Copying<()> for SharedUpload {
+    fn ready(&self) -> bool {
+        self.ready()
+    }
+
+    fn wait(self) -> Result<()> {
+        Ok(self.wait()?)
+    }
+}
+
+impl<T: Pod> Copying<PinnedBuffer<T>> for Transfer<T> {
+    fn ready(&self) -> bool {
+        self.ready()
+    }
+
+    fn wait(self) -> Result<PinnedBuffer<T>> {
+        Ok(self.wait()?)
+    }
+}
+
 fn expect_size(what: &'static str, buffer: usize, host: usize) -> Result<()> {
     if buffer == host {
         Ok(())
@@ -173,6 +210,9 @@ impl Machine for CudaMachine {
     type Fft = FftPlan;
     type Fetch<T: Pod + Send> = Fetched<T>;
     type Recording = Graph;
+    type Pinned<T: Pod + Send + Sync> = PinnedBuffer<T>;
+    type Sent = SharedUpload;
+    type Received<T: Pod + Send + Sync> = Transfer<T>;
 
     fn backend(&self) -> &'static str {
         "cuda"
@@ -221,6 +261,34 @@ impl Machine for CudaMachine {
 
     fn fetch<T: Pod + Send>(&self, buffer: &DeviceBuffer<T>) -> Result<Fetched<T>> {
         Ok(self.fetches.fetch(&self.stream, buffer)?)
+    }
+
+    fn pinned<T: Pod + Send + Sync>(
+        &self,
+        what: &'static str,
+        len: usize,
+    ) -> Result<PinnedBuffer<T>> {
+        let plain = PinnedKind::Plain;
+        Ok(PinnedBuffer::zeroed(&self.context, plain, what, len)?)
+    }
+
+    fn send<T: Pod + Send + Sync>(
+        &self,
+        from: &Arc<PinnedBuffer<T>>,
+        range: Range<usize>,
+        to: &mut DeviceBuffer<T>,
+        at: usize,
+    ) -> Result<SharedUpload> {
+        Ok(self.stream.upload_shared(from, range, to, at)?)
+    }
+
+    fn receive<T: Pod + Send + Sync>(
+        &self,
+        from: &DeviceBuffer<T>,
+        parts: &[Range<usize>],
+        to: PinnedBuffer<T>,
+    ) -> Result<Transfer<T>> {
+        Ok(self.stream.download_parts(from, parts, to)?)
     }
 
     fn copy<T: Pod + Send>(&self, from: &DeviceBuffer<T>, to: &mut DeviceBuffer<T>) -> Result<()> {

@@ -1,6 +1,7 @@
 //! The emulator as a [`Machine`]: the kernels' own source, on the CPU.
 
 use std::fmt;
+use std::ops::Range;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -11,7 +12,7 @@ use warpstride_device::Complex32;
 use warpstride_device::emulator::{self, LaunchConfig, Watch, WatchedMemory};
 use warpstride_device::launch::{AnyLaunch, Emulated, KernelInfo, Read, Work, Write};
 
-use super::{Buffer, Direction, Fetch, GpuError, Machine, Result};
+use super::{Buffer, Copying, Direction, Fetch, GpuError, Machine, Result};
 
 /// Most blocks of a launch whose grid is free: enough for blocks to meet in memory, few enough to
 /// be quick.
@@ -72,6 +73,38 @@ impl<T> Fetch<T> for EmulatedFetch<T> {
     fn wait(self) -> Result<Vec<T>> {
         Ok(self.values)
     }
+}
+
+/// A copy that is done already.
+#[derive(Debug)]
+pub struct EmulatedCopy<B>(B);
+
+impl<B> Copying<B> for EmulatedCopy<B> {
+    fn ready(&self) -> bool {
+        true
+    }
+
+    fn wait(self) -> Result<B> {
+        Ok(self.0)
+    }
+}
+
+/// Elements of a slice, or why not.
+fn elements<T>(slice: &[T], range: Range<usize>) -> Result<&[T]> {
+    let (start, end, len) = (range.start, range.end, slice.len());
+    let missing = crate::cuda::CudaError::Range {
+        what: "copy",
+        start,
+        end,
+        len,
+    };
+    slice.get(range).ok_or_else(|| missing.into())
+}
+
+/// The same of one that is changed.
+fn elements_mut<T>(slice: &mut [T], range: Range<usize>) -> Result<&mut [T]> {
+    elements(slice, range.clone())?;
+    Ok(&mut slice[range])
 }
 
 /// A planned transform of `batch` arrays.
@@ -167,6 +200,9 @@ impl Machine for EmulatedMachine {
     type Fft = EmulatedFft;
     type Fetch<T: Pod + Send> = EmulatedFetch<T>;
     type Recording = std::convert::Infallible;
+    type Pinned<T: Pod + Send + Sync> = Vec<T>;
+    type Sent = EmulatedCopy<()>;
+    type Received<T: Pod + Send + Sync> = EmulatedCopy<Vec<T>>;
 
     fn backend(&self) -> &'static str {
         "emulator"
@@ -224,6 +260,45 @@ impl Machine for EmulatedMachine {
         Ok(EmulatedFetch {
             values: buffer.as_slice().to_vec(),
         })
+    }
+
+    fn pinned<T: Pod + Send + Sync>(&self, what: &'static str, len: usize) -> Result<Vec<T>> {
+        let needed = len.saturating_mul(size_of::<T>());
+        let mut memory = Vec::new();
+        memory
+            .try_reserve_exact(len)
+            .map_err(|_| GpuError::HostMemory { what, needed })?;
+        memory.resize(len, T::zeroed());
+        Ok(memory)
+    }
+
+    fn send<T: Pod + Send + Sync>(
+        &self,
+        from: &Arc<Vec<T>>,
+        range: Range<usize>,
+        to: &mut EmulatedBuffer<T>,
+        at: usize,
+    ) -> Result<EmulatedCopy<()>> {
+        let from = elements(from, range)?;
+        let target = at..at.saturating_add(from.len());
+        elements_mut(to.as_mut_slice(), target)?.copy_from_slice(from);
+        Ok(EmulatedCopy(()))
+    }
+
+    fn receive<T: Pod + Send + Sync>(
+        &self,
+        from: &EmulatedBuffer<T>,
+        parts: &[Range<usize>],
+        mut to: Vec<T>,
+    ) -> Result<EmulatedCopy<Vec<T>>> {
+        let mut end = 0;
+        for part in parts {
+            let from = elements(from.as_slice(), part.clone())?;
+            let target = end..end + from.len();
+            elements_mut(&mut to, target.clone())?.copy_from_slice(from);
+            end = target.end;
+        }
+        Ok(EmulatedCopy(to))
     }
 
     fn copy<T: Pod + Send>(
@@ -475,6 +550,33 @@ mod tests {
         let mut short = machine.alloc::<Complex32>("short", 36).unwrap();
         assert!(machine.copy(&one, &mut short).is_err());
         assert!(machine.alloc::<u64>("too much", usize::MAX / 4).is_err());
+    }
+
+    #[test]
+    fn parts_go_out_and_come_back() {
+        let machine = EmulatedMachine::new();
+        let mut host = machine.pinned::<u32>("numbers", 9).unwrap();
+        for (place, value) in host.iter_mut().enumerate() {
+            *value = place as u32;
+        }
+        let host = Arc::new(host);
+        let mut buffer = machine.alloc::<u32>("numbers", 7).unwrap();
+        machine.send(&host, 2..7, &mut buffer, 1).unwrap();
+        let back = machine.pinned::<u32>("numbers", 5).unwrap();
+        let back = machine.receive(&buffer, &[4..7, 0..0, 0..2], back);
+        assert_eq!(back.unwrap().wait().unwrap(), [5, 6, 0, 0, 2]);
+
+        for (range, at) in [(7..10, 0), (0..7, 1), (0..0, 8)] {
+            assert!(
+                machine.send(&host, range.clone(), &mut buffer, at).is_err(),
+                "{range:?} to {at}"
+            );
+        }
+        for parts in [[6..8, 0..0], [0..3, 0..3]] {
+            let back = machine.pinned::<u32>("numbers", 5).unwrap();
+            assert!(machine.receive(&buffer, &parts, back).is_err());
+        }
+        assert!(machine.pinned::<u64>("too much", usize::MAX / 4).is_err());
     }
 
     #[test]

@@ -17,10 +17,14 @@ mod fleet;
 pub use cuda_fleet::{CudaFleet, CudaMark, CudaRecording, CudaRelay};
 pub use cuda_machine::{CudaMachine, ptx_for};
 pub use emulated_fleet::{EmulatedFleet, EmulatedMark, EmulatedRelay, PlacedBuffer};
-pub use emulated_machine::{EmulatedBuffer, EmulatedFetch, EmulatedFft, EmulatedMachine};
+pub use emulated_machine::{
+    EmulatedBuffer, EmulatedCopy, EmulatedFetch, EmulatedFft, EmulatedMachine,
+};
 pub use fleet::{Fleet, Lane, Link, RangedBuffer, Stretch};
 
 use bytemuck::Pod;
+use std::ops::{DerefMut, Range};
+use std::sync::Arc;
 use warpstride_device::launch::{AnyLaunch, Launch, Read, Space, Work, Write};
 
 /// What went wrong on a machine. See [`crate::cuda::CudaError`] for the driver's part.
@@ -151,6 +155,17 @@ pub trait Fetch<T> {
     fn wait(self) -> Result<Vec<T>>;
 }
 
+/// A copy under way, from or to host memory. Dropping it waits.
+pub trait Copying<B> {
+    /// Whether [`Copying::wait`] would return at once.
+    fn ready(&self) -> bool;
+    /// Waits for the copy and gives back what it held.
+    ///
+    /// # Errors
+    /// What went wrong in any work before the copy's end.
+    fn wait(self) -> Result<B>;
+}
+
 /// A machine for kernels: one ordered queue of launches, transforms and copies.
 pub trait Machine {
     /// Its kind of memory.
@@ -163,6 +178,12 @@ pub trait Machine {
     type Fetch<T: Pod + Send>: Fetch<T>;
     /// Work that was recorded.
     type Recording;
+    /// Host memory that it copies from and to by itself.
+    type Pinned<T: Pod + Send + Sync>: DerefMut<Target = [T]> + Send + Sync + 'static;
+    /// A copy from such memory.
+    type Sent: Copying<()>;
+    /// A copy to such memory.
+    type Received<T: Pod + Send + Sync>: Copying<Self::Pinned<T>>;
 
     /// For summaries: `cuda` or `emulator`.
     fn backend(&self) -> &'static str;
@@ -213,6 +234,40 @@ pub trait Machine {
     /// # Errors
     /// The driver's.
     fn fetch<T: Pod + Send>(&self, buffer: &Self::Buffer<T>) -> Result<Self::Fetch<T>>;
+
+    /// `len` zeroed elements of host memory for [`Machine::send`] and [`Machine::receive`].
+    ///
+    /// # Errors
+    /// Out of memory.
+    fn pinned<T: Pod + Send + Sync>(
+        &self,
+        what: &'static str,
+        len: usize,
+    ) -> Result<Self::Pinned<T>>;
+
+    /// Queues a copy of elements `range` of `from` to elements `at..` of `to` without waiting for it. Until it is done
+    /// `from` can be read, and not changed.
+    ///
+    /// # Errors
+    /// Elements that are not there, or the driver's.
+    fn send<T: Pod + Send + Sync>(
+        &self,
+        from: &Arc<Self::Pinned<T>>,
+        range: Range<usize>,
+        to: &mut Self::Buffer<T>,
+        at: usize,
+    ) -> Result<Self::Sent>;
+
+    /// Queues copies of `parts` of `from`, one after the other, to the start of `to`, without waiting for them.
+    ///
+    /// # Errors
+    /// Elements that are not there, or the driver's.
+    fn receive<T: Pod + Send + Sync>(
+        &self,
+        from: &Self::Buffer<T>,
+        parts: &[Range<usize>],
+        to: Self::Pinned<T>,
+    ) -> Result<Self::Received<T>>;
 
     /// Queues a copy between two buffers of the same length.
     ///

@@ -15,19 +15,57 @@ use tempfile::NamedTempFile;
 /// # Errors
 /// [`IoError::Write`]; whatever `fill` returns.
 pub fn write(path: &Path, fill: impl FnOnce(&Path) -> Result<(), IoError>) -> Result<(), IoError> {
-    let failed = |e: &dyn std::fmt::Display| refusal(path, e);
-    let target = destination(path)?;
-    let temporary = beside(&target).map_err(|e| failed(&e))?;
-    fill(temporary.path())?;
-    // A file of its own: `fill` may have written through another handle.
-    let written = File::open(temporary.path()).map_err(|e| failed(&e))?;
-    written.sync_all().map_err(|e| failed(&e))?;
-    temporary.persist(&target).map_err(|e| failed(&e.error))?;
-    if let Some(folder) = target.parent() {
-        // Makes the new name durable; not every file system can, and the data are safe already.
-        let _ = File::open(folder).and_then(|f| f.sync_all());
+    let partial = Partial::begin(path)?;
+    fill(partial.temporary.path())?;
+    partial.finish()
+}
+
+/// An output that is being written, under another name; dropped before it is finished, it is removed.
+#[derive(Debug)]
+pub(crate) struct Partial {
+    path: PathBuf,
+    target: PathBuf,
+    temporary: NamedTempFile,
+}
+
+impl Partial {
+    /// An empty temporary file beside `path`.
+    pub(crate) fn begin(path: &Path) -> Result<Self, IoError> {
+        let target = destination(path)?;
+        let temporary = beside(&target).map_err(|e| refusal(path, &e))?;
+        Ok(Self {
+            path: path.to_owned(),
+            target,
+            temporary,
+        })
     }
-    Ok(())
+
+    /// Another handle of the temporary file.
+    pub(crate) fn file(&self) -> Result<File, IoError> {
+        let file = self.temporary.as_file().try_clone();
+        file.map_err(|e| refusal(&self.path, &e))
+    }
+
+    /// The name that it will have.
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Forces it to the storage and gives it its name.
+    pub(crate) fn finish(self) -> Result<(), IoError> {
+        let failed = |e: &dyn std::fmt::Display| refusal(&self.path, e);
+        // A file of its own: it may have been written through another handle.
+        let written = File::open(self.temporary.path()).map_err(|e| failed(&e))?;
+        written.sync_all().map_err(|e| failed(&e))?;
+        self.temporary
+            .persist(&self.target)
+            .map_err(|e| refusal(&self.path, &e.error))?;
+        if let Some(folder) = self.target.parent() {
+            // Makes the new name durable; not every file system can, and the data are safe already.
+            let _ = File::open(folder).and_then(|f| f.sync_all());
+        }
+        Ok(())
+    }
 }
 
 /// Checks that `path` could be written, without changing anything there.

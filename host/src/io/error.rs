@@ -144,6 +144,34 @@ pub enum IoError {
         /// Bytes that may be used.
         available: Bytes,
     },
+    /// Time series that are more than fits.
+    #[error(
+        "{file}: reading {what} needs {needed} of memory, but {available} may be used; read fewer or smaller files at a time"
+    )]
+    SeriesTooLarge {
+        /// The file, as given.
+        file: String,
+        /// What is read.
+        what: String,
+        /// Bytes needed.
+        needed: Bytes,
+        /// Bytes that may be used.
+        available: Bytes,
+    },
+    /// One row of a table of time series.
+    #[error("{file}: {place} {number}: {found}; expected {expected}")]
+    Row {
+        /// The file, as given.
+        file: String,
+        /// What is counted: `line` of a text, `row` of a table.
+        place: &'static str,
+        /// Its number, from 1.
+        number: u64,
+        /// What is wrong with it.
+        found: String,
+        /// What is expected, in words.
+        expected: String,
+    },
     /// Something HDF5 allows and this program does not read.
     #[error("{file}: {dataset} {found}, which is not read here; {advice}")]
     Unsupported {

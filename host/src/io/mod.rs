@@ -1,4 +1,4 @@
-//! File formats, nothing else. Everything about HDF5 sits here, and NumPy's arrays.
+//! File formats, nothing else. Everything about HDF5 sits here, NumPy's arrays, and tables of time series.
 //!
 //! A file may be malformed or hostile: sizes are held against the file and against memory before
 //! anything is allocated, and every refusal is one sentence that names the file, the dataset, what
@@ -18,6 +18,7 @@ mod records;
 pub mod results;
 pub mod sas;
 pub mod scan;
+pub mod series;
 mod source;
 mod superblock;
 

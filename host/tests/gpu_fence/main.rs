@@ -136,6 +136,68 @@ fn ranges_are_checked() {
     assert!(buffer.write_range(3..11).is_err());
 }
 
+#[test]
+fn shared_memory_goes_out_in_ranges_and_comes_back_in_parts() {
+    let Some(context) = device("shared memory") else {
+        return;
+    };
+    let stream = Stream::new(&context, Priority::Normal).unwrap();
+    let values = ramp(1 << 20);
+    let len = values.len();
+    let shared = PinnedBuffer::from_slice(&context, PinnedKind::Plain, "values", &values);
+    let mut shared = Arc::new(shared.unwrap());
+    let mut buffer = DeviceBuffer::zeroed(&context, "values", len).unwrap();
+    // The halves change places.
+    let half = len / 2;
+    let sent = [(0..half, half), (half..len, 0)].map(|(range, at)| {
+        stream
+            .upload_shared(&shared, range, &mut buffer, at)
+            .unwrap()
+    });
+    assert_eq!(shared[1], values[1], "read while copies hold it");
+    assert!(Arc::get_mut(&mut shared).is_none());
+    let back = PinnedBuffer::zeroed(&context, PinnedKind::Plain, "back", 7).unwrap();
+    let parts = [half..half + 3, 0..0, len - 2..len, 0..2];
+    let back = stream.download_parts(&buffer, &parts, back).unwrap();
+    let expected = [
+        values[0],
+        values[1],
+        values[2],
+        values[half - 2],
+        values[half - 1],
+        values[half],
+        values[half + 1],
+    ];
+    assert_eq!(*back.wait().unwrap(), expected);
+    for copy in sent {
+        copy.wait().unwrap();
+    }
+    assert!(Arc::get_mut(&mut shared).is_some());
+
+    for (range, at) in [(half..len + 1, 0), (0..half, half + 1), (0..1, usize::MAX)] {
+        let refused = stream.upload_shared(&shared, range, &mut buffer, at);
+        assert!(refused.is_err());
+    }
+    let seven = || PinnedBuffer::zeroed(&context, PinnedKind::Plain, "back", 7).unwrap();
+    for parts in [[0..4, 0..4], [0..1, len..len + 1]] {
+        assert!(stream.download_parts(&buffer, &parts, seven()).is_err());
+    }
+    // A dropped copy waits, a leaked one keeps the memory.
+    drop(
+        stream
+            .upload_shared(&shared, 0..len, &mut buffer, 0)
+            .unwrap(),
+    );
+    std::mem::forget(
+        stream
+            .upload_shared(&shared, 0..len, &mut buffer, 0)
+            .unwrap(),
+    );
+    drop(shared);
+    drop(buffer);
+    assert_eq!(context.take_drop_errors(), (0, None));
+}
+
 /// A dropped transfer waits and a leaked one leaks: neither gives the memory away too early. That
 /// would show as a wrong or crashing second copy.
 #[test]

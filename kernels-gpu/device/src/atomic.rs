@@ -1,5 +1,6 @@
-//! Atomic additions without a result. Their order is not fixed, so float sums differ in the last
-//! bits from run to run on a GPU; in the emulator the order is fixed.
+//! Atomic operations. Their order is not fixed, so float sums differ in the last bits from run to run on a GPU (whole
+//! numbers do not); in the emulator the order is fixed. None of them orders other accesses:
+//! [`crate::thread::device_fence`] does.
 
 use crate::Complex32;
 
@@ -68,6 +69,115 @@ pub unsafe fn add_u32(address: *mut u32, value: u32) {
     // SAFETY: the caller's: valid, aligned, atomics only.
     let cell = unsafe { core::sync::atomic::AtomicU32::from_ptr(address) };
     cell.fetch_add(value, core::sync::atomic::Ordering::Relaxed);
+}
+
+/// `*address += value` (wrapping), address anywhere; what was there before. Who gets which number depends on the order
+/// of the threads.
+///
+/// # Safety
+/// As [`add_global`].
+#[inline(always)]
+pub unsafe fn fetch_add_u32(address: *mut u32, value: u32) -> u32 {
+    // SAFETY: the caller's: valid, aligned, atomics only.
+    let cell = unsafe { core::sync::atomic::AtomicU32::from_ptr(address) };
+    cell.fetch_add(value, core::sync::atomic::Ordering::Relaxed)
+}
+
+/// `*address |= value`, address anywhere.
+///
+/// # Safety
+/// As [`add_global`].
+#[inline(always)]
+pub unsafe fn or_u32(address: *mut u32, value: u32) {
+    // SAFETY: the caller's: valid, aligned, atomics only.
+    let cell = unsafe { core::sync::atomic::AtomicU32::from_ptr(address) };
+    cell.fetch_or(value, core::sync::atomic::Ordering::Relaxed);
+}
+
+/// What others have put there by atomics or before a fence: not from this multiprocessor's cache.
+///
+/// # Safety
+/// As [`add_global`].
+#[inline(always)]
+pub unsafe fn load_u32(address: *mut u32) -> u32 {
+    // SAFETY: the caller's: valid, aligned, atomics only.
+    let cell = unsafe { core::sync::atomic::AtomicU32::from_ptr(address) };
+    cell.load(core::sync::atomic::Ordering::Relaxed)
+}
+
+/// As [`load_u32`].
+///
+/// # Safety
+/// As [`add_global`].
+#[inline(always)]
+pub unsafe fn load_u64(address: *mut u64) -> u64 {
+    // SAFETY: the caller's: valid, aligned, atomics only.
+    let cell = unsafe { core::sync::atomic::AtomicU64::from_ptr(address) };
+    cell.load(core::sync::atomic::Ordering::Relaxed)
+}
+
+/// `*address = new` if `expected` was there; what was there before, in either case.
+///
+/// # Safety
+/// As [`add_global`].
+#[inline(always)]
+pub unsafe fn compare_exchange_u64(address: *mut u64, expected: u64, new: u64) -> u64 {
+    use core::sync::atomic::{AtomicU64, Ordering::Relaxed};
+    // SAFETY: the caller's: valid, aligned, atomics only.
+    let cell = unsafe { AtomicU64::from_ptr(address) };
+    match cell.compare_exchange(expected, new, Relaxed, Relaxed) {
+        Ok(old) | Err(old) => old,
+    }
+}
+
+/// `*address` becomes the greater of itself and `value`, address anywhere.
+///
+/// # Safety
+/// As [`add_global`].
+#[inline(always)]
+pub unsafe fn max_u32(address: *mut u32, value: u32) {
+    // SAFETY: the caller's: valid, aligned, atomics only.
+    let cell = unsafe { core::sync::atomic::AtomicU32::from_ptr(address) };
+    cell.fetch_max(value, core::sync::atomic::Ordering::Relaxed);
+}
+
+/// Writes 8 bytes at once, for [`load_u64`] in another block.
+///
+/// # Safety
+/// As [`add_global`].
+#[inline(always)]
+pub unsafe fn store_u64(address: *mut u64, value: u64) {
+    // SAFETY: the caller's: valid, aligned, atomics only.
+    let cell = unsafe { core::sync::atomic::AtomicU64::from_ptr(address) };
+    cell.store(value, core::sync::atomic::Ordering::Relaxed);
+}
+
+/// `*address += value` in double precision, address in global memory.
+///
+/// # Safety
+/// As [`add_global`].
+#[inline(always)]
+pub unsafe fn add_f64(address: *mut f64, value: f64) {
+    #[cfg(target_arch = "nvptx64")]
+    // SAFETY: the caller's.
+    unsafe {
+        crate::nvptx::add_global_f64(address, value);
+    }
+    #[cfg(not(target_arch = "nvptx64"))]
+    {
+        use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+        // SAFETY: the caller's; f64 and AtomicU64 have the same size and alignment.
+        let cell = unsafe { AtomicU64::from_ptr(address.cast()) };
+        let mut old = cell.load(Relaxed);
+        loop {
+            let sum = (f64::from_bits(old) + value).to_bits();
+            match cell.compare_exchange_weak(old, sum, Relaxed, Relaxed) {
+                Ok(_) => return,
+                Err(now) => old = now,
+            }
+        }
+    }
 }
 
 /// # Safety

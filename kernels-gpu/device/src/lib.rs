@@ -44,13 +44,13 @@ mod nvptx;
 pub use complex::{Complex32, Complex32x2};
 pub use float::GpuFloat;
 pub use stride::Stride;
-pub use vector::{F32x4, F64x2, U32x4};
+pub use vector::{F32x4, F64x2, U32x4, U64x2};
 pub use warpstride_macros::kernel;
 
 /// What nearly every kernel uses: `use warpstride_device::prelude::*;`.
 pub mod prelude {
     pub use crate::{
-        Complex32, Complex32x2, F32x4, F64x2, GpuFloat, U32x4, atomic, float, kernel, mem, phase,
-        reduce, shared, shared_array, thread, warp,
+        Complex32, Complex32x2, F32x4, F64x2, GpuFloat, U32x4, U64x2, atomic, float, kernel, mem,
+        phase, reduce, shared, shared_array, thread, warp,
     };
 }

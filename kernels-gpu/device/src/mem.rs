@@ -1,6 +1,6 @@
-//! Loads through the read-only cache.
+//! Loads through the read-only cache, and copies into shared memory that nobody waits for.
 
-use crate::{Complex32, Complex32x2, F32x4, F64x2, U32x4};
+use crate::{Complex32, Complex32x2, F32x4, F64x2, U32x4, U64x2};
 
 /// What one read-only load instruction can fetch.
 pub trait ReadOnly: Copy {
@@ -57,6 +57,41 @@ read_only!(F64x2, load_read_only_v4, |[a, b, c, d]: [u32; 4]| F64x2([
     whole([a, b]),
     whole([c, d])
 ]));
+
+read_only!(U64x2, load_read_only_v4, |[a, b, c, d]: [u32; 4]| {
+    let join = |low: u32, high: u32| u64::from(high) << 32 | u64::from(low);
+    U64x2([join(a, b), join(c, d)])
+});
+
+/// Begins to copy a number into shared memory, without a register and without waiting (`cp.async`). It is there for
+/// this thread after [`wait_for_copies`], and for its block after a barrier behind that.
+///
+/// # Safety
+/// `to` must be in shared memory and `from` in global memory, valid and aligned. Until the copy is there nobody may
+/// touch `to` or write to `from`.
+#[inline(always)]
+pub unsafe fn copy_to_shared(to: *mut f64, from: *const f64) {
+    #[cfg(target_arch = "nvptx64")]
+    // SAFETY: the caller's.
+    unsafe {
+        crate::nvptx::copy_to_shared_b64(to.cast(), from.cast());
+    }
+    #[cfg(not(target_arch = "nvptx64"))]
+    // SAFETY: the caller's.
+    unsafe {
+        *to = *from;
+    }
+}
+
+/// Waits for all that this thread began to copy.
+#[inline(always)]
+pub fn wait_for_copies() {
+    #[cfg(target_arch = "nvptx64")]
+    // SAFETY: waits.
+    unsafe {
+        crate::nvptx::wait_for_copies();
+    }
+}
 
 /// A double of its lower and upper half.
 #[cfg(target_arch = "nvptx64")]

@@ -14,3 +14,8 @@ pub struct F64x2(pub [f64; 2]);
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, bytemuck::Pod, bytemuck::Zeroable)]
 #[repr(C, align(16))]
 pub struct U32x4(pub [u32; 4]);
+
+/// Two neighbouring whole numbers of 64 bits.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, bytemuck::Pod, bytemuck::Zeroable)]
+#[repr(C, align(16))]
+pub struct U64x2(pub [u64; 2]);

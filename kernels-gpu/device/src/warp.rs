@@ -78,6 +78,7 @@ mod sealed {
     impl Sealed for i32 {}
     impl Sealed for f32 {}
     impl Sealed for f64 {}
+    impl Sealed for u64 {}
     impl Sealed for crate::Complex32 {}
 }
 
@@ -132,6 +133,20 @@ impl Shuffle for f64 {
     }
     fn from_bits(bits: u64) -> Self {
         f64::from_bits(bits)
+    }
+}
+
+impl Shuffle for u64 {
+    #[inline(always)]
+    fn map(self, exchange: impl Fn(u32) -> u32) -> Self {
+        let (low, high) = (exchange(self as u32), exchange((self >> 32) as u32));
+        u64::from(high) << 32 | u64::from(low)
+    }
+    fn to_bits(self) -> u64 {
+        self
+    }
+    fn from_bits(bits: u64) -> Self {
+        bits
     }
 }
 

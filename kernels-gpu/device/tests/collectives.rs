@@ -218,6 +218,70 @@ fn atomics_lose_nothing() {
     }
 }
 
+/// The atomics of whole numbers and of doubles, and copies into shared memory.
+#[kernel(block = 64, f64)]
+pub unsafe fn count_off(
+    #[len(n)] seen: *mut u32,
+    #[len(4)] words: *mut u32,
+    #[len(1)] cell: *mut u64,
+    #[len(1)] sum: *mut f64,
+    #[len(n)] values: *const f64,
+    n: u32,
+) {
+    let staged = shared_array![f64; 64];
+    let t = thread::index_in_block();
+    for i in thread::block_stride(n.div_ceil(thread::block_threads())) {
+        let point = i * thread::block_threads() + t;
+        if point < n {
+            mem::copy_to_shared(staged.add(t as usize), values.add(point as usize));
+            let ticket = atomic::fetch_add_u32(words, 1);
+            *seen.add(ticket as usize) = point;
+            atomic::or_u32(words.add(1), 1 << (point % 32));
+            atomic::max_u32(words.add(2), point);
+        }
+        mem::wait_for_copies();
+        thread::sync_threads();
+        let other = thread::block_threads() - 1 - t;
+        if i * thread::block_threads() + other < n {
+            atomic::add_f64(sum, *staged.add(other as usize));
+        }
+        thread::sync_threads();
+    }
+    if thread::first() {
+        atomic::store_u64(cell, 1 << 40 | 7);
+        *words.add(3) = (atomic::load_u64(cell) >> 40) as u32 + atomic::load_u32(words.add(2));
+    }
+}
+
+#[test]
+fn atomics_of_whole_numbers_and_of_doubles() {
+    for order in ORDERS {
+        let n = 333_u32;
+        let values: Vec<f64> = (0..n).map(f64::from).collect();
+        let mut seen = Memory::try_zeroed(n as usize).expect("memory");
+        let mut words = Memory::try_zeroed(4).expect("memory");
+        let mut cell = Memory::try_zeroed(1).expect("memory");
+        let mut sum = Memory::try_zeroed(1).expect("memory");
+        let values = Memory::try_copy_of(&values).expect("memory");
+        let launch = CountOff {
+            seen: seen.write(),
+            words: words.write(),
+            cell: cell.write(),
+            sum: sum.write(),
+            values: values.read(),
+            n,
+        };
+        let config = LaunchConfig::linear(&launch, 1, 64);
+        emulator::launch_in(&launch, config, order).expect("a launch");
+        let mut points: Vec<u32> = seen.as_slice().to_vec();
+        points.sort_unstable();
+        assert!(points.into_iter().eq(0..n));
+        assert_eq!(words.as_slice(), [n, u32::MAX, n - 1, n]);
+        assert_eq!(cell.as_slice(), [1 << 40 | 7]);
+        assert_eq!(sum.as_slice(), [f64::from(n * (n - 1) / 2)]);
+    }
+}
+
 /// The barriers that carry a value.
 #[kernel(block = 64)]
 pub unsafe fn vote(#[len(3 * threads)] out: *mut u32, threads: u32, below: u32) {

@@ -62,7 +62,7 @@ impl Bucketing {
             0 => ((u128::from(self.magic) * u128::from(time << 1)) >> 64) as u64 >> self.shift,
             // 1970-01-01 was a Thursday: four days after a Sunday.
             WEEKS => (time / DAY + 4) / 7,
-            months => months_of(time / DAY) / u64::from(months),
+            months => u64::from(months_of((time / DAY) as u32) / months),
         }
     }
 
@@ -78,9 +78,10 @@ impl Bucketing {
     }
 }
 
-/// Months from January 1970 to the one that day `days` after 1970-01-01 lies in.
+/// Months from January 1970 to the one that day `days` after 1970-01-01 lies in. 63 bits of nanoseconds have less than
+/// 2¹⁷ days.
 #[inline(always)]
-fn months_of(days: u64) -> u64 {
+fn months_of(days: u32) -> u32 {
     // From 0000-03-01, in eras.
     let z = days + 719_468;
     let of_era = z % 146_097;

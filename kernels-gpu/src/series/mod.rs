@@ -5,6 +5,29 @@
 //! ([`sums`]), and interpolation between order statistics ([`quantile`]).
 
 pub mod bucket;
+pub mod keep;
+pub mod ladder;
+mod look_back;
+pub mod methods;
 pub mod order;
+pub mod order_block;
+pub mod order_distinct;
+pub mod order_long;
+pub mod order_query;
+pub mod order_select;
+pub mod order_short;
+pub mod order_warp;
+pub mod partial;
 pub mod quantile;
+pub mod reduce_long;
+pub mod reduce_tiles;
+pub mod scan;
+pub mod series_of;
+pub mod sort;
+mod sorting_network;
+pub mod starts;
 pub mod sums;
+pub mod survey;
+pub mod tile;
+pub mod unpack;
+mod warp_sort;

@@ -1,5 +1,6 @@
 //! Quantiles by linear interpolation between neighbours in the sorted bucket.
 
+use super::order::one_nan;
 use warpstride_device::float::GpuFloat;
 
 /// Where the quantile of `percent` (0 … 100) lies among `n` ≥ 1 sorted values: between the returned one (from 0) and
@@ -32,11 +33,14 @@ pub fn interpolate(a: f64, b: f64, fraction: f64) -> f64 {
         return a;
     }
     let difference = b - a;
-    if difference == f64::INFINITY && a > f64::NEG_INFINITY && b < f64::INFINITY {
+    if difference == f64::INFINITY && b < f64::INFINITY {
+        if a == f64::NEG_INFINITY {
+            return a;
+        }
         // The difference overflows, the mean does not.
         return a.mul_rounded(1.0 - fraction) + b.mul_rounded(fraction);
     }
-    a + difference.mul_rounded(fraction)
+    one_nan(a + difference.mul_rounded(fraction))
 }
 
 /// The median of which `a` ≤ `b` are the middle two (the same value twice for an odd number).
@@ -46,12 +50,12 @@ pub fn middle(a: f64, b: f64) -> f64 {
     let sum = a + b;
     if sum.is_infinite() {
         // Halves of finite values do not overflow; of infinite ones they are as they should.
-        return a.mul_rounded(0.5) + b.mul_rounded(0.5);
+        return one_nan(a.mul_rounded(0.5) + b.mul_rounded(0.5));
     }
     if a == b {
         return a;
     }
-    sum.mul_rounded(0.5)
+    one_nan(sum.mul_rounded(0.5))
 }
 
 #[cfg(test)]
@@ -102,7 +106,11 @@ mod tests {
         assert_eq!(interpolate(-inf, 1.0, 0.25), -inf);
         assert_eq!(middle(huge, huge), huge);
         assert_eq!(middle(-inf, 3.0), -inf);
-        assert!(middle(-inf, inf).is_nan());
+        let nan = f64::NAN.to_bits();
+        assert_eq!(middle(-inf, inf).to_bits(), nan);
+        assert_eq!(middle(1.0, f64::NAN).to_bits(), nan);
+        assert_eq!(interpolate(-inf, inf, 0.5).to_bits(), nan);
+        assert_eq!(interpolate(1.0, f64::NAN, 0.5).to_bits(), nan);
         assert_eq!(middle(1.0, 2.0), 1.5);
     }
 }

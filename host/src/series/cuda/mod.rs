@@ -5,6 +5,8 @@
 //! pass), `order.rs` (order statistics). No stage waits for the host: how many buckets there are is read on the
 //! device, and buffers have room for as many as there can be.
 
+mod chunks;
+mod prepare;
 mod resident;
 
 pub use resident::{Columns, Heads, Points, Room};

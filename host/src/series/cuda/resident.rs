@@ -1,6 +1,6 @@
 //! Series on a machine.
 
-use crate::gpu::{Machine, Result};
+use crate::gpu::{Buffer, Machine, Result};
 use bytemuck::Pod;
 
 /// Points in the order of time, each timestamp of a series once. Buffers may be longer than what is stated here.
@@ -56,6 +56,21 @@ impl<M: Machine> Points<M> {
             series,
         })
     }
+
+    /// Makes these the numbers of points and series, with new buffers where the old ones are too short; what was in
+    /// them is lost then.
+    ///
+    /// # Errors
+    /// Out of memory.
+    pub fn reserve(&mut self, machine: &M, points: usize, series: usize) -> Result<()> {
+        if points > self.times.len().min(self.values.len()) || series >= self.offsets.len() {
+            // The old ones first: both may not fit.
+            *self = Self::with_room(machine, 0, 0)?;
+            *self = Self::with_room(machine, points, series)?;
+        }
+        (self.points, self.series) = (points, series);
+        Ok(())
+    }
 }
 
 impl<M: Machine> Heads<M> {
@@ -79,6 +94,20 @@ impl<M: Machine> Heads<M> {
             capacity,
         })
     }
+
+    /// As [`Points::reserve`].
+    ///
+    /// # Errors
+    /// Out of memory.
+    pub fn reserve(&mut self, machine: &M, capacity: usize, series: usize) -> Result<()> {
+        if capacity > self.starts.len() || series >= self.of_series.len() {
+            let buckets = capacity.max(self.starts.len());
+            *self = Self::with_room(machine, 0, 0)?;
+            *self = Self::with_room(machine, buckets, series)?;
+        }
+        self.capacity = capacity;
+        Ok(())
+    }
 }
 
 impl<M: Machine> Columns<M> {
@@ -92,6 +121,20 @@ impl<M: Machine> Columns<M> {
             stride,
             count,
         })
+    }
+
+    /// As [`Points::reserve`], for as many columns as before.
+    ///
+    /// # Errors
+    /// Out of memory.
+    pub fn reserve(&mut self, machine: &M, stride: usize) -> Result<()> {
+        if stride.saturating_mul(self.count) > self.values.len() {
+            let count = self.count;
+            *self = Self::with_room(machine, 0, count)?;
+            *self = Self::with_room(machine, stride, count)?;
+        }
+        self.stride = stride;
+        Ok(())
     }
 }
 

@@ -113,6 +113,21 @@ pub(crate) unsafe fn add_global_f32(address: *mut f32, value: f32) {
 }
 
 /// # Safety
+/// As [`add_global_f32`].
+#[inline(always)]
+pub(crate) unsafe fn add_global_f64(address: *mut f64, value: f64) {
+    // SAFETY: one atomic write at the caller's valid global address.
+    unsafe {
+        asm!(
+            "{{ .reg .b64 %g; cvta.to.global.u64 %g, {a}; red.global.add.f64 [%g], {v}; }}",
+            a = in(reg64) address,
+            v = in(reg64) value,
+            options(nostack, preserves_flags)
+        );
+    }
+}
+
+/// # Safety
 /// As [`add_global_f32`], for two values; `address` must be aligned to 8 bytes.
 #[cfg(feature = "sm_90")]
 #[inline(always)]
@@ -141,6 +156,31 @@ pub(crate) unsafe fn add_shared_f32(address: *mut f32, value: f32) {
             v = in(reg32) value,
             options(nostack, preserves_flags)
         );
+    }
+}
+
+/// # Safety
+/// `to` must be in shared and `from` in global memory, both valid for 8 bytes and aligned to them.
+#[inline(always)]
+pub(crate) unsafe fn copy_to_shared_b64(to: *mut u64, from: *const u64) {
+    // SAFETY: copies 8 bytes between the caller's valid addresses.
+    unsafe {
+        asm!(
+            "{{ .reg .b64 %s, %g; cvta.to.shared.u64 %s, {t}; cvta.to.global.u64 %g, {f}; cp.async.ca.shared.global [%s], [%g], 8; }}",
+            t = in(reg64) to,
+            f = in(reg64) from,
+            options(nostack, preserves_flags)
+        );
+    }
+}
+
+/// # Safety
+/// None is needed.
+#[inline(always)]
+pub(crate) unsafe fn wait_for_copies() {
+    // SAFETY: waits for this thread's own copies.
+    unsafe {
+        asm!("cp.async.wait_all;", options(nostack, preserves_flags));
     }
 }
 

@@ -1,0 +1,302 @@
+//! Which columns hold timestamps, values and series.
+
+use super::{IoError, ReadOptions};
+
+/// Names of columns of timestamps, in lower case; the first that there is counts.
+const TIMES: [&str; 10] = [
+    "timestamp",
+    "time",
+    "datetime",
+    "date",
+    "ts",
+    "t",
+    "_time",
+    "epoch",
+    "unixtime",
+    "ds",
+];
+/// What may follow [`TIMES`] to say the unit.
+const UNITS: [&str; 4] = ["_ns", "_us", "_ms", "_s"];
+/// Names of columns of values.
+const VALUES: [&str; 7] = ["value", "v", "val", "values", "_value", "y", "measurement"];
+/// Names of columns of series.
+const SERIES: [&str; 9] = [
+    "series",
+    "metric",
+    "name",
+    "id",
+    "sensor",
+    "key",
+    "series_id",
+    "metric_id",
+    "unique_id",
+];
+
+/// Places of columns, from 0.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Columns {
+    pub(super) time: usize,
+    pub(super) value: usize,
+    /// `None`: the file is one series.
+    pub(super) series: Option<usize>,
+}
+
+/// The columns of a file that names them, by the options or by the names; a note where columns are not used.
+pub(super) fn by_name(
+    file: &str,
+    names: &[String],
+    options: &ReadOptions,
+    notes: &mut Vec<String>,
+) -> Result<Columns, IoError> {
+    let plain: Vec<String> = names.iter().map(|n| n.trim().to_lowercase()).collect();
+    let find = |known: &[&str]| known.iter().find_map(|k| plain.iter().position(|n| n == k));
+    let asked = |option: &'static str, wanted: &Option<String>| match wanted {
+        None => Ok(None),
+        Some(wanted) => named(file, names, option, wanted).map(Some),
+    };
+    let asked_value = asked("value-column", &options.value_column)?;
+    let asked_time = asked("time-column", &options.time_column)?;
+    let asked_series = asked("series-column", &options.series_column)?;
+    let with_unit = || {
+        plain.iter().position(|name| {
+            let bare = UNITS.iter().find_map(|unit| name.strip_suffix(unit));
+            bare.is_some_and(|bare| TIMES.contains(&bare))
+        })
+    };
+    let time = asked_time.or_else(|| find(&TIMES)).or_else(with_unit);
+    let time = time.ok_or_else(|| unknown(file, names, "time-column", "timestamp or time"))?;
+    let free = |column: &usize| *column != time && Some(*column) != asked_value;
+    let series = asked_series.or_else(|| find(&SERIES).filter(free));
+    let rest: Vec<usize> = (0..names.len())
+        .filter(|column| *column != time && Some(*column) != series)
+        .collect();
+    let only = || match rest[..] {
+        [column] => Some(column),
+        _ => None,
+    };
+    let free = |column: &usize| *column != time && Some(*column) != series;
+    let value = asked_value
+        .or_else(|| find(&VALUES).filter(free))
+        .or_else(only);
+    let value = value.ok_or_else(|| unknown(file, names, "value-column", "value"))?;
+    for (option, twice) in [
+        ("value-column", value == time || Some(value) == series),
+        ("series-column", series == Some(time)),
+    ] {
+        if twice {
+            return Err(IoError::Option {
+                file: file.to_owned(),
+                option,
+                reason: "the column is already taken for something else; name another".to_owned(),
+            });
+        }
+    }
+    let unused: Vec<&str> = rest
+        .iter()
+        .filter(|column| **column != value)
+        .map(|column| names[*column].as_str())
+        .collect();
+    if !unused.is_empty() {
+        notes.push(format!(
+            "{file}: columns that are not used: {}",
+            list(unused)
+        ));
+    }
+    Ok(Columns {
+        time,
+        value,
+        series,
+    })
+}
+
+/// The place of the column `wanted`.
+fn named(
+    file: &str,
+    names: &[String],
+    option: &'static str,
+    wanted: &str,
+) -> Result<usize, IoError> {
+    let exact = names.iter().position(|name| name.trim() == wanted.trim());
+    exact.ok_or_else(|| IoError::Option {
+        file: file.to_owned(),
+        option,
+        reason: format!(
+            "there is no column '{}'; there are {}",
+            super::shorten(wanted),
+            list(names.iter().map(String::as_str))
+        ),
+    })
+}
+
+fn unknown(file: &str, names: &[String], option: &'static str, usual: &str) -> IoError {
+    IoError::Option {
+        file: file.to_owned(),
+        option,
+        reason: format!(
+            "none of the columns ({}) has a usual name such as {usual}; say which it is",
+            list(names.iter().map(String::as_str))
+        ),
+    }
+}
+
+/// The columns of a file without names, by their number: timestamp, value; or series, timestamp, value; or as the
+/// options number them from 1.
+pub(super) fn by_number(
+    file: &str,
+    count: usize,
+    options: &ReadOptions,
+) -> Result<Option<Columns>, IoError> {
+    let asked = |option: &'static str, wanted: &Option<String>| match wanted {
+        None => Ok(None),
+        Some(text) => {
+            let number: Option<usize> = text.trim().parse().ok();
+            let number = number.filter(|n| (1..=count).contains(n));
+            number.map(|n| Some(n - 1)).ok_or_else(|| IoError::Option {
+                file: file.to_owned(),
+                option,
+                reason: format!(
+                    "there is no column '{}': the first line is no header; number the columns 1 to {count}",
+                    super::shorten(text)
+                ),
+            })
+        }
+    };
+    let time = asked("time-column", &options.time_column)?;
+    let value = asked("value-column", &options.value_column)?;
+    let series = asked("series-column", &options.series_column)?;
+    Ok(match (count, time, value, series) {
+        (2, None, None, None) => Some(Columns {
+            time: 0,
+            value: 1,
+            series: None,
+        }),
+        (3, None, None, None) => Some(Columns {
+            time: 1,
+            value: 2,
+            series: Some(0),
+        }),
+        (_, Some(time), Some(value), series)
+            if time != value && series != Some(time) && series != Some(value) =>
+        {
+            Some(Columns {
+                time,
+                value,
+                series,
+            })
+        }
+        _ => None,
+    })
+}
+
+/// Up to eight names, with commas.
+fn list<'n>(names: impl IntoIterator<Item = &'n str>) -> String {
+    let names: Vec<String> = names.into_iter().take(9).map(super::shorten).collect();
+    let more = if names.len() > 8 { ", …" } else { "" };
+    format!("{}{more}", names[..names.len().min(8)].join(", "))
+}
+
+/// The unit that the name of a column of timestamps says.
+pub(super) fn unit_of(name: &str) -> super::TimeUnit {
+    use super::TimeUnit;
+    let name = name.trim().to_lowercase();
+    let units = [
+        TimeUnit::Nanoseconds,
+        TimeUnit::Microseconds,
+        TimeUnit::Milliseconds,
+        TimeUnit::Seconds,
+    ];
+    UNITS
+        .iter()
+        .zip(units)
+        .find(|(ending, _)| {
+            name.strip_suffix(*ending)
+                .is_some_and(|bare| TIMES.contains(&bare))
+        })
+        .map_or(TimeUnit::Auto, |(_, unit)| unit)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn chosen(header: &str, options: &ReadOptions) -> Result<Columns, String> {
+        let names: Vec<String> = header.split(',').map(str::to_owned).collect();
+        by_name("a.csv", &names, options, &mut Vec::new()).map_err(|e| e.to_string())
+    }
+
+    #[test]
+    fn usual_names_are_known() {
+        for (header, expected) in [
+            ("timestamp,value", (0, 1, None)),
+            ("Series,Timestamp,Value", (1, 2, Some(0))),
+            ("time,temperature", (0, 1, None)),
+            ("metric,ts,reading", (1, 2, Some(0))),
+            ("value, time ,name", (1, 0, Some(2))),
+            (
+                "series,granularity_s,aggregate,timestamp_ns,value",
+                (3, 4, Some(0)),
+            ),
+            ("t,v", (0, 1, None)),
+        ] {
+            let columns = chosen(header, &ReadOptions::default()).unwrap();
+            assert_eq!(
+                (columns.time, columns.value, columns.series),
+                expected,
+                "{header}"
+            );
+        }
+        assert_eq!(unit_of("timestamp_ns"), super::super::TimeUnit::Nanoseconds);
+        assert_eq!(unit_of("timestamp"), super::super::TimeUnit::Auto);
+    }
+
+    #[test]
+    fn options_come_first() {
+        let options = ReadOptions {
+            time_column: Some("when".into()),
+            value_column: Some("id".into()),
+            ..ReadOptions::default()
+        };
+        let columns = chosen("time,when,id,value", &options).unwrap();
+        assert_eq!((columns.time, columns.value, columns.series), (1, 2, None));
+    }
+
+    #[test]
+    fn what_cannot_be_told_is_said() {
+        let none = ReadOptions::default();
+        let error = chosen("when,temperature", &none).unwrap_err();
+        assert!(
+            error.contains("when, temperature") && error.contains("time-column"),
+            "{error}"
+        );
+        let error = chosen("time,a,b", &none).unwrap_err();
+        assert!(error.contains("value-column"), "{error}");
+        let options = ReadOptions {
+            series_column: Some("host".into()),
+            ..ReadOptions::default()
+        };
+        let error = chosen("time,value", &options).unwrap_err();
+        assert!(
+            error.contains("'host'") && error.contains("time, value"),
+            "{error}"
+        );
+        let options = ReadOptions {
+            value_column: Some("time".into()),
+            ..ReadOptions::default()
+        };
+        assert!(chosen("time,value", &options).is_err());
+    }
+
+    #[test]
+    fn columns_without_names_have_numbers() {
+        let none = ReadOptions::default();
+        assert_eq!(by_number("a", 4, &none).unwrap(), None);
+        assert_eq!(by_number("a", 3, &none).unwrap().unwrap().series, Some(0));
+        let options = ReadOptions {
+            time_column: Some("4".into()),
+            value_column: Some("1".into()),
+            ..ReadOptions::default()
+        };
+        assert_eq!(by_number("a", 4, &options).unwrap().unwrap().time, 3);
+        assert!(by_number("a", 3, &options).is_err());
+    }
+}

@@ -1,0 +1,152 @@
+//! The fields of a record.
+
+use super::records::Form;
+use csv_core::{ReadRecordResult, Reader, ReaderBuilder, Terminator};
+use memchr::memchr_iter;
+use std::ops::Range;
+
+/// Splits records; keeps its memory from one to the next.
+pub(super) struct Fields {
+    delimiter: u8,
+    quotes: Option<Reader>,
+    text: Vec<u8>,
+    ends: Vec<usize>,
+}
+
+/// A record without its line end.
+pub(super) fn trimmed(record: &[u8]) -> &[u8] {
+    let record = record.strip_suffix(b"\n").unwrap_or(record);
+    record.strip_suffix(b"\r").unwrap_or(record)
+}
+
+impl Fields {
+    pub(super) fn new(delimiter: u8) -> Self {
+        Self {
+            delimiter,
+            quotes: None,
+            text: Vec::new(),
+            ends: Vec::new(),
+        }
+    }
+
+    /// The fields at `places`; the error is their number where it is not `count`.
+    #[inline]
+    pub(super) fn of_plain<'r, const N: usize>(
+        &self,
+        record: &'r [u8],
+        places: [usize; N],
+        count: usize,
+    ) -> Result<[&'r [u8]; N], usize> {
+        let record = trimmed(record);
+        let mut found = [&record[..0]; N];
+        let (mut from, mut field) = (0, 0);
+        let mut end_field = |range: Range<usize>, field: usize| {
+            for (place, kept) in places.iter().zip(&mut found) {
+                if *place == field {
+                    *kept = &record[range.clone()];
+                }
+            }
+        };
+        for (end, byte) in record.iter().enumerate() {
+            if *byte == self.delimiter {
+                end_field(from..end, field);
+                from = end + 1;
+                field += 1;
+            }
+        }
+        end_field(from..record.len(), field);
+        if field + 1 == count {
+            Ok(found)
+        } else {
+            Err(field + 1)
+        }
+    }
+
+    /// All fields of a record.
+    pub(super) fn all(&mut self, record: &[u8], form: Form) -> Vec<&[u8]> {
+        let record = trimmed(record);
+        if form == Form::Plain {
+            self.text.clear();
+            self.text.extend_from_slice(record);
+            self.text.push(self.delimiter);
+            self.ends.clear();
+            self.ends.extend(memchr_iter(self.delimiter, &self.text));
+            let starts = std::iter::once(0).chain(self.ends.iter().map(|end| end + 1));
+            return starts
+                .zip(&self.ends)
+                .map(|(from, end)| &self.text[from..*end])
+                .collect();
+        }
+        let count = self.unquote(record);
+        let starts = std::iter::once(0).chain(self.ends[..count].iter().copied());
+        starts
+            .zip(&self.ends[..count])
+            .map(|(from, end)| &self.text[from..*end])
+            .collect()
+    }
+
+    /// Puts the fields of `record` into `text`, one after the other; gives their number.
+    fn unquote(&mut self, record: &[u8]) -> usize {
+        let most = memchr_iter(self.delimiter, record).count() + 1;
+        if self.text.len() < record.len() {
+            self.text.resize(record.len(), 0);
+        }
+        if self.ends.len() < most {
+            self.ends.resize(most, 0);
+        }
+        let delimiter = self.delimiter;
+        let reader = self.quotes.get_or_insert_with(|| {
+            ReaderBuilder::new()
+                .delimiter(delimiter)
+                .terminator(Terminator::Any(b'\n'))
+                .build()
+        });
+        reader.reset();
+        let (mut read, mut written, mut fields) = (0, 0, 0);
+        loop {
+            let (result, r, w, f) = reader.read_record(
+                &record[read..],
+                &mut self.text[written..],
+                &mut self.ends[fields..],
+            );
+            (read, written, fields) = (read + r, written + w, fields + f);
+            match result {
+                // The empty rest of the record tells it that nothing follows.
+                ReadRecordResult::InputEmpty => {}
+                _ => return fields,
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn all(record: &str, form: Form) -> Vec<String> {
+        Fields::new(b',')
+            .all(record.as_bytes(), form)
+            .into_iter()
+            .map(|f| String::from_utf8_lossy(f).into_owned())
+            .collect()
+    }
+
+    #[test]
+    fn fields_are_split_and_unquoted() {
+        assert_eq!(all("a,b,\r\n", Form::Plain), ["a", "b", ""]);
+        assert_eq!(all("a", Form::Plain), ["a"]);
+        assert_eq!(all("\"a,\"\"b\"\"\",c\n", Form::Quoted), ["a,\"b\"", "c"]);
+        assert_eq!(all("\"a\nb\",\"\"\r\n", Form::Quoted), ["a\nb", ""]);
+        assert_eq!(all("a\"b,\"c\"", Form::Quoted), ["a\"b", "c"]);
+        let mut again = Fields::new(b',');
+        assert_eq!(again.all(b"\"aaaa\",b,c", Form::Quoted).len(), 3);
+        assert_eq!(again.all(b"\"a\",b", Form::Quoted), [&b"a"[..], b"b"]);
+        let fields = Fields::new(b';');
+        assert_eq!(
+            fields.of_plain(b"a;b;c\r\n", [2, 0], 3),
+            Ok([&b"c"[..], b"a"])
+        );
+        assert_eq!(fields.of_plain(b"a;b", [0], 3), Err(2));
+        assert_eq!(fields.of_plain(b"a", [0, 0], 1), Ok([&b"a"[..], b"a"]));
+    }
+}

@@ -1,0 +1,275 @@
+//! Opening an input: what it is, by its first bytes, and its compression undone.
+
+use super::{IoError, Memory, damaged, no_series};
+use std::fs::File;
+use std::io::{self, BufReader, Cursor, Read};
+use std::path::Path;
+
+/// An input, opened.
+pub(super) struct Input {
+    /// As given.
+    pub(super) file: String,
+    /// Of the series, where the file says none: the file's name without folder and endings.
+    pub(super) name: String,
+    pub(super) content: Content,
+}
+
+/// What an input holds.
+pub(super) enum Content {
+    Text(Stream),
+    Arrow(Stream),
+    /// With its length.
+    Parquet(File, u64),
+}
+
+/// Bytes from the first on, decompressed.
+pub(super) struct Stream {
+    pub(super) bytes: Box<dyn Read + Send>,
+    compression: Option<&'static str>,
+}
+
+impl Stream {
+    /// Plain bytes.
+    #[cfg(test)]
+    pub(super) fn of(bytes: Box<dyn Read + Send>) -> Self {
+        Self {
+            bytes,
+            compression: None,
+        }
+    }
+
+    /// The error of a failed read.
+    pub(super) fn failed(&self, file: &str, error: &io::Error) -> IoError {
+        failed(file, self.compression, error)
+    }
+
+    /// What [`Stream::failed`] makes of an error, for another thread.
+    pub(super) fn compression(&self) -> Option<&'static str> {
+        self.compression
+    }
+
+    /// Fills `buffer` as far as there are bytes.
+    pub(super) fn fill(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let mut filled = 0;
+        while filled < buffer.len() {
+            match self.bytes.read(&mut buffer[filled..]) {
+                Ok(0) => break,
+                Ok(count) => filled += count,
+                Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
+                Err(e) => return Err(e),
+            }
+        }
+        Ok(filled)
+    }
+}
+
+/// The error of a failed read of a file of this compression.
+pub(super) fn failed(file: &str, compression: Option<&str>, error: &io::Error) -> IoError {
+    match compression {
+        None => IoError::Open {
+            file: file.to_owned(),
+            reason: error.to_string(),
+        },
+        Some(name) => {
+            let truncated = error.kind() == io::ErrorKind::UnexpectedEof
+                || error.to_string().contains("incomplete frame");
+            let what = format!("its {name} stream");
+            if truncated {
+                return damaged(file, &what, "it ends too early; copy the file again");
+            }
+            damaged(file, &what, error)
+        }
+    }
+}
+
+/// The name of the input that is no file.
+pub(super) const STANDARD_INPUT: &str = "-";
+
+/// Refuses what cannot be read before anything is.
+pub(super) fn check(path: &Path) -> Result<(), IoError> {
+    if path.as_os_str() == STANDARD_INPUT {
+        return Ok(());
+    }
+    let file = path.display().to_string();
+    let kind = std::fs::metadata(path).map_err(|e| failed(&file, None, &e))?;
+    if kind.is_dir() {
+        return Err(no_series(&file, "it is a folder"));
+    }
+    if !kind.is_file() && !is_pipe(kind.file_type()) {
+        return Err(no_series(&file, "it is a device or socket"));
+    }
+    if kind.is_file() && kind.len() == 0 {
+        return Err(no_series(&file, "it is empty"));
+    }
+    Ok(())
+}
+
+#[cfg(unix)]
+fn is_pipe(kind: std::fs::FileType) -> bool {
+    use std::os::unix::fs::FileTypeExt;
+    kind.is_fifo()
+}
+
+#[cfg(not(unix))]
+fn is_pipe(_: std::fs::FileType) -> bool {
+    false
+}
+
+/// Opens `path`, or standard input for `-`.
+pub(super) fn open(path: &Path, memory: Memory) -> Result<Input, IoError> {
+    check(path)?;
+    if path.as_os_str() == STANDARD_INPUT {
+        let file = "standard input".to_owned();
+        let content = content(&file, Box::new(io::stdin()), None, memory)?;
+        return Ok(Input {
+            file,
+            name: "stdin".to_owned(),
+            content,
+        });
+    }
+    let file = path.display().to_string();
+    let opened = File::open(path).map_err(|e| failed(&file, None, &e))?;
+    let seekable = opened.metadata().ok().filter(std::fs::Metadata::is_file);
+    let seekable = seekable.map(|m| m.len());
+    let again = opened.try_clone().map_err(|e| failed(&file, None, &e))?;
+    let whole = seekable.map(|length| (again, length));
+    Ok(Input {
+        name: name_of(path),
+        content: content(&file, Box::new(opened), whole, memory)?,
+        file,
+    })
+}
+
+/// Endings that say how a file is packed, not what it is of.
+const PACKED: [&str; 4] = ["gz", "zst", "zstd", "gzip"];
+
+fn name_of(path: &Path) -> String {
+    let packed = path
+        .extension()
+        .is_some_and(|ending| PACKED.iter().any(|p| ending.eq_ignore_ascii_case(p)));
+    let stem = path.file_stem().unwrap_or(path.as_os_str());
+    let stem = if packed {
+        Path::new(stem).file_stem().unwrap_or(stem)
+    } else {
+        stem
+    };
+    stem.to_string_lossy().into_owned()
+}
+
+/// Most bytes that tell what a file is.
+const START: usize = 8;
+
+const GZIP: &[u8] = b"\x1f\x8b";
+const ZSTD: &[u8] = b"\x28\xb5\x2f\xfd";
+
+fn content(
+    file: &str,
+    bytes: Box<dyn Read + Send>,
+    whole: Option<(File, u64)>,
+    memory: Memory,
+) -> Result<Content, IoError> {
+    let mut stream = Stream {
+        bytes,
+        compression: None,
+    };
+    let mut start = peek(file, &mut stream)?;
+    let skippable = start.get(1..4) == Some(b"\x2a\x4d\x18") && start[0] & 0xf0 == 0x50;
+    if start.starts_with(GZIP) {
+        let bytes = BufReader::with_capacity(1 << 17, stream.bytes);
+        stream = Stream {
+            bytes: Box::new(flate2::bufread::MultiGzDecoder::new(bytes)),
+            compression: Some("gzip"),
+        };
+        start = peek(file, &mut stream)?;
+    } else if start.starts_with(ZSTD) || skippable {
+        let bytes = BufReader::with_capacity(1 << 17, stream.bytes);
+        let refuse = |e: io::Error| damaged(file, "its zstd stream", e);
+        let mut decoder = zstd::stream::read::Decoder::with_buffer(bytes).map_err(refuse)?;
+        decoder.window_log_max(window_log(memory)).map_err(refuse)?;
+        stream = Stream {
+            bytes: Box::new(decoder),
+            compression: Some("zstd"),
+        };
+        start = peek(file, &mut stream)?;
+    }
+    for (signature, what) in [
+        (&b"\x89HDF"[..], "it is HDF5"),
+        (b"PK\x03\x04", "it is a ZIP archive; unpack it"),
+        (b"\xfd7zXZ", "it is compressed with xz; decompress it"),
+        (b"BZh", "it is compressed with bzip2; decompress it"),
+        (
+            b"\x04\x22\x4d\x18",
+            "it is compressed with lz4; decompress it",
+        ),
+        (GZIP, "it is compressed twice; decompress it"),
+        (ZSTD, "it is compressed twice; decompress it"),
+        (b"PARE", "it is encrypted Parquet; decrypt it"),
+        (
+            b"FEA1",
+            "it is Feather of version 1; write it with version 2",
+        ),
+        (b"\xff\xfe", "it is text in UTF-16; save it as UTF-8"),
+        (b"\xfe\xff", "it is text in UTF-16; save it as UTF-8"),
+    ] {
+        if start.starts_with(signature) {
+            return Err(no_series(file, what));
+        }
+    }
+    if start.starts_with(b"PAR1") {
+        return match (whole, stream.compression) {
+            (Some((opened, length)), None) => Ok(Content::Parquet(opened, length)),
+            (_, Some(name)) => Err(no_series(
+                file,
+                format!("it is Parquet inside {name}; decompress it"),
+            )),
+            (None, None) => Err(no_series(
+                file,
+                "it is Parquet through a pipe, which cannot be read from its end; give it as a file",
+            )),
+        };
+    }
+    // A stream of Arrow begins with the mark of a message, or, before version 0.15, with its length.
+    if start.starts_with(b"ARROW1") || start.starts_with(&[0xff; 4]) {
+        return Ok(Content::Arrow(stream));
+    }
+    if start.is_empty() {
+        return Err(no_series(file, "it is empty"));
+    }
+    Ok(Content::Text(stream))
+}
+
+/// The first bytes, which stay to be read.
+fn peek(file: &str, stream: &mut Stream) -> Result<Vec<u8>, IoError> {
+    let mut start = vec![0; START];
+    let count = stream
+        .fill(&mut start)
+        .map_err(|e| stream.failed(file, &e))?;
+    start.truncate(count);
+    let rest = std::mem::replace(&mut stream.bytes, Box::new(io::empty()));
+    stream.bytes = Box::new(Cursor::new(start.clone()).chain(rest));
+    Ok(start)
+}
+
+/// The largest window of Zstandard (as a power of two) that is allowed: 128 MiB, or a quarter of the memory.
+fn window_log(memory: Memory) -> u32 {
+    (memory.limit() / 4).max(1 << 10).ilog2().min(27)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_series_is_named_like_its_file() {
+        for (path, name) in [
+            ("cpu.csv", "cpu"),
+            ("/data/cpu.csv.gz", "cpu"),
+            ("cpu.load.csv.zst", "cpu.load"),
+            ("cpu", "cpu"),
+            ("cpu.gz", "cpu"),
+            (".csv", ".csv"),
+        ] {
+            assert_eq!(name_of(Path::new(path)), name, "{path}");
+        }
+    }
+}

@@ -1,0 +1,134 @@
+//! Values as texts.
+
+/// Powers of ten that a double holds exactly.
+const EXACT: [f64; 23] = [
+    1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16,
+    1e17, 1e18, 1e19, 1e20, 1e21, 1e22,
+];
+
+/// The double nearest to `text`, as `str::parse` takes it: `-12.5`, `1e-3`, `inf`, `nan`.
+///
+/// Up to 2⁵³ without its point and with up to 22 decimals, digits and power of ten are exact doubles, so that their
+/// quotient is the nearest one (W. D. Clinger, PLDI 1990); the standard library has the rest.
+#[inline]
+pub(super) fn value(text: &[u8]) -> Option<f64> {
+    let (negative, unsigned) = match text {
+        [b'-', rest @ ..] => (true, rest),
+        _ => (false, text),
+    };
+    // 18 digits and a point; more would overflow.
+    if (1..=19).contains(&unsigned.len()) {
+        let (mut digits, mut point) = (0_u64, usize::MAX);
+        for (place, byte) in unsigned.iter().enumerate() {
+            let digit = byte.wrapping_sub(b'0');
+            if digit <= 9 {
+                digits = digits * 10 + u64::from(digit);
+            } else if *byte == b'.' && point == usize::MAX {
+                point = place;
+            } else {
+                return other(text);
+            }
+        }
+        let decimals = unsigned.len().saturating_sub(point.saturating_add(1));
+        let has_digits = point == usize::MAX || unsigned.len() > 1;
+        if has_digits && digits <= 1 << 53 {
+            let value = digits as f64 / EXACT[decimals];
+            return Some(if negative { -value } else { value });
+        }
+    }
+    other(text)
+}
+
+#[cold]
+fn other(text: &[u8]) -> Option<f64> {
+    std::str::from_utf8(text).ok()?.parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn same(text: &str) {
+        let expected = text.parse::<f64>().ok().map(f64::to_bits);
+        assert_eq!(
+            value(text.as_bytes()).map(f64::to_bits),
+            expected,
+            "{text:?}"
+        );
+    }
+
+    #[test]
+    fn texts_are_what_the_standard_library_says() {
+        for text in [
+            "",
+            "-",
+            ".",
+            "-.",
+            "5.",
+            ".5",
+            "-.5",
+            "+5",
+            "0",
+            "-0",
+            "-0.0",
+            "00012.50",
+            "1.5.5",
+            "1,5",
+            "9007199254740992",
+            "9007199254740993",
+            "9007199254740991.5",
+            "999999999999999999",
+            "9999999999999999999",
+            "18446744073709551616",
+            "0.30000000000000004",
+            "1e5",
+            "1E-5",
+            "1e400",
+            "2.2250738585072014e-308",
+            "4.9e-324",
+            "1e-400",
+            "inf",
+            "-inf",
+            "Infinity",
+            "nan",
+            "NaN",
+            "-nan",
+            "1_000",
+            " 1",
+            "1 ",
+            "0x10",
+            "1e",
+            "e5",
+            "--5",
+            "0.1234567890123456789",
+            "123456789012345678.",
+        ] {
+            same(text);
+        }
+        assert_eq!(value(b"\xff"), None);
+    }
+
+    proptest! {
+        #[test]
+        fn shortest_texts_come_back(bits in any::<u64>()) {
+            let number = f64::from_bits(bits);
+            same(&format!("{number}"));
+            same(&format!("{number:e}"));
+        }
+
+        #[test]
+        fn decimals_are_rounded_right(whole in any::<u64>(), point in 0_usize..20, negative: bool) {
+            let digits = whole.to_string();
+            let point = point.min(digits.len());
+            let sign = if negative { "-" } else { "" };
+            same(&format!("{sign}{}.{}", &digits[..point], &digits[point..]));
+            same(&format!("{sign}{whole}"));
+        }
+
+        #[test]
+        fn any_text_is_what_the_standard_library_says(text in "[0-9.eE+\\-naif]{0,24}") {
+            same(&text);
+        }
+    }
+}

@@ -1,0 +1,306 @@
+//! Parquet to points.
+
+mod column;
+mod pages;
+
+use super::columns::{self, Columns};
+use super::contain::contained;
+use super::reader::{Block, Shared, Source};
+use super::timestamp::Unit;
+use super::typed::{Cell, Table, TimeKind};
+use super::{IoError, ReadOptions, allow, damaged, no_series};
+use column::Column;
+use pages::Checked;
+use parquet::basic::{Compression, ConvertedType, LogicalType, TimeUnit, Type};
+use parquet::file::reader::FileReader;
+use parquet::file::serialized_reader::SerializedFileReader;
+use parquet::schema::types::ColumnDescriptor;
+use std::fs::File;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// Rows that are decoded at once.
+const ROWS: usize = 1 << 16;
+/// Memory that a byte of the metadata may become.
+const GROWTH: u128 = 64;
+/// Length of the metadata and the signature, at the end.
+const TAIL: u64 = 8;
+
+/// A file whose columns are known.
+pub(super) struct Parquet {
+    table: Table,
+    reader: SerializedFileReader<Checked>,
+    columns: [Option<usize>; 3],
+    /// Of the open group, for [`Checked`].
+    growth: Arc<AtomicU64>,
+    /// The row group that is read next.
+    group: usize,
+    open: Option<Group>,
+}
+
+/// Columns of a row group: time, value, series.
+struct Group {
+    time: Column,
+    value: Column,
+    series: Option<Column>,
+}
+
+impl Parquet {
+    /// Reads the metadata. A file without a column of series is the series `name`.
+    pub(super) fn open(
+        file: String,
+        name: String,
+        opened: File,
+        length: u64,
+        options: &ReadOptions,
+        shared: &mut Shared,
+    ) -> Result<Self, IoError> {
+        let broken = |e: &dyn std::fmt::Display| damaged(&file, "its Parquet metadata", e);
+        let checked = Checked::new(opened, length, shared.memory);
+        if length < 2 * TAIL {
+            return Err(broken(&"the file is truncated"));
+        }
+        let tail = checked.bytes(length - TAIL, TAIL as usize);
+        let tail = tail.map_err(|e| broken(&e))?;
+        let size = u32::from_le_bytes([tail[0], tail[1], tail[2], tail[3]]);
+        if &tail[4..] == b"PARE" {
+            return Err(no_series(&file, "it is encrypted Parquet; decrypt it"));
+        }
+        if &tail[4..] != b"PAR1" || u64::from(size) > length - TAIL {
+            return Err(broken(
+                &"the file does not end as it should; it may be truncated",
+            ));
+        }
+        allow(
+            &file,
+            "its Parquet metadata",
+            u128::from(size) * GROWTH,
+            shared.memory,
+        )?;
+        let growth = checked.growth();
+        let reader = contained(|| SerializedFileReader::new(checked))
+            .ok_or_else(|| broken(&"they are damaged"))?
+            .map_err(|e| broken(&e))?;
+        let leaves = reader.metadata().file_metadata().schema_descr().columns();
+        let usable: Vec<usize> = (0..leaves.len())
+            .filter(|leaf| {
+                leaves[*leaf].path().parts().len() == 1 && leaves[*leaf].max_rep_level() == 0
+            })
+            .collect();
+        let names: Vec<String> = usable
+            .iter()
+            .map(|leaf| leaves[*leaf].name().to_owned())
+            .collect();
+        let Columns {
+            time,
+            value,
+            series,
+        } = columns::by_name(&file, &names, options, &mut shared.notes)?;
+        let leaf = |column: usize| &leaves[usable[column]];
+        let refuse = |column: usize, expected: &'static str| IoError::Type {
+            file: file.clone(),
+            dataset: format!("column {}", super::shorten(&names[column])),
+            expected,
+        };
+        let kind = time_kind(leaf(time)).ok_or_else(|| {
+            refuse(
+                time,
+                "timestamps (TIMESTAMP, DATE, whole numbers, INT96 or texts)",
+            )
+        })?;
+        if !is_number(leaf(value)) {
+            return Err(refuse(value, "numbers (DOUBLE, FLOAT or whole ones)"));
+        }
+        if series.is_some_and(|s| !is_name(leaf(s))) {
+            return Err(refuse(series.unwrap_or(0), "texts or whole numbers"));
+        }
+        let single = match series {
+            Some(_) => None,
+            None => Some(shared.number(&file, &name)?),
+        };
+        let chosen = [Some(time), Some(value), series].map(|c| c.map(|c| usable[c]));
+        let table = Table::new(file, &names[time], kind, single, options);
+        Ok(Self {
+            table,
+            reader,
+            columns: chosen,
+            growth,
+            group: 0,
+            open: None,
+        })
+    }
+
+    fn broken(&self, reason: impl std::fmt::Display) -> IoError {
+        damaged(
+            &self.table.file,
+            &format!("its row group {}", self.group + 1),
+            reason,
+        )
+    }
+
+    /// Opens the next row group; false at the end.
+    fn next_group(&mut self) -> Result<bool, IoError> {
+        if self.group >= self.reader.metadata().num_row_groups() {
+            return Ok(false);
+        }
+        let (reader, group, columns) = (&self.reader, self.group, self.columns);
+        let believed = &self.growth;
+        let open = contained(|| {
+            let row_group = reader.get_row_group(group)?;
+            let schema = reader.metadata().file_metadata().schema_descr();
+            let packed = |leaf: usize| growth(row_group.metadata().column(leaf).compression());
+            let most = columns.into_iter().flatten().map(packed).max();
+            believed.store(most.unwrap_or(1), Ordering::Relaxed);
+            let column =
+                |leaf: usize| Column::new(row_group.get_column_reader(leaf)?, &schema.column(leaf));
+            let [time, value, series] = columns.map(|leaf| leaf.map(column).transpose());
+            Ok::<_, parquet::errors::ParquetError>((time?, value?, series?))
+        });
+        let (time, value, series) = open
+            .ok_or_else(|| self.broken("it is damaged"))?
+            .map_err(|e| self.broken(e))?;
+        let (Some(time), Some(value)) = (time, value) else {
+            return Ok(false);
+        };
+        self.open = Some(Group {
+            time,
+            value,
+            series,
+        });
+        Ok(true)
+    }
+
+    /// Decodes the next rows of the open group; 0 at its end.
+    fn decode(&mut self) -> Result<usize, IoError> {
+        let Some(group) = &mut self.open else {
+            return Ok(0);
+        };
+        let rows = contained(|| {
+            let rows = group.time.decode(ROWS)?;
+            let values = group.value.decode(ROWS)?;
+            let series = group.series.as_mut().map(|s| s.decode(ROWS)).transpose()?;
+            Ok::<_, parquet::errors::ParquetError>((rows, values, series.unwrap_or(rows)))
+        });
+        let (rows, values, series) = rows
+            .ok_or_else(|| self.broken("it is damaged"))?
+            .map_err(|e| self.broken(e))?;
+        if rows != values || rows != series {
+            return Err(self.broken("its columns have different lengths"));
+        }
+        Ok(rows)
+    }
+}
+
+impl Source for Parquet {
+    fn next(&mut self, shared: &mut Shared) -> Result<Option<Vec<Block>>, IoError> {
+        if self.open.is_none() && !self.next_group()? {
+            self.table.end(shared);
+            return Ok(None);
+        }
+        let rows = self.decode()?;
+        let Some(group) = &mut self.open else {
+            return Ok(Some(Vec::new()));
+        };
+        if rows == 0 {
+            self.open = None;
+            self.group += 1;
+            return Ok(Some(Vec::new()));
+        }
+        let Group {
+            time,
+            value,
+            series,
+        } = group;
+        let (mut times, mut values) = (time.cells(), value.cells());
+        let mut names = series.as_mut().map(|s| s.cells());
+        let cells = (0..rows).map(|_| {
+            let series = names.as_mut().map_or(Cell::Null, column::Cells::next);
+            (times.next(), values.next(), series)
+        });
+        let block = self.table.block(rows, cells, shared)?;
+        Ok(Some(if block.is_empty() {
+            Vec::new()
+        } else {
+            vec![block]
+        }))
+    }
+
+    fn file(&self) -> &str {
+        &self.table.file
+    }
+}
+
+/// What a column holds as timestamps; `None`: none.
+fn time_kind(column: &ColumnDescriptor) -> Option<TimeKind> {
+    match (
+        column.physical_type(),
+        column.logical_type_ref(),
+        column.converted_type(),
+    ) {
+        (Type::INT96, _, _) => Some(TimeKind::Julian),
+        (Type::INT64, Some(LogicalType::Timestamp(stamp)), _) => {
+            Some(TimeKind::Stamps(match stamp.unit {
+                TimeUnit::MILLIS => Unit::Milliseconds,
+                TimeUnit::MICROS => Unit::Microseconds,
+                TimeUnit::NANOS => Unit::Nanoseconds,
+            }))
+        }
+        (Type::INT64, None, ConvertedType::TIMESTAMP_MILLIS) => {
+            Some(TimeKind::Stamps(Unit::Milliseconds))
+        }
+        (Type::INT64, None, ConvertedType::TIMESTAMP_MICROS) => {
+            Some(TimeKind::Stamps(Unit::Microseconds))
+        }
+        (Type::INT32, Some(LogicalType::Date), _) | (Type::INT32, None, ConvertedType::DATE) => {
+            Some(TimeKind::Days)
+        }
+        _ if is_whole(column) || is_text(column) => Some(TimeKind::Plain),
+        _ => None,
+    }
+}
+
+fn is_whole(column: &ColumnDescriptor) -> bool {
+    use ConvertedType as C;
+    let integers = [
+        C::INT_8,
+        C::INT_16,
+        C::INT_32,
+        C::INT_64,
+        C::UINT_8,
+        C::UINT_16,
+        C::UINT_32,
+        C::UINT_64,
+    ];
+    matches!(column.physical_type(), Type::INT32 | Type::INT64)
+        && match column.logical_type_ref() {
+            Some(kind) => matches!(kind, LogicalType::Integer(_)),
+            None => {
+                column.converted_type() == C::NONE || integers.contains(&column.converted_type())
+            }
+        }
+}
+
+fn is_number(column: &ColumnDescriptor) -> bool {
+    let real = matches!(column.physical_type(), Type::FLOAT | Type::DOUBLE);
+    real || is_whole(column)
+}
+
+fn is_text(column: &ColumnDescriptor) -> bool {
+    column.physical_type() == Type::BYTE_ARRAY
+        && !matches!(column.logical_type_ref(), Some(LogicalType::Decimal(_)))
+        && column.converted_type() != ConvertedType::DECIMAL
+}
+
+fn is_name(column: &ColumnDescriptor) -> bool {
+    is_text(column) || is_whole(column)
+}
+
+/// Most bytes that a byte of such a page may become, where its decoder does not stop at the announced size.
+fn growth(compression: Compression) -> u64 {
+    match compression {
+        // Deflate's longest match takes two bits for 258 bytes.
+        Compression::GZIP(_) => 1032,
+        Compression::LZ4 => 255,
+        _ => 1,
+    }
+}

@@ -1,0 +1,102 @@
+//! What the stages take on points that lie in the device's memory, by its own clock.
+
+use super::chunks::Chunk;
+use super::lane::{Job, Lane};
+use super::packed::Packed;
+use super::wanted::Wanted;
+use crate::gpu::{Machine, Result};
+use warpstride_kernels::series::bucket::Bucketing;
+
+/// Queued together for one reading of the clock, so that their start does not count.
+const TOGETHER: usize = 10;
+/// Readings, of which the median counts.
+const READINGS: usize = 9;
+
+/// The device's time for a stage.
+#[derive(Debug, Clone, PartialEq)]
+pub struct StageTime {
+    /// `all` that follows on sorted points, `sort`, `rates`, `heads`, `reduce`, or `order`.
+    pub stage: &'static str,
+    /// Place of the granularity; none of stages that have to do with none.
+    pub granularity: Option<usize>,
+    /// Of rates.
+    pub rate: bool,
+    /// Milliseconds.
+    pub milliseconds: f64,
+}
+
+/// Of what follows when the chunk is loaded: of all stages together, then of each.
+pub(super) fn of_stages<M: Machine>(
+    machine: &M,
+    lane: &mut Lane<M>,
+    job: &Job,
+    rules: &[Bucketing],
+    wanted: &[Wanted],
+) -> Result<Vec<StageTime>> {
+    // Memory is taken before anything is timed or recorded.
+    lane.queue(machine, job, rules, wanted)?;
+    machine.synchronize()?;
+    let mut times = vec![StageTime {
+        stage: "all",
+        granularity: None,
+        rate: false,
+        milliseconds: median(machine, &mut || lane.queue(machine, job, rules, wanted))?,
+    }];
+    lane.each_stage(
+        machine,
+        job,
+        rules,
+        wanted,
+        &mut |stage, granularity, rate, work| {
+            times.push(StageTime {
+                stage,
+                granularity,
+                rate,
+                milliseconds: median(machine, work)?,
+            });
+            Ok(())
+        },
+    )?;
+    Ok(times)
+}
+
+/// Milliseconds of the sort of a chunk as it arrives; none where it is sorted.
+pub(super) fn of_sort<M: Machine>(
+    machine: &M,
+    lane: &mut Lane<M>,
+    chunk: &Chunk,
+    packed: &Packed<M>,
+) -> Result<Option<f64>> {
+    if chunk.sorted {
+        return Ok(None);
+    }
+    let mut readings = Vec::with_capacity(READINGS);
+    for _ in 0..=READINGS {
+        let sent = lane.arrive(machine, chunk, Some(packed))?;
+        machine.synchronize()?;
+        drop(sent);
+        readings.push(f64::from(machine.time_ms(&mut || lane.sort(machine))?));
+    }
+    // The first has taken memory.
+    readings.remove(0);
+    readings.sort_by(f64::total_cmp);
+    Ok(Some(readings[READINGS / 2]))
+}
+
+/// Milliseconds of some work that can be repeated.
+pub(crate) fn median<M: Machine>(machine: &M, work: &mut dyn FnMut() -> Result<()>) -> Result<f64> {
+    let mut recording = machine.record(&mut *work)?;
+    let mut again = || match &mut recording {
+        Some(recording) => machine.replay(recording),
+        None => work(),
+    };
+    again()?;
+    machine.synchronize()?;
+    let mut readings = Vec::with_capacity(READINGS);
+    for _ in 0..READINGS {
+        let together = machine.time_ms(&mut || (0..TOGETHER).try_for_each(|_| again()))?;
+        readings.push(f64::from(together) / TOGETHER as f64);
+    }
+    readings.sort_by(f64::total_cmp);
+    Ok(readings[READINGS / 2])
+}

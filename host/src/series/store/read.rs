@@ -1,0 +1,324 @@
+//! What is in a store.
+
+use super::super::{Aggregate, Granularity};
+use super::file::{self, BLOCKS, Fault, META, NAMES, SERIES, contained};
+use super::record::{BUCKETS, State, read_numbers, read_one_lane, write_numbers};
+use super::{Policy, StoreError};
+use redb::{
+    ReadOnlyDatabase, ReadTransaction, ReadableDatabase, ReadableTable, ReadableTableMetadata,
+};
+use serde::Serialize;
+use std::path::Path;
+
+/// Series among which the nearest name is looked for.
+const MOST_COMPARED: usize = 200_000;
+
+/// Numbers of a whole store.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+pub struct Totals {
+    /// Series.
+    pub series: u64,
+    /// Points that were taken, those of the same series and time counted once.
+    pub points: u64,
+    /// Points whose value took the place of one of the same time.
+    pub replaced: u64,
+    /// Points that came after their back window.
+    pub refused: u64,
+    /// Batches.
+    pub batches: u64,
+    /// Time of the last point of all, nanoseconds since 1970.
+    pub last: i64,
+}
+
+impl Totals {
+    pub(super) fn write(&self) -> Vec<u8> {
+        write_numbers(&[
+            self.series,
+            self.points,
+            self.replaced,
+            self.refused,
+            self.batches,
+            self.last as u64,
+        ])
+    }
+
+    pub(super) fn of(
+        meta: &impl ReadableTable<&'static str, &'static [u8]>,
+    ) -> Result<Self, Fault> {
+        let record = meta.get("totals")?;
+        let numbers = record.and_then(|record| read_numbers::<6>(record.value()));
+        let [series, points, replaced, refused, batches, last] =
+            numbers.ok_or(Fault::Record("the totals"))?;
+        Ok(Self {
+            series,
+            points,
+            replaced,
+            refused,
+            batches,
+            last: i64::try_from(last).map_err(|_| Fault::Record("the totals"))?,
+        })
+    }
+}
+
+/// Numbers of a series.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct SeriesFacts {
+    /// Its name.
+    pub series: String,
+    /// Points that were taken, those of the same time counted once.
+    pub points: u64,
+    /// Points whose value took the place of one of the same time.
+    pub replaced: u64,
+    /// Points that came after the back window.
+    pub refused: u64,
+    /// Time of its last point, nanoseconds since 1970.
+    pub last: i64,
+}
+
+/// What is asked for.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Query {
+    /// Name of the series.
+    pub series: String,
+    /// Of an archive of the policy.
+    pub granularity: Granularity,
+    /// One of the policy.
+    pub aggregate: Aggregate,
+    /// Buckets that begin at this time or later, nanoseconds since 1970.
+    pub start: Option<i64>,
+    /// Buckets that begin before this time.
+    pub end: Option<i64>,
+}
+
+/// Buckets of a series, in the order of time.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Archived {
+    /// First moments, nanoseconds since 1970.
+    pub starts: Vec<i64>,
+    /// Their aggregate.
+    pub values: Vec<f64>,
+}
+
+/// A store that is read; another process may write to it.
+///
+/// It shows the contents of one moment: that when it was opened.
+pub struct StoreReader {
+    file: String,
+    policy: Policy,
+    totals: Totals,
+    // Dropped before the file.
+    transaction: Option<ReadTransaction>,
+    database: Option<ReadOnlyDatabase>,
+}
+
+impl StoreReader {
+    /// Opens a store.
+    ///
+    /// # Errors
+    /// No such file, one that is no store or is damaged, the system's refusals.
+    pub fn open(path: &Path) -> Result<Self, StoreError> {
+        let file = path.display().to_string();
+        if !file::exists(path)? {
+            return Err(StoreError::File {
+                file,
+                what: "cannot be opened",
+                reason: "there is no such file".to_owned(),
+            });
+        }
+        let database = file::open_reader(path)?;
+        let (transaction, policy, totals) = contained(&file, || {
+            let transaction = database.begin_read()?;
+            let meta = transaction.open_table(META)?;
+            let policy = file::policy_of(&file, &meta)?;
+            let totals = Totals::of(&meta)?;
+            Ok((transaction, policy, totals))
+        })?;
+        Ok(Self {
+            file,
+            policy,
+            totals,
+            transaction: Some(transaction),
+            database: Some(database),
+        })
+    }
+
+    /// What it keeps.
+    #[must_use]
+    pub fn policy(&self) -> &Policy {
+        &self.policy
+    }
+
+    /// Of all batches.
+    #[must_use]
+    pub fn totals(&self) -> Totals {
+        self.totals
+    }
+
+    fn transaction(&self) -> Result<&ReadTransaction, Fault> {
+        let closed = || Fault::Engine(redb::Error::DatabaseClosed);
+        self.transaction.as_ref().ok_or_else(closed)
+    }
+
+    /// Blocks of buckets in the file.
+    ///
+    /// # Errors
+    /// A damaged file, the system's refusals.
+    pub fn blocks(&self) -> Result<u64, StoreError> {
+        contained(&self.file, || {
+            Ok(self.transaction()?.open_table(BLOCKS)?.len()?)
+        })
+    }
+
+    /// Series from the `from`-th on, in the order of their names, `most` at most.
+    ///
+    /// # Errors
+    /// A damaged file, the system's refusals.
+    pub fn series(&self, from: usize, most: usize) -> Result<Vec<SeriesFacts>, StoreError> {
+        contained(&self.file, || {
+            let names = self.transaction()?.open_table(NAMES)?;
+            let states = self.transaction()?.open_table(SERIES)?;
+            let mut facts = Vec::new();
+            for entry in names.iter()?.skip(from).take(most) {
+                let (name, id) = entry?;
+                let state = state_of(&states, id.value())?;
+                facts.push(SeriesFacts {
+                    series: name.value().to_owned(),
+                    points: state.points,
+                    replaced: state.replaced,
+                    refused: state.refused,
+                    last: state.last,
+                });
+            }
+            Ok(facts)
+        })
+    }
+
+    /// Buckets of a series.
+    ///
+    /// # Errors
+    /// A series, granularity or aggregate that the store does not have; a damaged file, the system's refusals.
+    pub fn query(&self, query: &Query) -> Result<Archived, StoreError> {
+        let unknown = |what: &'static str, asked: String, there_is: String| StoreError::Unknown {
+            file: self.file.clone(),
+            what,
+            asked,
+            there_is,
+        };
+        let archives = self.policy.archives();
+        let archive = archives
+            .iter()
+            .position(|archive| archive.granularity() == query.granularity);
+        let Some(number) = archive else {
+            let there_is = listed(archives.iter().map(|archive| archive.granularity()));
+            return Err(unknown(
+                "granularity",
+                query.granularity.to_string(),
+                there_is,
+            ));
+        };
+        let aggregates = self.policy.aggregates();
+        let Some(lane) = aggregates.iter().position(|kept| *kept == query.aggregate) else {
+            let there_is = listed(aggregates);
+            return Err(unknown("aggregate", query.aggregate.to_string(), there_is));
+        };
+        let found = contained(&self.file, || self.find(query, number, lane))?;
+        found.ok_or_else(|| {
+            let there_is = self.nearest(&query.series);
+            unknown("series", query.series.clone(), there_is)
+        })
+    }
+
+    /// Nothing where there is no such series.
+    fn find(&self, query: &Query, number: usize, lane: usize) -> Result<Option<Archived>, Fault> {
+        let transaction = self.transaction()?;
+        let Some(id) = transaction.open_table(NAMES)?.get(query.series.as_str())? else {
+            return Ok(None);
+        };
+        let id = id.value();
+        let state = state_of(&transaction.open_table(SERIES)?, id)?;
+        let archive = self.policy.archives()[number];
+        // Bucket numbers: the first that is wanted, and the first that is not wanted any more.
+        let at_or_after = |time: i64| (time.max(0) as u64).div_ceil(archive.step);
+        let first = archive
+            .first_kept(state.last)
+            .max(query.start.map_or(0, at_or_after));
+        let end = query.end.map_or(u64::MAX, at_or_after);
+        let mut found = Archived::default();
+        if first >= end {
+            return Ok(Some(found));
+        }
+        let key = |block: u64| (id, number as u8, block);
+        let blocks = transaction.open_table(BLOCKS)?;
+        for entry in blocks.range(key(first / BUCKETS)..=key((end - 1) / BUCKETS))? {
+            let (place, record) = entry?;
+            let block = place.value().2;
+            let lane = read_one_lane(record.value(), lane);
+            let lane = lane.ok_or(Fault::Record("a block of buckets"))?;
+            for (bucket, value) in lane.values.iter().enumerate() {
+                let there = lane.present >> bucket & 1 == 1;
+                // A number beyond 2⁶³ ns is none that this program writes.
+                let bucket = block
+                    .checked_mul(BUCKETS)
+                    .map(|first| first + bucket as u64);
+                let bucket = bucket.ok_or(Fault::Record("a block of buckets"))?;
+                if there && (first..end).contains(&bucket) {
+                    let start = bucket.checked_mul(archive.step);
+                    let start = start.and_then(|start| i64::try_from(start).ok());
+                    found
+                        .starts
+                        .push(start.ok_or(Fault::Record("a block of buckets"))?);
+                    found.values.push(*value);
+                }
+            }
+        }
+        Ok(Some(found))
+    }
+
+    /// What there is instead of a series.
+    fn nearest(&self, asked: &str) -> String {
+        if self.totals.series == 0 {
+            return "it has no series yet".to_owned();
+        }
+        let nearest = contained(&self.file, || {
+            let names = self.transaction()?.open_table(NAMES)?;
+            let mut nearest: Option<(usize, String)> = None;
+            for entry in names.iter()?.take(MOST_COMPARED) {
+                let name = entry?.0;
+                let distance = strsim::damerau_levenshtein(asked, name.value());
+                if nearest.as_ref().is_none_or(|(least, _)| distance < *least) {
+                    nearest = Some((distance, name.value().to_owned()));
+                }
+            }
+            Ok(nearest)
+        });
+        match nearest {
+            Ok(Some((_, name))) => {
+                format!("the nearest of its {} is '{name}'", self.totals.series)
+            }
+            _ => format!("it has {} others", self.totals.series),
+        }
+    }
+}
+
+impl Drop for StoreReader {
+    fn drop(&mut self) {
+        let (transaction, database) = (self.transaction.take(), self.database.take());
+        let _ = contained(&self.file, || {
+            drop(transaction);
+            drop(database);
+            Ok(())
+        });
+    }
+}
+
+fn state_of(states: &impl ReadableTable<u32, &'static [u8]>, id: u32) -> Result<State, Fault> {
+    let record = states.get(id)?;
+    let state = record.and_then(|record| State::read(record.value()));
+    state.ok_or(Fault::Record("the state of a series"))
+}
+
+/// `it has 1m, 1h`.
+fn listed(all: impl IntoIterator<Item = impl ToString>) -> String {
+    let all: Vec<String> = all.into_iter().map(|one| one.to_string()).collect();
+    format!("it has {}", all.join(", "))
+}

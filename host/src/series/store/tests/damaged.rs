@@ -1,0 +1,115 @@
+//! Files that are no stores, cut ones, and ones with changed bytes: a sentence, never a panic.
+
+use super::plain_engine::PlainEngine;
+use super::{Folder, Points, batch_of, ingest, policy};
+use crate::series::store::{Query, StoreError, StoreReader, StoreWriter};
+use proptest::prelude::Rng;
+use proptest::test_runner::{RngAlgorithm, TestRng};
+use std::path::Path;
+
+fn points(from: i64) -> Points {
+    let of = |series: i64| (0..40).map(|i| (from + i * 7 + series, i as f64)).collect();
+    (0..40)
+        .map(|series| (format!("series {series}"), of(series)))
+        .collect()
+}
+
+/// Asks for everything, then adds a batch; the first error ends it.
+fn use_it(path: &Path) -> Result<(), StoreError> {
+    {
+        let reader = StoreReader::open(path)?;
+        for facts in reader.series(0, usize::MAX)? {
+            for archive in reader.policy().archives() {
+                reader.query(&Query {
+                    series: facts.series.clone(),
+                    granularity: archive.granularity(),
+                    aggregate: reader.policy().aggregates()[1],
+                    start: None,
+                    end: None,
+                })?;
+            }
+        }
+    }
+    let mut writer = StoreWriter::open(path, None)?;
+    let mut engine = PlainEngine::new(writer.plan());
+    let (names, batch) = batch_of(&points(400));
+    writer.ingest(&mut engine, &names, &batch)?;
+    writer.close()
+}
+
+#[test]
+fn other_files_are_refused() {
+    let folder = Folder::new();
+    let path = folder.path("file");
+    for bytes in [
+        &b""[..],
+        b"x",
+        b"series,timestamp,value\na,1,2\n",
+        &[0; 8192],
+    ] {
+        std::fs::write(&path, bytes).unwrap();
+        for error in [
+            StoreReader::open(&path).err().unwrap(),
+            StoreWriter::open(&path, None).err().unwrap(),
+        ] {
+            assert!(
+                error.to_string().contains("is not a store of series"),
+                "{error}"
+            );
+        }
+        assert_eq!(
+            std::fs::read(&path).unwrap(),
+            bytes,
+            "it was left as it was"
+        );
+    }
+    // Another program's file of the same engine.
+    std::fs::remove_file(&path).unwrap();
+    redb::Database::create(&path).unwrap();
+    let error = StoreReader::open(&path).err().unwrap().to_string();
+    assert!(error.contains("is not a store of series"), "{error}");
+}
+
+#[test]
+fn damage_is_an_error_of_the_file() {
+    let folder = Folder::new();
+    let (whole, path) = (folder.path("whole"), folder.path("damaged"));
+    let policy = policy(
+        2,
+        &["sum", "rate:max", "std"],
+        &[("10ns", 100), ("50ns", 100)],
+    );
+    ingest(&whole, &policy, &[points(0), points(200)]);
+    let bytes = std::fs::read(&whole).unwrap();
+    std::fs::write(&path, &bytes).unwrap();
+    use_it(&path).unwrap();
+    let mut random = TestRng::from_seed(RngAlgorithm::ChaCha, &[7; 32]);
+    let mut below = |n: usize| (random.next_u64() % n as u64) as usize;
+    let used: Vec<usize> = (0..bytes.len() / 512)
+        .filter(|sector| bytes[sector * 512..][..512].iter().any(|byte| *byte != 0))
+        .collect();
+    let mut noticed = 0;
+    for round in 0..150 {
+        let mut changed = bytes.clone();
+        match round % 3 {
+            0 => changed.truncate(below(bytes.len())),
+            1 => {
+                let at = used[below(used.len())] * 512 + below(512);
+                changed[at] ^= 1 << below(8);
+            }
+            _ => {
+                let at = used[below(used.len())] * 512;
+                for byte in &mut changed[at..at + 512] {
+                    *byte = below(256) as u8;
+                }
+            }
+        }
+        std::fs::write(&path, &changed).unwrap();
+        if let Err(error) = use_it(&path) {
+            noticed += 1;
+            let text = error.to_string();
+            assert!(!text.contains('\n') && text.contains("damaged"), "{text}");
+        }
+    }
+    assert!(noticed > 60, "{noticed} of 150 were noticed");
+}

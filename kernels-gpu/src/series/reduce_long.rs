@@ -1,0 +1,329 @@
+//! One-pass methods of buckets of more than 32 points, behind [`super::reduce_tiles`].
+//!
+//! A warp has 1024 points and does the chunks ([`super::sums`]) that begin among them: each of its lanes looks into a
+//! window of 32 points, in which at most one chunk can begin. It adds a chunk's values lane by lane; a bucket of one
+//! chunk is finished there, and its deviations are of values that are in the cache still. Chunks of longer buckets are
+//! combined by the warp that brings the last ([`super::partial`]); their deviations need the mean first and are
+//! `series_deviations`. A warp's work is about 1024 points however they are cut.
+//!
+//! Reads 8 bytes a point of long buckets, and 12 for each 32 points; writes 8 for each bucket and method. Leaves at once
+//! where no bucket is long; `series_reduce_long` must be launched nevertheless, because it makes ready the scratch
+//! memory of the tiles, and tells the greatest length. 7 340 032 points in buckets of 720: 59 MB, 14 µs at 4.3 TB/s.
+//!
+//! Block of 256: eight warps that share nothing; small blocks leave fewest registers unused.
+
+use super::methods::{self, COUNT, MEAN, STD, Statistics, columns_of};
+use super::order;
+use super::order_query::LONGEST;
+use super::partial::{Part, Parts, places};
+use super::reduce_tiles::progress_len;
+use super::sums::{self, CHUNK, SHORT, chunk_range, chunks};
+use warpstride_device::prelude::*;
+
+/// Points from one window to the next.
+const WINDOW: u32 = 32;
+/// Windows of a warp.
+const WINDOWS: u32 = warp::SIZE;
+/// Points of a warp.
+pub const STRETCH: u32 = WINDOW * WINDOWS;
+/// Values of a lane that are under way together.
+const AHEAD: usize = 8;
+
+/// Those of long buckets. Arguments as of [`super::reduce_tiles::series_reduce_fixed`]; `sums`, `keys`, `come`:
+/// [`places`] elements, `come` zero between launches. `facts` gets the greatest length where it is more than 32, and
+/// `progress` is zeroed.
+#[kernel(block = 256, min_blocks = 5, hot, f64)]
+#[allow(clippy::too_many_arguments, reason = "arrays and their extents")]
+pub unsafe fn series_reduce_long(
+    #[len(points)] values: *const f64,
+    #[len(capacity + 1)] first: *const u32,
+    #[len(points.div_ceil(32))] covering: *const u32,
+    #[len(2)] facts: *mut u32,
+    #[len((column + columns_of(methods)) * stride)] columns: *mut f64,
+    #[len(progress_len(points))] progress: *mut u64,
+    #[len(places(points))] sums: *mut f64,
+    #[len(places(points))] keys: *mut [u64; 2],
+    #[len(places(points))] come: *mut u32,
+    points: u32,
+    capacity: u32,
+    column: u32,
+    stride: u32,
+    methods: u32,
+) {
+    for place in thread::grid_stride(progress_len(points as usize)) {
+        *progress.add(place) = 0;
+    }
+    if atomic::load_u32(facts.add(LONGEST)) <= SHORT as u32 {
+        return;
+    }
+    let task = Task {
+        values,
+        first,
+        covering,
+        columns: columns.add(column as usize * stride as usize),
+        parts: Parts {
+            sums,
+            keys,
+            come,
+            points,
+        },
+        capacity,
+        stride,
+        methods,
+    };
+    let mut longest = 0;
+    task.for_each_chunk(|chunk| {
+        longest = longest.max(chunk.n);
+        if methods != 0 {
+            task.reduce(chunk);
+        }
+    });
+    if warp::lane_id() == 0 && longest > atomic::load_u32(facts.add(LONGEST)) {
+        atomic::max_u32(facts.add(LONGEST), longest);
+    }
+}
+
+/// Deviations of buckets of several chunks, whose means `series_reduce_long` has left in their column.
+#[kernel(block = 256, min_blocks = 5, hot, f64)]
+#[allow(clippy::too_many_arguments, reason = "arrays and their extents")]
+pub unsafe fn series_deviations(
+    #[len(points)] values: *const f64,
+    #[len(capacity + 1)] first: *const u32,
+    #[len(points.div_ceil(32))] covering: *const u32,
+    #[len(2)] facts: *const u32,
+    #[len((column + columns_of(methods)) * stride)] columns: *mut f64,
+    #[len(places(points))] sums: *mut f64,
+    #[len(places(points))] keys: *mut [u64; 2],
+    #[len(places(points))] come: *mut u32,
+    points: u32,
+    capacity: u32,
+    column: u32,
+    stride: u32,
+    methods: u32,
+) {
+    if methods & STD == 0 || *facts.add(LONGEST) < 2 * CHUNK as u32 {
+        return;
+    }
+    let task = Task {
+        values,
+        first,
+        covering,
+        columns: columns.add(column as usize * stride as usize),
+        parts: Parts {
+            sums,
+            keys,
+            come,
+            points,
+        },
+        capacity,
+        stride,
+        methods,
+    };
+    task.for_each_chunk(|chunk| {
+        if chunk.of > 1 {
+            task.deviate(chunk);
+        }
+    });
+}
+
+/// A chunk, and the bucket that it is of.
+#[derive(Clone, Copy)]
+struct Chunk {
+    bucket: u32,
+    /// The bucket's first point, and its points.
+    first: u32,
+    n: u32,
+    /// Its number, of so many.
+    number: u32,
+    of: u32,
+}
+
+struct Task {
+    values: *const f64,
+    first: *const u32,
+    covering: *const u32,
+    columns: *mut f64,
+    parts: Parts,
+    capacity: u32,
+    stride: u32,
+    methods: u32,
+}
+
+impl Task {
+    /// The chunk that begins in the 32 points from `begin` on, if one does.
+    #[inline(always)]
+    unsafe fn chunk_in(&self, begin: u32) -> Option<Chunk> {
+        if begin >= self.parts.points {
+            return None;
+        }
+        let windows = self.parts.points.div_ceil(WINDOW);
+        let window = begin / WINDOW;
+        // A bucket that is long either has the first point already, or has the first of the next window too.
+        let covering = *self.covering.add(window as usize);
+        let next = *self.covering.add((window + 1).min(windows - 1) as usize);
+        for bucket in [covering, next] {
+            if bucket >= self.capacity {
+                break;
+            }
+            let first = *self.first.add(bucket as usize);
+            let n = *self.first.add(bucket as usize + 1) - first;
+            let of = chunks(n as usize) as u32;
+            let number = begin.saturating_sub(first).div_ceil(CHUNK as u32);
+            if number < of && first + number * CHUNK as u32 - begin < WINDOW {
+                return Some(Chunk {
+                    bucket,
+                    first,
+                    n,
+                    number,
+                    of,
+                });
+            }
+        }
+        None
+    }
+
+    /// All lanes of a warp together, for every chunk that begins in the warp's share of the points.
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[inline(always)]
+    unsafe fn for_each_chunk(&self, mut of_warp: impl FnMut(Chunk)) {
+        let lane = warp::lane_id();
+        let warps = thread::block_threads() / warp::SIZE;
+        let step = u64::from(thread::grid_dim_x()) * u64::from(warps);
+        let stretches = u64::from(self.parts.points.div_ceil(STRETCH));
+        let mut stretch =
+            u64::from(thread::block_idx_x()) * u64::from(warps) + u64::from(warp::warp_id());
+        while stretch < stretches {
+            let begin = stretch as u32 * STRETCH + lane * WINDOW;
+            let found = self.chunk_in(begin);
+            let own = found.unwrap_or(Chunk {
+                bucket: 0,
+                first: 0,
+                n: 0,
+                number: 0,
+                of: 0,
+            });
+            let mut left = warp::ballot(warp::FULL, found.is_some());
+            while left != 0 {
+                let from = left.trailing_zeros();
+                left &= left - 1;
+                let of_lane = |value| warp::shuffle_idx(warp::FULL, value, from);
+                of_warp(Chunk {
+                    bucket: of_lane(own.bucket),
+                    first: of_lane(own.first),
+                    n: of_lane(own.n),
+                    number: of_lane(own.number),
+                    of: of_lane(own.of),
+                });
+            }
+            stretch += step;
+        }
+    }
+
+    /// This lane's values of a chunk in their order.
+    #[inline(always)]
+    unsafe fn values_of_lane(&self, chunk: Chunk, mut each: impl FnMut(f64)) {
+        let (from, end) = chunk_range(chunk.n as usize, chunk.number as usize);
+        let mut left = (end - from).saturating_sub(warp::lane_id() as usize);
+        let mut at = self
+            .values
+            .add(chunk.first as usize + from)
+            .wrapping_add(warp::lane_id() as usize);
+        while left > (AHEAD - 1) * sums::LANES {
+            let mut some = [0.0; AHEAD];
+            for i in 0..AHEAD {
+                some[i] = *at.add(i * sums::LANES);
+            }
+            for i in 0..AHEAD {
+                each(some[i]);
+            }
+            at = at.wrapping_add(AHEAD * sums::LANES);
+            left = left.saturating_sub(AHEAD * sums::LANES);
+        }
+        while left > 0 {
+            each(*at);
+            at = at.wrapping_add(sums::LANES);
+            left = left.saturating_sub(sums::LANES);
+        }
+    }
+
+    /// Σ(v − mean)² of a chunk.
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[inline(always)]
+    unsafe fn squares(&self, chunk: Chunk, mean: f64) -> f64 {
+        let mut sum = 0.0;
+        self.values_of_lane(chunk, |value| sum += methods::square_from(mean, value));
+        reduce::warp_sum_f64(sum)
+    }
+
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[inline(always)]
+    unsafe fn reduce(&self, chunk: Chunk) {
+        let mut part = Part::NOTHING;
+        if self.methods & !COUNT != 0 {
+            self.values_of_lane(chunk, |value| {
+                let key = order::key(value);
+                part.sum += value;
+                part.least = part.least.min(key);
+                part.greatest = part.greatest.max(key);
+            });
+            part = part.across_lanes();
+            if chunk.of > 1 {
+                let whole = self.parts.bring(part, chunk.number, chunk.first, chunk.n);
+                let Some(whole) = whole else {
+                    return;
+                };
+                part = whole;
+            }
+        } else if chunk.number > 0 {
+            return;
+        }
+        let mean = methods::mean(part.sum, chunk.n);
+        let mut squares = 0.0;
+        if self.methods & STD != 0 && chunk.of == 1 {
+            squares = self.squares(chunk, mean);
+        }
+        if warp::lane_id() == 0 {
+            let found = Statistics {
+                n: chunk.n,
+                sum: part.sum,
+                least: order::value(part.least),
+                greatest: order::value(part.greatest),
+                first: *self.values.add(chunk.first as usize),
+                last: *self.values.add((chunk.first + chunk.n - 1) as usize),
+                squares,
+            };
+            let column = self.columns.add(chunk.bucket as usize);
+            found.write(column, self.stride, self.methods);
+            if self.methods & STD != 0 && chunk.of > 1 {
+                *self.deviation_of(chunk) = mean;
+            }
+        }
+    }
+
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[inline(always)]
+    unsafe fn deviate(&self, chunk: Chunk) {
+        let place = self.deviation_of(chunk);
+        let part = Part {
+            sum: self.squares(chunk, *place),
+            ..Part::NOTHING
+        };
+        let whole = self.parts.bring(part, chunk.number, chunk.first, chunk.n);
+        if let Some(whole) = whole
+            && warp::lane_id() == 0
+        {
+            *place = methods::deviation(whole.sum, chunk.n);
+        }
+    }
+
+    /// Where the standard deviation goes: the last column.
+    #[inline(always)]
+    unsafe fn deviation_of(&self, chunk: Chunk) -> *mut f64 {
+        let column = self.methods.count_ones() - 1;
+        self.columns
+            .add(column as usize * self.stride as usize + chunk.bucket as usize)
+    }
+}
+
+// The deviations stand last.
+const _: () = assert!(STD > MEAN && STD.is_power_of_two() && STD.leading_zeros() == 24);
