@@ -158,15 +158,26 @@ impl Block {
         let to_means = S::as_mut_simd_f64s(&mut results.means).0;
         let to_deviations = S::as_mut_simd_f64s(&mut results.deviations).0;
         for vector in 0..LANES / S::F64_LANES {
-            let sum = self.sum(simd, vector, |v| v);
+            // Closures too must be compiled for the vectors at hand.
+            let sum = self.sum(
+                simd,
+                vector,
+                #[inline(always)]
+                |v| v,
+            );
             let mean = simd.div_f64s(sum, lengths[vector]);
             to_sums[vector] = plain(simd, sum);
             to_means[vector] = plain(simd, mean);
             if deviations {
-                let squares = self.sum(simd, vector, |v| {
-                    let difference = simd.sub_f64s(v, mean);
-                    simd.mul_f64s(difference, difference)
-                });
+                let squares = self.sum(
+                    simd,
+                    vector,
+                    #[inline(always)]
+                    |v| {
+                        let difference = simd.sub_f64s(v, mean);
+                        simd.mul_f64s(difference, difference)
+                    },
+                );
                 let freedom = simd.sub_f64s(lengths[vector], simd.splat_f64s(1.0));
                 let deviation = simd.sqrt_f64s(simd.div_f64s(squares, freedom));
                 to_deviations[vector] = plain(simd, deviation);

@@ -94,18 +94,17 @@ impl WithSimd for PartExtremes<'_> {
         let mut greatest = [simd.splat_i64s(i64::MIN); AT_ONCE];
         let (vectors, rest) = S::as_simd_f64s(self.0);
         let (rows, few) = vectors.as_chunks::<AT_ONCE>();
-        let mut take = |place: usize, values: S::f64s| {
-            let keys = keys(simd, values);
-            least[place] = simd.min_i64s(least[place], keys);
-            greatest[place] = simd.max_i64s(greatest[place], keys);
-        };
         for row in rows {
-            for (place, values) in row.iter().enumerate() {
-                take(place, *values);
+            for place in 0..AT_ONCE {
+                let keys = keys(simd, row[place]);
+                least[place] = simd.min_i64s(least[place], keys);
+                greatest[place] = simd.max_i64s(greatest[place], keys);
             }
         }
         for values in few {
-            take(0, *values);
+            let keys = keys(simd, *values);
+            least[0] = simd.min_i64s(least[0], keys);
+            greatest[0] = simd.max_i64s(greatest[0], keys);
         }
         let lanes = |vectors: &[S::i64s]| bytemuck::cast_slice::<_, i64>(vectors).to_vec();
         let of_rest = rest
