@@ -13,6 +13,7 @@ use std::io::Write;
 use std::time::Instant;
 use warpstride::series::cpu::CpuEngine;
 use warpstride::series::{Aggregate, Batch, Engine, Granularity, Method, NanPolicy, Resample};
+use warpstride_kernels::series::sums::ordered_sum;
 
 const SECOND: u64 = 1_000_000_000;
 /// 2015-04-03T23:11:00 UTC.
@@ -175,11 +176,8 @@ fn main() -> anyhow::Result<()> {
         if options.plain {
             write!(out, "{best} {busy} {count}")?;
             for column in &buckets.columns {
-                write!(
-                    out,
-                    " {:e}",
-                    column.values.iter().filter(|v| !v.is_nan()).sum::<f64>()
-                )?;
+                let values: Vec<f64> = buckets.of(column, 0).map(|(_, value)| value).collect();
+                write!(out, " {:e}", ordered_sum(values.len(), &|i| values[i]))?;
             }
             writeln!(out)?;
             continue;
