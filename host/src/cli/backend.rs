@@ -22,6 +22,7 @@ pub(crate) enum Room<'n> {
     Ptycho,
     /// Scattering of these models.
     Sas(&'n [&'n str]),
+    Series,
 }
 
 impl Room<'_> {
@@ -29,14 +30,15 @@ impl Room<'_> {
         let of = |room: &str| kernel.starts_with(room);
         match self {
             Self::Mri => of("mri_"),
-            Self::Ptycho => !["jacobi_", "mri_", "sas_"].into_iter().any(of),
+            Self::Ptycho => !["jacobi_", "mri_", "sas_", "series_"].into_iter().any(of),
             Self::Sas(models) => needs(models, kernel),
+            Self::Series => of("series_"),
         }
     }
 
     /// Whether its kernels compute in double precision.
     fn has_f64(self) -> bool {
-        matches!(self, Self::Sas(_))
+        matches!(self, Self::Sas(_) | Self::Series)
     }
 }
 
@@ -270,6 +272,7 @@ mod tests {
             assert_eq!(keepers, [room == Room::Mri, room == Room::Ptycho]);
         }
         assert!(!Room::Ptycho.keeps("jacobi_sweep") && !Room::Mri.keeps("jacobi_sweep"));
+        assert!(!Room::Ptycho.keeps("series_heads") && Room::Series.keeps("series_heads"));
         let room = Room::Sas(&["cylinder", "hardsphere"]);
         for kernel in [
             "sas_cylinder_f64",

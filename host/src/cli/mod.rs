@@ -12,9 +12,10 @@ mod paths;
 mod ptycho;
 mod sas;
 mod selftest;
+mod series;
 mod threads;
 
-use args::{Command, MriCommand, PtychoCommand, SasCommand, Typed};
+use args::{Command, MriCommand, PtychoCommand, SasCommand, SeriesCommand, Typed};
 use clap::Parser;
 use clap::error::ErrorKind;
 use failure::Failure;
@@ -57,6 +58,10 @@ fn execute(command: Command) -> Result<(), Failure> {
             SasCommand::Evaluate(typed) => sas::Evaluate::from_typed(*typed)?.run(),
             SasCommand::Info(typed) => sas::Info::from_typed(typed)?.run(),
             SasCommand::Fit(typed) => sas::Fit::from_typed(*typed)?.run(),
+        },
+        Command::Series { command } => match *command {
+            SeriesCommand::Resample(typed) => series::Resampling::from_typed(&typed)?.run(),
+            SeriesCommand::Ladder(typed) => series::Ladder::from_typed(typed)?.run(),
         },
         Command::Selftest(typed) => selftest::run(&typed),
         Command::Ptycho { command } => match *command {

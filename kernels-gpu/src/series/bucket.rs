@@ -72,7 +72,8 @@ impl Bucketing {
     pub fn start(&self, index: u64) -> i64 {
         match self.calendar {
             0 => (index * self.step) as i64,
-            WEEKS => (index as i64 * 7 - 4) * DAY as i64,
+            // The bucket after the last moment begins beyond 63 bits, as those of the other rules do.
+            WEEKS => (index as i64 * 7 - 4).wrapping_mul(DAY as i64),
             months => (days_before_month(index * u64::from(months)) * DAY) as i64,
         }
     }

@@ -5,6 +5,7 @@ mod mri;
 mod ptycho;
 mod sas;
 mod selftest;
+mod series;
 
 pub(crate) use jacobi::{BoundaryWord, JacobiTyped, SchemeWord};
 pub(crate) use mri::{
@@ -20,6 +21,10 @@ pub(crate) use sas::{
     SasMachineTyped, SasModelTyped, SasModelsTyped, SmearOnWord,
 };
 pub(crate) use selftest::{SelftestTyped, SelftestWord};
+pub(crate) use series::{
+    NanWord, OnErrorWord, ResampleTyped, SeriesCommand, SeriesLadderTyped, TimeUnitWord,
+    TimestampsWord,
+};
 
 use clap::{Parser, Subcommand};
 
@@ -28,7 +33,7 @@ use clap::{Parser, Subcommand};
 #[command(
     name = "warpstride",
     version,
-    about = "Images from diffraction data and from magnetic resonance, small-angle scattering, and relaxation on grids, on the CPU and on NVIDIA GPUs",
+    about = "Images from diffraction data and from magnetic resonance, small-angle scattering, relaxation on grids, and time series, on the CPU and on NVIDIA GPUs",
     after_help = "\
 Examples:
   warpstride ptycho simulate scan.cxi
@@ -40,6 +45,7 @@ Examples:
   warpstride sas evaluate cylinder --set radius=30 --pd radius=0.1 --plot curve.png
   warpstride sas fit sphere data.txt --fit radius=20:100 --fit scale --report fit.html
   warpstride jacobi --devices all --plot field.png
+  warpstride series resample cpu.csv -o hours.csv --granularity 1h --aggregate mean,max,95pct
   warpstride devices
   warpstride selftest
 
@@ -98,6 +104,16 @@ Examples:
     Sas {
         #[command(subcommand)]
         command: Box<SasCommand>,
+    },
+    /// Time series: aggregates of time buckets, for many series, granularities and statistics at once
+    #[command(after_help = "\
+Examples:
+  warpstride series resample cpu.csv -o minutes.csv
+  warpstride series resample *.csv.gz -o out.parquet --granularity 5m,1h,1d --aggregate all
+  warpstride series ladder")]
+    Series {
+        #[command(subcommand)]
+        command: Box<SeriesCommand>,
     },
     /// List the GPUs that can be used, or say why there are none
     #[command(after_help = "\

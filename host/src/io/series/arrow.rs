@@ -51,16 +51,7 @@ impl Arrow {
         options: &ReadOptions,
         shared: &mut Shared,
     ) -> Result<Self, IoError> {
-        let mut start = [0; 8];
-        // A file has its signature, filled up to eight bytes.
-        let count = stream
-            .fill(&mut start)
-            .map_err(|e| stream.failed(&file, &e))?;
-        if !start.starts_with(b"ARROW1") {
-            let rest = std::mem::replace(&mut stream.bytes, Box::new(std::io::empty()));
-            let again = std::io::Cursor::new(start[..count].to_vec());
-            stream.bytes = Box::new(std::io::Read::chain(again, rest));
-        }
+        signature(&mut stream).map_err(|e| stream.failed(&file, &e))?;
         let mut messages = Messages {
             file,
             stream,
@@ -105,6 +96,24 @@ impl Arrow {
             columns,
         })
     }
+}
+
+/// Passes over the signature of a file, which zeros fill up to 8 or 64 bytes.
+fn signature(stream: &mut Stream) -> std::io::Result<()> {
+    let mut signed = false;
+    for _ in 0..8 {
+        let mut start = [0; 8];
+        let count = stream.fill(&mut start)?;
+        let passed = (signed && start == [0; 8]) || start.starts_with(b"ARROW1");
+        if count < start.len() || !passed {
+            let rest = std::mem::replace(&mut stream.bytes, Box::new(std::io::empty()));
+            let again = std::io::Cursor::new(start[..count].to_vec());
+            stream.bytes = Box::new(std::io::Read::chain(again, rest));
+            break;
+        }
+        signed = true;
+    }
+    Ok(())
 }
 
 impl Messages {

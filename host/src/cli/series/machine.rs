@@ -1,0 +1,121 @@
+//! The engine of an aggregation on the machine that was chosen.
+
+use crate::cli::args::{BackendWord, PrecisionWord};
+use crate::cli::backend::{Kind, Room, Wish, retreat};
+use crate::cli::failure::Failure;
+use crate::cli::threads;
+use std::time::{Duration, Instant};
+use warpstride::gpu::CudaMachine;
+use warpstride::series::cpu::CpuEngine;
+use warpstride::series::cuda::GpuEngine;
+use warpstride::series::{Batch, Engine, Resample, Resampled, SeriesError, Setup};
+
+/// Where to compute, checked.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Wanted {
+    wish: Wish,
+    threads: Option<usize>,
+}
+
+/// An engine, and what is to be told of it.
+pub(super) struct Chosen {
+    engine: Box<dyn Engine>,
+    /// A GPU that `auto` took, for which the CPU may stand in.
+    optional: bool,
+    /// What `auto` took, and why.
+    pub(super) note: Option<String>,
+    /// Time in the engine.
+    pub(super) spent: Duration,
+}
+
+impl Wanted {
+    /// Checks the options.
+    pub(super) fn new(
+        backend: BackendWord,
+        device: Option<usize>,
+        threads: Option<usize>,
+    ) -> Result<Self, Failure> {
+        threads::check(threads)?;
+        let wish = Wish::new(backend, device);
+        wish.check(PrecisionWord::F64, Room::Series)?;
+        Ok(Self { wish, threads })
+    }
+
+    /// Makes the pool of threads.
+    pub(super) fn start(self) -> Result<(), Failure> {
+        threads::start(self.threads)
+    }
+
+    /// Opens the machine, for a plan.
+    pub(super) fn engine(self, plan: &Resample) -> Result<Chosen, Failure> {
+        let machine = self.wish.open(PrecisionWord::F64, Room::Series)?;
+        let mut note = machine.note;
+        let mut optional = machine.optional;
+        let on_cpu = || Box::new(CpuEngine::new(plan.clone()));
+        let engine: Box<dyn Engine> = match machine.kind {
+            Kind::Cpu => on_cpu(),
+            Kind::Emulator(emulator) => Box::new(GpuEngine::new(emulator, plan.clone())?),
+            Kind::Cuda(gpu) => match on_gpu(*gpu, plan) {
+                Ok(engine) => Box::new(engine),
+                Err(why) if optional => {
+                    note = Some(format!("the CPU computes: {why}"));
+                    optional = false;
+                    on_cpu()
+                }
+                Err(why) => return Err(why.into()),
+            },
+        };
+        Ok(Chosen {
+            engine,
+            optional,
+            note,
+            spent: Duration::ZERO,
+        })
+    }
+}
+
+/// Queues of a GPU: one chunk goes there, one is computed, one comes back, and one is ready.
+const QUEUES: usize = 4;
+
+fn on_gpu(gpu: CudaMachine, plan: &Resample) -> Result<GpuEngine<CudaMachine>, SeriesError> {
+    let mut queues = Vec::new();
+    for _ in 1..QUEUES {
+        queues.push(gpu.sibling()?);
+    }
+    queues.push(gpu);
+    GpuEngine::with_lanes(queues, plan.clone())
+}
+
+/// Every batch has the same bits on every machine, so the CPU can take over between two of them.
+impl Engine for Chosen {
+    fn setup(&self) -> &Setup {
+        self.engine.setup()
+    }
+
+    fn plan(&self) -> &Resample {
+        self.engine.plan()
+    }
+
+    fn resample(&mut self, batch: &Batch) -> Result<Resampled, SeriesError> {
+        let begun = Instant::now();
+        let computed = match self.engine.resample(batch) {
+            Err(why) => {
+                let cause = match &why {
+                    SeriesError::Gpu(cause) => Some(cause),
+                    _ => None,
+                };
+                match retreat(&why, cause, self.optional) {
+                    Ok(note) => {
+                        self.engine = Box::new(CpuEngine::new(self.plan().clone()));
+                        (self.note, self.optional) = (Some(note), false);
+                        self.engine.resample(batch)
+                    }
+                    Err(_) => Err(why),
+                }
+            }
+            computed => computed,
+        };
+        self.spent += begun.elapsed();
+        computed
+    }
+}

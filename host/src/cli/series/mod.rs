@@ -1,0 +1,14 @@
+//! The commands of `warpstride series`.
+
+mod ladder;
+mod machine;
+mod memory;
+mod points;
+mod progress;
+mod resample;
+mod rows;
+mod summary;
+mod wanted;
+
+pub(crate) use ladder::Ladder;
+pub(crate) use resample::Resampling;

@@ -1,0 +1,148 @@
+//! What is read, and how.
+
+use crate::cli::args::{OnErrorWord, ResampleTyped, TimeUnitWord};
+use crate::cli::failure::Failure;
+use std::path::{Path, PathBuf};
+use warpstride::io::Memory;
+use warpstride::io::series::{Block, Names, OnError, ReadOptions, Reader, Skipped, TimeUnit, moment};
+
+/// Standard input.
+const STANDARD: &str = "-";
+
+/// Files of points, checked as far as that is possible without reading them.
+#[derive(Debug)]
+pub(super) struct Inputs {
+    paths: Vec<PathBuf>,
+    options: ReadOptions,
+    /// Bytes of each; 0 of standard input.
+    bytes: Vec<u64>,
+}
+
+/// What was read.
+pub(super) struct Read {
+    pub(super) names: Names,
+    /// Points, those outside of the limits among them.
+    pub(super) points: u64,
+    pub(super) skipped: Skipped,
+    /// What was assumed.
+    pub(super) notes: Vec<String>,
+}
+
+impl Inputs {
+    pub(super) fn from_typed(typed: &ResampleTyped) -> Result<Self, Failure> {
+        for (i, path) in typed.inputs.iter().enumerate() {
+            if typed.inputs[..i].contains(path) {
+                return Err(Failure::usage(format!(
+                    "{}: is named twice: its points would be duplicates of each other",
+                    path.display()
+                )));
+            }
+        }
+        for (option, column) in [
+            ("--time-column", &typed.time_column),
+            ("--value-column", &typed.value_column),
+            ("--series-column", &typed.series_column),
+        ] {
+            if column.as_deref().is_some_and(|name| name.trim().is_empty()) {
+                return Err(Failure::usage(format!(
+                    "{option}: the name of a column is expected, or its number from 1 where the file has no header"
+                )));
+            }
+        }
+        let bytes = typed.inputs.iter().map(|path| std::fs::metadata(path).map_or(0, |found| found.len()));
+        Ok(Self {
+            bytes: bytes.collect(),
+            paths: typed.inputs.clone(),
+            options: ReadOptions {
+                time_column: typed.time_column.clone(),
+                value_column: typed.value_column.clone(),
+                series_column: typed.series_column.clone(),
+                time_unit: match typed.time_unit {
+                    TimeUnitWord::Auto => TimeUnit::Auto,
+                    TimeUnitWord::S => TimeUnit::Seconds,
+                    TimeUnitWord::Ms => TimeUnit::Milliseconds,
+                    TimeUnitWord::Us => TimeUnit::Microseconds,
+                    TimeUnitWord::Ns => TimeUnit::Nanoseconds,
+                },
+                on_error: match typed.on_error {
+                    OnErrorWord::Fail => OnError::Fail,
+                    OnErrorWord::Skip => OnError::Skip,
+                },
+            },
+        })
+    }
+
+    /// Nanoseconds since 1970 of `--start` and `--end`.
+    pub(super) fn limits(
+        &self,
+        start: Option<&str>,
+        end: Option<&str>,
+    ) -> Result<(Option<i64>, Option<i64>), Failure> {
+        let read = |option: &str, text: Option<&str>| {
+            let Some(text) = text else { return Ok(None) };
+            let time = moment(text, self.options.time_unit);
+            time.map(Some)
+                .map_err(|why| Failure::usage(format!("{option} {text}: {why}")))
+        };
+        let (from, to) = (read("--start", start)?, read("--end", end)?);
+        if let (Some(a), Some(b), Some(start), Some(end)) = (from, to, start, end)
+            && a >= b
+        {
+            return Err(Failure::usage(format!(
+                "--start {start} is not before --end {end}: no point could lie between them"
+            )));
+        }
+        Ok((from, to))
+    }
+
+    /// Those that are files.
+    pub(super) fn paths(&self) -> Vec<&Path> {
+        let all = self.paths.iter().map(PathBuf::as_path);
+        all.filter(|path| *path != Path::new(STANDARD)).collect()
+    }
+
+    /// For sentences.
+    pub(super) fn words(&self) -> String {
+        match &self.paths[..] {
+            [one] if one == Path::new(STANDARD) => "standard input".to_owned(),
+            [one] => one.display().to_string(),
+            all => format!("{} files", all.len()),
+        }
+    }
+
+    /// All names as they were typed.
+    pub(super) fn names(&self) -> Vec<String> {
+        self.paths.iter().map(|path| path.display().to_string()).collect()
+    }
+
+    /// Of all files.
+    pub(super) fn bytes(&self) -> u64 {
+        self.bytes.iter().sum()
+    }
+
+    /// The same in MiB, rounded up; at least 1.
+    pub(super) fn mebibytes(&self) -> usize {
+        (self.bytes().div_ceil(1 << 20) as usize).max(1)
+    }
+
+    /// Reads all of them, and hands blocks and the MiB that were read before to `take`.
+    pub(super) fn read(
+        &self,
+        memory: u64,
+        take: &mut dyn FnMut(Block, usize) -> Result<(), Failure>,
+    ) -> Result<Read, Failure> {
+        let mut reader = Reader::open(&self.paths, &self.options, Memory::limited(memory))?;
+        let mut points = 0;
+        while let Some(block) = reader.next() {
+            let block = block?;
+            points += block.len() as u64;
+            take(block, (reader.position() >> 20) as usize)?;
+        }
+        Ok(Read {
+            points,
+            skipped: reader.skipped().clone(),
+            notes: reader.notes().to_vec(),
+            names: reader.into_names(),
+        })
+    }
+}

@@ -1,0 +1,184 @@
+//! What an aggregation tells at its end.
+
+use crate::cli::output::facts;
+use serde::Serialize;
+use warpstride::io::Bytes;
+use warpstride::report::{Table, significant};
+use warpstride::series::stream::Tally;
+use warpstride::series::{Granularity, Resample, Setup};
+
+/// `--summary`.
+#[derive(Debug, Serialize)]
+pub(super) struct Summary {
+    /// Files that were read.
+    pub(super) inputs: Vec<String>,
+    /// Bytes of them.
+    pub(super) input_bytes: u64,
+    /// Points that were aggregated, duplicates and NaN among them.
+    pub(super) points: u64,
+    pub(super) malformed: Malformed,
+    /// Points before --start or from --end on.
+    pub(super) outside: u64,
+    /// Points that were left out because one of the same series and time stood before them.
+    pub(super) duplicates: u64,
+    /// Points that were left out because they were NaN.
+    pub(super) skipped: u64,
+    /// Series with points.
+    pub(super) series: u64,
+    pub(super) granularities: Vec<Buckets>,
+    pub(super) aggregates: Vec<String>,
+    /// Rows of the output.
+    pub(super) rows: u64,
+    #[serde(flatten)]
+    pub(super) setup: Setup,
+    pub(super) seconds: Seconds,
+    /// Points over all seconds.
+    pub(super) points_per_second: f64,
+    pub(super) memory: Taken,
+    pub(super) written: Vec<String>,
+    pub(super) notes: Vec<String>,
+    pub(super) version: &'static str,
+}
+
+/// Rows that were left out.
+#[derive(Debug, Default, Serialize)]
+pub(super) struct Malformed {
+    pub(super) rows: u64,
+    /// What was wrong with the first of them.
+    pub(super) first: Vec<String>,
+}
+
+/// Of one granularity.
+#[derive(Debug, Serialize)]
+pub(super) struct Buckets {
+    pub(super) granularity: String,
+    /// `null` for those of the calendar.
+    pub(super) seconds: Option<f64>,
+    /// With values; `null` where nothing was asked of the values.
+    pub(super) buckets: Option<u64>,
+    /// With rates; `null` where there are none.
+    pub(super) rate_buckets: Option<u64>,
+}
+
+/// Of the stages. Computing and writing overlap.
+#[derive(Debug, Default, Serialize)]
+pub(super) struct Seconds {
+    pub(super) read: f64,
+    pub(super) compute: f64,
+    pub(super) write: f64,
+    /// From the first byte to the last.
+    pub(super) total: f64,
+}
+
+/// What did not fit.
+#[derive(Debug, Serialize)]
+pub(super) struct Taken {
+    pub(super) limit_bytes: u64,
+    /// In temporary files; 0: everything fitted.
+    pub(super) spilled_bytes: u64,
+    /// Batches that were computed one after the other.
+    pub(super) batches: u64,
+}
+
+/// Buckets of each granularity.
+pub(super) fn buckets(plan: &Resample, tally: &Tally) -> Vec<Buckets> {
+    let of = |granularity: Granularity, rate: bool| {
+        let found = tally.buckets.iter().find(|b| (b.0, b.1) == (granularity, rate));
+        found.map(|b| b.2)
+    };
+    plan.granularities()
+        .iter()
+        .map(|granularity| Buckets {
+            granularity: granularity.to_string(),
+            seconds: match granularity {
+                Granularity::Fixed(nanoseconds) => Some(*nanoseconds as f64 / 1e9),
+                Granularity::Calendar(_) => None,
+            },
+            buckets: of(*granularity, false),
+            rate_buckets: of(*granularity, true),
+        })
+        .collect()
+}
+
+impl Summary {
+    /// For people.
+    pub(super) fn table(&self) -> String {
+        let mut lines = Vec::new();
+        let inputs = match &self.inputs[..] {
+            [one] => one.clone(),
+            [first, .., last] => format!("{} files, {first} to {last}", self.inputs.len()),
+            [] => String::new(),
+        };
+        lines.push((
+            "read",
+            format!("{inputs}, {}", Bytes(u128::from(self.input_bytes))),
+        ));
+        lines.push(("points", format!("{} of {} series", self.points, self.series)));
+        let left_out: Vec<String> = [
+            (self.malformed.rows, "malformed rows"),
+            (self.outside, "points outside --start and --end"),
+            (self.duplicates, "duplicates"),
+            (self.skipped, "NaN"),
+        ]
+        .into_iter()
+        .filter(|(count, _)| *count > 0)
+        .map(|(count, what)| format!("{count} {what}"))
+        .collect();
+        if !left_out.is_empty() {
+            lines.push(("left out", left_out.join(", ")));
+        }
+        lines.push(("aggregates", self.aggregates.join(", ")));
+        lines.push(("rows", self.rows.to_string()));
+        lines.push((
+            "back end",
+            format!("{} ({})", self.setup.backend, self.setup.device),
+        ));
+        if self.memory.spilled_bytes > 0 {
+            lines.push((
+                "memory",
+                format!(
+                    "{} allowed; {} of points went to temporary files, {} batches",
+                    Bytes(u128::from(self.memory.limit_bytes)),
+                    Bytes(u128::from(self.memory.spilled_bytes)),
+                    self.memory.batches
+                ),
+            ));
+        }
+        let seconds = |value: f64| significant(value, 3);
+        lines.push((
+            "time",
+            format!(
+                "{} s: read {}, compute {}, write {}",
+                seconds(self.seconds.total),
+                seconds(self.seconds.read),
+                seconds(self.seconds.compute),
+                seconds(self.seconds.write)
+            ),
+        ));
+        lines.push((
+            "speed",
+            format!(
+                "{} points/s, {} MB/s",
+                significant(self.points_per_second, 3),
+                significant(self.input_bytes as f64 / 1e6 / self.seconds.total, 3)
+            ),
+        ));
+        let mut name = "written";
+        for path in &self.written {
+            lines.push((std::mem::take(&mut name), path.clone()));
+        }
+        let rates = self.granularities.iter().any(|g| g.rate_buckets.is_some());
+        let values = self.granularities.iter().any(|g| g.buckets.is_some());
+        let mut header = vec!["granularity"];
+        header.extend(values.then_some("buckets"));
+        header.extend(rates.then_some("buckets of rates"));
+        let mut table = Table::new(&header);
+        for of in &self.granularities {
+            let mut row = vec![of.granularity.clone()];
+            row.extend(of.buckets.map(|n| n.to_string()));
+            row.extend(of.rate_buckets.map(|n| n.to_string()));
+            table.row(row);
+        }
+        format!("{}\n{table}", facts(&lines))
+    }
+}

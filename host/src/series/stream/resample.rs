@@ -1,0 +1,316 @@
+//! From gathered points to aggregates.
+
+use super::gather::{Gathered, Points};
+use super::portion::{self, Portion};
+use super::run_file::Point;
+use super::waiting::Waiting;
+use super::window::Windows;
+use super::{Limits, StreamError};
+use crate::series::{Aggregate, Buckets, Column, Engine, Granularity, Method, Resample, Resampled};
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::thread;
+
+/// Buckets of one series, granularity and aggregate, in the order of time.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Rows<'r> {
+    /// Number of the series.
+    pub series: usize,
+    /// Length of the buckets.
+    pub granularity: Granularity,
+    /// What the values are.
+    pub aggregate: Aggregate,
+    /// (bucket), first moment in nanoseconds since 1970.
+    pub starts: &'r [i64],
+    /// (bucket).
+    pub values: &'r [f64],
+    /// (bucket), points, where some may have fewer than the aggregate needs: those are left out.
+    pub counts: Option<&'r [u32]>,
+}
+
+/// Takes aggregates.
+pub trait Sink: Send {
+    /// Rows in the order of the series, the plan's granularities, its aggregates, and time; many come in several calls.
+    ///
+    /// # Errors
+    /// Its own, which end the stream; [`StreamError::Stopped`] where it was asked to stop.
+    fn take<'r>(&mut self, rows: &mut dyn Iterator<Item = Rows<'r>>) -> Result<(), StreamError>;
+}
+
+impl Rows<'_> {
+    /// First moments and values of the buckets that have one.
+    pub fn present(&self) -> impl Iterator<Item = (i64, f64)> {
+        let least = least(self.aggregate.method);
+        let counts = self.counts;
+        let all = self.starts.iter().zip(self.values).enumerate();
+        all.filter(move |(bucket, _)| counts.is_none_or(|counts| counts[*bucket] >= least))
+            .map(|(_, (start, value))| (*start, *value))
+    }
+}
+
+/// Points that a bucket must have.
+fn least(method: Method) -> u32 {
+    match method {
+        Method::Std => 2,
+        _ => 1,
+    }
+}
+
+/// What became of the points.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Tally {
+    /// Points between the limits.
+    pub points: u64,
+    /// Points outside of them.
+    pub outside: u64,
+    /// Points that were left out because one of the same series and time stood before them.
+    pub duplicates: u64,
+    /// Points that were left out because they were NaN.
+    pub skipped: u64,
+    /// Series with points.
+    pub series: u64,
+    /// Buckets of the values and of the rates, where the plan has such, of each granularity.
+    pub buckets: Vec<(Granularity, bool, u64)>,
+    /// Batches that were computed.
+    pub batches: u64,
+    /// Bytes of points that did not fit in memory.
+    pub spilled: u64,
+}
+
+/// Results on the way from the engine to the sink.
+struct Job {
+    /// Number of the batch's first series.
+    first: usize,
+    resampled: Resampled,
+    /// Of a series that is cut in time.
+    window: Option<Cut>,
+}
+
+/// What counts of a window's buckets.
+#[derive(Clone, Copy)]
+struct Cut {
+    from: i64,
+    to: Option<i64>,
+    last: bool,
+}
+
+impl Cut {
+    fn has(&self, start: i64) -> bool {
+        start >= self.from && self.to.is_none_or(|to| start < to)
+    }
+}
+
+impl Gathered {
+    /// Computes everything and tells it to `sink`. `watch` hears how many points are done, and ends the stream by
+    /// `false`.
+    ///
+    /// # Errors
+    /// The engine's, the sink's, the storage's, a bucket that does not fit, or that it was asked to stop.
+    pub fn resample(
+        self,
+        engine: &mut dyn Engine,
+        sink: &mut dyn Sink,
+        watch: &mut dyn FnMut(u64) -> bool,
+    ) -> Result<Tally, StreamError> {
+        let plan = engine.plan().clone();
+        let mut tally = Tally {
+            points: self.extents.iter().map(|extent| extent.points).sum(),
+            outside: self.outside,
+            series: self.extents.iter().filter(|e| e.points > 0).count() as u64,
+            ..Tally::default()
+        };
+        for rate in [false, true] {
+            if plan.aggregates().iter().any(|a| a.rate == rate) {
+                let all = plan.granularities().iter();
+                tally.buckets.extend(all.map(|g| (*g, rate, 0)));
+            }
+        }
+        let limits = self.limits.clone();
+        thread::scope(|scope| {
+            // One batch is told while the next is computed.
+            let (sender, receiver) = sync_channel(0);
+            let plan = &plan;
+            let telling = scope.spawn(move || tell(&receiver, plan, &limits, sink));
+            let computed = self.compute(engine, plan, &mut tally, &sender, watch);
+            drop(sender);
+            let told = telling.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+            // A sender without a receiver says nothing of the reason.
+            told?;
+            computed.map(|()| tally)
+        })
+    }
+
+    fn compute(
+        self,
+        engine: &mut dyn Engine,
+        plan: &Resample,
+        tally: &mut Tally,
+        sender: &SyncSender<Job>,
+        watch: &mut dyn FnMut(u64) -> bool,
+    ) -> Result<(), StreamError> {
+        let send = |job| sender.send(job).map_err(|_| StreamError::Stopped);
+        let mut done = 0;
+        let mut go_on = |points: u64| {
+            done += points;
+            watch(done).then_some(()).ok_or(StreamError::Stopped)
+        };
+        let file = match self.points {
+            Points::Memory(batch) => {
+                go_on(0)?;
+                let resampled = engine.resample(&batch)?;
+                let points = batch.len() as u64;
+                drop(batch);
+                tally.add(&resampled);
+                go_on(points)?;
+                return send(Job {
+                    first: 0,
+                    resampled,
+                    window: None,
+                });
+            }
+            Points::Storage(file) => file,
+        };
+        tally.spilled = file.bytes();
+        for portion in portion::cut(&self.extents, &self.need) {
+            go_on(0)?;
+            match portion {
+                Portion::Series(series) => {
+                    let batch = portion::load(&file, &series, &self.extents)?;
+                    let resampled = engine.resample(&batch)?;
+                    tally.add(&resampled);
+                    go_on(batch.len() as u64)?;
+                    drop(batch);
+                    send(Job {
+                        first: series.start,
+                        resampled,
+                        window: None,
+                    })?;
+                }
+                Portion::Cut(series) => {
+                    let extent = &self.extents[series];
+                    let mut windows = Windows::new(&file, series, extent, plan, &self.need)?;
+                    let mut next = windows.next()?;
+                    while let Some(window) = next {
+                        let resampled = engine.resample(&window.batch)?;
+                        drop(window.batch);
+                        tally.duplicates += window.duplicates;
+                        tally.skipped += window.skipped;
+                        tally.batches += 1;
+                        go_on(window.own)?;
+                        next = windows.next()?;
+                        let cut = Cut {
+                            from: window.from,
+                            to: window.to,
+                            last: next.is_none(),
+                        };
+                        tally.count(&resampled, |start| cut.has(start));
+                        send(Job {
+                            first: series,
+                            resampled,
+                            window: Some(cut),
+                        })?;
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Tally {
+    /// A whole batch.
+    fn add(&mut self, of: &Resampled) {
+        self.batches += 1;
+        self.duplicates += of.duplicates as u64;
+        self.skipped += of.skipped as u64;
+        self.count(of, |_| true);
+    }
+
+    fn count(&mut self, of: &Resampled, counts: impl Fn(i64) -> bool) {
+        for buckets in &of.buckets {
+            let number = buckets.starts.iter().filter(|start| counts(**start)).count();
+            let known = self
+                .buckets
+                .iter_mut()
+                .find(|(granularity, rate, _)| (*granularity, *rate) == (buckets.granularity, buckets.rate));
+            if let Some((.., sum)) = known {
+                *sum += number as u64;
+            }
+        }
+    }
+}
+
+/// Hands results to the sink in their order.
+fn tell(
+    jobs: &Receiver<Job>,
+    plan: &Resample,
+    limits: &Limits,
+    sink: &mut dyn Sink,
+) -> Result<(), StreamError> {
+    let columns = plan.granularities().len() * plan.aggregates().len();
+    let mut waiting = Waiting::new(&limits.folder, columns);
+    let mut rows = Vec::new();
+    for Job {
+        first,
+        resampled,
+        window,
+    } in jobs
+    {
+        let Some(cut) = window else {
+            tell_batch(first, &resampled, plan, sink)?;
+            continue;
+        };
+        for (column, (buckets, of)) in in_order(&resampled, plan).enumerate() {
+            rows.clear();
+            let counting = buckets.of(of, 0).filter(|(start, _)| cut.has(*start));
+            rows.extend(counting.map(|(time, value)| Point { time, value }));
+            waiting.keep(column, &rows)?;
+        }
+        if cut.last {
+            waiting.tell(first, plan, sink)?;
+        }
+    }
+    Ok(())
+}
+
+/// All rows of a batch.
+fn tell_batch(
+    first: usize,
+    resampled: &Resampled,
+    plan: &Resample,
+    sink: &mut dyn Sink,
+) -> Result<(), StreamError> {
+    let columns: Vec<_> = in_order(resampled, plan).collect();
+    let series = resampled.buckets.first().map_or(0, |b| b.offsets.len() - 1);
+    let mut rows = (0..series).flat_map(|of_batch| {
+        columns.iter().map(move |(buckets, column)| {
+            let range = buckets.offsets[of_batch]..buckets.offsets[of_batch + 1];
+            let some_lack = least(column.aggregate.method) > 1;
+            Rows {
+                series: first + of_batch,
+                granularity: buckets.granularity,
+                aggregate: column.aggregate,
+                starts: &buckets.starts[range.clone()],
+                values: &column.values[range.clone()],
+                counts: some_lack.then(|| &buckets.counts[range]),
+            }
+        })
+    });
+    sink.take(&mut rows)
+}
+
+/// Columns in the order of the plan's granularities and aggregates, with their buckets.
+fn in_order<'a>(
+    resampled: &'a Resampled,
+    plan: &'a Resample,
+) -> impl Iterator<Item = (&'a Buckets, &'a Column)> {
+    plan.granularities().iter().flat_map(move |granularity| {
+        plan.aggregates().iter().filter_map(move |aggregate| {
+            let buckets = resampled
+                .buckets
+                .iter()
+                .find(|b| b.granularity == *granularity && b.rate == aggregate.rate)?;
+            let column = buckets.columns.iter().find(|c| c.aggregate == *aggregate)?;
+            Some((buckets, column))
+        })
+    })
+}

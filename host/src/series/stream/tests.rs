@@ -1,0 +1,306 @@
+//! However little memory there is, the rows are those of one batch: the same bits in the same order. One batch is what
+//! the engines' own tests are about.
+
+use super::*;
+use crate::io::series::Block;
+use crate::series::cpu::CpuEngine;
+use crate::series::{Batch, Engine, Granularity, NanPolicy, Resample};
+
+/// Rows as they come, values as bits.
+#[derive(Debug, Default, PartialEq)]
+struct Told(Vec<(usize, Granularity, String, i64, u64)>);
+
+impl Sink for Told {
+    fn take<'r>(&mut self, rows: &mut dyn Iterator<Item = Rows<'r>>) -> Result<(), StreamError> {
+        for of in rows {
+            let name = of.aggregate.to_string();
+            let rows = of.present().map(|(start, value)| {
+                (of.series, of.granularity, name.clone(), start, value.to_bits())
+            });
+            self.0.extend(rows);
+        }
+        Ok(())
+    }
+}
+
+/// Numbers that look random, the same every time.
+struct Numbers(u64);
+
+impl Numbers {
+    fn below(&mut self, limit: u64) -> u64 {
+        // Knuth's linear congruential generator (MMIX).
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (self.0 >> 33) % limit
+    }
+}
+
+const SECOND: i64 = 1_000_000_000;
+/// 2014-01-30, so that months and weeks change.
+const BEGIN: i64 = 1_391_040_000 * SECOND;
+
+/// `points` of several series, one of them much longer than the others, in no order of time; some occur twice, some are
+/// NaN.
+fn points(count: usize, span: i64) -> Vec<(u32, i64, f64)> {
+    let mut numbers = Numbers(7);
+    let mut points: Vec<(u32, i64, f64)> = Vec::new();
+    for _ in 0..count {
+        let series = [0, 2, 2, 2, 2, 2, 1, 5, 7][numbers.below(9) as usize];
+        let time = BEGIN + numbers.below(span as u64) as i64 * SECOND + numbers.below(3) as i64;
+        let value = match numbers.below(40) {
+            0 => f64::NAN,
+            1 => f64::NEG_INFINITY,
+            2 => -0.0,
+            n => n as f64 * 0.37 - 3.0,
+        };
+        points.push((series, time, value));
+        if numbers.below(10) == 0 {
+            let (series, time, _) = points[numbers.below(points.len() as u64) as usize];
+            points.push((series, time, 1000.0));
+        }
+    }
+    points
+}
+
+fn blocks(points: &[(u32, i64, f64)], sizes: &[usize]) -> Vec<Block> {
+    let mut blocks = Vec::new();
+    let (mut rest, mut sizes) = (points, sizes.iter().cycle());
+    while !rest.is_empty() {
+        let (now, later) = rest.split_at((*sizes.next().unwrap()).min(rest.len()));
+        rest = later;
+        blocks.push(Block {
+            series: now.iter().map(|p| p.0).collect(),
+            times: now.iter().map(|p| p.1).collect(),
+            values: now.iter().map(|p| p.2).collect(),
+        });
+    }
+    blocks
+}
+
+fn plan(granularities: &str, aggregates: &str, nan: NanPolicy) -> Resample {
+    let granularities = granularities.split(',').map(|g| g.parse().unwrap()).collect();
+    let aggregates = aggregates.split(',').map(|a| a.parse().unwrap()).collect();
+    Resample::new(granularities, aggregates, nan).unwrap()
+}
+
+fn limits(memory: u64, folder: &std::path::Path) -> Limits {
+    Limits {
+        start: None,
+        end: None,
+        memory,
+        folder: folder.to_owned(),
+    }
+}
+
+fn stream(blocks: &[Block], plan: &Resample, limits: Limits) -> Result<(Told, Tally), StreamError> {
+    let folder = limits.folder.clone();
+    let mut gather = Gather::new(limits);
+    for block in blocks {
+        gather.push(block.clone())?;
+    }
+    let mut rows = Told::default();
+    let mut heard = 0;
+    let mut engine = CpuEngine::new(plan.clone());
+    let tally = gather.finish(plan)?.resample(&mut engine, &mut rows, &mut |done| {
+        assert!(done >= heard);
+        heard = done;
+        true
+    })?;
+    assert_eq!(heard, tally.points);
+    assert_eq!(std::fs::read_dir(folder).unwrap().count(), 0, "something was left");
+    Ok((rows, tally))
+}
+
+/// Plans: granularities that divide each other and that do not, the calendar, rates.
+const PLANS: [(&str, &str, NanPolicy); 5] = [
+    ("60s,1h", "mean,std,rate:last,95pct,rate:count,first", NanPolicy::Keep),
+    ("60s,1h", "mean,std,rate:last,95pct,rate:count,first", NanPolicy::Skip),
+    ("7s,35s,50s,11m", "sum,rate:sum,rate:std,last", NanPolicy::Skip),
+    ("W,M,90s,H", "count,sum,nunique,median,min", NanPolicy::Keep),
+    ("1h", "rate:max", NanPolicy::Keep),
+];
+
+#[test]
+fn little_memory_changes_no_bit() {
+    let folder = tempfile::tempdir().unwrap();
+    let points = points(20_000, 40 * 86_400);
+    let blocks = blocks(&points, &[1000, 17, 1, 333]);
+    for (granularities, aggregates, nan) in PLANS {
+        let plan = plan(granularities, aggregates, nan);
+        let (whole, told) = stream(&blocks, &plan, limits(1 << 30, folder.path())).unwrap();
+        assert_eq!((told.batches, told.spilled), (1, 0));
+        let mut cut_in_time = false;
+        for memory in [6 << 20, 1 << 20, 300 << 10] {
+            let longest_bucket = granularities.contains('H');
+            let found = stream(&blocks, &plan, limits(memory, folder.path()));
+            if longest_bucket && memory < 6 << 20 {
+                // Half a year of one series is more than that.
+                let refused = found.unwrap_err().to_string();
+                assert!(refused.contains("bucket of H") && refused.contains("memory"), "{refused}");
+                continue;
+            }
+            let (rows, tally) = found.unwrap();
+            assert!(memory > 1 << 20 || (tally.spilled > 0 && tally.batches > 1), "{tally:?}");
+            cut_in_time |= tally.batches > 5;
+            assert!(rows == whole, "{granularities} {memory}");
+            let same = Tally {
+                batches: told.batches,
+                spilled: told.spilled,
+                ..tally
+            };
+            assert_eq!(same, told);
+        }
+        assert!(cut_in_time || granularities.contains('H'), "{granularities}");
+    }
+}
+
+#[test]
+fn one_long_series_is_cut_where_buckets_begin() {
+    let folder = tempfile::tempdir().unwrap();
+    let all: Vec<(u32, i64, f64)> = (0..50_000)
+        .map(|i| (0, BEGIN + i * SECOND, (i % 977) as f64))
+        .collect();
+    let blocks = blocks(&all, &[4096]);
+    let plan = plan("60s,1h", "mean,rate:sum", NanPolicy::Keep);
+    let (whole, _) = stream(&blocks, &plan, limits(1 << 30, folder.path())).unwrap();
+    let (rows, tally) = stream(&blocks, &plan, limits(1 << 20, folder.path())).unwrap();
+    assert!(rows == whole);
+    assert!(tally.batches >= 5, "{tally:?}");
+    // By hand: 50 000 s from a full hour on.
+    assert_eq!(tally.buckets.iter().map(|b| b.2).collect::<Vec<_>>(), [834, 14, 834, 14]);
+}
+
+#[test]
+fn limits_are_about_points() {
+    let folder = tempfile::tempdir().unwrap();
+    let points = points(3000, 86_400);
+    let (start, end) = (BEGIN + 20_000 * SECOND, BEGIN + 60_000 * SECOND);
+    let inside: Vec<_> = points.iter().copied().filter(|p| (start..end).contains(&p.1)).collect();
+    let plan = plan("60s,1h", "mean,rate:sum", NanPolicy::Keep);
+    let (expected, _) = stream(&blocks(&inside, &[100]), &plan, limits(1 << 30, folder.path())).unwrap();
+    for memory in [1 << 30, 100 << 10] {
+        let limits = Limits {
+            start: Some(start),
+            end: Some(end),
+            ..limits(memory, folder.path())
+        };
+        let (rows, tally) = stream(&blocks(&points, &[100, 1]), &plan, limits).unwrap();
+        assert!(rows == expected);
+        assert_eq!(tally.points as usize, inside.len());
+        assert_eq!(tally.outside as usize, points.len() - inside.len());
+    }
+}
+
+#[test]
+fn the_ends_of_time_are_ordinary() {
+    let folder = tempfile::tempdir().unwrap();
+    let times = [0, 1, SECOND, i64::MAX - SECOND, i64::MAX - 1, i64::MAX];
+    let mut all = Vec::new();
+    for copy in 0..300 {
+        all.extend(times.map(|time| (0, time, f64::from(copy))));
+        all.push((0, copy as i64 * 86_400 * 20 * SECOND, 1.0));
+    }
+    for granularities in ["1ns,60s", "W", "M,W,Y", "9223372036854775807ns", "106751d,7s"] {
+        let plan = plan(granularities, "count,last,std", NanPolicy::Keep);
+        let (whole, _) = stream(&blocks(&all, &[50]), &plan, limits(1 << 30, folder.path())).unwrap();
+        assert!(!whole.0.is_empty());
+        match stream(&blocks(&all, &[50]), &plan, limits(100 << 10, folder.path())) {
+            Ok((rows, tally)) => {
+                assert!(tally.batches > 1);
+                assert!(rows == whole, "{granularities}");
+            }
+            Err(why) => assert!(why.to_string().contains("its bucket of"), "{why}"),
+        }
+    }
+}
+
+#[test]
+fn who_says_stop_is_heard_and_nothing_is_left() {
+    let folder = tempfile::tempdir().unwrap();
+    let all = points(20_000, 86_400);
+    let plan = plan("60s", "mean", NanPolicy::Keep);
+    for memory in [1 << 30, 300 << 10] {
+        let mut gather = Gather::new(limits(memory, folder.path()));
+        for block in blocks(&all, &[500]) {
+            gather.push(block).unwrap();
+        }
+        let mut asked = 0;
+        let mut engine = CpuEngine::new(plan.clone());
+        let end = gather.finish(&plan).unwrap().resample(&mut engine, &mut Told::default(), &mut |_| {
+            asked += 1;
+            asked < 2
+        });
+        assert!(matches!(end, Err(StreamError::Stopped)), "{end:?}");
+        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
+    }
+}
+
+#[test]
+fn a_sink_that_fails_ends_the_stream_with_its_own_words() {
+    struct Full;
+    impl Sink for Full {
+        fn take<'r>(&mut self, _: &mut dyn Iterator<Item = Rows<'r>>) -> Result<(), StreamError> {
+            Err(crate::series::SeriesError::Batch("full".to_owned()).into())
+        }
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let all = points(20_000, 86_400);
+    let plan = plan("60s", "mean", NanPolicy::Keep);
+    for memory in [1 << 30, 300 << 10] {
+        let mut gather = Gather::new(limits(memory, folder.path()));
+        for block in blocks(&all, &[500]) {
+            gather.push(block).unwrap();
+        }
+        let mut engine = CpuEngine::new(plan.clone());
+        let end = gather.finish(&plan).unwrap().resample(&mut engine, &mut Full, &mut |_| true);
+        assert_eq!(end.unwrap_err().to_string(), "full");
+    }
+}
+
+#[test]
+fn blocks_that_disagree_are_refused_and_no_points_are_no_rows() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut gather = Gather::new(limits(1 << 20, folder.path()));
+    let block = |series: &[u32], times: &[i64], values: &[f64]| Block {
+        series: series.to_vec(),
+        times: times.to_vec(),
+        values: values.to_vec(),
+    };
+    assert!(gather.push(block(&[0], &[1], &[])).is_err());
+    assert!(gather.push(block(&[0], &[1, 2], &[1.0, 2.0])).is_err());
+    let refused = gather.push(block(&[0, 0], &[1, -1], &[1.0, 2.0])).unwrap_err();
+    assert!(refused.to_string().contains("before 1970"), "{refused}");
+    gather.push(block(&[], &[], &[])).unwrap();
+    let plan = plan("60s", "mean", NanPolicy::Keep);
+    let mut rows = Told::default();
+    let mut engine = CpuEngine::new(plan.clone());
+    let tally = gather.finish(&plan).unwrap().resample(&mut engine, &mut rows, &mut |_| true).unwrap();
+    assert_eq!((rows.0.len(), tally.points), (0, 0));
+}
+
+/// What is in memory at a time is what was said to be.
+#[test]
+fn batches_stay_within_the_limit() {
+    struct Least(CpuEngine, usize);
+    impl Engine for Least {
+        fn setup(&self) -> &crate::series::Setup {
+            self.0.setup()
+        }
+        fn plan(&self) -> &Resample {
+            self.0.plan()
+        }
+        fn resample(&mut self, batch: &Batch) -> Result<crate::series::Resampled, crate::series::SeriesError> {
+            self.1 = self.1.max(batch.len());
+            self.0.resample(batch)
+        }
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let memory = 400 << 10;
+    let plan = plan("60s,1h", "mean,max", NanPolicy::Keep);
+    let mut gather = Gather::new(limits(memory, folder.path()));
+    for block in blocks(&points(40_000, 86_400), &[700]) {
+        gather.push(block).unwrap();
+    }
+    let mut engine = Least(CpuEngine::new(plan.clone()), 0);
+    gather.finish(&plan).unwrap().resample(&mut engine, &mut Told::default(), &mut |_| true).unwrap();
+    assert!(engine.1 * 96 <= memory as usize, "{}", engine.1);
+}
