@@ -5,14 +5,15 @@
 //! pandas on the same points, for which `--plain` prints the sum of each column too.
 //!
 //! The floor is what must go through memory once: 16 B of a point read, and written 8 B of a bucket for each method,
-//! 12 B for its start and count; at the rate of `--bandwidth` GB/s (default 10 a thread).
+//! 12 B for its start and count; at the rate at which the same threads add up the points' times. `busy` is the time
+//! that processors gave to the process, the figure to read where others use the machine too.
 
+use rayon::prelude::*;
 use std::io::Write;
 use std::time::Instant;
 use warpstride::series::cpu::CpuEngine;
-use warpstride::series::{
-    Aggregate, Batch, Engine, Granularity, Method, NanPolicy, Resample, Resampled,
-};
+use warpstride::series::{Aggregate, Batch, Engine, Granularity, Method, NanPolicy, Resample};
+use warpstride_kernels::series::sums::ordered_sum;
 
 const SECOND: u64 = 1_000_000_000;
 /// 2015-04-03T23:11:00 UTC.
@@ -72,10 +73,34 @@ fn batch(noise: bool, uneven: bool) -> anyhow::Result<Batch> {
     )?)
 }
 
+/// Milliseconds that processors have given to this process, where the system says so.
+fn processor_time() -> f64 {
+    let tasks = std::fs::read_dir("/proc/self/task").into_iter().flatten();
+    let nanoseconds = tasks.filter_map(|task| {
+        let text = std::fs::read_to_string(task.ok()?.path().join("schedstat")).ok()?;
+        text.split_whitespace().next()?.parse::<u64>().ok()
+    });
+    1e-6 * nanoseconds.sum::<u64>() as f64
+}
+
+/// Bytes a millisecond that all threads read together.
+fn bandwidth(batch: &Batch) -> f64 {
+    let pass = || {
+        let start = Instant::now();
+        let sum: i64 = batch
+            .times()
+            .par_chunks(1 << 15)
+            .map(|part| part.iter().sum::<i64>() >> 20)
+            .sum();
+        std::hint::black_box(sum);
+        size_of_val(batch.times()) as f64 / (1e3 * start.elapsed().as_secs_f64())
+    };
+    (0..10).map(|_| pass()).fold(0.0, f64::max)
+}
+
 struct Options {
     repeats: usize,
     threads: usize,
-    bandwidth: f64,
     plain: bool,
     cases: Vec<String>,
 }
@@ -84,7 +109,6 @@ fn options() -> anyhow::Result<Options> {
     let mut options = Options {
         repeats: 5,
         threads: 0,
-        bandwidth: 10.0,
         plain: false,
         cases: Vec::new(),
     };
@@ -98,7 +122,6 @@ fn options() -> anyhow::Result<Options> {
         match word.as_str() {
             "--repeats" => options.repeats = value()?.parse()?,
             "--threads" => options.threads = value()?.parse()?,
-            "--bandwidth" => options.bandwidth = value()?.parse()?,
             "--plain" => options.plain = true,
             _ => options.cases.push(word),
         }
@@ -121,7 +144,7 @@ fn main() -> anyhow::Result<()> {
         )?;
         writeln!(
             out,
-            "case    granularity   buckets | ms      ns/point  Mpoints/s | floor ms  share"
+            "case    granularity   buckets | ms         busy ms  ns/point  Mpoints/s | floor ms  share"
         )?;
     }
     for (name, noise, uneven, seconds) in CASES {
@@ -135,35 +158,36 @@ fn main() -> anyhow::Result<()> {
             NanPolicy::Keep,
         )?;
         let mut engine = CpuEngine::new(plan);
-        let mut best = f64::INFINITY;
-        let mut result = Resampled::default();
+        let (mut best, mut busy) = (f64::INFINITY, f64::INFINITY);
+        let mut result = None;
         for _ in 0..options.repeats {
             // Its memory is given back before the clock starts.
-            drop(std::mem::take(&mut result));
-            let start = Instant::now();
-            result = engine.resample(&batch)?;
+            result.take();
+            let (start, before) = (Instant::now(), processor_time());
+            result = Some(engine.resample(&batch)?);
             best = best.min(1e3 * start.elapsed().as_secs_f64());
+            busy = busy.min(processor_time() - before);
         }
+        let Some(result) = result else {
+            anyhow::bail!("--repeats must be at least 1");
+        };
         let buckets = &result.buckets[0];
         let count = buckets.starts.len();
         if options.plain {
-            write!(out, "{best} {count}")?;
+            write!(out, "{best} {busy} {count}")?;
             for column in &buckets.columns {
-                write!(
-                    out,
-                    " {:e}",
-                    column.values.iter().filter(|v| !v.is_nan()).sum::<f64>()
-                )?;
+                let values: Vec<f64> = buckets.of(column, 0).map(|(_, value)| value).collect();
+                write!(out, " {:e}", ordered_sum(values.len(), &|i| values[i]))?;
             }
             writeln!(out)?;
             continue;
         }
         let bytes = 16 * POINTS + count * (12 + 8 * METHODS.len());
-        let floor = bytes as f64 / (options.bandwidth * threads as f64 * 1e6);
+        let floor = bytes as f64 / bandwidth(&batch);
         let points = POINTS as f64;
         writeln!(
             out,
-            "{name:7} {:>9} s {count:9} | {best:7.2} {:8.2} {:10.1} | {floor:8.2} {:5.0} %",
+            "{name:7} {:>9} s {count:9} | {best:7.2} {busy:9.2} {:8.2} {:10.1} | {floor:8.2} {:5.0} %",
             seconds,
             1e6 * best / points,
             1e-3 * points / best,

@@ -12,5 +12,7 @@ mod precision;
 mod sas_cpu;
 mod sas_fits;
 mod sas_published;
+mod series_check_values;
+mod series_nab;
 mod siemens_star;
 mod truth;

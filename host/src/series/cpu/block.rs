@@ -1,15 +1,19 @@
 //! Eight short buckets at once: one in each lane of vector registers, a value of each in a row.
 //!
-//! Rows below a bucket's last value hold what lay there before. Nothing reads it: sums take −0 in its place, which
-//! changes no sum, and keys the greatest one, which no value has.
+//! Below a bucket's last value lies whatever lay there before, or behind the bucket in the series. Nothing reads it: sums
+//! take −0 in its place, which changes no sum, and the order a key that no value has.
 
-use super::network::{self, Keys};
-use super::statistics::{Content, Quantile, Statistics, deviation, plain};
-use warpstride_kernels::series::order;
+use super::keys::{self, NONE, keys, plain, value};
+use super::network;
+use super::statistics::{Content, Quantile, Statistics};
+use pulp::Simd;
 use warpstride_kernels::series::sums::SHORT;
 
 /// Buckets at once: doubles of the widest vector registers.
 pub(super) const LANES: usize = 8;
+
+/// Values of a bucket that are copied at once.
+const STRETCH: usize = 8;
 
 /// One number of each bucket.
 pub(super) type Lanes = [f64; LANES];
@@ -18,10 +22,11 @@ pub(super) type Lanes = [f64; LANES];
 pub(super) struct Block {
     /// Values of each bucket; 0 of lanes without one.
     counts: [u64; LANES],
-    /// Most values of a bucket.
+    /// Least and most values of a bucket.
+    full: usize,
     rows: usize,
     values: [Lanes; SHORT],
-    keys: [Keys; SHORT],
+    keys: [[i64; LANES]; SHORT],
 }
 
 /// What eight buckets have for the columns.
@@ -53,22 +58,29 @@ impl Results {
     #[inline(always)]
     pub(super) fn of(&self, content: Content) -> &Lanes {
         match content {
-            Content::Sum => &self.sums,
             Content::Mean => &self.means,
             Content::Deviation => &self.deviations,
             Content::Least => &self.least,
             Content::Greatest => &self.greatest,
             Content::Unique => &self.unique,
             Content::Quantile(quantile) => &self.quantiles[quantile],
-            Content::Count | Content::First | Content::Last => unreachable!("read, not computed"),
+            // The others are read from the points.
+            _ => &self.sums,
         }
     }
+}
+
+/// A vector of a row, of `vectors` that a row has.
+#[inline(always)]
+fn of_row<T: Copy>(rows: &[T], row: usize, vectors: usize, vector: usize) -> T {
+    rows[row * vectors + vector]
 }
 
 impl Block {
     pub(super) fn new() -> Self {
         Self {
             counts: [0; LANES],
+            full: 0,
             rows: 0,
             values: [[0.0; LANES]; SHORT],
             keys: [[0; LANES]; SHORT],
@@ -79,167 +91,234 @@ impl Block {
     #[inline(always)]
     pub(super) fn load(&mut self, values: &[f64], firsts: &[u32], counts: &[u32]) -> bool {
         self.counts = [0; LANES];
-        self.rows = 0;
         for (lane, (first, count)) in firsts.iter().zip(counts).enumerate() {
             let count = *count as usize;
-            if count <= SHORT {
-                self.counts[lane] = count as u64;
-                self.rows = self.rows.max(count);
-                let values = &values[*first as usize..][..count];
-                for (row, value) in self.values.iter_mut().zip(values) {
-                    row[lane] = *value;
+            if count > SHORT {
+                continue;
+            }
+            self.counts[lane] = count as u64;
+            let mut behind = &values[*first as usize..];
+            for rows in self.values[..count.next_multiple_of(STRETCH)].chunks_exact_mut(STRETCH) {
+                if let Some((stretch, rest)) = behind.split_first_chunk::<STRETCH>() {
+                    for (row, value) in rows.iter_mut().zip(stretch) {
+                        row[lane] = *value;
+                    }
+                    behind = rest;
+                } else {
+                    for (row, value) in rows.iter_mut().zip(behind) {
+                        row[lane] = *value;
+                    }
                 }
             }
         }
+        let counts = || self.counts.iter().copied();
+        self.full = counts().min().unwrap_or(0) as usize;
+        self.rows = counts().max().unwrap_or(0) as usize;
         self.rows > 0
     }
 
     /// All that is wanted of the buckets.
     #[inline(always)]
-    pub(super) fn reduce(&mut self, wanted: &Statistics, results: &mut Results) {
+    pub(super) fn reduce<S: Simd>(&mut self, simd: S, wanted: &Statistics, results: &mut Results) {
         if wanted.sums {
-            results.sums = self.sums();
-            for lane in 0..LANES {
-                results.means[lane] = results.sums[lane] / self.counts[lane] as f64;
-            }
-        }
-        if wanted.deviations {
-            results.deviations = self.deviations(&results.means);
-        }
-        for lanes in [&mut results.sums, &mut results.means] {
-            *lanes = lanes.map(plain);
-        }
-        if wanted.extremes || wanted.ordered() {
-            self.find_keys();
+            self.sums(simd, wanted.deviations, results);
         }
         if wanted.ordered() {
-            network::sort(&mut self.keys[..self.rows.next_power_of_two()]);
-            self.read_order(wanted, results);
+            self.find_keys(simd);
+            network::sort(simd, &mut self.keys, self.rows);
+            self.read_order(simd, wanted, results);
         } else if wanted.extremes {
-            self.extremes(results);
+            self.extremes(simd, results);
         }
     }
 
-    /// Whether a bucket has a value in this row.
+    /// Σ `of`(v) of the buckets in a vector of lanes.
     #[inline(always)]
-    fn inside(&self, row: usize, lane: usize) -> bool {
-        (row as u64) < self.counts[lane]
+    fn sum<S: Simd>(&self, simd: S, vector: usize, of: impl Fn(S::f64s) -> S::f64s) -> S::f64s {
+        let vectors = LANES / S::F64_LANES;
+        let values = S::as_simd_f64s(self.values.as_flattened()).0;
+        let counts = S::as_simd_u64s(&self.counts).0[vector];
+        let mut sum = simd.splat_f64s(0.0);
+        for row in 0..self.full {
+            sum = simd.add_f64s(sum, of(of_row(values, row, vectors, vector)));
+        }
+        for row in self.full..self.rows {
+            let inside = simd.less_than_u64s(simd.splat_u64s(row as u64), counts);
+            let term = of(of_row(values, row, vectors, vector));
+            sum = simd.add_f64s(sum, simd.select_f64s(inside, term, simd.splat_f64s(-0.0)));
+        }
+        sum
     }
 
     #[inline(always)]
-    fn sums(&self) -> Lanes {
-        let mut sums = [0.0; LANES];
-        for (row, values) in self.values[..self.rows].iter().enumerate() {
-            for lane in 0..LANES {
-                sums[lane] += if self.inside(row, lane) {
-                    values[lane]
-                } else {
-                    -0.0
-                };
+    fn sums<S: Simd>(&self, simd: S, deviations: bool, results: &mut Results) {
+        let lengths = self.counts.map(|count| count as f64);
+        let lengths = S::as_simd_f64s(&lengths).0;
+        let to_sums = S::as_mut_simd_f64s(&mut results.sums).0;
+        let to_means = S::as_mut_simd_f64s(&mut results.means).0;
+        let to_deviations = S::as_mut_simd_f64s(&mut results.deviations).0;
+        for vector in 0..LANES / S::F64_LANES {
+            // Closures too must be compiled for the vectors at hand.
+            let sum = self.sum(
+                simd,
+                vector,
+                #[inline(always)]
+                |v| v,
+            );
+            let mean = simd.div_f64s(sum, lengths[vector]);
+            to_sums[vector] = plain(simd, sum);
+            to_means[vector] = plain(simd, mean);
+            if deviations {
+                let squares = self.sum(
+                    simd,
+                    vector,
+                    #[inline(always)]
+                    |v| {
+                        let difference = simd.sub_f64s(v, mean);
+                        simd.mul_f64s(difference, difference)
+                    },
+                );
+                let freedom = simd.sub_f64s(lengths[vector], simd.splat_f64s(1.0));
+                let deviation = simd.sqrt_f64s(simd.div_f64s(squares, freedom));
+                to_deviations[vector] = plain(simd, deviation);
             }
         }
-        sums
     }
 
+    /// Keys of all rows that the network will sort.
     #[inline(always)]
-    fn deviations(&self, means: &Lanes) -> Lanes {
-        let mut squares = [0.0; LANES];
-        for (row, values) in self.values[..self.rows].iter().enumerate() {
-            for lane in 0..LANES {
-                let difference = values[lane] - means[lane];
-                let square = difference * difference;
-                squares[lane] += if self.inside(row, lane) { square } else { -0.0 };
-            }
-        }
-        std::array::from_fn(|lane| deviation(squares[lane], self.counts[lane] as u32))
-    }
-
-    #[inline(always)]
-    fn find_keys(&mut self) {
-        for row in 0..self.rows.next_power_of_two() {
-            for lane in 0..LANES {
-                let key = signed(order::key(self.values[row][lane]));
-                self.keys[row][lane] = if self.inside(row, lane) {
-                    key
-                } else {
-                    i64::MAX
-                };
+    fn find_keys<S: Simd>(&mut self, simd: S) {
+        let vectors = LANES / S::F64_LANES;
+        let values = S::as_simd_f64s(self.values.as_flattened()).0;
+        let counts = S::as_simd_u64s(&self.counts).0;
+        let to = S::as_mut_simd_i64s(self.keys.as_flattened_mut()).0;
+        for row in 0..network::size(self.rows) {
+            for vector in 0..vectors {
+                let inside = simd.less_than_u64s(simd.splat_u64s(row as u64), counts[vector]);
+                let keys = keys(simd, of_row(values, row, vectors, vector));
+                to[row * vectors + vector] = simd.select_i64s(inside, keys, simd.splat_i64s(NONE));
             }
         }
     }
 
     #[inline(always)]
-    fn extremes(&self, results: &mut Results) {
-        let (mut least, mut greatest) = ([i64::MAX; LANES], [i64::MIN; LANES]);
-        for (row, keys) in self.keys[..self.rows].iter().enumerate() {
-            for lane in 0..LANES {
-                least[lane] = least[lane].min(keys[lane]);
-                let key = if self.inside(row, lane) {
-                    keys[lane]
-                } else {
-                    i64::MIN
-                };
-                greatest[lane] = greatest[lane].max(key);
+    fn extremes<S: Simd>(&self, simd: S, results: &mut Results) {
+        let vectors = LANES / S::F64_LANES;
+        let values = S::as_simd_f64s(self.values.as_flattened()).0;
+        let counts = S::as_simd_u64s(&self.counts).0;
+        let to_least = S::as_mut_simd_f64s(&mut results.least).0;
+        let to_greatest = S::as_mut_simd_f64s(&mut results.greatest).0;
+        for vector in 0..vectors {
+            let mut least = simd.splat_i64s(i64::MAX);
+            let mut greatest = simd.splat_i64s(i64::MIN);
+            for row in 0..self.rows {
+                let inside = simd.less_than_u64s(simd.splat_u64s(row as u64), counts[vector]);
+                let keys = keys(simd, of_row(values, row, vectors, vector));
+                least = simd.min_i64s(least, simd.select_i64s(inside, keys, least));
+                greatest = simd.max_i64s(greatest, simd.select_i64s(inside, keys, greatest));
             }
+            to_least[vector] = keys::values(simd, least);
+            to_greatest[vector] = keys::values(simd, greatest);
         }
-        results.least = least.map(value);
-        results.greatest = greatest.map(value);
     }
 
     /// What sorted rows tell.
     #[inline(always)]
-    fn read_order(&self, wanted: &Statistics, results: &mut Results) {
+    fn read_order<S: Simd>(&self, simd: S, wanted: &Statistics, results: &mut Results) {
         if wanted.extremes {
             results.least = self.keys[0].map(value);
-            let last = |lane| (self.counts[lane] as usize).max(1) - 1;
-            results.greatest = std::array::from_fn(|lane| value(self.keys[last(lane)][lane]));
+            for (lane, greatest) in results.greatest.iter_mut().enumerate() {
+                let last = (self.counts[lane] as usize).max(1) - 1;
+                *greatest = value(self.keys[last][lane]);
+            }
         }
         if wanted.unique {
-            results.unique = self.unique();
+            self.unique(simd, &mut results.unique);
         }
-        for lane in 0..LANES {
-            if self.counts[lane] == 0 {
-                continue;
-            }
-            let places = wanted.short_places(self.counts[lane] as usize);
-            let quantiles = wanted.quantiles.iter().zip(places);
-            for ((quantile, place), to) in quantiles.zip(&mut results.quantiles) {
-                let at = |row: usize| value(self.keys[row][lane]);
-                let (below, above) = (at(place.below), at(place.above));
-                to[lane] = Quantile::between(*quantile, below, above, place.fraction);
+        let quantiles = wanted.quantiles.iter().zip(&mut results.quantiles);
+        for (number, (quantile, to)) in quantiles.enumerate() {
+            // Lanes without a bucket have the place of one value.
+            let place = |lane: usize| wanted.short_place(self.counts[lane].max(1) as usize, number);
+            let fractions: Lanes = std::array::from_fn(|lane| place(lane).fraction);
+            let below: [i64; LANES] =
+                std::array::from_fn(|lane| self.keys[place(lane).below][lane]);
+            let above: [i64; LANES] =
+                std::array::from_fn(|lane| self.keys[place(lane).above][lane]);
+            let below = S::as_simd_i64s(&below).0;
+            let above = S::as_simd_i64s(&above).0;
+            let fractions = S::as_simd_f64s(&fractions).0;
+            let to = S::as_mut_simd_f64s(to).0;
+            for (vector, to) in to.iter_mut().enumerate() {
+                let a = keys::values(simd, below[vector]);
+                let b = keys::values(simd, above[vector]);
+                *to = between(simd, *quantile, a, b, fractions[vector]);
             }
         }
     }
 
     /// Distinct values of sorted rows.
     #[inline(always)]
-    fn unique(&self) -> Lanes {
-        let mut unique = [1.0; LANES];
-        for row in 1..self.rows {
-            for (lane, unique) in unique.iter_mut().enumerate() {
-                let key = |row: usize| joined(self.keys[row][lane]);
-                let new = key(row) != key(row - 1) && self.inside(row, lane);
-                *unique += f64::from(u8::from(new));
+    fn unique<S: Simd>(&self, simd: S, to: &mut Lanes) {
+        let vectors = LANES / S::F64_LANES;
+        let keys = S::as_simd_i64s(self.keys.as_flattened()).0;
+        let counts = S::as_simd_u64s(&self.counts).0;
+        for (vector, to) in S::as_mut_simd_f64s(to).0.iter_mut().enumerate() {
+            // Values compare as −0 = +0. NaN does not equal itself; its keys do.
+            let mut unique = simd.splat_f64s(1.0);
+            let mut before = keys[vector];
+            for row in 1..self.rows {
+                let inside = simd.less_than_u64s(simd.splat_u64s(row as u64), counts[vector]);
+                let key = of_row(keys, row, vectors, vector);
+                let same_key = simd.equal_u64s(
+                    simd.transmute_u64s_i64s(key),
+                    simd.transmute_u64s_i64s(before),
+                );
+                let same = simd.equal_f64s(keys::values(simd, key), keys::values(simd, before));
+                let new = simd.select_f64s(inside, simd.splat_f64s(1.0), simd.splat_f64s(0.0));
+                let new = simd.select_f64s(same_key, simd.splat_f64s(0.0), new);
+                unique = simd.add_f64s(unique, simd.select_f64s(same, simd.splat_f64s(0.0), new));
+                before = key;
             }
+            *to = unique;
         }
-        unique
     }
 }
 
-/// Keys as signed numbers, which vector units compare.
+/// Quantiles between the values `a` and `b` of each lane.
 #[inline(always)]
-fn signed(key: u64) -> i64 {
-    (key ^ 1 << 63) as i64
-}
-
-/// The value of a signed key.
-#[inline(always)]
-fn value(key: i64) -> f64 {
-    order::value(key as u64 ^ 1 << 63)
-}
-
-/// −0's signed key made that of +0.
-#[inline(always)]
-fn joined(key: i64) -> i64 {
-    if key == -1 { 0 } else { key }
+fn between<S: Simd>(
+    simd: S,
+    quantile: Quantile,
+    a: S::f64s,
+    b: S::f64s,
+    fractions: S::f64s,
+) -> S::f64s {
+    let zero = simd.splat_f64s(0.0);
+    let on_the_way = match quantile {
+        Quantile::Median => simd.mul_f64s(simd.add_f64s(a, b), simd.splat_f64s(0.5)),
+        Quantile::Percent(_) => simd.add_f64s(a, simd.mul_f64s(simd.sub_f64s(b, a), fractions)),
+    };
+    let there = simd.equal_f64s(a, b);
+    let result = simd.select_f64s(there, a, on_the_way);
+    let result = match quantile {
+        Quantile::Median => result,
+        Quantile::Percent(_) => simd.select_f64s(simd.equal_f64s(fractions, zero), a, result),
+    };
+    // x − x is 0 of finite numbers only. The others go by the definition: there are infinities, NaN, or an overflow.
+    let finite = simd.equal_f64s(simd.sub_f64s(result, result), zero);
+    let other = simd.select_f64s(finite, zero, simd.splat_f64s(1.0));
+    if simd.reduce_max_f64s(other) == 0.0 {
+        return result;
+    }
+    let mut exact = [0.0; LANES];
+    let numbers = |lanes: S::f64s| {
+        let mut numbers = [0.0; LANES];
+        S::as_mut_simd_f64s(&mut numbers).0[0] = lanes;
+        numbers
+    };
+    let (a, b, fractions) = (numbers(a), numbers(b), numbers(fractions));
+    for lane in 0..S::F64_LANES {
+        exact[lane] = quantile.between(a[lane], b[lane], fractions[lane]);
+    }
+    S::as_simd_f64s(&exact).0[0]
 }

@@ -1,6 +1,6 @@
 //! Where buckets begin.
 
-use super::memory::{allow, cut, zeroed};
+use super::memory::{allow, cut, reserve, zeroed};
 use super::prepare::{PIECE, Points};
 use crate::series::SeriesError;
 use rayon::prelude::*;
@@ -10,26 +10,26 @@ use warpstride_kernels::series::bucket::Bucketing;
 /// Points looked at together; where the last lies in the bucket that is open, none begins one.
 const STEP: usize = 8;
 
+const WHAT: &str = "first points of buckets";
+
 /// Points in a row, and the buckets that begin among them.
 #[derive(Debug, Clone)]
 pub(super) struct Piece {
-    pub(super) points: Range<usize>,
+    points: Range<usize>,
     /// Series whose first point lies here; those without points are of the piece before the next point.
-    pub(super) series: Range<usize>,
-    /// Buckets that begin here.
-    pub(super) buckets: usize,
-    /// The number of the first.
-    pub(super) first_bucket: usize,
+    series: Range<usize>,
+    /// (bucket), first points of the buckets that begin here.
+    pub(super) firsts: Vec<u32>,
+    /// The number of the first of them.
+    first_bucket: usize,
     /// The first point of the first bucket that begins behind this piece.
-    pub(super) next: usize,
+    next: usize,
 }
 
 /// The buckets of all series.
 #[derive(Debug)]
 pub(super) struct Heads {
     pub(super) pieces: Vec<Piece>,
-    /// (point): first points of buckets, of each piece from its first point on.
-    pub(super) firsts: Vec<u32>,
     /// (series + 1): first buckets.
     pub(super) offsets: Vec<usize>,
     rule: Bucketing,
@@ -42,25 +42,50 @@ impl Heads {
         rates: bool,
         rule: Bucketing,
     ) -> Result<Self, SeriesError> {
-        const WHAT: &str = "first points of buckets";
+        if rule.calendar == 0 {
+            // So that the compiler sees one way through it.
+            let index = |time| {
+                Bucketing {
+                    calendar: 0,
+                    ..rule
+                }
+                .index(time)
+            };
+            Self::find_by(points, rates, rule, index)
+        } else {
+            Self::find_by(points, rates, rule, |time| rule.index(time))
+        }
+    }
+
+    fn find_by(
+        points: &Points<'_>,
+        rates: bool,
+        rule: Bucketing,
+        index: impl Fn(u64) -> u64 + Sync + Copy,
+    ) -> Result<Self, SeriesError> {
         let series = points.ends.len();
-        allow(
-            WHAT,
-            points.times.len() * size_of::<u32>() + series * size_of::<usize>(),
-        )?;
-        let mut firsts = zeroed(WHAT, points.times.len())?;
+        let most = points.times.len() * size_of::<u32>() + series * size_of::<usize>();
+        allow(WHAT, most)?;
         let mut offsets = zeroed(WHAT, series + 1)?;
         let mut pieces = pieces(points.times.len(), points.offsets);
 
         let of_pieces: Vec<&mut [usize]> =
             cut(&mut offsets, pieces.iter().map(|piece| piece.series.len())).collect();
-        pieces
-            .par_iter_mut()
-            .zip(firsts.par_chunks_mut(PIECE))
-            .zip(of_pieces)
-            .for_each(|((piece, firsts), offsets)| {
-                piece.find(points, rates, rule, firsts, offsets)
-            });
+        // A thread finds the buckets of its pieces in the same memory.
+        let found = || vec![0; PIECE + STEP];
+        pieces.par_iter_mut().zip(of_pieces).try_for_each_init(
+            found,
+            |found, (piece, offsets)| {
+                let scan = Scan {
+                    times: &points.times,
+                    rule,
+                    index,
+                    firsts: found,
+                    found: 0,
+                };
+                piece.find(points, rates, scan, offsets)
+            },
+        )?;
 
         let mut total = 0;
         for piece in &mut pieces {
@@ -68,19 +93,16 @@ impl Heads {
             for offset in &mut offsets[piece.series.clone()] {
                 *offset += total;
             }
-            total += piece.buckets;
+            total += piece.firsts.len();
         }
         offsets[series] = total;
         let mut next = points.times.len();
         for piece in pieces.iter_mut().rev() {
             piece.next = next;
-            if piece.buckets > 0 {
-                next = firsts[piece.points.start] as usize;
-            }
+            next = piece.firsts.first().map_or(next, |first| *first as usize);
         }
         Ok(Self {
             pieces,
-            firsts,
             offsets,
             rule,
         })
@@ -91,11 +113,6 @@ impl Heads {
         self.offsets[self.offsets.len() - 1]
     }
 
-    /// First points of a piece's buckets.
-    pub(super) fn firsts(&self, piece: &Piece) -> &[u32] {
-        &self.firsts[piece.points.start..][..piece.buckets]
-    }
-
     /// Writes first moments and numbers of points of a piece's buckets.
     pub(super) fn fill(
         &self,
@@ -104,11 +121,17 @@ impl Heads {
         starts: &mut [i64],
         counts: &mut [u32],
     ) {
-        let firsts = self.firsts(piece);
-        for (start, first) in starts.iter_mut().zip(firsts) {
-            let time = points.times[*first as usize] as u64;
-            *start = self.rule.start(self.rule.index(time));
+        let rule = self.rule;
+        if rule.calendar == 0 {
+            let rule = Bucketing {
+                calendar: 0,
+                ..rule
+            };
+            piece.fill_starts(points, starts, |time| rule.start(rule.index(time)));
+        } else {
+            piece.fill_starts(points, starts, |time| rule.start(rule.index(time)));
         }
+        let firsts = &piece.firsts;
         let nexts = firsts.iter().skip(1).map(|first| *first as usize);
         for ((count, first), next) in counts.iter_mut().zip(firsts).zip(nexts.chain([piece.next])) {
             *count = (next - *first as usize) as u32;
@@ -117,7 +140,7 @@ impl Heads {
         for series in piece.series.start.saturating_sub(1)..piece.series.end {
             let behind = self.offsets[series + 1];
             if behind > self.offsets[series].max(piece.first_bucket)
-                && behind <= piece.first_bucket + piece.buckets
+                && behind <= piece.first_bucket + firsts.len()
             {
                 let last = behind - 1 - piece.first_bucket;
                 counts[last] = (points.ends[series] - firsts[last] as usize) as u32;
@@ -143,7 +166,7 @@ fn pieces(points: usize, offsets: &[usize]) -> Vec<Piece> {
             Piece {
                 points: piece * PIECE..end,
                 series: of_piece,
-                buckets: 0,
+                firsts: Vec::new(),
                 first_bucket: 0,
                 next: 0,
             }
@@ -152,75 +175,84 @@ fn pieces(points: usize, offsets: &[usize]) -> Vec<Piece> {
 }
 
 impl Piece {
-    /// Writes the first points of the buckets that begin here, and for each series that begins here how many buckets
-    /// of the piece lie before it.
-    fn find(
+    /// Finds the buckets that begin here, and for each series that begins here how many of them lie before it.
+    fn find<I: Fn(u64) -> u64>(
         &mut self,
         points: &Points<'_>,
         rates: bool,
-        rule: Bucketing,
-        firsts: &mut [u32],
+        mut scan: Scan<'_, I>,
         offsets: &mut [usize],
-    ) {
+    ) -> Result<(), SeriesError> {
         let begins = |series: usize| points.offsets[series] + usize::from(rates);
-        let mut found = 0;
         if let Some(open) = self.series.start.checked_sub(1) {
             // A series that began before.
             let from = self.points.start;
             let end = points.ends[open].min(self.points.end);
             if from < end {
-                let bucket =
-                    (from > begins(open)).then(|| rule.index(points.times[from - 1] as u64));
-                found = scan(&points.times, from..end, bucket, rule, firsts, 0);
+                scan.points(from..end, (from > begins(open)).then(|| from - 1));
             }
         }
         for (series, offset) in self.series.clone().zip(offsets) {
-            *offset = found;
+            *offset = scan.found;
             let end = points.ends[series].min(self.points.end);
             if begins(series) < end {
-                found = scan(
-                    &points.times,
-                    begins(series)..end,
-                    None,
-                    rule,
-                    firsts,
-                    found,
-                );
+                scan.points(begins(series)..end, None);
             }
         }
-        self.buckets = found;
+        reserve(WHAT, &mut self.firsts, scan.found)?;
+        self.firsts.extend_from_slice(&scan.firsts[..scan.found]);
+        Ok(())
+    }
+
+    fn fill_starts(&self, points: &Points<'_>, starts: &mut [i64], start: impl Fn(u64) -> i64) {
+        for (to, first) in starts.iter_mut().zip(&self.firsts) {
+            *to = start(points.times[*first as usize] as u64);
+        }
     }
 }
 
-/// Appends to the `found` entries of `firsts` the first points of buckets in a `range` of points; `bucket` is the number
-/// of the one that is open. How many there are then.
-fn scan(
-    times: &[i64],
-    range: Range<usize>,
-    bucket: Option<u64>,
+/// A way through points.
+struct Scan<'a, I> {
+    /// (point).
+    times: &'a [i64],
     rule: Bucketing,
-    firsts: &mut [u32],
-    mut found: usize,
-) -> usize {
-    // No bucket has this number: times have 63 bits.
-    let mut open = bucket.unwrap_or(u64::MAX);
-    let mut point = range.start;
-    let times = &times[..range.end];
-    while point < range.end {
-        let next = (point + STEP).min(range.end);
-        let last = times[next - 1] as u64;
-        if open != u64::MAX && last < rule.start(open + 1) as u64 {
-            point = next;
-            continue;
+    /// As the rule's.
+    index: I,
+    /// First points of buckets, of which there are `found`, and room for [`STEP`] more than a piece has.
+    firsts: &'a mut [u32],
+    found: usize,
+}
+
+impl<I: Fn(u64) -> u64> Scan<'_, I> {
+    /// Finds the buckets that begin in a range of points, where that of point `before` is open.
+    fn points(&mut self, range: Range<usize>, before: Option<usize>) {
+        // No bucket has this number: times have 63 bits.
+        const NONE: u64 = u64::MAX;
+        let mut open = before.map_or(NONE, |point| (self.index)(self.times[point] as u64));
+        let mut point = range.start;
+        let (steps, rest) = self.times[range].as_chunks::<STEP>();
+        for times in steps {
+            if open == NONE || times[STEP - 1] as u64 >= self.rule.start(open + 1) as u64 {
+                open = self.step(point, times, open);
+            }
+            point += STEP;
         }
-        for (place, time) in (point..next).zip(&times[point..next]) {
-            let index = rule.index(*time as u64);
+        self.step(point, rest, open);
+    }
+
+    /// Up to [`STEP`] points from `first` on. The bucket that is open then.
+    #[inline(always)]
+    fn step(&mut self, first: usize, times: &[i64], mut open: u64) -> u64 {
+        let firsts = &mut self.firsts[self.found..self.found + STEP];
+        let mut found = 0;
+        for (place, time) in times.iter().enumerate() {
+            let index = (self.index)(*time as u64);
             // Written in any case and kept or not: a branch here would be guessed wrongly once a bucket.
-            firsts[found] = place as u32;
+            firsts[found % STEP] = (first + place) as u32;
             found += usize::from(index != open);
             open = index;
         }
-        point = next;
+        self.found += found;
+        open
     }
-    found
 }

@@ -1,5 +1,7 @@
 //! Sums and extremes of a bucket of more than a few values, by the chunks of [`warpstride_kernels::series::sums`].
 
+use super::keys::keys;
+use pulp::{NullaryFnOnce, Simd, WithSimd};
 use rayon::prelude::*;
 use warpstride_kernels::series::order;
 use warpstride_kernels::series::sums::{LANES, SHORT, across, chunk_range, chunks};
@@ -17,10 +19,7 @@ pub(super) fn sum(values: &[f64], of: impl Fn(f64) -> f64 + Sync + Copy) -> f64 
     let chunk = |chunk| {
         let (first, end) = chunk_range(n, chunk);
         let values = &values[first..end];
-        arch.dispatch(
-            #[inline(always)]
-            || chunk_sum(values, of),
-        )
+        arch.dispatch(ChunkSum { values, of })
     };
     if chunks(n) == 1 {
         return chunk(0);
@@ -36,6 +35,21 @@ pub(super) fn sum(values: &[f64], of: impl Fn(f64) -> f64 + Sync + Copy) -> f64 
 /// Σ v in the order of additions.
 pub(super) fn plain_sum(values: &[f64]) -> f64 {
     sum(values, std::convert::identity)
+}
+
+/// The sum of a chunk.
+struct ChunkSum<'a, F> {
+    values: &'a [f64],
+    of: F,
+}
+
+impl<F: Fn(f64) -> f64> NullaryFnOnce for ChunkSum<'_, F> {
+    type Output = f64;
+
+    #[inline(always)]
+    fn call(self) -> f64 {
+        chunk_sum(self.values, self.of)
+    }
 }
 
 #[inline(always)]
@@ -56,12 +70,7 @@ fn chunk_sum(values: &[f64], of: impl Fn(f64) -> f64) -> f64 {
 /// Keys of the least and the greatest value.
 pub(super) fn extremes(values: &[f64]) -> (u64, u64) {
     let arch = pulp::Arch::new();
-    let of = |values: &[f64]| {
-        arch.dispatch(
-            #[inline(always)]
-            || part_extremes(values),
-        )
-    };
+    let of = |values: &[f64]| arch.dispatch(PartExtremes(values));
     if values.len() <= SHARED {
         return of(values);
     }
@@ -71,27 +80,39 @@ pub(super) fn extremes(values: &[f64]) -> (u64, u64) {
         .reduce(|| (u64::MAX, 0), |a, b| (a.0.min(b.0), a.1.max(b.1)))
 }
 
-#[inline(always)]
-fn part_extremes(values: &[f64]) -> (u64, u64) {
-    // Signed, as vector units compare them.
-    let (mut least, mut greatest) = ([i64::MAX; LANES], [i64::MIN; LANES]);
-    let (rows, rest) = values.as_chunks::<LANES>();
-    let key = |value: f64| (order::key(value) ^ 1 << 63) as i64;
-    for row in rows {
-        for lane in 0..LANES {
-            let key = key(row[lane]);
-            least[lane] = least[lane].min(key);
-            greatest[lane] = greatest[lane].max(key);
+/// Keys of the least and the greatest value, without threads.
+struct PartExtremes<'a>(&'a [f64]);
+
+impl WithSimd for PartExtremes<'_> {
+    type Output = (u64, u64);
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, simd: S) -> (u64, u64) {
+        // Several vectors at once: a comparison waits for the one before.
+        const AT_ONCE: usize = 4;
+        let mut least = [simd.splat_i64s(i64::MAX); AT_ONCE];
+        let mut greatest = [simd.splat_i64s(i64::MIN); AT_ONCE];
+        let (vectors, rest) = S::as_simd_f64s(self.0);
+        let (rows, few) = vectors.as_chunks::<AT_ONCE>();
+        for row in rows {
+            for place in 0..AT_ONCE {
+                let keys = keys(simd, row[place]);
+                least[place] = simd.min_i64s(least[place], keys);
+                greatest[place] = simd.max_i64s(greatest[place], keys);
+            }
         }
+        for values in few {
+            let keys = keys(simd, *values);
+            least[0] = simd.min_i64s(least[0], keys);
+            greatest[0] = simd.max_i64s(greatest[0], keys);
+        }
+        let lanes = |vectors: &[S::i64s]| bytemuck::cast_slice::<_, i64>(vectors).to_vec();
+        let of_rest = rest
+            .iter()
+            .map(|value| (order::key(*value) ^ 1 << 63) as i64);
+        let low = lanes(&least).into_iter().chain(of_rest.clone()).min();
+        let high = lanes(&greatest).into_iter().chain(of_rest).max();
+        let key = |signed: Option<i64>| signed.unwrap_or(0) as u64 ^ 1 << 63;
+        (key(low), key(high))
     }
-    for (lane, value) in rest.iter().enumerate() {
-        let key = key(*value);
-        least[lane] = least[lane].min(key);
-        greatest[lane] = greatest[lane].max(key);
-    }
-    let (mut low, mut high) = (i64::MAX, i64::MIN);
-    for lane in 0..LANES {
-        (low, high) = (low.min(least[lane]), high.max(greatest[lane]));
-    }
-    (low as u64 ^ 1 << 63, high as u64 ^ 1 << 63)
 }

@@ -8,6 +8,7 @@
 mod block;
 mod engine;
 mod heads;
+mod keys;
 mod long;
 mod memory;
 mod network;

@@ -67,13 +67,23 @@ fn rises(batch: &Batch) -> bool {
         .all(|piece| of_piece(piece * PIECE))
 }
 
-/// Whether each time is later than the one before. Without a way out in the middle, so that it is vectors' work.
+/// Whether each time is later than the one before.
 fn rising(times: &[i64]) -> bool {
-    let later = times.get(1..).unwrap_or_default();
-    times
-        .iter()
-        .zip(later)
-        .fold(true, |ok, (a, b)| ok & (a < b))
+    pulp::Arch::new().dispatch(Rising(times))
+}
+
+struct Rising<'a>(&'a [i64]);
+
+impl pulp::NullaryFnOnce for Rising<'_> {
+    type Output = bool;
+
+    #[inline(always)]
+    fn call(self) -> bool {
+        // Without a way out in the middle, so that it is vectors' work.
+        let later = self.0.get(1..).unwrap_or_default();
+        let pairs = self.0.iter().zip(later);
+        pairs.fold(true, |ok, (a, b)| ok & (a < b))
+    }
 }
 
 /// Whether none is NaN.

@@ -8,6 +8,7 @@ use super::order::{self, Scratch};
 use super::prepare::Points;
 use super::statistics::{Content, Statistics, deviation, plain};
 use crate::series::SeriesError;
+use pulp::{Simd, WithSimd};
 use rayon::prelude::*;
 use warpstride_kernels::series::order::value;
 use warpstride_kernels::series::sums::SHORT;
@@ -50,11 +51,12 @@ pub(super) fn reduce(
     allow(WHAT, buckets.saturating_mul(row))?;
     let mut starts = zeroed(WHAT, buckets)?;
     let mut counts = zeroed(WHAT, buckets)?;
-    let mut columns: Vec<Vec<f64>> = (wanted.contents.iter())
+    // In parallel: memory that was used before must be made zero.
+    let mut columns: Vec<Vec<f64>> = (wanted.contents.par_iter())
         .map(|_| zeroed(WHAT, buckets))
         .collect::<Result<_, _>>()?;
 
-    let lengths = || heads.pieces.iter().map(|piece| piece.buckets);
+    let lengths = || heads.pieces.iter().map(|piece| piece.firsts.len());
     let mut rows: Vec<Rows<'_>> = heads
         .pieces
         .iter()
@@ -77,9 +79,16 @@ pub(super) fn reduce(
         results: Results::new(wanted.quantiles.len()),
         scratch: Scratch::default(),
     };
+    let arch = pulp::Arch::new();
     rows.into_par_iter().try_for_each_init(desk, |desk, rows| {
         heads.fill(points, rows.piece, rows.starts, rows.counts);
-        rows.reduce(values, heads, wanted, desk)
+        arch.dispatch(Work {
+            firsts: &rows.piece.firsts,
+            rows,
+            values,
+            wanted,
+            desk,
+        })
     })?;
     Ok(Columns {
         starts,
@@ -88,30 +97,37 @@ pub(super) fn reduce(
     })
 }
 
-impl Rows<'_> {
-    fn reduce(
-        mut self,
-        values: &[f64],
-        heads: &Heads,
-        wanted: &Statistics,
-        desk: &mut Desk,
-    ) -> Result<(), SeriesError> {
-        let arch = pulp::Arch::new();
-        let firsts = heads.firsts(self.piece).chunks(LANES);
-        for (group, (firsts, counts)) in firsts.zip(self.counts.chunks(LANES)).enumerate() {
-            let Desk {
-                block,
-                results,
-                scratch,
-            } = desk;
-            arch.dispatch(
-                #[inline(always)]
-                || {
-                    if block.load(values, firsts, counts) {
-                        block.reduce(wanted, results);
-                    }
-                },
-            );
+/// The work on a piece, compiled for each set of vector instructions.
+struct Work<'a> {
+    rows: Rows<'a>,
+    values: &'a [f64],
+    firsts: &'a [u32],
+    wanted: &'a Statistics,
+    desk: &'a mut Desk,
+}
+
+impl WithSimd for Work<'_> {
+    type Output = Result<(), SeriesError>;
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, simd: S) -> Result<(), SeriesError> {
+        let Self {
+            rows,
+            values,
+            wanted,
+            ..
+        } = self;
+        let mut columns = rows.columns;
+        let Desk {
+            block,
+            results,
+            scratch,
+        } = self.desk;
+        let firsts = self.firsts.chunks(LANES);
+        for (group, (firsts, counts)) in firsts.zip(rows.counts.chunks(LANES)).enumerate() {
+            if block.load(values, firsts, counts) {
+                block.reduce(simd, wanted, results);
+            }
             for (lane, (first, count)) in firsts.iter().zip(counts).enumerate() {
                 if *count as usize > SHORT {
                     let values = &values[*first as usize..][..*count as usize];
@@ -119,7 +135,7 @@ impl Rows<'_> {
                 }
             }
             let rows = group * LANES..group * LANES + firsts.len();
-            for (content, column) in wanted.contents.iter().zip(&mut self.columns) {
+            for (content, column) in wanted.contents.iter().zip(&mut columns) {
                 let column = &mut column[rows.clone()];
                 match content {
                     Content::Count => copy(column, counts.iter().map(|n| f64::from(*n))),
@@ -144,6 +160,7 @@ fn copy(column: &mut [f64], values: impl Iterator<Item = f64>) {
 }
 
 /// A bucket of more than [`SHORT`] values, into a lane of the results.
+#[inline(never)]
 fn reduce_long(
     values: &[f64],
     wanted: &Statistics,

@@ -73,7 +73,7 @@ pub(super) fn select<T: Copy + Sync>(
     }
     for ((bin, at, below), keys) in wanted.into_iter().zip(&candidates) {
         let least = least + ((bin as u64) << shift);
-        let greatest = greatest.min(least + ((1 << shift) - 1));
+        let greatest = greatest.min(least.saturating_add((1 << shift) - 1));
         let ranks: Vec<usize> = ranks[at.clone()].iter().map(|rank| rank - below).collect();
         select(
             keys,

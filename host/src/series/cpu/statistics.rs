@@ -45,7 +45,7 @@ pub(super) struct Statistics {
     pub(super) unique: bool,
     pub(super) quantiles: Vec<Quantile>,
     /// (points of a short bucket − 1, quantile).
-    short: Vec<Vec<Place>>,
+    short: Vec<Place>,
 }
 
 impl Statistics {
@@ -77,7 +77,11 @@ impl Statistics {
             deviations: any(|c| matches!(c, Content::Deviation)),
             unique: any(|c| matches!(c, Content::Unique)),
             short: (1..=SHORT)
-                .map(|n| quantiles.iter().map(|quantile| quantile.place(n)).collect())
+                .flat_map(|n| {
+                    quantiles
+                        .iter()
+                        .map(move |quantile: &Quantile| quantile.place(n))
+                })
                 .collect(),
             quantiles,
             contents,
@@ -89,9 +93,10 @@ impl Statistics {
         self.unique || !self.quantiles.is_empty()
     }
 
-    /// Places of the quantiles of `n` ≤ [`SHORT`] values.
-    pub(super) fn short_places(&self, n: usize) -> &[Place] {
-        &self.short[n - 1]
+    /// The place of a quantile of `n` ≤ [`SHORT`] values.
+    #[inline(always)]
+    pub(super) fn short_place(&self, n: usize, quantile: usize) -> &Place {
+        &self.short[(n - 1) * self.quantiles.len() + quantile]
     }
 }
 

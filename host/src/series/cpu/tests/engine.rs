@@ -57,7 +57,16 @@ fn a_bucket_that_all_threads_share() {
 #[test]
 fn selection_where_values_crowd() {
     // Equal ones, a few far away, exponents of all sizes: bins of equal width part these badly.
-    let kinds: [fn(usize) -> f64; 4] = [
+    let kinds: [fn(usize) -> f64; 5] = [
+        |i| {
+            [
+                f64::NEG_INFINITY,
+                noise(i),
+                -noise(i) * 1e300,
+                f64::INFINITY,
+                f64::NAN,
+            ][i % 5]
+        },
         |i| (i % 3) as f64,
         |i| if i % 1000 == 0 { 1e300 } else { noise(i) },
         |i| noise(i) * 2_f64.powi((i % 2000) as i32 - 1000),
