@@ -2,6 +2,7 @@
 
 pub mod acquisitions;
 pub mod scattering;
+pub mod series;
 pub mod sound;
 pub mod structure;
 

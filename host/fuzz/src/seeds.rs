@@ -1,5 +1,6 @@
 //! Writes the seed corpora: `seeds FOLDER`, of scans; `seeds FOLDER ismrmrd`, of samples of k-space; `seeds FOLDER
-//! columns`, `cansas` or `nxcansas`, of small-angle scattering.
+//! columns`, `cansas` or `nxcansas`, of small-angle scattering; `seeds FOLDER series_csv` or `series_columnar`, of
+//! time series.
 //!
 //! Proper files, small, and files that the structured generators make. The first byte of a seed
 //! says which reader mode it is for, as in the target.
@@ -48,7 +49,7 @@ fn scan_of(frames: usize, per_frame: bool) -> Option<Scan> {
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let folder = std::env::args_os()
         .nth(1)
-        .ok_or("usage: seeds FOLDER [ismrmrd | columns | cansas | nxcansas]")?;
+        .ok_or("usage: seeds FOLDER [ismrmrd | columns | cansas | nxcansas | series_csv | series_columnar]")?;
     let folder = Path::new(&folder);
     std::fs::create_dir_all(folder)?;
     match std::env::args().nth(2).as_deref() {
@@ -56,6 +57,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         Some("columns") => columns(folder),
         Some("cansas") => cansas(folder),
         Some("nxcansas") => nxcansas(folder),
+        Some("series_csv") => warpstride_fuzz::series::lines(folder),
+        Some("series_columnar") => warpstride_fuzz::series::tables(folder),
         _ => scans(folder),
     }
 }

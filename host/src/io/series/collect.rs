@@ -46,7 +46,7 @@ pub fn read_all_within(
         [one] => one.display().to_string(),
         _ => "the inputs".to_owned(),
     };
-    for block in &mut reader {
+    for block in reader.by_ref() {
         let block = block?;
         points += block.len() as u128;
         allow(&what, "the points", points * POINT, memory)?;
