@@ -139,7 +139,9 @@ impl SeriesCurves {
         let first = cells().map(|cell| cell.time).min()?;
         let last = cells().map(|cell| cell.time).max()?;
         let least = cells().map(|cell| cell.least).fold(f64::INFINITY, f64::min);
-        let greatest = cells().map(|cell| cell.greatest).fold(f64::NEG_INFINITY, f64::max);
+        let greatest = cells()
+            .map(|cell| cell.greatest)
+            .fold(f64::NEG_INFINITY, f64::max);
         // Halves: the difference of the greatest and the least double overflows.
         let margin = (greatest / 2.0 - least / 2.0) * 0.1;
         let margin = if margin > 0.0 {
@@ -181,12 +183,17 @@ impl SeriesCurves {
             .y_label_formatter(&|y| significant(*y, 3))
             .draw()?;
         let letter = LETTERS as i32;
-        area.draw_text(&self.title, &style.into_text_style(area), (letter, letter / 2))?;
+        area.draw_text(
+            &self.title,
+            &style.into_text_style(area),
+            (letter, letter / 2),
+        )?;
         let mut right = letter;
         for (curve, colour) in self.curves.iter().zip(COLOURS) {
-            let points = curve.cells.iter().flat_map(|cell| {
-                [(cell.time, cell.least), (cell.time, cell.greatest)]
-            });
+            let points = curve
+                .cells
+                .iter()
+                .flat_map(|cell| [(cell.time, cell.least), (cell.time, cell.greatest)]);
             let points: Vec<(i64, f64)> = points.collect();
             if curve.cells.len() == 1 {
                 chart.draw_series(points.iter().map(|at| Circle::new(*at, 4, colour.filled())))?;
@@ -195,7 +202,11 @@ impl SeriesCurves {
             let key = [(right, 2 * letter), (right + letter, 3 * letter - 4)];
             area.draw(&Rectangle::new(key, colour.filled()))?;
             let name: String = curve.name.chars().take(24).collect();
-            area.draw_text(&name, &style.into_text_style(area), (right + letter + 6, 2 * letter))?;
+            area.draw_text(
+                &name,
+                &style.into_text_style(area),
+                (right + letter + 6, 2 * letter),
+            )?;
             right += (name.chars().count() as i32 + 3) * letter;
         }
         area.present()
@@ -220,7 +231,10 @@ impl Curve {
             let pairs = self.cells.chunks(2).map(|pair| Cell {
                 time: pair[0].time,
                 least: pair.iter().map(|c| c.least).fold(f64::INFINITY, f64::min),
-                greatest: pair.iter().map(|c| c.greatest).fold(f64::NEG_INFINITY, f64::max),
+                greatest: pair
+                    .iter()
+                    .map(|c| c.greatest)
+                    .fold(f64::NEG_INFINITY, f64::max),
             });
             self.cells = pairs.collect();
             self.stride *= 2;
@@ -254,14 +268,20 @@ enum Form {
 impl Marks {
     fn of(times: &Range<i64>) -> Self {
         const STEPS: [i64; 17] = [
-            1, 2, 5, 10, 30, 60, 120, 300, 600, 1800, 3600, 7200, 10_800, 21_600, 43_200, 86_400, 172_800,
+            1, 2, 5, 10, 30, 60, 120, 300, 600, 1800, 3600, 7200, 10_800, 21_600, 43_200, 86_400,
+            172_800,
         ];
         let span = times.end.saturating_sub(times.start);
-        let step = STEPS.into_iter().map(|s| s * SECOND).find(|step| span / step <= MARKS);
+        let step = STEPS
+            .into_iter()
+            .map(|s| s * SECOND)
+            .find(|step| span / step <= MARKS);
         let days = (span / DAY / MARKS + 1) * DAY;
         let step = step.unwrap_or(days);
         let first = times.start.div_euclid(step) + 1;
-        let places = (first..=times.end.div_euclid(step)).map(|n| n * step).collect();
+        let places = (first..=times.end.div_euclid(step))
+            .map(|n| n * step)
+            .collect();
         let form = match step {
             s if s < 60 * SECOND => Form::Seconds,
             s if s < DAY => Form::Minutes,
@@ -366,9 +386,21 @@ mod tests {
             curves.add(0, "a", starts, values);
         }
         let curve = &curves.curves[0];
-        assert!(curve.cells.len() <= CELLS && curve.stride == 32, "{}", curve.stride);
-        assert!(curve.cells.windows(2).all(|pair| pair[0].time < pair[1].time));
-        assert_eq!(curve.cells.iter().map(|c| c.greatest).fold(0.0, f64::max), 999.0);
+        assert!(
+            curve.cells.len() <= CELLS && curve.stride == 32,
+            "{}",
+            curve.stride
+        );
+        assert!(
+            curve
+                .cells
+                .windows(2)
+                .all(|pair| pair[0].time < pair[1].time)
+        );
+        assert_eq!(
+            curve.cells.iter().map(|c| c.greatest).fold(0.0, f64::max),
+            999.0
+        );
         assert_eq!(curve.cells[0].time, 0);
     }
 
@@ -376,8 +408,12 @@ mod tests {
     fn the_picture_has_the_colours_of_its_curves() {
         let mut curves = SeriesCurves::new("mean, 1m".to_owned());
         for series in 0..10_usize {
-            let starts: Vec<i64> = (0..100).map(|i| 1_388_577_600 * SECOND + i * 60 * SECOND).collect();
-            let values: Vec<f64> = (0..100).map(|i| f64::from(i).sin() + series as f64 * 3.0).collect();
+            let starts: Vec<i64> = (0..100)
+                .map(|i| 1_388_577_600 * SECOND + i * 60 * SECOND)
+                .collect();
+            let values: Vec<f64> = (0..100)
+                .map(|i| f64::from(i).sin() + series as f64 * 3.0)
+                .collect();
             curves.add(series, "cpu", &starts, &values);
         }
         assert!(curves.note().unwrap().contains("first 8 of 10"));
@@ -385,7 +421,10 @@ mod tests {
         let image = image::load_from_memory(&png).unwrap().to_rgb8();
         assert_eq!(image.dimensions(), SIZE);
         for colour in COLOURS {
-            let count = image.pixels().filter(|p| p.0 == [colour.0, colour.1, colour.2]).count();
+            let count = image
+                .pixels()
+                .filter(|p| p.0 == [colour.0, colour.1, colour.2])
+                .count();
             assert!(count > 300, "{colour:?} {count}");
         }
     }
@@ -410,12 +449,28 @@ mod tests {
 
     #[test]
     fn marks_are_few_and_inside() {
-        for span in [1, 59, 60, 3600, 86_400, 5 * 86_400, 90 * 86_400, 4000 * 86_400, 9_000_000_000] {
+        for span in [
+            1,
+            59,
+            60,
+            3600,
+            86_400,
+            5 * 86_400,
+            90 * 86_400,
+            4000 * 86_400,
+            9_000_000_000,
+        ] {
             let begin = 1_388_577_601 * SECOND;
-            let times = begin.min(i64::MAX - span * SECOND)..begin.min(i64::MAX - span * SECOND) + span * SECOND;
+            let times = begin.min(i64::MAX - span * SECOND)
+                ..begin.min(i64::MAX - span * SECOND) + span * SECOND;
             let marks = Marks::of(&times);
             assert!(marks.places.len() <= MARKS as usize + 1, "{span}");
-            assert!(marks.places.iter().all(|t| times.contains(t) || *t == times.end));
+            assert!(
+                marks
+                    .places
+                    .iter()
+                    .all(|t| times.contains(t) || *t == times.end)
+            );
         }
     }
 }

@@ -17,8 +17,13 @@ fn resample(place: &Place, options: &[&str]) -> Said {
 }
 
 fn write_points(place: &Place, name: &str, times: &[i64], values: &[f64]) {
-    let rows = times.iter().zip(values).map(|(t, v)| format!("{},{v}\n", NOON + t));
-    let text: String = std::iter::once("timestamp,value\n".to_owned()).chain(rows).collect();
+    let rows = times
+        .iter()
+        .zip(values)
+        .map(|(t, v)| format!("{},{v}\n", NOON + t));
+    let text: String = std::iter::once("timestamp,value\n".to_owned())
+        .chain(rows)
+        .collect();
     std::fs::write(place.path(name), text).unwrap();
 }
 
@@ -35,7 +40,10 @@ struct Row {
 fn rows(text: &str) -> Vec<Row> {
     let mut lines = text.lines();
     let header = lines.next().unwrap();
-    assert!(header.starts_with("series,granularity_s,aggregate,timestamp"), "{header}");
+    assert!(
+        header.starts_with("series,granularity_s,aggregate,timestamp"),
+        "{header}"
+    );
     lines
         .map(|line| {
             let fields: Vec<&str> = line.split(',').collect();
@@ -86,10 +94,16 @@ fn the_published_tables_are_met() {
         &place,
         "a.csv",
         &[0, 10, 20, 30, 40, 60, 70, 80, 90, 100, 110, 120, 130],
-        &[3.0, 5.0, 2.0, 3.0, 5.0, 8.0, 11.0, 22.0, 10.0, 42.0, 9.0, 4.0, 2.0],
+        &[
+            3.0, 5.0, 2.0, 3.0, 5.0, 8.0, 11.0, 22.0, 10.0, 42.0, 9.0, 4.0, 2.0,
+        ],
     );
     let all = "first,last,count,sum,mean,median,56pct,min,max,std,nunique";
-    resample(&place, &["a.csv", "-o", "a.out.csv", "--aggregate", all, "--quiet"]).well();
+    resample(
+        &place,
+        &["a.csv", "-o", "a.out.csv", "--aggregate", all, "--quiet"],
+    )
+    .well();
     let found = values(&place, "a.out.csv");
     for (name, expected) in [
         ("first", [3.0, 8.0, 4.0]),
@@ -101,38 +115,99 @@ fn the_published_tables_are_met() {
         ("56pct", [3.48, 10.8, 3.12]),
         ("min", [2.0, 8.0, 2.0]),
         ("max", [5.0, 42.0, 4.0]),
-        ("std", [1.341_640_786_499_873_8, 13.266_499_161_421_599, 1.414_213_562_373_095_1]),
+        (
+            "std",
+            [
+                1.341_640_786_499_873_8,
+                13.266_499_161_421_599,
+                1.414_213_562_373_095_1,
+            ],
+        ),
         ("nunique", [3.0, 6.0, 2.0]),
     ] {
         near(&found[name], &expected);
     }
     let rows = output(&place, "a.out.csv");
-    assert_eq!((rows[0].series.as_str(), rows[0].granularity.as_str()), ("a", "60"));
+    assert_eq!(
+        (rows[0].series.as_str(), rows[0].granularity.as_str()),
+        ("a", "60")
+    );
     assert_eq!(rows[0].time, format!("{NOON}000000000"));
     assert_eq!(rows[2].time, format!("{}000000000", NOON + 120));
 
     write_points(&place, "b.csv", &[0, 4, 9], &[3.0, 5.0, 6.0]);
-    resample(&place, &["b.csv", "-o", "b.out.csv", "--aggregate", "74pct,95pct", "--quiet"]).well();
+    resample(
+        &place,
+        &[
+            "b.csv",
+            "-o",
+            "b.out.csv",
+            "--aggregate",
+            "74pct,95pct",
+            "--quiet",
+        ],
+    )
+    .well();
     let found = values(&place, "b.out.csv");
     near(&[found["74pct"][0], found["95pct"][0]], &[5.48, 5.9]);
 
     // Of one point there is no standard deviation, and no row.
     write_points(&place, "c.csv", &[0, 4, 9, 66], &[3.0, 6.0, 5.0, 9.0]);
-    resample(&place, &["c.csv", "-o", "c.out.csv", "--aggregate", "std", "--quiet"]).well();
-    near(&values(&place, "c.out.csv")["std"], &[1.527_525_231_651_946_5]);
+    resample(
+        &place,
+        &["c.csv", "-o", "c.out.csv", "--aggregate", "std", "--quiet"],
+    )
+    .well();
+    near(
+        &values(&place, "c.out.csv")["std"],
+        &[1.527_525_231_651_946_5],
+    );
 
     let times = [0, 4, 62, 74, 84, 124, 155, 162, 182, 202, 222, 249];
-    let counter = [50.0, 55.0, 65.0, 66.0, 70.0, 83.0, 92.0, 103.0, 105.0, 5.0, 7.0, 23.0];
+    let counter = [
+        50.0, 55.0, 65.0, 66.0, 70.0, 83.0, 92.0, 103.0, 105.0, 5.0, 7.0, 23.0,
+    ];
     write_points(&place, "d.csv", &times, &counter);
-    resample(&place, &["d.csv", "-o", "d.out.csv", "--aggregate", "rate:mean", "--quiet"]).well();
-    near(&values(&place, "d.out.csv")["rate:mean"], &[5.0, 5.0, 11.0, -32.0, 16.0]);
+    resample(
+        &place,
+        &[
+            "d.csv",
+            "-o",
+            "d.out.csv",
+            "--aggregate",
+            "rate:mean",
+            "--quiet",
+        ],
+    )
+    .well();
+    near(
+        &values(&place, "d.out.csv")["rate:mean"],
+        &[5.0, 5.0, 11.0, -32.0, 16.0],
+    );
 
     let times = [0, 4, 62, 74, 84, 182, 202, 222, 249];
     let counter = [50.0, 55.0, 65.0, 66.0, 70.0, 105.0, 108.0, 200.0, 202.0];
     write_points(&place, "e.csv", &times, &counter);
-    resample(&place, &["e.csv", "-o", "e.out.csv", "--aggregate", "rate:last", "--quiet"]).well();
-    near(&values(&place, "e.out.csv")["rate:last"], &[5.0, 4.0, 92.0, 2.0]);
-    let minutes: Vec<String> = output(&place, "e.out.csv").into_iter().map(|row| row.time).collect();
+    resample(
+        &place,
+        &[
+            "e.csv",
+            "-o",
+            "e.out.csv",
+            "--aggregate",
+            "rate:last",
+            "--quiet",
+        ],
+    )
+    .well();
+    near(
+        &values(&place, "e.out.csv")["rate:last"],
+        &[5.0, 4.0, 92.0, 2.0],
+    );
+    let minutes: Vec<String> = output(&place, "e.out.csv")
+        .into_iter()
+        .map(|row| row.time)
+        .collect();
     let expected = [0, 60, 180, 240].map(|s| format!("{}000000000", NOON + s));
     assert_eq!(minutes, expected);
 }
@@ -146,7 +221,10 @@ fn real_series_have_another_programs_aggregates() {
     };
     let folder = PathBuf::from(folder).join("series");
     let Ok(text) = std::fs::read_to_string(folder.join("nab-expected.json")) else {
-        skipped("real series", &format!("{} has no nab-expected.json", folder.display()));
+        skipped(
+            "real series",
+            &format!("{} has no nab-expected.json", folder.display()),
+        );
         return;
     };
     let expected: Value = serde_json::from_str(&text).unwrap();
@@ -157,7 +235,11 @@ fn real_series_have_another_programs_aggregates() {
         let granularities = of_file["agg"].as_object().unwrap();
         let methods = granularities.values().next().unwrap().as_object().unwrap();
         let list = |names: Vec<&String>| {
-            names.into_iter().map(String::as_str).collect::<Vec<_>>().join(",")
+            names
+                .into_iter()
+                .map(String::as_str)
+                .collect::<Vec<_>>()
+                .join(",")
         };
         let input = folder.join("nab").join(file);
         let said = resample(
@@ -183,18 +265,30 @@ fn real_series_have_another_programs_aggregates() {
                     .filter(|row| row.granularity == *granularity && row.aggregate == *method)
                     .collect();
                 let place = format!("{file} {granularity} {method}");
-                assert_eq!(found.len(), expected["n"].as_u64().unwrap() as usize, "{place}");
+                assert_eq!(
+                    found.len(),
+                    expected["n"].as_u64().unwrap() as usize,
+                    "{place}"
+                );
                 let sum: f64 = found.iter().map(|row| row.value).sum();
                 let scale: f64 = found.iter().map(|row| row.value.abs()).sum();
                 let wanted = expected["sum"].as_f64().unwrap();
-                assert!((sum - wanted).abs() <= 1e-12 * scale, "{place} {sum} {wanted}");
+                assert!(
+                    (sum - wanted).abs() <= 1e-12 * scale,
+                    "{place} {sum} {wanted}"
+                );
                 let head = expected["head"].as_array().unwrap();
                 let tail = expected["tail"].as_array().unwrap();
-                let ends = found[..head.len()].iter().chain(&found[found.len() - tail.len()..]);
+                let ends = found[..head.len()]
+                    .iter()
+                    .chain(&found[found.len() - tail.len()..]);
                 for (row, wanted) in ends.zip(head.iter().chain(tail)) {
                     assert_eq!(row.time, wanted[0].to_string(), "{place}");
                     let value = wanted[1].as_f64().unwrap();
-                    assert!((row.value - value).abs() <= 1e-12 * value.abs(), "{place} {row:?}");
+                    assert!(
+                        (row.value - value).abs() <= 1e-12 * value.abs(),
+                        "{place} {row:?}"
+                    );
                     checked += 1;
                 }
             }
@@ -216,20 +310,37 @@ fn three(count: i64) -> String {
         let second = i * 7919 % count;
         let name = ["web", "db", "a \"b\""][(i % 3) as usize];
         let quoted = name.replace('"', "\"\"");
-        text += &format!("\"{quoted}\",{},{}\n", NOON + second, (second % 100) as f64 * 0.5);
+        text += &format!(
+            "\"{quoted}\",{},{}\n",
+            NOON + second,
+            (second % 100) as f64 * 0.5
+        );
     }
     text
 }
 
-const MANY: [&str; 4] = ["--granularity", "60s,5m,1h", "--aggregate", "mean,std,95pct,rate:sum,last"];
+const MANY: [&str; 4] = [
+    "--granularity",
+    "60s,5m,1h",
+    "--aggregate",
+    "mean,std,95pct,rate:sum,last",
+];
 
 #[test]
 fn series_come_in_the_order_of_their_first_points_and_rows_in_order() {
     let place = Place::new();
     std::fs::write(place.path("three.csv"), three(9000)).unwrap();
-    resample(&place, &[&["three.csv", "-o", "out.csv", "--quiet"], &MANY[..]].concat()).well();
+    resample(
+        &place,
+        &[&["three.csv", "-o", "out.csv", "--quiet"], &MANY[..]].concat(),
+    )
+    .well();
     let text = std::fs::read_to_string(place.path("out.csv")).unwrap();
-    assert!(text.contains("\n\"a \"\"b\"\"\",60,mean,"), "{}", &text[..200]);
+    assert!(
+        text.contains("\n\"a \"\"b\"\"\",60,mean,"),
+        "{}",
+        &text[..200]
+    );
     let order: Vec<(usize, usize, usize, i64)> = text
         .lines()
         .skip(1)
@@ -262,16 +373,32 @@ fn inputs_larger_than_memory_give_the_same_bytes() {
     let run = |out: &str, options: &[&str]| {
         let fixed = ["three.csv", "-o", out, "--quiet", "--summary", "s.json"];
         resample(&place, &[&fixed, &MANY[..], options].concat()).well();
-        (std::fs::read(place.path(out)).unwrap(), json(&place, "s.json"))
+        (
+            std::fs::read(place.path(out)).unwrap(),
+            json(&place, "s.json"),
+        )
     };
     let (whole, summary) = run("whole.csv", &[]);
     assert_eq!(summary["memory"]["spilled_bytes"], 0);
     for memory in ["150K", "300K", "1M"] {
         let (cut, of_cut) = run("cut.csv", &["--memory", memory]);
         assert!(cut == whole, "{memory}");
-        assert!(of_cut["memory"]["spilled_bytes"].as_u64().unwrap() > 600_000, "{of_cut}");
-        assert!(of_cut["memory"]["batches"].as_u64().unwrap() > 3, "{of_cut}");
-        for key in ["points", "duplicates", "skipped", "series", "granularities", "rows"] {
+        assert!(
+            of_cut["memory"]["spilled_bytes"].as_u64().unwrap() > 600_000,
+            "{of_cut}"
+        );
+        assert!(
+            of_cut["memory"]["batches"].as_u64().unwrap() > 3,
+            "{of_cut}"
+        );
+        for key in [
+            "points",
+            "duplicates",
+            "skipped",
+            "series",
+            "granularities",
+            "rows",
+        ] {
             assert_eq!(of_cut[key], summary[key], "{key}");
         }
     }
@@ -284,7 +411,14 @@ fn inputs_larger_than_memory_give_the_same_bytes() {
     assert!(run("reversed.csv", &[]).0 == whole);
     assert_eq!(
         place.names(),
-        ["cut.csv", "one.csv", "reversed.csv", "s.json", "three.csv", "whole.csv"]
+        [
+            "cut.csv",
+            "one.csv",
+            "reversed.csv",
+            "s.json",
+            "three.csv",
+            "whole.csv"
+        ]
     );
 }
 
@@ -296,20 +430,39 @@ fn compressed_and_several_inputs_are_one() {
     let (head, body) = text.split_at(text.find('\n').unwrap() + 1);
     let middle = body.len() / 2 + body[body.len() / 2..].find('\n').unwrap() + 1;
     let mut gz = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
-    gz.write_all(format!("{head}{}", &body[..middle]).as_bytes()).unwrap();
+    gz.write_all(format!("{head}{}", &body[..middle]).as_bytes())
+        .unwrap();
     std::fs::write(place.path("one.csv.gz"), gz.finish().unwrap()).unwrap();
     let rest = format!("{head}{}", &body[middle..]);
     let zst = zstd::encode_all(rest.as_bytes(), 1).unwrap();
     std::fs::write(place.path("two.csv.zst"), zst).unwrap();
-    resample(&place, &[&["all.csv", "-o", "all.out.csv", "--quiet"], &MANY[..]].concat()).well();
-    let parts = ["one.csv.gz", "two.csv.zst", "-o", "parts.out.csv", "--summary", "s.json"];
+    resample(
+        &place,
+        &[&["all.csv", "-o", "all.out.csv", "--quiet"], &MANY[..]].concat(),
+    )
+    .well();
+    let parts = [
+        "one.csv.gz",
+        "two.csv.zst",
+        "-o",
+        "parts.out.csv",
+        "--summary",
+        "s.json",
+    ];
     let said = resample(&place, &[&parts, &MANY[..]].concat());
     said.well();
-    assert!(said.out.contains("2 files") && said.out.contains("points/s"), "{}", said.out);
+    assert!(
+        said.out.contains("2 files") && said.out.contains("points/s"),
+        "{}",
+        said.out
+    );
     let read = |name: &str| std::fs::read(place.path(name)).unwrap();
     assert!(read("all.out.csv") == read("parts.out.csv"));
     let summary = json(&place, "s.json");
-    assert_eq!(summary["inputs"], serde_json::json!(["one.csv.gz", "two.csv.zst"]));
+    assert_eq!(
+        summary["inputs"],
+        serde_json::json!(["one.csv.gz", "two.csv.zst"])
+    );
     assert_eq!(summary["points"], 3000);
     assert_eq!(summary["granularities"][2]["seconds"], 3600.0);
 }
@@ -321,10 +474,23 @@ fn the_first_of_several_points_at_a_time_counts() {
     std::fs::create_dir(place.path("new")).unwrap();
     write_points(&place, "cpu.csv", &[0, 60, 60], &[1.0, 2.0, 99.0]);
     write_points(&place, "new/cpu.csv", &[60, 120], &[88.0, 3.0]);
-    let options = ["cpu.csv", "new/cpu.csv", "-o", "out.csv", "--aggregate", "sum", "--summary", "s.json"];
+    let options = [
+        "cpu.csv",
+        "new/cpu.csv",
+        "-o",
+        "out.csv",
+        "--aggregate",
+        "sum",
+        "--summary",
+        "s.json",
+    ];
     resample(&place, &options).well();
     assert_eq!(values(&place, "out.csv")["sum"], [1.0, 2.0, 3.0]);
-    assert!(output(&place, "out.csv").iter().all(|row| row.series == "cpu"));
+    assert!(
+        output(&place, "out.csv")
+            .iter()
+            .all(|row| row.series == "cpu")
+    );
     assert_eq!(json(&place, "s.json")["duplicates"], 2);
 }
 
@@ -334,14 +500,41 @@ fn times_are_read_and_written_as_iso_too() {
     let text = "when,load\n2014-01-01T12:00:30Z,1\n2014-01-01 13:00:30+01:00,9\n2014-01-01T12:01:00.5Z,4\n";
     std::fs::write(place.path("x.csv"), text).unwrap();
     let columns = ["--time-column", "when", "--value-column", "load", "--quiet"];
-    let options = ["x.csv", "-o", "x.out.csv", "--timestamps", "iso", "--aggregate", "count"];
+    let options = [
+        "x.csv",
+        "-o",
+        "x.out.csv",
+        "--timestamps",
+        "iso",
+        "--aggregate",
+        "count",
+    ];
     resample(&place, &[&options[..], &columns].concat()).well();
     let rows = output(&place, "x.out.csv");
-    let found: Vec<(&str, f64)> = rows.iter().map(|row| (row.time.as_str(), row.value)).collect();
+    let found: Vec<(&str, f64)> = rows
+        .iter()
+        .map(|row| (row.time.as_str(), row.value))
+        .collect();
     // The second stands at the first one's time.
-    assert_eq!(found, [("2014-01-01T12:00:00Z", 1.0), ("2014-01-01T12:01:00Z", 1.0)]);
+    assert_eq!(
+        found,
+        [("2014-01-01T12:00:00Z", 1.0), ("2014-01-01T12:01:00Z", 1.0)]
+    );
     // What was written is read again.
-    resample(&place, &["x.out.csv", "-o", "again.csv", "--granularity", "1d", "--aggregate", "sum", "--quiet"]).well();
+    resample(
+        &place,
+        &[
+            "x.out.csv",
+            "-o",
+            "again.csv",
+            "--granularity",
+            "1d",
+            "--aggregate",
+            "sum",
+            "--quiet",
+        ],
+    )
+    .well();
     let again = output(&place, "again.csv");
     assert_eq!((again[0].series.as_str(), again[0].value), ("x", 2.0));
 }
@@ -351,11 +544,27 @@ fn parquet_has_the_same_rows_as_text() {
     let place = Place::new();
     std::fs::write(place.path("three.csv"), three(3000)).unwrap();
     let hours = ["--granularity", "5m", "--aggregate", "mean", "--quiet"];
-    resample(&place, &[&["three.csv", "-o", "t.csv"], &hours[..]].concat()).well();
-    resample(&place, &[&["three.csv", "-o", "t.parquet"], &hours[..]].concat()).well();
+    resample(
+        &place,
+        &[&["three.csv", "-o", "t.csv"], &hours[..]].concat(),
+    )
+    .well();
+    resample(
+        &place,
+        &[&["three.csv", "-o", "t.parquet"], &hours[..]].concat(),
+    )
+    .well();
     // Both are points again.
-    resample(&place, &[&["t.csv", "-o", "from-csv.csv"], &hours[..]].concat()).well();
-    resample(&place, &[&["t.parquet", "-o", "from-parquet.csv"], &hours[..]].concat()).well();
+    resample(
+        &place,
+        &[&["t.csv", "-o", "from-csv.csv"], &hours[..]].concat(),
+    )
+    .well();
+    resample(
+        &place,
+        &[&["t.parquet", "-o", "from-parquet.csv"], &hours[..]].concat(),
+    )
+    .well();
     let read = |name: &str| std::fs::read(place.path(name)).unwrap();
     assert!(read("from-csv.csv") == read("from-parquet.csv") && read("from-csv.csv").len() > 200);
 }
@@ -363,13 +572,27 @@ fn parquet_has_the_same_rows_as_text() {
 #[test]
 fn start_and_end_are_about_points() {
     let place = Place::new();
-    write_points(&place, "a.csv", &[0, 30, 60, 90, 120], &[1.0, 2.0, 4.0, 8.0, 16.0]);
+    write_points(
+        &place,
+        "a.csv",
+        &[0, 30, 60, 90, 120],
+        &[1.0, 2.0, 4.0, 8.0, 16.0],
+    );
     for (start, end) in [
         ("2014-01-01T12:00:30Z", "2014-01-01T12:02:00Z"),
         ("1388577630", "1388577720"),
         ("1388577630000", "1388577720000"),
     ] {
-        let limits = ["--start", start, "--end", end, "--aggregate", "sum,rate:sum", "--summary", "s.json"];
+        let limits = [
+            "--start",
+            start,
+            "--end",
+            end,
+            "--aggregate",
+            "sum,rate:sum",
+            "--summary",
+            "s.json",
+        ];
         resample(&place, &[&["a.csv", "-o", "out.csv"], &limits[..]].concat()).well();
         let found = values(&place, "out.csv");
         assert_eq!(found["sum"], [2.0, 12.0], "{start}");
@@ -384,15 +607,34 @@ fn nan_are_values_or_left_out() {
     let text = "t,v\n0,1\n10,nan\n20,3\n60,NaN\n";
     std::fs::write(place.path("n.csv"), text).unwrap();
     let run = |nan: &str| {
-        let options = ["n.csv", "-o", "out.csv", "--aggregate", "count,max,min", "--nan", nan, "--summary", "s.json"];
+        let options = [
+            "n.csv",
+            "-o",
+            "out.csv",
+            "--aggregate",
+            "count,max,min",
+            "--nan",
+            nan,
+            "--summary",
+            "s.json",
+        ];
         resample(&place, &options).well();
-        (values(&place, "out.csv"), json(&place, "s.json")["skipped"].clone())
+        (
+            values(&place, "out.csv"),
+            json(&place, "s.json")["skipped"].clone(),
+        )
     };
     let (kept, skipped) = run("keep");
-    assert_eq!((&kept["count"][..], &skipped), (&[3.0, 1.0][..], &Value::from(0)));
+    assert_eq!(
+        (&kept["count"][..], &skipped),
+        (&[3.0, 1.0][..], &Value::from(0))
+    );
     assert!(kept["max"].iter().all(|v| v.is_nan()) && kept["min"][0] == 1.0);
     let (left, skipped) = run("skip");
-    assert_eq!((&left["count"][..], &left["max"][..], skipped), (&[2.0][..], &[3.0][..], Value::from(2)));
+    assert_eq!(
+        (&left["count"][..], &left["max"][..], skipped),
+        (&[2.0][..], &[3.0][..], Value::from(2))
+    );
 }
 
 #[test]
@@ -401,7 +643,17 @@ fn weeks_and_months_are_those_of_the_calendar() {
     // Saturday, Sunday, the last of January, the first of February.
     let text = "time,v\n2014-01-04,1\n2014-01-05,2\n2014-01-31,4\n2014-02-01,8\n";
     std::fs::write(place.path("c.csv"), text).unwrap();
-    let options = ["c.csv", "-o", "-", "--granularity", "W,M,Q,H,Y", "--aggregate", "sum", "--timestamps", "iso"];
+    let options = [
+        "c.csv",
+        "-o",
+        "-",
+        "--granularity",
+        "W,M,Q,H,Y",
+        "--aggregate",
+        "sum",
+        "--timestamps",
+        "iso",
+    ];
     let said = resample(&place, &options);
     said.well();
     let found: Vec<(String, String, f64)> = rows(&said.out)
@@ -418,7 +670,10 @@ fn weeks_and_months_are_those_of_the_calendar() {
         ("H", "2014-01-01", 15.0),
         ("Y", "2014-01-01", 15.0),
     ];
-    assert_eq!(found, expected.map(|(g, t, v)| (g.to_owned(), t.to_owned(), v)));
+    assert_eq!(
+        found,
+        expected.map(|(g, t, v)| (g.to_owned(), t.to_owned(), v))
+    );
 }
 
 #[test]
@@ -426,14 +681,30 @@ fn malformed_rows_are_left_out_and_counted_where_that_is_asked_for() {
     let place = Place::new();
     let text = "timestamp,value\n0,1\nyesterday,2\n10,three\n20,4\n";
     std::fs::write(place.path("m.csv"), text).unwrap();
-    let options = ["m.csv", "-o", "out.csv", "--aggregate", "sum", "--on-error", "skip", "--summary", "s.json"];
+    let options = [
+        "m.csv",
+        "-o",
+        "out.csv",
+        "--aggregate",
+        "sum",
+        "--on-error",
+        "skip",
+        "--summary",
+        "s.json",
+    ];
     let said = resample(&place, &options);
     assert_eq!(said.code, Some(0), "{said:?}");
-    assert!(said.err.contains("2 malformed rows") && said.err.contains("line 3"), "{said:?}");
+    assert!(
+        said.err.contains("2 malformed rows") && said.err.contains("line 3"),
+        "{said:?}"
+    );
     assert_eq!(values(&place, "out.csv")["sum"], [5.0]);
     let malformed = &json(&place, "s.json")["malformed"];
     assert_eq!(malformed["rows"], 2);
-    assert!(malformed["first"][1].as_str().unwrap().contains("three"), "{malformed}");
+    assert!(
+        malformed["first"][1].as_str().unwrap().contains("three"),
+        "{malformed}"
+    );
     let quiet = resample(&place, &[&options[..], &["--quiet"]].concat());
     quiet.well();
     assert_eq!(quiet.out, "");
@@ -476,11 +747,18 @@ fn progress_is_json_lines() {
     std::fs::write(place.path("three.csv"), three(3000)).unwrap();
     let said = resample(&place, &["three.csv", "-o", "out.csv", "--json-progress"]);
     said.well();
-    let events: Vec<Value> = said.out.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let events: Vec<Value> = said
+        .out
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect();
     assert_eq!(events[0]["event"], "start");
     assert_eq!(events.last().unwrap()["event"], "end");
     let stages: Vec<&str> = events.iter().filter_map(|e| e["stage"].as_str()).collect();
-    assert_eq!((stages.first(), stages.last()), (Some(&"read"), Some(&"resample")));
+    assert_eq!(
+        (stages.first(), stages.last()),
+        (Some(&"read"), Some(&"resample"))
+    );
 }
 
 /// The input never ends, so the run cannot be over before it is stopped.
@@ -489,25 +767,43 @@ fn progress_is_json_lines() {
 fn ctrl_c_leaves_nothing_behind() {
     for memory in ["8G", "256K"] {
         let place = Place::new();
-        let made = std::process::Command::new("mkfifo").arg(place.path("endless.csv")).status().unwrap();
+        let made = std::process::Command::new("mkfifo")
+            .arg(place.path("endless.csv"))
+            .status()
+            .unwrap();
         assert!(made.success());
         let pipe = place.path("endless.csv");
         let feeding = std::thread::spawn(move || {
             let mut to = std::fs::OpenOptions::new().write(true).open(pipe).unwrap();
             let mut second = NOON;
             loop {
-                let rows: String = (0..10_000).map(|i| format!("{},{i}\n", second + i)).collect();
+                let rows: String = (0..10_000)
+                    .map(|i| format!("{},{i}\n", second + i))
+                    .collect();
                 second += 10_000;
                 if to.write_all(rows.as_bytes()).is_err() {
                     break;
                 }
             }
         });
-        let options = ["endless.csv", "-o", "out.csv", "--memory", memory, "--json-progress"];
+        let options = [
+            "endless.csv",
+            "-o",
+            "out.csv",
+            "--memory",
+            memory,
+            "--json-progress",
+        ];
         let fixed = ["series", "resample", "--backend", "cpu"];
-        let said = place.interrupt_at(place.command().args(fixed).args(options), "\"stage\":\"read\"");
+        let said = place.interrupt_at(
+            place.command().args(fixed).args(options),
+            "\"stage\":\"read\"",
+        );
         assert_eq!(said.code, Some(130), "{said:?}");
-        assert!(said.err.contains("stopped after") && said.err.contains("nothing was written"), "{said:?}");
+        assert!(
+            said.err.contains("stopped after") && said.err.contains("nothing was written"),
+            "{said:?}"
+        );
         assert_eq!(place.names(), ["endless.csv"]);
         feeding.join().unwrap();
     }
@@ -517,9 +813,27 @@ fn ctrl_c_leaves_nothing_behind() {
 fn the_emulator_gives_the_same_bytes() {
     let place = Place::new();
     std::fs::write(place.path("three.csv"), three(600)).unwrap();
-    let all = ["--granularity", "60s,5m", "--aggregate", "all,rate:mean", "--quiet"];
-    resample(&place, &[&["three.csv", "-o", "cpu.csv"], &all[..]].concat()).well();
-    let emulated = ["series", "resample", "three.csv", "-o", "emulated.csv", "--backend", "emulator"];
+    let all = [
+        "--granularity",
+        "60s,5m",
+        "--aggregate",
+        "all,rate:mean",
+        "--quiet",
+    ];
+    resample(
+        &place,
+        &[&["three.csv", "-o", "cpu.csv"], &all[..]].concat(),
+    )
+    .well();
+    let emulated = [
+        "series",
+        "resample",
+        "three.csv",
+        "-o",
+        "emulated.csv",
+        "--backend",
+        "emulator",
+    ];
     place.run(&[&emulated, &all[..]].concat()).well();
     let read = |name: &str| std::fs::read(place.path(name)).unwrap();
     assert!(read("cpu.csv") == read("emulated.csv"));
@@ -528,12 +842,23 @@ fn the_emulator_gives_the_same_bytes() {
 #[test]
 fn the_ladder_is_climbed_in_the_emulator() {
     let place = Place::new();
-    let said = place.run(&["series", "ladder", "--backend", "emulator", "--json", "-o", "l.json"]);
+    let said = place.run(&[
+        "series",
+        "ladder",
+        "--backend",
+        "emulator",
+        "--json",
+        "-o",
+        "l.json",
+    ]);
     said.well();
     let told: Value = serde_json::from_str(&said.out).unwrap();
     assert_eq!(told, json(&place, "l.json"));
     let steps = told["steps"].as_array().unwrap();
-    let names: Vec<&str> = steps.iter().map(|step| step["name"].as_str().unwrap()).collect();
+    let names: Vec<&str> = steps
+        .iter()
+        .map(|step| step["name"].as_str().unwrap())
+        .collect();
     assert_eq!(names[..4], ["v1", "v2", "v3", "v4"]);
     assert!(steps.iter().all(|step| step["right"] == true), "{told}");
 }

@@ -8,7 +8,11 @@ use std::io::Write;
 #[track_caller]
 fn refused(code: i32, cases: &[(&str, &[&str])]) {
     let place = Place::new();
-    std::fs::write(place.path("a.csv"), "timestamp,value\n1388577600,1\n1388577660,2\n").unwrap();
+    std::fs::write(
+        place.path("a.csv"),
+        "timestamp,value\n1388577600,1\n1388577660,2\n",
+    )
+    .unwrap();
     std::fs::create_dir(place.path("folder")).unwrap();
     let names = place.names();
     for (typed, words) in cases {
@@ -29,44 +33,113 @@ fn options_that_cannot_be() {
             ("resample", &["INPUT", "--help"]),
             ("resample a.csv", &["--output", "--help"]),
             ("resample -o o.csv", &["INPUT"]),
-            ("resample a.csv -o o.csv --granularity 5x", &["--granularity", "'5x'", "60s, 5m"]),
-            ("resample a.csv -o o.csv --granularity 0s", &["--granularity", "'0s'", "longer than nothing"]),
+            (
+                "resample a.csv -o o.csv --granularity 5x",
+                &["--granularity", "'5x'", "60s, 5m"],
+            ),
+            (
+                "resample a.csv -o o.csv --granularity 0s",
+                &["--granularity", "'0s'", "longer than nothing"],
+            ),
             ("resample a.csv -o o.csv --granularity -60s", &["'-60s'"]),
-            ("resample a.csv -o o.csv --granularity 60s,", &["--granularity", "''"]),
-            ("resample a.csv -o o.csv --granularity 60s,1m", &["1m", "twice"]),
-            ("resample a.csv -o o.csv --granularity 99999999999999999999d", &["'99999999999999999999d'"]),
-            ("resample a.csv -o o.csv --aggregate avg", &["--aggregate", "'avg'", "mean", "all"]),
+            (
+                "resample a.csv -o o.csv --granularity 60s,",
+                &["--granularity", "''"],
+            ),
+            (
+                "resample a.csv -o o.csv --granularity 60s,1m",
+                &["1m", "twice"],
+            ),
+            (
+                "resample a.csv -o o.csv --granularity 99999999999999999999d",
+                &["'99999999999999999999d'"],
+            ),
+            (
+                "resample a.csv -o o.csv --aggregate avg",
+                &["--aggregate", "'avg'", "mean", "all"],
+            ),
             ("resample a.csv -o o.csv --aggregate 101pct", &["'101pct'"]),
             ("resample a.csv -o o.csv --aggregate rate:", &["'rate:'"]),
-            ("resample a.csv -o o.csv --aggregate mean,mean", &["mean", "twice"]),
-            ("resample a.csv -o o.csv --aggregate rate:mean --granularity M", &["rate:mean", "granularity M"]),
+            (
+                "resample a.csv -o o.csv --aggregate mean,mean",
+                &["mean", "twice"],
+            ),
+            (
+                "resample a.csv -o o.csv --aggregate rate:mean --granularity M",
+                &["rate:mean", "granularity M"],
+            ),
             ("resample a.csv a.csv -o o.csv", &["a.csv", "named twice"]),
-            ("resample a.csv -o o.xlsx", &["-o o.xlsx", ".csv", ".parquet"]),
+            (
+                "resample a.csv -o o.xlsx",
+                &["-o o.xlsx", ".csv", ".parquet"],
+            ),
             ("resample a.csv -o o", &["-o o", ".csv"]),
             ("resample a.csv -o a.csv", &["a.csv", "another name"]),
             ("resample a.csv -o ./a.csv", &["a.csv", "another name"]),
-            ("resample a.csv -o o.csv --plot p.svg", &["--plot p.svg", ".png"]),
-            ("resample a.csv -o o.csv --summary o.csv", &["o.csv", "two outputs"]),
-            ("resample a.csv -o o.parquet --timestamps iso", &["--timestamps iso", "Parquet"]),
-            ("resample a.csv -o - --json-progress", &["-o -", "--json-progress"]),
-            ("resample a.csv -o o.csv --start yesterday", &["--start yesterday", "ISO 8601"]),
-            ("resample a.csv -o o.csv --start -5", &["--start -5", "1970"]),
-            ("resample a.csv -o o.csv --end 1969-12-31", &["--end 1969-12-31", "before 1970"]),
-            ("resample a.csv -o o.csv --end 2300-01-01", &["--end 2300-01-01", "2262"]),
+            (
+                "resample a.csv -o o.csv --plot p.svg",
+                &["--plot p.svg", ".png"],
+            ),
+            (
+                "resample a.csv -o o.csv --summary o.csv",
+                &["o.csv", "two outputs"],
+            ),
+            (
+                "resample a.csv -o o.parquet --timestamps iso",
+                &["--timestamps iso", "Parquet"],
+            ),
+            (
+                "resample a.csv -o - --json-progress",
+                &["-o -", "--json-progress"],
+            ),
+            (
+                "resample a.csv -o o.csv --start yesterday",
+                &["--start yesterday", "ISO 8601"],
+            ),
+            (
+                "resample a.csv -o o.csv --start -5",
+                &["--start -5", "1970"],
+            ),
+            (
+                "resample a.csv -o o.csv --end 1969-12-31",
+                &["--end 1969-12-31", "before 1970"],
+            ),
+            (
+                "resample a.csv -o o.csv --end 2300-01-01",
+                &["--end 2300-01-01", "2262"],
+            ),
             (
                 "resample a.csv -o o.csv --start 2014-01-02 --end 2014-01-02",
                 &["--start 2014-01-02", "not before --end 2014-01-02"],
             ),
-            ("resample a.csv -o o.csv --memory much", &["--memory much", "500M"]),
-            ("resample a.csv -o o.csv --memory 1K", &["--memory 1K", "64K"]),
+            (
+                "resample a.csv -o o.csv --memory much",
+                &["--memory much", "500M"],
+            ),
+            (
+                "resample a.csv -o o.csv --memory 1K",
+                &["--memory 1K", "64K"],
+            ),
             ("resample a.csv -o o.csv --memory -1G", &["--memory -1G"]),
-            ("resample a.csv -o o.csv --threads 0", &["--threads 0", "1 to 256"]),
-            ("resample a.csv -o o.csv --backend cpu --device 1", &["--device 1", "cpu"]),
+            (
+                "resample a.csv -o o.csv --threads 0",
+                &["--threads 0", "1 to 256"],
+            ),
+            (
+                "resample a.csv -o o.csv --backend cpu --device 1",
+                &["--device 1", "cpu"],
+            ),
             ("resample a.csv -o o.csv --backend tpu", &["tpu"]),
             ("resample a.csv -o o.csv --nan maybe", &["maybe"]),
             ("resample a.csv -o o.csv --time-unit h", &["'h'"]),
-            ("resample a.csv -o o.csv --quiet --json-progress", &["--quiet", "--json-progress"]),
-            ("ladder --backend emulator --device 2", &["--device 2", "emulator"]),
+            (
+                "resample a.csv -o o.csv --quiet --json-progress",
+                &["--quiet", "--json-progress"],
+            ),
+            (
+                "ladder --backend emulator --device 2",
+                &["--device 2", "emulator"],
+            ),
             ("aggregate a.csv", &["aggregate"]),
         ],
     );
@@ -82,11 +155,26 @@ fn files_that_cannot_be() {
             ("resample a.csv -o none/o.csv", &["none/o.csv", "no folder"]),
             ("resample a.csv -o folder/o.csv/p.csv", &["folder/o.csv"]),
             ("resample a.csv -o o.csv --plot none/p.png", &["none/p.png"]),
-            ("resample a.csv -o o.csv --value-column load", &["a.csv", "'load'", "timestamp, value"]),
-            ("resample a.csv -o o.csv --series-column host", &["a.csv", "'host'"]),
-            ("resample a.csv -o o.csv --time-column when", &["a.csv", "'when'"]),
-            ("resample a.csv -o o.csv --start 2020-01-01", &["a.csv", "none of 2 points", "--start"]),
-            ("resample a.csv -o o.csv --end 1388577600", &["a.csv", "none of 2 points", "--end"]),
+            (
+                "resample a.csv -o o.csv --value-column load",
+                &["a.csv", "'load'", "timestamp, value"],
+            ),
+            (
+                "resample a.csv -o o.csv --series-column host",
+                &["a.csv", "'host'"],
+            ),
+            (
+                "resample a.csv -o o.csv --time-column when",
+                &["a.csv", "'when'"],
+            ),
+            (
+                "resample a.csv -o o.csv --start 2020-01-01",
+                &["a.csv", "none of 2 points", "--start"],
+            ),
+            (
+                "resample a.csv -o o.csv --end 1388577600",
+                &["a.csv", "none of 2 points", "--end"],
+            ),
         ],
     );
 }
@@ -100,7 +188,11 @@ fn contents_that_cannot_be() {
         (b"", &[], &["bad.csv", "empty"]),
         (b"timestamp,value\n", &[], &["bad.csv", "no rows"]),
         (b"\n\n\n", &[], &["bad.csv"]),
-        (b"t,v\n0,1\n60,two\n", &[], &["bad.csv", "line 3", "'two'", "number"]),
+        (
+            b"t,v\n0,1\n60,two\n",
+            &[],
+            &["bad.csv", "line 3", "'two'", "number"],
+        ),
         (b"t,v\n0,1\nnoon,2\n", &[], &["bad.csv", "line 3", "'noon'"]),
         (b"t,v\n0,1\n60\n", &[], &["bad.csv", "line 3"]),
         (b"t,v\n0,1\n60,1,1,1\n", &[], &["bad.csv", "line 3"]),
@@ -110,20 +202,48 @@ fn contents_that_cannot_be() {
         (b"t,v\n2300-01-01,1\n", &[], &["bad.csv", "line 2", "2262"]),
         (b"t,v\n2014-02-30,1\n", &[], &["bad.csv", "2014-02-30"]),
         (HUGE.as_bytes(), &[], &["bad.csv", "line 2"]),
-        (b"t,v\n1388577600,1\n1388577660000,2\n", &[], &["bad.csv", "line 3", "milliseconds"]),
-        (b"t,v\n1388577600,1\n2014-01-01,2\n", &[], &["bad.csv", "line 3"]),
-        (b"t,v\n9999999999,1\n", &["--time-unit", "s"], &["bad.csv", "line 2", "2262"]),
-        (b"when,load\n0,1\n", &[], &["bad.csv", "when, load", "time-column"]),
+        (
+            b"t,v\n1388577600,1\n1388577660000,2\n",
+            &[],
+            &["bad.csv", "line 3", "milliseconds"],
+        ),
+        (
+            b"t,v\n1388577600,1\n2014-01-01,2\n",
+            &[],
+            &["bad.csv", "line 3"],
+        ),
+        (
+            b"t,v\n9999999999,1\n",
+            &["--time-unit", "s"],
+            &["bad.csv", "line 2", "2262"],
+        ),
+        (
+            b"when,load\n0,1\n",
+            &[],
+            &["bad.csv", "when, load", "time-column"],
+        ),
         (b"series,t,v\n,0,1\n", &[], &["bad.csv", "line 2"]),
         (b"\xff\xfet\x00,\x00v\x00", &[], &["bad.csv", "UTF-16"]),
         (b"\x1f\x8b\x08\x00broken", &[], &["bad.csv", "gzip"]),
         (b"PAR1 but not really PAR1", &[], &["bad.csv"]),
-        (long.as_bytes(), &["--memory", "256K"], &["bad.csv", "line 2"]),
+        (
+            long.as_bytes(),
+            &["--memory", "256K"],
+            &["bad.csv", "line 2"],
+        ),
     ];
     let place = Place::new();
     for (content, options, words) in cases {
         std::fs::write(place.path("bad.csv"), content).unwrap();
-        let fixed = ["series", "resample", "bad.csv", "-o", "o.csv", "--backend", "cpu"];
+        let fixed = [
+            "series",
+            "resample",
+            "bad.csv",
+            "-o",
+            "o.csv",
+            "--backend",
+            "cpu",
+        ];
         let said = place.run(&[&fixed, options].concat());
         said.refused(1, words);
         assert_eq!(said.out, "", "{words:?}");
@@ -136,8 +256,20 @@ fn contents_that_cannot_be() {
 fn what_is_skipped_altogether_is_refused() {
     let place = Place::new();
     std::fs::write(place.path("bad.csv"), "t,v\n0,x\n1,y\n").unwrap();
-    let options = ["series", "resample", "bad.csv", "-o", "o.csv", "--backend", "cpu", "--on-error", "skip"];
-    place.run(&options).refused(1, &["bad.csv", "none of its 2 rows", "is no number"]);
+    let options = [
+        "series",
+        "resample",
+        "bad.csv",
+        "-o",
+        "o.csv",
+        "--backend",
+        "cpu",
+        "--on-error",
+        "skip",
+    ];
+    place
+        .run(&options)
+        .refused(1, &["bad.csv", "none of its 2 rows", "is no number"]);
     assert_eq!(place.names(), ["bad.csv"]);
 }
 
@@ -148,7 +280,18 @@ fn an_error_on_the_way_leaves_nothing_behind() {
     let rows: String = (0..20_000).map(|i| format!("{i},{i}\n")).collect();
     std::fs::write(place.path("good.csv"), format!("t,v\n{rows}")).unwrap();
     std::fs::write(place.path("bad.csv"), "t,v\n0,1\n1,x\n").unwrap();
-    let options = ["series", "resample", "good.csv", "bad.csv", "-o", "o.csv", "--backend", "cpu", "--memory", "64K"];
+    let options = [
+        "series",
+        "resample",
+        "good.csv",
+        "bad.csv",
+        "-o",
+        "o.csv",
+        "--backend",
+        "cpu",
+        "--memory",
+        "64K",
+    ];
     place.run(&options).refused(1, &["bad.csv", "line 3"]);
     assert_eq!(place.names(), ["bad.csv", "good.csv"]);
 }
@@ -159,11 +302,26 @@ fn a_bucket_larger_than_memory_is_refused_with_both_figures() {
     let place = Place::new();
     let rows: String = (0..86_400).map(|i| format!("{i},{i}\n")).collect();
     std::fs::write(place.path("day.csv"), format!("t,v\n{rows}")).unwrap();
-    let options = ["series", "resample", "day.csv", "-o", "o.csv", "--backend", "cpu"];
+    let options = [
+        "series",
+        "resample",
+        "day.csv",
+        "-o",
+        "o.csv",
+        "--backend",
+        "cpu",
+    ];
     let small = ["--memory", "64K", "--granularity", "1d"];
-    place
-        .run(&[&options[..], &small].concat())
-        .refused(1, &["series day", "bucket of 1d", "86400 points", "64.0 KiB", "--memory"]);
+    place.run(&[&options[..], &small].concat()).refused(
+        1,
+        &[
+            "series day",
+            "bucket of 1d",
+            "86400 points",
+            "64.0 KiB",
+            "--memory",
+        ],
+    );
     assert_eq!(place.names(), ["day.csv"]);
 }
 
@@ -171,11 +329,23 @@ fn a_bucket_larger_than_memory_is_refused_with_both_figures() {
 fn a_truncated_stream_is_said_to_be_one() {
     let place = Place::new();
     let mut gz = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
-    let rows: String = (0..5000).map(|i| format!("{i},{}\n", i * 7919 % 1000)).collect();
+    let rows: String = (0..5000)
+        .map(|i| format!("{i},{}\n", i * 7919 % 1000))
+        .collect();
     gz.write_all(format!("t,v\n{rows}").as_bytes()).unwrap();
     let whole = gz.finish().unwrap();
     std::fs::write(place.path("cut.csv.gz"), &whole[..whole.len() / 2]).unwrap();
-    let options = ["series", "resample", "cut.csv.gz", "-o", "o.csv", "--backend", "cpu"];
-    place.run(&options).refused(1, &["cut.csv.gz", "gzip", "too early"]);
+    let options = [
+        "series",
+        "resample",
+        "cut.csv.gz",
+        "-o",
+        "o.csv",
+        "--backend",
+        "cpu",
+    ];
+    place
+        .run(&options)
+        .refused(1, &["cut.csv.gz", "gzip", "too early"]);
     assert_eq!(place.names(), ["cut.csv.gz"]);
 }

@@ -95,7 +95,9 @@ impl Ladder {
 
     fn queues(&self) -> Result<Vec<CudaMachine>, GpuError> {
         let device = self.device.unwrap_or(0);
-        let mut queues = vec![CudaMachine::keeping(device, |kernel| kernel.starts_with("series_"))?];
+        let mut queues = vec![CudaMachine::keeping(device, |kernel| {
+            kernel.starts_with("series_")
+        })?];
         while queues.len() < QUEUES {
             queues.push(queues[0].sibling()?);
         }
@@ -120,7 +122,14 @@ fn climb<M: Machine>(queues: &[M], points: usize) -> Result<Climbed, Failure> {
 impl Climbed {
     /// For people.
     fn table(&self) -> String {
-        let mut table = Table::new(&["step", "ms", "points/s", "share of floor", "sums", "what is new"]);
+        let mut table = Table::new(&[
+            "step",
+            "ms",
+            "points/s",
+            "share of floor",
+            "sums",
+            "what is new",
+        ]);
         for step in &self.steps {
             table.row([
                 step.name.to_owned(),

@@ -27,7 +27,8 @@ pub(super) fn limit(typed: Option<&str>) -> Result<Option<u64>, Failure> {
     let count: f64 = digits.parse().map_err(|_| refused())?;
     let bytes = count * (1_u64 << shift) as f64;
     // Beyond 2^53 nobody means single bytes.
-    if !(bytes >= LEAST as f64 && bytes <= 9e18 && digits.starts_with(|c: char| c.is_ascii_digit())) {
+    if !(bytes >= LEAST as f64 && bytes <= 9e18 && digits.starts_with(|c: char| c.is_ascii_digit()))
+    {
         return Err(refused());
     }
     Ok(Some(bytes as u64))
@@ -61,7 +62,9 @@ mod tests {
 
     #[test]
     fn what_is_no_size_is_refused() {
-        for text in ["", "G", "-5G", "0", "1K", "5X", "5 G", "nan", "inf", "1e30", "é", "5Gé"] {
+        for text in [
+            "", "G", "-5G", "0", "1K", "5X", "5 G", "nan", "inf", "1e30", "é", "5Gé",
+        ] {
             let Err(Failure::Usage(why)) = limit(Some(text)) else {
                 panic!("{text}");
             };

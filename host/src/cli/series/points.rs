@@ -4,7 +4,9 @@ use crate::cli::args::{OnErrorWord, ResampleTyped, TimeUnitWord};
 use crate::cli::failure::Failure;
 use std::path::{Path, PathBuf};
 use warpstride::io::Memory;
-use warpstride::io::series::{Block, Names, OnError, ReadOptions, Reader, Skipped, TimeUnit, moment};
+use warpstride::io::series::{
+    Block, Names, OnError, ReadOptions, Reader, Skipped, TimeUnit, moment,
+};
 
 /// Standard input.
 const STANDARD: &str = "-";
@@ -51,7 +53,10 @@ impl Inputs {
                 )));
             }
         }
-        let bytes = typed.inputs.iter().map(|path| std::fs::metadata(path).map_or(0, |found| found.len()));
+        let bytes = typed
+            .inputs
+            .iter()
+            .map(|path| std::fs::metadata(path).map_or(0, |found| found.len()));
         Ok(Self {
             bytes: bytes.collect(),
             paths: typed.inputs.clone(),
@@ -114,7 +119,10 @@ impl Inputs {
 
     /// All names as they were typed.
     pub(super) fn names(&self) -> Vec<String> {
-        self.paths.iter().map(|path| path.display().to_string()).collect()
+        self.paths
+            .iter()
+            .map(|path| path.display().to_string())
+            .collect()
     }
 
     /// Of all files.

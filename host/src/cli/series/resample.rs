@@ -74,7 +74,9 @@ impl Resampling {
     pub(crate) fn run(self) -> Result<(), Failure> {
         self.machine.start()?;
         let interrupt = Interrupt::on_ctrl_c()?;
-        let memory = self.memory.unwrap_or_else(|| memory::half_of(Memory::available()));
+        let memory = self
+            .memory
+            .unwrap_or_else(|| memory::half_of(Memory::available()));
         let reader = self.inputs.open(memory)?;
         let mut engine = self.machine.engine(&self.plan)?;
         let begun = Instant::now();
@@ -96,7 +98,10 @@ impl Resampling {
 
         let planned = self.inputs.mebibytes();
         let curve = self.plot.as_ref().and_then(|_| {
-            let first = (self.plan.granularities().first()?, self.plan.aggregates().first()?);
+            let first = (
+                self.plan.granularities().first()?,
+                self.plan.aggregates().first()?,
+            );
             Some((*first.0, *first.1))
         });
         let mut rows = Rows::create(&self.out, &read.names, curve, interrupt.clone())?;
@@ -117,7 +122,12 @@ impl Resampling {
         progress.end();
         let total = begun.elapsed().as_secs_f64();
 
-        let mut written: Vec<String> = self.out.path().map(|p| p.display().to_string()).into_iter().collect();
+        let mut written: Vec<String> = self
+            .out
+            .path()
+            .map(|p| p.display().to_string())
+            .into_iter()
+            .collect();
         if let (Some(path), Some(picture)) = (&self.plot, picture) {
             picture.write(path)?;
             written.push(path.display().to_string());
@@ -142,7 +152,12 @@ impl Resampling {
             skipped: tally.skipped,
             series: tally.series,
             granularities: buckets(&self.plan, &tally),
-            aggregates: self.plan.aggregates().iter().map(ToString::to_string).collect(),
+            aggregates: self
+                .plan
+                .aggregates()
+                .iter()
+                .map(ToString::to_string)
+                .collect(),
             rows: finished.rows,
             setup: engine.setup().clone(),
             seconds: Seconds {
@@ -196,7 +211,11 @@ impl Resampling {
     /// Why there is nothing to aggregate.
     fn nothing(&self, read: &Read) -> String {
         let limits = [("--start", self.start), ("--end", self.end)];
-        let typed: Vec<&str> = limits.iter().filter(|l| l.1.is_some()).map(|l| l.0).collect();
+        let typed: Vec<&str> = limits
+            .iter()
+            .filter(|l| l.1.is_some())
+            .map(|l| l.0)
+            .collect();
         format!(
             "{}: none of {} points lies within {}",
             self.inputs.words(),
@@ -230,7 +249,9 @@ impl Resampling {
     fn doubts(&self, read: &Read) -> Vec<String> {
         let mut notes = read.notes.clone();
         if let (rows @ 1.., Some(first)) = (read.skipped.rows, read.skipped.first.first()) {
-            notes.push(format!("{rows} malformed rows were left out; the first: {first}"));
+            notes.push(format!(
+                "{rows} malformed rows were left out; the first: {first}"
+            ));
         }
         notes
     }

@@ -28,7 +28,11 @@ impl Out {
             TimestampsWord::Iso => Timestamps::Iso,
         };
         let path = typed.output.clone();
-        let ending = path.extension().and_then(|e| e.to_str()).unwrap_or("").to_lowercase();
+        let ending = path
+            .extension()
+            .and_then(|e| e.to_str())
+            .unwrap_or("")
+            .to_lowercase();
         let standard = path == Path::new(STANDARD);
         if !standard && !["csv", "txt", "parquet", "pq"].contains(&ending.as_str()) {
             return Err(Failure::usage(format!(
@@ -139,7 +143,12 @@ impl Sink for Rows<'_> {
     ) -> Result<(), StreamError> {
         let begun = Instant::now();
         let (names, interrupt, curves) = (self.names, &self.interrupt, &mut self.curves);
-        let name = |series: usize| u32::try_from(series).ok().and_then(|n| names.get(n)).unwrap_or("?");
+        let name = |series: usize| {
+            u32::try_from(series)
+                .ok()
+                .and_then(|n| names.get(n))
+                .unwrap_or("?")
+        };
         let mut stopped = false;
         let runs = rows.map_while(|of| {
             stopped = interrupt.requested();

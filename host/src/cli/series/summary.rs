@@ -83,7 +83,10 @@ pub(super) struct Taken {
 /// Buckets of each granularity.
 pub(super) fn buckets(plan: &Resample, tally: &Tally) -> Vec<Buckets> {
     let of = |granularity: Granularity, rate: bool| {
-        let found = tally.buckets.iter().find(|b| (b.0, b.1) == (granularity, rate));
+        let found = tally
+            .buckets
+            .iter()
+            .find(|b| (b.0, b.1) == (granularity, rate));
         found.map(|b| b.2)
     };
     plan.granularities()
@@ -113,7 +116,10 @@ impl Summary {
             "read",
             format!("{inputs}, {}", Bytes(u128::from(self.input_bytes))),
         ));
-        lines.push(("points", format!("{} of {} series", self.points, self.series)));
+        lines.push((
+            "points",
+            format!("{} of {} series", self.points, self.series),
+        ));
         let left_out: Vec<String> = [
             (self.malformed.rows, "malformed rows"),
             (self.outside, "points outside --start and --end"),

@@ -9,7 +9,8 @@ pub(super) fn plan(typed: &ResampleTyped) -> Result<Resample, Failure> {
     let mut granularities: Vec<Granularity> = Vec::new();
     for word in words(&typed.granularity) {
         let granularity = word.parse();
-        granularities.push(granularity.map_err(|why| Failure::usage(format!("--granularity: {why}")))?);
+        granularities
+            .push(granularity.map_err(|why| Failure::usage(format!("--granularity: {why}")))?);
     }
     let mut aggregates: Vec<Aggregate> = Vec::new();
     for word in words(&typed.aggregate) {
@@ -24,7 +25,10 @@ pub(super) fn plan(typed: &ResampleTyped) -> Result<Resample, Failure> {
             }
             _ => {
                 let aggregate = word.parse();
-                aggregates.push(aggregate.map_err(|why| Failure::usage(format!("--aggregate: {why}; or all")))?);
+                aggregates.push(
+                    aggregate
+                        .map_err(|why| Failure::usage(format!("--aggregate: {why}; or all")))?,
+                );
             }
         }
     }

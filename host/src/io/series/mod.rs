@@ -76,8 +76,9 @@ pub struct ReadOptions {
 /// What is wrong with it and what is expected, in words.
 pub fn moment(text: &str, unit: TimeUnit) -> Result<i64, String> {
     let text = text.trim();
-    let clock = timestamp::Clock::of_first(text.as_bytes(), unit)
-        .ok_or("an ISO 8601 timestamp such as 2014-02-14T14:30:00Z, or a number since 1970, is expected")?;
+    let clock = timestamp::Clock::of_first(text.as_bytes(), unit).ok_or(
+        "an ISO 8601 timestamp such as 2014-02-14T14:30:00Z, or a number since 1970, is expected",
+    )?;
     clock.read(text.as_bytes()).map_err(|why| {
         let fault = rows::Fault::time(0, text, why, clock);
         format!("{}; {} is expected", fault.found, fault.expected)

@@ -96,5 +96,8 @@ fn shortest(granularity: Granularity) -> u64 {
 
 /// The granularity with the longest buckets.
 pub(super) fn longest(plan: &Resample) -> Option<Granularity> {
-    plan.granularities().iter().copied().max_by_key(|g| shortest(*g))
+    plan.granularities()
+        .iter()
+        .copied()
+        .max_by_key(|g| shortest(*g))
 }

@@ -132,7 +132,9 @@ impl Gathered {
             let telling = scope.spawn(move || tell(&receiver, plan, &limits, sink));
             let computed = self.compute(engine, plan, &mut tally, &sender, watch);
             drop(sender);
-            let told = telling.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+            let told = telling
+                .join()
+                .unwrap_or_else(|panic| std::panic::resume_unwind(panic));
             // A sender without a receiver says nothing of the reason.
             told?;
             computed.map(|()| tally)
@@ -227,11 +229,14 @@ impl Tally {
 
     fn count(&mut self, of: &Resampled, counts: impl Fn(i64) -> bool) {
         for buckets in &of.buckets {
-            let number = buckets.starts.iter().filter(|start| counts(**start)).count();
-            let known = self
-                .buckets
-                .iter_mut()
-                .find(|(granularity, rate, _)| (*granularity, *rate) == (buckets.granularity, buckets.rate));
+            let number = buckets
+                .starts
+                .iter()
+                .filter(|start| counts(**start))
+                .count();
+            let known = self.buckets.iter_mut().find(|(granularity, rate, _)| {
+                (*granularity, *rate) == (buckets.granularity, buckets.rate)
+            });
             if let Some((.., sum)) = known {
                 *sum += number as u64;
             }

@@ -93,7 +93,11 @@ impl RunFile {
     }
 
     /// Numbers of the first points, in a run, of the series in `series` and of the one after them.
-    pub(super) fn offsets(&self, run: usize, series: &Range<usize>) -> Result<Vec<u64>, StreamError> {
+    pub(super) fn offsets(
+        &self,
+        run: usize,
+        series: &Range<usize>,
+    ) -> Result<Vec<u64>, StreamError> {
         let of = self.runs[run];
         // Series that came later have no points.
         let known = series.start.min(of.series)..series.end.min(of.series);

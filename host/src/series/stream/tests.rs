@@ -15,7 +15,13 @@ impl Sink for Told {
         for of in rows {
             let name = of.aggregate.to_string();
             let rows = of.present().map(|(start, value)| {
-                (of.series, of.granularity, name.clone(), start, value.to_bits())
+                (
+                    of.series,
+                    of.granularity,
+                    name.clone(),
+                    start,
+                    value.to_bits(),
+                )
             });
             self.0.extend(rows);
         }
@@ -29,7 +35,10 @@ struct Numbers(u64);
 impl Numbers {
     fn below(&mut self, limit: u64) -> u64 {
         // Knuth's linear congruential generator (MMIX).
-        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        self.0 = self
+            .0
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
         (self.0 >> 33) % limit
     }
 }
@@ -77,7 +86,10 @@ fn blocks(points: &[(u32, i64, f64)], sizes: &[usize]) -> Vec<Block> {
 }
 
 fn plan(granularities: &str, aggregates: &str, nan: NanPolicy) -> Resample {
-    let granularities = granularities.split(',').map(|g| g.parse().unwrap()).collect();
+    let granularities = granularities
+        .split(',')
+        .map(|g| g.parse().unwrap())
+        .collect();
     let aggregates = aggregates.split(',').map(|a| a.parse().unwrap()).collect();
     Resample::new(granularities, aggregates, nan).unwrap()
 }
@@ -100,21 +112,39 @@ fn stream(blocks: &[Block], plan: &Resample, limits: Limits) -> Result<(Told, Ta
     let mut rows = Told::default();
     let mut heard = 0;
     let mut engine = CpuEngine::new(plan.clone());
-    let tally = gather.finish(plan)?.resample(&mut engine, &mut rows, &mut |done| {
-        assert!(done >= heard);
-        heard = done;
-        true
-    })?;
+    let tally = gather
+        .finish(plan)?
+        .resample(&mut engine, &mut rows, &mut |done| {
+            assert!(done >= heard);
+            heard = done;
+            true
+        })?;
     assert_eq!(heard, tally.points);
-    assert_eq!(std::fs::read_dir(folder).unwrap().count(), 0, "something was left");
+    assert_eq!(
+        std::fs::read_dir(folder).unwrap().count(),
+        0,
+        "something was left"
+    );
     Ok((rows, tally))
 }
 
 /// Plans: granularities that divide each other and that do not, the calendar, rates.
 const PLANS: [(&str, &str, NanPolicy); 5] = [
-    ("60s,1h", "mean,std,rate:last,95pct,rate:count,first", NanPolicy::Keep),
-    ("60s,1h", "mean,std,rate:last,95pct,rate:count,first", NanPolicy::Skip),
-    ("7s,35s,50s,11m", "sum,rate:sum,rate:std,last", NanPolicy::Skip),
+    (
+        "60s,1h",
+        "mean,std,rate:last,95pct,rate:count,first",
+        NanPolicy::Keep,
+    ),
+    (
+        "60s,1h",
+        "mean,std,rate:last,95pct,rate:count,first",
+        NanPolicy::Skip,
+    ),
+    (
+        "7s,35s,50s,11m",
+        "sum,rate:sum,rate:std,last",
+        NanPolicy::Skip,
+    ),
     ("W,M,90s,H", "count,sum,nunique,median,min", NanPolicy::Keep),
     ("1h", "rate:max", NanPolicy::Keep),
 ];
@@ -135,11 +165,17 @@ fn little_memory_changes_no_bit() {
             if longest_bucket && memory < 6 << 20 {
                 // Half a year of one series is more than that.
                 let refused = found.unwrap_err().to_string();
-                assert!(refused.contains("bucket of H") && refused.contains("memory"), "{refused}");
+                assert!(
+                    refused.contains("bucket of H") && refused.contains("memory"),
+                    "{refused}"
+                );
                 continue;
             }
             let (rows, tally) = found.unwrap();
-            assert!(memory > 1 << 20 || (tally.spilled > 0 && tally.batches > 1), "{tally:?}");
+            assert!(
+                memory > 1 << 20 || (tally.spilled > 0 && tally.batches > 1),
+                "{tally:?}"
+            );
             cut_in_time |= tally.batches > 5;
             assert!(rows == whole, "{granularities} {memory}");
             let same = Tally {
@@ -149,7 +185,10 @@ fn little_memory_changes_no_bit() {
             };
             assert_eq!(same, told);
         }
-        assert!(cut_in_time || granularities.contains('H'), "{granularities}");
+        assert!(
+            cut_in_time || granularities.contains('H'),
+            "{granularities}"
+        );
     }
 }
 
@@ -166,7 +205,10 @@ fn one_long_series_is_cut_where_buckets_begin() {
     assert!(rows == whole);
     assert!(tally.batches >= 5, "{tally:?}");
     // By hand: 50 000 s from a full hour on.
-    assert_eq!(tally.buckets.iter().map(|b| b.2).collect::<Vec<_>>(), [834, 14, 834, 14]);
+    assert_eq!(
+        tally.buckets.iter().map(|b| b.2).collect::<Vec<_>>(),
+        [834, 14, 834, 14]
+    );
 }
 
 #[test]
@@ -174,9 +216,18 @@ fn limits_are_about_points() {
     let folder = tempfile::tempdir().unwrap();
     let points = points(3000, 86_400);
     let (start, end) = (BEGIN + 20_000 * SECOND, BEGIN + 60_000 * SECOND);
-    let inside: Vec<_> = points.iter().copied().filter(|p| (start..end).contains(&p.1)).collect();
+    let inside: Vec<_> = points
+        .iter()
+        .copied()
+        .filter(|p| (start..end).contains(&p.1))
+        .collect();
     let plan = plan("60s,1h", "mean,rate:sum", NanPolicy::Keep);
-    let (expected, _) = stream(&blocks(&inside, &[100]), &plan, limits(1 << 30, folder.path())).unwrap();
+    let (expected, _) = stream(
+        &blocks(&inside, &[100]),
+        &plan,
+        limits(1 << 30, folder.path()),
+    )
+    .unwrap();
     for memory in [1 << 30, 100 << 10] {
         let limits = Limits {
             start: Some(start),
@@ -199,11 +250,22 @@ fn the_ends_of_time_are_ordinary() {
         all.extend(times.map(|time| (0, time, f64::from(copy))));
         all.push((0, copy as i64 * 86_400 * 20 * SECOND, 1.0));
     }
-    for granularities in ["1ns,60s", "W", "M,W,Y", "9223372036854775807ns", "106751d,7s"] {
+    for granularities in [
+        "1ns,60s",
+        "W",
+        "M,W,Y",
+        "9223372036854775807ns",
+        "106751d,7s",
+    ] {
         let plan = plan(granularities, "count,last,std", NanPolicy::Keep);
-        let (whole, _) = stream(&blocks(&all, &[50]), &plan, limits(1 << 30, folder.path())).unwrap();
+        let (whole, _) =
+            stream(&blocks(&all, &[50]), &plan, limits(1 << 30, folder.path())).unwrap();
         assert!(!whole.0.is_empty());
-        match stream(&blocks(&all, &[50]), &plan, limits(100 << 10, folder.path())) {
+        match stream(
+            &blocks(&all, &[50]),
+            &plan,
+            limits(100 << 10, folder.path()),
+        ) {
             Ok((rows, tally)) => {
                 assert!(tally.batches > 1);
                 assert!(rows == whole, "{granularities}");
@@ -225,10 +287,14 @@ fn who_says_stop_is_heard_and_nothing_is_left() {
         }
         let mut asked = 0;
         let mut engine = CpuEngine::new(plan.clone());
-        let end = gather.finish(&plan).unwrap().resample(&mut engine, &mut Told::default(), &mut |_| {
-            asked += 1;
-            asked < 2
-        });
+        let end =
+            gather
+                .finish(&plan)
+                .unwrap()
+                .resample(&mut engine, &mut Told::default(), &mut |_| {
+                    asked += 1;
+                    asked < 2
+                });
         assert!(matches!(end, Err(StreamError::Stopped)), "{end:?}");
         assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
     }
@@ -251,7 +317,10 @@ fn a_sink_that_fails_ends_the_stream_with_its_own_words() {
             gather.push(block).unwrap();
         }
         let mut engine = CpuEngine::new(plan.clone());
-        let end = gather.finish(&plan).unwrap().resample(&mut engine, &mut Full, &mut |_| true);
+        let end = gather
+            .finish(&plan)
+            .unwrap()
+            .resample(&mut engine, &mut Full, &mut |_| true);
         assert_eq!(end.unwrap_err().to_string(), "full");
     }
 }
@@ -267,13 +336,19 @@ fn blocks_that_disagree_are_refused_and_no_points_are_no_rows() {
     };
     assert!(gather.push(block(&[0], &[1], &[])).is_err());
     assert!(gather.push(block(&[0], &[1, 2], &[1.0, 2.0])).is_err());
-    let refused = gather.push(block(&[0, 0], &[1, -1], &[1.0, 2.0])).unwrap_err();
+    let refused = gather
+        .push(block(&[0, 0], &[1, -1], &[1.0, 2.0]))
+        .unwrap_err();
     assert!(refused.to_string().contains("before 1970"), "{refused}");
     gather.push(block(&[], &[], &[])).unwrap();
     let plan = plan("60s", "mean", NanPolicy::Keep);
     let mut rows = Told::default();
     let mut engine = CpuEngine::new(plan.clone());
-    let tally = gather.finish(&plan).unwrap().resample(&mut engine, &mut rows, &mut |_| true).unwrap();
+    let tally = gather
+        .finish(&plan)
+        .unwrap()
+        .resample(&mut engine, &mut rows, &mut |_| true)
+        .unwrap();
     assert_eq!((rows.0.len(), tally.points), (0, 0));
 }
 
@@ -288,7 +363,10 @@ fn batches_stay_within_the_limit() {
         fn plan(&self) -> &Resample {
             self.0.plan()
         }
-        fn resample(&mut self, batch: &Batch) -> Result<crate::series::Resampled, crate::series::SeriesError> {
+        fn resample(
+            &mut self,
+            batch: &Batch,
+        ) -> Result<crate::series::Resampled, crate::series::SeriesError> {
             self.1 = self.1.max(batch.len());
             self.0.resample(batch)
         }
@@ -301,6 +379,10 @@ fn batches_stay_within_the_limit() {
         gather.push(block).unwrap();
     }
     let mut engine = Least(CpuEngine::new(plan.clone()), 0);
-    gather.finish(&plan).unwrap().resample(&mut engine, &mut Told::default(), &mut |_| true).unwrap();
+    gather
+        .finish(&plan)
+        .unwrap()
+        .resample(&mut engine, &mut Told::default(), &mut |_| true)
+        .unwrap();
     assert!(engine.1 * 96 <= memory as usize, "{}", engine.1);
 }

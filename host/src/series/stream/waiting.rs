@@ -65,7 +65,13 @@ impl Waiting {
             .granularities()
             .iter()
             .flat_map(|g| plan.aggregates().iter().map(move |a| (*g, *a)));
-        let mut rows = vec![Point { time: 0, value: 0.0 }; ROWS];
+        let mut rows = vec![
+            Point {
+                time: 0,
+                value: 0.0
+            };
+            ROWS
+        ];
         let (mut starts, mut values) = (Vec::new(), Vec::new());
         for (pieces, (granularity, aggregate)) in self.pieces.iter_mut().zip(columns) {
             for (at, count) in pieces.drain(..) {

@@ -96,7 +96,12 @@ impl<'a> Windows<'a> {
         let rates = self.plan.aggregates().iter().any(|a| a.rate);
         let before = self.before.take();
         if rates {
-            self.before = points.iter().rev().find(|p| own(p.time)).copied().or(before);
+            self.before = points
+                .iter()
+                .rev()
+                .find(|p| own(p.time))
+                .copied()
+                .or(before);
         }
         let in_front = before.iter().chain(&points);
         let times = in_front.clone().map(|p| p.time).collect();
@@ -133,7 +138,11 @@ impl<'a> Windows<'a> {
             let until = to.and_then(|to| reach(self.plan, to));
             let points = self.counts(until)?.iter().map(|r| r.end - r.start).sum();
             let last = until.map_or(self.last, |until| self.last.min(until - 1));
-            Ok(Extent { points, first, last })
+            Ok(Extent {
+                points,
+                first,
+                last,
+            })
         };
         let fits = |extent: &Extent| self.need.fits(extent.points, self.need.of(extent));
         if fits(&taken(None)?) {
