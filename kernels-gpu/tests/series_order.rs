@@ -10,7 +10,7 @@ use warpstride_kernels::series::order_distinct::{SeriesDistinct, SeriesDistinctC
 use warpstride_kernels::series::order_long::slots;
 use warpstride_kernels::series::order_query::{MEDIAN, NUNIQUE, OrderQuery, PERCENTILE};
 use warpstride_kernels::series::order_select::{BINS, SelectState, SeriesOrderSelect};
-use warpstride_kernels::series::order_short::{SeriesOrder16, SeriesOrder32};
+use warpstride_kernels::series::order_short::{SeriesOrder8, SeriesOrder32};
 use warpstride_kernels::series::order_warp::SeriesOrderWarp;
 
 const COLUMNS: u32 = 7;
@@ -93,7 +93,7 @@ fn answers(buckets: &Buckets, queries: &[OrderQuery], size: (u32, u32, Order)) -
             );
         };
     }
-    sorted!(SeriesOrder16);
+    sorted!(SeriesOrder8);
     sorted!(SeriesOrder32);
     sorted!(SeriesOrderWarp, covering);
     sorted!(SeriesOrderBlock, covering);

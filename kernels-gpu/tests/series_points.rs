@@ -266,6 +266,7 @@ fn kept(batch: &Batch, rule: u32, size: Size) -> (Vec<u64>, Vec<f64>, Vec<u32>) 
         points: points as u32,
         series: batch.count(),
         rule,
+        kept: points as u32,
     };
     launch(&moved, size);
     let mut offsets_out = poisoned::<u32>(batch.offsets.len());

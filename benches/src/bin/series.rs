@@ -151,7 +151,7 @@ impl<W: Write> Trial<W> {
             let columns = aggregates.iter().filter(|name| **name != "count").count();
             let floor = self.within(16 * LARGE + (12 + 8 * columns) * buckets);
             self.row(name, stage_ms(&times, &["all"]), floor, bar, same)?;
-            for stage in ["heads", "reduce"] {
+            for stage in ["series", "one pass"] {
                 writeln!(self.out, "    {stage} {:.4} ms", stage_ms(&times, &[stage]))?;
             }
         }
@@ -254,7 +254,7 @@ impl<W: Write> Trial<W> {
         let (times, buckets, same) = self.stages(&plan, &batch)?;
         let floor = self.within(3 * 16 * batch.len() + (12 + 8 * 11) * buckets);
         self.row("all", stage_ms(&times, &["all"]), floor, Some(3.0), same)?;
-        for stage in ["heads", "reduce", "order"] {
+        for stage in ["series", "one pass", "order"] {
             writeln!(self.out, "    {stage} {:.4} ms", stage_ms(&times, &[stage]))?;
         }
         Ok(())

@@ -62,6 +62,9 @@ fn execute(command: Command) -> Result<(), Failure> {
         Command::Series { command } => match *command {
             SeriesCommand::Resample(typed) => series::Resampling::from_typed(&typed)?.run(),
             SeriesCommand::Ladder(typed) => series::Ladder::from_typed(typed)?.run(),
+            SeriesCommand::Ingest(typed) => series::Ingest::from_typed(&typed)?.run(),
+            SeriesCommand::Query(typed) => series::StoreQuery::from_typed(*typed)?.run(),
+            SeriesCommand::Info(typed) => series::info(&typed),
         },
         Command::Selftest(typed) => selftest::run(&typed),
         Command::Ptycho { command } => match *command {

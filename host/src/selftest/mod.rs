@@ -20,6 +20,7 @@ mod probe;
 mod probe_update;
 mod report;
 mod sas;
+mod series;
 mod shape;
 mod transform;
 
@@ -96,6 +97,7 @@ pub fn kernels<M: Machine>(machine: &M, size: Size) -> Result<Vec<CaseResult>, G
     mri_methods::cases(&mut bench, size)?;
     mri_nufft::cases(&mut bench, size)?;
     sas::cases(&mut bench, size)?;
+    series::cases(&mut bench, size)?;
     for shape in shape::shapes(size) {
         layers::cases(&mut bench, shape)?;
         exit_waves::cases(&mut bench, shape)?;

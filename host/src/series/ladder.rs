@@ -190,7 +190,10 @@ impl<M: Machine> Climb<M> {
     }
 
     fn staged(&self, machine: &M) -> Result<LadderStep> {
-        let words = ["v3", "neighbouring threads read neighbours into shared memory"];
+        let words = [
+            "v3",
+            "neighbouring threads read neighbours into shared memory",
+        ];
         self.resident(machine, words, |sums| {
             let launch = SeriesLadderStaged {
                 values: self.values.read(),
@@ -201,13 +204,19 @@ impl<M: Machine> Climb<M> {
                 bucket_from: 0,
                 buckets: self.buckets(),
             };
-            machine.launch(&launch, Work::Blocks((self.buckets() as usize).div_ceil(256)))
+            machine.launch(
+                &launch,
+                Work::Blocks((self.buckets() as usize).div_ceil(256)),
+            )
         })
     }
 
     /// A piece of the buckets for each queue, whose values come from page-locked memory and whose sums go back there.
     fn streams(&self, machines: &[M]) -> Result<LadderStep> {
-        let words = ["v4", "the same from page-locked memory and back, over eight streams"];
+        let words = [
+            "v4",
+            "the same from page-locked memory and back, over eight streams",
+        ];
         let buckets = self.buckets() as usize;
         let each = buckets.div_ceil(machines.len()).max(1);
         let mut queues = Vec::new();
@@ -233,7 +242,11 @@ impl<M: Machine> Climb<M> {
             let mut coming = Vec::new();
             for queue in &mut queues {
                 let all = 0..queue.values.len();
-                sent.push(queue.machine.send(&queue.values, all, &mut queue.there, 0)?);
+                sent.push(
+                    queue
+                        .machine
+                        .send(&queue.values, all, &mut queue.there, 0)?,
+                );
                 let pieces = queue.buckets.len();
                 let launch = SeriesLadderStaged {
                     values: queue.there.read(),
@@ -244,7 +257,9 @@ impl<M: Machine> Climb<M> {
                     bucket_from: queue.buckets.start as u32,
                     buckets: pieces as u32,
                 };
-                queue.machine.launch(&launch, Work::Blocks(pieces.div_ceil(256)))?;
+                queue
+                    .machine
+                    .launch(&launch, Work::Blocks(pieces.div_ceil(256)))?;
                 if let Some(back) = queue.back.take() {
                     let part = std::slice::from_ref(&queue.buckets);
                     coming.push(queue.machine.receive(&sums, part, back)?);
@@ -281,12 +296,18 @@ impl<M: Machine> Climb<M> {
         let mut steps = Vec::new();
         for (words, plan, expected) in [
             (
-                ["product", "buckets are found on the device too; any lengths"],
+                [
+                    "product",
+                    "buckets are found on the device too; any lengths",
+                ],
                 self.plan.clone(),
                 None,
             ),
             (
-                ["product, 8", "count, sum, mean, min, max, first, last, std at once"],
+                [
+                    "product, 8",
+                    "count, sum, mean, min, max, first, last, std at once",
+                ],
                 plan(&one_pass)?,
                 Some(definition::resample(&plan(&one_pass)?, &self.batch)),
             ),
@@ -297,8 +318,8 @@ impl<M: Machine> Climb<M> {
             let staged = engine.stage(&self.batch)?;
             let fetched = engine.resample_staged(&staged)?;
             let found = engine.collect(&staged, fetched)?;
-            let right =
-                definition::difference(&found, expected.as_ref().unwrap_or(&self.expected)).is_none();
+            let right = definition::difference(&found, expected.as_ref().unwrap_or(&self.expected))
+                .is_none();
             let times = engine.time_stages(&staged)?;
             let milliseconds = times.first().map_or(f64::NAN, |all| all.milliseconds);
             let bytes = 16 * self.batch.len() + (12 + 8 * columns) * buckets;
@@ -306,7 +327,10 @@ impl<M: Machine> Climb<M> {
             steps.push(self.step(words, milliseconds, floor, right));
         }
 
-        let words = ["product, whole", "from page-locked memory and back, coded timestamps"];
+        let words = [
+            "product, whole",
+            "from page-locked memory and back, coded timestamps",
+        ];
         let mut engine = GpuEngine::with_lanes(machines.iter().collect(), self.plan.clone())?;
         let staged = engine.stage(&self.batch)?;
         let fetched = engine.resample_staged(&staged)?;

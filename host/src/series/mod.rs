@@ -11,10 +11,10 @@ mod aggregate;
 mod batch;
 pub mod cpu;
 pub mod cuda;
-#[allow(dead_code, reason = "for tests and the self-test")]
 pub(crate) mod definition;
 mod engine;
 mod granularity;
+pub mod ladder;
 mod plan;
 mod resampled;
 pub mod store;

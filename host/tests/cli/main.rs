@@ -15,4 +15,5 @@ mod sas_fit;
 mod sas_refused;
 mod series;
 mod series_refused;
+mod series_store;
 mod support;

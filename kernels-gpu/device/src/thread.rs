@@ -196,6 +196,19 @@ pub fn block_stride(len: u32) -> Stride<u32> {
     Stride::<u32>::new(u64::from(block_idx_x()), u64::from(grid_dim_x()), len)
 }
 
+/// This warp's share of `len` items (chunks of an array): all warps of a one-dimensional grid take every item exactly
+/// once. The same for all lanes of the warp, so that exchanges may stand inside.
+#[inline(always)]
+#[must_use]
+pub fn warp_stride(len: u32) -> Stride<u32> {
+    let warps = u64::from(block_threads().div_ceil(crate::warp::SIZE));
+    Stride::<u32>::new(
+        u64::from(block_idx_x()) * warps + u64::from(crate::warp::warp_id()),
+        u64::from(grid_dim_x()) * warps,
+        len,
+    )
+}
+
 /// This thread's share of `len` elements that its block has for itself. Threads may do different
 /// numbers of turns: no barrier may stand inside.
 #[inline(always)]

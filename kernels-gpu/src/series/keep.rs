@@ -97,19 +97,20 @@ pub unsafe fn series_keep_count(
 }
 
 /// Moves what is kept. `counts`: (tile), by now how many points are kept before; `ranks`: (point + 1), how many are kept
-/// before each point, and in all.
+/// before each point, and in all; `kept`: at least as many as are kept.
 #[kernel(block = 256, hot, f64)]
 pub unsafe fn series_keep_move(
     #[len(points)] times: *const u64,
     #[len(points)] values: *const f64,
     #[len(series + 1)] offsets: *const u32,
     #[len(tiles(points))] counts: *const u32,
-    #[len(points)] times_out: *mut u64,
-    #[len(points)] values_out: *mut f64,
+    #[len(kept)] times_out: *mut u64,
+    #[len(kept)] values_out: *mut f64,
     #[len(points + 1)] ranks: *mut u32,
     points: u32,
     series: u32,
     rule: u32,
+    kept: u32,
 ) {
     for tile in thread::block_stride(tiles(points as usize) as u32) {
         let from = tile * TILE;
@@ -138,7 +139,7 @@ pub unsafe fn series_keep_move(
                     *ranks.add(points as usize) = rank + u32::from(keeps);
                 }
             }
-            if keeps {
+            if keeps && rank < kept {
                 let (at, rank) = (point as usize, rank as usize);
                 let value = *values.add(at);
                 *times_out.add(rank) = *times.add(at);

@@ -90,7 +90,7 @@ unsafe fn sort(keys: *mut u64, values: *const f64, n: u32) {
 
 /// Quantiles and numbers of distinct values of buckets of 513 … 4096 points; arguments as
 /// [`series_order_warp`](super::order_warp::series_order_warp).
-#[kernel(block = 128, hot, f64)]
+#[kernel(block = 128, min_blocks = 5, hot, f64)]
 pub unsafe fn series_order_block(
     #[len(points)] values: *const f64,
     #[len(capacity + 1)] first: *const u32,

@@ -8,7 +8,7 @@
 
 use super::order;
 use super::order_long::{Part, is_last};
-use super::order_query::{LONG, LONGEST, windows};
+use super::order_query::{LONG, LONGEST};
 use warpstride_device::prelude::*;
 
 /// No value has this key: the least is that of −∞.
@@ -45,7 +45,7 @@ unsafe fn put(table: *mut u64, places: u32, key: u64) -> bool {
 #[kernel(block = 256, hot)]
 pub unsafe fn series_distinct_clear(
     #[len(capacity + 1)] first: *const u32,
-    #[len(windows(points))] covering: *const u32,
+    #[len(super::order_query::windows(points))] covering: *const u32,
     #[len(2)] facts: *const u32,
     #[len(2 * points)] table: *mut u64,
     points: u32,
@@ -74,7 +74,7 @@ pub unsafe fn series_distinct_clear(
 pub unsafe fn series_distinct(
     #[len(points)] values: *const f64,
     #[len(capacity + 1)] first: *const u32,
-    #[len(windows(points))] covering: *const u32,
+    #[len(super::order_query::windows(points))] covering: *const u32,
     #[len(2)] facts: *const u32,
     #[len(2 * points)] table: *mut u64,
     #[len(slots)] counts: *mut u32,

@@ -12,7 +12,7 @@
 
 use super::order;
 use super::order_long::{Part, is_last};
-use super::order_query::{LONG, LONGEST, NUNIQUE, OrderQuery, windows};
+use super::order_query::{LONG, LONGEST, NUNIQUE, OrderQuery};
 use bytemuck::{Pod, Zeroable};
 use warpstride_device::prelude::*;
 
@@ -210,7 +210,7 @@ unsafe fn narrowed(state: SelectState, bins: *mut u32, found: *mut u64, pass: u3
 pub unsafe fn series_order_select(
     #[len(points)] values: *const f64,
     #[len(capacity + 1)] first: *const u32,
-    #[len(windows(points))] covering: *const u32,
+    #[len(super::order_query::windows(points))] covering: *const u32,
     #[len(2)] facts: *const u32,
     #[len(queries)] wanted: *const OrderQuery,
     #[len(slots * 2 * queries * BINS)] histograms: *mut u32,

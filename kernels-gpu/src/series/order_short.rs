@@ -7,7 +7,7 @@
 //! Values of a warp's buckets are neighbours: its first load brings the lines into the cache of the multiprocessor from
 //! which the others take theirs, 1 access for two points at 7 points a bucket. That is less than staging through shared
 //! memory would save, and needs no barrier. Two kernels, because 32 keys take 64 registers, at which half as many
-//! threads are resident; the second leaves at once where no bucket has more than 16 points. Block of 128: registers are
+//! threads are resident; the second leaves at once where no bucket has more than 8 points. Block of 128: registers are
 //! the limit, and small blocks leave fewest of them unused.
 //!
 //! 7 340 032 points in buckets of 7: 59 MB of values, 4 MB of buckets, 8 MB for each query.
@@ -18,7 +18,7 @@ use super::sorting_network::Registers;
 use warpstride_device::prelude::*;
 
 /// Points of a bucket that need few registers.
-const FEW: u32 = 16;
+pub const FEW: u32 = 8;
 
 /// Where answers go.
 struct Answers {
@@ -71,12 +71,12 @@ where
     }
 }
 
-/// Quantiles and numbers of distinct values of buckets of 1 … 16 points.
+/// Quantiles and numbers of distinct values of buckets of 1 … 8 points.
 ///
 /// `first`: (bucket + 1), first points; `facts`: how many buckets there are, points of the longest; `out`: (column,
 /// bucket).
 #[kernel(block = 128, hot, f64)]
-pub unsafe fn series_order_16(
+pub unsafe fn series_order_8(
     #[len(points)] values: *const f64,
     #[len(capacity + 1)] first: *const u32,
     #[len(2)] facts: *const u32,
@@ -102,15 +102,13 @@ pub unsafe fn series_order_16(
         let values = values.add(lo as usize);
         if n <= 4 {
             answer::<4>(values, n, bucket, &to);
-        } else if n <= 8 {
-            answer::<8>(values, n, bucket, &to);
         } else if n <= FEW {
-            answer::<16>(values, n, bucket, &to);
+            answer::<8>(values, n, bucket, &to);
         }
     }
 }
 
-/// As [`series_order_16`], for buckets of 17 … 32 points.
+/// As [`series_order_8`], for buckets of 9 … 32 points.
 #[kernel(block = 128, hot, f64)]
 pub unsafe fn series_order_32(
     #[len(points)] values: *const f64,
@@ -138,8 +136,11 @@ pub unsafe fn series_order_32(
     for bucket in thread::grid_stride(buckets as usize) {
         let lo = *first.add(bucket);
         let n = *first.add(bucket + 1) - lo;
-        if n > FEW && n <= SHORT {
-            answer::<32>(values.add(lo as usize), n, bucket, &to);
+        let values = values.add(lo as usize);
+        if n > FEW && n <= 16 {
+            answer::<16>(values, n, bucket, &to);
+        } else if n > FEW && n <= SHORT {
+            answer::<32>(values, n, bucket, &to);
         }
     }
 }

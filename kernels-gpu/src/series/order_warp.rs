@@ -60,7 +60,7 @@ where
 ///
 /// `first`: (bucket + 1), first points; `covering`: (window of 32 points), the bucket that its first point lies in;
 /// `facts`: how many buckets there are, points of the longest; `out`: (column, bucket).
-#[kernel(block = 128, hot, f64)]
+#[kernel(block = 128, min_blocks = 5, hot, f64)]
 pub unsafe fn series_order_warp(
     #[len(points)] values: *const f64,
     #[len(capacity + 1)] first: *const u32,

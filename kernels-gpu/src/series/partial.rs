@@ -130,7 +130,6 @@ impl Parts {
         first: u32,
         n: u32,
     ) -> Option<Part> {
-        let lane = warp::lane_id();
         let (mut number, mut results) = (chunk as usize, chunks(n as usize));
         let mut level = 1;
         loop {
@@ -144,7 +143,7 @@ impl Parts {
                 chunk_range(results, group)
             };
             let mut before = 0;
-            if lane == 0 {
+            if warp::lane_id() == 0 {
                 *self.sums.add(base + number) = part.sum;
                 *self.keys.add(base + number) = [part.least, part.greatest];
                 thread::device_fence();
@@ -156,11 +155,12 @@ impl Parts {
             }
             // All others are there, and are read after this.
             thread::device_fence();
-            if lane == 0 {
+            if warp::lane_id() == 0 {
                 *self.come.add(base + from) = 0;
             }
             part = Part::NOTHING;
             if groups == 0 {
+                let lane = warp::lane_id();
                 let mut own = Part::NOTHING;
                 if (lane as usize) < results {
                     own = self.read(base + lane as usize);
@@ -170,7 +170,7 @@ impl Parts {
                 }
                 return Some(part);
             }
-            let mut result = from + lane as usize;
+            let mut result = from + warp::lane_id() as usize;
             while result < end {
                 part.add(self.read(base + result));
                 result += sums::LANES;

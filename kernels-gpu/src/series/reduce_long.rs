@@ -32,7 +32,7 @@ const AHEAD: usize = 8;
 /// Those of long buckets. Arguments as of [`super::reduce_tiles::series_reduce_fixed`]; `sums`, `keys`, `come`:
 /// [`places`] elements, `come` zero between launches. `facts` gets the greatest length where it is more than 32, and
 /// `progress` is zeroed.
-#[kernel(block = 256, min_blocks = 5, hot, f64)]
+#[kernel(block = 256, min_blocks = 4, hot, f64)]
 #[allow(clippy::too_many_arguments, reason = "arrays and their extents")]
 pub unsafe fn series_reduce_long(
     #[len(points)] values: *const f64,
@@ -84,7 +84,7 @@ pub unsafe fn series_reduce_long(
 }
 
 /// Deviations of buckets of several chunks, whose means `series_reduce_long` has left in their column.
-#[kernel(block = 256, min_blocks = 5, hot, f64)]
+#[kernel(block = 256, min_blocks = 4, hot, f64)]
 #[allow(clippy::too_many_arguments, reason = "arrays and their extents")]
 pub unsafe fn series_deviations(
     #[len(points)] values: *const f64,
@@ -150,9 +150,9 @@ struct Task {
 }
 
 impl Task {
-    /// The chunk that begins in the 32 points from `begin` on, if one does.
+    /// Bucket and number of the chunk that begins in the 32 points from `begin` on, if one does.
     #[inline(always)]
-    unsafe fn chunk_in(&self, begin: u32) -> Option<Chunk> {
+    unsafe fn chunk_in(&self, begin: u32) -> Option<(u32, u32)> {
         if begin >= self.parts.points {
             return None;
         }
@@ -165,18 +165,10 @@ impl Task {
             if bucket >= self.capacity {
                 break;
             }
-            let first = *self.first.add(bucket as usize);
-            let n = *self.first.add(bucket as usize + 1) - first;
-            let of = chunks(n as usize) as u32;
+            let Chunk { first, of, .. } = self.chunk(bucket, 0);
             let number = begin.saturating_sub(first).div_ceil(CHUNK as u32);
             if number < of && first + number * CHUNK as u32 - begin < WINDOW {
-                return Some(Chunk {
-                    bucket,
-                    first,
-                    n,
-                    number,
-                    of,
-                });
+                return Some((bucket, number));
             }
         }
         None
@@ -186,36 +178,31 @@ impl Task {
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
     #[inline(always)]
     unsafe fn for_each_chunk(&self, mut of_warp: impl FnMut(Chunk)) {
-        let lane = warp::lane_id();
-        let warps = thread::block_threads() / warp::SIZE;
-        let step = u64::from(thread::grid_dim_x()) * u64::from(warps);
-        let stretches = u64::from(self.parts.points.div_ceil(STRETCH));
-        let mut stretch =
-            u64::from(thread::block_idx_x()) * u64::from(warps) + u64::from(warp::warp_id());
-        while stretch < stretches {
-            let begin = stretch as u32 * STRETCH + lane * WINDOW;
-            let found = self.chunk_in(begin);
-            let own = found.unwrap_or(Chunk {
-                bucket: 0,
-                first: 0,
-                n: 0,
-                number: 0,
-                of: 0,
-            });
+        for stretch in thread::warp_stride(self.parts.points.div_ceil(STRETCH)) {
+            let found = self.chunk_in(stretch * STRETCH + warp::lane_id() * WINDOW);
+            let (bucket, number) = found.unwrap_or((0, 0));
             let mut left = warp::ballot(warp::FULL, found.is_some());
             while left != 0 {
                 let from = left.trailing_zeros();
                 left &= left - 1;
-                let of_lane = |value| warp::shuffle_idx(warp::FULL, value, from);
-                of_warp(Chunk {
-                    bucket: of_lane(own.bucket),
-                    first: of_lane(own.first),
-                    n: of_lane(own.n),
-                    number: of_lane(own.number),
-                    of: of_lane(own.of),
-                });
+                let bucket = warp::shuffle_idx(warp::FULL, bucket, from);
+                let number = warp::shuffle_idx(warp::FULL, number, from);
+                of_warp(self.chunk(bucket, number));
             }
-            stretch += step;
+        }
+    }
+
+    /// A bucket's chunk.
+    #[inline(always)]
+    unsafe fn chunk(&self, bucket: u32, number: u32) -> Chunk {
+        let first = *self.first.add(bucket as usize);
+        let n = *self.first.add(bucket as usize + 1) - first;
+        Chunk {
+            bucket,
+            first,
+            n,
+            number,
+            of: chunks(n as usize) as u32,
         }
     }
 
@@ -223,12 +210,11 @@ impl Task {
     #[inline(always)]
     unsafe fn values_of_lane(&self, chunk: Chunk, mut each: impl FnMut(f64)) {
         let (from, end) = chunk_range(chunk.n as usize, chunk.number as usize);
-        let mut left = (end - from).saturating_sub(warp::lane_id() as usize);
-        let mut at = self
-            .values
-            .add(chunk.first as usize + from)
-            .wrapping_add(warp::lane_id() as usize);
-        while left > (AHEAD - 1) * sums::LANES {
+        let lane = warp::lane_id();
+        let mut left = ((end - from) as u32).saturating_sub(lane);
+        let first = chunk.first + from as u32 + lane;
+        let mut at = self.values.wrapping_add(first as usize);
+        while left > ((AHEAD - 1) * sums::LANES) as u32 {
             let mut some = [0.0; AHEAD];
             for i in 0..AHEAD {
                 some[i] = *at.add(i * sums::LANES);
@@ -237,12 +223,12 @@ impl Task {
                 each(some[i]);
             }
             at = at.wrapping_add(AHEAD * sums::LANES);
-            left = left.saturating_sub(AHEAD * sums::LANES);
+            left = left.saturating_sub((AHEAD * sums::LANES) as u32);
         }
         while left > 0 {
             each(*at);
             at = at.wrapping_add(sums::LANES);
-            left = left.saturating_sub(sums::LANES);
+            left = left.saturating_sub(sums::LANES as u32);
         }
     }
 
@@ -258,8 +244,10 @@ impl Task {
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
     #[inline(always)]
     unsafe fn reduce(&self, chunk: Chunk) {
+        // Hidden: what follows from the set is found here, not kept in registers throughout.
+        let methods = thread::hidden(self.methods);
         let mut part = Part::NOTHING;
-        if self.methods & !COUNT != 0 {
+        if methods & !COUNT != 0 {
             self.values_of_lane(chunk, |value| {
                 let key = order::key(value);
                 part.sum += value;
@@ -279,7 +267,7 @@ impl Task {
         }
         let mean = methods::mean(part.sum, chunk.n);
         let mut squares = 0.0;
-        if self.methods & STD != 0 && chunk.of == 1 {
+        if methods & STD != 0 && chunk.of == 1 {
             squares = self.squares(chunk, mean);
         }
         if warp::lane_id() == 0 {
@@ -293,8 +281,8 @@ impl Task {
                 squares,
             };
             let column = self.columns.add(chunk.bucket as usize);
-            found.write(column, self.stride, self.methods);
-            if self.methods & STD != 0 && chunk.of > 1 {
+            found.write(column, self.stride, methods);
+            if methods & STD != 0 && chunk.of > 1 {
                 *self.deviation_of(chunk) = mean;
             }
         }

@@ -186,11 +186,10 @@ impl Task {
         // The tile, and the buckets before it.
         let of_block = shared_array![u32; 2];
 
-        let (lane, in_block) = (warp::lane_id(), thread::index_in_block());
-        let (own_warp, warps) = (warp::warp_id(), thread::block_threads() / warp::SIZE);
+        let warps = thread::block_threads() / warp::SIZE;
         let count = tiles(self.points as usize) as u32;
         let (ticket, told) = (self.progress.cast::<u32>(), self.progress.add(1));
-        if in_block == 0 {
+        if thread::index_in_block() == 0 {
             *of_block = atomic::fetch_add_u32(ticket, 1);
         }
         loop {
@@ -208,7 +207,8 @@ impl Task {
                     mem::copy_to_shared(staged.add(staged_at(place)), from);
                 }
             }
-            let mut strip = own_warp;
+            let lane = thread::hidden(warp::lane_id());
+            let mut strip = warp::warp_id();
             while strip < STRIPS {
                 let place = strip * STRIP + 4 * lane;
                 let nibble = self.heads_of_four(begin, place, loaded, indices, index);
@@ -221,30 +221,34 @@ impl Task {
                 }
                 strip += warps;
             }
-            let next = if in_block == 0 {
-                atomic::fetch_add_u32(ticket, 1)
-            } else {
-                0
-            };
+            let mut next = 0;
+            if thread::index_in_block() == 0 {
+                next = atomic::fetch_add_u32(ticket, 1);
+            }
             thread::sync_threads();
 
+            if thread::index_in_block() == 0 {
+                *of_block = next;
+            }
             let ranks = Ranks::new(heads, own);
             let mut of_tile = Heads {
                 count: ranks.total,
                 class: 0,
             };
             // The last warp has the fewest buckets to reduce.
-            if own_warp == warps - 1 {
+            let asks = warp::warp_id() == warps - 1;
+            if asks {
                 of_tile.class = ranks.longest();
-                if lane == 0 {
+                if warp::lane_id() == 0 {
                     look_back::tell_own(told, tile, of_tile);
                 }
             }
-            if own_warp == 0 {
+            let lane = thread::hidden(warp::lane_id());
+            if warp::warp_id() == 0 {
                 *before_word.add(2 * lane as usize) = ranks.before[0];
                 *before_word.add(2 * lane as usize + 1) = ranks.before[1];
             }
-            let mut strip = own_warp;
+            let mut strip = warp::warp_id();
             while strip < STRIPS {
                 let place = strip * STRIP + 4 * lane;
                 let word = place / 32;
@@ -259,7 +263,7 @@ impl Task {
                 }
                 strip += warps;
             }
-            if in_block == 0 {
+            if thread::index_in_block() == 0 {
                 // Where the tile's last bucket ends: beyond the tile if it is a long one.
                 let behind = *heads.add(WORDS as usize - 1);
                 *places.add(ranks.total as usize) = if own < OWN {
@@ -269,14 +273,13 @@ impl Task {
                 } else {
                     TILE as u16
                 };
-                *of_block = next;
             }
             mem::wait_for_copies();
             thread::sync_threads();
 
-            if own_warp == warps - 1 {
+            if asks {
                 let before = look_back::before(told, tile);
-                if lane == 0 {
+                if warp::lane_id() == 0 {
                     *of_block.add(1) = before.count;
                     let up_to = before.and(of_tile);
                     if tile != 0 {
@@ -289,36 +292,41 @@ impl Task {
                     }
                 }
             }
-            let mut bucket = in_block;
             let mut reduced = 0;
             while reduced == 0 || reduced < ranks.total {
-                let mut from = 0;
-                let mut statistics = None;
+                let bucket = reduced + thread::index_in_block();
+                let (mut from, mut n) = (0, 0);
                 if bucket < ranks.total {
                     from = u32::from(*places.add(bucket as usize));
-                    let n = u32::from(*places.add(bucket as usize + 1)) - from;
-                    if n <= SHORT as u32 && self.methods != 0 {
-                        statistics = Some(in_order(staged, from, n, self.methods));
-                    }
+                    n = u32::from(*places.add(bucket as usize + 1)) - from;
+                }
+                let methods = thread::hidden(self.methods);
+                let is_short = n <= SHORT as u32 && methods & !COUNT != 0;
+                let mut statistics = Statistics::NOTHING;
+                if is_short {
+                    statistics = in_order(staged, from, n, methods);
                 }
                 if reduced == 0 {
                     thread::sync_threads();
                 }
-                let before = *of_block.add(1);
-                if reduced == 0 {
-                    self.write_ranks(tile, own, before, heads, before_word);
-                }
-                if bucket < ranks.total && before + bucket < self.capacity {
-                    let place = (before + bucket) as usize;
+                let place = *of_block.add(1) + bucket;
+                if bucket < ranks.total && place < self.capacity {
+                    let place = place as usize;
                     *self.first.add(place) = begin + from;
                     *self.starts.add(place) = start(*indices.add(from as usize));
-                    if let Some(statistics) = statistics {
-                        statistics.write(self.columns.add(place), self.stride, self.methods);
+                    if n <= SHORT as u32 {
+                        statistics.n = n;
+                        let methods = thread::hidden(self.methods);
+                        if methods & !COUNT != 0 {
+                            statistics.first = *staged.add(staged_at(from));
+                            statistics.last = *staged.add(staged_at(from + n - 1));
+                        }
+                        statistics.write(self.columns.add(place), self.stride, methods);
                     }
                 }
-                bucket += thread::block_threads();
                 reduced += thread::block_threads();
             }
+            self.write_ranks(tile, own, *of_block.add(1), heads, before_word);
         }
     }
 
@@ -407,24 +415,11 @@ impl Task {
     }
 }
 
-/// The `n` values from `from` on, one after the other.
+/// The `n` values from `from` on, one after the other; 0 of a thread without a bucket.
 #[inline(always)]
 unsafe fn in_order(staged: *const f64, from: u32, n: u32, methods: u32) -> Statistics {
     let value = |i: u32| *staged.add(staged_at(from + i));
-    let mut found = Statistics {
-        n,
-        sum: 0.0,
-        least: 0.0,
-        greatest: 0.0,
-        first: 0.0,
-        last: 0.0,
-        squares: 0.0,
-    };
-    if methods & !COUNT == 0 {
-        return found;
-    }
-    found.first = value(0);
-    found.last = value(n - 1);
+    let mut found = Statistics::NOTHING;
     if methods & (MIN | MAX) == 0 {
         for i in 0..n {
             found.sum += value(i);

@@ -125,7 +125,7 @@ pub unsafe fn series_sort_count(
 
 /// Moves points to their places by one digit. `counts`: (digit, tile), by now how many points with this digit lie in
 /// tiles before; `totals`: (digit), points; the other arguments as [`series_sort_count`].
-#[kernel(block = 256, hot)]
+#[kernel(block = 256, min_blocks = 6, hot)]
 pub unsafe fn series_sort_move(
     #[len(points)] times: *const u64,
     #[len(points)] numbers: *const u32,

@@ -6,6 +6,7 @@ mod ptycho;
 mod sas;
 mod selftest;
 mod series;
+mod series_store;
 
 pub(crate) use jacobi::{BoundaryWord, JacobiTyped, SchemeWord};
 pub(crate) use mri::{
@@ -22,9 +23,10 @@ pub(crate) use sas::{
 };
 pub(crate) use selftest::{SelftestTyped, SelftestWord};
 pub(crate) use series::{
-    NanWord, OnErrorWord, ResampleTyped, SeriesCommand, SeriesLadderTyped, TimeUnitWord,
-    TimestampsWord,
+    NanWord, OnErrorWord, PointsTyped, ResampleTyped, SeriesCommand, SeriesLadderTyped,
+    TimeUnitWord, TimestampsWord,
 };
+pub(crate) use series_store::{IngestTyped, SeriesInfoTyped, SeriesQueryTyped};
 
 use clap::{Parser, Subcommand};
 
@@ -110,6 +112,8 @@ Examples:
 Examples:
   warpstride series resample cpu.csv -o minutes.csv
   warpstride series resample *.csv.gz -o out.parquet --granularity 5m,1h,1d --aggregate all
+  warpstride series ingest metrics.store cpu.csv --policy medium
+  warpstride series query metrics.store --series cpu --granularity 1h --aggregate mean
   warpstride series ladder")]
     Series {
         #[command(subcommand)]

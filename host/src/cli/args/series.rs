@@ -1,6 +1,6 @@
 //! The options of `warpstride series`.
 
-use super::{BackendWord, SelftestWord};
+use super::{BackendWord, IngestTyped, SelftestWord, SeriesInfoTyped, SeriesQueryTyped};
 use clap::{Args, Subcommand, ValueEnum};
 use std::path::PathBuf;
 
@@ -30,13 +30,38 @@ Examples:
   warpstride series ladder --json
   warpstride series ladder -o ladder.json")]
     Ladder(SeriesLadderTyped),
+    /// Put points into a store that keeps aggregates of every series, as long as a policy says
+    #[command(after_help = "\
+Examples:
+  warpstride series ingest metrics.store monday.csv tuesday.csv.gz --policy medium
+  warpstride series ingest metrics.store wednesday.parquet
+  warpstride series ingest net.store net.csv --policy counters.toml --json-progress
+
+A policy has archives (length of the buckets, timespan), aggregates and a back window; low is 5m for 30d,
+medium 1m for 7d and 1h for 365d, high 1s for 1h besides. Points may be late by the back window (low,
+medium, high: an hour and the present bucket); older ones are refused and counted. Of several at one time
+of a series the newest batch counts, and in a batch the first. Every batch is on the storage, wholly, when
+it is reported; after a kill the same command goes on.")]
+    Ingest(Box<IngestTyped>),
+    /// Read the buckets of a series from a store
+    #[command(after_help = "\
+Examples:
+  warpstride series query metrics.store --series cpu --granularity 1h --aggregate mean
+  warpstride series query metrics.store -s cpu -g 1m -a 95pct --start 2014-02-14 --end 2014-02-15 -o day.csv
+  warpstride series query metrics.store -s cpu -g 1h -a max --json")]
+    Query(Box<SeriesQueryTyped>),
+    /// Say what a store keeps: policy, series, points, last and refused ones
+    #[command(after_help = "\
+Examples:
+  warpstride series info metrics.store
+  warpstride series info metrics.store --json")]
+    Info(SeriesInfoTyped),
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct ResampleTyped {
-    /// Points: CSV (also .gz, .zst), Parquet or Arrow; series,timestamp,value or timestamp,value
-    #[arg(value_name = "INPUT", required = true)]
-    pub(crate) inputs: Vec<PathBuf>,
+    #[command(flatten)]
+    pub(crate) points: PointsTyped,
 
     /// Lengths of the buckets, with commas between them: 250ms, 60s, 5m, 1h, 1d, W, M, Q, H, Y
     #[arg(
@@ -62,38 +87,6 @@ pub(crate) struct ResampleTyped {
     /// Values that are no numbers: aggregate them too, or leave their points out
     #[arg(long, value_enum, default_value_t = NanWord::Keep, help_heading = "What to compute")]
     pub(crate) nan: NanWord,
-
-    /// Name of the column with timestamps [default: by its name, else by its place]
-    #[arg(long, value_name = "NAME", help_heading = "What to read")]
-    pub(crate) time_column: Option<String>,
-    /// Name of the column with values
-    #[arg(long, value_name = "NAME", help_heading = "What to read")]
-    pub(crate) value_column: Option<String>,
-    /// Name of the column with the names of the series
-    #[arg(long, value_name = "NAME", help_heading = "What to read")]
-    pub(crate) series_column: Option<String>,
-    /// Unit of timestamps that are numbers; auto goes by their size
-    #[arg(long, value_enum, default_value_t = TimeUnitWord::Auto, help_heading = "What to read")]
-    pub(crate) time_unit: TimeUnitWord,
-    /// Leave out points before this time (ISO 8601, UTC, or a number as in the files)
-    #[arg(
-        long,
-        value_name = "TIME",
-        allow_hyphen_values = true,
-        help_heading = "What to read"
-    )]
-    pub(crate) start: Option<String>,
-    /// Leave out points from this time on
-    #[arg(
-        long,
-        value_name = "TIME",
-        allow_hyphen_values = true,
-        help_heading = "What to read"
-    )]
-    pub(crate) end: Option<String>,
-    /// Rows that cannot be read: end with the line's number, or leave them out and count them
-    #[arg(long, value_enum, default_value_t = OnErrorWord::Fail, help_heading = "What to read")]
-    pub(crate) on_error: OnErrorWord,
 
     /// Where to compute
     #[arg(long, value_enum, default_value_t = BackendWord::Auto, help_heading = "Where to compute")]
@@ -139,6 +132,46 @@ pub(crate) struct ResampleTyped {
     /// Print errors only
     #[arg(long, help_heading = "What to write")]
     pub(crate) quiet: bool,
+}
+
+/// What is read, by every command that reads points.
+#[derive(Debug, Args)]
+pub(crate) struct PointsTyped {
+    /// Points: CSV (also .gz, .zst), Parquet or Arrow; series,timestamp,value or timestamp,value
+    #[arg(value_name = "INPUT", required = true)]
+    pub(crate) inputs: Vec<PathBuf>,
+
+    /// Name of the column with timestamps [default: by its name, else by its place]
+    #[arg(long, value_name = "NAME", help_heading = "What to read")]
+    pub(crate) time_column: Option<String>,
+    /// Name of the column with values
+    #[arg(long, value_name = "NAME", help_heading = "What to read")]
+    pub(crate) value_column: Option<String>,
+    /// Name of the column with the names of the series
+    #[arg(long, value_name = "NAME", help_heading = "What to read")]
+    pub(crate) series_column: Option<String>,
+    /// Unit of timestamps that are numbers; auto goes by their size
+    #[arg(long, value_enum, default_value_t = TimeUnitWord::Auto, help_heading = "What to read")]
+    pub(crate) time_unit: TimeUnitWord,
+    /// Leave out points before this time (ISO 8601, UTC, or a number as in the files)
+    #[arg(
+        long,
+        value_name = "TIME",
+        allow_hyphen_values = true,
+        help_heading = "What to read"
+    )]
+    pub(crate) start: Option<String>,
+    /// Leave out points from this time on
+    #[arg(
+        long,
+        value_name = "TIME",
+        allow_hyphen_values = true,
+        help_heading = "What to read"
+    )]
+    pub(crate) end: Option<String>,
+    /// Rows that cannot be read: end with the line's number, or leave them out and count them
+    #[arg(long, value_enum, default_value_t = OnErrorWord::Fail, help_heading = "What to read")]
+    pub(crate) on_error: OnErrorWord,
 }
 
 #[derive(Debug, Args)]

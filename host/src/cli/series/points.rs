@@ -1,6 +1,6 @@
 //! What is read, and how.
 
-use crate::cli::args::{OnErrorWord, ResampleTyped, TimeUnitWord};
+use crate::cli::args::{OnErrorWord, PointsTyped, TimeUnitWord};
 use crate::cli::failure::Failure;
 use std::path::{Path, PathBuf};
 use warpstride::io::Memory;
@@ -33,7 +33,7 @@ pub(super) struct Read {
 }
 
 impl Inputs {
-    pub(super) fn from_typed(typed: &ResampleTyped) -> Result<Self, Failure> {
+    pub(super) fn from_typed(typed: &PointsTyped) -> Result<Self, Failure> {
         for (i, path) in typed.inputs.iter().enumerate() {
             if typed.inputs[..i].contains(path) {
                 return Err(Failure::usage(format!(
@@ -85,21 +85,7 @@ impl Inputs {
         start: Option<&str>,
         end: Option<&str>,
     ) -> Result<(Option<i64>, Option<i64>), Failure> {
-        let read = |option: &str, text: Option<&str>| {
-            let Some(text) = text else { return Ok(None) };
-            let time = moment(text, self.options.time_unit);
-            time.map(Some)
-                .map_err(|why| Failure::usage(format!("{option} {text}: {why}")))
-        };
-        let (from, to) = (read("--start", start)?, read("--end", end)?);
-        if let (Some(a), Some(b), Some(start), Some(end)) = (from, to, start, end)
-            && a >= b
-        {
-            return Err(Failure::usage(format!(
-                "--start {start} is not before --end {end}: no point could lie between them"
-            )));
-        }
-        Ok((from, to))
+        limits(start, end, self.options.time_unit)
     }
 
     /// Those that are files.
@@ -164,4 +150,27 @@ impl Read {
             names: reader.into_names(),
         })
     }
+}
+
+/// Nanoseconds since 1970 of `--start` and `--end`.
+pub(super) fn limits(
+    start: Option<&str>,
+    end: Option<&str>,
+    unit: TimeUnit,
+) -> Result<(Option<i64>, Option<i64>), Failure> {
+    let read = |option: &str, text: Option<&str>| {
+        let Some(text) = text else { return Ok(None) };
+        moment(text, unit)
+            .map(Some)
+            .map_err(|why| Failure::usage(format!("{option} {text}: {why}")))
+    };
+    let (from, to) = (read("--start", start)?, read("--end", end)?);
+    if let (Some(a), Some(b), Some(start), Some(end)) = (from, to, start, end)
+        && a >= b
+    {
+        return Err(Failure::usage(format!(
+            "--start {start} is not before --end {end}: nothing could lie between them"
+        )));
+    }
+    Ok((from, to))
 }

@@ -38,8 +38,9 @@ impl Resampling {
     /// Checks options and outputs.
     pub(crate) fn from_typed(typed: &ResampleTyped) -> Result<Self, Failure> {
         let plan = wanted::plan(typed)?;
-        let inputs = Inputs::from_typed(typed)?;
-        let (start, end) = inputs.limits(typed.start.as_deref(), typed.end.as_deref())?;
+        let inputs = Inputs::from_typed(&typed.points)?;
+        let (start, end) =
+            inputs.limits(typed.points.start.as_deref(), typed.points.end.as_deref())?;
         let out = Out::from_typed(typed)?;
         if out.is_standard() && typed.json_progress {
             return Err(Failure::usage(

@@ -23,11 +23,18 @@ pub(super) struct Out {
 
 impl Out {
     pub(super) fn from_typed(typed: &ResampleTyped) -> Result<Self, Failure> {
-        let timestamps = match typed.timestamps {
+        Self::new(typed.output.clone(), typed.timestamps)
+    }
+
+    pub(super) fn new(path: PathBuf, timestamps: TimestampsWord) -> Result<Self, Failure> {
+        let timestamps = match timestamps {
             TimestampsWord::Ns => Timestamps::Nanoseconds,
             TimestampsWord::Iso => Timestamps::Iso,
         };
+<<<<<<< HEAD
         let path = typed.output.clone();
+=======
+>>>>>>> 3c15e9a72363e0c1e664f8c4d5647138b3f30549
         let ending = path
             .extension()
             .and_then(|e| e.to_str())
@@ -50,6 +57,14 @@ impl Out {
             path,
             format,
             timestamps,
+        })
+    }
+
+    /// Begins it.
+    pub(super) fn create(&self) -> Result<ResultWriter, Failure> {
+        Ok(match self.path() {
+            Some(path) => ResultWriter::create(path, self.format)?,
+            None => ResultWriter::to_standard_output(self.timestamps)?,
         })
     }
 
@@ -98,10 +113,7 @@ impl<'n> Rows<'n> {
         curve: Option<(Granularity, Aggregate)>,
         interrupt: Interrupt,
     ) -> Result<Self, Failure> {
-        let writer = match out.path() {
-            Some(path) => ResultWriter::create(path, out.format)?,
-            None => ResultWriter::to_standard_output(out.timestamps)?,
-        };
+        let writer = out.create()?;
         let curves = curve.map(|(granularity, aggregate)| {
             let title = format!("{aggregate}, {granularity}");
             (SeriesCurves::new(title), granularity, aggregate)

@@ -1,36 +1,36 @@
 //! Arrow's interprocess formats (file and stream; Feather version 2 is the first) to points.
 //!
-//! A file is a stream between a signature and a footer, so both are read from their beginning. Each message is held
-//! against the memory before the decoder sees it.
+//! A file that can be searched is read by its footer; through a pipe, or compressed, it is read as the stream that most
+//! programs make of it. Each message is held against the memory before the decoder sees it.
 
+mod blocks;
 mod cells;
+mod stream;
 
 use super::columns::{self, Columns};
 use super::contain::contained;
 use super::input::Stream;
 use super::reader::{Block, Shared, Source};
-use super::typed::Table;
-use super::{IoError, Memory, ReadOptions, allow, damaged, no_series};
-use arrow_array::RecordBatch;
-use arrow_buffer::Buffer;
-use arrow_ipc::reader::StreamDecoder;
-use arrow_ipc::{Message, root_as_message};
-use arrow_schema::SchemaRef;
+use super::typed::{Cell, Table};
+use super::{IoError, Memory, ReadOptions, allow, damaged};
+use arrow_ipc::{Endianness, Message, Schema as Described};
+use arrow_schema::{Schema, SchemaRef};
+use blocks::Blocks;
 use cells::Cells;
+use std::fs::File;
+use stream::Messages;
 
-/// A stream whose columns are known.
+/// A file or stream whose columns are known.
 pub(super) struct Arrow {
     table: Table,
-    messages: Messages,
+    batches: Batches,
     columns: Columns,
 }
 
-/// Messages of a stream, decoded.
-struct Messages {
-    file: String,
-    stream: Stream,
-    decoder: StreamDecoder,
-    memory: Memory,
+/// Where batches come from.
+enum Batches {
+    Stream(Box<Messages>),
+    File(Box<Blocks>),
 }
 
 /// Rows of a block.
@@ -39,36 +39,42 @@ const ROWS: usize = 1 << 16;
 const MARK: [u8; 4] = [0xff; 4];
 /// Memory that a byte of a schema may become.
 const GROWTH: u128 = 64;
-/// Read at a time, so that a stream that ends early takes no more than it holds.
-const STEP: usize = 1 << 20;
 
 impl Arrow {
-    /// Reads the schema. A stream without a column of series is the series `name`.
-    pub(super) fn open(
+    /// Reads the schema of a stream. One without a column of series is the series `name`.
+    pub(super) fn stream(
         file: String,
-        name: String,
-        mut stream: Stream,
+        name: &str,
+        stream: Stream,
         options: &ReadOptions,
         shared: &mut Shared,
     ) -> Result<Self, IoError> {
-        let mut start = [0; 8];
-        // A file has its signature, filled up to eight bytes.
-        let count = stream
-            .fill(&mut start)
-            .map_err(|e| stream.failed(&file, &e))?;
-        if !start.starts_with(b"ARROW1") {
-            let rest = std::mem::replace(&mut stream.bytes, Box::new(std::io::empty()));
-            let again = std::io::Cursor::new(start[..count].to_vec());
-            stream.bytes = Box::new(std::io::Read::chain(again, rest));
-        }
-        let mut messages = Messages {
-            file,
-            stream,
-            decoder: StreamDecoder::new(),
-            memory: shared.memory,
-        };
-        let schema = messages.schema()?;
-        let file = messages.file.clone();
+        let (messages, schema) = Messages::open(file.clone(), stream, shared.memory)?;
+        let batches = Batches::Stream(Box::new(messages));
+        Self::open(file, name, batches, &schema, options, shared)
+    }
+
+    /// Reads the schema of a file of `length` bytes. One without a column of series is the series `name`.
+    pub(super) fn file(
+        file: String,
+        name: &str,
+        (opened, length): (File, u64),
+        options: &ReadOptions,
+        shared: &mut Shared,
+    ) -> Result<Self, IoError> {
+        let (blocks, schema) = Blocks::open(file.clone(), opened, length, shared.memory)?;
+        let batches = Batches::File(Box::new(blocks));
+        Self::open(file, name, batches, &schema, options, shared)
+    }
+
+    fn open(
+        file: String,
+        name: &str,
+        batches: Batches,
+        schema: &SchemaRef,
+        options: &ReadOptions,
+        shared: &mut Shared,
+    ) -> Result<Self, IoError> {
         let names: Vec<String> = schema.fields().iter().map(|f| f.name().clone()).collect();
         let columns = columns::by_name(&file, &names, options, &mut shared.notes)?;
         let field = |column: usize| schema.field(column).data_type();
@@ -96,176 +102,83 @@ impl Arrow {
         }
         let single = match columns.series {
             Some(_) => None,
-            None => Some(shared.number(&file, &name)?),
+            None => Some(shared.number(&file, name)?),
         };
-        let table = Table::new(file.clone(), &names[columns.time], kind, single, options);
+        let table = Table::new(file, &names[columns.time], kind, single, options);
         Ok(Self {
             table,
-            messages,
+            batches,
             columns,
         })
     }
 }
 
-impl Messages {
-    fn broken(&self, reason: impl std::fmt::Display) -> IoError {
-        damaged(&self.file, "its Arrow stream", reason)
+/// The decoder's form of a schema.
+fn schema_of(file: &str, described: Described<'_>) -> Result<SchemaRef, IoError> {
+    let broken = |e: &dyn std::fmt::Display| damaged(file, "its Arrow schema", e);
+    if described.endianness() != Endianness::Little {
+        return Err(broken(
+            &"its numbers are big-endian, which is not read here",
+        ));
     }
+    let schema: Schema = contained(|| arrow_ipc::convert::try_fb_to_schema(described))
+        .ok_or_else(|| broken(&"it is damaged"))?
+        .map_err(|e| broken(&e))?;
+    Ok(SchemaRef::new(schema))
+}
 
-    /// The next bytes, which must be there.
-    fn take(&mut self, length: usize, bytes: &mut Vec<u8>) -> Result<(), IoError> {
-        let mut missing = length;
-        while missing > 0 {
-            let old = bytes.len();
-            let step = missing.min(STEP);
-            bytes.resize(old + step, 0);
-            let count = self
-                .stream
-                .fill(&mut bytes[old..])
-                .map_err(|e| self.stream.failed(&self.file, &e))?;
-            if count < step {
-                return Err(self.broken("it ends too early; copy the file again"));
-            }
-            missing -= step;
+/// Holds what compressed buffers of a message say that they become against the memory.
+fn check(file: &str, message: &Message<'_>, body: &[u8], memory: Memory) -> Result<(), IoError> {
+    let batch = message
+        .header_as_record_batch()
+        .or_else(|| message.header_as_dictionary_batch().and_then(|d| d.data()));
+    let Some(batch) = batch else {
+        return Ok(());
+    };
+    let mut needed = 2 * body.len() as u128;
+    for buffer in batch.buffers().into_iter().flatten() {
+        if batch.compression().is_none() || buffer.length() == 0 {
+            continue;
         }
-        Ok(())
+        let place = usize::try_from(buffer.offset()).ok();
+        let announced = place
+            .and_then(|place| body.get(place..)?.first_chunk::<8>())
+            .ok_or_else(|| {
+                damaged(
+                    file,
+                    "its Arrow data",
+                    "a buffer lies outside of its message",
+                )
+            })?;
+        // −1: this buffer is not compressed.
+        needed += u128::from(i64::from_le_bytes(*announced).max(0).unsigned_abs());
     }
-
-    /// The next message with its body, which fits into the memory; `None` at the end.
-    fn message(&mut self) -> Result<Option<Vec<u8>>, IoError> {
-        let mut head = [0; 4];
-        let count = self
-            .stream
-            .fill(&mut head)
-            .map_err(|e| self.stream.failed(&self.file, &e))?;
-        // A stream may end without its mark.
-        if count == 0 {
-            return Ok(None);
-        }
-        let mut bytes = head.to_vec();
-        if count == 4 && head == MARK {
-            self.take(4, &mut bytes)?;
-        } else if count < 4 {
-            return Err(self.broken("it ends too early; copy the file again"));
-        }
-        let mut size = [0; 4];
-        size.copy_from_slice(&bytes[bytes.len() - 4..]);
-        let size = u32::from_le_bytes(size);
-        if size == 0 {
-            return Ok(None);
-        }
-        allow(
-            &self.file,
-            "a message of Arrow",
-            u128::from(size) * GROWTH,
-            self.memory,
-        )?;
-        let from = bytes.len();
-        self.take(size as usize, &mut bytes)?;
-        let body = {
-            let message = root_as_message(&bytes[from..])
-                .map_err(|e| self.broken(format!("a message is damaged: {e}")))?;
-            usize::try_from(message.bodyLength())
-                .map_err(|_| self.broken("a message has a negative length"))?
-        };
-        allow(
-            &self.file,
-            "a batch of Arrow",
-            2 * body as u128,
-            self.memory,
-        )?;
-        let to = bytes.len();
-        self.take(body, &mut bytes)?;
-        let message = root_as_message(&bytes[from..to]).map_err(|e| self.broken(e))?;
-        self.check(&message, &bytes[to..])?;
-        Ok(Some(bytes))
-    }
-
-    /// Holds what compressed buffers say that they become against the memory.
-    fn check(&self, message: &Message<'_>, body: &[u8]) -> Result<(), IoError> {
-        let batch = message
-            .header_as_record_batch()
-            .or_else(|| message.header_as_dictionary_batch().and_then(|d| d.data()));
-        let Some(batch) = batch else {
-            return Ok(());
-        };
-        let mut needed = 2 * body.len() as u128;
-        for buffer in batch.buffers().into_iter().flatten() {
-            if batch.compression().is_none() || buffer.length() == 0 {
-                continue;
-            }
-            let place = usize::try_from(buffer.offset()).ok();
-            let announced = place
-                .and_then(|place| body.get(place..)?.first_chunk::<8>())
-                .ok_or_else(|| self.broken("a buffer lies outside of its message"))?;
-            // −1: this buffer is not compressed.
-            needed += i64::from_le_bytes(*announced).max(0).unsigned_abs() as u128;
-        }
-        allow(&self.file, "a batch of Arrow", needed, self.memory)
-    }
-
-    /// Gives the decoder a message. It looks at one without a body only when something follows, so that batches may come
-    /// late; those have no rows.
-    fn decode(&mut self, message: Vec<u8>) -> Result<Option<RecordBatch>, IoError> {
-        let mut buffer = Buffer::from_vec(message);
-        let decoder = &mut self.decoder;
-        let decoded = contained(|| {
-            let mut last = None;
-            while !buffer.is_empty() {
-                last = decoder.decode(&mut buffer)?.or(last);
-            }
-            Ok::<_, arrow_schema::ArrowError>(last)
-        });
-        decoded
-            .ok_or_else(|| self.broken("it is damaged"))?
-            .map_err(|e| self.broken(e))
-    }
-
-    /// Reads up to the schema.
-    fn schema(&mut self) -> Result<SchemaRef, IoError> {
-        let none = |file: &str| no_series(file, "it is Arrow without a schema");
-        let message = self.message()?.ok_or_else(|| none(&self.file))?;
-        let schema = {
-            let from = if message.starts_with(&MARK) { 8 } else { 4 };
-            let head = root_as_message(&message[from..]).map_err(|e| self.broken(e))?;
-            let schema = head.header_as_schema().ok_or_else(|| none(&self.file))?;
-            contained(|| arrow_ipc::convert::try_fb_to_schema(schema))
-                .ok_or_else(|| self.broken("its schema is damaged"))?
-                .map_err(|e| self.broken(e))?
-        };
-        self.decode(message)?;
-        Ok(SchemaRef::new(schema))
-    }
-
-    fn batch(&mut self) -> Result<Option<RecordBatch>, IoError> {
-        while let Some(message) = self.message()? {
-            if let Some(batch) = self.decode(message)? {
-                return Ok(Some(batch));
-            }
-        }
-        Ok(None)
-    }
+    allow(file, "a batch of Arrow", needed, memory)
 }
 
 impl Source for Arrow {
     fn next(&mut self, shared: &mut Shared) -> Result<Option<Vec<Block>>, IoError> {
-        let Some(batch) = self.messages.batch()? else {
+        let next = match &mut self.batches {
+            Batches::Stream(messages) => messages.batch()?,
+            Batches::File(blocks) => blocks.batch()?,
+        };
+        let Some(batch) = next else {
             self.table.end(shared);
             return Ok(None);
         };
+        let broken = |why: &str| damaged(&self.table.file, "its Arrow data", why);
         let cells = |column: usize| Cells::of(batch.column(column));
         let opened = contained(|| {
             let series = self.columns.series.map(cells);
             (cells(self.columns.time), cells(self.columns.value), series)
         });
-        let (Some(time), Some(value), series) =
-            opened.ok_or_else(|| self.messages.broken("it is damaged"))?
+        let (Some(time), Some(value), series) = opened.ok_or_else(|| broken("they are damaged"))?
         else {
-            return Err(self.messages.broken("a batch is not as the schema says"));
+            return Err(broken("a batch is not as the schema says"));
         };
         let series = match series {
             None => None,
-            Some(None) => return Err(self.messages.broken("a batch is not as the schema says")),
+            Some(None) => return Err(broken("a batch is not as the schema says")),
             Some(series) => series,
         };
         let mut blocks = Vec::new();
@@ -274,9 +187,7 @@ impl Source for Arrow {
             let part = from..rows.min(from + ROWS);
             let count = part.len();
             let cells = part.map(|row| {
-                let name = series
-                    .as_ref()
-                    .map_or(super::typed::Cell::Null, |s| s.at(row));
+                let name = series.as_ref().map_or(Cell::Null, |s| s.at(row));
                 (time.at(row), value.at(row), name)
             });
             let block = self.table.block(count, cells, shared)?;

@@ -190,7 +190,11 @@ pub(super) fn by_number(
 
 /// Up to eight names, with commas.
 fn list<'n>(names: impl IntoIterator<Item = &'n str>) -> String {
-    let names: Vec<String> = names.into_iter().take(9).map(super::shorten).collect();
+    let shown = |name: &'n str| match name.trim() {
+        "" => "one without a name".to_owned(),
+        name => super::shorten(name),
+    };
+    let names: Vec<String> = names.into_iter().take(9).map(shown).collect();
     let more = if names.len() > 8 { ", …" } else { "" };
     format!("{}{more}", names[..names.len().min(8)].join(", "))
 }

@@ -23,6 +23,8 @@ pub(super) enum Content {
     Text(Stream),
     Arrow(Stream),
     /// With its length.
+    ArrowFile(File, u64),
+    /// With its length.
     Parquet(File, u64),
 }
 
@@ -259,6 +261,12 @@ fn content(
         };
     }
     // A stream of Arrow begins with the mark of a message, or, before version 0.15, with its length.
+    if start.starts_with(b"ARROW1")
+        && stream.compression.is_none()
+        && let Some((opened, length)) = whole
+    {
+        return Ok(Content::ArrowFile(opened, length));
+    }
     if start.starts_with(b"ARROW1") || start.starts_with(&[0xff; 4]) {
         return Ok(Content::Arrow(stream));
     }

@@ -85,6 +85,14 @@ pub fn moment(text: &str, unit: TimeUnit) -> Result<i64, String> {
     })
 }
 
+/// ISO 8601 in UTC of nanoseconds since 1970.
+#[must_use]
+pub fn iso(nanoseconds: i64) -> String {
+    let mut text = Vec::new();
+    timestamp::write_iso(&mut text, nanoseconds);
+    String::from_utf8_lossy(&text).into_owned()
+}
+
 const EXPECTED: &str = "a file of time series (CSV, Parquet or Arrow, plain or with gzip or zstd)";
 
 fn no_series(file: &str, found: impl Into<String>) -> IoError {

@@ -1,10 +1,12 @@
 //! The points of several inputs, one input after the other.
 
+use super::arrow::Arrow;
 use super::csv::{Csv, Sizes};
 use super::input::{self, Content};
 use super::names::Names;
+use super::parquet::Parquet;
 use super::rows::{Faults, KEPT};
-use super::{IoError, Memory, OnError, ReadOptions, allow, arrow, no_series, parquet};
+use super::{IoError, Memory, OnError, ReadOptions, allow, no_series};
 use std::collections::VecDeque;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -298,18 +300,24 @@ impl Reader {
                 self.sizes,
                 &mut self.shared,
             )?),
-            Content::Arrow(stream) => Box::new(arrow::Arrow::open(
+            Content::Arrow(stream) => Box::new(Arrow::stream(
                 file,
-                name,
+                &name,
                 stream,
                 &self.options,
                 &mut self.shared,
             )?),
-            Content::Parquet(opened, length) => Box::new(parquet::Parquet::open(
+            Content::ArrowFile(opened, length) => Box::new(Arrow::file(
                 file,
-                name,
-                opened,
-                length,
+                &name,
+                (opened, length),
+                &self.options,
+                &mut self.shared,
+            )?),
+            Content::Parquet(opened, length) => Box::new(Parquet::open(
+                file,
+                &name,
+                (opened, length),
                 &self.options,
                 &mut self.shared,
             )?),

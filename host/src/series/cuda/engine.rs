@@ -2,6 +2,7 @@
 
 use super::chunks::{self, Chunk, Sizes, TooLong};
 use super::lane::{Done, Job, Lane};
+use super::order::Order;
 use super::packed::Packed;
 use super::prepare::Prepared;
 use super::results::{Collector, Pool, TableResult};
@@ -38,6 +39,8 @@ pub struct GpuEngine<M: Machine> {
     rules: Vec<Bucketing>,
     wanted: Vec<Wanted>,
     sizes: Sizes,
+    /// Whether timestamps are coded on their way.
+    coded: bool,
     setup: Setup,
 }
 
@@ -68,6 +71,13 @@ impl<M: Machine> Staged<M> {
     #[must_use]
     pub fn chunks(&self) -> usize {
         self.jobs.len()
+    }
+
+    /// Bytes that travel to the device.
+    #[must_use]
+    pub fn bytes(&self) -> usize {
+        let chunks = self.packed.iter().zip(&self.jobs);
+        chunks.map(|(packed, job)| packed.bytes(&job.chunk)).sum()
     }
 }
 
@@ -103,7 +113,7 @@ impl<M: Machine> GpuEngine<M> {
         let granularities = plan.granularities().len();
         let (free, _) = first.memory()?;
         let room = free / 10 * 9 / machines.len();
-        let most = (room / bytes_of_point(granularities, &wanted)).clamp(1, MOST);
+        let most = (room / bytes_of_point::<M>(granularities, &wanted)).clamp(1, MOST);
         let lanes = machines.iter();
         let lanes = lanes.map(|machine| Lane::new(machine, granularities, &wanted));
         Ok(Self {
@@ -115,6 +125,7 @@ impl<M: Machine> GpuEngine<M> {
                 usual: USUAL.min(most),
                 most,
             },
+            coded: true,
             wanted,
             plan,
             setup,
@@ -130,6 +141,12 @@ impl<M: Machine> GpuEngine<M> {
             most,
         };
         self
+    }
+
+    /// With coded timestamps on their way to the device, as usual, or without.
+    #[must_use]
+    pub fn coded(self, coded: bool) -> Self {
+        Self { coded, ..self }
     }
 
     /// The chunks of a batch. Where no cut suits all granularities each gets its own.
@@ -166,7 +183,7 @@ impl<M: Machine> GpuEngine<M> {
             unsorted,
         }: TooLong,
     ) -> SeriesError {
-        let bytes = points.saturating_mul(bytes_of_point(self.rules.len(), &self.wanted));
+        let bytes = points.saturating_mul(bytes_of_point::<M>(self.rules.len(), &self.wanted));
         let (why, what) = if unsorted {
             ("are not in the order of time", "sort them")
         } else {
@@ -190,7 +207,7 @@ impl<M: Machine> GpuEngine<M> {
         let mut packed = Vec::with_capacity(jobs.len());
         for job in &jobs {
             let mut chunk = Packed::new(machine)?;
-            chunk.fill(machine, &prepared, &job.chunk)?;
+            chunk.fill(machine, &prepared, &job.chunk, self.coded)?;
             packed.push(chunk);
         }
         Ok(Staged {
@@ -312,7 +329,7 @@ impl<M: Machine> GpuEngine<M> {
             let packed = match supply {
                 Supply::Ahead(packed) => Some(&packed[number]),
                 Supply::InTurn(prepared) => {
-                    lane.pack(machine, prepared, &job.chunk)?;
+                    lane.pack(machine, prepared, &job.chunk, self.coded)?;
                     None
                 }
             };
@@ -411,11 +428,16 @@ impl<M: Machine> Engine for GpuEngine<M> {
 }
 
 /// Bytes of the device's memory for a point, where each is a bucket of its own.
-fn bytes_of_point(granularities: usize, wanted: &[Wanted]) -> usize {
-    // Timestamps and values, as they come, sorted, and rates, each with what sorting needs; eight bytes a bucket for its
-    // start, four for its first point, and those of its columns, twice for what stages keep.
-    let of_tables = wanted.iter().map(|wanted| 2 * (12 + 8 * wanted.columns()));
-    96 + granularities * of_tables.sum::<usize>()
+fn bytes_of_point<M: Machine>(granularities: usize, wanted: &[Wanted]) -> usize {
+    // Timestamps and values as they come, sorted, without duplicates, and rates; numbers of points for each of these;
+    // coded timestamps; what finding buckets keeps.
+    const OF_POINTS: usize = 4 * 16 + 4 * 4 + 4 + 4;
+    let of_tables = wanted.iter().map(|wanted| {
+        // First point, start, columns, and the bucket of every 32nd point.
+        let table = 4 + 8 + 8 * wanted.columns() + 1;
+        granularities * table + Order::<M>::bytes_of_point(&wanted.of_order)
+    });
+    OF_POINTS + of_tables.sum::<usize>()
 }
 
 #[cfg(test)]

@@ -1,6 +1,7 @@
 //! One queue of the device: a chunk at a time from page-locked memory to aggregates in page-locked memory.
 
 use super::chunks::Chunk;
+use super::coded::{Coded, Width};
 use super::packed::Packed;
 use super::prepare::Prepared;
 use super::resident::{Heads, Points};
@@ -8,8 +9,10 @@ use super::results::{Incoming, Pool, TableResult};
 use super::stages::{Stages, Tables};
 use super::wanted::Wanted;
 use crate::gpu::{Buffer, Fetch, Machine, Result};
+use crate::series::SeriesError;
 use std::sync::Arc;
 use warpstride_kernels::series::bucket::Bucketing;
+use warpstride_kernels::series::unpack::frames;
 
 /// Chunks with the same granularities.
 pub(super) struct Job {
@@ -31,6 +34,7 @@ pub(super) struct Lane<M: Machine> {
     /// For chunks that are packed when their turn comes.
     pub(super) packed: Packed<M>,
     stages: Stages<M>,
+    coded: Coded<M>,
     points: Points<M>,
     rates: Points<M>,
     split: Split<M>,
@@ -64,19 +68,23 @@ enum State<M: Machine> {
     },
 }
 
-/// Of each stage its name, granularity, whether it is of rates, and what queues it.
-type OfStage<'a> = &'a mut dyn FnMut(
-    &'static str,
-    Option<usize>,
-    bool,
-    &mut dyn FnMut() -> Result<()>,
-) -> Result<()>;
+/// A stage of a chunk.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Stage {
+    pub(super) name: &'static str,
+    pub(super) granularity: Option<usize>,
+    pub(super) rate: bool,
+}
+
+/// Of each stage what it is and what queues it.
+type EachStage<'a> = &'a mut dyn FnMut(Stage, &mut dyn FnMut() -> Result<()>) -> Result<()>;
 
 /// Which of a lane's tables is wanted, and what of it.
 struct Asked {
     /// Values' or rates'.
     of: usize,
     granularity: usize,
+    rate: bool,
     /// Series and buckets before those that count: a lead's.
     lead: usize,
     series: usize,
@@ -87,6 +95,7 @@ impl<M: Machine> Lane<M> {
         Ok(Self {
             packed: Packed::new(machine)?,
             stages: Stages::new(machine)?,
+            coded: Coded::new(machine)?,
             points: Points::with_room(machine, 0, 0)?,
             rates: Points::with_room(machine, 0, 0)?,
             split: Split {
@@ -108,11 +117,12 @@ impl<M: Machine> Lane<M> {
         machine: &M,
         prepared: &Prepared<'_>,
         chunk: &Chunk,
-    ) -> Result<()> {
-        self.packed.fill(machine, prepared, chunk)
+        coded: bool,
+    ) -> std::result::Result<(), SeriesError> {
+        self.packed.fill(machine, prepared, chunk, coded)
     }
 
-    /// Queues a chunk; `None` takes what the lane has packed.
+    /// Queues a chunk up to where its buckets begin; `None` takes what the lane has packed.
     pub(super) fn start(
         &mut self,
         machine: &M,
@@ -123,7 +133,7 @@ impl<M: Machine> Lane<M> {
         wanted: &[Wanted],
     ) -> Result<()> {
         let (sent, duplicates) = self.load(machine, &job.chunk, packed)?;
-        self.queue(machine, job, rules, wanted)?;
+        self.find(machine, job, rules, wanted, &mut |_, work| work())?;
         let mut facts = Vec::new();
         let mut asked = Vec::new();
         for (of, (wanted, tables)) in wanted.iter().zip(&self.tables).enumerate() {
@@ -133,6 +143,7 @@ impl<M: Machine> Lane<M> {
                 asked.push(Asked {
                     of,
                     granularity,
+                    rate: wanted.rate,
                     lead: usize::from(job.chunk.lead.is_some() && !wanted.rate),
                     series: job.chunk.series.len(),
                 });
@@ -161,7 +172,7 @@ impl<M: Machine> Lane<M> {
         }
         let points = &mut self.points;
         if chunk.repeats {
-            points.points = self.stages.drop_duplicates(machine, points)?;
+            self.stages.drop_duplicates(machine, points)?;
         }
         if chunk.lead.is_some() && chunk.repeats {
             self.split.set(machine, points)?;
@@ -169,7 +180,7 @@ impl<M: Machine> Lane<M> {
             let packed = packed.unwrap_or(&self.packed);
             sent.push(self.split.send(machine, &packed.split, points.series + 2)?);
         }
-        Ok((sent, chunk.len() - points.points))
+        Ok((sent, chunk.len().saturating_sub(points.points)))
     }
 
     /// Queues a chunk's way to the device.
@@ -183,11 +194,23 @@ impl<M: Machine> Lane<M> {
         let packed = packed.unwrap_or(&self.packed);
         let (len, series) = (chunk.len(), chunk.series.len());
         points.reserve(machine, len, series)?;
-        Ok(vec![
-            machine.send(&packed.offsets, 0..series + 1, &mut points.offsets, 0)?,
-            machine.send(&packed.times, 0..len, &mut points.times, 0)?,
-            machine.send(&packed.values, 0..len, &mut points.values, 0)?,
-        ])
+        let coding = packed.coding;
+        let coded = &mut self.coded;
+        coded.reserve(machine, coding, len)?;
+        let offsets = machine.send(&packed.offsets, 0..series + 1, &mut points.offsets, 0)?;
+        let mut sent = vec![offsets];
+        if coding.width != Width::Raw {
+            let bases = frames(len);
+            sent.push(machine.send(&packed.bases, 0..bases, &mut coded.bases, 0)?);
+        }
+        sent.push(match coding.width {
+            Width::Two => machine.send(&packed.narrow, 0..len, &mut coded.narrow, 0)?,
+            Width::Four => machine.send(&packed.wide, 0..len, &mut coded.wide, 0)?,
+            Width::Raw => machine.send(&packed.times, 0..len, &mut points.times, 0)?,
+        });
+        sent.push(machine.send(&packed.values, 0..len, &mut points.values, 0)?);
+        coded.queue(machine, coding, points)?;
+        Ok(sent)
     }
 
     /// Queues the sort of what has arrived.
@@ -195,26 +218,15 @@ impl<M: Machine> Lane<M> {
         self.stages.sort(machine, &mut self.points)
     }
 
-    /// Queues all stages of what is loaded.
-    pub(super) fn queue(
+    /// The stages of what is loaded up to the methods of one pass: `each` is given what queues them, which may be called
+    /// again.
+    pub(super) fn find(
         &mut self,
         machine: &M,
         job: &Job,
         rules: &[Bucketing],
         wanted: &[Wanted],
-    ) -> Result<()> {
-        self.each_stage(machine, job, rules, wanted, &mut |_, _, _, work| work())
-    }
-
-    /// The stages of what is loaded in their order: `stage` is given name, granularity (its place), whether it is of
-    /// rates, and what queues it, which may be called again.
-    pub(super) fn each_stage(
-        &mut self,
-        machine: &M,
-        job: &Job,
-        rules: &[Bucketing],
-        wanted: &[Wanted],
-        stage: OfStage<'_>,
+        each: EachStage<'_>,
     ) -> Result<()> {
         let chunk = &job.chunk;
         let stages = &mut self.stages;
@@ -226,26 +238,34 @@ impl<M: Machine> Lane<M> {
             }
             let points = if rate {
                 let (points, rates) = (&self.points, &mut self.rates);
-                rates.reserve(machine, points.points - chunk.nonempty, points.series)?;
-                stage("rates", None, rate, &mut || {
-                    stages.rates(machine, points, rates)
-                })?;
+                let of_series = points.points.saturating_sub(chunk.nonempty);
+                rates.reserve(machine, of_series, points.series)?;
+                let stage = Stage {
+                    name: "rates",
+                    granularity: None,
+                    rate,
+                };
+                each(stage, &mut || stages.rates(machine, points, rates))?;
                 &self.rates
             } else {
                 &self.points
             };
+            let stage = Stage {
+                name: "series",
+                granularity: None,
+                rate,
+            };
+            each(stage, &mut || tables.series(machine, points))?;
             for (granularity, capacity) in job.granularities.iter().zip(&chunk.capacities) {
-                let table = &mut tables.of[*granularity];
-                let (place, rule) = (Some(*granularity), rules[*granularity]);
-                table.reserve(machine, *capacity, points.series)?;
-                stage("heads", place, rate, &mut || {
-                    stages.heads(machine, points, rule, table)
-                })?;
-                stage("reduce", place, rate, &mut || {
-                    stages.reduce(machine, points, wanted, table)
-                })?;
-                stage("order", place, rate, &mut || {
-                    stages.order(machine, points, wanted, table)
+                let rule = rules[*granularity];
+                tables.of[*granularity].reserve(machine, *capacity, points.series)?;
+                let stage = Stage {
+                    name: "one pass",
+                    granularity: Some(*granularity),
+                    rate,
+                };
+                each(stage, &mut || {
+                    tables.one_pass(machine, points, *granularity, rule)
                 })?;
             }
             if split {
@@ -253,6 +273,51 @@ impl<M: Machine> Lane<M> {
             }
         }
         Ok(())
+    }
+
+    /// The stages after that, which need to know of each of the lane's tables how long its longest bucket is.
+    pub(super) fn order(
+        &mut self,
+        machine: &M,
+        job: &Job,
+        wanted: &[Wanted],
+        longest: &[usize],
+        each: EachStage<'_>,
+    ) -> Result<()> {
+        let mut longest = longest.iter();
+        for (wanted, tables) in wanted.iter().zip(&mut self.tables) {
+            let points = if wanted.rate {
+                &self.rates
+            } else {
+                &self.points
+            };
+            for granularity in job.granularities.iter() {
+                let longest = longest.next().copied().unwrap_or(points.points);
+                let stage = Stage {
+                    name: "order",
+                    granularity: Some(*granularity),
+                    rate: wanted.rate,
+                };
+                each(stage, &mut || {
+                    tables.order(machine, points, *granularity, longest)
+                })?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Waits for how long the longest buckets are.
+    pub(super) fn longest(&self, machine: &M, job: &Job) -> Result<Vec<usize>> {
+        let mut longest = Vec::new();
+        for tables in &self.tables {
+            for granularity in job.granularities.iter() {
+                let facts = machine
+                    .fetch(&tables.of[*granularity].heads.facts)?
+                    .wait()?;
+                longest.push(facts.get(Heads::<M>::LONGEST).map_or(0, |n| *n as usize));
+            }
+        }
+        Ok(longest)
     }
 
     /// Forgets what was under way.
@@ -276,6 +341,9 @@ impl<M: Machine> Lane<M> {
 
     /// Queues the way back of the buckets, of which there are as many as the device says.
     fn receive(&mut self, machine: &M, pool: &mut Pool<M>) -> Result<()> {
+        if !matches!(self.state, State::Counting { .. }) {
+            return Ok(());
+        }
         let State::Counting {
             job,
             sent,
@@ -289,7 +357,14 @@ impl<M: Machine> Lane<M> {
         let mut incoming = Vec::with_capacity(asked.len());
         for (facts, asked) in facts.into_iter().zip(&asked) {
             let facts = facts.wait()?;
-            let tables = &self.tables[asked.of];
+            let tables = &mut self.tables[asked.of];
+            let points = if asked.rate {
+                &self.rates
+            } else {
+                &self.points
+            };
+            let longest = facts.get(Heads::<M>::LONGEST).map_or(0, |n| *n as usize);
+            tables.order(machine, points, asked.granularity, longest)?;
             let table = &tables.of[asked.granularity];
             let (heads, columns) = (&table.heads, &table.columns);
             let found = facts.get(Heads::<M>::BUCKETS).map_or(0, |n| *n as usize);

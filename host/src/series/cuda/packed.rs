@@ -1,19 +1,33 @@
 //! A chunk in page-locked memory, as it travels.
 
 use super::chunks::Chunk;
-use super::prepare::Prepared;
+use super::coded::{Coding, Width};
+use super::prepare::{Prepared, room};
 use crate::gpu::{Machine, Result};
+use crate::series::SeriesError;
 use bytemuck::Pod;
 use rayon::prelude::*;
+use std::borrow::Cow;
 use std::sync::Arc;
+use warpstride_kernels::series::unpack::frames;
 
 /// Elements that one thread copies at a time.
 const COPY: usize = 1 << 17;
+/// What timestamps are called when there is no memory for them.
+const TIMES: &str = "timestamps";
 
 /// A chunk's points and its series. Memory may be longer than what is in it.
 pub(super) struct Packed<M: Machine> {
+    /// How timestamps travel, which says where they are.
+    pub(super) coding: Coding,
     /// (point), nanoseconds since 1970.
     pub(super) times: Arc<M::Pinned<u64>>,
+    /// (frame), nanoseconds since 1970.
+    pub(super) bases: Arc<M::Pinned<u64>>,
+    /// (point).
+    pub(super) narrow: Arc<M::Pinned<u16>>,
+    /// (point).
+    pub(super) wide: Arc<M::Pinned<u32>>,
     /// (point).
     pub(super) values: Arc<M::Pinned<f64>>,
     /// (series + 1).
@@ -25,36 +39,33 @@ pub(super) struct Packed<M: Machine> {
 impl<M: Machine> Packed<M> {
     /// Without memory.
     pub(super) fn new(machine: &M) -> Result<Self> {
+        let offsets = "offsets of series";
         Ok(Self {
-            times: Arc::new(machine.pinned("timestamps", 0)?),
+            coding: Coding::RAW,
+            times: Arc::new(machine.pinned(TIMES, 0)?),
+            bases: Arc::new(machine.pinned(TIMES, 0)?),
+            narrow: Arc::new(machine.pinned(TIMES, 0)?),
+            wide: Arc::new(machine.pinned(TIMES, 0)?),
             values: Arc::new(machine.pinned("values", 0)?),
-            offsets: Arc::new(machine.pinned("offsets of series", 0)?),
-            split: Arc::new(machine.pinned("offsets of series", 0)?),
+            offsets: Arc::new(machine.pinned(offsets, 0)?),
+            split: Arc::new(machine.pinned(offsets, 0)?),
         })
     }
 
-    /// Takes in a chunk.
+    /// Takes in a chunk, with coded timestamps if that is wanted and they can be.
     pub(super) fn fill(
         &mut self,
         machine: &M,
         prepared: &Prepared<'_>,
         chunk: &Chunk,
-    ) -> Result<()> {
-        let lead = chunk
-            .lead
-            .map(|point| (prepared.times[point], prepared.values[point]));
-        let times = ours(machine, &mut self.times, "timestamps", chunk.len())?;
-        copy(
-            lead.map(|(time, _)| time),
-            &prepared.times[chunk.points.clone()],
-            times,
-        );
+        coded: bool,
+    ) -> std::result::Result<(), SeriesError> {
+        self.fill_times(machine, &travelling(prepared, chunk)?, coded)?;
+        let lead = chunk.lead.map(|point| prepared.values[point]);
         let values = ours(machine, &mut self.values, "values", chunk.len())?;
-        copy(
-            lead.map(|(_, value)| value),
-            &prepared.values[chunk.points.clone()],
-            values,
-        );
+        let (head, rest) = values.split_at_mut(usize::from(lead.is_some()));
+        head.fill(lead.unwrap_or(0.0));
+        copy(&prepared.values[chunk.points.clone()], rest);
         let series = chunk.series.len() + 1;
         let offsets = ours(machine, &mut self.offsets, "offsets of series", series)?;
         for (place, offset) in offsets.iter_mut().zip(chunk.offsets(prepared)) {
@@ -68,6 +79,62 @@ impl<M: Machine> Packed<M> {
             }
         }
         Ok(())
+    }
+
+    fn fill_times(&mut self, machine: &M, times: &[u64], coded: bool) -> Result<()> {
+        let mut coding = if coded {
+            Coding::guess(times)
+        } else {
+            Coding::RAW
+        };
+        loop {
+            let packed = if coding.width == Width::Raw {
+                copy(times, ours(machine, &mut self.times, TIMES, times.len())?);
+                Ok(())
+            } else {
+                let bases = ours(machine, &mut self.bases, TIMES, frames(times.len()))?;
+                match coding.width {
+                    Width::Two => {
+                        let narrow = ours(machine, &mut self.narrow, TIMES, times.len())?;
+                        coding.pack(times, bases, narrow)
+                    }
+                    _ => {
+                        let wide = ours(machine, &mut self.wide, TIMES, times.len())?;
+                        coding.pack(times, bases, wide)
+                    }
+                }
+            };
+            self.coding = coding;
+            match packed {
+                Ok(()) => return Ok(()),
+                Err(other) => coding = other,
+            }
+        }
+    }
+
+    /// Bytes that travel to the device.
+    pub(super) fn bytes(&self, chunk: &Chunk) -> usize {
+        let offsets = chunk.series.len() + 1;
+        let split = if chunk.lead.is_some() { offsets + 1 } else { 0 };
+        self.coding.bytes(chunk.len()) + 8 * chunk.len() + 4 * (offsets + split)
+    }
+}
+
+/// Timestamps of the points that travel.
+fn travelling<'a>(
+    prepared: &'a Prepared<'_>,
+    chunk: &Chunk,
+) -> std::result::Result<Cow<'a, [u64]>, SeriesError> {
+    let (start, times) = (chunk.points.start, &prepared.times);
+    match chunk.lead {
+        None => Ok(Cow::Borrowed(&times[chunk.points.clone()])),
+        Some(lead) if lead + 1 == start => Ok(Cow::Borrowed(&times[lead..chunk.points.end])),
+        Some(lead) => {
+            let mut together = room(chunk.len())?;
+            together.push(times[lead]);
+            together.extend_from_slice(&times[chunk.points.clone()]);
+            Ok(Cow::Owned(together))
+        }
     }
 }
 
@@ -85,11 +152,7 @@ fn ours<'a, M: Machine, T: Pod + Send + Sync>(
     Ok(Arc::get_mut(memory).map_or(&mut [], |memory| &mut memory[..len]))
 }
 
-fn copy<T: Pod + Send + Sync>(lead: Option<T>, from: &[T], to: &mut [T]) {
-    let (head, rest) = to.split_at_mut(usize::from(lead.is_some()));
-    if let (Some(place), Some(value)) = (head.first_mut(), lead) {
-        *place = value;
-    }
-    let parts = rest.par_chunks_mut(COPY).zip(from.par_chunks(COPY));
+fn copy<T: Pod + Send + Sync>(from: &[T], to: &mut [T]) {
+    let parts = to.par_chunks_mut(COPY).zip(from.par_chunks(COPY));
     parts.for_each(|(to, from)| to.copy_from_slice(from));
 }

@@ -1,7 +1,7 @@
 //! What the stages take on points that lie in the device's memory, by its own clock.
 
 use super::chunks::Chunk;
-use super::lane::{Job, Lane};
+use super::lane::{Job, Lane, Stage};
 use super::packed::Packed;
 use super::wanted::Wanted;
 use crate::gpu::{Machine, Result};
@@ -15,7 +15,8 @@ const READINGS: usize = 9;
 /// The device's time for a stage.
 #[derive(Debug, Clone, PartialEq)]
 pub struct StageTime {
-    /// `all` that follows on sorted points, `sort`, `rates`, `heads`, `reduce`, or `order`.
+    /// `all` that follows when points are sorted, `rates`, `series` (where they begin), `one pass` (where buckets begin
+    /// too), or `order`.
     pub stage: &'static str,
     /// Place of the granularity; none of stages that have to do with none.
     pub granularity: Option<usize>,
@@ -34,29 +35,31 @@ pub(super) fn of_stages<M: Machine>(
     wanted: &[Wanted],
 ) -> Result<Vec<StageTime>> {
     // Memory is taken before anything is timed or recorded.
-    lane.queue(machine, job, rules, wanted)?;
+    lane.find(machine, job, rules, wanted, &mut |_, work| work())?;
+    let longest = lane.longest(machine, job)?;
+    lane.order(machine, job, wanted, &longest, &mut |_, work| work())?;
     machine.synchronize()?;
+    let milliseconds = median(machine, &mut || {
+        lane.find(machine, job, rules, wanted, &mut |_, work| work())?;
+        lane.order(machine, job, wanted, &longest, &mut |_, work| work())
+    })?;
     let mut times = vec![StageTime {
         stage: "all",
         granularity: None,
         rate: false,
-        milliseconds: median(machine, &mut || lane.queue(machine, job, rules, wanted))?,
+        milliseconds,
     }];
-    lane.each_stage(
-        machine,
-        job,
-        rules,
-        wanted,
-        &mut |stage, granularity, rate, work| {
-            times.push(StageTime {
-                stage,
-                granularity,
-                rate,
-                milliseconds: median(machine, work)?,
-            });
-            Ok(())
-        },
-    )?;
+    let mut each = |stage: Stage, work: &mut dyn FnMut() -> Result<()>| {
+        times.push(StageTime {
+            stage: stage.name,
+            granularity: stage.granularity,
+            rate: stage.rate,
+            milliseconds: median(machine, work)?,
+        });
+        Ok(())
+    };
+    lane.find(machine, job, rules, wanted, &mut each)?;
+    lane.order(machine, job, wanted, &longest, &mut each)?;
     Ok(times)
 }
 

@@ -83,7 +83,13 @@ mod tests {
     #[test]
     fn every_aggregate_has_its_column() {
         let names = [
-            "median", "count", "std", "rate:max", "sum", "95pct", "rate:count",
+            "median",
+            "count",
+            "std",
+            "rate:max",
+            "sum",
+            "95pct",
+            "rate:count",
         ];
         let plan = Resample::new(
             vec![Granularity::Fixed(1)],

@@ -40,7 +40,7 @@ fn is_text(kind: &DataType) -> bool {
     match kind {
         DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View => true,
         DataType::Dictionary(_, value) => {
-            matches!(**value, DataType::Utf8 | DataType::LargeUtf8)
+            !matches!(**value, DataType::Dictionary(..)) && is_text(value)
         }
         _ => false,
     }

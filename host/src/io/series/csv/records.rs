@@ -317,15 +317,14 @@ mod tests {
 
         #[test]
         fn cuts_are_ends_of_records_however_little_is_seen(
-            text in "[a,\"\n]{0,200}", window in 21_usize..60, chunk in 1_usize..30, most in 5_usize..10,
+            text in "[a,\"\n\n\n]{0,200}", window in 61_usize..120, chunk in 1_usize..60, most in 10_usize..30,
         ) {
             let bytes = text.clone().into_bytes();
             let whole = ends(&bytes, most);
-            prop_assume!(whole.iter().scan(0, |from, (end, _)| {
-                let length = end - *from;
-                *from = *end;
-                Some(length)
-            }).all(|length| length <= most));
+            let longest = whole.iter().scan(0, |from, (end, _)| Some(end - std::mem::replace(from, *end))).max();
+            if longest.is_some_and(|longest| longest > most) {
+                return Ok(());
+            }
             let mut cutter = Cutter {
                 stream: Stream::of(Box::new(io::Cursor::new(bytes.clone()))),
                 carry: Vec::new(),

@@ -12,6 +12,7 @@ use super::{IoError, ReadOptions, allow, damaged, no_series};
 use column::Column;
 use pages::Checked;
 use parquet::basic::{Compression, ConvertedType, LogicalType, TimeUnit, Type};
+use parquet::errors::ParquetError;
 use parquet::file::reader::FileReader;
 use parquet::file::serialized_reader::SerializedFileReader;
 use parquet::schema::types::ColumnDescriptor;
@@ -49,9 +50,8 @@ impl Parquet {
     /// Reads the metadata. A file without a column of series is the series `name`.
     pub(super) fn open(
         file: String,
-        name: String,
-        opened: File,
-        length: u64,
+        name: &str,
+        (opened, length): (File, u64),
         options: &ReadOptions,
         shared: &mut Shared,
     ) -> Result<Self, IoError> {
@@ -114,11 +114,16 @@ impl Parquet {
         if series.is_some_and(|s| !is_name(leaf(s))) {
             return Err(refuse(series.unwrap_or(0), "texts or whole numbers"));
         }
+        let chosen = [Some(time), Some(value), series].map(|c| c.map(|c| usable[c]));
+        for group in reader.metadata().row_groups() {
+            for column in chosen.into_iter().flatten() {
+                packed(&file, group.column(column).compression())?;
+            }
+        }
         let single = match series {
             Some(_) => None,
-            None => Some(shared.number(&file, &name)?),
+            None => Some(shared.number(&file, name)?),
         };
-        let chosen = [Some(time), Some(value), series].map(|c| c.map(|c| usable[c]));
         let table = Table::new(file, &names[time], kind, single, options);
         Ok(Self {
             table,
@@ -131,11 +136,8 @@ impl Parquet {
     }
 
     fn broken(&self, reason: impl std::fmt::Display) -> IoError {
-        damaged(
-            &self.table.file,
-            &format!("its row group {}", self.group + 1),
-            reason,
-        )
+        let what = format!("its row group {}", self.group + 1);
+        damaged(&self.table.file, &what, reason)
     }
 
     /// Opens the next row group; false at the end.
@@ -154,11 +156,11 @@ impl Parquet {
             let column =
                 |leaf: usize| Column::new(row_group.get_column_reader(leaf)?, &schema.column(leaf));
             let [time, value, series] = columns.map(|leaf| leaf.map(column).transpose());
-            Ok::<_, parquet::errors::ParquetError>((time?, value?, series?))
+            Ok::<_, ParquetError>((time?, value?, series?))
         });
         let (time, value, series) = open
             .ok_or_else(|| self.broken("it is damaged"))?
-            .map_err(|e| self.broken(e))?;
+            .map_err(|e| self.broken(words(e)))?;
         let (Some(time), Some(value)) = (time, value) else {
             return Ok(false);
         };
@@ -179,11 +181,11 @@ impl Parquet {
             let rows = group.time.decode(ROWS)?;
             let values = group.value.decode(ROWS)?;
             let series = group.series.as_mut().map(|s| s.decode(ROWS)).transpose()?;
-            Ok::<_, parquet::errors::ParquetError>((rows, values, series.unwrap_or(rows)))
+            Ok::<_, ParquetError>((rows, values, series.unwrap_or(rows)))
         });
         let (rows, values, series) = rows
             .ok_or_else(|| self.broken("it is damaged"))?
-            .map_err(|e| self.broken(e))?;
+            .map_err(|e| self.broken(words(e)))?;
         if rows != values || rows != series {
             return Err(self.broken("its columns have different lengths"));
         }
@@ -227,6 +229,14 @@ impl Source for Parquet {
 
     fn file(&self) -> &str {
         &self.table.file
+    }
+}
+
+/// The words of an error, without where it comes from.
+fn words(error: ParquetError) -> String {
+    match error {
+        ParquetError::General(words) | ParquetError::EOF(words) => words,
+        other => other.to_string(),
     }
 }
 
@@ -293,6 +303,19 @@ fn is_text(column: &ColumnDescriptor) -> bool {
 
 fn is_name(column: &ColumnDescriptor) -> bool {
     is_text(column) || is_whole(column)
+}
+
+/// Refuses compressions that are not read here.
+fn packed(file: &str, compression: Compression) -> Result<(), IoError> {
+    let name = match compression {
+        Compression::BROTLI(_) => "Brotli",
+        Compression::LZO => "LZO",
+        _ => return Ok(()),
+    };
+    Err(no_series(
+        file,
+        format!("its pages are compressed with {name}; write it with zstd, snappy, lz4 or gzip"),
+    ))
 }
 
 /// Most bytes that a byte of such a page may become, where its decoder does not stop at the announced size.

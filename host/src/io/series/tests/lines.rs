@@ -1,0 +1,267 @@
+//! CSV.
+
+use super::*;
+use crate::io::series::TimeUnit;
+
+fn same(text: &str, expected: &[Series]) {
+    let read = read_text(text).unwrap_or_else(|e| panic!("{e}\n{text}"));
+    assert_eq!(points(&read), expected, "{text}");
+}
+
+#[test]
+fn layouts_of_the_same_points() {
+    let one = [series("cpu", &[(0, 3.5), (10, -2.0)])];
+    for text in [
+        "timestamp,value\n2014-02-14 14:30:00,3.5\n2014-02-14 14:30:10,-2\n",
+        "2014-02-14 14:30:00,3.5\n2014-02-14 14:30:10,-2\n",
+        "timestamp,value\r\n2014-02-14T14:30:00Z,3.5\r\n2014-02-14T14:30:10Z,-2.0",
+        "\u{feff}timestamp,value\n2014-02-14T15:30:00+01:00,3.5\n2014-02-14T15:30:10+01:00,-2e0\n",
+        "value;time\n3.5;1392388200\n-2;1392388210\n",
+        "t\tv\n1392388200000\t3.5\n1392388210000\t-2\n",
+        "\"timestamp\",\"value\"\n\"2014-02-14 14:30:00\",\"3.5\"\n2014-02-14 14:30:10,\"-2\"\n",
+        "timestamp, value\n2014-02-14 14:30:00, 3.5\n 2014-02-14 14:30:10 ,-2 \n",
+        "\n\ntime,temperature\n\n1392388200.0,3.5\n\n1392388210.0,-2\n\n",
+        "timestamp_us,value\n1392388200000000,3.5\n1392388210000000,-2\n",
+        "host,timestamp,value\na,1392388200,3.5\nb,1392388210,-2\n",
+    ] {
+        same(text, &one);
+    }
+    let two = [
+        series("a", &[(0, 1.0), (20, 3.0)]),
+        series("b,\"c\"\nd", &[(10, 2.0)]),
+    ];
+    for text in [
+        "series,timestamp,value\na,1392388200,1\n\"b,\"\"c\"\"\nd\",1392388210,2\na,1392388220,3\n",
+        "a,1392388200,1\n\"b,\"\"c\"\"\nd\",1392388210,2\na,1392388220,3",
+        "value;metric;time;unit\n1;a;1392388200;K\n2;\"b,\"\"c\"\"\nd\";1392388210;K\n3;a;1392388220;\"\"\n",
+    ] {
+        same(text, &two);
+    }
+}
+
+#[test]
+fn a_header_may_be_hidden_by_numbers() {
+    let options = ReadOptions {
+        time_column: Some("2".into()),
+        value_column: Some("3".into()),
+        ..ReadOptions::default()
+    };
+    let read = read_bytes("cpu.csv", b"7,1392388200,1,x\n8,1392388201,2,y\n", &options).unwrap();
+    assert_eq!(points(&read), [series("cpu", &[(0, 1.0), (1, 2.0)])]);
+    let error = read_text("7,1392388200,1,x\n").unwrap_err();
+    says(&error, &["7, 1392388200, 1, x", "numbers"]);
+}
+
+#[test]
+fn named_columns_units_and_unused_columns() {
+    let options = ReadOptions {
+        time_column: Some("when".into()),
+        value_column: Some("load".into()),
+        series_column: Some("host".into()),
+        time_unit: TimeUnit::Milliseconds,
+        ..ReadOptions::default()
+    };
+    let text = "host,when,load,disk\na,5000,1,9\na,6000,2,9\n";
+    let read = read_bytes("x.csv", text.as_bytes(), &options).unwrap();
+    assert_eq!(
+        points(&read),
+        [(
+            "a".into(),
+            vec![(5 * SECOND, 1_f64.to_bits()), (6 * SECOND, 2_f64.to_bits())]
+        )]
+    );
+    assert_eq!(read.notes.len(), 1);
+    says(&read.notes[0], &["x.csv", "disk"]);
+}
+
+#[test]
+fn special_values_are_values() {
+    let read = read_text("0,nan\n1,NaN\n2,inf\n3,-inf\n4,1e400\n5,-0\n").unwrap();
+    let values = read.batch.values();
+    assert!(values[0].is_nan() && values[1].is_nan());
+    assert_eq!(
+        values[2..5],
+        [f64::INFINITY, f64::NEG_INFINITY, f64::INFINITY]
+    );
+    assert_eq!(values[5].to_bits(), (-0.0_f64).to_bits());
+}
+
+#[test]
+fn several_files_are_read_one_after_the_other() {
+    let folder = tempfile::tempdir().unwrap();
+    let inputs = [
+        file(folder.path(), "cpu.csv", b"timestamp,value\n1392388205,1\n"),
+        file(
+            folder.path(),
+            "b.csv.gz",
+            &gzip(b"cpu,1392388200000,2\nmem,1392388200000,3\n"),
+        ),
+        file(
+            folder.path(),
+            "mem.csv.zst",
+            &zstd(b"2014-02-14 14:30:01,4\n"),
+        ),
+    ];
+    let read = read_all(&inputs, &ReadOptions::default()).unwrap();
+    let expected = [
+        series("cpu", &[(5, 1.0), (0, 2.0)]),
+        series("mem", &[(0, 3.0), (1, 4.0)]),
+    ];
+    assert_eq!(points(&read), expected);
+}
+
+#[test]
+fn compressed_files_may_have_several_members() {
+    let (first, second) = (
+        &b"timestamp,value\n1392388200,1\n13"[..],
+        &b"92388201,2\n"[..],
+    );
+    let expected = [series("cpu", &[(0, 1.0), (1, 2.0)])];
+    for bytes in [
+        [gzip(first), gzip(b""), gzip(second)].concat(),
+        [zstd(first), zstd(second)].concat(),
+        // A frame that is to be skipped: magic number, length 3.
+        [
+            &b"\x50\x2a\x4d\x18\x03\0\0\0abc"[..],
+            &zstd(first),
+            &zstd(second),
+        ]
+        .concat(),
+    ] {
+        let read = read_bytes("cpu.csv.gz", &bytes, &ReadOptions::default()).unwrap();
+        assert_eq!(points(&read), expected);
+    }
+}
+
+/// Rows that cannot be read, each with words of what is said about it.
+const BAD: [(&str, &[&str]); 14] = [
+    ("2014-02-14 14:30:05,", &["value is empty"]),
+    ("2014-02-14 14:30:05,much", &["'much'", "number"]),
+    ("2014-02-14 14:30:05,1,5", &["3 fields", "2"]),
+    ("2014-02-14 14:30:05", &["1 field", "2 fields"]),
+    (
+        "2014-02-30 14:30:05,1",
+        &["2014-02-30 14:30:05", "ISO 8601"],
+    ),
+    ("yesterday,1", &["'yesterday'", "ISO 8601"]),
+    (",1", &["''", "ISO 8601"]),
+    ("1392388205,1", &["'1392388205'", "ISO 8601"]),
+    ("1969-12-31 23:59:59,1", &["before 1970"]),
+    ("2262-04-12 00:00:00,1", &["beyond 2262-04-11"]),
+    ("2014-02-14 14:30:05.0000000001,1", &["two nanoseconds"]),
+    ("2014-02-14 14:30:05,\"1", &["quoted field does not end"]),
+    ("2014-02-14 14:30:05,null", &["'null'"]),
+    ("2014-02-14 14:30:05,\u{ff11}", &["number"]),
+];
+
+#[test]
+fn bad_rows_are_refused_with_their_line() {
+    for (row, words) in BAD {
+        let text =
+            format!("timestamp,value\n\n2014-02-14 14:30:00,1\n{row}\n2014-02-14 14:31:00,2\n");
+        let error = read_text(&text).unwrap_err();
+        says(&error, &["cpu.csv: line 4: ", "; expected "]);
+        says(&error, words);
+    }
+}
+
+#[test]
+fn bad_rows_are_counted_where_they_are_skipped() {
+    let mut text = String::from("timestamp,value\n2014-02-14 14:30:00,1\n");
+    for (row, _) in BAD {
+        // An open quote would reach to the next.
+        text.push_str(&row.replace('"', "x"));
+        text.push('\n');
+    }
+    text.push_str("2014-02-14 14:30:10,2\n2014-02-14 14:30:11,\"3\n");
+    let read = read_bytes("cpu.csv", text.as_bytes(), &skipping()).unwrap();
+    assert_eq!(points(&read), [series("cpu", &[(0, 1.0), (10, 2.0)])]);
+    assert_eq!(read.skipped.rows, BAD.len() as u64 + 1);
+    assert_eq!(read.skipped.first.len(), 8);
+    says(&read.skipped.first[0], &["cpu.csv: line 3: "]);
+    says(&read.skipped.first[7], &["line 10: "]);
+}
+
+#[test]
+fn units_are_not_mixed() {
+    let error = read_text("timestamp,value\n1392388200,1\n1392388201000,2\n").unwrap_err();
+    says(
+        &error,
+        &["line 3", "milliseconds", "seconds since 1970", "time-unit"],
+    );
+    let error = read_text("timestamp,value\n1392388200,1\n2014-02-14 14:30:00,2\n").unwrap_err();
+    says(
+        &error,
+        &["line 3", "2014-02-14 14:30:00", "seconds since 1970"],
+    );
+    let stated = ReadOptions {
+        time_unit: TimeUnit::Nanoseconds,
+        ..ReadOptions::default()
+    };
+    let read = read_bytes("cpu.csv", b"0,1\n20000000000,2\n", &stated).unwrap();
+    assert_eq!(read.batch.times(), [0, 20 * SECOND]);
+}
+
+#[test]
+fn the_first_line_that_can_be_read_sets_the_clock() {
+    let read = read_bytes(
+        "cpu.csv",
+        b"timestamp,value\nsoon,1\n1392388200000,2\n",
+        &skipping(),
+    )
+    .unwrap();
+    assert_eq!(points(&read), [series("cpu", &[(0, 2.0)])]);
+    assert_eq!(read.skipped.rows, 1);
+}
+
+#[test]
+fn files_without_points_are_refused() {
+    for (text, words) in [
+        ("", &["is empty"][..]),
+        ("\u{feff}", &["is empty"]),
+        ("\n \n", &["is empty"]),
+        ("timestamp,value\n", &["no rows"]),
+        ("hello world\n", &["'hello world'", "no comma"]),
+        ("when,what\n1,2\n", &["when, what", "time-column"]),
+        ("time,a,b\n1,2,3\n", &["time, a, b", "value-column"]),
+        ("timestamp,\"value\n1,2\n", &["not closed"]),
+    ] {
+        says(&read_text(text).unwrap_err(), words);
+    }
+    let error = read_bytes("cpu.csv", b"timestamp,value\nx,1\ny,2\n", &skipping()).unwrap_err();
+    says(&error, &["none of its 2 rows", "line"]);
+}
+
+#[test]
+fn real_series_are_read_as_python_reads_them() {
+    let Some(root) = std::env::var_os("WARPSTRIDE_SHARED_DATA") else {
+        eprintln!("SKIPPED real_series: WARPSTRIDE_SHARED_DATA is not set");
+        return;
+    };
+    let folder = Path::new(&root).join("series/nab");
+    let mut files = 0;
+    for entry in std::fs::read_dir(&folder).unwrap() {
+        let path = entry.unwrap().path();
+        let text = std::fs::read_to_string(&path).unwrap();
+        let rows: Vec<(&str, f64)> = text
+            .lines()
+            .skip(1)
+            .filter_map(|line| line.split_once(','))
+            .map(|(time, value)| (time, value.parse().unwrap()))
+            .collect();
+        let read = read_all(std::slice::from_ref(&path), &ReadOptions::default()).unwrap();
+        assert_eq!(read.names, [path.file_stem().unwrap().to_str().unwrap()]);
+        let values: Vec<f64> = rows.iter().map(|(_, value)| *value).collect();
+        assert_eq!(read.batch.values(), values);
+        for (time, (row, _)) in read.batch.times().iter().zip(&rows) {
+            let mut iso = Vec::new();
+            crate::io::series::timestamp::write_iso(&mut iso, *time);
+            assert_eq!(
+                String::from_utf8(iso).unwrap(),
+                format!("{}Z", row.replace(' ', "T"))
+            );
+        }
+        files += 1;
+    }
+    assert!(files > 0);
+}

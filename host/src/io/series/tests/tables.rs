@@ -1,0 +1,474 @@
+//! Parquet and Arrow: every type of column that is read, and files of another program.
+
+use super::*;
+use crate::io::series::TimeUnit;
+use arrow_array::types::Int8Type;
+use arrow_array::{
+    Array, ArrayRef, Date32Array, DictionaryArray, Float32Array, Float64Array, Int32Array,
+    Int64Array, LargeStringArray, RecordBatch, StringArray, StringViewArray,
+    TimestampMicrosecondArray, TimestampMillisecondArray, TimestampNanosecondArray,
+    TimestampSecondArray, UInt64Array,
+};
+use arrow_ipc::CompressionType;
+use arrow_ipc::writer::{FileWriter, IpcWriteOptions, StreamWriter};
+use parquet::basic::{Compression, Encoding, ZstdLevel};
+use parquet::data_type::{
+    ByteArray, ByteArrayType, DoubleType, FloatType, Int32Type, Int64Type, Int96, Int96Type,
+};
+use parquet::file::properties::{WriterProperties, WriterPropertiesBuilder, WriterVersion};
+use parquet::file::writer::SerializedFileWriter;
+use parquet::schema::parser::parse_message_type;
+use std::sync::Arc;
+
+/// Values of a column; with levels where it may be null, 0 for null.
+pub(super) enum Data {
+    I32(Vec<i32>),
+    I64(Vec<i64>),
+    I96(Vec<Int96>),
+    F32(Vec<f32>),
+    F64(Vec<f64>),
+    Text(Vec<&'static str>),
+}
+
+pub(super) type Column = (Data, Option<Vec<i16>>);
+
+/// A Parquet file of row groups of columns.
+pub(super) fn parquet(
+    schema: &str,
+    properties: WriterPropertiesBuilder,
+    groups: &[Vec<Column>],
+) -> Vec<u8> {
+    let schema = Arc::new(parse_message_type(&format!("message m {{ {schema} }}")).unwrap());
+    let mut writer =
+        SerializedFileWriter::new(Vec::new(), schema, Arc::new(properties.build())).unwrap();
+    for group in groups {
+        let mut row_group = writer.next_row_group().unwrap();
+        for (data, levels) in group {
+            let mut column = row_group.next_column().unwrap().unwrap();
+            let levels = levels.as_deref();
+            match data {
+                Data::I32(v) => column.typed::<Int32Type>().write_batch(v, levels, None),
+                Data::I64(v) => column.typed::<Int64Type>().write_batch(v, levels, None),
+                Data::I96(v) => column.typed::<Int96Type>().write_batch(v, levels, None),
+                Data::F32(v) => column.typed::<FloatType>().write_batch(v, levels, None),
+                Data::F64(v) => column.typed::<DoubleType>().write_batch(v, levels, None),
+                Data::Text(v) => {
+                    let texts: Vec<ByteArray> = v.iter().map(|t| ByteArray::from(*t)).collect();
+                    column
+                        .typed::<ByteArrayType>()
+                        .write_batch(&texts, levels, None)
+                }
+            }
+            .unwrap();
+            column.close().unwrap();
+        }
+        row_group.close().unwrap();
+    }
+    writer.into_inner().unwrap()
+}
+
+pub(super) fn plain() -> WriterPropertiesBuilder {
+    WriterProperties::builder()
+}
+
+fn read_table(bytes: &[u8]) -> Result<Collected, String> {
+    read_bytes("cpu.bin", bytes, &ReadOptions::default())
+}
+
+/// Two row groups of two series.
+pub(super) fn good(properties: WriterPropertiesBuilder) -> Vec<u8> {
+    let schema = "required binary series (STRING); required int64 timestamp (TIMESTAMP(MICROS,true)); required double value;";
+    let group = |from: i64| {
+        let times = (0..100).map(|i| (START + from + i) * 1_000_000).collect();
+        vec![
+            (
+                Data::Text((0..100).map(|i| ["a", "b"][i % 2]).collect()),
+                None,
+            ),
+            (Data::I64(times), None),
+            (
+                Data::F64((0..100).map(|i| (from + i) as f64).collect()),
+                None,
+            ),
+        ]
+    };
+    parquet(schema, properties, &[group(0), group(100)])
+}
+
+/// What [`good`] holds.
+pub(super) fn of_good() -> [Series; 2] {
+    [0, 1].map(|odd| {
+        let points: Vec<(i64, f64)> = (0..100)
+            .map(|i| (2 * i + odd, (2 * i + odd) as f64))
+            .collect();
+        series(["a", "b"][odd as usize], &points)
+    })
+}
+
+#[test]
+fn every_way_to_store_a_table_gives_the_same_points() {
+    for properties in [
+        plain(),
+        plain().set_compression(Compression::SNAPPY),
+        plain().set_compression(Compression::LZ4_RAW),
+        plain().set_compression(Compression::GZIP(parquet::basic::GzipLevel::default())),
+        plain().set_compression(Compression::ZSTD(ZstdLevel::default())),
+        plain().set_writer_version(WriterVersion::PARQUET_2_0),
+        plain().set_dictionary_enabled(false),
+        plain()
+            .set_data_page_row_count_limit(10)
+            .set_write_batch_size(10),
+        plain()
+            .set_dictionary_enabled(false)
+            .set_column_encoding("timestamp".into(), Encoding::DELTA_BINARY_PACKED)
+            .set_column_encoding("value".into(), Encoding::BYTE_STREAM_SPLIT),
+    ] {
+        let read = read_table(&good(properties)).unwrap();
+        assert_eq!(points(&read), of_good());
+        assert!(read.notes.is_empty());
+    }
+    let coded = plain()
+        .set_dictionary_enabled(false)
+        .set_column_encoding("series".into(), Encoding::DELTA_BYTE_ARRAY);
+    says(
+        &read_table(&good(coded)).unwrap_err(),
+        &["row group 1", "delta-coded texts"],
+    );
+}
+
+#[test]
+fn every_type_of_timestamp_is_read() {
+    let expected = [series("cpu", &[(0, 1.0), (86_400, 2.0)])];
+    let days = 16_115;
+    let moment = |i: i64| START + 86_400 * i;
+    let julian = |i: u32| {
+        let mut value = Int96::new();
+        let nanoseconds = ((START % 86_400) * SECOND) as u64;
+        value.set_data(
+            nanoseconds as u32,
+            (nanoseconds >> 32) as u32,
+            2_440_588 + days as u32 + i,
+        );
+        value
+    };
+    for (kind, data) in [
+        (
+            "int64 timestamp (TIMESTAMP(MILLIS,true))",
+            Data::I64(vec![moment(0) * 1000, moment(1) * 1000]),
+        ),
+        (
+            "int64 timestamp (TIMESTAMP(NANOS,false))",
+            Data::I64(vec![moment(0) * SECOND, moment(1) * SECOND]),
+        ),
+        (
+            "int64 timestamp (TIMESTAMP_MILLIS)",
+            Data::I64(vec![moment(0) * 1000, moment(1) * 1000]),
+        ),
+        (
+            "int64 timestamp",
+            Data::I64(vec![moment(0) * 1_000_000, moment(1) * 1_000_000]),
+        ),
+        ("int64 timestamp_s", Data::I64(vec![moment(0), moment(1)])),
+        (
+            "int32 timestamp",
+            Data::I32(vec![moment(0) as i32, moment(1) as i32]),
+        ),
+        ("int96 timestamp", Data::I96(vec![julian(0), julian(1)])),
+        (
+            "binary timestamp (STRING)",
+            Data::Text(vec!["2014-02-14T14:30:00Z", "2014-02-15 14:30"]),
+        ),
+        (
+            "binary timestamp (STRING)",
+            Data::Text(vec!["1392388200", "1392474600.0"]),
+        ),
+    ] {
+        let schema = format!("required {kind}; required double value;");
+        let bytes = parquet(
+            &schema,
+            plain(),
+            &[vec![(data, None), (Data::F64(vec![1.0, 2.0]), None)]],
+        );
+        assert_eq!(points(&read_table(&bytes).unwrap()), expected, "{kind}");
+    }
+    let schema = "required int32 date (DATE); required float value;";
+    let columns = vec![
+        (Data::I32(vec![days, days + 1]), None),
+        (Data::F32(vec![0.1, 2.0]), None),
+    ];
+    let read = read_table(&parquet(schema, plain(), &[columns])).unwrap();
+    let midnight = i64::from(days) * 86_400 * SECOND;
+    assert_eq!(read.batch.times(), [midnight, midnight + 86_400 * SECOND]);
+    assert_eq!(read.batch.values(), [f64::from(0.1_f32), 2.0]);
+}
+
+#[test]
+fn nulls_in_values_are_nan_and_others_are_bad_rows() {
+    let schema = "optional binary name (STRING); optional int64 time; optional int64 value (INTEGER(64,false));";
+    let columns = || {
+        vec![
+            (Data::Text(vec!["a", "a", "b"]), Some(vec![1, 1, 0, 1])),
+            (
+                Data::I64(vec![START, START + 2, START + 3]),
+                Some(vec![1, 0, 1, 1]),
+            ),
+            (Data::I64(vec![1, 2, -1]), Some(vec![1, 1, 1, 0])),
+        ]
+    };
+    let bytes = parquet(schema, plain(), &[columns()]);
+    says(
+        &read_table(&bytes).unwrap_err(),
+        &["row 2", "timestamp is null"],
+    );
+    let read = read_bytes("cpu.bin", &bytes, &skipping()).unwrap();
+    assert_eq!(read.names, ["a", "b"]);
+    assert_eq!(read.batch.times(), [START * SECOND, (START + 3) * SECOND]);
+    assert_eq!(read.batch.values()[0], 1.0);
+    assert!(read.batch.values()[1].is_nan());
+    assert_eq!(read.skipped.rows, 2);
+    says(&read.skipped.first[1], &["row 3", "no name"]);
+    says(&read.notes[0], &["1 values are null", "NaN"]);
+}
+
+#[test]
+fn unsigned_numbers_and_numbers_of_series() {
+    let schema =
+        "required int64 id; required int64 time; required int64 value (INTEGER(64,false));";
+    let columns = vec![
+        (Data::I64(vec![7, -8]), None),
+        (Data::I64(vec![START, START]), None),
+        (Data::I64(vec![-1, 5]), None),
+    ];
+    let read = read_table(&parquet(schema, plain(), &[columns])).unwrap();
+    assert_eq!(read.names, ["7", "-8"]);
+    assert_eq!(read.batch.values(), [u64::MAX as f64, 5.0]);
+}
+
+#[test]
+fn moments_that_are_too_early_too_late_or_mixed_are_bad_rows() {
+    for (kind, times, words) in [
+        (
+            "int64 timestamp (TIMESTAMP(NANOS,true))",
+            vec![1, -1],
+            &["row 2", "before 1970"][..],
+        ),
+        (
+            "int64 timestamp (TIMESTAMP(MILLIS,true))",
+            vec![i64::MAX],
+            &["row 1", "2262-04-11"],
+        ),
+        (
+            "int64 timestamp",
+            vec![START, START * 1000],
+            &["row 2", "milliseconds"],
+        ),
+    ] {
+        let schema = format!("required {kind}; required double value;");
+        let values = Data::F64(vec![0.0; times.len()]);
+        let bytes = parquet(
+            &schema,
+            plain(),
+            &[vec![(Data::I64(times), None), (values, None)]],
+        );
+        says(&read_table(&bytes).unwrap_err(), words);
+    }
+}
+
+#[test]
+fn columns_of_other_types_are_refused() {
+    let read = |schema: &str, first: Data, second: Data| {
+        read_table(&parquet(
+            schema,
+            plain(),
+            &[vec![(first, None), (second, None)]],
+        ))
+        .unwrap_err()
+    };
+    let error = read(
+        "required double time; required double value;",
+        Data::F64(vec![1.0]),
+        Data::F64(vec![1.0]),
+    );
+    says(&error, &["column time", "TIMESTAMP"]);
+    let error = read(
+        "required int64 time; required binary value (STRING);",
+        Data::I64(vec![1]),
+        Data::Text(vec!["1"]),
+    );
+    says(&error, &["column value", "DOUBLE"]);
+    let error = read(
+        "required int64 when; required int64 value;",
+        Data::I64(vec![1]),
+        Data::I64(vec![1]),
+    );
+    says(&error, &["when, value", "time-column"]);
+}
+
+#[test]
+fn tables_without_rows_are_refused() {
+    let schema = "required int64 time; required double value;";
+    for groups in [
+        vec![],
+        vec![vec![(Data::I64(vec![]), None), (Data::F64(vec![]), None)]],
+    ] {
+        says(
+            &read_table(&parquet(schema, plain(), &groups)).unwrap_err(),
+            &["no rows"],
+        );
+    }
+}
+
+/// A batch of named columns.
+pub(super) fn batch(columns: &[(&str, ArrayRef)]) -> RecordBatch {
+    let nullable = columns
+        .iter()
+        .map(|(name, array)| (*name, Arc::clone(array), true));
+    RecordBatch::try_from_iter_with_nullable(nullable).unwrap()
+}
+
+/// As a file, or as a stream.
+pub(super) fn arrow(
+    batches: &[RecordBatch],
+    file: bool,
+    packed: Option<CompressionType>,
+) -> Vec<u8> {
+    let options = IpcWriteOptions::default()
+        .try_with_compression(packed)
+        .unwrap();
+    let schema = batches[0].schema();
+    if file {
+        let mut writer = FileWriter::try_new_with_options(Vec::new(), &schema, options).unwrap();
+        batches.iter().for_each(|b| writer.write(b).unwrap());
+        writer.finish().unwrap();
+        return writer.into_inner().unwrap();
+    }
+    let mut writer = StreamWriter::try_new_with_options(Vec::new(), &schema, options).unwrap();
+    batches.iter().for_each(|b| writer.write(b).unwrap());
+    writer.finish().unwrap();
+    writer.into_inner().unwrap()
+}
+
+fn array<A: Array + 'static>(array: A) -> ArrayRef {
+    Arc::new(array)
+}
+
+/// Two batches of two series in a dictionary.
+pub(super) fn good_batches() -> Vec<RecordBatch> {
+    [0, 100]
+        .into_iter()
+        .map(|from: i64| {
+            let names: DictionaryArray<Int8Type> =
+                (0..100).map(|i| Some(["a", "b"][i % 2])).collect();
+            let times = (0..100).map(|i| (START + from + i) * 1000);
+            batch(&[
+                ("series", array(names)),
+                (
+                    "timestamp",
+                    array(TimestampMillisecondArray::from_iter_values(times).with_timezone("UTC")),
+                ),
+                (
+                    "value",
+                    array(Float64Array::from_iter_values(
+                        (0..100).map(|i| (from + i) as f64),
+                    )),
+                ),
+            ])
+        })
+        .collect()
+}
+
+#[test]
+fn arrow_files_and_streams_are_read() {
+    for file in [true, false] {
+        for packed in [
+            None,
+            Some(CompressionType::LZ4_FRAME),
+            Some(CompressionType::ZSTD),
+        ] {
+            let bytes = arrow(&good_batches(), file, packed);
+            assert_eq!(
+                points(&read_table(&bytes).unwrap()),
+                of_good(),
+                "{file} {packed:?}"
+            );
+        }
+    }
+    for file in [true, false] {
+        let bytes = gzip(&arrow(&good_batches(), file, None));
+        assert_eq!(points(&read_table(&bytes).unwrap()), of_good());
+    }
+}
+
+#[test]
+fn every_type_of_arrow_is_read() {
+    let second = |i: i64| START + i;
+    let names = [
+        array(StringArray::from(vec!["a", "b"])),
+        array(LargeStringArray::from(vec!["a", "b"])),
+        array(StringViewArray::from(vec!["a", "b"])),
+    ];
+    let times = [
+        array(TimestampSecondArray::from(vec![second(0), second(1)])),
+        array(TimestampMicrosecondArray::from(vec![
+            second(0) * 1_000_000,
+            second(1) * 1_000_000,
+        ])),
+        array(TimestampNanosecondArray::from(vec![
+            second(0) * SECOND,
+            second(1) * SECOND,
+        ])),
+        array(Int64Array::from(vec![second(0), second(1)])),
+        array(UInt64Array::from(vec![second(0) as u64, second(1) as u64])),
+        array(Int32Array::from(vec![second(0) as i32, second(1) as i32])),
+        array(StringArray::from(vec![
+            "2014-02-14T14:30:00Z",
+            "2014-02-14T14:30:01Z",
+        ])),
+    ];
+    let values = [
+        array(Float64Array::from(vec![1.0, 2.0])),
+        array(Float32Array::from(vec![1.0, 2.0])),
+        array(Int32Array::from(vec![1, 2])),
+        array(UInt64Array::from(vec![1, 2])),
+    ];
+    let expected = [series("a", &[(0, 1.0)]), series("b", &[(1, 2.0)])];
+    for i in 0..7 {
+        let columns = [
+            ("series", &names[i % 3]),
+            ("time", &times[i]),
+            ("value", &values[i % 4]),
+        ];
+        let one = batch(&columns.map(|(name, array)| (name, Arc::clone(array))));
+        let read = read_table(&arrow(&[one], false, None)).unwrap();
+        assert_eq!(points(&read), expected, "{i}");
+    }
+    let days = batch(&[
+        (
+            "date",
+            array(Date32Array::from(vec![Some(1), None, Some(-1)])),
+        ),
+        (
+            "value",
+            array(Float64Array::from(vec![None, Some(1.0), Some(2.0)])),
+        ),
+    ]);
+    let read = read_bytes("cpu.bin", &arrow(&[days], true, None), &skipping()).unwrap();
+    assert_eq!(read.batch.times(), [86_400 * SECOND]);
+    assert!(read.batch.values()[0].is_nan());
+    assert_eq!(read.skipped.rows, 2);
+    says(&read.skipped.first[1], &["row 3", "before 1970"]);
+}
+
+#[test]
+fn a_stated_unit_is_that_of_whole_numbers() {
+    let columns = [
+        ("time", array(Int64Array::from(vec![5, 6]))),
+        ("value", array(Float64Array::from(vec![1.0, 2.0]))),
+    ];
+    let options = ReadOptions {
+        time_unit: TimeUnit::Milliseconds,
+        ..ReadOptions::default()
+    };
+    let read = read_bytes("cpu.bin", &arrow(&[batch(&columns)], false, None), &options).unwrap();
+    assert_eq!(read.batch.times(), [5_000_000, 6_000_000]);
+}

@@ -1,0 +1,359 @@
+//! Order statistics of buckets: quantiles and numbers of distinct values.
+//!
+//! Which kernel does a bucket depends on its points alone, and each kernel leaves the others' buckets alone; all of them
+//! are queued, and those that have nothing to do leave at once.
+
+use super::resident::{Columns, Heads, Points};
+use crate::gpu::{Buffer, Machine, Result};
+use crate::series::Method;
+use warpstride_device::launch::Work;
+use warpstride_kernels::series::order_block::SeriesOrderBlock;
+use warpstride_kernels::series::order_distinct::{SeriesDistinct, SeriesDistinctClear};
+use warpstride_kernels::series::order_long::slots;
+use warpstride_kernels::series::order_query::{
+    LONG, MEDIAN, NUNIQUE, OrderQuery, PERCENTILE, SHORT, WARP,
+};
+use warpstride_kernels::series::order_select::{
+    BINS, PASSES, QUERIES, SelectState, SeriesOrderSelect,
+};
+use warpstride_kernels::series::order_short::{FEW, SeriesOrder8, SeriesOrder32};
+use warpstride_kernels::series::order_warp::SeriesOrderWarp;
+
+/// Points that a warp of [`SeriesOrderWarp`] and a block of [`SeriesOrderBlock`] look at together.
+const WARP_POINTS: usize = 256;
+const BLOCK_POINTS: usize = 4096;
+/// Warps of a block.
+const WARPS: usize = 4;
+
+/// The order statistics of a plan.
+pub(super) struct Order<M: Machine> {
+    /// All of them.
+    wanted: M::Buffer<OrderQuery>,
+    /// The quantiles among them, so many together as a launch for long buckets takes.
+    quantiles: Vec<M::Buffer<OrderQuery>>,
+    /// Columns of numbers of distinct values.
+    distinct: Vec<u32>,
+    long: Long<M>,
+}
+
+/// Memory for buckets that no block can hold; none until there can be such.
+struct Long<M: Machine> {
+    /// (slot, query, end, bin); all 0 between launches.
+    histograms: M::Buffer<u32>,
+    /// (slot, query, end).
+    states: M::Buffer<SelectState>,
+    /// (slot, query, end).
+    found: M::Buffer<u64>,
+    /// (slot); all 0 between launches.
+    done: M::Buffer<u32>,
+    /// (slot); all 0 between launches.
+    counts: M::Buffer<u32>,
+    /// (point, 2).
+    table: M::Buffer<u64>,
+}
+
+impl<M: Machine> Order<M> {
+    /// For those of `methods` that are of order; the first goes to column `first_column`, the others to those after it.
+    ///
+    /// # Errors
+    /// Out of memory.
+    pub(super) fn new(machine: &M, methods: &[Method], first_column: usize) -> Result<Self> {
+        let of_order = methods.iter().filter(|method| method.is_of_order());
+        let queries: Vec<OrderQuery> = of_order
+            .zip(first_column..)
+            .map(|(method, column)| {
+                let (kind, percent) = match method {
+                    Method::Nunique => (NUNIQUE, 0.0),
+                    Method::Percentile(percent) => (PERCENTILE, *percent),
+                    _ => (MEDIAN, 0.0),
+                };
+                OrderQuery {
+                    percent,
+                    kind,
+                    column: column as u32,
+                }
+            })
+            .collect();
+        let buffer = |queries: &[OrderQuery]| {
+            let mut buffer = machine.alloc("wanted order statistics", queries.len())?;
+            machine.upload(&mut buffer, queries)?;
+            Ok(buffer)
+        };
+        let (distinct, quantiles): (Vec<_>, Vec<_>) =
+            queries.iter().partition(|query| query.kind == NUNIQUE);
+        Ok(Self {
+            wanted: buffer(&queries)?,
+            quantiles: quantiles
+                .chunks(QUERIES)
+                .map(buffer)
+                .collect::<Result<_>>()?,
+            distinct: distinct.iter().map(|query| query.column).collect(),
+            long: Long::new(machine)?,
+        })
+    }
+
+    /// Queues all of them. `covering`: (window of 32 points), the bucket that its first point lies in; `longest`: no
+    /// bucket has more points (where nothing else is known, the number of points).
+    ///
+    /// # Errors
+    /// Out of memory, or the driver's.
+    pub(super) fn queue(
+        &mut self,
+        machine: &M,
+        points: &Points<M>,
+        covering: &M::Buffer<u32>,
+        heads: &Heads<M>,
+        columns: &mut Columns<M>,
+        longest: usize,
+    ) -> Result<()> {
+        if self.wanted.is_empty() || points.points == 0 || heads.capacity == 0 {
+            return Ok(());
+        }
+        macro_rules! sorted {
+            ($kernel:ident, $work:expr $(, $covering:ident)?) => {
+                machine.launch(
+                    &$kernel {
+                        values: points.values.read(),
+                        first: heads.first.read(),
+                        $($covering: covering.read(),)?
+                        facts: heads.facts.read(),
+                        wanted: self.wanted.read(),
+                        out: columns.values.write(),
+                        points: points.points as u32,
+                        capacity: heads.capacity as u32,
+                        queries: self.wanted.len() as u32,
+                        columns: columns.count as u32,
+                        stride: columns.stride as u32,
+                    },
+                    $work,
+                )
+            };
+        }
+        sorted!(SeriesOrder8, Work::Elements(heads.capacity))?;
+        if longest > FEW as usize {
+            sorted!(SeriesOrder32, Work::Elements(heads.capacity))?;
+        }
+        if longest > SHORT as usize {
+            let groups = points.points.div_ceil(WARP_POINTS * WARPS);
+            sorted!(SeriesOrderWarp, Work::Blocks(groups), covering)?;
+        }
+        if longest > WARP as usize {
+            let groups = points.points.div_ceil(BLOCK_POINTS);
+            sorted!(SeriesOrderBlock, Work::Blocks(groups), covering)?;
+        }
+        if longest > LONG as usize {
+            self.queue_long(machine, points, covering, heads, columns)?;
+        }
+        Ok(())
+    }
+
+    fn queue_long(
+        &mut self,
+        machine: &M,
+        points: &Points<M>,
+        covering: &M::Buffer<u32>,
+        heads: &Heads<M>,
+        columns: &mut Columns<M>,
+    ) -> Result<()> {
+        let slots = slots(points.points);
+        let parts = Work::Blocks(2 * slots);
+        let most = self.quantiles.iter().map(M::Buffer::<_>::len).max();
+        let long = &mut self.long;
+        long.reserve_ranks(machine, slots, 2 * most.unwrap_or(0))?;
+        for wanted in &self.quantiles {
+            for pass in 0..PASSES {
+                let select = SeriesOrderSelect {
+                    values: points.values.read(),
+                    first: heads.first.read(),
+                    covering: covering.read(),
+                    facts: heads.facts.read(),
+                    wanted: wanted.read(),
+                    histograms: long.histograms.write(),
+                    states: long.states.write(),
+                    found: long.found.write(),
+                    done: long.done.write(),
+                    out: columns.values.write(),
+                    points: points.points as u32,
+                    capacity: heads.capacity as u32,
+                    slots: slots as u32,
+                    queries: wanted.len() as u32,
+                    columns: columns.count as u32,
+                    stride: columns.stride as u32,
+                    pass,
+                };
+                machine.launch(&select, parts)?;
+            }
+        }
+        for column in &self.distinct {
+            long.reserve_table(machine, slots, points.points)?;
+            let clear = SeriesDistinctClear {
+                first: heads.first.read(),
+                covering: covering.read(),
+                facts: heads.facts.read(),
+                table: long.table.write(),
+                points: points.points as u32,
+                capacity: heads.capacity as u32,
+                slots: slots as u32,
+            };
+            machine.launch(&clear, parts)?;
+            let distinct = SeriesDistinct {
+                values: points.values.read(),
+                first: heads.first.read(),
+                covering: covering.read(),
+                facts: heads.facts.read(),
+                table: long.table.write(),
+                counts: long.counts.write(),
+                done: long.done.write(),
+                out: columns.values.write(),
+                points: points.points as u32,
+                capacity: heads.capacity as u32,
+                slots: slots as u32,
+                columns: columns.count as u32,
+                stride: columns.stride as u32,
+                column: *column,
+            };
+            machine.launch(&distinct, parts)?;
+        }
+        Ok(())
+    }
+
+    /// Bytes of a point that [`Order::queue`] keeps at most, for whoever plans memory.
+    pub(super) fn bytes_of_point(methods: &[Method]) -> usize {
+        let of_order = methods.iter().filter(|method| method.is_of_order());
+        let quantiles = of_order
+            .filter(|method| **method != Method::Nunique)
+            .count()
+            .min(QUERIES);
+        let of_rank = BINS * size_of::<u32>() + size_of::<SelectState>() + size_of::<u64>();
+        let of_slot = 2 * quantiles * of_rank + 2 * size_of::<u32>();
+        let table = if methods.contains(&Method::Nunique) {
+            2 * size_of::<u64>()
+        } else {
+            0
+        };
+        table + of_slot.div_ceil(LONG as usize)
+    }
+}
+
+impl<M: Machine> Long<M> {
+    fn new(machine: &M) -> Result<Self> {
+        Ok(Self {
+            histograms: machine.alloc("digits of long buckets", 0)?,
+            states: machine.alloc("ranks of long buckets", 0)?,
+            found: machine.alloc("keys of long buckets", 0)?,
+            done: machine.alloc("tiles of long buckets", 0)?,
+            counts: machine.alloc("distinct values of long buckets", 0)?,
+            table: machine.alloc("values of long buckets", 0)?,
+        })
+    }
+
+    /// Memory that grows is zeroed.
+    fn reserve_ranks(&mut self, machine: &M, slots: usize, ranks: usize) -> Result<()> {
+        let all = slots.saturating_mul(ranks);
+        if self.states.len() < all {
+            self.histograms = machine.alloc("digits of long buckets", 0)?;
+            self.histograms = machine.alloc("digits of long buckets", all.saturating_mul(BINS))?;
+            self.found = machine.alloc("keys of long buckets", all)?;
+            self.states = machine.alloc("ranks of long buckets", all)?;
+        }
+        self.reserve_slots(machine, slots)
+    }
+
+    fn reserve_table(&mut self, machine: &M, slots: usize, points: usize) -> Result<()> {
+        if self.table.len() < 2 * points {
+            self.table = machine.alloc("values of long buckets", 0)?;
+            self.table = machine.alloc("values of long buckets", 2 * points)?;
+        }
+        self.reserve_slots(machine, slots)
+    }
+
+    fn reserve_slots(&mut self, machine: &M, slots: usize) -> Result<()> {
+        if self.counts.len() < slots {
+            self.done = machine.alloc("tiles of long buckets", slots)?;
+            self.counts = machine.alloc("distinct values of long buckets", slots)?;
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::gpu::EmulatedMachine;
+
+    /// The definition: sort, then take.
+    fn expected(bucket: &[f64], method: Method) -> f64 {
+        let mut sorted = bucket.to_vec();
+        sorted.sort_by(f64::total_cmp);
+        let n = sorted.len();
+        match method {
+            Method::Nunique => {
+                sorted.dedup();
+                sorted.len() as f64
+            }
+            Method::Percentile(percent) => {
+                let exact = (n - 1) as f64 * percent / 100.0;
+                let below = exact as usize;
+                let above = (below + 1).min(n - 1);
+                sorted[below] + (sorted[above] - sorted[below]) * (exact - below as f64)
+            }
+            _ => f64::midpoint(sorted[(n - 1) / 2], sorted[n / 2]),
+        }
+    }
+
+    #[test]
+    fn buckets_of_all_lengths_are_answered() {
+        let machine = EmulatedMachine::default();
+        let mut methods = vec![Method::Nunique, Method::Median];
+        // More than one launch for long buckets takes.
+        methods.extend((0..9).map(|i| Method::Percentile(f64::from(12 * i))));
+        methods.push(Method::Sum);
+        let mut order = Order::new(&machine, &methods, 1).unwrap();
+        // Long ones the second time, when memory is made for them; short ones again.
+        for lengths in [&[3, 1, 20][..], &[7, 5000, 300, 9000, 1000, 30], &[4, 700]] {
+            let mut first = vec![0_u32];
+            for length in lengths {
+                first.push(first.last().unwrap() + length);
+            }
+            let count = *first.last().unwrap();
+            let values: Vec<f64> = (0..u64::from(count))
+                .map(|i| (i * 2_654_435_761 % 4093) as f64 - 1000.0)
+                .collect();
+            let covering: Vec<u32> = (0..count)
+                .step_by(32)
+                .map(|point| first.partition_point(|f| *f <= point) as u32 - 1)
+                .collect();
+            let longest = *lengths.iter().max().unwrap();
+            let mut facts = vec![0; Heads::<EmulatedMachine>::FACTS];
+            facts[Heads::<EmulatedMachine>::BUCKETS] = lengths.len() as u32;
+            facts[Heads::<EmulatedMachine>::LONGEST] = longest;
+            let mut points = Points::with_room(&machine, count as usize, 1).unwrap();
+            machine.upload(&mut points.values, &values).unwrap();
+            let mut heads = Heads::with_room(&machine, lengths.len(), 1).unwrap();
+            machine.upload(&mut heads.first, &first).unwrap();
+            machine.upload(&mut heads.facts, &facts).unwrap();
+            let mut there = machine.alloc("", covering.len()).unwrap();
+            machine.upload(&mut there, &covering).unwrap();
+            let stride = lengths.len() + 1;
+            let mut columns = Columns::with_room(&machine, stride, 12).unwrap();
+            let known = longest as usize;
+            order
+                .queue(&machine, &points, &there, &heads, &mut columns, known)
+                .unwrap();
+            let mut found = vec![0.0; 12 * stride];
+            machine.download(&columns.values, &mut found).unwrap();
+            for (column, method) in (1..).zip(&methods[..11]) {
+                for bucket in 0..lengths.len() {
+                    let of = first[bucket] as usize..first[bucket + 1] as usize;
+                    let expected = expected(&values[of], *method);
+                    let found = found[column * stride + bucket];
+                    assert!(
+                        (found - expected).abs() <= 1e-9,
+                        "{method:?}: {found}, {expected}"
+                    );
+                }
+            }
+            assert!(found[..stride].iter().all(|value| *value == 0.0));
+        }
+    }
+}
