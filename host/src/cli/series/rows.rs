@@ -31,10 +31,6 @@ impl Out {
             TimestampsWord::Ns => Timestamps::Nanoseconds,
             TimestampsWord::Iso => Timestamps::Iso,
         };
-<<<<<<< HEAD
-        let path = typed.output.clone();
-=======
->>>>>>> 3c15e9a72363e0c1e664f8c4d5647138b3f30549
         let ending = path
             .extension()
             .and_then(|e| e.to_str())
