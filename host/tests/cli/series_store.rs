@@ -161,9 +161,12 @@ fn real_series_agree_with_what_another_store_makes_of_them() {
     let aggregates: Vec<&String> = granularities["60"].as_object().unwrap().keys().collect();
     let mut policy = format!("back_window = 200\naggregates = {aggregates:?}\n");
     for granularity in granularities.keys() {
+        // Longer than every series, and less than time has.
+        let seconds: u64 = granularity.parse().unwrap();
+        let points = 3_000_000_000 / seconds;
         writeln!(
             policy,
-            "[[archive]]\ngranularity = '{granularity}s'\npoints = 100000"
+            "[[archive]]\ngranularity = '{granularity}s'\npoints = {points}"
         )
         .unwrap();
     }

@@ -1,7 +1,7 @@
 //! Aggregation on the CPU: the reference, and the fast path where there is no GPU.
 //!
-//! Series are cut into pieces of equal numbers of points, which threads take ([`heads`] finds the buckets that begin
-//! in a piece, [`reduce`] fills their rows of the columns). Short buckets are reduced eight at a time, one in each
+//! Series are cut into pieces of equal numbers of points, which threads take (`heads` finds the buckets that begin
+//! in a piece, `reduce` fills their rows of the columns). Short buckets are reduced eight at a time, one in each
 //! lane of vector registers; long ones by the chunks of [`warpstride_kernels::series::sums`]. No result depends on
 //! the number of threads.
 
