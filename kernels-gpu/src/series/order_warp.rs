@@ -2,7 +2,7 @@
 //!
 //! A warp looks at eight windows of 32 points at a time: a bucket of this length lies over the first point of a window,
 //! and the first window that it does so for is the one in which it is found; so nobody makes a list. The warp sorts one
-//! bucket after the other in its registers ([`warp_sort`](super::warp_sort)) and answers all queries. Reads 8 bytes a
+//! bucket after the other in its registers (`warp_sort.rs`) and answers all queries. Reads 8 bytes a
 //! point and 4 for a window and a bucket, writes 8 bytes for each bucket and query. Block of 128: registers are the
 //! limit, as in [`order_short`](super::order_short).
 

@@ -2,7 +2,7 @@
 //!
 //! A block takes tiles in their order ([`super::tile`]). A thread loads four neighbouring timestamps and compares their
 //! buckets with each other and with the lane before; the tile's heads become bits in shared memory. The tile tells their
-//! number, its last warp asks the tiles before for theirs ([`super::look_back`]), and meanwhile a thread reduces a bucket
+//! number, its last warp asks the tiles before for theirs (`look_back.rs`), and meanwhile a thread reduces a bucket
 //! of the tile: its values, which were copied to shared memory from the start on without passing through registers, are
 //! added one after the other. Longer buckets are left to [`super::reduce_long`], which must follow: it also makes the
 //! scratch memory ready for the next launch.
