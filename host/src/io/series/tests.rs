@@ -1,12 +1,13 @@
 //! Files that are written here and read again: what comes out is what an independent definition says.
 //!
 //! `lines` holds CSV against splitting and `str::parse`, `chunks` shows that where a text is cut changes nothing,
-//! `tables` has Parquet and Arrow (some of them from another program), `hostile` what must be refused, in one sentence.
+//! `parquet_files` and `arrow_files` have every type of column, `hostile` what must be refused, in one sentence.
 
+mod arrow_files;
 mod chunks;
 mod hostile;
 mod lines;
-mod tables;
+mod parquet_files;
 
 use super::{Collected, OnError, ReadOptions, read_all};
 use std::io::Write;

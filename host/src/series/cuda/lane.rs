@@ -1,5 +1,7 @@
 //! One queue of the device: a chunk at a time from page-locked memory to aggregates in page-locked memory.
 
+mod split;
+
 use super::chunks::Chunk;
 use super::coded::{Coded, Width};
 use super::packed::Packed;
@@ -8,8 +10,9 @@ use super::resident::{Heads, Points};
 use super::results::{Incoming, Pool, TableResult};
 use super::stages::{Stages, Tables};
 use super::wanted::Wanted;
-use crate::gpu::{Buffer, Fetch, Machine, Result};
+use crate::gpu::{Fetch, Machine, Result};
 use crate::series::SeriesError;
+use split::Split;
 use std::slice::from_ref;
 use std::sync::Arc;
 use warpstride_kernels::series::bucket::Bucketing;
@@ -42,12 +45,6 @@ pub(super) struct Lane<M: Machine> {
     /// Values', then rates'.
     tables: Vec<Tables<M>>,
     state: State<M>,
-}
-
-/// Offsets of series with the lead as a series of its own, before the others.
-struct Split<M: Machine> {
-    offsets: M::Buffer<u32>,
-    series: usize,
 }
 
 enum State<M: Machine> {
@@ -421,32 +418,5 @@ impl<M: Machine> Lane<M> {
             tables,
             duplicates,
         }))
-    }
-}
-
-impl<M: Machine> Split<M> {
-    /// From the host, which knows them.
-    fn send(&mut self, machine: &M, packed: &Arc<M::Pinned<u32>>, len: usize) -> Result<M::Sent> {
-        if self.offsets.len() < len {
-            self.offsets = machine.alloc("offsets of series", len)?;
-        }
-        self.series = len - 1;
-        machine.send(packed, 0..len, &mut self.offsets, 0)
-    }
-
-    /// From the device, after duplicates were left out.
-    fn set(&mut self, machine: &M, points: &Points<M>) -> Result<()> {
-        let mut offsets = vec![0_u32; points.offsets.len()];
-        machine.download(&points.offsets, &mut offsets)?;
-        offsets.insert(1.min(offsets.len()), 1);
-        self.offsets = machine.alloc("offsets of series", offsets.len())?;
-        self.series = points.series + 1;
-        machine.upload(&mut self.offsets, &offsets)
-    }
-
-    /// Exchanges them with the points' own.
-    fn swap(&mut self, points: &mut Points<M>) {
-        std::mem::swap(&mut points.offsets, &mut self.offsets);
-        std::mem::swap(&mut points.series, &mut self.series);
     }
 }

@@ -1,6 +1,7 @@
 //! Files that are not what they should be: one sentence each, and never a panic.
 
-use super::tables::{arrow, batch, good, good_batches, plain};
+use super::arrow_files::{arrow, batch, good_batches};
+use super::parquet_files::{Data, good, parquet, plain};
 use super::*;
 use crate::io::Memory;
 use crate::io::series::read_all_within;
@@ -159,14 +160,14 @@ fn pages_and_batches_that_do_not_fit_are_refused() {
     let times: Vec<i64> = (0..100_000).map(|i| i64::from(i) * SECOND).collect();
     let schema = "required int64 timestamp (TIMESTAMP(NANOS,true)); required double value;";
     let columns = vec![
-        (super::tables::Data::I64(times.clone()), None),
-        (super::tables::Data::F64(vec![0.0; 100_000]), None),
+        (Data::I64(times.clone()), None),
+        (Data::F64(vec![0.0; 100_000]), None),
     ];
     for packed in [Compression::UNCOMPRESSED, Compression::SNAPPY] {
         let properties = plain()
             .set_compression(packed)
             .set_dictionary_enabled(false);
-        let bytes = super::tables::parquet(schema, properties, std::slice::from_ref(&columns));
+        let bytes = parquet(schema, properties, std::slice::from_ref(&columns));
         says(&within(&bytes, 100_000), &["a page needs", "memory"]);
     }
     let table = batch(&[

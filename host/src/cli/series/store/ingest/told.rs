@@ -1,0 +1,145 @@
+//! What an ingest tells: lines of progress, a summary, and what is stored when it fails.
+
+use crate::cli::failure::Failure;
+use crate::cli::output::facts;
+use serde::Serialize;
+use std::path::Path;
+use warpstride::io::Bytes;
+use warpstride::report::significant;
+use warpstride::series::Setup;
+use warpstride::series::store::{Ingested, Totals};
+
+/// A line of `--json-progress`.
+#[derive(Serialize)]
+#[serde(tag = "event", rename_all = "lowercase")]
+pub(super) enum Line {
+    Start {
+        /// Batches that the store had.
+        batches: u64,
+    },
+    /// A batch is on the storage.
+    Batch {
+        /// Its number in this run, from 1.
+        batch: u64,
+        #[serde(flatten)]
+        so_far: SoFar,
+        seconds: f64,
+    },
+    End,
+}
+
+/// Of all batches of this run.
+#[derive(Debug, Clone, Copy, Default, Serialize)]
+pub(super) struct SoFar {
+    #[serde(flatten)]
+    pub(super) taken: Ingested,
+    /// Points outside of `--start` and `--end`, and NaN that were to be left out.
+    pub(super) left_out: u64,
+}
+
+/// What `--summary` says.
+#[derive(Serialize)]
+pub(super) struct Summary<'a> {
+    pub(super) store: String,
+    pub(super) policy: String,
+    pub(super) inputs: Vec<String>,
+    pub(super) input_bytes: u64,
+    #[serde(flatten)]
+    pub(super) so_far: SoFar,
+    pub(super) batches: u64,
+    pub(super) malformed: u64,
+    /// What was wrong with the first of them.
+    pub(super) first_malformed: &'a [String],
+    /// Of the whole store now.
+    pub(super) totals: Totals,
+    pub(super) store_bytes: u64,
+    #[serde(flatten)]
+    pub(super) setup: Setup,
+    pub(super) seconds: Seconds,
+    pub(super) points_per_second: f64,
+    pub(super) notes: &'a [String],
+    pub(super) version: &'static str,
+}
+
+#[derive(Debug, Clone, Copy, Default, Serialize)]
+pub(super) struct Seconds {
+    pub(super) compute: f64,
+    /// Merging and writing.
+    pub(super) store: f64,
+    pub(super) total: f64,
+}
+
+/// A failure, with what is stored nevertheless.
+pub(super) fn after(failure: Failure, store: &Path, so_far: SoFar, batches: u64) -> Failure {
+    if batches == 0 {
+        return failure;
+    }
+    let stored = format!(
+        "{} of the points before it are stored in {} ({batches} batches); the same command goes on",
+        so_far.taken.points,
+        store.display()
+    );
+    match failure {
+        Failure::Failed(why) => Failure::Failed(format!("{why}; {stored}")),
+        Failure::Interrupted(_) => Failure::Interrupted(format!("stopped: {stored}")),
+        usage @ Failure::Usage(_) => usage,
+    }
+}
+
+impl Summary<'_> {
+    /// For people.
+    pub(super) fn table(&self) -> String {
+        let taken = self.so_far.taken;
+        let left_out: Vec<String> = [
+            (self.malformed, "malformed rows"),
+            (self.so_far.left_out, "points that were not wanted"),
+            (taken.duplicates, "duplicates"),
+            (taken.refused, "older than the back window"),
+        ]
+        .into_iter()
+        .filter(|(count, _)| *count > 0)
+        .map(|(count, what)| format!("{count} {what}"))
+        .collect();
+        let mut lines = vec![
+            (
+                "store",
+                format!("{}, {}", self.store, Bytes(u128::from(self.store_bytes))),
+            ),
+            ("policy", self.policy.clone()),
+            (
+                "points",
+                format!(
+                    "{} read, {} new, {} replaced",
+                    taken.points, taken.added, taken.replaced
+                ),
+            ),
+        ];
+        if !left_out.is_empty() {
+            lines.push(("left out", left_out.join(", ")));
+        }
+        lines.push((
+            "series",
+            format!("{}, {} of them new", self.totals.series, taken.new_series),
+        ));
+        lines.push((
+            "buckets",
+            format!("{} computed, in {} batches", taken.buckets, self.batches),
+        ));
+        lines.push((
+            "back end",
+            format!("{} ({})", self.setup.backend, self.setup.device),
+        ));
+        let seconds = |value: f64| significant(value, 3);
+        lines.push((
+            "time",
+            format!(
+                "{} s: compute {}, store {}; {} points/s",
+                seconds(self.seconds.total),
+                seconds(self.seconds.compute),
+                seconds(self.seconds.store),
+                significant(self.points_per_second, 3)
+            ),
+        ));
+        facts(&lines)
+    }
+}

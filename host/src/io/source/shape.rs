@@ -1,0 +1,92 @@
+//! Sizes of datasets, held against the file and the memory before anything is allocated.
+
+use super::{ADVICE_REPACK, IoError, Source};
+use hdf5_metno as hdf5;
+use hdf5_metno::dataset::Layout;
+
+/// The highest rank that any dataset here has, and some room; HDF5 itself allows 32.
+const HIGHEST_RANK: usize = 8;
+
+impl Source {
+    /// The shape of `dataset`, after its size was held against the file and the memory.
+    pub(in crate::io) fn checked_shape(
+        &self,
+        path: &str,
+        dataset: &hdf5::Dataset,
+        item: usize,
+    ) -> Result<Vec<usize>, IoError> {
+        let broken = |_| self.damaged(path, "its header is damaged");
+        let space = dataset.space().map_err(broken)?;
+        if space.is_null() {
+            return Err(self.damaged(path, "it holds nothing"));
+        }
+        let rank = space.ndim();
+        if rank > HIGHEST_RANK {
+            return Err(self.bad_shape(path, &vec![0; rank], "a rank of 8 or less"));
+        }
+        let shape = space.shape();
+        if shape.len() != rank {
+            return Err(self.damaged(path, "its shape is damaged"));
+        }
+        let bytes = bytes_of(&shape, item);
+        let stored = dataset.storage_size();
+        if stored > self.length {
+            return Err(self.damaged(
+                path,
+                &format!(
+                    "it claims {stored} bytes, but the file has {} (truncated or damaged)",
+                    self.length
+                ),
+            ));
+        }
+        let properties = dataset.create_plist().map_err(broken)?;
+        if !properties.get_external().map_err(broken)?.is_empty() {
+            return Err(self.unsupported(path, "is stored in other files", ADVICE_REPACK));
+        }
+        match properties.get_layout().map_err(broken)? {
+            Layout::Virtual => {
+                return Err(self.unsupported(path, "is a virtual dataset", ADVICE_REPACK));
+            }
+            Layout::Contiguous => {
+                if let Some(offset) = dataset.offset() {
+                    let end = u128::from(offset) + bytes;
+                    if end > u128::from(self.length) {
+                        return Err(self.damaged(
+                            path,
+                            &format!(
+                                "it should end at byte {end}, but the file has {} (truncated or damaged)",
+                                self.length
+                            ),
+                        ));
+                    }
+                }
+            }
+            Layout::Chunked => {
+                let chunk = properties.get_chunk().map_err(broken)?.unwrap_or_default();
+                self.allow(path, bytes_of(&chunk, item))?;
+                // Absent chunks are filled one by one, which takes time without bound.
+                let chunks = shape.iter().zip(&chunk).fold(1_u128, |n, (d, c)| {
+                    n.saturating_mul(d.div_ceil((*c).max(1)) as u128)
+                });
+                if chunks > u128::from(self.length) {
+                    return Err(self.damaged(
+                        path,
+                        &format!(
+                            "it claims {chunks} chunks, more than its file of {} bytes can hold",
+                            self.length
+                        ),
+                    ));
+                }
+            }
+            Layout::Compact => {}
+        }
+        Ok(shape)
+    }
+}
+
+/// Bytes of an array; no product of dimensions overflows.
+pub(super) fn bytes_of(shape: &[usize], item: usize) -> u128 {
+    shape
+        .iter()
+        .fold(item as u128, |b, d| b.saturating_mul(*d as u128))
+}

@@ -1,0 +1,117 @@
+//! The tables that a batch changes: which of their records it needs, and what becomes of them.
+
+use super::batch::Changed;
+use crate::series::store::Policy;
+use crate::series::store::file::Fault;
+use crate::series::store::record::{BUCKETS, Points};
+use crate::series::store::replace::Replacement;
+use redb::{ReadableTable, Table};
+
+/// The tables that a batch changes.
+pub(super) struct Tables<'t> {
+    pub(super) series: Table<'t, u32, &'static [u8]>,
+    pub(super) raw: Table<'t, (u32, u64), &'static [u8]>,
+    pub(super) blocks: Table<'t, (u32, u8, u64), &'static [u8]>,
+}
+
+/// Nanoseconds of a record of points: some fine buckets, not more than a coarse one.
+fn stretch(policy: &Policy) -> u64 {
+    const FINE_BUCKETS: u64 = 64;
+    let archives = policy.archives();
+    let (finest, coarsest) = (archives[0].step, archives[archives.len() - 1].step);
+    finest.saturating_mul(FINE_BUCKETS).min(coarsest)
+}
+
+pub(super) fn stretch_of(policy: &Policy, time: i64) -> u64 {
+    time as u64 / stretch(policy)
+}
+
+/// The stored records of the blocks that `wanted` touches, in its order; none of new series.
+pub(super) fn old_blocks(
+    tables: &Tables<'_>,
+    wanted: &[(u32, &[Vec<u64>])],
+    is_new: &[bool],
+) -> Result<Vec<Option<Vec<u8>>>, Fault> {
+    let mut old = Vec::new();
+    for ((id, archives), is_new) in wanted.iter().zip(is_new) {
+        for (archive, buckets) in archives.iter().enumerate() {
+            for some in buckets.chunk_by(|a, b| a / BUCKETS == b / BUCKETS) {
+                let record = if *is_new {
+                    None
+                } else {
+                    tables.blocks.get((*id, archive as u8, some[0] / BUCKETS))?
+                };
+                old.push(record.map(|record| record.value().to_vec()));
+            }
+        }
+    }
+    Ok(old)
+}
+
+/// Puts everything in its place, and drops what is past.
+pub(super) fn write(
+    policy: &Policy,
+    tables: &mut Tables<'_>,
+    changed: &[Changed],
+    replaced: &[Replacement],
+) -> Result<(), Fault> {
+    for replacement in replaced {
+        let key = (replacement.id, replacement.archive, replacement.block);
+        tables.blocks.insert(key, replacement.record.as_slice())?;
+    }
+    for series in changed {
+        write_points(policy, tables, series)?;
+        if let Some(before) = series.before {
+            for (number, archive) in policy.archives().iter().enumerate() {
+                let first_block = |last| archive.first_kept(last) / BUCKETS;
+                let first = first_block(series.after.last);
+                if first > first_block(before.last) {
+                    let past = (series.id, number as u8, 0)..(series.id, number as u8, first);
+                    tables.blocks.retain_in(past, |_, _| false)?;
+                }
+            }
+        }
+        if series.before != Some(series.after) {
+            tables
+                .series
+                .insert(series.id, series.after.write().as_slice())?;
+        }
+    }
+    Ok(())
+}
+
+/// Writes the records of points that changed. Of those that lie wholly before what the window reaches, the last one
+/// alone stays: it has the point before.
+fn write_points(policy: &Policy, tables: &mut Tables<'_>, series: &Changed) -> Result<(), Fault> {
+    let Points { times, values } = &series.merged.points;
+    let first_of = |last| stretch_of(policy, policy.reach(policy.window_start(last)));
+    let first = first_of(series.after.last);
+    let before = times.partition_point(|time| stretch_of(policy, *time) < first);
+    let keep_from = match before {
+        0 => 0,
+        points => stretch_of(policy, times[points - 1]),
+    };
+    let mut begin = times.partition_point(|time| stretch_of(policy, *time) < keep_from);
+    while begin < times.len() {
+        let stretch = stretch_of(policy, times[begin]);
+        let points = times[begin..].partition_point(|time| stretch_of(policy, *time) == stretch);
+        let end = begin + points;
+        if series.merged.fresh[begin..end].contains(&true) {
+            let record = Points::write(&times[begin..end], &values[begin..end]);
+            tables.raw.insert((series.id, stretch), record.as_slice())?;
+        }
+        begin = end;
+    }
+    if series
+        .before
+        .is_some_and(|before| first_of(before.last) < first)
+    {
+        let past = (series.id, 0)..(series.id, first);
+        let kept = match tables.raw.range(past)?.next_back() {
+            Some(record) => record?.0.value(),
+            None => return Ok(()),
+        };
+        tables.raw.retain_in((series.id, 0)..kept, |_, _| false)?;
+    }
+    Ok(())
+}

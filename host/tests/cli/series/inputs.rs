@@ -1,0 +1,180 @@
+//! Inputs of all kinds: compressed, several, ISO times, Parquet, standard input, rows that cannot be read.
+
+use super::super::support::Place;
+use super::{MANY, json, output, resample, three, values};
+use std::io::Write;
+use std::process::Stdio;
+
+#[test]
+fn compressed_and_several_inputs_are_one() {
+    let place = Place::new();
+    let text = three(3000);
+    std::fs::write(place.path("all.csv"), &text).unwrap();
+    let (head, body) = text.split_at(text.find('\n').unwrap() + 1);
+    let middle = body.len() / 2 + body[body.len() / 2..].find('\n').unwrap() + 1;
+    let mut gz = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    gz.write_all(format!("{head}{}", &body[..middle]).as_bytes())
+        .unwrap();
+    std::fs::write(place.path("one.csv.gz"), gz.finish().unwrap()).unwrap();
+    let rest = format!("{head}{}", &body[middle..]);
+    let zst = zstd::encode_all(rest.as_bytes(), 1).unwrap();
+    std::fs::write(place.path("two.csv.zst"), zst).unwrap();
+    resample(
+        &place,
+        &[&["all.csv", "-o", "all.out.csv", "--quiet"], &MANY[..]].concat(),
+    )
+    .well();
+    let parts = [
+        "one.csv.gz",
+        "two.csv.zst",
+        "-o",
+        "parts.out.csv",
+        "--summary",
+        "s.json",
+    ];
+    let said = resample(&place, &[&parts, &MANY[..]].concat());
+    said.well();
+    assert!(
+        said.out.contains("2 files") && said.out.contains("points/s"),
+        "{}",
+        said.out
+    );
+    let read = |name: &str| std::fs::read(place.path(name)).unwrap();
+    assert!(read("all.out.csv") == read("parts.out.csv"));
+    let summary = json(&place, "s.json");
+    assert_eq!(
+        summary["inputs"],
+        serde_json::json!(["one.csv.gz", "two.csv.zst"])
+    );
+    assert_eq!(summary["points"], 3000);
+    assert_eq!(summary["granularities"][2]["seconds"], 3600.0);
+}
+
+#[test]
+fn times_are_read_and_written_as_iso_too() {
+    let place = Place::new();
+    let text = "when,load\n2014-01-01T12:00:30Z,1\n2014-01-01 13:00:30+01:00,9\n2014-01-01T12:01:00.5Z,4\n";
+    std::fs::write(place.path("x.csv"), text).unwrap();
+    let columns = ["--time-column", "when", "--value-column", "load", "--quiet"];
+    let options = [
+        "x.csv",
+        "-o",
+        "x.out.csv",
+        "--timestamps",
+        "iso",
+        "--aggregate",
+        "count",
+    ];
+    resample(&place, &[&options[..], &columns].concat()).well();
+    let rows = output(&place, "x.out.csv");
+    let found: Vec<(&str, f64)> = rows
+        .iter()
+        .map(|row| (row.time.as_str(), row.value))
+        .collect();
+    // The second stands at the first one's time.
+    assert_eq!(
+        found,
+        [("2014-01-01T12:00:00Z", 1.0), ("2014-01-01T12:01:00Z", 1.0)]
+    );
+    // What was written is read again.
+    resample(
+        &place,
+        &[
+            "x.out.csv",
+            "-o",
+            "again.csv",
+            "--granularity",
+            "1d",
+            "--aggregate",
+            "sum",
+            "--quiet",
+        ],
+    )
+    .well();
+    let again = output(&place, "again.csv");
+    assert_eq!((again[0].series.as_str(), again[0].value), ("x", 2.0));
+}
+
+#[test]
+fn parquet_has_the_same_rows_as_text() {
+    let place = Place::new();
+    std::fs::write(place.path("three.csv"), three(3000)).unwrap();
+    let hours = ["--granularity", "5m", "--aggregate", "mean", "--quiet"];
+    resample(
+        &place,
+        &[&["three.csv", "-o", "t.csv"], &hours[..]].concat(),
+    )
+    .well();
+    resample(
+        &place,
+        &[&["three.csv", "-o", "t.parquet"], &hours[..]].concat(),
+    )
+    .well();
+    // Both are points again.
+    resample(
+        &place,
+        &[&["t.csv", "-o", "from-csv.csv"], &hours[..]].concat(),
+    )
+    .well();
+    resample(
+        &place,
+        &[&["t.parquet", "-o", "from-parquet.csv"], &hours[..]].concat(),
+    )
+    .well();
+    let read = |name: &str| std::fs::read(place.path(name)).unwrap();
+    assert!(read("from-csv.csv") == read("from-parquet.csv") && read("from-csv.csv").len() > 200);
+}
+
+#[test]
+fn malformed_rows_are_left_out_and_counted_where_that_is_asked_for() {
+    let place = Place::new();
+    let text = "timestamp,value\n0,1\nyesterday,2\n10,three\n20,4\n";
+    std::fs::write(place.path("m.csv"), text).unwrap();
+    let options = [
+        "m.csv",
+        "-o",
+        "out.csv",
+        "--aggregate",
+        "sum",
+        "--on-error",
+        "skip",
+        "--summary",
+        "s.json",
+    ];
+    let said = resample(&place, &options);
+    assert_eq!(said.code, Some(0), "{said:?}");
+    assert!(
+        said.err.contains("2 malformed rows") && said.err.contains("line 3"),
+        "{said:?}"
+    );
+    assert_eq!(values(&place, "out.csv")["sum"], [5.0]);
+    let malformed = &json(&place, "s.json")["malformed"];
+    assert_eq!(malformed["rows"], 2);
+    assert!(
+        malformed["first"][1].as_str().unwrap().contains("three"),
+        "{malformed}"
+    );
+    let quiet = resample(&place, &[&options[..], &["--quiet"]].concat());
+    quiet.well();
+    assert_eq!(quiet.out, "");
+}
+
+#[test]
+fn standard_input_and_output_are_files_too() {
+    let place = Place::new();
+    let mut command = place.command();
+    command
+        .args(["series", "resample", "-", "-o", "-", "--backend", "cpu"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped());
+    let mut child = place.start(&mut command);
+    let mut to = child.stdin.take().unwrap();
+    to.write_all(b"t,v\n0,1\n30,2\n").unwrap();
+    drop(to);
+    let output = child.wait_with_output().unwrap();
+    assert!(output.status.success(), "{output:?}");
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert_eq!(text.lines().nth(1), Some("stdin,60,mean,0,1.5"), "{text}");
+    assert_eq!(text.lines().count(), 2);
+}
