@@ -1,6 +1,6 @@
 //! Which machine computes: chosen once, by trying.
 
-use super::args::{BackendWord, PrecisionWord};
+use super::args::{BackendWord, KernelBackendWord, KernelMachineTyped, PrecisionWord};
 use super::failure::Failure;
 use warpstride::cuda::CudaError;
 use warpstride::gpu::{CudaMachine, EmulatedMachine, GpuError};
@@ -111,6 +111,18 @@ impl Wish {
 
     fn cuda(self, room: Room<'_>) -> Result<Box<CudaMachine>, GpuError> {
         CudaMachine::keeping(self.device.unwrap_or(0), |kernel| room.keeps(kernel)).map(Box::new)
+    }
+}
+
+/// Where the kernels themselves are to run: who names a GPU wants it.
+pub(crate) fn for_kernels(typed: KernelMachineTyped) -> Result<KernelBackendWord, Failure> {
+    match (typed.backend, typed.device) {
+        (Some(KernelBackendWord::Emulator), Some(device)) => Err(Failure::usage(format!(
+            "--device {device} is a GPU: it is not used by --backend emulator"
+        ))),
+        (Some(word), _) => Ok(word),
+        (None, Some(_)) => Ok(KernelBackendWord::Cuda),
+        (None, None) => Ok(KernelBackendWord::Auto),
     }
 }
 

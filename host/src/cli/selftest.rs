@@ -1,6 +1,7 @@
 //! `warpstride selftest`: every kernel and every engine against the CPU.
 
-use super::args::{SelftestTyped, SelftestWord};
+use super::args::{KernelBackendWord, SelftestTyped};
+use super::backend::for_kernels;
 use super::failure::Failure;
 use super::output::{complain, say, say_json};
 use serde::Serialize;
@@ -19,28 +20,15 @@ struct Findings {
 
 /// Runs on the machine that was asked for and prints the results.
 pub(crate) fn run(typed: &SelftestTyped) -> Result<(), Failure> {
-    // Who names a GPU wants it.
-    let unsaid = if typed.device.is_some() {
-        SelftestWord::Cuda
-    } else {
-        SelftestWord::Auto
-    };
-    let cuda = || CudaMachine::new(typed.device.unwrap_or(0));
-    let findings = match typed.backend.unwrap_or(unsaid) {
-        SelftestWord::Emulator => match typed.device {
-            None => emulated()?,
-            Some(device) => {
-                return Err(Failure::usage(format!(
-                    "--device {device} is a GPU: it is not used by --backend emulator"
-                )));
-            }
-        },
-        SelftestWord::Cuda => {
+    let cuda = || CudaMachine::new(typed.machine.device.unwrap_or(0));
+    let findings = match for_kernels(typed.machine)? {
+        KernelBackendWord::Emulator => emulated()?,
+        KernelBackendWord::Cuda => {
             let machine =
                 cuda().map_err(|why| Failure::failed(format!("--backend cuda: {why}")))?;
             found(&machine, selftest::on_cuda)?
         }
-        SelftestWord::Auto => match cuda() {
+        KernelBackendWord::Auto => match cuda() {
             Ok(machine) => found(&machine, selftest::on_cuda)?,
             Err(why) => {
                 complain(&format!("the emulator computes, on the CPU: {why}"));

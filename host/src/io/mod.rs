@@ -7,6 +7,7 @@
 pub mod atomic;
 mod attributes;
 pub mod checkpoint;
+mod contain;
 mod error;
 mod global_heap;
 pub mod images;
@@ -22,6 +23,7 @@ pub mod series;
 mod source;
 mod superblock;
 
+pub(crate) use contain::contained;
 pub use error::IoError;
 pub use memory::{Bytes, Memory};
 

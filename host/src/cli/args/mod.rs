@@ -1,6 +1,7 @@
 //! The table of options: names, kinds and help, nothing of what they mean.
 
 mod jacobi;
+mod machine;
 mod mri;
 mod ptycho;
 mod sas;
@@ -9,19 +10,20 @@ mod series;
 mod series_store;
 
 pub(crate) use jacobi::{BoundaryWord, JacobiTyped, SchemeWord};
+pub(crate) use machine::{BackendWord, KernelBackendWord, KernelMachineTyped, MachineTyped};
 pub(crate) use mri::{
     DensityWord, MethodWord, MriCommand, MriInfoTyped, MriLadderTyped, MriReconstructTyped,
     MriSimulateTyped, OperatorWord, TrajectoryWord, TrigWord,
 };
 pub(crate) use ptycho::{
-    BackendWord, CompareTyped, InfoTyped, PatternWord, PrecisionWord, PtychoCommand,
-    ReconstructTyped, SimulateTyped,
+    CompareTyped, InfoTyped, PatternWord, PrecisionWord, PtychoCommand, ReconstructTyped,
+    SimulateTyped,
 };
 pub(crate) use sas::{
     FitMethodWord, QUnitWord, SasCommand, SasEvaluateTyped, SasFitTyped, SasInfoTyped,
-    SasMachineTyped, SasModelTyped, SasModelsTyped, SmearOnWord,
+    SasModelTyped, SasModelsTyped, SmearOnWord,
 };
-pub(crate) use selftest::{SelftestTyped, SelftestWord};
+pub(crate) use selftest::SelftestTyped;
 pub(crate) use series::{
     NanWord, OnErrorWord, PointsTyped, ResampleTyped, SeriesCommand, SeriesLadderTyped,
     TimeUnitWord, TimestampsWord,

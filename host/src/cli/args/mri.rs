@@ -1,6 +1,6 @@
 //! The options of `warpstride mri`.
 
-use super::{BackendWord, PrecisionWord, SelftestWord};
+use super::{KernelMachineTyped, MachineTyped, PrecisionWord};
 use clap::{Args, Subcommand, ValueEnum};
 use std::path::PathBuf;
 
@@ -163,15 +163,8 @@ pub(crate) struct MriReconstructTyped {
     #[arg(long, value_name = "FIELD.h5", help_heading = "What to compute")]
     pub(crate) field: Option<PathBuf>,
 
-    /// Where to compute
-    #[arg(long, value_enum, default_value_t = BackendWord::Auto, help_heading = "Where to compute")]
-    pub(crate) backend: BackendWord,
-    /// Number of the GPU [default: 0]
-    #[arg(long, value_name = "N", help_heading = "Where to compute")]
-    pub(crate) device: Option<usize>,
-    /// Threads of the CPU [default: all]
-    #[arg(long, value_name = "N", help_heading = "Where to compute")]
-    pub(crate) threads: Option<usize>,
+    #[command(flatten)]
+    pub(crate) machine: MachineTyped,
 
     /// An image to compare with: simulated samples, a result, or .npy
     #[arg(long, value_name = "FILE", help_heading = "What to write")]
@@ -195,12 +188,8 @@ pub(crate) struct MriReconstructTyped {
 
 #[derive(Debug, Args)]
 pub(crate) struct MriLadderTyped {
-    /// Where to run the steps [default: auto; cuda where --device is given]
-    #[arg(long, value_enum)]
-    pub(crate) backend: Option<SelftestWord>,
-    /// Number of the GPU [default: 0]
-    #[arg(long, value_name = "N")]
-    pub(crate) device: Option<usize>,
+    #[command(flatten)]
+    pub(crate) machine: KernelMachineTyped,
     /// Print JSON
     #[arg(long)]
     pub(crate) json: bool,

@@ -1,5 +1,6 @@
 //! The options of `warpstride ptycho`.
 
+use super::BackendWord;
 use clap::{Args, Subcommand, ValueEnum};
 use std::path::PathBuf;
 
@@ -207,16 +208,4 @@ pub(crate) enum PrecisionWord {
     F32,
     /// Double
     F64,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum BackendWord {
-    /// The GPU where there is one, else the CPU; says which and why
-    Auto,
-    /// All cores
-    Cpu,
-    /// An NVIDIA GPU, or an error
-    Cuda,
-    /// The GPU's kernels, run on the CPU (slow; for tests)
-    Emulator,
 }

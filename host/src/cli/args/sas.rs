@@ -1,6 +1,6 @@
 //! The options of `warpstride sas`.
 
-use super::{BackendWord, PrecisionWord};
+use super::{MachineTyped, PrecisionWord};
 use clap::{Args, Subcommand, ValueEnum};
 use std::path::PathBuf;
 
@@ -97,20 +97,6 @@ pub(crate) struct SasModelTyped {
     pub(crate) precision: PrecisionWord,
 }
 
-/// Where it is computed.
-#[derive(Debug, Args)]
-pub(crate) struct SasMachineTyped {
-    /// Where to compute
-    #[arg(long, value_enum, default_value_t = BackendWord::Auto, help_heading = "Where to compute")]
-    pub(crate) backend: BackendWord,
-    /// Number of the GPU [default: 0]
-    #[arg(long, value_name = "N", help_heading = "Where to compute")]
-    pub(crate) device: Option<usize>,
-    /// Threads of the CPU [default: all]
-    #[arg(long, value_name = "N", help_heading = "Where to compute")]
-    pub(crate) threads: Option<usize>,
-}
-
 #[derive(Debug, Args)]
 pub(crate) struct SasEvaluateTyped {
     #[command(flatten)]
@@ -162,7 +148,7 @@ pub(crate) struct SasEvaluateTyped {
     pub(crate) smear_on: Option<SmearOnWord>,
 
     #[command(flatten)]
-    pub(crate) machine: SasMachineTyped,
+    pub(crate) machine: MachineTyped,
 
     /// The intensities: text with commas, or NXcanSAS where the name ends in .h5
     #[arg(
@@ -266,7 +252,7 @@ pub(crate) struct SasFitTyped {
     pub(crate) smear_on: Option<SmearOnWord>,
 
     #[command(flatten)]
-    pub(crate) machine: SasMachineTyped,
+    pub(crate) machine: MachineTyped,
 
     /// The fitted curve: text with commas, or NXcanSAS where the name ends in .h5
     #[arg(

@@ -1,6 +1,6 @@
 //! The options of `warpstride series`.
 
-use super::{BackendWord, IngestTyped, SelftestWord, SeriesInfoTyped, SeriesQueryTyped};
+use super::{IngestTyped, KernelMachineTyped, MachineTyped, SeriesInfoTyped, SeriesQueryTyped};
 use clap::{Args, Subcommand, ValueEnum};
 use std::path::PathBuf;
 
@@ -88,15 +88,8 @@ pub(crate) struct ResampleTyped {
     #[arg(long, value_enum, default_value_t = NanWord::Keep, help_heading = "What to compute")]
     pub(crate) nan: NanWord,
 
-    /// Where to compute
-    #[arg(long, value_enum, default_value_t = BackendWord::Auto, help_heading = "Where to compute")]
-    pub(crate) backend: BackendWord,
-    /// Number of the GPU [default: 0]
-    #[arg(long, value_name = "N", help_heading = "Where to compute")]
-    pub(crate) device: Option<usize>,
-    /// Threads of the CPU [default: all]
-    #[arg(long, value_name = "N", help_heading = "Where to compute")]
-    pub(crate) threads: Option<usize>,
+    #[command(flatten)]
+    pub(crate) machine: MachineTyped,
     /// Memory that points, engine and results may take: 500M, 8G; what is more goes to temporary files
     /// beside the output [default: half of what is free]
     #[arg(
@@ -176,12 +169,8 @@ pub(crate) struct PointsTyped {
 
 #[derive(Debug, Args)]
 pub(crate) struct SeriesLadderTyped {
-    /// Where to climb [default: auto]
-    #[arg(long, value_enum)]
-    pub(crate) backend: Option<SelftestWord>,
-    /// Number of the GPU [default: 0]
-    #[arg(long, value_name = "N")]
-    pub(crate) device: Option<usize>,
+    #[command(flatten)]
+    pub(crate) machine: KernelMachineTyped,
     /// The measurements as JSON
     #[arg(short, long, value_name = "OUT.json")]
     pub(crate) output: Option<PathBuf>,

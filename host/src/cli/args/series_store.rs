@@ -1,6 +1,6 @@
 //! The options of `warpstride series ingest`, `query` and `info`.
 
-use super::{BackendWord, NanWord, PointsTyped, TimestampsWord};
+use super::{MachineTyped, NanWord, PointsTyped, TimestampsWord};
 use clap::Args;
 use std::path::PathBuf;
 
@@ -31,15 +31,8 @@ pub(crate) struct IngestTyped {
     #[arg(long, value_enum, default_value_t = NanWord::Keep, help_heading = "What to store")]
     pub(crate) nan: NanWord,
 
-    /// Where to compute
-    #[arg(long, value_enum, default_value_t = BackendWord::Auto, help_heading = "Where to compute")]
-    pub(crate) backend: BackendWord,
-    /// Number of the GPU [default: 0]
-    #[arg(long, value_name = "N", help_heading = "Where to compute")]
-    pub(crate) device: Option<usize>,
-    /// Threads of the CPU [default: all]
-    #[arg(long, value_name = "N", help_heading = "Where to compute")]
-    pub(crate) threads: Option<usize>,
+    #[command(flatten)]
+    pub(crate) machine: MachineTyped,
 
     /// Counts, back end, seconds as JSON
     #[arg(long, value_name = "S.json", help_heading = "What to write")]

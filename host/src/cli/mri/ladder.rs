@@ -1,6 +1,7 @@
 //! `warpstride mri ladder`: the textbook's optimisation steps on this device.
 
-use crate::cli::args::{MriLadderTyped, SelftestWord};
+use crate::cli::args::{KernelBackendWord, MriLadderTyped};
+use crate::cli::backend::for_kernels;
 use crate::cli::failure::Failure;
 use crate::cli::output::{complain, say, say_json};
 use serde::Serialize;
@@ -31,31 +32,16 @@ fn small() -> LadderSize {
 
 /// Runs on the machine that was asked for and prints the table.
 pub(crate) fn run(typed: &MriLadderTyped) -> Result<(), Failure> {
-    // Who names a GPU wants it.
-    let unsaid = match typed.device {
-        Some(_) => SelftestWord::Cuda,
-        None => SelftestWord::Auto,
-    };
-    let cuda = || {
-        CudaMachine::keeping(typed.device.unwrap_or(0), |kernel| {
-            kernel.starts_with("mri_")
-        })
-    };
-    let climbed = match typed.backend.unwrap_or(unsaid) {
-        SelftestWord::Emulator => match typed.device {
-            None => climb(&EmulatedMachine::new(), small())?,
-            Some(device) => {
-                return Err(Failure::usage(format!(
-                    "--device {device} is a GPU: it is not used by --backend emulator"
-                )));
-            }
-        },
-        SelftestWord::Cuda => {
+    let device = typed.machine.device.unwrap_or(0);
+    let cuda = || CudaMachine::keeping(device, |kernel| kernel.starts_with("mri_"));
+    let climbed = match for_kernels(typed.machine)? {
+        KernelBackendWord::Emulator => climb(&EmulatedMachine::new(), small())?,
+        KernelBackendWord::Cuda => {
             let machine =
                 cuda().map_err(|why| Failure::failed(format!("--backend cuda: {why}")))?;
             climb(&machine, LadderSize::default())?
         }
-        SelftestWord::Auto => match cuda() {
+        KernelBackendWord::Auto => match cuda() {
             Ok(machine) => climb(&machine, LadderSize::default())?,
             Err(why) => {
                 complain(&format!("the emulator computes, on the CPU: {why}"));

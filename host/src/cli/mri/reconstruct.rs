@@ -49,8 +49,8 @@ pub(crate) struct Reconstruct {
 impl Reconstruct {
     /// Checks options and outputs.
     pub(crate) fn from_typed(typed: MriReconstructTyped) -> Result<Self, Failure> {
-        threads::check(typed.threads)?;
-        let wish = Wish::new(typed.backend, typed.device);
+        threads::check(typed.machine.threads)?;
+        let wish = Wish::new(typed.machine.backend, typed.machine.device);
         wish.check(typed.precision, Room::Mri)?;
         let wanted = Wanted {
             method: typed.method,
@@ -86,7 +86,7 @@ impl Reconstruct {
             wanted,
             precision: typed.precision,
             wish,
-            threads: typed.threads,
+            threads: typed.machine.threads,
             reference: typed.reference,
             files,
             voice: match (typed.json_progress, typed.quiet) {

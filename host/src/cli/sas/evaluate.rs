@@ -76,7 +76,7 @@ impl Evaluate {
                 at.words
             )));
         }
-        let wanted = Wanted::from_typed(&typed.model, &typed.machine, at.pixels(), &[])?;
+        let wanted = Wanted::from_typed(&typed.model, typed.machine, at.pixels(), &[])?;
         if at.pixels() && at.side.is_none() && typed.plot.is_some() {
             return Err(Failure::usage(
                 "--plot: single pixels make no picture; --q2d MAX:N is expected",

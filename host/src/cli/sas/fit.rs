@@ -44,7 +44,7 @@ impl Fit {
     /// Checks options and outputs.
     pub(crate) fn from_typed(typed: SasFitTyped) -> Result<Self, Failure> {
         // Whether there are angles is known from the data only.
-        let wanted = Wanted::from_typed(&typed.model, &typed.machine, true, &typed.fit)?;
+        let wanted = Wanted::from_typed(&typed.model, typed.machine, true, &typed.fit)?;
         let wishes = Wishes::from_typed(&wanted, &typed.fit)?;
         let options = options(&typed)?;
         match options.method {

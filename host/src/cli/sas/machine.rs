@@ -1,6 +1,6 @@
 //! The engine of a calculation on the machine that was chosen.
 
-use crate::cli::args::{PrecisionWord, SasMachineTyped};
+use crate::cli::args::{MachineTyped, PrecisionWord};
 use crate::cli::backend::{Kind, Room, Wish};
 use crate::cli::failure::Failure;
 use crate::cli::threads;
@@ -19,7 +19,7 @@ pub(super) struct Wanted {
 impl Wanted {
     /// Checks the options.
     pub(super) fn from_typed(
-        typed: &SasMachineTyped,
+        typed: MachineTyped,
         precision: PrecisionWord,
     ) -> Result<Self, Failure> {
         threads::check(typed.threads)?;

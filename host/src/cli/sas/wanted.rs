@@ -2,7 +2,7 @@
 
 use super::parameters::{self, Typed, Values};
 use super::{machine, names};
-use crate::cli::args::{SasMachineTyped, SasModelTyped};
+use crate::cli::args::{MachineTyped, SasModelTyped};
 use crate::cli::failure::Failure;
 use serde::Serialize;
 use serde_json::{Map, Value};
@@ -34,7 +34,7 @@ impl Wanted {
     /// Checks the options; `pixels`: in two dimensions. `searched` are the lists of `--fit`.
     pub(super) fn from_typed(
         typed: &SasModelTyped,
-        machine: &SasMachineTyped,
+        machine: MachineTyped,
         pixels: bool,
         searched: &[String],
     ) -> Result<Self, Failure> {

@@ -1,6 +1,7 @@
 //! `warpstride series ladder`: each kernel of the earlier attempt, made right, beside the product's.
 
-use crate::cli::args::{SelftestWord, SeriesLadderTyped};
+use crate::cli::args::{KernelBackendWord, SeriesLadderTyped};
+use crate::cli::backend::for_kernels;
 use crate::cli::failure::Failure;
 use crate::cli::output::{note, say, say_json};
 use crate::cli::paths;
@@ -26,7 +27,7 @@ struct Climbed {
 /// A checked climb.
 #[derive(Debug)]
 pub(crate) struct Ladder {
-    backend: SelftestWord,
+    backend: KernelBackendWord,
     device: Option<usize>,
     output: Option<PathBuf>,
     json: bool,
@@ -35,23 +36,13 @@ pub(crate) struct Ladder {
 impl Ladder {
     /// Checks options and output.
     pub(crate) fn from_typed(typed: SeriesLadderTyped) -> Result<Self, Failure> {
-        // Who names a GPU wants it.
-        let unsaid = match typed.device {
-            Some(_) => SelftestWord::Cuda,
-            None => SelftestWord::Auto,
-        };
-        let backend = typed.backend.unwrap_or(unsaid);
-        if let (SelftestWord::Emulator, Some(device)) = (backend, typed.device) {
-            return Err(Failure::usage(format!(
-                "--device {device} is a GPU: it is not used by --backend emulator"
-            )));
-        }
+        let backend = for_kernels(typed.machine)?;
         if let Some(path) = &typed.output {
             paths::check(&[path], &[])?;
         }
         Ok(Self {
             backend,
-            device: typed.device,
+            device: typed.machine.device,
             output: typed.output,
             json: typed.json,
         })
@@ -60,14 +51,14 @@ impl Ladder {
     /// Climbs and tells.
     pub(crate) fn run(self) -> Result<(), Failure> {
         let climbed = match self.backend {
-            SelftestWord::Emulator => emulated()?,
-            SelftestWord::Cuda => {
+            KernelBackendWord::Emulator => emulated()?,
+            KernelBackendWord::Cuda => {
                 let queues = self
                     .queues()
                     .map_err(|why| Failure::failed(format!("--backend cuda: {why}")))?;
                 climb(&queues, POINTS)?
             }
-            SelftestWord::Auto => match self.queues() {
+            KernelBackendWord::Auto => match self.queues() {
                 Ok(queues) => climb(&queues, POINTS)?,
                 Err(why) => {
                     note(&format!("the emulator computes, on the CPU: {why}"));

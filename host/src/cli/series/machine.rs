@@ -1,6 +1,6 @@
 //! The engine of an aggregation on the machine that was chosen.
 
-use crate::cli::args::{BackendWord, PrecisionWord};
+use crate::cli::args::{MachineTyped, PrecisionWord};
 use crate::cli::backend::{Kind, Room, Wish, retreat};
 use crate::cli::failure::Failure;
 use crate::cli::threads;
@@ -30,15 +30,14 @@ pub(super) struct Chosen {
 
 impl Wanted {
     /// Checks the options.
-    pub(super) fn new(
-        backend: BackendWord,
-        device: Option<usize>,
-        threads: Option<usize>,
-    ) -> Result<Self, Failure> {
-        threads::check(threads)?;
-        let wish = Wish::new(backend, device);
+    pub(super) fn from_typed(typed: MachineTyped) -> Result<Self, Failure> {
+        threads::check(typed.threads)?;
+        let wish = Wish::new(typed.backend, typed.device);
         wish.check(PrecisionWord::F64, Room::Series)?;
-        Ok(Self { wish, threads })
+        Ok(Self {
+            wish,
+            threads: typed.threads,
+        })
     }
 
     /// Makes the pool of threads.

@@ -54,7 +54,7 @@ impl Resampling {
         let outputs: Vec<&Path> = outputs.into_iter().flatten().collect();
         paths::check(&outputs, &inputs.paths())?;
         Ok(Self {
-            machine: Wanted::new(typed.backend, typed.device, typed.threads)?,
+            machine: Wanted::from_typed(typed.machine)?,
             memory: memory::limit(typed.memory.as_deref())?,
             inputs,
             plan,

@@ -8,11 +8,11 @@ mod cells;
 mod stream;
 
 use super::columns::{self, Columns};
-use super::contain::contained;
 use super::input::Stream;
 use super::reader::{Block, Shared, Source};
 use super::typed::{Cell, Table};
 use super::{IoError, Memory, ReadOptions, allow, damaged};
+use crate::io::contained;
 use arrow_ipc::{Endianness, Message, Schema as Described};
 use arrow_schema::{Schema, SchemaRef};
 use blocks::Blocks;

@@ -8,7 +8,6 @@
 mod arrow;
 mod collect;
 mod columns;
-mod contain;
 mod csv;
 mod input;
 mod names;

@@ -2,11 +2,9 @@
 //! engine does with a damaged one, answered with a sentence.
 
 use super::{Policy, StoreError};
+use crate::io::contained;
 use redb::{ConcurrencyMode, Database, DatabaseError, ReadOnlyDatabase, TableDefinition};
-use std::cell::Cell;
-use std::panic::{AssertUnwindSafe, catch_unwind, set_hook, take_hook};
 use std::path::Path;
-use std::sync::Once;
 
 /// `format`, `policy` (TOML), `policy name`, `totals`.
 pub(super) const META: TableDefinition<'_, &str, &[u8]> = TableDefinition::new("meta");
@@ -102,31 +100,15 @@ impl Fault {
     }
 }
 
-thread_local! {
-    static CONTAINED: Cell<bool> = const { Cell::new(false) };
-}
-
 /// Runs `work` on the engine. Where the file contradicts itself the engine may panic; that is an error of the file like
-/// others, and nothing is printed.
-pub(super) fn contained<T>(
+/// others.
+pub(super) fn on_engine<T>(
     file: &str,
     work: impl FnOnce() -> Result<T, Fault>,
 ) -> Result<T, StoreError> {
-    static HOOK: Once = Once::new();
-    HOOK.call_once(|| {
-        let usual = take_hook();
-        set_hook(Box::new(move |info| {
-            if !CONTAINED.get() {
-                usual(info);
-            }
-        }));
-    });
-    let before = CONTAINED.replace(true);
-    let done = catch_unwind(AssertUnwindSafe(work));
-    CONTAINED.set(before);
-    match done {
-        Ok(done) => done.map_err(|fault| fault.of(file)),
-        Err(_) => Err(StoreError::Damaged {
+    match contained(work) {
+        Some(done) => done.map_err(|fault| fault.of(file)),
+        None => Err(StoreError::Damaged {
             file: file.to_owned(),
             found: "its tables contradict themselves".to_owned(),
         }),
@@ -191,7 +173,7 @@ pub(super) fn create(path: &Path, policy: &Policy, totals: &[u8]) -> Result<(), 
         temporary.permissions(std::fs::Permissions::from_mode(0o666));
     }
     let temporary = temporary.tempfile_in(folder).map_err(|e| cannot(&e))?;
-    contained(&file, || {
+    on_engine(&file, || {
         let database = builder(WRITER_CACHE).create(temporary.path())?;
         let transaction = database.begin_write()?;
         {
@@ -221,13 +203,13 @@ pub(super) fn create(path: &Path, policy: &Policy, totals: &[u8]) -> Result<(), 
 /// Opens to write; repairs what a killed writer left.
 pub(super) fn open_writer(path: &Path) -> Result<Database, StoreError> {
     let file = path.display().to_string();
-    contained(&file, || Ok(builder(WRITER_CACHE).open(path)?))
+    on_engine(&file, || Ok(builder(WRITER_CACHE).open(path)?))
 }
 
 /// Opens to read, also while another process writes.
 pub(super) fn open_reader(path: &Path) -> Result<ReadOnlyDatabase, StoreError> {
     let file = path.display().to_string();
-    contained(&file, || {
+    on_engine(&file, || {
         for _ in 0..ATTEMPTS {
             match builder(READER_CACHE).open_read_only(path) {
                 Err(DatabaseError::RepairAborted) => {}

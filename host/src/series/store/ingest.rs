@@ -4,7 +4,7 @@ mod batch;
 mod tables;
 
 use super::super::{Batch, Engine, Resample};
-use super::file::{self, META, contained};
+use super::file::{self, META, on_engine};
 use super::read::Totals;
 use super::{Policy, StoreError};
 use batch::Ingest;
@@ -69,7 +69,7 @@ impl StoreWriter {
             file::create(path, policy, &Totals::default().write())?;
         }
         let database = file::open_writer(path)?;
-        let (stored, totals) = contained(&file, || {
+        let (stored, totals) = on_engine(&file, || {
             let transaction = database.begin_read()?;
             let meta = transaction.open_table(META)?;
             let policy = file::policy_of(&file, &meta)?;
@@ -135,7 +135,7 @@ impl StoreWriter {
             what: "cannot be written",
             reason: "it was closed".to_owned(),
         })?;
-        let transaction = contained(&file, || {
+        let transaction = on_engine(&file, || {
             let mut transaction = database.begin_write()?;
             // A killed writer's file is opened again without reading all of it.
             transaction.set_quick_repair(true);
@@ -155,13 +155,13 @@ impl StoreWriter {
         };
         match work.run(&transaction) {
             Ok((done, totals)) => {
-                contained(&file, || Ok(transaction.commit()?))?;
+                on_engine(&file, || Ok(transaction.commit()?))?;
                 self.totals = totals;
                 Ok(done)
             }
             Err(error) => {
                 // What went wrong counts, not that taking it back does too.
-                let _ = contained(&file, || Ok(transaction.abort()?));
+                let _ = on_engine(&file, || Ok(transaction.abort()?));
                 Err(error)
             }
         }
@@ -173,7 +173,7 @@ impl StoreWriter {
     /// The system's.
     pub fn close(mut self) -> Result<(), StoreError> {
         match self.database.take() {
-            Some(database) => contained(&self.file, || Ok(database.close()?)),
+            Some(database) => on_engine(&self.file, || Ok(database.close()?)),
             None => Ok(()),
         }
     }
@@ -183,7 +183,7 @@ impl Drop for StoreWriter {
     fn drop(&mut self) {
         if let Some(database) = self.database.take() {
             // Everything acknowledged is on the storage already.
-            let _ = contained(&self.file, || {
+            let _ = on_engine(&self.file, || {
                 drop(database);
                 Ok(())
             });

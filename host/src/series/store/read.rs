@@ -1,7 +1,7 @@
 //! What is in a store.
 
 use super::super::{Aggregate, Granularity};
-use super::file::{self, BLOCKS, Fault, META, NAMES, SERIES, contained};
+use super::file::{self, BLOCKS, Fault, META, NAMES, SERIES, on_engine};
 use super::record::{BUCKETS, State, read_numbers, read_one_lane, write_numbers};
 use super::{Policy, StoreError};
 use redb::{
@@ -126,7 +126,7 @@ impl StoreReader {
             });
         }
         let database = file::open_reader(path)?;
-        let (transaction, policy, totals) = contained(&file, || {
+        let (transaction, policy, totals) = on_engine(&file, || {
             let transaction = database.begin_read()?;
             let meta = transaction.open_table(META)?;
             let policy = file::policy_of(&file, &meta)?;
@@ -164,7 +164,7 @@ impl StoreReader {
     /// # Errors
     /// A damaged file, the system's refusals.
     pub fn blocks(&self) -> Result<u64, StoreError> {
-        contained(&self.file, || {
+        on_engine(&self.file, || {
             Ok(self.transaction()?.open_table(BLOCKS)?.len()?)
         })
     }
@@ -174,7 +174,7 @@ impl StoreReader {
     /// # Errors
     /// A damaged file, the system's refusals.
     pub fn series(&self, from: usize, most: usize) -> Result<Vec<SeriesFacts>, StoreError> {
-        contained(&self.file, || {
+        on_engine(&self.file, || {
             let names = self.transaction()?.open_table(NAMES)?;
             let states = self.transaction()?.open_table(SERIES)?;
             let mut facts = Vec::new();
@@ -221,7 +221,7 @@ impl StoreReader {
             let there_is = listed(aggregates);
             return Err(unknown("aggregate", query.aggregate.to_string(), there_is));
         };
-        let found = contained(&self.file, || self.find(query, number, lane))?;
+        let found = on_engine(&self.file, || self.find(query, number, lane))?;
         found.ok_or_else(|| {
             let there_is = self.nearest(&query.series);
             unknown("series", query.series.clone(), there_is)
@@ -279,7 +279,7 @@ impl StoreReader {
         if self.totals.series == 0 {
             return "it has no series yet".to_owned();
         }
-        let nearest = contained(&self.file, || {
+        let nearest = on_engine(&self.file, || {
             let names = self.transaction()?.open_table(NAMES)?;
             let mut nearest: Option<(usize, String)> = None;
             for entry in names.iter()?.take(MOST_COMPARED) {
@@ -303,7 +303,7 @@ impl StoreReader {
 impl Drop for StoreReader {
     fn drop(&mut self) {
         let (transaction, database) = (self.transaction.take(), self.database.take());
-        let _ = contained(&self.file, || {
+        let _ = on_engine(&self.file, || {
             drop(transaction);
             drop(database);
             Ok(())

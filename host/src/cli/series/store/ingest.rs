@@ -72,7 +72,7 @@ impl Ingest {
             end,
             skip_nan: typed.nan == NanWord::Skip,
             batch: typed.batch,
-            machine: Wanted::new(typed.backend, typed.device, typed.threads)?,
+            machine: Wanted::from_typed(typed.machine)?,
             summary: typed.summary.clone(),
             form: match (typed.json_progress, typed.quiet) {
                 (true, _) => Form::Json,

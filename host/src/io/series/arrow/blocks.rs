@@ -1,7 +1,7 @@
 //! Batches of a file, found by its footer.
 
 use super::{GROWTH, MARK, check, schema_of};
-use crate::io::series::contain::contained;
+use crate::io::contained;
 use crate::io::series::{IoError, Memory, allow, damaged, no_series};
 use arrow_array::RecordBatch;
 use arrow_buffer::Buffer;

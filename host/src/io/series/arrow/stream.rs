@@ -1,7 +1,7 @@
 //! Messages of a stream, one after the other.
 
 use super::{GROWTH, MARK, check, schema_of};
-use crate::io::series::contain::contained;
+use crate::io::contained;
 use crate::io::series::input::Stream;
 use crate::io::series::{IoError, Memory, allow, damaged, no_series};
 use arrow_array::RecordBatch;

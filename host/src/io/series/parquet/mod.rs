@@ -4,11 +4,11 @@ mod column;
 mod pages;
 
 use super::columns::{self, Columns};
-use super::contain::contained;
 use super::reader::{Block, Shared, Source};
 use super::timestamp::Unit;
 use super::typed::{Cell, Table, TimeKind};
 use super::{IoError, ReadOptions, allow, damaged, no_series};
+use crate::io::contained;
 use column::Column;
 use pages::Checked;
 use parquet::basic::{Compression, ConvertedType, LogicalType, TimeUnit, Type};

@@ -3,7 +3,7 @@
 use super::Ingested;
 use super::tables::{Tables, old_blocks, stretch_of, write};
 use crate::io::{Bytes, Memory};
-use crate::series::store::file::{BLOCKS, Fault, META, NAMES, RAW, SERIES, contained};
+use crate::series::store::file::{BLOCKS, Fault, META, NAMES, RAW, SERIES, on_engine};
 use crate::series::store::merge::{Merged, Touched, merge, touched};
 use crate::series::store::read::Totals;
 use crate::series::store::record::{Points, State};
@@ -69,10 +69,10 @@ impl Ingest<'_> {
         transaction: &WriteTransaction,
     ) -> Result<(Ingested, Totals), StoreError> {
         let file = self.file;
-        let mut series = contained(file, || self.identify(transaction))?;
+        let mut series = on_engine(file, || self.identify(transaction))?;
         // In the order of the tables.
         series.sort_unstable();
-        let mut tables = contained(file, || {
+        let mut tables = on_engine(file, || {
             Ok(Tables {
                 series: transaction.open_table(SERIES)?,
                 raw: transaction.open_table(RAW)?,
@@ -87,7 +87,7 @@ impl Ingest<'_> {
                 let Some((id, place)) = series.next() else {
                     break;
                 };
-                let incoming = contained(file, || self.read(&tables, id, place))?;
+                let incoming = on_engine(file, || self.read(&tables, id, place))?;
                 points += incoming.size();
                 some.push(incoming);
             }
@@ -95,7 +95,7 @@ impl Ingest<'_> {
             self.advance(&mut tables, some)?;
         }
         self.totals.batches += 1;
-        contained(file, || {
+        on_engine(file, || {
             drop(tables);
             let mut meta = transaction.open_table(META)?;
             meta.insert("totals", self.totals.write().as_slice())?;
@@ -196,7 +196,7 @@ impl Ingest<'_> {
             .into_par_iter()
             .map(|incoming| change(policy, incoming))
             .collect();
-        let changed = contained(file, || changed.ok_or(Fault::Record("points of a series")))?;
+        let changed = on_engine(file, || changed.ok_or(Fault::Record("points of a series")))?;
         for series in &changed {
             self.count(series);
         }
@@ -219,13 +219,13 @@ impl Ingest<'_> {
                 .iter()
                 .map(|series| series.before.is_none())
                 .collect();
-            let old = contained(file, || old_blocks(tables, &wanted, &is_new))?;
-            replaced = contained(file, || {
+            let old = on_engine(file, || old_blocks(tables, &wanted, &is_new))?;
+            replaced = on_engine(file, || {
                 replacements(policy, &resampled, &wanted, &old)
                     .ok_or(Fault::Record("a block of buckets"))
             })?;
         }
-        contained(file, || write(policy, tables, &changed, &replaced))
+        on_engine(file, || write(policy, tables, &changed, &replaced))
     }
 
     fn count(&mut self, series: &Changed) {

@@ -1,4 +1,4 @@
-//! Decoders of other people's formats, which may panic on a hostile file.
+//! Other people's decoders and engines, which may panic on a hostile file.
 
 use std::cell::Cell;
 use std::panic::{self, AssertUnwindSafe};
@@ -8,8 +8,8 @@ thread_local! {
     static CONTAINED: Cell<bool> = const { Cell::new(false) };
 }
 
-/// What `decode` gives; `None` where it panics, which nobody hears of. What it was working on must not be used again.
-pub(super) fn contained<T>(decode: impl FnOnce() -> T) -> Option<T> {
+/// What `work` gives; `None` where it panics, which nobody hears of. What it was working on must not be used again.
+pub(crate) fn contained<T>(work: impl FnOnce() -> T) -> Option<T> {
     static SILENCE: Once = Once::new();
     SILENCE.call_once(|| {
         let before = panic::take_hook();
@@ -20,7 +20,7 @@ pub(super) fn contained<T>(decode: impl FnOnce() -> T) -> Option<T> {
         }));
     });
     let outer = CONTAINED.replace(true);
-    let given = panic::catch_unwind(AssertUnwindSafe(decode));
+    let given = panic::catch_unwind(AssertUnwindSafe(work));
     CONTAINED.set(outer);
     given.ok()
 }
