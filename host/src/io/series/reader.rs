@@ -50,6 +50,8 @@ pub struct Skipped {
 pub(super) struct Shared {
     pub(super) names: Names,
     pub(super) skipped: Skipped,
+    /// What was wrong with the first of them in the open file.
+    pub(super) first_of_file: Option<String>,
     pub(super) notes: Vec<String>,
     pub(super) memory: Memory,
 }
@@ -119,6 +121,7 @@ impl Shared {
             if self.skipped.first.len() < KEPT {
                 self.skipped.first.push(error.to_string());
             }
+            self.first_of_file.get_or_insert_with(|| error.to_string());
         }
         Ok(())
     }
@@ -191,6 +194,7 @@ impl Reader {
             shared: Shared {
                 names: Names::default(),
                 skipped: Skipped::default(),
+                first_of_file: None,
                 notes: Vec::new(),
                 memory,
             },
@@ -248,6 +252,7 @@ impl Reader {
                 };
                 self.source = Some(self.begin(&path)?);
                 self.of_file = (0, self.shared.skipped.rows);
+                self.shared.first_of_file = None;
                 continue;
             };
             match source.next(&mut self.shared)? {
@@ -273,13 +278,10 @@ impl Reader {
             (1.., _) => Ok(()),
             (0, 0) => Err(no_series(file, "it has no rows")),
             (0, _) => {
-                let first = self.shared.skipped.first.last();
+                let first = self.shared.first_of_file.as_deref().unwrap_or_default();
                 Err(no_series(
                     file,
-                    format!(
-                        "none of its {skipped} rows can be read ({})",
-                        first.map_or("", String::as_str)
-                    ),
+                    format!("none of its {skipped} rows can be read; the first: {first}"),
                 ))
             }
         }

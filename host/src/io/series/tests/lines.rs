@@ -230,7 +230,36 @@ fn files_without_points_are_refused() {
         says(&read_text(text).unwrap_err(), words);
     }
     let error = read_bytes("cpu.csv", b"timestamp,value\nx,1\ny,2\n", &skipping()).unwrap_err();
-    says(&error, &["none of its 2 rows", "line"]);
+    says(&error, &["none of its 2 rows", "line 2", "'x'"]);
+    assert!(!error.contains("line 3"), "{error}");
+}
+
+/// Of this file, however many rows of others before it were left out.
+#[test]
+fn the_first_row_of_a_file_without_points_is_quoted() {
+    let folder = tempfile::tempdir().unwrap();
+    for rows_before in [1, 7, 8, 20] {
+        let bad: String = (0..rows_before)
+            .map(|row| format!("early{row},1\n"))
+            .collect();
+        let before = format!("timestamp,value\n{START},1\n{bad}");
+        let inputs = [
+            file(folder.path(), "before.csv", before.as_bytes()),
+            file(
+                folder.path(),
+                "cpu.csv",
+                b"timestamp,value\nx,1\ny,2\nz,3\n",
+            ),
+        ];
+        let error = read_all(&inputs, &skipping()).unwrap_err().to_string();
+        says(
+            &error,
+            &["cpu.csv: is not", "none of its 3 rows", "line 2", "'x'"],
+        );
+        for other in ["early", "'y'", "'z'"] {
+            assert!(!error.contains(other), "{error}");
+        }
+    }
 }
 
 #[test]
