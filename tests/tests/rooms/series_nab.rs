@@ -3,9 +3,9 @@
 //!
 //! Number of buckets, first moments, count, min, max, first and last are exact. Sums of floats, and with them means and
 //! deviations, are relative 1e-12; of rates, which cancel, 1e-12 of the greatest value. Percentiles differ by more:
-//! Gnocchi adds (n − 1)·p/100 to the bucket's place in the series before it takes the fraction, which leaves the
-//! fraction an error of ε times the points of the series (3.6e-12 of 15 858), and the percentile that much of the step
-//! between two sorted values. Ours is the nearer one: its fraction is that of (n − 1)·p/100 alone.
+//! by up to ε times the points of the series (3.6e-12 of 15 858) of the step between two sorted values. That is
+//! consistent with (n − 1)·p/100 being added to the bucket's place in the series before the fraction is taken; only the
+//! values are known here. Our fraction is that of (n − 1)·p/100 alone.
 
 use serde_json::Value;
 use warpstride::series::cpu::CpuEngine;

@@ -187,9 +187,9 @@ fn real_series_agree_with_what_another_store_makes_of_them() {
                     let (head, tail) = (wanted["head"].as_array(), wanted["tail"].as_array());
                     let (head, tail) = (head.unwrap(), tail.unwrap());
                     let rest = &rows[rows.len() - tail.len()..];
-                    // That program takes the place of a quantile among all points of the series, so that the fraction
-                    // has the error of that number; sums of differences cancel, and their error is that of the values;
-                    // a standard deviation of nearly equal values loses digits in any order of additions.
+                    // The values are consistent with a quantile's place being taken among all points of the series, so
+                    // that its fraction has the error of that number; sums of differences cancel, and their error is that
+                    // of the values; a standard deviation of nearly equal values loses digits in any order of additions.
                     let places = of_file["n"].as_f64().unwrap() * f64::EPSILON;
                     let extremes = ["min", "max"].map(|extreme| {
                         let aggregate = extreme.parse().unwrap();
