@@ -91,7 +91,8 @@ pub(crate) struct ResampleTyped {
     #[command(flatten)]
     pub(crate) machine: MachineTyped,
     /// Memory that points, engine and results may take: 500M, 8G; what is more goes to temporary files
-    /// beside the output [default: half of what is free]
+    /// beside the output. Program and fixed buffers come on top, 20 to 50 MB [default: half of what is
+    /// free]
     #[arg(
         long,
         value_name = "SIZE",
