@@ -64,6 +64,16 @@ pub enum SasError {
         /// In words.
         expected: String,
     },
+    /// A fit of more parameters than there are points.
+    #[error("{model}: {parameters} parameters cannot be fitted to {points} points")]
+    TooFewPoints {
+        /// The model.
+        model: String,
+        /// That are to be found.
+        parameters: usize,
+        /// That take part.
+        points: usize,
+    },
     /// Anything else that the user can mend, in one sentence.
     #[error("{0}")]
     Refused(String),

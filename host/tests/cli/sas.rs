@@ -103,6 +103,31 @@ fn spheres_are_those_of_the_textbook() {
     assert_eq!(found["polydispersity"], Value::Array(Vec::new()));
 }
 
+/// A law that diverges is infinite at q = 0, on a curve and in an image; others have their limit there.
+#[test]
+fn what_diverges_is_infinite_at_the_origin() {
+    let place = Place::new();
+    for model in ["power_law", "porod", "broad_peak", "guinier_porod"] {
+        let said = evaluate(&place, model, &["--points=0.1,0", "--json"]);
+        let found = json(&said.out);
+        assert!(found["intensity"][0].is_f64() && found["intensity"][1].is_null());
+        assert!(
+            said.err.contains("1 of 2 intensities are no finite"),
+            "{model}: {said:?}"
+        );
+        let said = evaluate(&place, model, &["--points=0:0,0.1:0"]);
+        assert!(said.out.contains(" inf\n"), "{model}: {said:?}");
+    }
+    for model in ["sphere", "guinier", "dab", "mono_gauss_coil", "hardsphere"] {
+        let said = evaluate(&place, model, &["--points=0,1e-9", "--json"]);
+        let found = numbers(&json(&said.out)["intensity"]);
+        assert!(
+            (found[0] / found[1] - 1.0).abs() < 1e-6,
+            "{model}: {found:?}"
+        );
+    }
+}
+
 /// By the file's own rule, through the real command: curves, distributions, products, images, magnetism.
 #[test]
 fn the_published_values_are_met() {

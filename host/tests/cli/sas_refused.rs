@@ -412,6 +412,14 @@ fn fits_that_cannot_be() {
                 "fit sphere curve.txt --fit scale --select 7",
                 &["curve.txt", "select"],
             ),
+            (
+                "fit sphere bad.txt --fit radius=20:100",
+                &["bad.txt", "3 parameters cannot be fitted to 1 points"],
+            ),
+            (
+                "fit sphere curve.txt --fit radius --qrange 0.011:0.022",
+                &["curve.txt", "3 parameters", "2 points"],
+            ),
             ("info none.txt", &["none.txt"]),
             ("info words.txt", &["words.txt"]),
         ],

@@ -1,6 +1,7 @@
 //! `warpstride sas evaluate`.
 
 use super::files::Coordinates;
+use super::origin::Origin;
 use super::points::Where;
 use super::smearing::{Smear, Smearer};
 use super::wanted::{Distributed, Wanted};
@@ -121,14 +122,16 @@ impl Evaluate {
             self.wanted.size(&self.wanted.values.values),
         )?;
         let distributions = self.wanted.distributed(&calculation.spreads, &vector);
+        let origin = Origin::of(&calculation);
         let (mut engine, chosen) = self.wanted.machine.engine(calculation)?;
         let setup_seconds = begun.elapsed().as_secs_f64();
         let begun = Instant::now();
         let mut computed = engine.evaluate(std::slice::from_ref(&vector))?;
         let seconds = begun.elapsed().as_secs_f64();
-        let Some(intensity) = computed.pop() else {
+        let Some(mut intensity) = computed.pop() else {
             return Err(Failure::failed("the engine computed nothing"));
         };
+        origin.make_infinite(&vector, &mut intensity);
         let setup = engine.setup();
 
         let mut notes: Vec<String> = chosen.into_iter().collect();

@@ -14,7 +14,7 @@ use warpstride::io::sas::{self, ReadOptions};
 use warpstride::report::significant;
 use warpstride::run::{Bar, End, Interrupt, JsonLines, Observer, Schedule, Silent, execute};
 use warpstride::sas::fit::{self, Entry, Measured, Method, Options, Problem, Selection, Weighting};
-use warpstride::sas::{Role, Vector};
+use warpstride::sas::{Role, SasError, Vector};
 
 /// What goes to standard output.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -125,7 +125,10 @@ impl Fit {
             .without_effect(&self.wanted.definition, pixels);
         notes.extend(self.wishes.note());
         let problem = Problem::new(calculation.clone(), measured, vector, &self.wishes.free)
-            .map_err(Failure::usage)?;
+            .map_err(|why| match why {
+                SasError::TooFewPoints { .. } => Failure::failed(format!("{file}: {why}")),
+                why => Failure::usage(why),
+            })?;
         let distributions = calculation.spreads.clone();
         let (mut engine, chosen) = self.wanted.machine.engine(calculation)?;
         notes.extend(chosen);

@@ -7,6 +7,7 @@ mod info;
 mod machine;
 mod models;
 mod names;
+mod origin;
 mod parameters;
 mod points;
 mod results;

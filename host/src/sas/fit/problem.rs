@@ -182,11 +182,11 @@ impl Problem {
             )));
         }
         if free.len() > measured.intensity.len() {
-            return Err(SasError::Refused(format!(
-                "{model}: {} parameters cannot be fitted to {} points",
-                free.len(),
-                measured.intensity.len()
-            )));
+            return Err(SasError::TooFewPoints {
+                model: model.to_owned(),
+                parameters: free.len(),
+                points: measured.intensity.len(),
+            });
         }
         let mut parameters: Vec<Parameter> = Vec::with_capacity(free.len());
         for wish in free {
