@@ -289,19 +289,23 @@ fn columns_of_other_types_are_refused() {
         Data::F64(vec![1.0]),
         Data::F64(vec![1.0]),
     );
-    says(&error, &["column time", "TIMESTAMP"]);
+    says(&error, &["column time (DOUBLE)", "TIMESTAMP"]);
     let error = read(
         "required int64 time; required binary value (STRING);",
         Data::I64(vec![1]),
         Data::Text(vec!["1"]),
     );
-    says(&error, &["column value", "DOUBLE"]);
+    says(&error, &["column value (text)", "DOUBLE"]);
     let error = read(
         "required int64 when; required int64 value;",
         Data::I64(vec![1]),
         Data::I64(vec![1]),
     );
     says(&error, &["when, value", "time-column"]);
+    let texts = array(StringArray::from(vec!["1"]));
+    let columns = [("time", array(Int64Array::from(vec![1]))), ("value", texts)];
+    let error = read_table(&arrow(&[batch(&columns)], true, None)).unwrap_err();
+    says(&error, &["column value (Utf8)", "numbers"]);
 }
 
 #[test]
