@@ -134,13 +134,13 @@ impl Inputs {
 }
 
 impl Read {
-    /// Reads to the end, and hands blocks and the MiB that were read before to `take`.
+    /// Reads to the end, and hands blocks, empty ones too, and the MiB that were read before to `take`.
     pub(super) fn all(
         mut reader: Reader,
         take: &mut dyn FnMut(Block, usize) -> Result<(), Failure>,
     ) -> Result<Self, Failure> {
         let mut points = 0;
-        while let Some(block) = reader.next() {
+        while let Some(block) = reader.step() {
             let block = block?;
             points += block.len() as u64;
             take(block, (reader.position() >> 20) as usize)?;

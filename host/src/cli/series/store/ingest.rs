@@ -276,8 +276,12 @@ struct Storing<'a> {
 impl Storing<'_> {
     fn all(&mut self, reader: &mut Reader, interrupt: &Interrupt) -> Result<(), Failure> {
         let mut first = true;
-        while let Some(block) = reader.next() {
+        let stopped = || Failure::Interrupted("stopped: nothing was stored".to_owned());
+        while let Some(block) = reader.step() {
             let block = self.wanted(block?);
+            if interrupt.requested() {
+                return Err(stopped());
+            }
             let mut from = 0;
             while from < block.len() {
                 let end = block
@@ -293,9 +297,7 @@ impl Storing<'_> {
                     self.store(reader)?;
                 }
                 if interrupt.requested() {
-                    return Err(Failure::Interrupted(
-                        "stopped: nothing was stored".to_owned(),
-                    ));
+                    return Err(stopped());
                 }
             }
             let mebibytes = (Reader::position(reader) >> 20) as usize;
