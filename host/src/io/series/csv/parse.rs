@@ -253,8 +253,15 @@ pub(super) fn clock(text: &[u8], context: &Context<'_>, unit: TimeUnit) -> Optio
             continue;
         }
         let Record { end, form } = next(text, at, context, quotes);
-        if form != Form::Open && end - at <= context.most {
-            let all = fields.all(trimmed(&text[at..end]), form);
+        let row = trimmed(&text[at..end]);
+        let count = |row| memchr_iter(context.head.delimiter, row).count() + 1;
+        let whole = match form {
+            Form::Plain => count(row) == context.head.fields,
+            Form::Quoted => true,
+            Form::Open => false,
+        };
+        if whole && end - at <= context.most {
+            let all = fields.all(row, form);
             if all.len() == context.head.fields
                 && let Some(time) = all.get(context.head.columns.time)
                 && let Some(clock) = Clock::of_first(time.trim_ascii(), unit)
