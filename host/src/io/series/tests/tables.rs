@@ -309,6 +309,22 @@ fn columns_of_other_types_are_refused() {
 }
 
 #[test]
+fn names_that_no_text_could_hold_are_bad_rows() {
+    let columns = [
+        ("series", array(StringArray::from(vec!["a\0", "b"]))),
+        ("time", array(Int64Array::from(vec![1, 2]))),
+        ("value", array(Float64Array::from(vec![1.0, 2.0]))),
+    ];
+    let bytes = arrow(&[batch(&columns)], true, None);
+    says(
+        &read_table(&bytes).unwrap_err(),
+        &["row 1", "'a\\u{0}' has a byte that is 0"],
+    );
+    let read = read_bytes("cpu.bin", &bytes, &skipping()).unwrap();
+    assert_eq!((read.names, read.skipped.rows), (vec!["b".to_owned()], 1));
+}
+
+#[test]
 fn tables_without_rows_are_refused() {
     let schema = "required int64 time; required double value;";
     for groups in [
