@@ -106,7 +106,7 @@ fn destination(path: &Path) -> Result<PathBuf, IoError> {
 }
 
 /// An empty temporary file in the folder of `target`.
-fn beside(target: &Path) -> io::Result<NamedTempFile> {
+pub(crate) fn beside(target: &Path) -> io::Result<NamedTempFile> {
     let folder = match target.parent() {
         Some(p) if !p.as_os_str().is_empty() => p,
         _ => Path::new("."),

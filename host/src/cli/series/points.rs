@@ -2,10 +2,11 @@
 
 use crate::cli::args::{OnErrorWord, PointsTyped, TimeUnitWord};
 use crate::cli::failure::Failure;
+use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use warpstride::io::Memory;
 use warpstride::io::series::{
-    Block, Names, OnError, ReadOptions, Reader, Skipped, TimeUnit, moment,
+    Block, Names, OnError, ReadOptions, Reader, Skipped, TimeUnit, iso, moment,
 };
 
 /// Standard input.
@@ -34,8 +35,9 @@ pub(super) struct Read {
 
 impl Inputs {
     pub(super) fn from_typed(typed: &PointsTyped) -> Result<Self, Failure> {
-        for (i, path) in typed.inputs.iter().enumerate() {
-            if typed.inputs[..i].contains(path) {
+        let mut seen = HashSet::with_capacity(typed.inputs.len());
+        for path in &typed.inputs {
+            if !seen.insert(path) {
                 return Err(Failure::usage(format!(
                     "{}: is named twice: its points would be duplicates of each other",
                     path.display()
@@ -132,13 +134,13 @@ impl Inputs {
 }
 
 impl Read {
-    /// Reads to the end, and hands blocks and the MiB that were read before to `take`.
+    /// Reads to the end, and hands blocks, empty ones too, and the MiB that were read before to `take`.
     pub(super) fn all(
         mut reader: Reader,
         take: &mut dyn FnMut(Block, usize) -> Result<(), Failure>,
     ) -> Result<Self, Failure> {
         let mut points = 0;
-        while let Some(block) = reader.next() {
+        while let Some(block) = reader.step() {
             let block = block?;
             points += block.len() as u64;
             take(block, (reader.position() >> 20) as usize)?;
@@ -169,7 +171,9 @@ pub(super) fn limits(
         && a >= b
     {
         return Err(Failure::usage(format!(
-            "--start {start} is not before --end {end}: nothing could lie between them"
+            "--start {start} ({}) is not before --end {end} ({}): nothing could lie between them",
+            iso(a),
+            iso(b)
         )));
     }
     Ok((from, to))

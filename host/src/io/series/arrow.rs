@@ -80,7 +80,11 @@ impl Arrow {
         let field = |column: usize| schema.field(column).data_type();
         let refuse = |column: usize, expected: &'static str| IoError::Type {
             file: file.clone(),
-            dataset: format!("column {}", super::shorten(&names[column])),
+            dataset: format!(
+                "column {} ({})",
+                super::shorten(&names[column]),
+                super::shorten(&field(column).to_string())
+            ),
             expected,
         };
         let kind = cells::time_kind(field(columns.time)).ok_or_else(|| {

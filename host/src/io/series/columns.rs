@@ -132,10 +132,14 @@ fn unknown(file: &str, names: &[String], option: &'static str, usual: &str) -> I
     IoError::Option {
         file: file.to_owned(),
         option,
-        reason: format!(
-            "none of the columns ({}) has a usual name such as {usual}; say which it is",
-            list(names.iter().map(String::as_str))
-        ),
+        reason: if names.is_empty() {
+            "there are no columns that could be read".to_owned()
+        } else {
+            format!(
+                "none of the columns ({}) has a usual name such as {usual}; say which it is",
+                list(names.iter().map(String::as_str))
+            )
+        },
     }
 }
 

@@ -129,12 +129,17 @@ fn shorten(text: &str) -> String {
 }
 
 fn shorten_to(text: &str, most: usize) -> String {
-    let line: String = text
-        .chars()
-        .map(|c| if c.is_control() { ' ' } else { c })
-        .take(most)
-        .collect();
-    line.trim().to_owned()
+    let mut line = String::new();
+    for c in text.trim().chars().take(most) {
+        match c {
+            _ if !c.is_control() => line.push(c),
+            '\t' | '\n' | '\r' => line.push(' '),
+            // What cannot be seen would leave a sentence that seems wrong.
+            _ => line.extend(c.escape_default()),
+        }
+    }
+    line.truncate(line.trim_end().len());
+    line
 }
 
 #[cfg(test)]

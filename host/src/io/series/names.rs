@@ -134,6 +134,9 @@ impl<'n> Lookup<'n> {
             Some(number) => number,
             None => {
                 let text = std::str::from_utf8(name).map_err(|_| NoName::Encoding)?;
+                if memchr::memchr(0, name).is_some() {
+                    return Err(NoName::Zero);
+                }
                 let fresh = self.fresh.number(text).ok_or(NoName::TooMany)?;
                 u32::try_from(self.known() + fresh as usize).map_err(|_| NoName::TooMany)?
             }
@@ -158,6 +161,8 @@ impl<'n> Lookup<'n> {
 pub(super) enum NoName {
     Empty,
     Encoding,
+    /// A byte of it is 0: no text has that, so no CSV could be written.
+    Zero,
     TooMany,
 }
 
@@ -182,6 +187,7 @@ mod tests {
         }
         assert_eq!(lookup.number(b""), Err(NoName::Empty));
         assert_eq!(lookup.number(b"\xff"), Err(NoName::Encoding));
+        assert_eq!(lookup.number(b"a\0"), Err(NoName::Zero));
         assert_eq!(lookup.number(b"c"), Ok(2));
         let fresh: Vec<_> = lookup.into_fresh().into_list();
         assert_eq!(fresh, ["c", "d", "e"]);

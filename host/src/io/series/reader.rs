@@ -241,6 +241,18 @@ impl Reader {
         }
     }
 
+    /// Like `next`, but a stretch of the input without points gives an empty block: rows that are left out may be any
+    /// number, and the caller may want to stop.
+    pub fn step(&mut self) -> Option<Result<Block, IoError>> {
+        let block = self.advance();
+        if block.is_err() {
+            self.inputs.clear();
+            self.ready.clear();
+            self.source = None;
+        }
+        block.transpose()
+    }
+
     fn advance(&mut self) -> Result<Option<Block>, IoError> {
         loop {
             if let Some(block) = self.ready.pop_front() {
@@ -256,6 +268,7 @@ impl Reader {
                 continue;
             };
             match source.next(&mut self.shared)? {
+                Some(blocks) if blocks.is_empty() => return Ok(Some(Block::default())),
                 Some(blocks) => {
                     self.of_file.0 += blocks.iter().map(|b| b.len() as u64).sum::<u64>();
                     self.ready.extend(blocks);
@@ -331,12 +344,11 @@ impl Iterator for Reader {
     type Item = Result<Block, IoError>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        let block = self.advance();
-        if block.is_err() {
-            self.inputs.clear();
-            self.ready.clear();
-            self.source = None;
+        loop {
+            match self.step() {
+                Some(Ok(block)) if block.is_empty() => {}
+                other => return other,
+            }
         }
-        block.transpose()
     }
 }

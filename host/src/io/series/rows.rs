@@ -72,6 +72,14 @@ impl Fault {
                 ),
                 "text in UTF-8",
             ),
+            NoName::Zero => Self::new(
+                before,
+                format!(
+                    "the name '{}' has a byte that is 0",
+                    super::shorten(&String::from_utf8_lossy(&name[..name.len().min(400)]))
+                ),
+                "text without one",
+            ),
             NoName::TooMany => Self::new(
                 before,
                 "one series too many".to_owned(),

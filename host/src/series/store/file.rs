@@ -2,6 +2,7 @@
 //! engine does with a damaged one, answered with a sentence.
 
 use super::{Policy, StoreError};
+use crate::io::atomic::beside;
 use crate::io::contained;
 use redb::{ConcurrencyMode, Database, DatabaseError, ReadOnlyDatabase, TableDefinition};
 use std::path::Path;
@@ -154,25 +155,10 @@ pub(super) fn exists(path: &Path) -> Result<bool, StoreError> {
 pub(super) fn create(path: &Path, policy: &Policy, totals: &[u8]) -> Result<(), StoreError> {
     let file = path.display().to_string();
     let cannot = |e: &dyn std::fmt::Display| refused(&file, "cannot be made", e);
-    let folder = match path.parent() {
-        Some(folder) if !folder.as_os_str().is_empty() => folder,
-        _ => Path::new("."),
-    };
-    let Some(name) = path.file_name() else {
+    if path.file_name().is_none() {
         return Err(cannot(&"it names no file"));
-    };
-    let mut prefix = std::ffi::OsString::from(".");
-    prefix.push(name);
-    prefix.push(".");
-    let mut temporary = tempfile::Builder::new();
-    temporary.prefix(&prefix).suffix(".partial");
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::PermissionsExt;
-        // What the user's umask leaves of it, as for any other file.
-        temporary.permissions(std::fs::Permissions::from_mode(0o666));
     }
-    let temporary = temporary.tempfile_in(folder).map_err(|e| cannot(&e))?;
+    let temporary = beside(path).map_err(|e| cannot(&e))?;
     on_engine(&file, || {
         let database = builder(WRITER_CACHE).create(temporary.path())?;
         let transaction = database.begin_write()?;
@@ -196,7 +182,11 @@ pub(super) fn create(path: &Path, policy: &Policy, totals: &[u8]) -> Result<(), 
         Err(e) => return Err(cannot(&e.error)),
     }
     // Makes the name durable; not every file system can.
-    let _ = std::fs::File::open(folder).and_then(|folder| folder.sync_all());
+    let folder = path
+        .parent()
+        .filter(|folder| !folder.as_os_str().is_empty());
+    let folder = std::fs::File::open(folder.unwrap_or(Path::new(".")));
+    let _ = folder.and_then(|folder| folder.sync_all());
     Ok(())
 }
 

@@ -130,7 +130,8 @@ fn bad_input_is_refused_with_a_sentence() {
     ingest(&["store", "in.csv", "--policy", "low", "--batch", "0"]).refused(2, &["--batch 0"]);
     ingest(&["in.csv", "in.csv", "--policy", "low"]).refused(2, &["in.csv: is both"]);
     ingest(&["store", "none.csv", "--policy", "low"]).refused(1, &["none.csv"]);
-    ingest(&["no/store", "in.csv", "--policy", "low"]).refused(1, &["no/store: cannot be made"]);
+    ingest(&["no/store", "in.csv", "--policy", "low"])
+        .refused(1, &["no/store: cannot be made: there is no folder no"]);
     ingest(&[
         "other.csv",
         "in.csv",

@@ -128,8 +128,9 @@ fn binary(file: &str, text: &[u8]) -> Result<(), IoError> {
         .iter()
         .filter(|b| !b.is_ascii() || (b.is_ascii_control() && !b.is_ascii_whitespace()))
         .count();
-    // Names may be of any script, numbers are not; three bytes a letter.
-    if odd > start.len() / 2 + 256 && std::str::from_utf8(&start[..start.len().min(64)]).is_err() {
+    // Names may be of any script; a letter may be cut at the end.
+    let begin = std::str::from_utf8(&start[..start.len().min(64)]);
+    if odd > start.len() / 2 + 256 && begin.is_err_and(|e| e.error_len().is_some()) {
         return Err(no_series(file, "it is binary"));
     }
     Ok(())

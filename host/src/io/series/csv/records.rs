@@ -158,12 +158,19 @@ pub(super) struct Cutter {
 impl Cutter {
     /// Reads until a window is full or the stream at its end.
     pub(super) fn fill(&mut self) -> io::Result<()> {
-        while !self.ended && self.carry.len() < self.sizes.window {
+        let window = self.sizes.window;
+        self.carry
+            .reserve_exact(window.saturating_sub(self.carry.len()));
+        // Inputs may be many and small: no more memory is touched than they need.
+        let mut step = 1 << 16;
+        while !self.ended && self.carry.len() < window {
             let old = self.carry.len();
-            self.carry.resize(self.sizes.window, 0);
+            let wanted = step.min(window - old);
+            self.carry.resize(old + wanted, 0);
             let count = self.stream.fill(&mut self.carry[old..]);
             self.carry.truncate(old + count.as_ref().map_or(0, |c| *c));
-            self.ended = count? == 0 || self.carry.len() < self.sizes.window;
+            self.ended = count? < wanted;
+            step *= 2;
         }
         Ok(())
     }

@@ -99,7 +99,11 @@ impl Parquet {
         let leaf = |column: usize| &leaves[usable[column]];
         let refuse = |column: usize, expected: &'static str| IoError::Type {
             file: file.clone(),
-            dataset: format!("column {}", super::shorten(&names[column])),
+            dataset: format!(
+                "column {} ({})",
+                super::shorten(&names[column]),
+                type_of(leaf(column))
+            ),
             expected,
         };
         let kind = time_kind(leaf(time)).ok_or_else(|| {
@@ -237,6 +241,21 @@ fn words(error: ParquetError) -> String {
     match error {
         ParquetError::General(words) | ParquetError::EOF(words) => words,
         other => other.to_string(),
+    }
+}
+
+/// The type of a column, for a sentence.
+fn type_of(column: &ColumnDescriptor) -> String {
+    let physical = column.physical_type();
+    match (column.logical_type_ref(), column.converted_type()) {
+        (Some(LogicalType::Decimal(_)), _) | (None, ConvertedType::DECIMAL) => {
+            format!("{physical}, decimal")
+        }
+        (Some(LogicalType::String), _) | (None, ConvertedType::UTF8) => "text".to_owned(),
+        (Some(LogicalType::Time(_)), _) => format!("{physical}, time of day"),
+        (Some(LogicalType::Timestamp(_)), _) => format!("{physical}, timestamp"),
+        (Some(LogicalType::Float16), _) => "half precision".to_owned(),
+        _ => physical.to_string(),
     }
 }
 

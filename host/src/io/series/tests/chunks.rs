@@ -149,3 +149,28 @@ fn a_reader_may_be_dropped_in_the_middle() {
         Reader::with_sizes(&[path], &options, Memory::limited(1 << 20), sizes).unwrap();
     assert!(reader.next().unwrap().is_ok());
 }
+
+#[test]
+fn a_stretch_without_points_is_a_step() {
+    let text = format!("timestamp,value\n{}5,1\n", "no,row\n".repeat(20_000));
+    let folder = tempfile::tempdir().unwrap();
+    let path = file(folder.path(), "a.csv", text.as_bytes());
+    let sizes = Sizes {
+        window: 10_000,
+        chunk: 1000,
+        record: 100,
+    };
+    let open = || {
+        let inputs = [path.clone()];
+        Reader::with_sizes(&inputs, &skipping(), Memory::limited(1 << 20), sizes).unwrap()
+    };
+    let mut reader = open();
+    let steps: Vec<usize> = std::iter::from_fn(|| reader.step())
+        .map(|block| block.unwrap().len())
+        .collect();
+    assert!(steps.len() > 10, "{}", steps.len());
+    assert_eq!(steps.iter().sum::<usize>(), 1);
+    assert_eq!(reader.skipped().rows, 20_000);
+    // Those who only want points see one block.
+    assert_eq!(open().count(), 1);
+}

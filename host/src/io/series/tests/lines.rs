@@ -76,6 +76,15 @@ fn named_columns_units_and_unused_columns() {
 }
 
 #[test]
+fn names_may_be_of_any_script() {
+    // Mostly letters of three bytes, and the 64th byte of the text is inside of one.
+    let name = "温度計".repeat(10);
+    let rows: String = (0..40).map(|i| format!("{name},{i},1\n")).collect();
+    let read = read_text(&format!("series,timestamp,value\n{rows}")).unwrap();
+    assert_eq!((read.names.as_slice(), read.batch.len()), (&[name][..], 40));
+}
+
+#[test]
 fn special_values_are_values() {
     let read = read_text("0,nan\n1,NaN\n2,inf\n3,-inf\n4,1e400\n5,-0\n").unwrap();
     let values = read.batch.values();
@@ -135,7 +144,7 @@ fn compressed_files_may_have_several_members() {
 }
 
 /// Rows that cannot be read, each with words of what is said about it.
-const BAD: [(&str, &[&str]); 14] = [
+const BAD: [(&str, &[&str]); 15] = [
     ("2014-02-14 14:30:05,", &["value is empty"]),
     ("2014-02-14 14:30:05,much", &["'much'", "number"]),
     ("2014-02-14 14:30:05,1,5", &["3 fields", "2"]),
@@ -153,6 +162,7 @@ const BAD: [(&str, &[&str]); 14] = [
     ("2014-02-14 14:30:05,\"1", &["quoted field does not end"]),
     ("2014-02-14 14:30:05,null", &["'null'"]),
     ("2014-02-14 14:30:05,\u{ff11}", &["number"]),
+    ("2014-02-14 14:30:05,\u{1b}1", &["'\\u{1b}1'"]),
 ];
 
 #[test]

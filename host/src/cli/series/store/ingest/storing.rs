@@ -30,8 +30,12 @@ impl Storing<'_> {
         interrupt: &Interrupt,
     ) -> Result<(), Failure> {
         let mut first = true;
-        while let Some(block) = reader.next() {
+        let stopped = || Failure::Interrupted("stopped: nothing was stored".to_owned());
+        while let Some(block) = reader.step() {
             let block = self.wanted(block?);
+            if interrupt.requested() {
+                return Err(stopped());
+            }
             let mut from = 0;
             while from < block.len() {
                 let end = block
@@ -47,9 +51,7 @@ impl Storing<'_> {
                     self.store(reader)?;
                 }
                 if interrupt.requested() {
-                    return Err(Failure::Interrupted(
-                        "stopped: nothing was stored".to_owned(),
-                    ));
+                    return Err(stopped());
                 }
             }
             let mebibytes = (Reader::position(reader) >> 20) as usize;
