@@ -4,7 +4,8 @@
 mod series;
 
 use series::{LAUNCHES, Numbers, copy, launch, poisoned, zeroed};
-use warpstride_device::emulator::{Memory, Order};
+use warpstride_device::emulator::{self, LaunchConfig, Memory, Order};
+use warpstride_device::launch::{Emulated, Launch};
 use warpstride_kernels::series::bucket::{Bucketing, WEEKS};
 use warpstride_kernels::series::methods::{
     COUNT, FIRST, LAST, MAX, MEAN, MIN, STD, SUM, columns_of,
@@ -18,6 +19,7 @@ use warpstride_kernels::series::reduce_tiles::{
 use warpstride_kernels::series::starts::SeriesStarts;
 use warpstride_kernels::series::sums::ordered_sum;
 use warpstride_kernels::series::tile::{OWN, TILE, tiles};
+use warpstride_kernels::series::tile_block::BLOCK;
 
 const ALL: u32 = COUNT | SUM | MEAN | MIN | MAX | FIRST | LAST | STD;
 const SECOND: u64 = 1_000_000_000;
@@ -51,6 +53,16 @@ impl Batch {
             .flat_map(|(n, bucket)| (0..*n as u64).map(move |i| bucket * SECOND + i));
         Self::new(&[times.collect()], value)
     }
+}
+
+/// As [`launch`], in blocks of the size that the kernel has.
+fn launch_tiles<L: Launch<Emulated> + Sync>(launch: &L, (grid, _, order): (u32, u32, Order)) {
+    let config = LaunchConfig {
+        grid: [grid, 1, 1],
+        block: [BLOCK.x, BLOCK.y, BLOCK.z],
+        shared_bytes: launch.dynamic_shared_bytes(BLOCK.x * BLOCK.y),
+    };
+    emulator::launch_in(launch, config, order).expect("a launch");
 }
 
 struct Answer {
@@ -119,7 +131,8 @@ fn definition(batch: &Batch, rule: Bucketing, methods: u32) -> Answer {
     }
     let lengths = first.windows(2).map(|pair| pair[1] - pair[0]);
     let longest = match lengths.max().unwrap_or(1) {
-        short @ ..=32 => short.next_power_of_two(),
+        0..=8 => 8,
+        9..=32 => 32,
         long => long,
     };
     Answer {
@@ -212,7 +225,7 @@ fn computed(
     let mut columns = poisoned::<f64>((count + 1) * stride as usize);
     macro_rules! tiles {
         ($kernel:ident, $($rule:ident: $value:expr),*) => {
-            launch(
+            launch_tiles(
                 &$kernel {
                     times: times.read(),
                     values: values.read(),
@@ -517,7 +530,7 @@ fn more_buckets_than_room() {
     let (mut facts, mut progress) = (zeroed(8), zeroed(progress_len(3000)));
     let mut columns = zeroed(capacity as usize);
     let rule = Bucketing::fixed(SECOND);
-    launch(
+    launch_tiles(
         &SeriesReduceFixed {
             times: times.read(),
             values: values.read(),
@@ -543,7 +556,7 @@ fn more_buckets_than_room() {
         },
         config,
     );
-    assert_eq!(facts.as_slice()[..2], [3000, 1]);
+    assert_eq!(facts.as_slice()[..2], [3000, 8]);
     assert_eq!(first.check_canaries(), Ok(()));
     assert_eq!(starts.check_canaries(), Ok(()));
     assert_eq!(columns.check_canaries(), Ok(()));

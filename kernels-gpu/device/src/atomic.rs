@@ -105,15 +105,21 @@ pub unsafe fn load_u32(address: *mut u32) -> u32 {
     cell.load(core::sync::atomic::Ordering::Relaxed)
 }
 
-/// As [`load_u32`].
+/// As [`load_u32`], in global memory, for what threads of this device put there.
 ///
 /// # Safety
 /// As [`add_global`].
 #[inline(always)]
 pub unsafe fn load_u64(address: *mut u64) -> u64 {
-    // SAFETY: the caller's: valid, aligned, atomics only.
-    let cell = unsafe { core::sync::atomic::AtomicU64::from_ptr(address) };
-    cell.load(core::sync::atomic::Ordering::Relaxed)
+    #[cfg(target_arch = "nvptx64")]
+    // SAFETY: the caller's.
+    return unsafe { crate::nvptx::load_device_u64(address) };
+    #[cfg(not(target_arch = "nvptx64"))]
+    {
+        // SAFETY: the caller's: valid, aligned, atomics only.
+        let cell = unsafe { core::sync::atomic::AtomicU64::from_ptr(address) };
+        cell.load(core::sync::atomic::Ordering::Relaxed)
+    }
 }
 
 /// `*address = new` if `expected` was there; what was there before, in either case.
@@ -147,9 +153,17 @@ pub unsafe fn max_u32(address: *mut u32, value: u32) {
 /// As [`add_global`].
 #[inline(always)]
 pub unsafe fn store_u64(address: *mut u64, value: u64) {
-    // SAFETY: the caller's: valid, aligned, atomics only.
-    let cell = unsafe { core::sync::atomic::AtomicU64::from_ptr(address) };
-    cell.store(value, core::sync::atomic::Ordering::Relaxed);
+    #[cfg(target_arch = "nvptx64")]
+    // SAFETY: the caller's.
+    unsafe {
+        crate::nvptx::store_device_u64(address, value);
+    }
+    #[cfg(not(target_arch = "nvptx64"))]
+    {
+        // SAFETY: the caller's: valid, aligned, atomics only.
+        let cell = unsafe { core::sync::atomic::AtomicU64::from_ptr(address) };
+        cell.store(value, core::sync::atomic::Ordering::Relaxed);
+    }
 }
 
 /// `*address += value` in double precision, address in global memory.

@@ -58,10 +58,59 @@ read_only!(F64x2, load_read_only_v4, |[a, b, c, d]: [u32; 4]| F64x2([
     whole([c, d])
 ]));
 
-read_only!(U64x2, load_read_only_v4, |[a, b, c, d]: [u32; 4]| {
-    let join = |low: u32, high: u32| u64::from(high) << 32 | u64::from(low);
-    U64x2([join(a, b), join(c, d)])
-});
+read_only!(U64x2, load_read_only_v4, |[a, b, c, d]: [u32; 4]| U64x2([
+    joined([a, b]),
+    joined([c, d])
+]));
+
+/// What can be loaded ahead of its use.
+pub trait Ahead: Copy {
+    #[doc(hidden)]
+    /// # Safety
+    /// As [`load_ahead`].
+    unsafe fn load(there: bool, address: *const Self) -> Self;
+}
+
+/// `*address` as [`load_read_only`] has it where `there` is true, or 0. There is no branch, and the load stands where it
+/// is written: a value that is needed much later is on its way meanwhile.
+///
+/// # Safety
+/// As [`load_read_only`] where `there` is true; else `address` may be anything.
+#[inline(always)]
+#[must_use]
+pub unsafe fn load_ahead<T: Ahead>(there: bool, address: *const T) -> T {
+    // SAFETY: the caller's.
+    unsafe { T::load(there, address) }
+}
+
+macro_rules! ahead {
+    ($t:ty, $load:ident, $from:expr, $zero:expr) => {
+        impl Ahead for $t {
+            #[inline(always)]
+            unsafe fn load(there: bool, address: *const Self) -> Self {
+                #[cfg(target_arch = "nvptx64")]
+                // SAFETY: the caller's; alignment is the type's.
+                return $from(unsafe { crate::nvptx::$load(u32::from(there), address.cast()) });
+                #[cfg(not(target_arch = "nvptx64"))]
+                return if there {
+                    // SAFETY: the caller's.
+                    unsafe { *address }
+                } else {
+                    $zero
+                };
+            }
+        }
+    };
+}
+
+ahead!(u32, load_read_only_if_b32, |v| v, 0);
+ahead!(u64, load_read_only_if_v2, joined, 0);
+ahead!(
+    U64x2,
+    load_read_only_if_v4,
+    |[a, b, c, d]: [u32; 4]| U64x2([joined([a, b]), joined([c, d])]),
+    U64x2([0; 2])
+);
 
 /// Begins to copy a number into shared memory, without a register and without waiting (`cp.async`). It is there for
 /// this thread after [`wait_for_copies`], and for its block after a barrier behind that.
@@ -83,6 +132,28 @@ pub unsafe fn copy_to_shared(to: *mut f64, from: *const f64) {
     }
 }
 
+/// As [`copy_to_shared`], two numbers at once, past the multiprocessor's cache: from `FROM` bytes behind `from` to `TO`
+/// bytes behind `to`. Several copies share the two addresses.
+///
+/// # Safety
+/// As [`copy_to_shared`], of the addresses so many bytes behind.
+#[inline(always)]
+pub unsafe fn copy_pair_to_shared<const TO: usize, const FROM: usize>(
+    to: *mut F64x2,
+    from: *const F64x2,
+) {
+    #[cfg(target_arch = "nvptx64")]
+    // SAFETY: the caller's; alignment is the type's.
+    unsafe {
+        crate::nvptx::copy_to_shared_b128::<TO, FROM>(to.cast(), from.cast());
+    }
+    #[cfg(not(target_arch = "nvptx64"))]
+    // SAFETY: the caller's.
+    unsafe {
+        *to.byte_add(TO) = *from.byte_add(FROM);
+    }
+}
+
 /// Waits for all that this thread began to copy.
 #[inline(always)]
 pub fn wait_for_copies() {
@@ -96,6 +167,13 @@ pub fn wait_for_copies() {
 /// A double of its lower and upper half.
 #[cfg(target_arch = "nvptx64")]
 #[inline(always)]
-fn whole([low, high]: [u32; 2]) -> f64 {
-    f64::from_bits(u64::from(high) << 32 | u64::from(low))
+fn whole(halves: [u32; 2]) -> f64 {
+    f64::from_bits(joined(halves))
+}
+
+/// A number of its lower and upper half.
+#[cfg(target_arch = "nvptx64")]
+#[inline(always)]
+fn joined([low, high]: [u32; 2]) -> u64 {
+    u64::from(high) << 32 | u64::from(low)
 }

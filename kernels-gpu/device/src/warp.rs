@@ -238,6 +238,46 @@ fn emulated<T: Shuffle>(mask: u32, value: T, source: Option<u32>, call: &'static
     }
 }
 
+/// Sum (wrapping) over the lanes of `mask`, by one instruction.
+///
+/// # Safety
+/// As [`sync_warp`].
+#[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+#[inline(always)]
+#[must_use]
+pub unsafe fn sum_u32(mask: u32, value: u32) -> u32 {
+    #[cfg(target_arch = "nvptx64")]
+    // SAFETY: the caller's.
+    return unsafe { crate::nvptx::redux_add(value, mask) };
+    #[cfg(not(target_arch = "nvptx64"))]
+    return {
+        let lanes = crate::emulator::warp_exchange("sum_u32", mask, u64::from(value));
+        (0..SIZE as usize)
+            .filter(|lane| lanes.present >> lane & 1 == 1)
+            .fold(0, |sum, lane| sum.wrapping_add(lanes.values[lane] as u32))
+    };
+}
+
+/// The greatest over the lanes of `mask`, by one instruction.
+///
+/// # Safety
+/// As [`sync_warp`].
+#[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+#[inline(always)]
+#[must_use]
+pub unsafe fn max_u32(mask: u32, value: u32) -> u32 {
+    #[cfg(target_arch = "nvptx64")]
+    // SAFETY: the caller's.
+    return unsafe { crate::nvptx::redux_max(value, mask) };
+    #[cfg(not(target_arch = "nvptx64"))]
+    return {
+        let lanes = crate::emulator::warp_exchange("max_u32", mask, u64::from(value));
+        (0..SIZE as usize)
+            .filter(|lane| lanes.present >> lane & 1 == 1)
+            .fold(0, |most, lane| most.max(lanes.values[lane] as u32))
+    };
+}
+
 /// Whether the predicate holds in all lanes of `mask`.
 ///
 /// # Safety

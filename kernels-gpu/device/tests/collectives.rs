@@ -16,9 +16,9 @@ const ORDERS: [Order; 2] = [Order::Ascending, Order::Descending];
 
 /// One column per exchange, a row per thread.
 #[kernel(block = 32)]
-pub unsafe fn exchange(#[len(threads * 8)] out: *mut u32, threads: u32) {
+pub unsafe fn exchange(#[len(threads * 10)] out: *mut u32, threads: u32) {
     let t = thread::thread_idx_x();
-    let out = out.add(8 * t as usize);
+    let out = out.add(10 * t as usize);
     let lanes = warp::lanes();
     *out = warp::shuffle_down(warp::FULL, t, 3);
     *out.add(1) = warp::shuffle_up(warp::FULL, t, 3);
@@ -28,6 +28,8 @@ pub unsafe fn exchange(#[len(threads * 8)] out: *mut u32, threads: u32) {
     *out.add(5) = u32::from(warp::all(warp::FULL, t < threads));
     *out.add(6) = u32::from(warp::any(warp::FULL, t + 1 == threads));
     *out.add(7) = lanes;
+    *out.add(8) = warp::sum_u32(warp::FULL, t);
+    *out.add(9) = warp::max_u32(warp::FULL, t ^ 5);
     warp::sync_warp(warp::FULL);
     let _ = threads;
 }
@@ -36,7 +38,7 @@ pub unsafe fn exchange(#[len(threads * 8)] out: *mut u32, threads: u32) {
 fn exchanges_on_full_and_partial_warps() {
     for threads in BLOCKS {
         for order in ORDERS {
-            let mut out = Memory::try_zeroed(threads as usize * 8).expect("memory");
+            let mut out = Memory::try_zeroed(threads as usize * 10).expect("memory");
             let launch = Exchange {
                 out: out.write(),
                 threads,
@@ -52,7 +54,7 @@ fn exchanges_on_full_and_partial_warps() {
                     lane if lane < lanes => first + lane,
                     _ => u32::MAX,
                 };
-                let row = &out.as_slice()[8 * t as usize..][..8];
+                let row = &out.as_slice()[10 * t as usize..][..10];
                 assert_eq!(row[0], of(lane + 3), "down, thread {t} of {threads}");
                 assert_eq!(row[1], if lane < 3 { t } else { t - 3 }, "up");
                 assert_eq!(row[2], of(lane ^ 1), "xor, thread {t} of {threads}");
@@ -64,6 +66,9 @@ fn exchanges_on_full_and_partial_warps() {
                 assert_eq!(row[5], 1, "all");
                 assert_eq!(row[6], u32::from(first + lanes == threads), "any");
                 assert_eq!(row[7], lanes, "lanes");
+                assert_eq!(row[8], (first..first + lanes).sum::<u32>(), "sum");
+                let most = (first..first + lanes).map(|t| t ^ 5).max();
+                assert_eq!(Some(row[9]), most, "greatest");
             }
         }
     }

@@ -67,45 +67,37 @@ pub(super) unsafe fn before(told: *mut u64, tile: u32) -> Heads {
     let lane = warp::lane_id();
     let mut sum = Heads { count: 0, class: 0 };
     let mut end = tile;
-    while end > 0 {
+    loop {
         // Lane 0 asks the nearest. Before the first there is nothing, and that is known.
-        let (mut word, mut whole);
-        loop {
-            word = if lane < end {
-                // SAFETY: a tile before this one.
-                unsafe { atomic::load_u64(told.add((end - 1 - lane) as usize)) }
-            } else {
-                WHOLE
-            };
-            // SAFETY: all lanes are here.
-            let silent = unsafe { warp::ballot(warp::FULL, word == 0) };
-            // SAFETY: as above.
-            whole = unsafe { warp::ballot(warp::FULL, word & WHOLE != 0) };
-            // Lanes below the nearest that knows the whole; all if none does.
-            if silent & (whole.wrapping_sub(1) & !whole) == 0 {
-                break;
-            }
+        let mut word = WHOLE;
+        if lane < end {
+            // SAFETY: a tile before this one.
+            word = unsafe { atomic::load_u64(told.add((end - 1 - lane) as usize)) };
         }
-        let counts = lane <= whole.trailing_zeros();
-        let mut found = Heads {
-            count: if counts { word as u32 } else { 0 },
-            class: if counts {
-                (word >> CLASS_SHIFT) as u32 & 7
-            } else {
-                0
-            },
-        };
-        for step in 0..5 {
-            // SAFETY: all lanes are here.
-            unsafe {
-                found = found.and(Heads {
-                    count: warp::shuffle_xor(warp::FULL, found.count, 1 << step),
-                    class: warp::shuffle_xor(warp::FULL, found.class, 1 << step),
-                });
-            }
+        // SAFETY: all lanes are here.
+        let silent = unsafe { warp::ballot(warp::FULL, word == 0) };
+        // SAFETY: as above.
+        let whole = unsafe { warp::ballot(warp::FULL, word & WHOLE != 0) };
+        // Lanes below the nearest that knows the whole; all if none does.
+        if silent & (whole.wrapping_sub(1) & !whole) != 0 {
+            continue;
         }
-        sum = sum.and(found);
-        end = if whole == 0 { end - warp::SIZE } else { 0 };
+        if lane <= whole.trailing_zeros() {
+            sum = sum.and(Heads {
+                count: word as u32,
+                class: (word >> CLASS_SHIFT) as u32 & 7,
+            });
+        }
+        if whole != 0 {
+            break;
+        }
+        end -= warp::SIZE;
     }
-    sum
+    // SAFETY: all lanes are here.
+    unsafe {
+        Heads {
+            count: warp::sum_u32(warp::FULL, sum.count),
+            class: warp::max_u32(warp::FULL, sum.class),
+        }
+    }
 }

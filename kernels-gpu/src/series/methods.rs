@@ -43,42 +43,33 @@ pub(super) struct Statistics {
 }
 
 impl Statistics {
-    pub(super) const NOTHING: Self = Self {
-        n: 0,
-        sum: 0.0,
-        least: 0.0,
-        greatest: 0.0,
-        first: 0.0,
-        last: 0.0,
-        squares: 0.0,
-    };
-
     /// Writes the answers of one bucket, of which `column` is the place in the first column.
     ///
     /// # Safety
     /// The places, `stride` apart, are the caller's.
     #[inline(always)]
-    pub(super) unsafe fn write(&self, column: *mut f64, stride: u32, methods: u32) {
-        // Only what is wanted is computed, and what is needed longest comes last.
+    pub(super) unsafe fn write(&self, mut column: *mut f64, stride: u32, methods: u32) {
+        // Only what is wanted is computed.
         macro_rules! put {
             ($($method:ident: $answer:expr,)*) => {$(
                 if methods & $method != 0 {
-                    let place = (methods & ($method - 1)).count_ones() as usize * stride as usize;
                     // SAFETY: the caller's.
-                    unsafe { *column.add(place) = $answer };
+                    unsafe { *column = $answer };
+                    column = column.wrapping_add(stride as usize);
                 }
             )*};
         }
         put! {
+            COUNT: f64::from(self.n),
+            SUM: order::one_nan(self.sum),
+            MEAN: order::one_nan(mean(self.sum, self.n)),
             MIN: self.least,
             MAX: self.greatest,
             FIRST: self.first,
             LAST: self.last,
-            COUNT: f64::from(self.n),
-            SUM: order::one_nan(self.sum),
-            MEAN: order::one_nan(mean(self.sum, self.n)),
             STD: deviation(self.squares, self.n),
         }
+        let _ = column;
     }
 }
 

@@ -96,10 +96,11 @@ pub unsafe fn series_distinct(
             continue;
         };
         let table = table.add(2 * part.first as usize);
+        let places = part.n.saturating_mul(2);
         let mut new = 0_u32;
         for i in thread::thread_stride(part.count) {
             let value = *values.add((part.from + i) as usize);
-            new += u32::from(put(table, 2 * part.n, order::unique_key(value)));
+            new += u32::from(put(table, places, order::unique_key(value)));
         }
         // Whole numbers of this size are exact.
         let new = reduce::block_sum(new as f32) as u32;

@@ -1,30 +1,33 @@
 //! Where buckets begin, and all one-pass methods of those of up to 32 points, in one pass over the points.
 //!
-//! A block takes tiles in their order ([`super::tile`]). A thread loads four neighbouring timestamps and compares their
-//! buckets with each other and with the lane before; the tile's heads become bits in shared memory. The tile tells their
-//! number, its last warp asks the tiles before for theirs (`look_back.rs`), and meanwhile a thread reduces a bucket
-//! of the tile: its values, which were copied to shared memory from the start on without passing through registers, are
-//! added one after the other. Longer buckets are left to [`super::reduce_long`], which must follow: it also makes the
-//! scratch memory ready for the next launch.
+//! A block takes tiles in their order ([`super::tile`]), and works on three at once. In one step between barriers, its
+//! warps find the buckets of one tile (`tile_heads.rs`), copy the values of the tile before to shared memory without
+//! passing through registers, and reduce the tile before that, a thread a bucket (`short_bucket.rs`). One warp counts the
+//! buckets that were found and tells; the last warp asks the tiles before for their numbers (`look_back.rs`) a step after
+//! they were told, so that it hardly ever waits. Timestamps are loaded a step before they are looked at. Longer buckets
+//! are left to [`super::reduce_long`], which must follow: it also makes the scratch memory ready for the next launch.
 //!
-//! Reads 16 bytes a point (8 where no method needs the values), 1.6 % of them twice; writes 12 bytes a bucket and 8 for
+//! Reads 16 bytes a point (8 where no method needs the values), 1.1 % of them twice; writes 12 bytes a bucket and 8 for
 //! each method. 7 340 032 points in buckets of 7, seven methods: 119 MB and 71 MB, 44 µs at 4.3 TB/s.
 //!
-//! Block of 512: one warp for each 128 points of the tile, so that what a lane found is still in its registers, and 39 kB
-//! of shared memory, which three or four resident blocks have.
+//! Blocks have 14 warps: one for each of the tile's eleven strips of 256 points, one that counts, one that asks, and one
+//! more, since buckets of 7 points give 13 warps work. Two blocks are resident, with 72 registers a thread and 74 kB of
+//! shared memory each. What was measured on the way here is in docs/optimisation-log.md.
 
 use super::bucket::Bucketing;
 use super::look_back::{self, Heads};
-use super::methods::{self, COUNT, MAX, MIN, STD, Statistics, columns_of};
-use super::order;
+use super::methods::{COUNT, columns_of};
 use super::order_query::{BUCKETS, LONGEST};
+use super::short_bucket::{self, staged_at};
 use super::sums::SHORT;
-use super::tile::{Lengths, OWN, Ranks, TILE, WORDS, owned_bits, tiles};
+use super::tile::{EACH, Lengths, OWN, Ranks, STRIP, STRIPS, TILE, WORDS, tiles};
+#[cfg(not(target_arch = "nvptx64"))]
+use super::tile_block::{BLOCK, SHARED};
+use super::tile_block::{
+    COUNTER, END, Found, LEADER, NONE, Place, STAGED_STEP, Shared, WORKERS, index_in_block, warp,
+};
+use super::tile_heads::{FAR, RUN, Run, Strip};
 use warpstride_device::prelude::*;
-
-/// Points that a warp looks at together.
-const STRIP: u32 = 4 * warp::SIZE;
-const STRIPS: u32 = TILE / STRIP;
 
 /// Elements of the scratch memory `progress` for so many points: the next tile, then what each tile told.
 #[inline(always)]
@@ -58,10 +61,10 @@ struct Task {
 /// `times`, `values`: (point); `bits`, `of_tile`, `offsets`: as [`super::starts`] has them. `first`: (bucket + 1), first
 /// points, then `points`; `starts`: (bucket), first moments in nanoseconds since 1970; `of_series`: (series + 1), first
 /// buckets; `covering`: the bucket of every 32nd point; `facts`: how many buckets there are, and their greatest length
-/// as far as it is known here (1, 2, 4 … 32, or 33 for whatever is longer). `columns`: (column, bucket), `stride`
+/// as far as it is known here (8, 32, or 33 for whatever is longer). `columns`: (column, bucket), `stride`
 /// buckets each; those of `methods` ([`super::methods`]) stand from `column` on. Where there are more than `capacity`
 /// buckets, those beyond are left out. `progress`: [`progress_len`] elements, zero before.
-#[kernel(block = 512, min_blocks = 3, hot, f64)]
+#[kernel(block = (32, 14), min_blocks = 2, hot, f64, shared = SHARED)]
 #[allow(clippy::too_many_arguments, reason = "arrays and their extents")]
 pub unsafe fn series_reduce_fixed(
     #[len(points)] times: *const u64,
@@ -111,11 +114,15 @@ pub unsafe fn series_reduce_fixed(
         stride,
         methods,
     };
-    task.run(|time| rule.index(time), |index| rule.start(index));
+    task.run::<true>(
+        |time| rule.index(time),
+        |index| rule.start(index),
+        |index| (rule.start(index) as u64, step),
+    );
 }
 
 /// As [`series_reduce_fixed`], with a rule of the calendar ([`Bucketing::calendar`]).
-#[kernel(block = 512, min_blocks = 3, hot, f64)]
+#[kernel(block = (32, 14), min_blocks = 2, hot, f64, shared = SHARED)]
 #[allow(clippy::too_many_arguments, reason = "arrays and their extents")]
 pub unsafe fn series_reduce_calendar(
     #[len(points)] times: *const u64,
@@ -164,293 +171,327 @@ pub unsafe fn series_reduce_calendar(
         stride,
         methods,
     };
-    task.run(|time| rule.index(time), |index| rule.start(index));
-}
-
-/// Where value `place` of a tile is staged: buckets of one length begin in different banks.
-#[inline(always)]
-fn staged_at(place: u32) -> usize {
-    (place + place / 16) as usize
+    task.run::<false>(
+        |time| rule.index(time),
+        |index| rule.start(index),
+        |index| {
+            let start = rule.start(index) as u64;
+            (start, (rule.start(index + 1) as u64).wrapping_sub(start))
+        },
+    );
 }
 
 impl Task {
-    /// Tiles, until there are none.
+    /// Tiles, until there are none. `index`: the number of a time's bucket; `start`: its first moment; `span`: that (of
+    /// the week that 1970 began in it is negative, and wraps) and its length; REGULAR: all have one length.
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
     #[inline(always)]
-    unsafe fn run(&self, index: impl Fn(u64) -> u64 + Copy, start: impl Fn(u64) -> i64 + Copy) {
-        let staged = shared_array![f64; (TILE + TILE / 16) as usize];
-        let indices = shared_array![u64; TILE as usize];
-        let places = shared_array![u16; TILE as usize + 1];
-        let heads = shared_array![u32; WORDS as usize];
-        let before_word = shared_array![u32; WORDS as usize];
-        // The tile, and the buckets before it.
-        let of_block = shared_array![u32; 2];
-
-        let warps = thread::block_threads() / warp::SIZE;
-        let count = tiles(self.points as usize) as u32;
-        let (ticket, told) = (self.progress.cast::<u32>(), self.progress.add(1));
-        if thread::index_in_block() == 0 {
-            *of_block = atomic::fetch_add_u32(ticket, 1);
+    unsafe fn run<const REGULAR: bool>(
+        &self,
+        index: impl Fn(u64) -> u64 + Copy,
+        start: impl Fn(u64) -> i64 + Copy,
+        span: impl Fn(u64) -> (u64, u64) + Copy,
+    ) {
+        #[cfg(not(target_arch = "nvptx64"))]
+        assert_eq!(thread::block_dim(), BLOCK);
+        let shared = Shared::new();
+        let ticket = self.progress.cast::<u32>();
+        if index_in_block() == 0 {
+            *shared.tile(0) = atomic::fetch_add_u32(ticket, 1);
+            (*shared.place(2)).tile = NONE;
+            (*shared.place(3)).tile = NONE;
         }
-        loop {
-            thread::sync_threads();
-            let tile = *of_block;
-            if tile >= count {
-                break;
-            }
-            let begin = tile * OWN;
-            let loaded = (self.points - begin).min(TILE);
-            let own = loaded.min(OWN);
-            if self.methods & !COUNT != 0 {
-                for place in thread::thread_stride(loaded) {
-                    let from = self.values.add((begin + place) as usize);
-                    mem::copy_to_shared(staged.add(staged_at(place)), from);
-                }
-            }
-            let lane = thread::hidden(warp::lane_id());
-            let mut strip = warp::warp_id();
-            while strip < STRIPS {
-                let place = strip * STRIP + 4 * lane;
-                let nibble = self.heads_of_four(begin, place, loaded, indices, index);
-                let mut word = nibble << (4 * (lane % 8));
-                for step in 0..3 {
-                    word |= warp::shuffle_xor(warp::FULL, word, 1 << step);
-                }
-                if lane.is_multiple_of(8) {
-                    *heads.add((place / 32) as usize) = word;
-                }
-                strip += warps;
-            }
-            let mut next = 0;
-            if thread::index_in_block() == 0 {
-                next = atomic::fetch_add_u32(ticket, 1);
-            }
-            thread::sync_threads();
+        thread::sync_threads();
 
-            if thread::index_in_block() == 0 {
-                *of_block = next;
-            }
-            let ranks = Ranks::new(heads, own);
-            let mut of_tile = Heads {
-                count: ranks.total,
-                class: 0,
-            };
-            // The last warp has the fewest buckets to reduce.
-            let asks = warp::warp_id() == warps - 1;
-            if asks {
-                of_tile.class = ranks.longest();
-                if warp::lane_id() == 0 {
-                    look_back::tell_own(told, tile, of_tile);
+        let mut tile = self.if_any(*shared.tile(0));
+        let mut run = self.load(tile);
+        let mut step = 0;
+        loop {
+            let is_tile = tile != NONE;
+            if is_tile && warp() < STRIPS {
+                // Takes the next tile: after the timestamps have come, when the other blocks have theirs of this step,
+                // since tiles wait for those before them.
+                let takes = warp() == STRIPS - 1 && warp::lane_id() == 0;
+                let mut next = 0;
+                if takes {
+                    next = atomic::fetch_add_u32(ticket, run.one());
                 }
-            }
-            let lane = thread::hidden(warp::lane_id());
-            if warp::warp_id() == 0 {
-                *before_word.add(2 * lane as usize) = ranks.before[0];
-                *before_word.add(2 * lane as usize + 1) = ranks.before[1];
-            }
-            let mut strip = warp::warp_id();
-            while strip < STRIPS {
-                let place = strip * STRIP + 4 * lane;
-                let word = place / 32;
-                let bits = *heads.add(word as usize) & owned_bits(own, word);
-                let shift = place % 32;
-                let mut rank = ranks.before_word(word) + (bits & ((1 << shift) - 1)).count_ones();
-                for k in 0..4 {
-                    if bits >> (shift + k) & 1 != 0 {
-                        *places.add(rank as usize) = (place + k) as u16;
-                        rank += 1;
-                    }
+                let found = shared.found(step);
+                let (loaded, own) = self.extent(tile);
+                let strip = warp();
+                let place = strip * STRIP + RUN * thread::hidden(warp::lane_id());
+                if place + RUN > loaded {
+                    run = Run::load_part(self.times, self.bits, tile * OWN, place, loaded);
                 }
-                strip += warps;
-            }
-            if thread::index_in_block() == 0 {
-                // Where the tile's last bucket ends: beyond the tile if it is a long one.
-                let behind = *heads.add(WORDS as usize - 1);
-                *places.add(ranks.total as usize) = if own < OWN {
-                    own as u16
-                } else if behind != 0 {
-                    (OWN + behind.trailing_zeros()) as u16
-                } else {
-                    TILE as u16
+                let strip = Strip {
+                    place: strip * STRIP,
+                    loaded,
+                    own,
+                    heads: found
+                        .heads
+                        .cast::<u8>()
+                        .wrapping_add((strip * STRIP / 8) as usize),
+                    found: found.buckets.wrapping_add((strip * STRIP) as usize),
+                    first: found.numbers.wrapping_add(strip as usize),
                 };
+                strip.find::<REGULAR>(&run, index, span);
+                if takes {
+                    *shared.tile(step + 1) = next;
+                }
             }
             mem::wait_for_copies();
             thread::sync_threads();
 
-            if asks {
-                let before = look_back::before(told, tile);
-                if warp::lane_id() == 0 {
-                    *of_block.add(1) = before.count;
-                    let up_to = before.and(of_tile);
-                    if tile != 0 {
-                        look_back::tell_whole(told, tile, up_to);
-                    }
-                    if tile == count - 1 {
-                        *self.facts.add(BUCKETS) = up_to.count;
-                        *self.facts.add(LONGEST) = Lengths::at_most(up_to.class);
-                        *self.first.add(up_to.count.min(self.capacity) as usize) = self.points;
-                    }
+            let mut next = NONE;
+            if is_tile {
+                next = self.if_any(*shared.tile(step + 1));
+            }
+            // Steps wrap around, slots with them.
+            let staged = (*shared.place(step.wrapping_sub(1))).tile;
+            let reduced = (*shared.place(step.wrapping_sub(2))).tile;
+            if !is_tile && staged == NONE {
+                next = END;
+            }
+            if warp() == LEADER {
+                if staged != NONE {
+                    self.place(staged, shared.place(step.wrapping_sub(1)));
+                }
+            } else {
+                if warp() == COUNTER {
+                    self.count_tile(tile, shared.found(step).heads, shared.place(step));
+                }
+                run = self.load(next);
+                if staged != NONE && self.methods & !COUNT != 0 {
+                    self.stage(shared.staged(step + 1), staged);
+                }
+                if reduced != NONE {
+                    let found = shared.found(step.wrapping_sub(2));
+                    let place = shared.place(step.wrapping_sub(2));
+                    self.reduce(reduced, found, place, shared.staged(step), index, start);
+                    self.write_ranks(reduced, found, place);
                 }
             }
-            let mut reduced = 0;
-            while reduced == 0 || reduced < ranks.total {
-                let bucket = reduced + thread::index_in_block();
-                let (mut from, mut n) = (0, 0);
-                if bucket < ranks.total {
-                    from = u32::from(*places.add(bucket as usize));
-                    n = u32::from(*places.add(bucket as usize + 1)) - from;
-                }
-                let methods = thread::hidden(self.methods);
-                let is_short = n <= SHORT as u32 && methods & !COUNT != 0;
-                let mut statistics = Statistics::NOTHING;
-                if is_short {
-                    statistics = in_order(staged, from, n, methods);
-                }
-                if reduced == 0 {
-                    thread::sync_threads();
-                }
-                let place = *of_block.add(1) + bucket;
-                if bucket < ranks.total && place < self.capacity {
-                    let place = place as usize;
-                    *self.first.add(place) = begin + from;
-                    *self.starts.add(place) = start(*indices.add(from as usize));
-                    if n <= SHORT as u32 {
-                        statistics.n = n;
-                        let methods = thread::hidden(self.methods);
-                        if methods & !COUNT != 0 {
-                            statistics.first = *staged.add(staged_at(from));
-                            statistics.last = *staged.add(staged_at(from + n - 1));
-                        }
-                        statistics.write(self.columns.add(place), self.stride, methods);
-                    }
-                }
-                reduced += thread::block_threads();
+            if next == END {
+                break;
             }
-            self.write_ranks(tile, own, *of_block.add(1), heads, before_word);
+            tile = next;
+            step += 1;
         }
     }
 
-    /// Which of the four points from `place` of the tile on begin a bucket, and one more bit for the end of points if it
-    /// is there. The buckets' numbers are left in `indices`.
+    /// The tile of a ticket, if there is one.
+    #[inline(always)]
+    fn if_any(&self, tile: u32) -> u32 {
+        if tile < self.count() { tile } else { NONE }
+    }
+
+    /// Tiles of all points.
+    #[inline(always)]
+    fn count(&self) -> u32 {
+        tiles(thread::hidden(self.points) as usize) as u32
+    }
+
+    /// Points of a tile, and those of which it has the buckets.
+    #[inline(always)]
+    fn extent(&self, tile: u32) -> (u32, u32) {
+        let loaded = (self.points - tile * OWN).min(TILE);
+        (loaded, loaded.min(OWN))
+    }
+
+    /// A lane's timestamps of the warp's strip; none behind the last strip or tile.
+    #[inline(always)]
+    unsafe fn load(&self, tile: u32) -> Run {
+        let place = RUN * index_in_block();
+        let loaded = self
+            .points
+            .saturating_sub(tile.saturating_mul(OWN))
+            .min(TILE);
+        Run::load(self.times, self.bits, tile.wrapping_mul(OWN), place, loaded)
+    }
+
+    /// Begins to copy the tile's values.
+    #[inline(always)]
+    unsafe fn stage(&self, staged: *mut f64, tile: u32) {
+        const TO: usize = 8 * staged_at(STAGED_STEP) as usize;
+        const FROM: usize = 8 * STAGED_STEP as usize;
+        let (loaded, _) = self.extent(tile);
+        let mut place = 2 * index_in_block();
+        let from = self.values.wrapping_add((tile * OWN + place) as usize);
+        let to = staged.wrapping_add(staged_at(place) as usize);
+        if loaded == TILE {
+            let (to, from) = (to.cast(), from.cast());
+            mem::copy_pair_to_shared::<0, 0>(to, from);
+            mem::copy_pair_to_shared::<TO, FROM>(to, from);
+            mem::copy_pair_to_shared::<{ 2 * TO }, { 2 * FROM }>(to, from);
+            if place + 3 * STAGED_STEP < TILE {
+                mem::copy_pair_to_shared::<{ 3 * TO }, { 3 * FROM }>(to, from);
+            }
+            return;
+        }
+        while place < loaded {
+            let from = self.values.wrapping_add((tile * OWN + place) as usize);
+            let to = staged.wrapping_add(staged_at(place) as usize);
+            if place + 1 < loaded {
+                mem::copy_pair_to_shared::<0, 0>(to.cast(), from.cast());
+            } else {
+                mem::copy_to_shared(to, from);
+            }
+            place += STAGED_STEP;
+        }
+    }
+
+    /// Counts the buckets of the tile that was found in this step, and tells. For one warp.
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
     #[inline(always)]
-    unsafe fn heads_of_four(
-        &self,
-        begin: u32,
-        place: u32,
-        loaded: u32,
-        indices: *mut u64,
-        index: impl Fn(u64) -> u64,
-    ) -> u32 {
-        let point = (begin + place) as usize;
-        let at = self.times.add(point);
-        let mut times = [0; 4];
-        let mut begins = 0;
-        if place < loaded {
-            begins = *self.bits.add(point / 32) >> (point % 32);
+    unsafe fn count_tile(&self, tile: u32, heads: *const u32, place: *mut Place) {
+        let lane = thread::hidden(warp::lane_id());
+        if lane == 0 {
+            (*place).tile = tile;
         }
-        if place + 4 <= loaded {
-            let pair = at.cast::<U64x2>();
-            let U64x2([a, b]) = mem::load_read_only(pair);
-            let U64x2([c, d]) = mem::load_read_only(pair.add(1));
-            times = [a, b, c, d];
-        } else {
-            for k in 0..4 {
-                if place + (k as u32) < loaded {
-                    times[k] = *at.add(k);
-                }
+        if tile == NONE {
+            return;
+        }
+        let (_, own) = self.extent(tile);
+        let ranks = Ranks::new(heads, own);
+        let class = ranks.longest();
+        if lane == 0 {
+            let count = ranks.total;
+            look_back::tell_own(self.progress.add(1), tile, Heads { count, class });
+            (*place).class = class;
+        }
+        let words = (&raw mut (*place).before_word).cast::<u32>();
+        let first = EACH as u32 * lane;
+        if first < WORDS {
+            for k in 0..EACH {
+                *words.add(first as usize + k) = ranks.before[k];
             }
         }
-        // The first lane's neighbour is in another warp.
-        let mut before = 0;
-        if warp::lane_id() == 0 && point > 0 && place <= loaded {
-            before = index(*at.sub(1));
+        let strips = (&raw mut (*place).before_strip).cast::<u32>();
+        let strip = 32 * first / STRIP;
+        if strip * STRIP == 32 * first {
+            *strips.add(strip as usize) = match strip {
+                ..STRIPS => ranks.before[0],
+                STRIPS => ranks.total,
+                _ => u32::MAX,
+            };
         }
-        let numbers = times.map(index);
-        let neighbour = warp::shuffle_up(warp::FULL, numbers[3], 1);
-        if warp::lane_id() != 0 {
-            before = neighbour;
-        }
-        let mut nibble = 0;
-        for k in 0..4 {
-            let here = place + k as u32;
-            if here < loaded && (numbers[k] != before || begins >> k & 1 != 0) {
-                nibble |= 1 << k;
-                *indices.add(here as usize) = numbers[k];
-            }
-            if here == loaded {
-                nibble |= 1 << k;
-            }
-            before = numbers[k];
-        }
-        nibble
     }
 
-    /// First buckets of the series that begin in the tile, and the buckets that every 32nd point lies in.
+    /// Learns where the buckets of a tile are that was counted in the step before. For one warp.
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
     #[inline(always)]
-    unsafe fn write_ranks(
+    unsafe fn place(&self, tile: u32, place: *mut Place) {
+        let told = self.progress.add(1);
+        let lane = thread::hidden(warp::lane_id());
+        let mut series = 0;
+        if lane < 2 {
+            series = *self.of_tile.add((tile + lane) as usize);
+        }
+        let before = look_back::before(told, tile);
+        if lane == 0 {
+            (*place).before = before.count;
+            let up_to = before.and(Heads {
+                count: (*place).before_strip[STRIPS as usize],
+                class: (*place).class,
+            });
+            if tile != 0 {
+                look_back::tell_whole(told, tile, up_to);
+            }
+            if tile == self.count() - 1 {
+                *self.facts.add(BUCKETS) = up_to.count;
+                *self.facts.add(LONGEST) = Lengths::at_most(up_to.class);
+                *self.first.add(up_to.count.min(self.capacity) as usize) = self.points;
+            }
+        }
+        if lane < 2 {
+            *(&raw mut (*place).series).cast::<u32>().add(lane as usize) = series;
+        }
+    }
+
+    /// Writes where the tile's buckets begin, and their methods.
+    #[inline(always)]
+    #[allow(
+        clippy::too_many_arguments,
+        reason = "a tile, what was found of it, and a rule"
+    )]
+    unsafe fn reduce(
         &self,
         tile: u32,
-        own: u32,
-        before: u32,
-        heads: *const u32,
-        before_word: *const u32,
+        found: Found,
+        place: *const Place,
+        staged: *const f64,
+        index: impl Fn(u64) -> u64,
+        start: impl Fn(u64) -> i64,
     ) {
         let begin = tile * OWN;
-        let heads_before = |place: u32| {
-            let (word, bit) = ((place / 32) as usize, place % 32);
-            let below = *heads.add(word) & ((1 << bit) - 1);
-            before + *before_word.add(word) + below.count_ones()
-        };
-        for word in thread::thread_stride(own.div_ceil(32)) {
-            let with_head = heads_before(32 * word) + (*heads.add(word as usize) & 1);
-            *self.covering.add((begin / 32 + word) as usize) = with_head - 1;
-        }
-        let series = *self.of_tile.add(tile as usize);
-        let behind = *self.of_tile.add(tile as usize + 1);
-        for s in thread::thread_stride(behind - series) {
-            let s = (series + s) as usize;
-            *self.of_series.add(s) = heads_before(*self.offsets.add(s) - begin);
-        }
-    }
-}
-
-/// The `n` values from `from` on, one after the other; 0 of a thread without a bucket.
-#[inline(always)]
-unsafe fn in_order(staged: *const f64, from: u32, n: u32, methods: u32) -> Statistics {
-    let value = |i: u32| *staged.add(staged_at(from + i));
-    let mut found = Statistics::NOTHING;
-    if methods & (MIN | MAX) == 0 {
-        for i in 0..n {
-            found.sum += value(i);
-        }
-    } else {
-        // Compared as whole numbers: those of the order, but for NaN, which the sum tells.
-        let turned = |v: f64| (v.to_bits() as i64) ^ (((v.to_bits() as i64) >> 63) & i64::MAX);
-        let (mut least, mut greatest) = (i64::MAX, i64::MIN);
-        for i in 0..n {
-            let value = value(i);
-            found.sum += value;
-            least = least.min(turned(value));
-            greatest = greatest.max(turned(value));
-        }
-        let back = |key: i64| f64::from_bits((key ^ ((key >> 63) & i64::MAX)) as u64);
-        (found.least, found.greatest) = (back(least), back(greatest));
-        if found.sum.is_nan() {
-            let (mut least, mut greatest) = (u64::MAX, 0);
-            for i in 0..n {
-                let key = order::key(value(i));
-                least = least.min(key);
-                greatest = greatest.max(key);
+        let total = (*place).before_strip[STRIPS as usize];
+        let mut bucket = index_in_block();
+        while bucket < total {
+            // The last strip that no more buckets lie before, by bisection.
+            let strips = (&raw const (*place).before_strip).cast::<u32>();
+            let mut strip = 0;
+            for half in [8, 4, 2, 1] {
+                if bucket >= *strips.add((strip + half) as usize) {
+                    strip += half;
+                }
             }
-            (found.least, found.greatest) = (order::value(least), order::value(greatest));
+            let rank = bucket - *strips.add(strip as usize);
+            let word = u32::from(*found.buckets.add((strip * STRIP + rank) as usize));
+            let from = strip * STRIP + (word & 0xff);
+            // The next head, or none among 32 points.
+            let heads = found.heads.add((from / 32) as usize);
+            let near = u64::from(*heads.add(1)) << 32 | u64::from(*heads);
+            let near = (near >> (from % 32) >> 1) as u32;
+            let n = near.trailing_zeros() + 1;
+            let to = (*place).before + bucket;
+            if to < self.capacity {
+                let to = to as usize;
+                let number = if word >> 8 == FAR {
+                    index(*self.times.add((begin + from) as usize))
+                } else {
+                    *found.numbers.add(strip as usize) + u64::from(word >> 8)
+                };
+                *self.first.add(to) = begin + from;
+                *self.starts.add(to) = start(number);
+                let methods = thread::hidden(self.methods);
+                if methods != 0 && n <= SHORT as u32 {
+                    short_bucket::write(
+                        staged,
+                        from,
+                        n,
+                        self.columns.add(to),
+                        self.stride,
+                        methods,
+                    );
+                }
+            }
+            bucket += WORKERS;
         }
     }
-    if methods & STD != 0 {
-        let mean = methods::mean(found.sum, n);
-        for i in 0..n {
-            found.squares += methods::square_from(mean, value(i));
+
+    /// Writes the buckets of every 32nd point, and the first buckets of the series that begin in the tile.
+    #[inline(always)]
+    unsafe fn write_ranks(&self, tile: u32, found: Found, place: *const Place) {
+        let thread = index_in_block();
+        let words = (&raw const (*place).before_word).cast::<u32>();
+        let before = (*place).before;
+        let (_, own) = self.extent(tile);
+        // The last threads first, which have the fewest buckets.
+        let mut word = WORKERS - 1 - thread;
+        while 32 * word < own {
+            let head = *found.heads.add(word as usize) & 1;
+            let with_head = before + *words.add(word as usize) + head;
+            *self.covering.add((tile * OWN / 32 + word) as usize) = with_head - 1;
+            word += WORKERS;
+        }
+        let [first, behind] = (*place).series;
+        let mut series = first + thread;
+        while series < behind {
+            let at = *self.offsets.add(series as usize) - tile * OWN;
+            let (word, bit) = ((at / 32) as usize, at % 32);
+            let below = *found.heads.add(word) & ((1 << bit) - 1);
+            *self.of_series.add(series as usize) = before + *words.add(word) + below.count_ones();
+            series += WORKERS;
         }
     }
-    found
 }

@@ -3,17 +3,23 @@
 //! A tile loads [`TILE`] points and has the buckets that begin with one of its first [`OWN`]. So a bucket that begins
 //! in it and has at most 32 points lies in it whole, and of a longer one the tile sees that it is.
 
+use super::order_short::FEW;
 use warpstride_device::prelude::*;
 
 /// Points that a tile loads.
-pub const TILE: u32 = 2048;
+pub const TILE: u32 = STRIP * STRIPS;
 /// Points of which it has the buckets, and from one tile to the next.
 pub const OWN: u32 = TILE - 32;
 /// Words of a tile's heads.
 pub(super) const WORDS: u32 = TILE / 32;
+/// Points that a warp looks at together.
+pub(super) const STRIP: u32 = 256;
+/// Strips of a tile.
+pub(super) const STRIPS: u32 = 11;
 
-// A lane has two words.
-const _: () = assert!(WORDS == 2 * warp::SIZE);
+/// Words of a lane: neighbours.
+pub(super) const EACH: usize = 4;
+const _: () = assert!(WORDS <= EACH as u32 * warp::SIZE && WORDS.is_multiple_of(EACH as u32));
 
 /// Tiles of so many points; there is always one.
 #[inline(always)]
@@ -23,55 +29,54 @@ pub const fn tiles(points: usize) -> usize {
     if tiles == 0 { 1 } else { tiles }
 }
 
-/// The longest bucket, roughly: k where it has at most 2ᵏ points, [`Lengths::LONG`] where it has more than 32.
+/// The longest bucket, roughly: 0 where it has at most [`FEW`] points, 1 where it has at most 32, 2
+/// where it has more.
 pub(super) struct Lengths;
 
 impl Lengths {
-    /// More than 32 points.
-    pub(super) const LONG: u32 = 6;
-
-    /// As the facts of buckets tell it: 1, 2, 4 … 32, or 33.
+    /// As the facts of buckets tell it.
     #[inline(always)]
     pub(super) fn at_most(class: u32) -> u32 {
-        if class < Self::LONG { 1 << class } else { 33 }
+        match class {
+            0 => FEW,
+            1 => 32,
+            _ => 33,
+        }
     }
 
     /// Of the buckets that begin at the bits `own` of `word`; in `word` and the one after it a bit stands also for the
     /// end of the points.
     #[inline(always)]
     pub(super) fn of_word(own: u32, word: u32, next: u32) -> u32 {
-        // Bit i: a head among the next 1, 2, 4 … 32 points after i.
+        // Bit i: a head among the next 1, 2, 4 … points after i.
         let mut near = (u64::from(next) << 32 | u64::from(word)) >> 1;
-        let mut class = 0;
-        for doubled in 0..Self::LONG {
-            class += u32::from(own & !(near as u32) != 0);
+        for doubled in 0..FEW.ilog2() {
             near |= near >> (1 << doubled);
         }
+        let mut class = u32::from(own & !(near as u32) != 0);
+        for doubled in FEW.ilog2()..5 {
+            near |= near >> (1 << doubled);
+        }
+        class += u32::from(own & !(near as u32) != 0);
         class
     }
 }
 
-/// The bits of word `word` that stand for the first `own` points.
+/// Of `bits` bits (up to 32) for the points from `place` on, those of the first `own` points.
 #[inline(always)]
-pub(super) fn owned_bits(own: u32, word: u32) -> u32 {
-    let before = 32 * word;
-    if own >= before + 32 {
-        u32::MAX
-    } else if own <= before {
-        0
-    } else {
-        (1 << (own - before)) - 1
-    }
+pub(super) fn owned(own: u32, place: u32, bits: u32) -> u32 {
+    let count = own.saturating_sub(place).min(bits);
+    ((1_u64 << count) - 1) as u32
 }
 
-/// A lane's two words of the tile's heads, and how many lie before.
+/// A lane's words of the tile's heads, and how many lie before.
 pub(super) struct Ranks {
     /// Heads and the end of points: this lane's words.
-    words: [u32; 2],
+    words: [u32; EACH],
     /// Heads of the tile's own points in them.
-    own: [u32; 2],
+    own: [u32; EACH],
     /// Own heads before each.
-    pub(super) before: [u32; 2],
+    pub(super) before: [u32; EACH],
     /// Own heads of the tile.
     pub(super) total: u32,
 }
@@ -85,18 +90,24 @@ impl Ranks {
     #[inline(always)]
     pub(super) unsafe fn new(heads: *const u32, own: u32) -> Self {
         let lane = warp::lane_id();
-        // SAFETY: 2 · 32 words.
-        let words = unsafe {
-            [
-                *heads.add(2 * lane as usize),
-                *heads.add(2 * lane as usize + 1),
-            ]
+        let mut ranks = Self {
+            words: [0; EACH],
+            own: [0; EACH],
+            before: [0; EACH],
+            total: 0,
         };
-        let own = [
-            words[0] & owned_bits(own, 2 * lane),
-            words[1] & owned_bits(own, 2 * lane + 1),
-        ];
-        let count = own[0].count_ones() + own[1].count_ones();
+        let first = EACH as u32 * lane;
+        let mut count = 0;
+        for k in 0..EACH {
+            let word = first + k as u32;
+            if first < WORDS {
+                // SAFETY: one of the words.
+                ranks.words[k] = unsafe { *heads.add(word as usize) };
+            }
+            ranks.own[k] = ranks.words[k] & owned(own, 32 * word, 32);
+            ranks.before[k] = count;
+            count += ranks.own[k].count_ones();
+        }
         let mut up_to = count;
         for step in 0..5 {
             // SAFETY: all lanes are here.
@@ -105,31 +116,12 @@ impl Ranks {
                 up_to += below;
             }
         }
-        let first = up_to - count;
-        Self {
-            words,
-            own,
-            before: [first, first + own[0].count_ones()],
-            // SAFETY: all lanes are here.
-            total: unsafe { warp::shuffle_idx(warp::FULL, up_to, warp::SIZE - 1) },
+        for before in &mut ranks.before {
+            *before += up_to - count;
         }
-    }
-
-    /// Own heads before word `word`.
-    ///
-    /// # Safety
-    /// All lanes of the warp are here; each may ask for another word.
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
-    #[inline(always)]
-    pub(super) unsafe fn before_word(&self, word: u32) -> u32 {
         // SAFETY: all lanes are here.
-        let [even, odd] = unsafe {
-            [
-                warp::shuffle_idx(warp::FULL, self.before[0], word / 2),
-                warp::shuffle_idx(warp::FULL, self.before[1], word / 2),
-            ]
-        };
-        if word.is_multiple_of(2) { even } else { odd }
+        ranks.total = unsafe { warp::shuffle_idx(warp::FULL, up_to, warp::SIZE - 1) };
+        ranks
     }
 
     /// The class ([`Lengths`]) of the tile's longest bucket.
@@ -139,17 +131,19 @@ impl Ranks {
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
     #[inline(always)]
     pub(super) unsafe fn longest(&self) -> u32 {
-        // SAFETY: all lanes are here. The last lane's second word is beyond the tile's own points.
-        let next = unsafe { warp::shuffle_down(warp::FULL, self.words[0], 1) };
-        let first = Lengths::of_word(self.own[0], self.words[0], self.words[1]);
-        let second = Lengths::of_word(self.own[1], self.words[1], next);
-        let mut class = first.max(second);
-        for step in 0..5 {
-            // SAFETY: all lanes are here.
-            let other = unsafe { warp::shuffle_xor(warp::FULL, class, 1 << step) };
-            class = class.max(other);
+        // SAFETY: all lanes are here. The last lane's last word is beyond the tile's own points.
+        let behind = unsafe { warp::shuffle_down(warp::FULL, self.words[0], 1) };
+        let mut class = 0;
+        for k in 0..EACH {
+            let next = if k + 1 < EACH {
+                self.words[k + 1]
+            } else {
+                behind
+            };
+            class = class.max(Lengths::of_word(self.own[k], self.words[k], next));
         }
-        class
+        // SAFETY: as above.
+        unsafe { warp::max_u32(warp::FULL, class) }
     }
 }
 
@@ -158,7 +152,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn classes_are_the_least_powers_of_two() {
+    fn classes_are_those_of_the_lengths() {
         for length in 1..=64_u32 {
             for first in 0..32 {
                 let mut bits = 1_u64 << first;
@@ -166,10 +160,10 @@ mod tests {
                     bits |= 1 << (first + length);
                 }
                 let class = Lengths::of_word(1 << first, bits as u32, (bits >> 32) as u32);
-                let expected = if length > 32 {
-                    33
-                } else {
-                    length.next_power_of_two()
+                let expected = match length {
+                    0..=8 => FEW,
+                    9..=32 => 32,
+                    _ => 33,
                 };
                 assert_eq!(Lengths::at_most(class), expected, "{length} from {first}");
             }
@@ -183,8 +177,9 @@ mod tests {
             let count = tiles(points as usize) as u32;
             assert!((count - 1) * OWN < points && count as u64 * u64::from(OWN) >= points.into());
         }
-        assert_eq!(owned_bits(40, 0), u32::MAX);
-        assert_eq!(owned_bits(40, 1), 255);
-        assert_eq!(owned_bits(40, 2), 0);
+        assert_eq!(owned(40, 0, 32), u32::MAX);
+        assert_eq!(owned(40, 32, 32), 255);
+        assert_eq!(owned(40, 32, 8), 255);
+        assert_eq!(owned(40, 64, 32), 0);
     }
 }

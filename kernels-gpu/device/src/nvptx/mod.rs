@@ -33,6 +33,10 @@ unsafe extern "C" {
     pub(crate) fn shuffle_xor(mask: u32, value: u32, lane_mask: u32, clamp: u32) -> u32;
     #[link_name = "llvm.nvvm.shfl.sync.idx.i32"]
     pub(crate) fn shuffle_idx(mask: u32, value: u32, lane: u32, clamp: u32) -> u32;
+    #[link_name = "llvm.nvvm.redux.sync.add"]
+    pub(crate) fn redux_add(value: u32, mask: u32) -> u32;
+    #[link_name = "llvm.nvvm.redux.sync.umax"]
+    pub(crate) fn redux_max(value: u32, mask: u32) -> u32;
     #[link_name = "llvm.nvvm.vote.all.sync"]
     pub(crate) fn vote_all(mask: u32, predicate: bool) -> bool;
     #[link_name = "llvm.nvvm.vote.any.sync"]
@@ -175,6 +179,26 @@ pub(crate) unsafe fn copy_to_shared_b64(to: *mut u64, from: *const u64) {
 }
 
 /// # Safety
+/// As [`copy_to_shared_b64`], for 16 bytes, so many bytes behind the addresses.
+#[inline(always)]
+pub(crate) unsafe fn copy_to_shared_b128<const TO: usize, const FROM: usize>(
+    to: *mut u64,
+    from: *const u64,
+) {
+    // SAFETY: copies 16 bytes between the caller's valid addresses.
+    unsafe {
+        asm!(
+            "{{ .reg .b64 %s, %g; cvta.to.shared.u64 %s, {t}; cvta.to.global.u64 %g, {f}; cp.async.cg.shared.global [%s+{a}], [%g+{b}], 16; }}",
+            t = in(reg64) to,
+            f = in(reg64) from,
+            a = const TO,
+            b = const FROM,
+            options(nostack, preserves_flags)
+        );
+    }
+}
+
+/// # Safety
 /// None is needed.
 #[inline(always)]
 pub(crate) unsafe fn wait_for_copies() {
@@ -237,6 +261,100 @@ pub(crate) unsafe fn load_read_only_v4(address: *const u32) -> [u32; 4] {
         );
     }
     [a, b, c, d]
+}
+
+/// 0 where `there` is 0. Stays where it stands: for what is loaded ahead of its use.
+///
+/// # Safety
+/// As [`load_read_only_b32`] where `there` is not 0.
+#[inline(always)]
+pub(crate) unsafe fn load_read_only_if_b32(there: u32, address: *const u32) -> u32 {
+    let value: u32;
+    // SAFETY: reads 4 bytes at the caller's valid global address, which nobody writes, or nothing.
+    unsafe {
+        asm!(
+            "{{ .reg .b64 %g; .reg .pred %q; setp.ne.u32 %q, {t}, 0; mov.b32 {v}, 0; cvta.to.global.u64 %g, {a}; @%q ld.global.nc.b32 {v}, [%g]; }}",
+            t = in(reg32) there,
+            a = in(reg64) address,
+            v = out(reg32) value,
+            options(nostack, preserves_flags)
+        );
+    }
+    value
+}
+
+/// # Safety
+/// As [`load_read_only_if_b32`], 8 bytes, aligned to 8.
+#[inline(always)]
+pub(crate) unsafe fn load_read_only_if_v2(there: u32, address: *const u32) -> [u32; 2] {
+    let (a, b): (u32, u32);
+    // SAFETY: reads 8 bytes at the caller's valid, aligned global address, which nobody writes, or nothing.
+    unsafe {
+        asm!(
+            "{{ .reg .b64 %g; .reg .pred %q; setp.ne.u32 %q, {t}, 0; mov.b32 {a}, 0; mov.b32 {b}, 0; cvta.to.global.u64 %g, {p}; @%q ld.global.nc.v2.b32 {{{a}, {b}}}, [%g]; }}",
+            t = in(reg32) there,
+            p = in(reg64) address,
+            a = out(reg32) a,
+            b = out(reg32) b,
+            options(nostack, preserves_flags)
+        );
+    }
+    [a, b]
+}
+
+/// # Safety
+/// As [`load_read_only_if_b32`], 16 bytes, aligned to 16.
+#[inline(always)]
+pub(crate) unsafe fn load_read_only_if_v4(there: u32, address: *const u32) -> [u32; 4] {
+    let (a, b, c, d): (u32, u32, u32, u32);
+    // SAFETY: reads 16 bytes at the caller's valid, aligned global address, which nobody writes, or nothing.
+    unsafe {
+        asm!(
+            "{{ .reg .b64 %g; .reg .pred %q; setp.ne.u32 %q, {t}, 0; mov.b32 {a}, 0; mov.b32 {b}, 0; mov.b32 {c}, 0; mov.b32 {d}, 0; cvta.to.global.u64 %g, {p}; @%q ld.global.nc.v4.b32 {{{a}, {b}, {c}, {d}}}, [%g]; }}",
+            t = in(reg32) there,
+            p = in(reg64) address,
+            a = out(reg32) a,
+            b = out(reg32) b,
+            c = out(reg32) c,
+            d = out(reg32) d,
+            options(nostack, preserves_flags)
+        );
+    }
+    [a, b, c, d]
+}
+
+/// What is there for all threads of the device.
+///
+/// # Safety
+/// `address` must be in global memory, valid and aligned.
+#[inline(always)]
+pub(crate) unsafe fn load_device_u64(address: *const u64) -> u64 {
+    let value: u64;
+    // SAFETY: reads 8 bytes at the caller's valid global address.
+    unsafe {
+        asm!(
+            "{{ .reg .b64 %g; cvta.to.global.u64 %g, {a}; ld.relaxed.gpu.global.b64 {v}, [%g]; }}",
+            a = in(reg64) address,
+            v = out(reg64) value,
+            options(nostack, preserves_flags)
+        );
+    }
+    value
+}
+
+/// # Safety
+/// As [`load_device_u64`], and nobody else writes there but by atomics.
+#[inline(always)]
+pub(crate) unsafe fn store_device_u64(address: *mut u64, value: u64) {
+    // SAFETY: writes 8 bytes to the caller's valid global address.
+    unsafe {
+        asm!(
+            "{{ .reg .b64 %g; cvta.to.global.u64 %g, {a}; st.relaxed.gpu.global.b64 [%g], {v}; }}",
+            a = in(reg64) address,
+            v = in(reg64) value,
+            options(nostack, preserves_flags)
+        );
+    }
 }
 
 #[panic_handler]

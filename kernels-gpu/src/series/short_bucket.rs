@@ -1,0 +1,186 @@
+//! The methods of one pass of a short bucket, by one thread: its values are added one after the other.
+
+use super::methods::{self, COUNT, FIRST, LAST, MAX, MEAN, MIN, STD, SUM};
+use super::order;
+use warpstride_device::prelude::*;
+
+/// Where value `place` of a tile is staged: buckets of one length begin in different banks, and pairs stay pairs.
+#[inline(always)]
+pub(super) const fn staged_at(place: u32) -> u32 {
+    place + place / 32 * 2
+}
+
+/// Calls `with` for the `n` values that are staged from `from` on, one after the other, and tells the last. The next one
+/// is fetched meanwhile; behind the last that is one of nobody.
+///
+/// # Safety
+/// `staged` has the values, and room behind them.
+#[inline(always)]
+unsafe fn for_each(staged: *const f64, from: u32, n: u32, mut with: impl FnMut(f64)) -> f64 {
+    // Bytes; `turn` is the last before the next 32.
+    let (mut at, turn) = (8 * staged_at(from), 8 * staged_at(from | 31));
+    // SAFETY: the caller's.
+    let value_at = |at: u32| unsafe { *staged.byte_add(at as usize) };
+    let mut next = value_at(at);
+    let mut left = n;
+    loop {
+        let value = next;
+        at += if at == turn { 24 } else { 8 };
+        next = value_at(at);
+        with(value);
+        left -= 1;
+        if left == 0 {
+            return value;
+        }
+    }
+}
+
+/// Values of the shortest buckets, which are fetched together.
+const FEW: usize = 8;
+
+/// The values that are staged from `from` on; behind the bucket's they are others, or those of nobody.
+///
+/// # Safety
+/// `staged` has room for them.
+#[inline(always)]
+unsafe fn few(staged: *const f64, from: u32) -> [f64; FEW] {
+    // Bytes; behind `turn` values there are two of nobody.
+    let (at, turn) = (8 * staged_at(from), 32 - from % 32);
+    let mut values = [0.0; FEW];
+    for k in 0..FEW as u32 {
+        let padding = if k < turn { 0 } else { 16 };
+        // SAFETY: the caller's.
+        values[k as usize] = unsafe { *staged.byte_add((at + padding + 8 * k) as usize) };
+    }
+    values
+}
+
+/// What the values of a bucket tell together.
+struct Looks {
+    sum: f64,
+    least: f64,
+    greatest: f64,
+    signs: u32,
+}
+
+impl Looks {
+    const NOTHING: Self = Self {
+        sum: 0.0,
+        least: f64::INFINITY,
+        greatest: f64::NEG_INFINITY,
+        signs: 0,
+    };
+
+    /// One more value, if there is one.
+    #[inline(always)]
+    fn at(&mut self, value: f64, is_there: bool, compares: bool) {
+        if is_there {
+            self.sum += value;
+        }
+        if compares {
+            if is_there & (value < self.least) {
+                self.least = value;
+            }
+            if is_there & (value > self.greatest) {
+                self.greatest = value;
+            }
+            // Of one that is not there: it costs a second look at most.
+            self.signs |= (value.to_bits() >> 32) as u32;
+        }
+    }
+
+    /// Whether the comparisons did not tell the least and the greatest: with NaN, which the sum shows, and zeros of both
+    /// signs.
+    #[inline(always)]
+    fn missed(&self) -> bool {
+        let zero = self.signs >> 31 != 0 && (self.least == 0.0 || self.greatest == 0.0);
+        zero || self.sum.is_nan()
+    }
+}
+
+/// Writes the methods of the `n` values (1 … 32) that are staged from `from` on: `column` is the bucket's place in the
+/// first column, and columns are `stride` apart. Where points are counted only, no value is looked at.
+///
+/// # Safety
+/// `staged` has the values, and the places are the caller's.
+#[inline(always)]
+pub(super) unsafe fn write(
+    staged: *const f64,
+    from: u32,
+    n: u32,
+    mut column: *mut f64,
+    stride: u32,
+    methods: u32,
+) {
+    macro_rules! put {
+        ($method:ident, $answer:expr) => {
+            if methods & $method != 0 {
+                // SAFETY: the caller's.
+                unsafe { *column = $answer };
+                column = column.wrapping_add(stride as usize);
+            }
+        };
+    }
+    let count = f64::from(n);
+    put!(COUNT, count);
+    if methods & !COUNT == 0 {
+        return;
+    }
+    let compares = methods & (MIN | MAX) != 0;
+    let mut looks = Looks::NOTHING;
+    let first;
+    let mut last;
+    if n <= FEW as u32 {
+        // SAFETY: the caller's.
+        let values = unsafe { few(staged, from) };
+        first = values[0];
+        last = first;
+        for k in 0..FEW {
+            let is_there = (k as u32) < n;
+            looks.at(values[k], is_there, compares);
+            last = if is_there { values[k] } else { last };
+        }
+    } else {
+        // SAFETY: the caller's.
+        first = unsafe { *staged.add(staged_at(from) as usize) };
+        // SAFETY: the caller's.
+        last = unsafe { for_each(staged, from, n, |value| looks.at(value, true, compares)) };
+    }
+    if compares && looks.missed() {
+        let (mut low, mut high) = (u64::MAX, 0);
+        let look = |value: f64| {
+            let key = order::key(value);
+            low = low.min(key);
+            high = high.max(key);
+        };
+        // SAFETY: the caller's.
+        unsafe { for_each(staged, from, n, look) };
+        (looks.least, looks.greatest) = (order::value(low), order::value(high));
+    }
+    put!(SUM, order::one_nan(looks.sum));
+    let mean = looks.sum / count;
+    put!(MEAN, order::one_nan(mean));
+    put!(MIN, looks.least);
+    put!(MAX, looks.greatest);
+    put!(FIRST, first);
+    put!(LAST, last);
+    if methods & STD != 0 {
+        let mut squares = 0.0;
+        if n <= FEW as u32 {
+            // SAFETY: the caller's. Fetched anew, so that they take no registers meanwhile.
+            let values = unsafe { few(staged, thread::hidden(from)) };
+            for k in 0..FEW {
+                let square = methods::square_from(mean, values[k]);
+                if (k as u32) < n {
+                    squares += square;
+                }
+            }
+        } else {
+            let add = |value: f64| squares += methods::square_from(mean, value);
+            // SAFETY: the caller's.
+            unsafe { for_each(staged, from, n, add) };
+        }
+        // SAFETY: the caller's.
+        unsafe { *column = methods::deviation(squares, n) };
+    }
+}
