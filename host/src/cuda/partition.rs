@@ -42,6 +42,7 @@ pub fn partition(
             let rounds = items.div_ceil(wave * WAVES).max(1);
             items.div_ceil(rounds)
         }
+        Work::Turns(items) => items.min(wave),
     };
     let blocks = u32::try_from(blocks).unwrap_or(i32::MAX as u32);
     (blocks > 0).then_some([blocks.min(i32::MAX as u32), 1, 1])
@@ -107,6 +108,13 @@ mod tests {
                 items.div_ceil(wave * WAVES),
                 "{items} items, {got} blocks"
             );
+        }
+    }
+
+    #[test]
+    fn turns_are_taken_by_blocks_that_are_there() {
+        for (items, expected) in [(0, 0), (1, 1), (20, 20), (21, 20), (1 << 20, 20)] {
+            assert_eq!(blocks(Work::Turns(items), 128, 10, 2), expected);
         }
     }
 

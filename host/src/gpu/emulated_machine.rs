@@ -147,7 +147,7 @@ fn size_of_launch(work: Work, block: [u32; 3]) -> Option<([u32; 3], [u32; 3])> {
     let (blocks, block) = match work {
         Work::Grid(grid) => return (!grid.contains(&0)).then_some((grid, block)),
         Work::Elements(elements) => (elements.div_ceil(threads), small),
-        Work::Blocks(items) => (items, small),
+        Work::Blocks(items) | Work::Turns(items) => (items, small),
     };
     let blocks = blocks.min(MAX_BLOCKS) as u32;
     (blocks > 0).then_some(([blocks, 1, 1], block))

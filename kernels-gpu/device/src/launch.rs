@@ -133,6 +133,9 @@ pub enum Work {
     Elements(usize),
     /// So many items that one block does at a time (a frame, a tile).
     Blocks(usize),
+    /// So many items that one block does at a time, and of which blocks take the next one when they have done one: more
+    /// blocks than there is room for at once would find nothing left.
+    Turns(usize),
     /// Exactly this grid, for kernels whose blocks have fixed places.
     Grid([u32; 3]),
 }

@@ -142,7 +142,7 @@ impl<M: Machine> OnePass<M> {
                 }
             };
         }
-        let work = Work::Blocks(tiles(count));
+        let work = Work::Turns(tiles(count));
         if rule.calendar == 0 {
             machine.launch(&tiles!(SeriesReduceFixed, step, magic, shift), work)?;
         } else {
