@@ -57,7 +57,8 @@ const USUAL: Kind = Kind {
 };
 
 fn batch(lengths: &[usize], kind: Kind) -> Option<Batch> {
-    let mut numbers = Numbers(lengths.iter().fold(7, |sum, n| 31 * sum + *n as u64));
+    let seed = |sum: u64, n: &usize| sum.wrapping_mul(31).wrapping_add(*n as u64);
+    let mut numbers = Numbers(lengths.iter().fold(7, seed));
     let (mut times, mut values, mut offsets) = (Vec::new(), Vec::new(), vec![0]);
     for length in lengths {
         let first = times.len();
