@@ -168,3 +168,27 @@ fn a_stated_unit_is_that_of_whole_numbers() {
     let read = read_bytes("cpu.bin", &arrow(&[batch(&columns)], false, None), &options).unwrap();
     assert_eq!(read.batch.times(), [5_000_000, 6_000_000]);
 }
+
+#[test]
+fn texts_are_no_values() {
+    let texts = array(StringArray::from(vec!["1"]));
+    let columns = [("time", array(Int64Array::from(vec![1]))), ("value", texts)];
+    let error = read_table(&arrow(&[batch(&columns)], true, None)).unwrap_err();
+    says(&error, &["column value (Utf8)", "numbers"]);
+}
+
+#[test]
+fn names_that_no_text_could_hold_are_bad_rows() {
+    let columns = [
+        ("series", array(StringArray::from(vec!["a\0", "b"]))),
+        ("time", array(Int64Array::from(vec![1, 2]))),
+        ("value", array(Float64Array::from(vec![1.0, 2.0]))),
+    ];
+    let bytes = arrow(&[batch(&columns)], true, None);
+    says(
+        &read_table(&bytes).unwrap_err(),
+        &["row 1", "'a\\u{0}' has a byte that is 0"],
+    );
+    let read = read_bytes("cpu.bin", &bytes, &skipping()).unwrap();
+    assert_eq!((read.names, read.skipped.rows), (vec!["b".to_owned()], 1));
+}
