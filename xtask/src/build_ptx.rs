@@ -4,6 +4,7 @@ use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::thread;
 
 use anyhow::{Context, Result, bail};
 use warpstride_device::launch::KernelInfo;
@@ -69,16 +70,32 @@ pub(crate) fn run(architectures: &[u32], mode: Mode, assembler: Assembler) -> Re
             }
         },
     };
-    let mut results = Vec::new();
-    for &arch in architectures {
-        let built = build(&compiler, arch)?;
-        judge(&built, ptxas.as_deref())?;
-        results.push(built);
-    }
+    let (compiler, ptxas) = (&compiler, ptxas.as_deref());
+    // At once, for each is mostly one core's work: optimised as one unit, then assembled.
+    let results = thread::scope(|scope| {
+        let builds: Vec<_> = architectures
+            .iter()
+            .map(|&arch| scope.spawn(move || built_and_judged(compiler, arch, ptxas)))
+            .collect();
+        builds
+            .into_iter()
+            .map(|build| {
+                build
+                    .join()
+                    .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+            })
+            .collect::<Result<Vec<Built>>>()
+    })?;
     match mode {
         Mode::Write => write(&results),
         Mode::Check => results.iter().try_for_each(check),
     }
+}
+
+fn built_and_judged(compiler: &DeviceCompiler, arch: u32, ptxas: Option<&Path>) -> Result<Built> {
+    let built = build(compiler, arch)?;
+    judge(&built, ptxas)?;
+    Ok(built)
 }
 
 /// The kernels that exist on compute capability `arch` / 10.
@@ -99,7 +116,7 @@ fn target_folder(arch: u32) -> PathBuf {
 }
 
 fn build(compiler: &DeviceCompiler, arch: u32) -> Result<Built> {
-    println!("\nBuilding {PACKAGE} for sm_{arch}");
+    println!("Building {PACKAGE} for sm_{arch}");
     let target = target_folder(arch);
     fs::create_dir_all(&target)?;
     let plan = target.join("link-plan.json");
@@ -260,7 +277,7 @@ fn judge(built: &Built, ptxas: Option<&Path>) -> Result<()> {
         .collect();
     if let Some(ptxas) = ptxas {
         let usages = ptxas::assemble(ptxas, &file, built.arch)?;
-        println!("{}", ptxas::table(&usages, &kernels));
+        println!("sm_{}\n{}", built.arch, ptxas::table(&usages, &kernels));
         complaints.extend(ptxas::complaints(&usages, &kernels));
     }
     if !complaints.is_empty() {
