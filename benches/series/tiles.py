@@ -1,13 +1,12 @@
-"""Times the kernel of the one-pass methods alone, of PTX files, and compares its results with NumPy's.
+"""Times the two kernels of the one-pass methods alone, of PTX files, and compares their results with NumPy's.
 
     python tiles.py [--methods 254,4,0] [FILE.ptx ...]
 
 Needs a GPU, NumPy and CuPy; without files it takes the committed PTX of compute capability 9.0. 7 340 032 points 5 s apart in
 buckets of 35 s. `flushed`: median of launches behind a pass that reads 256 MB, so that no results of the launch before
-are left in the cache; `repeated`: of launches one after the other. Times are those between two events around a launch.
-`--methods`: sums of count 1, sum 2, mean 4, min 8, max 16, first 32, last 64, std 128. A file whose tiles or shared memory
-differ from those of `kernels-gpu/src/series/tile_block.rs` needs `--own` and `--shared`. Figures of the table in
-docs/optimisation-log.md are of this.
+are left in the cache, for the kernel that finds, the one that reduces, and both; `repeated`: of launches one after the
+other. Times are those between events around the launches. `--methods`: sums of count 1, sum 2, mean 4, min 8, max 16,
+first 32, last 64, std 128. Figures of the last rows of the table in docs/optimisation-log.md are of this.
 """
 import argparse
 import pathlib
@@ -49,14 +48,35 @@ def definition(times, values):
     return first, index[first], columns
 
 
+def together(works):
+    """Microseconds of some launches, recorded 20 times in a graph."""
+    stream = cupy.cuda.Stream(non_blocking=True)
+    with stream:
+        for work in works:
+            work()
+        stream.synchronize()
+        stream.begin_capture()
+        for _ in range(20):
+            for work in works:
+                work()
+        graph = stream.end_capture()
+        taken = []
+        for _ in range(9):
+            begin, end = cupy.cuda.Event(), cupy.cuda.Event()
+            begin.record()
+            graph.launch(stream)
+            end.record()
+            end.synchronize()
+            taken.append(1e3 * cupy.cuda.get_elapsed_time(begin, end) / 20)
+    return numpy.median(taken)
+
+
 def main():
     root = pathlib.Path(__file__).resolve().parents[2]
-    parser = argparse.ArgumentParser(description="times the tile kernel of PTX files")
+    parser = argparse.ArgumentParser(description="times the kernels on tiles of PTX files")
     parser.add_argument("--methods", default="254,4,0")
-    parser.add_argument("--own", type=int, default=2784, help="points of which a tile has the buckets")
-    parser.add_argument("--shared", type=int, default=74168, help="bytes of shared memory of a block")
-    parser.add_argument("--warps", type=int, default=14)
-    parser.add_argument("--blocks", type=int, default=2, help="of a multiprocessor")
+    parser.add_argument("--blocks", type=int, default=3, help="of a multiprocessor")
+    parser.add_argument("--shared", type=int, default=55440, help="bytes of shared memory of a block")
     parser.add_argument("files", nargs="*", default=[root / "kernels-gpu/ptx/warpstride_sm90.ptx"])
     options = parser.parse_args()
 
@@ -66,17 +86,17 @@ def main():
     buckets = len(first)
     shift = (STEP - 1).bit_length()
     magic = -(-(1 << (63 + shift)) // STEP)
-    tiles = -(-POINTS // options.own)
+    tiles = -(-POINTS // 1760)
     on_device = cupy.asarray(times), cupy.asarray(values)
     flush = cupy.zeros(64 << 20, dtype=cupy.float32)
-    blocks = cupy.cuda.Device().attributes["MultiProcessorCount"] * options.blocks
 
     def zeros(count, kind=numpy.uint32):
         return cupy.zeros(count, dtype=kind)
 
     for file in options.files:
-        kernel = cupy.RawModule(path=str(file)).get_function("series_reduce_fixed")
-        kernel.max_dynamic_shared_size_bytes = options.shared
+        module = cupy.RawModule(path=str(file))
+        reduce = module.get_function("series_reduce_fixed")
+        reduce.max_dynamic_shared_size_bytes = options.shared
         for methods in map(int, options.methods.split(",")):
             wanted = [k for k in range(8) if methods >> k & 1]
             begins = zeros(-(-POINTS // 32))
@@ -85,33 +105,44 @@ def main():
             of_tile[0], of_tile[-1] = 0, 2
             offsets = cupy.asarray([0, POINTS], dtype=numpy.uint32)
             room = stride = (buckets + 31) // 32 * 32
-            found, starts = zeros(room + 1), zeros(room, numpy.int64)
-            columns, progress = cupy.full(max(1, len(wanted)) * stride, -1.0), zeros(tiles + 1, numpy.uint64)
+            found, starts, facts = zeros(room + 1), zeros(room, numpy.int64), zeros(2)
+            columns = cupy.full(max(1, len(wanted)) * stride, -1.0)
+            progress = zeros(1 + -(-tiles // 64) + tiles)
             u = numpy.uint32
-            arguments = (
-                *on_device, begins, of_tile, offsets, found, starts, zeros(2), zeros(-(-POINTS // 32)), zeros(2),
-                columns, progress, u(POINTS), u(1), u(room), u(0), u(stride), u(methods),
-                numpy.uint64(STEP), numpy.uint64(magic), u(shift),
+            rule = numpy.uint64(STEP), numpy.uint64(magic), u(shift)
+            reduces = (
+                *on_device, begins, of_tile, offsets, found, starts, zeros(2), zeros(-(-POINTS // 32)), facts,
+                columns, progress, u(POINTS), u(1), u(room), u(0), u(stride), u(methods), *rule,
             )
-            taken = []
-            for launch in range(45):
-                progress.fill(0)
-                if launch < 25:
-                    flush.sum()
-                begin, end = cupy.cuda.Event(), cupy.cuda.Event()
-                begin.record()
-                kernel((min(blocks, tiles),), (32, options.warps), arguments, shared_mem=options.shared)
-                end.record()
-                end.synchronize()
-                taken.append(1e3 * cupy.cuda.get_elapsed_time(begin, end))
+            grid = min(tiles, options.blocks * cupy.cuda.Device().attributes["MultiProcessorCount"])
+
+            def flushing():
+                cupy.sum(flush, out=flushed)
+
+            flushed = cupy.zeros((), dtype=numpy.float32)
+
+            def clear():
+                progress.data.memset_async(0, progress.nbytes)
+
+            def reducing():
+                reduce((grid,), (256,), reduces, shared_mem=options.shared)
+
+            clear(), reducing()
             right = numpy.array_equal(found.get()[:buckets], first)
             right &= numpy.array_equal(starts.get()[:buckets], (numbers * numpy.uint64(STEP)).astype(numpy.int64))
             got = columns.get().reshape(-1, stride)[:, :buckets]
             for place, k in enumerate(wanted):
                 right &= numpy.array_equal(got[place], expected[k], equal_nan=True)
-            flushed, repeated = numpy.median(taken[5:25]), numpy.median(taken[26:])
             said = "same bits" if right else "WRONG"
-            print(f"{pathlib.Path(file).name:24} methods {methods:3}  flushed {flushed:6.1f} us  repeated {repeated:6.1f} us  {said}")
+            told = f"{pathlib.Path(file).name:24} methods {methods:3} "
+            for name, works in {
+                "clear": [clear],
+                "repeated": [clear, reducing],
+                "flush": [flushing, clear],
+                "flushed": [flushing, clear, reducing],
+            }.items():
+                told += f" {name} {together(works):6.1f}"
+            print(told, said)
 
 
 if __name__ == "__main__":

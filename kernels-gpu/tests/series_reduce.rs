@@ -13,13 +13,12 @@ use warpstride_kernels::series::methods::{
 use warpstride_kernels::series::order;
 use warpstride_kernels::series::partial::places;
 use warpstride_kernels::series::reduce_long::{SeriesDeviations, SeriesReduceLong};
-use warpstride_kernels::series::reduce_tiles::{
-    SeriesReduceCalendar, SeriesReduceFixed, progress_len,
-};
+use warpstride_kernels::series::reduce_tiles::{SeriesReduceCalendar, SeriesReduceFixed};
 use warpstride_kernels::series::starts::SeriesStarts;
 use warpstride_kernels::series::sums::ordered_sum;
 use warpstride_kernels::series::tile::{OWN, TILE, tiles};
 use warpstride_kernels::series::tile_block::BLOCK;
+use warpstride_kernels::series::told::progress_len;
 
 const ALL: u32 = COUNT | SUM | MEAN | MIN | MAX | FIRST | LAST | STD;
 const SECOND: u64 = 1_000_000_000;
@@ -59,8 +58,8 @@ impl Batch {
 fn launch_tiles<L: Launch<Emulated> + Sync>(launch: &L, (grid, _, order): (u32, u32, Order)) {
     let config = LaunchConfig {
         grid: [grid, 1, 1],
-        block: [BLOCK.x, BLOCK.y, BLOCK.z],
-        shared_bytes: launch.dynamic_shared_bytes(BLOCK.x * BLOCK.y),
+        block: [BLOCK, 1, 1],
+        shared_bytes: launch.dynamic_shared_bytes(BLOCK),
     };
     emulator::launch_in(launch, config, order).expect("a launch");
 }
@@ -169,7 +168,7 @@ impl Answer {
 
 /// Scratch memory, which launches share.
 struct Scratch {
-    progress: Memory<u64>,
+    progress: Memory<u32>,
     sums: Memory<f64>,
     keys: Memory<[u64; 2]>,
     come: Memory<u32>,

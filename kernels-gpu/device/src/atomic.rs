@@ -147,25 +147,6 @@ pub unsafe fn max_u32(address: *mut u32, value: u32) {
     cell.fetch_max(value, core::sync::atomic::Ordering::Relaxed);
 }
 
-/// Writes 8 bytes at once, for [`load_u64`] in another block.
-///
-/// # Safety
-/// As [`add_global`].
-#[inline(always)]
-pub unsafe fn store_u64(address: *mut u64, value: u64) {
-    #[cfg(target_arch = "nvptx64")]
-    // SAFETY: the caller's.
-    unsafe {
-        crate::nvptx::store_device_u64(address, value);
-    }
-    #[cfg(not(target_arch = "nvptx64"))]
-    {
-        // SAFETY: the caller's: valid, aligned, atomics only.
-        let cell = unsafe { core::sync::atomic::AtomicU64::from_ptr(address) };
-        cell.store(value, core::sync::atomic::Ordering::Relaxed);
-    }
-}
-
 /// `*address += value` in double precision, address in global memory.
 ///
 /// # Safety

@@ -63,14 +63,6 @@ read_only!(U64x2, load_read_only_v4, |[a, b, c, d]: [u32; 4]| U64x2([
     joined([c, d])
 ]));
 
-/// What can be loaded ahead of its use.
-pub trait Ahead: Copy {
-    #[doc(hidden)]
-    /// # Safety
-    /// As [`load_ahead`].
-    unsafe fn load(there: bool, address: *const Self) -> Self;
-}
-
 /// `*address` as [`load_read_only`] has it where `there` is true, or 0. There is no branch, and the load stands where it
 /// is written: a value that is needed much later is on its way meanwhile.
 ///
@@ -78,39 +70,18 @@ pub trait Ahead: Copy {
 /// As [`load_read_only`] where `there` is true; else `address` may be anything.
 #[inline(always)]
 #[must_use]
-pub unsafe fn load_ahead<T: Ahead>(there: bool, address: *const T) -> T {
-    // SAFETY: the caller's.
-    unsafe { T::load(there, address) }
-}
-
-macro_rules! ahead {
-    ($t:ty, $load:ident, $from:expr, $zero:expr) => {
-        impl Ahead for $t {
-            #[inline(always)]
-            unsafe fn load(there: bool, address: *const Self) -> Self {
-                #[cfg(target_arch = "nvptx64")]
-                // SAFETY: the caller's; alignment is the type's.
-                return $from(unsafe { crate::nvptx::$load(u32::from(there), address.cast()) });
-                #[cfg(not(target_arch = "nvptx64"))]
-                return if there {
-                    // SAFETY: the caller's.
-                    unsafe { *address }
-                } else {
-                    $zero
-                };
-            }
-        }
+pub unsafe fn load_ahead(there: bool, address: *const u32) -> u32 {
+    #[cfg(target_arch = "nvptx64")]
+    // SAFETY: the caller's; alignment is the type's.
+    return unsafe { crate::nvptx::load_read_only_if_b32(u32::from(there), address) };
+    #[cfg(not(target_arch = "nvptx64"))]
+    return if there {
+        // SAFETY: the caller's.
+        unsafe { *address }
+    } else {
+        0
     };
 }
-
-ahead!(u32, load_read_only_if_b32, |v| v, 0);
-ahead!(u64, load_read_only_if_v2, joined, 0);
-ahead!(
-    U64x2,
-    load_read_only_if_v4,
-    |[a, b, c, d]: [u32; 4]| U64x2([joined([a, b]), joined([c, d])]),
-    U64x2([0; 2])
-);
 
 /// Begins to copy a number into shared memory, without a register and without waiting (`cp.async`). It is there for
 /// this thread after [`wait_for_copies`], and for its block after a barrier behind that.

@@ -253,7 +253,7 @@ pub unsafe fn count_off(
         thread::sync_threads();
     }
     if thread::first() {
-        atomic::store_u64(cell, 1 << 40 | 7);
+        atomic::compare_exchange_u64(cell, 0, 1 << 40 | 7);
         *words.add(3) = (atomic::load_u64(cell) >> 40) as u32 + atomic::load_u32(words.add(2));
     }
 }

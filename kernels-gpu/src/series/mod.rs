@@ -7,7 +7,6 @@
 pub mod bucket;
 pub mod keep;
 pub mod ladder;
-mod look_back;
 pub mod methods;
 pub mod order;
 pub mod order_block;
@@ -32,5 +31,7 @@ pub mod survey;
 pub mod tile;
 pub mod tile_block;
 mod tile_heads;
+mod tile_stage;
+pub mod told;
 pub mod unpack;
 mod warp_sort;

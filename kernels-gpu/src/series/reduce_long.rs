@@ -16,8 +16,8 @@ use super::methods::{self, COUNT, MEAN, STD, Statistics, columns_of};
 use super::order;
 use super::order_query::LONGEST;
 use super::partial::{Part, Parts, places};
-use super::reduce_tiles::progress_len;
 use super::sums::{self, CHUNK, SHORT, chunk_range, chunks};
+use super::told::progress_len;
 use warpstride_device::prelude::*;
 
 /// Points from one window to the next.
@@ -40,7 +40,7 @@ pub unsafe fn series_reduce_long(
     #[len(points.div_ceil(32))] covering: *const u32,
     #[len(2)] facts: *mut u32,
     #[len((column + columns_of(methods)) * stride)] columns: *mut f64,
-    #[len(progress_len(points))] progress: *mut u64,
+    #[len(progress_len(points))] progress: *mut u32,
     #[len(places(points))] sums: *mut f64,
     #[len(places(points))] keys: *mut [u64; 2],
     #[len(places(points))] come: *mut u32,

@@ -1,40 +1,33 @@
 //! Where buckets begin, and all one-pass methods of those of up to 32 points, in one pass over the points.
 //!
-//! A block takes tiles in their order ([`super::tile`]), and works on three at once. In one step between barriers, its
-//! warps find the buckets of one tile (`tile_heads.rs`), copy the values of the tile before to shared memory without
-//! passing through registers, and reduce the tile before that, a thread a bucket (`short_bucket.rs`). One warp counts the
-//! buckets that were found and tells; the last warp asks the tiles before for their numbers (`look_back.rs`) a step after
-//! they were told, so that it hardly ever waits. Timestamps are loaded a step before they are looked at. Longer buckets
-//! are left to [`super::reduce_long`], which must follow: it also makes the scratch memory ready for the next launch.
+//! A block takes tiles in their order ([`super::tile`]), and works on three at once, a step each: seven of its warps find
+//! the buckets of one (`tile_heads.rs`), while the last adds up how many lie before the one that was found two steps
+//! before, as the blocks tell each other (`told.rs`). Behind the step's barrier the timestamps of the next tile and the
+//! values of the one found in the step before set out to shared memory (`tile_stage.rs`), and the tile of two steps
+//! before is reduced, a thread a bucket (`short_bucket.rs`). So nobody waits for memory or for other blocks but where
+//! they are two steps late. Longer buckets are left to [`super::reduce_long`], which must follow: it also makes the
+//! scratch memory ready for the next launch.
 //!
-//! Reads 16 bytes a point (8 where no method needs the values), 1.1 % of them twice; writes 12 bytes a bucket and 8 for
+//! Reads 16 bytes a point (8 where no method needs the values), 1.8 % of them twice; writes 12 bytes a bucket and 8 for
 //! each method. 7 340 032 points in buckets of 7, seven methods: 119 MB and 71 MB, 44 µs at 4.3 TB/s.
 //!
-//! Blocks have 14 warps: one for each of the tile's eleven strips of 256 points, one that counts, one that asks, and one
-//! more, since buckets of 7 points give 13 warps work. Two blocks are resident, with 72 registers a thread and 74 kB of
-//! shared memory each. What was measured on the way here is in docs/optimisation-log.md.
+//! Three blocks of eight warps are resident, with 80 registers a thread and 55 kB of shared memory each. What was
+//! measured on the way here is in docs/optimisation-log.md.
 
 use super::bucket::Bucketing;
-use super::look_back::{self, Heads};
 use super::methods::{COUNT, columns_of};
 use super::order_query::{BUCKETS, LONGEST};
-use super::short_bucket::{self, staged_at};
+use super::order_short::FEW;
+use super::short_bucket;
 use super::sums::SHORT;
-use super::tile::{EACH, Lengths, OWN, Ranks, STRIP, STRIPS, TILE, WORDS, tiles};
+use super::tile::{Noted, OWN, STRIP, STRIPS, TILE, WORDS, tiles};
 #[cfg(not(target_arch = "nvptx64"))]
-use super::tile_block::{BLOCK, SHARED};
-use super::tile_block::{
-    COUNTER, END, Found, LEADER, NONE, Place, STAGED_STEP, Shared, WORKERS, index_in_block, warp,
-};
-use super::tile_heads::{FAR, RUN, Run, Strip};
+use super::tile_block::SHARED;
+use super::tile_block::{BLOCK, Found, LAST, NONE, Shared, index_in_block, warp_and_lane};
+use super::tile_heads::RUN;
+use super::tile_stage;
+use super::told::{Added, Told, progress_len};
 use warpstride_device::prelude::*;
-
-/// Elements of the scratch memory `progress` for so many points: the next tile, then what each tile told.
-#[inline(always)]
-#[must_use]
-pub const fn progress_len(points: usize) -> usize {
-    tiles(points) + 1
-}
 
 /// Arguments of the kernels below.
 struct Task {
@@ -49,7 +42,7 @@ struct Task {
     covering: *mut u32,
     facts: *mut u32,
     columns: *mut f64,
-    progress: *mut u64,
+    progress: *mut u32,
     points: u32,
     capacity: u32,
     stride: u32,
@@ -64,7 +57,7 @@ struct Task {
 /// as far as it is known here (8, 32, or 33 for whatever is longer). `columns`: (column, bucket), `stride`
 /// buckets each; those of `methods` ([`super::methods`]) stand from `column` on. Where there are more than `capacity`
 /// buckets, those beyond are left out. `progress`: [`progress_len`] elements, zero before.
-#[kernel(block = (32, 14), min_blocks = 2, hot, f64, shared = SHARED)]
+#[kernel(block = 256, min_blocks = 3, hot, f64, shared = SHARED)]
 #[allow(clippy::too_many_arguments, reason = "arrays and their extents")]
 pub unsafe fn series_reduce_fixed(
     #[len(points)] times: *const u64,
@@ -78,7 +71,7 @@ pub unsafe fn series_reduce_fixed(
     #[len(points.div_ceil(32))] covering: *mut u32,
     #[len(2)] facts: *mut u32,
     #[len((column + columns_of(methods)) * stride)] columns: *mut f64,
-    #[len(progress_len(points))] progress: *mut u64,
+    #[len(progress_len(points))] progress: *mut u32,
     points: u32,
     series: u32,
     capacity: u32,
@@ -122,7 +115,7 @@ pub unsafe fn series_reduce_fixed(
 }
 
 /// As [`series_reduce_fixed`], with a rule of the calendar ([`Bucketing::calendar`]).
-#[kernel(block = (32, 14), min_blocks = 2, hot, f64, shared = SHARED)]
+#[kernel(block = 256, min_blocks = 3, hot, f64, shared = SHARED)]
 #[allow(clippy::too_many_arguments, reason = "arrays and their extents")]
 pub unsafe fn series_reduce_calendar(
     #[len(points)] times: *const u64,
@@ -136,7 +129,7 @@ pub unsafe fn series_reduce_calendar(
     #[len(points.div_ceil(32))] covering: *mut u32,
     #[len(2)] facts: *mut u32,
     #[len((column + columns_of(methods)) * stride)] columns: *mut f64,
-    #[len(progress_len(points))] progress: *mut u64,
+    #[len(progress_len(points))] progress: *mut u32,
     points: u32,
     series: u32,
     capacity: u32,
@@ -193,88 +186,85 @@ impl Task {
         span: impl Fn(u64) -> (u64, u64) + Copy,
     ) {
         #[cfg(not(target_arch = "nvptx64"))]
-        assert_eq!(thread::block_dim(), BLOCK);
-        let shared = Shared::new();
-        let ticket = self.progress.cast::<u32>();
+        assert_eq!(thread::block_threads(), BLOCK);
+        let shared: *mut Shared = shared::dynamic_shared_mem();
+        let ticket = self.progress;
+        let told = Told::new(self.progress, self.count());
         if index_in_block() == 0 {
-            *shared.tile(0) = atomic::fetch_add_u32(ticket, 1);
-            (*shared.place(2)).tile = NONE;
-            (*shared.place(3)).tile = NONE;
+            *Shared::next(shared, 0) = atomic::fetch_add_u32(ticket, 1);
         }
         thread::sync_threads();
-
-        let mut tile = self.if_any(*shared.tile(0));
-        let mut run = self.load(tile);
-        let mut step = 0;
+        let mut tile = self.if_any(*Shared::next(shared, 0));
+        let mut begins = self.stage_times(shared, tile);
+        // The tiles of the two steps before.
+        let [mut staged, mut reduced] = [NONE; 2];
+        let mut marks = 0;
+        // The last warp's.
+        let mut added = Added::NOTHING;
+        let mut step: u32 = 0;
         loop {
-            let is_tile = tile != NONE;
-            if is_tile && warp() < STRIPS {
-                // Takes the next tile: after the timestamps have come, when the other blocks have theirs of this step,
-                // since tiles wait for those before them.
-                let takes = warp() == STRIPS - 1 && warp::lane_id() == 0;
-                let mut next = 0;
-                if takes {
-                    next = atomic::fetch_add_u32(ticket, run.one());
-                }
-                let found = shared.found(step);
-                let (loaded, own) = self.extent(tile);
-                let strip = warp();
-                let place = strip * STRIP + RUN * thread::hidden(warp::lane_id());
-                if place + RUN > loaded {
-                    run = Run::load_part(self.times, self.bits, tile * OWN, place, loaded);
-                }
-                let strip = Strip {
-                    place: strip * STRIP,
-                    loaded,
-                    own,
-                    heads: found
-                        .heads
-                        .cast::<u8>()
-                        .wrapping_add((strip * STRIP / 8) as usize),
-                    found: found.buckets.wrapping_add((strip * STRIP) as usize),
-                    first: found.numbers.wrapping_add(strip as usize),
-                };
-                strip.find::<REGULAR>(&run, index, span);
-                if takes {
-                    *shared.tile(step + 1) = next;
-                }
-            }
+            let (warp, lane) = warp_and_lane();
+            let found = Shared::found(shared, step);
+            let of_staged = Shared::found(shared, step.wrapping_sub(1));
+            let of_reduced = Shared::found(shared, step.wrapping_sub(2));
+            let marks_before = marks;
+            // The warp's timestamps are there, and its part of the values.
             mem::wait_for_copies();
-            thread::sync_threads();
-
-            let mut next = NONE;
-            if is_tile {
-                next = self.if_any(*shared.tile(step + 1));
-            }
-            // Steps wrap around, slots with them.
-            let staged = (*shared.place(step.wrapping_sub(1))).tile;
-            let reduced = (*shared.place(step.wrapping_sub(2))).tile;
-            if !is_tile && staged == NONE {
-                next = END;
-            }
-            if warp() == LEADER {
-                if staged != NONE {
-                    self.place(staged, shared.place(step.wrapping_sub(1)));
+            if warp < STRIPS {
+                warp::sync_warp(warp::FULL);
+                if tile != NONE {
+                    let (mut run, there) = tile_stage::run(shared, tile * OWN, self.loaded(tile));
+                    run.begins = begins;
+                    let place = RUN * index_in_block();
+                    let heads = run.find::<REGULAR>(place, there, index, span);
+                    marks = Found::note_heads(found, place, heads);
                 }
             } else {
-                if warp() == COUNTER {
-                    self.count_tile(tile, shared.found(step).heads, shared.place(step));
-                }
-                run = self.load(next);
-                if staged != NONE && self.methods & !COUNT != 0 {
-                    self.stage(shared.staged(step + 1), staged);
+                if tile != NONE && lane == 0 {
+                    *Shared::next(shared, step + 1) = atomic::fetch_add_u32(ticket, 1);
                 }
                 if reduced != NONE {
-                    let found = shared.found(step.wrapping_sub(2));
-                    let place = shared.place(step.wrapping_sub(2));
-                    self.reduce(reduced, found, place, shared.staged(step), index, start);
-                    self.write_ranks(reduced, found, place);
+                    Found::place(of_reduced, self.of_tile, reduced, told, &mut added);
                 }
             }
-            if next == END {
-                break;
+            thread::sync_threads();
+            let mut next = NONE;
+            if tile != NONE {
+                next = self.if_any(*Shared::next(shared, step + 1));
+                let (_, own) = Found::count(found, 0);
+                if index_in_block() == 0 {
+                    if tile == 0 {
+                        // Before any other block knows of this tile, and looks at its own buckets.
+                        *self.facts.add(LONGEST) = FEW;
+                        thread::device_fence();
+                    }
+                    told.tell(tile, own);
+                }
+                begins = self.stage_times(shared, next);
             }
-            tile = next;
+            if staged != NONE {
+                let step = step.wrapping_sub(1);
+                if self.methods & !COUNT != 0 {
+                    let to = Shared::values(shared, step);
+                    tile_stage::values(self.values, to, staged * OWN, self.loaded(staged));
+                }
+                let (before, _) = Found::count(of_staged, warp_and_lane().0);
+                let to = Shared::noted(shared, step).wrapping_add(before as usize);
+                Noted::note(to, RUN * index_in_block(), marks_before);
+            }
+            if reduced != NONE {
+                self.reduce(reduced, step.wrapping_sub(2), shared, index, start);
+                if warp_and_lane().0 == LAST {
+                    self.write_ranks(reduced, of_reduced);
+                }
+            }
+            if tile == NONE {
+                marks = 0;
+                if staged == NONE {
+                    break;
+                }
+            }
+            [tile, staged, reduced] = [next, tile, staged];
             step += 1;
         }
     }
@@ -291,207 +281,141 @@ impl Task {
         tiles(thread::hidden(self.points) as usize) as u32
     }
 
-    /// Points of a tile, and those of which it has the buckets.
+    /// Points of a tile.
     #[inline(always)]
-    fn extent(&self, tile: u32) -> (u32, u32) {
-        let loaded = (self.points - tile * OWN).min(TILE);
-        (loaded, loaded.min(OWN))
+    fn loaded(&self, tile: u32) -> u32 {
+        (self.points - tile * OWN).min(TILE)
     }
 
-    /// A lane's timestamps of the warp's strip; none behind the last strip or tile.
+    /// Begins to copy the timestamps of a tile, if there is one; tells which of the lane's points series begin with.
     #[inline(always)]
-    unsafe fn load(&self, tile: u32) -> Run {
-        let place = RUN * index_in_block();
-        let loaded = self
-            .points
-            .saturating_sub(tile.saturating_mul(OWN))
-            .min(TILE);
-        Run::load(self.times, self.bits, tile.wrapping_mul(OWN), place, loaded)
-    }
-
-    /// Begins to copy the tile's values.
-    #[inline(always)]
-    unsafe fn stage(&self, staged: *mut f64, tile: u32) {
-        const TO: usize = 8 * staged_at(STAGED_STEP) as usize;
-        const FROM: usize = 8 * STAGED_STEP as usize;
-        let (loaded, _) = self.extent(tile);
-        let mut place = 2 * index_in_block();
-        let from = self.values.wrapping_add((tile * OWN + place) as usize);
-        let to = staged.wrapping_add(staged_at(place) as usize);
-        if loaded == TILE {
-            let (to, from) = (to.cast(), from.cast());
-            mem::copy_pair_to_shared::<0, 0>(to, from);
-            mem::copy_pair_to_shared::<TO, FROM>(to, from);
-            mem::copy_pair_to_shared::<{ 2 * TO }, { 2 * FROM }>(to, from);
-            if place + 3 * STAGED_STEP < TILE {
-                mem::copy_pair_to_shared::<{ 3 * TO }, { 3 * FROM }>(to, from);
-            }
-            return;
-        }
-        while place < loaded {
-            let from = self.values.wrapping_add((tile * OWN + place) as usize);
-            let to = staged.wrapping_add(staged_at(place) as usize);
-            if place + 1 < loaded {
-                mem::copy_pair_to_shared::<0, 0>(to.cast(), from.cast());
-            } else {
-                mem::copy_to_shared(to, from);
-            }
-            place += STAGED_STEP;
-        }
-    }
-
-    /// Counts the buckets of the tile that was found in this step, and tells. For one warp.
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
-    #[inline(always)]
-    unsafe fn count_tile(&self, tile: u32, heads: *const u32, place: *mut Place) {
-        let lane = thread::hidden(warp::lane_id());
-        if lane == 0 {
-            (*place).tile = tile;
-        }
+    unsafe fn stage_times(&self, shared: *mut Shared, tile: u32) -> u32 {
         if tile == NONE {
-            return;
+            return 0;
         }
-        let (_, own) = self.extent(tile);
-        let ranks = Ranks::new(heads, own);
-        let class = ranks.longest();
-        if lane == 0 {
-            let count = ranks.total;
-            look_back::tell_own(self.progress.add(1), tile, Heads { count, class });
-            (*place).class = class;
-        }
-        let words = (&raw mut (*place).before_word).cast::<u32>();
-        let first = EACH as u32 * lane;
-        if first < WORDS {
-            for k in 0..EACH {
-                *words.add(first as usize + k) = ranks.before[k];
-            }
-        }
-        let strips = (&raw mut (*place).before_strip).cast::<u32>();
-        let strip = 32 * first / STRIP;
-        if strip * STRIP == 32 * first {
-            *strips.add(strip as usize) = match strip {
-                ..STRIPS => ranks.before[0],
-                STRIPS => ranks.total,
-                _ => u32::MAX,
-            };
-        }
-    }
-
-    /// Learns where the buckets of a tile are that was counted in the step before. For one warp.
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
-    #[inline(always)]
-    unsafe fn place(&self, tile: u32, place: *mut Place) {
-        let told = self.progress.add(1);
-        let lane = thread::hidden(warp::lane_id());
-        let mut series = 0;
-        if lane < 2 {
-            series = *self.of_tile.add((tile + lane) as usize);
-        }
-        let before = look_back::before(told, tile);
-        if lane == 0 {
-            (*place).before = before.count;
-            let up_to = before.and(Heads {
-                count: (*place).before_strip[STRIPS as usize],
-                class: (*place).class,
-            });
-            if tile != 0 {
-                look_back::tell_whole(told, tile, up_to);
-            }
-            if tile == self.count() - 1 {
-                *self.facts.add(BUCKETS) = up_to.count;
-                *self.facts.add(LONGEST) = Lengths::at_most(up_to.class);
-                *self.first.add(up_to.count.min(self.capacity) as usize) = self.points;
-            }
-        }
-        if lane < 2 {
-            *(&raw mut (*place).series).cast::<u32>().add(lane as usize) = series;
-        }
+        let (begin, loaded) = (tile * OWN, self.loaded(tile));
+        tile_stage::times(self.times, shared, begin, loaded);
+        let place = RUN * index_in_block();
+        let bits = self.bits.wrapping_add(((begin + place) / 32) as usize);
+        mem::load_ahead(place < loaded, bits)
     }
 
     /// Writes where the tile's buckets begin, and their methods.
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
     #[inline(always)]
-    #[allow(
-        clippy::too_many_arguments,
-        reason = "a tile, what was found of it, and a rule"
-    )]
     unsafe fn reduce(
         &self,
         tile: u32,
-        found: Found,
-        place: *const Place,
-        staged: *const f64,
+        step: u32,
+        shared: *mut Shared,
         index: impl Fn(u64) -> u64,
         start: impl Fn(u64) -> i64,
     ) {
         let begin = tile * OWN;
-        let total = (*place).before_strip[STRIPS as usize];
-        let mut bucket = index_in_block();
-        while bucket < total {
-            // The last strip that no more buckets lie before, by bisection.
-            let strips = (&raw const (*place).before_strip).cast::<u32>();
-            let mut strip = 0;
-            for half in [8, 4, 2, 1] {
-                if bucket >= *strips.add((strip + half) as usize) {
-                    strip += half;
-                }
+        let found = Shared::found(shared, step);
+        let [all, total] = (*found).counts;
+        let before = (*found).before;
+        let noted = Shared::noted(shared, step);
+        let mut longest = FEW;
+        // From the last multiple of four buckets on, so that no two warps write to the same 32 bytes of a column.
+        let mut bucket = index_in_block().wrapping_sub(before % 4) as i32;
+        while bucket < total as i32 {
+            if bucket < 0 {
+                bucket += BLOCK as i32;
+                continue;
             }
-            let rank = bucket - *strips.add(strip as usize);
-            let word = u32::from(*found.buckets.add((strip * STRIP + rank) as usize));
-            let from = strip * STRIP + (word & 0xff);
-            // The next head, or none among 32 points.
-            let heads = found.heads.add((from / 32) as usize);
-            let near = u64::from(*heads.add(1)) << 32 | u64::from(*heads);
-            let near = (near >> (from % 32) >> 1) as u32;
-            let n = near.trailing_zeros() + 1;
-            let to = (*place).before + bucket;
+            let at = bucket as u32;
+            let word = u32::from(*noted.add(at as usize));
+            let from = Noted::place(word);
+            let n = if at + 1 < all {
+                Noted::place(u32::from(*noted.add(at as usize + 1))) - from
+            } else if begin + self.loaded(tile) == self.points {
+                self.loaded(tile) - from
+            } else {
+                // The tile has no point behind its own that begins one.
+                SHORT as u32 + 1
+            };
+            longest = longest.max(n);
+            let to = before + at;
             if to < self.capacity {
                 let to = to as usize;
-                let number = if word >> 8 == FAR {
-                    index(*self.times.add((begin + from) as usize))
-                } else {
-                    *found.numbers.add(strip as usize) + u64::from(word >> 8)
+                let methods = thread::hidden(self.methods);
+                if methods != 0 && n <= SHORT as u32 {
+                    let values = Shared::values(shared, step);
+                    let column = self.columns.add(to);
+                    short_bucket::write(values, from, n, column, self.stride, methods);
+                }
+                let number = match Noted::skipped(word) {
+                    Some(skipped) => {
+                        let numbers = (&raw const (*found).numbers).cast::<u64>();
+                        let of_strip = *numbers.add((from / STRIP) as usize);
+                        of_strip.wrapping_add(u64::from(at + skipped))
+                    }
+                    None => index(*self.times.add((begin + from) as usize)),
                 };
                 *self.first.add(to) = begin + from;
                 *self.starts.add(to) = start(number);
-                let methods = thread::hidden(self.methods);
-                if methods != 0 && n <= SHORT as u32 {
-                    short_bucket::write(
-                        staged,
-                        from,
-                        n,
-                        self.columns.add(to),
-                        self.stride,
-                        methods,
-                    );
-                }
             }
-            bucket += WORKERS;
+            bucket += BLOCK as i32;
+        }
+        let longest = warp::max_u32(warp::FULL, longest);
+        if longest > FEW && warp::lane_id() == 0 {
+            let longest = longest.clamp(SHORT as u32, SHORT as u32 + 1);
+            thread::device_fence();
+            let facts = self.facts.add(LONGEST);
+            if longest > atomic::load_u32(facts) {
+                atomic::max_u32(facts, longest);
+            }
+        }
+        if tile == self.count() - 1 && index_in_block() == 0 {
+            let buckets = before + total;
+            *self.facts.add(BUCKETS) = buckets;
+            *self.first.add(buckets.min(self.capacity) as usize) = self.points;
         }
     }
 
-    /// Writes the buckets of every 32nd point, and the first buckets of the series that begin in the tile.
+    /// Writes the buckets of every 32nd point, and the first buckets of the series that begin in the tile. For one warp.
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
     #[inline(always)]
-    unsafe fn write_ranks(&self, tile: u32, found: Found, place: *const Place) {
-        let thread = index_in_block();
-        let words = (&raw const (*place).before_word).cast::<u32>();
-        let before = (*place).before;
-        let (_, own) = self.extent(tile);
-        // The last threads first, which have the fewest buckets.
-        let mut word = WORKERS - 1 - thread;
-        while 32 * word < own {
-            let head = *found.heads.add(word as usize) & 1;
-            let with_head = before + *words.add(word as usize) + head;
-            *self.covering.add((tile * OWN / 32 + word) as usize) = with_head - 1;
-            word += WORKERS;
+    unsafe fn write_ranks(&self, tile: u32, found: *const Found) {
+        let lane = warp::lane_id();
+        let begin = tile * OWN;
+        // Two words of 32 points a lane.
+        let word = 2 * lane;
+        let mut heads = 0;
+        if word < WORDS {
+            heads = *(&raw const (*found).heads).cast::<u64>().add(lane as usize);
         }
-        let [first, behind] = (*place).series;
-        let mut series = first + thread;
+        let low = heads as u32;
+        let high = (heads >> 32) as u32;
+        let count = heads.count_ones();
+        let mut up_to = count;
+        for step in 0..5 {
+            let below = warp::shuffle_up(warp::FULL, up_to, 1 << step);
+            if lane >= 1 << step {
+                up_to += below;
+            }
+        }
+        let before_low = (*found).before + up_to - count;
+        let before_high = before_low + low.count_ones();
+        let covering = self.covering.wrapping_add((begin / 32 + word) as usize);
+        let own = self.loaded(tile).min(OWN);
+        if 32 * word < own {
+            *covering = before_low + (low & 1) - 1;
+        }
+        if 32 * word + 32 < own {
+            *covering.wrapping_add(1) = before_high + (high & 1) - 1;
+        }
+        let [mut series, behind] = (*found).series;
         while series < behind {
-            let at = *self.offsets.add(series as usize) - tile * OWN;
-            let (word, bit) = ((at / 32) as usize, at % 32);
-            let below = *found.heads.add(word) & ((1 << bit) - 1);
-            *self.of_series.add(series as usize) = before + *words.add(word) + below.count_ones();
-            series += WORKERS;
+            let one = (series + lane).min(behind - 1) as usize;
+            let at = *self.offsets.add(one) - begin;
+            let of = at / 64;
+            let heads = warp::shuffle_idx(warp::FULL, heads, of);
+            let before_low = warp::shuffle_idx(warp::FULL, before_low, of);
+            let below = (heads & ((1 << (at % 64)) - 1)).count_ones();
+            *self.of_series.add(one) = before_low + below;
+            series = series.saturating_add(warp::SIZE);
         }
     }
 }

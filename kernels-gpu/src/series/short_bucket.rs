@@ -2,7 +2,6 @@
 
 use super::methods::{self, COUNT, FIRST, LAST, MAX, MEAN, MIN, STD, SUM};
 use super::order;
-use warpstride_device::prelude::*;
 
 /// Where value `place` of a tile is staged: buckets of one length begin in different banks, and pairs stay pairs.
 #[inline(always)]
@@ -10,13 +9,12 @@ pub(super) const fn staged_at(place: u32) -> u32 {
     place + place / 32 * 2
 }
 
-/// Calls `with` for the `n` values that are staged from `from` on, one after the other, and tells the last. The next one
-/// is fetched meanwhile; behind the last that is one of nobody.
+/// Calls `with` for the `n` values that are staged from `from` on, one after the other. The next one is fetched meanwhile; behind the last that is one of nobody.
 ///
 /// # Safety
 /// `staged` has the values, and room behind them.
 #[inline(always)]
-unsafe fn for_each(staged: *const f64, from: u32, n: u32, mut with: impl FnMut(f64)) -> f64 {
+unsafe fn for_each(staged: *const f64, from: u32, n: u32, mut with: impl FnMut(f64)) {
     // Bytes; `turn` is the last before the next 32.
     let (mut at, turn) = (8 * staged_at(from), 8 * staged_at(from | 31));
     // SAFETY: the caller's.
@@ -30,7 +28,7 @@ unsafe fn for_each(staged: *const f64, from: u32, n: u32, mut with: impl FnMut(f
         with(value);
         left -= 1;
         if left == 0 {
-            return value;
+            return;
         }
     }
 }
@@ -44,13 +42,16 @@ const FEW: usize = 8;
 /// `staged` has room for them.
 #[inline(always)]
 unsafe fn few(staged: *const f64, from: u32) -> [f64; FEW] {
-    // Bytes; behind `turn` values there are two of nobody.
-    let (at, turn) = (8 * staged_at(from), 32 - from % 32);
+    // Behind `turn` values there are two of nobody.
+    let turn = 32 - from % 32;
+    // SAFETY: the caller's.
+    let before = unsafe { staged.add(staged_at(from) as usize) };
+    let behind = before.wrapping_add(2);
     let mut values = [0.0; FEW];
-    for k in 0..FEW as u32 {
-        let padding = if k < turn { 0 } else { 16 };
-        // SAFETY: the caller's.
-        values[k as usize] = unsafe { *staged.byte_add((at + padding + 8 * k) as usize) };
+    for k in 0..FEW {
+        let at = if (k as u32) < turn { before } else { behind };
+        // SAFETY: the caller's. Volatile, so that they are on their way together before the first is looked at.
+        values[k] = unsafe { at.add(k).read_volatile() };
     }
     values
 }
@@ -71,22 +72,42 @@ impl Looks {
         signs: 0,
     };
 
-    /// One more value, if there is one.
+    /// One more value.
     #[inline(always)]
-    fn at(&mut self, value: f64, is_there: bool, compares: bool) {
-        if is_there {
-            self.sum += value;
-        }
+    fn at(&mut self, value: f64, compares: bool) {
+        self.sum += value;
         if compares {
-            if is_there & (value < self.least) {
+            if value < self.least {
                 self.least = value;
             }
-            if is_there & (value > self.greatest) {
+            if value > self.greatest {
                 self.greatest = value;
             }
-            // Of one that is not there: it costs a second look at most.
             self.signs |= (value.to_bits() >> 32) as u32;
         }
+    }
+
+    /// Of the first `n` of a few values.
+    #[inline(always)]
+    fn few<const COMPARES: bool>(values: &[f64; FEW], n: u32) -> Self {
+        let mut looks = Self {
+            sum: 0.0 + values[0],
+            least: values[0],
+            greatest: values[0],
+            signs: (values[0].to_bits() >> 32) as u32,
+        };
+        // The next value is looked at inside: so that it is one branch for each, and none behind the last.
+        macro_rules! one {
+            ($k:literal $($more:literal)*) => {
+                if n > $k {
+                    looks.at(values[$k], COMPARES);
+                    one!($($more)*);
+                }
+            };
+            () => {};
+        }
+        one!(1 2 3 4 5 6 7);
+        looks
     }
 
     /// Whether the comparisons did not tell the least and the greatest: with NaN, which the sum shows, and zeros of both
@@ -96,6 +117,23 @@ impl Looks {
         let zero = self.signs >> 31 != 0 && (self.least == 0.0 || self.greatest == 0.0);
         zero || self.sum.is_nan()
     }
+}
+
+/// Squares of what the first `n` of a few values are from their mean, added up.
+#[inline(always)]
+fn squares_of_few(values: &[f64; FEW], n: u32, mean: f64) -> f64 {
+    let mut squares = 0.0 + methods::square_from(mean, values[0]);
+    macro_rules! one {
+        ($k:literal $($more:literal)*) => {
+            if n > $k {
+                squares += methods::square_from(mean, values[$k]);
+                one!($($more)*);
+            }
+        };
+        () => {};
+    }
+    one!(1 2 3 4 5 6 7);
+    squares
 }
 
 /// Writes the methods of the `n` values (1 … 32) that are staged from `from` on: `column` is the bucket's place in the
@@ -114,11 +152,12 @@ pub(super) unsafe fn write(
 ) {
     macro_rules! put {
         ($method:ident, $answer:expr) => {
-            if methods & $method != 0 {
+            let is_wanted = methods & $method != 0;
+            if is_wanted {
                 // SAFETY: the caller's.
                 unsafe { *column = $answer };
-                column = column.wrapping_add(stride as usize);
             }
+            column = column.wrapping_add(if is_wanted { stride as usize } else { 0 });
         };
     }
     let count = f64::from(n);
@@ -127,24 +166,35 @@ pub(super) unsafe fn write(
         return;
     }
     let compares = methods & (MIN | MAX) != 0;
-    let mut looks = Looks::NOTHING;
+    let mut looks;
     let first;
-    let mut last;
+    let mean;
+    let mut squares = 0.0;
     if n <= FEW as u32 {
         // SAFETY: the caller's.
         let values = unsafe { few(staged, from) };
         first = values[0];
-        last = first;
-        for k in 0..FEW {
-            let is_there = (k as u32) < n;
-            looks.at(values[k], is_there, compares);
-            last = if is_there { values[k] } else { last };
+        looks = if compares {
+            Looks::few::<true>(&values, n)
+        } else {
+            Looks::few::<false>(&values, n)
+        };
+        mean = looks.sum / count;
+        if methods & STD != 0 {
+            squares = squares_of_few(&values, n, mean);
         }
     } else {
         // SAFETY: the caller's.
         first = unsafe { *staged.add(staged_at(from) as usize) };
+        looks = Looks::NOTHING;
         // SAFETY: the caller's.
-        last = unsafe { for_each(staged, from, n, |value| looks.at(value, true, compares)) };
+        unsafe { for_each(staged, from, n, |value| looks.at(value, compares)) };
+        mean = looks.sum / count;
+        if methods & STD != 0 {
+            let add = |value: f64| squares += methods::square_from(mean, value);
+            // SAFETY: the caller's.
+            unsafe { for_each(staged, from, n, add) };
+        }
     }
     if compares && looks.missed() {
         let (mut low, mut high) = (u64::MAX, 0);
@@ -158,28 +208,13 @@ pub(super) unsafe fn write(
         (looks.least, looks.greatest) = (order::value(low), order::value(high));
     }
     put!(SUM, order::one_nan(looks.sum));
-    let mean = looks.sum / count;
     put!(MEAN, order::one_nan(mean));
     put!(MIN, looks.least);
     put!(MAX, looks.greatest);
     put!(FIRST, first);
-    put!(LAST, last);
+    // The caller's: the last of the values.
+    put!(LAST, *staged.add(staged_at(from + n - 1) as usize));
     if methods & STD != 0 {
-        let mut squares = 0.0;
-        if n <= FEW as u32 {
-            // SAFETY: the caller's. Fetched anew, so that they take no registers meanwhile.
-            let values = unsafe { few(staged, thread::hidden(from)) };
-            for k in 0..FEW {
-                let square = methods::square_from(mean, values[k]);
-                if (k as u32) < n {
-                    squares += square;
-                }
-            }
-        } else {
-            let add = |value: f64| squares += methods::square_from(mean, value);
-            // SAFETY: the caller's.
-            unsafe { for_each(staged, from, n, add) };
-        }
         // SAFETY: the caller's.
         unsafe { *column = methods::deviation(squares, n) };
     }

@@ -9,11 +9,10 @@ use warpstride_kernels::series::bucket::Bucketing;
 use warpstride_kernels::series::methods;
 use warpstride_kernels::series::partial::places;
 use warpstride_kernels::series::reduce_long::{STRETCH, SeriesDeviations, SeriesReduceLong};
-use warpstride_kernels::series::reduce_tiles::{
-    SeriesReduceCalendar, SeriesReduceFixed, progress_len,
-};
+use warpstride_kernels::series::reduce_tiles::{SeriesReduceCalendar, SeriesReduceFixed};
 use warpstride_kernels::series::starts::SeriesStarts;
 use warpstride_kernels::series::tile::tiles;
+use warpstride_kernels::series::told::progress_len;
 
 /// Points of a block for long buckets: eight warps.
 const BLOCK: usize = 8 * STRETCH as usize;
@@ -41,7 +40,7 @@ pub(super) struct OnePass<M: Machine> {
     /// (tile + 1), first series.
     of_tile: M::Buffer<u32>,
     /// All 0 between launches.
-    progress: M::Buffer<u64>,
+    progress: M::Buffer<u32>,
     /// (chunk), of buckets that have several.
     sums: M::Buffer<f64>,
     /// (chunk), least and greatest.

@@ -74,6 +74,17 @@ pub(super) struct Stage {
     pub(super) rate: bool,
 }
 
+impl Stage {
+    /// Where series begin, of rates or of points.
+    const fn series(rate: bool) -> Self {
+        Self {
+            name: "series",
+            granularity: None,
+            rate,
+        }
+    }
+}
+
 /// Of each stage what it is and what queues it.
 type EachStage<'a> = &'a mut dyn FnMut(Stage, &mut dyn FnMut() -> Result<()>) -> Result<()>;
 
@@ -131,6 +142,7 @@ impl<M: Machine> Lane<M> {
         wanted: &[Wanted],
     ) -> Result<()> {
         let (sent, duplicates) = self.load(machine, &job.chunk, packed)?;
+        self.index(machine, &job.chunk, wanted, &mut |_, work| work())?;
         self.find(machine, job, rules, wanted, &mut |_, work| work())?;
         let mut facts = Vec::new();
         let mut asked = Vec::new();
@@ -216,6 +228,32 @@ impl<M: Machine> Lane<M> {
         self.stages.sort(machine, &mut self.points)
     }
 
+    /// The last stage of loading: where the series of what is loaded begin, which all granularities need. `each` is given
+    /// what queues it, which may be called again.
+    pub(super) fn index(
+        &mut self,
+        machine: &M,
+        chunk: &Chunk,
+        wanted: &[Wanted],
+        each: EachStage<'_>,
+    ) -> Result<()> {
+        if chunk.lead.is_some() {
+            self.split.swap(&mut self.points);
+        }
+        let points = &self.points;
+        for (_, tables) in wanted
+            .iter()
+            .zip(&mut self.tables)
+            .filter(|(wanted, _)| !wanted.rate)
+        {
+            each(Stage::series(false), &mut || tables.series(machine, points))?;
+        }
+        if chunk.lead.is_some() {
+            self.split.swap(&mut self.points);
+        }
+        Ok(())
+    }
+
     /// The stages of what is loaded up to the methods of one pass: `each` is given what queues them, which may be called
     /// again.
     pub(super) fn find(
@@ -244,16 +282,12 @@ impl<M: Machine> Lane<M> {
                     rate,
                 };
                 each(stage, &mut || stages.rates(machine, points, rates))?;
-                &self.rates
+                let rates = &self.rates;
+                each(Stage::series(rate), &mut || tables.series(machine, rates))?;
+                rates
             } else {
                 &self.points
             };
-            let stage = Stage {
-                name: "series",
-                granularity: None,
-                rate,
-            };
-            each(stage, &mut || tables.series(machine, points))?;
             for (granularity, capacity) in job.granularities.iter().zip(&chunk.capacities) {
                 let rule = rules[*granularity];
                 tables.of[*granularity].reserve(machine, *capacity, points.series)?;

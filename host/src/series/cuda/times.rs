@@ -15,8 +15,8 @@ const READINGS: usize = 9;
 /// The device's time for a stage.
 #[derive(Debug, Clone, PartialEq)]
 pub struct StageTime {
-    /// `all` that follows when points are sorted, `rates`, `series` (where they begin), `one pass` (where buckets begin
-    /// too), or `order`.
+    /// `series` (where they begin: the end of loading, or part of rates), `all` that follows when points are loaded,
+    /// `rates`, `one pass` (where buckets begin too), or `order`.
     pub stage: &'static str,
     /// Place of the granularity; none of stages that have to do with none.
     pub granularity: Option<usize>,
@@ -35,6 +35,7 @@ pub(super) fn of_stages<M: Machine>(
     wanted: &[Wanted],
 ) -> Result<Vec<StageTime>> {
     // Memory is taken before anything is timed or recorded.
+    lane.index(machine, &job.chunk, wanted, &mut |_, work| work())?;
     lane.find(machine, job, rules, wanted, &mut |_, work| work())?;
     let longest = lane.longest(machine, job)?;
     lane.order(machine, job, wanted, &longest, &mut |_, work| work())?;
@@ -58,6 +59,7 @@ pub(super) fn of_stages<M: Machine>(
         });
         Ok(())
     };
+    lane.index(machine, &job.chunk, wanted, &mut each)?;
     lane.find(machine, job, rules, wanted, &mut each)?;
     lane.order(machine, job, wanted, &longest, &mut each)?;
     Ok(times)

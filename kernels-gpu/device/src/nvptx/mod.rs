@@ -283,46 +283,6 @@ pub(crate) unsafe fn load_read_only_if_b32(there: u32, address: *const u32) -> u
     value
 }
 
-/// # Safety
-/// As [`load_read_only_if_b32`], 8 bytes, aligned to 8.
-#[inline(always)]
-pub(crate) unsafe fn load_read_only_if_v2(there: u32, address: *const u32) -> [u32; 2] {
-    let (a, b): (u32, u32);
-    // SAFETY: reads 8 bytes at the caller's valid, aligned global address, which nobody writes, or nothing.
-    unsafe {
-        asm!(
-            "{{ .reg .b64 %g; .reg .pred %q; setp.ne.u32 %q, {t}, 0; mov.b32 {a}, 0; mov.b32 {b}, 0; cvta.to.global.u64 %g, {p}; @%q ld.global.nc.v2.b32 {{{a}, {b}}}, [%g]; }}",
-            t = in(reg32) there,
-            p = in(reg64) address,
-            a = out(reg32) a,
-            b = out(reg32) b,
-            options(nostack, preserves_flags)
-        );
-    }
-    [a, b]
-}
-
-/// # Safety
-/// As [`load_read_only_if_b32`], 16 bytes, aligned to 16.
-#[inline(always)]
-pub(crate) unsafe fn load_read_only_if_v4(there: u32, address: *const u32) -> [u32; 4] {
-    let (a, b, c, d): (u32, u32, u32, u32);
-    // SAFETY: reads 16 bytes at the caller's valid, aligned global address, which nobody writes, or nothing.
-    unsafe {
-        asm!(
-            "{{ .reg .b64 %g; .reg .pred %q; setp.ne.u32 %q, {t}, 0; mov.b32 {a}, 0; mov.b32 {b}, 0; mov.b32 {c}, 0; mov.b32 {d}, 0; cvta.to.global.u64 %g, {p}; @%q ld.global.nc.v4.b32 {{{a}, {b}, {c}, {d}}}, [%g]; }}",
-            t = in(reg32) there,
-            p = in(reg64) address,
-            a = out(reg32) a,
-            b = out(reg32) b,
-            c = out(reg32) c,
-            d = out(reg32) d,
-            options(nostack, preserves_flags)
-        );
-    }
-    [a, b, c, d]
-}
-
 /// What is there for all threads of the device.
 ///
 /// # Safety
@@ -340,21 +300,6 @@ pub(crate) unsafe fn load_device_u64(address: *const u64) -> u64 {
         );
     }
     value
-}
-
-/// # Safety
-/// As [`load_device_u64`], and nobody else writes there but by atomics.
-#[inline(always)]
-pub(crate) unsafe fn store_device_u64(address: *mut u64, value: u64) {
-    // SAFETY: writes 8 bytes to the caller's valid global address.
-    unsafe {
-        asm!(
-            "{{ .reg .b64 %g; cvta.to.global.u64 %g, {a}; st.relaxed.gpu.global.b64 [%g], {v}; }}",
-            a = in(reg64) address,
-            v = in(reg64) value,
-            options(nostack, preserves_flags)
-        );
-    }
 }
 
 #[panic_handler]
