@@ -1,12 +1,14 @@
-"""Times the two kernels of the one-pass methods alone, of PTX files, and compares their results with NumPy's.
+"""Times the kernel of the one-pass methods alone, of PTX files, and compares its results with NumPy's.
 
     python tiles.py [--methods 254,4,0] [FILE.ptx ...]
 
 Needs a GPU, NumPy and CuPy; without files it takes the committed PTX of compute capability 9.0. 7 340 032 points 5 s apart in
-buckets of 35 s. `flushed`: median of launches behind a pass that reads 256 MB, so that no results of the launch before
-are left in the cache, for the kernel that finds, the one that reduces, and both; `repeated`: of launches one after the
-other. Times are those between events around the launches. `--methods`: sums of count 1, sum 2, mean 4, min 8, max 16,
-first 32, last 64, std 128. Figures of the last rows of the table in docs/optimisation-log.md are of this.
+buckets of 35 s. Microseconds of one launch of 20 that are recorded in a graph: `repeated`, one after the other, with the
+zeroing of the scratch memory (`clear`); `flushed`, each behind a pass that reads 256 MB, so that no results of the launch
+before are left in the cache, with that pass and the zeroing (`flush`). `--methods`: sums of count 1, sum 2, mean 4, min 8,
+max 16, first 32, last 64, std 128. A file whose shared memory differs from that of
+`kernels-gpu/src/series/tile_block.rs` needs `--shared`. Figures of the second table of time series in
+docs/optimisation-log.md are of this.
 """
 import argparse
 import pathlib
@@ -73,7 +75,7 @@ def together(works):
 
 def main():
     root = pathlib.Path(__file__).resolve().parents[2]
-    parser = argparse.ArgumentParser(description="times the kernels on tiles of PTX files")
+    parser = argparse.ArgumentParser(description="times the tile kernel of PTX files")
     parser.add_argument("--methods", default="254,4,0")
     parser.add_argument("--blocks", type=int, default=3, help="of a multiprocessor")
     parser.add_argument("--shared", type=int, default=55440, help="bytes of shared memory of a block")
