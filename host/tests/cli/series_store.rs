@@ -2,6 +2,7 @@
 
 mod kept;
 mod killed;
+mod live;
 mod told;
 mod values;
 

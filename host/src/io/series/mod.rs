@@ -13,6 +13,7 @@ mod input;
 mod names;
 mod number;
 mod parquet;
+mod piped;
 mod reader;
 mod rows;
 mod timestamp;

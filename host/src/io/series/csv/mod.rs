@@ -18,7 +18,13 @@ use head::Head;
 use parse::{Context, Parsed};
 use rayon::prelude::*;
 use records::{Cutter, Stop, Window};
-use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
+use std::time::Duration;
+
+/// Windows that are held at a time: in parts that a pipe gave, filled, waiting, parsed, and as points.
+const WINDOWS: u128 = 5;
+/// How long a quiet pipe is waited for before the caller is asked whether to go on.
+const QUIET: Duration = Duration::from_millis(100);
 
 /// A text whose head was read.
 pub(super) struct Csv {
@@ -43,11 +49,31 @@ enum Windows {
     Ahead(Receiver<Result<Option<Window>, Stop>>),
 }
 
+/// What comes next.
+enum Coming {
+    Window(Window),
+    End,
+    Stop(Stop),
+    /// Nothing yet.
+    Quiet,
+    /// The reading thread is gone.
+    Gone,
+}
+
 impl Windows {
-    fn next(&mut self) -> Option<Result<Option<Window>, Stop>> {
-        match self {
-            Self::Here(cutter) => Some(cutter.next()),
-            Self::Ahead(windows) => windows.recv().ok(),
+    fn next(&mut self) -> Coming {
+        let window = match self {
+            Self::Here(cutter) => cutter.next(),
+            Self::Ahead(windows) => match windows.recv_timeout(QUIET) {
+                Ok(window) => window,
+                Err(RecvTimeoutError::Timeout) => return Coming::Quiet,
+                Err(RecvTimeoutError::Disconnected) => return Coming::Gone,
+            },
+        };
+        match window {
+            Ok(Some(window)) => Coming::Window(window),
+            Ok(None) => Coming::End,
+            Err(stop) => Coming::Stop(stop),
         }
     }
 }
@@ -76,7 +102,7 @@ impl Csv {
         allow(
             &file,
             "lines of text",
-            4 * sizes.window as u128,
+            WINDOWS * sizes.window as u128,
             shared.memory,
         )?;
         let compression = stream.compression();
@@ -87,7 +113,9 @@ impl Csv {
             delimiter: b',',
             sizes,
         };
-        cutter.fill().map_err(|e| failed(&file, compression, &e))?;
+        cutter
+            .fill_head()
+            .map_err(|e| failed(&file, compression, &e))?;
         let head = head::read(
             &file,
             &cutter.carry,
@@ -176,11 +204,12 @@ impl Csv {
 impl Source for Csv {
     fn next(&mut self, shared: &mut Shared) -> Result<Option<Vec<Block>>, IoError> {
         let window = match self.windows.next() {
-            Some(Ok(Some(window))) => window,
-            Some(Ok(None)) => return Ok(None),
-            Some(Err(stop)) => return Err(self.stopped(&stop)),
-            // The thread is gone: what it reads with has panicked.
-            None => return Err(damaged(&self.file, "its text", "the stream is damaged")),
+            Coming::Window(window) => window,
+            Coming::End => return Ok(None),
+            Coming::Stop(stop) => return Err(self.stopped(&stop)),
+            Coming::Quiet => return Ok(Some(Vec::new())),
+            // What it reads with has panicked.
+            Coming::Gone => return Err(damaged(&self.file, "its text", "the stream is damaged")),
         };
         let mut context = Context {
             head: &self.head,
