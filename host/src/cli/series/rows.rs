@@ -112,7 +112,11 @@ impl<'n> Rows<'n> {
         let writer = out.create()?;
         let curves = curve.map(|(granularity, aggregate)| {
             let title = format!("{aggregate}, {granularity}");
-            (SeriesCurves::new(title), granularity, aggregate)
+            (
+                SeriesCurves::new(title, granularity),
+                granularity,
+                aggregate,
+            )
         });
         Ok(Self {
             writer,
