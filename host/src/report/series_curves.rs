@@ -59,6 +59,8 @@ pub struct SeriesCurves {
     last: Option<usize>,
     /// Series that are not drawn.
     others: usize,
+    /// Values were met, finite or not.
+    any: bool,
 }
 
 impl SeriesCurves {
@@ -71,6 +73,7 @@ impl SeriesCurves {
             curves: Vec::new(),
             last: None,
             others: 0,
+            any: false,
         }
     }
 
@@ -89,6 +92,7 @@ impl SeriesCurves {
                 });
             }
         }
+        self.any |= !values.is_empty();
         if self.others > 0 {
             return;
         }

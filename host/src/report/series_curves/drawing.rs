@@ -68,10 +68,10 @@ impl SeriesCurves {
     /// There is no value, or none that is finite; the encoder's.
     pub fn png(&self) -> Result<Picture, ReportError> {
         let extent = self.extent().ok_or_else(|| {
-            let why = if self.curves.is_empty() {
-                "there is no value"
-            } else {
+            let why = if self.any {
                 "no value is finite"
+            } else {
+                "there is no value"
             };
             ReportError(why.to_owned())
         })?;
@@ -156,10 +156,10 @@ impl SeriesCurves {
         let style = ("sans-serif", LETTER as i32).into_text_style(area);
         let corner = (MARGIN as i32, LETTER as i32 / 2);
         area.draw_text(&self.title, &style, corner)?;
-        let more = format!("and {} more", self.others);
-        let mut names: Vec<&str> = self.curves.iter().map(|c| c.name.as_str()).collect();
+        let names: Vec<&str> = self.curves.iter().map(|c| c.name.as_str()).collect();
+        let mut names = legend::shortened(&names);
         if self.others > 0 {
-            names.push(&more);
+            names.push(format!("and {} more", self.others));
         }
         let key = LETTER + 6;
         let entries = legend::entries(&names, SIZE.0 as usize - 2 * MARGIN, key, 2 * LETTER);
