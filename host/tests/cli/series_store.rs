@@ -2,6 +2,7 @@
 
 mod kept;
 mod killed;
+mod left_behind;
 mod live;
 mod told;
 mod values;

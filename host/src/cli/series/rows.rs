@@ -128,11 +128,9 @@ impl<'n> Rows<'n> {
     }
 
     /// The picture, if one is wanted.
-    pub(super) fn picture(&self) -> Result<Option<Picture>, Failure> {
-        let drawn = self.curves.as_ref().map(|(curves, ..)| curves.png());
-        drawn
-            .transpose()
-            .map_err(|why| Failure::failed(format!("--plot: {why}")))
+    pub(super) fn picture(&self) -> Option<Result<Picture, String>> {
+        let (curves, ..) = self.curves.as_ref()?;
+        Some(curves.png().map_err(|why| why.to_string()))
     }
 
     /// Makes the output whole.

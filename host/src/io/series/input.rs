@@ -126,7 +126,11 @@ pub(super) fn failed(file: &str, compression: Option<&str>, error: &io::Error) -
                 || error.to_string().contains("incomplete frame");
             let what = format!("its {name} stream");
             if truncated {
-                return damaged(file, &what, "it ends too early; copy the file again");
+                let why = match name {
+                    "gzip" => "it ends too early, or something else follows its end",
+                    _ => "it ends too early",
+                };
+                return damaged(file, &what, format!("{why}; copy the file again"));
             }
             damaged(file, &what, error)
         }

@@ -63,7 +63,11 @@ fn blanks_around_names_are_no_other_series() {
         .into_iter()
         .map(|row| (row.series, row.value))
         .collect();
-    assert_eq!(found, [("cpu".to_owned(), 3.0), (" cpu".to_owned(), 1.0)]);
+    // Written in quotes, as it must be to be read again.
+    assert_eq!(
+        found,
+        [("cpu".to_owned(), 3.0), ("\" cpu\"".to_owned(), 1.0)]
+    );
 }
 
 #[test]

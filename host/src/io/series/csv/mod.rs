@@ -13,7 +13,7 @@ pub(super) use records::Sizes;
 use super::input::{Stream, failed};
 use super::reader::{Block, Shared, Source};
 use super::timestamp::Clock;
-use super::{IoError, OnError, ReadOptions, allow, damaged, no_series};
+use super::{IoError, OnError, ReadOptions, TimeUnit, allow, damaged, no_series};
 use head::Head;
 use parse::{Context, Parsed};
 use rayon::prelude::*;
@@ -33,6 +33,7 @@ pub(super) struct Csv {
     head: Head,
     clock: Option<Clock>,
     on_error: OnError,
+    longest_name: Option<usize>,
     sizes: Sizes,
     /// The series' number where the file is one.
     single: Option<u32>,
@@ -147,6 +148,7 @@ impl Csv {
             head,
             clock: None,
             on_error: options.on_error,
+            longest_name: options.longest_name,
             sizes,
             single,
             windows,
@@ -156,7 +158,7 @@ impl Csv {
     fn too_long(&self, line: u64) -> IoError {
         no_series(
             &self.file,
-            format!("its line {line} has more than {} bytes", self.sizes.record),
+            format!("its line {line} has more than {} bytes", self.sizes.window),
         )
     }
 
@@ -178,9 +180,6 @@ impl Csv {
         for mut part in parsed {
             let first = self.lines + 1;
             shared.settle(&self.file, "line", first, part.faults, self.on_error)?;
-            if let Some(before) = part.long {
-                return Err(self.too_long(first + before));
-            }
             self.lines += part.lines;
             let series = match self.single {
                 Some(number) => vec![number; part.times.len()],
@@ -217,6 +216,7 @@ impl Source for Csv {
             names: &shared.names,
             most: self.sizes.record,
             on_error: self.on_error,
+            longest_name: self.longest_name,
         };
         if self.clock.is_none() {
             self.clock = parse::clock(&window.text, &context, self.head.unit);
@@ -234,5 +234,9 @@ impl Source for Csv {
 
     fn file(&self) -> &str {
         &self.file
+    }
+
+    fn unit(&self) -> TimeUnit {
+        self.head.unit
     }
 }

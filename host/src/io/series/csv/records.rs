@@ -191,7 +191,7 @@ impl Cutter {
             let mut lines = self.carry.split_inclusive(|b| *b == b'\n');
             let line = lines.find(|line| !line.trim_ascii().is_empty());
             let whole = line.is_some_and(|line| {
-                line.ends_with(b"\n") && memchr_iter(b'"', line).count() % 2 == 0
+                line.ends_with(b"\n") && memchr_iter(b'"', line).count().is_multiple_of(2)
             });
             if self.ended || full || whole {
                 return Ok(());
