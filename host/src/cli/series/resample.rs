@@ -131,10 +131,7 @@ impl Resampling {
             match drawn.and_then(|picture| picture.write(path).map_err(|e| e.to_string())) {
                 Ok(()) => written.push(path.display().to_string()),
                 Err(why) => {
-                    let there = self
-                        .out
-                        .path()
-                        .map_or("standard output", |_| written[0].as_str());
+                    let there = self.out.words();
                     undrawn = Some(Failure::failed(format!(
                         "{why}; the aggregates are in {there}"
                     )));
@@ -269,7 +266,7 @@ impl Resampling {
                 (
                     tally.duplicates,
                     "duplicate",
-                    "points of a series and time that came before",
+                    "points whose series and time came before",
                 ),
                 (tally.skipped, "point of NaN", "--nan skip"),
             ] {

@@ -74,6 +74,14 @@ impl Out {
         (!self.is_standard()).then_some(&self.path)
     }
 
+    /// For sentences.
+    pub(super) fn words(&self) -> String {
+        match self.path() {
+            Some(path) => path.display().to_string(),
+            None => "standard output".to_owned(),
+        }
+    }
+
     /// Where temporary files go: beside the output, for there must be room anyway.
     pub(super) fn folder(&self) -> PathBuf {
         match self.path().map(Path::parent) {

@@ -27,8 +27,9 @@ impl ValueAxis {
     }
 
     pub(super) fn places(&self) -> Vec<f64> {
-        let first = (self.values.start / self.step).ceil();
-        let count = (self.values.end / self.step).floor() - first;
+        // A hair of slack: 3e-9/5e-10 may not be quite 6.
+        let first = (self.values.start / self.step - 1e-9).ceil();
+        let count = (self.values.end / self.step + 1e-9).floor() - first;
         (0..=count.clamp(0.0, MARKS) as u32)
             .map(|n| (first + f64::from(n)) * self.step)
             .collect()
@@ -62,7 +63,9 @@ impl Ranged for ValueAxis {
     type ValueType = f64;
 
     fn map(&self, value: &f64, limit: (i32, i32)) -> i32 {
-        let share = (value - self.values.start) / (self.values.end - self.values.start);
+        // Halves: the distance of a value outside may overflow.
+        let (start, end) = (self.values.start / 2.0, self.values.end / 2.0);
+        let share = (value / 2.0 - start) / (end - start);
         limit.0 + (share * f64::from(limit.1 - limit.0)).round() as i32
     }
 

@@ -67,7 +67,7 @@ pub(super) fn record(
     let line = memchr(b'\n', &text[at..]).map(|place| at + place + 1);
     let end = match line {
         Some(end) => end,
-        None if last || text.len() - at > most => text.len(),
+        None if last => text.len(),
         None => return None,
     };
     let form = match memchr(b'"', &text[at..end]) {
