@@ -39,6 +39,16 @@ fn to_standard_error(who: &str, sentence: &str) {
     writeln!(io::stderr().lock(), "{who}: {}", line.trim()).unwrap_or_default();
 }
 
+/// `1 row was`, `2 rows were`; of `point of NaN` the points are counted.
+pub(crate) fn were(count: u64, what: &str) -> String {
+    let (noun, rest) = what.split_once(" of ").unwrap_or((what, ""));
+    let of = if rest.is_empty() { "" } else { " of " };
+    match count {
+        1 => format!("1 {noun}{of}{rest} was"),
+        _ => format!("{count} {noun}s{of}{rest} were"),
+    }
+}
+
 /// Lines of names and values, the values under each other.
 pub(crate) fn facts(lines: &[(&str, String)]) -> String {
     let width = lines
@@ -55,6 +65,12 @@ pub(crate) fn facts(lines: &[(&str, String)]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_is_counted_agrees_with_its_number() {
+        assert_eq!(were(1, "malformed row"), "1 malformed row was");
+        assert_eq!(were(2, "point of NaN"), "2 points of NaN were");
+    }
 
     #[test]
     fn values_stand_under_each_other() {

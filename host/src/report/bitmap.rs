@@ -3,7 +3,7 @@
 use super::canvas::{Canvas, Colour, TEXT, WHITE, width_of};
 use plotters_backend::text_anchor::{HPos, VPos};
 use plotters_backend::{
-    BackendColor, BackendCoord, BackendTextStyle, DrawingBackend, DrawingErrorKind,
+    BackendColor, BackendCoord, BackendStyle, BackendTextStyle, DrawingBackend, DrawingErrorKind,
 };
 use std::convert::Infallible;
 
@@ -34,6 +34,48 @@ fn over_white(colour: BackendColor) -> Colour {
     pixel
 }
 
+impl Bitmap<'_> {
+    /// All pixels whose middle is within half the width of the line between two points.
+    fn thick_line<S: BackendStyle>(
+        &mut self,
+        begin: BackendCoord,
+        end: BackendCoord,
+        style: &S,
+    ) -> Result<(), DrawingErrorKind<Infallible>> {
+        let reach = f64::from(style.stroke_width()) / 2.0;
+        let [(x, y), (to_x, to_y)] = [begin, end].map(|(x, y)| (f64::from(x), f64::from(y)));
+        let (dx, dy) = (to_x - x, to_y - y);
+        let squared = dx * dx + dy * dy;
+        let along = |t: f64| t.clamp(0.0, 1.0);
+        let (width, height) = (f64::from(self.size.0), f64::from(self.size.1));
+        let rows = (y.min(to_y) - reach).max(0.0)..=(y.max(to_y) + reach).min(height);
+        for row in rows.start().ceil() as i32..=rows.end().floor() as i32 {
+            // The part of the line that is near enough to this row.
+            let row_y = f64::from(row);
+            let [a, b] = [-reach, reach].map(|off| match dy {
+                0.0 if off < 0.0 => 0.0,
+                0.0 => 1.0,
+                _ => along((row_y + off - y) / dy),
+            });
+            let [a, b] = [x + a * dx, x + b * dx];
+            let columns = (a.min(b) - reach).max(0.0)..=(a.max(b) + reach).min(width);
+            for column in columns.start().ceil() as i32..=columns.end().floor() as i32 {
+                let (px, py) = (f64::from(column) - x, row_y - y);
+                let t = if squared > 0.0 {
+                    along((px * dx + py * dy) / squared)
+                } else {
+                    0.0
+                };
+                let (off_x, off_y) = (px - t * dx, py - t * dy);
+                if off_x * off_x + off_y * off_y <= reach * reach {
+                    self.draw_pixel((column, row), style.color())?;
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
 impl DrawingBackend for Bitmap<'_> {
     type ErrorType = Infallible;
 
@@ -61,6 +103,26 @@ impl DrawingBackend for Bitmap<'_> {
             && colour.alpha > 0.0
         {
             self.canvas.set(column, row, over_white(colour));
+        }
+        Ok(())
+    }
+
+    /// Lines of more than a pixel are drawn piece by piece: plotters' own outline of them has holes where they are steep.
+    fn draw_path<S: BackendStyle, I: IntoIterator<Item = BackendCoord>>(
+        &mut self,
+        path: I,
+        style: &S,
+    ) -> Result<(), DrawingErrorKind<Infallible>> {
+        let mut begin = None;
+        for end in path {
+            if let Some(begin) = begin {
+                if style.stroke_width() > 1 {
+                    self.thick_line(begin, end, style)?;
+                } else {
+                    self.draw_line(begin, end, style)?;
+                }
+            }
+            begin = Some(end);
         }
         Ok(())
     }
@@ -101,6 +163,7 @@ impl DrawingBackend for Bitmap<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use plotters::style::{BLACK, ShapeStyle};
 
     #[test]
     fn transparent_ink_is_mixed_with_white() {
@@ -111,6 +174,50 @@ mod tests {
         assert_eq!(over_white(half(1.0)), [0, 100, 255]);
         assert_eq!(over_white(half(0.0)), WHITE);
         assert_eq!(over_white(half(0.5)), [128, 178, 255]);
+    }
+
+    /// A line without holes: from each of its pixels but the last row's a neighbour goes on, and its width is the one
+    /// asked for.
+    #[test]
+    fn thick_lines_have_no_holes_however_steep() {
+        const SIDE: i32 = 60;
+        let ink = ShapeStyle::from(&BLACK).stroke_width(2);
+        for (dx, dy) in [
+            (0, 50),
+            (1, 50),
+            (-3, 50),
+            (9, 50),
+            (50, 50),
+            (50, 3),
+            (50, 0),
+            (0, 0),
+        ] {
+            let mut canvas = Canvas::new(SIDE as usize, SIDE as usize);
+            let begin = if dx < 0 { (40, 5) } else { (5, 5) };
+            let end = (begin.0 + dx, begin.1 + dy);
+            let path = [begin, end];
+            Bitmap::new(&mut canvas, (SIDE as u32, SIDE as u32))
+                .draw_path(path, &ink)
+                .unwrap();
+            let png = canvas.png().unwrap();
+            let image = image::load_from_memory(&png).unwrap().to_rgb8();
+            let dark = |x: i32, y: i32| image.get_pixel(x as u32, y as u32).0 != WHITE;
+            let steps = dx.abs().max(dy.abs()).max(1);
+            for step in 0..=steps {
+                let at = |from: i32, by: i32| from + (by * step + by.signum() * steps / 2) / steps;
+                let (x, y) = (at(begin.0, dx), at(begin.1, dy));
+                assert!(dark(x, y), "{dx} {dy}: {x} {y}");
+            }
+            let count = (0..SIDE * SIDE)
+                .filter(|i| dark(i % SIDE, i / SIDE))
+                .count() as f64;
+            let length = f64::from(dx).hypot(f64::from(dy));
+            // As wide as asked, but for the grid: three pixels where the line runs along one.
+            assert!(
+                (1.9 * length..=3.0 * length + 6.0).contains(&count),
+                "{dx} {dy}: {count}"
+            );
+        }
     }
 
     #[test]

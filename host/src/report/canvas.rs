@@ -49,7 +49,7 @@ impl Canvas {
     }
 
     /// Writes `text` with its upper left corner at `at` (column, row). Letters outside of Basic
-    /// Latin, Latin-1 and Greek become `?`.
+    /// Latin, Latin-1, Greek and `…` become `?`.
     pub(super) fn text(&mut self, at: [usize; 2], text: &str) {
         for (place, letter) in text.chars().enumerate() {
             for (y, bits) in glyph(letter).into_iter().enumerate() {
@@ -77,7 +77,13 @@ pub(super) fn width_of(text: &str) -> usize {
     text.chars().count() * TEXT
 }
 
+/// `…`: three dots on the line; the fonts have none.
+const ELLIPSIS: [u8; LETTER] = [0, 0, 0, 0, 0, 0b0100_1001, 0b0100_1001, 0];
+
 fn glyph(letter: char) -> [u8; LETTER] {
+    if letter == '…' {
+        return ELLIPSIS;
+    }
     BASIC_FONTS
         .get(letter)
         .or_else(|| LATIN_FONTS.get(letter))
@@ -92,7 +98,7 @@ mod tests {
 
     #[test]
     fn the_letters_that_pictures_need_exist_and_differ() {
-        let needed = "0123456789.-eE %nµpm,()πrad";
+        let needed = "0123456789.-eE %nµpm,()πrad…";
         let unknown = glyph('?');
         for letter in needed.chars() {
             assert!(glyph(letter) != unknown, "{letter}");

@@ -1,39 +1,19 @@
 //! Curves of aggregates against time.
 
+mod drawing;
+mod legend;
 #[cfg(test)]
 mod tests;
 mod time_axis;
+mod value_axis;
 
-use super::bitmap::Bitmap;
-use super::canvas::Canvas;
-use super::curves::AXES;
-use super::html::ReportError;
-use super::numbers::significant;
-use super::pictures::Picture;
-use plotters::prelude::*;
-use std::ops::Range;
-use time_axis::{Marks, SECOND, TimeAxis};
+use crate::series::Granularity;
+use warpstride_kernels::series::bucket::Bucketing;
 
-/// Width and height, pixels.
-const SIZE: (u32, u32) = (1400, 700);
 /// Most cells of a curve: more than there are columns of pixels.
 const CELLS: usize = 1 << 12;
 /// Most curves.
 const CURVES: usize = 8;
-/// Legible on white, and told apart by most who are colour-blind (Okabe and Ito).
-const COLOURS: [RGBColor; CURVES] = [
-    RGBColor(0, 114, 178),
-    RGBColor(213, 94, 0),
-    RGBColor(0, 158, 115),
-    RGBColor(204, 121, 167),
-    RGBColor(230, 159, 0),
-    RGBColor(86, 180, 233),
-    RGBColor(90, 90, 90),
-    RGBColor(150, 130, 20),
-];
-/// Height of letters, pixels.
-const LETTERS: u32 = 16;
-
 /// Neighbouring rows of a curve.
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct Cell {
@@ -41,38 +21,59 @@ struct Cell {
     time: i64,
     least: f64,
     greatest: f64,
+    /// Number of the last row's bucket.
+    last: u64,
+    /// Rows.
+    rows: usize,
+    /// The bucket before the first row's has one too, in the cell before.
+    joined: bool,
+}
+
+impl Cell {
+    fn with(self, later: Self) -> Self {
+        Self {
+            least: self.least.min(later.least),
+            greatest: self.greatest.max(later.greatest),
+            last: later.last,
+            rows: self.rows + later.rows,
+            ..self
+        }
+    }
 }
 
 #[derive(Debug, Clone, PartialEq)]
 struct Curve {
     name: String,
     cells: Vec<Cell>,
-    /// Rows of a cell.
+    /// Most rows of a cell.
     stride: usize,
-    /// Rows in the last one.
-    filled: usize,
 }
 
 /// Curves that take rows as they come, and no more memory the more rows there are.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SeriesCurves {
     title: String,
+    rule: Bucketing,
     curves: Vec<Curve>,
     /// Number of the series that rows came of last.
     last: Option<usize>,
     /// Series that are not drawn.
     others: usize,
+    /// Values were met, finite or not.
+    any: bool,
 }
 
 impl SeriesCurves {
-    /// Without rows.
+    /// Without rows. Buckets are of `granularity`: where one is missing a curve has a gap.
     #[must_use]
-    pub fn new(title: String) -> Self {
+    pub fn new(title: String, granularity: Granularity) -> Self {
         Self {
             title,
+            rule: granularity.bucketing(),
             curves: Vec::new(),
             last: None,
             others: 0,
+            any: false,
         }
     }
 
@@ -88,16 +89,17 @@ impl SeriesCurves {
                     name: name.to_owned(),
                     cells: Vec::new(),
                     stride: 1,
-                    filled: 0,
                 });
             }
         }
+        self.any |= !values.is_empty();
         if self.others > 0 {
             return;
         }
         if let Some(curve) = self.curves.last_mut() {
             for (time, value) in starts.iter().zip(values) {
-                curve.add(*time, *value);
+                // The first week began before 1970.
+                curve.add(*time, self.rule.index((*time).max(0) as u64), *value);
             }
         }
     }
@@ -112,138 +114,54 @@ impl SeriesCurves {
             )
         })
     }
-
-    /// The picture.
-    ///
-    /// # Errors
-    /// No value is finite; the encoder's.
-    pub fn png(&self) -> Result<Picture, ReportError> {
-        let (times, values) = self
-            .ranges()
-            .ok_or_else(|| ReportError("no value is finite".to_owned()))?;
-        let mut canvas = Canvas::new(SIZE.0 as usize, SIZE.1 as usize);
-        {
-            let area = Bitmap::new(&mut canvas, SIZE).into_drawing_area();
-            self.draw(&area, times, values)
-                .map_err(|e| ReportError(e.to_string()))?;
-        }
-        Ok(Picture {
-            png: canvas.png().map_err(|e| ReportError(e.to_string()))?,
-            caption: self.title.clone(),
-        })
-    }
-
-    /// Of times and of values, somewhat widened.
-    fn ranges(&self) -> Option<(Range<i64>, Range<f64>)> {
-        let cells = || self.curves.iter().flat_map(|curve| &curve.cells);
-        let first = cells().map(|cell| cell.time).min()?;
-        let last = cells().map(|cell| cell.time).max()?;
-        let least = cells().map(|cell| cell.least).fold(f64::INFINITY, f64::min);
-        let greatest = cells()
-            .map(|cell| cell.greatest)
-            .fold(f64::NEG_INFINITY, f64::max);
-        // Halves: the difference of the greatest and the least double overflows.
-        let margin = (greatest / 2.0 - least / 2.0) * 0.1;
-        let margin = if margin > 0.0 {
-            margin
-        } else {
-            (greatest.abs() * 0.1).max(1e-300)
-        };
-        let around = last.saturating_sub(first) / 50 + SECOND;
-        Some((
-            first.saturating_sub(around)..last.saturating_add(around),
-            (least - margin).max(f64::MIN / 4.0)..(greatest + margin).min(f64::MAX / 4.0),
-        ))
-    }
-
-    fn draw<B: DrawingBackend>(
-        &self,
-        area: &DrawingArea<B, plotters::coord::Shift>,
-        times: Range<i64>,
-        values: Range<f64>,
-    ) -> Result<(), DrawingAreaErrorKind<B::ErrorType>> {
-        let style = ("sans-serif", LETTERS as i32);
-        let marks = Marks::of(&times);
-        let unit = marks.unit;
-        let axis = TimeAxis { times, marks };
-        let mut chart = ChartBuilder::on(area)
-            .margin(LETTERS)
-            .margin_top(3 * LETTERS)
-            .margin_right(4 * LETTERS)
-            .x_label_area_size(3 * LETTERS)
-            .y_label_area_size(7 * LETTERS)
-            .build_cartesian_2d(axis, values.clone())?;
-        chart
-            .configure_mesh()
-            .axis_style(AXES)
-            .bold_line_style(AXES.mix(0.35))
-            .light_line_style(AXES.mix(0.12))
-            .label_style(style)
-            .x_desc(unit)
-            .y_label_formatter(&|y| significant(*y, 3))
-            .draw()?;
-        let letter = LETTERS as i32;
-        area.draw_text(
-            &self.title,
-            &style.into_text_style(area),
-            (letter, letter / 2),
-        )?;
-        let mut right = letter;
-        for (curve, colour) in self.curves.iter().zip(COLOURS) {
-            let points = curve
-                .cells
-                .iter()
-                .flat_map(|cell| [(cell.time, cell.least), (cell.time, cell.greatest)]);
-            let points: Vec<(i64, f64)> = points.collect();
-            if curve.cells.len() == 1 {
-                chart.draw_series(points.iter().map(|at| Circle::new(*at, 4, colour.filled())))?;
-            }
-            chart.draw_series(LineSeries::new(points, colour.stroke_width(2)))?;
-            let key = [(right, 2 * letter), (right + letter, 3 * letter - 4)];
-            area.draw(&Rectangle::new(key, colour.filled()))?;
-            let name: String = curve.name.chars().take(24).collect();
-            area.draw_text(
-                &name,
-                &style.into_text_style(area),
-                (right + letter + 6, 2 * letter),
-            )?;
-            right += (name.chars().count() as i32 + 3) * letter;
-        }
-        area.present()
-    }
 }
 
 impl Curve {
-    fn add(&mut self, time: i64, value: f64) {
+    fn add(&mut self, time: i64, bucket: u64, value: f64) {
         if !value.is_finite() {
             return;
         }
+        let row = Cell {
+            time,
+            least: value,
+            greatest: value,
+            last: bucket,
+            rows: 1,
+            joined: self
+                .cells
+                .last()
+                .is_some_and(|cell| cell.last + 1 == bucket),
+        };
         match self.cells.last_mut() {
-            Some(cell) if self.filled < self.stride => {
-                cell.least = cell.least.min(value);
-                cell.greatest = cell.greatest.max(value);
-                self.filled += 1;
+            Some(cell) if row.joined && cell.rows < self.stride => {
+                *cell = cell.with(row);
                 return;
             }
             _ => {}
         }
         if self.cells.len() == CELLS {
-            let pairs = self.cells.chunks(2).map(|pair| Cell {
-                time: pair[0].time,
-                least: pair.iter().map(|c| c.least).fold(f64::INFINITY, f64::min),
-                greatest: pair
-                    .iter()
-                    .map(|c| c.greatest)
-                    .fold(f64::NEG_INFINITY, f64::max),
-            });
-            self.cells = pairs.collect();
             self.stride *= 2;
+            self.merge(true);
+            // Curves of nothing but gaps keep only some of them.
+            if self.cells.len() > CELLS / 4 * 3 {
+                self.merge(false);
+            }
         }
-        self.cells.push(Cell {
-            time,
-            least: value,
-            greatest: value,
-        });
-        self.filled = 1;
+        self.cells.push(row);
+    }
+
+    /// Makes neighbouring cells one where they have no more rows than one may have; `joined`: where there is no gap
+    /// between them.
+    fn merge(&mut self, joined: bool) {
+        let mut merged: Vec<Cell> = Vec::with_capacity(CELLS);
+        for cell in self.cells.drain(..) {
+            match merged.last_mut() {
+                Some(last) if (cell.joined || !joined) && last.rows + cell.rows <= self.stride => {
+                    *last = last.with(cell);
+                }
+                _ => merged.push(cell),
+            }
+        }
+        self.cells = merged;
     }
 }

@@ -49,6 +49,15 @@ impl Method {
         ("median", Self::Median),
     ];
 
+    /// Values that a bucket must have.
+    #[must_use]
+    pub fn least_values(self) -> u32 {
+        match self {
+            Self::Std => 2,
+            _ => 1,
+        }
+    }
+
     /// Whether it needs the bucket's values in their order.
     #[must_use]
     pub fn is_of_order(self) -> bool {

@@ -21,7 +21,7 @@ pub enum SeriesError {
     Gpu(#[from] GpuError),
     /// What was typed is no length of buckets.
     #[error(
-        "granularity '{0}': expected a length such as 60s, 5m, 1h, 1d, 250ms (longer than nothing), or W, M, Q, H, Y"
+        "granularity '{0}': expected a length such as 60s, 5m, 1h, 1d, 250ms (longer than nothing, at most 106751d), or W, M, Q, H, Y"
     )]
     Granularity(String),
     /// What was typed is no aggregate.
@@ -45,6 +45,9 @@ pub enum SeriesError {
     /// What is wanted contradicts itself.
     #[error("{0}")]
     Plan(String),
+    /// Points that must be held at a time, and a device whose memory has no room for them.
+    #[error("{0}")]
+    DeviceMemory(String),
     /// Not enough memory on the host.
     #[error("out of host memory: {what} needs {needed} bytes; give fewer points at a time")]
     HostMemory {

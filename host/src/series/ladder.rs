@@ -3,7 +3,7 @@
 //!
 //! What all have to do is the sum of each bucket of 35 s of one series, whose values are 0, 1, 2 … 5 s apart from
 //! 2015-04-03T23:11:00 UTC. The rungs are told where the buckets begin, as the earlier attempt was, which found that on
-//! the CPU; the product finds it itself, in the same time.
+//! the CPU; the product finds that itself, and its time has that in it.
 
 use super::cuda::{GpuEngine, median};
 use super::definition;

@@ -1,6 +1,6 @@
 //! Aggregates of buckets.
 
-use super::{Aggregate, Granularity, Method};
+use super::{Aggregate, Granularity};
 
 /// What a plan made of a batch.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -36,7 +36,7 @@ pub struct Buckets {
 pub struct Column {
     /// Which.
     pub aggregate: Aggregate,
-    /// (bucket); of [`Method::Std`] NaN where the bucket has one point. Use [`Buckets::of`] to leave such out.
+    /// (bucket); of [`super::Method::Std`] NaN where the bucket has one point. Use [`Buckets::of`] to leave such out.
     pub values: Vec<f64>,
 }
 
@@ -48,11 +48,7 @@ impl Buckets {
         column: &'a Column,
         series: usize,
     ) -> impl Iterator<Item = (i64, f64)> + 'a {
-        let least = if column.aggregate.method == Method::Std {
-            2
-        } else {
-            1
-        };
+        let least = column.aggregate.method.least_values();
         (self.offsets[series]..self.offsets[series + 1])
             .filter(move |bucket| self.counts[*bucket] >= least)
             .map(|bucket| (self.starts[bucket], column.values[bucket]))

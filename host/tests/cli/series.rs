@@ -1,8 +1,10 @@
 //! `series resample` as a user has it: files of points, and the rows of an output that the tests look at.
 
 mod inputs;
+mod kept;
 mod numbers;
 mod runs;
+mod stretch;
 
 use super::support::{Place, Said};
 use serde_json::Value;

@@ -2,6 +2,8 @@
 
 mod kept;
 mod killed;
+mod left_behind;
+mod live;
 mod told;
 mod values;
 

@@ -11,16 +11,17 @@ pub(crate) enum SeriesCommand {
     #[command(after_help = "\
 Examples:
   warpstride series resample cpu.csv -o minutes.csv
-  warpstride series resample cpu.csv -o out.csv --granularity 60s,5m,1h,1d --aggregate mean,max,95pct
+  warpstride series resample cpu.csv -o out.csv --granularity 60s,5m,1h --aggregate mean,95pct
   warpstride series resample *.csv.gz -o out.parquet --granularity 1h,W,M --aggregate all
-  warpstride series resample net.csv -o rates.csv --aggregate rate:mean,rate:max --granularity 5m
-  warpstride series resample log.csv -o - --time-column when --value-column load --series-column host
-  warpstride series resample cpu.csv -o day.csv --start 2014-01-01 --end 2014-01-02 --plot day.png
+  warpstride series resample net.csv -o rates.csv --aggregate rate:mean,rate:max -g 5m
+  warpstride series resample log.csv -o - --time-column when --value-column load
+  warpstride series resample cpu.csv -o d.csv --start 2014-01-01 --end 2014-01-02 --plot d.png
 
-A bucket is a multiple of the granularity from 1970 on (UTC), or a week from Sunday (W), month (M), quarter
-(Q), half year (H) or year (Y); only buckets with points are written. Points may come in any order; of
-several at one time of a series the first of the input counts. rate: takes the differences of neighbours
-first. Inputs larger than memory are taken in parts, with the same results to the bit.")]
+A bucket is a multiple of the granularity from 1970 on (UTC), or a week from Sunday (W), month
+(M), quarter (Q), half year (H) or year (Y); only buckets with points are written. Points may
+come in any order; of several at one time of a series the first of the input counts. rate: takes
+the differences of neighbours first. Inputs larger than memory are taken in parts, with the same
+results to the bit.")]
     Resample(Box<ResampleTyped>),
     /// Aggregate the same points by each kernel from the first attempt to the product's, and time them
     #[command(after_help = "\
@@ -37,17 +38,17 @@ Examples:
   warpstride series ingest metrics.store wednesday.parquet
   warpstride series ingest net.store net.csv --policy counters.toml --json-progress
 
-A policy has archives (length of the buckets, timespan), aggregates and a back window; low is 5m for 30d,
-medium 1m for 7d and 1h for 365d, high 1s for 1h besides. Points may be late by the back window (low,
-medium, high: an hour and the present bucket); older ones are refused and counted. Of several at one time
-of a series the newest batch counts, and in a batch the first. Every batch is on the storage, wholly, when
-it is reported; after a kill the same command goes on.")]
+A policy has archives (length of the buckets, timespan), aggregates and a back window; low is 5m
+for 30d, medium 1m for 7d and 1h for 365d, high 1s for 1h besides. Points may be late by the back
+window (low, medium, high: an hour and the present bucket); older ones are refused and counted.
+Of several at one time of a series the newest batch counts, and in a batch the first. Every batch
+is on the storage, wholly, when it is reported; after a kill the same command goes on.")]
     Ingest(Box<IngestTyped>),
     /// Read the buckets of a series from a store
     #[command(after_help = "\
 Examples:
   warpstride series query metrics.store --series cpu --granularity 1h --aggregate mean
-  warpstride series query metrics.store -s cpu -g 1m -a 95pct --start 2014-02-14 --end 2014-02-15 -o day.csv
+  warpstride series query metrics.store -s cpu -g 1m -a 95pct --start 2014-02-14 -o from.csv
   warpstride series query metrics.store -s cpu -g 1h -a max --json")]
     Query(Box<SeriesQueryTyped>),
     /// Say what a store keeps: policy, series, points, last and refused ones
@@ -147,7 +148,8 @@ pub(crate) struct PointsTyped {
     /// Unit of timestamps that are numbers; auto goes by their size
     #[arg(long, value_enum, default_value_t = TimeUnitWord::Auto, help_heading = "What to read")]
     pub(crate) time_unit: TimeUnitWord,
-    /// Leave out points before this time (ISO 8601, UTC, or a number as in the files)
+    /// Leave out points before this time: ISO 8601, UTC, or a number in the unit of --time-unit or of
+    /// the first input
     #[arg(
         long,
         value_name = "TIME",

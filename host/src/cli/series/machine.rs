@@ -99,11 +99,14 @@ impl Engine for Chosen {
         let begun = Instant::now();
         let computed = match self.engine.resample(batch) {
             Err(why) => {
-                let cause = match &why {
-                    SeriesError::Gpu(cause) => Some(cause),
-                    _ => None,
+                let retreat = match &why {
+                    SeriesError::DeviceMemory(_) if self.optional => {
+                        Ok(format!("the CPU computes: {why}"))
+                    }
+                    SeriesError::Gpu(cause) => retreat(&why, Some(cause), self.optional),
+                    _ => retreat(&why, None, self.optional),
                 };
-                match retreat(&why, cause, self.optional) {
+                match retreat {
                     Ok(note) => {
                         self.engine = Box::new(CpuEngine::new(self.plan().clone()));
                         (self.note, self.optional) = (Some(note), false);
@@ -116,5 +119,47 @@ impl Engine for Chosen {
         };
         self.spent += begun.elapsed();
         computed
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use warpstride::gpu::EmulatedMachine;
+    use warpstride::series::NanPolicy;
+
+    /// A device with room for four points, and a bucket of ten.
+    #[test]
+    fn the_cpu_stands_in_where_the_device_is_too_small() {
+        let plan = Resample::new(
+            vec!["1h".parse().unwrap()],
+            vec!["mean".parse().unwrap()],
+            NanPolicy::Keep,
+        )
+        .unwrap();
+        let batch = Batch::single((0..10).collect(), vec![2.0; 10]).unwrap();
+        for optional in [true, false] {
+            let small = GpuEngine::new(EmulatedMachine::new(), plan.clone()).unwrap();
+            let mut chosen = Chosen {
+                engine: Box::new(small.chunked(4, 4)),
+                optional,
+                note: None,
+                spent: Duration::ZERO,
+            };
+            let computed = chosen.resample(&batch);
+            if optional {
+                let expected = CpuEngine::new(plan.clone()).resample(&batch).unwrap();
+                assert_eq!(computed.unwrap(), expected);
+                assert_eq!(chosen.setup().backend, "cpu");
+                assert!(
+                    chosen
+                        .note
+                        .unwrap()
+                        .starts_with("the CPU computes: series 0")
+                );
+            } else {
+                assert!(matches!(computed, Err(SeriesError::DeviceMemory(_))));
+            }
+        }
     }
 }

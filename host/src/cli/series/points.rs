@@ -19,6 +19,7 @@ const LEAST: u64 = 4 << 20;
 pub(super) struct Inputs {
     paths: Vec<PathBuf>,
     options: ReadOptions,
+    stretch: Stretch,
     /// Bytes of each; 0 of standard input.
     bytes: Vec<u64>,
 }
@@ -37,7 +38,12 @@ impl Inputs {
     pub(super) fn from_typed(typed: &PointsTyped) -> Result<Self, Failure> {
         let mut seen = HashSet::with_capacity(typed.inputs.len());
         for path in &typed.inputs {
-            if !seen.insert(path) {
+            // By whatever name; standard input is no file of that name.
+            let real = match path == Path::new(STANDARD) {
+                true => None,
+                false => path.canonicalize().ok(),
+            };
+            if !seen.insert(real.unwrap_or_else(|| path.clone())) {
                 return Err(Failure::usage(format!(
                     "{}: is named twice: its points would be duplicates of each other",
                     path.display()
@@ -55,39 +61,49 @@ impl Inputs {
                 )));
             }
         }
+        let unit = match typed.time_unit {
+            TimeUnitWord::Auto => TimeUnit::Auto,
+            TimeUnitWord::S => TimeUnit::Seconds,
+            TimeUnitWord::Ms => TimeUnit::Milliseconds,
+            TimeUnitWord::Us => TimeUnit::Microseconds,
+            TimeUnitWord::Ns => TimeUnit::Nanoseconds,
+        };
         let bytes = typed
             .inputs
             .iter()
             .map(|path| std::fs::metadata(path).map_or(0, |found| found.len()));
         Ok(Self {
+            stretch: Stretch::new(typed.start.clone(), typed.end.clone(), unit)?,
             bytes: bytes.collect(),
             paths: typed.inputs.clone(),
             options: ReadOptions {
                 time_column: typed.time_column.clone(),
                 value_column: typed.value_column.clone(),
                 series_column: typed.series_column.clone(),
-                time_unit: match typed.time_unit {
-                    TimeUnitWord::Auto => TimeUnit::Auto,
-                    TimeUnitWord::S => TimeUnit::Seconds,
-                    TimeUnitWord::Ms => TimeUnit::Milliseconds,
-                    TimeUnitWord::Us => TimeUnit::Microseconds,
-                    TimeUnitWord::Ns => TimeUnit::Nanoseconds,
-                },
+                time_unit: unit,
                 on_error: match typed.on_error {
                     OnErrorWord::Fail => OnError::Fail,
                     OnErrorWord::Skip => OnError::Skip,
                 },
+                longest_name: None,
             },
         })
     }
 
-    /// Nanoseconds since 1970 of `--start` and `--end`.
-    pub(super) fn limits(
-        &self,
-        start: Option<&str>,
-        end: Option<&str>,
-    ) -> Result<(Option<i64>, Option<i64>), Failure> {
-        limits(start, end, self.options.time_unit)
+    /// Refuses rows whose series has a name of more bytes.
+    pub(super) fn with_names_up_to(mut self, bytes: usize) -> Self {
+        self.options.longest_name = Some(bytes);
+        self
+    }
+
+    /// Nanoseconds since 1970 of `--start` and `--end`, for which the first input may have to be looked at.
+    pub(super) fn limits(&self, reader: &mut Reader) -> Result<Limits, Failure> {
+        let Stretch { start, end, unit } = &self.stretch;
+        let unit = match self.stretch.has_numbers() {
+            true => reader.unit()?,
+            false => *unit,
+        };
+        limits(start.as_deref(), end.as_deref(), unit)
     }
 
     /// Those that are files.
@@ -148,20 +164,57 @@ impl Read {
         Ok(Self {
             points,
             skipped: reader.skipped().clone(),
-            notes: reader.notes().to_vec(),
+            notes: reader.notes(),
             names: reader.into_names(),
         })
     }
 }
+
+/// `--start` and `--end`; their numbers are in the unit of the inputs.
+#[derive(Debug)]
+struct Stretch {
+    start: Option<String>,
+    end: Option<String>,
+    /// `--time-unit`.
+    unit: TimeUnit,
+}
+
+impl Stretch {
+    /// Checks what does not depend on the inputs.
+    fn new(start: Option<String>, end: Option<String>, unit: TimeUnit) -> Result<Self, Failure> {
+        let stretch = Self { start, end, unit };
+        let (start, end) = (stretch.start.as_deref(), stretch.end.as_deref());
+        if unit != TimeUnit::Auto || !stretch.has_numbers() {
+            limits(start, end, unit)?;
+        }
+        Ok(stretch)
+    }
+
+    fn has_numbers(&self) -> bool {
+        let is_number = |text: &String| text.trim().parse::<f64>().is_ok();
+        [&self.start, &self.end]
+            .into_iter()
+            .flatten()
+            .any(is_number)
+    }
+}
+
+/// Nanoseconds since 1970: from here on, and up to there.
+pub(super) type Limits = (Option<i64>, Option<i64>);
 
 /// Nanoseconds since 1970 of `--start` and `--end`.
 pub(super) fn limits(
     start: Option<&str>,
     end: Option<&str>,
     unit: TimeUnit,
-) -> Result<(Option<i64>, Option<i64>), Failure> {
+) -> Result<Limits, Failure> {
     let read = |option: &str, text: Option<&str>| {
         let Some(text) = text else { return Ok(None) };
+        if unit == TimeUnit::Auto && is_year(text) {
+            return Err(Failure::usage(format!(
+                "{option} {text}: a year or seconds since 1970? {text}-01-01 or {text}.0 is expected"
+            )));
+        }
         moment(text, unit)
             .map(Some)
             .map_err(|why| Failure::usage(format!("{option} {text}: {why}")))
@@ -177,4 +230,9 @@ pub(super) fn limits(
         )));
     }
     Ok((from, to))
+}
+
+/// Whether a number without unit is rather a year.
+fn is_year(text: &str) -> bool {
+    text.len() == 4 && matches!(text.parse::<u32>(), Ok(1970..=2262))
 }

@@ -5,10 +5,10 @@ use super::points::{Inputs, Read};
 use super::progress::{Form, Progress};
 use super::rows::{Out, Rows};
 use super::summary::{Malformed, Seconds, Summary, Taken, buckets};
-use super::{memory, wanted};
+use super::{memory, points, wanted};
 use crate::cli::args::ResampleTyped;
 use crate::cli::failure::Failure;
-use crate::cli::output::{note, say};
+use crate::cli::output::{note, say, were};
 use crate::cli::paths;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
@@ -16,7 +16,7 @@ use warpstride::io::Memory;
 use warpstride::io::series::Reader;
 use warpstride::report::write_whole;
 use warpstride::run::Interrupt;
-use warpstride::series::stream::{Gather, Limits, StreamError};
+use warpstride::series::stream::{Gather, Limits, StreamError, Tally};
 use warpstride::series::{Engine as _, Resample};
 
 /// A checked aggregation.
@@ -24,8 +24,6 @@ use warpstride::series::{Engine as _, Resample};
 pub(crate) struct Resampling {
     inputs: Inputs,
     plan: Resample,
-    start: Option<i64>,
-    end: Option<i64>,
     machine: Wanted,
     memory: Option<u64>,
     out: Out,
@@ -39,8 +37,6 @@ impl Resampling {
     pub(crate) fn from_typed(typed: &ResampleTyped) -> Result<Self, Failure> {
         let plan = wanted::plan(typed)?;
         let inputs = Inputs::from_typed(&typed.points)?;
-        let (start, end) =
-            inputs.limits(typed.points.start.as_deref(), typed.points.end.as_deref())?;
         let out = Out::from_typed(typed)?;
         if out.is_standard() && typed.json_progress {
             return Err(Failure::usage(
@@ -58,8 +54,6 @@ impl Resampling {
             memory: memory::limit(typed.memory.as_deref())?,
             inputs,
             plan,
-            start,
-            end,
             out,
             summary: typed.summary.clone(),
             plot: typed.plot.clone(),
@@ -78,12 +72,13 @@ impl Resampling {
         let memory = self
             .memory
             .unwrap_or_else(|| memory::half_of(Memory::available()));
-        let reader = self.inputs.open(memory)?;
+        let mut reader = self.inputs.open(memory)?;
+        let (start, end) = self.inputs.limits(&mut reader)?;
         let mut engine = self.machine.engine(&self.plan)?;
         let begun = Instant::now();
         let mut gather = Gather::new(Limits {
-            start: self.start,
-            end: self.end,
+            start,
+            end,
             memory,
             folder: self.out.folder(),
         });
@@ -91,7 +86,7 @@ impl Resampling {
         let read = self.read(reader, &mut gather, &mut progress, &interrupt)?;
         let points = gather.points();
         if points == 0 {
-            return Err(Failure::failed(self.nothing(&read)));
+            return Err(Failure::failed(self.nothing(&read, (start, end))));
         }
         let read_seconds = begun.elapsed().as_secs_f64();
         let told = engine.note.clone();
@@ -114,12 +109,12 @@ impl Resampling {
             })
         });
         let tally = streamed.map_err(|why| self.ended(why, &read, points))?;
-        // What cannot be drawn shall leave no output either.
-        let picture = rows.picture()?;
+        let picture = rows.picture();
         if interrupt.requested() {
             return Err(stopped(points));
         }
         let finished = rows.finish()?;
+        progress.at("resample", planned, tally.points, true);
         progress.end();
         let total = begun.elapsed().as_secs_f64();
 
@@ -129,11 +124,21 @@ impl Resampling {
             .map(|p| p.display().to_string())
             .into_iter()
             .collect();
+        // What cannot be drawn is no reason to take the aggregates away.
+        let mut undrawn = None;
         if let (Some(path), Some(picture)) = (&self.plot, picture) {
-            picture.write(path)?;
-            written.push(path.display().to_string());
+            let drawn = picture.map_err(|why| format!("--plot {}: {why}", path.display()));
+            match drawn.and_then(|picture| picture.write(path).map_err(|e| e.to_string())) {
+                Ok(()) => written.push(path.display().to_string()),
+                Err(why) => {
+                    let there = self.out.words();
+                    undrawn = Some(Failure::failed(format!(
+                        "{why}; the aggregates are in {there}"
+                    )));
+                }
+            }
         }
-        let mut notes = self.doubts(&read);
+        let mut notes = self.doubts(&read, &tally);
         notes.extend(finished.note);
         if engine.note != told {
             notes.extend(engine.note.clone());
@@ -185,7 +190,7 @@ impl Resampling {
         if self.form == Form::Bar && !self.out.is_standard() {
             say(&summary.table())?;
         }
-        Ok(())
+        undrawn.map_or(Ok(()), Err)
     }
 
     fn read(
@@ -210,8 +215,8 @@ impl Resampling {
     }
 
     /// Why there is nothing to aggregate.
-    fn nothing(&self, read: &Read) -> String {
-        let limits = [("--start", self.start), ("--end", self.end)];
+    fn nothing(&self, read: &Read, (start, end): points::Limits) -> String {
+        let limits = [("--start", start), ("--end", end)];
         let typed: Vec<&str> = limits
             .iter()
             .filter(|l| l.1.is_some())
@@ -247,12 +252,28 @@ impl Resampling {
     }
 
     /// What is strange about the input.
-    fn doubts(&self, read: &Read) -> Vec<String> {
+    fn doubts(&self, read: &Read, tally: &Tally) -> Vec<String> {
         let mut notes = read.notes.clone();
         if let (rows @ 1.., Some(first)) = (read.skipped.rows, read.skipped.first.first()) {
             notes.push(format!(
-                "{rows} malformed rows were left out; the first: {first}"
+                "{} left out; the first: {first}",
+                were(rows, "malformed row")
             ));
+        }
+        // Who sees the table sees them there.
+        if self.form == Form::Json || self.out.is_standard() {
+            for (count, what, why) in [
+                (
+                    tally.duplicates,
+                    "duplicate",
+                    "points whose series and time came before",
+                ),
+                (tally.skipped, "point of NaN", "--nan skip"),
+            ] {
+                if count > 0 {
+                    notes.push(format!("{} left out: {why}", were(count, what)));
+                }
+            }
         }
         notes
     }

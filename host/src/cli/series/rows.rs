@@ -74,6 +74,14 @@ impl Out {
         (!self.is_standard()).then_some(&self.path)
     }
 
+    /// For sentences.
+    pub(super) fn words(&self) -> String {
+        match self.path() {
+            Some(path) => path.display().to_string(),
+            None => "standard output".to_owned(),
+        }
+    }
+
     /// Where temporary files go: beside the output, for there must be room anyway.
     pub(super) fn folder(&self) -> PathBuf {
         match self.path().map(Path::parent) {
@@ -112,7 +120,11 @@ impl<'n> Rows<'n> {
         let writer = out.create()?;
         let curves = curve.map(|(granularity, aggregate)| {
             let title = format!("{aggregate}, {granularity}");
-            (SeriesCurves::new(title), granularity, aggregate)
+            (
+                SeriesCurves::new(title, granularity),
+                granularity,
+                aggregate,
+            )
         });
         Ok(Self {
             writer,
@@ -124,11 +136,9 @@ impl<'n> Rows<'n> {
     }
 
     /// The picture, if one is wanted.
-    pub(super) fn picture(&self) -> Result<Option<Picture>, Failure> {
-        let drawn = self.curves.as_ref().map(|(curves, ..)| curves.png());
-        drawn
-            .transpose()
-            .map_err(|why| Failure::failed(format!("--plot: {why}")))
+    pub(super) fn picture(&self) -> Option<Result<Picture, String>> {
+        let (curves, ..) = self.curves.as_ref()?;
+        Some(curves.png().map_err(|why| why.to_string()))
     }
 
     /// Makes the output whole.

@@ -205,4 +205,8 @@ impl Source for Arrow {
     fn file(&self) -> &str {
         &self.table.file
     }
+
+    fn unit(&self) -> super::TimeUnit {
+        self.table.unit
+    }
 }

@@ -52,7 +52,7 @@ pub fn read_all_within(
         allow(&what, "the points", points * POINT, memory)?;
         blocks.push(block);
     }
-    let (skipped, notes) = (reader.skipped().clone(), reader.notes().to_vec());
+    let (skipped, notes) = (reader.skipped().clone(), reader.notes());
     let names = reader.into_names();
     let batch = sorted_by_series(blocks, &names);
     Ok(Collected {

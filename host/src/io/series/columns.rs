@@ -1,5 +1,6 @@
 //! Which columns hold timestamps, values and series.
 
+use super::notes::Notes;
 use super::{IoError, ReadOptions};
 
 /// Names of columns of timestamps, in lower case; the first that there is counts.
@@ -41,12 +42,29 @@ pub(super) struct Columns {
     pub(super) series: Option<usize>,
 }
 
+impl Columns {
+    /// What is taken for what in a file without header.
+    pub(super) fn without_header(self) -> String {
+        let mut places = vec![(self.time, "timestamp"), (self.value, "value")];
+        places.extend(self.series.map(|place| (place, "series")));
+        places.sort_unstable();
+        let said = places
+            .iter()
+            .map(|(place, what)| format!("{} as {what}", place + 1));
+        let said: Vec<String> = said.collect();
+        format!(
+            "no header: columns are taken by their place, {}",
+            said.join(", ")
+        )
+    }
+}
+
 /// The columns of a file that names them, by the options or by the names; a note where columns are not used.
 pub(super) fn by_name(
     file: &str,
     names: &[String],
     options: &ReadOptions,
-    notes: &mut Vec<String>,
+    notes: &mut Notes,
 ) -> Result<Columns, IoError> {
     let plain: Vec<String> = names.iter().map(|n| n.trim().to_lowercase()).collect();
     let find = |known: &[&str]| known.iter().find_map(|k| plain.iter().position(|n| n == k));
@@ -54,9 +72,9 @@ pub(super) fn by_name(
         None => Ok(None),
         Some(wanted) => named(file, names, option, wanted).map(Some),
     };
-    let asked_value = asked("value-column", &options.value_column)?;
-    let asked_time = asked("time-column", &options.time_column)?;
-    let asked_series = asked("series-column", &options.series_column)?;
+    let asked_value = asked("--value-column", &options.value_column)?;
+    let asked_time = asked("--time-column", &options.time_column)?;
+    let asked_series = asked("--series-column", &options.series_column)?;
     let with_unit = || {
         plain.iter().position(|name| {
             let bare = UNITS.iter().find_map(|unit| name.strip_suffix(unit));
@@ -64,7 +82,7 @@ pub(super) fn by_name(
         })
     };
     let time = asked_time.or_else(|| find(&TIMES)).or_else(with_unit);
-    let time = time.ok_or_else(|| unknown(file, names, "time-column", "timestamp or time"))?;
+    let time = time.ok_or_else(|| unknown(file, names, "--time-column", "timestamp or time"))?;
     let free = |column: &usize| *column != time && Some(*column) != asked_value;
     let series = asked_series.or_else(|| find(&SERIES).filter(free));
     let rest: Vec<usize> = (0..names.len())
@@ -78,10 +96,10 @@ pub(super) fn by_name(
     let value = asked_value
         .or_else(|| find(&VALUES).filter(free))
         .or_else(only);
-    let value = value.ok_or_else(|| unknown(file, names, "value-column", "value"))?;
+    let value = value.ok_or_else(|| unknown(file, names, "--value-column", "value"))?;
     for (option, twice) in [
-        ("value-column", value == time || Some(value) == series),
-        ("series-column", series == Some(time)),
+        ("--value-column", value == time || Some(value) == series),
+        ("--series-column", series == Some(time)),
     ] {
         if twice {
             return Err(IoError::Option {
@@ -91,16 +109,34 @@ pub(super) fn by_name(
             });
         }
     }
+    for (column, what) in [
+        (Some(time), "timestamps"),
+        (Some(value), "values"),
+        (series, "names"),
+    ] {
+        if let Some(column) = column
+            && let Some(other) =
+                (0..names.len()).find(|c| *c != column && plain[*c] == plain[column])
+        {
+            notes.add(
+                file,
+                format!(
+                    "columns {} and {} are both named '{}': the {what} are those of column {}",
+                    column.min(other) + 1,
+                    column.max(other) + 1,
+                    super::shorten(&names[column]),
+                    column + 1
+                ),
+            );
+        }
+    }
     let unused: Vec<&str> = rest
         .iter()
         .filter(|column| **column != value)
         .map(|column| names[*column].as_str())
         .collect();
     if !unused.is_empty() {
-        notes.push(format!(
-            "{file}: columns that are not used: {}",
-            list(unused)
-        ));
+        notes.add(file, format!("columns that are not used: {}", list(unused)));
     }
     Ok(Columns {
         time,
@@ -165,9 +201,9 @@ pub(super) fn by_number(
             })
         }
     };
-    let time = asked("time-column", &options.time_column)?;
-    let value = asked("value-column", &options.value_column)?;
-    let series = asked("series-column", &options.series_column)?;
+    let time = asked("--time-column", &options.time_column)?;
+    let value = asked("--value-column", &options.value_column)?;
+    let series = asked("--series-column", &options.series_column)?;
     Ok(match (count, time, value, series) {
         (2, None, None, None) => Some(Columns {
             time: 0,
@@ -229,7 +265,7 @@ mod tests {
 
     fn chosen(header: &str, options: &ReadOptions) -> Result<Columns, String> {
         let names: Vec<String> = header.split(',').map(str::to_owned).collect();
-        by_name("a.csv", &names, options, &mut Vec::new()).map_err(|e| e.to_string())
+        by_name("a.csv", &names, options, &mut Notes::default()).map_err(|e| e.to_string())
     }
 
     #[test]
@@ -266,6 +302,30 @@ mod tests {
         };
         let columns = chosen("time,when,id,value", &options).unwrap();
         assert_eq!((columns.time, columns.value, columns.series), (1, 2, None));
+    }
+
+    #[test]
+    fn names_that_stand_twice_are_told() {
+        let names = ["time", "value", "Value", "value"].map(str::to_owned);
+        let mut notes = Notes::default();
+        let columns = by_name("a.csv", &names, &ReadOptions::default(), &mut notes).unwrap();
+        assert_eq!(columns.value, 1);
+        let said = notes.sentences().join("\n");
+        assert!(
+            said.contains("columns 2 and 3 are both named 'value'")
+                && said.contains("those of column 2"),
+            "{said}"
+        );
+        let of_two = Columns {
+            time: 0,
+            value: 2,
+            series: Some(1),
+        };
+        assert!(
+            of_two
+                .without_header()
+                .ends_with("1 as timestamp, 2 as series, 3 as value")
+        );
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! Opening an input: what it is, by its first bytes, and its compression undone.
 
+use super::piped::Piped;
 use super::{IoError, Memory, damaged, no_series};
 use std::fs::File;
 use std::io::{self, BufReader, Cursor, Read};
@@ -46,15 +47,27 @@ impl<R: Read> Read for Counted<R> {
 pub(super) struct Stream {
     pub(super) bytes: Box<dyn Read + Send>,
     compression: Option<&'static str>,
+    /// A pipe, whose next bytes may be long in coming.
+    live: bool,
 }
 
 impl Stream {
+    /// Bytes of a pipe.
+    #[cfg(test)]
+    pub(super) fn of_pipe(bytes: Box<dyn Read + Send>) -> Self {
+        Self {
+            live: true,
+            ..Self::of(bytes)
+        }
+    }
+
     /// Plain bytes.
     #[cfg(test)]
     pub(super) fn of(bytes: Box<dyn Read + Send>) -> Self {
         Self {
             bytes,
             compression: None,
+            live: false,
         }
     }
 
@@ -66,6 +79,24 @@ impl Stream {
     /// What [`Stream::failed`] makes of an error, for another thread.
     pub(super) fn compression(&self) -> Option<&'static str> {
         self.compression
+    }
+
+    /// Whether reading shall not wait for more than is there. Compressed bytes come in blocks anyway.
+    pub(super) fn live(&self) -> bool {
+        self.live && self.compression.is_none()
+    }
+
+    /// Fills `buffer`: of a pipe with what is there, at least a byte, else as far as there are bytes.
+    pub(super) fn next(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        if !self.live() {
+            return self.fill(buffer);
+        }
+        loop {
+            match self.bytes.read(buffer) {
+                Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
+                read => return read,
+            }
+        }
     }
 
     /// Fills `buffer` as far as there are bytes.
@@ -95,7 +126,11 @@ pub(super) fn failed(file: &str, compression: Option<&str>, error: &io::Error) -
                 || error.to_string().contains("incomplete frame");
             let what = format!("its {name} stream");
             if truncated {
-                return damaged(file, &what, "it ends too early; copy the file again");
+                let why = match name {
+                    "gzip" => "it ends too early, or something else follows its end",
+                    _ => "it ends too early",
+                };
+                return damaged(file, &what, format!("{why}; copy the file again"));
             }
             damaged(file, &what, error)
         }
@@ -142,7 +177,7 @@ pub(super) fn open(path: &Path, memory: Memory) -> Result<Input, IoError> {
         let file = "standard input".to_owned();
         let taken = Arc::new(AtomicU64::new(0));
         let from = Counted {
-            from: io::stdin(),
+            from: Piped::of(&file, io::stdin())?,
             taken: Arc::clone(&taken),
         };
         let content = content(&file, Box::new(from), None, memory)?;
@@ -160,8 +195,12 @@ pub(super) fn open(path: &Path, memory: Memory) -> Result<Input, IoError> {
     let again = opened.try_clone().map_err(|e| failed(&file, None, &e))?;
     let whole = seekable.map(|length| (again, length));
     let taken = Arc::new(AtomicU64::new(0));
+    let bytes: Box<dyn Read + Send> = match whole {
+        Some(_) => Box::new(opened),
+        None => Box::new(Piped::of(&file, opened)?),
+    };
     let from = Counted {
-        from: opened,
+        from: bytes,
         taken: Arc::clone(&taken),
     };
     Ok(Input {
@@ -200,9 +239,11 @@ fn content(
     whole: Option<(File, u64)>,
     memory: Memory,
 ) -> Result<Content, IoError> {
+    let live = whole.is_none();
     let mut stream = Stream {
         bytes,
         compression: None,
+        live,
     };
     let mut start = peek(file, &mut stream)?;
     let skippable = start.get(1..4) == Some(b"\x2a\x4d\x18") && start[0] & 0xf0 == 0x50;
@@ -211,6 +252,7 @@ fn content(
         stream = Stream {
             bytes: Box::new(flate2::bufread::MultiGzDecoder::new(bytes)),
             compression: Some("gzip"),
+            live,
         };
         start = peek(file, &mut stream)?;
     } else if start.starts_with(ZSTD) || skippable {
@@ -221,6 +263,7 @@ fn content(
         stream = Stream {
             bytes: Box::new(decoder),
             compression: Some("zstd"),
+            live,
         };
         start = peek(file, &mut stream)?;
     }

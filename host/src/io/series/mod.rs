@@ -11,8 +11,10 @@ mod columns;
 mod csv;
 mod input;
 mod names;
+mod notes;
 mod number;
 mod parquet;
+mod piped;
 mod reader;
 mod rows;
 mod timestamp;
@@ -67,6 +69,8 @@ pub struct ReadOptions {
     pub time_unit: TimeUnit,
     /// What becomes of a row that cannot be read.
     pub on_error: OnError,
+    /// Most bytes of a series' name; `None`: any number.
+    pub longest_name: Option<usize>,
 }
 
 /// Nanoseconds since 1970 of a timestamp, as a file may have it: ISO 8601, or a number of `unit`.

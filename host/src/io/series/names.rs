@@ -91,15 +91,18 @@ pub(super) struct Lookup<'n> {
     known: Option<&'n Names>,
     /// Names that `known` does not have; numbered after its own.
     fresh: Names,
+    /// Bytes of a name.
+    most: usize,
     last: u32,
     /// (name), which came after it.
     after: Vec<u32>,
 }
 
 impl<'n> Lookup<'n> {
-    pub(super) fn new(known: &'n Names) -> Self {
+    pub(super) fn new(known: &'n Names, longest: Option<usize>) -> Self {
         Self {
             known: Some(known),
+            most: longest.unwrap_or(usize::MAX),
             ..Self::default()
         }
     }
@@ -128,6 +131,9 @@ impl<'n> Lookup<'n> {
         }
         if name.is_empty() {
             return Err(NoName::Empty);
+        }
+        if name.len() > self.most {
+            return Err(NoName::Long(self.most));
         }
         let known = self.known.and_then(|names| names.find_bytes(name));
         let number = match known {
@@ -163,6 +169,8 @@ pub(super) enum NoName {
     Encoding,
     /// A byte of it is 0: no text has that, so no CSV could be written.
     Zero,
+    /// Longer than so many bytes.
+    Long(usize),
     TooMany,
 }
 
@@ -176,7 +184,7 @@ mod tests {
         for name in ["a", "b"] {
             known.number(name).unwrap();
         }
-        let mut lookup = Lookup::new(&known);
+        let mut lookup = Lookup::new(&known, Some(3));
         let mut plain = known.clone();
         let order = [
             "b", "c", "a", "b", "c", "a", "d", "d", "b", "e", "c", "a", "a",
@@ -186,6 +194,7 @@ mod tests {
             assert_eq!(lookup.number(name.as_bytes()), Ok(expected), "{name}");
         }
         assert_eq!(lookup.number(b""), Err(NoName::Empty));
+        assert_eq!(lookup.number(b"long"), Err(NoName::Long(3)));
         assert_eq!(lookup.number(b"\xff"), Err(NoName::Encoding));
         assert_eq!(lookup.number(b"a\0"), Err(NoName::Zero));
         assert_eq!(lookup.number(b"c"), Ok(2));

@@ -4,11 +4,12 @@ use super::arrow::Arrow;
 use super::csv::{Csv, Sizes};
 use super::input::{self, Content};
 use super::names::Names;
+use super::notes::Notes;
 use super::parquet::Parquet;
 use super::rows::{Faults, KEPT};
-use super::{IoError, Memory, OnError, ReadOptions, allow, no_series};
+use super::{IoError, Memory, OnError, ReadOptions, TimeUnit, allow, no_series};
 use std::collections::VecDeque;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -52,12 +53,9 @@ pub(super) struct Shared {
     pub(super) skipped: Skipped,
     /// What was wrong with the first of them in the open file.
     pub(super) first_of_file: Option<String>,
-    pub(super) notes: Vec<String>,
+    pub(super) notes: Notes,
     pub(super) memory: Memory,
 }
-
-/// Notes that are kept; there may be thousands of files.
-const MOST_NOTES: usize = 16;
 
 impl Shared {
     /// The number of the series `name`.
@@ -134,6 +132,9 @@ pub(super) trait Source {
 
     /// As given.
     fn file(&self) -> &str;
+
+    /// Of numbers that are timestamps, as the options or the column's name say.
+    fn unit(&self) -> TimeUnit;
 }
 
 /// The points of several inputs, one input after the other: an iterator of blocks.
@@ -195,7 +196,7 @@ impl Reader {
                 names: Names::default(),
                 skipped: Skipped::default(),
                 first_of_file: None,
-                notes: Vec::new(),
+                notes: Notes::default(),
                 memory,
             },
             source: None,
@@ -204,6 +205,24 @@ impl Reader {
             done: 0,
             of_open: 0,
             taken: Arc::default(),
+        })
+    }
+
+    /// The unit of timestamps that are numbers, as the options or the name of the column in the first input that is left
+    /// say.
+    ///
+    /// # Errors
+    /// That input's.
+    pub fn unit(&mut self) -> Result<TimeUnit, IoError> {
+        if self.options.time_unit == TimeUnit::Auto
+            && self.source.is_none()
+            && let Some(path) = self.inputs.pop_front()
+        {
+            self.take_up(&path)?;
+        }
+        Ok(match &self.source {
+            Some(source) => source.unit(),
+            None => self.options.time_unit,
         })
     }
 
@@ -227,8 +246,8 @@ impl Reader {
 
     /// What was assumed or left aside so far, a sentence each.
     #[must_use]
-    pub fn notes(&self) -> &[String] {
-        &self.shared.notes
+    pub fn notes(&self) -> Vec<String> {
+        self.shared.notes.sentences()
     }
 
     /// Bytes of the inputs that were read so far, for progress: compressed files count as they lie on the storage, and
@@ -262,9 +281,7 @@ impl Reader {
                 let Some(path) = self.inputs.pop_front() else {
                     return Ok(None);
                 };
-                self.source = Some(self.begin(&path)?);
-                self.of_file = (0, self.shared.skipped.rows);
-                self.shared.first_of_file = None;
+                self.take_up(&path)?;
                 continue;
             };
             match source.next(&mut self.shared)? {
@@ -276,11 +293,17 @@ impl Reader {
                 None => {
                     let file = source.file().to_owned();
                     self.source = None;
-                    self.shared.notes.truncate(MOST_NOTES);
                     self.end(&file)?;
                 }
             }
         }
+    }
+
+    fn take_up(&mut self, path: &Path) -> Result<(), IoError> {
+        self.source = Some(self.begin(path)?);
+        self.of_file = (0, self.shared.skipped.rows);
+        self.shared.first_of_file = None;
+        Ok(())
     }
 
     /// Refuses a file that had no points.
@@ -300,7 +323,7 @@ impl Reader {
         }
     }
 
-    fn begin(&mut self, path: &std::path::Path) -> Result<Box<dyn Source + Send>, IoError> {
+    fn begin(&mut self, path: &Path) -> Result<Box<dyn Source + Send>, IoError> {
         let input = input::open(path, self.shared.memory)?;
         let (file, name) = (input.file, input.name);
         let length = std::fs::metadata(path).map_or(0, |found| found.len());

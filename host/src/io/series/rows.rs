@@ -42,7 +42,7 @@ impl Fault {
             NoTime::Mixed(unit) => (
                 format!("{shown} looks like {}", unit.words()),
                 format!(
-                    "{}, as in the file's first row (say the unit, `time-unit`, if all rows have one)",
+                    "{}, as in the file's first row (say the unit, --time-unit, if all rows have one)",
                     clock.words()
                 ),
             ),
@@ -54,6 +54,8 @@ impl Fault {
     pub(super) fn value(before: u64, text: &str) -> Self {
         let found = if text.is_empty() {
             "the value is empty".to_owned()
+        } else if text.parse::<f64>().is_ok() {
+            format!("the value '{}' is beyond 1.8e308", super::shorten(text))
         } else {
             format!("the value '{}' is no number", super::shorten(text))
         };
@@ -79,6 +81,11 @@ impl Fault {
                     super::shorten(&String::from_utf8_lossy(&name[..name.len().min(400)]))
                 ),
                 "text without one",
+            ),
+            NoName::Long(most) => Self::new(
+                before,
+                format!("the name of the series has {} bytes", name.len()),
+                format!("at most {most}"),
             ),
             NoName::TooMany => Self::new(
                 before,

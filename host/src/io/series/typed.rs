@@ -42,8 +42,9 @@ pub(super) struct Table {
     pub(super) file: String,
     kind: TimeKind,
     clock: Option<Clock>,
-    unit: TimeUnit,
+    pub(super) unit: TimeUnit,
     on_error: OnError,
+    longest_name: Option<usize>,
     /// The series' number where the file is one.
     pub(super) single: Option<u32>,
     /// Rows so far.
@@ -70,6 +71,7 @@ impl Table {
                 stated => stated,
             },
             on_error: options.on_error,
+            longest_name: options.longest_name,
             single,
             rows: 0,
             nulls: 0,
@@ -103,7 +105,7 @@ impl Table {
         cells: impl Iterator<Item = (Cell<'c>, Cell<'c>, Cell<'c>)>,
         names: &Names,
     ) -> Filled {
-        let mut lookup = Lookup::new(names);
+        let mut lookup = Lookup::new(names, self.longest_name);
         let mut block = Block {
             series: Vec::with_capacity(if self.single.is_none() { rows } else { 0 }),
             times: Vec::with_capacity(rows),
@@ -214,10 +216,8 @@ impl Table {
     /// Says what was made of nulls.
     pub(super) fn end(&mut self, shared: &mut Shared) {
         if self.nulls > 0 {
-            shared.notes.push(format!(
-                "{}: {} values are null and taken as NaN",
-                self.file, self.nulls
-            ));
+            let note = format!("{} values are null and taken as NaN", self.nulls);
+            shared.notes.add(&self.file, note);
             self.nulls = 0;
         }
     }

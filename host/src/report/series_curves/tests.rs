@@ -1,25 +1,20 @@
 //! Curves in constant memory, and pictures of them.
 
-use super::time_axis::{DAY, MARKS, date};
+use super::drawing::{COLOURS, SIZE};
+use super::time_axis::{DAY, SECOND, TimeAxis};
+use super::value_axis::{MARKS, ValueAxis};
 use super::*;
 
-#[test]
-fn dates_are_those_of_the_calendar() {
-    for (days, expected) in [
-        (0, [1970, 1, 1]),
-        (-4, [1969, 12, 28]),
-        (59, [1970, 3, 1]),
-        (11_016, [2000, 2, 29]),
-        (16_071, [2014, 1, 1]),
-        (106_751, [2262, 4, 11]),
-    ] {
-        assert_eq!(date(days), expected, "{days}");
-    }
+const MINUTE: Granularity = Granularity::Fixed(60 * SECOND as u64);
+const SECONDS: Granularity = Granularity::Fixed(SECOND as u64);
+
+fn of(title: &str, granularity: Granularity) -> SeriesCurves {
+    SeriesCurves::new(title.to_owned(), granularity)
 }
 
 #[test]
 fn long_curves_keep_their_extremes_in_constant_memory() {
-    let mut curves = SeriesCurves::new("mean, 1s".to_owned());
+    let mut curves = of("mean, 1s", SECONDS);
     let values: Vec<f64> = (0..100_000).map(|i| f64::from(i % 1000)).collect();
     let starts: Vec<i64> = (0..100_000).map(|i| i * SECOND).collect();
     for (starts, values) in starts.chunks(777).zip(values.chunks(777)) {
@@ -46,7 +41,7 @@ fn long_curves_keep_their_extremes_in_constant_memory() {
 
 #[test]
 fn the_picture_has_the_colours_of_its_curves() {
-    let mut curves = SeriesCurves::new("mean, 1m".to_owned());
+    let mut curves = of("mean, 1m", MINUTE);
     for series in 0..10_usize {
         let starts: Vec<i64> = (0..100)
             .map(|i| 1_388_577_600 * SECOND + i * 60 * SECOND)
@@ -71,45 +66,124 @@ fn the_picture_has_the_colours_of_its_curves() {
 
 #[test]
 fn extremes_and_nothing_are_no_panic() {
-    assert!(SeriesCurves::new(String::new()).png().is_err());
-    let mut curves = SeriesCurves::new("x".to_owned());
+    assert!(
+        of("", SECONDS)
+            .png()
+            .unwrap_err()
+            .to_string()
+            .contains("no value")
+    );
+    let mut curves = of("x", SECONDS);
     curves.add(0, "nan", &[0, 1], &[f64::NAN, f64::INFINITY]);
-    assert!(curves.png().is_err());
+    let refused = curves.png().unwrap_err().to_string();
+    assert!(refused.contains("no value is finite"), "{refused}");
     for (starts, values) in [
         (vec![0], vec![0.0]),
         (vec![-4 * DAY, i64::MAX - 1], vec![f64::MIN, f64::MAX]),
         (vec![1, 2], vec![5e-324, -5e-324]),
         (vec![i64::MAX], vec![-0.0]),
     ] {
-        let mut curves = SeriesCurves::new("x".to_owned());
+        let mut curves = of("x", SECONDS);
         curves.add(0, "a", &starts, &values);
         assert!(curves.png().is_ok());
     }
 }
 
+/// Labels keep a letter's distance of each other whatever the span, and none is there twice.
 #[test]
-fn marks_are_few_and_inside() {
+fn marks_can_be_read() {
+    const WIDTH: usize = 1200;
+    let begin = 1_388_577_601 * SECOND;
     for span in [
         1,
-        59,
-        60,
-        3600,
-        86_400,
-        5 * 86_400,
-        90 * 86_400,
-        4000 * 86_400,
-        9_000_000_000,
+        50,
+        SECOND / 10,
+        SECOND,
+        59 * SECOND,
+        3600 * SECOND,
+        DAY,
+        5 * DAY,
+        30 * DAY,
+        90 * DAY,
+        365 * DAY,
+        913 * DAY,
+        4000 * DAY,
+        i64::MAX / 2,
     ] {
-        let begin = 1_388_577_601 * SECOND;
-        let times = begin.min(i64::MAX - span * SECOND)
-            ..begin.min(i64::MAX - span * SECOND) + span * SECOND;
-        let marks = Marks::of(&times);
-        assert!(marks.places.len() <= MARKS as usize + 1, "{span}");
+        for start in [begin, i64::MAX - span, 0] {
+            let times = start..start.saturating_add(span);
+            let axis = TimeAxis::new(times.clone(), (times.start, times.end), WIDTH);
+            let labels = axis.labels();
+            let letters = labels.iter().map(|l| l.chars().count()).max().unwrap_or(0);
+            assert!(
+                (letters + 1) * 16 * labels.len() <= WIDTH,
+                "{span} {labels:?}"
+            );
+            assert!(labels.len() > 1 || span < 10, "{span}: {labels:?}");
+            assert!(
+                labels.windows(2).all(|pair| pair[0] != pair[1]),
+                "{labels:?}"
+            );
+            // The year stands somewhere.
+            let year = crate::io::series::iso(start)[..4].to_owned();
+            assert!(axis.words.contains(&year), "{}", axis.words);
+        }
+    }
+    let day = TimeAxis::new(begin..begin + DAY, (begin, begin + DAY), WIDTH);
+    assert!(
+        day.words.ends_with("2014-01-01 to 2014-01-02"),
+        "{}",
+        day.words
+    );
+    assert!(
+        day.labels().contains(&"01-02".to_owned()),
+        "{:?}",
+        day.labels()
+    );
+}
+
+#[test]
+fn marks_of_values_are_round_and_differ() {
+    for (values, expected) in [
+        (-1.1..1.1, "-1.0 -0.5 0 0.5 1.0"),
+        (0.0..10.0, "0 1 2 3 4 5 6 7 8 9 10"),
+        (
+            1e12 - 0.5..1e12 + 5.1,
+            "1.000000000000e12 1.000000000001e12",
+        ),
+        (-3e-9..2e-9, "-3.0e-9 -2.5e-9"),
+        (20.0..95_000.0, "10000 20000"),
+    ] {
+        let axis = ValueAxis::new(values);
+        let labels: Vec<String> = axis.places().into_iter().map(|v| axis.label(v)).collect();
+        assert!(labels.join(" ").starts_with(expected), "{labels:?}");
+        assert!(labels.len() <= MARKS as usize + 1);
         assert!(
-            marks
-                .places
-                .iter()
-                .all(|t| times.contains(t) || *t == times.end)
+            labels.windows(2).all(|pair| pair[0] != pair[1]),
+            "{labels:?}"
         );
     }
+}
+
+/// Buckets that do not exist are not drawn over, whatever is merged.
+#[test]
+fn gaps_stay_gaps() {
+    let mut curves = of("mean, 1s", SECONDS);
+    // Twenty stretches with a day between them.
+    let starts: Vec<i64> = (0..20_000).map(|i| i * SECOND + i / 1000 * DAY).collect();
+    curves.add(0, "a", &starts, &vec![1.0; starts.len()]);
+    let cells = &curves.curves[0].cells;
+    assert!(cells.len() <= CELLS);
+    assert_eq!(cells.iter().filter(|cell| !cell.joined).count(), 20);
+    assert_eq!(cells.iter().map(|cell| cell.rows).sum::<usize>(), 20_000);
+    // Nothing but gaps, in constant memory.
+    let mut curves = of("mean, 1s", SECONDS);
+    let starts: Vec<i64> = (0..50_000).map(|i| i * 2 * SECOND).collect();
+    curves.add(0, "a", &starts, &vec![1.0; starts.len()]);
+    assert!(curves.curves[0].cells.len() <= CELLS);
+    // Months of different lengths are neighbours.
+    let mut curves = of("mean, M", "M".parse().unwrap());
+    curves.add(0, "a", &[0, 31 * DAY, 59 * DAY, 120 * DAY], &[1.0; 4]);
+    let joined: Vec<bool> = curves.curves[0].cells.iter().map(|c| c.joined).collect();
+    assert_eq!(joined, [false, true, true, false]);
 }

@@ -189,7 +189,7 @@ impl<M: Machine> GpuEngine<M> {
         } else {
             ("cannot be cut between buckets", "choose shorter buckets")
         };
-        SeriesError::Batch(format!(
+        SeriesError::DeviceMemory(format!(
             "series {series}: its {points} points {why} and need {bytes} bytes of the memory of {} together, which has \
              room for {} points at a time: {what}, or compute on the CPU",
             self.setup.device, self.sizes.most

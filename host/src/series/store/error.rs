@@ -85,15 +85,19 @@ pub enum StoreError {
     /// Series that cannot be stored.
     #[error("{0}")]
     Series(String),
-    /// Points of one series that are more than fits.
+    /// Points that must be merged at a time, and are more than fits.
     #[error(
-        "series '{series}': {points} points of its back window need {needed} of memory, but {available} may be used; a policy with a smaller back_window is expected"
+        "series '{series}': {new} points of the batch and {stored} stored ones of its back window need {needed} of memory with those of other series, but {available} may be used; {cure} is expected"
     )]
     TooLarge {
-        /// Its name.
+        /// The one that has the most.
         series: String,
-        /// How many.
-        points: usize,
+        /// Points of the batch.
+        new: usize,
+        /// Points that are stored, about.
+        stored: usize,
+        /// What would take less.
+        cure: &'static str,
         /// Bytes needed.
         needed: Bytes,
         /// Bytes that may be used.

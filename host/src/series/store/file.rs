@@ -4,7 +4,9 @@
 use super::{Policy, StoreError};
 use crate::io::atomic::beside;
 use crate::io::contained;
-use redb::{ConcurrencyMode, Database, DatabaseError, ReadOnlyDatabase, TableDefinition};
+use redb::{
+    ConcurrencyMode, Database, DatabaseError, ReadOnlyDatabase, StorageError, TableDefinition,
+};
 use std::path::Path;
 
 /// `format`, `policy` (TOML), `policy name`, `totals`.
@@ -211,11 +213,23 @@ pub(super) fn open_reader(path: &Path) -> Result<ReadOnlyDatabase, StoreError> {
                 Err(DatabaseError::DatabaseAlreadyOpen) => {
                     std::thread::sleep(std::time::Duration::from_millis(50));
                 }
+                Err(DatabaseError::Storage(StorageError::Io(e))) if is_denied(&e) => {
+                    return Err(Fault::Store(StoreError::File {
+                        file: file.clone(),
+                        what: "its writer was killed, and who puts it in order must be allowed to write to it",
+                        reason: e.to_string(),
+                    }));
+                }
                 opened => opened?.close()?,
             }
         }
         Err(Fault::Engine(redb::Error::DatabaseAlreadyOpen))
     })
+}
+
+fn is_denied(error: &std::io::Error) -> bool {
+    use std::io::ErrorKind::{PermissionDenied, ReadOnlyFilesystem};
+    matches!(error.kind(), PermissionDenied | ReadOnlyFilesystem)
 }
 
 /// The policy of a store.

@@ -10,7 +10,7 @@ use super::{Policy, StoreError};
 use batch::Ingest;
 use redb::{Database, ReadableDatabase};
 use serde::Serialize;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// Longest name of a series, bytes.
 pub const LONGEST_NAME: usize = 4096;
@@ -50,9 +50,12 @@ impl std::ops::AddAssign for Ingested {
 pub struct StoreWriter {
     file: String,
     database: Option<Database>,
+    path: PathBuf,
     policy: Policy,
     plan: Resample,
     totals: Totals,
+    /// It was not there before.
+    made: bool,
 }
 
 impl StoreWriter {
@@ -62,7 +65,8 @@ impl StoreWriter {
     /// Another writer, another policy, no store and no policy, a file that is no store, the system's refusals.
     pub fn open(path: &Path, policy: Option<&Policy>) -> Result<Self, StoreError> {
         let file = path.display().to_string();
-        if !file::exists(path)? {
+        let made = !file::exists(path)?;
+        if made {
             let Some(policy) = policy else {
                 return Err(StoreError::NoPolicy { file });
             };
@@ -86,6 +90,8 @@ impl StoreWriter {
         }
         Ok(Self {
             file,
+            path: path.to_owned(),
+            made,
             database: Some(database),
             plan: stored.plan()?,
             policy: stored,
@@ -165,6 +171,23 @@ impl StoreWriter {
                 Err(error)
             }
         }
+    }
+
+    /// Takes the file away if it was made here and no batch came into it; whether that is so.
+    ///
+    /// # Errors
+    /// The system's.
+    pub fn discard_if_empty(self) -> Result<bool, StoreError> {
+        if !self.made || self.totals.batches > 0 {
+            return Ok(false);
+        }
+        // While it is open nobody else can write to it.
+        std::fs::remove_file(&self.path).map_err(|e| StoreError::File {
+            file: self.file.clone(),
+            what: "is empty and cannot be removed",
+            reason: e.to_string(),
+        })?;
+        Ok(true)
     }
 
     /// Closes the file; as dropping does, with the error.

@@ -1,6 +1,6 @@
 //! Computed buckets into the blocks of the file.
 
-use super::super::{Buckets, Column, Method, Resampled};
+use super::super::{Buckets, Column, Resampled};
 use super::Policy;
 use super::record::{BUCKETS, Lane, read_block, write_block};
 use rayon::prelude::*;
@@ -117,11 +117,7 @@ impl Source<'_> {
         let first = (wanted[0] * step) as i64;
         let before = starts[offsets[series]..end].partition_point(|start| *start < first);
         let mut at = offsets[series] + before;
-        let least = if self.column.aggregate.method == Method::Std {
-            2
-        } else {
-            1
-        };
+        let least = self.column.aggregate.method.least_values();
         for bucket in wanted {
             let start = (bucket * step) as i64;
             while at < end && starts[at] < start {

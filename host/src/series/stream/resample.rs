@@ -6,7 +6,7 @@ use super::run_file::Point;
 use super::waiting::Waiting;
 use super::window::Windows;
 use super::{Limits, StreamError};
-use crate::series::{Aggregate, Buckets, Column, Engine, Granularity, Method, Resample, Resampled};
+use crate::series::{Aggregate, Buckets, Column, Engine, Granularity, Resample, Resampled};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread;
 
@@ -39,19 +39,11 @@ pub trait Sink: Send {
 impl Rows<'_> {
     /// First moments and values of the buckets that have one.
     pub fn present(&self) -> impl Iterator<Item = (i64, f64)> {
-        let least = least(self.aggregate.method);
+        let least = self.aggregate.method.least_values();
         let counts = self.counts;
         let all = self.starts.iter().zip(self.values).enumerate();
         all.filter(move |(bucket, _)| counts.is_none_or(|counts| counts[*bucket] >= least))
             .map(|(_, (start, value))| (*start, *value))
-    }
-}
-
-/// Points that a bucket must have.
-fn least(method: Method) -> u32 {
-    match method {
-        Method::Std => 2,
-        _ => 1,
     }
 }
 
@@ -289,7 +281,7 @@ fn tell_batch(
     let mut rows = (0..series).flat_map(|of_batch| {
         columns.iter().map(move |(buckets, column)| {
             let range = buckets.offsets[of_batch]..buckets.offsets[of_batch + 1];
-            let some_lack = least(column.aggregate.method) > 1;
+            let some_lack = column.aggregate.method.least_values() > 1;
             Rows {
                 series: first + of_batch,
                 granularity: buckets.granularity,

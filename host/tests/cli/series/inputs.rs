@@ -1,7 +1,7 @@
 //! Inputs of all kinds: compressed, several, ISO times, Parquet, standard input, rows that cannot be read.
 
 use super::super::support::Place;
-use super::{MANY, json, output, resample, three, values};
+use super::{MANY, json, output, resample, rows, three, values};
 use std::io::Write;
 use std::process::Stdio;
 
@@ -48,6 +48,26 @@ fn compressed_and_several_inputs_are_one() {
     );
     assert_eq!(summary["points"], 3000);
     assert_eq!(summary["granularities"][2]["seconds"], 3600.0);
+}
+
+/// A quote somewhere in a row does not change the name of its series.
+#[test]
+fn blanks_around_names_are_no_other_series() {
+    let place = Place::new();
+    let text = "series,timestamp,value\ncpu ,0,1\ncpu ,10,\"2\"\n cpu,20,3\n\" cpu\",30,4\n";
+    std::fs::write(place.path("blank.csv"), text).unwrap();
+    let options = ["blank.csv", "-o", "-", "-a", "count", "-g", "1h", "--quiet"];
+    let said = resample(&place, &options);
+    said.well();
+    let found: Vec<(String, f64)> = rows(&said.out)
+        .into_iter()
+        .map(|row| (row.series, row.value))
+        .collect();
+    // Written in quotes, as it must be to be read again.
+    assert_eq!(
+        found,
+        [("cpu".to_owned(), 3.0), ("\" cpu\"".to_owned(), 1.0)]
+    );
 }
 
 #[test]

@@ -64,12 +64,7 @@ fn what_is_stored_is_told() {
     );
     let said = place.run(&["series", "info", "store"]);
     said.well();
-    for part in [
-        "2014-01-02T15:46:40Z",
-        "cpu",
-        "1 refused",
-        "1 buckets of 1h",
-    ] {
+    for part in ["2014-01-02T15:46:40Z", "cpu", "1 refused", "1 bucket of 1h"] {
         assert!(said.out.contains(part), "{part} is missing: {}", said.out);
     }
     let query = [

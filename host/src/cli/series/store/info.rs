@@ -104,8 +104,13 @@ fn text(info: &Info, policy: &Policy) -> String {
         (
             "back window",
             format!(
-                "{} buckets of {}",
+                "{} {} of {}",
                 policy.back_window(),
+                if policy.back_window() == 1 {
+                    "bucket"
+                } else {
+                    "buckets"
+                },
                 policy.archives()[policy.archives().len() - 1].granularity()
             ),
         ),

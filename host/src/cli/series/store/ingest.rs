@@ -6,7 +6,7 @@ mod told;
 use super::policy;
 use crate::cli::args::{IngestTyped, NanWord};
 use crate::cli::failure::Failure;
-use crate::cli::output::{note, say};
+use crate::cli::output::{note, say, were};
 use crate::cli::paths;
 use crate::cli::series::machine::Wanted;
 use crate::cli::series::points::Inputs;
@@ -19,7 +19,7 @@ use warpstride::io::Memory;
 use warpstride::report::write_whole;
 use warpstride::run::Interrupt;
 use warpstride::series::Engine as _;
-use warpstride::series::store::{Pending, Policy, StoreWriter};
+use warpstride::series::store::{LONGEST_NAME, Pending, Policy, StoreWriter};
 
 /// Most points of a batch: they are kept in memory.
 const MOST_POINTS: usize = 1 << 28;
@@ -30,8 +30,6 @@ pub(crate) struct Ingest {
     store: PathBuf,
     policy: Option<Policy>,
     inputs: Inputs,
-    start: Option<i64>,
-    end: Option<i64>,
     skip_nan: bool,
     batch: usize,
     machine: Wanted,
@@ -48,9 +46,7 @@ impl Ingest {
                 typed.batch
             )));
         }
-        let inputs = Inputs::from_typed(&typed.points)?;
-        let (start, end) =
-            inputs.limits(typed.points.start.as_deref(), typed.points.end.as_deref())?;
+        let inputs = Inputs::from_typed(&typed.points)?.with_names_up_to(LONGEST_NAME);
         if let Some(input) = inputs
             .paths()
             .iter()
@@ -68,8 +64,6 @@ impl Ingest {
             store: typed.store.clone(),
             policy: typed.policy.as_deref().map(policy::read).transpose()?,
             inputs,
-            start,
-            end,
             skip_nan: typed.nan == NanWord::Skip,
             batch: typed.batch,
             machine: Wanted::from_typed(typed.machine)?,
@@ -86,7 +80,9 @@ impl Ingest {
     pub(crate) fn run(self) -> Result<(), Failure> {
         self.machine.start()?;
         let interrupt = Interrupt::on_ctrl_c()?;
-        let mut reader = self.inputs.open(Memory::available().limit())?;
+        let memory = Memory::available().limit();
+        let mut reader = self.inputs.open(memory)?;
+        let limits = self.inputs.limits(&mut reader)?;
         let writer = StoreWriter::open(&self.store, self.policy.as_ref())?;
         let engine = self.machine.engine(writer.plan())?;
         let first_note = engine.note.clone();
@@ -101,6 +97,8 @@ impl Ingest {
         })?;
         let mut storing = Storing {
             ingest: &self,
+            limits,
+            memory,
             progress: Progress::new(form, self.inputs.mebibytes()),
             writer,
             engine,
@@ -123,19 +121,31 @@ impl Ingest {
         } = storing;
         progress.end();
         if let Err(failure) = stored {
+            if let Err(why) = writer.discard_if_empty() {
+                self.tell(Some(&why.to_string()));
+            }
             return Err(after(failure, &self.store, so_far, batches));
         }
         let (totals, policy) = (writer.totals(), writer.policy().to_string());
-        writer.close()?;
+        let gone = match batches {
+            0 => writer.discard_if_empty()?,
+            _ => writer.close().map(|()| false)?,
+        };
         seconds.total = begun.elapsed().as_secs_f64();
         self.line(&Line::End)?;
 
-        let mut notes = reader.notes().to_vec();
+        let mut notes = reader.notes();
+        if gone {
+            notes.push(format!(
+                "{}: was not made, because there was nothing to store",
+                self.store.display()
+            ));
+        }
         let skipped = reader.skipped();
         if let Some(first) = skipped.first.first() {
             notes.push(format!(
-                "{} malformed rows were left out; the first: {first}",
-                skipped.rows
+                "{} left out; the first: {first}",
+                were(skipped.rows, "malformed row")
             ));
         }
         if engine.note != first_note {

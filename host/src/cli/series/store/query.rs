@@ -1,6 +1,6 @@
 //! `warpstride series query`: buckets of one series.
 
-use crate::cli::args::SeriesQueryTyped;
+use crate::cli::args::{SeriesQueryTyped, TimestampsWord};
 use crate::cli::failure::Failure;
 use crate::cli::output::say_json;
 use crate::cli::paths;
@@ -45,6 +45,11 @@ impl StoreQuery {
         let (start, end) = limits(typed.start.as_deref(), typed.end.as_deref(), TimeUnit::Auto)?;
         let output = typed.output.unwrap_or_else(|| PathBuf::from("-"));
         let out = Out::new(output, typed.timestamps)?;
+        if typed.json && typed.timestamps == TimestampsWord::Iso {
+            return Err(Failure::usage(
+                "--timestamps iso is about CSV: --json has nanoseconds",
+            ));
+        }
         let outputs: Vec<_> = out.path().into_iter().collect();
         paths::check(&outputs, &[&typed.store])?;
         Ok(Self {

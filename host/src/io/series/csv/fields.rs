@@ -1,8 +1,8 @@
 //! The fields of a record.
 
-use super::records::Form;
+use super::records::{Form, closing};
 use csv_core::{ReadRecordResult, Reader, ReaderBuilder, Terminator};
-use memchr::memchr_iter;
+use memchr::{memchr, memchr_iter};
 use std::ops::Range;
 
 /// Splits records; keeps its memory from one to the next.
@@ -11,6 +11,8 @@ pub(super) struct Fields {
     quotes: Option<Reader>,
     text: Vec<u8>,
     ends: Vec<usize>,
+    /// (field), whether it has no quotes around it.
+    bare: Vec<bool>,
 }
 
 /// A record without its line end.
@@ -26,6 +28,7 @@ impl Fields {
             quotes: None,
             text: Vec::new(),
             ends: Vec::new(),
+            bare: Vec::new(),
         }
     }
 
@@ -62,7 +65,7 @@ impl Fields {
         }
     }
 
-    /// All fields of a record.
+    /// All fields of a record, without the blanks around those that have no quotes.
     pub(super) fn all(&mut self, record: &[u8], form: Form) -> Vec<&[u8]> {
         let record = trimmed(record);
         if form == Form::Plain {
@@ -74,15 +77,39 @@ impl Fields {
             let starts = std::iter::once(0).chain(self.ends.iter().map(|end| end + 1));
             return starts
                 .zip(&self.ends)
-                .map(|(from, end)| &self.text[from..*end])
+                .map(|(from, end)| self.text[from..*end].trim_ascii())
                 .collect();
         }
         let count = self.unquote(record);
+        self.find_bare(record);
         let starts = std::iter::once(0).chain(self.ends[..count].iter().copied());
         starts
             .zip(&self.ends[..count])
-            .map(|(from, end)| &self.text[from..*end])
+            .zip(&self.bare)
+            .map(|((from, end), bare)| {
+                let field = &self.text[from..*end];
+                if *bare { field.trim_ascii() } else { field }
+            })
             .collect()
+    }
+
+    /// Which fields of `record` do not begin with a quote.
+    fn find_bare(&mut self, record: &[u8]) {
+        self.bare.clear();
+        let mut at = 0;
+        loop {
+            let quoted = record.get(at) == Some(&b'"');
+            self.bare.push(!quoted);
+            let from = if quoted {
+                closing(record, at + 1).unwrap_or(record.len())
+            } else {
+                at
+            };
+            match memchr(self.delimiter, &record[from..]) {
+                Some(place) => at = from + place + 1,
+                None => return,
+            }
+        }
     }
 
     /// Puts the fields of `record` into `text`, one after the other; gives their number.
@@ -138,6 +165,11 @@ mod tests {
         assert_eq!(all("\"a,\"\"b\"\"\",c\n", Form::Quoted), ["a,\"b\"", "c"]);
         assert_eq!(all("\"a\nb\",\"\"\r\n", Form::Quoted), ["a\nb", ""]);
         assert_eq!(all("a\"b,\"c\"", Form::Quoted), ["a\"b", "c"]);
+        assert_eq!(all(" a ,b \n", Form::Plain), ["a", "b"]);
+        assert_eq!(
+            all(" a ,\" b,\"\"\" , c,\" \"\r\n", Form::Quoted),
+            ["a", " b,\" ", "c", " "]
+        );
         let mut again = Fields::new(b',');
         assert_eq!(again.all(b"\"aaaa\",b,c", Form::Quoted).len(), 3);
         assert_eq!(again.all(b"\"a\",b", Form::Quoted), [&b"a"[..], b"b"]);

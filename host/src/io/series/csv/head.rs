@@ -3,6 +3,7 @@
 use super::fields::Fields;
 use super::records::{Form, record};
 use crate::io::series::columns::{self, Columns};
+use crate::io::series::notes::Notes;
 use crate::io::series::timestamp::Clock;
 use crate::io::series::{IoError, ReadOptions, TimeUnit, no_series, number, shorten};
 
@@ -28,7 +29,7 @@ pub(super) fn read(
     last: bool,
     most: usize,
     options: &ReadOptions,
-    notes: &mut Vec<String>,
+    notes: &mut Notes,
 ) -> Result<Head, IoError> {
     binary(file, text)?;
     let bom = b"\xef\xbb\xbf";
@@ -72,6 +73,7 @@ pub(super) fn read(
     if let Ok(Some(columns)) = plain
         && is_row(&names, columns, options)
     {
+        notes.add(file, columns.without_header());
         return Ok(Head {
             delimiter,
             fields: names.len(),

@@ -13,12 +13,18 @@ pub(super) use records::Sizes;
 use super::input::{Stream, failed};
 use super::reader::{Block, Shared, Source};
 use super::timestamp::Clock;
-use super::{IoError, OnError, ReadOptions, allow, damaged, no_series};
+use super::{IoError, OnError, ReadOptions, TimeUnit, allow, damaged, no_series};
 use head::Head;
 use parse::{Context, Parsed};
 use rayon::prelude::*;
 use records::{Cutter, Stop, Window};
-use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
+use std::time::Duration;
+
+/// Windows that are held at a time: in parts that a pipe gave, filled, waiting, parsed, and as points.
+const WINDOWS: u128 = 5;
+/// How long a quiet pipe is waited for before the caller is asked whether to go on.
+const QUIET: Duration = Duration::from_millis(100);
 
 /// A text whose head was read.
 pub(super) struct Csv {
@@ -27,6 +33,7 @@ pub(super) struct Csv {
     head: Head,
     clock: Option<Clock>,
     on_error: OnError,
+    longest_name: Option<usize>,
     sizes: Sizes,
     /// The series' number where the file is one.
     single: Option<u32>,
@@ -43,11 +50,31 @@ enum Windows {
     Ahead(Receiver<Result<Option<Window>, Stop>>),
 }
 
+/// What comes next.
+enum Coming {
+    Window(Window),
+    End,
+    Stop(Stop),
+    /// Nothing yet.
+    Quiet,
+    /// The reading thread is gone.
+    Gone,
+}
+
 impl Windows {
-    fn next(&mut self) -> Option<Result<Option<Window>, Stop>> {
-        match self {
-            Self::Here(cutter) => Some(cutter.next()),
-            Self::Ahead(windows) => windows.recv().ok(),
+    fn next(&mut self) -> Coming {
+        let window = match self {
+            Self::Here(cutter) => cutter.next(),
+            Self::Ahead(windows) => match windows.recv_timeout(QUIET) {
+                Ok(window) => window,
+                Err(RecvTimeoutError::Timeout) => return Coming::Quiet,
+                Err(RecvTimeoutError::Disconnected) => return Coming::Gone,
+            },
+        };
+        match window {
+            Ok(Some(window)) => Coming::Window(window),
+            Ok(None) => Coming::End,
+            Err(stop) => Coming::Stop(stop),
         }
     }
 }
@@ -76,7 +103,7 @@ impl Csv {
         allow(
             &file,
             "lines of text",
-            4 * sizes.window as u128,
+            WINDOWS * sizes.window as u128,
             shared.memory,
         )?;
         let compression = stream.compression();
@@ -87,7 +114,9 @@ impl Csv {
             delimiter: b',',
             sizes,
         };
-        cutter.fill().map_err(|e| failed(&file, compression, &e))?;
+        cutter
+            .fill_head()
+            .map_err(|e| failed(&file, compression, &e))?;
         let head = head::read(
             &file,
             &cutter.carry,
@@ -119,6 +148,7 @@ impl Csv {
             head,
             clock: None,
             on_error: options.on_error,
+            longest_name: options.longest_name,
             sizes,
             single,
             windows,
@@ -128,7 +158,7 @@ impl Csv {
     fn too_long(&self, line: u64) -> IoError {
         no_series(
             &self.file,
-            format!("its line {line} has more than {} bytes", self.sizes.record),
+            format!("its line {line} has more than {} bytes", self.sizes.window),
         )
     }
 
@@ -150,9 +180,6 @@ impl Csv {
         for mut part in parsed {
             let first = self.lines + 1;
             shared.settle(&self.file, "line", first, part.faults, self.on_error)?;
-            if let Some(before) = part.long {
-                return Err(self.too_long(first + before));
-            }
             self.lines += part.lines;
             let series = match self.single {
                 Some(number) => vec![number; part.times.len()],
@@ -176,11 +203,12 @@ impl Csv {
 impl Source for Csv {
     fn next(&mut self, shared: &mut Shared) -> Result<Option<Vec<Block>>, IoError> {
         let window = match self.windows.next() {
-            Some(Ok(Some(window))) => window,
-            Some(Ok(None)) => return Ok(None),
-            Some(Err(stop)) => return Err(self.stopped(&stop)),
-            // The thread is gone: what it reads with has panicked.
-            None => return Err(damaged(&self.file, "its text", "the stream is damaged")),
+            Coming::Window(window) => window,
+            Coming::End => return Ok(None),
+            Coming::Stop(stop) => return Err(self.stopped(&stop)),
+            Coming::Quiet => return Ok(Some(Vec::new())),
+            // What it reads with has panicked.
+            Coming::Gone => return Err(damaged(&self.file, "its text", "the stream is damaged")),
         };
         let mut context = Context {
             head: &self.head,
@@ -188,6 +216,7 @@ impl Source for Csv {
             names: &shared.names,
             most: self.sizes.record,
             on_error: self.on_error,
+            longest_name: self.longest_name,
         };
         if self.clock.is_none() {
             self.clock = parse::clock(&window.text, &context, self.head.unit);
@@ -205,5 +234,9 @@ impl Source for Csv {
 
     fn file(&self) -> &str {
         &self.file
+    }
+
+    fn unit(&self) -> TimeUnit {
+        self.head.unit
     }
 }

@@ -21,8 +21,6 @@ pub(super) struct Parsed {
     pub(super) faults: Faults,
     /// Lines.
     pub(super) lines: u64,
-    /// A record is longer than allowed; so many lines come before it.
-    pub(super) long: Option<u64>,
 }
 
 /// What the chunks of a file have in common.
@@ -35,12 +33,15 @@ pub(super) struct Context<'c> {
     /// The longest record.
     pub(super) most: usize,
     pub(super) on_error: OnError,
+    pub(super) longest_name: Option<usize>,
 }
 
 /// Why a row is no point.
 #[derive(Debug, Clone, Copy)]
 enum Wrong<'r> {
     Count(usize),
+    /// So many bytes.
+    Long(usize),
     Open,
     Time(&'r [u8], NoTime),
     Value(&'r [u8]),
@@ -63,10 +64,10 @@ pub(super) fn chunk(text: &[u8], context: &Context<'_>) -> Parsed {
         }
         let Record { end, form } = next(text, at, context, quotes);
         if end - at > context.most {
-            rows.parsed.long = Some(rows.parsed.lines);
-            break;
+            rows.long(&text[at..end]);
+        } else {
+            rows.add(&text[at..end], form);
         }
-        rows.add(&text[at..end], form);
         at = end;
         if rows.parsed.faults.count > 0 && context.on_error == OnError::Fail {
             break;
@@ -110,9 +111,17 @@ impl<'c> Rows<'c> {
                 values: Vec::with_capacity(points),
                 ..Parsed::default()
             },
-            lookup: Lookup::new(context.names),
+            lookup: Lookup::new(context.names, context.longest_name),
             fields: Fields::new(context.head.delimiter),
         }
+    }
+
+    /// A record of more bytes than allowed.
+    #[cold]
+    fn long(&mut self, row: &[u8]) {
+        let before = self.parsed.lines;
+        self.parsed.lines += memchr_iter(b'\n', row).count() as u64;
+        self.fault(before, Wrong::Long(row.len()));
     }
 
     #[inline]
@@ -217,6 +226,7 @@ impl<'c> Rows<'c> {
     #[cold]
     fn fault(&mut self, before: u64, wrong: Wrong<'_>) {
         let (clock, expected) = (self.clock, self.context.head.fields);
+        let most = self.context.most;
         let text =
             |bytes: &[u8]| String::from_utf8_lossy(&bytes[..bytes.len().min(400)]).into_owned();
         self.parsed.faults.add(|| match wrong {
@@ -229,6 +239,11 @@ impl<'c> Rows<'c> {
                 before,
                 format!("{found} fields"),
                 format!("{expected}, as in the first line"),
+            ),
+            Wrong::Long(bytes) => Fault::new(
+                before,
+                format!("a line of {bytes} bytes"),
+                format!("at most {most}"),
             ),
             Wrong::Open => Fault::new(
                 before,

@@ -5,7 +5,7 @@
 //! record allowed quotes nothing: the record is then its line, and malformed.
 
 use crate::io::series::input::Stream;
-use memchr::{memchr, memchr2, memrchr};
+use memchr::{memchr, memchr_iter, memchr2, memrchr};
 use std::io;
 
 /// Sizes of what is worked on at a time, bytes.
@@ -67,7 +67,7 @@ pub(super) fn record(
     let line = memchr(b'\n', &text[at..]).map(|place| at + place + 1);
     let end = match line {
         Some(end) => end,
-        None if last || text.len() - at > most => text.len(),
+        None if last => text.len(),
         None => return None,
     };
     let form = match memchr(b'"', &text[at..end]) {
@@ -101,7 +101,7 @@ fn quoted_end(text: &[u8], at: usize, delimiter: u8) -> Option<Record> {
 }
 
 /// The place after the quote that closes a field.
-fn closing(text: &[u8], from: usize) -> Option<usize> {
+pub(super) fn closing(text: &[u8], from: usize) -> Option<usize> {
     let mut from = from;
     loop {
         from += memchr(b'"', &text[from..])? + 1;
@@ -156,7 +156,7 @@ pub(super) struct Cutter {
 }
 
 impl Cutter {
-    /// Reads until a window is full or the stream at its end.
+    /// Reads until a window is full, the stream at its end, or a pipe has no more for now.
     pub(super) fn fill(&mut self) -> io::Result<()> {
         let window = self.sizes.window;
         self.carry
@@ -167,32 +167,70 @@ impl Cutter {
             let old = self.carry.len();
             let wanted = step.min(window - old);
             self.carry.resize(old + wanted, 0);
-            let count = self.stream.fill(&mut self.carry[old..]);
+            let count = self.stream.next(&mut self.carry[old..]);
             self.carry.truncate(old + count.as_ref().map_or(0, |c| *c));
-            self.ended = count? < wanted;
+            let count = count?;
+            if self.stream.live() {
+                self.ended = count == 0;
+                if count < wanted {
+                    break;
+                }
+            } else {
+                self.ended = count < wanted;
+            }
             step *= 2;
         }
         Ok(())
     }
 
+    /// Reads until the first line that is not blank is there.
+    pub(super) fn fill_head(&mut self) -> io::Result<()> {
+        loop {
+            self.fill()?;
+            let full = self.carry.len() >= self.sizes.window;
+            let mut lines = self.carry.split_inclusive(|b| *b == b'\n');
+            let line = lines.find(|line| !line.trim_ascii().is_empty());
+            let whole = line.is_some_and(|line| {
+                line.ends_with(b"\n") && memchr_iter(b'"', line).count().is_multiple_of(2)
+            });
+            if self.ended || full || whole {
+                return Ok(());
+            }
+        }
+    }
+
     /// The next records; `None` at the end.
     pub(super) fn next(&mut self) -> Result<Option<Window>, Stop> {
-        self.fill().map_err(Stop::Read)?;
-        if self.carry.is_empty() {
-            return Ok(None);
-        }
-        let ends = if memchr(b'"', &self.carry).is_none() {
-            self.plain_ends()
+        // What a pipe gave already does not wait for what may come.
+        let mut ends = if self.stream.live() {
+            self.ends()
         } else {
-            self.quoted_ends()
+            Vec::new()
         };
-        let Some(cut) = ends.last().copied() else {
-            return Err(Stop::Long(0));
-        };
+        while ends.is_empty() {
+            self.fill().map_err(Stop::Read)?;
+            if self.carry.is_empty() {
+                return Ok(None);
+            }
+            ends = self.ends();
+            if ends.is_empty() && (self.ended || self.carry.len() >= self.sizes.window) {
+                return Err(Stop::Long(0));
+            }
+        }
+        let cut = ends.last().copied().unwrap_or(self.carry.len());
         let rest = self.carry[cut..].to_vec();
         let mut text = std::mem::replace(&mut self.carry, rest);
         text.truncate(cut);
         Ok(Some(Window { text, ends }))
+    }
+
+    /// Ends of chunks of the records that are there wholly.
+    fn ends(&self) -> Vec<usize> {
+        if memchr(b'"', &self.carry).is_none() {
+            self.plain_ends()
+        } else {
+            self.quoted_ends()
+        }
     }
 
     fn plain_ends(&self) -> Vec<usize> {
@@ -306,6 +344,19 @@ mod tests {
         }
     }
 
+    /// A pipe that holds few bytes at a time.
+    struct Drops(Vec<u8>, usize);
+
+    impl io::Read for Drops {
+        fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+            let count = self.0.len().min(self.1).min(buffer.len());
+            for (to, from) in buffer.iter_mut().zip(self.0.drain(..count)) {
+                *to = from;
+            }
+            Ok(count)
+        }
+    }
+
     proptest! {
         #[test]
         fn records_are_those_of_csv_core(text in "[a,\"\n]{0,30}") {
@@ -324,7 +375,8 @@ mod tests {
 
         #[test]
         fn cuts_are_ends_of_records_however_little_is_seen(
-            text in "[a,\"\n\n\n]{0,200}", window in 61_usize..120, chunk in 1_usize..60, most in 10_usize..30,
+            text in "[a,\"\n\n\n]{0,200}", window in 61_usize..120, chunk in 1_usize..60,
+            most in 10_usize..30, drop in 1_usize..20,
         ) {
             let bytes = text.clone().into_bytes();
             let whole = ends(&bytes, most);
@@ -332,28 +384,33 @@ mod tests {
             if longest.is_some_and(|longest| longest > most) {
                 return Ok(());
             }
-            let mut cutter = Cutter {
-                stream: Stream::of(Box::new(io::Cursor::new(bytes.clone()))),
-                carry: Vec::new(),
-                ended: false,
-                delimiter: b',',
-                sizes: Sizes { window, chunk, record: most },
-            };
-            let mut joined = Vec::new();
-            let mut found = Vec::new();
-            while let Some(window) = cutter.next().map_err(|e| TestCaseError::fail(format!("{e:?}")))? {
-                let mut from = 0;
-                for end in window.ends {
-                    let base = joined.len() + from;
-                    let part = ends(&window.text[from..end], most);
-                    found.extend(part.into_iter().map(|(end, form)| (base + end, form)));
-                    from = end;
+            for stream in [
+                Stream::of(Box::new(io::Cursor::new(bytes.clone()))),
+                Stream::of_pipe(Box::new(Drops(bytes.clone(), drop))),
+            ] {
+                let mut cutter = Cutter {
+                    stream,
+                    carry: Vec::new(),
+                    ended: false,
+                    delimiter: b',',
+                    sizes: Sizes { window, chunk, record: most },
+                };
+                let mut joined = Vec::new();
+                let mut found = Vec::new();
+                while let Some(window) = cutter.next().map_err(|e| TestCaseError::fail(format!("{e:?}")))? {
+                    let mut from = 0;
+                    for end in window.ends {
+                        let base = joined.len() + from;
+                        let part = ends(&window.text[from..end], most);
+                        found.extend(part.into_iter().map(|(end, form)| (base + end, form)));
+                        from = end;
+                    }
+                    prop_assert_eq!(from, window.text.len());
+                    joined.extend(window.text);
                 }
-                prop_assert_eq!(from, window.text.len());
-                joined.extend(window.text);
+                prop_assert_eq!(&joined, &bytes);
+                prop_assert_eq!(&found, &whole);
             }
-            prop_assert_eq!(joined, bytes);
-            prop_assert_eq!(found, whole);
         }
     }
 }

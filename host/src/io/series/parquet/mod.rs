@@ -234,6 +234,10 @@ impl Source for Parquet {
     fn file(&self) -> &str {
         &self.table.file
     }
+
+    fn unit(&self) -> super::TimeUnit {
+        self.table.unit
+    }
 }
 
 /// The words of an error, without where it comes from.

@@ -9,7 +9,7 @@ mod csv;
 mod parquet;
 
 use crate::io::IoError;
-use crate::series::{Aggregate, Buckets, Column, Granularity, Method, Resampled};
+use crate::series::{Aggregate, Buckets, Column, Granularity, Resampled};
 use csv::CsvRows;
 use parquet::ParquetRows;
 use std::path::Path;
@@ -109,10 +109,7 @@ impl<'r> Run<'r> {
 
     /// First moments and values of the buckets that are written.
     fn rows(&self) -> impl Iterator<Item = (i64, f64)> {
-        let least = match self.aggregate.method {
-            Method::Std => 2,
-            _ => 1,
-        };
+        let least = self.aggregate.method.least_values();
         let counts = self.counts;
         let enough = move |bucket: usize| {
             counts.is_none_or(|counts| counts.get(bucket).is_none_or(|n| *n >= least))

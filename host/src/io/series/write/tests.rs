@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::io::series::{ReadOptions, read_all};
+use crate::series::Method;
 use std::path::PathBuf;
 
 fn buckets(granularity: &str, aggregates: &[&str], offsets: &[usize], counts: &[u32]) -> Buckets {

@@ -36,10 +36,15 @@ struct Incoming {
 }
 
 impl Incoming {
-    /// Points, the stored ones estimated.
+    /// Points.
     fn size(&self) -> usize {
+        self.batch.len() + self.size_stored()
+    }
+
+    /// Stored points, estimated.
+    fn size_stored(&self) -> usize {
         let bytes: usize = self.stored.iter().map(Vec::len).sum();
-        self.batch.len() + bytes / LEAST_BYTES_STORED
+        bytes / LEAST_BYTES_STORED
     }
 }
 
@@ -183,7 +188,14 @@ impl Ingest<'_> {
         let largest = some.iter().max_by_key(|incoming| incoming.size());
         Err(StoreError::TooLarge {
             series: largest.map_or_else(String::new, |incoming| self.names[incoming.place].clone()),
-            points: largest.map_or(0, Incoming::size),
+            new: largest.map_or(0, |incoming| incoming.batch.len()),
+            stored: largest.map_or(0, Incoming::size_stored),
+            cure: match largest {
+                Some(largest) if largest.batch.len() < largest.size_stored() => {
+                    "a policy with a smaller back_window"
+                }
+                _ => "a smaller --batch",
+            },
             needed: Bytes(needed),
             available: Bytes(u128::from(available)),
         })

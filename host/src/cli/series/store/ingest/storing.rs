@@ -4,8 +4,10 @@ use super::Ingest;
 use super::told::{Line, Seconds, SoFar};
 use crate::cli::failure::Failure;
 use crate::cli::series::machine::Chosen;
+use crate::cli::series::points::Limits;
 use crate::cli::series::progress::Progress;
 use std::time::Instant;
+use warpstride::io::Bytes;
 use warpstride::io::series::{Block, Reader};
 use warpstride::run::Interrupt;
 use warpstride::series::store::{Pending, StoreWriter};
@@ -13,6 +15,10 @@ use warpstride::series::store::{Pending, StoreWriter};
 /// An ingest on its way.
 pub(super) struct Storing<'a> {
     pub(super) ingest: &'a Ingest,
+    /// `--start` and `--end`.
+    pub(super) limits: Limits,
+    /// Bytes that may be taken.
+    pub(super) memory: u64,
     pub(super) progress: Progress,
     pub(super) writer: StoreWriter,
     pub(super) engine: Chosen,
@@ -45,7 +51,8 @@ impl Storing<'_> {
                     &block.series[from..end],
                     &block.times[from..end],
                     &block.values[from..end],
-                );
+                )?;
+                self.fits()?;
                 from = end;
                 if self.pending.len() == self.ingest.batch {
                     self.store(reader)?;
@@ -65,14 +72,24 @@ impl Storing<'_> {
         Ok(())
     }
 
+    /// Holds the points that wait against the memory.
+    fn fits(&self) -> Result<(), Failure> {
+        let points = self.pending.len();
+        let needed = points.saturating_mul(Pending::BYTES_OF_A_POINT) as u64;
+        if needed <= self.memory {
+            return Ok(());
+        }
+        Err(Failure::failed(format!(
+            "--batch {}: its first {points} points need {} of memory, but {} may be used; a smaller one is expected",
+            self.ingest.batch,
+            Bytes(u128::from(needed)),
+            Bytes(u128::from(self.memory))
+        )))
+    }
+
     /// Leaves out what is not to be stored.
     fn wanted(&mut self, mut block: Block) -> Block {
-        let Ingest {
-            start,
-            end,
-            skip_nan,
-            ..
-        } = *self.ingest;
+        let ((start, end), skip_nan) = (self.limits, self.ingest.skip_nan);
         if start.is_none() && end.is_none() && !skip_nan {
             return block;
         }
