@@ -127,7 +127,7 @@ def main():
                 progress.data.memset_async(0, progress.nbytes)
 
             def reducing():
-                reduce((grid,), (256,), reduces, shared_mem=options.shared)
+                reduce((grid,), (32, 8), reduces, shared_mem=options.shared)
 
             clear(), reducing()
             right = numpy.array_equal(found.get()[:buckets], first)

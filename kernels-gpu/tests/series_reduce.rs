@@ -58,7 +58,7 @@ impl Batch {
 fn launch_tiles<L: Launch<Emulated> + Sync>(launch: &L, (grid, _, order): (u32, u32, Order)) {
     let config = LaunchConfig {
         grid: [grid, 1, 1],
-        block: [BLOCK, 1, 1],
+        block: [32, BLOCK / 32, 1],
         shared_bytes: launch.dynamic_shared_bytes(BLOCK),
     };
     emulator::launch_in(launch, config, order).expect("a launch");

@@ -57,7 +57,7 @@ struct Task {
 /// as far as it is known here (8, 32, or 33 for whatever is longer). `columns`: (column, bucket), `stride`
 /// buckets each; those of `methods` ([`super::methods`]) stand from `column` on. Where there are more than `capacity`
 /// buckets, those beyond are left out. `progress`: [`progress_len`] elements, zero before.
-#[kernel(block = 256, min_blocks = 3, hot, f64, shared = SHARED)]
+#[kernel(block = (32, 8), min_blocks = 3, hot, f64, shared = SHARED)]
 #[allow(clippy::too_many_arguments, reason = "arrays and their extents")]
 pub unsafe fn series_reduce_fixed(
     #[len(points)] times: *const u64,
@@ -115,7 +115,7 @@ pub unsafe fn series_reduce_fixed(
 }
 
 /// As [`series_reduce_fixed`], with a rule of the calendar ([`Bucketing::calendar`]).
-#[kernel(block = 256, min_blocks = 3, hot, f64, shared = SHARED)]
+#[kernel(block = (32, 8), min_blocks = 3, hot, f64, shared = SHARED)]
 #[allow(clippy::too_many_arguments, reason = "arrays and their extents")]
 pub unsafe fn series_reduce_calendar(
     #[len(points)] times: *const u64,

@@ -6,7 +6,7 @@ use super::tile_heads::{Heads, RUN};
 use super::told::{Added, Told};
 use warpstride_device::prelude::*;
 
-/// Threads of a block: a warp for each of a tile's strips, and one more.
+/// Threads of a block, (32, 8) of them: a warp for each of a tile's strips, and one more.
 pub const BLOCK: u32 = (STRIPS + 1) * warp::SIZE;
 /// The warp that has no strip.
 pub(super) const LAST: u32 = STRIPS;
@@ -180,16 +180,17 @@ impl Found {
     }
 }
 
-/// The thread's warp, lane, and place in its block; asked anew wherever they are needed, so that what follows from them
-/// takes no register in between.
+/// The thread's warp and lane; asked anew wherever they are needed, so that what follows from them takes no register in
+/// between.
 #[inline(always)]
 pub(super) fn warp_and_lane() -> (u32, u32) {
-    let thread = index_in_block();
-    (thread / warp::SIZE, thread % warp::SIZE)
+    let lane = thread::hidden(thread::thread_idx_x());
+    (thread::hidden(thread::thread_idx_y()), lane)
 }
 
-/// As [`warp_and_lane`].
+/// The thread's place in its block, as [`warp_and_lane`].
 #[inline(always)]
 pub(super) fn index_in_block() -> u32 {
-    thread::hidden(thread::thread_idx_x())
+    let (warp, lane) = warp_and_lane();
+    warp * warp::SIZE + lane
 }
