@@ -118,13 +118,12 @@ mod tests {
                     let mut noted = [0; 300];
                     // SAFETY: there is room.
                     unsafe { Noted::note(noted.as_mut_ptr(), place, marks) };
-                    let mut at = rank as usize;
-                    for k in (0..8).filter(|k| bits >> k & 1 == 1) {
-                        let noted = u32::from(noted[at]);
+                    let places = (0..8).filter(|k| bits >> k & 1 == 1);
+                    for (k, noted) in places.zip(&noted[rank as usize..]) {
+                        let noted = u32::from(*noted);
                         assert_eq!(Noted::place(noted), place + k);
                         let expected = if near { skipped } else { None };
                         assert_eq!(Noted::skipped(noted), expected, "{after} {rank}");
-                        at += 1;
                     }
                 }
             }
