@@ -168,7 +168,8 @@ impl<M: Machine> OnePass<M> {
                 }
             };
         }
-        let work = Work::Blocks(count.div_ceil(BLOCK).max(1));
+        // A block goes on to the next: where no bucket is long, as many as fit at once leave soonest.
+        let work = Work::Turns(count.div_ceil(BLOCK).max(1));
         machine.launch(&long!(SeriesReduceLong, write, progress), work)?;
         if self.methods & methods::STD != 0 {
             machine.launch(&long!(SeriesDeviations, read), work)?;
