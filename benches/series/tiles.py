@@ -3,9 +3,8 @@
     python tiles.py [--methods 254,4,0] [FILE.ptx ...]
 
 Needs a GPU, NumPy and CuPy; without files it takes the committed PTX of compute capability 9.0. 7 340 032 points 5 s apart in
-buckets of 35 s. Microseconds of one launch of 20 that are recorded in a graph: `repeated`, one after the other, with the
-zeroing of the scratch memory (`clear`); `flushed`, each behind a pass that reads 256 MB, so that no results of the launch
-before are left in the cache, with that pass and the zeroing (`flush`). `--methods`: sums of count 1, sum 2, mean 4, min 8,
+buckets of 35 s. Microseconds of one launch of 20 that are recorded in a graph: `repeated`, one after the other; `flushed`,
+each behind a pass that reads 256 MB (`flush`), so that no results of the launch before are left in the cache. `--methods`: sums of count 1, sum 2, mean 4, min 8,
 max 16, first 32, last 64, std 128. A file whose shared memory differs from that of
 `kernels-gpu/src/series/tile_block.rs` needs `--shared`. Figures of the second table of time series in
 docs/optimisation-log.md are of this.
@@ -106,15 +105,16 @@ def main():
             of_tile = cupy.ones(tiles + 1, dtype=numpy.uint32)
             of_tile[0], of_tile[-1] = 0, 2
             offsets = cupy.asarray([0, POINTS], dtype=numpy.uint32)
-            room = stride = (buckets + 31) // 32 * 32
-            found, starts, facts = zeros(room + 1), zeros(room, numpy.int64), zeros(2)
+            stride = (buckets + 31) // 32 * 32
+            found, starts, facts = zeros(stride + 1), zeros(stride, numpy.int64), zeros(2)
             columns = cupy.full(max(1, len(wanted)) * stride, -1.0)
-            progress = zeros(1 + -(-tiles // 64) + tiles)
+            room = 1 + 2 * (-(-tiles // 64) + tiles)
+            progress = zeros(room)
             u = numpy.uint32
             rule = numpy.uint64(STEP), numpy.uint64(magic), u(shift)
             reduces = (
                 *on_device, begins, of_tile, offsets, found, starts, zeros(2), zeros(-(-POINTS // 32)), facts,
-                columns, progress, u(POINTS), u(1), u(room), u(0), u(stride), u(methods), *rule,
+                columns, progress, u(room), u(POINTS), u(1), u(stride), u(0), u(stride), u(methods), *rule,
             )
             grid = min(tiles, options.blocks * cupy.cuda.Device().attributes["MultiProcessorCount"])
 
@@ -123,13 +123,10 @@ def main():
 
             flushed = cupy.zeros((), dtype=numpy.float32)
 
-            def clear():
-                progress.data.memset_async(0, progress.nbytes)
-
             def reducing():
-                reduce((grid,), (32, 8), reduces, shared_mem=options.shared)
+                reduce((grid,), (256,), reduces, shared_mem=options.shared)
 
-            clear(), reducing()
+            reducing()
             right = numpy.array_equal(found.get()[:buckets], first)
             right &= numpy.array_equal(starts.get()[:buckets], (numbers * numpy.uint64(STEP)).astype(numpy.int64))
             got = columns.get().reshape(-1, stride)[:, :buckets]
@@ -138,10 +135,9 @@ def main():
             said = "same bits" if right else "WRONG"
             told = f"{pathlib.Path(file).name:24} methods {methods:3} "
             for name, works in {
-                "clear": [clear],
-                "repeated": [clear, reducing],
-                "flush": [flushing, clear],
-                "flushed": [flushing, clear, reducing],
+                "repeated": [reducing],
+                "flush": [flushing],
+                "flushed": [flushing, reducing],
             }.items():
                 told += f" {name} {together(works):6.1f}"
             print(told, said)

@@ -58,7 +58,7 @@ impl Batch {
 fn launch_tiles<L: Launch<Emulated> + Sync>(launch: &L, (grid, _, order): (u32, u32, Order)) {
     let config = LaunchConfig {
         grid: [grid, 1, 1],
-        block: [32, BLOCK / 32, 1],
+        block: [BLOCK, 1, 1],
         shared_bytes: launch.dynamic_shared_bytes(BLOCK),
     };
     emulator::launch_in(launch, config, order).expect("a launch");
@@ -166,6 +166,9 @@ impl Answer {
     }
 }
 
+/// The next launch's words are those of the second half.
+const SECOND_HALF: u32 = 1 << 31;
+
 /// Scratch memory, which launches share.
 struct Scratch {
     progress: Memory<u32>,
@@ -184,9 +187,16 @@ impl Scratch {
         }
     }
 
+    /// The words of the launch that comes next, and no tickets taken.
     fn is_ready(&self) -> bool {
-        let there = self.progress.as_slice().iter().all(|word| *word == 0);
-        there && self.come.as_slice().iter().all(|count| *count == 0)
+        let (ticket, words) = self.progress.as_slice().split_first().expect("a ticket");
+        let (first, second) = words.split_at(words.len() / 2);
+        let next = match *ticket {
+            0 => first,
+            SECOND_HALF => second,
+            _ => return false,
+        };
+        next.iter().all(|word| *word == 0) && self.come.as_slice().iter().all(|count| *count == 0)
     }
 }
 
@@ -237,6 +247,7 @@ fn computed(
                     covering: covering.write(),
                     facts: facts.write(),
                     columns: columns.write(),
+                    room: scratch.progress.as_slice().len() as u32,
                     progress: scratch.progress.write(),
                     points,
                     series,
@@ -262,7 +273,6 @@ fn computed(
             covering: covering.read(),
             facts: facts.write(),
             columns: columns.write(),
-            progress: scratch.progress.write(),
             sums: scratch.sums.write(),
             keys: scratch.keys.write(),
             come: scratch.come.write(),
@@ -321,10 +331,14 @@ fn computed(
 
 /// All launches give what the definition says.
 fn agree(batch: &Batch, rule: Bucketing, methods: u32) {
+    agree_with(&mut Scratch::new(batch.times.len()), batch, rule, methods);
+}
+
+/// The same with scratch memory that other batches used before.
+fn agree_with(scratch: &mut Scratch, batch: &Batch, rule: Bucketing, methods: u32) {
     let expected = definition(batch, rule, methods);
-    let mut scratch = Scratch::new(batch.times.len());
     for config in LAUNCHES {
-        let found = computed(batch, rule, methods, &mut scratch, config);
+        let found = computed(batch, rule, methods, scratch, config);
         let points = batch.times.len();
         assert_eq!(
             found.difference(&expected),
@@ -345,6 +359,19 @@ fn few_points_and_no_series() {
     agree(&Batch::new(&[vec![], vec![], vec![]], |_| 1.0), rule, ALL);
     agree(&Batch::new(&[vec![0]], |_| -0.0), rule, ALL);
     agree(&Batch::new(&[vec![], vec![5], vec![]], |_| 3.5), rule, ALL);
+}
+
+#[test]
+fn batches_of_all_sizes_share_scratch_memory() {
+    let mut numbers = Numbers(31);
+    // More than the largest needs, an even number of words.
+    let mut scratch = Scratch::new(9000);
+    scratch.progress = zeroed(progress_len(9000) + 1);
+    for points in [6007, 1, 0, OWN as usize + 1, 9000, 40, 6007] {
+        let batch = Batch::new(&[evenly(points, SECOND, SECOND)], |_| numbers.value());
+        agree_with(&mut scratch, &batch, Bucketing::fixed(7 * SECOND), ALL);
+        agree_with(&mut scratch, &batch, Bucketing::calendar(1), ALL);
+    }
 }
 
 #[test]
@@ -543,6 +570,7 @@ fn more_buckets_than_room() {
             facts: facts.write(),
             columns: columns.write(),
             progress: progress.write(),
+            room: progress_len(3000) as u32,
             points,
             series: 1,
             capacity,

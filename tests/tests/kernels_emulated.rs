@@ -22,7 +22,7 @@ fn expect_passed(results: &[CaseResult]) {
 
 #[test]
 fn kernels_equal_their_definitions() {
-    let results = selftest::kernels(&EmulatedMachine::new(), Size::Small).unwrap();
+    let results = selftest::kernels(&EmulatedMachine::new(), Size::Small, &mut |_| ()).unwrap();
     expect_passed(&results);
     assert_eq!(
         kernels_without_case(&results),
@@ -33,7 +33,7 @@ fn kernels_equal_their_definitions() {
 
 #[test]
 fn engines_agree_with_the_cpu() {
-    expect_passed(&selftest::engines(&EmulatedMachine::new(), Size::Small).unwrap());
+    expect_passed(&selftest::engines(&EmulatedMachine::new(), Size::Small, &mut |_| ()).unwrap());
 }
 
 /// The emulator, but launches do nothing.
@@ -151,7 +151,8 @@ impl Machine for Idle {
 
 #[test]
 fn a_kernel_that_does_nothing_fails() {
-    let results = selftest::kernels(&Idle(EmulatedMachine::new()), Size::Small).unwrap();
+    let results =
+        selftest::kernels(&Idle(EmulatedMachine::new()), Size::Small, &mut |_| ()).unwrap();
     for kernel in registry() {
         let mut cases = results.iter().filter(|case| case.kernel == kernel.entry);
         assert!(cases.any(|case| !case.passed), "{} passes", kernel.entry);

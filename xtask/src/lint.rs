@@ -153,6 +153,7 @@ mod tests {
     const SAXPY: KernelInfo = KernelInfo {
         entry: "saxpy",
         block: [256, 1, 1],
+        exact_block: false,
         min_blocks: 4,
         hot: true,
         f64_allowed: false,

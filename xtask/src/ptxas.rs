@@ -215,6 +215,7 @@ ptxas info    : Used 255 registers, used 1 barriers, 16 bytes cumulative stack s
     const REVERSE: KernelInfo = KernelInfo {
         entry: "reverse",
         block: [256, 1, 1],
+        exact_block: false,
         min_blocks: 0,
         hot: true,
         f64_allowed: false,

@@ -49,6 +49,18 @@ pub(crate) fn were(count: u64, what: &str) -> String {
     }
 }
 
+/// `1 duplicate, 2 malformed rows` of what there is any, each named for one and for several; `None` where there is nothing.
+pub(crate) fn counted(counts: &[(u64, [&str; 2])]) -> Option<String> {
+    let named: Vec<String> = counts
+        .iter()
+        .filter(|(count, _)| *count > 0)
+        .map(|(count, [one, several])| {
+            format!("{count} {}", if *count == 1 { one } else { several })
+        })
+        .collect();
+    (!named.is_empty()).then(|| named.join(", "))
+}
+
 /// Lines of names and values, the values under each other.
 pub(crate) fn facts(lines: &[(&str, String)]) -> String {
     let width = lines
@@ -70,6 +82,14 @@ mod tests {
     fn what_is_counted_agrees_with_its_number() {
         assert_eq!(were(1, "malformed row"), "1 malformed row was");
         assert_eq!(were(2, "point of NaN"), "2 points of NaN were");
+    }
+
+    #[test]
+    fn what_there_is_none_of_is_not_counted() {
+        let duplicates = |count| counted(&[(count, ["duplicate", "duplicates"]), (0, ["NaN"; 2])]);
+        assert_eq!(duplicates(0), None);
+        assert_eq!(duplicates(1).as_deref(), Some("1 duplicate"));
+        assert_eq!(duplicates(2).as_deref(), Some("2 duplicates"));
     }
 
     #[test]

@@ -5,8 +5,11 @@ use super::backend::for_kernels;
 use super::failure::Failure;
 use super::output::{complain, say, say_json};
 use serde::Serialize;
+use std::collections::HashSet;
 use warpstride::gpu::{CudaMachine, EmulatedMachine, Machine};
-use warpstride::selftest::{self, CaseResult, SelftestError};
+use warpstride::run::{Bar, JsonLines, Observer};
+use warpstride::selftest::{self, CaseResult, Seen, SelftestError};
+use warpstride_kernels::registry;
 
 /// What was found.
 #[derive(Debug, Serialize)]
@@ -22,23 +25,23 @@ struct Findings {
 pub(crate) fn run(typed: &SelftestTyped) -> Result<(), Failure> {
     let cuda = || CudaMachine::new(typed.machine.device.unwrap_or(0));
     let findings = match for_kernels(typed.machine)? {
-        KernelBackendWord::Emulator => emulated()?,
+        KernelBackendWord::Emulator => emulated(typed)?,
         KernelBackendWord::Cuda => {
             let machine =
                 cuda().map_err(|why| Failure::failed(format!("--backend cuda: {why}")))?;
-            found(&machine, selftest::on_cuda)?
+            found(typed, &machine, selftest::on_cuda)?
         }
         KernelBackendWord::Auto => match cuda() {
-            Ok(machine) => found(&machine, selftest::on_cuda)?,
+            Ok(machine) => found(typed, &machine, selftest::on_cuda)?,
             Err(why) => {
                 complain(&format!("the emulator computes, on the CPU: {why}"));
-                emulated()?
+                emulated(typed)?
             }
         },
     };
     if typed.json {
         say_json(&findings)?;
-    } else {
+    } else if !typed.json_progress {
         let table = selftest::report(&findings.cases);
         say(&format!(
             "{} ({})\n{table}",
@@ -56,15 +59,33 @@ pub(crate) fn run(typed: &SelftestTyped) -> Result<(), Failure> {
     )))
 }
 
-fn emulated() -> Result<Findings, Failure> {
-    found(&EmulatedMachine::new(), selftest::on_emulator)
+fn emulated(typed: &SelftestTyped) -> Result<Findings, Failure> {
+    found(typed, &EmulatedMachine::new(), selftest::on_emulator)
 }
 
 fn found<M: Machine>(
+    typed: &SelftestTyped,
     machine: &M,
-    run: impl FnOnce(&M) -> Result<Vec<CaseResult>, SelftestError>,
+    run: impl FnOnce(&M, Seen<'_>) -> Result<Vec<CaseResult>, SelftestError>,
 ) -> Result<Findings, Failure> {
-    let cases = run(machine)?;
+    let mut observer: Box<dyn Observer<CaseResult>> = if typed.json_progress {
+        Box::new(JsonLines::new(std::io::stdout()))
+    } else {
+        Box::new(Bar::new(|case: &CaseResult| {
+            format!("kernels, {} {}", case.kernel, case.shape)
+        }))
+    };
+    observer.start(registry().len(), 0);
+    let mut kernels = HashSet::new();
+    let cases = run(machine, &mut |case| {
+        if registry().iter().any(|kernel| kernel.entry == case.kernel) {
+            kernels.insert(case.kernel);
+        }
+        observer.entry(case);
+        observer.progress(kernels.len());
+    });
+    observer.end();
+    let cases = cases?;
     Ok(Findings {
         backend: machine.backend(),
         device: machine.device_name(),

@@ -137,10 +137,10 @@ fn expect_size(what: &'static str, buffer: usize, host: usize) -> Result<()> {
 }
 
 /// Grid and block, or `None` where there is nothing to do. Only what the kernel leaves open is made
-/// smaller: a block of several dimensions and a stated grid have a meaning.
-fn size_of_launch(work: Work, block: [u32; 3]) -> Option<([u32; 3], [u32; 3])> {
+/// smaller: an exact block, one of several dimensions, and a stated grid have a meaning.
+fn size_of_launch(work: Work, block: [u32; 3], exact: bool) -> Option<([u32; 3], [u32; 3])> {
     let small = match block {
-        [x, 1, 1] => [x.min(MAX_BLOCK_THREADS), 1, 1],
+        [x, 1, 1] if !exact => [x.min(MAX_BLOCK_THREADS), 1, 1],
         other => other,
     };
     let threads = small.iter().map(|n| *n as usize).product::<usize>().max(1);
@@ -278,8 +278,13 @@ impl Machine for EmulatedMachine {
 
     fn launch_any(&self, launch: &(dyn AnyLaunch<Emulated> + Sync), work: Work) -> Result<()> {
         launch.check_extents()?;
-        let KernelInfo { entry, block, .. } = launch.info();
-        let Some((grid, block)) = size_of_launch(work, block) else {
+        let KernelInfo {
+            entry,
+            block,
+            exact_block,
+            ..
+        } = launch.info();
+        let Some((grid, block)) = size_of_launch(work, block, exact_block) else {
             return Ok(());
         };
         let config = LaunchConfig {

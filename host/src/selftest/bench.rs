@@ -1,5 +1,6 @@
 //! One case: data to the machine, a launch, the result against its reference, times.
 
+use super::Seen;
 use crate::gpu::{Machine, Result};
 use bytemuck::Pod;
 use num_complex::Complex;
@@ -105,13 +106,15 @@ impl Case {
 /// A machine and what was found on it.
 pub(super) struct Bench<'m, M> {
     machine: &'m M,
+    seen: Seen<'m>,
     results: Vec<CaseResult>,
 }
 
 impl<'m, M: Machine> Bench<'m, M> {
-    pub(super) fn new(machine: &'m M) -> Self {
+    pub(super) fn new(machine: &'m M, seen: Seen<'m>) -> Self {
         Self {
             machine,
+            seen,
             results: Vec::new(),
         }
     }
@@ -125,6 +128,11 @@ impl<'m, M: Machine> Bench<'m, M> {
 
     pub(super) fn machine(&self) -> &'m M {
         self.machine
+    }
+
+    fn note(&mut self, result: CaseResult) {
+        (self.seen)(&result);
+        self.results.push(result);
     }
 
     pub(super) fn into_results(self) -> Vec<CaseResult> {
@@ -144,7 +152,7 @@ impl<'m, M: Machine> Bench<'m, M> {
             f64::INFINITY
         };
         let result = CaseResult::new(case.kernel, case.shape, error, case.tolerance);
-        self.results.push(result);
+        self.note(result);
     }
 
     /// Does `work` on `outputs`, asks `error` how far off they are, and times more of the same.
@@ -169,7 +177,7 @@ impl<'m, M: Machine> Bench<'m, M> {
             result.bytes = Some(bytes as u64);
             result.gb_per_s = Some(bytes as f64 / (milliseconds * 1e6));
         }
-        self.results.push(result);
+        self.note(result);
         Ok(())
     }
 }

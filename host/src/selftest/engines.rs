@@ -4,7 +4,7 @@
 //! The two add up in different orders, and an iteration hands its rounding on to the next one; over
 //! five iterations that stays far below what a wrong formula would do.
 
-use super::{CaseResult, SelftestError, Size};
+use super::{CaseResult, Seen, SelftestError, Size};
 use crate::gpu::Machine;
 use crate::ptycho::cpu::CpuEngine;
 use crate::ptycho::cuda::GpuEngine;
@@ -23,24 +23,32 @@ const ITERATIONS: usize = 5;
 /// Loops of those that alternate.
 const LOOPS: usize = 3;
 
-pub(super) fn cases<M: Machine>(machine: &M, size: Size) -> Result<Vec<CaseResult>, SelftestError> {
+pub(super) fn cases<M: Machine>(
+    machine: &M,
+    size: Size,
+    seen: Seen<'_>,
+) -> Result<Vec<CaseResult>, SelftestError> {
     let (frame, positions) = match size {
         Size::Small => (16, 5),
         Size::Device => (96, 40),
     };
     let mut results = Vec::new();
+    let mut note = |result| {
+        seen(&result);
+        results.push(result);
+    };
     for (modes, seed) in [(1, 1), (3, 2)] {
         let problem = problem(frame, positions, modes, seed)?;
         for version in [UpdateVersion::Tiled, UpdateVersion::Atomic] {
             for course in courses(&problem) {
                 // Which version and how many modes matters little to the options; each is seen once.
-                let seen = (modes == 1) == (version == UpdateVersion::Tiled);
-                if course.plain || seen || size == Size::Device {
-                    results.push(agreement(machine, &problem, version, &course)?);
+                let its_turn = (modes == 1) == (version == UpdateVersion::Tiled);
+                if course.plain || its_turn || size == Size::Device {
+                    note(agreement(machine, &problem, version, &course)?);
                 }
             }
         }
-        results.push(shut_gate(machine, &problem)?);
+        note(shut_gate(machine, &problem)?);
     }
     Ok(results)
 }

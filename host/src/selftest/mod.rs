@@ -58,13 +58,20 @@ pub enum SelftestError {
     Problem(#[from] ProblemError),
 }
 
-/// Everything: [`kernels`], then [`engines`].
+/// Is told every case when it is done.
+pub type Seen<'a> = &'a mut dyn FnMut(&CaseResult);
+
+/// Everything: [`kernels`], then [`engines`]; `seen` is told of each case.
 ///
 /// # Errors
 /// The machine's; nothing more can be learnt then.
-pub fn run<M: Machine>(machine: &M, size: Size) -> Result<Vec<CaseResult>, SelftestError> {
-    let mut results = kernels(machine, size)?;
-    results.extend(engines(machine, size)?);
+pub fn run<M: Machine>(
+    machine: &M,
+    size: Size,
+    seen: Seen<'_>,
+) -> Result<Vec<CaseResult>, SelftestError> {
+    let mut results = kernels(machine, size, seen)?;
+    results.extend(engines(machine, size, seen)?);
     Ok(results)
 }
 
@@ -72,24 +79,31 @@ pub fn run<M: Machine>(machine: &M, size: Size) -> Result<Vec<CaseResult>, Selft
 ///
 /// # Errors
 /// As [`run`].
-pub fn on_cuda(machine: &CudaMachine) -> Result<Vec<CaseResult>, SelftestError> {
-    run(machine, Size::Device)
+pub fn on_cuda(machine: &CudaMachine, seen: Seen<'_>) -> Result<Vec<CaseResult>, SelftestError> {
+    run(machine, Size::Device, seen)
 }
 
 /// [`run`] on the emulator, with small sizes.
 ///
 /// # Errors
 /// As [`run`].
-pub fn on_emulator(machine: &EmulatedMachine) -> Result<Vec<CaseResult>, SelftestError> {
-    run(machine, Size::Small)
+pub fn on_emulator(
+    machine: &EmulatedMachine,
+    seen: Seen<'_>,
+) -> Result<Vec<CaseResult>, SelftestError> {
+    run(machine, Size::Small, seen)
 }
 
-/// Copies, transforms and every kernel.
+/// Copies, transforms and every kernel; `seen` is told of each case.
 ///
 /// # Errors
 /// As [`run`].
-pub fn kernels<M: Machine>(machine: &M, size: Size) -> Result<Vec<CaseResult>, GpuError> {
-    let mut bench = Bench::new(machine);
+pub fn kernels<M: Machine>(
+    machine: &M,
+    size: Size,
+    seen: Seen<'_>,
+) -> Result<Vec<CaseResult>, GpuError> {
+    let mut bench = Bench::new(machine, seen);
     copies::cases(&mut bench, size)?;
     transform::cases(&mut bench, size)?;
     jacobi::cases(&mut bench, size)?;
@@ -109,12 +123,16 @@ pub fn kernels<M: Machine>(machine: &M, size: Size) -> Result<Vec<CaseResult>, G
     Ok(bench.into_results())
 }
 
-/// Whole iterations of every engine, the machine's against the CPU's.
+/// Whole iterations of every engine, the machine's against the CPU's; `seen` is told of each case.
 ///
 /// # Errors
 /// As [`run`].
-pub fn engines<M: Machine>(machine: &M, size: Size) -> Result<Vec<CaseResult>, SelftestError> {
-    engines::cases(machine, size)
+pub fn engines<M: Machine>(
+    machine: &M,
+    size: Size,
+    seen: Seen<'_>,
+) -> Result<Vec<CaseResult>, SelftestError> {
+    engines::cases(machine, size, seen)
 }
 
 /// Kernels of the registry that none of the results is about.

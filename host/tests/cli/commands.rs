@@ -262,7 +262,11 @@ fn devices_are_listed_or_there_is_a_reason() {
 
 #[test]
 fn the_self_test_passes_on_the_emulator_and_says_so_in_json() {
-    let said = Place::new().run(&["selftest", "--backend", "emulator", "--json"]);
+    let place = Place::new();
+    place
+        .run(&["selftest", "--json", "--json-progress"])
+        .refused(2, &["--json-progress"]);
+    let said = place.run(&["selftest", "--backend", "emulator", "--json"]);
     said.well();
     let findings = json(&said.out);
     assert_eq!(

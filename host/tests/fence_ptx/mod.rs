@@ -22,6 +22,7 @@ pub(crate) const fn info(entry: &'static str, threads: u32) -> KernelInfo {
     KernelInfo {
         entry,
         block: [threads, 1, 1],
+        exact_block: false,
         min_blocks: 0,
         hot: false,
         f64_allowed: false,

@@ -147,6 +147,8 @@ pub struct KernelInfo {
     pub entry: &'static str,
     /// Threads of a block (x, y, z).
     pub block: [u32; 3],
+    /// The kernel counts on just these; the emulated machine makes other blocks of one axis smaller.
+    pub exact_block: bool,
     /// Blocks that must fit on a multiprocessor together (launch bound); 0: not stated.
     pub min_blocks: u32,
     /// Must not use local memory.

@@ -13,7 +13,7 @@ use warpstride_device::prelude::*;
 const BINS: usize = 3;
 
 /// Every kind of argument and option.
-#[kernel(block = (8, 4), min_blocks = 3, hot, f64, min_arch = 90, shared = 4 * block_threads * n + 16)]
+#[kernel(block = (8, 4), exact_block, min_blocks = 3, hot, f64, min_arch = 90, shared = 4 * block_threads * n + 16)]
 #[allow(clippy::too_many_arguments, reason = "every kind of argument")]
 pub unsafe fn every_kind(
     #[len((n + 1) * BINS)] written: *mut f32,
@@ -37,6 +37,7 @@ fn facts_are_those_of_the_attribute() {
         KernelInfo {
             entry: "every_kind",
             block: [8, 4, 1],
+            exact_block: true,
             min_blocks: 3,
             hot: true,
             f64_allowed: true,

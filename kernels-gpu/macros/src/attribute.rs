@@ -7,6 +7,7 @@ use syn::{Error, Expr, Ident, LitInt, Result, Token};
 /// Options of a kernel.
 pub(crate) struct Options {
     pub(crate) block: [u32; 3],
+    pub(crate) exact_block: bool,
     pub(crate) min_blocks: u32,
     pub(crate) hot: bool,
     pub(crate) f64: bool,
@@ -22,6 +23,7 @@ impl Parse for Options {
         let mut block = None;
         let mut options = Self {
             block: [1; 3],
+            exact_block: false,
             min_blocks: 0,
             hot: false,
             f64: false,
@@ -35,6 +37,7 @@ impl Parse for Options {
                 return Err(Error::new(name.span(), format!("`{name}` stands twice")));
             }
             match name.to_string().as_str() {
+                "exact_block" => options.exact_block = true,
                 "hot" => options.hot = true,
                 "f64" => options.f64 = true,
                 "block" => {
@@ -56,7 +59,7 @@ impl Parse for Options {
                 _ => {
                     return Err(Error::new(
                         name.span(),
-                        "options are `block`, `min_blocks`, `hot`, `f64`, `min_arch`, `shared`",
+                        "options are `block`, `exact_block`, `min_blocks`, `hot`, `f64`, `min_arch`, `shared`",
                     ));
                 }
             }

@@ -54,6 +54,7 @@ fn host(options: &Options, signature: &Signature) -> Result<TokenStream> {
     let launcher = format_ident!("{}", camel_case(&name.to_string()), span = name.span());
     let entry = name.to_string();
     let Options {
+        exact_block,
         min_blocks,
         hot,
         f64: f64_allowed,
@@ -130,6 +131,7 @@ fn host(options: &Options, signature: &Signature) -> Result<TokenStream> {
                 const INFO: launch::KernelInfo = launch::KernelInfo {
                     entry: #entry,
                     block: [#x, #y, #z],
+                    exact_block: #exact_block,
                     min_blocks: #min_blocks,
                     hot: #hot,
                     f64_allowed: #f64_allowed,

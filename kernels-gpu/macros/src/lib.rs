@@ -21,6 +21,7 @@ use syn::{ItemFn, parse_macro_input};
 ///
 /// Options, all but the first optional:
 /// * `block = 256`, `block = (16, 16)`, `block = (8, 8, 4)` – threads of a block;
+/// * `exact_block` – the kernel counts on them: the emulated machine does not make the block smaller;
 /// * `min_blocks = 4` – launch bound: so many blocks fit on a multiprocessor together;
 /// * `hot` – must not use local memory (`cargo xtask build-ptx` fails if it does);
 /// * `f64` – may use double precision;

@@ -5,8 +5,8 @@
 //! before, as the blocks tell each other (`told.rs`). Behind the step's barrier the timestamps of the next tile and the
 //! values of the one found in the step before set out to shared memory (`tile_stage.rs`), and the tile of two steps
 //! before is reduced, a thread a bucket (`short_bucket.rs`). So nobody waits for memory or for other blocks but where
-//! they are two steps late. Longer buckets are left to [`super::reduce_long`], which must follow: it also makes the
-//! scratch memory ready for the next launch.
+//! they are two steps late. Longer buckets are left to [`super::reduce_long`], which must follow where `facts` tells of
+//! one. A launch makes the scratch memory of the next one ready.
 //!
 //! Reads 16 bytes a point (8 where no method needs the values), 1.8 % of them twice; writes 12 bytes a bucket and 8 for
 //! each method. 7 340 032 points in buckets of 7, seven methods: 119 MB and 71 MB, 44 µs at 4.3 TB/s.
@@ -26,7 +26,7 @@ use super::tile_block::SHARED;
 use super::tile_block::{BLOCK, Found, LAST, NONE, Shared, index_in_block, warp_and_lane};
 use super::tile_heads::RUN;
 use super::tile_stage;
-use super::told::{Added, Told, progress_len};
+use super::told::{Added, Tickets, Told, progress_len};
 use warpstride_device::prelude::*;
 
 /// Arguments of the kernels below.
@@ -43,6 +43,7 @@ struct Task {
     facts: *mut u32,
     columns: *mut f64,
     progress: *mut u32,
+    room: u32,
     points: u32,
     capacity: u32,
     stride: u32,
@@ -56,8 +57,9 @@ struct Task {
 /// buckets; `covering`: the bucket of every 32nd point; `facts`: how many buckets there are, and their greatest length
 /// as far as it is known here (8, 32, or 33 for whatever is longer). `columns`: (column, bucket), `stride`
 /// buckets each; those of `methods` ([`super::methods`]) stand from `column` on. Where there are more than `capacity`
-/// buckets, those beyond are left out. `progress`: [`progress_len`] elements, zero before.
-#[kernel(block = (32, 8), min_blocks = 3, hot, f64, shared = SHARED)]
+/// buckets, those beyond are left out. `progress`: `room` elements, at least [`progress_len`], zero before the first
+/// launch with them, and not to be touched between launches.
+#[kernel(block = 256, exact_block, min_blocks = 3, hot, f64, shared = SHARED)]
 #[allow(clippy::too_many_arguments, reason = "arrays and their extents")]
 pub unsafe fn series_reduce_fixed(
     #[len(points)] times: *const u64,
@@ -71,7 +73,8 @@ pub unsafe fn series_reduce_fixed(
     #[len(points.div_ceil(32))] covering: *mut u32,
     #[len(2)] facts: *mut u32,
     #[len((column + columns_of(methods)) * stride)] columns: *mut f64,
-    #[len(progress_len(points))] progress: *mut u32,
+    #[len(progress_len(points).max(room))] progress: *mut u32,
+    room: u32,
     points: u32,
     series: u32,
     capacity: u32,
@@ -102,6 +105,7 @@ pub unsafe fn series_reduce_fixed(
         facts,
         columns: columns.add(column as usize * stride as usize),
         progress,
+        room,
         points,
         capacity,
         stride,
@@ -115,7 +119,7 @@ pub unsafe fn series_reduce_fixed(
 }
 
 /// As [`series_reduce_fixed`], with a rule of the calendar ([`Bucketing::calendar`]).
-#[kernel(block = (32, 8), min_blocks = 3, hot, f64, shared = SHARED)]
+#[kernel(block = 256, exact_block, min_blocks = 3, hot, f64, shared = SHARED)]
 #[allow(clippy::too_many_arguments, reason = "arrays and their extents")]
 pub unsafe fn series_reduce_calendar(
     #[len(points)] times: *const u64,
@@ -129,7 +133,8 @@ pub unsafe fn series_reduce_calendar(
     #[len(points.div_ceil(32))] covering: *mut u32,
     #[len(2)] facts: *mut u32,
     #[len((column + columns_of(methods)) * stride)] columns: *mut f64,
-    #[len(progress_len(points))] progress: *mut u32,
+    #[len(progress_len(points).max(room))] progress: *mut u32,
+    room: u32,
     points: u32,
     series: u32,
     capacity: u32,
@@ -159,6 +164,7 @@ pub unsafe fn series_reduce_calendar(
         facts,
         columns: columns.add(column as usize * stride as usize),
         progress,
+        room,
         points,
         capacity,
         stride,
@@ -186,15 +192,23 @@ impl Task {
         span: impl Fn(u64) -> (u64, u64) + Copy,
     ) {
         #[cfg(not(target_arch = "nvptx64"))]
-        assert_eq!(thread::block_threads(), BLOCK);
+        {
+            assert_eq!(thread::block_threads(), BLOCK);
+            assert!(self.room as usize >= progress_len(self.points as usize));
+        }
         let shared: *mut Shared = shared::dynamic_shared_mem();
-        let ticket = self.progress;
-        let told = Told::new(self.progress, self.count());
+        let tickets = Tickets::new(self.progress, self.room);
         if index_in_block() == 0 {
-            *Shared::next(shared, 0) = atomic::fetch_add_u32(ticket, 1);
+            let last = Tickets::last(self.count());
+            let ticket = tickets.take(last);
+            *Shared::next(shared, 0) = ticket;
+            (*shared).last = last;
+            (*shared).told = tickets.words(ticket);
         }
         thread::sync_threads();
+        let told = || Told::new(self.progress, (*shared).told, self.count());
         let mut tile = self.if_any(*Shared::next(shared, 0));
+        tickets.make_ready(*Shared::next(shared, 0));
         let mut begins = self.stage_times(shared, tile);
         // The tiles of the two steps before.
         let [mut staged, mut reduced] = [NONE; 2];
@@ -221,10 +235,10 @@ impl Task {
                 }
             } else {
                 if tile != NONE && lane == 0 {
-                    *Shared::next(shared, step + 1) = atomic::fetch_add_u32(ticket, 1);
+                    *Shared::next(shared, step + 1) = tickets.take((*shared).last);
                 }
                 if reduced != NONE {
-                    Found::place(of_reduced, self.of_tile, reduced, told, &mut added);
+                    Found::place(of_reduced, self.of_tile, reduced, told(), &mut added);
                 }
             }
             thread::sync_threads();
@@ -238,7 +252,7 @@ impl Task {
                         *self.facts.add(LONGEST) = FEW;
                         thread::device_fence();
                     }
-                    told.tell(tile, own);
+                    told().tell(tile, own);
                 }
                 begins = self.stage_times(shared, next);
             }
@@ -271,7 +285,8 @@ impl Task {
 
     /// The tile of a ticket, if there is one.
     #[inline(always)]
-    fn if_any(&self, tile: u32) -> u32 {
+    fn if_any(&self, ticket: u32) -> u32 {
+        let tile = Tickets::number(ticket);
         if tile < self.count() { tile } else { NONE }
     }
 

@@ -6,7 +6,7 @@ use super::tile_heads::{Heads, RUN};
 use super::told::{Added, Told};
 use warpstride_device::prelude::*;
 
-/// Threads of a block, (32, 8) of them: a warp for each of a tile's strips, and one more.
+/// Threads of a block: a warp for each of a tile's strips, and one more.
 pub const BLOCK: u32 = (STRIPS + 1) * warp::SIZE;
 /// The warp that has no strip.
 pub(super) const LAST: u32 = STRIPS;
@@ -58,8 +58,12 @@ pub(super) struct Shared {
     pub(super) found: [Found; 4],
     /// Buckets of two tiles ([`Noted`]).
     pub(super) noted: [[u16; TILE as usize]; 2],
-    /// The next tile.
+    /// Tickets, of which the next is one.
     pub(super) next: [u32; 2],
+    /// The last ticket of all blocks.
+    pub(super) last: u32,
+    /// Where this launch's words of [`Told`] begin.
+    pub(super) told: u32,
 }
 
 impl Shared {
@@ -180,17 +184,16 @@ impl Found {
     }
 }
 
-/// The thread's warp and lane; asked anew wherever they are needed, so that what follows from them takes no register in
-/// between.
+/// The thread's warp, lane, and place in its block; asked anew wherever they are needed, so that what follows from them
+/// takes no register in between.
 #[inline(always)]
 pub(super) fn warp_and_lane() -> (u32, u32) {
-    let lane = thread::hidden(thread::thread_idx_x());
-    (thread::hidden(thread::thread_idx_y()), lane)
+    let thread = index_in_block();
+    (thread / warp::SIZE, thread % warp::SIZE)
 }
 
-/// The thread's place in its block, as [`warp_and_lane`].
+/// As [`warp_and_lane`].
 #[inline(always)]
 pub(super) fn index_in_block() -> u32 {
-    let (warp, lane) = warp_and_lane();
-    warp * warp::SIZE + lane
+    thread::hidden(thread::thread_idx_x())
 }

@@ -2,8 +2,13 @@
 //!
 //! A block that needs the buckets before its tile adds those of the groups of 64 tiles since its last one, and those of
 //! the tiles before it in its own group, all asked at once; it waits for blocks that have not told yet. Tiles are taken in
-//! their order, and a block tells a tile before it asks for its next, so whoever waits, waits for blocks that are running.
+//! their order, and a block tells a tile before it waits for those before it, so whoever waits, waits for blocks that are
+//! running.
 //! Whole numbers: the result does not depend on who told what when.
+//!
+//! The words of a launch must be zero when it begins. They stand in halves of the scratch memory in turn: a launch zeroes
+//! the other half, which nobody uses now, for the next. Which half it is, is a bit of the tickets; who takes the last
+//! ticket turns it.
 
 use super::tile::tiles;
 use warpstride_device::prelude::*;
@@ -12,13 +17,83 @@ use warpstride_device::prelude::*;
 const GROUP: u32 = 2 * warp::SIZE;
 /// Of a group's word: its tiles that were told; below, their buckets, of which a tile has less than 2¹¹.
 const TOLD: u32 = 1 << 24;
+/// Of a ticket: the launch has the second half.
+const SECOND: u32 = 1 << 31;
 
-/// Elements of the scratch memory for so many points: the next tile, then groups, then tiles.
+/// Elements of the scratch memory for so many points at least: the next ticket, then two halves of groups and tiles.
 #[inline(always)]
 #[must_use]
 pub const fn progress_len(points: usize) -> usize {
     let tiles = tiles(points);
-    1 + tiles.div_ceil(GROUP as usize) + tiles
+    1 + 2 * (tiles.div_ceil(GROUP as usize) + tiles)
+}
+
+/// Tells blocks which tile is next.
+#[derive(Clone, Copy)]
+pub(super) struct Tickets {
+    next: *mut u32,
+    /// Words of a half.
+    half: u32,
+}
+
+impl Tickets {
+    /// In `progress`, `room` elements.
+    #[inline(always)]
+    pub(super) fn new(progress: *mut u32, room: u32) -> Self {
+        Self {
+            next: progress,
+            half: (room - 1) / 2,
+        }
+    }
+
+    /// The last that is taken: each block takes them until one is beyond the tiles, and that one too.
+    #[inline(always)]
+    pub(super) fn last(tiles: u32) -> u32 {
+        tiles + thread::grid_dim_x() - 1
+    }
+
+    /// The next; `last` is [`Tickets::last`].
+    ///
+    /// # Safety
+    /// One thread of a block.
+    #[inline(always)]
+    pub(super) unsafe fn take(self, last: u32) -> u32 {
+        // SAFETY: the word of tickets, which blocks touch here only. Behind the last ticket no other is taken: the store is
+        // the launch's last access, and launches with one scratch memory follow one another.
+        unsafe {
+            let ticket = atomic::fetch_add_u32(self.next, 1);
+            if Self::number(ticket) == last {
+                thread::device_fence();
+                *self.next = !ticket & SECOND;
+            }
+            ticket
+        }
+    }
+
+    /// Place of a ticket, from 0.
+    #[inline(always)]
+    pub(super) fn number(ticket: u32) -> u32 {
+        ticket & !SECOND
+    }
+
+    /// Where the words of this launch begin, as any of its tickets says.
+    #[inline(always)]
+    pub(super) fn words(self, ticket: u32) -> u32 {
+        1 + if ticket < SECOND { 0 } else { self.half }
+    }
+
+    /// Zeroes the block's part of the half that this launch does not use, for the next one.
+    ///
+    /// # Safety
+    /// All threads of the block are here with a ticket of this launch, and no other launch is at work with this memory.
+    #[inline(always)]
+    pub(super) unsafe fn make_ready(self, ticket: u32) {
+        let other = self.words(ticket ^ SECOND);
+        for place in thread::grid_stride(self.half as usize) {
+            // SAFETY: a word of the half.
+            unsafe { *self.next.add(other as usize + place) = 0 };
+        }
+    }
 }
 
 /// The words of all tiles.
@@ -43,10 +118,10 @@ impl Added {
 }
 
 impl Told {
-    /// Those in `progress`, [`progress_len`] elements, zero before the launch, for `tiles` tiles.
+    /// Those in `progress` from `words` on, for `tiles` tiles.
     #[inline(always)]
-    pub(super) fn new(progress: *mut u32, tiles: u32) -> Self {
-        let groups = progress.wrapping_add(1);
+    pub(super) fn new(progress: *mut u32, words: u32, tiles: u32) -> Self {
+        let groups = progress.wrapping_add(words as usize);
         Self {
             groups,
             tiles: groups.wrapping_add(tiles.div_ceil(GROUP) as usize),

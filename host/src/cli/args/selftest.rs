@@ -11,4 +11,7 @@ pub(crate) struct SelftestTyped {
     /// Print JSON
     #[arg(long)]
     pub(crate) json: bool,
+    /// Progress as JSON lines on standard output, one for each case, and no other text there
+    #[arg(long, conflicts_with = "json")]
+    pub(crate) json_progress: bool,
 }

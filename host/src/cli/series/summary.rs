@@ -1,6 +1,6 @@
 //! What an aggregation tells at its end.
 
-use crate::cli::output::facts;
+use crate::cli::output::{counted, facts};
 use serde::Serialize;
 use warpstride::io::Bytes;
 use warpstride::report::{Table, significant};
@@ -120,19 +120,19 @@ impl Summary {
             "points",
             format!("{} of {} series", self.points, self.series),
         ));
-        let left_out: Vec<String> = [
-            (self.malformed.rows, "malformed rows"),
-            (self.outside, "points outside --start and --end"),
-            (self.duplicates, "duplicates"),
-            (self.skipped, "NaN"),
-        ]
-        .into_iter()
-        .filter(|(count, _)| *count > 0)
-        .map(|(count, what)| format!("{count} {what}"))
-        .collect();
-        if !left_out.is_empty() {
-            lines.push(("left out", left_out.join(", ")));
-        }
+        let left_out = counted(&[
+            (self.malformed.rows, ["malformed row", "malformed rows"]),
+            (
+                self.outside,
+                [
+                    "point outside --start and --end",
+                    "points outside --start and --end",
+                ],
+            ),
+            (self.duplicates, ["duplicate", "duplicates"]),
+            (self.skipped, ["NaN"; 2]),
+        ]);
+        lines.extend(left_out.map(|left_out| ("left out", left_out)));
         lines.push(("aggregates", self.aggregates.join(", ")));
         lines.push(("rows", self.rows.to_string()));
         lines.push((

@@ -147,7 +147,7 @@ fn parts_go_out_and_come_back() {
 
 #[test]
 fn only_what_a_kernel_leaves_open_is_made_smaller() {
-    let size = size_of_launch;
+    let size = |work, block| size_of_launch(work, block, false);
     assert_eq!(
         size(Work::Elements(65), [256, 1, 1]),
         Some(([2, 1, 1], [64, 1, 1]))
@@ -163,6 +163,10 @@ fn only_what_a_kernel_leaves_open_is_made_smaller() {
     assert_eq!(
         size(Work::Grid([9, 2, 1]), [256, 1, 1]),
         Some(([9, 2, 1], [256, 1, 1]))
+    );
+    assert_eq!(
+        size_of_launch(Work::Elements(65), [256, 1, 1], true),
+        Some(([1, 1, 1], [256, 1, 1]))
     );
     assert_eq!(size(Work::Elements(0), [256, 1, 1]), None);
     assert_eq!(size(Work::Grid([0, 1, 1]), [256, 1, 1]), None);

@@ -39,7 +39,7 @@ pub(super) struct OnePass<M: Machine> {
     begins: M::Buffer<u32>,
     /// (tile + 1), first series.
     of_tile: M::Buffer<u32>,
-    /// All 0 between launches.
+    /// The tile kernel's own; all 0 where it is new.
     progress: M::Buffer<u32>,
     /// (chunk), of buckets that have several.
     sums: M::Buffer<f64>,
@@ -61,6 +61,11 @@ impl<M: Machine> OnePass<M> {
             keys: machine.alloc("least and greatest of chunks", 0)?,
             come: machine.alloc("chunks of buckets", 0)?,
         })
+    }
+
+    /// Whether nothing but where buckets begin is wanted.
+    pub(super) fn is_empty(&self) -> bool {
+        self.methods == 0
     }
 
     /// Queues where series begin, which all granularities of the same points need.
@@ -107,14 +112,6 @@ impl<M: Machine> OnePass<M> {
             &mut self.progress,
             progress_len(count),
         )?;
-        grow(machine, "sums of chunks", &mut self.sums, places(count))?;
-        grow(
-            machine,
-            "least and greatest of chunks",
-            &mut self.keys,
-            places(count),
-        )?;
-        grow(machine, "chunks of buckets", &mut self.come, places(count))?;
         grow(machine, "buckets of points", covering, count.div_ceil(32))?;
         macro_rules! tiles {
             ($kernel:ident, $($rule:ident),*) => {
@@ -130,6 +127,7 @@ impl<M: Machine> OnePass<M> {
                     covering: covering.write(),
                     facts: heads.facts.write(),
                     columns: columns.values.write(),
+                    room: self.progress.len() as u32,
                     progress: self.progress.write(),
                     points: count as u32,
                     series: points.series as u32,
@@ -143,20 +141,38 @@ impl<M: Machine> OnePass<M> {
         }
         let work = Work::Turns(tiles(count));
         if rule.calendar == 0 {
-            machine.launch(&tiles!(SeriesReduceFixed, step, magic, shift), work)?;
+            machine.launch(&tiles!(SeriesReduceFixed, step, magic, shift), work)
         } else {
-            machine.launch(&tiles!(SeriesReduceCalendar, calendar), work)?;
+            machine.launch(&tiles!(SeriesReduceCalendar, calendar), work)
         }
+    }
 
+    /// Queues the methods of buckets of more than 32 points, and their greatest length.
+    pub(super) fn queue_long(
+        &mut self,
+        machine: &M,
+        points: &Points<M>,
+        covering: &M::Buffer<u32>,
+        heads: &mut Heads<M>,
+        columns: &mut Columns<M>,
+    ) -> Result<()> {
+        let count = points.points;
+        grow(machine, "sums of chunks", &mut self.sums, places(count))?;
+        grow(
+            machine,
+            "least and greatest of chunks",
+            &mut self.keys,
+            places(count),
+        )?;
+        grow(machine, "chunks of buckets", &mut self.come, places(count))?;
         macro_rules! long {
-            ($kernel:ident, $facts:ident $(, $progress:ident)?) => {
+            ($kernel:ident, $facts:ident) => {
                 $kernel {
                     values: points.values.read(),
                     first: heads.first.read(),
                     covering: covering.read(),
                     facts: heads.facts.$facts(),
                     columns: columns.values.write(),
-                    $($progress: self.$progress.write(),)?
                     sums: self.sums.write(),
                     keys: self.keys.write(),
                     come: self.come.write(),
@@ -168,9 +184,8 @@ impl<M: Machine> OnePass<M> {
                 }
             };
         }
-        // A block goes on to the next: where no bucket is long, as many as fit at once leave soonest.
         let work = Work::Turns(count.div_ceil(BLOCK).max(1));
-        machine.launch(&long!(SeriesReduceLong, write, progress), work)?;
+        machine.launch(&long!(SeriesReduceLong, write), work)?;
         if self.methods & methods::STD != 0 {
             machine.launch(&long!(SeriesDeviations, read), work)?;
         }

@@ -1,5 +1,6 @@
 //! One queue of the device: a chunk at a time from page-locked memory to aggregates in page-locked memory.
 
+mod back;
 mod split;
 
 use super::chunks::Chunk;
@@ -7,13 +8,13 @@ use super::coded::{Coded, Width};
 use super::packed::Packed;
 use super::prepare::Prepared;
 use super::resident::{Heads, Points};
-use super::results::{Incoming, Pool, TableResult};
 use super::stages::{Stages, Tables};
 use super::wanted::Wanted;
 use crate::gpu::{Fetch, Machine, Result};
 use crate::series::SeriesError;
+pub(super) use back::Done;
+use back::{Asked, State};
 use split::Split;
-use std::slice::from_ref;
 use std::sync::Arc;
 use warpstride_kernels::series::bucket::Bucketing;
 use warpstride_kernels::series::unpack::frames;
@@ -23,14 +24,6 @@ pub(super) struct Job {
     pub(super) chunk: Chunk,
     /// Places among the plan's.
     pub(super) granularities: Arc<[usize]>,
-}
-
-/// What became of a chunk.
-pub(super) struct Done<M: Machine> {
-    pub(super) job: usize,
-    pub(super) tables: Vec<TableResult<M>>,
-    /// Points left out because one of the same time stood before them.
-    pub(super) duplicates: usize,
 }
 
 /// A chunk's buffers. All calls are to be given the same machine.
@@ -45,25 +38,6 @@ pub(super) struct Lane<M: Machine> {
     /// Values', then rates'.
     tables: Vec<Tables<M>>,
     state: State<M>,
-}
-
-enum State<M: Machine> {
-    Idle,
-    /// How many buckets there are is on its way.
-    Counting {
-        job: usize,
-        sent: Vec<M::Sent>,
-        facts: Vec<M::Fetch<u32>>,
-        asked: Vec<Asked>,
-        duplicates: usize,
-    },
-    /// The buckets are.
-    Receiving {
-        job: usize,
-        sent: Vec<M::Sent>,
-        incoming: Vec<Incoming<M>>,
-        duplicates: usize,
-    },
 }
 
 /// A stage of a chunk.
@@ -88,16 +62,9 @@ impl Stage {
 /// Of each stage what it is and what queues it.
 type EachStage<'a> = &'a mut dyn FnMut(Stage, &mut dyn FnMut() -> Result<()>) -> Result<()>;
 
-/// Which of a lane's tables is wanted, and what of it.
-struct Asked {
-    /// Values' or rates'.
-    of: usize,
-    granularity: usize,
-    rate: bool,
-    /// Series and buckets before those that count: a lead's.
-    lead: usize,
-    series: usize,
-}
+/// Is given tables, points, the place of a granularity, its longest bucket, and whether they are rates.
+type EachTable<'a, M> =
+    &'a mut dyn FnMut(&mut Tables<M>, &Points<M>, usize, usize, bool) -> Result<()>;
 
 impl<M: Machine> Lane<M> {
     pub(super) fn new(machine: &M, granularities: usize, wanted: &[Wanted]) -> Result<Self> {
@@ -144,26 +111,22 @@ impl<M: Machine> Lane<M> {
         let (sent, duplicates) = self.load(machine, &job.chunk, packed)?;
         self.index(machine, &job.chunk, wanted, &mut |_, work| work())?;
         self.find(machine, job, rules, wanted, &mut |_, work| work())?;
-        let mut facts = Vec::new();
         let mut asked = Vec::new();
-        for (of, (wanted, tables)) in wanted.iter().zip(&self.tables).enumerate() {
-            for granularity in job.granularities.iter().copied() {
-                let heads = &tables.of[granularity].heads;
-                facts.push(machine.fetch(&heads.facts)?);
-                asked.push(Asked {
-                    of,
-                    granularity,
-                    rate: wanted.rate,
-                    lead: usize::from(job.chunk.lead.is_some() && !wanted.rate),
-                    series: job.chunk.series.len(),
-                });
-            }
+        for (of, wanted) in wanted.iter().enumerate() {
+            asked.extend(job.granularities.iter().map(|granularity| Asked {
+                of,
+                granularity: *granularity,
+                rate: wanted.rate,
+                lead: usize::from(job.chunk.lead.is_some() && !wanted.rate),
+                series: job.chunk.series.len(),
+            }));
         }
         self.state = State::Counting {
             job: number,
             sent,
-            facts,
+            facts: self.ask(machine, &asked)?,
             asked,
+            exact: false,
             duplicates,
         };
         Ok(())
@@ -307,7 +270,33 @@ impl<M: Machine> Lane<M> {
         Ok(())
     }
 
-    /// The stages after that, which need to know of each of the lane's tables how long its longest bucket is.
+    /// The stages of long buckets; `longest`: of each of the lane's tables its longest bucket, as it is known.
+    pub(super) fn long(
+        &mut self,
+        machine: &M,
+        job: &Job,
+        wanted: &[Wanted],
+        longest: &[usize],
+        each: EachStage<'_>,
+    ) -> Result<()> {
+        self.each_table(
+            job,
+            wanted,
+            longest,
+            &mut |tables, points, at, longest, rate| {
+                let stage = Stage {
+                    name: "long",
+                    granularity: Some(at),
+                    rate,
+                };
+                each(stage, &mut || {
+                    tables.long(machine, points, at, longest).map(drop)
+                })
+            },
+        )
+    }
+
+    /// The stages after that, which need to know how long the longest buckets are.
     pub(super) fn order(
         &mut self,
         machine: &M,
@@ -315,6 +304,29 @@ impl<M: Machine> Lane<M> {
         wanted: &[Wanted],
         longest: &[usize],
         each: EachStage<'_>,
+    ) -> Result<()> {
+        self.each_table(
+            job,
+            wanted,
+            longest,
+            &mut |tables, points, at, longest, rate| {
+                let stage = Stage {
+                    name: "order",
+                    granularity: Some(at),
+                    rate,
+                };
+                each(stage, &mut || tables.order(machine, points, at, longest))
+            },
+        )
+    }
+
+    /// Every granularity of values, then of rates, with its points and its longest bucket.
+    fn each_table(
+        &mut self,
+        job: &Job,
+        wanted: &[Wanted],
+        longest: &[usize],
+        each: EachTable<'_, M>,
     ) -> Result<()> {
         let mut longest = longest.iter();
         for (wanted, tables) in wanted.iter().zip(&mut self.tables) {
@@ -325,14 +337,7 @@ impl<M: Machine> Lane<M> {
             };
             for granularity in job.granularities.iter() {
                 let longest = longest.next().copied().unwrap_or(points.points);
-                let stage = Stage {
-                    name: "order",
-                    granularity: Some(*granularity),
-                    rate: wanted.rate,
-                };
-                each(stage, &mut || {
-                    tables.order(machine, points, *granularity, longest)
-                })?;
+                each(tables, points, *granularity, longest, wanted.rate)?;
             }
         }
         Ok(())
@@ -346,111 +351,9 @@ impl<M: Machine> Lane<M> {
                 let facts = machine
                     .fetch(&tables.of[*granularity].heads.facts)?
                     .wait()?;
-                longest.push(facts.get(Heads::<M>::LONGEST).map_or(0, |n| *n as usize));
+                longest.push(Heads::<M>::longest(&facts));
             }
         }
         Ok(longest)
-    }
-
-    /// Forgets what was under way.
-    pub(super) fn abandon(&mut self) {
-        self.state = State::Idle;
-    }
-
-    /// Goes on where that needs no waiting; whether [`Lane::finish`] would return at once.
-    pub(super) fn advance(&mut self, machine: &M, pool: &mut Pool<M>) -> Result<bool> {
-        if let State::Counting { facts, .. } = &self.state
-            && facts.iter().all(Fetch::ready)
-        {
-            self.receive(machine, pool)?;
-        }
-        Ok(match &self.state {
-            State::Idle => true,
-            State::Counting { .. } => false,
-            State::Receiving { incoming, .. } => incoming.iter().all(Incoming::ready),
-        })
-    }
-
-    /// Queues the way back of the buckets, of which there are as many as the device says.
-    fn receive(&mut self, machine: &M, pool: &mut Pool<M>) -> Result<()> {
-        if !matches!(self.state, State::Counting { .. }) {
-            return Ok(());
-        }
-        let State::Counting {
-            job,
-            sent,
-            facts,
-            asked,
-            duplicates,
-        } = std::mem::replace(&mut self.state, State::Idle)
-        else {
-            return Ok(());
-        };
-        let mut incoming = Vec::with_capacity(asked.len());
-        for (facts, asked) in facts.into_iter().zip(&asked) {
-            let facts = facts.wait()?;
-            let tables = &mut self.tables[asked.of];
-            let points = if asked.rate {
-                &self.rates
-            } else {
-                &self.points
-            };
-            let longest = facts.get(Heads::<M>::LONGEST).map_or(0, |n| *n as usize);
-            tables.order(machine, points, asked.granularity, longest)?;
-            let table = &tables.of[asked.granularity];
-            let (heads, columns) = (&table.heads, &table.columns);
-            let found = facts.get(Heads::<M>::BUCKETS).map_or(0, |n| *n as usize);
-            let (lead, end) = (
-                asked.lead,
-                found.clamp(asked.lead, heads.capacity.max(asked.lead)),
-            );
-            let of_columns: Vec<_> = (0..columns.count)
-                .map(|column| column * columns.stride + lead..column * columns.stride + end)
-                .collect();
-            let room = heads.capacity;
-            let starts = pool.wide(machine, room)?;
-            let first = pool.narrow(machine, room + 1)?;
-            let of_series = pool.narrow(machine, asked.series + 1)?;
-            let values = pool.values(machine, room * columns.count)?;
-            let of_all = lead..lead + asked.series + 1;
-            incoming.push(Incoming {
-                table: tables.first + asked.granularity,
-                buckets: end - lead,
-                series: asked.series,
-                starts: machine.receive(&heads.starts, from_ref(&(lead..end)), starts)?,
-                first: machine.receive(&heads.first, from_ref(&(lead..end + 1)), first)?,
-                of_series: machine.receive(&heads.of_series, from_ref(&of_all), of_series)?,
-                columns: machine.receive(&columns.values, &of_columns, values)?,
-            });
-        }
-        self.state = State::Receiving {
-            job,
-            sent,
-            incoming,
-            duplicates,
-        };
-        Ok(())
-    }
-
-    /// Waits for the chunk; `None` where none is under way.
-    pub(super) fn finish(&mut self, machine: &M, pool: &mut Pool<M>) -> Result<Option<Done<M>>> {
-        self.receive(machine, pool)?;
-        let State::Receiving {
-            job,
-            sent,
-            incoming,
-            duplicates,
-        } = std::mem::replace(&mut self.state, State::Idle)
-        else {
-            return Ok(None);
-        };
-        let tables = incoming.into_iter().map(Incoming::wait);
-        let tables = tables.collect::<Result<_>>()?;
-        drop(sent);
-        Ok(Some(Done {
-            job,
-            tables,
-            duplicates,
-        }))
     }
 }

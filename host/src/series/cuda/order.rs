@@ -92,6 +92,11 @@ impl<M: Machine> Order<M> {
         })
     }
 
+    /// Whether there are none.
+    pub(super) fn is_empty(&self) -> bool {
+        self.wanted.is_empty()
+    }
+
     /// Queues all of them. `covering`: (window of 32 points), the bucket that its first point lies in; `longest`: no
     /// bucket has more points (where nothing else is known, the number of points).
     ///
@@ -106,7 +111,7 @@ impl<M: Machine> Order<M> {
         columns: &mut Columns<M>,
         longest: usize,
     ) -> Result<()> {
-        if self.wanted.is_empty() || points.points == 0 || heads.capacity == 0 {
+        if self.is_empty() || points.points == 0 || heads.capacity == 0 {
             return Ok(());
         }
         macro_rules! sorted {

@@ -81,6 +81,11 @@ impl<M: Machine> Heads<M> {
     /// Places.
     pub const FACTS: usize = 8;
 
+    /// Points of the longest bucket, as far as facts tell.
+    pub(super) fn longest(facts: &[u32]) -> usize {
+        facts.get(Self::LONGEST).map_or(0, |n| *n as usize)
+    }
+
     /// Room for `capacity` buckets.
     ///
     /// # Errors

@@ -9,6 +9,7 @@ use super::sort::{Sort, Survey};
 use super::wanted::Wanted;
 use crate::gpu::{Machine, Result};
 use warpstride_kernels::series::bucket::Bucketing;
+use warpstride_kernels::series::sums::SHORT;
 
 /// What stages of points keep.
 pub(super) struct Stages<M: Machine> {
@@ -107,6 +108,26 @@ impl<M: Machine> Tables<M> {
         let (heads, columns) = (&mut table.heads, &mut table.columns);
         self.one_pass
             .queue(machine, points, rule, heads, &mut table.covering, columns)
+    }
+
+    /// The methods of one pass of buckets of more than 32 points, and their greatest length, where `longest`, as it is
+    /// known, says that there are any and somebody wants it. Whether the host needs that length.
+    pub(super) fn long(
+        &mut self,
+        machine: &M,
+        points: &Points<M>,
+        granularity: usize,
+        longest: usize,
+    ) -> Result<bool> {
+        let ordered = !self.order.is_empty();
+        if longest <= SHORT || (self.one_pass.is_empty() && !ordered) {
+            return Ok(false);
+        }
+        let table = &mut self.of[granularity];
+        let (heads, columns) = (&mut table.heads, &mut table.columns);
+        self.one_pass
+            .queue_long(machine, points, &table.covering, heads, columns)?;
+        Ok(ordered)
     }
 
     /// Order statistics; no bucket has more than `longest` points.

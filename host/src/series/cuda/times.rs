@@ -7,7 +7,7 @@ use super::wanted::Wanted;
 use crate::gpu::{Machine, Result};
 use warpstride_kernels::series::bucket::Bucketing;
 
-/// Queued together for one reading of the clock, so that their start does not count.
+/// Recorded together for one reading of the clock, so that their start does not count.
 const TOGETHER: usize = 10;
 /// Readings, of which the median counts.
 const READINGS: usize = 9;
@@ -16,7 +16,8 @@ const READINGS: usize = 9;
 #[derive(Debug, Clone, PartialEq)]
 pub struct StageTime {
     /// `series` (where they begin: the end of loading, or part of rates), `all` that follows when points are loaded,
-    /// `rates`, `one pass` (where buckets begin too), or `order`.
+    /// `rates`, `one pass` (where buckets begin too), `long` (its methods of buckets of more than 32 points; about 0 where
+    /// there are none), or `order`.
     pub stage: &'static str,
     /// Place of the granularity; none of stages that have to do with none.
     pub granularity: Option<usize>,
@@ -37,11 +38,14 @@ pub(super) fn of_stages<M: Machine>(
     // Memory is taken before anything is timed or recorded.
     lane.index(machine, &job.chunk, wanted, &mut |_, work| work())?;
     lane.find(machine, job, rules, wanted, &mut |_, work| work())?;
+    let known = lane.longest(machine, job)?;
+    lane.long(machine, job, wanted, &known, &mut |_, work| work())?;
     let longest = lane.longest(machine, job)?;
     lane.order(machine, job, wanted, &longest, &mut |_, work| work())?;
     machine.synchronize()?;
     let milliseconds = median(machine, &mut || {
         lane.find(machine, job, rules, wanted, &mut |_, work| work())?;
+        lane.long(machine, job, wanted, &known, &mut |_, work| work())?;
         lane.order(machine, job, wanted, &longest, &mut |_, work| work())
     })?;
     let mut times = vec![StageTime {
@@ -61,6 +65,7 @@ pub(super) fn of_stages<M: Machine>(
     };
     lane.index(machine, &job.chunk, wanted, &mut each)?;
     lane.find(machine, job, rules, wanted, &mut each)?;
+    lane.long(machine, job, wanted, &known, &mut each)?;
     lane.order(machine, job, wanted, &longest, &mut each)?;
     Ok(times)
 }
@@ -90,16 +95,17 @@ pub(super) fn of_sort<M: Machine>(
 
 /// Milliseconds of some work that can be repeated.
 pub(crate) fn median<M: Machine>(machine: &M, work: &mut dyn FnMut() -> Result<()>) -> Result<f64> {
-    let mut recording = machine.record(&mut *work)?;
+    let mut together = || (0..TOGETHER).try_for_each(|_| work());
+    let mut recording = machine.record(&mut together)?;
     let mut again = || match &mut recording {
         Some(recording) => machine.replay(recording),
-        None => work(),
+        None => together(),
     };
     again()?;
     machine.synchronize()?;
     let mut readings = Vec::with_capacity(READINGS);
     for _ in 0..READINGS {
-        let together = machine.time_ms(&mut || (0..TOGETHER).try_for_each(|_| again()))?;
+        let together = machine.time_ms(&mut again)?;
         readings.push(f64::from(together) / TOGETHER as f64);
     }
     readings.sort_by(f64::total_cmp);

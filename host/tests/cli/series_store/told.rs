@@ -16,8 +16,8 @@ fn what_is_stored_is_told() {
     said.well();
     for part in [
         "medium (1m for 7d, 1h for 365d",
-        "1 points that were not wanted",
-        "1 duplicates",
+        "1 point that was not wanted",
+        "1 duplicate\n",
     ] {
         assert!(said.out.contains(part), "{part} is missing: {}", said.out);
     }

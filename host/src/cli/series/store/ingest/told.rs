@@ -1,7 +1,7 @@
 //! What an ingest tells: lines of progress, a summary, and what is stored when it fails.
 
 use crate::cli::failure::Failure;
-use crate::cli::output::facts;
+use crate::cli::output::{counted, facts};
 use serde::Serialize;
 use std::path::Path;
 use warpstride::io::Bytes;
@@ -90,16 +90,15 @@ impl Summary<'_> {
     /// For people.
     pub(super) fn table(&self) -> String {
         let taken = self.so_far.taken;
-        let left_out: Vec<String> = [
-            (self.malformed, "malformed rows"),
-            (self.so_far.left_out, "points that were not wanted"),
-            (taken.duplicates, "duplicates"),
-            (taken.refused, "older than the back window"),
-        ]
-        .into_iter()
-        .filter(|(count, _)| *count > 0)
-        .map(|(count, what)| format!("{count} {what}"))
-        .collect();
+        let left_out = counted(&[
+            (self.malformed, ["malformed row", "malformed rows"]),
+            (
+                self.so_far.left_out,
+                ["point that was not wanted", "points that were not wanted"],
+            ),
+            (taken.duplicates, ["duplicate", "duplicates"]),
+            (taken.refused, ["older than the back window"; 2]),
+        ]);
         let mut lines = vec![
             (
                 "store",
@@ -114,9 +113,7 @@ impl Summary<'_> {
                 ),
             ),
         ];
-        if !left_out.is_empty() {
-            lines.push(("left out", left_out.join(", ")));
-        }
+        lines.extend(left_out.map(|left_out| ("left out", left_out)));
         lines.push((
             "series",
             format!("{}, {} of them new", self.totals.series, taken.new_series),
