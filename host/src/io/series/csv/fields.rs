@@ -149,6 +149,7 @@ impl Fields {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
 
     fn all(record: &str, form: Form) -> Vec<String> {
         Fields::new(b',')
@@ -156,6 +157,19 @@ mod tests {
             .into_iter()
             .map(|f| String::from_utf8_lossy(f).into_owned())
             .collect()
+    }
+
+    proptest! {
+        #[test]
+        fn plain_fields_are_split(record in "[a,;\u{80}é+\\-]{0,40}", places: [usize; 2]) {
+            let expected: Vec<&[u8]> = record.as_bytes().split(|byte| *byte == b',').collect();
+            let count = expected.len();
+            let places = places.map(|place| place % count);
+            let fields = Fields::new(b',');
+            let found = fields.of_plain(record.as_bytes(), places, count);
+            prop_assert_eq!(found, Ok(places.map(|place| expected[place])));
+            prop_assert_eq!(fields.of_plain(record.as_bytes(), places, count + 1), Err(count));
+        }
     }
 
     #[test]

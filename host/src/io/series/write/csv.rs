@@ -11,12 +11,16 @@ use std::path::Path;
 
 /// Buckets that one thread formats at once.
 const PART: usize = 1 << 14;
-/// Parts that are formatted before they are written.
-const PARTS: usize = 64;
+/// Parts that are formatted while those before them are written.
+const PARTS: usize = 8;
 
 pub(super) struct CsvRows {
     to: Place,
     timestamps: Timestamps,
+    /// (part), formatted and not written yet.
+    ready: Vec<Vec<u8>>,
+    /// (part), memory for the next ones.
+    spare: Vec<Vec<u8>>,
 }
 
 enum Place {
@@ -37,33 +41,20 @@ impl CsvRows {
     }
 
     fn begin(to: Place, timestamps: Timestamps) -> Result<Self, IoError> {
-        let mut rows = Self { to, timestamps };
+        let texts = || vec![Vec::new(); PARTS];
+        let mut rows = Self {
+            to,
+            timestamps,
+            ready: texts(),
+            spare: texts(),
+        };
         let column = match timestamps {
             Timestamps::Nanoseconds => "timestamp_ns",
             Timestamps::Iso => "timestamp",
         };
-        rows.write(format!("series,granularity_s,aggregate,{column},value\n").as_bytes())?;
+        let head = format!("series,granularity_s,aggregate,{column},value\n");
+        rows.to.write(head.as_bytes())?;
         Ok(rows)
-    }
-
-    fn write(&mut self, bytes: &[u8]) -> Result<(), IoError> {
-        match &mut self.to {
-            Place::File(partial, file) => file
-                .write_all(bytes)
-                .map_err(|e| refusal(partial.path(), &e)),
-            Place::Standard(heard) => {
-                let written = match heard {
-                    true => io::stdout().lock().write_all(bytes),
-                    false => Ok(()),
-                };
-                match written {
-                    Err(e) if e.kind() == io::ErrorKind::BrokenPipe => *heard = false,
-                    Err(e) => return Err(refusal(Path::new("standard output"), &e)),
-                    Ok(()) => {}
-                }
-                Ok(())
-            }
-        }
     }
 
     /// Gives the number of rows.
@@ -94,21 +85,30 @@ impl CsvRows {
                 }
             }
         }
-        Ok(rows + self.format(&parts)?)
+        rows += self.format(&parts)?;
+        self.to.take(&mut self.ready)?;
+        Ok(rows)
     }
 
+    /// Formats [`PARTS`] at most, and writes what was ready before. Gives the number of rows.
     fn format(&mut self, parts: &[Vec<Run<'_>>]) -> Result<u64, IoError> {
-        let timestamps = self.timestamps;
-        let texts: Vec<(Vec<u8>, u64)> = parts
-            .par_iter()
-            .map(|runs| format(runs, timestamps))
-            .collect();
-        let mut rows = 0;
-        for (text, count) in texts {
-            self.write(&text)?;
-            rows += count;
-        }
-        Ok(rows)
+        let Self {
+            to,
+            timestamps,
+            ready,
+            spare,
+        } = self;
+        let (written, rows) = rayon::join(
+            || to.take(ready),
+            || {
+                let texts = spare.par_iter_mut().zip(parts);
+                texts
+                    .map(|(text, runs)| format(text, runs, *timestamps))
+                    .sum()
+            },
+        );
+        std::mem::swap(ready, spare);
+        written.map(|()| rows)
     }
 
     pub(super) fn finish(self) -> Result<(), IoError> {
@@ -128,10 +128,41 @@ impl CsvRows {
     }
 }
 
-/// The rows of `runs`, and their number.
-fn format(runs: &[Run<'_>], timestamps: Timestamps) -> (Vec<u8>, u64) {
+impl Place {
+    fn write(&mut self, bytes: &[u8]) -> Result<(), IoError> {
+        match self {
+            Self::File(partial, file) => file
+                .write_all(bytes)
+                .map_err(|e| refusal(partial.path(), &e)),
+            Self::Standard(heard) => {
+                let written = match heard {
+                    true => io::stdout().lock().write_all(bytes),
+                    false => Ok(()),
+                };
+                match written {
+                    Err(e) if e.kind() == io::ErrorKind::BrokenPipe => *heard = false,
+                    Err(e) => return Err(refusal(Path::new("standard output"), &e)),
+                    Ok(()) => {}
+                }
+                Ok(())
+            }
+        }
+    }
+
+    /// Writes texts, and empties them.
+    fn take(&mut self, texts: &mut [Vec<u8>]) -> Result<(), IoError> {
+        for text in texts {
+            self.write(text)?;
+            text.clear();
+        }
+        Ok(())
+    }
+}
+
+/// Appends the rows of `runs`; gives their number.
+fn format(text: &mut Vec<u8>, runs: &[Run<'_>], timestamps: Timestamps) -> u64 {
     let buckets: usize = runs.iter().map(Run::len).sum();
-    let mut text = Vec::with_capacity(buckets * 48);
+    text.reserve(buckets * 48);
     let mut rows = 0;
     let (mut whole, mut real) = (itoa::Buffer::new(), zmij::Buffer::new());
     let mut prefix = Vec::new();
@@ -145,7 +176,7 @@ fn format(runs: &[Run<'_>], timestamps: Timestamps) -> (Vec<u8>, u64) {
             text.extend_from_slice(&prefix);
             match timestamps {
                 Timestamps::Nanoseconds => text.extend_from_slice(whole.format(start).as_bytes()),
-                Timestamps::Iso => write_iso(&mut text, start),
+                Timestamps::Iso => write_iso(text, start),
             }
             text.push(b',');
             text.extend_from_slice(real.format(value).as_bytes());
@@ -153,7 +184,7 @@ fn format(runs: &[Run<'_>], timestamps: Timestamps) -> (Vec<u8>, u64) {
             rows += 1;
         }
     }
-    (text, rows)
+    rows
 }
 
 /// Appends a field, in quotes if it must be.
