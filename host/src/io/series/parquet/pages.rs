@@ -68,9 +68,7 @@ impl Checked {
     }
 
     fn check_page(&self, page: Page) -> Result<()> {
-        let [size, packed, entries] = [page.size, page.packed, page.entries]
-            .map(|n| u64::try_from(n).map_err(|_| refused("a page's header has a negative size")));
-        let (size, packed, entries) = (size?, packed?, entries?);
+        let [size, packed, entries] = [page.size, page.packed, page.entries].map(u64::from);
         let unpacked = size.max(packed.saturating_mul(self.growth.load(Ordering::Relaxed)));
         let needed = packed
             .saturating_add(unpacked)
@@ -129,16 +127,16 @@ impl ChunkReader for Checked {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 struct Page {
     /// Bytes, decompressed.
-    size: i64,
+    size: u32,
     /// Bytes in the file.
-    packed: i64,
+    packed: u32,
     /// Of a dictionary.
-    entries: i64,
+    entries: u32,
     delta_strings: bool,
 }
 
 /// `parquet.thrift`'s numbers of DELTA_LENGTH_BYTE_ARRAY and DELTA_BYTE_ARRAY.
-const DELTA_STRINGS: [i64; 2] = [6, 7];
+const DELTA_STRINGS: [i32; 2] = [6, 7];
 
 impl Page {
     /// `None`: the bytes end before the header does. Where a field stands twice, the larger number counts.
@@ -147,17 +145,17 @@ impl Page {
         let mut thrift = Thrift(bytes);
         let read = thrift.fields(0, &mut |thrift, field, kind| {
             match field {
-                2 => page.size = page.size.max(thrift.number()?),
-                3 => page.packed = page.packed.max(thrift.number()?),
+                2 => page.size = page.size.max(thrift.count()?),
+                3 => page.packed = page.packed.max(thrift.count()?),
                 1 | 4 => {
                     thrift.number()?;
                 }
                 // Headers of data pages, of dictionaries, of data pages of version 2.
                 5 | 7 | 8 => thrift.fields(1, &mut |thrift, inner, kind| {
                     match (field, inner) {
-                        (7, 1) => page.entries = page.entries.max(thrift.number()?),
+                        (7, 1) => page.entries = page.entries.max(thrift.count()?),
                         (5, 2) | (8, 4) => {
-                            page.delta_strings |= DELTA_STRINGS.contains(&thrift.number()?);
+                            page.delta_strings |= DELTA_STRINGS.contains(&thrift.short()?);
                         }
                         _ => thrift.skip(kind, 1)?,
                     }
@@ -215,6 +213,16 @@ impl Thrift<'_> {
     fn number(&mut self) -> std::result::Result<i64, Bad> {
         let value = self.variable()?;
         Ok((value >> 1) as i64 ^ -((value & 1) as i64))
+    }
+
+    /// A number of 32 bits. The decoder does not look at what it has beyond them; nor may this.
+    fn short(&mut self) -> std::result::Result<i32, Bad> {
+        self.number().map(|number| number as i32)
+    }
+
+    /// Of bytes or of entries.
+    fn count(&mut self) -> std::result::Result<u32, Bad> {
+        u32::try_from(self.short()?).map_err(|_| Bad::Form)
     }
 
     /// Calls `field` with the number and the kind of each field of a structure, after its head.
@@ -343,6 +351,26 @@ mod tests {
         ]
         .concat();
         assert!(Page::of(&header).unwrap().unwrap().delta_strings);
+    }
+
+    #[test]
+    fn numbers_are_what_the_decoder_takes_them_for() {
+        // A dictionary of so many entries.
+        let entries = |number: &[u8]| {
+            let header = [
+                &[0x15, 4, 0x15, 80, 0x15, 82, 0x4c, 0x15][..],
+                number,
+                &[0x15, 0, 0, 0],
+            ]
+            .concat();
+            Page::of(&header).unwrap().map(|page| page.entries)
+        };
+        assert_eq!(entries(&zigzag(80)).unwrap(), 80);
+        // Below zero in 64 bits, and more than 10⁹ in the 32 that count.
+        let found = entries(&[0xd9, 0xff, 0xff, 0xff, 0x16]);
+        assert!(found.is_ok_and(|n| n > 1_000_000_000));
+        assert_eq!(entries(&zigzag((1 << 32) + 7)).unwrap(), 7);
+        assert!(entries(&zigzag(-1)).is_err());
     }
 
     #[test]
