@@ -261,6 +261,23 @@ fn devices_are_listed_or_there_is_a_reason() {
 }
 
 #[test]
+fn the_self_test_tells_of_each_case_when_it_is_done() {
+    let said = Place::new().run(&["selftest", "--backend", "emulator", "--json-progress"]);
+    said.well();
+    let lines: Vec<_> = said.out.lines().map(json).collect();
+    let [start, cases @ .., end] = &lines[..] else {
+        panic!("{lines:?}");
+    };
+    assert_eq!(
+        (&start["event"], &end["event"]),
+        (&"start".into(), &"end".into())
+    );
+    // Several of each kernel.
+    assert!(cases.len() as u64 > start["planned"].as_u64().unwrap());
+    assert!(cases.iter().all(|case| case["passed"] == true), "{cases:?}");
+}
+
+#[test]
 fn the_self_test_passes_on_the_emulator_and_says_so_in_json() {
     let place = Place::new();
     place
