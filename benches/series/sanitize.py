@@ -4,7 +4,7 @@
 
 Needs a GPU and Python. Points of 13 series in no order with repeated timestamps, all aggregates: granularities with short
 buckets, with long ones, and of the calendar. First the outputs of `--backend cpu` and `--backend cuda` must be the same
-bytes; then memcheck, racecheck and initcheck look at fewer points, all runs at once, since each spends its time on the
+bytes; then memcheck, racecheck, initcheck and synccheck look at fewer points, all runs at once, since each spends its time on the
 host with the loading of the kernels. `--keep` gets what the tool says of each.
 """
 import argparse
@@ -16,7 +16,7 @@ import tempfile
 
 BYTES = ["35s,1h,1d", "W,M", "1s,8s"]
 LOOKED_AT = ["35s,1h", "W"]
-TOOLS = ["memcheck", "racecheck", "initcheck"]
+TOOLS = ["memcheck", "racecheck", "initcheck", "synccheck"]
 
 
 def write(path, points, seed):
@@ -52,7 +52,7 @@ def main():
 
         for granularities in BYTES:
             for backend in ["cpu", "cuda"]:
-                subprocess.run(resample("many.csv", f"{backend}.csv", granularities, backend), check=True)
+                subprocess.run(resample("many.csv", f"{backend}.csv", granularities, backend), check=True, timeout=options.seconds)
             cpu, cuda = [(place / f"{backend}.csv").read_bytes() for backend in ["cpu", "cuda"]]
             failed |= cpu != cuda
             print(f"{granularities}: {'the same bytes' if cpu == cuda else 'OTHER BYTES'}, {cpu.count(10)} lines", flush=True)

@@ -13,7 +13,7 @@ use crate::compiler::{self, DeviceCompiler};
 use crate::ir::LaunchBound;
 use crate::linker::{self, Plan};
 use crate::manifest::{self, Build, Manifest};
-use crate::{lint, process, ptxas, workspace};
+use crate::{lint, meetings, process, ptxas, workspace};
 
 /// The architectures whose PTX is committed: the oldest one supported, which serves every newer
 /// card, and Hopper, whose build may use what only it has.
@@ -39,6 +39,13 @@ pub(crate) enum Assembler {
     /// Without it the command says so and goes on.
     IfThere,
     /// Not asked.
+    Off,
+}
+
+/// Whether rustc does what may make two barriers of one ([`meetings`]).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Threading {
+    On,
     Off,
 }
 
@@ -75,7 +82,7 @@ pub(crate) fn run(architectures: &[u32], mode: Mode, assembler: Assembler) -> Re
     let results = thread::scope(|scope| {
         let builds: Vec<_> = architectures
             .iter()
-            .map(|&arch| scope.spawn(move || built_and_judged(compiler, arch, ptxas)))
+            .map(|&arch| scope.spawn(move || built_and_judged(compiler, arch, mode, ptxas)))
             .collect();
         builds
             .into_iter()
@@ -92,10 +99,42 @@ pub(crate) fn run(architectures: &[u32], mode: Mode, assembler: Assembler) -> Re
     }
 }
 
-fn built_and_judged(compiler: &DeviceCompiler, arch: u32, ptxas: Option<&Path>) -> Result<Built> {
+fn built_and_judged(
+    compiler: &DeviceCompiler,
+    arch: u32,
+    mode: Mode,
+    ptxas: Option<&Path>,
+) -> Result<Built> {
     let built = build(compiler, arch)?;
     judge(&built, ptxas)?;
+    // What is the committed file byte for byte was judged so when that was written.
+    if mode == Mode::Write || !is_committed(&built)? {
+        println!("Building {PACKAGE} for sm_{arch} once more, to compare barriers");
+        let (straight, _) = compile(compiler, arch, Threading::Off)?;
+        refuse(arch, meetings::complaints(&built.ptx, &straight)?)?;
+    }
     Ok(built)
+}
+
+/// Whether the committed file has these bytes.
+fn is_committed(built: &Built) -> Result<bool> {
+    let manifest = Manifest::read(&workspace::ptx().join("manifest.json"))?;
+    let committed = manifest.builds.get(&format!("sm_{}", built.arch));
+    Ok(committed.is_some_and(|record| record.sha256 == built.record.sha256))
+}
+
+/// An error where there are complaints.
+fn refuse(arch: u32, complaints: Vec<String>) -> Result<()> {
+    if complaints.is_empty() {
+        return Ok(());
+    }
+    bail!(
+        "the PTX for sm_{arch} ({}) is not as it must be:\n  {}",
+        target_folder(arch, Threading::On)
+            .join(file_name(arch))
+            .display(),
+        complaints.join("\n  ")
+    )
 }
 
 /// The kernels that exist on compute capability `arch` / 10.
@@ -111,13 +150,41 @@ fn file_name(arch: u32) -> String {
 }
 
 /// Where `arch` is built: a folder of its own, or cargo would build `core` again for each in turn.
-fn target_folder(arch: u32) -> PathBuf {
-    workspace::target().join("nvptx").join(format!("sm_{arch}"))
+fn target_folder(arch: u32, threading: Threading) -> PathBuf {
+    let name = match threading {
+        Threading::On => format!("sm_{arch}"),
+        Threading::Off => format!("sm_{arch}-straight"),
+    };
+    workspace::target().join("nvptx").join(name)
 }
 
 fn build(compiler: &DeviceCompiler, arch: u32) -> Result<Built> {
     println!("Building {PACKAGE} for sm_{arch}");
-    let target = target_folder(arch);
+    let (ptx, list) = compile(compiler, arch, Threading::On)?;
+    let files = sources(
+        &fs::read_to_string(&list)
+            .with_context(|| format!("the build left no dependency list {}", list.display()))?,
+    )?;
+    let (sources_sha256, sources) = manifest::hash_sources(&workspace::root(), &files)?;
+    let record = Build {
+        file: file_name(arch),
+        sha256: manifest::sha256(ptx.as_bytes()),
+        rustc: compiler.rustc_version.clone(),
+        llvm: compiler.llvm_version.clone(),
+        recipe: linker::RECIPE.to_owned(),
+        sources_sha256,
+        sources,
+    };
+    Ok(Built { arch, ptx, record })
+}
+
+/// The PTX, and where cargo lists the files that it is made of.
+fn compile(
+    compiler: &DeviceCompiler,
+    arch: u32,
+    threading: Threading,
+) -> Result<(String, PathBuf)> {
+    let target = target_folder(arch, threading);
     fs::create_dir_all(&target)?;
     let plan = target.join("link-plan.json");
     let bounds = kernels_of(arch)
@@ -139,32 +206,23 @@ fn build(compiler: &DeviceCompiler, arch: u32) -> Result<Built> {
 
     let release = target.join(TARGET).join("release");
     forget(&release)?;
-    process::run(&mut cargo(compiler, arch, &target, &plan)?)
+    process::run(&mut cargo(compiler, arch, threading, &target, &plan)?)
         .context("the kernels do not compile for the device")?;
 
     let stem = PACKAGE.replace('-', "_");
     let output = release.join(format!("{stem}.ptx"));
     let ptx = fs::read_to_string(&output)
         .with_context(|| format!("the build left no {}", output.display()))?;
-    let list = release.join(format!("{stem}.d"));
-    let files = sources(
-        &fs::read_to_string(&list)
-            .with_context(|| format!("the build left no dependency list {}", list.display()))?,
-    )?;
-    let (sources_sha256, sources) = manifest::hash_sources(&workspace::root(), &files)?;
-    let record = Build {
-        file: file_name(arch),
-        sha256: manifest::sha256(ptx.as_bytes()),
-        rustc: compiler.rustc_version.clone(),
-        llvm: compiler.llvm_version.clone(),
-        recipe: linker::RECIPE.to_owned(),
-        sources_sha256,
-        sources,
-    };
-    Ok(Built { arch, ptx, record })
+    Ok((ptx, release.join(format!("{stem}.d"))))
 }
 
-fn cargo(compiler: &DeviceCompiler, arch: u32, target: &Path, plan: &Path) -> Result<Command> {
+fn cargo(
+    compiler: &DeviceCompiler,
+    arch: u32,
+    threading: Threading,
+    target: &Path,
+    plan: &Path,
+) -> Result<Command> {
     let mut command = Command::new(&compiler.cargo);
     compiler::clean(&mut command);
     command
@@ -181,7 +239,7 @@ fn cargo(compiler: &DeviceCompiler, arch: u32, target: &Path, plan: &Path) -> Re
         .env("RUSTC", &compiler.rustc)
         // The target's ABI, assembly and intrinsics are unstable features of a stable compiler.
         .env("RUSTC_BOOTSTRAP", "1")
-        .env("CARGO_ENCODED_RUSTFLAGS", flags(compiler, arch)?)
+        .env("CARGO_ENCODED_RUSTFLAGS", flags(compiler, arch, threading)?)
         .env(
             "CARGO_TARGET_NVPTX64_NVIDIA_CUDA_LINKER",
             std::env::current_exe()?,
@@ -196,11 +254,14 @@ fn cargo(compiler: &DeviceCompiler, arch: u32, target: &Path, plan: &Path) -> Re
 }
 
 /// rustc's flags, in cargo's encoding that keeps spaces in paths whole.
-fn flags(compiler: &DeviceCompiler, arch: u32) -> Result<OsString> {
+fn flags(compiler: &DeviceCompiler, arch: u32, threading: Threading) -> Result<OsString> {
     let mut flags = vec![
         OsString::from(format!("-Ctarget-cpu=sm_{arch}")),
         OsString::from(format!("-Cllvm-args={}", linker::LOOPS.join(" "))),
     ];
+    if threading == Threading::Off {
+        flags.extend(meetings::STRAIGHT.map(OsString::from));
+    }
     let mut remap = |from: &Path, to: &str| {
         let mut flag = OsString::from("--remap-path-prefix=");
         flag.push(from);
@@ -269,7 +330,7 @@ fn sources(list: &str) -> Result<Vec<PathBuf>> {
 fn judge(built: &Built, ptxas: Option<&Path>) -> Result<()> {
     let kernels = kernels_of(built.arch);
     // Kept where the messages' line numbers can be looked up, good or not.
-    let file = target_folder(built.arch).join(file_name(built.arch));
+    let file = target_folder(built.arch, Threading::On).join(file_name(built.arch));
     fs::write(&file, &built.ptx)?;
     let mut complaints: Vec<String> = lint::check(&built.ptx, built.arch, &kernels)?
         .iter()
@@ -280,14 +341,7 @@ fn judge(built: &Built, ptxas: Option<&Path>) -> Result<()> {
         println!("sm_{}\n{}", built.arch, ptxas::table(&usages, &kernels));
         complaints.extend(ptxas::complaints(&usages, &kernels));
     }
-    if !complaints.is_empty() {
-        bail!(
-            "the PTX for sm_{} ({}) is not as it must be:\n  {}",
-            built.arch,
-            file.display(),
-            complaints.join("\n  ")
-        );
-    }
+    refuse(built.arch, complaints)?;
     println!(
         "sm_{}: {} kernels, {} bytes, no findings",
         built.arch,

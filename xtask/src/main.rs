@@ -18,6 +18,7 @@ mod ir;
 mod linker;
 mod lint;
 mod manifest;
+mod meetings;
 mod process;
 mod ptx;
 mod ptxas;

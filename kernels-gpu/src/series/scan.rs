@@ -7,6 +7,9 @@ use warpstride_device::prelude::*;
 
 /// The sum of the values of all threads before this one, and of all threads of the block.
 ///
+/// The condition of a branch before the call must not be asked again behind it: rustc's jump threading would make two
+/// calls of the one, for threads that wait for each other (docs/toolchain.md; `build-ptx` refuses it).
+///
 /// # Safety
 /// All threads of the block call it together.
 #[inline(always)]
@@ -53,11 +56,8 @@ pub unsafe fn series_scan_rows(
         let (mut sum, mut from) = (0, 0);
         while from < length {
             let i = from + thread::index_in_block();
-            let value = if i < length {
-                *counts.add(i as usize)
-            } else {
-                0
-            };
+            // No branch: see `before`.
+            let value = *counts.add(i.min(length - 1) as usize) * u32::from(i < length);
             let (before, all) = before(value);
             if i < length {
                 *counts.add(i as usize) = sum + before;

@@ -151,7 +151,8 @@ pub unsafe fn series_sort_move(
     let (mut sum, mut from) = (0, 0);
     while from < DIGITS as u32 {
         let d = (from + thread::index_in_block()) as usize;
-        let value = if d < DIGITS { *totals.add(d) } else { 0 };
+        // No branch: see `before`.
+        let value = *totals.add(d.min(DIGITS - 1)) * u32::from(d < DIGITS);
         let (before, all) = scan::before(value);
         if d < DIGITS {
             *begins.add(d) = sum + before;

@@ -1,0 +1,87 @@
+//! Every kernel and every engine in the emulator; that the self-test sees a kernel that does nothing; and that kernels
+//! are launched where there is work for them.
+
+mod watched;
+
+use warpstride::gpu::EmulatedMachine;
+use warpstride::selftest::{self, CaseResult, Size, kernels_without_case, report};
+use warpstride::series::cuda::GpuEngine;
+use warpstride::series::{Aggregate, Batch, Engine, Granularity, NanPolicy, Resample};
+use warpstride_kernels::registry;
+use watched::Watched;
+
+fn expect_passed(results: &[CaseResult]) {
+    assert!(!results.is_empty());
+    assert!(
+        results.iter().all(|case| case.passed),
+        "\n{}",
+        report(results)
+    );
+}
+
+#[test]
+fn kernels_equal_their_definitions() {
+    let results = selftest::kernels(&EmulatedMachine::new(), Size::Small, &mut |_| ()).unwrap();
+    expect_passed(&results);
+    assert_eq!(
+        kernels_without_case(&results),
+        [""; 0],
+        "kernels without a case"
+    );
+}
+
+#[test]
+fn engines_agree_with_the_cpu() {
+    expect_passed(&selftest::engines(&EmulatedMachine::new(), Size::Small, &mut |_| ()).unwrap());
+}
+
+#[test]
+fn a_kernel_that_does_nothing_fails() {
+    let results = selftest::kernels(&Watched::idle(), Size::Small, &mut |_| ()).unwrap();
+    for kernel in registry() {
+        let mut cases = results.iter().filter(|case| case.kernel == kernel.entry);
+        assert!(cases.any(|case| !case.passed), "{} passes", kernel.entry);
+    }
+    assert!(report(&results).contains("FAILED"));
+}
+
+/// Buckets of a minute and of `longest` points: what is launched for them.
+fn launched_for(longest: i64, aggregates: &[&str]) -> Vec<&'static str> {
+    let machine = Watched::default();
+    let launched = machine.launched();
+    let aggregates = aggregates.iter().map(|name| name.parse().unwrap());
+    let aggregates: Vec<Aggregate> = aggregates.collect();
+    let minute = 60_000_000_000;
+    let plan = Resample::new(
+        vec![Granularity::Fixed(minute as u64)],
+        aggregates,
+        NanPolicy::Keep,
+    );
+    let mut engine = GpuEngine::new(machine, plan.unwrap()).unwrap();
+    let times: Vec<i64> = (0..3 * longest).map(|i| i * minute / longest).collect();
+    let values = times.iter().map(|time| *time as f64).collect();
+    let batch = Batch::single(times, values).unwrap();
+    let found = engine.resample(&batch).unwrap();
+    assert_eq!(found.buckets[0].starts, [0, minute, 2 * minute]);
+    let launched = launched.lock().unwrap().clone();
+    assert!(launched.contains(&"series_reduce_fixed"), "{launched:?}");
+    launched
+}
+
+#[test]
+fn kernels_of_long_buckets_are_launched_where_there_are_long_buckets() {
+    let long = |kernel: &&str| ["series_reduce_long", "series_deviations"].contains(kernel);
+    for (aggregates, expected) in [
+        (vec!["mean"], vec!["series_reduce_long"]),
+        (
+            vec!["mean", "std"],
+            vec!["series_reduce_long", "series_deviations"],
+        ),
+    ] {
+        for (points, expected) in [(1, &[][..]), (32, &[]), (33, &expected)] {
+            let mut found = launched_for(points, &aggregates);
+            found.retain(long);
+            assert_eq!(found, expected, "{aggregates:?} of {points} points");
+        }
+    }
+}

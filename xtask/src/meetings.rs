@@ -1,0 +1,91 @@
+//! Barriers, shuffles and votes that stand twice: rustc's jump threading copies calls into the branches of a condition
+//! that is asked on both sides of them, and does not know that all threads of a block or warp have to meet at one and the
+//! same instruction (rust-lang/rust#137086). Threads that went different ways then wait for each other for ever.
+//!
+//! Without that pass the kernels are slower: some keep arrays in local memory. So they are built with it, and a second
+//! time by [`STRAIGHT`] to see that no kernel has more of these instructions than there.
+
+use std::collections::BTreeMap;
+
+use anyhow::Result;
+
+use crate::ptx::{Line, Module};
+
+/// Flags of rustc: no jump threading; and LLVM takes every function for one that threads may meet in until it sees that they
+/// do not, as Clang has it for device code (rustc after 1.96 does so by itself, rust-lang/rust#153995).
+pub(crate) const STRAIGHT: [&str; 2] = [
+    "-Zmir-enable-passes=-JumpThreading",
+    "-Cllvm-args=-force-attribute=convergent",
+];
+
+/// Names of instructions that threads meet at, up to the first dot.
+const MEETINGS: [&str; 8] = [
+    "bar", "barrier", "shfl", "vote", "match", "redux", "mma", "wgmma",
+];
+
+/// The kernels of `text` that have more of these instructions than in `straight`, built by [`STRAIGHT`].
+///
+/// # Errors
+/// Text that is not PTX.
+pub(crate) fn complaints(text: &str, straight: &str) -> Result<Vec<String>> {
+    let (built, straight) = (Module::parse(text)?, Module::parse(straight)?);
+    let mut complaints = Vec::new();
+    for entry in built.kernels.keys() {
+        let expected = count(&straight.reachable(entry));
+        for (name, found) in count(&built.reachable(entry)) {
+            let expected = expected.get(name).copied().unwrap_or(0);
+            if found > expected {
+                complaints.push(format!(
+                    "{entry}: has {found} instructions {name} and {expected} where rustc copies no calls: a \
+                     condition is asked on both sides of a barrier, shuffle or vote, which is then made twice; compute \
+                     without a branch on one side"
+                ));
+            }
+        }
+    }
+    Ok(complaints)
+}
+
+fn count(lines: &[&Line]) -> BTreeMap<&'static str, usize> {
+    let mut counts = BTreeMap::new();
+    for line in lines {
+        let mut words = line.text.split_whitespace();
+        let first = words.next().unwrap_or_default();
+        let operation = if first.starts_with('@') {
+            words.next().unwrap_or_default()
+        } else {
+            first
+        };
+        let name = operation.split(['.', ';']).next().unwrap_or_default();
+        if let Some(name) = MEETINGS.into_iter().find(|known| *known == name) {
+            *counts.entry(name).or_default() += 1;
+        }
+    }
+    counts
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn text(body: &str) -> String {
+        format!(
+            ".version 7.0\n.target sm_80\n.address_size 64\n.visible .entry saxpy(\n)\n.maxntid 256, 1, 1\n{{\n\
+             {body}\tret;\n}}\n"
+        )
+    }
+
+    #[test]
+    fn what_stands_twice_is_found() {
+        let once = text("\tbar.sync \t0;\n\tshfl.sync.up.b32 \t%r1, %r2, 1, 0, -1;\n");
+        let twice = text(
+            "\tbar.sync \t0;\n\tshfl.sync.up.b32 \t%r1, %r2, 1, 0, -1;\n\t@%p1 bra \t$L__BB0_1;\n\
+             \tshfl.sync.up.b32 \t%r1, %r3, 1, 0, -1;\n$L__BB0_1:\n",
+        );
+        assert_eq!(complaints(&once, &once).unwrap(), Vec::<String>::new());
+        assert_eq!(complaints(&once, &twice).unwrap(), Vec::<String>::new());
+        let found = complaints(&twice, &once).unwrap();
+        assert_eq!(found.len(), 1);
+        assert!(found[0].starts_with("saxpy: has 2 instructions shfl and 1 where"));
+    }
+}
