@@ -1,11 +1,12 @@
 """Runs `warpstride series resample` under compute-sanitizer, and compares the bytes of its back ends.
 
-    python sanitize.py WARPSTRIDE [--sanitizer COMPUTE_SANITIZER] [--seconds 300] [--keep FOLDER]
+    python sanitize.py WARPSTRIDE [--sanitizer COMPUTE_SANITIZER] [--seconds 300] [--inputs 0] [--selftest] [--keep FOLDER]
 
 Needs a GPU and Python. Points of 13 series in no order with repeated timestamps, all aggregates: granularities with short
 buckets, with long ones, and of the calendar. First the outputs of `--backend cpu` and `--backend cuda` must be the same
-bytes; then memcheck, racecheck, initcheck and synccheck look at fewer points, all runs at once, since each spends its time on the
-host with the loading of the kernels. `--keep` gets what the tool says of each.
+bytes, `--inputs` times more for random points, sizes and options. Then memcheck, racecheck, initcheck and synccheck look at
+fewer points, all runs at once, since each spends its time on the host with the loading of the kernels; with `--selftest`
+at `warpstride selftest` too. `--keep` gets what the tool says of each.
 """
 import argparse
 import pathlib
@@ -16,6 +17,7 @@ import tempfile
 
 BYTES = ["35s,1h,1d", "W,M", "1s,8s"]
 LOOKED_AT = ["35s,1h", "W"]
+SIZES = [1, 2, 31, 32, 33, 255, 1000, 1760, 1761, 4095, 4096, 4097, 20_011, 131_072, 200_003]
 TOOLS = ["memcheck", "racecheck", "initcheck", "synccheck"]
 
 
@@ -32,11 +34,31 @@ def write(path, points, seed):
     path.write_text("series,timestamp,value\n" + "".join(rows))
 
 
+def write_any(path, source):
+    """Any points, and options to resample them by."""
+    points, series = source.choice(SIZES), source.choice([1, 2, 3, 40, 1000])
+    steps = source.choice([[1], [0, 1], [1, 7, 3600], [0, 86_400, 1]])
+    at = [source.randrange(2_000_000_000) for _ in range(series)]
+    rows = []
+    for _ in range(points):
+        one = source.randrange(series)
+        at[one] += source.choice(steps)
+        value = "nan" if source.random() < 0.01 else f"{source.gauss(0, 5):.6g}"
+        rows.append(f"s{one},{at[one]},{value}\n")
+    if source.random() < 0.7:
+        source.shuffle(rows)
+    path.write_text("series,timestamp,value\n" + "".join(rows))
+    granularities = source.sample(["1s", "7s", "35s", "1m", "1h", "1d", "W", "M", "Q", "Y"], source.randint(1, 4))
+    return [",".join(granularities), "--nan", source.choice(["keep", "skip"])]
+
+
 def main():
     parser = argparse.ArgumentParser(description="compute-sanitizer over the kernels of time series")
     parser.add_argument("warpstride")
     parser.add_argument("--sanitizer", default="/usr/local/cuda/bin/compute-sanitizer")
     parser.add_argument("--seconds", type=int, default=300, help="for each run")
+    parser.add_argument("--inputs", type=int, default=0)
+    parser.add_argument("--selftest", action="store_true")
     parser.add_argument("--keep", type=pathlib.Path)
     options = parser.parse_args()
     program = str(pathlib.Path(options.warpstride).resolve())
@@ -46,25 +68,46 @@ def main():
         write(place / "many.csv", 30_000, 1)
         write(place / "few.csv", 2_300, 3)
 
-        def resample(source, out, granularities, backend):
+        def resample(source, out, granularities, backend, *more):
             command = [program, "series", "resample", place / source, "-o", place / out, "--granularity", granularities]
-            return [*command, "--aggregate", "all", "--backend", backend, "--quiet"]
+            return [*command, "--aggregate", "all", "--backend", backend, "--quiet", *more]
+
+        def compare(source, granularities, *more):
+            """Whether both back ends write the same bytes, and how many lines."""
+            for backend in ["cpu", "cuda"]:
+                command = resample(source, f"{backend}.csv", granularities, backend, *more)
+                subprocess.run(command, check=True, timeout=options.seconds)
+            cpu, cuda = [(place / f"{backend}.csv").read_bytes() for backend in ["cpu", "cuda"]]
+            return cpu == cuda, cpu.count(10)
 
         for granularities in BYTES:
-            for backend in ["cpu", "cuda"]:
-                subprocess.run(resample("many.csv", f"{backend}.csv", granularities, backend), check=True, timeout=options.seconds)
-            cpu, cuda = [(place / f"{backend}.csv").read_bytes() for backend in ["cpu", "cuda"]]
-            failed |= cpu != cuda
-            print(f"{granularities}: {'the same bytes' if cpu == cuda else 'OTHER BYTES'}, {cpu.count(10)} lines", flush=True)
+            same, lines = compare("many.csv", granularities)
+            failed |= not same
+            print(f"{granularities}: {'the same bytes' if same else 'OTHER BYTES'}, {lines} lines", flush=True)
+        source, alike = random.Random(5), 0
+        for number in range(options.inputs):
+            how = write_any(place / "any.csv", source)
+            same, _ = compare("any.csv", *how)
+            alike += same
+            if not same:
+                failed = True
+                print(f"input {number}: OTHER BYTES with {how}", flush=True)
+                if options.keep:
+                    options.keep.mkdir(parents=True, exist_ok=True)
+                    (options.keep / f"input-{number}.csv").write_bytes((place / "any.csv").read_bytes())
+        if options.inputs > 0:
+            print(f"{options.inputs} random inputs: {alike} times the same bytes", flush=True)
 
         runs = []
         for tool in TOOLS:
-            for number, granularities in enumerate(LOOKED_AT):
-                command = resample("few.csv", f"{tool}{number}.csv", granularities, "cuda")
-                log = open(place / f"{tool}{number}.txt", "w+")
+            commands = {what: resample("few.csv", f"{tool}-{what}.csv", what, "cuda") for what in LOOKED_AT}
+            if options.selftest:
+                commands["selftest"] = [program, "selftest"]
+            for what, command in commands.items():
+                log = open(place / f"{tool}-{what}.txt", "w+")
                 command = [options.sanitizer, "--tool", tool, "--error-exitcode", "9", *command]
-                runs.append((tool, granularities, log, subprocess.Popen(command, stdout=log, stderr=log)))
-        for tool, granularities, log, run in runs:
+                runs.append((tool, what, log, subprocess.Popen(command, stdout=log, stderr=log)))
+        for tool, what, log, run in runs:
             try:
                 status = run.wait(options.seconds)
             except subprocess.TimeoutExpired:
@@ -74,10 +117,10 @@ def main():
             text = log.read()
             summary = [line for line in text.splitlines() if "SUMMARY" in line]
             failed |= status != 0
-            print(f"{tool} {granularities}: status {status}, {summary[-1] if summary else 'no summary'}", flush=True)
+            print(f"{tool} {what}: status {status}, {summary[-1] if summary else 'no summary'}", flush=True)
             if options.keep:
                 options.keep.mkdir(parents=True, exist_ok=True)
-                (options.keep / f"{tool}-{granularities}.txt").write_text(text)
+                (options.keep / f"{tool}-{what}.txt").write_text(text)
     sys.exit(failed)
 
 
