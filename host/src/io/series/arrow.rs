@@ -106,7 +106,7 @@ impl Arrow {
         }
         let single = match columns.series {
             Some(_) => None,
-            None => Some(shared.number(&file, name)?),
+            None => Some(shared.number_of_file(&file, name)?),
         };
         let table = Table::new(file, &names[columns.time], kind, single, options);
         Ok(Self {

@@ -71,6 +71,19 @@ impl Shared {
         })
     }
 
+    /// The number of the series of a file that has one, which is named after it; says where that is known already.
+    pub(super) fn number_of_file(&mut self, file: &str, name: &str) -> Result<u32, IoError> {
+        let known = self.names.find(name).is_some();
+        if known {
+            let what = format!(
+                "its series is called '{name}' after it, as one before is: both are one series, and of points of the same \
+                 time the first counts"
+            );
+            self.notes.add(file, what);
+        }
+        self.number(file, name)
+    }
+
     /// Makes numbers from `known` on, which stand for `fresh` names, numbers of [`Shared::names`].
     pub(super) fn renumber(
         &mut self,

@@ -1,6 +1,7 @@
 //! The file of a store: made whole or not at all, opened by one writer and any number of readers, and whatever its
 //! engine does with a damaged one, answered with a sentence.
 
+use super::record::checksum_of_policy;
 use super::{Policy, StoreError};
 use crate::io::atomic::beside;
 use crate::io::contained;
@@ -9,10 +10,10 @@ use redb::{
 };
 use std::path::Path;
 
-/// `format`, `policy` (TOML), `policy name`, `totals`.
+/// `format`, `policy` (TOML), `policy name`, `policy checksum`, `totals`.
 pub(super) const META: TableDefinition<'_, &str, &[u8]> = TableDefinition::new("meta");
-/// Number of each series.
-pub(super) const NAMES: TableDefinition<'_, &str, u32> = TableDefinition::new("names");
+/// Number of each series: [`super::record::seal_id`].
+pub(super) const NAMES: TableDefinition<'_, &str, u64> = TableDefinition::new("names");
 /// Numbers of each series: [`super::record::State`].
 pub(super) const SERIES: TableDefinition<'_, u32, &[u8]> = TableDefinition::new("series");
 /// (series, stretch of time): [`super::record::Points`].
@@ -21,7 +22,10 @@ pub(super) const RAW: TableDefinition<'_, (u32, u64), &[u8]> = TableDefinition::
 pub(super) const BLOCKS: TableDefinition<'_, (u32, u8, u64), &[u8]> =
     TableDefinition::new("buckets");
 
-const FORMAT: &str = "warpstride series store 1";
+const FORMAT: &str = "warpstride series store 2";
+
+/// What cannot be read, in a sentence.
+pub(super) const A_NAME: &str = "the number of a series";
 
 /// Bytes of the file that the engine keeps in memory, written ones included.
 const WRITER_CACHE: usize = 256 << 20;
@@ -167,8 +171,11 @@ pub(super) fn create(path: &Path, policy: &Policy, totals: &[u8]) -> Result<(), 
         {
             let mut meta = transaction.open_table(META)?;
             meta.insert("format", FORMAT.as_bytes())?;
-            meta.insert("policy", policy.to_toml().as_bytes())?;
+            let toml = policy.to_toml();
+            let sum = checksum_of_policy(policy.name(), &toml);
+            meta.insert("policy", toml.as_bytes())?;
             meta.insert("policy name", policy.name().as_bytes())?;
+            meta.insert("policy checksum", sum.as_slice())?;
             meta.insert("totals", totals)?;
             transaction.open_table(NAMES)?;
             transaction.open_table(SERIES)?;
@@ -254,5 +261,9 @@ pub(super) fn policy_of(
     }
     let policy = text("policy")?.zip(text("policy name")?);
     let (written, name) = policy.ok_or(Fault::Record("the policy"))?;
+    let sum = meta.get("policy checksum")?;
+    if sum.is_none_or(|sum| sum.value() != checksum_of_policy(&name, &written)) {
+        return Err(Fault::Record("the policy"));
+    }
     Policy::from_toml(file, &name, &written).map_err(|_| Fault::Record("the policy"))
 }

@@ -2,7 +2,7 @@
 
 use super::super::{Aggregate, Granularity};
 use super::file::{self, BLOCKS, Fault, META, NAMES, SERIES, on_engine};
-use super::record::{BUCKETS, State, read_numbers, read_one_lane, write_numbers};
+use super::record::{BUCKETS, Place, State, open_id, read_numbers, read_one_lane, write_numbers};
 use super::{Policy, StoreError};
 use redb::{
     ReadOnlyDatabase, ReadTransaction, ReadableDatabase, ReadableTable, ReadableTableMetadata,
@@ -32,21 +32,22 @@ pub struct Totals {
 
 impl Totals {
     pub(super) fn write(&self) -> Vec<u8> {
-        write_numbers(&[
+        let numbers = [
             self.series,
             self.points,
             self.replaced,
             self.refused,
             self.batches,
             self.last as u64,
-        ])
+        ];
+        write_numbers(&numbers, Place::TOTALS)
     }
 
     pub(super) fn of(
         meta: &impl ReadableTable<&'static str, &'static [u8]>,
     ) -> Result<Self, Fault> {
         let record = meta.get("totals")?;
-        let numbers = record.and_then(|record| read_numbers::<6>(record.value()));
+        let numbers = record.and_then(|record| read_numbers::<6>(record.value(), Place::TOTALS));
         let [series, points, replaced, refused, batches, last] =
             numbers.ok_or(Fault::Record("the totals"))?;
         Ok(Self {
@@ -180,7 +181,8 @@ impl StoreReader {
             let mut facts = Vec::new();
             for entry in names.iter()?.skip(from).take(most) {
                 let (name, id) = entry?;
-                let state = state_of(&states, id.value())?;
+                let id = open_id(name.value(), id.value()).ok_or(Fault::Record(file::A_NAME))?;
+                let state = state_of(&states, id)?;
                 facts.push(SeriesFacts {
                     series: name.value().to_owned(),
                     points: state.points,
@@ -234,7 +236,7 @@ impl StoreReader {
         let Some(id) = transaction.open_table(NAMES)?.get(query.series.as_str())? else {
             return Ok(None);
         };
-        let id = id.value();
+        let id = open_id(&query.series, id.value()).ok_or(Fault::Record(file::A_NAME))?;
         let state = state_of(&transaction.open_table(SERIES)?, id)?;
         let archive = self.policy.archives()[number];
         // Bucket numbers: the first that is wanted, and the first that is not wanted any more.
@@ -252,7 +254,8 @@ impl StoreReader {
         for entry in blocks.range(key(first / BUCKETS)..=key((end - 1) / BUCKETS))? {
             let (place, record) = entry?;
             let block = place.value().2;
-            let lane = read_one_lane(record.value(), lane);
+            let place = Place::of_block(id, number as u8, block);
+            let lane = read_one_lane(record.value(), lane, place);
             let lane = lane.ok_or(Fault::Record("a block of buckets"))?;
             for (bucket, value) in lane.values.iter().enumerate() {
                 let there = lane.present >> bucket & 1 == 1;
@@ -313,7 +316,7 @@ impl Drop for StoreReader {
 
 fn state_of(states: &impl ReadableTable<u32, &'static [u8]>, id: u32) -> Result<State, Fault> {
     let record = states.get(id)?;
-    let state = record.and_then(|record| State::read(record.value()));
+    let state = record.and_then(|record| State::read(record.value(), id));
     state.ok_or(Fault::Record("the state of a series"))
 }
 

@@ -1,4 +1,55 @@
-//! The records of a store as bytes. All numbers are little-endian, all records end in their CRC-32.
+//! The records of a store as bytes. All numbers are little-endian, all records end in the CRC-32 of their bytes and of the
+//! place that they belong to ([`Place`]), so that none is taken for another one's.
+
+/// What a record is found by: its table, and the numbers of its key.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Place([u64; 4]);
+
+impl Place {
+    /// The numbers of the whole store.
+    pub(super) const TOTALS: Self = Self([0; 4]);
+
+    /// The state of a series.
+    pub(super) fn of_series(id: u32) -> Self {
+        Self([1, id.into(), 0, 0])
+    }
+
+    /// Points of a series and stretch of time.
+    pub(super) fn of_points(id: u32, stretch: u64) -> Self {
+        Self([2, id.into(), stretch, 0])
+    }
+
+    /// A block of buckets.
+    pub(super) fn of_block(id: u32, archive: u8, block: u64) -> Self {
+        Self([3, id.into(), archive.into(), block])
+    }
+
+    /// CRC-32 of a record that stands here.
+    fn checksum(self, body: &[u8]) -> u32 {
+        let mut sum = crc32fast::Hasher::new();
+        sum.update(body);
+        self.0.iter().for_each(|n| sum.update(&n.to_le_bytes()));
+        sum.finalize()
+    }
+}
+
+/// The number of a series as it is stored by its name: the upper half is the CRC-32 of both.
+pub(super) fn seal_id(name: &str, id: u32) -> u64 {
+    u64::from(checksum_of_name(name, id)) << 32 | u64::from(id)
+}
+
+/// The number of a series, if it is the one of this name.
+pub(super) fn open_id(name: &str, sealed: u64) -> Option<u32> {
+    let id = sealed as u32;
+    (seal_id(name, id) == sealed).then_some(id)
+}
+
+fn checksum_of_name(name: &str, id: u32) -> u32 {
+    let mut sum = crc32fast::Hasher::new();
+    sum.update(name.as_bytes());
+    sum.update(&id.to_le_bytes());
+    sum.finalize()
+}
 
 /// Points of a series, of one stretch of time, in its order.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -56,14 +107,23 @@ impl Lane {
     }
 }
 
+/// CRC-32 of a policy as it is stored.
+pub(super) fn checksum_of_policy(name: &str, toml: &str) -> [u8; 4] {
+    let mut sum = crc32fast::Hasher::new();
+    sum.update(&(name.len() as u64).to_le_bytes());
+    sum.update(name.as_bytes());
+    sum.update(toml.as_bytes());
+    sum.finalize().to_le_bytes()
+}
+
 /// What is read, from the front.
 struct Bytes<'a>(&'a [u8]);
 
 impl<'a> Bytes<'a> {
     /// Without the checksum at the end, which must be right.
-    fn checked(record: &'a [u8]) -> Option<Self> {
+    fn checked(record: &'a [u8], place: Place) -> Option<Self> {
         let (body, sum) = record.split_last_chunk::<4>()?;
-        (crc32fast::hash(body) == u32::from_le_bytes(*sum)).then_some(Self(body))
+        (place.checksum(body) == u32::from_le_bytes(*sum)).then_some(Self(body))
     }
 
     fn take<const N: usize>(&mut self) -> Option<[u8; N]> {
@@ -119,20 +179,21 @@ fn put_varying(out: &mut Vec<u8>, mut number: u64) {
     out.push(number as u8);
 }
 
-fn seal(mut out: Vec<u8>) -> Vec<u8> {
-    let sum = crc32fast::hash(&out);
+fn seal(mut out: Vec<u8>, place: Place) -> Vec<u8> {
+    let sum = place.checksum(&out);
     out.extend(sum.to_le_bytes());
     out
 }
 
 /// Some numbers.
-pub(super) fn write_numbers(numbers: &[u64]) -> Vec<u8> {
-    seal(numbers.iter().flat_map(|n| n.to_le_bytes()).collect())
+pub(super) fn write_numbers(numbers: &[u64], place: Place) -> Vec<u8> {
+    let bytes = numbers.iter().flat_map(|n| n.to_le_bytes());
+    seal(bytes.collect(), place)
 }
 
 /// So many numbers.
-pub(super) fn read_numbers<const N: usize>(record: &[u8]) -> Option<[u64; N]> {
-    let mut bytes = Bytes::checked(record)?;
+pub(super) fn read_numbers<const N: usize>(record: &[u8], place: Place) -> Option<[u64; N]> {
+    let mut bytes = Bytes::checked(record, place)?;
     let mut numbers = [0; N];
     for number in &mut numbers {
         *number = bytes.number()?;
@@ -141,12 +202,15 @@ pub(super) fn read_numbers<const N: usize>(record: &[u8]) -> Option<[u64; N]> {
 }
 
 impl State {
-    pub(super) fn write(&self) -> Vec<u8> {
-        write_numbers(&[self.last as u64, self.points, self.replaced, self.refused])
+    /// Of series `id`.
+    pub(super) fn write(&self, id: u32) -> Vec<u8> {
+        let numbers = [self.last as u64, self.points, self.replaced, self.refused];
+        write_numbers(&numbers, Place::of_series(id))
     }
 
-    pub(super) fn read(record: &[u8]) -> Option<Self> {
-        let [last, points, replaced, refused] = read_numbers(record)?;
+    /// Of series `id`.
+    pub(super) fn read(record: &[u8], id: u32) -> Option<Self> {
+        let [last, points, replaced, refused] = read_numbers(record, Place::of_series(id))?;
         Some(Self {
             last: i64::try_from(last).ok()?,
             points,
@@ -159,7 +223,7 @@ impl State {
 impl Points {
     /// Number of points, then the first time, then the differences of times in the greatest power of ten nanoseconds
     /// that divides them all, then the values.
-    pub(super) fn write(times: &[i64], values: &[f64]) -> Vec<u8> {
+    pub(super) fn write(times: &[i64], values: &[f64], place: Place) -> Vec<u8> {
         let mut out = Vec::with_capacity(times.len() * 11 + 24);
         let differences = || times.windows(2).map(|pair| (pair[1] - pair[0]) as u64);
         let mut unit = 1_000_000_000;
@@ -177,12 +241,12 @@ impl Points {
         for value in values {
             out.extend(value.to_le_bytes());
         }
-        seal(out)
+        seal(out, place)
     }
 
     /// Appends the points of a record.
-    pub(super) fn read_into(&mut self, record: &[u8]) -> Option<()> {
-        let mut bytes = Bytes::checked(record)?;
+    pub(super) fn read_into(&mut self, record: &[u8], place: Place) -> Option<()> {
+        let mut bytes = Bytes::checked(record, place)?;
         let count = usize::try_from(bytes.varying()?).ok()?;
         // Each takes a value and, but for the first, a byte of time at least.
         if count == 0 || count.checked_mul(8)? > bytes.0.len() {
@@ -212,7 +276,7 @@ impl Points {
 }
 
 /// The lanes one after the other: the mask, then the values of its bits.
-pub(super) fn write_block(lanes: &[Lane]) -> Vec<u8> {
+pub(super) fn write_block(lanes: &[Lane], place: Place) -> Vec<u8> {
     let values: u32 = lanes.iter().map(|lane| lane.present.count_ones()).sum();
     let mut out = Vec::with_capacity(lanes.len() * 4 + values as usize * 8 + 4);
     for lane in lanes {
@@ -223,7 +287,7 @@ pub(super) fn write_block(lanes: &[Lane]) -> Vec<u8> {
             }
         }
     }
-    seal(out)
+    seal(out, place)
 }
 
 fn read_lane(bytes: &mut Bytes<'_>) -> Option<Lane> {
@@ -240,15 +304,15 @@ fn read_lane(bytes: &mut Bytes<'_>) -> Option<Lane> {
 }
 
 /// All `lanes` of a block.
-pub(super) fn read_block(record: &[u8], lanes: usize) -> Option<Vec<Lane>> {
-    let mut bytes = Bytes::checked(record)?;
+pub(super) fn read_block(record: &[u8], lanes: usize, place: Place) -> Option<Vec<Lane>> {
+    let mut bytes = Bytes::checked(record, place)?;
     let read: Option<Vec<Lane>> = (0..lanes).map(|_| read_lane(&mut bytes)).collect();
     bytes.end(read?)
 }
 
 /// One lane of a block.
-pub(super) fn read_one_lane(record: &[u8], lane: usize) -> Option<Lane> {
-    let mut bytes = Bytes::checked(record)?;
+pub(super) fn read_one_lane(record: &[u8], lane: usize, place: Place) -> Option<Lane> {
+    let mut bytes = Bytes::checked(record, place)?;
     for _ in 0..lane {
         let present = bytes.mask()?;
         bytes.skip(present.count_ones() as usize * 8)?;
@@ -277,13 +341,15 @@ mod tests {
                 times.push(times[times.len() - 1] + step * 10_i64.pow(*power));
             }
             let values: Vec<f64> = (0..times.len()).map(|i| value * i as f64).collect();
-            let record = Points::write(&times, &values);
+            let place = Place::of_points(3, 5);
+            let record = Points::write(&times, &values, place);
             let mut read = Points::default();
-            prop_assert!(read.read_into(&record).is_some());
+            prop_assert!(read.read_into(&record, Place::of_points(3, 6)).is_none());
+            prop_assert!(read.read_into(&record, place).is_some());
             prop_assert_eq!(&read.times, &times);
             prop_assert_eq!(bits(&read.values), bits(&values));
             // Points must come after those that were read before.
-            prop_assert!(read.read_into(&record).is_none());
+            prop_assert!(read.read_into(&record, place).is_none());
         }
 
         #[test]
@@ -299,27 +365,37 @@ mod tests {
                     lane
                 })
                 .collect();
-            let record = write_block(&lanes);
-            let read = read_block(&record, lanes.len()).unwrap();
+            let place = Place::of_block(2, 1, 9);
+            let record = write_block(&lanes, place);
+            let read = read_block(&record, lanes.len(), place).unwrap();
             for (number, lane) in lanes.iter().enumerate() {
                 prop_assert_eq!(read[number].present, lane.present);
                 prop_assert_eq!(bits(&read[number].values), bits(&lane.values));
-                let alone = read_one_lane(&record, number).unwrap();
+                let alone = read_one_lane(&record, number, place).unwrap();
                 prop_assert_eq!(bits(&alone.values), bits(&lane.values));
             }
-            prop_assert!(read_block(&record, lanes.len() + 1).is_none());
+            prop_assert!(read_block(&record, lanes.len() + 1, place).is_none());
+            for other in [Place::of_block(3, 1, 9), Place::of_block(2, 0, 9), Place::of_block(2, 1, 8)] {
+                prop_assert!(read_block(&record, lanes.len(), other).is_none());
+                prop_assert!(read_one_lane(&record, 0, other).is_none());
+            }
         }
 
         #[test]
         fn other_bytes_are_no_records(record in prop::collection::vec(any::<u8>(), 0..200)) {
             // With the right checksum, as an enemy would write it.
-            for record in [seal(record.clone()), record] {
+            let place = Place::of_series(4);
+            for record in [seal(record.clone(), place), record] {
                 let mut points = Points::default();
-                if points.read_into(&record).is_some() {
+                if points.read_into(&record, place).is_some() {
                     prop_assert_eq!(points.times.len(), points.values.len());
                     prop_assert!(points.times.windows(2).all(|pair| pair[0] < pair[1]));
                 }
-                let _ = (State::read(&record), read_block(&record, 3), read_one_lane(&record, 2));
+                let _ = (
+                    State::read(&record, 4),
+                    read_block(&record, 3, place),
+                    read_one_lane(&record, 2, place),
+                );
             }
         }
     }
@@ -329,7 +405,7 @@ mod tests {
         let times: Vec<i64> = (0..100)
             .map(|i| 1_700_000_000_000_000_000 + i * 10_000_000_000)
             .collect();
-        let record = Points::write(&times, &vec![0.0; 100]);
+        let record = Points::write(&times, &vec![0.0; 100], Place::of_points(0, 0));
         assert!(record.len() < 100 * 9 + 20, "{}", record.len());
     }
 
@@ -340,9 +416,20 @@ mod tests {
             points: 3,
             ..State::default()
         };
-        let mut record = state.write();
-        assert_eq!(State::read(&record), Some(state));
+        let mut record = state.write(6);
+        assert_eq!(State::read(&record, 6), Some(state));
+        assert_eq!(State::read(&record, 7), None, "of another series");
         record[9] ^= 4;
-        assert_eq!(State::read(&record), None);
+        assert_eq!(State::read(&record, 6), None);
+    }
+
+    #[test]
+    fn a_number_belongs_to_its_name() {
+        let sealed = seal_id("cpu", 7);
+        assert_eq!(open_id("cpu", sealed), Some(7));
+        assert_eq!(open_id("cpv", sealed), None);
+        for bit in 0..64 {
+            assert_eq!(open_id("cpu", sealed ^ 1 << bit), None);
+        }
     }
 }

@@ -2,7 +2,7 @@
 
 use super::super::{Buckets, Column, Resampled};
 use super::Policy;
-use super::record::{BUCKETS, Lane, read_block, write_block};
+use super::record::{self, BUCKETS, Lane, read_block, write_block};
 use rayon::prelude::*;
 
 /// A block as it is from now on.
@@ -87,8 +87,10 @@ fn sources<'a>(
 
 impl Place<'_> {
     fn replace(&self, policy: &Policy, sources: &[Source<'_>]) -> Option<Replacement> {
+        let (archive, block) = (self.archive as u8, self.buckets[0] / BUCKETS);
+        let place = record::Place::of_block(self.id, archive, block);
         let mut lanes = match self.old {
-            Some(record) => read_block(record, sources.len())?,
+            Some(record) => read_block(record, sources.len(), place)?,
             None => vec![Lane::default(); sources.len()],
         };
         let step = policy.archives()[self.archive].step;
@@ -97,9 +99,9 @@ impl Place<'_> {
         }
         Some(Replacement {
             id: self.id,
-            archive: self.archive as u8,
-            block: self.buckets[0] / BUCKETS,
-            record: write_block(&lanes),
+            archive,
+            block,
+            record: write_block(&lanes, place),
         })
     }
 }

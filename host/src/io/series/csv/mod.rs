@@ -129,7 +129,7 @@ impl Csv {
         cutter.carry.drain(..head.bytes);
         let single = match head.columns.series {
             Some(_) => None,
-            None => Some(shared.number(&file, name)?),
+            None => Some(shared.number_of_file(&file, name)?),
         };
         let windows = if cutter.ended {
             Windows::Here(Box::new(cutter))

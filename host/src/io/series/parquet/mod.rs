@@ -126,7 +126,7 @@ impl Parquet {
         }
         let single = match series {
             Some(_) => None,
-            None => Some(shared.number(&file, name)?),
+            None => Some(shared.number_of_file(&file, name)?),
         };
         let table = Table::new(file, &names[time], kind, single, options);
         Ok(Self {

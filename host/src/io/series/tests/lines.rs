@@ -76,6 +76,24 @@ fn named_columns_units_and_unused_columns() {
 }
 
 #[test]
+fn files_of_one_name_in_two_folders_are_one_series_and_that_is_said() {
+    let folder = tempfile::tempdir().unwrap();
+    let inputs: Vec<_> = ["one", "two"]
+        .iter()
+        .map(|host| {
+            let path = folder.path().join(host).join("cpu.csv");
+            std::fs::create_dir(path.parent().unwrap()).unwrap();
+            std::fs::write(&path, "timestamp,value\n1392388200,1\n").unwrap();
+            path
+        })
+        .collect();
+    let read = crate::io::series::read_all(&inputs, &ReadOptions::default()).unwrap();
+    assert_eq!(read.names, ["cpu"]);
+    assert_eq!(read.notes.len(), 1);
+    says(&read.notes[0], &["two", "'cpu'", "both are one series"]);
+}
+
+#[test]
 fn names_may_be_of_any_script() {
     // Mostly letters of three bytes, and the 64th byte of the text is inside of one.
     let name = "温度計".repeat(10);

@@ -3,10 +3,10 @@
 use super::Ingested;
 use super::tables::{Tables, old_blocks, stretch_of, write};
 use crate::io::{Bytes, Memory};
-use crate::series::store::file::{BLOCKS, Fault, META, NAMES, RAW, SERIES, on_engine};
+use crate::series::store::file::{A_NAME, BLOCKS, Fault, META, NAMES, RAW, SERIES, on_engine};
 use crate::series::store::merge::{Merged, Touched, merge, touched};
 use crate::series::store::read::Totals;
-use crate::series::store::record::{Points, State};
+use crate::series::store::record::{Place, Points, State, open_id, seal_id};
 use crate::series::store::replace::replacements;
 use crate::series::store::{Policy, StoreError};
 use crate::series::{Batch, Engine};
@@ -31,8 +31,8 @@ struct Incoming {
     /// The batch's points that are not too late.
     batch: Vec<(i64, f64)>,
     refused: u64,
-    /// Records of its stored points, as far back as they are needed, in the order of time.
-    stored: Vec<Vec<u8>>,
+    /// Stretches of time and records of its stored points, as far back as they are needed, in their order.
+    stored: Vec<(u64, Vec<u8>)>,
 }
 
 impl Incoming {
@@ -43,7 +43,7 @@ impl Incoming {
 
     /// Stored points, estimated.
     fn size_stored(&self) -> usize {
-        let bytes: usize = self.stored.iter().map(Vec::len).sum();
+        let bytes: usize = self.stored.iter().map(|(_, record)| record.len()).sum();
         bytes / LEAST_BYTES_STORED
     }
 }
@@ -120,14 +120,14 @@ impl Ingest<'_> {
             }
             let known = table.get(name.as_str())?.map(|id| id.value());
             let id = match known {
-                Some(id) => id,
+                Some(id) => open_id(name, id).ok_or(Fault::Record(A_NAME))?,
                 None => {
                     let id = u32::try_from(self.totals.series).map_err(|_| {
                         StoreError::Series("the store has 2^32 series: no more fit".to_owned())
                     })?;
                     self.totals.series += 1;
                     self.done.new_series += 1;
-                    table.insert(name.as_str(), id)?;
+                    table.insert(name.as_str(), seal_id(name, id))?;
                     id
                 }
             };
@@ -141,9 +141,9 @@ impl Ingest<'_> {
         let record = tables.series.get(id)?;
         let state = match record {
             None => None,
-            Some(record) => {
-                Some(State::read(record.value()).ok_or(Fault::Record("the state of a series"))?)
-            }
+            Some(record) => Some(
+                State::read(record.value(), id).ok_or(Fault::Record("the state of a series"))?,
+            ),
         };
         let window = state.map_or(0, |state| self.policy.window_start(state.last));
         let range = self.batch.offsets()[place]..self.batch.offsets()[place + 1];
@@ -162,10 +162,12 @@ impl Ingest<'_> {
             if self.policy.has_rates()
                 && let Some(before) = tables.raw.range((id, 0)..(id, stretch))?.next_back()
             {
-                stored.push(before?.1.value().to_vec());
+                let (key, record) = before?;
+                stored.push((key.value().1, record.value().to_vec()));
             }
             for record in tables.raw.range((id, stretch)..=(id, u64::MAX))? {
-                stored.push(record?.1.value().to_vec());
+                let (key, record) = record?;
+                stored.push((key.value().1, record.value().to_vec()));
             }
         }
         Ok(Incoming {
@@ -263,8 +265,8 @@ impl Ingest<'_> {
 /// Merges, and says what is touched; nothing where a record cannot be read.
 fn change(policy: &Policy, incoming: Incoming) -> Option<Changed> {
     let mut stored = Points::default();
-    for record in &incoming.stored {
-        stored.read_into(record)?;
+    for (stretch, record) in &incoming.stored {
+        stored.read_into(record, Place::of_points(incoming.id, *stretch))?;
     }
     let merged = merge(stored, incoming.batch);
     let before = incoming.state.unwrap_or_default();

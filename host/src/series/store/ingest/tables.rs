@@ -3,7 +3,7 @@
 use super::batch::Changed;
 use crate::series::store::Policy;
 use crate::series::store::file::Fault;
-use crate::series::store::record::{BUCKETS, Points};
+use crate::series::store::record::{BUCKETS, Place, Points};
 use crate::series::store::replace::Replacement;
 use redb::{ReadableTable, Table};
 
@@ -74,7 +74,7 @@ pub(super) fn write(
         if series.before != Some(series.after) {
             tables
                 .series
-                .insert(series.id, series.after.write().as_slice())?;
+                .insert(series.id, series.after.write(series.id).as_slice())?;
         }
     }
     Ok(())
@@ -97,7 +97,8 @@ fn write_points(policy: &Policy, tables: &mut Tables<'_>, series: &Changed) -> R
         let points = times[begin..].partition_point(|time| stretch_of(policy, *time) == stretch);
         let end = begin + points;
         if series.merged.fresh[begin..end].contains(&true) {
-            let record = Points::write(&times[begin..end], &values[begin..end]);
+            let place = Place::of_points(series.id, stretch);
+            let record = Points::write(&times[begin..end], &values[begin..end], place);
             tables.raw.insert((series.id, stretch), record.as_slice())?;
         }
         begin = end;

@@ -2,9 +2,11 @@
 
 use super::plain_engine::PlainEngine;
 use super::{Folder, Points, batch_of, ingest, policy};
+use crate::series::store::file::{BLOCKS, META, NAMES, RAW, SERIES};
 use crate::series::store::{Query, StoreError, StoreReader, StoreWriter};
 use proptest::prelude::Rng;
 use proptest::test_runner::{RngAlgorithm, TestRng};
+use redb::{Database, ReadableTable, WriteTransaction};
 use std::path::Path;
 
 fn points(from: i64) -> Points {
@@ -112,4 +114,73 @@ fn damage_is_an_error_of_the_file() {
         }
     }
     assert!(noticed > 60, "{noticed} of 150 were noticed");
+}
+
+/// Whole records in wrong places, as a changed bit in a key leaves them: the engine finds nothing wrong with them.
+#[test]
+fn a_record_in_another_place_is_damage() {
+    type Change = fn(&WriteTransaction);
+    let changes: [(&str, Change); 6] = [
+        ("a block of buckets", |of| {
+            let mut blocks = of.open_table(BLOCKS).unwrap();
+            let (key, record) = {
+                let (key, record) = blocks.pop_first().unwrap().unwrap();
+                (key.value(), record.value().to_vec())
+            };
+            blocks
+                .insert((key.0, key.1, key.2 + 1), &record[..])
+                .unwrap();
+        }),
+        ("a block of buckets", |of| {
+            let mut blocks = of.open_table(BLOCKS).unwrap();
+            let (key, record) = {
+                let (key, record) = blocks.pop_first().unwrap().unwrap();
+                (key.value(), record.value().to_vec())
+            };
+            blocks
+                .insert((key.0 + 1, key.1, key.2), &record[..])
+                .unwrap();
+        }),
+        ("the state of a series", |of| {
+            let mut states = of.open_table(SERIES).unwrap();
+            let record = states.get(3).unwrap().unwrap().value().to_vec();
+            states.insert(4, &record[..]).unwrap();
+        }),
+        ("the number of a series", |of| {
+            let mut names = of.open_table(NAMES).unwrap();
+            let other = names.get("series 7").unwrap().unwrap().value();
+            names.insert("series 8", other).unwrap();
+        }),
+        ("the policy", |of| {
+            let mut meta = of.open_table(META).unwrap();
+            let text = meta.get("policy").unwrap().unwrap().value().to_vec();
+            let text = String::from_utf8(text).unwrap().replace("10ns", "20ns");
+            meta.insert("policy", text.as_bytes()).unwrap();
+        }),
+        ("points", |of| {
+            let mut raw = of.open_table(RAW).unwrap();
+            let (key, record) = {
+                let (key, record) = raw.pop_last().unwrap().unwrap();
+                (key.value(), record.value().to_vec())
+            };
+            raw.insert((key.0, key.1 + 1), &record[..]).unwrap();
+        }),
+    ];
+    let folder = Folder::new();
+    let policy = policy(
+        2,
+        &["sum", "count", "rate:max"],
+        &[("10ns", 100), ("50ns", 100)],
+    );
+    for (number, (what, change)) in changes.into_iter().enumerate() {
+        let path = folder.path(&number.to_string());
+        ingest(&path, &policy, &[points(0)]);
+        let database = Database::open(&path).unwrap();
+        let transaction = database.begin_write().unwrap();
+        change(&transaction);
+        transaction.commit().unwrap();
+        drop(database);
+        let error = use_it(&path).expect_err(what).to_string();
+        assert!(error.contains("damaged") && error.contains(what), "{error}");
+    }
 }
