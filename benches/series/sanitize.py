@@ -10,10 +10,13 @@ at `warpstride selftest` too. `--keep` gets what the tool says of each.
 """
 import argparse
 import pathlib
+import os
 import random
+import signal
 import subprocess
 import sys
 import tempfile
+import time
 
 BYTES = ["35s,1h,1d", "W,M", "1s,8s"]
 LOOKED_AT = ["35s,1h", "W"]
@@ -56,7 +59,7 @@ def main():
     parser = argparse.ArgumentParser(description="compute-sanitizer over the kernels of time series")
     parser.add_argument("warpstride")
     parser.add_argument("--sanitizer", default="/usr/local/cuda/bin/compute-sanitizer")
-    parser.add_argument("--seconds", type=int, default=300, help="for each run")
+    parser.add_argument("--seconds", type=int, default=300, help="for each comparison, and for all runs of the tools")
     parser.add_argument("--inputs", type=int, default=0)
     parser.add_argument("--selftest", action="store_true")
     parser.add_argument("--keep", type=pathlib.Path)
@@ -106,12 +109,16 @@ def main():
             for what, command in commands.items():
                 log = open(place / f"{tool}-{what}.txt", "w+")
                 command = [options.sanitizer, "--tool", tool, "--error-exitcode", "9", *command]
-                runs.append((tool, what, log, subprocess.Popen(command, stdout=log, stderr=log)))
+                run = subprocess.Popen(command, stdout=log, stderr=log, start_new_session=True)
+                runs.append((tool, what, log, run))
+        end = time.monotonic() + options.seconds
         for tool, what, log, run in runs:
             try:
-                status = run.wait(options.seconds)
+                status = run.wait(max(0, end - time.monotonic()))
             except subprocess.TimeoutExpired:
-                run.kill()
+                # The tool's child too.
+                os.killpg(run.pid, signal.SIGKILL)
+                run.wait()
                 status = f"none after {options.seconds} s"
             log.seek(0)
             text = log.read()

@@ -110,6 +110,7 @@ fn built_and_judged(
     // A committed file was judged so when it was written.
     if mode == Mode::Write {
         println!("Building {PACKAGE} for sm_{arch} once more, to compare barriers");
+        meetings::check_flags(&compiler.rustc, &target_folder(arch, Threading::Off))?;
         let (straight, _) = compile(compiler, arch, Threading::Off)?;
         refuse(arch, meetings::complaints(&built.ptx, &straight)?)?;
     }

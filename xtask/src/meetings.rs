@@ -6,9 +6,13 @@
 //! time by [`STRAIGHT`] to see that no kernel has more of these instructions than there.
 
 use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+use std::process::Command;
 
-use anyhow::Result;
+use anyhow::{Context, Result, bail};
 
+use crate::compiler;
 use crate::ptx::{Line, Module};
 
 /// Flags of rustc: no jump threading; and LLVM takes every function for one that threads may meet in until it sees that they
@@ -18,10 +22,38 @@ pub(crate) const STRAIGHT: [&str; 2] = [
     "-Cllvm-args=-force-attribute=convergent",
 ];
 
-/// Names of instructions that threads meet at, up to the first dot.
-const MEETINGS: [&str; 8] = [
-    "bar", "barrier", "shfl", "vote", "match", "redux", "mma", "wgmma",
-];
+/// Makes sure that `rustc` knows the flags: it passes over a pass that it does not know with a warning, and the comparison
+/// would compare nothing. `folder` gets a file or two.
+///
+/// # Errors
+/// It does not, or cannot be started.
+pub(crate) fn check_flags(rustc: &Path, folder: &Path) -> Result<()> {
+    fs::create_dir_all(folder)?;
+    let source = folder.join("probe.rs");
+    fs::write(&source, "pub fn probe(x: u32) -> u32 { x / 2 }\n")?;
+    let mut command = Command::new(rustc);
+    let output = compiler::clean(&mut command)
+        .args(STRAIGHT)
+        .args(["--crate-type=lib", "--emit=mir", "--out-dir"])
+        .arg(folder)
+        .arg(&source)
+        .env("RUSTC_BOOTSTRAP", "1")
+        .output()
+        .with_context(|| format!("cannot start {}", rustc.display()))?;
+    let said = String::from_utf8_lossy(&output.stderr);
+    if !output.status.success() || said.contains("unknown") {
+        bail!(
+            "{} does not take {}: {}; barriers that stand twice could not be found (xtask/src/meetings.rs)",
+            rustc.display(),
+            STRAIGHT.join(" "),
+            said.trim_end()
+        );
+    }
+    Ok(())
+}
+
+/// Names of instructions that threads meet at, up to the first dot, beside those that say so (`.sync`, `.aligned`).
+const MEETINGS: [&str; 2] = ["bar", "barrier"];
 
 /// The kernels of `text` that have more of these instructions than in `straight`, built by [`STRAIGHT`].
 ///
@@ -33,7 +65,7 @@ pub(crate) fn complaints(text: &str, straight: &str) -> Result<Vec<String>> {
     for entry in built.kernels.keys() {
         let expected = count(&straight.reachable(entry));
         for (name, found) in count(&built.reachable(entry)) {
-            let expected = expected.get(name).copied().unwrap_or(0);
+            let expected = expected.get(&name).copied().unwrap_or(0);
             if found > expected {
                 complaints.push(format!(
                     "{entry}: has {found} instructions {name} and {expected} where rustc copies no calls: a \
@@ -46,19 +78,24 @@ pub(crate) fn complaints(text: &str, straight: &str) -> Result<Vec<String>> {
     Ok(complaints)
 }
 
-fn count(lines: &[&Line]) -> BTreeMap<&'static str, usize> {
+fn count(lines: &[&Line]) -> BTreeMap<String, usize> {
     let mut counts = BTreeMap::new();
-    for line in lines {
-        let mut words = line.text.split_whitespace();
+    // Inline assembly may hold several instructions, and braces, in one line.
+    for instruction in lines
+        .iter()
+        .flat_map(|line| line.text.split([';', '{', '}']))
+    {
+        let mut words = instruction.split_whitespace();
         let first = words.next().unwrap_or_default();
         let operation = if first.starts_with('@') {
             words.next().unwrap_or_default()
         } else {
             first
         };
-        let name = operation.split(['.', ';']).next().unwrap_or_default();
-        if let Some(name) = MEETINGS.into_iter().find(|known| *known == name) {
-            *counts.entry(name).or_default() += 1;
+        let mut parts = operation.split('.');
+        let name = parts.next().unwrap_or_default();
+        if MEETINGS.contains(&name) || parts.any(|part| part == "sync" || part == "aligned") {
+            *counts.entry(name.to_owned()).or_default() += 1;
         }
     }
     counts
@@ -87,5 +124,9 @@ mod tests {
         let found = complaints(&twice, &once).unwrap();
         assert_eq!(found.len(), 1);
         assert!(found[0].starts_with("saxpy: has 2 instructions shfl and 1 where"));
+        let assembly =
+            text("\t{ .reg .pred p; elect.sync _|p, -1; @p wgmma.fence.sync.aligned; }\n");
+        let found = complaints(&assembly, &once).unwrap();
+        assert_eq!(found.len(), 2, "{found:?}");
     }
 }

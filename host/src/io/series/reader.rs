@@ -76,8 +76,7 @@ impl Shared {
         let known = self.names.find(name).is_some();
         if known {
             let what = format!(
-                "its series is called '{name}' after it, as one before is: both are one series, and of points of the same \
-                 time the first counts"
+                "its series is called '{name}' after it, as one before is: both are one series"
             );
             self.notes.add(file, what);
         }

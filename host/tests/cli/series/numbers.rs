@@ -278,7 +278,10 @@ fn the_first_of_several_points_at_a_time_counts() {
         "--summary",
         "s.json",
     ];
-    resample(&place, &options).well();
+    let said = resample(&place, &options);
+    assert_eq!(said.code, Some(0), "{said:?}");
+    let note = "note: new/cpu.csv: its series is called 'cpu' after it, as one before is: both are one series\n";
+    assert_eq!(said.err, note);
     assert_eq!(values(&place, "out.csv")["sum"], [1.0, 2.0, 3.0]);
     assert!(
         output(&place, "out.csv")

@@ -75,7 +75,7 @@ impl Checked {
             .saturating_add(entries.saturating_mul(ENTRY));
         if needed > self.memory.limit() {
             return Err(refused(format!(
-                "a page needs {} of memory, but {} may be used: allow more (--memory), or write it with smaller pages",
+                "a page needs {} of memory, but {} may be used: more memory or smaller pages are needed",
                 crate::io::Bytes(u128::from(needed)),
                 crate::io::Bytes(u128::from(self.memory.limit()))
             )));

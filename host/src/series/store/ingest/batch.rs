@@ -74,6 +74,7 @@ impl Ingest<'_> {
         transaction: &WriteTransaction,
     ) -> Result<(Ingested, Totals), StoreError> {
         let file = self.file;
+        let known = self.totals.series;
         let mut series = on_engine(file, || self.identify(transaction))?;
         // In the order of the tables.
         series.sort_unstable();
@@ -92,7 +93,9 @@ impl Ingest<'_> {
                 let Some((id, place)) = series.next() else {
                     break;
                 };
-                let incoming = on_engine(file, || self.read(&tables, id, place))?;
+                let incoming = on_engine(file, || {
+                    self.read(&tables, id, place, u64::from(id) < known)
+                })?;
                 points += incoming.size();
                 some.push(incoming);
             }
@@ -136,10 +139,17 @@ impl Ingest<'_> {
         Ok(found)
     }
 
-    /// What is stored of a series, as far as its new points reach.
-    fn read(&self, tables: &Tables<'_>, id: u32, place: usize) -> Result<Incoming, Fault> {
+    /// What is stored of a series, as far as its new points reach; one that was `known` before has a state.
+    fn read(
+        &self,
+        tables: &Tables<'_>,
+        id: u32,
+        place: usize,
+        known: bool,
+    ) -> Result<Incoming, Fault> {
         let record = tables.series.get(id)?;
         let state = match record {
+            None if known => return Err(Fault::Record("the state of a series")),
             None => None,
             Some(record) => Some(
                 State::read(record.value(), id).ok_or(Fault::Record("the state of a series"))?,

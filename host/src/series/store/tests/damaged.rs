@@ -18,20 +18,27 @@ fn points(from: i64) -> Points {
 
 /// Asks for everything, then adds a batch; the first error ends it.
 fn use_it(path: &Path) -> Result<(), StoreError> {
-    {
-        let reader = StoreReader::open(path)?;
-        for facts in reader.series(0, usize::MAX)? {
-            for archive in reader.policy().archives() {
-                reader.query(&Query {
-                    series: facts.series.clone(),
-                    granularity: archive.granularity(),
-                    aggregate: reader.policy().aggregates()[1],
-                    start: None,
-                    end: None,
-                })?;
-            }
+    ask(path)?;
+    add(path)
+}
+
+fn ask(path: &Path) -> Result<(), StoreError> {
+    let reader = StoreReader::open(path)?;
+    for facts in reader.series(0, usize::MAX)? {
+        for archive in reader.policy().archives() {
+            reader.query(&Query {
+                series: facts.series.clone(),
+                granularity: archive.granularity(),
+                aggregate: reader.policy().aggregates()[1],
+                start: None,
+                end: None,
+            })?;
         }
     }
+    Ok(())
+}
+
+fn add(path: &Path) -> Result<(), StoreError> {
     let mut writer = StoreWriter::open(path, None)?;
     let mut engine = PlainEngine::new(writer.plan());
     let (names, batch) = batch_of(&points(400));
@@ -120,44 +127,39 @@ fn damage_is_an_error_of_the_file() {
 #[test]
 fn a_record_in_another_place_is_damage() {
     type Change = fn(&WriteTransaction);
-    let changes: [(&str, Change); 6] = [
-        ("a block of buckets", |of| {
+    // Whether a reader meets it; a writer meets all of them.
+    let changes: [(&str, bool, Change); 7] = [
+        ("a block of buckets", true, |of| {
             let mut blocks = of.open_table(BLOCKS).unwrap();
-            let (key, record) = {
-                let (key, record) = blocks.pop_first().unwrap().unwrap();
-                (key.value(), record.value().to_vec())
-            };
-            blocks
-                .insert((key.0, key.1, key.2 + 1), &record[..])
-                .unwrap();
+            let record = blocks.remove((0, 0, 0)).unwrap().unwrap().value().to_vec();
+            blocks.insert((0, 0, 1), &record[..]).unwrap();
         }),
-        ("a block of buckets", |of| {
+        ("a block of buckets", true, |of| {
             let mut blocks = of.open_table(BLOCKS).unwrap();
-            let (key, record) = {
-                let (key, record) = blocks.pop_first().unwrap().unwrap();
-                (key.value(), record.value().to_vec())
-            };
-            blocks
-                .insert((key.0 + 1, key.1, key.2), &record[..])
-                .unwrap();
+            let record = blocks.get((0, 1, 0)).unwrap().unwrap().value().to_vec();
+            blocks.insert((1, 1, 0), &record[..]).unwrap();
         }),
-        ("the state of a series", |of| {
+        ("the state of a series", true, |of| {
             let mut states = of.open_table(SERIES).unwrap();
             let record = states.get(3).unwrap().unwrap().value().to_vec();
             states.insert(4, &record[..]).unwrap();
         }),
-        ("the number of a series", |of| {
+        ("the state of a series", true, |of| {
+            let mut states = of.open_table(SERIES).unwrap();
+            states.remove(3).unwrap().unwrap();
+        }),
+        ("the number of a series", true, |of| {
             let mut names = of.open_table(NAMES).unwrap();
             let other = names.get("series 7").unwrap().unwrap().value();
             names.insert("series 8", other).unwrap();
         }),
-        ("the policy", |of| {
+        ("the policy", true, |of| {
             let mut meta = of.open_table(META).unwrap();
             let text = meta.get("policy").unwrap().unwrap().value().to_vec();
             let text = String::from_utf8(text).unwrap().replace("10ns", "20ns");
             meta.insert("policy", text.as_bytes()).unwrap();
         }),
-        ("points", |of| {
+        ("points", false, |of| {
             let mut raw = of.open_table(RAW).unwrap();
             let (key, record) = {
                 let (key, record) = raw.pop_last().unwrap().unwrap();
@@ -172,7 +174,7 @@ fn a_record_in_another_place_is_damage() {
         &["sum", "count", "rate:max"],
         &[("10ns", 100), ("50ns", 100)],
     );
-    for (number, (what, change)) in changes.into_iter().enumerate() {
+    for (number, (what, read, change)) in changes.into_iter().enumerate() {
         let path = folder.path(&number.to_string());
         ingest(&path, &policy, &[points(0)]);
         let database = Database::open(&path).unwrap();
@@ -180,7 +182,14 @@ fn a_record_in_another_place_is_damage() {
         change(&transaction);
         transaction.commit().unwrap();
         drop(database);
-        let error = use_it(&path).expect_err(what).to_string();
-        assert!(error.contains("damaged") && error.contains(what), "{error}");
+        let damage = |of: Result<(), StoreError>| {
+            let error = of.expect_err(what).to_string();
+            assert!(error.contains("damaged") && error.contains(what), "{error}");
+        };
+        damage(add(&path));
+        match read {
+            true => damage(ask(&path)),
+            false => ask(&path).unwrap(),
+        }
     }
 }
