@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""The cases of the bench `mri_nufft` with cuFINUFFT, on the same device.
+"""Times the cases of the bench `mri_nufft` with cuFINUFFT, on the same device.
 
     mri_nufft [SAMPLES]; python3 compare.py [SAMPLES]
 
-Needs cufinufft (its wheel is built against CUDA 12: libcudart.so.12 and libcufft.so.11 must be found),
-cupy and numpy. Points are made as `mri_nufft` makes them (the kinds, not the numbers); times are of
-`execute` alone, points set beforehand, the median of several repetitions by events; all methods that
-cuFINUFFT offers are tried and each is printed. The error is against double-precision sums over a subset.
+Requires cufinufft (its wheel is built against CUDA 12 and needs libcudart.so.12 and libcufft.so.11), cupy and numpy.
+Points have the same distributions as in `mri_nufft`, but not the same values. Times are those of `execute` alone with
+the points already set, the median of several repetitions by events. All methods of cuFINUFFT are tried and
+printed. Errors are relative to double-precision sums over a subset.
 """
 import sys
 
@@ -15,7 +15,7 @@ try:
     import numpy as np
     import cufinufft
 except (ImportError, OSError) as error:
-    print(f"cuFINUFFT cannot be had here: {error}")
+    print(f"cuFINUFFT is not available: {error}")
     sys.exit(0)
 
 REPEATS, CALLS, SUBSET = 5, 10, 200
@@ -64,8 +64,8 @@ def sums_forward(k, image, some):
     for m in some:
         value = cp.asarray(image, cp.complex128)
         for axis, size in enumerate(image.shape):
-            place = cp.arange(size) - size // 2
-            value = cp.tensordot(cp.exp(-2j * cp.pi * k[axis, m] * place), value, (0, 0))
+            index = cp.arange(size) - size // 2
+            value = cp.tensordot(cp.exp(-2j * cp.pi * k[axis, m] * index), value, (0, 0))
         expected.append(complex(value))
     return np.array(expected)
 
@@ -75,8 +75,8 @@ def sums_adjoint(k, samples, shape, voxels):
     k, samples = cp.asarray(k), cp.asarray(samples, cp.complex128)
     expected = []
     for voxel in voxels:
-        turns = sum(k[axis] * (n - size // 2) for axis, (n, size) in enumerate(zip(voxel, shape)))
-        expected.append(complex(cp.sum(samples * cp.exp(2j * cp.pi * turns))))
+        cycles = sum(k[axis] * (n - size // 2) for axis, (n, size) in enumerate(zip(voxel, shape)))
+        expected.append(complex(cp.sum(samples * cp.exp(2j * cp.pi * cycles))))
     return np.array(expected)
 
 
@@ -94,7 +94,7 @@ def cases(shape, kind, count, tolerances):
         2: sums_forward(rows_first, image, some),
     }
     for tolerance in tolerances:
-        for way, number, given, methods in (("adjoint", 1, samples, (1, 2, 3)), ("forward", 2, image, (1, 2))):
+        for direction, number, given, methods in (("adjoint", 1, samples, (1, 2, 3)), ("forward", 2, image, (1, 2))):
             data = cp.asarray(given)
             for method in methods:
                 out = cp.zeros(shape if number == 1 else count, cp.complex64)
@@ -103,15 +103,15 @@ def cases(shape, kind, count, tolerances):
                     plan.setpts(*points)
                     ms = milliseconds(lambda: plan.execute(data, out))
                 except Exception as problem:  # not every method exists for every case
-                    print(f"  {axes}-D {kind:9} {tolerance:7.0e} {way} method {method}: {problem}")
+                    print(f"  {axes}-D {kind:9} {tolerance:7.0e} {direction} method {method}: {problem}")
                     continue
                 found = cp.asnumpy(out)
                 found = np.array([found[v] for v in voxels]) if number == 1 else found[some]
-                away = relative(found, expected[number])
+                error = relative(found, expected[number])
                 rate = count / ms / 1e6
                 print(
-                    f"  {axes}-D {kind:9} {tolerance:7.0e} {way} method {method}: {ms:8.3f} ms "
-                    f"{rate:7.2f} G points/s  error {away:.1e}",
+                    f"  {axes}-D {kind:9} {tolerance:7.0e} {direction} method {method}: {ms:8.3f} ms "
+                    f"{rate:7.2f} G points/s  error {error:.1e}",
                     flush=True,
                 )
                 del plan

@@ -1,11 +1,10 @@
-"""Runs FINUFFT (pip install finufft numpy) and this project's NUFFT on the same points, in turn.
+"""Runs FINUFFT (pip install finufft numpy) and this project's NUFFT on the same points, alternately.
 
     python compare.py PATH/TO/mri_nufft_cpu [--rounds N] [--threads N] [CASE ...]
 
-Every round starts our program for one case and then times FINUFFT on it in this process; the table has
-the minima of all rounds. Set-up is makeplan + setpts, and Nufft::new; types 1 and 2 are one call of execute,
-adjoint or forward with the points set before. Errors are those of type 2, in the same 24 samples,
-against the sum itself.
+Every round starts our program for one case and then times FINUFFT on it in this process; the table shows the minima
+over all rounds. Set-up is makeplan + setpts, and Nufft::new. Types 1 and 2 are one call of execute, adjoint or
+forward, with the points already set. Errors are those of type 2 at the same 24 samples, relative to direct summation.
 """
 
 import argparse
@@ -45,8 +44,8 @@ def error(k, image, data):
         exact = image.astype(np.complex128)
         for axis in range(axes):
             n = image.shape[-1]
-            turns = k[axis, sample] * (np.arange(n) - n // 2)
-            exact = exact @ np.exp(-2j * np.pi * turns)
+            cycles = k[axis, sample] * (np.arange(n) - n // 2)
+            exact = exact @ np.exp(-2j * np.pi * cycles)
         wrong += abs(exact - data[sample]) ** 2
         norm += abs(exact) ** 2
     return float(np.sqrt(wrong / norm))
@@ -55,7 +54,7 @@ def error(k, image, data):
 def finufft_case(axes, modes, samples, images, tolerance, precision, threads):
     dtype, real = {"f32": (np.complex64, np.float32), "f64": (np.complex128, np.float64)}[precision]
     k = points(samples, axes)
-    # Axes of theirs are (z, y, x) as our image's.
+    # The order of FINUFFT's axes is that of the image, (z, y, x).
     theirs = [np.ascontiguousarray(2 * np.pi * k[axis]).astype(real) for axis in reversed(range(axes))]
     shape = (modes,) * axes
     image = values(images * modes**axes, dtype).reshape((images,) * (images > 1) + shape)

@@ -1,11 +1,11 @@
-"""Runs sasmodels (pip install sasmodels; its C path, which needs a C compiler) and this project's CPU half on the
-same calculations, in turn, each with one thread.
+"""Runs sasmodels (pip install sasmodels; its C path, which needs a C compiler) and this project's CPU engine on the
+same calculations, alternately, each with one thread.
 
     python compare.py PATH/TO/sas_cpu [--rounds N] [--seconds S] [CASE ...]
 
-Every round starts our program for one case and then times sasmodels on it in this process. Times are minima over
-all rounds, of a whole call: from parameters to intensities. The last column is the greatest difference of the sums
-of intensities, relative; sasmodels averages over 76 directions (76 x 76) whatever q is.
+Every round starts our program for one case and then times sasmodels on it in this process. Times are minima over all
+rounds, for a whole call: from parameters to intensities. The last column is the largest relative difference of the
+sums of intensities; sasmodels averages over 76 directions (76 x 76) for every q.
 """
 
 import argparse
@@ -62,8 +62,8 @@ def main():
         theirs = call(name)
         best, sums = [np.inf, np.inf], [0.0, 0.0]
         for _ in range(given.rounds):
-            words = [given.program, "--threads", "1", "--seconds", str(given.seconds), "--plain", name]
-            printed = subprocess.run(words, check=True, capture_output=True, text=True).stdout.split()
+            command = [given.program, "--threads", "1", "--seconds", str(given.seconds), "--plain", name]
+            printed = subprocess.run(command, check=True, capture_output=True, text=True).stdout.split()
             best[0], sums[0] = min(best[0], float(printed[1])), float(printed[2])
             begin = time.perf_counter()
             while best[1] == np.inf or time.perf_counter() - begin < given.seconds:

@@ -1,14 +1,14 @@
-"""Computes the check values that sasmodels publishes for its models, through `warpstride sas evaluate`, and compares.
+"""Compares `warpstride sas evaluate` with the check values that sasmodels publishes for its models.
 
     python published.py PATH/TO/warpstride PATH/TO/published-values.json [--backend cpu|cuda|emulator]
 
 The file has a table of tests for each model: parameters, q or pixels, intensities (sasmodels 1.1.0, BSD-3-Clause). A
-value agrees by its source's own rule, |ours - theirs| < 1.5 * 10^(ceil(log10 |theirs|) - 5). Counted and left out are
-models that are not in the program, and tests of amplitudes (kind Fq), which no command prints. Distributions without a
-number of points are not given: sasmodels then computes one. Every test is a start of the program; all of them take
-seconds on the CPU.
+value agrees by sasmodels' own rule, |ours - theirs| < 1.5 * 10^(ceil(log10 |theirs|) - 5). Models that the program
+does not have, and tests of amplitudes (kind Fq), which no command prints, are skipped and counted. Distributions
+without a number of points are not passed on: sasmodels computes a single point for them. Every test starts the program
+once; all tests together take seconds on the CPU.
 
-Exit code 0: all agree; 1: some do not, and each is printed.
+Exit code 0: all values agree; 1: some do not, and each of them is printed.
 """
 
 import argparse
@@ -29,7 +29,7 @@ def agrees(found, expected):
 
 
 def options(test):
-    """What is typed behind the model's name; a product's structure factor is not among it."""
+    """Options after the model's name, without the structure factor of a product."""
     values, widths, counts = {}, {}, {}
     for name, value in test["pars"].items():
         if name.endswith("_pd_n"):
@@ -39,21 +39,21 @@ def options(test):
         # The mode is an option of products alone.
         elif name != "@S" and not (name == "radius_effective_mode" and "@S" not in test["pars"]):
             values[name] = value
-    typed = []
+    arguments = []
     if values:
-        typed += ["--set", ",".join(f"{name}={value}" for name, value in values.items())]
+        arguments += ["--set", ",".join(f"{name}={value}" for name, value in values.items())]
     for name, width in widths.items():
         if width and counts.get(name):
-            typed += ["--pd", f"{name}={width}:gaussian:{counts[name]}"]
+            arguments += ["--pd", f"{name}={width}:gaussian:{counts[name]}"]
     if test["kind"] == "Iqxy":
         points = (f"{x}:{y}" for x, y in test["q"])
     else:
         points = map(str, test["q"])
-    return [*typed, "--points", ",".join(points)]
+    return [*arguments, "--points", ",".join(points)]
 
 
 def run(program, arguments):
-    """What the program prints as JSON, or else its complaint."""
+    """Returns the JSON that the program prints, or its error message."""
     done = subprocess.run([program, "sas", *arguments, "--json"], capture_output=True, text=True)
     if done.returncode != 0:
         return None, done.stderr.strip()
@@ -68,35 +68,35 @@ def main():
     given = parser.parse_args()
     with open(given.values, encoding="utf-8") as file:
         models = json.load(file)["models"]
-    listed, complaint = run(given.program, ["models"])
-    if complaint is not None:
-        sys.exit(complaint)
+    listed, message = run(given.program, ["models"])
+    if message is not None:
+        sys.exit(message)
     known = {model["name"] for model in listed}
 
     count = collections.Counter()
     wrong = []
     for name, model in models.items():
         if name not in known:
-            count["models left out"] += 1
+            count["models skipped"] += 1
             continue
         for test in model["tests"]:
             if test["kind"] == "Fq":
-                count["amplitudes left out"] += 1
+                count["amplitudes skipped"] += 1
                 continue
             structure = test["pars"].get("@S")
             full = f"{name}@{structure}" if structure else name
             arguments = ["evaluate", full, "--backend", given.backend, *options(test)]
-            said, complaint = run(given.program, arguments)
-            if complaint is not None:
+            result, message = run(given.program, arguments)
+            if message is not None:
                 count["refused"] += 1
-                wrong.append(f"{' '.join(arguments)}: {complaint}")
+                wrong.append(f"{' '.join(arguments)}: {message}")
                 continue
-            for q, found, expected in zip(test["q"], said["intensity"], test["I"], strict=True):
+            for q, found, expected in zip(test["q"], result["intensity"], test["I"], strict=True):
                 if expected is None:
                     continue
                 count["compared"] += 1
                 if not agrees(found, expected):
-                    wrong.append(f"{full} at {q}: {found}, {expected} expected; {test['pars']}")
+                    wrong.append(f"{full} at {q}: expected {expected}, found {found}; {test['pars']}")
     counts = ", ".join(f"{number} {what}" for what, number in count.items())
     print(f"{given.backend}: {counts}; {len(wrong)} wrong")
     for line in wrong:

@@ -1,12 +1,13 @@
-"""Runs polars and pandas (pip install polars pandas numpy) and this project's aggregation on the same points, in turn.
+"""Runs polars and pandas (pip install polars pandas numpy) and this project's aggregation on the same points,
+alternately.
 
     python compare.py PATH/TO/series_cpu [--rounds N] [--repeats N] [--threads N ...] [CASE ...]
 
 Ten aggregates of one series of 7 340 032 points: count, sum, mean, min, max, first, last, std, median, 95pct. Every
-round starts each program anew for each number of threads; a time is the minimum over all repeats of all rounds, and
-behind it the least processor time, which says more where others use the machine too.
-polars does the ten in one query, once with group_by_dynamic and once with group_by of the truncated times; pandas,
-which has one thread, in one resample. Then the columns' sums are held against ours.
+round starts each program anew for each number of threads. A time is the minimum over all repeats of all rounds; the
+number in brackets is the minimum processor time, which is more reliable when the computer is shared. polars
+computes the ten in one query, once with group_by_dynamic and once with group_by of the truncated times; pandas, which
+is single-threaded, in one resample. Finally the sums of the columns are compared with ours.
 """
 
 import argparse
@@ -18,7 +19,7 @@ import time
 
 POINTS = 7 * 2**20
 BEGIN = 1_428_102_660 * 10**9
-# (noise, uneven, seconds of a bucket), as CASES in series_cpu.rs.
+# (noise, uneven, bucket length in seconds), like CASES in series_cpu.rs.
 CASES = {
     "index": (False, False, 35),
     "noise": (True, False, 35),
@@ -29,7 +30,7 @@ NAMES = "count sum mean min max first last std median 95pct".split()
 
 
 def points(case):
-    """Times (ns) and values, as `batch` in series_cpu.rs."""
+    """Times (ns) and values, like `batch` in series_cpu.rs."""
     import numpy as np
 
     noise, uneven, _ = CASES[case]
@@ -83,7 +84,7 @@ def pandas_query(case):
         return result
 
     def sums(result):
-        # Buckets without points are rows of it.
+        # pandas also returns buckets without points.
         result = result[result["count"] > 0]
         return [float(result[name].sum()) for name in NAMES], len(result)
 
@@ -91,7 +92,7 @@ def pandas_query(case):
 
 
 def work(who, case, repeats):
-    """In a process of its own: the least time and processor time in ms, the number of buckets, the columns' sums."""
+    """Runs in its own process: prints least time and processor time in ms, number of buckets, sums of columns."""
     run, sums = pandas_query(case) if who == "pandas" else polars_query(case, who == "polars dynamic")
     best = busy = float("inf")
     for _ in range(repeats):
@@ -104,15 +105,15 @@ def work(who, case, repeats):
 
 
 def ours(program, case, threads, repeats):
-    words = [program, "--plain", "--threads", str(threads), "--repeats", str(repeats), case]
-    numbers = subprocess.run(words, check=True, capture_output=True, text=True).stdout.split()
+    command = [program, "--plain", "--threads", str(threads), "--repeats", str(repeats), case]
+    numbers = subprocess.run(command, check=True, capture_output=True, text=True).stdout.split()
     return [float(numbers[0]), float(numbers[1]), int(numbers[2]), [float(number) for number in numbers[3:]]]
 
 
 def theirs(who, case, threads, repeats):
-    words = [sys.executable, __file__, "--worker", who, "--repeats", str(repeats), "-", case]
+    command = [sys.executable, __file__, "--worker", who, "--repeats", str(repeats), "-", case]
     environment = {**os.environ, "POLARS_MAX_THREADS": str(threads)}
-    return json.loads(subprocess.run(words, check=True, capture_output=True, text=True, env=environment).stdout)
+    return json.loads(subprocess.run(command, check=True, capture_output=True, text=True, env=environment).stdout)
 
 
 def main():

@@ -2,8 +2,8 @@
 
     python csv.py WARPSTRIDE [--repeats 5]
 
-Needs NumPy. `one`: one series, a point every 5 s; `many`: 100 series in turn. Megabytes of input a second by the clock of
-the whole run of the program, best and median of the repeats.
+Needs NumPy. `one`: one series with a point every 5 s; `many`: 100 interleaved series. Prints megabytes of input per
+second of wall time for the whole run of the program, best and median of the repeats.
 """
 import argparse
 import pathlib
@@ -19,7 +19,7 @@ CASES = [("mean,max", "1m"), ("count,sum,mean,min,max,first,last,std,median,95pc
 
 
 def write(path, series):
-    """Rows until there are 100 MB of them."""
+    """Writes rows until the file has 100 MB. Returns their number."""
     random = numpy.random.default_rng(series)
     begin, row, chunk = 1_428_102_660, 0, 100_000
     with open(path, "w") as file:
@@ -43,22 +43,22 @@ def main():
     parser.add_argument("--repeats", type=int, default=5)
     options = parser.parse_args()
     program = str(pathlib.Path(options.warpstride).resolve())
-    with tempfile.TemporaryDirectory() as place:
-        place = pathlib.Path(place)
+    with tempfile.TemporaryDirectory() as folder:
+        folder = pathlib.Path(folder)
         for name, series in [("one", 1), ("many", 100)]:
-            source, out = place / f"{name}.csv", place / "out.csv"
+            source, out = folder / f"{name}.csv", folder / "out.csv"
             rows = write(source, series)
             megabytes = source.stat().st_size / 1e6
             for aggregates, granularity in CASES:
                 command = [program, "series", "resample", source, "-o", out, "--granularity", granularity]
                 command += ["--aggregate", aggregates, "--backend", "cpu", "--quiet"]
-                taken = []
+                times = []
                 for _ in range(options.repeats):
                     out.unlink(missing_ok=True)
                     begun = time.perf_counter()
                     subprocess.run(command, check=True)
-                    taken.append(time.perf_counter() - begun)
-                best, median = megabytes / min(taken), megabytes / statistics.median(taken)
+                    times.append(time.perf_counter() - begun)
+                best, median = megabytes / min(times), megabytes / statistics.median(times)
                 print(
                     f"{name:5} {rows} rows, {megabytes:.0f} MB, {granularity} {aggregates}: {best:.0f} MB/s, median {median:.0f}"
                     f" ({out.stat().st_size / 1e6:.0f} MB written)",

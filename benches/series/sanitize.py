@@ -1,12 +1,13 @@
-"""Runs `warpstride series resample` under compute-sanitizer, and compares the bytes of its back ends.
+"""Runs `warpstride series resample` under compute-sanitizer, and compares the output bytes of its back ends.
 
     python sanitize.py WARPSTRIDE [--sanitizer COMPUTE_SANITIZER] [--seconds 300] [--inputs 0] [--selftest] [--keep FOLDER]
 
-Needs a GPU and Python. Points of 13 series in no order with repeated timestamps, all aggregates: granularities with short
-buckets, with long ones, and of the calendar. First the outputs of `--backend cpu` and `--backend cuda` must be the same
-bytes, `--inputs` times more for random points, sizes and options. Then memcheck, racecheck, initcheck and synccheck look at
-fewer points, all runs at once, since each spends its time on the host with the loading of the kernels; with `--selftest`
-at `warpstride selftest` too. `--keep` gets what the tool says of each.
+Needs a GPU. The input is unordered points of 13 series with repeated timestamps, for all aggregates; granularities
+with short buckets, with long ones, and calendar granularities. First the outputs of `--backend cpu` and `--backend
+cuda` must be the same bytes, and likewise for `--inputs` random combinations of points, sizes and options. Then
+memcheck, racecheck, initcheck and synccheck run on fewer points, and with `--selftest` on `warpstride selftest` too.
+All runs are started at once, because each spends its time on the host, loading kernels. `--keep` names a folder for
+the output of the tools.
 """
 import argparse
 import pathlib
@@ -19,13 +20,13 @@ import tempfile
 import time
 
 BYTES = ["35s,1h,1d", "W,M", "1s,8s"]
-LOOKED_AT = ["35s,1h", "W"]
+CHECKED = ["35s,1h", "W"]
 SIZES = [1, 2, 31, 32, 33, 255, 1000, 1760, 1761, 4095, 4096, 4097, 20_011, 131_072, 200_003]
 TOOLS = ["memcheck", "racecheck", "initcheck", "synccheck"]
 
 
 def write(path, points, seed):
-    """So many points of each series."""
+    """Writes points of 13 series in random order."""
     random.seed(seed)
     rows = []
     for series in range(13):
@@ -38,7 +39,7 @@ def write(path, points, seed):
 
 
 def write_any(path, source):
-    """Any points, and options to resample them by."""
+    """Writes random points. Returns options for resampling them."""
     points, series = source.choice(SIZES), source.choice([1, 2, 3, 40, 1000])
     steps = source.choice([[1], [0, 1], [1, 7, 3600], [0, 86_400, 1]])
     at = [source.randrange(2_000_000_000) for _ in range(series)]
@@ -56,58 +57,58 @@ def write_any(path, source):
 
 
 def main():
-    parser = argparse.ArgumentParser(description="compute-sanitizer over the kernels of time series")
+    parser = argparse.ArgumentParser(description="runs the time-series kernels under compute-sanitizer")
     parser.add_argument("warpstride")
     parser.add_argument("--sanitizer", default="/usr/local/cuda/bin/compute-sanitizer")
-    parser.add_argument("--seconds", type=int, default=300, help="for each comparison, and for all runs of the tools")
+    parser.add_argument("--seconds", type=int, default=300, help="time limit for each comparison, and for all runs of the tools")
     parser.add_argument("--inputs", type=int, default=0)
     parser.add_argument("--selftest", action="store_true")
     parser.add_argument("--keep", type=pathlib.Path)
     options = parser.parse_args()
     program = str(pathlib.Path(options.warpstride).resolve())
     failed = False
-    with tempfile.TemporaryDirectory() as place:
-        place = pathlib.Path(place)
-        write(place / "many.csv", 30_000, 1)
-        write(place / "few.csv", 2_300, 3)
+    with tempfile.TemporaryDirectory() as folder:
+        folder = pathlib.Path(folder)
+        write(folder / "many.csv", 30_000, 1)
+        write(folder / "few.csv", 2_300, 3)
 
         def resample(source, out, granularities, backend, *more):
-            command = [program, "series", "resample", place / source, "-o", place / out, "--granularity", granularities]
+            command = [program, "series", "resample", folder / source, "-o", folder / out, "--granularity", granularities]
             return [*command, "--aggregate", "all", "--backend", backend, "--quiet", *more]
 
         def compare(source, granularities, *more):
-            """Whether both back ends write the same bytes, and how many lines."""
+            """Returns whether both back ends write the same bytes, and the number of lines."""
             for backend in ["cpu", "cuda"]:
                 command = resample(source, f"{backend}.csv", granularities, backend, *more)
                 subprocess.run(command, check=True, timeout=options.seconds)
-            cpu, cuda = [(place / f"{backend}.csv").read_bytes() for backend in ["cpu", "cuda"]]
+            cpu, cuda = [(folder / f"{backend}.csv").read_bytes() for backend in ["cpu", "cuda"]]
             return cpu == cuda, cpu.count(10)
 
         for granularities in BYTES:
             same, lines = compare("many.csv", granularities)
             failed |= not same
-            print(f"{granularities}: {'the same bytes' if same else 'OTHER BYTES'}, {lines} lines", flush=True)
+            print(f"{granularities}: {'the same bytes' if same else 'DIFFERENT BYTES'}, {lines} lines", flush=True)
         source, alike = random.Random(5), 0
         for number in range(options.inputs):
-            how = write_any(place / "any.csv", source)
+            how = write_any(folder / "any.csv", source)
             same, _ = compare("any.csv", *how)
             alike += same
             if not same:
                 failed = True
-                print(f"input {number}: OTHER BYTES with {how}", flush=True)
+                print(f"input {number}: DIFFERENT BYTES with {how}", flush=True)
                 if options.keep:
                     options.keep.mkdir(parents=True, exist_ok=True)
-                    (options.keep / f"input-{number}.csv").write_bytes((place / "any.csv").read_bytes())
+                    (options.keep / f"input-{number}.csv").write_bytes((folder / "any.csv").read_bytes())
         if options.inputs > 0:
             print(f"{options.inputs} random inputs: {alike} times the same bytes", flush=True)
 
         runs = []
         for tool in TOOLS:
-            commands = {what: resample("few.csv", f"{tool}-{what}.csv", what, "cuda") for what in LOOKED_AT}
+            commands = {what: resample("few.csv", f"{tool}-{what}.csv", what, "cuda") for what in CHECKED}
             if options.selftest:
                 commands["selftest"] = [program, "selftest"]
             for what, command in commands.items():
-                log = open(place / f"{tool}-{what}.txt", "w+")
+                log = open(folder / f"{tool}-{what}.txt", "w+")
                 command = [options.sanitizer, "--tool", tool, "--error-exitcode", "9", *command]
                 run = subprocess.Popen(command, stdout=log, stderr=log, start_new_session=True)
                 runs.append((tool, what, log, run))
@@ -116,7 +117,7 @@ def main():
             try:
                 status = run.wait(max(0, end - time.monotonic()))
             except subprocess.TimeoutExpired:
-                # The tool's child too.
+                # Including the child of the tool.
                 os.killpg(run.pid, signal.SIGKILL)
                 run.wait()
                 status = f"none after {options.seconds} s"

@@ -1,4 +1,5 @@
-//! Numbers that count what is done with them: how much arithmetic a form factor takes, whatever its branches.
+//! Numbers that count the operations on them, to measure how much arithmetic a form factor takes,
+//! whatever its branches.
 
 use std::cell::Cell;
 use std::ops::{Add, AddAssign, Div, Mul, Neg, Sub, SubAssign};
@@ -8,24 +9,24 @@ thread_local! {
     static COUNT: Cell<u64> = const { Cell::new(0) };
 }
 
-/// Instructions of a GPU's double-precision units that a division takes (an estimate and its refinement); a square
-/// root takes as many.
+/// Instructions of a GPU's double-precision units that a division takes (an estimate and its
+/// refinement); a square root takes as many.
 const DIVISION: u64 = 9;
-/// Of an inverse square root.
+/// Instructions of an inverse square root.
 const INVERSE_ROOT: u64 = 6;
 
-/// A double-precision number that counts a GPU's instructions.
+/// A double-precision number whose operations count a GPU's instructions.
 #[derive(Debug, Clone, Copy, PartialEq, PartialOrd)]
 pub struct Counted(pub f64);
 
-/// Instructions that `work` takes.
+/// Counts the instructions of `work`.
 pub fn count(work: impl FnOnce()) -> u64 {
     COUNT.set(0);
     work();
     COUNT.get()
 }
 
-fn did(instructions: u64, value: f64) -> Counted {
+fn counted(instructions: u64, value: f64) -> Counted {
     COUNT.set(COUNT.get() + instructions);
     Counted(value)
 }
@@ -35,7 +36,7 @@ macro_rules! binary {
         impl $trait for Counted {
             type Output = Self;
             fn $method(self, other: Self) -> Self {
-                did($cost, self.0.$method(other.0))
+                counted($cost, self.0.$method(other.0))
             }
         }
     )*};
@@ -75,38 +76,38 @@ impl Real for Counted {
         Self(value)
     }
     fn mul_add(self, b: Self, c: Self) -> Self {
-        did(1, self.0.mul_add(b.0, c.0))
+        counted(1, self.0.mul_add(b.0, c.0))
     }
     fn sqrt(self) -> Self {
-        did(DIVISION, self.0.sqrt())
+        counted(DIVISION, self.0.sqrt())
     }
     fn abs(self) -> Self {
         Self(self.0.abs())
     }
     fn round(self) -> Self {
-        did(1, self.0.round_ties_even())
+        counted(1, self.0.round_ties_even())
     }
     fn max(self, other: Self) -> Self {
-        did(1, f64::max(self.0, other.0))
+        counted(1, f64::max(self.0, other.0))
     }
     fn min(self, other: Self) -> Self {
-        did(1, f64::min(self.0, other.0))
+        counted(1, f64::min(self.0, other.0))
     }
     fn inverse_sqrt(self) -> Self {
-        did(INVERSE_ROOT, 1.0 / self.0.sqrt())
+        counted(INVERSE_ROOT, 1.0 / self.0.sqrt())
     }
     fn flip_where_odd(self, marked: Self) -> Self {
         Self(self.0.flip_where_odd(marked.0))
     }
     fn times_power_of_two(self, marked: Self) -> Self {
-        did(2, self.0.times_power_of_two(marked.0))
+        counted(2, self.0.times_power_of_two(marked.0))
     }
     fn split_exponent(self) -> (Self, Self) {
         let (mantissa, exponent) = self.0.split_exponent();
-        (did(1, mantissa), Self(exponent))
+        (counted(1, mantissa), Self(exponent))
     }
     fn less(self, other: Self) -> bool {
-        let _ = did(1, 0.0);
+        let _ = counted(1, 0.0);
         self.0 < other.0
     }
     fn choose(mask: bool, yes: impl FnOnce() -> Self, no: impl FnOnce() -> Self) -> Self {

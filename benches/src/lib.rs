@@ -1,10 +1,10 @@
-//! Measurements, each with its floor. A benchmark prints machine, sizes, bytes, the floor and the
-//! share of it that was reached; `cargo xtask bench --record` keeps what it prints in
+//! Support for the benchmarks. Each prints the device, sizes, bytes, the least possible time and
+//! the fraction of it that is reached; `cargo xtask bench --record` stores this output in
 //! `benches/runs/<date>-<machine>/`.
 
 pub mod counted;
 
-/// Median of some values; 0 for none.
+/// The median of `values`, or 0 if there are none.
 #[must_use]
 pub fn median(mut values: Vec<f64>) -> f64 {
     values.sort_by(f64::total_cmp);
@@ -16,7 +16,7 @@ mod tests {
     use super::median;
 
     #[test]
-    fn the_median_does_not_depend_on_the_order() {
+    fn the_median_does_not_depend_on_order() {
         assert!((median(vec![3.0, 1.0, 2.0]) - 2.0).abs() < f64::EPSILON);
         assert!(median(Vec::new()).abs() < f64::EPSILON);
     }

@@ -1,5 +1,5 @@
-//! Reconstructs from plain arrays, without any file: counts, positions and geometry make a
-//! [`Scan`], which becomes a [`Problem`], which an engine iterates.
+//! Reconstructs from plain arrays, without files: counts, positions and geometry form a [`Scan`],
+//! which is prepared as a [`Problem`], on which an engine iterates.
 //!
 //! `cargo run --release --example from_arrays`
 
@@ -14,22 +14,22 @@ use warpstride::ptycho::{EngineName, EngineSpec, Problem, Recipe, Reconstructor}
 
 /// Rows and columns of a frame.
 const FRAME: usize = 48;
-/// Frames on each side of the raster.
+/// Frames along each side of the raster.
 const SIDE: usize = 6;
-/// From frame to frame, object pixels.
+/// Step between frames, object pixels.
 const STEP: f64 = 5.0;
 
-/// Where each frame was taken, (frame, (row, column)), m.
+/// Positions of the frames (frame, (row, column)), m.
 fn positions(pixel: [f64; 2]) -> Array2<f64> {
     Array2::from_shape_fn((SIDE * SIDE, 2), |(frame, axis)| {
-        let place = [frame / SIDE, frame % SIDE];
-        // An exact raster leaves ambiguities of its own period.
+        let cell = [frame / SIDE, frame % SIDE];
+        // A perfect raster would leave ambiguities with its period.
         let jitter = (frame * (3 + axis) % 5) as f64 - 2.0;
-        (place[axis] as f64 * STEP + jitter).round() * pixel[axis]
+        (cell[axis] as f64 * STEP + jitter).round() * pixel[axis]
     })
 }
 
-/// A curved beam, (mode, row, column), √photons.
+/// A beam with a curved wavefront (mode, row, column), √photons.
 fn probe() -> Array3<Complex<f64>> {
     Array3::from_shape_fn((1, FRAME, FRAME), |(_, r, c)| {
         let (y, x) = (r as f64 - 24.0, c as f64 - 24.0);
@@ -38,8 +38,8 @@ fn probe() -> Array3<Complex<f64>> {
     })
 }
 
-/// What a detector counts behind an object of waves and a beam `probe`: (frame, row, column), zero
-/// frequency in the middle.
+/// Counts of a detector behind a wavy object lit by `probe`: (frame, row, column), zero frequency
+/// in the middle.
 fn counts(windows: &PixelPositions, probe: &Array3<Complex<f64>>) -> Array3<f32> {
     let [rows, columns] = windows.object_shape;
     let object = Array2::from_shape_fn((rows, columns), |(r, c)| {
@@ -59,8 +59,8 @@ fn counts(windows: &PixelPositions, probe: &Array3<Complex<f64>>) -> Array3<f32>
             .collect();
         fft.forward(&mut wave);
         for (i, value) in wave.iter().enumerate() {
-            let place = [i / FRAME, i % FRAME].map(|k| (k + FRAME / 2) % FRAME);
-            frame[place] = value.norm_sqr().round() as f32;
+            let pixel = [i / FRAME, i % FRAME].map(|k| (k + FRAME / 2) % FRAME);
+            frame[pixel] = value.norm_sqr().round() as f32;
         }
     }
     frames
@@ -77,8 +77,8 @@ fn main() -> Result<(), Box<dyn Error>> {
     let windows = PixelPositions::new(&positions, pixel, [FRAME, FRAME], 0)?;
     let counts = counts(&windows, &probe());
 
-    // From here on it is what you do with your own arrays. No mask: every pixel is valid. The
-    // start probe may be rough, or `None` for one from the mean pattern.
+    // From here on, do the same with your own arrays. Without a mask every pixel is valid. The
+    // start probe may be rough, or `None` to derive one from the mean pattern.
     let rough = probe().mapv(|p| p * Complex::from_polar(1.0, 0.002 * p.norm()));
     let scan = Scan::new(counts, None, positions, geometry, Some(rough))?;
     let recipe = Recipe {
@@ -94,11 +94,11 @@ fn main() -> Result<(), Box<dyn Error>> {
     while !run.finished() {
         run.advance()?;
     }
-    run.settle()?;
+    run.flush()?;
 
     let object = run.engine().object()?;
     let last = run
-        .place()
+        .progress()
         .history
         .iter()
         .rev()

@@ -1,5 +1,5 @@
-//! Writes the results file, pictures, the HTML report and the summary of a reconstruction that was
-//! made elsewhere: fill a [`Reconstruction`] from plain arrays, then draw it.
+//! Writes the results file, pictures, HTML report and summary of a reconstruction made by another
+//! program: fills a [`Reconstruction`] from plain arrays and draws it.
 //!
 //! `cargo run --example write_results -- FOLDER` (default: `warpstride-example`)
 
@@ -10,18 +10,20 @@ use rand_distr::{Distribution, StandardNormal};
 use rand_pcg::Pcg64;
 use std::path::PathBuf;
 use warpstride::data::{HistoryEntry, Reconstruction, Simulation};
-use warpstride::io::results;
+use warpstride::ptycho::Summary;
+use warpstride::ptycho::io::results;
 use warpstride::ptycho::quality::{Reference, compare, orthogonalise};
-use warpstride::report::{Pictures, Summary, report, write_whole};
+use warpstride::ptycho::report::{Pictures, report};
+use warpstride::system::write_whole;
 
-/// Object shape (rows, columns); any will do.
+/// Object shape (rows, columns); its values are arbitrary.
 const SHAPE: (usize, usize) = (300, 360);
 /// Probe shape (rows, columns).
 const FRAME: (usize, usize) = (64, 64);
 /// Object pixel, m.
 const PIXEL: f64 = 18.4e-9;
 
-/// A star of 12 spokes, 0.9 rad thick.
+/// A star of 12 spokes with a phase of −0.9 rad.
 fn object() -> Array2<Complex<f64>> {
     Array2::from_shape_fn(SHAPE, |(r, c)| {
         let (y, x) = (r as f64 - 150.0, c as f64 - 180.0);
@@ -32,7 +34,7 @@ fn object() -> Array2<Complex<f64>> {
     })
 }
 
-/// The star with noise and the phase ramp that every reconstruction may have.
+/// The star with noise and a phase ramp, as a reconstruction may have.
 fn reconstructed() -> Array2<Complex<f64>> {
     let mut random = Pcg64::seed_from_u64(1);
     let mut noise = || -> f64 { StandardNormal.sample(&mut random) };

@@ -1,12 +1,15 @@
-//! Scientific computing on NVIDIA GPUs with every kernel written in Rust, and the same on the CPU.
+//! Scientific computing on NVIDIA GPUs with every kernel written in Rust, and on the CPU.
 //!
-//! This version reconstructs ptychographic scans and samples of magnetic resonance, and relaxes
-//! Laplace's and Poisson's equation on grids.
+//! The crate has five sciences: ptychography, magnetic resonance imaging, small-angle scattering,
+//! time series, and Jacobi relaxation. In each, a problem (what is to be computed, from which data)
+//! makes an engine, and the engine computes it step by step. The engine `cpu::CpuEngine` needs no
+//! GPU; `cuda::GpuEngine` runs on any [`gpu::Device`]: a [`gpu::CudaDevice`], or the emulator, which
+//! executes the same kernels on the CPU.
 //!
 //! # Ptychography
-//! A [`data::Scan`] becomes a [`ptycho::Problem`]
-//! (magnitudes, windows, start values), an engine iterates it on a machine, and a
-//! [`ptycho::Reconstructor`] is the course of the run:
+//! [`ptycho`] reconstructs a specimen, and the probe that illuminated it, from overlapping
+//! diffraction patterns. A [`data::Scan`] becomes a [`ptycho::Problem`] (magnitudes, windows, start
+//! values), and a [`ptycho::Reconstructor`] iterates the engines of a recipe:
 //!
 //! ```
 //! use warpstride::ptycho::cpu::CpuEngine;
@@ -24,7 +27,7 @@
 //!     run.advance()?;
 //! }
 //! let object = run.engine().object()?; // (row, column), transmission
-//! let r = run.place().history.iter().filter_map(|iteration| iteration.r_factor);
+//! let r = run.progress().history.iter().filter_map(|iteration| iteration.r_factor);
 //! # assert_eq!(object.dim(), (problem.positions.object_shape[0], problem.positions.object_shape[1]));
 //! # let r: Vec<f64> = r.collect();
 //! # assert_eq!(r.len(), 30);
@@ -33,12 +36,11 @@
 //! # }
 //! ```
 //!
-//! On a GPU the engine is a [`ptycho::cuda::GpuEngine`] on a [`gpu::CudaMachine`]; nothing else
-//! changes. `docs/ptychography.md` has the mathematics.
+//! `docs/ptychography.md` describes the mathematics.
 //!
-//! # Magnetic resonance
-//! Samples of k-space, from a file or simulated, make an [`mri::Problem`]; with an [`mri::Recipe`] an
-//! [`mri::Engine`] makes an image of it:
+//! # Magnetic resonance imaging
+//! [`mri`] reconstructs images from non-Cartesian samples of k-space. Samples from a file or a
+//! simulation make an [`mri::Problem`], and an [`mri::Recipe`] selects the operator and the method:
 //!
 //! ```
 //! use warpstride::mri::cpu::CpuEngine;
@@ -72,28 +74,84 @@
 //!     engine.advance()?; // |r|²/|b|² of each iteration
 //! }
 //! let image = engine.image()?; // (slice, row, column)
-//! let figures = metrics::compare(&image, &simulated.truth.image);
-//! # assert!(figures.is_some_and(|figures| figures.nrmse < 0.4), "{figures:?}");
+//! let metrics = metrics::compare(&image, &simulated.truth.image);
+//! # assert!(metrics.is_some_and(|metrics| metrics.nrmse < 0.4), "{metrics:?}");
 //! # Ok(())
 //! # }
 //! ```
 //!
-//! On a GPU the engine is an [`mri::cuda::GpuEngine`].
+//! `docs/mri.md` describes the operators and the methods.
 //!
-//! # Relaxation
-//! A [`jacobi::Problem`] and a [`jacobi::Stopping`] rule make a [`jacobi::Engine`]:
+//! # Small-angle scattering
+//! [`sas`] computes the intensities of models and fits them to data. A model and its points make a
+//! [`sas::Calculation`], which an engine evaluates for any number of parameter vectors at once:
 //!
 //! ```
-//! use warpstride::gpu::EmulatedFleet;
+//! use warpstride::sas::cpu::CpuEngine;
+//! use warpstride::sas::{Calculation, Definition, Engine, Points};
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//!
+//! let definition = Definition::parse("sphere@hardsphere")?;
+//! let radius = definition.parameter_index("radius")?;
+//! let points = Points::Curve(vec![0.005, 0.01, 0.02, 0.04]); // q, 1/Å
+//! let calculation = Calculation::new(definition, points);
+//! let vectors = [50.0, 60.0].map(|length| {
+//!     let mut vector = calculation.defaults();
+//!     vector.values[radius] = length; // Å
+//!     vector
+//! });
+//! let mut engine = CpuEngine::new(calculation);
+//! let intensities = engine.evaluate(&vectors)?; // (vector, point), 1/cm
+//! # assert_eq!((intensities.len(), intensities[0].len()), (2, 4));
+//! assert!(intensities[1][0] > intensities[0][0]); // larger spheres scatter more
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! [`sas::fit`] searches for the parameters that agree with data. `docs/sas.md` describes the models,
+//! `docs/sas-fits.md` the fits.
+//!
+//! # Time series
+//! [`series`] aggregates many series over time buckets. A [`series::Batch`] holds the points, a
+//! [`series::Resample`] the granularities and aggregates:
+//!
+//! ```
+//! use warpstride::series::cpu::CpuEngine;
+//! use warpstride::series::{Batch, Engine, NanPolicy, Resample};
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//!
+//! const SECOND: i64 = 1_000_000_000;
+//! let times = vec![0, 30 * SECOND, 60 * SECOND, 90 * SECOND]; // nanoseconds since 1970
+//! let batch = Batch::single(times, vec![1.0, 3.0, 5.0, 9.0])?;
+//! let granularities = vec!["1m".parse()?];
+//! let aggregates = vec!["mean".parse()?, "max".parse()?];
+//! let plan = Resample::new(granularities, aggregates, NanPolicy::Keep)?;
+//! let resampled = CpuEngine::new(plan).resample(&batch)?;
+//! let minutes = &resampled.buckets[0]; // of the first granularity
+//! assert_eq!(minutes.starts, [0, 60 * SECOND]);
+//! assert_eq!(minutes.columns[0].values, [2.0, 7.0]); // the means
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! `series::stream` aggregates inputs larger than memory, and `series::store` keeps aggregates in a
+//! file. `docs/series.md` and `docs/series-store.md` describe both.
+//!
+//! # Jacobi relaxation
+//! [`jacobi`] solves Laplace's and Poisson's equation on a grid, on one or several GPUs. A
+//! [`jacobi::Problem`] and a [`jacobi::Stopping`] rule make a [`jacobi::Engine`]:
+//!
+//! ```
+//! use warpstride::gpu::EmulatedDeviceGroup;
 //! use warpstride::jacobi::cpu::CpuEngine;
-//! use warpstride::jacobi::cuda::{FleetEngine, Plan};
+//! use warpstride::jacobi::cuda::{GroupEngine, Plan};
 //! use warpstride::jacobi::{Boundary, Engine, Problem, Stopping};
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
 //!
 //! let problem = Problem::<f32>::new(40, 30, Boundary::Textbook)?; // columns, rows
 //! let rule = Stopping { iterations: 20, ..Stopping::default() };
 //! let mut on_cpu = CpuEngine::new(&problem, rule, 1)?;
-//! let mut on_three = FleetEngine::new(EmulatedFleet::new(3), &problem, rule, Plan::default())?;
+//! let mut on_three = GroupEngine::new(EmulatedDeviceGroup::new(3), &problem, rule, Plan::default())?;
 //! let engines: [&mut dyn Engine<f32>; 2] = [&mut on_cpu, &mut on_three];
 //! for engine in engines {
 //!     let mut norms = Vec::new();
@@ -108,38 +166,89 @@
 //! # }
 //! ```
 //!
-//! On GPUs the fleet is a [`gpu::CudaFleet`].
+//! On GPUs the group is a [`gpu::CudaDeviceGroup`]. `docs/multi-gpu.md` describes how the devices
+//! work together.
 //!
-//! # Rooms
-//! The folder `examples/` has whole programs: from plain arrays, results and pictures, and the CUDA
-//! fence for one's own work. `docs/architecture.md` has the plan of these rooms:
+//! # Modules
+//! Each module uses only the modules in its row; `tests/dependencies.rs` checks the table. [`cuda`]
+//! (the driver and its libraries) and [`gpu`] (devices and groups of devices, real or emulated) are
+//! the crate `warpstride-cuda`. `<science>/science.rs` registers a science; it counts as part of
+//! `science`, as does a folder `<science>/science/`. The registration joins `science`, `selftest` and `cli`, which use each other;
+//! elsewhere there are no cycles. `docs/architecture.md` describes the modules.
 //!
-//! * [`data`]: plain data with invariants
-//! * [`io`]: formats, of scans, arrays and results
-//! * [`ptycho`]: the mathematics of ptychography, on the CPU and on GPUs
-//! * [`mri`]: images from k-space, on the CPU and on GPUs
-//! * [`jacobi`]: the relaxation, on the CPU and over several GPUs
-//! * [`run`]: the loop around a computation
-//! * [`report`]: pictures, tables, timelines, the HTML report, the summary
-//! * [`fft`]: transforms on the CPU
-//! * [`gpu`]: what a pipeline of kernels needs from a machine, or from several devices
-//! * [`cuda`]: the driver and its libraries
-//! * [`selftest`]: every kernel against its definition, on any machine
+//! | module | uses |
+//! |---|---|
+//! | `system` | |
+//! | `text` | |
+//! | `data` | |
+//! | `fft` | |
+//! | `io` | `data`, `system` |
+//! | `run` | `cuda`, `gpu`, `system` |
+//! | `report` | `system`, `text` |
+//! | `kernels` | `cuda` |
+//! | `jacobi` | `cuda`, `gpu`, `io`, `kernels`, `report`, `run`, `system`, `text` |
+//! | `mri` | `cuda`, `data`, `fft`, `gpu`, `io`, `kernels`, `report`, `run`, `system`, `text` |
+//! | `ptycho` | `cuda`, `data`, `fft`, `gpu`, `io`, `kernels`, `report`, `run`, `system`, `text` |
+//! | `sas` | `cuda`, `data`, `gpu`, `io`, `kernels`, `report`, `run`, `system`, `text` |
+//! | `series` | `cuda`, `gpu`, `io`, `kernels`, `report`, `run`, `system`, `text` |
+//! | `science` | `cli`, `cuda`, `gpu`, `jacobi`, `kernels`, `mri`, `ptycho`, `sas`, `selftest`, `series` |
+//! | `selftest` | `cuda`, `fft`, `gpu`, `jacobi`, `mri`, `ptycho`, `sas`, `science`, `series`, `text` |
+//! | `cli` | `cuda`, `data`, `gpu`, `io`, `jacobi`, `mri`, `ptycho`, `report`, `run`, `sas`, `science`, `selftest`, `series`, `system`, `text` |
+//!
+//! The folder `examples/` has whole programs: reconstructions from plain arrays, and results with
+//! pictures.
 //!
 //! # Features
-//! * `static` (default): HDF5 is built from source and linked in.
-//! * `system-hdf5`: an installed libhdf5 is linked.
+//! All but `system-hdf5` are on by default.
+//!
+//! * `jacobi`, `mri`, `ptycho`, `sas`, `series`: the sciences
+//! * `parquet`: Parquet and Arrow files of time series
+//! * `store`: the store of time series
+//! * `plots`: pictures and HTML reports
+//! * `cli`: the program
+//! * `static`: HDF5 files, with the C library built from source and linked in
+//! * `system-hdf5`: HDF5 files, with an installed libhdf5
 
-pub mod cuda;
+#![cfg_attr(
+    not(all(
+        feature = "jacobi",
+        feature = "mri",
+        feature = "ptycho",
+        feature = "sas",
+        feature = "series",
+        feature = "hdf5",
+        feature = "plots",
+        feature = "cli"
+    )),
+    allow(
+        dead_code,
+        unused_imports,
+        reason = "a build without some features leaves out who uses these parts"
+    )
+)]
+
+#[cfg(feature = "cli")]
+pub mod cli;
 pub mod data;
 pub mod fft;
-pub mod gpu;
 pub mod io;
+#[cfg(feature = "jacobi")]
 pub mod jacobi;
+mod kernels;
+#[cfg(feature = "mri")]
 pub mod mri;
+#[cfg(feature = "ptycho")]
 pub mod ptycho;
+#[cfg(feature = "plots")]
 pub mod report;
 pub mod run;
+#[cfg(feature = "sas")]
 pub mod sas;
+pub mod science;
 pub mod selftest;
+#[cfg(feature = "series")]
 pub mod series;
+pub mod system;
+pub mod text;
+
+pub use warpstride_cuda::{cuda, gpu};

@@ -1,9 +1,5 @@
-//! The `warpstride` program; everything it can do is in the library of the same name.
+//! The `warpstride` program: [`warpstride::cli`] is all of it.
 
-mod cli;
-
-use std::process::ExitCode;
-
-fn main() -> ExitCode {
-    cli::run()
+fn main() -> std::process::ExitCode {
+    warpstride::cli::run()
 }

@@ -1,8 +1,9 @@
 //! All device code of warpstride, one folder per science.
 //!
-//! Compiled twice: by `cargo xtask build-ptx` for `nvptx64-nvidia-cuda`, and as an ordinary crate
-//! for the host, where every kernel is a typed launch ([`warpstride_device::launch::Launch`]) that
-//! the CUDA fence or the emulator takes. `docs/adding-a-kernel.md` shows how one is added.
+//! The crate is compiled twice: by `cargo xtask build-ptx` for `nvptx64-nvidia-cuda`, and as an ordinary
+//! crate for the host, where every kernel is a typed launch ([`warpstride_device::launch::Launch`]) for
+//! a CUDA device or the emulator. Each science is a feature. `docs/adding-a-kernel.md` shows how to add
+//! a kernel.
 
 #![cfg_attr(target_arch = "nvptx64", no_std, feature(abi_ptx))]
 #![allow(
@@ -15,12 +16,22 @@
     reason = "loops over constant ranges are unrolled, so that their arrays are registers; iterators leave some of them in local memory"
 )]
 
+#[cfg(feature = "jacobi")]
 pub mod jacobi;
+#[cfg(feature = "mri")]
 pub mod mri;
+#[cfg(feature = "ptycho")]
 pub mod ptycho;
+#[cfg(not(target_arch = "nvptx64"))]
 mod registry;
+#[cfg(feature = "sas")]
 pub mod sas;
+#[cfg(feature = "series")]
 pub mod series;
 
 #[cfg(not(target_arch = "nvptx64"))]
+pub(crate) use registry::info;
+#[cfg(not(target_arch = "nvptx64"))]
 pub use registry::registry;
+#[cfg(all(feature = "sas", not(target_arch = "nvptx64")))]
+pub(crate) use registry::{concatenate, count};

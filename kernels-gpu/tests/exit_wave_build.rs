@@ -1,9 +1,11 @@
 //! The kernel against a plain loop over the definition, at shapes that divide by nothing.
 
+#![cfg(feature = "ptycho")]
+
 use warpstride_device::Complex32;
 use warpstride_device::emulator::{self, LaunchConfig, Memory, Order};
 use warpstride_device::launch::Launch as _;
-use warpstride_kernels::ptycho::exit_wave_build::ExitWaveBuild;
+use warpstride_kernels::ptycho::exit_wave_build::PtychoExitWaveBuild;
 
 /// Numbers without a pattern in −1 … 1 (a linear congruence).
 fn noise(len: usize, seed: u32) -> Vec<Complex32> {
@@ -51,7 +53,7 @@ fn deviation(case: &Case, grid: u32, block: u32, order: Order) -> f64 {
     let probe_there = Memory::try_copy_of(&probe).expect("memory");
     let object_there = Memory::try_copy_of(&object).expect("memory");
     let corners_there = Memory::try_copy_of(&corners).expect("memory");
-    let launch = ExitWaveBuild {
+    let launch = PtychoExitWaveBuild {
         aux: aux.write(),
         psi: psi_there.read(),
         probe: probe_there.read(),
@@ -160,7 +162,7 @@ fn short_arguments_are_refused() {
     let mut aux = Memory::try_zeroed(11).expect("memory");
     let values = Memory::try_zeroed(12).expect("memory");
     let corners = Memory::try_zeroed(1).expect("memory");
-    let mut launch = ExitWaveBuild {
+    let mut launch = PtychoExitWaveBuild {
         aux: aux.write(),
         psi: values.read(),
         probe: values.read(),
@@ -179,7 +181,7 @@ fn short_arguments_are_refused() {
     let error = launch.check().expect_err("aux is short");
     assert_eq!(
         error.to_string(),
-        "kernel exit_wave_build: argument aux has 11 elements, the launch needs 12"
+        "kernel ptycho_exit_wave_build: argument aux: expected 12 elements or more, found 11"
     );
     // 2⁶⁴ wraps to a small number in plain arithmetic.
     (launch.frames, launch.modes, launch.rows) = (u32::MAX, u32::MAX, u32::MAX);

@@ -1,6 +1,7 @@
 //! The examples of `docs/adding-a-kernel.md` and `docs/adding-a-model.md` compile, are right, and are what the guides
 //! show.
 
+#![cfg(feature = "sas")]
 #![allow(
     unsafe_code,
     unsafe_op_in_unsafe_fn,
@@ -24,7 +25,7 @@ mod gaussian_rod_test {
 mod scale_waves;
 
 mod scale_waves_test {
-    use super::scale_waves::ScaleWaves;
+    use super::scale_waves::PtychoScaleWaves;
 
     include!("guide/scale_waves_test.rs");
 }

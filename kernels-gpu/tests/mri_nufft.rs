@@ -1,6 +1,8 @@
 //! Spreading and interpolation against the weights of each point and cell, in both orders of threads
 //! and with watched borders: a missing barrier of the warp, or a cell beyond the tile, shows here.
 
+#![cfg(feature = "mri")]
+
 use warpstride_device::Complex32;
 use warpstride_device::emulator::{self, LaunchConfig, Memory, Order};
 use warpstride_kernels::mri::nufft_interpolate::{
@@ -11,7 +13,7 @@ use warpstride_kernels::mri::nufft_spread::{
     MriNufftSpread2dW5, MriNufftSpread2dW7, MriNufftSpread3dW3, MriNufftSpread3dW8,
 };
 use warpstride_kernels::mri::nufft_tile::{
-    FRACTION_BITS, NufftHeap, NufftPoint, TileLayout, own_cells, terms,
+    FRACTION_BITS, NufftPoint, NufftSubproblem, TileLayout, own_cells, terms,
 };
 
 fn number(i: usize) -> f32 {
@@ -29,12 +31,12 @@ struct Case {
     width: usize,
     tiles: [u32; 3],
     points: Vec<NufftPoint>,
-    heaps: Vec<NufftHeap>,
+    heaps: Vec<NufftSubproblem>,
     coefficients: Vec<f32>,
 }
 
 impl Case {
-    /// Heaps of 1, 31, 32, 33 and 70 points in the corners of the grid; every third point in one cell.
+    /// Subproblems of 1, 31, 32, 33 and 70 points in the corners of the grid; every third point in one cell.
     fn new(axes: usize, width: usize) -> Self {
         let layout = TileLayout::new(width as u32, axes as u32);
         let tiles = [2, 1, if axes == 3 { 2 } else { 1 }];
@@ -44,7 +46,7 @@ impl Case {
         for (h, count) in counts.into_iter().enumerate() {
             let h = h as u32;
             let tile = [h % tiles[0], 0, h / 2 % tiles[2]];
-            heaps.push(NufftHeap {
+            heaps.push(NufftSubproblem {
                 first: points.len() as u32,
                 points: count,
                 origin: std::array::from_fn(|axis| tile[axis] * layout.own[axis]),

@@ -1,27 +1,115 @@
-//! The registry names every kernel: the list is written by hand, so it is compared with the entries
-//! of the built PTX.
+//! The registries list every kernel of the built PTX and no other, with the launch bounds that it states.
+//!
+//! The lists are written by hand, and the device linker reads kernels from bitcode without them: this test compares
+//! the two.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
+use warpstride_device::launch::KernelInfo;
+
+/// What a text states of a kernel: its block and its minimum of blocks.
+type Bounds = ([u32; 3], u32);
+
+fn built(file: &str) -> BTreeMap<String, Bounds> {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("ptx").join(file);
+    let text = fs::read_to_string(path).expect("built PTX");
+    let mut kernels = BTreeMap::new();
+    for entry in text.split(".entry ").skip(1) {
+        let header = entry.split("\n{").next().expect("a header");
+        let stated = |directive: &str| -> Option<Vec<u32>> {
+            let code = |line: &'_ str| line.split("//").next().map(str::trim).map(str::to_owned);
+            let line = header
+                .lines()
+                .filter_map(code)
+                .find(|line| line.starts_with(directive))?;
+            let numbers = line[directive.len()..].split(',');
+            Some(
+                numbers
+                    .map(|number| number.trim().parse().expect("a number"))
+                    .collect(),
+            )
+        };
+        let mut block = [1; 3];
+        for (extent, number) in block.iter_mut().zip(stated(".maxntid").expect("a block")) {
+            *extent = number;
+        }
+        let min_blocks = stated(".minnctapersm").map_or(0, |numbers| numbers[0]);
+        let name = entry.split('(').next().expect("a name").trim().to_owned();
+        assert!(kernels.insert(name, (block, min_blocks)).is_none());
+    }
+    kernels
+}
+
+fn registered(kernels: &[KernelInfo]) -> BTreeMap<String, Bounds> {
+    let bounds = kernels
+        .iter()
+        .filter(|info| info.min_arch <= 80)
+        .map(|info| (info.entry.to_owned(), (info.block, info.min_blocks)));
+    bounds.collect()
+}
+
+#[cfg(feature = "jacobi")]
 #[test]
-fn registry_is_complete() {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("ptx");
-    for (file, arch) in [("warpstride_sm80.ptx", 80), ("warpstride_sm90.ptx", 90)] {
-        let text = fs::read_to_string(folder.join(file)).expect("built PTX");
-        let mut built: Vec<&str> = text
-            .split(".entry ")
-            .skip(1)
-            .map(|entry| entry[..entry.find('(').expect("its arguments")].trim())
-            .collect();
-        built.sort_unstable();
-        let mut listed: Vec<_> = warpstride_kernels::registry()
-            .iter()
-            .filter(|info| info.min_arch <= arch)
-            .map(|info| info.entry)
-            .collect();
-        listed.sort_unstable();
-        assert!(!listed.is_empty());
-        assert_eq!(built, listed, "{file}");
+fn jacobi_is_complete() {
+    assert_eq!(
+        built("jacobi.ptx"),
+        registered(warpstride_kernels::jacobi::registry())
+    );
+}
+
+#[cfg(feature = "mri")]
+#[test]
+fn mri_is_complete() {
+    assert_eq!(
+        built("mri.ptx"),
+        registered(warpstride_kernels::mri::registry())
+    );
+}
+
+#[cfg(feature = "ptycho")]
+#[test]
+fn ptycho_is_complete() {
+    let all = registered(warpstride_kernels::ptycho::registry());
+    assert_eq!(built("ptycho.ptx"), all);
+    let faster = built("ptycho_sm90.ptx");
+    assert!(!faster.is_empty());
+    for (entry, bounds) in faster {
+        assert_eq!(all.get(&entry), Some(&bounds), "{entry}");
+    }
+}
+
+#[cfg(feature = "sas")]
+#[test]
+fn sas_is_complete() {
+    assert_eq!(
+        built("sas.ptx"),
+        registered(warpstride_kernels::sas::registry())
+    );
+}
+
+#[cfg(feature = "series")]
+#[test]
+fn series_is_complete() {
+    assert_eq!(
+        built("series.ptx"),
+        registered(warpstride_kernels::series::registry())
+    );
+}
+
+#[test]
+fn names_are_unique_and_begin_with_their_science() {
+    let all = warpstride_kernels::registry();
+    let mut names: Vec<&str> = all.iter().map(|info| info.entry).collect();
+    names.sort_unstable();
+    names.dedup();
+    assert_eq!(names.len(), all.len());
+    let prefixes = ["jacobi_", "mri_", "ptycho_", "sas_", "series_"];
+    for name in names {
+        assert!(
+            prefixes.iter().any(|prefix| name.starts_with(prefix)),
+            "{name}"
+        );
     }
 }

@@ -3,6 +3,8 @@
 //! nothing. A bound is about twice the error that is found; rounding x itself shifts f32 references, so those are
 //! taken at the rounded x in f64.
 
+#![cfg(feature = "sas")]
+
 use warpstride_kernels::sas::functions::{
     bessel_j0, bessel_j1, j1c, sinc, sine_integral, sphere_form,
 };

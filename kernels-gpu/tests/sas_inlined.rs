@@ -1,6 +1,8 @@
 //! A model's formula runs on vector units only if all of it is inlined there: functions of numbers, and the closures
 //! that `choose` takes, say so. Without the attribute nothing is wrong but the speed, by a factor of a hundred.
 
+#![cfg(feature = "sas")]
+
 use std::fs;
 use std::path::{Path, PathBuf};
 

@@ -1,5 +1,7 @@
 //! What holds in theory of the shape-independent models, blocks and stacks: exact special cases, limits and sum rules.
 
+#![cfg(feature = "sas")]
+
 use std::f64::consts::PI;
 use warpstride_kernels::sas::catalogue::model;
 use warpstride_kernels::sas::model::Wave;

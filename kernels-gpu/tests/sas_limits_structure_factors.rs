@@ -1,6 +1,8 @@
 //! What structure factors must obey in theory: the compressibility at q = 0, no pairs within a core (h = −1) and the
 //! closure beyond it (c = −U/kT), both by a Fourier transform of S, and the fluids that are limits of one another.
 
+#![cfg(feature = "sas")]
+
 use std::f64::consts::PI;
 use warpstride_kernels::sas::model::{Model, Values, Wave};
 use warpstride_kernels::sas::models::hardsphere::HardSphere;

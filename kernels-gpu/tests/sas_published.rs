@@ -3,6 +3,7 @@
 //! and effective radii. Polydispersity and products are the host's and tested there. By the file's rule,
 //! |ΔI| < 1.5·10^(⌈log₁₀|I|⌉ − 5). Orientation averages by Gauss–Legendre rules of 500 or 5000 and 40² or 150² points.
 
+#![cfg(feature = "sas")]
 #![allow(
     clippy::print_stdout,
     clippy::print_stderr,

@@ -1,5 +1,7 @@
 //! The rungs of the ladder against the sum of each bucket, in pieces too.
 
+#![cfg(feature = "series")]
+
 mod series;
 
 use series::{Buckets, LAUNCHES, Numbers, copy, launch, poisoned, zeroed};

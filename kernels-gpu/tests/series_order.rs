@@ -1,6 +1,8 @@
 //! Order statistics of buckets of every length against a sort of the bucket and the definitions on it. Every kernel
 //! answers its lengths and leaves the others alone, so that together they answer all.
 
+#![cfg(feature = "series")]
+
 mod series;
 
 use series::{Buckets, LAUNCHES, Numbers, copy, launch, poisoned, zeroed};
@@ -23,7 +25,7 @@ fn query(kind: u32, percent: f64, column: u32) -> OrderQuery {
     }
 }
 
-/// Columns in another order than the queries, and one (2) that nobody asked for.
+/// Columns in another order than the queries, and one (2) without a query.
 fn queries() -> Vec<OrderQuery> {
     vec![
         query(MEDIAN, 0.0, 1),
@@ -65,7 +67,7 @@ fn expected(bucket: &[f64], query: &OrderQuery) -> f64 {
 /// All kernels in one launch size, into one set of columns.
 fn answers(buckets: &Buckets, queries: &[OrderQuery], size: (u32, u32, Order)) -> Memory<f64> {
     let (points, capacity) = (buckets.points(), buckets.capacity);
-    // Columns may have more room than the buckets.
+    // Columns may be longer than the buckets.
     let stride = capacity + 2;
     let values = copy(&buckets.values);
     let first = copy(&buckets.first);

@@ -1,17 +1,19 @@
 //! Sorting, packing, differences and coded timestamps against the same in plain loops: for series of mixed lengths, empty
 //! ones among them, at launches that divide by nothing and in both orders of threads.
 
+#![cfg(feature = "series")]
+
 mod series;
 
 use series::{LAUNCHES, Numbers, copy, launch, poisoned, zeroed};
 use warpstride_device::emulator::{Memory, Order};
-use warpstride_kernels::series::keep::{
-    DIFFERENCES, NO_NAN, NO_REPEATS, SeriesKeepCount, SeriesKeepMove, SeriesKeepOffsets,
+use warpstride_kernels::series::check_sorted::{DESCENTS, REPEATS, SeriesCheckSorted, VARYING};
+use warpstride_kernels::series::compact::{
+    DIFFERENCES, NO_NAN, NO_REPEATS, SeriesCompactCount, SeriesCompactMove, SeriesCompactOffsets,
 };
 use warpstride_kernels::series::scan::SeriesScanRows;
 use warpstride_kernels::series::series_of::tiles;
 use warpstride_kernels::series::sort::{DIGITS, SeriesSortCount, SeriesSortGather, SeriesSortMove};
-use warpstride_kernels::series::survey::{DESCENTS, REPEATS, SeriesSurvey, VARYING};
 use warpstride_kernels::series::unpack::{FRAME, SeriesUnpack16, SeriesUnpack32, frames};
 
 type Size = (u32, u32, Order);
@@ -195,7 +197,7 @@ fn many_series_take_two_digits() {
 }
 
 #[test]
-fn the_survey_counts_what_is_out_of_order() {
+fn the_check_counts_points_out_of_order() {
     for lengths in lengths() {
         for range in [1_u64, 3, 1 << 40] {
             let mut numbers = Numbers(range + 5);
@@ -214,16 +216,16 @@ fn the_survey_counts_what_is_out_of_order() {
             }
             for size in LAUNCHES {
                 let (times, offsets) = (copy(&batch.times), copy(&batch.offsets));
-                let mut survey = zeroed::<u32>(4);
-                let launched = SeriesSurvey {
+                let mut counts = zeroed::<u32>(4);
+                let launched = SeriesCheckSorted {
                     times: times.read(),
                     offsets: offsets.read(),
-                    survey: survey.write(),
+                    counts: counts.write(),
                     points: batch.points(),
                     series: batch.count(),
                 };
                 launch(&launched, size);
-                let found = survey.as_slice();
+                let found = counts.as_slice();
                 assert_eq!([found[DESCENTS], found[REPEATS]], [descents, repeats]);
                 assert_eq!(found[VARYING], varying as u32);
                 assert_eq!(found[VARYING + 1], (varying >> 32) as u32);
@@ -241,7 +243,7 @@ fn kept(batch: &Batch, rule: u32, size: Size) -> (Vec<u64>, Vec<f64>, Vec<u32>) 
         copy(&batch.offsets),
     );
     let mut counts = poisoned::<u32>(tiles(points));
-    let count = SeriesKeepCount {
+    let count = SeriesCompactCount {
         times: times.read(),
         values: values.read(),
         offsets: offsets.read(),
@@ -255,7 +257,7 @@ fn kept(batch: &Batch, rule: u32, size: Size) -> (Vec<u64>, Vec<f64>, Vec<u32>) 
     let mut times_out = poisoned::<u64>(points);
     let mut values_out = poisoned::<f64>(points);
     let mut ranks = poisoned::<u32>(points + 1);
-    let moved = SeriesKeepMove {
+    let moved = SeriesCompactMove {
         times: times.read(),
         values: values.read(),
         offsets: offsets.read(),
@@ -270,7 +272,7 @@ fn kept(batch: &Batch, rule: u32, size: Size) -> (Vec<u64>, Vec<f64>, Vec<u32>) 
     };
     launch(&moved, size);
     let mut offsets_out = poisoned::<u32>(batch.offsets.len());
-    let shifted = SeriesKeepOffsets {
+    let shifted = SeriesCompactOffsets {
         ranks: ranks.read(),
         offsets: offsets.read(),
         out: offsets_out.write(),

@@ -1,30 +1,30 @@
-//! A relaxation on any fleet must give the field and the norms of the CPU.
+//! Comparison of relaxations on a device group with the CPU: the field and the norms must agree.
 
 use anyhow::{Context, Result, ensure};
 use ndarray::Array2;
 use std::fmt::Write as _;
-use warpstride::gpu::Fleet;
+use warpstride::gpu::DeviceGroup;
 use warpstride::jacobi::cpu::CpuEngine;
-use warpstride::jacobi::cuda::{FleetEngine, GpuReal, Plan, Scheme};
+use warpstride::jacobi::cuda::{GpuReal, GroupEngine, Plan, Scheme};
 use warpstride::jacobi::{Boundary, Engine, Norm, Problem, Stopping};
 
-/// Everything that a relaxation gives.
+/// The result of a relaxation.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Relaxed<T> {
-    /// (row, column).
+    /// The field, (row, column).
     pub field: Array2<T>,
     /// Norms of the checked sweeps.
     pub norms: Vec<Norm>,
-    /// Sweeps done.
+    /// The number of completed sweeps.
     pub sweeps: usize,
     /// Whether the tolerance was met.
     pub converged: bool,
 }
 
-/// Runs an engine to its end.
+/// Runs an engine until it is finished.
 ///
 /// # Errors
-/// The engine's.
+/// An error of the engine.
 pub fn relax<T: GpuReal>(engine: &mut dyn Engine<T>) -> Result<Relaxed<T>> {
     let (mut norms, mut converged) = (Vec::new(), false);
     while !engine.finished() {
@@ -40,10 +40,10 @@ pub fn relax<T: GpuReal>(engine: &mut dyn Engine<T>) -> Result<Relaxed<T>> {
     })
 }
 
-/// A problem with values that are not smooth, so that every wrong neighbour shows.
+/// A problem with values that are not smooth, so that any wrong neighbour changes the result.
 ///
 /// # Errors
-/// A grid without inner cells.
+/// The grid has no inner cell.
 pub fn rough<T: GpuReal>(
     [ny, nx]: [usize; 2],
     boundary: Boundary,
@@ -69,26 +69,26 @@ pub fn rough<T: GpuReal>(
     Ok(problem)
 }
 
-/// One relaxation to be compared.
+/// A relaxation to compare.
 #[derive(Debug, Clone, Copy)]
 pub struct Case {
     /// Rows and columns.
     pub shape: [usize; 2],
-    /// At the border.
+    /// The boundary condition.
     pub boundary: Boundary,
     /// Whether the start field is rough.
     pub start: bool,
     /// Whether there is a source.
     pub source: bool,
-    /// When it ends.
+    /// The stopping rule.
     pub rule: Stopping,
 }
 
 impl Case {
-    /// What the CPU makes of it, one sweep a pass.
+    /// The result of the CPU with one sweep per pass.
     ///
     /// # Errors
-    /// The engine's.
+    /// An error of the engine.
     pub fn expected<T: GpuReal>(&self) -> Result<Relaxed<T>> {
         relax(&mut CpuEngine::new(&self.problem()?, self.rule, 1)?)
     }
@@ -97,27 +97,27 @@ impl Case {
         rough(self.shape, self.boundary, self.start, self.source)
     }
 
-    /// Differences of the fleet's relaxation from what is expected, one line each; none when the
-    /// fields are the same bits and the norms differ by rounding only.
+    /// The differences between the relaxation on a device group and the expected result, one per
+    /// line; empty if the fields agree bit for bit and the norms differ only by rounding.
     ///
     /// # Errors
-    /// An engine's.
-    pub fn differences<T: GpuReal, F: Fleet>(
+    /// An error of an engine.
+    pub fn differences<T: GpuReal, G: DeviceGroup>(
         &self,
-        fleet: &F,
+        group: &G,
         plan: Plan,
         expected: &Relaxed<T>,
     ) -> Result<String> {
         let what = || format!("{}, {plan:?}", self.name::<T>());
-        let devices = fleet.devices();
-        let mut engine = FleetEngine::<T, &F>::new(fleet, &self.problem()?, self.rule, plan)
+        let devices = group.devices();
+        let mut engine = GroupEngine::<T, &G>::new(group, &self.problem()?, self.rule, plan)
             .with_context(what)?;
         let found = relax(&mut engine).with_context(what)?;
         let mut text = String::new();
-        let mut differ = |words: String| {
+        let mut differ = |difference: String| {
             let _ = writeln!(
                 text,
-                "{} ({} devices, {plan:?}): {words}",
+                "{} ({} devices, {plan:?}): {difference}",
                 self.name::<T>(),
                 devices
             );
@@ -178,7 +178,7 @@ impl Case {
     }
 }
 
-/// Every rung of the ladder with every depth that it has.
+/// Plans for every scheme with every number of sweeps per pass that it supports.
 #[must_use]
 pub fn plans() -> Vec<Plan> {
     let mut plans = Vec::new();
@@ -199,20 +199,20 @@ pub fn plans() -> Vec<Plan> {
     plans
 }
 
-/// Runs `cases` with `plans` on those fleets whose devices do not outnumber the rows, in both
-/// precisions, and gives the number of runs.
+/// Runs `cases` with `plans`, in both precisions, on the groups that do not have more devices than
+/// the grid has rows, and returns the number of runs.
 ///
 /// # Errors
-/// An engine's, or any difference.
-pub fn compare<F: Fleet>(cases: &[Case], plans: &[Plan], fleets: &[F]) -> Result<usize> {
+/// An error of an engine, or a difference.
+pub fn compare<G: DeviceGroup>(cases: &[Case], plans: &[Plan], groups: &[G]) -> Result<usize> {
     let (mut text, mut compared) = (String::new(), 0);
     for case in cases {
         let (single, double) = (case.expected::<f32>()?, case.expected::<f64>()?);
-        let fits = |fleet: &&F| fleet.devices() <= case.shape[0] - 2;
-        for fleet in fleets.iter().filter(fits) {
+        let fits = |group: &&G| group.devices() <= case.shape[0] - 2;
+        for group in groups.iter().filter(fits) {
             for plan in plans {
-                text += &case.differences(fleet, *plan, &single)?;
-                text += &case.differences(fleet, *plan, &double)?;
+                text += &case.differences(group, *plan, &single)?;
+                text += &case.differences(group, *plan, &double)?;
                 compared += 2;
             }
         }

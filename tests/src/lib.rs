@@ -1,5 +1,5 @@
-//! What the tests of several rooms share: a whole reconstruction in one call, and the data of real
-//! scans where they are.
+//! Support for tests of several modules: a whole reconstruction in one call, and the files of real
+//! data.
 
 pub mod jacobi;
 pub mod npz;
@@ -13,10 +13,10 @@ use std::time::Duration;
 use warpstride::data::{Reconstruction, Scan};
 use warpstride::ptycho::cpu::CpuEngine;
 use warpstride::ptycho::{
-    Engine, EngineSpec, Origin, Precision, Problem, Recipe, Reconstructor, outcome,
+    Engine, EngineSpec, Origin, Precision, Problem, Recipe, Reconstructor, result,
 };
 
-/// A recipe of these engines (`dm:40`), everything else as it comes.
+/// A recipe of these engines (`dm:40`), with defaults for everything else.
 ///
 /// # Errors
 /// An unknown engine.
@@ -34,7 +34,7 @@ pub fn recipe(engines: &[&str]) -> Result<Recipe> {
 /// Reconstructs `scan` on the CPU in the recipe's precision.
 ///
 /// # Errors
-/// Whatever the library says.
+/// Errors of the library.
 pub fn on_cpu(scan: &Scan, recipe: &Recipe) -> Result<Reconstruction> {
     reconstruct(scan, recipe, |problem| {
         Ok(match recipe.precision {
@@ -44,10 +44,10 @@ pub fn on_cpu(scan: &Scan, recipe: &Recipe) -> Result<Reconstruction> {
     })
 }
 
-/// Reconstructs `scan` with the engine that `make` makes.
+/// Reconstructs `scan` with the engine that `make` returns.
 ///
 /// # Errors
-/// Whatever the library or `make` says.
+/// Errors of the library and of `make`.
 pub fn reconstruct(
     scan: &Scan,
     recipe: &Recipe,
@@ -58,41 +58,42 @@ pub fn reconstruct(
     while !run.finished() {
         run.advance()?;
     }
-    run.settle()?;
+    run.flush()?;
     let origin = Origin {
         source: "memory".to_owned(),
         recipe: recipe.to_toml()?,
     };
-    Ok(outcome(&mut run, scan, &problem, recipe, &origin)?)
+    Ok(result(&mut run, scan, &problem, recipe, &origin)?)
 }
 
-/// The folder of real scans: `WARPSTRIDE_SHARED_DATA`, or `shared/data` beside the workspace.
+/// The path of `file` in the folder of real data: `WARPSTRIDE_SHARED_DATA`, or `shared/data` beside
+/// the workspace.
 ///
 /// # Errors
-/// The file is not there; `skipped` says so.
+/// The file does not exist, which callers report with [`skipped`].
 pub fn shared_data(file: &str) -> Result<PathBuf> {
     let beside = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../shared/data");
     let folder = std::env::var_os("WARPSTRIDE_SHARED_DATA").map_or(beside, PathBuf::from);
     let path = folder.join(file);
     path.is_file()
         .then(|| path.clone())
-        .with_context(|| format!("{} is not there", path.display()))
+        .with_context(|| format!("{} does not exist", path.display()))
 }
 
-/// Runs `work` on a thread of its own.
+/// Runs `work` on another thread.
 ///
 /// # Panics
-/// Where `work` does, and where it takes longer than `limit`: a test that hangs fails.
+/// If `work` panics or takes longer than `limit`, so that a test that hangs fails.
 pub fn within(limit: Duration, work: impl FnOnce() + Send + 'static) {
     let (done, finished) = mpsc::channel();
     let worker = thread::spawn(move || {
         work();
-        // Nobody listens any more when the limit is passed.
+        // The receiver is gone if the limit has passed.
         done.send(()).unwrap_or_default();
     });
     match finished.recv_timeout(limit) {
         Err(RecvTimeoutError::Timeout) => panic!("not done within {limit:?}"),
-        // The sender is gone without a word: the worker panicked.
+        // The sender was dropped without a message: the worker panicked.
         Ok(()) | Err(RecvTimeoutError::Disconnected) => {
             if let Err(panic) = worker.join() {
                 std::panic::resume_unwind(panic);
@@ -101,9 +102,9 @@ pub fn within(limit: Duration, work: impl FnOnce() + Send + 'static) {
     }
 }
 
-/// Says, even where a test's output is kept back, that something was not tested.
+/// Reports a skipped test on standard error, even if the test harness captures output.
 pub fn skipped(what: &str, why: &dyn std::fmt::Display) {
     let mut err = std::io::stderr().lock();
-    // Nobody is left to tell when standard error is closed.
+    // An error cannot be reported if standard error is closed.
     writeln!(err, "SKIPPED {what}: {why}").unwrap_or_default();
 }

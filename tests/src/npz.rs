@@ -1,4 +1,4 @@
-//! Arrays of NumPy's archives (`.npz`), as far as the data of tests need them.
+//! Reading of arrays from NumPy's archives (`.npz`), limited to what the tests need.
 
 use anyhow::{Context, Result, bail};
 use num_complex::Complex;
@@ -14,7 +14,7 @@ impl Archive {
     /// Opens `path`.
     ///
     /// # Errors
-    /// No such file, no archive.
+    /// The file does not exist or is not an archive.
     pub fn open(path: &Path) -> Result<Self> {
         Ok(Self(ZipArchive::new(File::open(path)?)?))
     }
@@ -22,7 +22,7 @@ impl Archive {
     /// The real array `name` in C order, with its shape.
     ///
     /// # Errors
-    /// No such array, complex numbers.
+    /// The archive has no such array, or its numbers are complex.
     pub fn real(&mut self, name: &str) -> Result<(Vec<usize>, Vec<f64>)> {
         let (shape, description, values) = self.numbers(name)?;
         if description.starts_with("<c") {
@@ -34,7 +34,7 @@ impl Archive {
     /// The complex array `name` in C order, with its shape.
     ///
     /// # Errors
-    /// No such array, real numbers.
+    /// The archive has no such array, or its numbers are real.
     pub fn complex(&mut self, name: &str) -> Result<(Vec<usize>, Vec<Complex<f64>>)> {
         let (shape, description, values) = self.numbers(name)?;
         if !description.starts_with("<c") {
@@ -44,7 +44,7 @@ impl Archive {
         Ok((shape, pairs.map(|v| Complex::new(v[0], v[1])).collect()))
     }
 
-    /// Shape, element type and numbers; of complex ones real and imaginary parts in turn.
+    /// Shape, element type and numbers; complex numbers as alternating real and imaginary parts.
     fn numbers(&mut self, name: &str) -> Result<(Vec<usize>, String, Vec<f64>)> {
         let mut bytes = Vec::new();
         let mut entry = self.0.by_name(&format!("{name}.npy"))?;
@@ -56,7 +56,7 @@ impl Archive {
             let rest = header.split_once(before)?.1;
             rest.split_once(after).map(|(text, _)| text.to_owned())
         };
-        let description = between("'descr': '", "'").context("no type")?;
+        let description = between("'descr': '", "'").context("no element type")?;
         let shape = between("'shape': (", ")").context("no shape")?;
         let shape: Vec<usize> = shape
             .split(',')
@@ -65,7 +65,7 @@ impl Archive {
             .map(str::parse)
             .collect::<Result<_, _>>()?;
         if shape.len() > 1 && header.contains("'fortran_order': True") {
-            bail!("{name} is in the order of Fortran");
+            bail!("{name} is in Fortran order");
         }
         let data = &bytes[10 + length..];
         let values = match description.as_str() {

@@ -1,4 +1,4 @@
-//! `cargo xtask bench`: the measurements, and their records.
+//! `cargo xtask bench`: runs the measurements and records them.
 
 use std::fs;
 use std::io::{BufRead, BufReader, Write};
@@ -8,18 +8,19 @@ use std::process::{Command, Stdio};
 use anyhow::{Context, Result, bail};
 
 use crate::host::Host;
-use crate::{bundle, process, workspace};
+use crate::{bundle, workspace};
+use warpstride_build_ptx::process;
 
-/// Which measurements run and what becomes of what they print.
+/// The measurements to run, and whether to record them.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Options {
     /// Only these programs of benches/
     #[arg(long, value_delimiter = ',')]
     only: Vec<String>,
-    /// Keep what is printed in `benches/runs/<date>-<machine>/`
+    /// Record the output in `benches/runs/<date>-<machine>/`
     #[arg(long)]
     record: bool,
-    /// The machine's name in the record; the host name where it is not given
+    /// The computer's name in the record (default: the host name)
     #[arg(long, requires = "record")]
     machine: Option<String>,
     /// Passed on to every program
@@ -36,10 +37,7 @@ pub(crate) fn run(options: &Options) -> Result<()> {
         .iter()
         .find(|name| !names.contains(&name.as_str()))
     {
-        bail!(
-            "there is no measurement {unknown}; there are: {}",
-            names.join(", ")
-        );
+        bail!("--only {unknown}: expected one of {}", names.join(", "));
     }
     let record = if options.record {
         let folder = record_folder(options.machine.as_deref())?;
@@ -91,7 +89,7 @@ fn recorded(command: &mut Command, file: &Path) -> Result<()> {
             process::shown(command)
         );
     }
-    // Whole or not at all: a record that breaks off would be read as a measurement.
+    // The record is written completely or not at all: an incomplete one would look like a measurement.
     let mut partial =
         tempfile::NamedTempFile::new_in(file.parent().context("the record has no folder")?)?;
     partial.write_all(kept.as_bytes())?;
@@ -103,7 +101,7 @@ fn record_folder(machine: Option<&str>) -> Result<PathBuf> {
     let machine = match machine {
         Some(name) => name.to_owned(),
         None => process::output(Command::new("uname").arg("-n"))
-            .context("the machine's name is unknown: give one with --machine")?,
+            .context("cannot read the computer's name: give one with --machine")?,
     };
     let date = process::output(Command::new("date").args(["-u", "+%Y-%m-%d"]))?;
     Ok(workspace::root()
@@ -112,7 +110,7 @@ fn record_folder(machine: Option<&str>) -> Result<PathBuf> {
         .join(folder_name(date.trim(), &machine)))
 }
 
-/// `2026-01-31-some-machine`, from a name that may hold anything.
+/// `2026-01-31-some-machine`, from a name with arbitrary characters.
 fn folder_name(date: &str, machine: &str) -> String {
     let words: Vec<String> = machine
         .split(|c: char| !c.is_ascii_alphanumeric())

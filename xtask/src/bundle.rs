@@ -1,4 +1,4 @@
-//! `cargo xtask gpu-bundle`: one folder that runs on a machine with a GPU and without cargo.
+//! `cargo xtask gpu-bundle`: one folder that runs on a computer with a GPU and without cargo.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -6,18 +6,18 @@ use std::process::Command;
 
 use anyhow::{Context, Result, bail};
 
+use crate::demo;
 use crate::executables::{self, Executable};
 use crate::host::Host;
-use crate::{demo, process};
+use warpstride_build_ptx::process;
 
-/// What may be carried to the GPU machine in one piece.
+/// The largest bundle that can be carried to the GPU in one piece, in bytes.
 const LARGEST: u64 = 64 << 20;
 
-/// The script that runs everything in the bundle; the test files and benches are found by it.
+/// The script that finds and runs all test programs and benches in the bundle.
 const RUN: &str = include_str!("bundle/run.sh");
 
-/// Test files and tests whose name begins so need a GPU; the others have run where the bundle was
-/// made.
+/// Test programs and tests whose name begins with this need a GPU; the others run where the bundle is made.
 const GPU_TESTS: &str = "gpu_";
 
 /// Makes the bundle in `folder`, with the files and folders `data` beside the programs.
@@ -46,16 +46,18 @@ pub(crate) fn run(folder: &Path, data: &[PathBuf]) -> Result<()> {
         "--package",
         "warpstride",
         "--package",
+        "warpstride-cuda",
+        "--package",
         "warpstride-tests",
     ]))?;
-    let mut taken = 0;
+    let mut packed = 0;
     for test in tests.iter().filter(|executable| executable.harness) {
         if test.target.starts_with(GPU_TESTS) || has_gpu_tests(test)? {
             glibc = glibc.max(pack(test, &folder.join("tests"))?);
-            taken += 1;
+            packed += 1;
         }
     }
-    println!("{taken} test programs that are, or have tests, named {GPU_TESTS}*");
+    println!("{packed} test programs that are named, or have tests named, {GPU_TESTS}*");
     for bench in benches(host)? {
         glibc = glibc.max(pack(&bench, &folder.join("benches"))?);
     }
@@ -83,7 +85,7 @@ pub(crate) fn run(folder: &Path, data: &[PathBuf]) -> Result<()> {
     Ok(())
 }
 
-/// The measuring programs, built.
+/// Builds the measuring programs.
 pub(crate) fn benches(host: &Host) -> Result<Vec<Executable>> {
     let built = executables::build(host.cargo().args([
         "build",
@@ -108,7 +110,7 @@ fn has_gpu_tests(test: &Executable) -> Result<bool> {
     }))
 }
 
-/// Copies a program without its debug information, of which the bundle has no use.
+/// Copies a program without its debug information, which the bundle does not need.
 fn strip(from: &Path, to: &Path) -> Result<()> {
     if to.exists() {
         bail!("two programs of the bundle are called {}", to.display());
@@ -122,8 +124,7 @@ fn strip(from: &Path, to: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Puts a stripped and compressed copy into `folder`: each program contains all kernels. Gives the
-/// newest glibc that it asks for.
+/// Puts a stripped and compressed copy into `folder`. Returns the newest glibc version that the program requires.
 fn pack(program: &Executable, folder: &Path) -> Result<(u32, u32)> {
     let to = folder.join(&program.target);
     let packed = folder.join(format!("{}.gz", program.target));

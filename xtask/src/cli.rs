@@ -6,11 +6,11 @@ use std::path::PathBuf;
 use anyhow::Result;
 use clap::{Parser, Subcommand};
 
-use crate::build_ptx::{self, Assembler, Mode};
+use crate::build_ptx::{self, Assembler, Mode, Science};
 use crate::host::Host;
-use crate::process;
 use crate::test::Step;
 use crate::{bench, bundle, demo, test, workspace};
+use warpstride_build_ptx::process;
 
 #[derive(Debug, Parser)]
 #[command(name = "cargo xtask", about = "The project's own commands")]
@@ -21,9 +21,9 @@ struct Cli {
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    /// Build, simulate a scan, reconstruct it, and say where the pictures are
+    /// Build the program and run an example of each science; prints where the pictures are
     Demo,
-    /// Everything that must hold before a change is merged
+    /// Check everything that must hold before a change is merged
     Test {
         /// Only these steps
         #[arg(long, value_enum, value_delimiter = ',')]
@@ -32,14 +32,17 @@ enum Command {
         #[arg(long)]
         no_ptxas: bool,
     },
-    /// Compile the kernels to PTX into kernels-gpu/ptx, and judge the result
+    /// Compile the kernels of the sciences that have changed to PTX in kernels-gpu/ptx, and check the result
     BuildPtx {
-        /// Compare with the committed files instead of writing them
-        #[arg(long)]
+        /// Build every science and compare with the committed files instead of writing them
+        #[arg(long, conflicts_with = "all")]
         check: bool,
-        /// Architectures to build
-        #[arg(long, value_delimiter = ',', value_parser = architecture, default_values_t = build_ptx::ARCHITECTURES)]
-        arch: Vec<u32>,
+        /// Build every science, changed or not
+        #[arg(long)]
+        all: bool,
+        /// Build only these sciences
+        #[arg(long, value_enum, value_delimiter = ',')]
+        only: Vec<Science>,
         /// Do not assemble with ptxas
         #[arg(long)]
         no_ptxas: bool,
@@ -49,7 +52,7 @@ enum Command {
         /// The folder; an earlier bundle there is replaced
         #[arg(short, long, default_value_os_t = workspace::root().join("gpu-bundle"))]
         output: PathBuf,
-        /// Files and folders to take along, under data/
+        /// Files and folders to include, under data/
         #[arg(long, num_args = 1..)]
         data: Vec<PathBuf>,
     },
@@ -58,22 +61,13 @@ enum Command {
     /// Run cargo with the CMake and C compiler that the other commands use, for example
     /// `cargo xtask cargo build --release`
     Cargo {
-        /// What cargo is to do
+        /// Arguments of cargo
         #[arg(trailing_var_arg = true, allow_hyphen_values = true, required = true)]
         arguments: Vec<OsString>,
     },
 }
 
-fn architecture(text: &str) -> Result<u32, String> {
-    let number = text.strip_prefix("sm_").unwrap_or(text);
-    number
-        .parse()
-        .ok()
-        .filter(|arch| build_ptx::ARCHITECTURES.contains(arch))
-        .ok_or_else(|| format!("known are {:?}", build_ptx::ARCHITECTURES))
-}
-
-/// Does what was typed.
+/// Runs the command line.
 pub(crate) fn main() -> Result<()> {
     let assembler = |off: bool, otherwise| if off { Assembler::Off } else { otherwise };
     match Cli::parse().command {
@@ -83,12 +77,17 @@ pub(crate) fn main() -> Result<()> {
         }
         Command::BuildPtx {
             check,
-            arch,
+            all,
+            only,
             no_ptxas,
         } => build_ptx::run(
-            &arch,
-            if check { Mode::Check } else { Mode::Write },
-            assembler(no_ptxas, Assembler::IfThere),
+            &only,
+            match (check, all) {
+                (true, _) => Mode::Check,
+                (_, true) => Mode::All,
+                _ => Mode::Changed,
+            },
+            assembler(no_ptxas, Assembler::IfAvailable),
         ),
         Command::GpuBundle { output, data } => bundle::run(&output, &data),
         Command::Bench(options) => bench::run(&options),
@@ -104,14 +103,6 @@ mod tests {
     #[test]
     fn the_command_line_is_consistent() {
         Cli::command().debug_assert();
-    }
-
-    #[test]
-    fn architectures_are_checked() {
-        assert_eq!(architecture("80"), Ok(80));
-        assert_eq!(architecture("sm_90"), Ok(90));
-        assert!(architecture("75").is_err());
-        assert!(architecture("hopper").is_err());
     }
 
     #[test]

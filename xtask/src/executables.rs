@@ -1,4 +1,4 @@
-//! What a cargo build made, from cargo's messages: the paths are its own to choose.
+//! Finds the executables of a cargo build in cargo's messages, since cargo decides their paths.
 
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
@@ -6,12 +6,12 @@ use std::process::{Command, Stdio};
 use anyhow::{Context, Result, bail};
 use serde_json::Value;
 
-use crate::process;
+use warpstride_build_ptx::process;
 
 /// One executable.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Executable {
-    /// Name of the target: a program, a test file, a library's unit tests.
+    /// Name of the target: a program, a test file, or a library's unit tests.
     pub(crate) target: String,
     /// cargo's kind: `bin`, `test`, `lib`.
     pub(crate) kind: String,
@@ -35,7 +35,7 @@ pub(crate) fn build(command: &mut Command) -> Result<Vec<Executable>> {
 
 fn parse(messages: &str) -> Result<Vec<Executable>> {
     let mut executables = Vec::new();
-    // A program may print on the same stream; cargo's messages are objects.
+    // Other output on the same stream is skipped; cargo's messages are objects.
     for line in messages.lines().filter(|line| line.starts_with('{')) {
         let message: Value = serde_json::from_str(line).context("cargo's message is not JSON")?;
         let Some(path) = message["executable"].as_str() else {
@@ -62,7 +62,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn executables_are_told_from_libraries() {
+    fn executables_are_distinguished_from_libraries() {
         let messages = r#"
 {"reason":"compiler-artifact","target":{"kind":["lib"],"name":"serde"},"profile":{"test":false},"executable":null}
 {"reason":"compiler-artifact","target":{"kind":["test"],"name":"agreement"},"profile":{"test":true},"executable":"/t/deps/agreement-1"}

@@ -1,4 +1,4 @@
-//! Building for the host: cargo with a CMake that HDF5's build accepts and a C compiler.
+//! Building for the host: cargo with a C compiler and with a CMake that HDF5's build accepts.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -6,24 +6,26 @@ use std::sync::OnceLock;
 
 use anyhow::{Context, Result, bail};
 
-use crate::compiler::number_pair;
-use crate::{debian, process, wheel, workspace};
+use warpstride_build_ptx::compiler::number_pair;
+use warpstride_build_ptx::{debian, process, wheel};
 
-/// HDF5 2.x refuses an older one; Debian 12 has 3.25.1.
+use crate::workspace;
+
+/// HDF5 2.x refuses older versions; Debian 12 has 3.25.1.
 const OLDEST_CMAKE: &str = "3.26";
 
-/// The wheel that is fetched where none is new enough.
+/// The wheel that is downloaded if no CMake is new enough.
 const CMAKE_VERSION: &str = "4.4.4";
 
-/// What host builds need beside cargo.
+/// The tools that host builds need beside cargo.
 #[derive(Debug, Clone)]
 pub(crate) struct Host {
-    /// A CMake that is not simply the one on PATH.
+    /// A CMake other than the one on PATH.
     cmake: Option<PathBuf>,
 }
 
 impl Host {
-    /// Looks for what building HDF5 needs, and fetches or installs it where it may.
+    /// Finds the tools that HDF5's build needs, and downloads or installs them if possible.
     pub(crate) fn prepare() -> Result<&'static Self> {
         static HOST: OnceLock<Host> = OnceLock::new();
         if let Some(host) = HOST.get() {
@@ -34,7 +36,7 @@ impl Host {
         Ok(HOST.get_or_init(|| Self { cmake }))
     }
 
-    /// The host's cargo in the checkout, for what builds HDF5.
+    /// The host's cargo in the checkout, for packages that build HDF5.
     pub(crate) fn cargo(&self) -> Command {
         let mut command = cargo();
         if let Some(cmake) = &self.cmake {
@@ -48,8 +50,8 @@ impl Host {
 pub(crate) fn cargo() -> Command {
     let mut command = Command::new(workspace::cargo());
     command.current_dir(workspace::root());
-    // `cargo run` describes this very package to its child; a build script must not take it
-    // for its own.
+    // `cargo run` describes this package in its child's environment; a build script must not read that as its own
+    // description.
     for (name, _) in std::env::vars_os() {
         let of_this_package = [
             "CARGO_PKG_",
@@ -85,8 +87,8 @@ fn c_compiler() -> Result<()> {
     )
 }
 
-/// None where the CMake that the build finds by itself will do: naming it would make cargo build
-/// HDF5 again after a plain `cargo build`.
+/// `None` if the CMake that the build finds by itself is new enough: naming it would make cargo rebuild HDF5 after a
+/// plain `cargo build`.
 fn cmake() -> Result<Option<PathBuf>> {
     if let Some(named) = std::env::var_os("CMAKE") {
         let version = cmake_version(Path::new(&named)).with_context(|| {
@@ -105,12 +107,18 @@ fn cmake() -> Result<Option<PathBuf>> {
         }
         println!("CMake {version} is older than {OLDEST_CMAKE}, which HDF5 needs");
     }
-    // Not `bin/cmake`, a Python script that only finds its module where pip installs it by default.
-    wheel::tool("cmake", "cmake", CMAKE_VERSION, "cmake/data/bin/cmake")
-        .map(Some)
-        .with_context(|| {
-            format!("HDF5 needs CMake {OLDEST_CMAKE} or newer: install one and name it in CMAKE")
-        })
+    // Not `bin/cmake`, a Python script that finds its module only where pip installs it by default.
+    wheel::tool(
+        &workspace::tools(),
+        "cmake",
+        "cmake",
+        CMAKE_VERSION,
+        "cmake/data/bin/cmake",
+    )
+    .map(Some)
+    .with_context(|| {
+        format!("HDF5 needs CMake {OLDEST_CMAKE} or newer: install one and name it in CMAKE")
+    })
 }
 
 fn cmake_version(cmake: &Path) -> Result<String> {

@@ -9,36 +9,29 @@ mod bench;
 mod build_ptx;
 mod bundle;
 mod cli;
-mod compiler;
-mod debian;
 mod demo;
 mod executables;
 mod host;
-mod ir;
-mod linker;
-mod lint;
 mod manifest;
-mod meetings;
-mod process;
-mod ptx;
-mod ptxas;
 mod test;
-mod wheel;
+mod words;
+mod workers;
 mod workspace;
 
 use std::process::ExitCode;
 
+use warpstride_build_ptx::linker;
+
 fn main() -> ExitCode {
-    // rustc calls this very executable as the device linker; the plan tells the two uses apart.
-    let outcome = match std::env::var_os(linker::PLAN_VARIABLE) {
-        Some(plan) => linker::main(plan.as_ref(), std::env::args().skip(1)),
-        None => cli::main(),
-    };
-    match outcome {
+    // rustc calls this program as the device linker.
+    if let Some(code) = linker::run_if_called_as_linker() {
+        return code;
+    }
+    match cli::main() {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             use std::io::Write;
-            // Nothing is left to do where even this cannot be written.
+            // Without a working standard error the exit code is all that can be reported.
             let _ = writeln!(std::io::stderr().lock(), "error: {error:#}");
             ExitCode::FAILURE
         }

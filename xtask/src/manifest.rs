@@ -1,4 +1,4 @@
-//! `kernels-gpu/ptx/manifest.json`: what the committed PTX was made from, and with what.
+//! `kernels-gpu/ptx/manifest.json`: the sources and tools that the committed PTX was built with.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -7,27 +7,30 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
+use warpstride_build_ptx::compiler::DeviceCompiler;
 
-/// The whole file: one record for each architecture, by its name (`sm_80`).
+/// The whole file: one record for each text, by the name of its file beside the manifest.
 #[derive(Debug, Default, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Manifest {
-    pub(crate) builds: BTreeMap<String, Build>,
+    pub(crate) texts: BTreeMap<String, Text>,
 }
 
-/// What one PTX file was made from.
+/// The origin of one PTX text.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Build {
-    /// Name of the PTX file beside the manifest.
-    pub(crate) file: String,
+pub(crate) struct Text {
+    /// The feature of `warpstride-kernels` that has the kernels.
+    pub(crate) science: String,
+    /// Compute capability times ten.
+    pub(crate) arch: u32,
     /// SHA-256 of its bytes.
     pub(crate) sha256: String,
     /// First line of `rustc --version`.
     pub(crate) rustc: String,
     /// Version of the LLVM tools.
     pub(crate) llvm: String,
-    /// Options of the link step that decide the code.
+    /// Options of the link step that affect the code.
     pub(crate) recipe: String,
     /// SHA-256 over names and contents of `sources`.
     pub(crate) sources_sha256: String,
@@ -40,10 +43,18 @@ impl Manifest {
     pub(crate) fn read(path: &Path) -> Result<Self> {
         match fs::read(path) {
             Ok(bytes) => serde_json::from_slice(&bytes)
-                .with_context(|| format!("{} is not a manifest", path.display())),
+                .with_context(|| format!("{}: expected a manifest", path.display())),
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(Self::default()),
             Err(error) => Err(error).with_context(|| format!("cannot read {}", path.display())),
         }
+    }
+
+    /// The texts of a science, by the names of their files.
+    pub(crate) fn of(&self, science: &str) -> impl Iterator<Item = (&str, &Text)> {
+        self.texts
+            .iter()
+            .filter(move |(_, text)| text.science == science)
+            .map(|(file, text)| (file.as_str(), text))
     }
 
     /// Writes the manifest to `path`.
@@ -54,8 +65,13 @@ impl Manifest {
     }
 }
 
-impl Build {
-    /// The sources whose content differs, or which only one of the two has.
+impl Text {
+    /// Whether `compiler` made it.
+    pub(crate) fn built_by(&self, compiler: &DeviceCompiler) -> bool {
+        self.rustc == compiler.rustc_version && self.llvm == compiler.llvm_version
+    }
+
+    /// The sources that differ, or that only one of the two has.
     pub(crate) fn changed_sources<'a>(&'a self, other: &'a Self) -> Vec<&'a str> {
         let mut names: Vec<&str> = self
             .sources
@@ -88,8 +104,8 @@ pub(crate) fn sha256(bytes: &[u8]) -> String {
         .collect()
 }
 
-/// Hashes `files`, which lie under `root`: independent of where the checkout is, of the order and
-/// of how its lines end.
+/// Hashes `files`, which lie under `root`. The result does not depend on the location of the checkout, the order of
+/// the files, or line endings.
 pub(crate) fn hash_sources(
     root: &Path,
     files: &[PathBuf],
@@ -98,7 +114,7 @@ pub(crate) fn hash_sources(
     for file in files {
         let inside = file
             .strip_prefix(root)
-            .with_context(|| format!("{} is outside the checkout", file.display()))?;
+            .with_context(|| format!("{}: expected a file of the checkout", file.display()))?;
         let name: Vec<_> = inside.iter().map(|part| part.to_string_lossy()).collect();
         let text = fs::read_to_string(file)
             .with_context(|| format!("cannot read {}", file.display()))?
@@ -110,31 +126,6 @@ pub(crate) fn hash_sources(
         .map(|(name, hash)| format!("{hash} {name}\n"))
         .collect();
     Ok((sha256(list.as_bytes()), sources))
-}
-
-/// The files that cargo's dependency list (`.d`) names.
-pub(crate) fn dependency_list(list: &str) -> Vec<PathBuf> {
-    let mut files = Vec::new();
-    for line in list.lines() {
-        let Some((_, names)) = line.split_once(": ") else {
-            continue;
-        };
-        // A space inside a name is written `\ `.
-        let mut name = String::new();
-        let mut characters = names.chars().peekable();
-        while let Some(character) = characters.next() {
-            match character {
-                '\\' if characters.peek() == Some(&' ') => name.extend(characters.next()),
-                ' ' => files.push(std::mem::take(&mut name)),
-                other => name.push(other),
-            }
-        }
-        files.push(name);
-    }
-    files.retain(|name| !name.is_empty());
-    files.sort();
-    files.dedup();
-    files.into_iter().map(PathBuf::from).collect()
 }
 
 #[cfg(test)]
@@ -190,21 +181,10 @@ mod tests {
         assert!(hash_sources(other.path(), &paths).is_err());
     }
 
-    #[test]
-    fn dependency_lists_are_read() {
-        let list = "/t/k.ptx: /w/src/b.rs /w/my\\ folder/a.rs\n/t/k.rmeta: /w/src/b.rs\n\n";
-        assert_eq!(
-            dependency_list(list),
-            [
-                PathBuf::from("/w/my folder/a.rs"),
-                PathBuf::from("/w/src/b.rs")
-            ]
-        );
-    }
-
-    fn build(sources: &[(&str, &str)]) -> Build {
-        Build {
-            file: "k.ptx".into(),
+    fn build(sources: &[(&str, &str)]) -> Text {
+        Text {
+            science: "series".into(),
+            arch: 80,
             sha256: "0".into(),
             rustc: "rustc 1.96.0".into(),
             llvm: "22.1.8".into(),
@@ -231,11 +211,11 @@ mod tests {
         let path = folder.path().join("manifest.json");
         assert_eq!(Manifest::read(&path).unwrap(), Manifest::default());
         let manifest = Manifest {
-            builds: [("sm_80".to_owned(), build(&[("a", "1")]))].into(),
+            texts: [("series.ptx".to_owned(), build(&[("a", "1")]))].into(),
         };
         manifest.write(&path).unwrap();
         assert_eq!(Manifest::read(&path).unwrap(), manifest);
-        fs::write(&path, "{\"builds\": 3}").unwrap();
+        fs::write(&path, "{\"texts\": 3}").unwrap();
         assert!(Manifest::read(&path).is_err());
     }
 }

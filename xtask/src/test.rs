@@ -1,28 +1,35 @@
-//! `cargo xtask test`: everything that must hold before a change is merged.
+//! `cargo xtask test`: checks everything that must hold before a change is merged.
 
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
 use clap::ValueEnum;
 
-use crate::build_ptx::{self, ARCHITECTURES, Assembler, Mode};
+use crate::build_ptx::{self, Assembler, Mode};
 use crate::host::{self, Host};
-use crate::process;
+use crate::words;
 use crate::workspace;
+use warpstride_build_ptx::process;
 
-/// The steps, in the order in which they run: what is quick and what fails most comes first.
+/// The steps in order: quick ones and those that fail most often come first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Step {
     /// Formatting
     Fmt,
+    /// Words that the project does not use
+    Words,
     /// Lints of every target, as errors
     Clippy,
+    /// Each science alone, as a library; Jacobi as a program without HDF5
+    Features,
     /// The committed PTX, rebuilt, compared, linted and assembled
     Ptx,
     /// The kernels against Rust-CUDA's published cuda_std
     Dialect,
     /// Unit, integration and documentation tests; the examples are built
     Tests,
+    /// The program outside the workspace that has a kernel of its own
+    Outside,
     /// The API documentation
     Doc,
     /// Licences, sources and bans of dependencies
@@ -33,10 +40,13 @@ impl Step {
     fn title(self) -> &'static str {
         match self {
             Self::Fmt => "formatting",
+            Self::Words => "words",
             Self::Clippy => "clippy",
+            Self::Features => "each science alone",
             Self::Ptx => "PTX: rebuild, compare, lint, assemble",
             Self::Dialect => "kernels against the published cuda_std",
             Self::Tests => "tests",
+            Self::Outside => "a program outside the workspace with its own kernel",
             Self::Doc => "API documentation",
             Self::Deny => "licences and sources of dependencies",
         }
@@ -46,6 +56,7 @@ impl Step {
         match self {
             Self::Fmt => process::run(host::cargo().args(["fmt", "--all", "--check"]))
                 .context("run `cargo fmt --all`"),
+            Self::Words => words::run(),
             Self::Clippy => process::run(Host::prepare()?.cargo().args([
                 "clippy",
                 "--workspace",
@@ -54,7 +65,8 @@ impl Step {
                 "-D",
                 "warnings",
             ])),
-            Self::Ptx => build_ptx::run(&ARCHITECTURES, Mode::Check, assembler),
+            Self::Features => features(),
+            Self::Ptx => build_ptx::run(&[], Mode::Check, assembler),
             Self::Dialect => process::run(
                 host::cargo()
                     .args(["check", "--manifest-path"])
@@ -67,8 +79,9 @@ impl Step {
                     .arg("--target-dir")
                     .arg(workspace::target().join("dialect-check")),
             )
-            .context("a kernel uses what cuda_std does not have under that name or signature"),
+            .context("expected every kernel to use names and signatures of cuda_std"),
             Self::Tests => process::run(Host::prepare()?.cargo().args(["test", "--workspace"])),
+            Self::Outside => outside(),
             Self::Doc => process::run(
                 Host::prepare()?
                     .cargo()
@@ -78,6 +91,49 @@ impl Step {
             Self::Deny => deny(),
         }
     }
+}
+
+/// Checks that each science builds without the others. What is not there (no CMake, no HDF5) is not looked for.
+fn features() -> Result<()> {
+    for features in ["jacobi,cli", "mri", "ptycho", "sas", "series"] {
+        process::run(
+            host::cargo()
+                .args(["clippy", "--quiet", "--package", "warpstride"])
+                .args(["--no-default-features", "--features", features])
+                .args(["--", "-D", "warnings"]),
+        )
+        .with_context(|| format!("warpstride does not build with only the features {features}"))?;
+    }
+    Ok(())
+}
+
+/// Tests the program of `docs/your-own-kernels.md`, and builds its PTX as a user would.
+fn outside() -> Result<()> {
+    let folder = workspace::root()
+        .join("tests")
+        .join("outside")
+        .join("mandelbrot");
+    let cargo = || {
+        let mut command = host::cargo();
+        command.current_dir(&folder);
+        command
+    };
+    process::run(cargo().args(["test", "--workspace"]))?;
+    process::run(cargo().args(["run", "--", "--backend", "emulator"]))?;
+    process::run(
+        host::cargo()
+            .args([
+                "run",
+                "--package",
+                "warpstride-build-ptx",
+                "--",
+                "--no-ptxas",
+                "--manifest-path",
+            ])
+            .arg(folder.join("kernels").join("Cargo.toml"))
+            .arg("--output")
+            .arg(folder.join("mandelbrot.ptx")),
+    )
 }
 
 fn deny() -> Result<()> {
@@ -91,7 +147,7 @@ fn deny() -> Result<()> {
     process::run(host::cargo().args(["deny", "check", "bans", "licenses", "sources"]))
 }
 
-/// Runs `only`, or every step where it is empty, up to the first that fails.
+/// Runs `only`, or every step if it is empty, until one fails.
 pub(crate) fn run(only: &[Step], assembler: Assembler) -> Result<()> {
     let steps: Vec<Step> = Step::value_variants()
         .iter()
@@ -109,15 +165,15 @@ pub(crate) fn run(only: &[Step], assembler: Assembler) -> Result<()> {
         times.push((step, took));
         outcome.with_context(|| format!("step `{}` failed", name(step)))?;
     }
-    println!("\nAll of it holds:");
+    println!("\nAll checks passed:");
     for (step, took) in times {
         println!("  {:>5.0} s  {}", took.as_secs_f64(), step.title());
     }
-    println!("  {:>5.0} s  together", begin.elapsed().as_secs_f64());
+    println!("  {:>5.0} s  in total", begin.elapsed().as_secs_f64());
     Ok(())
 }
 
-/// As typed after `--only`.
+/// The step's name as an argument of `--only`.
 fn name(step: Step) -> String {
     step.to_possible_value()
         .map(|value| value.get_name().to_owned())

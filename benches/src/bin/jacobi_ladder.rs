@@ -1,16 +1,17 @@
-//! The ladder of schemes of the relaxation, on 1, 2, 4 … GPUs.
+//! Benchmark of the ladder of schemes of the relaxation, on 1, 2, 4 … GPUs.
 //!
-//! `jacobi_ladder [NYxNX …] [--sweeps N] [--short]`; without sizes 16384x16384 and 2048x2048. Prints
-//! for every rung seconds (the host's clock, from the first launch to the last norm, the median of
-//! three runs after a first), the share of the memory floor (the copy rate measured in the same
-//! run) and the efficiency against one GPU on the same rung; then weak scaling (rows times GPUs).
+//! Usage: `jacobi_ladder [NYxNX …] [--sweeps N] [--short]`; the default sizes are 16384x16384 and
+//! 2048x2048. Prints for each scheme the time in seconds (by the host's clock, from the first
+//! launch to the last norm, the median of three runs after a warm-up), the share of the memory
+//! floor (from the copy rate measured in the same run) and the efficiency relative to one GPU with
+//! the same scheme; then weak scaling (rows times GPUs).
 
 use anyhow::Context as _;
 use std::io::Write;
 use std::time::Instant;
 use warpstride::cuda::list_devices;
-use warpstride::gpu::CudaFleet;
-use warpstride::jacobi::cuda::{FleetEngine, Plan, Scheme};
+use warpstride::gpu::CudaDeviceGroup;
+use warpstride::jacobi::cuda::{GroupEngine, Plan, Scheme};
 use warpstride::jacobi::{Boundary, Engine, Problem, Stopping};
 use warpstride_benches::median;
 
@@ -25,7 +26,7 @@ struct Timed {
 }
 
 fn time(
-    fleet: &CudaFleet,
+    group: &CudaDeviceGroup,
     problem: &Problem<f32>,
     rule: Stopping,
     plan: Plan,
@@ -40,7 +41,7 @@ fn time(
     };
     for repeat in 0..=REPEATS {
         let start = Instant::now();
-        let mut engine = FleetEngine::<f32, &CudaFleet>::new(fleet, problem, rule, plan)?;
+        let mut engine = GroupEngine::<f32, &CudaDeviceGroup>::new(group, problem, rule, plan)?;
         timed.setup = start.elapsed().as_secs_f64();
         let start = Instant::now();
         while !engine.finished() {
@@ -52,9 +53,9 @@ fn time(
             seconds.push(start.elapsed().as_secs_f64());
         }
         let cells = (problem.nx() * problem.ny()) as f64;
-        timed.depth = engine.setup().time_block;
+        timed.depth = engine.execution().time_block;
         timed.floor = engine
-            .setup()
+            .execution()
             .copy_bytes_per_second
             .map(|rate| rule.iterations as f64 * 8.0 * cells / rate);
     }
@@ -88,12 +89,16 @@ fn main() -> anyhow::Result<()> {
         .collect();
     let all: Vec<usize> = (0..found.len()).collect();
     let start = Instant::now();
-    let keep = |kernel: &str| warpstride::jacobi::cuda::launches::<f32>(false, kernel);
-    let fleets: Vec<CudaFleet> = counts
+    let kernels = warpstride::jacobi::cuda::kernels::<f32>(false);
+    let groups: Vec<CudaDeviceGroup> = counts
         .iter()
-        .map(|count| CudaFleet::keeping(&all[..*count], keep))
+        .map(|count| CudaDeviceGroup::new(&all[..*count], &kernels))
         .collect::<Result<_, _>>()?;
-    writeln!(out, "fleets made in {:.2} s", start.elapsed().as_secs_f64())?;
+    writeln!(
+        out,
+        "device groups created in {:.2} s",
+        start.elapsed().as_secs_f64()
+    )?;
 
     for (ny, nx) in sizes {
         for weak in [false, true] {
@@ -110,7 +115,7 @@ fn main() -> anyhow::Result<()> {
             for (scheme, p2p) in rungs(short || weak) {
                 for check_every in [1, 100] {
                     let mut alone = None;
-                    for (fleet, count) in fleets.iter().zip(&counts) {
+                    for (group, count) in groups.iter().zip(&counts) {
                         if *count == 1 && p2p == Some(false) {
                             continue;
                         }
@@ -126,7 +131,7 @@ fn main() -> anyhow::Result<()> {
                             p2p,
                             ..Plan::default()
                         };
-                        let timed = time(fleet, &problem, rule, plan)?;
+                        let timed = time(group, &problem, rule, plan)?;
                         let one = *alone.get_or_insert(
                             timed.seconds * if *count == 1 { 1.0 } else { f64::NAN },
                         );
@@ -162,7 +167,7 @@ fn main() -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Rungs, and whether halos may go directly.
+/// The schemes, and whether halos may be sent directly.
 fn rungs(short: bool) -> Vec<(Scheme, Option<bool>)> {
     let mut rungs: Vec<(Scheme, Option<bool>)> = Scheme::ALL
         .into_iter()

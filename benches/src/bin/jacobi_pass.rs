@@ -1,11 +1,12 @@
-//! The pass kernels alone, on one GPU, against their floor, at several numbers of strips.
+//! Benchmark of the pass kernels alone, on one GPU, against their floor, with several numbers of
+//! strips.
 //!
-//! `jacobi_pass [SIDE …]`; without arguments 16384 and 2048. Each figure is the median over several
-//! repetitions of ten passes between two fields, by events.
+//! Usage: `jacobi_pass [SIDE …]`; the default sides are 16384 and 2048. Each measurement is the
+//! median over several repetitions of ten passes between two fields, timed by events.
 
 use std::io::Write;
 use warpstride::cuda::DeviceBuffer;
-use warpstride::gpu::{CudaMachine, Machine};
+use warpstride::gpu::{CudaDevice, Device};
 use warpstride_benches::median;
 use warpstride_device::F32x4;
 use warpstride_device::launch::Work;
@@ -15,7 +16,7 @@ const PASSES: usize = 10;
 const REPEATS: usize = 5;
 
 struct Trial<'a> {
-    machine: &'a CudaMachine,
+    device: &'a CudaDevice,
     fields: [DeviceBuffer<F32x4>; 2],
     sums: DeviceBuffer<f64>,
     side: u32,
@@ -23,15 +24,15 @@ struct Trial<'a> {
 }
 
 macro_rules! kernel {
-    ($name:ident, $trial:ident, $strips:ident, $wanted:ident, $blocks:ident, $stride:ident) => {{
+    ($name:ident, $trial:ident, $strips:ident, $norm_mask:ident, $blocks:ident, $stride:ident) => {{
         let [a, b] = &mut $trial.fields;
-        for turn in 0..PASSES {
-            let (input, out) = if turn % 2 == 0 {
+        for pass in 0..PASSES {
+            let (input, out) = if pass % 2 == 0 {
                 (&*a, &mut *b)
             } else {
                 (&*b, &mut *a)
             };
-            $trial.machine.launch(
+            $trial.device.launch(
                 &pass::$name {
                     out: out.write(),
                     input: input.read(),
@@ -47,7 +48,7 @@ macro_rules! kernel {
                     periodic_columns: 0,
                     held_below: i32::MIN / 2,
                     held_from: i32::MAX / 2,
-                    wanted: $wanted,
+                    wanted: $norm_mask,
                     sums_stride: $stride,
                     sums_offset: 0,
                 },
@@ -59,8 +60,8 @@ macro_rules! kernel {
 }
 
 impl Trial<'_> {
-    /// Milliseconds of a pass of `sweeps` sweeps.
-    fn time(&mut self, sweeps: u32, strips: u32, wanted: u32) -> anyhow::Result<f64> {
+    /// The time in milliseconds of a pass of `sweeps` sweeps.
+    fn time(&mut self, sweeps: u32, strips: u32, norm_mask: u32) -> anyhow::Result<f64> {
         let own = match sweeps {
             1 => 128,
             2..=4 => 120,
@@ -70,17 +71,17 @@ impl Trial<'_> {
         let (blocks, stride) = (items.div_ceil(4), items);
         let mut times = Vec::new();
         for _ in 0..REPEATS {
-            let machine = self.machine;
+            let device = self.device;
             let trial = &mut *self;
-            let ms = machine.time_ms(&mut || match sweeps {
-                1 => kernel!(JacobiLaplaceF32T1, trial, strips, wanted, blocks, stride),
-                2 => kernel!(JacobiLaplaceF32T2, trial, strips, wanted, blocks, stride),
-                3 => kernel!(JacobiLaplaceF32T3, trial, strips, wanted, blocks, stride),
-                4 => kernel!(JacobiLaplaceF32T4, trial, strips, wanted, blocks, stride),
-                5 => kernel!(JacobiLaplaceF32T5, trial, strips, wanted, blocks, stride),
-                6 => kernel!(JacobiLaplaceF32T6, trial, strips, wanted, blocks, stride),
-                7 => kernel!(JacobiLaplaceF32T7, trial, strips, wanted, blocks, stride),
-                _ => kernel!(JacobiLaplaceF32T8, trial, strips, wanted, blocks, stride),
+            let ms = device.time_ms(&mut || match sweeps {
+                1 => kernel!(JacobiLaplaceF32T1, trial, strips, norm_mask, blocks, stride),
+                2 => kernel!(JacobiLaplaceF32T2, trial, strips, norm_mask, blocks, stride),
+                3 => kernel!(JacobiLaplaceF32T3, trial, strips, norm_mask, blocks, stride),
+                4 => kernel!(JacobiLaplaceF32T4, trial, strips, norm_mask, blocks, stride),
+                5 => kernel!(JacobiLaplaceF32T5, trial, strips, norm_mask, blocks, stride),
+                6 => kernel!(JacobiLaplaceF32T6, trial, strips, norm_mask, blocks, stride),
+                7 => kernel!(JacobiLaplaceF32T7, trial, strips, norm_mask, blocks, stride),
+                _ => kernel!(JacobiLaplaceF32T8, trial, strips, norm_mask, blocks, stride),
             })?;
             times.push(f64::from(ms) / PASSES as f64);
         }
@@ -99,21 +100,24 @@ fn main() -> anyhow::Result<()> {
         sides
     };
     let start = std::time::Instant::now();
-    let machine = CudaMachine::new(0)?;
+    let device = CudaDevice::new(
+        0,
+        &warpstride::selftest::kernels().only(|name| name.starts_with("jacobi_")),
+    )?;
     let mut out = std::io::stdout().lock();
     writeln!(
         out,
         "{}; modules loaded in {:.2} s",
-        machine.device_name(),
+        device.device_name(),
         start.elapsed().as_secs_f64()
     )?;
     for side in sides {
         let halo = 8;
         let len = (side as usize + 2 * halo as usize) * side.div_ceil(4) as usize;
         let mut trial = Trial {
-            machine: &machine,
-            fields: [machine.alloc("a", len)?, machine.alloc("b", len)?],
-            sums: machine.alloc("sums", 8 * 200_000)?,
+            device: &device,
+            fields: [device.alloc("a", len)?, device.alloc("b", len)?],
+            sums: device.alloc("sums", 8 * 200_000)?,
             side,
             halo,
         };
@@ -141,7 +145,7 @@ fn main() -> anyhow::Result<()> {
                 let none = trial.time(sweeps, strips, 0)?;
                 writeln!(
                     out,
-                    "T {sweeps} waves {waves} strips {strips:4}: pass {:8.1} µs, a sweep {:7.2} µs with norms, {:7.2} without; {:.2} Tcells/s",
+                    "T {sweeps} waves {waves} strips {strips:4}: pass {:8.1} µs, per sweep {:7.2} µs with norms, {:7.2} without; {:.2} Tcells/s",
                     1e3 * every,
                     1e3 * every / f64::from(sweeps),
                     1e3 * none / f64::from(sweeps),

@@ -1,25 +1,26 @@
-//! The direct operators F and Fᴴ on one GPU against their floor, with their error.
+//! The direct operators F and Fᴴ on one GPU compared with their floor, and their error.
 //!
-//! `mri_direct [CASE …]`, all without arguments: `cube` (128³ voxels × 2¹⁸ samples), `coils` (128³ ×
-//! 2¹⁶, 12 images), `slice` (256² × 102 912), `slices` (the same, 12 images), `cardiac` (256² × 6400,
-//! 12 images), `small` (64² × 4096). Times by events, the median of several repetitions; the floor is
-//! 2 FMA a voxel and sample, 128 a clock and multiprocessor, at `CLOCK_GHZ` (environment, 1.83 without
-//! it). Errors are relative in the L2 norm, over some hundred voxels or samples anywhere, against sums
-//! in double precision.
+//! `mri_direct [CASE …]` runs all cases if no argument is given: `cube` (128³ voxels × 2¹⁸
+//! samples), `coils` (128³ × 2¹⁶, 12 images), `slice` (256² × 102 912), `slices` (the same, 12
+//! images), `cardiac` (256² × 6400, 12 images), `small` (64² × 4096). Times are measured with
+//! events, the median of several repetitions; the floor is 2 FMA per voxel and sample, 128 per
+//! clock and multiprocessor, at the frequency `CLOCK_GHZ` (environment variable, default 1.83).
+//! Errors are relative in the L2 norm, over some hundred random voxels or samples, compared with
+//! sums in double precision.
 
 use std::f64::consts::TAU;
 use std::io::Write;
 
 use ndarray::Array2;
 use num_complex::Complex;
-use warpstride::gpu::{CudaMachine, Machine};
+use warpstride::gpu::{CudaDevice, Device};
 use warpstride::mri::cuda::direct::Direct;
 use warpstride::mri::{Grid, Trigonometry};
 use warpstride_benches::median;
 use warpstride_device::Complex32;
 
-/// Elements whose error is looked at.
-const LOOKED_AT: usize = 200;
+/// Elements whose error is checked.
+const CHECKED: usize = 200;
 
 struct Case {
     name: &'static str,
@@ -45,7 +46,7 @@ fn cases() -> [Case; 6] {
     ]
 }
 
-/// Evenly between −1 and 1, the same in every run.
+/// Uniform random numbers in −1 … 1, the same in every run.
 struct Noise(u64);
 
 impl Noise {
@@ -68,7 +69,7 @@ impl Noise {
     }
 }
 
-fn place(grid: Grid, voxel: usize) -> [f64; 3] {
+fn position(grid: Grid, voxel: usize) -> [f64; 3] {
     let [slices, rows, columns] = grid.shape;
     let at = |n: usize, extent: usize| n as f64 - (extent / 2) as f64;
     [
@@ -80,12 +81,12 @@ fn place(grid: Grid, voxel: usize) -> [f64; 3] {
 
 /// exp(2πi k·x).
 fn wave(grid: Grid, k: &Array2<f64>, sample: usize, voxel: usize) -> Complex<f64> {
-    let terms = k.row(sample).into_iter().zip(place(grid, voxel));
-    let turns: f64 = terms.map(|(k, x)| k * x).sum();
-    Complex::cis(TAU * (turns - turns.round()))
+    let terms = k.row(sample).into_iter().zip(position(grid, voxel));
+    let cycles: f64 = terms.map(|(k, x)| k * x).sum();
+    Complex::cis(TAU * (cycles - cycles.round()))
 }
 
-/// Σ_x ρ(x) exp(−2πi k·x) of one sample, by the axes' own exponentials.
+/// Σ_x ρ(x) exp(−2πi k·x) of one sample, by separate exponentials for each axis.
 fn forward(grid: Grid, k: &Array2<f64>, sample: usize, image: &[Complex<f32>]) -> Complex<f64> {
     let [slices, rows, columns] = grid.shape;
     let axis = |axis: usize, extent: usize| -> Vec<Complex<f64>> {
@@ -107,53 +108,56 @@ fn wide(value: Complex<f32>) -> Complex<f64> {
     Complex::new(value.re.into(), value.im.into())
 }
 
-/// ‖found − Σ‖/‖Σ‖ over some elements: `sum(image, element)`.
+/// ‖found − Σ‖/‖Σ‖ over some elements, with `sum(image, element)` as Σ.
 fn error(found: &[Complex<f32>], images: usize, sum: impl Fn(usize, usize) -> Complex<f64>) -> f64 {
     let len = found.len() / images;
     let mut noise = Noise(99);
-    let [mut away, mut norm] = [0.0, 0.0];
-    for turn in 0..LOOKED_AT {
-        let (image, element) = (turn % images, noise.below(len));
+    let [mut difference, mut norm] = [0.0, 0.0];
+    for check in 0..CHECKED {
+        let (image, element) = (check % images, noise.below(len));
         let exact = sum(image, element);
-        away += (wide(found[image * len + element]) - exact).norm_sqr();
+        difference += (wide(found[image * len + element]) - exact).norm_sqr();
         norm += exact.norm_sqr();
     }
-    (away / norm).sqrt()
+    (difference / norm).sqrt()
 }
 
 fn time(
-    machine: &CudaMachine,
+    device: &CudaDevice,
     mut work: impl FnMut() -> warpstride::gpu::Result<()>,
 ) -> anyhow::Result<f64> {
-    let once = f64::from(machine.time_ms(&mut work)?);
+    let once = f64::from(device.time_ms(&mut work)?);
     let again = ((20.0 / once.max(1e-3)) as usize).clamp(1, 50);
     let mut times = Vec::new();
     for _ in 0..5 {
-        let ms = machine.time_ms(&mut || (0..again).try_for_each(|_| work()))?;
+        let ms = device.time_ms(&mut || (0..again).try_for_each(|_| work()))?;
         times.push(f64::from(ms) / again as f64);
     }
     Ok(median(times))
 }
 
 fn main() -> anyhow::Result<()> {
-    let wanted: Vec<String> = std::env::args().skip(1).collect();
+    let requested: Vec<String> = std::env::args().skip(1).collect();
     let clock = std::env::var("CLOCK_GHZ").map_or(Ok(1.83), |text| text.parse::<f64>())?;
-    let machine = CudaMachine::keeping(0, |name| name.starts_with("mri_direct"))?;
-    let multiprocessors = f64::from(machine.multiprocessors());
+    let device = CudaDevice::new(
+        0,
+        &warpstride::mri::cuda::kernels().only(|name| name.starts_with("mri_direct")),
+    )?;
+    let multiprocessors = f64::from(device.multiprocessors());
     let most = multiprocessors * 128.0 * clock * 1e9 / 2.0;
     let mut out = std::io::stdout().lock();
     writeln!(
         out,
         "{}, {multiprocessors} multiprocessors, sm_{}: floor {most:.3e} pairs/s at {clock} GHz",
-        machine.device_name(),
-        machine.arch()
+        device.device_name(),
+        device.arch()
     )?;
     writeln!(
         out,
         "case     voxels × samples × images       way     trig        ms   pairs/s  floor   error"
     )?;
     for case in cases() {
-        if !wanted.is_empty() && !wanted.iter().any(|name| name == case.name) {
+        if !requested.is_empty() && !requested.iter().any(|name| name == case.name) {
             continue;
         }
         let (grid, samples, images) = (case.grid, case.samples, case.images);
@@ -164,25 +168,25 @@ fn main() -> anyhow::Result<()> {
             noise.complex(images * voxels),
             noise.complex(images * samples),
         );
-        let mut on_image = machine.alloc::<Complex32>("the image", image.len())?;
-        let mut on_data = machine.alloc::<Complex32>("the data", data.len())?;
+        let mut on_image = device.alloc::<Complex32>("the image", image.len())?;
+        let mut on_data = device.alloc::<Complex32>("the data", data.len())?;
         for trigonometry in [Trigonometry::Accurate, Trigonometry::Hardware] {
-            let direct = Direct::new(&machine, grid, &k, None, trigonometry, images)?;
+            let direct = Direct::new(&device, grid, &k, None, trigonometry, images)?;
             for adjoint in [true, false] {
-                machine.upload(&mut on_image, &image)?;
-                machine.upload(&mut on_data, &data)?;
-                let mut of_image = machine.alloc::<Complex32>("an image", image.len())?;
-                let mut of_data = machine.alloc::<Complex32>("data", data.len())?;
-                let ms = time(&machine, || {
+                device.upload(&mut on_image, &image)?;
+                device.upload(&mut on_data, &data)?;
+                let mut output_image = device.alloc::<Complex32>("an image", image.len())?;
+                let mut output_data = device.alloc::<Complex32>("data", data.len())?;
+                let ms = time(&device, || {
                     if adjoint {
-                        direct.adjoint(&machine, &on_data, &mut of_image, images)
+                        direct.adjoint(&device, &on_data, &mut output_image, images)
                     } else {
-                        direct.forward(&machine, &on_image, &mut of_data, images)
+                        direct.forward(&device, &on_image, &mut output_data, images)
                     }
                 })?;
                 let error = if adjoint {
                     let mut found = image.clone();
-                    machine.download(&of_image, &mut found)?;
+                    device.download(&output_image, &mut found)?;
                     error(&found, images, |i, voxel| {
                         let terms = data[i * samples..][..samples].iter().enumerate();
                         terms
@@ -191,7 +195,7 @@ fn main() -> anyhow::Result<()> {
                     })
                 } else {
                     let mut found = data.clone();
-                    machine.download(&of_data, &mut found)?;
+                    device.download(&output_data, &mut found)?;
                     error(&found, images, |i, sample| {
                         forward(grid, &k, sample, &image[i * voxels..][..voxels])
                     })

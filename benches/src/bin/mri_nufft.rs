@@ -1,17 +1,17 @@
-//! The NUFFT on one GPU: both types, 256² and 128³, with the times of their stages, and errors against
-//! double-precision sums over a subset.
+//! The NUFFT on one GPU: both types, 256² and 128³, with the times of their stages, and errors
+//! relative to double-precision sums over a subset.
 //!
-//! `mri_nufft [SAMPLES]`; without an argument 2²¹. `benches/cufinufft/compare.py` does the same
-//! cases with cuFINUFFT. A figure is the median over several repetitions of ten calls, by events,
-//! without sorting the points; the stages are timed one by one, with the device waited for in between,
-//! so that their sum is more.
+//! `mri_nufft [SAMPLES]`, 2²¹ by default. `benches/cufinufft/compare.py` runs the same cases with
+//! cuFINUFFT. Each time is the median over several repetitions of ten calls, measured with events,
+//! without sorting the points. The stages are timed one by one with a synchronisation after each,
+//! so their sum is larger.
 
 use ndarray::Array2;
 use num_complex::Complex;
 use std::f64::consts::{PI, TAU};
 use std::io::Write;
 use std::time::Instant;
-use warpstride::gpu::{CudaMachine, Machine};
+use warpstride::gpu::{CudaDevice, Device};
 use warpstride::mri::Grid;
 use warpstride::mri::cuda::Nufft;
 use warpstride_benches::median;
@@ -24,7 +24,7 @@ const SUBSET: usize = 200;
 
 type C = Complex<f64>;
 
-/// Numbers in −1 … 1 (a linear congruential generator: the quality does not matter here).
+/// Numbers in −1 … 1 from a linear congruential generator, whose quality does not matter here.
 struct Noise(u64);
 
 impl Noise {
@@ -75,7 +75,7 @@ fn trajectory(kind: &str, count: usize, axes: usize) -> Array2<f64> {
     .unwrap_or_default()
 }
 
-/// Sums for the subset, which no tolerance changes.
+/// Exact sums over the subset.
 struct Reference {
     points: Vec<usize>,
     samples: Vec<C>,
@@ -88,11 +88,11 @@ fn wide(value: &Complex32) -> C {
 }
 
 fn relative(found: impl Iterator<Item = C>, expected: &[C]) -> f64 {
-    let away: f64 = found.zip(expected).map(|(a, b)| (a - b).norm_sqr()).sum();
-    (away / expected.iter().map(C::norm_sqr).sum::<f64>()).sqrt()
+    let difference: f64 = found.zip(expected).map(|(a, b)| (a - b).norm_sqr()).sum();
+    (difference / expected.iter().map(C::norm_sqr).sum::<f64>()).sqrt()
 }
 
-/// Does `item` for all of `items` on all cores.
+/// Computes `item` for all of `items` on all cores.
 fn in_parallel(items: &[usize], item: impl Fn(usize) -> C + Sync) -> Vec<C> {
     let cores = std::thread::available_parallelism().map_or(1, |n| n.get());
     let mut results = vec![C::default(); items.len()];
@@ -134,7 +134,7 @@ impl Reference {
             sum
         });
         let adjoint = in_parallel(&voxels, |n| {
-            let place = [
+            let position = [
                 middle(n % columns, columns),
                 middle(n / columns % rows, rows),
                 middle(n / columns / rows, slices),
@@ -142,8 +142,8 @@ impl Reference {
             let terms = samples.iter().enumerate();
             terms
                 .map(|(m, value)| {
-                    let turns: f64 = (0..3).map(|axis| at(m, axis) * place[axis]).sum();
-                    wide(value) * C::from_polar(1.0, TAU * turns.fract())
+                    let cycles: f64 = (0..3).map(|axis| at(m, axis) * position[axis]).sum();
+                    wide(value) * C::from_polar(1.0, TAU * cycles.fract())
                 })
                 .sum()
         });
@@ -157,7 +157,7 @@ impl Reference {
 }
 
 struct Trial<'a> {
-    machine: &'a CudaMachine,
+    device: &'a CudaDevice,
     grid: Grid,
     kind: &'static str,
     k: Array2<f64>,
@@ -168,44 +168,44 @@ struct Trial<'a> {
 
 impl Trial<'_> {
     fn run(&self, tolerance: f64, stages: bool, out: &mut impl Write) -> anyhow::Result<()> {
-        let machine = self.machine;
+        let device = self.device;
         let start = Instant::now();
-        let mut nufft = Nufft::new(machine, self.grid, self.k.view(), None, tolerance, 1)?;
+        let mut nufft = Nufft::new(device, self.grid, self.k.view(), None, tolerance, 1)?;
         let sorting = start.elapsed().as_secs_f64();
         let count = self.samples.len();
         let voxels = self.image.len();
-        let mut samples = machine.alloc("samples", count)?;
-        let mut image = machine.alloc("image", voxels)?;
+        let mut samples = device.alloc("samples", count)?;
+        let mut image = device.alloc("image", voxels)?;
         let axes = self.grid.axes;
 
-        machine.upload(&mut samples, &self.samples)?;
-        nufft.adjoint(machine, &samples, &mut image, 1)?;
+        device.upload(&mut samples, &self.samples)?;
+        nufft.adjoint(device, &samples, &mut image, 1)?;
         let mut found = vec![Complex32::ZERO; voxels];
-        machine.download(&image, &mut found)?;
+        device.download(&image, &mut found)?;
         let again = {
-            nufft.adjoint(machine, &samples, &mut image, 1)?;
+            nufft.adjoint(device, &samples, &mut image, 1)?;
             let mut again = vec![Complex32::ZERO; voxels];
-            machine.download(&image, &mut again)?;
+            device.download(&image, &mut again)?;
             again == found
         };
         let picked = self.reference.voxels.iter().map(|n| wide(&found[*n]));
-        let away = relative(picked, &self.reference.image);
+        let difference = relative(picked, &self.reference.image);
         let time = |work: &mut dyn FnMut() -> warpstride::gpu::Result<()>| {
             let mut times = Vec::new();
             for _ in 0..REPEATS {
-                let ms = machine.time_ms(&mut || (0..CALLS).try_for_each(|_| work()))?;
+                let ms = device.time_ms(&mut || (0..CALLS).try_for_each(|_| work()))?;
                 times.push(f64::from(ms) / CALLS as f64);
             }
             anyhow::Ok(median(times))
         };
-        let ms = time(&mut || nufft.adjoint(machine, &samples, &mut image, 1))?;
+        let ms = time(&mut || nufft.adjoint(device, &samples, &mut image, 1))?;
         writeln!(
             out,
-            "  {axes}-D {:9} {tolerance:7.0e} adjoint w {} {ms:8.3} ms {:7.2} G points/s  error {away:.1e} = {:.2} tolerances{}; planned in {sorting:.2} s",
+            "  {axes}-D {:9} {tolerance:7.0e} adjoint w {} {ms:8.3} ms {:7.2} G points/s  error {difference:.1e} = {:.2} tolerances{}; planned in {sorting:.2} s",
             self.kind,
             nufft.sizes().width,
             count as f64 / ms / 1e6,
-            away / tolerance,
+            difference / tolerance,
             if again {
                 ""
             } else {
@@ -213,27 +213,27 @@ impl Trial<'_> {
             },
         )?;
         if stages {
-            let times = nufft.time_adjoint(machine, &samples, &mut image, 1)?;
+            let times = nufft.time_adjoint(device, &samples, &mut image, 1)?;
             writeln!(out, "      {}", stages_text(&times))?;
         }
 
-        machine.upload(&mut image, &self.image)?;
-        nufft.forward(machine, &image, &mut samples, 1)?;
+        device.upload(&mut image, &self.image)?;
+        nufft.forward(device, &image, &mut samples, 1)?;
         let mut found = vec![Complex32::ZERO; count];
-        machine.download(&samples, &mut found)?;
+        device.download(&samples, &mut found)?;
         let picked = self.reference.points.iter().map(|m| wide(&found[*m]));
-        let away = relative(picked, &self.reference.samples);
-        let ms = time(&mut || nufft.forward(machine, &image, &mut samples, 1))?;
+        let difference = relative(picked, &self.reference.samples);
+        let ms = time(&mut || nufft.forward(device, &image, &mut samples, 1))?;
         writeln!(
             out,
-            "  {axes}-D {:9} {tolerance:7.0e} forward w {} {ms:8.3} ms {:7.2} G points/s  error {away:.1e} = {:.2} tolerances",
+            "  {axes}-D {:9} {tolerance:7.0e} forward w {} {ms:8.3} ms {:7.2} G points/s  error {difference:.1e} = {:.2} tolerances",
             self.kind,
             nufft.sizes().width,
             count as f64 / ms / 1e6,
-            away / tolerance,
+            difference / tolerance,
         )?;
         if stages {
-            let times = nufft.time_forward(machine, &image, &mut samples, 1)?;
+            let times = nufft.time_forward(device, &image, &mut samples, 1)?;
             writeln!(out, "      {}", stages_text(&times))?;
         }
         Ok(())
@@ -249,9 +249,9 @@ fn main() -> anyhow::Result<()> {
     let count = std::env::args()
         .nth(1)
         .map_or(Ok(1 << 21), |text| text.parse())?;
-    let machine = CudaMachine::keeping(0, |name| name.starts_with("mri_"))?;
+    let device = CudaDevice::new(0, &warpstride::mri::cuda::kernels())?;
     let mut out = std::io::stdout().lock();
-    writeln!(out, "{}, {count} points", machine.device_name())?;
+    writeln!(out, "{}, {count} points", device.device_name())?;
     for grid in [Grid::two(256, 256), Grid::three(128, 128, 128)] {
         for kind in ["random", "radial", "clustered"] {
             let mut noise = Noise(2);
@@ -259,7 +259,7 @@ fn main() -> anyhow::Result<()> {
             let image = noise.complex(grid.voxels());
             let samples = noise.complex(count);
             let trial = Trial {
-                machine: &machine,
+                device: &device,
                 grid,
                 kind,
                 reference: Reference::new(grid, &k, &image, &samples),

@@ -1,8 +1,9 @@
-//! The NUFFT of the CPU half: time to set up, of type 1 and of type 2, and errors.
+//! The CPU back end's NUFFT: time to plan, of type 1 and of type 2, and errors.
 //!
-//! `mri_nufft_cpu [--repeats N] [--plain] [CASE …]`; without cases all of them. Points are those of a
-//! low-discrepancy sequence, which `benches/finufft/compare.py` makes too, to run FINUFFT on
-//! them. Times are minima over the repeats; `--plain` prints them for that program to read.
+//! `mri_nufft_cpu [--repeats N] [--plain] [CASE …]` runs all cases if none is given. Points are
+//! those of a low-discrepancy sequence that `benches/finufft/compare.py` generates too, to run
+//! FINUFFT on them. Times are minima over the repeats; `--plain` prints them for that program to
+//! read.
 
 use ndarray::Array2;
 use num_complex::Complex;
@@ -12,7 +13,7 @@ use warpstride::fft::Real;
 use warpstride::mri::cpu::Nufft;
 use warpstride::mri::{Encoding, Grid};
 
-/// (name, axes, modes an axis, samples, images, tolerance, double precision).
+/// (name, axes, modes per axis, samples, images, tolerance, double precision).
 const CASES: [(&str, usize, usize, usize, usize, f64, bool); 14] = [
     ("2d-1e-2-f32", 2, 256, 2_100_000, 1, 1e-2, false),
     ("2d-1e-4-f32", 2, 256, 2_100_000, 1, 1e-4, false),
@@ -30,8 +31,8 @@ const CASES: [(&str, usize, usize, usize, usize, f64, bool); 14] = [
     ("cardiac-1e-5-f64", 2, 256, 6_400, 12, 1e-5, true),
 ];
 
-/// Sample i lies at the fractional part of (i + 1) / g, (i + 1) / g², … of a pixel's cycle, less a half,
-/// g the positive root of gᵃ⁺¹ = g + 1 for a axes.
+/// Sample i lies at the fractional part of (i + 1) / g, (i + 1) / g², … cycles/pixel, minus a half,
+/// with g the positive root of gᵃ⁺¹ = g + 1 for a axes.
 fn points(count: usize, axes: usize) -> Array2<f64> {
     let mut g = 1.5_f64;
     for _ in 0..60 {
@@ -42,8 +43,8 @@ fn points(count: usize, axes: usize) -> Array2<f64> {
     })
 }
 
-/// Values of modulus 1 whose phases have no pattern that a transform would see: radians, of which all but a
-/// few exceed a turn by far.
+/// Values of modulus 1 whose phases have no regularity that a transform would show: in radians, and
+/// nearly all of them many times 2π.
 fn values<T: Real>(count: usize) -> Vec<Complex<T>> {
     (0..count)
         .map(|i| {
@@ -53,8 +54,8 @@ fn values<T: Real>(count: usize) -> Vec<Complex<T>> {
         .collect()
 }
 
-/// Seconds: set-up, type 1, type 2; then the relative error of type 2 in some samples.
-struct Figures {
+/// Seconds for planning, type 1 and type 2; then the relative error of type 2 in some samples.
+struct Measurement {
     seconds: [f64; 3],
     error: f64,
     width: usize,
@@ -65,7 +66,7 @@ fn measure<T: Real>(
     (axes, modes, samples, images): (usize, usize, usize, usize),
     tolerance: f64,
     repeats: usize,
-) -> anyhow::Result<Figures> {
+) -> anyhow::Result<Measurement> {
     let grid = match axes {
         2 => Grid::two(modes, modes),
         _ => Grid::three(modes, modes, modes),
@@ -95,7 +96,7 @@ fn measure<T: Real>(
         last = Some((nufft.kernel().width(), nufft.fine()[0]));
     }
     let (width, fine) = last.unwrap_or_default();
-    Ok(Figures {
+    Ok(Measurement {
         seconds,
         error: error(grid, &points, &image, &out_data),
         width,
@@ -110,7 +111,7 @@ fn error<T: Real>(
     image: &[Complex<T>],
     data: &[Complex<T>],
 ) -> f64 {
-    let (mut wrong, mut all) = (0.0, 0.0);
+    let (mut squared_error, mut squared_norm) = (0.0, 0.0);
     let modes = grid.along_k();
     for sample in (0..points.nrows()).step_by(points.nrows().div_ceil(24)) {
         let phases: [Vec<Complex<f64>>; 3] = std::array::from_fn(|axis| {
@@ -121,8 +122,8 @@ fn error<T: Real>(
             };
             (0..modes[axis])
                 .map(|n| {
-                    let turns = k * (n as f64 - (modes[axis] / 2) as f64);
-                    Complex::cis(-std::f64::consts::TAU * turns.fract())
+                    let cycles = k * (n as f64 - (modes[axis] / 2) as f64);
+                    Complex::cis(-std::f64::consts::TAU * cycles.fract())
                 })
                 .collect()
         });
@@ -136,20 +137,20 @@ fn error<T: Real>(
             sum += along * phases[1][row % modes[1]] * phases[2][row / modes[1]];
         }
         let value = Complex::new(data[sample].re.wide(), data[sample].im.wide());
-        wrong += (value - sum).norm_sqr();
-        all += sum.norm_sqr();
+        squared_error += (value - sum).norm_sqr();
+        squared_norm += sum.norm_sqr();
     }
-    (wrong / all).sqrt()
+    (squared_error / squared_norm).sqrt()
 }
 
 fn main() -> anyhow::Result<()> {
-    let (mut repeats, mut plain, mut wanted) = (3, false, Vec::new());
+    let (mut repeats, mut plain, mut requested) = (3, false, Vec::new());
     let mut arguments = std::env::args().skip(1);
     while let Some(argument) = arguments.next() {
         match argument.as_str() {
             "--repeats" => repeats = arguments.next().unwrap_or_default().parse()?,
             "--plain" => plain = true,
-            name => wanted.push(name.to_owned()),
+            name => requested.push(name.to_owned()),
         }
     }
     let mut out = std::io::stdout().lock();
@@ -175,31 +176,31 @@ fn main() -> anyhow::Result<()> {
         )?;
     }
     for (name, axes, modes, samples, images, tolerance, double) in CASES {
-        if !wanted.is_empty() && !wanted.iter().any(|w| w == name) {
+        if !requested.is_empty() && !requested.iter().any(|w| w == name) {
             continue;
         }
         let sizes = (axes, modes, samples, images);
-        let figures = if double {
+        let measurement = if double {
             measure::<f64>(sizes, tolerance, repeats)?
         } else {
             measure::<f32>(sizes, tolerance, repeats)?
         };
-        let [setup, one, two] = figures.seconds.map(|s| 1e3 * s);
+        let [setup, one, two] = measurement.seconds.map(|s| 1e3 * s);
         let rate = |ms: f64| (samples * images) as f64 / ms / 1e3;
         if plain {
             writeln!(
                 out,
                 "{name} {axes} {modes} {samples} {images} {tolerance:e} {} {setup} {one} {two} {:e}",
                 if double { "f64" } else { "f32" },
-                figures.error
+                measurement.error
             )?;
         } else {
             writeln!(
                 out,
                 "{name:17} {axes:4} {modes:5} {samples:9} {images:6} | {:5} {:4} {:8.1e} | {setup:9.2} {one:9.2} {two:9.2} | {:11.1} {:11.1}",
-                figures.width,
-                figures.fine,
-                figures.error,
+                measurement.width,
+                measurement.fine,
+                measurement.error,
                 rate(one),
                 rate(two)
             )?;

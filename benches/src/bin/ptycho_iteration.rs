@@ -1,8 +1,9 @@
-//! One iteration of the difference map on a GPU, whole and by stages, against its floor.
+//! Times of an iteration of the difference map on a GPU, whole and by stages, compared with the
+//! least time that memory bandwidth allows.
 //!
-//! `ptycho_iteration [FRAMESxSIDExMODES …]`; without arguments the sizes of the baselines. Each stage
-//! is timed by events, the median of several; the whole iteration by the host's clock over many
-//! queued ones, which is what a user waits for.
+//! Usage: `ptycho_iteration [FRAMESxSIDExMODES …]`; without arguments, the sizes of the baselines.
+//! Each stage is timed with events, as the median of several runs; the whole iteration with the
+//! host's clock over many queued ones, which is the time that a user waits.
 
 use anyhow::Context;
 use ndarray::{Array2, Array3};
@@ -10,19 +11,19 @@ use num_complex::Complex;
 use std::io::Write;
 use std::time::Instant;
 use warpstride::data::{Geometry, Scan};
-use warpstride::gpu::{CudaMachine, Machine};
+use warpstride::gpu::{CudaDevice, Device};
 use warpstride::ptycho::cuda::GpuEngine;
 use warpstride::ptycho::{Engine, EngineName, EngineSpec, Problem, Recipe, Step, UpdateVersion};
 use warpstride_benches::median;
 
-/// Sizes with published or measured figures: (frames, side, modes).
+/// Sizes with published or measured speeds: (frames, side, modes).
 const DEFAULT: &[[usize; 3]] = &[[1457, 128, 1], [1457, 256, 1], [1457, 128, 4]];
-/// Repetitions of each stage.
+/// Timed repetitions of each stage.
 const REPEATS: usize = 9;
-/// Iterations that are queued together.
+/// Iterations queued together.
 const ITERATIONS: usize = 100;
 
-/// A scan whose counts are random: the time does not depend on them, unlike on zeros.
+/// A scan with random counts. Zeros would be computed faster.
 fn scan(frames: usize, side: usize) -> anyhow::Result<Scan> {
     let mut state = 1_u32;
     let mut next = move || {
@@ -39,12 +40,12 @@ fn scan(frames: usize, side: usize) -> anyhow::Result<Scan> {
     let across = (frames as f64).sqrt().ceil();
     let step = 0.16 * side as f64;
     let positions = Array2::from_shape_fn((frames, 2), |(i, axis)| {
-        let place = if axis == 0 {
+        let index = if axis == 0 {
             (i as f64 / across).floor()
         } else {
             i as f64 % across
         };
-        ((place + 0.3 * next()) * step).round() * pixel[axis]
+        ((index + 0.3 * next()) * step).round() * pixel[axis]
     });
     let probe = Array3::from_shape_fn((1, side, side), |(_, r, c)| {
         let at = |i: usize| (i as f64 - side as f64 / 2.0) / (side as f64 / 6.0);
@@ -53,22 +54,22 @@ fn scan(frames: usize, side: usize) -> anyhow::Result<Scan> {
     Ok(Scan::new(counts, None, positions, geometry, Some(probe))?)
 }
 
-/// Device-to-device copy rate of this device, bytes a second, reads and writes.
-fn copy_rate(machine: &CudaMachine) -> anyhow::Result<f64> {
+/// Rate of copies within device memory, bytes per second, reads and writes.
+fn copy_rate(device: &CudaDevice) -> anyhow::Result<f64> {
     const ELEMENTS: usize = 1 << 28;
-    let from = machine.alloc::<f32>("copy source", ELEMENTS)?;
-    let mut to = machine.alloc::<f32>("copy target", ELEMENTS)?;
+    let from = device.alloc::<f32>("copy source", ELEMENTS)?;
+    let mut to = device.alloc::<f32>("copy target", ELEMENTS)?;
     let mut times = Vec::new();
     for _ in 0..REPEATS {
         times.push(f64::from(
-            machine.time_ms(&mut || machine.copy(&from, &mut to))?,
+            device.time_ms(&mut || device.copy(&from, &mut to))?,
         ));
     }
     Ok(8.0 * ELEMENTS as f64 / (median(times) * 1e-3))
 }
 
-/// Bytes that a stage must move through device memory: every exit-wave array once each way; what is
-/// shared by all frames (object, probe) is left to the caches.
+/// Bytes that a stage must move through device memory: every exit-wave array once in each
+/// direction. Object and probe, shared by all frames, are assumed to be cached.
 fn floor_bytes(stage: &str, pixels: f64, modes: f64) -> f64 {
     match stage {
         "exit-wave build" => 8.0 * pixels * modes,
@@ -84,8 +85,8 @@ fn measure(
     [frames, side, modes]: [usize; 3],
     version: UpdateVersion,
 ) -> anyhow::Result<()> {
-    let machine = CudaMachine::new(0)?;
-    let rate = copy_rate(&machine)?;
+    let device = CudaDevice::new(0, &warpstride::ptycho::cuda::kernels())?;
+    let rate = copy_rate(&device)?;
     let scan = scan(frames, side)?;
     let recipe = Recipe {
         probe_modes: modes,
@@ -94,15 +95,15 @@ fn measure(
     let problem = Problem::new(&scan, &recipe)?;
     let pixels = (frames * side * side) as f64;
     let object = problem.positions.object_shape;
-    let device = machine.device_name();
+    let name = device.device_name();
     writeln!(
         out,
-        "\n{frames} frames {side}x{side}, {modes} mode(s), object {}x{}, {version:?}, {device}, copy {:.2} TB/s",
+        "\n{frames} frames {side}x{side}, {modes} mode(s), object {}x{}, {version:?}, {name}, copy {:.2} TB/s",
         object[0],
         object[1],
         rate * 1e-12
     )?;
-    let mut engine = GpuEngine::new(machine, &problem, version)?;
+    let mut engine = GpuEngine::new(device, &problem, version)?;
     // The second iteration is the first that updates the probe.
     let step = Step::new(&EngineSpec::new(EngineName::Dm, 2), &problem, 2);
     let mut stages: Vec<(&'static str, Vec<f64>)> = Vec::new();
@@ -143,7 +144,7 @@ fn measure(
     let ms = median(vec![run(ITERATIONS)?, run(ITERATIONS)?, run(ITERATIONS)?]);
     writeln!(
         out,
-        "  whole iteration, every error figure: {ms:.4} ms (fused floor {fused_floor:.4} ms: {:.0}%)",
+        "  whole iteration, every error metric: {ms:.4} ms (fused floor {fused_floor:.4} ms: {:.0}%)",
         100.0 * fused_floor / ms
     )?;
     Ok(())
@@ -164,7 +165,7 @@ fn main() -> anyhow::Result<()> {
     if sizes.is_empty() {
         sizes = DEFAULT.to_vec();
     }
-    if let Err(why) = CudaMachine::new(0) {
+    if let Err(why) = CudaDevice::new(0, &warpstride::ptycho::cuda::kernels()) {
         writeln!(out, "skipped: {why}")?;
         return Ok(());
     }

@@ -1,24 +1,26 @@
-//! Small-angle scattering on one GPU against the floor of its arithmetic.
+//! Small-angle scattering on one GPU compared with the lower bound of its arithmetic.
 //!
-//! `sas [cylinder] [batch] [image] [table] [models]`; without arguments the first four. `cylinder`: 200 q, radius and
-//! length polydisperse, 35 × 35. `batch`: 64 parameter vectors of spheres in one call and in 64. `image`: cylinders
-//! on 128² pixels, 15 × 15 orientations × 10 radii. `table`: the three with other cuts and grids; every grid must give
-//! the same bits. `models`: each model's defaults, 200 q, against the CPU.
+//! `sas [cylinder] [batch] [image] [table] [models]`; without arguments the first four. `cylinder`:
+//! 200 q, radius and length polydisperse, 35 × 35. `batch`: 64 parameter vectors of spheres in one
+//! call and in 64 calls. `image`: cylinders on 128² pixels, 15 × 15 orientations × 10 radii.
+//! `table`: these three with other divisions into tasks and other launch grids; every grid must
+//! give the same bits. `models`: the default values of each model, 200 q, compared with the CPU.
 //!
-//! A call's time is the host's, from parameters to intensities, the median of many; a kernel's is by events. The floor
-//! is the double-precision instructions of the form factor, counted (`counted.rs`) over the very points that are
-//! computed, 64 a clock and multiprocessor at `CLOCK_GHZ` (environment; without it 1.98, which makes 33.5 TFLOP/s of an
-//! H200).
+//! The time of a call is measured on the host, from parameters to intensities, as the median of
+//! many calls; that of a kernel is measured with events. The lower bound is the number of
+//! double-precision instructions of the form factor, counted (`counted.rs`) at the computed points,
+//! divided by 64 per clock and multiprocessor at `CLOCK_GHZ` (environment variable; default 1.98,
+//! which gives 33.5 TFLOP/s on an H200).
 
 use std::io::Write;
 use std::time::Instant;
-use warpstride::gpu::{CudaMachine, Machine};
+use warpstride::gpu::{CudaDevice, Device};
 use warpstride::sas::cpu::CpuEngine;
-use warpstride::sas::cuda::{GpuEngine, Tuning, needs};
+use warpstride::sas::cuda::{GpuEngine, Tuning, kernels};
 use warpstride::sas::orientation::{directions, level};
 use warpstride::sas::plan::Plan;
 use warpstride::sas::{
-    Calculation, Definition, Distribution, Engine, Points, Precision, Spread, Vector,
+    Calculation, Definition, Distribution, Engine, Points, Polydispersity, Precision, Vector,
 };
 use warpstride_benches::counted::{Counted, count};
 use warpstride_benches::median;
@@ -39,9 +41,13 @@ fn curve() -> Points {
     Points::Curve((0..200).map(q).collect())
 }
 
-fn spread(calculation: &mut Calculation, name: &str, points: usize) -> anyhow::Result<()> {
-    calculation.spreads.push(Spread {
-        parameter: calculation.definition.place(name)?,
+fn add_polydispersity(
+    calculation: &mut Calculation,
+    name: &str,
+    points: usize,
+) -> anyhow::Result<()> {
+    calculation.polydispersity.push(Polydispersity {
+        parameter: calculation.definition.parameter_index(name)?,
         distribution: Distribution::Gaussian,
         points,
         nsigma: 3.0,
@@ -51,8 +57,8 @@ fn spread(calculation: &mut Calculation, name: &str, points: usize) -> anyhow::R
 
 fn cylinder() -> anyhow::Result<Case> {
     let mut calculation = Calculation::new(Definition::parse("cylinder")?, curve());
-    spread(&mut calculation, "radius", 35)?;
-    spread(&mut calculation, "length", 35)?;
+    add_polydispersity(&mut calculation, "radius", 35)?;
+    add_polydispersity(&mut calculation, "length", 35)?;
     let mut vector = calculation.defaults();
     vector.widths = vec![0.1, 0.1];
     Ok(Case {
@@ -64,11 +70,11 @@ fn cylinder() -> anyhow::Result<Case> {
 
 fn spheres(count: usize) -> anyhow::Result<Case> {
     let mut calculation = Calculation::new(Definition::parse("sphere")?, curve());
-    spread(&mut calculation, "radius", 35)?;
-    let place = calculation.definition.place("radius")?;
+    add_polydispersity(&mut calculation, "radius", 35)?;
+    let radius = calculation.definition.parameter_index("radius")?;
     let vectors = (0..count).map(|i| {
         let mut vector = calculation.defaults();
-        vector.values[place] += 0.1 * i as f64;
+        vector.values[radius] += 0.1 * i as f64;
         vector.widths = vec![0.1];
         vector
     });
@@ -86,11 +92,11 @@ fn image() -> anyhow::Result<Case> {
         qy: (0..128 * 128).map(|i| at(i / 128)).collect(),
     };
     let mut calculation = Calculation::new(Definition::parse("cylinder")?, points);
-    spread(&mut calculation, "radius", 10)?;
-    spread(&mut calculation, "theta", 15)?;
-    spread(&mut calculation, "phi", 15)?;
+    add_polydispersity(&mut calculation, "radius", 10)?;
+    add_polydispersity(&mut calculation, "theta", 15)?;
+    add_polydispersity(&mut calculation, "phi", 15)?;
     let mut vector = calculation.defaults();
-    vector.values[calculation.definition.place("phi")?] = 30.0;
+    vector.values[calculation.definition.parameter_index("phi")?] = 30.0;
     vector.widths = vec![0.1, 15.0, 15.0];
     Ok(Case {
         name: "image",
@@ -99,7 +105,8 @@ fn image() -> anyhow::Result<Case> {
     })
 }
 
-/// Evaluations of cylinders, and their double-precision instructions, from a sample of the mesh.
+/// Number of evaluations of cylinders, and of their double-precision instructions, from a sample of
+/// the mesh.
 fn arithmetic(case: &Case) -> anyhow::Result<(f64, f64)> {
     const SAMPLE: usize = 49;
     let plan = Plan::new(&case.calculation, &case.vectors[0])?;
@@ -115,11 +122,11 @@ fn arithmetic(case: &Case) -> anyhow::Result<(f64, f64)> {
         c: Counted(0.0),
     };
     for index in (0..plan.particles.len()).step_by(step) {
-        let _ = plan.particles.read(index, &mut values);
+        let _ = plan.particles.fill_values(index, &mut values);
         let values = <Cylinder as Model>::Values::<Counted>::read(|i| Counted(values[i]));
         let state = Cylinder::prepare(&values);
         particles += 1;
-        let mut one = |across: f64, along: f64| {
+        let mut form_factor = |across: f64, along: f64| {
             let wave = Wave {
                 across: Counted(across),
                 along: Counted(along),
@@ -136,27 +143,30 @@ fn arithmetic(case: &Case) -> anyhow::Result<(f64, f64)> {
                 for q in q {
                     let rule = directions(Symmetry::Axial, level(q * plan.averages.half_size));
                     for (across, along) in rule.b.iter().zip(&rule.c) {
-                        one(q * across, q * along);
+                        form_factor(q * across, q * along);
                     }
                 }
             }
             Points::Pixels { qx, qy } => {
                 for (x, y) in qx.iter().zip(qy).step_by(61) {
-                    for turn in &plan.turns {
-                        let [a, b, c] = turn.rows.map(|row| row[0] * x + row[1] * y);
-                        one(a.hypot(b), c);
+                    for rotation in &plan.rotations {
+                        let [a, b, c] = rotation.rows.map(|row| row[0] * x + row[1] * y);
+                        form_factor(a.hypot(b), c);
                     }
                 }
             }
         }
     }
     let all = match case.calculation.fine_points() {
-        Points::Pixels { qx, .. } => (qx.len() * plan.turns.len() * plan.particles.len()) as f64,
+        Points::Pixels { qx, .. } => {
+            (qx.len() * plan.rotations.len() * plan.particles.len()) as f64
+        }
         Points::Curve(_) => evaluations as f64 / particles as f64 * plan.particles.len() as f64,
     };
     let mut each = instructions as f64 / evaluations as f64;
     if matches!(case.calculation.fine_points(), Points::Pixels { .. }) {
-        // Instead of two products six for the rotation, and the length across the axis: three and a root.
+        // The rotation takes six products instead of two, and the length across the axis three
+        // operations and a square root.
         each += 6.0 - 2.0 + 2.0 + 9.0;
     }
     Ok((all, all * each))
@@ -180,7 +190,7 @@ fn wall(
     Ok((median(times), result))
 }
 
-fn away(found: &[Vec<f64>], expected: &[Vec<f64>]) -> f64 {
+fn largest_relative_error(found: &[Vec<f64>], expected: &[Vec<f64>]) -> f64 {
     let pairs = || found.iter().flatten().zip(expected.iter().flatten());
     pairs()
         .map(|(a, b)| ((a - b) / b).abs())
@@ -188,17 +198,17 @@ fn away(found: &[Vec<f64>], expected: &[Vec<f64>]) -> f64 {
 }
 
 struct Trial<'m, W> {
-    machine: &'m CudaMachine,
+    device: &'m CudaDevice,
     clock: f64,
     out: W,
 }
 
 impl<W: Write> Trial<'_, W> {
     fn floor_ms(&self, instructions: f64) -> f64 {
-        instructions / (64.0 * f64::from(self.machine.multiprocessors()) * self.clock * 1e6)
+        instructions / (64.0 * f64::from(self.device.multiprocessors()) * self.clock * 1e6)
     }
 
-    fn one(&mut self, case: &Case, bar: f64) -> anyhow::Result<()> {
+    fn form_factor(&mut self, case: &Case, bar: f64) -> anyhow::Result<()> {
         let (evaluations, instructions) = arithmetic(case)?;
         let floor = self.floor_ms(instructions);
         writeln!(
@@ -216,14 +226,14 @@ impl<W: Write> Trial<'_, W> {
                 Plan::new(&calculation, &case.vectors[0])?;
             }
             let planning = start.elapsed().as_secs_f64() * 1e3 / 20.0;
-            let mut engine = GpuEngine::new(self.machine, calculation)?;
+            let mut engine = GpuEngine::new(self.device, calculation)?;
             let (ms, found) = wall(&mut engine, &case.vectors, CALLS)?;
             let stages = engine.time_stages(&case.vectors)?;
-            let word = engine.setup().precision;
+            let precision_name = engine.setup().precision;
             write!(
                 self.out,
-                "  {word}: {ms:.3} ms a call ({planning:.3} of it planning), error {:.1e}; kernels:",
-                away(&found, &expected),
+                "  {precision_name}: {ms:.3} ms a call ({planning:.3} of it planning), error {:.1e}; kernels:",
+                largest_relative_error(&found, &expected),
             )?;
             for (stage, ms) in &stages {
                 write!(self.out, " {stage} {ms:.4}")?;
@@ -245,7 +255,7 @@ impl<W: Write> Trial<'_, W> {
 
     fn batch(&mut self) -> anyhow::Result<()> {
         let case = spheres(64)?;
-        let mut engine = GpuEngine::new(self.machine, case.calculation.clone())?;
+        let mut engine = GpuEngine::new(self.device, case.calculation.clone())?;
         let (together, all) = wall(&mut engine, &case.vectors, CALLS)?;
         let stages = engine.time_stages(&case.vectors)?;
         let mut each = Vec::new();
@@ -256,13 +266,13 @@ impl<W: Write> Trial<'_, W> {
         let same = each
             .iter()
             .zip(&all)
-            .all(|((_, one), of_all)| one[0] == *of_all);
+            .all(|((_, form_factor), of_all)| form_factor[0] == *of_all);
         let expected = CpuEngine::new(case.calculation.clone()).evaluate(&case.vectors)?;
         writeln!(
             self.out,
             "spheres: 64 vectors in one call {together:.3} ms, in 64 calls {apart:.3} ms: {:.1} times (bar 10); error {:.1e}{}",
             apart / together,
-            away(&all, &expected),
+            largest_relative_error(&all, &expected),
             if same {
                 ", the same bits"
             } else {
@@ -275,12 +285,12 @@ impl<W: Write> Trial<'_, W> {
 
     fn table(&mut self, case: &Case) -> anyhow::Result<()> {
         const BLOCKS: [u32; 7] = [1, 2, 4, 8, 16, 32, 64];
-        let mut engine = GpuEngine::new(self.machine, case.calculation.clone())?;
+        let mut engine = GpuEngine::new(self.device, case.calculation.clone())?;
         engine.evaluate(&case.vectors)?;
         let usual = engine.time_stages(&case.vectors)?[0].1;
         writeln!(
             self.out,
-            "{}: kernel {usual:.4} ms as it is chosen; below ms for blocks per multiprocessor (resident × over-scheduling) {BLOCKS:?}",
+            "{}: kernel {usual:.4} ms with the default; below: ms for blocks per multiprocessor (resident × over-scheduling) {BLOCKS:?}",
             case.name
         )?;
         for evaluations in [2, 4, 8, 12, 16, 20, 28, 40, 80, 160] {
@@ -290,10 +300,10 @@ impl<W: Write> Trial<'_, W> {
             for blocks in BLOCKS.map(Some).into_iter().chain([None]) {
                 let tuning = Tuning {
                     evaluations: Some(evaluations),
-                    blocks: blocks.map(|n| n * self.machine.multiprocessors()),
+                    blocks: blocks.map(|n| n * self.device.multiprocessors()),
                 };
                 let mut engine =
-                    GpuEngine::new(self.machine, case.calculation.clone())?.tuned(tuning);
+                    GpuEngine::new(self.device, case.calculation.clone())?.with_tuning(tuning);
                 let found = engine.evaluate(&case.vectors)?;
                 same &= first.get_or_insert_with(|| found.clone()) == &found;
                 write!(self.out, " {:7.4}", engine.time_stages(&case.vectors)?[0].1)?;
@@ -311,16 +321,16 @@ impl<W: Write> Trial<'_, W> {
         for model in models() {
             let name = model.info().name;
             let start = Instant::now();
-            let machine = CudaMachine::keeping(0, |kernel| needs(&[name], kernel))?;
+            let device = CudaDevice::new(0, &kernels(&[name]))?;
             let loading = start.elapsed().as_secs_f64() * 1e3;
             let calculation = Calculation::new(Definition::parse(name)?, curve());
             let vectors = [calculation.defaults()];
             let expected = CpuEngine::new(calculation.clone()).evaluate(&vectors)?;
-            let (ms, found) = wall(&mut GpuEngine::new(&machine, calculation)?, &vectors, 20)?;
+            let (ms, found) = wall(&mut GpuEngine::new(&device, calculation)?, &vectors, 20)?;
             writeln!(
                 self.out,
                 "  {name:32} {ms:8.3} ms  error {:.1e}  loaded in {loading:.0} ms",
-                away(&found, &expected)
+                largest_relative_error(&found, &expected)
             )?;
         }
         Ok(())
@@ -338,31 +348,31 @@ fn main() -> anyhow::Result<()> {
         .ok()
         .and_then(|text| text.parse().ok());
     let start = Instant::now();
-    let machine = CudaMachine::keeping(0, |kernel| needs(&["cylinder", "sphere"], kernel))?;
+    let device = CudaDevice::new(0, &kernels(&["cylinder", "sphere"]))?;
     let loading = start.elapsed().as_secs_f64() * 1e3;
     let mut trial = Trial {
-        machine: &machine,
+        device: &device,
         clock: clock.unwrap_or(1.98),
         out: std::io::stdout().lock(),
     };
     writeln!(
         trial.out,
         "{}, {} multiprocessors; kernels loaded in {loading:.0} ms",
-        machine.device_name(),
-        machine.multiprocessors(),
+        device.device_name(),
+        device.multiprocessors(),
     )?;
     for part in &parts {
         match part.as_str() {
-            "cylinder" => trial.one(&cylinder()?, 0.8)?,
+            "cylinder" => trial.form_factor(&cylinder()?, 0.8)?,
             "batch" => trial.batch()?,
-            "image" => trial.one(&image()?, 1.5)?,
+            "image" => trial.form_factor(&image()?, 1.5)?,
             "table" => {
                 for case in [cylinder()?, spheres(1)?, spheres(64)?, image()?] {
                     trial.table(&case)?;
                 }
             }
             "models" => trial.models()?,
-            other => anyhow::bail!("{other}: cylinder, batch, image, table or models is expected"),
+            other => anyhow::bail!("{other}: expected cylinder, batch, image, table or models"),
         }
     }
     Ok(())

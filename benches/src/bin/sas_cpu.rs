@@ -1,16 +1,18 @@
-//! Small-angle scattering on the CPU: times of whole calls.
+//! Small-angle scattering on the CPU: times of complete calls.
 //!
-//! `sas_cpu [--seconds S] [--threads N] [--plain] [CASE …]`; without cases all of them. A call is from parameters to
-//! intensities; its time is the minimum over those of S seconds. `benches/sasmodels/compare.py` runs sasmodels on the
-//! same cases, for which `--plain` prints sums of intensities too. A billion evaluations of form factors a second
-//! are G/s.
+//! `sas_cpu [--seconds S] [--threads N] [--plain] [CASE …]`; without cases all of them. A call runs
+//! from parameters to intensities; its time is the minimum over the calls of S seconds.
+//! `benches/sasmodels/compare.py` runs sasmodels on the same cases, for which `--plain` also prints
+//! sums of intensities. G/s are 10⁹ evaluations of form factors per second.
 
 use std::io::Write;
 use std::time::{Duration, Instant};
 use warpstride::sas::cpu::CpuEngine;
 use warpstride::sas::orientation::{directions, level};
 use warpstride::sas::plan::Plan;
-use warpstride::sas::{Calculation, Definition, Distribution, Engine, Points, Spread, Vector};
+use warpstride::sas::{
+    Calculation, Definition, Distribution, Engine, Points, Polydispersity, Vector,
+};
 
 const NAMES: [&str; 7] = [
     "sphere",
@@ -29,7 +31,7 @@ fn case(name: &str) -> anyhow::Result<(Calculation, Vector)> {
     let (qx, qy) = (0..128 * 128)
         .map(|i| (pixel(i % 128), pixel(i / 128)))
         .unzip();
-    let (model, points, spreads): (_, _, &[(&str, f64, usize)]) = match name {
+    let (model, points, polydispersity): (_, _, &[(&str, f64, usize)]) = match name {
         "sphere" => ("sphere", curve, &[]),
         "sphere-80" => ("sphere", curve, &[("radius", 0.1, 80)]),
         "cylinder" => ("cylinder", curve, &[]),
@@ -45,32 +47,32 @@ fn case(name: &str) -> anyhow::Result<(Calculation, Vector)> {
             Points::Pixels { qx, qy },
             &[("theta", 15.0, 15), ("phi", 15.0, 15), ("radius", 0.1, 10)],
         ),
-        _ => anyhow::bail!("no case {name}; there are {}", NAMES.join(", ")),
+        _ => anyhow::bail!("{name}: expected one of {}", NAMES.join(", ")),
     };
     let mut calculation = Calculation::new(Definition::parse(model)?, points);
-    for (parameter, _, points) in spreads {
-        calculation.spreads.push(Spread {
-            parameter: calculation.definition.place(parameter)?,
+    for (parameter, _, points) in polydispersity {
+        calculation.polydispersity.push(Polydispersity {
+            parameter: calculation.definition.parameter_index(parameter)?,
             distribution: Distribution::Gaussian,
             points: *points,
             nsigma: 3.0,
         });
     }
     let mut vector = calculation.defaults();
-    vector.widths = spreads.iter().map(|(_, width, _)| *width).collect();
+    vector.widths = polydispersity.iter().map(|(_, width, _)| *width).collect();
     Ok((calculation, vector))
 }
 
-/// Form factors that a call evaluates.
+/// Number of form factors that a call evaluates.
 fn evaluations(calculation: &Calculation, vector: &Vector) -> anyhow::Result<f64> {
     let plan = Plan::new(calculation, vector)?;
     let form = calculation.definition.form();
     let mut values = plan.particles.base().to_vec();
     let mut count = 0;
     for index in 0..plan.particles.len() {
-        plan.particles.read(index, &mut values);
+        plan.particles.fill_values(index, &mut values);
         count += match &calculation.points {
-            Points::Pixels { qx, .. } => qx.len() * plan.turns.len(),
+            Points::Pixels { qx, .. } => qx.len() * plan.rotations.len(),
             Points::Curve(q) => {
                 let half_size = form.largest_half_size(&values);
                 let nodes = |q: &f64| directions(form.symmetry(), level(q * half_size)).len();
@@ -84,10 +86,10 @@ fn evaluations(calculation: &Calculation, vector: &Vector) -> anyhow::Result<f64
 fn main() -> anyhow::Result<()> {
     let mut out = std::io::stdout();
     let (mut seconds, mut plain, mut names) = (2.0, false, Vec::new());
-    let mut words = std::env::args().skip(1);
-    while let Some(word) = words.next() {
-        let mut number = || words.next().and_then(|n| n.parse::<f64>().ok());
-        match word.as_str() {
+    let mut arguments = std::env::args().skip(1);
+    while let Some(argument) = arguments.next() {
+        let mut number = || arguments.next().and_then(|n| n.parse::<f64>().ok());
+        match argument.as_str() {
             "--seconds" => seconds = number().ok_or_else(|| anyhow::anyhow!("--seconds S"))?,
             "--threads" => {
                 let n = number().ok_or_else(|| anyhow::anyhow!("--threads N"))?;
@@ -95,7 +97,7 @@ fn main() -> anyhow::Result<()> {
                 pool.build_global()?;
             }
             "--plain" => plain = true,
-            _ => names.push(word),
+            _ => names.push(argument),
         }
     }
     if names.is_empty() {

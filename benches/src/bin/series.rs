@@ -1,20 +1,22 @@
-//! Time-series aggregation on one GPU against the floors of memory and of the link.
+//! Benchmarks time-series aggregation on one GPU against the bandwidth of memory and of the link.
 //!
-//! `series [resident] [ends] [many] [huge] [sort]`; without arguments all. `resident`: 7 340 032 points of one series, 5 s
-//! apart, at 35 s, on the device. `ends`: the same from page-locked memory to page-locked memory, timestamps as they are
-//! and coded, over one to eight queues. `many`: 100 000 series of 20 points, three granularities, twelve aggregates.
-//! `huge`: all points in one bucket. `sort`: points in no order.
+//! `series [resident] [ends] [many] [huge] [sort]`; all parts by default. `resident`: 7 340 032
+//! points of one series in device memory, 5 s apart, with buckets of 35 s. `ends`: the same from
+//! and to page-locked memory, with raw and compressed timestamps, over one to eight streams.
+//! `many`: 100 000 series of 20 points, three granularities, twelve aggregates. `huge`: all points
+//! in one bucket. `sort`: unordered points.
 //!
-//! Times on the device are by its events, from end to end by the host's clock; each the median of some. The floors are
-//! bytes that must move at least, at the bandwidth of a copy within the device (reading and writing) or over the link,
-//! both measured first. Every result is compared with the CPU's, bit for bit.
+//! Device times are measured by events, end-to-end times by the host's clock; medians are reported.
+//! The floor is the time to move the necessary bytes at the bandwidth of a copy within the device
+//! (reading and writing) or over the link, both measured first. Every result is compared with the
+//! CPU's, bit for bit.
 
 use std::io::Write;
 use std::sync::Arc;
 use std::time::Instant;
-use warpstride::gpu::{CudaMachine, Machine};
+use warpstride::gpu::{CudaDevice, Device};
 use warpstride::series::cpu::CpuEngine;
-use warpstride::series::cuda::{GpuEngine, StageTime, needs};
+use warpstride::series::cuda::{GpuEngine, StageTime, kernels};
 use warpstride::series::{Aggregate, Batch, Engine, Granularity, NanPolicy, Resample, Resampled};
 use warpstride_benches::median;
 
@@ -25,10 +27,10 @@ const LARGE: usize = 7 << 20;
 const ONE_PASS: [&str; 8] = ["count", "sum", "mean", "min", "max", "first", "last", "std"];
 
 struct Trial<W> {
-    machine: CudaMachine,
-    /// 10⁹ bytes a second within the device.
+    device: CudaDevice,
+    /// 10⁹ bytes per second within the device.
     memory: f64,
-    /// 10⁹ bytes a second to the device, and back.
+    /// 10⁹ bytes per second to the device, and back.
     link: [f64; 2],
     out: W,
 }
@@ -43,7 +45,7 @@ fn plan(granularities: &[&str], aggregates: &[&str]) -> anyhow::Result<Resample>
     )?)
 }
 
-/// The specification's large example: value = index, 5 s apart from 2015-04-03T23:11:00 UTC.
+/// The large example of the specification: value = index, 5 s apart from 2015-04-03T23:11:00 UTC.
 fn large() -> anyhow::Result<Batch> {
     let times = (0..LARGE as i64).map(|i| (1_428_102_660 + 5 * i) * SECOND);
     let values = (0..LARGE).map(|i| i as f64);
@@ -64,7 +66,7 @@ fn many() -> anyhow::Result<Batch> {
     Ok(Batch::new(times, values, offsets)?)
 }
 
-/// Whether both are the same bits; all NaNs are one.
+/// Whether both have the same bits; all NaNs are equal.
 fn same(a: &Resampled, b: &Resampled) -> bool {
     let equal = |(a, b): (&f64, &f64)| a.to_bits() == b.to_bits() || a.is_nan() && b.is_nan();
     a.duplicates == b.duplicates
@@ -94,7 +96,7 @@ fn stage_ms(times: &[StageTime], stages: &[&str]) -> f64 {
 }
 
 impl<W: Write> Trial<W> {
-    /// A row of the table.
+    /// Writes a row of the table.
     fn row(
         &mut self,
         name: &str,
@@ -118,23 +120,27 @@ impl<W: Write> Trial<W> {
         Ok(())
     }
 
-    /// Bytes and milliseconds of what must be read and written on the device.
+    /// Bytes and milliseconds of the necessary reads and writes on the device.
     fn within(&self, bytes: usize) -> [f64; 2] {
         [bytes as f64, bytes as f64 / (self.memory * 1e6)]
     }
 
-    /// On points that lie on the device: times of the stages, buckets, and whether the bits are the CPU's.
+    /// Runs the stages on points in device memory. Returns their times, the number of buckets, and
+    /// whether the bits are the CPU's.
     fn stages(
         &self,
         plan: &Resample,
         batch: &Batch,
     ) -> anyhow::Result<(Vec<StageTime>, usize, bool)> {
         let mut engine =
-            GpuEngine::new(&self.machine, plan.clone())?.chunked(usize::MAX, usize::MAX);
+            GpuEngine::new(&self.device, plan.clone())?.chunked(usize::MAX, usize::MAX);
         let staged = engine.stage(batch)?;
-        anyhow::ensure!(staged.chunks() == 1, "the batch does not fit");
-        let fetched = engine.resample_staged(&staged)?;
-        let found = engine.collect(&staged, fetched)?;
+        anyhow::ensure!(
+            staged.chunks() == 1,
+            "the batch does not fit in device memory"
+        );
+        let results = engine.resample_staged(&staged)?;
+        let found = engine.collect(&staged, results)?;
         let times = engine.time_stages(&staged)?;
         let expected = CpuEngine::new(plan.clone()).resample(batch)?;
         Ok((times, buckets(&found), same(&found, &expected)))
@@ -184,7 +190,7 @@ impl<W: Write> Trial<W> {
             "from end to end, page-locked, {LARGE} points, 5 s to 35 s"
         )?;
         let batch = large()?;
-        let siblings = (0..7).map(|_| self.machine.sibling());
+        let siblings = (0..7).map(|_| self.device.sibling());
         let siblings = siblings.collect::<Result<Vec<_>, _>>()?;
         for (what, aggregates) in [("mean", &["mean"][..]), ("8 methods", &ONE_PASS)] {
             let plan = plan(&["35s"], aggregates)?;
@@ -192,7 +198,7 @@ impl<W: Write> Trial<W> {
             let columns = aggregates.iter().filter(|name| **name != "count").count();
             let back = ((12 + 8 * columns) * buckets(&expected)) as f64;
             for coded in [false, true] {
-                for (lanes, usual) in [
+                for (streams, usual) in [
                     (1, 1 << 20),
                     (2, 1 << 20),
                     (4, 1 << 18),
@@ -200,31 +206,33 @@ impl<W: Write> Trial<W> {
                     (4, 1 << 20),
                     (8, 1 << 19),
                 ] {
-                    let machines = [&self.machine].into_iter().chain(&siblings).take(lanes);
-                    let engine = GpuEngine::with_lanes(machines.collect(), plan.clone())?;
+                    let devices = [&self.device].into_iter().chain(&siblings).take(streams);
+                    let engine = GpuEngine::with_streams(devices.collect(), plan.clone())?;
                     let mut engine = engine.chunked(usual, usize::MAX).coded(coded);
                     let staged = engine.stage(&batch)?;
-                    let fetched = engine.resample_staged(&staged)?;
-                    let found = engine.collect(&staged, fetched)?;
+                    let results = engine.resample_staged(&staged)?;
+                    let found = engine.collect(&staged, results)?;
                     let same = same(&found, &expected);
                     let mut times = Vec::new();
                     for _ in 0..CALLS {
                         let start = Instant::now();
-                        let fetched = engine.resample_staged(&staged)?;
+                        let results = engine.resample_staged(&staged)?;
                         times.push(start.elapsed().as_secs_f64() * 1e3);
-                        engine.recycle(fetched);
+                        engine.recycle(results);
                     }
                     let there = staged.bytes() as f64;
                     let floor = (there / (self.link[0] * 1e6)).max(back / (self.link[1] * 1e6));
-                    let word = if coded { "coded" } else { "raw" };
-                    let name =
-                        format!("{what}, {word}, {lanes} queues, {} chunks", staged.chunks());
-                    let bar = (lanes == 4 && usual == 1 << 20).then_some(3.0);
+                    let coding = if coded { "coded" } else { "raw" };
+                    let name = format!(
+                        "{what}, {coding}, {streams} streams, {} chunks",
+                        staged.chunks()
+                    );
+                    let bar = (streams == 4 && usual == 1 << 20).then_some(3.0);
                     self.row(&name, median(times), [there + back, floor], bar, same)?;
                 }
             }
-            let machines = [&self.machine].into_iter().chain(&siblings).take(4);
-            let mut engine = GpuEngine::with_lanes(machines.collect(), plan.clone())?;
+            let devices = [&self.device].into_iter().chain(&siblings).take(4);
+            let mut engine = GpuEngine::with_streams(devices.collect(), plan.clone())?;
             let mut times = Vec::new();
             for _ in 0..5 {
                 let start = Instant::now();
@@ -290,9 +298,9 @@ impl<W: Write> Trial<W> {
     fn sort(&mut self) -> anyhow::Result<()> {
         writeln!(self.out, "sort of {LARGE} points in no order")?;
         let (mut times, values, _) = large()?.into_parts();
-        // A walk by a number without common factors with theirs.
-        for (place, time) in times.iter_mut().enumerate() {
-            let point = (place as i64 * 5_006_471) % LARGE as i64;
+        // Scrambles the times with a multiplier that is coprime to their number.
+        for (index, time) in times.iter_mut().enumerate() {
+            let point = (index as i64 * 5_006_471) % LARGE as i64;
             *time = (1_428_102_660 + 5 * point) * SECOND;
         }
         let series = 64;
@@ -302,11 +310,11 @@ impl<W: Write> Trial<W> {
             ("64 series", Batch::new(times, values, offsets)?),
         ] {
             let plan = plan(&["35s"], &["first", "last"])?;
-            let engine = GpuEngine::new(&self.machine, plan.clone())?;
+            let engine = GpuEngine::new(&self.device, plan.clone())?;
             let mut engine = engine.chunked(usize::MAX, usize::MAX);
             let staged = engine.stage(&batch)?;
-            let fetched = engine.resample_staged(&staged)?;
-            let found = engine.collect(&staged, fetched)?;
+            let results = engine.resample_staged(&staged)?;
+            let found = engine.collect(&staged, results)?;
             let expected = CpuEngine::new(plan).resample(&batch)?;
             let ms = engine.time_sort(&staged)?.unwrap_or(f64::NAN);
             let floor = self.within(32 * LARGE);
@@ -316,22 +324,22 @@ impl<W: Write> Trial<W> {
     }
 }
 
-/// Copies within the device and over the link, 10⁹ bytes a second.
-fn bandwidths(machine: &CudaMachine) -> anyhow::Result<(f64, [f64; 2])> {
+/// Bandwidths of copies within the device and over the link, 10⁹ bytes per second.
+fn bandwidths(device: &CudaDevice) -> anyhow::Result<(f64, [f64; 2])> {
     const WORDS: usize = 1 << 26;
-    let mut from = machine.alloc::<u64>("a copy", WORDS)?;
-    let mut to = machine.alloc::<u64>("a copy", WORDS)?;
+    let mut from = device.alloc::<u64>("a copy", WORDS)?;
+    let mut to = device.alloc::<u64>("a copy", WORDS)?;
     let mut within = Vec::new();
     for _ in 0..CALLS {
         within.push(f64::from(
-            machine.time_ms(&mut || machine.copy(&from, &mut to))?,
+            device.time_ms(&mut || device.copy(&from, &mut to))?,
         ));
     }
-    let mut host = Arc::new(machine.pinned::<u64>("a copy", WORDS)?);
+    let mut host = Arc::new(device.pinned::<u64>("a copy", WORDS)?);
     let mut there = Vec::new();
     for _ in 0..CALLS {
         let start = Instant::now();
-        machine.send(&host, 0..WORDS, &mut from, 0)?.wait()?;
+        device.send(&host, 0..WORDS, &mut from, 0)?.wait()?;
         there.push(start.elapsed().as_secs_f64() * 1e3);
     }
     let mut back = Vec::new();
@@ -339,7 +347,7 @@ fn bandwidths(machine: &CudaMachine) -> anyhow::Result<(f64, [f64; 2])> {
         let memory = Arc::into_inner(host).ok_or_else(|| anyhow::anyhow!("a copy holds memory"))?;
         let start = Instant::now();
         let whole = 0..WORDS;
-        let memory = machine
+        let memory = device
             .receive(&from, std::slice::from_ref(&whole), memory)?
             .wait()?;
         back.push(start.elapsed().as_secs_f64() * 1e3);
@@ -361,11 +369,11 @@ fn main() -> anyhow::Result<()> {
             .to_vec();
     }
     let start = Instant::now();
-    let machine = CudaMachine::keeping(0, needs)?;
+    let device = CudaDevice::new(0, &kernels())?;
     let loading = start.elapsed().as_secs_f64() * 1e3;
-    let (memory, link) = bandwidths(&machine)?;
+    let (memory, link) = bandwidths(&device)?;
     let mut trial = Trial {
-        machine,
+        device,
         memory,
         link,
         out: std::io::stdout().lock(),
@@ -374,8 +382,8 @@ fn main() -> anyhow::Result<()> {
         trial.out,
         "{}, {} multiprocessors; kernels loaded in {loading:.0} ms; a copy within the device {memory:.0} GB/s read and \
          written, to it {:.1} GB/s, from it {:.1} GB/s",
-        trial.machine.device_name(),
-        trial.machine.multiprocessors(),
+        trial.device.device_name(),
+        trial.device.multiprocessors(),
         link[0],
         link[1],
     )?;
@@ -386,7 +394,7 @@ fn main() -> anyhow::Result<()> {
             "many" => trial.many()?,
             "huge" => trial.huge()?,
             "sort" => trial.sort()?,
-            other => anyhow::bail!("{other}: resident, ends, many, huge or sort is expected"),
+            other => anyhow::bail!("{other}: expected resident, ends, many, huge or sort"),
         }
     }
     Ok(())

@@ -1,12 +1,14 @@
-//! Time-series aggregation on the CPU: times of whole calls, ten methods at once.
+//! Benchmarks time-series aggregation on the CPU: times of whole calls with ten methods at once.
 //!
-//! `series_cpu [--repeats N] [--threads N] [--plain] [CASE …]`; without cases all of them. A call is from points to
-//! aggregates, memory for them included; its time is the minimum over N. `benches/series/compare.py` runs polars and
-//! pandas on the same points, for which `--plain` prints the sum of each column too.
+//! `series_cpu [--repeats N] [--threads N] [--plain] [CASE …]`; all cases by default. A call covers
+//! the way from points to aggregates, including memory allocation; its time is the minimum over N
+//! calls. `benches/series/compare.py` runs polars and pandas on the same points, for which
+//! `--plain` also prints the sum of each column.
 //!
-//! The floor is what must go through memory once: 16 B of a point read, and written 8 B of a bucket for each method,
-//! 12 B for its start and count; at the rate at which the same threads add up the points' times. `busy` is the time
-//! that processors gave to the process, the figure to read where others use the machine too.
+//! The floor is the memory traffic that is necessary at least: 16 B read per point; 8 B per method,
+//! and 12 B for start and count, written per bucket; at the rate at which the same threads sum up
+//! the points' times. `busy` is the processor time of the process, the value to use on a shared
+//! computer.
 
 use rayon::prelude::*;
 use std::io::Write;
@@ -21,7 +23,7 @@ const BEGIN: i64 = 1_428_102_660 * SECOND as i64;
 /// 7 · 2²⁰.
 const POINTS: usize = 7_340_032;
 
-/// Values are the number of the point, or noise; times are 5 s apart, or between 0 and 10 s.
+/// Values are the index of the point, or noise; times are 5 s apart, or between 0 and 10 s.
 const CASES: [(&str, bool, bool, u64); 4] = [
     ("index", false, false, 35),
     ("noise", true, false, 35),
@@ -73,7 +75,7 @@ fn batch(noise: bool, uneven: bool) -> anyhow::Result<Batch> {
     )?)
 }
 
-/// Milliseconds that processors have given to this process, where the system says so.
+/// Processor time of this process in milliseconds, if the system reports it.
 fn processor_time() -> f64 {
     let tasks = std::fs::read_dir("/proc/self/task").into_iter().flatten();
     let nanoseconds = tasks.filter_map(|task| {
@@ -83,7 +85,7 @@ fn processor_time() -> f64 {
     1e-6 * nanoseconds.sum::<u64>() as f64
 }
 
-/// Bytes a millisecond that all threads read together.
+/// Bytes per millisecond that all threads read together.
 fn bandwidth(batch: &Batch) -> f64 {
     let pass = || {
         let start = Instant::now();
@@ -112,18 +114,18 @@ fn options() -> anyhow::Result<Options> {
         plain: false,
         cases: Vec::new(),
     };
-    let mut words = std::env::args().skip(1);
-    while let Some(word) = words.next() {
+    let mut arguments = std::env::args().skip(1);
+    while let Some(argument) = arguments.next() {
         let mut value = || {
-            words
+            arguments
                 .next()
-                .ok_or_else(|| anyhow::anyhow!("{word} needs a value"))
+                .ok_or_else(|| anyhow::anyhow!("{argument}: expected a value"))
         };
-        match word.as_str() {
+        match argument.as_str() {
             "--repeats" => options.repeats = value()?.parse()?,
             "--threads" => options.threads = value()?.parse()?,
             "--plain" => options.plain = true,
-            _ => options.cases.push(word),
+            _ => options.cases.push(argument),
         }
     }
     Ok(options)
@@ -161,7 +163,7 @@ fn main() -> anyhow::Result<()> {
         let (mut best, mut busy) = (f64::INFINITY, f64::INFINITY);
         let mut result = None;
         for _ in 0..options.repeats {
-            // Its memory is given back before the clock starts.
+            // Frees its memory before the clock starts.
             result.take();
             let (start, before) = (Instant::now(), processor_time());
             result = Some(engine.resample(&batch)?);
@@ -169,7 +171,7 @@ fn main() -> anyhow::Result<()> {
             busy = busy.min(processor_time() - before);
         }
         let Some(result) = result else {
-            anyhow::bail!("--repeats must be at least 1");
+            anyhow::bail!("--repeats: expected at least 1");
         };
         let buckets = &result.buckets[0];
         let count = buckets.starts.len();

@@ -1,9 +1,9 @@
-//! `libcuda`, found at run time.
+//! Loads the CUDA driver library, `libcuda`, at run time.
 //!
-//! `cust_raw` declares the driver's functions without saying where they are. This crate defines
-//! every one of those symbols as a jump through a table, so that one binary links and starts with
-//! and without a driver. Until [`load`] has filled the table every function answers
-//! `CUDA_ERROR_NO_DEVICE` (100); afterwards a function that the driver lacks answers
+//! `cust_raw` declares the functions of the driver but does not define them. This crate defines
+//! each of these symbols as a jump through a table, so that one binary links and starts with and
+//! without a driver. Until [`load`] has filled the table, every function returns
+//! `CUDA_ERROR_NO_DEVICE` (100); afterwards, a function that the driver lacks returns
 //! `CUDA_ERROR_NOT_FOUND` (500).
 
 #![expect(
@@ -20,16 +20,16 @@ use std::sync::atomic::{AtomicPtr, Ordering};
 
 use libloading::Library;
 
-/// What every function answers before [`load`] succeeded: `CUDA_ERROR_NO_DEVICE`.
+/// The code that every function returns before [`load`] has succeeded: `CUDA_ERROR_NO_DEVICE`.
 pub const NO_DEVICE: u32 = 100;
 
-/// What a function answers that the driver does not have: `CUDA_ERROR_NOT_FOUND`.
+/// The code returned by a function that the driver lacks: `CUDA_ERROR_NOT_FOUND`.
 pub const NOT_FOUND: u32 = 500;
 
-/// The driver's library. The version in the name has been 1 since the first CUDA.
+/// The file name of the driver library. Its version has been 1 since the first release of CUDA.
 pub const LIBRARY: &str = "libcuda.so.1";
 
-/// Why there is no driver.
+/// The driver library could not be loaded.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LoadError {
     reason: String,
@@ -37,18 +37,18 @@ pub struct LoadError {
 
 impl fmt::Display for LoadError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "the NVIDIA driver was not found: {}", self.reason)
+        write!(f, "NVIDIA driver not found: {}", self.reason)
     }
 }
 
 impl std::error::Error for LoadError {}
 
-/// One function of the driver: its name, where its address is kept, and the symbol defined here.
+/// A function of the driver: its name, the slot for its address, and the symbol defined here.
 struct Entry {
     name: &'static str,
     slot: &'static AtomicPtr<c_void>,
-    /// Never called through this table; it keeps the symbol in the final binary, whatever order
-    /// the linker reads its archives in.
+    /// Never called through this table; it keeps the symbol in the final binary, regardless of the
+    /// order in which the linker reads its archives.
     symbol: unsafe extern "C" fn(),
 }
 
@@ -62,7 +62,7 @@ extern "C" fn not_found() -> u32 {
 
 macro_rules! forward {
     ($($name:ident)*) => {
-        #[expect(non_upper_case_globals, reason = "named like the function whose address it keeps")]
+        #[expect(non_upper_case_globals, reason = "each slot has the name of its function")]
         mod slot {
             $(pub(super) static $name: super::AtomicPtr<super::c_void> =
                 super::AtomicPtr::new(super::no_device as *mut super::c_void);)*
@@ -70,8 +70,8 @@ macro_rules! forward {
 
         mod symbol {
             $(
-                /// Jumps to the driver's function of this name. Registers and stack are untouched, so
-                /// arguments and result pass through whatever the C signature is.
+                /// Jumps to the driver's function of this name. Registers and stack are untouched,
+                /// so arguments and result pass through whatever the C signature is.
                 #[unsafe(no_mangle)]
                 #[unsafe(naked)]
                 pub(super) unsafe extern "C" fn $name() {
@@ -101,23 +101,23 @@ names::driver_functions!(forward);
 
 static DRIVER: OnceLock<Result<Library, LoadError>> = OnceLock::new();
 
-/// Opens the driver and fills the table. May be called from any thread, any number of times; the
-/// answer of the first call stands.
+/// Loads the driver and fills the table. It may be called from any thread and any number of times;
+/// all calls return the result of the first one.
 ///
 /// # Errors
-/// The library cannot be opened; the loader's words say why.
+/// The library cannot be loaded; the error contains the message of the loader.
 pub fn load() -> Result<(), LoadError> {
     driver().map(|_| ())
 }
 
-/// Address of a function of the driver that the table does not have (newer than `cust_raw`).
-/// `None`: there is no driver, or it does not have the function either.
+/// The address of a driver function that is not in the table because it is newer than `cust_raw`;
+/// `None` if there is no driver or if it lacks the function.
 #[must_use]
 pub fn symbol(name: &str) -> Option<*mut c_void> {
     address(driver().ok()?, name)
 }
 
-/// Names of the functions that this crate defines.
+/// The names of the functions that this crate defines.
 pub fn names() -> impl ExactSizeIterator<Item = &'static str> {
     TABLE.iter().map(|entry| {
         debug_assert_ne!(entry.symbol as usize, 0, "the symbol is linked in");
@@ -128,10 +128,9 @@ pub fn names() -> impl ExactSizeIterator<Item = &'static str> {
 fn driver() -> Result<&'static Library, LoadError> {
     DRIVER
         .get_or_init(|| {
-            // SAFETY: the driver's initialisers are meant to run on any thread; nothing of this
-            // process has to happen before them.
+            // SAFETY: the driver's initialisers may run on any thread and at any time.
             let library = unsafe { Library::new(LIBRARY) }.map_err(|error| LoadError {
-                reason: loader_words(&error),
+                reason: loader_message(&error),
             })?;
             for entry in TABLE {
                 let found = address(&library, entry.name).unwrap_or(not_found as *mut c_void);
@@ -143,17 +142,17 @@ fn driver() -> Result<&'static Library, LoadError> {
         .map_err(Clone::clone)
 }
 
-/// The loader's own message, which `libloading` keeps as the error's source.
-fn loader_words(error: &dyn std::error::Error) -> String {
+/// The message of the loader, which `libloading` keeps as the source of its error.
+fn loader_message(error: &dyn std::error::Error) -> String {
     match error.source() {
-        Some(cause) => loader_words(cause),
+        Some(cause) => loader_message(cause),
         None => error.to_string(),
     }
 }
 
 fn address(library: &Library, name: &str) -> Option<*mut c_void> {
     let name = CString::new(name).ok()?;
-    // SAFETY: the address is only looked up here; whoever calls it states its signature.
+    // SAFETY: the address is only looked up here; the caller is responsible for its signature.
     let symbol = unsafe { library.get::<*mut c_void>(name.as_bytes_with_nul()) }.ok()?;
     let address = *symbol;
     (!address.is_null()).then_some(address)
@@ -172,10 +171,13 @@ mod tests {
     }
 
     #[test]
-    fn without_a_driver_every_function_says_no_device() {
+    fn without_a_driver_every_function_returns_no_device() {
         if load().is_ok() {
-            // Past the test harness, which shows the output of failed tests only.
-            let _ = writeln!(std::io::stderr(), "SKIPPED no driver: there is one");
+            // Not `eprintln!`, whose output the test harness shows for failed tests only.
+            let _ = writeln!(
+                std::io::stderr(),
+                "SKIPPED functions without a driver: this machine has a driver"
+            );
             return;
         }
         let mut version = 7;
@@ -193,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn the_answer_stands_and_says_why() {
+    fn all_calls_return_the_same_result_with_a_reason() {
         let answers: Vec<_> = std::thread::scope(|scope| {
             let threads: Vec<_> = (0..4).map(|_| scope.spawn(load)).collect();
             threads.into_iter().map(|t| t.join().unwrap()).collect()

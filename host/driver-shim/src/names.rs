@@ -1,6 +1,6 @@
-//! The table of names: every function that `cust_raw` 0.11.3 declares, in its order.
+//! The names of all functions that `cust_raw` 0.11.3 declares, in its order.
 
-/// Calls a macro with all names.
+/// Calls a macro with all names as arguments.
 macro_rules! driver_functions {
     ($callback:ident) => {
         $callback! {

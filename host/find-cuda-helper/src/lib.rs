@@ -1,5 +1,6 @@
-//! Stands in for the published `find_cuda_helper`, whose `include_cuda` panics where CUDA is not
-//! installed and adds `-lcuda`. Here the driver is found at run time (see `warpstride-driver-shim`).
+//! A replacement for the published `find_cuda_helper`, whose `include_cuda` panics if CUDA is not
+//! installed and otherwise links `libcuda`. Here the driver is loaded at run time (see
+//! `warpstride-driver-shim`).
 
-/// Does nothing: no library is linked at build time.
+/// Does nothing, because no library is linked at build time.
 pub fn include_cuda() {}

@@ -1,4 +1,5 @@
-//! The reader of scattering in columns of text, on any bytes: it returns, within 8 MiB, and what it gives is sound.
+//! Fuzzes the reader of scattering data in columns of text: it must return within 8 MiB of memory,
+//! with valid data or an error.
 
 #![no_main]
 

@@ -1,16 +1,18 @@
-//! Every reader of files, on any bytes.
+//! Fuzzes the readers of scans, results and checkpoints.
 //!
-//! The first byte chooses: an even one takes the rest as a file's image, an odd one as choices of
-//! the structured generator. Whatever comes, the readers return, within 8 MiB.
+//! If the first byte is even, the rest is the file; if it is odd, the rest is the generator's
+//! choices. The readers must return within 8 MiB of memory.
 
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
 use std::path::Path;
-use warpstride::io::scan::{Format, Marks, Paths, ReadOptions};
-use warpstride::io::{Memory, checkpoint, results, scan};
+use warpstride::ptycho::io::scan::{self, Format, MaskPolarity, Paths, ReadOptions};
+use warpstride::ptycho::io::{checkpoint, results};
+use warpstride::system::Memory;
 
-/// Small, so that a size without data behind it is refused and not filled with zeros.
+/// Limit of memory, small, so that a size without stored data is refused rather than filled with
+/// zeros.
 const MEMORY: u64 = 8 << 20;
 
 fn options() -> [ReadOptions; 4] {
@@ -32,7 +34,7 @@ fn options() -> [ReadOptions; 4] {
         position_order: [1, 0],
         position_unit: 1e-6,
         mask: Some(format!("{detector}/mask")),
-        mask_marks: Marks::Valid,
+        mask_marks: MaskPolarity::Valid,
         probe: Some("/entry_1/instrument_1/source_1/illumination".to_owned()),
         wavelength: None,
         energy: Some("/meta/energy".to_owned()),
@@ -60,12 +62,12 @@ fuzz_target!(|data: &[u8]| {
         return;
     };
     let path = folder.path().join("image");
-    let there = if mode % 2 == 0 {
+    let written = if mode % 2 == 0 {
         std::fs::write(&path, rest).is_ok()
     } else {
         warpstride_fuzz::structure::build(&path, rest).is_ok()
     };
-    if !there {
+    if !written {
         return;
     }
     let limit = Memory::limited(MEMORY);

@@ -1,17 +1,19 @@
-//! The reader of ISMRMRD files, and of complex images, on any bytes.
+//! Fuzzes the readers of ISMRMRD files and of complex images.
 //!
-//! The first byte chooses: an even one takes the rest as a file's image, an odd one as choices of
-//! the structured generator. Whatever comes, the readers return, within 8 MiB; samples that come out
-//! survive their own file.
+//! If the first byte is even, the rest is the file; if it is odd, the rest is the generator's choices.
+//! The readers must return within 8 MiB of memory, and samples must survive a round trip through a
+//! file.
 
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
 use std::path::Path;
-use warpstride::io::ismrmrd::{self, ReadOptions, Recording, Selection};
-use warpstride::io::{Memory, images};
+use warpstride::mri::io::images;
+use warpstride::mri::io::ismrmrd::{self, ReadOptions, Recording, Selection};
+use warpstride::system::Memory;
 
-/// Small, so that a size without data behind it is refused and not filled with zeros.
+/// Limit of memory, small, so that a size without stored data is refused rather than filled with
+/// zeros.
 const MEMORY: u64 = 8 << 20;
 
 fn exercise(path: &Path, again: &Path) {
@@ -35,8 +37,8 @@ fn exercise(path: &Path, again: &Path) {
             steps: &[],
             truth: None,
         };
-        ismrmrd::write(again, &recording).expect("what was read can be written");
-        let back = ismrmrd::read(again, &ReadOptions::default()).expect("and read again");
+        ismrmrd::write(again, &recording).expect("samples that were read can be written");
+        let back = ismrmrd::read(again, &ReadOptions::default()).expect("and read back");
         assert_eq!(back.kspace.samples(), read.kspace.samples());
     }
     let _ = images::read_within(path, memory);

@@ -1,11 +1,12 @@
-//! The reader of NumPy's arrays, on any bytes: it returns, within 1 MiB, and what it gives is in the
-//! file.
+//! Fuzzes the reader of `.npy` files: it must return within 1 MiB of memory, with an array that is in
+//! the file or an error.
 
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
 use std::path::Path;
-use warpstride::io::{Memory, npy};
+use warpstride::io::npy;
+use warpstride::system::Memory;
 
 const MEMORY: u64 = 1 << 20;
 

@@ -1,7 +1,7 @@
-//! The reader of NXcanSAS files, on any bytes.
+//! Fuzzes the reader of NXcanSAS files.
 //!
-//! The first byte chooses: an even one takes the rest as a file's image, an odd one as choices of the structured
-//! generator. Whatever comes, the reader returns, within 8 MiB; what it gives is sound.
+//! If the first byte is even, the rest is the file; if it is odd, the rest is the generator's choices.
+//! The reader must return within 8 MiB of memory, with valid data or an error.
 
 #![no_main]
 

@@ -1,5 +1,5 @@
-//! The reader of time series, seeded with Parquet and Arrow, on any bytes: it returns, within 8 MiB, and what it gives
-//! is sound.
+//! The reader of time series, seeded with Parquet and Arrow, on any bytes: it returns, within 8
+//! MiB, and what it gives is sound.
 
 #![no_main]
 

@@ -1,7 +1,7 @@
-//! Well-formed ISMRMRD files with contents that samples of k-space should not have.
+//! Generator of well-formed ISMRMRD files with invalid contents.
 //!
-//! The bytes of one string decide everything, so that a fuzzer and a property test can both drive
-//! it; zeros choose what a proper file would have.
+//! A byte string determines the whole file, so that a fuzzer and a property test can both drive the
+//! generator; zeros choose the contents of a valid file.
 
 use hdf5_metno as hdf5;
 use hdf5_metno::types::{VarLenArray, VarLenUnicode};
@@ -9,7 +9,7 @@ use ndarray::{Array1, Array2};
 use std::path::Path;
 use std::str::FromStr;
 
-/// A string of choices; it ends in zeros.
+/// A byte string of choices, followed by unlimited zeros.
 struct Choices<'c>(&'c [u8]);
 
 impl Choices<'_> {
@@ -23,12 +23,12 @@ impl Choices<'_> {
         }
     }
 
-    /// 0 unless chosen otherwise; below `count`.
+    /// A choice below `count`; 0 for a valid file.
     fn of(&mut self, count: u8) -> u8 {
         self.next() % count
     }
 
-    /// `usual`, or something else.
+    /// `usual` or another value.
     fn count(&mut self, usual: u16) -> u16 {
         match self.of(24) {
             1 => 0,
@@ -88,7 +88,7 @@ struct Acquisition {
     data: VarLenArray<f32>,
 }
 
-/// Numbers of other widths, members in another order, one more.
+/// A record with numbers of other widths, members in another order, and one more member.
 #[derive(Clone, hdf5::H5Type)]
 #[repr(C)]
 struct Wide {
@@ -112,7 +112,7 @@ struct WideHead {
     sample_time_us: f64,
 }
 
-/// A member too few.
+/// A record with a missing member.
 #[derive(Clone, hdf5::H5Type)]
 #[repr(C)]
 struct Fewer {
@@ -120,7 +120,7 @@ struct Fewer {
     data: VarLenArray<f32>,
 }
 
-/// Sequences of another type.
+/// A record with sequences of another type.
 #[derive(Clone, hdf5::H5Type)]
 #[repr(C)]
 struct Double {
@@ -129,10 +129,10 @@ struct Double {
     data: VarLenArray<i16>,
 }
 
-/// Writes a file to `path`, as `bytes` decide.
+/// Writes a file to `path`, as chosen by `bytes`.
 ///
 /// # Errors
-/// HDF5's, where it does not take what was chosen.
+/// HDF5 refuses the chosen contents.
 pub fn build(path: &Path, bytes: &[u8]) -> hdf5::Result<()> {
     let mut choices = Choices(bytes);
     let file = hdf5::File::with_options()

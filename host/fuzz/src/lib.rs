@@ -1,4 +1,4 @@
-//! Hostile files, made from a string of choices.
+//! Generators of malformed files for fuzzing, and checks of what the readers return.
 
 pub mod acquisitions;
 pub mod scattering;
@@ -6,7 +6,7 @@ pub mod series;
 pub mod sound;
 pub mod structure;
 
-/// A folder in memory, for the file of one run.
+/// A temporary folder, in memory if possible, for the files of one run.
 #[must_use]
 pub fn folder() -> Option<tempfile::TempDir> {
     let memory = if std::path::Path::new("/dev/shm").is_dir() {

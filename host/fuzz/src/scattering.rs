@@ -1,7 +1,7 @@
-//! Files of small-angle scattering, canSAS XML and NXcanSAS, with contents that they should not have.
+//! Generator of small-angle scattering files, canSAS XML and NXcanSAS, with invalid contents.
 //!
-//! The bytes of one string decide everything, so that a fuzzer and a property test can both drive
-//! it; zeros choose what a proper file would have.
+//! A byte string determines the whole file, so that a fuzzer and a property test can both drive the
+//! generator; zeros choose the contents of a valid file.
 
 use hdf5_metno as hdf5;
 use hdf5_metno::types::{FixedAscii, VarLenAscii, VarLenUnicode};
@@ -10,7 +10,7 @@ use std::fmt::Write as _;
 use std::path::Path;
 use std::str::FromStr;
 
-/// A string of choices; it ends in zeros.
+/// A byte string of choices, followed by unlimited zeros.
 struct Choices<'c>(&'c [u8]);
 
 impl Choices<'_> {
@@ -24,12 +24,12 @@ impl Choices<'_> {
         }
     }
 
-    /// 0 unless chosen otherwise; below `count`.
+    /// A choice below `count`; 0 for a valid file.
     fn of(&mut self, count: u8) -> u8 {
         self.next() % count
     }
 
-    /// `usual`, or something else.
+    /// `usual` or another value.
     fn word<'w>(&mut self, usual: &'w str, others: &[&'w str]) -> &'w str {
         let place = usize::from(self.of(24));
         match place.checked_sub(1).and_then(|i| others.get(i)) {
@@ -38,7 +38,7 @@ impl Choices<'_> {
         }
     }
 
-    /// `usual`, or something else.
+    /// `usual` or another value.
     fn number(&mut self, usual: f64) -> f64 {
         match self.of(64) {
             1 => f64::NAN,
@@ -57,7 +57,7 @@ impl Choices<'_> {
 const Q_UNITS: [&str; 8] = ["1/nm", "nm^-1", "", "A", "1/cm", "furlong", "Å^-1", "1/"];
 const I_UNITS: [&str; 4] = ["1/m", "Counts", "", "none"];
 
-/// An XML text, as `bytes` decide.
+/// The text of a canSAS XML file, as chosen by `bytes`.
 pub fn xml(bytes: &[u8]) -> String {
     let mut choices = Choices(bytes);
     let mut text = String::from("<?xml version=\"1.0\"?>\n");
@@ -132,10 +132,10 @@ fn rows(text: &mut String, choices: &mut Choices<'_>) {
     }
 }
 
-/// Writes a file to `path`, as `bytes` decide.
+/// Writes a file to `path`, as chosen by `bytes`.
 ///
 /// # Errors
-/// HDF5's, where it does not take what was chosen.
+/// HDF5 refuses the chosen contents.
 pub fn build(path: &Path, bytes: &[u8]) -> hdf5::Result<()> {
     let mut choices = Choices(bytes);
     let file = hdf5::File::with_options()
@@ -160,7 +160,7 @@ pub fn build(path: &Path, bytes: &[u8]) -> hdf5::Result<()> {
     file.close()
 }
 
-/// A text on `on`, of one of the kinds that programs write.
+/// Writes a string attribute on `on`, in one of the types that programs use.
 fn attribute(
     on: &hdf5::Location,
     name: &str,

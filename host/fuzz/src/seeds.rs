@@ -1,16 +1,16 @@
-//! Writes the seed corpora: `seeds FOLDER`, of scans; `seeds FOLDER ismrmrd`, of samples of k-space; `seeds FOLDER
-//! columns`, `cansas` or `nxcansas`, of small-angle scattering; `seeds FOLDER series_csv` or `series_columnar`, of
-//! time series.
+//! Writes the seed corpora: `seeds FOLDER`, of scans; `seeds FOLDER ismrmrd`, of samples of
+//! k-space; `seeds FOLDER columns`, `cansas` or `nxcansas`, of small-angle scattering; `seeds
+//! FOLDER series_csv` or `series_columnar`, of time series.
 //!
-//! Proper files, small, and files that the structured generators make. The first byte of a seed
-//! says which reader mode it is for, as in the target.
+//! The seeds are small valid files and files from the generators. The first byte of a seed selects
+//! the mode of the fuzz target.
 
 use std::path::Path;
 use warpstride::data::{
     Curve, Geometry, Mask, Scan, Scattering, ScatteringImage, Simulation, Smearing,
 };
-use warpstride::io::sas::{self, Computed};
-use warpstride::io::scan;
+use warpstride::ptycho::io::scan;
+use warpstride::sas::io::{self as sas, Computed};
 
 fn scan_of(frames: usize, per_frame: bool) -> Option<Scan> {
     let counts = ndarray::Array3::from_shape_fn((frames, 4, 4), |(j, r, c)| (j + r * c) as f32);
@@ -63,7 +63,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     }
 }
 
-/// Choices of which every eleventh is not the usual one.
+/// Choices of which every eleventh is not zero.
 fn choices(round: u8) -> Vec<u8> {
     let odd = |i: u8| i.wrapping_mul(37) % 11 == round % 11;
     (0..120_u8)
@@ -81,7 +81,7 @@ fn kspace(folder: &Path) -> Result<(), Box<dyn std::error::Error>> {
         };
         let with = |mode: u8, rest: &[u8]| [&[mode][..], rest].concat();
         std::fs::write(folder.join(format!("choices{round}")), with(1, &choices))?;
-        // What HDF5 itself refuses has no image.
+        // HDF5 may refuse the chosen contents.
         if round < 16 && warpstride_fuzz::acquisitions::build(&image, &choices).is_ok() {
             let bytes = std::fs::read(&image)?;
             std::fs::write(folder.join(format!("image{round}")), with(0, &bytes))?;
@@ -91,7 +91,7 @@ fn kspace(folder: &Path) -> Result<(), Box<dyn std::error::Error>> {
     Ok(())
 }
 
-/// A curve of every resolution, and an image.
+/// Curves with every kind of resolution, and an image.
 fn scattering() -> Vec<Scattering> {
     let q = vec![0.01, 0.02, 0.04, 0.05];
     let width = vec![0.001, 0.002, 0.003, 0.004];
@@ -171,7 +171,7 @@ fn cansas(folder: &Path) -> Result<(), Box<dyn std::error::Error>> {
 
 fn nxcansas(folder: &Path) -> Result<(), Box<dyn std::error::Error>> {
     let image = folder.join("image");
-    let keep = |name: String| -> std::io::Result<()> {
+    let save = |name: String| -> std::io::Result<()> {
         let mut bytes = vec![0];
         bytes.extend(std::fs::read(&image)?);
         std::fs::write(folder.join(name), bytes)
@@ -182,7 +182,7 @@ fn nxcansas(folder: &Path) -> Result<(), Box<dyn std::error::Error>> {
             process: &[],
         };
         sas::write_hdf5(&image, &computed)?;
-        keep(format!("written{i}"))?;
+        save(format!("written{i}"))?;
     }
     for round in 0..48_u8 {
         let choices = if round == 0 {
@@ -192,9 +192,9 @@ fn nxcansas(folder: &Path) -> Result<(), Box<dyn std::error::Error>> {
         };
         let with = [&[1][..], &choices].concat();
         std::fs::write(folder.join(format!("choices{round}")), with)?;
-        // What HDF5 itself refuses has no image.
+        // HDF5 may refuse the chosen contents.
         if round < 16 && warpstride_fuzz::scattering::build(&image, &choices).is_ok() {
-            keep(format!("image{round}"))?;
+            save(format!("image{round}"))?;
         }
     }
     std::fs::remove_file(&image)?;
@@ -203,19 +203,19 @@ fn nxcansas(folder: &Path) -> Result<(), Box<dyn std::error::Error>> {
 
 fn scans(folder: &Path) -> Result<(), Box<dyn std::error::Error>> {
     let image = folder.join("image");
-    let keep = |name: String, mode: u8| -> std::io::Result<()> {
+    let save = |name: String, mode: u8| -> std::io::Result<()> {
         let mut bytes = vec![mode];
         bytes.extend(std::fs::read(&image)?);
         std::fs::write(folder.join(name), bytes)
     };
     for (i, per_frame) in [false, true].into_iter().enumerate() {
-        let scan = scan_of(2 + i, per_frame).ok_or("the seed is no scan")?;
+        let scan = scan_of(2 + i, per_frame).ok_or("the seed is not a valid scan")?;
         scan::write(&image, &scan)?;
-        keep(format!("scan{i}"), 0)?;
+        save(format!("scan{i}"), 0)?;
     }
     for round in 0..40_u8 {
         let choices = choices(round);
-        // The first choice is which of the layouts the file has.
+        // The first choice is the layout of the file.
         let choices = [&[round % 4][..], &choices].concat();
         std::fs::write(
             folder.join(format!("structure{round}")),
@@ -223,7 +223,7 @@ fn scans(folder: &Path) -> Result<(), Box<dyn std::error::Error>> {
         )?;
         warpstride_fuzz::structure::build(&image, &choices)?;
         if round < 8 {
-            keep(format!("built{round}"), 0)?;
+            save(format!("built{round}"), 0)?;
         }
     }
     std::fs::remove_file(&image)?;

@@ -14,14 +14,16 @@ use std::error::Error;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use warpstride::io::series::{
+use warpstride::series::io::{
     OnError, ReadOptions, Reader, ResultFormat, ResultWriter, Run, TimeUnit, Timestamps,
     read_all_within,
 };
-use warpstride::io::{IoError, Memory};
+use warpstride::io::{IoError};
+use warpstride::system::Memory;
 use warpstride::series::{Aggregate, Granularity, Method};
 
-/// Small, so that a size without data behind it is refused and not filled with zeros.
+/// Limit of memory, small, so that a size without stored data is refused rather than filled with
+/// zeros.
 const MEMORY: u64 = 8 << 20;
 /// A few bytes can stand for any number of rows; so many blocks are looked at.
 const BLOCKS: usize = 24;

@@ -1,17 +1,20 @@
-//! What every reader of scattering promises of what it returns.
+//! Properties that hold for everything that the readers of scattering data return.
 
 use std::path::Path;
 use warpstride::data::{Scattering, Smearing};
-use warpstride::io::sas::{self, Computed, Kind, QUnit, ReadOptions};
-use warpstride::io::{IoError, Memory};
+use warpstride::io::IoError;
+use warpstride::sas::io::{self as sas, Computed, Kind, QUnit, ReadOptions};
+use warpstride::system::Memory;
 
-/// Small, so that a size without data behind it is refused and not filled with zeros.
+/// Limit of memory, small, so that a size without stored data is refused rather than filled with
+/// zeros.
 const MEMORY: u64 = 8 << 20;
 
-/// Reads `path` in every way; what comes out is sound and survives its own files in `folder`.
+/// Reads `path` with all options; checks the returned data, and that they survive a round trip
+/// through files in `folder`.
 ///
 /// # Panics
-/// Where it is or does not.
+/// If a check fails.
 pub fn exercise(path: &Path, folder: &Path) {
     let plain = ReadOptions::default();
     let second = ReadOptions {
@@ -23,13 +26,13 @@ pub fn exercise(path: &Path, folder: &Path) {
         kind: Some(kind),
         ..plain.clone()
     };
-    // Writing takes most of the time: a part of the files is enough for HDF5.
+    // Writing takes most of the time: HDF5 is tested for some of the files only.
     let length = std::fs::metadata(path).map_or(0, |m| m.len());
     for options in [plain.clone(), second, of(Kind::Curve), of(Kind::Image)] {
         match sas::read_within(path, &options, Memory::limited(MEMORY)) {
             Ok(read) => {
                 check(&read);
-                again(&read, folder, length % 8 == 0);
+                round_trip(&read, folder, length % 8 == 0);
             }
             Err(e) => sentence(&e),
         }
@@ -94,8 +97,8 @@ fn check(read: &Scattering) {
     }
 }
 
-/// Numbers without what files say differently.
-fn bare(read: &Scattering, slit: bool) -> Scattering {
+/// The numbers without what the formats store differently.
+fn numbers_of(read: &Scattering, slit: bool) -> Scattering {
     let mut read = read.clone();
     match &mut read {
         Scattering::Curve(curve) => {
@@ -113,7 +116,7 @@ fn bare(read: &Scattering, slit: bool) -> Scattering {
     read
 }
 
-fn again(read: &Scattering, folder: &Path, with_hdf5: bool) {
+fn round_trip(read: &Scattering, folder: &Path, with_hdf5: bool) {
     let process = [("model".to_owned(), "none\n1 2 3".to_owned())];
     let computed = Computed {
         scattering: read,
@@ -127,13 +130,13 @@ fn again(read: &Scattering, folder: &Path, with_hdf5: bool) {
         ..ReadOptions::default()
     };
     let (csv, hdf5) = (folder.join("again.csv"), folder.join("again.h5"));
-    sas::write_csv(&csv, &computed).expect("what was read can be written");
-    let back = sas::read(&csv, &options).expect("and read again");
-    assert_eq!(bare(&back, false), bare(read, false));
+    sas::write_csv(&csv, &computed).expect("data that were read can be written");
+    let back = sas::read(&csv, &options).expect("and read back");
+    assert_eq!(numbers_of(&back, false), numbers_of(read, false));
     if !with_hdf5 {
         return;
     }
-    sas::write_hdf5(&hdf5, &computed).expect("what was read can be written");
-    let back = sas::read(&hdf5, &options).expect("and read again");
-    assert_eq!(bare(&back, true), bare(read, true));
+    sas::write_hdf5(&hdf5, &computed).expect("data that were read can be written");
+    let back = sas::read(&hdf5, &options).expect("and read back");
+    assert_eq!(numbers_of(&back, true), numbers_of(read, true));
 }

@@ -1,8 +1,8 @@
-//! Well-formed HDF5 files with contents that a scan should not have: other types, other shapes,
-//! missing datasets, links that lead astray, sizes far beyond what is stored.
+//! Generator of well-formed HDF5 files that are invalid scans: wrong types, wrong shapes, missing
+//! datasets, broken links, and sizes far beyond the stored data.
 //!
-//! The bytes of one string decide everything, so that a fuzzer and a property test can both drive
-//! it; zeros choose what a proper scan would have.
+//! A byte string determines the whole file, so that a fuzzer and a property test can both drive the
+//! generator; zeros choose the contents of a valid scan.
 
 use hdf5_metno as hdf5;
 use hdf5_metno::types::{VarLenArray, VarLenUnicode};
@@ -11,7 +11,7 @@ use num_complex::Complex;
 use std::path::Path;
 use std::str::FromStr;
 
-/// A string of choices; it ends in zeros.
+/// A byte string of choices, followed by unlimited zeros.
 struct Choices<'c>(&'c [u8]);
 
 impl Choices<'_> {
@@ -25,12 +25,12 @@ impl Choices<'_> {
         }
     }
 
-    /// 0 unless chosen otherwise; below `count`.
+    /// A choice below `count`; 0 for a valid file.
     fn of(&mut self, count: u8) -> u8 {
         self.next() % count
     }
 
-    /// A number that is more often strange than not.
+    /// A number, often an unusual one.
     fn number(&mut self) -> f64 {
         match self.next() {
             0 => 1.0,
@@ -50,7 +50,7 @@ impl Choices<'_> {
     }
 }
 
-/// A dataset of a scan and the shape that it should have.
+/// Datasets of a scan with their valid shapes.
 const DATASETS: [(&str, &[usize]); 27] = [
     ("/entry_1/instrument_1/detector_1/data", &[3, 5, 4]),
     ("/entry_1/instrument_1/detector_1/mask", &[5, 4]),
@@ -81,29 +81,29 @@ const DATASETS: [(&str, &[usize]); 27] = [
     ("/meta/center", &[2]),
 ];
 
-/// Writes a file to `path`, as `bytes` decide.
+/// Writes a file to `path`, as chosen by `bytes`.
 ///
 /// # Errors
-/// HDF5's, where it does not take what was chosen.
+/// HDF5 refuses the chosen contents.
 pub fn build(path: &Path, bytes: &[u8]) -> hdf5::Result<()> {
     let mut choices = Choices(bytes);
     let file = hdf5::File::with_options()
         .with_fapl(|p| p.core_options(1 << 16, true))
         .create(path)?;
-    // Only one of the two layouts, so that it is recognised, or both.
+    // One of the two layouts, so that it is recognised, or both.
     let kind = choices.of(4);
     for (name, shape) in DATASETS {
         let ptyd = name.starts_with("/chunks") || name.starts_with("/meta");
         if (kind == 1 && !ptyd) || (kind < 1 && ptyd) {
             continue;
         }
-        // What HDF5 itself refuses (a place that is taken, for one) is left out.
-        let _ = place(&file, name, shape, &mut choices);
+        // HDF5 may refuse a dataset, for example because its path exists: it is omitted.
+        let _ = add_dataset(&file, name, shape, &mut choices);
     }
     file.close()
 }
 
-fn place(
+fn add_dataset(
     file: &hdf5::File,
     name: &str,
     shape: &[usize],
@@ -119,7 +119,7 @@ fn place(
             return file.link_soft(other, name);
         }
         6 => {
-            parents(file, name)?;
+            create_parents(file, name)?;
             return file.link_external("elsewhere.h5", "/entry_1", name);
         }
         7 => {
@@ -173,11 +173,11 @@ fn place(
         }
         _ => {}
     }
-    typed(file, name, &shape, choices)
+    typed_dataset(file, name, &shape, choices)
 }
 
-/// The groups above `name`; external links do not make them.
-fn parents(file: &hdf5::File, name: &str) -> hdf5::Result<()> {
+/// Creates the groups above `name`, which an external link does not create.
+fn create_parents(file: &hdf5::File, name: &str) -> hdf5::Result<()> {
     match name.rsplit_once('/') {
         Some((parent, _)) if !parent.is_empty() && !file.link_exists(parent) => {
             file.create_group(parent).map(drop)
@@ -203,7 +203,7 @@ fn shape_like(shape: &[usize], choices: &mut Choices<'_>) -> Vec<usize> {
     shape
 }
 
-/// Chunks without data: a size that nothing in the file bears out.
+/// A large dataset of chunks that have no data.
 fn huge(
     file: &hdf5::File,
     name: &str,
@@ -212,11 +212,11 @@ fn huge(
 ) -> hdf5::Result<()> {
     let mut shape = shape.to_vec();
     // hdf5-metno multiplies the dimensions; beyond 2^63 elements it would panic while writing.
-    let mut room = 55_u8;
+    let mut bits = 55_u8;
     for dimension in &mut shape {
         let shift = choices.next() % 50;
-        *dimension = (*dimension).clamp(1, 8) << shift.min(room);
-        room = room.saturating_sub(shift + 3);
+        *dimension = (*dimension).clamp(1, 8) << shift.min(bits);
+        bits = bits.saturating_sub(shift + 3);
     }
     let chunk: Vec<usize> = shape
         .iter()
@@ -232,7 +232,7 @@ fn huge(
         .map(drop)
 }
 
-fn typed(
+fn typed_dataset(
     file: &hdf5::File,
     name: &str,
     shape: &[usize],

@@ -1,29 +1,29 @@
-//! `warpstride devices`: what there is to run on, or why there is nothing.
+//! `warpstride devices`: lists the GPUs, or gives the reason why there are none.
 
 use super::failure::Failure;
 use super::output::{say, say_json};
+use crate::cuda::{DeviceInfo, list_devices};
 use serde::Serialize;
 use std::fmt::Write as _;
-use warpstride::cuda::{DeviceInfo, list_devices};
-use warpstride::gpu::ptx_for;
 
-/// A device with what this program makes of it.
+/// A device with the kernels that it would run.
 #[derive(Debug, Serialize)]
-struct Listed {
+struct ListedDevice {
     #[serde(flatten)]
     info: DeviceInfo,
-    /// The kernels chosen, such as `sm_90`; `None`: the device is too old for all of them.
+    /// Architecture of the kernels for this device, such as `sm_90`; `None` if the device is too
+    /// old.
     ptx: Option<String>,
 }
 
 #[derive(Debug, Serialize)]
 struct Listing {
-    devices: Vec<Listed>,
-    /// Why there are none.
+    devices: Vec<ListedDevice>,
+    /// The reason why there are no devices.
     reason: Option<String>,
 }
 
-/// Prints the listing as text or as one JSON document. Having no device is an answer, not an error.
+/// Prints the list as text or as a JSON document. The absence of devices is not an error.
 pub(crate) fn run(json: bool) -> Result<(), Failure> {
     let listing = listing();
     if json {
@@ -46,9 +46,10 @@ fn listing() -> Listing {
     }
 }
 
-fn listed(info: DeviceInfo) -> Listed {
-    Listed {
-        ptx: ptx_for(info.compute_capability)
+fn listed(info: DeviceInfo) -> ListedDevice {
+    ListedDevice {
+        ptx: crate::selftest::kernels()
+            .arch_for(info.compute_capability)
             .ok()
             .map(|arch| format!("sm_{arch}")),
         info,
@@ -59,7 +60,7 @@ fn text(listing: &Listing) -> String {
     let mut out = String::new();
     if let Some(reason) = &listing.reason {
         let _ = writeln!(out, "no CUDA device: {reason}");
-        let _ = writeln!(out, "everything runs on the CPU (--backend cpu)");
+        let _ = writeln!(out, "all commands run on the CPU (--backend cpu)");
     }
     for device in &listing.devices {
         describe(&mut out, device);
@@ -67,13 +68,13 @@ fn text(listing: &Listing) -> String {
     out
 }
 
-fn describe(out: &mut String, Listed { info, ptx }: &Listed) {
+fn describe(out: &mut String, ListedDevice { info, ptx }: &ListedDevice) {
     let gib = |bytes: usize| bytes as f64 / f64::from(1 << 30);
     let (major, minor) = (info.compute_capability / 10, info.compute_capability % 10);
     let version = info.driver_version;
     let kernels = ptx
         .as_deref()
-        .unwrap_or("none: the device is older than all that are built in");
+        .unwrap_or("none: the device is older than all supported architectures");
     // Writing to a string cannot fail.
     let _ = writeln!(out, "device {}: {}", info.ordinal, info.name);
     for (name, value) in [
@@ -89,7 +90,7 @@ fn describe(out: &mut String, Listed { info, ptx }: &Listed) {
         ("compute capability", format!("{major}.{minor}")),
         (
             "shared memory",
-            format!("{} KiB a block", info.shared_per_block_bytes / 1024),
+            format!("{} KiB per block", info.shared_per_block_bytes / 1024),
         ),
         (
             "driver",
@@ -107,12 +108,12 @@ fn peers(info: &DeviceInfo) -> String {
         return "no other device".to_owned();
     }
     let links = info.peers.iter().map(|peer| {
-        let way = if peer.direct {
+        let access = if peer.direct {
             "direct"
         } else {
             "through the host"
         };
-        format!("device {} {way}", peer.ordinal)
+        format!("device {} {access}", peer.ordinal)
     });
     links.collect::<Vec<_>>().join(", ")
 }
@@ -120,12 +121,12 @@ fn peers(info: &DeviceInfo) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use warpstride::cuda::PeerLink;
+    use crate::cuda::PeerLink;
 
     fn device(compute_capability: u32) -> DeviceInfo {
         DeviceInfo {
             ordinal: 1,
-            name: "Imagined".to_owned(),
+            name: "Test device".to_owned(),
             memory_bytes: 3 << 30,
             memory_free_bytes: 1 << 30,
             multiprocessors: 132,
@@ -149,7 +150,7 @@ mod tests {
         };
         let text = text(&listing);
         for part in [
-            "device 1: Imagined",
+            "device 1: Test device",
             "3.0 GiB, 1.0 GiB free",
             "132",
             "9.0",
@@ -166,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn a_device_too_old_is_told_so() {
+    fn a_device_that_is_too_old_is_reported() {
         let listed = listed(device(70));
         assert_eq!(listed.ptx, None);
         let mut out = String::new();
@@ -175,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn here_there_are_devices_or_a_reason() {
+    fn devices_are_listed_or_a_reason_is_given() {
         let listing = listing();
         let text = text(&listing);
         assert!(text.starts_with("device 0") || text.starts_with("no CUDA device: "));

@@ -1,31 +1,38 @@
-//! How a command ends when it does not end well.
+//! Errors that end a command.
 
-/// One sentence and, by its kind, an exit code.
+/// An error message of one sentence; its kind determines the exit code.
 #[derive(Debug)]
 pub(crate) enum Failure {
-    /// Bad input, or something that did not work: 1.
+    /// Bad input or a failure: exit code 1.
     Failed(String),
-    /// Typed wrongly: 2.
+    /// Wrong usage: exit code 2.
     Usage(String),
-    /// Ended by Ctrl-C, everything saved: 130.
+    /// Stopped by Ctrl-C after saving: exit code 130.
     Interrupted(String),
 }
 
 impl Failure {
-    /// Typed wrongly.
+    /// An error of usage.
     pub(crate) fn usage(reason: impl std::fmt::Display) -> Self {
         Self::Usage(reason.to_string())
     }
 
-    /// Did not work.
+    /// A failure.
     pub(crate) fn failed(reason: impl std::fmt::Display) -> Self {
         Self::Failed(reason.to_string())
     }
 }
 
-/// The library's errors name file, dataset, found and expected themselves.
+/// The library's errors already name file, dataset, found and expected values.
 impl<E: std::error::Error> From<E> for Failure {
     fn from(error: E) -> Self {
         Self::Failed(error.to_string())
+    }
+}
+
+impl std::fmt::Display for Failure {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let (Self::Failed(text) | Self::Usage(text) | Self::Interrupted(text)) = self;
+        f.write_str(text)
     }
 }

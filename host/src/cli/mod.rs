@@ -1,39 +1,50 @@
-//! The command line: the table of options ([`args`]), what was typed, what it means (each
-//! command's checked struct), run.
+//! The command line. `args` defines the options; each command converts its arguments into a
+//! checked struct, which then runs.
 
-mod args;
+pub(crate) mod args;
 mod backend;
+pub(crate) mod demo;
 mod devices;
-mod failure;
-mod jacobi;
-mod mri;
-mod output;
+pub(crate) mod failure;
+#[cfg(feature = "jacobi")]
+pub(crate) mod jacobi;
+#[cfg(all(feature = "mri", feature = "hdf5"))]
+pub(crate) mod mri;
+pub(crate) mod output;
 mod paths;
-mod ptycho;
-mod sas;
+#[cfg(all(feature = "ptycho", feature = "hdf5"))]
+pub(crate) mod ptycho;
+#[cfg(feature = "sas")]
+pub(crate) mod sas;
+mod science_command;
 mod selftest;
-mod series;
+#[cfg(feature = "series")]
+pub(crate) mod series;
 mod threads;
 
-use args::{Command, MriCommand, PtychoCommand, SasCommand, SeriesCommand, Typed};
-use clap::Parser;
+pub(crate) use failure::Failure;
+pub(crate) use science_command::{ScienceCommand, parsed, with_subcommands};
+
+use crate::science::{Science, for_each_science};
+use args::Tool;
 use clap::error::ErrorKind;
-use failure::Failure;
+use clap::{ArgMatches, Command, Subcommand};
 use std::process::ExitCode;
 
-/// Wrong usage, as clap and most programs have it.
+/// Exit code for wrong usage, as clap and most programs use.
 const WRONG_USAGE: u8 = 2;
-/// Ended by Ctrl-C: 128 + SIGINT.
+/// Exit code after Ctrl-C: 128 + SIGINT.
 const INTERRUPTED: u8 = 130;
 
-/// Reads the command line, runs it and gives the exit code: 0, 1 for bad input or a failure, 2 for
-/// wrong usage, 130 after Ctrl-C.
-pub(crate) fn run() -> ExitCode {
-    let typed = match Typed::try_parse() {
-        Ok(typed) => typed,
+/// Parses the command line, runs the command and returns the exit code: 0, 1 for bad input or a
+/// failure, 2 for wrong usage, 130 after Ctrl-C.
+pub fn run() -> ExitCode {
+    let sciences = science_commands();
+    let matches = match program(&sciences).try_get_matches() {
+        Ok(matches) => matches,
         Err(error) => return usage(&error),
     };
-    let (text, code) = match execute(typed.command) {
+    let (text, code) = match execute(&sciences, &matches) {
         Ok(()) => return ExitCode::SUCCESS,
         Err(Failure::Failed(text)) => (text, ExitCode::FAILURE),
         Err(Failure::Usage(text)) => (text, ExitCode::from(WRONG_USAGE)),
@@ -43,89 +54,118 @@ pub(crate) fn run() -> ExitCode {
     code
 }
 
-fn execute(command: Command) -> Result<(), Failure> {
-    match command {
-        Command::Devices { json } => devices::run(json),
-        Command::Jacobi(typed) => jacobi::Relax::from_typed(&typed)?.run(),
-        Command::Mri { command } => match *command {
-            MriCommand::Simulate(typed) => mri::Simulate::from_typed(&typed)?.run(),
-            MriCommand::Info(typed) => mri::Info::from_typed(typed)?.run(),
-            MriCommand::Reconstruct(typed) => mri::Reconstruct::from_typed(*typed)?.run(),
-            MriCommand::Ladder(typed) => mri::ladder(&typed),
-        },
-        Command::Sas { command } => match *command {
-            SasCommand::Models(typed) => sas::Models::from_typed(&typed)?.run(),
-            SasCommand::Evaluate(typed) => sas::Evaluate::from_typed(*typed)?.run(),
-            SasCommand::Info(typed) => sas::Info::from_typed(typed)?.run(),
-            SasCommand::Fit(typed) => sas::Fit::from_typed(*typed)?.run(),
-        },
-        Command::Series { command } => match *command {
-            SeriesCommand::Resample(typed) => series::Resampling::from_typed(&typed)?.run(),
-            SeriesCommand::Ladder(typed) => series::Ladder::from_typed(typed)?.run(),
-            SeriesCommand::Ingest(typed) => series::Ingest::from_typed(&typed)?.run(),
-            SeriesCommand::Query(typed) => series::StoreQuery::from_typed(*typed)?.run(),
-            SeriesCommand::Info(typed) => series::info(&typed),
-        },
-        Command::Selftest(typed) => selftest::run(&typed),
-        Command::Ptycho { command } => match *command {
-            PtychoCommand::Simulate(typed) => ptycho::Simulate::from_typed(&typed)?.run(),
-            PtychoCommand::Info(typed) => ptycho::Info::from_typed(typed)?.run(),
-            PtychoCommand::Reconstruct(typed) => ptycho::Reconstruct::from_typed(*typed)?.run(),
-            PtychoCommand::Compare(typed) => ptycho::Compare::from_typed(typed).run(),
-        },
+/// The commands of the sciences, in the order of `--help`.
+fn science_commands() -> Vec<ScienceCommand> {
+    let mut commands = Vec::new();
+    for_each_science!(|S| commands.extend(S::command().map(|command| {
+        let definition = command.definition.about(S::DESCRIPTION);
+        let command = ScienceCommand {
+            definition,
+            ..command
+        };
+        (S::HELP_POSITION, command)
+    })));
+    commands.sort_by_key(|(position, _)| *position);
+    commands.into_iter().map(|(_, command)| command).collect()
+}
+
+/// The whole command line.
+fn program(sciences: &[ScienceCommand]) -> Command {
+    let definitions = sciences.iter().map(|science| science.definition.clone());
+    let program = Command::new("warpstride")
+        .version(env!("CARGO_PKG_VERSION"))
+        .about(args::ABOUT)
+        .subcommands(definitions);
+    let program = Tool::augment_subcommands(program)
+        .subcommand_required(true)
+        .arg_required_else_help(true);
+    let after_help = available(args::AFTER_HELP, &program);
+    program.about(args::ABOUT).after_help(after_help)
+}
+
+/// `text` without the examples of commands that `program` lacks.
+fn available(text: &str, program: &Command) -> String {
+    let kept = text.lines().filter(|line| {
+        let example = line.strip_prefix("  warpstride ");
+        let name = example.and_then(|example| example.split(' ').next());
+        name.is_none_or(|name| program.find_subcommand(name).is_some())
+    });
+    kept.collect::<Vec<_>>().join("\n")
+}
+
+fn execute(sciences: &[ScienceCommand], matches: &ArgMatches) -> Result<(), Failure> {
+    if let Some((name, options)) = matches.subcommand() {
+        let mut named = sciences.iter();
+        if let Some(science) = named.find(|science| science.definition.get_name() == name) {
+            return (science.run)(options);
+        }
+    }
+    match parsed(matches)? {
+        Tool::Devices { json } => devices::run(json),
+        Tool::Selftest(options) => selftest::run(&options),
+        Tool::Demo(options) => demo::run(&options, sciences),
     }
 }
 
-/// Help and version as clap prints them; anything else in one sentence.
+/// Prints help and version as clap does, and errors as one sentence.
 fn usage(error: &clap::Error) -> ExitCode {
     match error.kind() {
         ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => {
-            // A reader that went away has seen enough.
+            // The reader may have closed the pipe, which is not an error.
             error.print().unwrap_or_default();
             return ExitCode::SUCCESS;
         }
         ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => error.print().unwrap_or_default(),
-        _ => output::complain(&sentence(&error.render().to_string())),
+        _ => output::complain(&sentence(error)),
     }
     ExitCode::from(WRONG_USAGE)
 }
 
-/// What is wrong, and clap's tips, without the usage table that follows.
-fn sentence(rendered: &str) -> String {
-    let text = rendered.strip_prefix("error: ").unwrap_or(rendered);
-    let words = |part: &str| part.split_whitespace().collect::<Vec<_>>().join(" ");
+/// The error and clap's tips as one sentence, without the usage table that follows.
+fn sentence(error: &clap::Error) -> String {
+    let rendered = error.render().to_string();
+    let text = rendered.strip_prefix("error: ").unwrap_or(&rendered);
+    let one_line = |part: &str| part.split_whitespace().collect::<Vec<_>>().join(" ");
     let mut parts: Vec<String> = text
         .split("\n\n")
         .filter(|part| {
             let part = part.trim_start();
             !part.starts_with("Usage:") && !part.starts_with("For more information")
         })
-        .map(words)
+        .map(one_line)
         .filter(|part| !part.is_empty())
         .collect();
-    parts.push("--help shows what there is".to_owned());
+    parts.push("see --help".to_owned());
     parts.join("; ")
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use clap::CommandFactory;
 
     #[test]
-    fn the_table_of_options_is_consistent() {
-        Typed::command().debug_assert();
+    fn the_options_are_consistent() {
+        program(&science_commands()).debug_assert();
     }
 
+    #[cfg(all(feature = "ptycho", feature = "hdf5"))]
     #[test]
     fn wrong_usage_is_one_sentence_with_its_tip() {
-        let typed = ["warpstride", "ptycho", "simulate", "a.cxi", "--frames", "3"];
-        let error = Typed::try_parse_from(typed).unwrap_err();
-        let text = sentence(&error.render().to_string());
+        let arguments = ["warpstride", "ptycho", "simulate", "a.cxi", "--frames", "3"];
+        let program = program(&science_commands());
+        let text = sentence(&program.try_get_matches_from(arguments).unwrap_err());
         assert!(
             text.contains("'--frames'") && text.contains("'--frame'"),
             "{text}"
         );
         assert!(!text.contains('\n') && !text.contains("Usage"), "{text}");
+    }
+
+    #[test]
+    fn only_examples_of_available_commands_are_shown() {
+        let program = Command::new("warpstride").subcommand(Command::new("devices"));
+        let text = "Examples:\n  warpstride absent a.npy\n  warpstride devices\n\nExit codes";
+        let expected = "Examples:\n  warpstride devices\n\nExit codes";
+        assert_eq!(available(text, &program), expected);
     }
 }

@@ -1,10 +1,10 @@
-//! Text to standard output and standard error.
+//! Printing to standard output and standard error.
 
 use super::failure::Failure;
 use serde::Serialize;
 use std::io::{self, ErrorKind, Write};
 
-/// Writes `text` to standard output. A reader that went away is no failure.
+/// Writes `text` to standard output. A closed pipe is not an error.
 pub(crate) fn say(text: &str) -> Result<(), Failure> {
     let mut out = io::stdout().lock();
     match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
@@ -20,7 +20,7 @@ pub(crate) fn say_json(value: &impl Serialize) -> Result<(), Failure> {
     say(&(serde_json::to_string_pretty(value)? + "\n"))
 }
 
-/// Writes `warpstride: …` to standard error, on one line whatever a file's name holds.
+/// Writes `warpstride: …` to standard error, on one line even if a file's name has line breaks.
 pub(crate) fn complain(sentence: &str) {
     to_standard_error("warpstride", sentence);
 }
@@ -30,16 +30,16 @@ pub(crate) fn note(sentence: &str) {
     to_standard_error("note", sentence);
 }
 
-fn to_standard_error(who: &str, sentence: &str) {
+fn to_standard_error(prefix: &str, sentence: &str) {
     let line: String = sentence
         .chars()
         .map(|c| if c.is_control() { ' ' } else { c })
         .collect();
-    // There is nobody left to tell when standard error is closed.
-    writeln!(io::stderr().lock(), "{who}: {}", line.trim()).unwrap_or_default();
+    // An error cannot be reported if standard error is closed.
+    writeln!(io::stderr().lock(), "{prefix}: {}", line.trim()).unwrap_or_default();
 }
 
-/// `1 row was`, `2 rows were`; of `point of NaN` the points are counted.
+/// `1 row was`, `2 rows were`; `point of NaN` becomes `2 points of NaN were`.
 pub(crate) fn were(count: u64, what: &str) -> String {
     let (noun, rest) = what.split_once(" of ").unwrap_or((what, ""));
     let of = if rest.is_empty() { "" } else { " of " };
@@ -49,7 +49,8 @@ pub(crate) fn were(count: u64, what: &str) -> String {
     }
 }
 
-/// `1 duplicate, 2 malformed rows` of what there is any, each named for one and for several; `None` where there is nothing.
+/// Lists the counts that are not 0: `1 duplicate, 2 malformed rows`. Each count has its singular
+/// and plural. `None` if all are 0.
 pub(crate) fn counted(counts: &[(u64, [&str; 2])]) -> Option<String> {
     let named: Vec<String> = counts
         .iter()
@@ -61,7 +62,7 @@ pub(crate) fn counted(counts: &[(u64, [&str; 2])]) -> Option<String> {
     (!named.is_empty()).then(|| named.join(", "))
 }
 
-/// Lines of names and values, the values under each other.
+/// Lines of names and values, with the values aligned.
 pub(crate) fn facts(lines: &[(&str, String)]) -> String {
     let width = lines
         .iter()
@@ -79,13 +80,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_counted_agrees_with_its_number() {
+    fn nouns_and_verbs_agree_with_the_count() {
         assert_eq!(were(1, "malformed row"), "1 malformed row was");
         assert_eq!(were(2, "point of NaN"), "2 points of NaN were");
     }
 
     #[test]
-    fn what_there_is_none_of_is_not_counted() {
+    fn counts_of_zero_are_omitted() {
         let duplicates = |count| counted(&[(count, ["duplicate", "duplicates"]), (0, ["NaN"; 2])]);
         assert_eq!(duplicates(0), None);
         assert_eq!(duplicates(1).as_deref(), Some("1 duplicate"));
@@ -93,7 +94,7 @@ mod tests {
     }
 
     #[test]
-    fn values_stand_under_each_other() {
+    fn values_are_aligned() {
         let text = facts(&[("a", "1".into()), ("long", "2".into())]);
         assert_eq!(text, "a     1\nlong  2\n");
     }

@@ -1,33 +1,33 @@
-//! Files that a command reads and writes, before any work.
+//! Checks of the input and output files of a command, before any work.
 
 use super::failure::Failure;
 use std::path::Path;
-use warpstride::io::atomic;
 
-/// Checks that every output can be written and that none is another one or an input.
+/// Checks that every output can be written, and that no two outputs and no input and output are the
+/// same file.
 pub(crate) fn check(outputs: &[&Path], inputs: &[&Path]) -> Result<(), Failure> {
     for (i, output) in outputs.iter().enumerate() {
         if let Some(input) = inputs.iter().find(|input| same(input, output)) {
             return Err(Failure::usage(format!(
-                "{}: is read and would be written: another name is expected for the output {}",
+                "{}: is an input: expected another name for the output {}",
                 input.display(),
                 output.display()
             )));
         }
         if outputs[..i].iter().any(|other| same(other, output)) {
             return Err(Failure::usage(format!(
-                "{}: two outputs have this name: a name for each is expected",
+                "{}: is the name of two outputs: expected a different name for each",
                 output.display()
             )));
         }
     }
     for output in outputs {
-        atomic::check(output)?;
+        crate::system::atomic_file::check(output)?;
     }
     Ok(())
 }
 
-/// Refuses a picture whose name promises another format than PNG.
+/// Checks that the name of a picture ends in `.png`.
 pub(crate) fn check_picture(option: &str, path: &Path) -> Result<(), Failure> {
     let png = path
         .extension()
@@ -36,14 +36,14 @@ pub(crate) fn check_picture(option: &str, path: &Path) -> Result<(), Failure> {
         return Ok(());
     }
     Err(Failure::usage(format!(
-        "{option} {}: pictures are PNG: a name that ends in .png is expected",
+        "{option} {}: expected a name that ends in .png",
         path.display()
     )))
 }
 
-/// Whether two names lead to the same file, which need not exist.
+/// Whether two paths name the same file, which need not exist.
 pub(crate) fn same(a: &Path, b: &Path) -> bool {
-    let real = |path: &Path| {
+    let resolved = |path: &Path| {
         path.canonicalize().ok().or_else(|| {
             let folder = match path.parent() {
                 Some(folder) if !folder.as_os_str().is_empty() => folder,
@@ -52,5 +52,5 @@ pub(crate) fn same(a: &Path, b: &Path) -> bool {
             Some(folder.canonicalize().ok()?.join(path.file_name()?))
         })
     };
-    a == b || matches!((real(a), real(b)), (Some(a), Some(b)) if a == b)
+    a == b || matches!((resolved(a), resolved(b)), (Some(a), Some(b)) if a == b)
 }

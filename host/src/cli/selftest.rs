@@ -1,19 +1,19 @@
-//! `warpstride selftest`: every kernel and every engine against the CPU.
+//! `warpstride selftest`: compares every kernel and every engine with the CPU.
 
-use super::args::{KernelBackendWord, SelftestTyped};
+use super::args::{KernelBackendArg, SelftestArgs};
 use super::backend::for_kernels;
 use super::failure::Failure;
 use super::output::{complain, say, say_json};
+use crate::gpu::{CudaDevice, Device, EmulatedDevice};
+use crate::run::{Bar, JsonLines, Observer};
+use crate::science::registry;
+use crate::selftest::{self, CaseCallback, CaseResult, SelftestError};
 use serde::Serialize;
 use std::collections::HashSet;
-use warpstride::gpu::{CudaMachine, EmulatedMachine, Machine};
-use warpstride::run::{Bar, JsonLines, Observer};
-use warpstride::selftest::{self, CaseResult, Seen, SelftestError};
-use warpstride_kernels::registry;
 
-/// What was found.
+/// The results, as printed in JSON.
 #[derive(Debug, Serialize)]
-struct Findings {
+struct Results {
     /// `cuda` or `emulator`.
     backend: &'static str,
     device: String,
@@ -21,64 +21,63 @@ struct Findings {
     cases: Vec<CaseResult>,
 }
 
-/// Runs on the machine that was asked for and prints the results.
-pub(crate) fn run(typed: &SelftestTyped) -> Result<(), Failure> {
-    let cuda = || CudaMachine::new(typed.machine.device.unwrap_or(0));
-    let findings = match for_kernels(typed.machine)? {
-        KernelBackendWord::Emulator => emulated(typed)?,
-        KernelBackendWord::Cuda => {
-            let machine =
-                cuda().map_err(|why| Failure::failed(format!("--backend cuda: {why}")))?;
-            found(typed, &machine, selftest::on_cuda)?
+/// Runs the self-test on the requested back end and prints the results.
+pub(crate) fn run(args: &SelftestArgs) -> Result<(), Failure> {
+    let cuda = || CudaDevice::new(args.backend.device.unwrap_or(0), &selftest::kernels());
+    let results = match for_kernels(args.backend)? {
+        KernelBackendArg::Emulator => emulated(args)?,
+        KernelBackendArg::Cuda => {
+            let device = cuda().map_err(|why| Failure::failed(format!("--backend cuda: {why}")))?;
+            run_on(args, &device, selftest::on_cuda)?
         }
-        KernelBackendWord::Auto => match cuda() {
-            Ok(machine) => found(typed, &machine, selftest::on_cuda)?,
+        KernelBackendArg::Auto => match cuda() {
+            Ok(device) => run_on(args, &device, selftest::on_cuda)?,
             Err(why) => {
-                complain(&format!("the emulator computes, on the CPU: {why}"));
-                emulated(typed)?
+                complain(&format!("falling back to the emulator on the CPU: {why}"));
+                emulated(args)?
             }
         },
     };
-    if typed.json {
-        say_json(&findings)?;
-    } else if !typed.json_progress {
-        let table = selftest::report(&findings.cases);
+    if args.json {
+        say_json(&results)?;
+    } else if !args.json_progress {
+        let table = selftest::report(&results.cases);
         say(&format!(
             "{} ({})\n{table}",
-            findings.device, findings.backend
+            results.device, results.backend
         ))?;
     }
-    if findings.passed {
+    if results.passed {
         return Ok(());
     }
-    let failed = findings.cases.iter().filter(|case| !case.passed).count();
-    let all = findings.cases.len();
+    let failed = results.cases.iter().filter(|case| !case.passed).count();
+    let all = results.cases.len();
     Err(Failure::failed(format!(
         "selftest: {failed} of {all} cases failed on {}",
-        findings.device
+        results.device
     )))
 }
 
-fn emulated(typed: &SelftestTyped) -> Result<Findings, Failure> {
-    found(typed, &EmulatedMachine::new(), selftest::on_emulator)
+fn emulated(args: &SelftestArgs) -> Result<Results, Failure> {
+    run_on(args, &EmulatedDevice::new(), selftest::on_emulator)
 }
 
-fn found<M: Machine>(
-    typed: &SelftestTyped,
-    machine: &M,
-    run: impl FnOnce(&M, Seen<'_>) -> Result<Vec<CaseResult>, SelftestError>,
-) -> Result<Findings, Failure> {
-    let mut observer: Box<dyn Observer<CaseResult>> = if typed.json_progress {
+fn run_on<M: Device>(
+    args: &SelftestArgs,
+    device: &M,
+    run: impl FnOnce(&M, CaseCallback<'_>) -> Result<Vec<CaseResult>, SelftestError>,
+) -> Result<Results, Failure> {
+    let mut observer: Box<dyn Observer<CaseResult>> = if args.json_progress {
         Box::new(JsonLines::new(std::io::stdout()))
     } else {
         Box::new(Bar::new(|case: &CaseResult| {
             format!("kernels, {} {}", case.kernel, case.shape)
         }))
     };
-    observer.start(registry().len(), 0);
+    observer.start(registry().count(), 0);
     let mut kernels = HashSet::new();
-    let cases = run(machine, &mut |case| {
-        if registry().iter().any(|kernel| kernel.entry == case.kernel) {
+    let cases = run(device, &mut |case| {
+        if registry().any(|kernel| kernel.entry == case.kernel) {
             kernels.insert(case.kernel);
         }
         observer.entry(case);
@@ -86,9 +85,9 @@ fn found<M: Machine>(
     });
     observer.end();
     let cases = cases?;
-    Ok(Findings {
-        backend: machine.backend(),
-        device: machine.device_name(),
+    Ok(Results {
+        backend: device.backend(),
+        device: device.device_name(),
         passed: cases.iter().all(|case| case.passed),
         cases,
     })

@@ -1,11 +1,11 @@
-//! `--threads`.
+//! The option `--threads`.
 
 use super::failure::Failure;
 
-/// More threads than any machine has cores.
+/// Most threads that `--threads` accepts.
 const MOST_THREADS: usize = 256;
 
-/// Refuses a number that no machine has.
+/// Checks the value of `--threads`.
 pub(crate) fn check(threads: Option<usize>) -> Result<(), Failure> {
     match threads {
         Some(n) if !(1..=MOST_THREADS).contains(&n) => Err(Failure::usage(format!(
@@ -15,7 +15,7 @@ pub(crate) fn check(threads: Option<usize>) -> Result<(), Failure> {
     }
 }
 
-/// Makes the pool of so many threads, where a number was typed.
+/// Sets the size of the global thread pool, if `--threads` is given.
 pub(crate) fn start(threads: Option<usize>) -> Result<(), Failure> {
     if let Some(n) = threads {
         rayon::ThreadPoolBuilder::new()

@@ -8,7 +8,7 @@ const PLANCK_TIMES_LIGHT: f64 = 6.626_070_15e-34 * 299_792_458.0;
 pub struct Geometry {
     /// Wavelength, m.
     pub wavelength: f64,
-    /// Specimen to detector, m.
+    /// Distance from the specimen to the detector, m.
     pub distance: f64,
     /// Detector pixel (row direction, column direction), m.
     pub pixel_size: [f64; 2],

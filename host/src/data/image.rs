@@ -1,22 +1,22 @@
-//! An image of magnetic resonance with its record.
+//! A magnetic resonance image and how it was made.
 
 use ndarray::{Array2, Array3, Array4};
 use num_complex::Complex;
 
-/// What a reconstruction gives, as results files, pictures and reports take it.
+/// Result of an MRI reconstruction, as written to results files and drawn in pictures and reports.
 #[derive(Debug, Clone, PartialEq)]
 pub struct MriImage {
-    /// (slice, row, column); one slice for a plane.
+    /// (slice, row, column); a planar image has one slice.
     pub image: Array3<Complex<f64>>,
-    /// Whether it is a volume: its file has three axes, even of one slice.
+    /// Whether the image is a volume: its file then has three axes, even for a single slice.
     pub volume: bool,
-    /// Slices, rows, columns together, m; where it is known.
+    /// Extent along slices, rows and columns, m, if known.
     pub field_of_view: Option<[f64; 3]>,
-    /// (coil, slice, row, column), where maps were used.
+    /// (coil, slice, row, column), if coil maps were used.
     pub coil_maps: Option<Array4<Complex<f64>>>,
     /// |r|²/|b|² after each iteration.
     pub residuals: Vec<f64>,
-    /// What was done, JSON.
+    /// Options of the reconstruction, JSON.
     pub recipe: String,
     /// `direct`, `nufft` or `toeplitz`.
     pub operator: String,
@@ -26,19 +26,19 @@ pub struct MriImage {
     pub backend: String,
     /// Name of the device.
     pub device: String,
-    /// `f32` or `f64`: of the arithmetic, and of what is stored.
+    /// `f32` or `f64`: precision of the arithmetic and of the stored arrays.
     pub precision: String,
     /// Program version.
     pub version: String,
-    /// The file of the samples, as given.
+    /// Path of the file with the samples, as given.
     pub source: String,
 }
 
-/// Phases of samples over a basis of fields: exp(−2πi Σ_b c_mb ψ_b(x)).
+/// Phases of the samples in a basis of field maps: exp(−2πi Σ_b c_mb ψ_b(x)).
 #[derive(Debug, Clone, PartialEq)]
 pub struct FieldPhases {
-    /// c, (sample, function).
+    /// Coefficients c, (sample, function).
     pub coefficients: Array2<f64>,
-    /// ψ, (function, slice, row, column), turns for a coefficient of 1.
+    /// Field maps ψ, (function, slice, row, column), in turns for a coefficient of 1.
     pub maps: Array4<f64>,
 }

@@ -1,35 +1,35 @@
-//! Samples of k-space as plain, checked data.
+//! Samples of k-space as plain, validated data.
 
 use ndarray::{Array1, Array2, Array3, Array4};
 use num_complex::Complex;
 use std::ops::Range;
 
-/// Samples that were taken one after the other.
+/// Samples acquired one after the other.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Readout {
-    /// Which samples.
+    /// Range of samples.
     pub samples: Range<usize>,
-    /// Its acquisition's number in the file, from 0.
+    /// Number of the acquisition in the file, from 0.
     pub acquisition: usize,
-    /// Time from a sample to the next, s; 0 where it is not known.
+    /// Time between samples, s; 0 if unknown.
     pub interval: f64,
-    /// Samples before the first one that were discarded.
+    /// Number of samples discarded before the first one.
     pub discarded: usize,
 }
 
-/// What the samples were measured for: the image's size.
+/// Size of the image that the samples encode.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Extent {
-    /// Voxels: slices, rows, columns.
+    /// Voxels along slices, rows and columns.
     pub matrix: [usize; 3],
-    /// Axes of k-space, 2 or 3; with 2 there is one slice.
+    /// Number of axes of k-space, 2 or 3; two axes encode a single slice.
     pub axes: usize,
-    /// Slices, rows, columns together, m; where it is known.
+    /// Extent along slices, rows and columns, m, if known.
     pub field_of_view: Option<[f64; 3]>,
 }
 
-/// Samples of k-space: at least one of at least one coil, all finite, each with its place in
-/// −0.5 … 0.5 cycles/pixel.
+/// Samples of k-space: at least one sample of at least one coil, all values finite, all
+/// coordinates within −0.5 … 0.5 cycles/pixel.
 #[derive(Debug, Clone, PartialEq)]
 pub struct KSpace {
     extent: Extent,
@@ -38,7 +38,7 @@ pub struct KSpace {
     readouts: Vec<Readout>,
 }
 
-/// What simulated samples were made from.
+/// Ground truth of simulated samples.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Truth {
     /// (slice, row, column).
@@ -47,42 +47,42 @@ pub struct Truth {
     pub coil_maps: Array4<Complex<f64>>,
 }
 
-/// Why data are no samples of k-space. Whoever read them from a file adds the file.
+/// Why data are not valid samples of k-space. A reader adds the file's name.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum KSpaceError {
-    /// Nothing was measured.
+    /// There are no samples.
     #[error(
-        "there are {samples} samples of {coils} coils: at least one sample of one coil is expected"
+        "{samples} samples of {coils} coils: expected at least one sample of at least one coil"
     )]
     Empty {
-        /// Samples of a coil.
+        /// Number of samples per coil.
         samples: usize,
-        /// Coils.
+        /// Number of coils.
         coils: usize,
     },
-    /// No image.
+    /// The matrix does not define an image.
     #[error(
-        "the matrix is {found:?} (slices, rows, columns): 1 to {most} along each axis, and one slice where kz is not encoded, are expected"
+        "matrix {found:?} (slices, rows, columns): expected 1 to {max} along each axis, and one slice if kz is not encoded"
     )]
     Matrix {
-        /// Found.
+        /// Shape or size found.
         found: [usize; 3],
-        /// Most voxels along an axis.
-        most: usize,
+        /// Largest number of voxels along an axis.
+        max: usize,
     },
-    /// Parts that do not belong together.
-    #[error("{what} has shape {found:?}: {expected:?} is expected")]
+    /// The shapes of two parts do not match.
+    #[error("{what}: expected shape {expected:?}, found {found:?}")]
     Shape {
-        /// Which array.
+        /// The array.
         what: &'static str,
-        /// Found.
+        /// Shape or size found.
         found: Vec<usize>,
-        /// Expected.
+        /// Shape expected.
         expected: Vec<usize>,
     },
-    /// NaN or infinity.
+    /// A value is NaN or infinite.
     #[error(
-        "{what} of acquisition {acquisition}, sample {sample}, {axis} is {value}: finite numbers are expected"
+        "{what} of acquisition {acquisition}, sample {sample}, {axis} is {value}: expected a finite number"
     )]
     NotFinite {
         /// `the trajectory` or `the signal`.
@@ -91,14 +91,14 @@ pub enum KSpaceError {
         acquisition: usize,
         /// Number in the acquisition, from 0.
         sample: usize,
-        /// `kx`, `coil 3`.
+        /// Axis or coil, such as `kx` or `coil 3`.
         axis: String,
         /// What was found.
         value: String,
     },
-    /// Beyond half a cycle a pixel.
+    /// A coordinate lies outside ±0.5 cycles/pixel.
     #[error(
-        "the trajectory of acquisition {acquisition}, sample {sample} has {axis} = {}: −0.5 to 0.5 cycles/pixel are expected{}",
+        "the trajectory of acquisition {acquisition}, sample {sample} has {axis} = {}: expected −0.5 to 0.5 cycles/pixel{}",
         *.value as f32,
         advice(*.value)
     )]
@@ -114,13 +114,13 @@ pub enum KSpaceError {
     },
 }
 
-/// What other units look like.
+/// How to convert from the units that the value suggests.
 fn advice(value: f64) -> &'static str {
-    // Radians go to π, and files round.
+    // Radians reach π, give or take the rounding in files.
     if value.abs() > 1.001 * std::f64::consts::PI {
-        " (divide by the matrix size where they are in cycles per field of view)"
+        " (divide by the matrix size if the unit is cycles per field of view)"
     } else {
-        " (divide by 2π where they are in radians/pixel)"
+        " (divide by 2π if the unit is radians/pixel)"
     }
 }
 
@@ -128,17 +128,17 @@ fn advice(value: f64) -> &'static str {
 const AXES: [&str; 3] = ["kx", "ky", "kz"];
 
 impl KSpace {
-    /// Most voxels along an axis.
+    /// Largest number of voxels along an axis.
     pub const MOST: usize = 1 << 20;
 
-    /// Rounding of single precision beyond ±0.5 that is taken for ±0.5.
+    /// Coordinates beyond ±0.5 by at most this single-precision rounding error are set to ±0.5.
     pub const ROUNDING: f64 = 1e-6;
 
-    /// Checks and takes the parts. `trajectory`: (sample, axis), cycles/pixel, kx, ky[, kz];
-    /// `samples`: (coil, sample); the readouts follow each other and cover all samples.
+    /// Validates the parts. `trajectory` is (sample, axis), cycles/pixel, with axes kx, ky[, kz];
+    /// `samples` is (coil, sample); the readouts are contiguous and cover all samples.
     ///
     /// # Errors
-    /// [`KSpaceError`].
+    /// Returns [`KSpaceError`] if the parts are invalid or do not match.
     pub fn new(
         extent: Extent,
         mut trajectory: Array2<f64>,
@@ -157,7 +157,7 @@ impl KSpace {
         if !sizes || !(flat || extent.axes == 3) {
             return Err(KSpaceError::Matrix {
                 found: extent.matrix,
-                most: Self::MOST,
+                max: Self::MOST,
             });
         }
         let shape = |what, found: &[usize], expected: &[usize]| {
@@ -180,7 +180,7 @@ impl KSpace {
             end = readout.samples.end;
         }
         shape("the list of readouts", &[end], &[count])?;
-        let place = |sample: usize| {
+        let source_of = |sample: usize| {
             let readout = readouts
                 .partition_point(|r| r.samples.end <= sample)
                 .min(readouts.len() - 1);
@@ -195,7 +195,7 @@ impl KSpace {
             if k.abs() <= 0.5 {
                 continue;
             }
-            let (acquisition, sample) = place(sample);
+            let (acquisition, sample) = source_of(sample);
             return Err(if k.is_finite() {
                 KSpaceError::Outside {
                     acquisition,
@@ -217,7 +217,7 @@ impl KSpace {
             if value.re.is_finite() && value.im.is_finite() {
                 continue;
             }
-            let (acquisition, sample) = place(sample);
+            let (acquisition, sample) = source_of(sample);
             return Err(KSpaceError::NotFinite {
                 what: "the signal",
                 acquisition,
@@ -234,44 +234,43 @@ impl KSpace {
         })
     }
 
-    /// The image's size.
+    /// Size of the image.
     #[must_use]
     pub fn extent(&self) -> &Extent {
         &self.extent
     }
 
-    /// (sample, axis), cycles/pixel; axes kx, ky[, kz].
+    /// Coordinates (sample, axis), cycles/pixel; axes kx, ky[, kz].
     #[must_use]
     pub fn trajectory(&self) -> &Array2<f64> {
         &self.trajectory
     }
 
-    /// (coil, sample).
+    /// Values (coil, sample).
     #[must_use]
     pub fn samples(&self) -> &Array2<Complex<f64>> {
         &self.samples
     }
 
-    /// Which samples belong together, in order.
+    /// Readouts, in order.
     #[must_use]
     pub fn readouts(&self) -> &[Readout] {
         &self.readouts
     }
 
-    /// Coils.
+    /// Number of coils.
     #[must_use]
     pub fn coils(&self) -> usize {
         self.samples.nrows()
     }
 
-    /// Samples of a coil.
+    /// Number of samples per coil.
     #[must_use]
     pub fn count(&self) -> usize {
         self.samples.ncols()
     }
 
-    /// Time of each sample since the first of its readout was taken, s; `None` where an interval is
-    /// not known.
+    /// Time of each sample since the start of its readout, s; `None` if an interval is unknown.
     #[must_use]
     pub fn times(&self) -> Option<Array1<f64>> {
         let mut times = Array1::zeros(self.count());
@@ -310,7 +309,7 @@ mod tests {
             .to_vec()
     }
 
-    fn made(
+    fn kspace_with(
         change: impl FnOnce(&mut Array2<f64>, &mut Array2<Complex<f64>>),
     ) -> Result<KSpace, KSpaceError> {
         let mut trajectory = Array2::from_elem((5, 2), 0.25);
@@ -320,18 +319,20 @@ mod tests {
     }
 
     #[test]
-    fn faults_are_found_where_they_are_in_the_file() {
-        let text = made(|k, _| k[[4, 1]] = 0.7).unwrap_err().to_string();
+    fn errors_name_the_acquisition_and_the_sample_in_the_file() {
+        let text = kspace_with(|k, _| k[[4, 1]] = 0.7).unwrap_err().to_string();
         assert!(
             text.contains("acquisition 7, sample 2 has ky = 0.7"),
             "{text}"
         );
-        let text = made(|k, _| k[[1, 0]] = f64::NAN).unwrap_err().to_string();
+        let text = kspace_with(|k, _| k[[1, 0]] = f64::NAN)
+            .unwrap_err()
+            .to_string();
         assert!(
             text.contains("acquisition 4, sample 2, kx is NaN"),
             "{text}"
         );
-        let text = made(|_, d| d[[1, 3]].im = f64::INFINITY)
+        let text = kspace_with(|_, d| d[[1, 3]].im = f64::INFINITY)
             .unwrap_err()
             .to_string();
         assert!(
@@ -341,21 +342,21 @@ mod tests {
     }
 
     #[test]
-    fn rounding_at_the_edge_is_no_fault() {
+    fn rounding_errors_at_the_edge_are_accepted() {
         let edge = f64::from(0.5_f32 + f32::EPSILON);
         assert!(edge > 0.5);
-        let k = made(|k, _| k[[2, 0]] = -edge).unwrap();
+        let k = kspace_with(|k, _| k[[2, 0]] = -edge).unwrap();
         assert_eq!(k.trajectory()[[2, 0]], -0.5);
     }
 
     #[test]
-    fn times_begin_with_each_readout_and_count_what_was_discarded() {
-        let times = made(|_, _| ()).unwrap().times().unwrap();
+    fn times_restart_with_each_readout_and_include_discarded_samples() {
+        let times = kspace_with(|_, _| ()).unwrap().times().unwrap();
         assert_eq!(times.to_vec(), [2e-6, 4e-6, 6e-6, 2e-6, 4e-6]);
     }
 
     #[test]
-    fn readouts_cover_all_samples() {
+    fn readouts_that_leave_a_gap_are_refused() {
         let trajectory = Array2::zeros((6, 2));
         let samples = Array2::zeros((1, 6));
         let gap = KSpace::new(extent(), trajectory, samples, two_readouts());

@@ -1,4 +1,4 @@
-//! Plain data with invariants: shapes, units, finite values. No files, no GPU.
+//! Plain data whose constructors check shapes, units and finite values; no files, no GPU.
 
 mod geometry;
 mod image;

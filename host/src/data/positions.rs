@@ -1,6 +1,6 @@
-//! Scan positions in metres to places on the object's pixel grid.
+//! Conversion of scan positions in metres to positions on the object's pixel grid.
 //!
-//! This is the only place where positions are rounded; simulation and reconstruction both use it.
+//! Positions are rounded nowhere else; simulation and reconstruction both use this module.
 
 use ndarray::Array2;
 
@@ -9,20 +9,20 @@ use ndarray::Array2;
 pub struct PixelPositions {
     /// First row and column of each frame's window on the object.
     pub corners: Vec<[u32; 2]>,
-    /// What the rounding left: position minus corner, in pixels, each in [−0.5, 0.5].
+    /// Rounding residuals: position minus corner, pixels, each in [−0.5, 0.5].
     pub fractions: Vec<[f64; 2]>,
-    /// Rows and columns of the smallest object that holds every window.
+    /// Rows and columns of the smallest object that contains every window.
     pub object_shape: [usize; 2],
-    /// Position (row, column), m, of a frame whose window would begin at object pixel (0, 0).
+    /// Position (row, column), m, of a frame whose window starts at object pixel (0, 0).
     pub origin: [f64; 2],
 }
 
-/// Positions that make no sensible object.
+/// Positions that do not define a plausible object.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum PositionError {
-    /// The object would be absurdly large, which a wrong unit does.
+    /// The object would be implausibly large, which indicates a wrong unit.
     #[error(
-        "the positions span {span_rows:.3e} x {span_columns:.3e} m, which makes an object of {} x {} pixels of {pixel_rows:.3e} x {pixel_columns:.3e} m for frames of {frame_rows} x {frame_columns}: positions are expected in metres (the largest object allowed here is {limit:.0} pixels a side)",
+        "the positions span {span_rows:.3e} x {span_columns:.3e} m, an object of {} x {} pixels of {pixel_rows:.3e} x {pixel_columns:.3e} m for frames of {frame_rows} x {frame_columns}: expected positions in metres (and at most {limit:.0} object pixels per side)",
         count(*.rows),
         count(*.columns)
     )]
@@ -31,9 +31,9 @@ pub enum PositionError {
         span_rows: f64,
         /// Extent of the positions, m.
         span_columns: f64,
-        /// Object rows that would be needed.
+        /// Object rows required.
         rows: f64,
-        /// Object columns that would be needed.
+        /// Object columns required.
         columns: f64,
         /// Object pixel, m.
         pixel_rows: f64,
@@ -43,12 +43,12 @@ pub enum PositionError {
         frame_rows: usize,
         /// Frame shape.
         frame_columns: usize,
-        /// Most pixels a side.
+        /// Largest allowed number of pixels per side.
         limit: f64,
     },
-    /// All frames are at the same pixel, which a wrong unit does too.
+    /// All frames are at the same pixel, which also indicates a wrong unit.
     #[error(
-        "all {frames} positions lie within {span:.3e} m, less than one object pixel of {pixel:.3e} m: positions are expected in metres"
+        "all {frames} positions lie within {span:.3e} m, less than one object pixel of {pixel:.3e} m: expected positions in metres"
     )]
     NoMovement {
         /// Number of frames.
@@ -60,7 +60,7 @@ pub enum PositionError {
     },
 }
 
-/// A number of pixels; one with hundreds of digits in powers of ten.
+/// Formats a number of pixels; large ones in scientific notation.
 fn count(pixels: f64) -> String {
     if pixels < 1e9 {
         format!("{pixels:.0}")
@@ -69,20 +69,20 @@ fn count(pixels: f64) -> String {
     }
 }
 
-/// A scan's windows may lie this many frame widths apart per frame before the unit is doubted: a
-/// scan without any overlap advances by one width a frame, and a single line of `n` frames is then
-/// `n` widths long.
+/// Largest plausible advance per frame, in frame widths: a scan without any overlap advances by one
+/// width per frame, so a single line of `n` frames is `n` widths long.
 const WIDTHS_PER_FRAME: f64 = 2.0;
 
-/// No object is wider than this; 8 192 pixels are allowed whatever the frames are.
-const LEAST_LIMIT: f64 = 8192.0;
+/// Object size, in pixels per side, that is always allowed, whatever the frames.
+const ALWAYS_ALLOWED: f64 = 8192.0;
 
 impl PixelPositions {
-    /// Rounds `positions` (frame, (row, column)), m, to windows of `frame` (rows, columns) on a
-    /// grid of pixels `pixel` (row, column), m. The first window on each axis begins at `margin`.
+    /// Rounds `positions` (frame, (row, column)), m, to windows of shape `frame` (rows, columns) on
+    /// a grid of pixels of size `pixel` (row, column), m. On each axis the first window starts at
+    /// pixel `margin`.
     ///
     /// # Errors
-    /// [`PositionError`] where the unit of the positions must be wrong.
+    /// Returns [`PositionError`] if the unit of the positions must be wrong.
     pub fn new(
         positions: &Array2<f64>,
         pixel: [f64; 2],
@@ -108,7 +108,7 @@ impl PixelPositions {
         let line = widest * (1.0 + frames as f64);
         let (rows, columns) = (needed(0), needed(1));
         let (long, short) = (rows.max(columns), rows.min(columns));
-        let plausible = long <= LEAST_LIMIT.max(reach) || (long <= line && short <= reach / 2.0);
+        let plausible = long <= ALWAYS_ALLOWED.max(reach) || (long <= line && short <= reach / 2.0);
         if !plausible || !long.is_finite() {
             return Err(PositionError::TooLarge {
                 span_rows: span[0],
@@ -119,7 +119,7 @@ impl PixelPositions {
                 pixel_columns: pixel[1],
                 frame_rows: frame[0],
                 frame_columns: frame[1],
-                limit: LEAST_LIMIT.max(reach),
+                limit: ALWAYS_ALLOWED.max(reach),
             });
         }
         if frames > 1 && span[0] < pixel[0] && span[1] < pixel[1] {
@@ -136,10 +136,10 @@ impl PixelPositions {
             let mut corner = [0; 2];
             let mut fraction = [0.0; 2];
             for axis in 0..2 {
-                let place = (position[axis] - origin[axis]) / pixel[axis];
-                let rounded = place.round();
+                let exact = (position[axis] - origin[axis]) / pixel[axis];
+                let rounded = exact.round();
                 corner[axis] = rounded as u32;
-                fraction[axis] = place - rounded;
+                fraction[axis] = exact - rounded;
                 object_shape[axis] =
                     object_shape[axis].max(rounded as usize + frame[axis] + margin);
             }
@@ -174,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn micrometres_taken_for_metres_are_refused() {
+    fn micrometres_in_place_of_metres_are_refused() {
         let positions = array![[0.0, 0.0], [1.0, 2.0], [3.0, 4.0]];
         let e = PixelPositions::new(&positions, [1e-8, 1e-8], [128, 128], 0).unwrap_err();
         assert!(e.to_string().contains("metres"), "{e}");
@@ -183,14 +183,14 @@ mod tests {
     }
 
     #[test]
-    fn positions_that_do_not_move_are_refused() {
+    fn identical_positions_are_refused() {
         let positions = array![[0.0, 0.0], [1e-12, 2e-12]];
         let e = PixelPositions::new(&positions, [1e-8, 1e-8], [128, 128], 0).unwrap_err();
         assert!(matches!(e, PositionError::NoMovement { .. }));
     }
 
     #[test]
-    fn no_frames_make_an_object_of_one_window() {
+    fn without_frames_the_object_is_one_window() {
         let p = PixelPositions::new(&Array2::zeros((0, 2)), [1.0, 1.0], [3, 4], 0).unwrap();
         assert_eq!(p.object_shape, [3, 4]);
     }

@@ -1,48 +1,48 @@
-//! What a reconstruction gives.
+//! Result of a ptychographic reconstruction.
 
 use ndarray::{Array2, Array3};
 use num_complex::Complex;
 use serde::{Deserialize, Serialize};
 
-/// Figures of one iteration.
+/// Metrics of one iteration.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct HistoryEntry {
-    /// Counted through all engines, from 1.
+    /// Number of the iteration in the whole run, from 1.
     pub iteration: usize,
-    /// `dm`, `raar`.
+    /// Engine: `dm` or `raar`.
     pub engine: String,
     /// Mean over frames of Σ w (af − √I)² / Σ w.
     pub err_fourier: f64,
     /// Mean |Δψ|².
     pub err_exit: f64,
-    /// Mean Σ w (I_model − I)²/(I+1)/N, where it was computed.
+    /// Mean Σ w (I_model − I)²/(I+1)/N, if computed.
     pub err_phot: Option<f64>,
-    /// Σ w (√I_model − √I)² / Σ w I, where it was computed.
+    /// Σ w (√I_model − √I)² / Σ w I, if computed.
     pub r_factor: Option<f64>,
-    /// Seconds since the start, this iteration included.
+    /// Seconds from the start of the run to the end of this iteration.
     pub seconds: f64,
 }
 
-/// The outcome of a run, as results files, pictures and comparisons take it.
+/// Result of a run, as stored in results files, drawn in pictures and compared with others.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Reconstruction {
-    /// (row, column), transmission.
+    /// Complex transmission (row, column).
     pub object: Array2<Complex<f64>>,
-    /// (mode, row, column), √photons; orthogonal modes, strongest first.
+    /// Probe modes (mode, row, column), √photons; orthogonal, strongest first.
     pub probe: Array3<Complex<f64>>,
-    /// Share of each mode in the probe's power.
+    /// Fraction of the probe's power in each mode.
     pub mode_power: Vec<f64>,
     /// Object pixel (row, column), m.
     pub pixel: [f64; 2],
-    /// (frame, (row, column)), m.
+    /// Positions (frame, (row, column)), m.
     pub positions: Array2<f64>,
     /// First row and column of each frame's window on the object.
     pub corners: Vec<[u32; 2]>,
-    /// Position of a window that begins at object pixel (0, 0), (row, column), m.
+    /// Position (row, column), m, of a window that starts at object pixel (0, 0).
     pub origin: [f64; 2],
-    /// Illumination of each object pixel, Σ|P|² over frames and modes (row, column), photons.
+    /// Fluence of each object pixel (row, column), photons: Σ|P|² over frames and modes.
     pub fluence: Array2<f64>,
-    /// One entry an iteration.
+    /// One entry per iteration.
     pub history: Vec<HistoryEntry>,
     /// The resolved recipe, TOML.
     pub recipe: String,
@@ -52,12 +52,12 @@ pub struct Reconstruction {
     pub device: String,
     /// Program version.
     pub version: String,
-    /// The scan's file, as given.
+    /// Path of the scan file, as given.
     pub source: String,
     /// Wavelength, m.
     pub wavelength: f64,
-    /// Specimen to detector, m.
+    /// Distance from the specimen to the detector, m.
     pub distance: f64,
-    /// Whether results are stored in double precision.
+    /// Whether the arrays are stored in double precision.
     pub double_precision: bool,
 }

@@ -1,15 +1,15 @@
-//! A ptychographic scan as plain, checked data.
+//! A ptychographic scan as plain, validated data.
 
 use super::Geometry;
 use ndarray::{Array2, Array3, Axis};
 use num_complex::Complex;
 
-/// Which detector pixels are valid (`true`).
+/// Valid detector pixels (`true`).
 #[derive(Debug, Clone, PartialEq)]
 pub enum Mask {
-    /// The same pixels in every frame: (row, column).
+    /// One mask for all frames: (row, column).
     Shared(Array2<bool>),
-    /// Other pixels in each frame: (frame, row, column).
+    /// One mask per frame: (frame, row, column).
     PerFrame(Array3<bool>),
 }
 
@@ -24,23 +24,23 @@ impl Mask {
     }
 }
 
-/// What a simulated scan was made from.
+/// Ground truth of a simulated scan.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Simulation {
-    /// (row, column), transmission.
+    /// Complex transmission of the object (row, column).
     pub object: Array2<Complex<f64>>,
-    /// (mode, row, column), √photons.
+    /// Probe modes (mode, row, column), √photons.
     pub probe: Array3<Complex<f64>>,
-    /// (frame, (row, column)), m: where the frames were really taken.
+    /// True positions (frame, (row, column)), m.
     pub positions: Array2<f64>,
-    /// Position of a window that begins at object pixel (0, 0), (row, column), m.
+    /// Position (row, column), m, of a window that starts at object pixel (0, 0).
     pub origin: [f64; 2],
     /// Seed of the random generators.
     pub seed: u64,
 }
 
-/// A scan: at least one frame, every count finite and not negative, at least one valid pixel in
-/// the whole scan, one finite position a frame, the probe's shape that of the frames.
+/// A scan with at least one frame, finite non-negative counts, at least one valid pixel, one
+/// finite position per frame, and a probe (if any) of the frames' shape.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Scan {
     frames: Array3<f32>,
@@ -51,16 +51,16 @@ pub struct Scan {
     simulation: Option<Simulation>,
 }
 
-/// Why data do not make a scan. Whoever read them from a file adds the file and the dataset.
+/// Why data are not a valid scan. A reader adds the file and the dataset.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum ScanError {
-    /// No frames, or frames without pixels.
+    /// There are no frames, or the frames have no pixels.
     #[error(
-        "the frames have shape {0} x {1} x {2}: at least one frame of at least one pixel is expected"
+        "the frames have shape {0} x {1} x {2}: expected at least one frame of at least one pixel"
     )]
     Empty(usize, usize, usize),
-    /// Frame and position counts differ.
-    #[error("{frames} frames but {positions} positions: one position a frame is expected")]
+    /// The numbers of frames and positions differ.
+    #[error("{frames} frames but {positions} positions: expected one position per frame")]
     PositionCount {
         /// Frames found.
         frames: usize,
@@ -68,78 +68,80 @@ pub enum ScanError {
         positions: usize,
     },
     /// A position is NaN or infinite.
-    #[error("position {frame} is ({row}, {column}): finite metres are expected")]
+    #[error("position {frame} is ({row}, {column}): expected finite values in metres")]
     Position {
-        /// Which.
+        /// Index of the frame.
         frame: usize,
-        /// Found.
+        /// Row coordinate found.
         row: f64,
-        /// Found.
+        /// Column coordinate found.
         column: f64,
     },
     /// A valid pixel is NaN, infinite or negative.
     #[error(
-        "frame {frame}, row {row}, column {column} holds {found}: finite counts >= 0 (at most 3.4e38, as f32) are expected on every pixel that is not masked"
+        "frame {frame}, row {row}, column {column} holds {found}: expected a finite count >= 0 (at most 3.4e38, the f32 range) on every unmasked pixel"
     )]
     Count {
-        /// Where.
+        /// Index of the frame.
         frame: usize,
-        /// Where.
+        /// Row of the pixel.
         row: usize,
-        /// Where.
+        /// Column of the pixel.
         column: usize,
-        /// What.
+        /// Count found.
         found: f32,
     },
-    /// All valid pixels of the scan hold zero.
-    #[error("every valid pixel of all {frames} frames is zero: at least one photon is expected")]
+    /// All valid pixels of the scan are zero.
+    #[error("every valid pixel of all {frames} frames is zero: expected at least one photon")]
     Dark {
-        /// How many frames.
+        /// Number of frames.
         frames: usize,
     },
-    /// The mask's shape.
+    /// The mask has the wrong shape.
     #[error(
-        "the mask has shape {found:?}, the frames {frames:?}: one mask (row, column), or one a frame, is expected"
+        "the mask has shape {found:?}, the frames {frames:?}: expected one mask (row, column), or one mask per frame"
     )]
     MaskShape {
-        /// Found.
+        /// Shape of the mask.
         found: Vec<usize>,
         /// Shape of the frames.
         frames: [usize; 3],
     },
     /// Every pixel is masked.
-    #[error("all pixels are masked as bad: at least one valid pixel is expected")]
+    #[error("all pixels are masked as bad: expected at least one valid pixel")]
     AllMasked,
-    /// The probe's shape.
-    #[error("the start probe has shape {found:?}: (mode, {rows}, {columns}) is expected")]
+    /// The start probe has the wrong shape.
+    #[error("the start probe has shape {found:?}: expected (mode, {rows}, {columns})")]
     ProbeShape {
-        /// Found.
+        /// Shape found.
         found: Vec<usize>,
         /// Rows of a frame.
         rows: usize,
         /// Columns of a frame.
         columns: usize,
     },
-    /// The probe has NaN or infinite values, or no power.
-    #[error("the start probe has values that are not finite, or is zero everywhere")]
+    /// The start probe has NaN or infinite values, or no power.
+    #[error(
+        "the start probe is zero everywhere or not finite: expected finite values with power > 0"
+    )]
     Probe,
     /// A length is NaN, infinite, zero or negative.
-    #[error("{name} is {found}: a finite length > 0 m is expected")]
+    #[error("{name} is {found}: expected a finite length > 0 m")]
     Length {
-        /// Which.
+        /// The length.
         name: &'static str,
-        /// Found.
+        /// Value found.
         found: f64,
     },
 }
 
 impl Scan {
-    /// Checks and takes the parts. `frames`: (frame, row, column), counts, zero frequency at
-    /// (rows/2, columns/2); masked counts may hold anything and are set to 0. `positions`:
-    /// (frame, (row, column)), m. `probe`: (mode, row, column).
+    /// Validates the parts. `frames` is (frame, row, column), counts, with the zero frequency at
+    /// (rows/2, columns/2); masked pixels may hold any value and are set to 0. `positions` is
+    /// (frame, (row, column)), m; `probe` is (mode, row, column).
     ///
     /// # Errors
-    /// The first [`ScanError`] found.
+    /// Returns the first [`ScanError`] found.
     pub fn new(
         mut frames: Array3<f32>,
         mask: Option<Mask>,
@@ -238,32 +240,32 @@ impl Scan {
         })
     }
 
-    /// Adds what a simulated scan was made from.
+    /// Adds the ground truth of a simulated scan.
     #[must_use]
     pub fn with_simulation(mut self, simulation: Simulation) -> Self {
         self.simulation = Some(simulation);
         self
     }
 
-    /// (frame, row, column), counts; zero frequency at (rows/2, columns/2); masked pixels 0.
+    /// Counts (frame, row, column); zero frequency at (rows/2, columns/2), masked pixels 0.
     #[must_use]
     pub fn frames(&self) -> &Array3<f32> {
         &self.frames
     }
 
-    /// Valid pixels.
+    /// Mask of valid pixels.
     #[must_use]
     pub fn mask(&self) -> &Mask {
         &self.mask
     }
 
-    /// (frame, (row, column)), m.
+    /// Positions (frame, (row, column)), m.
     #[must_use]
     pub fn positions(&self) -> &Array2<f64> {
         &self.positions
     }
 
-    /// Wavelength, distance, pixels.
+    /// Wavelength, distance and detector pixel size.
     #[must_use]
     pub fn geometry(&self) -> &Geometry {
         &self.geometry
@@ -275,13 +277,13 @@ impl Scan {
         self.probe.as_ref()
     }
 
-    /// Truth, if the scan was simulated.
+    /// Ground truth, if the scan was simulated.
     #[must_use]
     pub fn simulation(&self) -> Option<&Simulation> {
         self.simulation.as_ref()
     }
 
-    /// Frames, rows, columns.
+    /// Numbers of frames, rows and columns.
     #[must_use]
     pub fn shape(&self) -> [usize; 3] {
         let (n, r, c) = self.frames.dim();
@@ -294,7 +296,7 @@ impl Scan {
         self.geometry.object_pixel(self.shape()[1], self.shape()[2])
     }
 
-    /// Mean of the frames (row, column), added up in double precision.
+    /// Mean of the frames (row, column), accumulated in double precision.
     #[must_use]
     pub fn mean_frame(&self) -> Array2<f64> {
         let [frames, rows, columns] = self.shape();
@@ -306,7 +308,7 @@ impl Scan {
         mean
     }
 
-    /// Photons of the brightest frame: max over frames of the sum over valid pixels.
+    /// Photons in the brightest frame: maximum over frames of the sum over valid pixels.
     #[must_use]
     pub fn brightest_frame(&self) -> f64 {
         self.frames
@@ -321,7 +323,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_mean_frame_is_exact_where_f32_is_not() {
+    fn the_mean_frame_is_accumulated_in_double_precision() {
         let mut frames = Array3::<f32>::from_elem((3, 2, 3), 1.0);
         frames[[0, 1, 2]] = 16_777_216.0;
         let geometry = Geometry {

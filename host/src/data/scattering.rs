@@ -1,21 +1,22 @@
-//! Measured scattering: curves and detector images.
+//! Measured small-angle scattering: curves and detector images.
 
-/// What smeared a curve.
+/// Instrumental smearing of a curve.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Smearing {
     /// Standard deviation of q at each point, 1/Å.
     Pinhole(Vec<f64>),
-    /// Slit, 1/Å, in SasView's and NIST's convention (`dQl`, `dQw`): intensities at q are the averages of
-    /// I(√((q + v)² + u²)) over 0 ≤ u ≤ length and −width ≤ v ≤ width, so both are half of the slit's extent.
+    /// Slit, 1/Å, in the convention of SasView and NIST (`dQl`, `dQw`): the intensity at q is the
+    /// average of I(√((q + v)² + u²)) over 0 ≤ u ≤ length and −width ≤ v ≤ width, so both are half
+    /// the slit's extent.
     Slit {
-        /// Across q, along the slit; at each point.
+        /// Half length along the slit, perpendicular to q, at each point.
         length: Vec<f64>,
-        /// Along q; at each point.
+        /// Half width along q, at each point.
         width: Vec<f64>,
     },
 }
 
-/// A curve I(q): finite numbers, q positive and ascending.
+/// A curve I(q) of finite numbers, with q positive and ascending.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Curve {
     /// Scattering vectors, 1/Å.
@@ -24,38 +25,38 @@ pub struct Curve {
     pub intensity: Vec<f64>,
     /// Standard deviations of the intensities, positive.
     pub sigma: Option<Vec<f64>>,
-    /// Resolution, where the file has one.
+    /// Resolution, if the file has one.
     pub smearing: Option<Smearing>,
-    /// Title in the file, or its name.
+    /// Title in the file, or the file's name.
     pub title: String,
-    /// What was noticed when it was read: rows left out, units converted, ….
+    /// Notes of the reader: omitted rows, converted units, …
     pub notes: Vec<String>,
 }
 
-/// A detector's image as points: finite numbers.
+/// A detector image as a list of points, all values finite.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ScatteringImage {
-    /// Component to the right, 1/Å.
+    /// Horizontal component of q, positive to the right, 1/Å.
     pub qx: Vec<f64>,
-    /// Component upwards, 1/Å.
+    /// Vertical component of q, positive upwards, 1/Å.
     pub qy: Vec<f64>,
     /// Intensities.
     pub intensity: Vec<f64>,
     /// Standard deviations.
     pub sigma: Option<Vec<f64>>,
-    /// Standard deviations of q along and across the direction of q, 1/Å.
+    /// Standard deviations of q parallel and perpendicular to q, 1/Å.
     pub resolution: Option<(Vec<f64>, Vec<f64>)>,
-    /// Title in the file, or its name.
+    /// Title in the file, or the file's name.
     pub title: String,
-    /// What was noticed when it was read.
+    /// Notes of the reader.
     pub notes: Vec<String>,
 }
 
-/// What a file of small-angle scattering holds.
+/// Contents of a small-angle scattering file.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Scattering {
-    /// One dimension.
+    /// One-dimensional data.
     Curve(Curve),
-    /// Two dimensions.
+    /// Two-dimensional data.
     Image(ScatteringImage),
 }

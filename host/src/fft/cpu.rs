@@ -1,10 +1,10 @@
-//! Unitary 2-D transforms of one array at a time.
+//! Unitary 2-D Fourier transforms of single arrays.
 
 use num_complex::Complex;
 use rustfft::{Fft, FftNum, FftPlanner};
 use std::sync::Arc;
 
-/// Single or double precision.
+/// Floating-point type: `f32` or `f64`.
 pub trait Real:
     FftNum
     + num_traits::Float
@@ -14,9 +14,9 @@ pub trait Real:
     + Default
     + std::iter::Sum
 {
-    /// Nearest value of this precision.
+    /// Rounds to the nearest value of this type.
     fn of(value: f64) -> Self;
-    /// Widened.
+    /// Converts to double precision.
     fn wide(self) -> f64;
 }
 
@@ -42,11 +42,12 @@ impl Real for f64 {
     }
 }
 
-/// Unitary transforms of (row, column) arrays whose spectrum is left transposed, (column, row):
-/// what a Fourier projection needs, with one transposition each way instead of two.
+/// Unitary transforms of (row, column) arrays whose spectra stay transposed, (column, row). A
+/// Fourier projection can use them as they are, which saves one of two transpositions in each
+/// direction.
 ///
-/// The scale 1/√(rows·columns) is not applied; [`TransposedFft2::scale`] gives it, to be folded
-/// into a neighbouring pass.
+/// The scale 1/√(rows·columns) is not applied; the caller folds [`TransposedFft2::scale`] into a
+/// neighbouring pass.
 pub struct TransposedFft2<T: Real> {
     rows: usize,
     columns: usize,
@@ -54,7 +55,7 @@ pub struct TransposedFft2<T: Real> {
     along_columns: [Arc<dyn Fft<T>>; 2],
 }
 
-/// Buffers of one thread for [`TransposedFft2`].
+/// Scratch memory of one thread for [`TransposedFft2`].
 pub struct FftScratch<T> {
     work: Vec<Complex<T>>,
 }
@@ -78,13 +79,13 @@ impl<T: Real> TransposedFft2<T> {
         }
     }
 
-    /// 1/√(rows·columns), which makes either direction unitary.
+    /// Scale 1/√(rows·columns), which makes either direction unitary.
     #[must_use]
     pub fn scale(&self) -> T {
         T::of(1.0 / ((self.rows * self.columns) as f64).sqrt())
     }
 
-    /// Buffers for one thread.
+    /// Allocates scratch memory for one thread.
     #[must_use]
     pub fn scratch(&self) -> FftScratch<T> {
         let length = self
@@ -99,7 +100,7 @@ impl<T: Real> TransposedFft2<T> {
         }
     }
 
-    /// `data` (row, column) to `spectrum` (column, row); `data` is destroyed.
+    /// Transforms `data` (row, column) to `spectrum` (column, row); overwrites `data`.
     pub fn forward(
         &self,
         data: &mut [Complex<T>],
@@ -111,7 +112,7 @@ impl<T: Real> TransposedFft2<T> {
         self.along_columns[0].process_with_scratch(spectrum, &mut scratch.work);
     }
 
-    /// `spectrum` (column, row) to `data` (row, column); `spectrum` is destroyed.
+    /// Transforms `spectrum` (column, row) to `data` (row, column); overwrites `spectrum`.
     pub fn inverse(
         &self,
         spectrum: &mut [Complex<T>],
@@ -124,7 +125,7 @@ impl<T: Real> TransposedFft2<T> {
     }
 }
 
-/// Unitary transforms in place of (row, column) arrays, zero frequency at (0, 0).
+/// Unitary in-place transforms of (row, column) arrays, zero frequency at (0, 0).
 pub struct Fft2<T: Real> {
     inner: TransposedFft2<T>,
     work: Vec<Complex<T>>,
@@ -144,7 +145,7 @@ impl<T: Real> Fft2<T> {
         }
     }
 
-    /// In place, unitary, exp(−2πi …).
+    /// Transforms in place with the kernel exp(−2πi …).
     pub fn forward(&mut self, data: &mut [Complex<T>]) {
         self.inner.forward(data, &mut self.work, &mut self.scratch);
         let scale = self.inner.scale();
@@ -152,7 +153,7 @@ impl<T: Real> Fft2<T> {
         data.iter_mut().for_each(|v| *v = v.scale(scale));
     }
 
-    /// In place, unitary, exp(+2πi …).
+    /// Transforms in place with the kernel exp(+2πi …).
     pub fn inverse(&mut self, data: &mut [Complex<T>]) {
         transpose::transpose(data, &mut self.work, self.inner.columns, self.inner.rows);
         self.inner.inverse(&mut self.work, data, &mut self.scratch);
@@ -187,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn agrees_with_the_naive_sum_and_returns() {
+    fn forward_agrees_with_the_naive_dft_and_inverse_undoes_it() {
         for (rows, columns) in [(1, 1), (1, 5), (4, 3), (7, 11), (8, 16)] {
             let original = data(rows * columns);
             let mut values = original.clone();
@@ -204,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn the_transposed_spectrum_is_the_transpose() {
+    fn the_transposed_spectrum_is_the_transpose_of_the_spectrum() {
         let (rows, columns) = (5, 6);
         let plan = TransposedFft2::<f64>::new(rows, columns);
         let mut scratch = plan.scratch();

@@ -1,5 +1,5 @@
-//! Transforms on the CPU, over rustfft. (On the GPU a transform is an operation of
-//! [`Machine`](crate::gpu::Machine), over cuFFT.)
+//! Fourier transforms on the CPU, built on rustfft. On the GPU, [`Device`](crate::gpu::Device)
+//! transforms with cuFFT.
 
 mod cpu;
 mod pruned;

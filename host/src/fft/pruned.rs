@@ -1,4 +1,4 @@
-//! Transforms between the middle frequencies of up to three axes and a finer grid of cells.
+//! Pruned transforms between the low frequencies along up to three axes and a finer grid.
 
 use super::Real;
 use num_complex::Complex;
@@ -7,14 +7,14 @@ use rustfft::{Fft, FftPlanner};
 use std::ops::Range;
 use std::sync::Arc;
 
-/// Columns that a pass across rows does at a time: whole cache lines of every row.
+/// Columns that a pass across rows processes at a time: whole cache lines of every row.
 const COLUMNS: usize = 32;
-/// Rows that a task does at a time.
+/// Rows that a task processes at a time.
 const ROWS: usize = 16;
-/// Square that is transposed at a time.
+/// Side of the square block that is transposed at a time.
 const SQUARE: usize = 8;
 
-/// The sign of the exponent.
+/// Sign of the exponent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Sign {
     /// exp(−2πi …).
@@ -23,7 +23,7 @@ pub enum Sign {
     Plus,
 }
 
-/// One axis: `modes` frequencies −⌊N/2⌋ … of the `cells` n ≥ N that a transform along it has.
+/// One axis: `modes` N frequencies −⌊N/2⌋ … out of the `cells` n ≥ N of a transform along it.
 struct Axis<T: Real> {
     modes: usize,
     cells: usize,
@@ -50,8 +50,8 @@ impl<T: Real> Axis<T> {
         vec![Complex::default(); self.plan(sign).get_inplace_scratch_len()]
     }
 
-    /// The cells of the modes below zero and of the others, each with its modes.
-    fn kept(&self) -> [(Range<usize>, Range<usize>); 2] {
+    /// Ranges (modes, cells) of the negative frequencies and of the others.
+    fn mode_ranges(&self) -> [(Range<usize>, Range<usize>); 2] {
         let below = self.modes / 2;
         [
             (0..below, self.cells - below..self.cells),
@@ -64,22 +64,22 @@ impl<T: Real> Axis<T> {
     }
 }
 
-/// Bare transforms (no factor) between modes, (z, y, x), and the cells of a finer grid, (z, y, x), cell
-/// i of n at i/n of a turn and mode k = −⌊N/2⌋ … . Lines of which no mode is kept or given are
-/// not transformed. Each axis' modes are multiplied with weights on the way.
+/// Unnormalised transforms between modes (z, y, x), k = −⌊N/2⌋ …, and the cells (z, y, x) of a
+/// finer grid, where cell i of n lies at i/n of a period. Lines without any mode in range are not
+/// transformed. The modes along each axis are multiplied by weights.
 pub struct PrunedFft<T: Real> {
     axes: [Axis<T>; 3],
 }
 
-/// Which way a pass goes.
+/// Direction of a pass.
 #[derive(Clone, Copy)]
-enum Way {
+enum PassDirection {
     ToModes,
     ToCells,
 }
 
 impl<T: Real> PrunedFft<T> {
-    /// `modes` and `cells` along x, y, z, no more modes than cells, each at least 1.
+    /// Plans transforms with `modes` and `cells` along x, y and z, where 1 ≤ modes ≤ cells.
     #[must_use]
     pub fn new(modes: [usize; 3], cells: [usize; 3]) -> Self {
         let mut planner = FftPlanner::new();
@@ -88,18 +88,19 @@ impl<T: Real> PrunedFft<T> {
         }
     }
 
-    /// Cells of the grid.
+    /// Number of cells of the grid.
     #[must_use]
     pub fn cells(&self) -> usize {
         self.axes.iter().map(|a| a.cells).product()
     }
 
-    /// Planes that are worth a task each; fewer are shared row by row.
-    fn by_planes(&self) -> bool {
+    /// Whether there are enough planes for one task each; otherwise tasks share the rows of a
+    /// plane.
+    fn parallel_over_planes(&self) -> bool {
         self.axes[2].cells >= 4 * rayon::current_num_threads()
     }
 
-    /// `modes[k] = Π weights · Σ_i grid[i] exp(±2πi Σ k i/n)`. The grid is destroyed.
+    /// Computes `modes[k] = Π weights · Σ_i grid[i] exp(±2πi Σ k i/n)`; overwrites the grid.
     pub fn to_modes(
         &self,
         sign: Sign,
@@ -108,25 +109,40 @@ impl<T: Real> PrunedFft<T> {
         modes: &mut [Complex<T>],
     ) {
         let [x, y, z] = &self.axes;
-        let (plane, kept) = (x.cells * y.cells, x.modes * y.modes);
+        let (plane, inside) = (x.cells * y.cells, x.modes * y.modes);
         if z.cells == 1 {
             let scale = weights[2][0];
-            self.plane_to_modes(sign, grid, weights, modes, usize::from(!self.by_planes()));
+            self.plane_to_modes(
+                sign,
+                grid,
+                weights,
+                modes,
+                usize::from(!self.parallel_over_planes()),
+            );
             if scale != T::one() {
                 modes.iter_mut().for_each(|v| *v = v.scale(scale));
             }
             return;
         }
-        let mut planes = vec![Complex::default(); z.cells * kept];
-        let shared = usize::from(!self.by_planes());
+        let mut planes = vec![Complex::default(); z.cells * inside];
+        let shared = usize::from(!self.parallel_over_planes());
         planes
-            .par_chunks_mut(kept)
+            .par_chunks_mut(inside)
             .zip(grid.par_chunks_mut(plane))
             .for_each(|(out, plane)| self.plane_to_modes(sign, plane, weights, out, shared));
-        across_rows(z, sign, Way::ToModes, &planes, kept, weights[2], modes, 1);
+        across_rows(
+            z,
+            sign,
+            PassDirection::ToModes,
+            &planes,
+            inside,
+            weights[2],
+            modes,
+            1,
+        );
     }
 
-    /// `grid[i] = Σ_k Π weights · modes[k] exp(±2πi Σ k i/n)`.
+    /// Computes `grid[i] = Σ_k Π weights · modes[k] exp(±2πi Σ k i/n)`.
     pub fn to_cells(
         &self,
         sign: Sign,
@@ -136,7 +152,7 @@ impl<T: Real> PrunedFft<T> {
     ) {
         let [x, y, z] = &self.axes;
         let (plane, given) = (x.cells * y.cells, x.modes * y.modes);
-        let shared = usize::from(!self.by_planes());
+        let shared = usize::from(!self.parallel_over_planes());
         if z.cells == 1 && weights[2][0] == T::one() {
             self.plane_to_cells(sign, modes, weights, grid, shared);
             return;
@@ -145,7 +161,7 @@ impl<T: Real> PrunedFft<T> {
         across_rows(
             z,
             sign,
-            Way::ToCells,
+            PassDirection::ToCells,
             modes,
             given,
             weights[2],
@@ -160,7 +176,8 @@ impl<T: Real> PrunedFft<T> {
             });
     }
 
-    /// Along x, then y. `shared` 1: by tasks, 0: by this one.
+    /// Transforms along x, then y. With `shared` = 1 the rows are distributed over tasks, with 0
+    /// the calling task processes all of them.
     fn plane_to_modes(
         &self,
         sign: Sign,
@@ -173,14 +190,14 @@ impl<T: Real> PrunedFft<T> {
         let mut rows = vec![Complex::default(); y.cells * x.modes];
         rows.par_chunks_mut(ROWS * x.modes)
             .zip(plane.par_chunks_mut(ROWS * x.cells))
-            .with_min_len(least(shared))
+            .with_min_len(min_job_length(shared))
             .for_each_init(
                 || x.scratch(sign),
                 |scratch, (rows, cells)| {
                     x.plan(sign).process_with_scratch(cells, scratch);
                     let cells = cells.chunks_exact(x.cells);
                     for (row, cells) in rows.chunks_exact_mut(x.modes).zip(cells) {
-                        for (modes, of) in x.kept() {
+                        for (modes, of) in x.mode_ranges() {
                             let weights = &weights[0][modes.clone()];
                             for ((v, c), w) in row[modes].iter_mut().zip(&cells[of]).zip(weights) {
                                 *v = c.scale(*w);
@@ -192,7 +209,7 @@ impl<T: Real> PrunedFft<T> {
         across_rows(
             y,
             sign,
-            Way::ToModes,
+            PassDirection::ToModes,
             &rows,
             x.modes,
             weights[1],
@@ -201,7 +218,7 @@ impl<T: Real> PrunedFft<T> {
         );
     }
 
-    /// Along y, then x.
+    /// Transforms along y, then x.
     fn plane_to_cells(
         &self,
         sign: Sign,
@@ -215,7 +232,7 @@ impl<T: Real> PrunedFft<T> {
         across_rows(
             y,
             sign,
-            Way::ToCells,
+            PassDirection::ToCells,
             modes,
             x.modes,
             weights[1],
@@ -224,7 +241,7 @@ impl<T: Real> PrunedFft<T> {
         );
         rows.par_chunks(ROWS * x.modes)
             .zip(plane.par_chunks_mut(ROWS * x.cells))
-            .with_min_len(least(shared))
+            .with_min_len(min_job_length(shared))
             .for_each_init(
                 || x.scratch(sign),
                 |scratch, (rows, cells)| {
@@ -232,7 +249,7 @@ impl<T: Real> PrunedFft<T> {
                     for (row, cells) in rows.chunks_exact(x.modes).zip(each) {
                         cells[x.modes - x.modes / 2..x.cells - x.modes / 2]
                             .fill(Complex::default());
-                        for (modes, of) in x.kept() {
+                        for (modes, of) in x.mode_ranges() {
                             let weights = &weights[0][modes.clone()];
                             for ((c, v), w) in cells[of].iter_mut().zip(&row[modes]).zip(weights) {
                                 *c = v.scale(*w);
@@ -245,17 +262,17 @@ impl<T: Real> PrunedFft<T> {
     }
 }
 
-/// The least length of a rayon job: 1, or all.
-fn least(shared: usize) -> usize {
+/// Minimum length of a rayon job: 1 if shared, otherwise all.
+fn min_job_length(shared: usize) -> usize {
     if shared == 1 { 1 } else { usize::MAX }
 }
 
-/// Transforms along `axis` the columns of `input`, rows of `pitch`, into the rows of `out`.
+/// Transforms the columns of `input` (rows of length `pitch`) along `axis` into the rows of `out`.
 #[allow(clippy::too_many_arguments)]
 fn across_rows<T: Real>(
     axis: &Axis<T>,
     sign: Sign,
-    way: Way,
+    direction: PassDirection,
     input: &[Complex<T>],
     pitch: usize,
     weights: &[T],
@@ -273,7 +290,7 @@ fn across_rows<T: Real>(
     }
     blocks
         .into_par_iter()
-        .with_min_len(least(shared))
+        .with_min_len(min_job_length(shared))
         .for_each_init(
             || {
                 let lines = vec![Complex::default(); COLUMNS * axis.cells];
@@ -283,8 +300,8 @@ fn across_rows<T: Real>(
                 let columns = rows[0].len();
                 let lines = &mut lines[..columns * axis.cells];
                 let input = |row: usize| &input[row * pitch + first..][..columns];
-                match way {
-                    Way::ToModes => {
+                match direction {
+                    PassDirection::ToModes => {
                         gather(lines, axis.cells, 0..axis.cells, 0, &input);
                         axis.plan(sign).process_with_scratch(lines, scratch);
                         for (mode, row) in rows.iter_mut().enumerate() {
@@ -294,9 +311,9 @@ fn across_rows<T: Real>(
                             }
                         }
                     }
-                    Way::ToCells => {
+                    PassDirection::ToCells => {
                         lines.fill(Complex::default());
-                        for (modes, cells) in axis.kept() {
+                        for (modes, cells) in axis.mode_ranges() {
                             gather(lines, axis.cells, modes.clone(), cells.start, &input);
                             for line in lines.chunks_exact_mut(axis.cells) {
                                 let weights = &weights[modes.clone()];
@@ -320,7 +337,7 @@ fn across_rows<T: Real>(
         );
 }
 
-/// Rows `from` of `input` become columns `to …` of the lines.
+/// Copies rows `from` of `input` to columns `to …` of the lines.
 fn gather<'a, T: Real>(
     lines: &mut [Complex<T>],
     length: usize,
@@ -368,9 +385,9 @@ mod tests {
         ([1, 1, 1], [1, 1, 1]),
     ];
 
-    /// Both ways against the sum over modes and cells.
+    /// Both directions agree with the direct sum over modes and cells.
     #[test]
-    fn is_the_sum_over_the_kept_modes() {
+    fn agrees_with_the_direct_sum() {
         for (modes, cells) in SHAPES {
             let fft = PrunedFft::new(modes, cells);
             let weights = weights(modes);
@@ -386,10 +403,10 @@ mod tests {
                 }
                 Complex::cis(sign * TAU * turns) * weight
             };
-            let (kept, all) = (modes.iter().product(), cells.iter().product());
+            let (inside, all) = (modes.iter().product(), cells.iter().product());
             for (sign, factor) in [(Sign::Minus, -1.0), (Sign::Plus, 1.0)] {
                 let original = data(all);
-                let mut out = vec![Complex::default(); kept];
+                let mut out = vec![Complex::default(); inside];
                 fft.to_modes(sign, &mut original.clone(), weights, &mut out);
                 let scale = original.iter().map(|v| v.norm()).sum::<f64>() * 100.0;
                 for (k, v) in out.iter().enumerate() {
@@ -397,12 +414,13 @@ mod tests {
                         (0..all).map(|i| original[i] * kernel(factor, k, i)).sum();
                     assert!((v - sum).norm() < 1e-13 * scale, "{modes:?}");
                 }
-                let original = data(kept);
+                let original = data(inside);
                 let mut out = vec![Complex::new(f64::NAN, 0.0); all];
                 fft.to_cells(sign, &original, weights, &mut out);
                 for (i, v) in out.iter().enumerate() {
-                    let sum: Complex<f64> =
-                        (0..kept).map(|k| original[k] * kernel(factor, k, i)).sum();
+                    let sum: Complex<f64> = (0..inside)
+                        .map(|k| original[k] * kernel(factor, k, i))
+                        .sum();
                     assert!((v - sum).norm() < 1e-13 * scale, "{modes:?}");
                 }
             }

@@ -1,19 +1,19 @@
-//! Short texts that hang on groups and datasets of HDF5 files.
+//! Short strings in attributes of groups and datasets of HDF5 files.
 
 use super::IoError;
 use super::source::Source;
 use hdf5_metno as hdf5;
 use hdf5_metno::types::{FixedAscii, FixedUnicode, VarLenAscii, VarLenUnicode};
 
-/// Texts of one attribute.
+/// Most strings of an attribute that is read.
 const MOST_TEXTS: usize = 64;
-/// Bytes of a text that is read; what is longer is cut.
+/// Most bytes of a string; longer ones are cut.
 const LONGEST: usize = 256;
-/// Bytes of a fixed text in the file; more is no name.
+/// Most bytes of a fixed-length string in the file; a longer one is not a name.
 const LONGEST_STORED: usize = 1 << 16;
 
 impl Source {
-    /// The texts of the attribute `name` of the group or dataset `path`; `None` where there are none.
+    /// The strings of the attribute `name` of the group or dataset `path`, if it has any.
     pub(crate) fn attribute_texts(
         &self,
         path: &str,
@@ -28,13 +28,13 @@ impl Source {
         }
     }
 
-    /// The first text of an attribute.
+    /// The first string of an attribute.
     pub(crate) fn attribute(&self, path: &str, name: &str) -> Result<Option<String>, IoError> {
         let texts = self.attribute_texts(path, name)?;
         Ok(texts.and_then(|texts| texts.into_iter().next()))
     }
 
-    /// The first text of a dataset of texts of whatever kind; `None` where it is none.
+    /// The first string of a dataset of strings of any kind; `None` for other datasets.
     pub(crate) fn label(&self, path: &str) -> Result<Option<String>, IoError> {
         if self.group(path)?.is_some() {
             return Ok(None);
@@ -59,15 +59,15 @@ impl Source {
         name: &str,
     ) -> Result<Option<Vec<String>>, IoError> {
         let damaged = || self.damaged(path, &format!("its attribute {name} is damaged"));
-        // Asking for one that is not there would be an error of HDF5's like any other.
-        let there = on
+        // HDF5 reports a missing attribute with the same error as a damaged one.
+        let found = on
             .find_attr(
                 hdf5::IndexType::Name,
                 hdf5::IterationOrder::Native,
-                |found, _| Ok((found == name).then_some(())),
+                |other, _| Ok((other == name).then_some(())),
             )
             .map_err(|_| damaged())?;
-        if there.is_none() {
+        if found.is_none() {
             return Ok(None);
         }
         let attribute = on.attr(name).map_err(|_| damaged())?;
@@ -92,7 +92,7 @@ impl Source {
         let variable = kind.is::<VarLenUnicode>() || kind.is::<VarLenAscii>();
         if variable {
             self.check_heaps()?;
-            // HDF5 does not convert one into the other.
+            // HDF5 does not convert between the two character sets.
             if let Ok(read) = of.read_raw::<VarLenUnicode>() {
                 return Ok(Some(read.iter().map(|t| text(t.as_bytes())).collect()));
             }

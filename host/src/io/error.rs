@@ -1,20 +1,20 @@
-//! What can be wrong with a file, one sentence each.
+//! Errors of reading and writing files, each displayed as one sentence.
 
-use super::memory::Bytes;
 use crate::data::{KSpaceError, ScanError};
+use crate::system::{Bytes, WriteError};
 
-/// Why a file was not read or not written.
+/// The reason why a file cannot be read or written.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum IoError {
-    /// The system refuses to open or read the file.
+    /// The operating system refuses to open or read the file.
     #[error("{file}: cannot be read: {reason}")]
     Open {
         /// The file, as given.
         file: String,
-        /// The system's words.
+        /// The operating system's message.
         reason: String,
     },
-    /// Another kind of file.
+    /// The file has another format.
     #[error("{file}: is not {expected}: {found}")]
     Format {
         /// The file, as given.
@@ -24,16 +24,16 @@ pub enum IoError {
         /// What was found.
         found: String,
     },
-    /// The file ends too early.
+    /// The file is shorter than its header announces.
     #[error(
-        "{file}: is truncated: it says that it holds {expected} bytes, but {found} are there; copy it again"
+        "{file}: is truncated: expected {expected} bytes, as its header says, found {found}; copy it again"
     )]
     Truncated {
         /// The file, as given.
         file: String,
-        /// Bytes that its header announces.
+        /// Length that its header announces, bytes.
         expected: u64,
-        /// Its length.
+        /// Length of the file, bytes.
         found: u64,
     },
     /// The file's structure is broken.
@@ -46,53 +46,53 @@ pub enum IoError {
         /// What failed.
         reason: String,
     },
-    /// A dataset that must be there is not.
+    /// A required dataset is missing.
     #[error("{file}: has no {what}: expected at {}", tried.join(" or "))]
     Missing {
         /// The file, as given.
         file: String,
-        /// What is missed.
+        /// What is missing.
         what: String,
-        /// Where it was looked for.
+        /// The paths that were tried.
         tried: Vec<String>,
     },
-    /// A dataset's shape.
-    #[error("{file}: {dataset} has shape {}: {expected} is expected", shape(found))]
+    /// A dataset has the wrong shape.
+    #[error("{file}: {dataset}: expected {expected}, found {}", shape(found))]
     Shape {
         /// The file, as given.
         file: String,
         /// Path of the dataset.
         dataset: String,
-        /// Found.
+        /// The shape found.
         found: Vec<usize>,
-        /// Expected, in words.
+        /// Description of the expected shape.
         expected: String,
     },
-    /// A dataset's element type.
-    #[error("{file}: {dataset} does not hold {expected}")]
+    /// A dataset has the wrong element type.
+    #[error("{file}: {dataset}: expected {expected}, found another element type")]
     Type {
         /// The file, as given.
         file: String,
         /// Path of the dataset.
         dataset: String,
-        /// Expected, in words.
+        /// Description of the expected element type.
         expected: &'static str,
     },
-    /// A single value that makes no sense.
-    #[error("{file}: {dataset} is {found}: {expected} is expected")]
+    /// A single value is invalid.
+    #[error("{file}: {dataset}: expected {expected}, found {found}")]
     Value {
         /// The file, as given.
         file: String,
         /// Path of the dataset.
         dataset: String,
-        /// Found.
+        /// The value found.
         found: String,
-        /// Expected, in words.
+        /// Description of the expected value.
         expected: String,
     },
-    /// More than fits.
+    /// A dataset of a scan does not fit into memory.
     #[error(
-        "{file}: reading {dataset} needs {needed} of memory, but {available} may be used; read fewer frames (`frames`) or a smaller part of each (`crop`)"
+        "{file}: reading {dataset} needs {needed} of memory, but {available} is available; read fewer frames (`frames`) or a smaller part of each (`crop`)"
     )]
     TooLarge {
         /// The file, as given.
@@ -101,24 +101,24 @@ pub enum IoError {
         dataset: String,
         /// Bytes needed.
         needed: Bytes,
-        /// Bytes that may be used.
+        /// Bytes available.
         available: Bytes,
     },
-    /// An array by itself that is more than fits.
+    /// An array file does not fit into memory.
     #[error(
-        "{file}: reading the array needs {needed} of memory, but {available} may be used; a smaller array is expected"
+        "{file}: reading the array needs {needed} of memory, but {available} is available; use a smaller array"
     )]
     ArrayTooLarge {
         /// The file, as given.
         file: String,
         /// Bytes needed.
         needed: Bytes,
-        /// Bytes that may be used.
+        /// Bytes available.
         available: Bytes,
     },
-    /// Acquisitions that are more than fits.
+    /// The acquisitions do not fit into memory.
     #[error(
-        "{file}: reading {dataset} needs {needed} of memory, but {available} may be used; take fewer acquisitions (--select)"
+        "{file}: reading {dataset} needs {needed} of memory, but {available} is available; read fewer acquisitions (--select)"
     )]
     AcquisitionsTooLarge {
         /// The file, as given.
@@ -127,12 +127,12 @@ pub enum IoError {
         dataset: String,
         /// Bytes needed.
         needed: Bytes,
-        /// Bytes that may be used.
+        /// Bytes available.
         available: Bytes,
     },
-    /// Scattering data that are more than fits.
+    /// The scattering data do not fit into memory.
     #[error(
-        "{file}: reading {dataset} needs {needed} of memory, but {available} may be used; a smaller file is expected"
+        "{file}: reading {dataset} needs {needed} of memory, but {available} is available; use a smaller file"
     )]
     ScatteringTooLarge {
         /// The file, as given.
@@ -141,12 +141,12 @@ pub enum IoError {
         dataset: String,
         /// Bytes needed.
         needed: Bytes,
-        /// Bytes that may be used.
+        /// Bytes available.
         available: Bytes,
     },
-    /// Time series that are more than fits.
+    /// The time series do not fit into memory.
     #[error(
-        "{file}: reading {what} needs {needed} of memory, but {available} may be used; read fewer or smaller files at a time"
+        "{file}: reading {what} needs {needed} of memory, but {available} is available; read fewer or smaller files at a time"
     )]
     SeriesTooLarge {
         /// The file, as given.
@@ -155,94 +155,89 @@ pub enum IoError {
         what: String,
         /// Bytes needed.
         needed: Bytes,
-        /// Bytes that may be used.
+        /// Bytes available.
         available: Bytes,
     },
-    /// One row of a table of time series.
-    #[error("{file}: {place} {number}: {found}; expected {expected}")]
+    /// One row of a table of time series is invalid.
+    #[error("{file}: {unit} {number}: {found}; expected {expected}")]
     Row {
         /// The file, as given.
         file: String,
-        /// What is counted: `line` of a text, `row` of a table.
-        place: &'static str,
-        /// Its number, from 1.
+        /// What `number` counts: `line` of a text, `row` of a table.
+        unit: &'static str,
+        /// Number of the line or row, from 1.
         number: u64,
         /// What is wrong with it.
         found: String,
-        /// What is expected, in words.
+        /// Description of what was expected.
         expected: String,
     },
-    /// Something HDF5 allows and this program does not read.
-    #[error("{file}: {dataset} {found}, which is not read here; {advice}")]
+    /// A feature that HDF5 allows and this program does not support.
+    #[error("{file}: {dataset} {found}, which is not supported; {advice}")]
     Unsupported {
         /// The file, as given.
         file: String,
         /// Path of the dataset.
         dataset: String,
-        /// What it is or has.
+        /// The unsupported feature, as a predicate: `is a virtual dataset`.
         found: String,
-        /// What to do.
+        /// What the user can do about it.
         advice: &'static str,
     },
-    /// The data are readable but make no scan.
+    /// The data are readable but do not form a valid scan.
     #[error("{file}: {dataset}: {source}")]
     Scan {
         /// The file, as given.
         file: String,
-        /// Path of the dataset that is to blame.
+        /// Path of the invalid dataset.
         dataset: String,
         /// What is wrong.
         source: ScanError,
     },
-    /// The data are readable but are no samples of k-space.
+    /// The data are readable but are not valid samples of k-space.
     #[error("{file}: {dataset}: {source}")]
     KSpace {
         /// The file, as given.
         file: String,
-        /// Path of the dataset that is to blame.
+        /// Path of the invalid dataset.
         dataset: String,
         /// What is wrong.
         source: Box<KSpaceError>,
     },
-    /// One acquisition.
+    /// One acquisition is invalid.
     #[error("{file}: {dataset}: acquisition {acquisition} {found}: {expected}")]
     Acquisition {
         /// The file, as given.
         file: String,
         /// Path of the dataset.
         dataset: String,
-        /// Number in the file, from 0.
+        /// Number of the acquisition in the file, from 0.
         acquisition: usize,
-        /// What it is or has.
+        /// What is wrong with it, as a predicate.
         found: String,
-        /// What is expected, in words.
+        /// Description of what was expected.
         expected: String,
     },
-    /// Options that contradict each other or the file.
+    /// An option contradicts another one or the file.
     #[error("{file}: option `{option}`: {reason}")]
     Option {
         /// The file, as given.
         file: String,
-        /// Its name in the recipe.
+        /// Name of the option in the recipe.
         option: &'static str,
         /// What is wrong.
         reason: String,
     },
-    /// The output cannot be written; nothing of it is left.
-    #[error("{file}: cannot be written: {reason}")]
-    Write {
-        /// The file, as given.
-        file: String,
-        /// The system's words.
-        reason: String,
-    },
+    /// The operating system refuses to write the file.
+    #[error(transparent)]
+    Write(#[from] WriteError),
 }
 
-/// `3 x 4 x 5`; `a single value` for no dimension.
+/// `shape 3 x 4 x 5`, or `a single value` for a scalar.
 fn shape(dimensions: &[usize]) -> String {
     if dimensions.is_empty() {
-        return "of a single value".to_owned();
+        return "a single value".to_owned();
     }
     let parts: Vec<String> = dimensions.iter().map(ToString::to_string).collect();
-    parts.join(" x ")
+    format!("shape {}", parts.join(" x "))
 }

@@ -1,9 +1,8 @@
-//! Global heaps, in which HDF5 keeps what has a variable length (file format specification 3.0,
-//! section III.E): none on which the library would stay for ever.
+//! The check of global heaps, in which HDF5 stores data of variable length (file format
+//! specification 3.0, section III.E), for damage that makes the HDF5 library loop for ever.
 //!
-//! HDF5 2.1 walks a collection from object to object; one of length 0 keeps it where it is (seen in
-//! `H5HG__cache_heap_deserialize`, and as a hang of a test with changed bytes). Everything else that
-//! can be wrong there the library finds itself.
+//! HDF5 2.1 walks a collection from object to object, and does not advance past an object of length
+//! 0 (in `H5HG__cache_heap_deserialize`). It detects all other damage itself.
 
 use super::IoError;
 use super::superblock;
@@ -11,20 +10,20 @@ use std::fs::File;
 use std::io::{BufReader, Read, Seek, SeekFrom};
 use std::path::Path;
 
-/// Signature and version of a collection.
+/// Signature and version at the start of a collection.
 const START: [u8; 5] = *b"GCOL\x01";
-/// Bytes before the first object: signature, version, reserved, size.
+/// Bytes before the first object of a collection: signature, version, reserved, size.
 const HEADER: u64 = 16;
-/// Bytes of an object before its data: index, references, reserved, length.
+/// Bytes of an object's header, before its data: index, references, reserved, length.
 const OBJECT: u64 = 16;
-/// Bytes that are looked at at a time.
+/// Bytes searched at a time.
 const WINDOW: usize = 1 << 20;
 
-/// Looks through the file `path`.
+/// Checks all collections of the file `path`.
 ///
 /// # Errors
-/// [`IoError::Damaged`] where an object has no length, [`IoError::Unsupported`] for lengths of
-/// other than 8 bytes, [`IoError::Open`].
+/// [`IoError::Damaged`] if an object has no length, [`IoError::Unsupported`] if lengths do not have
+/// 8 bytes, [`IoError::Open`].
 pub(super) fn check(path: &Path) -> Result<(), IoError> {
     let name = path.display().to_string();
     let refused = |e: std::io::Error| IoError::Open {
@@ -35,12 +34,12 @@ pub(super) fn check(path: &Path) -> Result<(), IoError> {
         return Err(IoError::Unsupported {
             file: name,
             dataset: "the superblock".to_owned(),
-            found: "has lengths of other than 8 bytes".to_owned(),
+            found: "stores lengths in other than 8 bytes".to_owned(),
             advice: "copy the data into a new file, for example with h5repack",
         });
     }
     let mut file = File::open(path).map_err(refused)?;
-    // Collections do not overlap: so many objects, of 16 bytes at least, fit into the file.
+    // Collections do not overlap, and an object has at least 16 bytes: no more fit into the file.
     let mut left = file.metadata().map_err(refused)?.len() / OBJECT;
     let refused = |e: std::io::Error| IoError::Open {
         file: name.clone(),
@@ -52,9 +51,9 @@ pub(super) fn check(path: &Path) -> Result<(), IoError> {
             reason: e.to_string(),
         })?;
         let wrong = match walk {
-            Walk::Ends => continue,
-            Walk::StandsStill => "has an object without length",
-            Walk::TooLong => "overlaps others: together they have more objects than the file",
+            Walk::Complete => continue,
+            Walk::Stuck => "has an object without length",
+            Walk::TooLong => "overlaps others: they have more objects than the file can hold",
         };
         return Err(IoError::Damaged {
             file: name,
@@ -65,17 +64,17 @@ pub(super) fn check(path: &Path) -> Result<(), IoError> {
     Ok(())
 }
 
-/// Where collections may begin.
+/// Offsets at which collections may begin.
 fn collections(file: &File) -> std::io::Result<Vec<u64>> {
     let mut reader = BufReader::with_capacity(WINDOW, file);
     let mut found = Vec::new();
-    // The last bytes of a window are looked at again with the next one.
+    // The last bytes of a window are searched again with the next one.
     let mut window = Vec::with_capacity(WINDOW + START.len());
     let mut begins = 0_u64;
     loop {
-        let kept = window.len().min(START.len() - 1);
-        begins += (window.len() - kept) as u64;
-        window.drain(..window.len() - kept);
+        let overlap = window.len().min(START.len() - 1);
+        begins += (window.len() - overlap) as u64;
+        window.drain(..window.len() - overlap);
         let read = (&mut reader).take(WINDOW as u64).read_to_end(&mut window)?;
         if read == 0 {
             return Ok(found);
@@ -88,15 +87,16 @@ fn collections(file: &File) -> std::io::Result<Vec<u64>> {
     }
 }
 
-/// How the walk over the objects of a collection goes.
+/// How the walk over the objects of a collection ends.
 enum Walk {
-    Ends,
-    StandsStill,
-    /// More objects than were left.
+    Complete,
+    /// An object has no length.
+    Stuck,
+    /// There are more objects than the file can hold.
     TooLong,
 }
 
-/// Walks the collection at `start`, of at most `left` objects, which become fewer.
+/// Walks over the collection at `start`, of at most `left` objects, and subtracts them from `left`.
 fn walk(file: &mut File, start: u64, left: &mut u64) -> std::io::Result<Walk> {
     let mut bytes = [0; 16];
     let mut numbers = |file: &mut File, at: u64| -> std::io::Result<Option<[u64; 2]>> {
@@ -111,21 +111,22 @@ fn walk(file: &mut File, start: u64, left: &mut u64) -> std::io::Result<Walk> {
         }
     };
     let Some([_, size]) = numbers(file, start)? else {
-        return Ok(Walk::Ends);
+        return Ok(Walk::Complete);
     };
     let Some(end) = start.checked_add(size) else {
-        return Ok(Walk::Ends);
+        return Ok(Walk::Complete);
     };
     let mut at = start + HEADER;
     while at.saturating_add(OBJECT) <= end {
         let Some([head, length]) = numbers(file, at)? else {
-            return Ok(Walk::Ends);
+            return Ok(Walk::Complete);
         };
         match left.checked_sub(1) {
             Some(fewer) => *left = fewer,
             None => return Ok(Walk::TooLong),
         }
-        // As the library counts, overflow and all; free space (index 0) counts itself.
+        // The arithmetic of the HDF5 library, overflow included; the length of free space (index 0)
+        // includes its header.
         let step = if head & 0xffff == 0 {
             length
         } else {
@@ -134,14 +135,14 @@ fn walk(file: &mut File, start: u64, left: &mut u64) -> std::io::Result<Walk> {
                 .wrapping_add(OBJECT)
         };
         if step == 0 {
-            return Ok(Walk::StandsStill);
+            return Ok(Walk::Stuck);
         }
         match at.checked_add(step) {
             Some(next) => at = next,
-            None => return Ok(Walk::Ends),
+            None => return Ok(Walk::Complete),
         }
     }
-    Ok(Walk::Ends)
+    Ok(Walk::Complete)
 }
 
 #[cfg(test)]
@@ -149,8 +150,8 @@ mod tests {
     use super::super::output;
     use super::*;
 
-    /// A file with two texts, and where its collection is.
-    fn sound(folder: &Path) -> (std::path::PathBuf, usize) {
+    /// A valid file with two strings, and the offset of its collection.
+    fn valid_file(folder: &Path) -> (std::path::PathBuf, usize) {
         let path = folder.join("a.h5");
         output::write(&path, |file| {
             output::text(file, "a", "one text")?;
@@ -163,16 +164,16 @@ mod tests {
     }
 
     #[test]
-    fn what_hdf5_writes_passes() {
+    fn a_file_written_by_hdf5_passes() {
         let folder = tempfile::tempdir().unwrap();
-        let (path, _) = sound(folder.path());
+        let (path, _) = valid_file(folder.path());
         check(&path).unwrap();
     }
 
     #[test]
     fn an_object_without_length_is_found() {
         let folder = tempfile::tempdir().unwrap();
-        let (path, at) = sound(folder.path());
+        let (path, at) = valid_file(folder.path());
         let whole = std::fs::read(&path).unwrap();
         let first = at + HEADER as usize;
         for (index, length) in [(0_u16, 0_u64), (1, u64::MAX - 15)] {

@@ -1,31 +1,23 @@
-//! File formats, nothing else. Everything about HDF5 sits here, NumPy's arrays, and tables of time series.
+//! File access that several sciences share: reading and writing HDF5, and NumPy's `.npy` arrays.
 //!
-//! A file may be malformed or hostile: sizes are held against the file and against memory before
-//! anything is allocated, and every refusal is one sentence that names the file, the dataset, what
-//! was found and what was expected. HDF5's own error printing is off.
+//! A file may be malformed or hostile: sizes are checked against the file and the available memory
+//! before anything is allocated. Every error is one sentence that names the file, the dataset, what
+//! was found and what was expected. HDF5's own error printing is switched off.
 
-pub mod atomic;
+#[cfg(feature = "hdf5")]
 mod attributes;
-pub mod checkpoint;
-mod contain;
 mod error;
+#[cfg(feature = "hdf5")]
 mod global_heap;
-pub mod images;
-pub mod ismrmrd;
-mod memory;
+mod memory_limit;
 pub mod npy;
-mod output;
-mod records;
-pub mod results;
-pub mod sas;
-pub mod scan;
-pub mod series;
-mod source;
+#[cfg(feature = "hdf5")]
+pub(crate) mod output;
+#[cfg(feature = "hdf5")]
+pub(crate) mod records;
+#[cfg(feature = "hdf5")]
+pub(crate) mod source;
+#[cfg(feature = "hdf5")]
 mod superblock;
 
-pub(crate) use contain::contained;
 pub use error::IoError;
-pub use memory::{Bytes, Memory};
-
-#[cfg(test)]
-mod hostile;

@@ -1,38 +1,41 @@
-//! NumPy's `.npy`: one array of f32 or f64, (row, column); complex images of any rank in [`complex`].
+//! NumPy's `.npy` files: arrays (row, column) of f32 or f64 here, complex images of any rank in
+//! [`complex`].
 //!
-//! Read is either byte order and either order of storage; what is written is little-endian, the last
-//! axis fastest. The header is NumPy's Python literal, of which only the form that NumPy writes is
-//! taken: the general parser of the crate `ndarray-npy` allocates what a header's length field asks
-//! for and recurses as deep as its brackets. Here a header has at most 10 000 bytes, and an array is
-//! allocated after its shape was held against the file's length and against memory.
+//! The reader accepts both byte orders and both storage orders; files are written little-endian
+//! with the last axis fastest. The header is a Python literal, and the reader accepts only the form
+//! that NumPy writes: the general parser of the crate `ndarray-npy` allocates whatever size the
+//! header's length field states and recurses as deep as its brackets. This one limits a header to
+//! 10 000 bytes, and checks an array's shape against the file's length and the available memory
+//! before it allocates.
 
 pub mod complex;
 mod header;
 
-use super::{IoError, Memory, atomic, memory::Bytes};
+use super::IoError;
+use crate::system::{Bytes, Memory, atomic_file};
 use header::{Header, Kind};
 use ndarray::{Array2, ArrayView2};
 use std::fs::File;
 use std::io::{BufReader, BufWriter, Read, Write};
 use std::path::Path;
 
-/// Elements that are converted at a time.
+/// Elements converted at a time.
 const CHUNK: usize = 1 << 16;
 
-/// Most bytes of an element.
+/// Bytes of the widest element type.
 const WIDEST: usize = 8;
 
-/// Numbers that arrays are read into and written from.
+/// Element types of arrays in memory.
 pub trait Element: Copy + Default + Send + Sync + 'static {
-    /// Bytes.
+    /// Size of an element, bytes.
     const BYTES: usize;
     /// NumPy's name of the little-endian type.
     const DESCRIPTION: &'static str;
-    /// From a file of f32; exact.
+    /// Converts an f32 of the file, exactly.
     fn from_single(value: f32) -> Self;
-    /// From a file of f64; the nearest.
+    /// Converts an f64 of the file, rounding to nearest.
     fn from_double(value: f64) -> Self;
-    /// Appends its bytes, the lowest first.
+    /// Appends the little-endian bytes of `self`.
     fn append(self, bytes: &mut Vec<u8>);
 }
 
@@ -64,24 +67,27 @@ impl Element for f64 {
     }
 }
 
-/// Rows and columns of the array in a file, whose length was held against them.
+/// Rows and columns of the array in a file, checked against the file's length.
 ///
 /// # Errors
-/// As [`read`], but for the memory.
+/// As [`read`], except for the limit of memory.
 pub fn shape(path: &Path) -> Result<[usize; 2], IoError> {
-    Opened::new(path)?.plane().map(|(_, shape)| shape)
+    Opened::new(path)?
+        .rows_and_columns()
+        .map(|(_, shape)| shape)
 }
 
-/// Reads an array (row, column): f32 to f64 exactly, f64 to f32 to the nearest.
+/// Reads an array (row, column). The conversion from f32 to f64 is exact, that from f64 to f32
+/// rounds to nearest.
 ///
 /// # Errors
-/// No such file, not `.npy`, another rank or element type, a length that is not the array's, more
-/// than the memory available.
+/// The file does not exist, is not `.npy`, has another rank, element type or length, or its array
+/// does not fit into the available memory.
 pub fn read<T: Element>(path: &Path) -> Result<Array2<T>, IoError> {
     read_within(path, Memory::available())
 }
 
-/// [`read`] with another limit of memory.
+/// [`read`] with the given limit of memory.
 ///
 /// # Errors
 /// As [`read`].
@@ -94,8 +100,8 @@ pub fn read_within<T: Element>(path: &Path, memory: Memory) -> Result<Array2<T>,
             ..
         },
         [rows, columns],
-    ) = Opened::new(path)?.plane()?;
-    // Both fit: the file has as many elements.
+    ) = Opened::new(path)?.rows_and_columns()?;
+    // No overflow: the file has been found to hold as many elements.
     let count = rows * columns;
     let needed = count as u128 * T::BYTES as u128;
     let refused = |available: u64| IoError::ArrayTooLarge {
@@ -114,27 +120,27 @@ pub fn read_within<T: Element>(path: &Path, memory: Memory) -> Result<Array2<T>,
     let mut done = 0;
     while done < count {
         let bytes = &mut buffer[..CHUNK.min(count - done) * width];
-        file.read_exact(bytes).map_err(|e| unread(&name, &e))?;
+        file.read_exact(bytes).map_err(|e| unreadable(&name, &e))?;
         for element in bytes.chunks_exact(width) {
-            let place = if header.fortran {
+            let index = if header.fortran {
                 done % rows * columns + done / rows
             } else {
                 done
             };
-            values[place] = convert(element, &header);
+            values[index] = convert(element, &header);
             done += 1;
         }
     }
-    Array2::from_shape_vec((rows, columns), values).map_err(|e| unread(&name, &e))
+    Array2::from_shape_vec((rows, columns), values).map_err(|e| unreadable(&name, &e))
 }
 
-/// Writes an array (row, column); the file is absent or whole.
+/// Writes an array (row, column) atomically.
 ///
 /// # Errors
 /// [`IoError::Write`].
 pub fn write<T: Element>(path: &Path, array: ArrayView2<'_, T>) -> Result<(), IoError> {
-    atomic::write(path, |temporary| {
-        fill(temporary, array).map_err(|e| atomic::refusal(path, &e))
+    atomic_file::write(path, |temporary| {
+        fill(temporary, array).map_err(|e| atomic_file::refusal(path, &e))
     })
 }
 
@@ -168,26 +174,26 @@ fn convert<T: Element>(bytes: &[u8], header: &Header) -> T {
     }
 }
 
-/// A file at its first element.
+/// An open file, positioned at its first element.
 struct Opened {
     file: BufReader<File>,
     header: Header,
     name: String,
-    /// Bytes.
+    /// Length of the file, bytes.
     length: u64,
 }
 
 impl Opened {
     fn new(path: &Path) -> Result<Self, IoError> {
         let name = path.display().to_string();
-        let kind = std::fs::metadata(path).map_err(|e| unread(&name, &e))?;
-        // Pipes have no length, and may have no end.
-        if !kind.is_file() {
-            return Err(unread(&name, &"it is not a regular file"));
+        let metadata = std::fs::metadata(path).map_err(|e| unreadable(&name, &e))?;
+        // A pipe has no length and may never end.
+        if !metadata.is_file() {
+            return Err(unreadable(&name, &"it is not a regular file"));
         }
-        let mut file = BufReader::new(File::open(path).map_err(|e| unread(&name, &e))?);
+        let mut file = BufReader::new(File::open(path).map_err(|e| unreadable(&name, &e))?);
         let header = Header::read(&mut file, &name)?;
-        let length = kind.len();
+        let length = metadata.len();
         Ok(Self {
             file,
             header,
@@ -196,8 +202,8 @@ impl Opened {
         })
     }
 
-    /// Refuses a file that is not as long as its array.
-    fn whole(self) -> Result<Self, IoError> {
+    /// Checks that the file is exactly as long as its header says.
+    fn check_length(self) -> Result<Self, IoError> {
         let name = self.name.clone();
         let expected = self.header.file_bytes().ok_or_else(|| IoError::Shape {
             file: name.clone(),
@@ -217,7 +223,7 @@ impl Opened {
                 file: name,
                 dataset: "the array".to_owned(),
                 reason: format!(
-                    "{} bytes follow it: a file of one array is expected",
+                    "{} bytes follow it; expected a file of one array",
                     self.length - expected
                 ),
             });
@@ -225,8 +231,8 @@ impl Opened {
         Ok(self)
     }
 
-    /// Rows and columns of a real array of two dimensions.
-    fn plane(self) -> Result<(Self, [usize; 2]), IoError> {
+    /// Checks for a real array of rank 2, and returns its rows and columns.
+    fn rows_and_columns(self) -> Result<(Self, [usize; 2]), IoError> {
         if self.header.complex {
             return Err(header::wrong_element(&self.name, &self.header.description));
         }
@@ -235,14 +241,14 @@ impl Opened {
                 file: self.name,
                 dataset: "the array".to_owned(),
                 found: self.header.shape,
-                expected: "an array of two dimensions (row, column)".to_owned(),
+                expected: "rank 2 (row, column)".to_owned(),
             });
         };
-        Ok((self.whole()?, [rows, columns]))
+        Ok((self.check_length()?, [rows, columns]))
     }
 }
 
-fn unread(name: &str, reason: &dyn std::fmt::Display) -> IoError {
+fn unreadable(name: &str, reason: &dyn std::fmt::Display) -> IoError {
     IoError::Open {
         file: name.to_owned(),
         reason: reason.to_string(),

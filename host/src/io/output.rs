@@ -1,63 +1,65 @@
-//! A new HDF5 file, absent or whole.
+//! Atomic writing of HDF5 files.
 
-use super::{IoError, atomic, superblock};
+use super::{IoError, superblock};
+use crate::system::atomic_file;
 use hdf5_metno as hdf5;
 use std::path::Path;
 
-/// Bytes by which the image in memory grows; up to so many zeros are written after the data and
-/// cut off again.
+/// Bytes by which the image in memory grows. At most as many zeros are written after the data and
+/// then truncated.
 const GROWTH: usize = 1 << 16;
 
-/// Writes `path` through `fill`; the file takes its name only when all of it is on the storage.
+/// Writes the file `path` with the contents that `fill` creates. The file gets its name only once
+/// it is complete on the storage.
 ///
-/// HDF5 builds the file in memory and writes it in one go: its ordinary driver corrupts the
-/// library's own state (measured: a segmentation fault) when the storage is full.
+/// HDF5 builds the file in memory and writes it at once: when the storage is full, HDF5's default
+/// driver corrupts the state of the HDF5 library, up to a segmentation fault.
 pub(crate) fn write(
     path: &Path,
     fill: impl FnOnce(&hdf5::File) -> hdf5::Result<()>,
 ) -> Result<(), IoError> {
-    atomic::write(path, |temporary| {
-        let written = through_memory(temporary, fill);
+    atomic_file::write(path, |temporary| {
+        let written = write_through_memory(temporary, fill);
         if written.is_err() {
-            // HDF5 keeps a file open that it could not close; its space is given back at least.
+            // HDF5 keeps open a file that it failed to close: at least free its space.
             let _ = std::fs::File::create(temporary);
         }
-        written.map_err(|e| atomic::refusal(path, &reason(&e)))?;
+        written.map_err(|e| atomic_file::refusal::<IoError>(path, &reason(&e)))?;
         superblock::check(temporary)
             .map(drop)
-            .map_err(|e| atomic::refusal(path, &e))
+            .map_err(|e| atomic_file::refusal(path, &e))
     })
 }
 
-fn through_memory(
+fn write_through_memory(
     temporary: &Path,
     fill: impl FnOnce(&hdf5::File) -> hdf5::Result<()>,
 ) -> hdf5::Result<()> {
     let file = hdf5::File::with_options()
         .with_fapl(|p| p.core_options(GROWTH, true))
         .create(temporary)?;
-    // The flush reports what the system refused; closing alone may not.
+    // The flush reports errors of the operating system; closing alone may not.
     let filled = fill(&file).and_then(|()| file.flush());
     let closed = file.close();
     filled.and(closed)?;
     hdf5::File::open(temporary).map(drop)
 }
 
-/// The system's own words in an HDF5 error, or HDF5's.
+/// The operating system's message in an HDF5 error, or else HDF5's.
 fn reason(error: &hdf5::Error) -> String {
-    const MARK: &str = "error message = '";
+    const PREFIX: &str = "error message = '";
     let stack = error.stack();
-    let words = stack
+    let message = stack
         .iter()
         .flat_map(|frames| frames.iter())
         .find_map(|frame| {
-            let (_, rest) = frame.desc().split_once(MARK)?;
+            let (_, rest) = frame.desc().split_once(PREFIX)?;
             Some(rest.split_once('\'')?.0.to_owned())
         });
-    words.unwrap_or_else(|| error.to_string())
+    message.unwrap_or_else(|| error.to_string())
 }
 
-/// One UTF-8 text of variable length.
+/// Writes a UTF-8 string of variable length.
 pub(crate) fn text(group: &hdf5::Group, path: &str, value: &str) -> hdf5::Result<()> {
     use std::str::FromStr;
     let text = hdf5::types::VarLenUnicode::from_str(value)
@@ -68,7 +70,7 @@ pub(crate) fn text(group: &hdf5::Group, path: &str, value: &str) -> hdf5::Result
         .write_scalar(&text)
 }
 
-/// One number.
+/// Writes a number.
 pub(crate) fn number<T: hdf5::H5Type>(
     group: &hdf5::Group,
     path: &str,
@@ -77,7 +79,7 @@ pub(crate) fn number<T: hdf5::H5Type>(
     group.new_dataset::<T>().create(path)?.write_scalar(&value)
 }
 
-/// An array.
+/// Writes an array.
 pub(crate) fn array<T: hdf5::H5Type + Clone, D: ndarray::Dimension>(
     group: &hdf5::Group,
     path: &str,

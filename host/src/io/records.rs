@@ -1,15 +1,16 @@
 //! One-dimensional datasets of records (compound types with members of variable length).
 
+use super::IoError;
 use super::source::Source;
-use super::{Bytes, IoError};
+use crate::system::Bytes;
 use hdf5_metno as hdf5;
 use hdf5_metno::types::TypeDescriptor;
 use std::ops::Range;
 
-/// More bytes than any record here has in a file.
+/// Most bytes of a record in a file, above any that ISMRMRD uses.
 const LARGEST: usize = 1 << 16;
 
-/// Records, looked at and not yet read.
+/// A dataset of records, inspected but not yet read.
 pub(crate) struct Records<'s> {
     source: &'s Source,
     path: String,
@@ -18,22 +19,22 @@ pub(crate) struct Records<'s> {
     count: usize,
 }
 
-/// What a member has to be.
+/// The type that a member must have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Member {
     /// An integer or floating-point number of any width.
     Number,
-    /// Single-precision numbers, as many as each record likes.
+    /// A sequence of single-precision numbers, of variable length.
     Singles,
 }
 
 impl Source {
-    /// Looks at the records `path`; `None` where there is nothing of that name.
+    /// Inspects the dataset of records `path`; `None` if it does not exist.
     pub(crate) fn records(&self, path: &str) -> Result<Option<Records<'_>>, IoError> {
         let Some(dataset) = self.dataset(path)? else {
             return Ok(None);
         };
-        let no_records = || IoError::Type {
+        let not_records = || IoError::Type {
             file: self.name().to_owned(),
             dataset: path.to_owned(),
             expected: "records (an HDF5 compound type)",
@@ -41,13 +42,13 @@ impl Source {
         let kind = dataset
             .dtype()
             .map_err(|_| self.damaged(path, "its element type is damaged"))?;
-        // The size comes first: nothing else is looked into.
+        // The size first: larger types are not inspected any further.
         if !(1..=LARGEST).contains(&kind.size()) {
-            return Err(no_records());
+            return Err(not_records());
         }
-        let described = kind.to_descriptor().map_err(|_| no_records())?;
+        let described = kind.to_descriptor().map_err(|_| not_records())?;
         if !matches!(described, TypeDescriptor::Compound(_)) {
-            return Err(no_records());
+            return Err(not_records());
         }
         let shape = self.checked_shape(path, &dataset, kind.size())?;
         self.check_heaps()?;
@@ -65,17 +66,17 @@ impl Source {
 }
 
 impl Records<'_> {
-    /// How many there are.
+    /// Number of records.
     pub(crate) fn count(&self) -> usize {
         self.count
     }
 
-    /// Agrees to so many `bytes` for each of `count` records.
+    /// Checks that `bytes` for each of `count` records are within the limit of memory.
     pub(crate) fn allow(&self, count: usize, bytes: usize) -> Result<(), IoError> {
         self.fits(count as u128 * bytes as u128)
     }
 
-    /// Agrees to so many `bytes`.
+    /// Checks that `bytes` are within the limit of memory.
     pub(crate) fn fits(&self, bytes: u128) -> Result<(), IoError> {
         let limit = u128::from(self.source.memory().limit());
         if bytes <= limit {
@@ -89,7 +90,7 @@ impl Records<'_> {
         })
     }
 
-    /// The error of record `number`.
+    /// The error for record `number`.
     pub(crate) fn wrong(&self, number: usize, found: String, expected: &str) -> IoError {
         IoError::Acquisition {
             file: self.source.name().to_owned(),
@@ -100,13 +101,13 @@ impl Records<'_> {
         }
     }
 
-    /// Where they are.
+    /// Path of the dataset.
     pub(crate) fn path(&self) -> &str {
         &self.path
     }
 
-    /// Refuses records without the member `name` (`outer.inner`) or with another kind of it: what a
-    /// file does not have would be left as it was in memory.
+    /// Checks that the records have the member `name` (`outer.inner`) and that it has the
+    /// `expected` type: HDF5 leaves members that a file lacks uninitialised.
     pub(crate) fn require(&self, name: &str, expected: Member) -> Result<(), IoError> {
         let mut kind = &self.kind;
         for part in name.split('.') {
@@ -118,7 +119,7 @@ impl Records<'_> {
                 None => return Err(self.no_member(name)),
             };
         }
-        let (fits, words) = match expected {
+        let (fits, description) = match expected {
             Member::Number => (
                 matches!(
                     kind,
@@ -131,7 +132,7 @@ impl Records<'_> {
             Member::Singles => (
                 matches!(kind, TypeDescriptor::VarLenArray(inner)
                     if **inner == TypeDescriptor::Float(hdf5::types::FloatSize::U4)),
-                "a sequence of variable length of 32-bit floating-point numbers",
+                "a variable-length sequence of 32-bit floating-point numbers",
             ),
         };
         if fits {
@@ -140,7 +141,7 @@ impl Records<'_> {
         Err(IoError::Type {
             file: self.source.name().to_owned(),
             dataset: format!("{}, member {name}", self.path),
-            expected: words,
+            expected: description,
         })
     }
 
@@ -149,8 +150,8 @@ impl Records<'_> {
             .missing(&format!("member {name} in its records"), &self.path)
     }
 
-    /// Reads some of them. `T`'s members were [required](Self::require), and the caller has asked
-    /// for the memory.
+    /// Reads a range of records. The caller has [required](Self::require) the members of `T` and
+    /// has checked the memory.
     pub(crate) fn read<T: hdf5::H5Type>(&self, which: Range<usize>) -> Result<Vec<T>, IoError> {
         if which.is_empty() {
             return Ok(Vec::new());
@@ -169,7 +170,7 @@ impl Records<'_> {
     fn unreadable(&self) -> IoError {
         self.source.damaged(
             &self.path,
-            "its records are damaged or compressed with a filter that is not here (gzip, shuffle and Fletcher 32 are)",
+            "its records are damaged or compressed with an unsupported filter (gzip, shuffle and Fletcher 32 are supported)",
         )
     }
 }

@@ -1,9 +1,8 @@
-//! An HDF5 file as this program reads it: every dataset is looked at before anything is allocated
-//! for it.
+//! Reading of HDF5 files. Every dataset is inspected before memory is allocated for it.
 //!
-//! Only links inside the file are followed. Virtual datasets and external storage are refused:
-//! their data are in other files that nobody named. Attributes are read where a format hangs on them
-//! (`attributes.rs`), and only short texts.
+//! Only links inside the file are followed. Virtual datasets and external storage are refused, as
+//! their data are in files that the user has not named. Attributes are read for formats that need
+//! them (`attributes.rs`), and only short strings.
 
 mod numbers;
 mod shape;
@@ -11,19 +10,20 @@ mod texts;
 
 pub(crate) use numbers::Numbers;
 
-use super::{IoError, Memory, global_heap, superblock};
+use super::{IoError, global_heap, superblock};
+use crate::system::Memory;
 use hdf5_metno as hdf5;
 use std::cell::Cell;
 use std::path::{Path, PathBuf};
 
-/// Chunks are decompressed whole, whatever part of them is asked for.
+/// What to do about data that are in several files.
 const ADVICE_REPACK: &str = "copy the data into one plain file, for example with h5repack";
 
 /// An open file.
 pub(crate) struct Source {
     name: String,
     path: PathBuf,
-    /// Its global heaps were looked through.
+    /// Whether the global heaps have been checked.
     heaps: Cell<bool>,
     file: hdf5::File,
     length: u64,
@@ -55,18 +55,18 @@ impl Source {
         &self.name
     }
 
-    /// Bytes of the file.
+    /// Length of the file, bytes.
     pub(crate) fn length(&self) -> u64 {
         self.length
     }
 
-    /// Bytes that may be allocated.
+    /// Limit of memory.
     pub(crate) fn memory(&self) -> Memory {
         self.memory
     }
 
-    /// Refuses global heaps on which HDF5 would stay for ever; before anything of variable length is
-    /// read.
+    /// Checks the global heaps for damage that would make HDF5 loop for ever. Called before data of
+    /// variable length are read.
     pub(in crate::io) fn check_heaps(&self) -> Result<(), IoError> {
         if !self.heaps.get() {
             global_heap::check(&self.path)?;
@@ -75,12 +75,12 @@ impl Source {
         Ok(())
     }
 
-    /// Agrees to `bytes` for `dataset`.
+    /// Checks that `bytes` for `dataset` are within the limit of memory.
     pub(crate) fn allow(&self, dataset: &str, bytes: u128) -> Result<(), IoError> {
         self.memory.allow(&self.name, dataset, bytes)
     }
 
-    /// The error of a dataset whose shape is not `expected`.
+    /// The error for a dataset whose shape is not `expected`.
     pub(crate) fn bad_shape(&self, dataset: &str, found: &[usize], expected: &str) -> IoError {
         IoError::Shape {
             file: self.name.clone(),
@@ -107,7 +107,7 @@ impl Source {
         }
     }
 
-    /// The group that holds the last part of `path`, and that part; `None` where a link is absent.
+    /// The group that holds the last part of `path`, and that part; `None` if a link is missing.
     fn parent<'p>(&self, path: &'p str) -> Result<Option<(hdf5::Group, &'p str)>, IoError> {
         let mut group = self
             .file
@@ -121,7 +121,7 @@ impl Source {
                     hdf5::IterationOrder::Native,
                     |name, info| Ok((name == part).then_some(info.link_type)),
                 )
-                .map_err(|_| self.damaged(path, "the links that lead to it are damaged"))?;
+                .map_err(|_| self.damaged(path, "the links on its path are damaged"))?;
             match link {
                 None => return Ok(None),
                 Some(hdf5::LinkType::External) => {
@@ -143,8 +143,8 @@ impl Source {
         Ok(None)
     }
 
-    /// The group `path`; `None` where there is no such group.
-    pub(in crate::io) fn group(&self, path: &str) -> Result<Option<hdf5::Group>, IoError> {
+    /// The group `path`; `None` if it does not exist.
+    pub(crate) fn group(&self, path: &str) -> Result<Option<hdf5::Group>, IoError> {
         if path == "/" {
             let root = self.file.group("/");
             return root
@@ -163,7 +163,7 @@ impl Source {
         Ok(Some(group))
     }
 
-    /// Names of the links of the group `path`; `None` where there is no such group.
+    /// Names of the links in the group `path`, sorted; `None` if it does not exist.
     pub(crate) fn members(&self, path: &str) -> Result<Option<Vec<String>>, IoError> {
         let Some((parent, last)) = self.parent(path)? else {
             return Ok(None);
@@ -182,7 +182,7 @@ impl Source {
         Ok(Some(names))
     }
 
-    /// Names of what the file's root holds.
+    /// Names of the links in the root group, sorted.
     pub(crate) fn groups(&self) -> Result<Vec<String>, IoError> {
         let damaged = |_| self.damaged("/", "the root group is damaged");
         let root = self.file.group("/").map_err(damaged)?;
@@ -191,7 +191,7 @@ impl Source {
         Ok(names)
     }
 
-    /// Whether there is a link of this name (it may lead nowhere).
+    /// Whether a link of this name exists. Its target may be missing.
     pub(crate) fn has(&self, path: &str) -> Result<bool, IoError> {
         Ok(self.parent(path)?.is_some())
     }
@@ -212,7 +212,7 @@ impl Source {
         Ok(Some(dataset))
     }
 
-    /// The error of `what` not being at `path`.
+    /// The error for `what` missing at `path`.
     pub(crate) fn missing(&self, what: &str, path: &str) -> IoError {
         IoError::Missing {
             file: self.name.clone(),

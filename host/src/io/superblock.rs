@@ -1,4 +1,4 @@
-//! The first bytes of an HDF5 file: is it one, and is all of it there?
+//! The superblock of an HDF5 file: checks the signature, and whether the file is complete.
 //!
 //! HDF5 file format specification 3.0, section II.A (superblock versions 0 to 3).
 
@@ -9,11 +9,11 @@ use std::path::Path;
 
 const SIGNATURE: [u8; 8] = *b"\x89HDF\r\n\x1a\n";
 
-/// Long enough for the superblock of every version with 8-byte addresses.
+/// Bytes of the longest superblock of any version with 8-byte addresses.
 const LONGEST: usize = 96;
 
-/// Opens `path`, a regular file, checks signature and announced length, and returns the length in
-/// bytes.
+/// Checks that `path` is a regular file with the signature of HDF5 and is as long as its superblock
+/// announces, and returns its length in bytes.
 ///
 /// # Errors
 /// [`IoError::Open`], [`IoError::Format`], [`IoError::Truncated`].
@@ -28,12 +28,12 @@ pub(crate) fn check(path: &Path) -> Result<u64, IoError> {
         expected: "an HDF5 file",
         found: found.to_owned(),
     };
-    // Asked before opening: opening a pipe would wait for its writer.
-    let kind = std::fs::metadata(path).map_err(refused)?;
-    if kind.is_dir() {
+    // Checked before opening: opening a pipe would wait for its writer.
+    let metadata = std::fs::metadata(path).map_err(refused)?;
+    if metadata.is_dir() {
         return Err(not("it is a folder"));
     }
-    if !kind.is_file() {
+    if !metadata.is_file() {
         return Err(not("it is a device, pipe or socket"));
     }
     let mut file = File::open(path).map_err(refused)?;
@@ -51,7 +51,7 @@ pub(crate) fn check(path: &Path) -> Result<u64, IoError> {
             .map_err(refused)?;
         if bytes.starts_with(&SIGNATURE) {
             return match announced(&bytes) {
-                // Counted from the file's first byte, a user block included.
+                // Counted from the first byte of the file, including a user block.
                 Some(end) if end > length => Err(IoError::Truncated {
                     file: name,
                     expected: end,
@@ -63,10 +63,10 @@ pub(crate) fn check(path: &Path) -> Result<u64, IoError> {
         }
         start = if start == 0 { 512 } else { start * 2 };
     }
-    Err(not("the HDF5 signature is not in it"))
+    Err(not("it has no HDF5 signature"))
 }
 
-/// Bytes of the lengths in the file `path`, which [`check`] has passed.
+/// Size in bytes of the length fields of the file `path`, which must have passed [`check`].
 ///
 /// # Errors
 /// [`IoError::Open`], [`IoError::Format`].
@@ -91,10 +91,10 @@ pub(super) fn length_size(path: &Path) -> Result<u8, IoError> {
         }
         start = if start == 0 { 512 } else { start * 2 };
     }
-    Err(refused("the HDF5 signature is not in it".to_owned()))
+    Err(refused("it has no HDF5 signature".to_owned()))
 }
 
-/// The end-of-file address that a superblock announces; `None` where it makes no sense.
+/// The end-of-file address that a superblock announces; `None` if it is invalid.
 fn announced(bytes: &[u8]) -> Option<u64> {
     let version = *bytes.get(8)?;
     let (address_size, end_at) = match version {
@@ -143,11 +143,11 @@ mod tests {
         v2.resize(12 + 16, 0);
         v2.extend(99_u64.to_le_bytes());
         assert_eq!(announced(&v2), Some(99));
-        assert!(refusal(&v0).contains("1234 bytes, but 56 are there"));
+        assert!(refusal(&v0).contains("expected 1234 bytes, as its header says, found 56"));
     }
 
     #[test]
-    fn no_prefix_of_a_signature_is_taken_for_a_file() {
+    fn a_prefix_of_a_signature_is_not_taken_for_a_file() {
         assert!(refusal(b"").contains("empty"));
         assert!(refusal(&SIGNATURE).contains("superblock"));
         assert!(refusal(b"P5 128 128").contains("signature"));
@@ -157,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn folders_and_absent_files_are_refused() {
+    fn folders_and_missing_files_are_refused() {
         let folder = tempfile::tempdir().unwrap();
         let e = check(folder.path()).unwrap_err();
         assert!(e.to_string().contains("folder"), "{e}");

@@ -1,37 +1,38 @@
-//! Which rows a device has.
+//! Distribution of the rows over the devices.
 
 use std::ops::Range;
 
-/// Why rows cannot be shared so.
+/// The rows cannot be distributed over the devices.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum DecompositionError {
-    /// No device.
-    #[error("no device was named")]
+    /// There is no device.
+    #[error("expected at least one device")]
     NoDevice,
     /// A device would have no row.
     #[error(
-        "{devices} devices cannot share the {rows} inner row(s) of the grid (ny − 2): each needs at least one"
+        "{devices} devices cannot share the {rows} inner row(s) of the grid (ny − 2): each needs at \
+         least one row"
     )]
     TooManyDevices {
-        /// Devices.
+        /// The number of devices.
         devices: usize,
-        /// Rows that a sweep computes.
+        /// The number of rows that a sweep computes.
         rows: usize,
     },
 }
 
-/// Rows 1…ny−2 in blocks, one a device, in the order of the devices: the first get ⌊rows/devices⌋,
-/// the last ones, as many as rows are left over, one more.
+/// Rows 1…ny−2 in blocks, one per device, in the order of the devices. Each device gets
+/// ⌊rows/devices⌋ rows; the remaining rows go to the last devices, one each.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Decomposition {
     first_rows: Vec<usize>,
 }
 
 impl Decomposition {
-    /// Shares the inner rows of a grid of `ny` ≥ 2 rows.
+    /// Distributes the inner rows of a grid of `ny` ≥ 2 rows.
     ///
     /// # Errors
-    /// No device, or more devices than inner rows.
+    /// There is no device, or more devices than inner rows.
     pub fn new(ny: usize, devices: usize) -> Result<Self, DecompositionError> {
         let rows = ny.saturating_sub(2);
         if devices == 0 {
@@ -50,19 +51,19 @@ impl Decomposition {
         Ok(Self { first_rows })
     }
 
-    /// Devices.
+    /// The number of devices.
     #[must_use]
     pub fn devices(&self) -> usize {
         self.first_rows.len() - 1
     }
 
-    /// Rows of the grid that device `device` computes.
+    /// The rows of the grid that a device computes.
     #[must_use]
     pub fn rows(&self, device: usize) -> Range<usize> {
         self.first_rows[device]..self.first_rows[device + 1]
     }
 
-    /// Rows of the smallest block.
+    /// The number of rows of the smallest block.
     #[must_use]
     pub fn fewest(&self) -> usize {
         self.rows(0).len()
@@ -74,25 +75,25 @@ mod tests {
     use super::*;
 
     #[test]
-    fn blocks_are_contiguous_even_and_the_last_are_larger() {
+    fn blocks_are_contiguous_and_differ_by_at_most_one_row() {
         for ny in 3..80 {
             for devices in 1..=ny - 2 {
-                let shared = Decomposition::new(ny, devices).unwrap();
-                let lengths: Vec<usize> = (0..devices).map(|d| shared.rows(d).len()).collect();
+                let blocks = Decomposition::new(ny, devices).unwrap();
+                let lengths: Vec<usize> = (0..devices).map(|d| blocks.rows(d).len()).collect();
                 assert_eq!(lengths.iter().sum::<usize>(), ny - 2);
-                assert_eq!(shared.rows(0).start, 1);
-                assert_eq!(shared.rows(devices - 1).end, ny - 1);
+                assert_eq!(blocks.rows(0).start, 1);
+                assert_eq!(blocks.rows(devices - 1).end, ny - 1);
                 assert!(lengths.is_sorted() && lengths[devices - 1] - lengths[0] <= 1);
-                assert_eq!(shared.fewest(), lengths[0]);
+                assert_eq!(blocks.fewest(), lengths[0]);
                 for pair in 1..devices {
-                    assert_eq!(shared.rows(pair - 1).end, shared.rows(pair).start);
+                    assert_eq!(blocks.rows(pair - 1).end, blocks.rows(pair).start);
                 }
             }
         }
     }
 
     #[test]
-    fn more_devices_than_rows_are_refused() {
+    fn more_devices_than_rows_are_an_error() {
         let error = Decomposition::new(5, 4).unwrap_err();
         assert_eq!(
             error,

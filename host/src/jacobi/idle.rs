@@ -1,30 +1,30 @@
-//! How long a device's compute lane stands still between sweeps.
+//! Idle time of a device's compute stream between sweeps.
 
 use super::Span;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
-/// Idle microseconds between a device's successive sweeps or passes.
+/// Idle time in microseconds between successive sweeps or passes of a device.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct IdleGap {
-    /// Place of the device, from 0.
+    /// Index of the device, from 0.
     pub device: usize,
-    /// The lane looked at: the one that computes longest.
-    pub lane: &'static str,
-    /// Over all pairs of successive sweeps of a batch. (Between batches the host reads norms and, where
-    /// it is asked for, times, which would count the measuring.)
+    /// The evaluated stream: the one that computes longest.
+    pub stream: &'static str,
+    /// Mean over all pairs of successive sweeps of a batch. Gaps between batches are excluded,
+    /// because there the host reads the norms and, when profiling, the times.
     pub mean: f64,
-    /// The middle one.
+    /// The median.
     pub median: f64,
-    /// The longest.
+    /// The maximum.
     pub max: f64,
 }
 
 /// Idle gaps of all devices that did at least two sweeps.
 ///
-/// The lane is the one that computes longest, the sweep its kernel of the longest total time, of what was done at
-/// least twice in a batch; what else the lane does between two of
-/// them (sums of norms) is work, not idling.
+/// The evaluated stream is the one with the longest total time, and its sweep is the kernel with
+/// the longest total time, both among the operations that occur at least twice in a batch. Other
+/// work of the stream between two sweeps (sums of norms) does not count as idle time.
 #[must_use]
 pub fn idle_gaps(spans: &[Span]) -> Vec<IdleGap> {
     let devices = spans.iter().map(|span| span.device + 1).max().unwrap_or(0);
@@ -37,26 +37,35 @@ pub fn idle_gaps(spans: &[Span]) -> Vec<IdleGap> {
 }
 
 fn gap_of(device: usize, spans: &[&Span]) -> Option<IdleGap> {
-    // A clock that stood still for other reasons (a busy host) makes something that was done once look long.
+    // A delay for other reasons (a busy host) can make an operation that occurs once look long.
     let mut times: BTreeMap<_, usize> = BTreeMap::new();
     for span in spans {
-        *times.entry((span.batch, span.lane, span.name)).or_default() += 1;
+        *times
+            .entry((span.batch, span.stream, span.name))
+            .or_default() += 1;
     }
     let repeated: Vec<&Span> = spans
         .iter()
         .copied()
-        .filter(|span| times[&(span.batch, span.lane, span.name)] > 1)
+        .filter(|span| times[&(span.batch, span.stream, span.name)] > 1)
         .collect();
-    let lane = longest(&repeated, |span| span.lane)?;
-    let mut lane_spans: Vec<&Span> = spans.iter().copied().filter(|s| s.lane == lane).collect();
-    lane_spans.sort_by(|a, b| a.start_us.total_cmp(&b.start_us));
-    let of_lane: Vec<&Span> = repeated.into_iter().filter(|s| s.lane == lane).collect();
-    let sweep = longest(&of_lane, |span| span.name)?;
+    let stream = longest(&repeated, |span| span.stream)?;
+    let mut stream_spans: Vec<&Span> = spans
+        .iter()
+        .copied()
+        .filter(|s| s.stream == stream)
+        .collect();
+    stream_spans.sort_by(|a, b| a.start_us.total_cmp(&b.start_us));
+    let repeated_in_stream: Vec<&Span> = repeated
+        .into_iter()
+        .filter(|s| s.stream == stream)
+        .collect();
+    let sweep = longest(&repeated_in_stream, |span| span.name)?;
     let mut gaps = Vec::new();
     let mut last_end: Option<f64> = None;
     let mut idle = 0.0;
     let mut batch = 0;
-    for span in lane_spans {
+    for span in stream_spans {
         if span.batch != batch {
             (batch, last_end) = (span.batch, None);
         }
@@ -67,7 +76,7 @@ fn gap_of(device: usize, spans: &[&Span]) -> Option<IdleGap> {
             }
         }
         if span.name == sweep {
-            // Before the first sweep nothing is between two.
+            // Time before the first sweep does not count.
             idle = 0.0;
             last_end = Some(span.end_us);
         } else {
@@ -77,14 +86,14 @@ fn gap_of(device: usize, spans: &[&Span]) -> Option<IdleGap> {
     gaps.sort_by(f64::total_cmp);
     Some(IdleGap {
         device,
-        lane,
+        stream,
         mean: gaps.iter().sum::<f64>() / gaps.len() as f64,
         median: *gaps.get(gaps.len() / 2)?,
         max: *gaps.last()?,
     })
 }
 
-/// The name whose spans take longest together; the first of equals.
+/// The name whose spans have the longest total time; the first one if several are equal.
 fn longest<'s>(
     spans: &[&'s Span],
     name: impl Fn(&'s Span) -> &'static str,
@@ -108,11 +117,11 @@ fn longest<'s>(
 mod tests {
     use super::*;
 
-    fn span(lane: &'static str, name: &'static str, start_us: f64, end_us: f64) -> Span {
+    fn span(stream: &'static str, name: &'static str, start_us: f64, end_us: f64) -> Span {
         Span {
             device: 1,
             batch: 0,
-            lane,
+            stream,
             name,
             start_us,
             end_us,
@@ -120,25 +129,25 @@ mod tests {
     }
 
     #[test]
-    fn what_was_done_once_is_no_sweep() {
+    fn an_operation_that_occurs_once_is_not_a_sweep() {
         let spans = [
             span("bulk", "sweep", 0.0, 1.0),
             span("bulk", "norm", 1.0, 500.0),
             span("bulk", "sweep", 503.0, 504.0),
-            span("top", "push", 0.0, 900.0),
+            span("top", "send", 0.0, 900.0),
         ];
         let gaps = idle_gaps(&spans);
-        assert_eq!((gaps[0].lane, gaps[0].median), ("bulk", 3.0));
+        assert_eq!((gaps[0].stream, gaps[0].median), ("bulk", 3.0));
     }
 
     #[test]
-    fn what_lies_between_sweeps_counts_and_work_does_not() {
+    fn gaps_between_sweeps_count_and_other_work_does_not() {
         let spans = [
-            // Queued in another order than done.
+            // Queued in another order than executed.
             span("bulk", "sweep", 130.0, 230.0),
             span("bulk", "sweep", 0.0, 100.0),
             span("bulk", "norm", 103.0, 120.0),
-            span("top", "push", 0.0, 90.0),
+            span("top", "send", 0.0, 90.0),
             span("bulk", "norm", 230.0, 250.0),
             span("bulk", "sweep", 251.0, 351.0),
             span("bulk", "sweep", 355.0, 455.0),
@@ -146,10 +155,10 @@ mod tests {
         ];
         let gaps = idle_gaps(&spans);
         assert_eq!(gaps.len(), 1, "device 0 did nothing");
-        // 3 + 10, 1, 4; what follows the last sweep is no gap.
+        // 3 + 10, 1 and 4; time after the last sweep is not a gap.
         let expected = IdleGap {
             device: 1,
-            lane: "bulk",
+            stream: "bulk",
             mean: 6.0,
             median: 4.0,
             max: 13.0,
@@ -158,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn what_lies_between_batches_does_not_count() {
+    fn gaps_between_batches_do_not_count() {
         let mut spans: Vec<Span> = [0.0, 11.0, 500.0, 513.0]
             .map(|start| span("bulk", "sweep", start, start + 10.0))
             .into();

@@ -1,25 +1,30 @@
-//! Jacobi relaxation of Laplace's and Poisson's equation on a regular grid, on the CPU and over
+//! Jacobi relaxation of Laplace's and Poisson's equation on a regular grid, on the CPU or on
 //! several GPUs.
 //!
-//! A [`Problem`] (grid, boundary, start field, source) and a [`Stopping`] rule make an [`Engine`]:
-//! [`cpu::CpuEngine`], or [`cuda::FleetEngine`] on any [`crate::gpu::Fleet`]. The field is the same,
-//! bit for bit, whatever computes it: a sweep has no reduction, and its additions have one order.
-//! `docs/multi-gpu.md` has the mathematics and the ladder of schemes.
+//! An [`Engine`] is created from a [`Problem`] (grid, boundary, start field, source) and a
+//! [`Stopping`] rule: [`cpu::CpuEngine`], or [`cuda::GroupEngine`] on any
+//! [`crate::gpu::DeviceGroup`]. All engines give the same field, bit for bit, because a sweep has
+//! no reduction and its additions have a fixed order. `docs/multi-gpu.md` describes the mathematics
+//! and the ladder of schemes.
 
-mod course;
 pub mod cpu;
 pub mod cuda;
 mod decomposition;
 mod engine;
 mod idle;
-mod outcome;
+mod memory_estimate;
 mod problem;
+pub mod report;
+mod run;
+mod run_summary;
+pub(crate) mod science;
 mod stopping;
 
-pub use course::{Course, CourseError};
 pub use decomposition::{Decomposition, DecompositionError};
-pub use engine::{Advance, Engine, JacobiError, Norm, Setup, Span};
+pub use engine::{Advance, Engine, Execution, JacobiError, Norm, Span};
 pub use idle::{IdleGap, idle_gaps};
-pub use outcome::Outcome;
+pub use memory_estimate::MemorySizes;
 pub use problem::{Boundary, Problem, ProblemError, Real};
+pub use run::{RelaxationSteps, Run, RunError};
+pub use run_summary::RunSummary;
 pub use stopping::Stopping;

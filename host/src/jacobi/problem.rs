@@ -1,4 +1,4 @@
-//! The grid, what holds at its border, where it starts.
+//! The problem: grid, boundary condition, start field and source.
 
 use bytemuck::Pod;
 use ndarray::Array2;
@@ -6,13 +6,13 @@ use num_traits::Float;
 use serde::Serialize;
 use std::fmt::{Debug, Display};
 
-/// The numbers of a field.
+/// The element type of a field.
 pub trait Real: Float + Pod + Send + Sync + Debug + Display + 'static {
-    /// `f32` or `f64`.
+    /// The name of the type: `f32` or `f64`.
     const NAME: &'static str;
-    /// The nearest.
+    /// The value nearest to `value`.
     fn nearest(value: f64) -> Self;
-    /// Exactly.
+    /// The exact value in double precision.
     fn widened(self) -> f64;
 }
 
@@ -36,7 +36,7 @@ impl Real for f64 {
     }
 }
 
-/// What holds at the border. A sweep always computes rows 1…ny−2 and columns 1…nx−2.
+/// The boundary condition. A sweep always computes rows 1…ny−2 and columns 1…nx−2.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Boundary {
@@ -46,7 +46,8 @@ pub enum Boundary {
     Textbook,
     /// All four sides keep their values.
     Dirichlet,
-    /// Rows and columns are periodic; columns as rows: 0 stands for nx−2, nx−1 for 1.
+    /// Rows and columns are periodic. Columns wrap like rows: column 0 stands for nx−2, and nx−1
+    /// for 1.
     Periodic,
 }
 
@@ -64,10 +65,10 @@ impl Boundary {
     }
 }
 
-/// Why a problem is none.
+/// An invalid problem.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ProblemError {
-    /// No cell to compute.
+    /// The grid has no inner cell.
     #[error("a grid of {ny} × {nx} (ny × nx) has no inner cell: both must be at least 3")]
     TooSmall {
         /// Columns.
@@ -83,26 +84,29 @@ pub enum ProblemError {
         /// Rows.
         ny: usize,
     },
-    /// A field of another shape.
-    #[error("the {what} has {found_ny} × {found_nx} values (rows × columns), the grid {ny} × {nx}")]
+    /// The shape of a field differs from that of the grid.
+    #[error(
+        "the {what}: expected {ny} × {nx} values (rows × columns, as the grid), found {found_ny} × \
+         {found_nx}"
+    )]
     Shape {
         /// `start field` or `source`.
         what: &'static str,
-        /// Its rows.
+        /// Rows of the field.
         found_ny: usize,
-        /// Its columns.
+        /// Columns of the field.
         found_nx: usize,
         /// Rows of the grid.
         ny: usize,
         /// Columns of the grid.
         nx: usize,
     },
-    /// A value that is no number.
-    #[error("the {what} has the value {value} at row {row}, column {column}")]
+    /// A value is not finite.
+    #[error("the {what}: expected finite values, found {value} at row {row}, column {column}")]
     NotFinite {
         /// `start field` or `source`.
         what: &'static str,
-        /// As printed.
+        /// The value as text.
         value: String,
         /// Row, from 0.
         row: usize,
@@ -113,9 +117,9 @@ pub enum ProblemError {
 
 /// Laplace's or Poisson's equation on ny × nx cells of spacing 1.
 ///
-/// A sweep computes `new = (((E + W) + N) + S) / 4`, with a source f `((((E + W) + N) + S) + f) / 4`,
-/// in that order of additions: the solution has −∇²u = f (for spacing h give h² f). E and W are the
-/// columns x+1 and x−1, N and S the rows y−1 and y+1.
+/// A sweep computes `new = (((E + W) + N) + S) / 4`, or `((((E + W) + N) + S) + f) / 4` with a
+/// source f, with the additions in this order. The solution satisfies −∇²u = f; for a spacing h,
+/// pass h² f as the source. E and W are the columns x+1 and x−1, N and S the rows y−1 and y+1.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Problem<T> {
     nx: usize,
@@ -126,16 +130,17 @@ pub struct Problem<T> {
 }
 
 impl<T: Real> Problem<T> {
-    /// The textbook's start: columns 0 and nx−1 are sin(2πy/(ny−1)) (0 with periodic columns),
-    /// all else is 0. No source.
+    /// A problem with the textbook's start field and no source: columns 0 and nx−1 are
+    /// sin(2πy/(ny−1)) (0 if columns are periodic), and all other cells are 0.
     ///
     /// # Errors
-    /// A side below 3, or more cells than can be addressed.
+    /// A side is below 3, or the grid has more cells than can be addressed.
     pub fn new(nx: usize, ny: usize, boundary: Boundary) -> Result<Self, ProblemError> {
         if nx < 3 || ny < 3 {
             return Err(ProblemError::TooSmall { nx, ny });
         }
-        // Sixteen times, so that no sum of a few fields overflows either.
+        // With a factor of sixteen, so that the total size of several fields does not overflow
+        // either.
         let bytes = nx.checked_mul(ny).and_then(|n| n.checked_mul(16 * 8));
         if bytes.is_none_or(|bytes| bytes > isize::MAX as usize) || nx > 1 << 30 || ny > 1 << 30 {
             return Err(ProblemError::TooLarge { nx, ny });
@@ -149,28 +154,28 @@ impl<T: Real> Problem<T> {
         })
     }
 
-    /// Starts from `field` (row, column), its border included; its ghost rows and columns are
-    /// replaced by what they stand for.
+    /// Uses `field` (row, column), including its border, as the start field. Its ghost rows and
+    /// columns are replaced with the values that they stand for.
     ///
     /// # Errors
-    /// Another shape, or a value that is not finite.
+    /// The shape differs from that of the grid, or a value is not finite.
     pub fn with_start(mut self, field: Array2<T>) -> Result<Self, ProblemError> {
-        self.expect("start field", &field)?;
+        self.check_field("start field", &field)?;
         self.start = Some(field);
         Ok(self)
     }
 
-    /// With the source f (row, column); its border has no meaning.
+    /// Uses f = `source` (row, column) as the source term; its border is not used.
     ///
     /// # Errors
-    /// Another shape, or a value that is not finite.
+    /// The shape differs from that of the grid, or a value is not finite.
     pub fn with_source(mut self, source: Array2<T>) -> Result<Self, ProblemError> {
-        self.expect("source", &source)?;
+        self.check_field("source", &source)?;
         self.source = Some(source);
         Ok(self)
     }
 
-    fn expect(&self, what: &'static str, field: &Array2<T>) -> Result<(), ProblemError> {
+    fn check_field(&self, what: &'static str, field: &Array2<T>) -> Result<(), ProblemError> {
         let (found_ny, found_nx) = field.dim();
         if (found_ny, found_nx) != (self.ny, self.nx) {
             return Err(ProblemError::Shape {
@@ -192,37 +197,37 @@ impl<T: Real> Problem<T> {
         }
     }
 
-    /// Columns.
+    /// The number of columns.
     #[must_use]
     pub fn nx(&self) -> usize {
         self.nx
     }
 
-    /// Rows.
+    /// The number of rows.
     #[must_use]
     pub fn ny(&self) -> usize {
         self.ny
     }
 
-    /// What holds at the border.
+    /// The boundary condition.
     #[must_use]
     pub fn boundary(&self) -> Boundary {
         self.boundary
     }
 
-    /// The source, (row, column).
+    /// The source, (row, column), if there is one.
     #[must_use]
     pub fn source(&self) -> Option<&Array2<T>> {
         self.source.as_ref()
     }
 
-    /// The start field, where one was given.
+    /// The start field, (row, column), if one was given.
     #[must_use]
     pub fn start(&self) -> Option<&Array2<T>> {
         self.start.as_ref()
     }
 
-    /// The same grid without start field and source.
+    /// The same grid and boundary without start field and source.
     #[must_use]
     pub(crate) fn without_values(&self) -> Self {
         Self {
@@ -232,8 +237,7 @@ impl<T: Real> Problem<T> {
         }
     }
 
-    /// The value that the first and the last column of that row start with where no start field was
-    /// given.
+    /// The initial value of the first and the last column in row `row` if no start field was given.
     #[must_use]
     pub fn textbook_column(&self, row: usize) -> T {
         if self.boundary.periodic_columns() {
@@ -243,7 +247,7 @@ impl<T: Real> Problem<T> {
         T::nearest((std::f64::consts::TAU * turns).sin())
     }
 
-    /// Writes row `row` of the start field (`nx` values). Ghosts are as in the start field itself.
+    /// Writes row `row` of the start field (`nx` values). Ghost values are copied unchanged.
     pub fn start_row(&self, row: usize, values: &mut [T]) {
         if let Some(field) = &self.start {
             for (value, given) in values.iter_mut().zip(field.row(row)) {
@@ -257,7 +261,7 @@ impl<T: Real> Problem<T> {
         values[self.nx - 1] = border;
     }
 
-    /// Gives the ghost rows and columns of a field (row, column) the values that they stand for.
+    /// Sets the ghost rows and columns of a field (row, column) to the values that they stand for.
     pub fn fill_ghosts(&self, field: &mut Array2<T>) {
         let (ny, nx) = (self.ny, self.nx);
         if self.boundary.periodic_columns() {

@@ -1,12 +1,13 @@
-//! When a relaxation ends.
+//! The stopping rule of a relaxation.
 
-/// How many sweeps, and the norm at which to stop earlier.
+/// The maximum number of sweeps, and the norm at which to stop earlier.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Stopping {
-    /// Most sweeps.
+    /// Maximum number of sweeps.
     pub iterations: usize,
-    /// The first checked sweep whose norm is not greater is the last. 0 stops when no change is
-    /// large enough to have a square (in f32 those below 1e-23 have none); negative never stops.
+    /// The run stops after the first checked sweep whose norm does not exceed the tolerance. With
+    /// 0, it stops when the squares of all changes are 0 (in f32, for changes below 1e-23); with a
+    /// negative value, it never stops early.
     pub tolerance: f64,
     /// The norm is computed in sweeps 0, k, 2k … (k > 0).
     pub check_every: usize,
@@ -23,19 +24,19 @@ impl Default for Stopping {
 }
 
 impl Stopping {
-    /// Whether that sweep (from 0) computes its norm.
+    /// Whether sweep `sweep` (from 0) computes its norm.
     #[must_use]
     pub fn checked(&self, sweep: usize) -> bool {
         sweep.is_multiple_of(self.check_every)
     }
 
-    /// Norms that a run of all sweeps gives.
+    /// The number of norms of a run of all sweeps.
     #[must_use]
     pub fn checks(&self) -> usize {
         self.iterations.div_ceil(self.check_every)
     }
 
-    /// Whether a field with that norm is done.
+    /// Whether `norm` meets the tolerance.
     #[must_use]
     pub fn met_by(&self, norm: f64) -> bool {
         norm <= self.tolerance
@@ -47,7 +48,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn as_many_checks_as_checked_sweeps() {
+    fn the_number_of_checks_is_that_of_checked_sweeps() {
         for iterations in 0..50 {
             for check_every in 1..12 {
                 let rule = Stopping {

@@ -1,61 +1,62 @@
-//! Coil sensitivities from the samples themselves.
+//! Coil sensitivities estimated from the samples themselves.
 //!
 //! Near the centre of k-space even a few spokes sample densely enough for an image of every coil
-//! without streaks. It is of low resolution, as sensitivities are: their ratios are those of the
-//! images.
+//! without streaks. These images have low resolution, but so have sensitivities, whose ratios are
+//! those of the images.
 
 use super::{Encoding, Grid, ProblemError};
 use ndarray::{Array2, ArrayView2};
 use num_complex::Complex;
 use rayon::prelude::*;
 
-/// Where the low-pass falls to 1/e, cycles/pixel.
-const CUT_OFF: f64 = 0.05;
+/// Spatial frequency at which the low-pass falls to 1/e, cycles/pixel.
+const CUTOFF: f64 = 0.05;
 
-/// Where the root sum of squares is below this share of its largest value, there is no object and
-/// maps are 0.
-const LEAST: f64 = 0.03;
+/// Voxels whose root sum of squares is below this share of the maximum are outside the object;
+/// their maps are 0.
+const OBJECT_THRESHOLD: f64 = 0.03;
 
-/// Voxels along each axis of the neighbourhood in which [`Estimate::Adaptive`] compares coils.
+/// Voxels along each axis (2-D, 3-D) of the neighbourhood in which [`CoilMapMethod::Adaptive`]
+/// compares coils.
 const NEIGHBOURHOOD: [usize; 2] = [7, 3];
 
-/// Steps of the power method to the strongest combination of coils. It starts from the voxel's own,
-/// which is nearly that already.
+/// Steps of the power method to the dominant combination of coils. It starts from the voxel's own
+/// values, which are close to it.
 const POWER_STEPS: usize = 8;
 
-/// How maps are found.
+/// How coil maps are estimated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Estimate {
-    /// Low-pass images over their root sum of squares.
+pub enum CoilMapMethod {
+    /// Low-pass images divided by their root sum of squares.
     #[default]
     LowPass,
-    /// The strongest combination of the coils in the neighbourhood of each voxel (D. O. Walsh,
-    /// A. F. Gmitro, M. W. Marcellin, Magn. Reson. Med. 43 (2000) 682), from the low-pass images.
+    /// The dominant combination of the coils in the neighbourhood of each voxel (D. O. Walsh, A. F.
+    /// Gmitro, M. W. Marcellin, Magn. Reson. Med. 43 (2000) 682), from the low-pass images.
     Adaptive,
 }
 
-/// Maps (coil, voxel) of `samples` (coil, sample) at `trajectory` (sample, axis) in cycles/pixel, with
-/// the F of that trajectory. Σ|S|² is 1 in the object and 0 outside.
+/// Maps (coil, voxel) from `samples` (coil, sample) at `trajectory` (sample, axis) in cycles/pixel,
+/// with `encoding` the F of that trajectory. Σ|S|² is 1 in the object and 0 outside.
 ///
 /// # Errors
-/// [`ProblemError::Shape`]: samples or trajectory are not those of the `encoding`.
+/// [`ProblemError::Shape`] if samples or trajectory do not have the shape of the `encoding`.
 pub fn estimate(
     encoding: &dyn Encoding<f64>,
     trajectory: ArrayView2<'_, f64>,
     samples: ArrayView2<'_, Complex<f64>>,
-    how: Estimate,
+    method: CoilMapMethod,
 ) -> Result<Array2<Complex<f64>>, ProblemError> {
     let images = low_pass(encoding, trajectory, samples)?;
-    Ok(match how {
-        Estimate::LowPass => normalised(images),
-        Estimate::Adaptive => adaptive(encoding.grid(), &images),
+    Ok(match method {
+        CoilMapMethod::LowPass => normalised(images),
+        CoilMapMethod::Adaptive => adaptive(encoding.grid(), &images),
     })
 }
 
-/// Fᴴ(w exp(−(|k|/0.05)²) d) of every coil, (coil, voxel), with the ramp w.
+/// Fᴴ(w exp(−(|k|/0.05)²) d) of every coil, (coil, voxel), with w the ramp.
 ///
 /// # Errors
-/// [`ProblemError::Shape`].
+/// [`ProblemError::Shape`] if samples or trajectory do not have the shape of the `encoding`.
 pub fn low_pass(
     encoding: &dyn Encoding<f64>,
     trajectory: ArrayView2<'_, f64>,
@@ -84,7 +85,7 @@ pub fn low_pass(
         .into_iter()
         .map(|k| {
             let square: f64 = k.iter().map(|k| k * k).sum();
-            ramp(grid, square.sqrt()) * (-square / (CUT_OFF * CUT_OFF)).exp()
+            ramp(grid, square.sqrt()) * (-square / (CUTOFF * CUTOFF)).exp()
         })
         .collect();
     let weighted: Vec<_> = samples
@@ -102,8 +103,9 @@ pub fn low_pass(
     Ok(images)
 }
 
-/// The volume of k-space of a sample of evenly spread spokes with steps of 1/N: |k| in two
-/// dimensions, |k|² in three. At the centre they share a ball of half a step: 1/(4N), 1/(12N²).
+/// The volume of k-space that a sample of evenly spread spokes with step 1/N represents: |k| in two
+/// dimensions, |k|² in three. At the centre the spokes share a ball of radius half a step: 1/(4N),
+/// 1/(12N²).
 fn ramp(grid: Grid, k: f64) -> f64 {
     let [x, y, z] = grid.along_k();
     let step = 1.0 / x.max(y).max(z) as f64;
@@ -114,7 +116,8 @@ fn ramp(grid: Grid, k: f64) -> f64 {
     }
 }
 
-/// The root sum of squares over coils, one a voxel, and the least that counts as object.
+/// The root sum of squares over coils of each voxel, and the threshold below which a voxel is
+/// outside the object.
 fn root_sum_of_squares(images: &Array2<Complex<f64>>) -> (Vec<f64>, f64) {
     let voxels = images.ncols();
     let mut squares = vec![0.0; voxels];
@@ -125,15 +128,15 @@ fn root_sum_of_squares(images: &Array2<Complex<f64>>) -> (Vec<f64>, f64) {
     }
     let roots: Vec<f64> = squares.into_iter().map(f64::sqrt).collect();
     let largest = roots.iter().copied().fold(0.0, f64::max);
-    (roots, LEAST * largest)
+    (roots, OBJECT_THRESHOLD * largest)
 }
 
-/// `images` over their root sum of squares, 0 where that is small.
+/// `images` divided by their root sum of squares, 0 below the threshold.
 fn normalised(mut images: Array2<Complex<f64>>) -> Array2<Complex<f64>> {
-    let (roots, least) = root_sum_of_squares(&images);
+    let (roots, threshold) = root_sum_of_squares(&images);
     for mut coil in images.rows_mut() {
         for (value, root) in coil.iter_mut().zip(&roots) {
-            *value = if *root > 0.0 && *root >= least {
+            *value = if *root > 0.0 && *root >= threshold {
                 *value / root
             } else {
                 Complex::default()
@@ -143,18 +146,18 @@ fn normalised(mut images: Array2<Complex<f64>>) -> Array2<Complex<f64>> {
     images
 }
 
-/// The strongest combination of coils around every voxel, its phase such that the combination which is
-/// strongest in the whole image is real.
+/// The dominant combination of coils around every voxel, with the phase that makes its product with
+/// the dominant combination of the whole image real.
 fn adaptive(grid: Grid, images: &Array2<Complex<f64>>) -> Array2<Complex<f64>> {
-    let (roots, least) = root_sum_of_squares(images);
-    // (voxel, coil), so that a voxel's coils are side by side.
+    let (roots, threshold) = root_sum_of_squares(images);
+    // (voxel, coil), so that the coils of a voxel are contiguous.
     let by_voxel: Vec<Complex<f64>> = images.t().iter().copied().collect();
     let coils = images.nrows();
-    let overall = strongest(by_voxel.chunks_exact(coils), &by_voxel, coils, &roots);
+    let overall = dominant_overall(by_voxel.chunks_exact(coils), &by_voxel, coils, &roots);
     let maps: Vec<Vec<Complex<f64>>> = (0..grid.voxels())
         .into_par_iter()
         .map(|n| {
-            if roots[n] == 0.0 || roots[n] < least {
+            if roots[n] == 0.0 || roots[n] < threshold {
                 return vec![Complex::default(); coils];
             }
             let here = &by_voxel[n * coils..][..coils];
@@ -162,8 +165,8 @@ fn adaptive(grid: Grid, images: &Array2<Complex<f64>>) -> Array2<Complex<f64>> {
             let mut map = dominant(around, here);
             let along: Complex<f64> = overall.iter().zip(&map).map(|(u, s)| u.conj() * s).sum();
             if along.norm() > 0.0 {
-                let turn = along.conj() / along.norm();
-                map.iter_mut().for_each(|s| *s *= turn);
+                let phase = along.conj() / along.norm();
+                map.iter_mut().for_each(|s| *s *= phase);
             }
             map
         })
@@ -171,8 +174,8 @@ fn adaptive(grid: Grid, images: &Array2<Complex<f64>>) -> Array2<Complex<f64>> {
     Array2::from_shape_fn(images.dim(), |(coil, n)| maps[n][coil])
 }
 
-/// The strongest combination in the whole image, from that of its brightest voxel.
-fn strongest<'a>(
+/// The dominant combination in the whole image, started from its brightest voxel.
+fn dominant_overall<'a>(
     all: impl Iterator<Item = &'a [Complex<f64>]> + Clone,
     by_voxel: &[Complex<f64>],
     coils: usize,
@@ -183,16 +186,16 @@ fn strongest<'a>(
     dominant(all, &by_voxel[brightest * coils..][..coils])
 }
 
-/// The voxels around `n`, within the image.
+/// The voxels around `n` that lie within the image.
 fn neighbourhood(grid: Grid, n: usize) -> impl Iterator<Item = usize> + Clone {
     let [slices, rows, columns] = grid.shape;
     let reach = NEIGHBOURHOOD[grid.axes - 2] / 2;
     let range = |at: usize, size: usize| at.saturating_sub(reach)..(at + reach + 1).min(size);
-    let place = [n / columns / rows, n / columns % rows, n % columns];
+    let index = [n / columns / rows, n / columns % rows, n % columns];
     let [z, y, x] = [
-        range(place[0], slices),
-        range(place[1], rows),
-        range(place[2], columns),
+        range(index[0], slices),
+        range(index[1], rows),
+        range(index[2], columns),
     ];
     z.flat_map(move |z| {
         let x = x.clone();
@@ -214,7 +217,7 @@ fn dominant<'a>(
         if length == 0.0 {
             return vector;
         }
-        // Σ v (vᴴ x), without the matrix: files may name very many coils.
+        // Σ v (vᴴ x) without storing the matrix, because files may have very many coils.
         let mut next = vec![Complex::default(); vector.len()];
         for v in vectors.clone() {
             let pairs = v.iter().zip(&vector);

@@ -5,37 +5,37 @@ use crate::data::KSpace;
 use serde::Serialize;
 use std::ops::Range;
 
-/// A readout whose points leave a straight line by less than this share of its length is one.
-const STRAIGHT: f64 = 1e-3;
-/// A spoke passes the origin at a distance of at most so many steps of Nyquist's.
-const THROUGH: f64 = 1.0;
+/// A readout is straight if its points deviate from the line by less than this share of its length.
+const STRAIGHTNESS: f64 = 1e-3;
+/// Largest distance of a spoke from the origin, in Nyquist steps.
+const MAX_DISTANCE: f64 = 1.0;
 
-/// A trajectory against Nyquist's criterion for its matrix.
+/// A trajectory compared with Nyquist's criterion for its matrix.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Coverage {
     /// Largest |k| along kx, ky[, kz], cycles/pixel.
     pub reach: Vec<f64>,
     /// Cells of 1/N cycles/pixel within the ellipsoid of this reach.
     pub cells: usize,
-    /// Those that hold a sample.
+    /// Cells that hold a sample.
     pub visited: usize,
-    /// Cells a visited one: 1 where Nyquist is met everywhere.
+    /// Cells divided by visited cells: 1 if Nyquist's criterion is met everywhere.
     pub undersampling: f64,
-    /// Where all readouts are straight lines through the origin.
+    /// The spokes, if all readouts are straight lines through the origin.
     pub spokes: Option<Spokes>,
 }
 
-/// Spokes against Nyquist's criterion at their ends.
+/// Spokes compared with Nyquist's criterion at their ends.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Spokes {
-    /// Whole spokes; those that begin at the origin count half.
+    /// Whole spokes; one that begins at the origin counts as half.
     pub measured: f64,
-    /// π/2 · N in a plane, π/2 · N² in a volume (N the largest side).
+    /// π/2 · N in a plane, π/2 · N² in a volume, with N the largest side.
     pub nyquist: f64,
 }
 
 impl Coverage {
-    /// Of `kspace`'s trajectory on its own matrix.
+    /// The coverage of `kspace`'s trajectory for its own matrix.
     #[must_use]
     pub fn new(kspace: &KSpace) -> Self {
         let extent = kspace.extent();
@@ -47,36 +47,36 @@ impl Coverage {
                 column.iter().fold(0.0_f64, |most, k| most.max(k.abs()))
             })
             .collect();
-        let mut hit = vec![false; sides.iter().product()];
-        for place in kspace.trajectory().rows() {
-            let cell = place.iter().zip(sides).rev().fold(0, |at, (k, n)| {
+        let mut visited_cells = vec![false; sides.iter().product()];
+        for position in kspace.trajectory().rows() {
+            let cell = position.iter().zip(sides).rev().fold(0, |at, (k, n)| {
                 let cell = (k * *n as f64).round() + (n / 2) as f64;
                 at * n + (cell.max(0.0) as usize).min(n - 1)
             });
-            hit[cell] = true;
+            visited_cells[cell] = true;
         }
-        // Whole cells inside, so that one that a rim only touches asks for nothing.
+        // Only cells that lie entirely inside count, so that cells cut by the rim need no sample.
         let half: Vec<f64> = reach
             .iter()
             .zip(sides)
             .map(|(k, n)| k * *n as f64)
             .collect();
         let (mut cells, mut visited) = (0, 0);
-        for (at, hit) in hit.iter().enumerate() {
+        for (at, has_sample) in visited_cells.iter().enumerate() {
             let (mut rest, mut distance) = (at, 0.0);
             for (n, half) in sides.iter().zip(&half) {
-                let place = (rest % n) as f64 - (n / 2) as f64;
+                let position = (rest % n) as f64 - (n / 2) as f64;
                 rest /= n;
                 let share = if *half > 0.0 {
-                    place / half
+                    position / half
                 } else {
-                    place.abs() * 2.0
+                    position.abs() * 2.0
                 };
                 distance += share * share;
             }
-            if distance <= 1.0 || *hit {
+            if distance <= 1.0 || *has_sample {
                 cells += 1;
-                visited += usize::from(*hit);
+                visited += usize::from(*has_sample);
             }
         }
         Self {
@@ -94,7 +94,7 @@ impl Spokes {
         let largest = *sides.iter().max()? as f64;
         let mut measured = 0.0;
         for readout in kspace.readouts() {
-            measured += spoke(kspace, &readout.samples, THROUGH / largest)?;
+            measured += spoke(kspace, &readout.samples, MAX_DISTANCE / largest)?;
         }
         let nyquist = std::f64::consts::FRAC_PI_2 * largest.powi(sides.len() as i32 - 1);
         Some(Self { measured, nyquist })
@@ -103,9 +103,9 @@ impl Spokes {
 
 /// 1 for a straight line on both sides of the origin, 0.5 on one side, `None` for anything else.
 fn spoke(kspace: &KSpace, samples: &Range<usize>, near: f64) -> Option<f64> {
-    let place = |sample: usize| kspace.trajectory().row(sample).to_vec();
+    let position = |sample: usize| kspace.trajectory().row(sample).to_vec();
     let last = samples.end.checked_sub(1)?;
-    let (from, to) = (place(samples.start), place(last));
+    let (from, to) = (position(samples.start), position(last));
     let direction: Vec<f64> = from.iter().zip(&to).map(|(a, b)| b - a).collect();
     let length = direction.iter().map(|v| v * v).sum::<f64>().sqrt();
     if length <= near {
@@ -115,16 +115,18 @@ fn spoke(kspace: &KSpace, samples: &Range<usize>, near: f64) -> Option<f64> {
         let steps = point.iter().zip(&from).zip(&direction);
         steps.map(|((p, a), d)| (p - a) * d).sum::<f64>() / (length * length)
     };
-    let off = |point: &[f64]| {
+    let deviation = |point: &[f64]| {
         let share = along(point);
         let rest = point.iter().zip(&from).zip(&direction);
         rest.map(|((p, a), d)| (p - a - share * d).powi(2))
             .sum::<f64>()
             .sqrt()
     };
-    let straight = samples.clone().all(|s| off(&place(s)) <= STRAIGHT * length);
+    let straight = samples
+        .clone()
+        .all(|s| deviation(&position(s)) <= STRAIGHTNESS * length);
     let origin = vec![0.0; from.len()];
-    if !straight || off(&origin) > near {
+    if !straight || deviation(&origin) > near {
         return None;
     }
     let at = along(&origin) * length;
@@ -138,7 +140,7 @@ fn spoke(kspace: &KSpace, samples: &Range<usize>, near: f64) -> Option<f64> {
     }
 }
 
-/// The voxels that `kspace` was measured for.
+/// The grid of voxels that `kspace` was measured for.
 #[must_use]
 pub fn grid_of(kspace: &KSpace) -> Grid {
     let extent = kspace.extent();
@@ -156,8 +158,8 @@ mod tests {
     use num_complex::Complex;
     use std::f64::consts::PI;
 
-    fn kspace(places: Vec<[f64; 2]>, length: usize, side: usize) -> KSpace {
-        let count = places.len();
+    fn kspace(positions: Vec<[f64; 2]>, length: usize, side: usize) -> KSpace {
+        let count = positions.len();
         let readouts = (0..count / length)
             .map(|r| Readout {
                 samples: r * length..(r + 1) * length,
@@ -172,7 +174,7 @@ mod tests {
                 axes: 2,
                 field_of_view: None,
             },
-            Array2::from(places),
+            Array2::from(positions),
             Array2::from_elem((1, count), Complex::new(1.0, 0.0)),
             readouts,
         )
@@ -180,7 +182,7 @@ mod tests {
     }
 
     fn spokes(count: usize, samples: usize, side: usize, whole: bool) -> KSpace {
-        let places = (0..count).flat_map(|spoke| {
+        let positions = (0..count).flat_map(|spoke| {
             let angle = PI * spoke as f64 / count as f64;
             (0..samples).map(move |j| {
                 let k = if whole {
@@ -191,11 +193,11 @@ mod tests {
                 [k * angle.cos(), k * angle.sin()]
             })
         });
-        kspace(places.collect(), samples, side)
+        kspace(positions.collect(), samples, side)
     }
 
     #[test]
-    fn a_cartesian_grid_meets_nyquist_and_half_of_its_lines_half() {
+    fn a_cartesian_grid_meets_nyquist_and_half_of_its_lines_undersample_twice() {
         let side = 16_usize;
         let line =
             |row: usize| (0..side).map(move |c| [c as f64 / 16.0 - 0.5, row as f64 / 16.0 - 0.5]);

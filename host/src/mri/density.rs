@@ -1,5 +1,5 @@
-//! Density weights: the volume of k-space that each sample stands for, cycles²/pixel² or
-//! cycles³/pixel³, so that FᴴWd is the image where sampling suffices.
+//! Density weights: the volume of k-space that each sample represents, cycles²/pixel² or
+//! cycles³/pixel³, so that FᴴWd is the image if sampling suffices.
 
 use super::{Encoding, Grid};
 use ndarray::{Array1, ArrayView2};
@@ -7,15 +7,15 @@ use num_complex::Complex;
 use std::f64::consts::PI;
 use std::ops::Range;
 
-/// A sample whose neighbourhood comes out smaller than this share of the mean is left as it is:
-/// rounding, not density.
-const LEAST: f64 = 1e-9;
+/// A sample whose convolved weight is smaller than this share of the mean keeps its weight: the
+/// value is rounding, not density.
+const MIN_RELATIVE_WEIGHT: f64 = 1e-9;
 
-/// |k| (|k|² in a volume) for evenly spread spokes, scaled so that all weights together are the disc
-/// (ball) that the trajectory reaches. All samples at the origin share the disc of half a step: a
-/// quarter step in the units of |k|, a twelfth of its square in a volume.
+/// |k| (|k|² in a volume) for evenly spread spokes, scaled so that the weights add up to the disc
+/// (ball) that the trajectory reaches. All samples at the origin share a disc (ball) of radius half
+/// a step: a quarter step in units of |k|, a twelfth of its square in a volume.
 ///
-/// `trajectory`: (sample, axis), cycles/pixel; `readouts`: which samples are a spoke.
+/// `trajectory`: (sample, axis), cycles/pixel; `readouts`: the samples of each spoke.
 #[must_use]
 pub fn ramp(trajectory: ArrayView2<'_, f64>, readouts: &[Range<usize>]) -> Array1<f64> {
     let axes = trajectory.ncols();
@@ -38,7 +38,7 @@ pub fn ramp(trajectory: ArrayView2<'_, f64>, readouts: &[Range<usize>]) -> Array
         for sample in readout.clone() {
             let k = radius(sample);
             reach = reach.max(k);
-            // Spokes with wider steps stand for more along themselves.
+            // Spokes with wider steps represent more volume along their direction.
             weights[sample] = mean
                 * if axes == 3 {
                     (k * k).max(mean * mean / 12.0)
@@ -56,18 +56,19 @@ pub fn ramp(trajectory: ArrayView2<'_, f64>, readouts: &[Range<usize>]) -> Array
     if total > 0.0 && volume > 0.0 {
         weights *= volume / total;
     } else {
-        // Nothing but the origin.
+        // All samples are at the origin.
         weights.fill(1.0);
     }
     weights
 }
 
-/// The fixed point of w ← w/|K w| (J. G. Pipe, P. Menon, Magn. Reson. Med. 41 (1999) 179), K the
-/// convolution with the kernel of K. O. Johnson and J. G. Pipe (Magn. Reson. Med. 61 (2009) 439): the
-/// transform of a disc (ball) of the field of view convolved with itself. It is nowhere negative, and
-/// what lies within the field of view does not see beyond it.
+/// The fixed point of w ← w/|K w| (J. G. Pipe, P. Menon, Magn. Reson. Med. 41 (1999) 179), with K
+/// the convolution with the kernel of K. O. Johnson and J. G. Pipe (Magn. Reson. Med. 61 (2009)
+/// 439): the transform of a disc (ball) of the field of view convolved with itself. It is nowhere
+/// negative, and vanishes beyond the distances within the field of view.
 ///
-/// `doubled` is F of the trajectory on the [doubled](Grid::doubled) grid, which holds that convolution.
+/// `doubled` is F of the trajectory on the [doubled](Grid::doubled) grid, which holds that
+/// convolution.
 #[must_use]
 pub fn pipe_menon(doubled: &dyn Encoding<f64>, steps: usize) -> Array1<f64> {
     let taper = taper(doubled.grid());
@@ -85,9 +86,9 @@ pub fn pipe_menon(doubled: &dyn Encoding<f64>, steps: usize) -> Array1<f64> {
         doubled.forward(&image, &mut samples);
         let mean = samples.iter().map(|s| s.norm()).sum::<f64>() / samples.len().max(1) as f64;
         for (weight, sample) in weights.iter_mut().zip(&samples) {
-            let around = sample.norm();
-            if around > LEAST * mean {
-                *weight /= around;
+            let convolved = sample.norm();
+            if convolved > MIN_RELATIVE_WEIGHT * mean {
+                *weight /= convolved;
             }
         }
     }
@@ -135,18 +136,19 @@ mod tests {
         Direct::new(grid, trajectory.view(), None).unwrap()
     }
 
-    /// FᴴWF of an image that is smooth over a few voxels is the image, in its scale.
+    /// Relative error of FᴴWF applied to an image that is smooth over a few voxels, including its
+    /// scale.
     fn error(grid: Grid, trajectory: &Array2<f64>, weights: &Array1<f64>) -> f64 {
         let [slices, rows, columns] = grid.shape;
         let middle = |n: usize, side: usize| n as f64 - (side / 2) as f64;
         let image: Vec<Complex<f64>> = (0..grid.voxels())
             .map(|n| {
-                let place = [
+                let position = [
                     middle(n / columns / rows, slices),
                     middle(n / columns % rows, rows),
                     middle(n % columns, columns),
                 ];
-                let square: f64 = place.iter().map(|v| v * v).sum();
+                let square: f64 = position.iter().map(|v| v * v).sum();
                 Complex::from((-square / 2.56).exp())
             })
             .collect();
@@ -159,15 +161,15 @@ mod tests {
         let mut back = vec![Complex::default(); image.len()];
         encoding.adjoint(&samples, &mut back);
         let norm = |values: &mut dyn Iterator<Item = f64>| values.sum::<f64>().sqrt();
-        let off = norm(&mut back.iter().zip(&image).map(|(a, b)| (a - b).norm_sqr()));
-        off / norm(&mut image.iter().map(|v| v.norm_sqr()))
+        let error_norm = norm(&mut back.iter().zip(&image).map(|(a, b)| (a - b).norm_sqr()));
+        error_norm / norm(&mut image.iter().map(|v| v.norm_sqr()))
     }
 
     #[test]
-    fn weighted_transforms_there_and_back_give_the_image() {
+    fn the_weighted_forward_and_adjoint_transforms_give_the_image() {
         for (path, volume, most) in [
             (Path::Radial, false, [0.03, 0.04]),
-            // Golden angles leave gaps of two widths.
+            // Golden angles leave gaps of two different widths.
             (Path::Golden, false, [0.15, 0.04]),
             (Path::Spiral, false, [f64::INFINITY, 0.06]),
             (Path::Radial, true, [0.1, 0.1]),
@@ -178,16 +180,16 @@ mod tests {
             } else {
                 Grid::two(side, side)
             };
-            let spokes = path.enough_spokes(side, volume);
-            let samples = path.enough_samples(side, spokes);
+            let spokes = path.nyquist_spokes(side, volume);
+            let samples = path.nyquist_samples(side, spokes);
             let t = path.trajectory(side, spokes, samples, volume);
             let readouts: Vec<Range<usize>> = (0..spokes)
                 .map(|s| s * t.length..(s + 1) * t.length)
                 .collect();
-            let by_ramp = ramp(t.places.view(), &readouts);
-            let doubled = direct(grid.doubled(), &t.places);
+            let by_ramp = ramp(t.positions.view(), &readouts);
+            let doubled = direct(grid.doubled(), &t.positions);
             let by_pipe = pipe_menon(&doubled, 10);
-            let found = [by_ramp, by_pipe].map(|w| error(grid, &t.places, &w));
+            let found = [by_ramp, by_pipe].map(|w| error(grid, &t.positions, &w));
             for (found, most) in found.into_iter().zip(most) {
                 assert!(found < most, "{path:?} {volume}: {found}");
             }
@@ -195,9 +197,9 @@ mod tests {
     }
 
     #[test]
-    fn a_cartesian_grid_has_even_weights_that_fill_k_space() {
+    fn a_cartesian_grid_has_uniform_weights_that_fill_k_space() {
         let side = 16;
-        let places = Array2::from_shape_fn((side * side, 2), |(sample, axis)| {
+        let positions = Array2::from_shape_fn((side * side, 2), |(sample, axis)| {
             let index = if axis == 0 {
                 sample % side
             } else {
@@ -206,7 +208,7 @@ mod tests {
             index as f64 / side as f64 - 0.5
         });
         let grid = Grid::two(side, side);
-        let weights = pipe_menon(&direct(grid.doubled(), &places), 10);
+        let weights = pipe_menon(&direct(grid.doubled(), &positions), 10);
         for weight in &weights {
             // k-space is periodic: no sample is at an edge.
             assert!(
@@ -217,12 +219,12 @@ mod tests {
     }
 
     #[test]
-    fn nothing_but_the_origin_has_weights_too() {
-        let places = Array2::zeros((4, 2));
+    fn samples_at_the_origin_only_have_weights() {
+        let positions = Array2::zeros((4, 2));
         let whole = 0..4;
-        let weights = ramp(places.view(), &[whole]);
+        let weights = ramp(positions.view(), &[whole]);
         assert!(weights.iter().all(|w| *w == 1.0));
-        let weights = pipe_menon(&direct(Grid::two(8, 8), &places), 3);
+        let weights = pipe_menon(&direct(Grid::two(8, 8), &positions), 3);
         assert!(weights.iter().all(|w| w.is_finite() && *w > 0.0));
     }
 }

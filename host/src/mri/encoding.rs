@@ -1,12 +1,12 @@
-//! What all operators of a trajectory offer.
+//! The operations that every encoding operator provides.
 
 use num_complex::Complex;
 
 use super::Grid;
 
-/// F on the CPU: F_mn = φ-term · exp(−2πi k_m·x_n), plain sums without a factor, and its adjoint.
+/// F on the CPU: F_mn = (phase of a field) · exp(−2πi k_m·x_n), as unscaled sums, and its adjoint.
 ///
-/// Every implementation takes `batch` images at once, (image, slice, row, column), and as many
+/// Every implementation takes a batch of images at once, (image, slice, row, column), and as many
 /// series of samples, (image, sample), so that work that does not depend on the values is shared.
 /// The adjoint is exact to rounding: ⟨Fρ, d⟩ = ⟨ρ, Fᴴd⟩.
 pub trait Encoding<T>: Send + Sync {
@@ -16,7 +16,7 @@ pub trait Encoding<T>: Send + Sync {
     /// The voxels.
     fn grid(&self) -> Grid;
 
-    /// Samples of one image.
+    /// Number of samples of one image.
     fn samples(&self) -> usize;
 
     /// `samples = F images`.

@@ -1,12 +1,14 @@
-//! What every back end of the reconstruction offers.
+//! The interface of every back end of the reconstruction.
 
 use super::ProblemError;
 use crate::gpu::GpuError;
+use crate::run::Setup;
 use ndarray::Array3;
 use num_complex::Complex;
 use serde::Serialize;
 
-/// |r|²/|b|² after an iteration: b = EᴴWd, r = b − (EᴴWE + λ)ρ (without λ for the ℓ1 methods).
+/// |r|²/|b|² after an iteration, with b = EᴴWd and r = b − (EᴴWE + λ)ρ (without λ for the ℓ1
+/// methods).
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Residual {
     /// Iterations done, from 1.
@@ -15,85 +17,71 @@ pub struct Residual {
     pub residual: f64,
 }
 
-/// How an engine computes, for summaries.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Setup {
-    /// `cpu`, `cuda` or `emulator`.
-    pub backend: &'static str,
-    /// The device's name.
-    pub device: String,
-    /// `f32` or `f64`.
-    pub precision: &'static str,
-}
-
-/// Why a reconstruction cannot go on.
+/// Why a reconstruction failed.
 #[derive(Debug, thiserror::Error)]
 pub enum MriError {
-    /// A device.
+    /// An error of the device.
     #[error(transparent)]
     Gpu(#[from] GpuError),
-    /// What was measured.
+    /// Invalid input data.
     #[error(transparent)]
     Problem(#[from] ProblemError),
-    /// Numbers left the range.
+    /// Overflow.
     #[error(
-        "the residual of iteration {iteration} is {residual}: the values leave the range of this precision; scale the data, or take --precision f64"
+        "the residual of iteration {iteration} is {residual}: the values overflow this precision; scale the data or use --precision f64"
     )]
     NotFinite {
         /// Iterations done.
         iteration: usize,
-        /// What it came to.
+        /// Its residual.
         residual: f64,
     },
-    /// An operator that cannot do it.
+    /// A combination of options that no operator supports.
     #[error("{0}")]
     Unsupported(String),
     /// A tolerance that no kernel reaches.
-    #[error(
-        "a tolerance of {tolerance:e} is not reached in {precision}: the smallest is {smallest:e}"
-    )]
+    #[error("tolerance {tolerance:e}: expected at least {smallest:e} in {precision}")]
     Tolerance {
-        /// As asked for.
+        /// The requested tolerance.
         tolerance: f64,
         /// `f32` or `f64`.
         precision: &'static str,
-        /// What is reached.
+        /// The smallest tolerance.
         smallest: f64,
     },
     /// Not enough memory on the host.
-    #[error(
-        "out of host memory: {what} needs {needed} bytes; take a smaller matrix or fewer coils"
-    )]
+    #[error("out of host memory: {what} needs {needed} bytes; use a smaller matrix or fewer coils")]
     HostMemory {
-        /// What it was for.
+        /// The purpose of the memory.
         what: &'static str,
-        /// Bytes asked for.
+        /// The requested bytes.
         needed: usize,
     },
 }
 
-/// An image on its way. Made of a [`Problem`](super::Problem) and a [`Recipe`](super::Recipe).
+/// A reconstruction in progress, made from a [`Problem`](super::Problem) and a
+/// [`Recipe`](super::Recipe).
 pub trait Engine {
-    /// How it computes.
+    /// The back end, device and precision.
     fn setup(&self) -> &Setup;
 
-    /// Iterations planned.
+    /// Number of planned iterations.
     fn planned(&self) -> usize;
 
-    /// Iterations done.
+    /// Number of iterations done.
     fn done(&self) -> usize;
 
     /// Does some of the remaining iterations (as many as suit the engine, at least one), or the
-    /// adjoint where there are none, and waits for them. Gives their residuals.
+    /// adjoint if none are planned, and waits for them. Returns their residuals.
     ///
     /// # Errors
-    /// The machine's; the image is then lost.
+    /// An error of the device; the image is then lost.
     fn advance(&mut self) -> Result<Vec<Residual>, MriError>;
 
-    /// The image after the last iteration, (slice, row, column). Before the first it is what the
-    /// method starts from.
+    /// The image after the last iteration, (slice, row, column). Before the first iteration it is
+    /// the start image of the method.
     ///
     /// # Errors
-    /// The machine's.
+    /// An error of the device.
     fn image(&mut self) -> Result<Array3<Complex<f64>>, MriError>;
 }

@@ -4,13 +4,13 @@ use serde::Serialize;
 
 /// An image's shape: slices × rows × columns; two-dimensional images have one slice.
 ///
-/// Voxel n of an axis of N lies at n − ⌊N/2⌋ pixels. Arrays are (slice, row, column), the last index
-/// running fastest; k-space axes are named kx, ky, kz and belong to column, row, slice.
+/// Voxel n of an axis of N lies at n − ⌊N/2⌋ pixels. Arrays are (slice, row, column) in row-major
+/// order; the axes of k-space are named kx, ky, kz and correspond to column, row, slice.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct Grid {
     /// Slices, rows, columns.
     pub shape: [usize; 3],
-    /// 2 or 3: the axes that k-space has. Of two, slices are not encoded (and there is one).
+    /// 2 or 3: the number of axes of k-space. With two, slices are not encoded (and there is one).
     pub axes: usize,
 }
 
@@ -33,7 +33,7 @@ impl Grid {
         }
     }
 
-    /// Voxels.
+    /// Number of voxels.
     #[must_use]
     pub fn voxels(&self) -> usize {
         self.shape.iter().product()
@@ -46,7 +46,7 @@ impl Grid {
         [columns, rows, slices]
     }
 
-    /// The grid of voxel differences: twice as many along every encoded axis.
+    /// The grid of voxel differences: twice as many voxels along every encoded axis.
     #[must_use]
     pub fn doubled(&self) -> Self {
         let [slices, rows, columns] = self.shape;

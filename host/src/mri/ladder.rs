@@ -1,18 +1,18 @@
-//! The textbook's ladder for Fᴴd: each optimisation as a kernel of its own, timed on a machine, with
-//! what it does to the image.
+//! The textbook's ladder for Fᴴd: each optimisation as a separate kernel, timed on a device, with
+//! its effect on the image.
 //!
-//! The image is a phantom of ellipses, its data Fρ on radial spokes (3-D: on radii all over a sphere),
-//! and each rung computes FᴴWd with W the ramp. So every rung has the same image but for rounding and
-//! trigonometry, and its distance from the phantom is that of gridding without iterations.
+//! The image is a phantom of ellipses, its data Fρ on radial spokes (3-D: on radii over a sphere),
+//! and each rung computes FᴴWd with W the ramp. So all rungs produce the same image up to rounding
+//! and trigonometry, and its distance from the phantom is that of gridding without iterations.
 
+mod inputs;
 mod phantom;
-mod rungs;
 
-use crate::gpu::{Buffer, Machine};
+use crate::gpu::{Buffer, Device};
 use crate::mri::cuda::direct::Direct;
 use crate::mri::{Grid, MriError, Trigonometry};
+use inputs::LadderInputs;
 use num_complex::Complex;
-use rungs::Data;
 use serde::Serialize;
 use warpstride_device::Complex32;
 use warpstride_device::launch::Work;
@@ -24,21 +24,21 @@ use warpstride_kernels::mri::direct_ladder_staged::{
     MriLadderChunks, MriLadderHardware, MriLadderStructs, MriLadderVoxels,
 };
 
-/// Milliseconds from which on one run is enough.
-const LONG: f64 = 100.0;
-/// Runs of which the median counts.
-const RUNS: usize = 5;
+/// Duration in milliseconds above which a single run is enough.
+const SINGLE_RUN_MS: f64 = 100.0;
+/// Number of runs of which the median is taken.
+const REPETITIONS: usize = 5;
 
-/// What the ladder is climbed with.
+/// The problem for which the ladder is measured.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct LadderSize {
     /// Voxels.
     pub grid: Grid,
     /// Spokes through the centre of k-space.
     pub spokes: usize,
-    /// Samples of a spoke.
+    /// Samples per spoke.
     pub readout: usize,
-    /// Coils of the rungs that share phases among them.
+    /// Coils in the rungs where several coils share the phases.
     pub coils: usize,
 }
 
@@ -54,46 +54,47 @@ impl Default for LadderSize {
     }
 }
 
-/// One rung.
+/// The measurement of one rung.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct LadderStep {
-    /// In one word.
+    /// A short name.
     pub name: &'static str,
-    /// What is new.
+    /// The optimisation that this rung adds.
     pub what: &'static str,
-    /// The device's time.
+    /// Device time.
     pub milliseconds: f64,
-    /// Voxels × samples × coils a second.
+    /// Voxels × samples × coils per second.
     pub pairs_per_second: f64,
-    /// Of the image against the phantom, after the best complex scaling: 20 log10(max|I₀|/√MSE).
+    /// PSNR of the image against the phantom after the best complex scaling: 20
+    /// log10(max|I₀|/√MSE).
     pub psnr_db: f64,
-    /// ‖image − exact‖/‖exact‖, exact: double precision on some voxels.
+    /// ‖image − exact‖/‖exact‖, with the exact values computed in double precision at some voxels.
     pub error: f64,
 }
 
-/// Climbs the ladder.
+/// Runs and measures all rungs.
 ///
 /// # Errors
-/// The machine's; sizes that the direct operators refuse.
-pub fn ladder<M: Machine>(machine: &M, size: LadderSize) -> Result<Vec<LadderStep>, MriError> {
-    let data = Data::new(machine, size)?;
+/// An error of the device, or a size that the direct operators reject.
+pub fn ladder<M: Device>(device: &M, size: LadderSize) -> Result<Vec<LadderStep>, MriError> {
+    let data = LadderInputs::new(device, size)?;
     let (voxels, samples) = (size.grid.voxels(), data.samples);
     let [slices, rows, columns] = size.grid.shape.map(|n| n as u32);
-    let mut climb = Climb {
-        machine,
+    let mut run = LadderRun {
+        device,
         data: &data,
-        re: machine.alloc("an image's real part", voxels)?,
-        im: machine.alloc("an image's imaginary part", voxels)?,
-        images: machine.alloc("images", size.coils * voxels)?,
+        re: device.alloc("an image's real part", voxels)?,
+        im: device.alloc("an image's imaginary part", voxels)?,
+        images: device.alloc("images", size.coils * voxels)?,
         steps: Vec::new(),
     };
 
     macro_rules! arrays {
         ($name:literal, $what:literal, $kernel:ident, $elements:expr; $($more:ident),*) => {
-            climb.apart($name, $what, |re, im| {
-                machine.zero(re)?;
-                machine.zero(im)?;
-                let [x, y, z] = data.places.each_ref().map(Buffer::read);
+            run.measure_split($name, $what, |re, im| {
+                device.zero(re)?;
+                device.zero(im)?;
+                let [x, y, z] = data.positions.each_ref().map(Buffer::read);
                 let [kx, ky, kz] = data.k.each_ref().map(Buffer::read);
                 let launch = $kernel {
                     re: re.write(),
@@ -103,21 +104,21 @@ pub fn ladder<M: Machine>(machine: &M, size: LadderSize) -> Result<Vec<LadderSte
                     voxels,
                     samples,
                 };
-                machine.launch(&launch, Work::Elements($elements))
+                device.launch(&launch, Work::Elements($elements))
             })?;
         };
     }
-    arrays!("scatter", "a thread a sample, atomic additions to every voxel", MriLadderScatter, samples; phi, data);
-    arrays!("gather", "a thread a voxel, no atomics", MriLadderGather, voxels; phi, data);
-    arrays!("split", "Mu = conj(φ)d before, by itself", MriLadderSplit, voxels; mu);
-    arrays!("registers", "voxel and sums in registers: 12 accesses become 5", MriLadderRegisters, voxels; mu);
+    arrays!("scatter", "one thread per sample, atomic additions to every voxel", MriLadderScatter, samples; phi, data);
+    arrays!("gather", "one thread per voxel, no atomics", MriLadderGather, voxels; phi, data);
+    arrays!("split", "Mu = conj(φ)d precomputed by its own kernel", MriLadderSplit, voxels; mu);
+    arrays!("registers", "voxel and sums in registers: 5 memory accesses instead of 12", MriLadderRegisters, voxels; mu);
 
-    climb.together(
+    run.measure_complex(
         "chunks",
-        "k-space by chunks in shared memory (the textbook: constant memory)",
+        "k-space in chunks of shared memory (textbook: constant memory)",
         1,
         &|out| {
-            let [x, y, z] = data.places.each_ref().map(Buffer::read);
+            let [x, y, z] = data.positions.each_ref().map(Buffer::read);
             let [kx, ky, kz] = data.k.each_ref().map(Buffer::read);
             let launch = MriLadderChunks {
                 out: out.write(),
@@ -131,13 +132,13 @@ pub fn ladder<M: Machine>(machine: &M, size: LadderSize) -> Result<Vec<LadderSte
                 voxels: voxels as u32,
                 samples: samples as u32,
             };
-            machine.launch(&launch, Work::Blocks(voxels.div_ceil(256)))
+            device.launch(&launch, Work::Blocks(voxels.div_ceil(256)))
         },
     )?;
     macro_rules! structs {
         ($name:literal, $what:literal, $kernel:ident, $own:literal) => {
-            climb.together($name, $what, 1, &|out| {
-                let [x, y, z] = data.places.each_ref().map(Buffer::read);
+            run.measure_complex($name, $what, 1, &|out| {
+                let [x, y, z] = data.positions.each_ref().map(Buffer::read);
                 let launch = $kernel {
                     out: out.write(),
                     x,
@@ -147,32 +148,27 @@ pub fn ladder<M: Machine>(machine: &M, size: LadderSize) -> Result<Vec<LadderSte
                     voxels: voxels as u32,
                     samples: samples as u32,
                 };
-                machine.launch(&launch, Work::Blocks(voxels.div_ceil(256 * $own)))
+                device.launch(&launch, Work::Blocks(voxels.div_ceil(256 * $own)))
             })?;
         };
     }
     structs!(
         "structs",
-        "an array of structures: 5 accesses become 2",
+        "an array of structures: 2 memory accesses instead of 5",
         MriLadderStructs,
         1
     );
-    structs!(
-        "hardware",
-        "the device's sine and cosine",
-        MriLadderHardware,
-        1
-    );
+    structs!("hardware", "hardware sine and cosine", MriLadderHardware, 1);
     structs!(
         "voxels",
-        "4 voxels a thread share the accesses",
+        "4 voxels per thread share the memory accesses",
         MriLadderVoxels,
         4
     );
 
-    climb.together(
+    run.measure_complex(
         "rotation",
-        "along a row the phase turns by a product; a seed for 32 voxels",
+        "phase along a row by recurrence; one sine and cosine per 32 voxels",
         1,
         &|out| {
             let launch = MriLadderRotation {
@@ -184,10 +180,10 @@ pub fn ladder<M: Machine>(machine: &M, size: LadderSize) -> Result<Vec<LadderSte
                 columns,
             };
             let runs = size.grid.shape[0] * size.grid.shape[1] * size.grid.shape[2].div_ceil(32);
-            machine.launch(&launch, Work::Blocks(runs.div_ceil(256)))
+            device.launch(&launch, Work::Blocks(runs.div_ceil(256)))
         },
     )?;
-    climb.together(
+    run.measure_complex(
         "coils",
         "the images of all coils share the phases",
         size.coils,
@@ -204,48 +200,48 @@ pub fn ladder<M: Machine>(machine: &M, size: LadderSize) -> Result<Vec<LadderSte
             };
             let runs = size.grid.shape[0] * size.grid.shape[1] * size.grid.shape[2].div_ceil(8);
             let tiles = runs.div_ceil(256) * size.coils.div_ceil(4);
-            machine.launch(&launch, Work::Blocks(tiles))
+            device.launch(&launch, Work::Blocks(tiles))
         },
     )?;
     for (name, what, trigonometry, coils) in [
         (
             "separable",
-            "real matrix products of pairs of voxels: the product",
+            "real matrix products over pairs of voxels (the operator of the library)",
             Trigonometry::Accurate,
             1,
         ),
         (
             "separable, hardware",
-            "the same with the device's sine and cosine",
+            "as before, with hardware sine and cosine",
             Trigonometry::Hardware,
             1,
         ),
         (
             "separable, coils",
-            "the same, the images of all coils",
+            "as before, for the images of all coils",
             Trigonometry::Accurate,
             size.coils,
         ),
     ] {
         let direct = Direct::new(
-            machine,
+            device,
             size.grid,
             &data.trajectory,
             None,
             trigonometry,
             coils,
         )?;
-        climb.together(name, what, coils, &|out| {
-            direct.adjoint(machine, &data.of_coils, out, coils)
+        run.measure_complex(name, what, coils, &|out| {
+            direct.adjoint(device, &data.of_coils, out, coils)
         })?;
     }
-    Ok(climb.steps)
+    Ok(run.steps)
 }
 
-/// On the way.
-struct Climb<'a, M: Machine> {
-    machine: &'a M,
-    data: &'a Data<M>,
+/// The state while the rungs are measured.
+struct LadderRun<'a, M: Device> {
+    device: &'a M,
+    data: &'a LadderInputs<M>,
     re: M::Buffer<f32>,
     im: M::Buffer<f32>,
     images: M::Buffer<Complex32>,
@@ -254,28 +250,28 @@ struct Climb<'a, M: Machine> {
 
 type Launch<'a, B> = &'a dyn Fn(&mut B) -> crate::gpu::Result<()>;
 
-impl<M: Machine> Climb<'_, M> {
-    /// A rung with real and imaginary part in arrays of their own.
-    fn apart(
+impl<M: Device> LadderRun<'_, M> {
+    /// Measures a rung with real and imaginary parts in separate arrays.
+    fn measure_split(
         &mut self,
         name: &'static str,
         what: &'static str,
         launch: impl Fn(&mut M::Buffer<f32>, &mut M::Buffer<f32>) -> crate::gpu::Result<()>,
     ) -> Result<(), MriError> {
         let (re, im) = (&mut self.re, &mut self.im);
-        let milliseconds = time(self.machine, &mut || launch(re, im))?;
+        let milliseconds = time(self.device, &mut || launch(re, im))?;
         let voxels = self.data.size.grid.voxels();
         let [mut real, mut imaginary] = [vec![0.0_f32; voxels], vec![0.0_f32; voxels]];
-        self.machine.download(&self.re, &mut real)?;
-        self.machine.download(&self.im, &mut imaginary)?;
+        self.device.download(&self.re, &mut real)?;
+        self.device.download(&self.im, &mut imaginary)?;
         let parts = real.iter().zip(&imaginary);
         let image: Vec<_> = parts.map(|(re, im)| Complex::new(*re, *im)).collect();
-        self.note(name, what, milliseconds, 1, &image);
+        self.record_step(name, what, milliseconds, 1, &image);
         Ok(())
     }
 
-    /// A rung with complex images, of which the first counts.
-    fn together(
+    /// Measures a rung with complex images, of which the first is checked.
+    fn measure_complex(
         &mut self,
         name: &'static str,
         what: &'static str,
@@ -283,15 +279,15 @@ impl<M: Machine> Climb<'_, M> {
         launch: Launch<'_, M::Buffer<Complex32>>,
     ) -> Result<(), MriError> {
         let images = &mut self.images;
-        let milliseconds = time(self.machine, &mut || launch(images))?;
+        let milliseconds = time(self.device, &mut || launch(images))?;
         let mut image = vec![Complex::new(0.0_f32, 0.0); images.len()];
-        self.machine.download(&self.images, &mut image)?;
+        self.device.download(&self.images, &mut image)?;
         image.truncate(self.data.size.grid.voxels());
-        self.note(name, what, milliseconds, coils, &image);
+        self.record_step(name, what, milliseconds, coils, &image);
         Ok(())
     }
 
-    fn note(
+    fn record_step(
         &mut self,
         name: &'static str,
         what: &'static str,
@@ -311,30 +307,30 @@ impl<M: Machine> Climb<'_, M> {
     }
 }
 
-/// Milliseconds of some work: the median of several runs, of one where that is long.
-fn time<M: Machine>(
-    machine: &M,
+/// Milliseconds that `work` takes: the median of several runs, or a single run if that is long.
+fn time<M: Device>(
+    device: &M,
     work: &mut dyn FnMut() -> crate::gpu::Result<()>,
 ) -> Result<f64, MriError> {
-    let first = f64::from(machine.time_ms(work)?);
-    if first > LONG {
+    let first = f64::from(device.time_ms(work)?);
+    if first > SINGLE_RUN_MS {
         return Ok(first);
     }
-    let mut times = (0..RUNS)
-        .map(|_| machine.time_ms(work))
+    let mut times = (0..REPETITIONS)
+        .map(|_| device.time_ms(work))
         .collect::<crate::gpu::Result<Vec<f32>>>()?;
     times.sort_by(f32::total_cmp);
-    Ok(f64::from(times[RUNS / 2]))
+    Ok(f64::from(times[REPETITIONS / 2]))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::gpu::EmulatedMachine;
+    use crate::gpu::EmulatedDevice;
 
-    /// Every rung has the same image; no rung but the hardware's may cost anything of it.
+    /// Every rung computes the same image; only hardware trigonometry may cost accuracy.
     #[test]
-    fn all_rungs_lead_to_the_same_image() {
+    fn all_rungs_compute_the_same_image() {
         for (grid, spokes, readout, coils) in [
             (Grid::two(9, 13), 7, 11, 5),
             (Grid::two(5, 36), 9, 31, 1),
@@ -346,12 +342,12 @@ mod tests {
                 readout,
                 coils,
             };
-            let steps = ladder(&EmulatedMachine::new(), size).expect("a ladder");
+            let steps = ladder(&EmulatedDevice::new(), size).expect("a ladder");
             assert_eq!(steps.len(), 13);
             for step in &steps {
                 assert!(step.error <= 5e-6, "{step:?}");
-                let away = (step.psnr_db - steps[0].psnr_db).abs();
-                assert!(away <= 1e-3, "{step:?}");
+                let difference = (step.psnr_db - steps[0].psnr_db).abs();
+                assert!(difference <= 1e-3, "{step:?}");
                 assert!(step.pairs_per_second > 0.0);
             }
         }

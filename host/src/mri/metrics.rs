@@ -1,17 +1,17 @@
-//! How near an image is to a reference.
+//! Metrics of an image relative to a reference.
 
 use ndarray::{Array3, ArrayView2, Axis, s};
 use num_complex::Complex;
 use serde::Serialize;
 
-/// Voxels along each axis of the window in which SSIM compares.
+/// Voxels along each axis of the window of SSIM.
 const WINDOW: usize = 7;
 
 /// The constants of SSIM, in units of the reference's range.
 const K: [f64; 2] = [0.01, 0.03];
 
-/// How near an image is to a reference, after it was scaled by the complex number that brings it
-/// nearest.
+/// Metrics of an image relative to a reference, after multiplying it by the complex number that
+/// minimises the difference.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Metrics {
     /// |I − I0|/|I0|.
@@ -22,8 +22,8 @@ pub struct Metrics {
     pub ssim: f64,
 }
 
-/// The complex a of the least |a `image` − `reference`|: ⟨image, reference⟩/⟨image, image⟩; 0 of a
-/// zero image.
+/// The complex a that minimises |a `image` − `reference`|: ⟨image, reference⟩/⟨image, image⟩; 0 for
+/// a zero image.
 #[must_use]
 pub fn scale(image: &Array3<Complex<f64>>, reference: &Array3<Complex<f64>>) -> Complex<f64> {
     let square: f64 = image.iter().map(Complex::norm_sqr).sum();
@@ -35,14 +35,14 @@ pub fn scale(image: &Array3<Complex<f64>>, reference: &Array3<Complex<f64>>) -> 
     }
 }
 
-/// |`image` − `reference`|/|`reference`|, without a scale; not finite where the reference is 0.
+/// |`image` − `reference`|/|`reference`|, without scaling; not finite if the reference is 0.
 #[must_use]
 pub fn nrmse(image: &Array3<Complex<f64>>, reference: &Array3<Complex<f64>>) -> f64 {
     let size: f64 = reference.iter().map(Complex::norm_sqr).sum();
     (square_error(image, reference) / size).sqrt()
 }
 
-/// 20 log10(max|I0|/√MSE) in dB, without a scale; infinite of equal images.
+/// 20 log10(max|I0|/√MSE) in dB, without scaling; infinite for equal images.
 #[must_use]
 pub fn psnr(image: &Array3<Complex<f64>>, reference: &Array3<Complex<f64>>) -> f64 {
     let mean = square_error(image, reference) / reference.len() as f64;
@@ -58,14 +58,15 @@ fn largest(image: &Array3<Complex<f64>>) -> f64 {
     image.iter().map(|v| v.norm()).fold(0.0, f64::max)
 }
 
-/// The structural similarity of the moduli (Z. Wang, A. C. Bovik, H. R. Sheikh, E. P. Simoncelli, IEEE
-/// Trans. Image Process. 13 (2004) 600), without a scale: the mean over all 7 × 7 windows that lie
+/// The structural similarity of the moduli (Z. Wang, A. C. Bovik, H. R. Sheikh, E. P. Simoncelli,
+/// IEEE Trans. Image Process. 13 (2004) 600), without scaling: the mean over all 7 × 7 windows
 /// within a slice, and over slices, of
 ///
 /// (2 m m0 + c1)(2 v× + c2)/((m² + m0² + c1)(v + v0 + c2))
 ///
-/// with even weights, m the means, v the variances and v× the covariance (of 49 − 1), c1 = (0.01 R)²,
-/// c2 = (0.03 R)², R the reference's largest modulus. Smaller images have a smaller window.
+/// with uniform weights, m the means, v the variances and v× the covariance (of 49 − 1), c1 = (0.01
+/// R)², c2 = (0.03 R)², and R the reference's largest modulus. Smaller images have a smaller
+/// window.
 #[must_use]
 pub fn ssim(image: &Array3<Complex<f64>>, reference: &Array3<Complex<f64>>) -> f64 {
     let range = largest(reference);
@@ -87,7 +88,7 @@ pub fn ssim(image: &Array3<Complex<f64>>, reference: &Array3<Complex<f64>>) -> f
     sum / count as f64
 }
 
-/// Of one window.
+/// The structural similarity in one window.
 fn similarity(a: ArrayView2<'_, f64>, b: ArrayView2<'_, f64>, [c1, c2]: [f64; 2]) -> f64 {
     let count = a.len() as f64;
     let (m, m0) = (a.sum() / count, b.sum() / count);
@@ -99,15 +100,15 @@ fn similarity(a: ArrayView2<'_, f64>, b: ArrayView2<'_, f64>, [c1, c2]: [f64; 2]
     }
     let free = (count - 1.0).max(1.0);
     let means = (2.0 * m * m0 + c1) / (m * m + m0 * m0 + c1);
-    // Two images of zeros are alike.
+    // Two images of zeros are equal.
     if c1 == 0.0 && m == 0.0 && m0 == 0.0 {
         return 1.0;
     }
     means * (2.0 * both / free + c2) / ((v + v0) / free + c2)
 }
 
-/// All of them, after the image was scaled by [`scale`]. Both are (slice, row, column); of different
-/// shapes there is nothing to compare.
+/// All metrics, after scaling the image by [`scale`]. Both images are (slice, row, column); `None`
+/// if their shapes differ.
 #[must_use]
 pub fn compare(image: &Array3<Complex<f64>>, reference: &Array3<Complex<f64>>) -> Option<Metrics> {
     if image.dim() != reference.dim() || image.is_empty() {
@@ -134,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn a_scaled_image_is_the_reference() {
+    fn a_scaled_image_equals_the_reference() {
         let reference = reference();
         let image = reference.mapv(|v| v * Complex::new(-0.2, 3.0));
         let metrics = compare(&image, &reference).unwrap();
@@ -143,8 +144,8 @@ mod tests {
     }
 
     #[test]
-    fn an_error_of_known_size_gives_its_figures() {
-        // Orthogonal to the reference, so that the best scale is 1 less the error's share of it.
+    fn an_error_of_known_size_gives_the_expected_metrics() {
+        // Orthogonal to the reference, so that the best scale is 1 minus the error's share of it.
         let reference = Array3::from_elem((1, 10, 10), Complex::new(2.0, 0.0));
         let mut image = reference.clone();
         for (n, v) in image.iter_mut().enumerate() {
@@ -159,8 +160,8 @@ mod tests {
     }
 
     #[test]
-    fn similarity_is_the_formula_s() {
-        // One window: means 2 and 2.5, variances and covariance by hand.
+    fn similarity_equals_the_formula() {
+        // One window: means 2 and 2.5, variances and covariance computed by hand.
         let a = [1.0, 2.0, 3.0, 2.0];
         let b = [2.0, 2.0, 4.0, 2.0];
         let image = |values: [f64; 4]| {
@@ -171,13 +172,13 @@ mod tests {
         let expected =
             (2.0 * 2.0 * 2.5 + c1) * (2.0 * both + c2) / ((4.0 + 6.25 + c1) * (v + v0 + c2));
         assert!((ssim(&image(a), &image(b)) - expected).abs() < 1e-14);
-        // It does not see phases, and is symmetric but for the range.
-        let turned = image(a).mapv(|v| v * Complex::cis(1.0));
-        assert!((ssim(&turned, &image(b)) - expected).abs() < 1e-14);
+        // It ignores phases, and is symmetric except for the range.
+        let rotated = image(a).mapv(|v| v * Complex::cis(1.0));
+        assert!((ssim(&rotated, &image(b)) - expected).abs() < 1e-14);
     }
 
     #[test]
-    fn nothing_is_compared_with_another_shape() {
+    fn images_of_different_shapes_are_not_compared() {
         let other = Array3::from_elem((1, 9, 11), Complex::from(1.0));
         assert_eq!(compare(&other, &reference()), None);
     }

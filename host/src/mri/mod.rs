@@ -1,12 +1,11 @@
-//! Non-Cartesian MRI: images from samples of k-space that lie on no grid.
+//! Non-Cartesian MRI: images from k-space samples that lie on no grid.
 //!
-//! The model of the samples of coil c is d_c = F S_c ρ + noise: ρ the image, S_c the coil's
-//! sensitivity, F the [encoding](Encoding) of the trajectory. A [`Problem`] holds what was measured, a
-//! [`Recipe`] what to do with it; an [`Engine`] of [`cpu`] or [`cuda`] does it. `docs/mri.md` has the
-//! mathematics.
+//! The samples of coil c are d_c = F S_c ρ + noise, with ρ the image, S_c the coil's sensitivity
+//! and F the [encoding](Encoding) of the trajectory. A [`Problem`] holds the measured data, a
+//! [`Recipe`] the parameters of the reconstruction, and an [`Engine`] of [`cpu`] or [`cuda`]
+//! computes it. `docs/mri.md` has the mathematics.
 
 pub mod coil_maps;
-mod course;
 mod coverage;
 pub mod cpu;
 pub mod cuda;
@@ -14,23 +13,31 @@ pub mod density;
 mod encoding;
 mod engine;
 mod grid;
+#[cfg(feature = "hdf5")]
+pub mod io;
 pub mod ladder;
+mod memory_estimate;
 pub mod metrics;
-mod need;
 pub mod nufft;
 pub mod phantom;
 mod problem;
 mod recipe;
+#[cfg(feature = "plots")]
+pub mod report;
+mod run;
+pub(crate) mod science;
 mod simulate;
+mod summary;
 pub mod toeplitz;
 pub mod trajectory;
 
-pub use course::Course;
 pub use coverage::{Coverage, Spokes, grid_of};
 pub use encoding::Encoding;
-pub use engine::{Engine, MriError, Residual, Setup};
+pub use engine::{Engine, MriError, Residual};
 pub use grid::Grid;
-pub use need::Need;
+pub use memory_estimate::MemorySizes;
 pub use problem::{FieldBasis, Problem, ProblemError};
 pub use recipe::{Method, OperatorName, Recipe, Trigonometry};
+pub use run::{ReconstructionSteps, Run};
 pub use simulate::{SimulateError, SimulateOptions, Simulated, simulate};
+pub use summary::MriSummary;

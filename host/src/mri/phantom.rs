@@ -1,4 +1,4 @@
-//! The modified Shepp–Logan phantom, in space and in k-space, exactly.
+//! The modified Shepp–Logan phantom, analytically in space and in k-space.
 //!
 //! Lengths are in half fields of view: the object lies in [−1, 1] along each axis. L. A. Shepp and
 //! B. F. Logan, IEEE Trans. Nucl. Sci. 21 (1974) 21; contrasts as modified by P. A. Toft (1996).
@@ -6,16 +6,16 @@
 use num_complex::Complex;
 use std::f64::consts::{PI, TAU};
 
-/// An ellipse or ellipsoid, turned about the third axis.
+/// An ellipse or ellipsoid, rotated about the third axis.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Ellipsoid {
-    /// What it adds to the image.
+    /// Its contribution to the image.
     pub amplitude: f64,
-    /// Half lengths along its own axes.
+    /// Semi-axes.
     pub axes: [f64; 3],
-    /// Its middle: x, y, z.
+    /// Its centre: x, y, z.
     pub centre: [f64; 3],
-    /// Its turn from x to y, rad.
+    /// Its rotation from x to y, rad.
     pub angle: f64,
 }
 
@@ -26,7 +26,7 @@ pub struct Phantom {
     dimensions: usize,
 }
 
-/// Amplitude; half lengths along x, y, z; centre; turn in degrees.
+/// Amplitude; semi-axes along x, y, z; centre; rotation in degrees.
 type Row = (f64, [f64; 3], [f64; 3], f64);
 
 /// In the plane z = 0 the first, second and last two columns are Toft's table.
@@ -43,11 +43,11 @@ const SHEPP_LOGAN: [Row; 10] = [
     (0.1, [0.023, 0.046, 0.02], [0.06, -0.605, 0.0], 0.0),
 ];
 
-/// Below this the closed forms lose digits and a series is shorter.
+/// Below this the closed form loses digits, and a short series is more accurate.
 const NEAR_ZERO: f64 = 0.5;
 
 impl Phantom {
-    /// The modified phantom, 2- or 3-dimensional. In the volume the ventricles stand upright.
+    /// The modified phantom in 2 or 3 dimensions. In the volume the ventricles are upright.
     #[must_use]
     pub fn shepp_logan(dimensions: usize) -> Self {
         let parts = SHEPP_LOGAN
@@ -61,14 +61,14 @@ impl Phantom {
         Self { parts, dimensions }
     }
 
-    /// Its value at a place x, y[, z].
+    /// Its value at x, y[, z].
     #[must_use]
-    pub fn value(&self, place: &[f64]) -> f64 {
+    pub fn value(&self, position: &[f64]) -> f64 {
         let inside = |part: &&Ellipsoid| {
-            let [u, v] = part.turned([place[0] - part.centre[0], place[1] - part.centre[1]]);
+            let [u, v] = part.rotated([position[0] - part.centre[0], position[1] - part.centre[1]]);
             let mut distance = (u / part.axes[0]).powi(2) + (v / part.axes[1]).powi(2);
             if self.dimensions == 3 {
-                distance += ((place[2] - part.centre[2]) / part.axes[2]).powi(2);
+                distance += ((position[2] - part.centre[2]) / part.axes[2]).powi(2);
             }
             distance <= 1.0
         };
@@ -90,27 +90,27 @@ impl Phantom {
 }
 
 impl Ellipsoid {
-    /// Along its own first two axes.
-    fn turned(&self, [x, y]: [f64; 2]) -> [f64; 2] {
+    /// Coordinates along its own first two axes.
+    fn rotated(&self, [x, y]: [f64; 2]) -> [f64; 2] {
         let (sine, cosine) = self.angle.sin_cos();
         [cosine * x + sine * y, cosine * y - sine * x]
     }
 
-    /// A a b J₁(2πρ)/ρ in a plane, A a b c (sin z − z cos z)/(2π²ρ³) with z = 2πρ in a volume, times
-    /// the phase of its middle; ρ = |(a u, b v[, c w])|, (u, v, w) the turned k.
+    /// A a b J₁(2πρ)/ρ in a plane, A a b c (sin z − z cos z)/(2π²ρ³) with z = 2πρ in a volume,
+    /// times the phase of its centre; ρ = |(a u, b v[, c w])|, with (u, v, w) the rotated k.
     fn transform(&self, k: &[f64], dimensions: usize) -> Complex<f64> {
-        let [u, v] = self.turned([k[0], k[1]]);
+        let [u, v] = self.rotated([k[0], k[1]]);
         let [a, b, c] = self.axes;
         let mut square = (a * u).powi(2) + (b * v).powi(2);
-        let mut turns = k[0] * self.centre[0] + k[1] * self.centre[1];
+        let mut cycles = k[0] * self.centre[0] + k[1] * self.centre[1];
         let modulus = if dimensions == 3 {
             square += (c * k[2]).powi(2);
-            turns += k[2] * self.centre[2];
+            cycles += k[2] * self.centre[2];
             self.amplitude * a * b * c * ball(TAU * square.sqrt())
         } else {
             self.amplitude * a * b * disc(TAU * square.sqrt())
         };
-        Complex::from_polar(modulus, -TAU * (turns - turns.round()))
+        Complex::from_polar(modulus, -TAU * (cycles - cycles.round()))
     }
 }
 
@@ -166,41 +166,41 @@ mod tests {
         assert!((volume.transform(&[0.0; 3]).re / volumes - 1.0).abs() < 1e-14);
     }
 
-    /// The midpoint rule of the image gives the transform, the better the finer it is.
+    /// The midpoint rule applied to the image converges to the transform as it is refined.
     #[test]
-    fn the_transform_is_the_images() {
+    fn the_transform_is_that_of_the_image() {
         for dimensions in [2, 3] {
             let phantom = Phantom::shepp_logan(dimensions);
             let side = if dimensions == 2 { 1500 } else { 180 };
             let step = 2.0 / f64::from(side);
             let k = &[1.3, -0.7, 0.9][..dimensions];
             let mut sum = Complex::new(0.0, 0.0);
-            let mut place = [0.0; 3];
+            let mut position = [0.0; 3];
             let slices = if dimensions == 2 { 1 } else { side };
             for slice in 0..slices {
-                place[2] = (f64::from(slice) + 0.5) * step - 1.0;
+                position[2] = (f64::from(slice) + 0.5) * step - 1.0;
                 for row in 0..side {
-                    place[1] = (f64::from(row) + 0.5) * step - 1.0;
+                    position[1] = (f64::from(row) + 0.5) * step - 1.0;
                     for column in 0..side {
-                        place[0] = (f64::from(column) + 0.5) * step - 1.0;
-                        let value = phantom.value(&place[..dimensions]);
+                        position[0] = (f64::from(column) + 0.5) * step - 1.0;
+                        let value = phantom.value(&position[..dimensions]);
                         if value != 0.0 {
-                            let turns: f64 = k.iter().zip(place).map(|(k, r)| k * r).sum();
-                            sum += Complex::from_polar(value, -TAU * turns);
+                            let cycles: f64 = k.iter().zip(position).map(|(k, r)| k * r).sum();
+                            sum += Complex::from_polar(value, -TAU * cycles);
                         }
                     }
                 }
             }
             sum *= step.powi(dimensions as i32);
             let exact = phantom.transform(k);
-            // Half a step at the rim of the skull.
+            // Half a step at the edge of the skull.
             let tolerance = if dimensions == 2 { 2e-4 } else { 3e-3 };
             assert!((sum - exact).norm() < tolerance, "{sum} {exact}");
         }
     }
 
     #[test]
-    fn series_and_closed_form_meet() {
+    fn series_and_closed_form_agree() {
         let closed = |z: f64| 4.0 * PI * (z.sin() - z * z.cos()) / z.powi(3);
         for z in [0.499_999, 0.4, 0.3] {
             assert!((ball(z) / closed(z) - 1.0).abs() < 1e-13, "{z}");

@@ -1,18 +1,18 @@
-//! What was measured, checked.
+//! The measured data, checked.
 
 use super::Grid;
 use ndarray::{Array1, Array2, ArrayView2};
 use num_complex::Complex;
 
-/// Why a problem is none.
+/// Why data cannot be reconstructed.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum ProblemError {
-    /// A grid of nothing, or with slices that are not encoded.
-    #[error("an image cannot have {0:?} (slices, rows, columns) voxels with {1} axes of k-space")]
+    /// An empty grid, or one with slices that are not encoded.
+    #[error("the image cannot have {0:?} voxels (slices, rows, columns) and {1} axes of k-space")]
     Grid([usize; 3], usize),
     /// More than memory can address.
     #[error(
-        "the problem is larger than any memory: {voxels} voxels, {samples} samples, {coils} coils"
+        "the problem exceeds the address space: {voxels} voxels, {samples} samples, {coils} coils"
     )]
     TooLarge {
         /// Voxels.
@@ -23,7 +23,7 @@ pub enum ProblemError {
         coils: usize,
     },
     /// Arrays of different extents.
-    #[error("{what} has the shape {found:?}, expected {expected:?} {axes}")]
+    #[error("{what}: expected shape {expected:?} {axes}, found {found:?}")]
     Shape {
         /// The array.
         what: &'static str,
@@ -34,38 +34,38 @@ pub enum ProblemError {
         /// Names of the axes.
         axes: &'static str,
     },
-    /// A value that is no number.
-    #[error("{what} has a value that is not finite at {index:?} {axes}")]
+    /// A value that is NaN or infinite.
+    #[error("{what}: expected finite values, found NaN or infinity at {index:?} {axes}")]
     NotFinite {
         /// The array.
         what: &'static str,
-        /// Where, from 0.
+        /// The index, from 0.
         index: Vec<usize>,
         /// Names of the axes.
         axes: &'static str,
     },
     /// k-space beyond half a cycle a pixel.
     #[error(
-        "the trajectory has k = {value} at sample {sample}, axis {axis}: it is in cycles/pixel and must lie in −0.5 … 0.5"
+        "the trajectory, sample {sample}, axis {axis}: expected −0.5 to 0.5 cycles/pixel, found {value}"
     )]
     OutsideNyquist {
-        /// Number, from 0.
+        /// Index of the sample, from 0.
         sample: usize,
-        /// Number, from 0: kx, ky, kz.
+        /// Index, from 0: kx, ky, kz.
         axis: usize,
-        /// What it came to.
+        /// Its value.
         value: f64,
     },
     /// A weight below 0.
-    #[error("the density weight of sample {sample} is {value}: weights cannot be negative")]
+    #[error("the density weight of sample {sample}: expected at least 0, found {value}")]
     NegativeWeight {
-        /// Number, from 0.
+        /// Index of the sample, from 0.
         sample: usize,
-        /// What it came to.
+        /// Its value.
         value: f64,
     },
     /// No coil or no sample.
-    #[error("there are {samples} samples of {coils} coils: nothing to reconstruct")]
+    #[error("expected at least one sample of one coil, found {samples} samples of {coils} coils")]
     Empty {
         /// Samples of a coil.
         samples: usize,
@@ -74,19 +74,19 @@ pub enum ProblemError {
     },
 }
 
-/// Phases beyond the trajectory's: F_mn = exp(−2πi (k_m·x_n + Σ_b c_mb ψ_b(x_n))).
+/// Phases in addition to those of the trajectory: F_mn = exp(−2πi (k_m·x_n + Σ_b c_mb ψ_b(x_n))).
 ///
-/// Off-resonance has one function: ψ the field map in Hz, c the samples' times in s. Only the direct
-/// operators take it.
+/// Off-resonance has one function, with ψ the field map in Hz and c the samples' times in s. Only
+/// the direct operators support a field.
 #[derive(Debug, Clone, PartialEq)]
 pub struct FieldBasis {
     /// c, (sample, function).
     pub coefficients: Array2<f64>,
-    /// ψ, (function, voxel), in turns for a coefficient of 1.
+    /// ψ, (function, voxel), in cycles for a coefficient of 1.
     pub maps: Array2<f64>,
 }
 
-/// Samples of a trajectory, with all that is known before an image is sought.
+/// The measured samples of a trajectory, with everything that is known before the reconstruction.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Problem {
     grid: Grid,
@@ -97,7 +97,7 @@ pub struct Problem {
     field: Option<FieldBasis>,
 }
 
-/// Finite, or where not.
+/// Returns an error with the index of the first value that is not finite.
 fn finite<T>(
     what: &'static str,
     axes: &'static str,
@@ -135,7 +135,7 @@ impl Problem {
     /// `trajectory` (sample, axis) in cycles/pixel, axes kx, ky[, kz]; `samples` (coil, sample).
     ///
     /// # Errors
-    /// Shapes that do not fit, values that are not finite, |k| > 0.5, nothing to do.
+    /// Inconsistent shapes, values that are not finite, |k| > 0.5, or no samples.
     pub fn new(
         grid: Grid,
         trajectory: Array2<f64>,
@@ -146,7 +146,7 @@ impl Problem {
             return Err(ProblemError::Grid(grid.shape, grid.axes));
         }
         let (coils, count) = samples.dim();
-        // Some hundred bytes a voxel of the doubled grid and a sample, of every coil.
+        // About a hundred bytes per voxel of the doubled grid and per sample, for every coil.
         let addressable = grid
             .shape
             .iter()
@@ -205,10 +205,10 @@ impl Problem {
         })
     }
 
-    /// With density weights W, one a sample.
+    /// Adds density weights W, one per sample.
     ///
     /// # Errors
-    /// Another number of them, one that is negative or not finite.
+    /// A different number of weights, or one that is negative or not finite.
     pub fn with_weights(mut self, weights: Array1<f64>) -> Result<Self, ProblemError> {
         let expected = [self.trajectory.nrows()];
         shaped(
@@ -236,7 +236,7 @@ impl Problem {
         Ok(self)
     }
 
-    /// With coil maps S, (coil, voxel).
+    /// Adds coil maps S, (coil, voxel).
     ///
     /// # Errors
     /// Another shape, or values that are not finite.
@@ -250,7 +250,7 @@ impl Problem {
         Ok(self)
     }
 
-    /// With phases beyond the trajectory's.
+    /// Adds phases to those of the trajectory.
     ///
     /// # Errors
     /// Another shape, or values that are not finite.
@@ -293,7 +293,7 @@ impl Problem {
         self.grid
     }
 
-    /// Coils.
+    /// Number of coils.
     #[must_use]
     pub fn coils(&self) -> usize {
         self.samples.nrows()
@@ -311,19 +311,19 @@ impl Problem {
         &self.samples
     }
 
-    /// W, one a sample; `None`: 1.
+    /// W, one per sample; `None`: 1.
     #[must_use]
     pub fn weights(&self) -> Option<&Array1<f64>> {
         self.weights.as_ref()
     }
 
-    /// S, (coil, voxel); `None`: every coil is an image of its own.
+    /// S, (coil, voxel); `None`: every coil has an image of its own.
     #[must_use]
     pub fn maps(&self) -> Option<&Array2<Complex<f64>>> {
         self.maps.as_ref()
     }
 
-    /// Phases beyond the trajectory's.
+    /// The phases in addition to those of the trajectory.
     #[must_use]
     pub fn field(&self) -> Option<&FieldBasis> {
         self.field.as_ref()

@@ -1,12 +1,12 @@
-//! What to do with the samples.
+//! The parameters of a reconstruction.
 
 use serde::Serialize;
 
-/// How F is computed.
+/// The implementation of F.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum OperatorName {
-    /// The sum itself.
+    /// The exact sum.
     Direct,
     /// Spreading and FFT, to a tolerance.
     Nufft,
@@ -15,7 +15,7 @@ pub enum OperatorName {
 }
 
 impl OperatorName {
-    /// As typed.
+    /// The name on the command line.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -26,7 +26,7 @@ impl OperatorName {
     }
 }
 
-/// How the image is found.
+/// The reconstruction method.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Method {
@@ -36,12 +36,12 @@ pub enum Method {
     Cg,
     /// FISTA with total variation.
     Tv,
-    /// FISTA with soft thresholds of orthogonal wavelets.
+    /// FISTA with soft thresholding of orthonormal wavelet coefficients.
     Wavelet,
 }
 
 impl Method {
-    /// As typed.
+    /// The name on the command line.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -57,15 +57,16 @@ impl Method {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Trigonometry {
-    /// Polynomials in turns: to rounding.
+    /// Polynomials of the angle in cycles, accurate to rounding.
     #[default]
     Accurate,
-    /// The device's own instructions (2⁻²⁰·⁵ absolute), after reduction in turns.
+    /// The device's own instructions (absolute error 2⁻²⁰·⁵), after reduction of the angle in
+    /// cycles.
     Hardware,
 }
 
 impl Trigonometry {
-    /// As typed.
+    /// The name on the command line.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -75,22 +76,23 @@ impl Trigonometry {
     }
 }
 
-/// What to do, resolved: nothing is left to `auto`.
+/// The parameters of a reconstruction, with every `auto` resolved.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Recipe {
-    /// How F is computed.
+    /// The implementation of F.
     pub operator: OperatorName,
-    /// How the image is found.
+    /// The reconstruction method.
     pub method: Method,
-    /// Iterations; 0 for [`Method::Adjoint`].
+    /// Number of iterations; 0 for [`Method::Adjoint`].
     pub iterations: usize,
-    /// Weight of the regulariser. [`Method::Cg`]: λ itself. [`Method::Tv`], [`Method::Wavelet`]: in units of
-    /// the largest |EᴴWd|, so that it does not depend on the scale of the data.
+    /// Weight of the regulariser: λ itself for [`Method::Cg`]; for [`Method::Tv`] and
+    /// [`Method::Wavelet`] in units of the largest |EᴴWd|, so that it does not depend on the scale
+    /// of the data.
     pub lambda: f64,
-    /// Relative error that the NUFFT is planned for.
+    /// Relative error for which the NUFFT is planned.
     pub tolerance: f64,
     /// Sine and cosine of the direct operators on GPUs.
     pub trigonometry: Trigonometry,
-    /// Divides by √Σ|S|² (ρ' = √Σ|S|² ρ is solved for, with S/√Σ|S|²).
+    /// Solves for ρ' = √Σ|S|² ρ, with the maps S/√Σ|S|².
     pub intensity_correction: bool,
 }

@@ -1,4 +1,4 @@
-//! Samples of the phantom as several coils see it, without any discretisation.
+//! Samples of the phantom as measured by several coils, without discretisation.
 
 use super::phantom::Phantom;
 use super::trajectory::Path;
@@ -11,26 +11,26 @@ use rand_pcg::Pcg64;
 use rayon::prelude::*;
 use std::f64::consts::TAU;
 
-/// What to simulate.
+/// Options of a simulation.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SimulateOptions {
-    /// Path through k-space.
+    /// Type of trajectory.
     pub path: Path,
     /// Voxels along each axis.
     pub matrix: usize,
-    /// Spokes, or interleaves; `None`: what Nyquist asks for.
+    /// Number of spokes or interleaves; `None`: by Nyquist's criterion.
     pub spokes: Option<usize>,
-    /// Samples of a readout; `None`: what Nyquist asks for, twice over on a spoke.
+    /// Samples per readout; `None`: by Nyquist's criterion, twice that on a spoke.
     pub samples: Option<usize>,
-    /// Coils.
+    /// Number of coils.
     pub coils: usize,
-    /// The largest value of the truth over the standard deviation that real and imaginary part of a
-    /// voxel would have, had one coil of sensitivity 1 sampled the matrix once on a Cartesian grid;
-    /// `None`: no noise.
+    /// Signal-to-noise ratio: the largest value of the truth over the standard deviation that the
+    /// real and imaginary parts of a voxel would have if one coil of sensitivity 1 had sampled the
+    /// matrix once on a Cartesian grid; `None`: no noise.
     pub snr: Option<f64>,
     /// A volume of `matrix` slices.
     pub volume: bool,
-    /// Decides the noise.
+    /// Seed of the noise.
     pub seed: u64,
 }
 
@@ -49,19 +49,19 @@ impl Default for SimulateOptions {
     }
 }
 
-/// Why nothing is simulated.
+/// Why a simulation was rejected.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
-#[error("{option} {found}: {expected} is expected")]
+#[error("{option} {found}: expected {expected}")]
 pub struct SimulateError {
-    /// The option, as typed.
+    /// The option.
     pub option: &'static str,
     /// Its value.
     pub found: String,
-    /// What it may be.
+    /// The values that it may have.
     pub expected: String,
 }
 
-/// Samples with what they were made from.
+/// Simulated samples with the phantom and maps they were made from.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Simulated {
     /// The samples, rounded to single precision as files hold them.
@@ -72,31 +72,31 @@ pub struct Simulated {
     pub steps: Vec<[usize; 2]>,
 }
 
-/// Field of view, m, and thickness of a single slice.
+/// Field of view and thickness of a single slice, m.
 const FIELD_OF_VIEW: f64 = 0.22;
-const SLICE: f64 = 0.005;
-/// From a sample to the next, s.
-const INTERVAL: f64 = 4e-6;
-/// Most samples of a readout: files count them in 16 bits.
-const LONGEST: usize = 65_535;
-/// Parts of a voxel along each axis over which the truth is averaged.
-const PARTS: [usize; 2] = [4, 3];
+const SLICE_THICKNESS: f64 = 0.005;
+/// Time from one sample to the next, s.
+const SAMPLE_INTERVAL: f64 = 4e-6;
+/// Largest number of samples per readout: files count them in 16 bits.
+const MAX_SAMPLES: usize = 65_535;
+/// Points per voxel along each axis over which the truth is averaged, in a plane and in a volume.
+const POINTS_PER_VOXEL: [usize; 2] = [4, 3];
 /// Samples that one task of the thread pool computes.
 const CHUNK: usize = 256;
 
 impl SimulateOptions {
-    /// Spokes, or interleaves.
+    /// Number of spokes or interleaves.
     #[must_use]
     pub fn spokes(&self) -> usize {
         self.spokes
-            .unwrap_or_else(|| self.path.enough_spokes(self.matrix, self.volume))
+            .unwrap_or_else(|| self.path.nyquist_spokes(self.matrix, self.volume))
     }
 
-    /// Samples of a readout.
+    /// Number of samples per readout.
     #[must_use]
     pub fn samples(&self) -> usize {
         self.samples
-            .unwrap_or_else(|| self.path.enough_samples(self.matrix, self.spokes().max(1)))
+            .unwrap_or_else(|| self.path.nyquist_samples(self.matrix, self.spokes().max(1)))
     }
 
     fn readouts(&self) -> usize {
@@ -105,7 +105,7 @@ impl SimulateOptions {
         self.spokes().saturating_mul(slices)
     }
 
-    /// Refuses what makes no sense.
+    /// Checks all options.
     ///
     /// # Errors
     /// [`SimulateError`].
@@ -117,7 +117,7 @@ impl SimulateOptions {
             Err(SimulateError {
                 option,
                 found: found.to_string(),
-                expected: format!("a number of {least} to {most}"),
+                expected: format!("{least} to {most}"),
             })
         };
         within(
@@ -128,7 +128,7 @@ impl SimulateOptions {
         )?;
         within("--coils", self.coils, 1, 256)?;
         within("--spokes", self.spokes(), 1, 1 << 24)?;
-        within("--samples", self.samples(), 2, LONGEST)?;
+        within("--samples", self.samples(), 2, MAX_SAMPLES)?;
         match self.snr {
             Some(snr) if !(1e-6..=1e12).contains(&snr) => Err(SimulateError {
                 option: "--noise",
@@ -139,7 +139,7 @@ impl SimulateOptions {
         }
     }
 
-    /// Bytes that simulating and writing take.
+    /// Memory in bytes for simulating and writing.
     #[must_use]
     pub fn memory(&self) -> u128 {
         let side = self.matrix as u128;
@@ -155,10 +155,10 @@ impl SimulateOptions {
     }
 }
 
-/// Makes the samples. Deterministic for a seed, on any number of threads.
+/// Simulates the samples. The result depends on the seed only, not on the number of threads.
 ///
 /// # Errors
-/// Options that make no sense.
+/// An option out of range.
 pub fn simulate(options: &SimulateOptions) -> Result<Simulated, SimulateError> {
     options.check()?;
     let (matrix, axes) = (options.matrix, if options.volume { 3 } else { 2 });
@@ -168,10 +168,10 @@ pub fn simulate(options: &SimulateOptions) -> Result<Simulated, SimulateError> {
     let path = options
         .path
         .trajectory(matrix, options.spokes(), length, options.volume);
-    // Exactly where the file will say that they are.
-    let places = path.places.mapv(|k| f64::from(k as f32));
+    // The trajectory rounded to the precision of the file.
+    let positions = path.positions.mapv(|k| f64::from(k as f32));
     let truth = truth(&phantom, &coils, matrix, axes);
-    let mut samples = measured(&phantom, &coils, &places, matrix);
+    let mut samples = measured(&phantom, &coils, &positions, matrix);
     if let Some(snr) = options.snr {
         let largest = truth.image.iter().map(|v| v.norm()).fold(0.0, f64::max);
         let deviation = largest * (matrix as f64).powf(axes as f64 / 2.0) / snr;
@@ -183,7 +183,11 @@ pub fn simulate(options: &SimulateOptions) -> Result<Simulated, SimulateError> {
     }
     samples.mapv_inplace(|v| Complex::new(f64::from(v.re as f32), f64::from(v.im as f32)));
     let slices = if options.volume { matrix } else { 1 };
-    let thickness = if options.volume { FIELD_OF_VIEW } else { SLICE };
+    let thickness = if options.volume {
+        FIELD_OF_VIEW
+    } else {
+        SLICE_THICKNESS
+    };
     let extent = Extent {
         matrix: [slices, matrix, matrix],
         axes,
@@ -193,14 +197,14 @@ pub fn simulate(options: &SimulateOptions) -> Result<Simulated, SimulateError> {
         .map(|readout| Readout {
             samples: readout * length..(readout + 1) * length,
             acquisition: readout,
-            interval: INTERVAL,
+            interval: SAMPLE_INTERVAL,
             discarded: 0,
         })
         .collect();
-    let kspace = KSpace::new(extent, places, samples, readouts).map_err(|e| SimulateError {
+    let kspace = KSpace::new(extent, positions, samples, readouts).map_err(|e| SimulateError {
         option: "the simulation",
         found: e.to_string(),
-        expected: "a sound trajectory".to_owned(),
+        expected: "a valid trajectory".to_owned(),
     })?;
     Ok(Simulated {
         kspace,
@@ -209,21 +213,22 @@ pub fn simulate(options: &SimulateOptions) -> Result<Simulated, SimulateError> {
     })
 }
 
-/// (coil, sample), in units in which a Cartesian grid's transform of the samples is the image.
+/// (coil, sample), in units in which the Fourier transform of a Cartesian grid of samples is the
+/// image.
 ///
 /// The maps are trigonometric polynomials, so that each coil's signal is a sum of the phantom's own
-/// transform at shifted places: ∫ e^{2πi q·x/L} ρ e^{−2πi k·x} dx = P(k − q/L).
+/// transform at shifted positions: ∫ e^{2πi q·x/L} ρ e^{−2πi k·x} dx = P(k − q/L).
 fn measured(
     phantom: &Phantom,
     coils: &Coils,
-    places: &Array2<f64>,
+    positions: &Array2<f64>,
     matrix: usize,
 ) -> Array2<Complex<f64>> {
-    let axes = places.ncols();
+    let axes = positions.ncols();
     let half = matrix as f64 / 2.0;
     let volume = half.powi(axes as i32);
-    let count = places.nrows();
-    // (sample, coil) while it is made, so that every task has its own part.
+    let count = positions.nrows();
+    // (sample, coil) during the computation, so that every task writes its own part.
     let mut made = Array2::zeros((count, coils.count()));
     made.axis_chunks_iter_mut(Axis(0), CHUNK)
         .into_par_iter()
@@ -231,13 +236,13 @@ fn measured(
         .for_each(|(chunk, mut part)| {
             let mut shifted = vec![Complex::new(0.0, 0.0); coils.shifts.len()];
             for (j, mut row) in part.outer_iter_mut().enumerate() {
-                let place = places.row(chunk * CHUNK + j);
+                let position = positions.row(chunk * CHUNK + j);
                 for (value, shift) in shifted.iter_mut().zip(&coils.shifts) {
                     let mut k = [0.0; 3];
                     for axis in 0..axes {
                         // y points up, rows go down.
                         let sign = if axis == 1 { -1.0 } else { 1.0 };
-                        k[axis] = sign * place[axis] * half - shift[axis] / PERIOD;
+                        k[axis] = sign * position[axis] * half - shift[axis] / PERIOD;
                     }
                     *value = phantom.transform(&k[..axes]) * volume;
                 }
@@ -249,13 +254,13 @@ fn measured(
     made.reversed_axes().as_standard_layout().into_owned()
 }
 
-/// Means of the phantom over voxels, and the maps in their middles.
+/// Means of the phantom over voxels, and the maps at their centres.
 fn truth(phantom: &Phantom, coils: &Coils, matrix: usize, axes: usize) -> Truth {
     let slices = if axes == 3 { matrix } else { 1 };
-    let parts = PARTS[axes - 2];
+    let parts = POINTS_PER_VOXEL[axes - 2];
     let step = 2.0 / matrix as f64;
     let middle = |n: usize| (n as f64 - (matrix / 2) as f64) * step;
-    let place = |slice: usize, row: usize, column: usize| {
+    let position = |slice: usize, row: usize, column: usize| {
         [
             middle(column),
             -middle(row),
@@ -279,7 +284,7 @@ fn truth(phantom: &Phantom, coils: &Coils, matrix: usize, axes: usize) -> Truth 
         .for_each(|(line, (voxels, maps))| {
             let (slice, row) = (line / rows, line % rows);
             for (column, voxel) in voxels.iter_mut().enumerate() {
-                let at = place(slice, row, column);
+                let at = position(slice, row, column);
                 let mut sum = 0.0;
                 for part in 0..parts.pow(axes as u32) {
                     let mut inner = at;
@@ -304,17 +309,18 @@ fn truth(phantom: &Phantom, coils: &Coils, matrix: usize, axes: usize) -> Truth 
     }
 }
 
-/// Period of the maps, in half fields of view: more than from a coil to the far side and back.
+/// Period of the maps, in half fields of view: longer than twice the distance from a coil to the
+/// far side.
 const PERIOD: f64 = 4.5;
-/// Distance of the coils' middles from the axis, in half fields of view.
+/// Distance of the coils' centres from the axis, in half fields of view.
 const DISTANCE: f64 = 1.1;
-/// Coils of a volume stand in two rings at this height above and below the middle.
+/// Height of the two rings of coils of a volume above and below the centre.
 const HEIGHT: f64 = 0.5;
-/// How much of a map is imaginary: the phase turns by about as many radians towards its edge.
-const TWIST: f64 = 0.4;
+/// Imaginary part of a map: the phase changes by about this many radians towards its edge.
+const PHASE_AMPLITUDE: f64 = 0.4;
 
-/// Maps Σ_q w_cq e^{2πi q·x/L}, q ∈ {−1, 0, 1}^axes: products of raised cosines about each coil's middle,
-/// ½ + ½ cos u + ½ i t sin u with u = 2π(x − p)/L along each axis.
+/// Maps Σ_q w_cq e^{2πi q·x/L}, q ∈ {−1, 0, 1}^axes: products of raised cosines about each coil's
+/// centre, ½ + ½ cos u + ½ i t sin u with u = 2π(x − p)/L along each axis.
 struct Coils {
     /// q, at most three axes.
     shifts: Vec<[f64; 3]>,
@@ -323,7 +329,8 @@ struct Coils {
 }
 
 impl Coils {
-    /// Evenly around the object, the root sum of squares 1 in its middle; one coil sees all alike.
+    /// Coils evenly around the object, with root sum of squares 1 in its centre; a single coil has
+    /// a uniform sensitivity.
     fn ring(count: usize, axes: usize) -> Self {
         if count == 1 {
             return Self {
@@ -346,7 +353,10 @@ impl Coils {
                 if q == 0.0 {
                     Complex::new(0.5, 0.0)
                 } else {
-                    Complex::from_polar(0.25 * (1.0 + q * TWIST), -TAU * q * middle[axis] / PERIOD)
+                    Complex::from_polar(
+                        0.25 * (1.0 + q * PHASE_AMPLITUDE),
+                        -TAU * q * middle[axis] / PERIOD,
+                    )
                 }
             });
             factors.fold(Complex::cis(angle), |product, factor| product * factor)
@@ -366,14 +376,18 @@ impl Coils {
         self.weights.nrows()
     }
 
-    /// Each coil's map at a place.
-    fn at(&self, place: &[f64], values: &mut [Complex<f64>]) {
+    /// The value of each coil's map at `position`.
+    fn at(&self, position: &[f64], values: &mut [Complex<f64>]) {
         let waves: Vec<Complex<f64>> = self
             .shifts
             .iter()
             .map(|shift| {
-                let turns: f64 = place.iter().zip(shift).map(|(x, q)| x * q / PERIOD).sum();
-                Complex::cis(TAU * turns)
+                let cycles: f64 = position
+                    .iter()
+                    .zip(shift)
+                    .map(|(x, q)| x * q / PERIOD)
+                    .sum();
+                Complex::cis(TAU * cycles)
             })
             .collect();
         for (value, weights) in values.iter_mut().zip(self.weights.rows()) {

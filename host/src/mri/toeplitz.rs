@@ -1,9 +1,9 @@
 //! FᴴWF as a convolution: the spectrum of Q.
 //!
 //! (FᴴWF ρ)_n = Σ_n' Q(n − n') ρ_n' with Q(x) = Σ_m w_m exp(+2πi k_m·x) over differences of voxels.
-//! The differences of an axis of N lie in −(N − 1) … N − 1, so that a cyclic convolution of 2N − 1
-//! cells or more, with ρ in the first N of them, is exact. Q(−x) is the conjugate of Q(x): its transform
-//! is real (J. Fessler et al., IEEE Trans. Signal Process. 53 (2005) 3393).
+//! The differences of an axis of N lie in −(N − 1) … N − 1, so that a cyclic convolution of at
+//! least 2N − 1 cells, with ρ in the first N of them, is exact. Q(−x) is the conjugate of Q(x), so
+//! its transform is real (J. Fessler et al., IEEE Trans. Signal Process. 53 (2005) 3393).
 
 use super::Grid;
 use ndarray::{Array3, ArrayView3};
@@ -11,8 +11,8 @@ use num_complex::Complex;
 use rayon::prelude::*;
 use rustfft::FftPlanner;
 
-/// Cells that the convolution is done on, (slice, row, column): of every encoded axis the next even
-/// product of 2, 3, 5 and 7 from 2N − 1 on.
+/// Cells of the convolution, (slice, row, column): for every encoded axis the smallest even product
+/// of 2, 3, 5 and 7 that is at least 2N − 1.
 #[must_use]
 pub fn padded_shape(grid: Grid) -> [usize; 3] {
     let [slices, rows, columns] = grid.shape;
@@ -40,19 +40,19 @@ fn smooth(mut n: usize) -> bool {
     n == 1
 }
 
-/// The transform of Q on `padded` cells (as [`padded_shape`] gives them, or more), plain sums without a
-/// factor. `q` is Q on the [doubled](Grid::doubled) grid of `grid`, (slice, row, column), as the
-/// adjoint of the weights gives it there: voxel n of 2N is the difference n − N. That of −N is not
+/// The transform of Q on `padded` cells (those of [`padded_shape`] or more), as unscaled sums. `q`
+/// is Q on the [doubled](Grid::doubled) grid of `grid`, (slice, row, column), as computed there by
+/// the adjoint of the weights: voxel n of 2N is the difference n − N. The difference −N is not
 /// used.
 ///
 /// # Panics
-/// `q` has another shape than the doubled grid, or `padded` has fewer than 2N − 1 cells.
+/// Panics if `q` has another shape than the doubled grid, or `padded` has fewer than 2N − 1 cells.
 #[must_use]
 pub fn spectrum(grid: Grid, q: ArrayView3<'_, Complex<f64>>, padded: [usize; 3]) -> Array3<f64> {
     transformed(grid, q, padded).mapv(|value| value.re)
 }
 
-/// The same before its imaginary part, which is rounding, is dropped.
+/// The complex spectrum, whose imaginary part is rounding.
 fn transformed(
     grid: Grid,
     q: ArrayView3<'_, Complex<f64>>,
@@ -62,7 +62,7 @@ fn transformed(
     let encoded = [grid.axes == 3, true, true];
     let mut cells = Array3::zeros(padded);
     for ((z, y, x), value) in q.indexed_iter() {
-        let place: [Option<usize>; 3] = std::array::from_fn(|axis| {
+        let voxel: [Option<usize>; 3] = std::array::from_fn(|axis| {
             let at = [z, y, x][axis];
             let voxels = grid.shape[axis];
             if !encoded[axis] {
@@ -76,7 +76,7 @@ fn transformed(
                 _ => Some(at - voxels),
             }
         });
-        if let [Some(z), Some(y), Some(x)] = place {
+        if let [Some(z), Some(y), Some(x)] = voxel {
             cells[[z, y, x]] = *value;
         }
     }

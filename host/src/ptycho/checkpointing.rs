@@ -1,58 +1,59 @@
-//! A run's saved state: all that is needed to go on bit for bit, and to refuse another scan.
+//! The saved state of a run: everything needed to resume bit for bit and to refuse other scans.
 
-use super::{EngineState, Place, Recipe, RecipeError, Values};
+use super::{EngineState, Progress, Recipe, RecipeError, Values};
 use crate::data::{Mask, Scan};
 use crate::io::IoError;
-use crate::io::checkpoint::{self, Checkpoint};
+use crate::ptycho::io::checkpoint::{self, Checkpoint};
+use crate::system::WriteError;
 use ndarray::{Array1, ArrayD};
 use num_complex::Complex;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use std::path::Path;
 
-/// What the header of a checkpoint calls this kind of run.
+/// Name of this kind of run in the header of a checkpoint.
 const KIND: &str = "ptychography";
 const ARRAYS: [&str; 3] = ["object", "probe", "exit"];
 
-/// Why a run cannot be saved or cannot go on from what was saved.
+/// Why a run cannot be saved or resumed.
 #[derive(Debug, thiserror::Error)]
 pub enum CheckpointError {
-    /// The file.
+    /// The file cannot be read or written.
     #[error(transparent)]
     Io(#[from] IoError),
-    /// A checkpoint, but not of this kind of run.
-    #[error("{file}: is no checkpoint of a ptychographic reconstruction: {reason}")]
+    /// The checkpoint belongs to another kind of run.
+    #[error("{file}: not a checkpoint of a ptychographic reconstruction: {reason}")]
     Foreign {
         /// The file, as given.
         file: String,
-        /// What is missing.
+        /// What is missing or different.
         reason: String,
     },
-    /// The recipe in it.
+    /// The recipe in the checkpoint is invalid.
     #[error("{file}: the recipe in the checkpoint cannot be used: {source}")]
     Recipe {
         /// The file, as given.
         file: String,
-        /// Why.
+        /// What is wrong with it.
         source: RecipeError,
     },
-    /// Of another scan.
+    /// The checkpoint belongs to another scan.
     #[error(
-        "{file}: is the checkpoint of another scan ({source_file}, fingerprint {found}): counts, mask, positions and geometry of fingerprint {expected} are expected"
+        "{file}: the checkpoint belongs to another scan ({source_file}): expected fingerprint {expected} of counts, mask, positions and geometry, found {found}"
     )]
     OtherScan {
         /// The file, as given.
         file: String,
-        /// The scan's file, as given to the saved run.
+        /// Path of the scan file, as given to the saved run.
         source_file: String,
         /// First digits of the saved fingerprint.
         found: String,
-        /// First digits of the present scan's.
+        /// First digits of the current scan's fingerprint.
         expected: String,
     },
 }
 
-/// Everything about a saved run but its arrays.
+/// Everything about a saved run except its arrays.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Header {
@@ -62,31 +63,32 @@ struct Header {
     backend: String,
     fingerprint: String,
     recipe: String,
-    place: Place,
+    #[serde(rename = "place")]
+    progress: Progress,
 }
 
-/// A run as it was when it was saved.
+/// State of a run at the time it was saved.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SavedRun {
-    /// The scan's file, as given to the run.
+    /// Path of the scan file, as given to the run.
     pub source: String,
     /// `cpu`, `cuda` or `emulator`.
     pub backend: String,
     /// [`fingerprint`] of the scan.
     pub fingerprint: String,
-    /// Resolved recipe, TOML.
+    /// The resolved recipe, TOML.
     pub recipe: String,
-    /// Where the run was, with all figures so far.
-    pub place: Place,
+    /// Progress of the run, with its history.
+    pub progress: Progress,
     /// Object, probe and exit waves.
     pub state: EngineState,
 }
 
 impl SavedRun {
-    /// Writes the run to `path`; the file is whole or what it was before.
+    /// Writes the run to `path` atomically: on failure the file keeps its earlier contents.
     ///
     /// # Errors
-    /// The file cannot be written.
+    /// Returns an error if the file cannot be written.
     pub fn write(self, path: &Path) -> Result<(), CheckpointError> {
         let header = Header {
             kind: KIND.to_owned(),
@@ -95,11 +97,13 @@ impl SavedRun {
             backend: self.backend,
             fingerprint: self.fingerprint,
             recipe: self.recipe,
-            place: self.place,
+            progress: self.progress,
         };
-        let header = serde_json::to_string(&header).map_err(|e| IoError::Write {
-            file: path.display().to_string(),
-            reason: e.to_string(),
+        let header = serde_json::to_string(&header).map_err(|e| {
+            IoError::Write(WriteError {
+                file: path.display().to_string(),
+                reason: e.to_string(),
+            })
         })?;
         let mut file = Checkpoint {
             header,
@@ -120,10 +124,10 @@ impl SavedRun {
         Ok(checkpoint::write(path, &file)?)
     }
 
-    /// Reads what [`write`](Self::write) wrote.
+    /// Reads a run written by [`write`](Self::write).
     ///
     /// # Errors
-    /// Not readable, damaged, or of another kind of run.
+    /// Returns an error if the file is unreadable, damaged, or of another kind of run.
     pub fn read(path: &Path) -> Result<Self, CheckpointError> {
         let file = || path.display().to_string();
         let mut saved = checkpoint::read(path)?;
@@ -132,15 +136,18 @@ impl SavedRun {
             reason,
         };
         let header: Header = serde_json::from_str(&saved.header)
-            .map_err(|e| foreign(format!("its header has {e}")))?;
+            .map_err(|e| foreign(format!("invalid header: {e}")))?;
         if header.kind != KIND {
-            return Err(foreign(format!("it is of the kind {:?}", header.kind)));
+            return Err(foreign(format!(
+                "expected kind {KIND:?}, found {:?}",
+                header.kind
+            )));
         }
         let mut take =
             |name: &str| match (saved.complex32.remove(name), saved.complex64.remove(name)) {
                 (Some(v), _) => Ok(Values::F32(v.into_raw_vec_and_offset().0)),
                 (None, Some(v)) => Ok(Values::F64(v.into_raw_vec_and_offset().0)),
-                (None, None) => Err(foreign(format!("it has no array {name:?}"))),
+                (None, None) => Err(foreign(format!("array {name:?} is missing"))),
             };
         let [object, probe, exit] = ARRAYS;
         let state = EngineState {
@@ -153,15 +160,15 @@ impl SavedRun {
             backend: header.backend,
             fingerprint: header.fingerprint,
             recipe: header.recipe,
-            place: header.place,
+            progress: header.progress,
             state,
         })
     }
 
-    /// The recipe, checked; `path` is named in the error.
+    /// Parses and checks the recipe; errors name `path`.
     ///
     /// # Errors
-    /// It does not parse or has a value out of its range.
+    /// Returns an error if the recipe does not parse or has a value out of range.
     pub fn recipe(&self, path: &Path) -> Result<Recipe, CheckpointError> {
         let refused = |source| CheckpointError::Recipe {
             file: path.display().to_string(),
@@ -169,20 +176,20 @@ impl SavedRun {
         };
         let recipe = Recipe::from_toml(&self.recipe).map_err(refused)?;
         recipe.check().map_err(refused)?;
-        let Place {
+        let Progress {
             engine,
             iteration,
             total,
             ..
-        } = self.place;
+        } = self.progress;
         let fits = match recipe.engines.get(engine) {
             Some(spec) => iteration < spec.iterations,
             None => engine == recipe.engines.len() && iteration == 0,
         };
-        let figures = self.place.history.len() + usize::from(self.place.open.is_some());
-        if !fits || total != figures {
+        let entries = self.progress.history.len() + usize::from(self.progress.incomplete.is_some());
+        if !fits || total != entries {
             return Err(refused(RecipeError(format!(
-                "the run was at iteration {iteration} of engine {} of {}, with figures of {figures} of {total} iterations",
+                "the run was at iteration {iteration} of engine {} of {}, with {entries} history entries for {total} iterations",
                 engine.saturating_add(1),
                 recipe.engines.len()
             ))));
@@ -190,10 +197,10 @@ impl SavedRun {
         Ok(recipe)
     }
 
-    /// Agrees to go on with `scan`; `path` is named in the error.
+    /// Checks that the run was saved with the data of `scan`; errors name `path`.
     ///
     /// # Errors
-    /// The run was saved with other data.
+    /// Returns an error if the run was saved with other data.
     pub fn check_scan(&self, path: &Path, scan: &Scan) -> Result<(), CheckpointError> {
         let expected = fingerprint(scan);
         if expected == self.fingerprint {
@@ -213,8 +220,8 @@ fn line<T>(values: Vec<Complex<T>>) -> ArrayD<Complex<T>> {
     Array1::from_vec(values).into_dyn()
 }
 
-/// SHA-256 of a scan's counts, mask, positions and geometry, hexadecimal; the same on every
-/// machine.
+/// SHA-256 of a scan's counts, mask, positions and geometry, hexadecimal; independent of the
+/// computer.
 #[must_use]
 pub fn fingerprint(scan: &Scan) -> String {
     let mut sum = Sha256::new();
@@ -267,12 +274,12 @@ mod tests {
             backend: "cpu".into(),
             fingerprint: "ab".into(),
             recipe: Recipe::default().to_toml().unwrap(),
-            place: Place {
+            progress: Progress {
                 engine: 1,
                 iteration: 2,
                 total: 102,
                 seconds: 0.1 + 0.2,
-                open: None,
+                incomplete: None,
                 history: vec![HistoryEntry {
                     iteration: 1,
                     engine: "dm".into(),
@@ -292,7 +299,7 @@ mod tests {
     }
 
     #[test]
-    fn a_run_comes_back_bit_for_bit() {
+    fn a_saved_run_is_read_back_bit_for_bit() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("a.checkpoint");
         saved().write(&path).unwrap();
@@ -300,7 +307,7 @@ mod tests {
     }
 
     #[test]
-    fn another_file_or_kind_is_refused_by_name() {
+    fn other_kinds_of_checkpoints_are_refused_naming_the_file() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("a.checkpoint");
         let other = Checkpoint {
@@ -316,7 +323,7 @@ mod tests {
     }
 
     #[test]
-    fn the_fingerprint_is_of_the_data_alone() {
+    fn the_fingerprint_depends_only_on_the_data() {
         let options = SimulateOptions {
             frame: 16,
             positions: 3,
@@ -337,7 +344,7 @@ mod tests {
             .unwrap_err()
             .to_string();
         assert!(
-            text.starts_with("c: is the checkpoint of another scan"),
+            text.starts_with("c: the checkpoint belongs to another scan"),
             "{text}"
         );
     }

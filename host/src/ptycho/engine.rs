@@ -1,85 +1,83 @@
-//! What both back ends do: one step at a time, figures fetched late, state given and taken.
+//! The engine interface of all back ends: single steps, metrics read back asynchronously, and
+//! state that can be saved and restored.
 
 use super::{ModelErrors, Step, StepErrors};
 use crate::fft::Real;
+use crate::run::Setup;
 use ndarray::{Array2, Array3};
 use num_complex::Complex;
 use std::any::Any;
 
-/// Why an engine cannot go on.
+/// Why an engine failed.
 #[derive(Debug, thiserror::Error)]
 pub enum EngineError {
-    /// The machine.
+    /// The device failed.
     #[error(transparent)]
     Gpu(#[from] crate::gpu::GpuError),
-    /// A saved state of another run.
-    #[error("the saved {what} has {found} values, this run needs {expected}")]
+    /// The saved state belongs to another run.
+    #[error("the saved {what}: expected {expected} values, found {found}")]
     State {
-        /// Which array.
+        /// Name of the array.
         what: &'static str,
-        /// Saved.
+        /// Number of saved values.
         found: usize,
-        /// Needed.
+        /// Number of values of this run.
         expected: usize,
     },
-    /// A saved state of another precision.
-    #[error("the saved state is in another precision than this run")]
+    /// The saved state has another precision.
+    #[error("the saved state has another precision than this run")]
     Precision,
 }
 
-/// A projection engine: state plus one step. The loop is [`super::Reconstructor`]'s.
+/// A projection engine: its state and a single step. [`super::Reconstructor`] runs the loop.
 pub trait Engine {
-    /// `cpu`, `cuda` or `emulator`.
-    fn backend(&self) -> &'static str;
+    /// Where and how it computes.
+    fn setup(&self) -> Setup;
 
-    /// Name of the device.
-    fn device(&self) -> String;
-
-    /// Queues one iteration; need not wait for it.
+    /// Queues one iteration and may return before it has finished.
     ///
     /// # Errors
-    /// The machine's.
+    /// Returns the device's error.
     fn step(&mut self, step: &Step) -> Result<(), EngineError>;
 
-    /// Figures of the iterations that are finished, in order; of every queued one with `all`,
-    /// which waits.
+    /// Metrics of finished iterations, in order. With `all` it waits for every queued iteration.
     ///
     /// # Errors
-    /// The machine's.
+    /// Returns the device's error.
     fn errors(&mut self, all: bool) -> Result<Vec<StepErrors>, EngineError>;
 
-    /// err_phot and R of the present object and probe; waits.
+    /// Computes err_phot and R of the current object and probe; waits for the device.
     ///
     /// # Errors
-    /// The machine's.
+    /// Returns the device's error.
     fn metrics(&mut self) -> Result<ModelErrors, EngineError>;
 
-    /// (row, column).
+    /// The object (row, column).
     ///
     /// # Errors
-    /// The machine's.
+    /// Returns the device's error.
     fn object(&mut self) -> Result<Array2<Complex<f64>>, EngineError>;
 
-    /// (mode, row, column), √photons.
+    /// The probe (mode, row, column), √photons.
     ///
     /// # Errors
-    /// The machine's.
+    /// Returns the device's error.
     fn probe(&mut self) -> Result<Array3<Complex<f64>>, EngineError>;
 
-    /// Everything that the next step depends on.
+    /// Saves everything that the next step depends on.
     ///
     /// # Errors
-    /// The machine's.
+    /// Returns the device's error.
     fn save(&mut self) -> Result<EngineState, EngineError>;
 
-    /// Goes back to a saved state.
+    /// Restores a saved state.
     ///
     /// # Errors
-    /// Another shape or precision, or the machine's.
+    /// Returns an error if the shape or the precision differs, or the device's error.
     fn restore(&mut self, state: &EngineState) -> Result<(), EngineError>;
 }
 
-/// Complex values in the precision of their engine.
+/// Complex values in the precision of the engine.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Values {
     /// Single precision.
@@ -89,8 +87,8 @@ pub enum Values {
 }
 
 impl Values {
-    /// Takes `values` without a copy.
-    fn taking<T: Real>(mut values: Vec<Complex<T>>) -> Self {
+    /// Wraps `values` without copying them.
+    fn from_vec<T: Real>(mut values: Vec<Complex<T>>) -> Self {
         let any: &mut dyn Any = &mut values;
         if let Some(single) = any.downcast_mut::<Vec<Complex<f32>>>() {
             return Self::F32(std::mem::take(single));
@@ -102,7 +100,7 @@ impl Values {
         Self::F64(values.iter().map(wide).collect())
     }
 
-    /// How many.
+    /// Number of values.
     #[must_use]
     pub fn len(&self) -> usize {
         match self {
@@ -111,13 +109,13 @@ impl Values {
         }
     }
 
-    /// Whether there are none.
+    /// Whether there are no values.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// The values in the precision `T`, where there are `expected` of them.
+    /// The values in precision `T`; fails unless there are `expected` of them.
     fn as_slice<T: Real>(
         &self,
         what: &'static str,
@@ -146,13 +144,14 @@ pub struct EngineState {
     pub object: Values,
     /// (mode, row, column)
     pub probe: Values,
-    /// Bare transforms of the exit waves (frame, mode, row, column), zero frequency at (0, 0): the same
-    /// for every back end, so that a run can go on on another one (then not bit for bit).
+    /// Unnormalised transforms of the exit waves (frame, mode, row, column), zero frequency at (0,
+    /// 0). The layout is the same for all back ends, so a run can resume on another back end
+    /// (though not bit for bit).
     pub exit: Values,
 }
 
 impl EngineState {
-    /// Takes the three arrays.
+    /// Wraps the three arrays without copying them.
     #[must_use]
     pub fn from_parts<T: Real>(
         object: Vec<Complex<T>>,
@@ -160,16 +159,16 @@ impl EngineState {
         exit: Vec<Complex<T>>,
     ) -> Self {
         Self {
-            object: Values::taking(object),
-            probe: Values::taking(probe),
-            exit: Values::taking(exit),
+            object: Values::from_vec(object),
+            probe: Values::from_vec(probe),
+            exit: Values::from_vec(exit),
         }
     }
 
-    /// Object, probe and exit waves, which have `lengths` values.
+    /// Object, probe and exit waves, which must have `lengths` values.
     ///
     /// # Errors
-    /// Another length or precision.
+    /// Returns an error if a length or the precision differs.
     pub fn parts<T: Real>(&self, lengths: [usize; 3]) -> Result<[&[Complex<T>]; 3], EngineError> {
         Ok([
             self.object.as_slice("object", lengths[0])?,
@@ -184,17 +183,17 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_state_gives_back_what_it_took_in_its_precision_only() {
+    fn a_state_returns_its_arrays_uncopied_and_only_in_their_precision() {
         let line = |n: usize| -> Vec<Complex<f32>> {
             (0..n).map(|i| Complex::new(i as f32, -0.5)).collect()
         };
         let exit = line(7);
-        let place = exit.as_ptr();
+        let address = exit.as_ptr();
         let state = EngineState::from_parts(line(3), line(2), exit);
         let [object, probe, exit] = state.parts::<f32>([3, 2, 7]).unwrap();
         assert_eq!((object, probe), (&line(3)[..], &line(2)[..]));
-        // The exit waves are most of a run's memory: they must not be there twice.
-        assert_eq!(exit.as_ptr(), place);
+        // The exit waves take most of a run's memory and must not be copied.
+        assert_eq!(exit.as_ptr(), address);
         assert!(matches!(
             state.parts::<f64>([3, 2, 7]),
             Err(EngineError::Precision)

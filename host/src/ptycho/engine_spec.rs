@@ -1,9 +1,9 @@
-//! One engine of a recipe and its options.
+//! Options of one engine of a recipe.
 
 use super::RecipeError;
 use serde::{Deserialize, Serialize};
 
-/// Engines of this version.
+/// Available engines.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum EngineName {
@@ -14,7 +14,7 @@ pub enum EngineName {
 }
 
 impl EngineName {
-    /// As typed and as written to files.
+    /// Name on the command line and in files.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -24,17 +24,17 @@ impl EngineName {
     }
 }
 
-/// A word in place of a number.
+/// Named settings of the power bound.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum PowerBoundWord {
-    /// What photon noise leaves, estimated from the counts.
+pub enum PowerBoundSetting {
+    /// Deviation caused by photon noise, estimated from the counts.
     Poisson,
     /// No bound: every valid magnitude is replaced.
     Off,
 }
 
-/// How far a frame's magnitudes may stay from the data: mean (af − √I)² over valid pixels.
+/// Allowed deviation of a frame's magnitudes from the data: mean (af − √I)² over valid pixels.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(
     untagged,
@@ -42,18 +42,18 @@ pub enum PowerBoundWord {
 )]
 pub enum PowerBound {
     /// `"poisson"` or `"off"`.
-    Word(PowerBoundWord),
-    /// So many counts.
+    Setting(PowerBoundSetting),
+    /// Bound in counts.
     Value(f64),
 }
 
-/// One engine and its options; unstated ones have the defaults below.
+/// One engine and its options; omitted options have the defaults below.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct EngineSpec {
-    /// Which.
+    /// Name of the engine.
     pub name: EngineName,
-    /// How many iterations at most.
+    /// Largest number of iterations.
     pub iterations: usize,
     /// Difference map's α (only `dm`; default 1).
     #[serde(skip_serializing_if = "Option::is_none", default)]
@@ -64,55 +64,55 @@ pub struct EngineSpec {
     /// Power bound of the Fourier projection.
     #[serde(default = "defaults::power_bound")]
     pub power_bound: PowerBound,
-    /// The Poisson bound is multiplied by this (only used with `power_bound = "poisson"`).
+    /// Factor on the Poisson bound (only used with `power_bound = "poisson"`).
     #[serde(default = "defaults::power_bound_factor")]
     pub power_bound_factor: f64,
-    /// Most alternations of object and probe update an iteration.
+    /// Largest number of alternations of object and probe updates per iteration.
     #[serde(default = "defaults::overlap_loops")]
     pub overlap_loops: usize,
-    /// Alternations end when ‖ΔP‖/‖P‖ falls below this.
+    /// Value of ‖ΔP‖/‖P‖ below which the alternations end.
     #[serde(default = "defaults::overlap_tolerance")]
     pub overlap_tolerance: f64,
-    /// The object is updated.
-    #[serde(default = "defaults::yes")]
+    /// Whether the object is updated.
+    #[serde(default = "defaults::enabled")]
     pub update_object: bool,
-    /// The probe is updated.
-    #[serde(default = "defaults::yes")]
+    /// Whether the probe is updated.
+    #[serde(default = "defaults::enabled")]
     pub update_probe: bool,
-    /// First iteration of the whole run, from 1, that updates the probe.
+    /// First iteration of the whole run, counted from 1, that updates the probe.
     #[serde(default = "defaults::probe_from")]
     pub probe_from: usize,
-    /// Weight of the present object, in units of the mean power of the probe.
+    /// Weight of the current object in the update, in units of the probe's mean power.
     #[serde(default = "defaults::object_inertia")]
     pub object_inertia: f64,
-    /// Weight of the present probe, in units of one frame per frame.
+    /// Weight of the current probe in the update, relative to the number of frames.
     #[serde(default = "defaults::probe_inertia")]
     pub probe_inertia: f64,
-    /// |object| is kept between these two.
+    /// Lower and upper limit to which |object| is clipped.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub clip_object: Option<[f64; 2]>,
-    /// The probe is zero outside a centred disc of this diameter, as a share of the frame's width
-    /// and height.
+    /// Diameter of a centred disc outside of which the probe is zero, as a fraction of the frame's
+    /// width and height.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub probe_support: Option<f64>,
-    /// The same for the probe's far field, as a share of the detector.
+    /// The same for the probe's far field, as a fraction of the detector.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub probe_fourier_support: Option<f64>,
-    /// The probe, with object and exit waves, is moved back by whole pixels when its centre of mass
-    /// is further than this from the centre, pixels.
+    /// Distance of the probe's centre of mass from the window's centre, pixels, beyond which probe,
+    /// object and exit waves are shifted back by whole pixels.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub probe_centre_tolerance: Option<f64>,
-    /// The engine ends early when the mean of err_fourier over 10 iterations falls by less than
-    /// this share against the 10 before.
+    /// Relative decrease of the mean err_fourier over 10 iterations, compared with the previous 10,
+    /// below which the engine ends early.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub stop_below_change: Option<f64>,
 }
 
 mod defaults {
-    use super::{PowerBound, PowerBoundWord};
+    use super::{PowerBound, PowerBoundSetting};
 
     pub(super) fn power_bound() -> PowerBound {
-        PowerBound::Word(PowerBoundWord::Poisson)
+        PowerBound::Setting(PowerBoundSetting::Poisson)
     }
     pub(super) fn power_bound_factor() -> f64 {
         0.25
@@ -123,7 +123,7 @@ mod defaults {
     pub(super) fn overlap_tolerance() -> f64 {
         0.05
     }
-    pub(super) fn yes() -> bool {
+    pub(super) fn enabled() -> bool {
         true
     }
     pub(super) fn probe_from() -> usize {
@@ -168,27 +168,27 @@ impl EngineSpec {
         }
     }
 
-    /// Reads `NAME:ITERATIONS`, as `--engine` takes it.
+    /// Parses `NAME:ITERATIONS`, the value of `--engine`.
     ///
     /// # Errors
-    /// What is wrong with the text.
+    /// Returns an error that says what is wrong with the text.
     pub fn parse(text: &str) -> Result<Self, RecipeError> {
-        let bad = |why: &str| RecipeError(format!("engine {text:?}: {why}"));
+        let bad = |why: &str| RecipeError(format!("--engine {text}: {why}"));
         let (name, count) = text
             .split_once(':')
             .ok_or_else(|| bad("expected NAME:ITERATIONS, for example dm:100"))?;
         let name = match name {
             "dm" => EngineName::Dm,
             "raar" => EngineName::Raar,
-            _ => return Err(bad("unknown engine; this version has dm and raar")),
+            _ => return Err(bad("expected engine dm or raar")),
         };
         let count = count
             .parse()
-            .map_err(|_| bad("the iterations must be a whole number"))?;
+            .map_err(|_| bad("expected a whole number of iterations"))?;
         Ok(Self::new(name, count))
     }
 
-    /// States the defaults that depend on the engine.
+    /// Fills in the defaults that depend on the engine.
     pub(super) fn fill_defaults(&mut self) {
         match self.name {
             EngineName::Dm => self.alpha = self.alpha.or(Some(ALPHA)),
@@ -196,7 +196,7 @@ impl EngineSpec {
         }
     }
 
-    /// Coefficients (a, b, c) of one step, see [`crate::ptycho::Coefficients`].
+    /// Coefficients (a, b, c) of one step; see [`crate::ptycho::Coefficients`].
     #[must_use]
     pub fn coefficients(&self) -> crate::ptycho::Coefficients {
         match self.name {
@@ -205,12 +205,12 @@ impl EngineSpec {
         }
     }
 
-    /// The bound in counts; 0 for none.
+    /// The power bound in counts; 0 if off.
     #[must_use]
     pub fn bound(&self, poisson: f64) -> f64 {
         match self.power_bound {
-            PowerBound::Word(PowerBoundWord::Poisson) => poisson * self.power_bound_factor,
-            PowerBound::Word(PowerBoundWord::Off) => 0.0,
+            PowerBound::Setting(PowerBoundSetting::Poisson) => poisson * self.power_bound_factor,
+            PowerBound::Setting(PowerBoundSetting::Off) => 0.0,
             PowerBound::Value(v) => v,
         }
     }
@@ -222,7 +222,7 @@ impl EngineSpec {
                 Ok(())
             } else {
                 Err(format!(
-                    "{name}.{option} is {value}: expected {low} to {high}"
+                    "{name}.{option} = {value}: expected {low} to {high}"
                 ))
             }
         };
@@ -247,7 +247,7 @@ impl EngineSpec {
             && !((0.0..=1e6).contains(&low) && (low..=1e6).contains(&high))
         {
             return Err(format!(
-                "{name}.clip_object is [{low}, {high}]: expected [lowest, highest] of 0 to 1e6"
+                "{name}.clip_object = [{low}, {high}]: expected [lower, upper] within 0 to 1e6"
             ));
         }
         for (option, value) in [

@@ -1,34 +1,45 @@
-//! Ptychography: a specimen and its illumination from overlapping diffraction patterns.
+//! Ptychography: reconstruction of a specimen and its illumination from overlapping diffraction
+//! patterns.
 //!
-//! A [`Scan`](crate::data::Scan) becomes a [`Problem`] (magnitudes, windows, start values); an
-//! engine of [`cpu`] or [`cuda`] iterates it, and [`Reconstructor`] is the course of it.
+//! A [`Scan`](crate::data::Scan) is prepared as a [`Problem`] (magnitudes, windows, start values).
+//! An engine of [`cpu`] or [`cuda`] performs single iterations, and [`Reconstructor`] runs them.
 
 mod checkpointing;
-mod course;
 pub mod cpu;
 pub mod cuda;
 mod engine;
 mod engine_spec;
-mod outcome;
-mod plan;
+pub mod io;
+mod memory_estimate;
 mod probe_search;
 mod problem;
 pub mod quality;
+mod read_options;
 mod recipe;
 mod reconstructor;
+#[cfg(feature = "plots")]
+pub mod report;
+mod result;
+mod run;
+pub(crate) mod science;
 mod simulate;
 mod start;
 mod step;
+mod summary;
+mod update_version;
 
 pub use checkpointing::{CheckpointError, SavedRun, fingerprint};
-pub use course::{Course, CourseError};
 pub use engine::{Engine, EngineError, EngineState, Values};
-pub use engine_spec::{EngineName, EngineSpec, PowerBound, PowerBoundWord};
-pub use outcome::{Origin, outcome};
-pub use plan::{Plan, UpdateVersion};
+pub use engine_spec::{EngineName, EngineSpec, PowerBound, PowerBoundSetting};
+pub use memory_estimate::memory_estimate;
 pub use problem::{Problem, ProblemError};
+pub use read_options::ReadOptions;
 pub use recipe::{GpuOptions, Precision, ProbeSource, ProbeStart, Recipe, RecipeError, Updates};
-pub use reconstructor::{Place, Reconstructor};
+pub use reconstructor::{Progress, Reconstructor};
+pub use result::{Origin, result};
+pub use run::{ReconstructionSteps, Run, RunError};
 pub use simulate::{Pattern, SimulateError, SimulateOptions, simulate};
 pub use start::StartError;
 pub use step::{Coefficients, MAGNITUDE_FLOOR, ModelErrors, Step, StepErrors};
+pub use summary::Summary;
+pub use update_version::UpdateVersion;

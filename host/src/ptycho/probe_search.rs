@@ -1,8 +1,8 @@
-//! A start probe for a scan that brings none: the mean pattern, and how far out of focus, by trial.
+//! Start probe for a scan without one: the mean pattern with a defocus found by trial.
 //!
-//! The mean pattern gives the probe's far field but for its phase, of which defocus is nearly always
-//! the largest part. A few frames are reconstructed from each of some defocus distances, and the one
-//! that explains them best is taken.
+//! The mean pattern gives the modulus of the probe's far field; defocus is nearly always the
+//! largest part of the missing phase. A few frames are reconstructed with each of several defocus
+//! distances, and the distance with the smallest R is chosen.
 
 use super::cpu::CpuEngine;
 use super::recipe::{ProbeSource, Recipe};
@@ -12,15 +12,15 @@ use crate::data::{Mask, Scan};
 use ndarray::{Array2, Axis};
 use num_complex::Complex;
 
-/// Frames of a trial: those nearest to the middle frame, which overlap.
+/// Frames of a trial: those nearest to the scan's centre, which overlap.
 const FRAMES: usize = 48;
 /// Iterations of a trial.
 const ITERATIONS: usize = 12;
-/// Widths of the beam on the specimen, as shares of the frame's, that are tried before and behind
-/// the focus; a probe wider than about half its window is not sampled well enough to be scanned so.
+/// Beam widths on the specimen, as fractions of the window, that are tried before and behind the
+/// focus; a probe wider than about half its window would be undersampled.
 const WIDTHS: [f64; 6] = [0.08, 0.16, 0.25, 0.35, 0.46, 0.58];
 
-/// The start probe (row, column), not scaled, and its distance from the focus, m.
+/// Returns the unscaled start probe (row, column) and its distance from the focus, m.
 pub(super) fn search(scan: &Scan) -> (Array2<Complex<f64>>, f64) {
     let pattern = start::mean_pattern(scan);
     let unit = defocus_of_full_width(scan);
@@ -38,7 +38,7 @@ pub(super) fn search(scan: &Scan) -> (Array2<Complex<f64>>, f64) {
     for width in WIDTHS.iter().flat_map(|w| [*w, -*w]) {
         found = best(found, trial(width));
     }
-    // Half the distance to the neighbours on either side.
+    // Refine by about half the distance to the neighbouring trials.
     let coarse = found.1;
     for width in [coarse - 0.045, coarse + 0.045] {
         found = best(found, trial(width));
@@ -46,7 +46,7 @@ pub(super) fn search(scan: &Scan) -> (Array2<Complex<f64>>, f64) {
     (found.2, found.1 * unit)
 }
 
-/// The defocus, m, at which the beam's geometric width is the whole window's: a ray through detector
+/// The defocus, m, at which the beam's geometric width equals the window's: a ray through detector
 /// pixel q meets the specimen at q · λ z/(n Δ²) pixels.
 fn defocus_of_full_width(scan: &Scan) -> f64 {
     let [_, rows, columns] = scan.shape();
@@ -65,7 +65,7 @@ fn defocus_of_full_width(scan: &Scan) -> f64 {
     rows as f64 * pixel * pixel / (scan.geometry().wavelength * lit)
 }
 
-/// The frames nearest to the middle of the scan.
+/// The frames nearest to the centre of the scan.
 fn central_part(scan: &Scan) -> Option<Scan> {
     let positions = scan.positions();
     let middle = positions.mean_axis(Axis(0))?;

@@ -1,4 +1,4 @@
-//! A scan made ready for iterating: magnitudes, windows, start values.
+//! A scan prepared for iteration: magnitudes, windows, start values.
 
 use super::recipe::Recipe;
 use super::start;
@@ -7,47 +7,47 @@ use ndarray::{Array2, Array3, Axis};
 use num_complex::Complex;
 use rayon::prelude::*;
 
-/// Why a scan cannot be reconstructed as asked.
+/// Why a scan cannot be reconstructed with a recipe.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum ProblemError {
-    /// The positions make no sense.
+    /// The positions are not plausible.
     #[error(transparent)]
     Positions(#[from] PositionError),
-    /// The start probe.
+    /// The start probe cannot be made.
     #[error(transparent)]
     Start(#[from] start::StartError),
-    /// Too many elements for 32-bit places in a table.
-    #[error("the {what} would have {elements} elements: at most {limit} are possible")]
+    /// An array has too many elements for 32-bit indices.
+    #[error("the {what} would have {elements} elements: expected at most {limit}")]
     TooMany {
-        /// Of what.
+        /// The array.
         what: &'static str,
-        /// How many.
+        /// Number of elements.
         elements: usize,
-        /// The most.
+        /// Largest number of elements.
         limit: usize,
     },
 }
 
-/// What both back ends start from.
+/// Input of the engines on all back ends.
 #[derive(Debug, Clone)]
 pub struct Problem {
     /// √counts (frame, row, column), zero frequency at (0, 0); −1 where the pixel is masked.
     pub magnitudes: Array3<f32>,
     /// Σ w I over all frames, photons.
     pub total_counts: f64,
-    /// Windows on the object.
+    /// Windows of the frames on the object.
     pub positions: PixelPositions,
     /// Start object (row, column).
     pub object: Array2<Complex<f64>>,
     /// Start probe (mode, row, column).
     pub probe: Array3<Complex<f64>>,
-    /// Mean over valid pixels of the variance of √counts that photon noise gives, counts.
+    /// Variance of √counts caused by photon noise, averaged over valid pixels, counts.
     pub poisson_bound: f64,
     /// Mean power of the brightest frame per pixel, photons.
     pub mean_power: f64,
     /// Object pixel (row, column), m.
     pub pixel: [f64; 2],
-    /// What the user should know.
+    /// Notes for the user.
     pub notes: Vec<String>,
 }
 
@@ -55,12 +55,12 @@ impl Problem {
     /// Prepares `scan` for `recipe`.
     ///
     /// # Errors
-    /// [`ProblemError`].
+    /// Returns [`ProblemError`] if the scan cannot be reconstructed.
     pub fn new(scan: &Scan, recipe: &Recipe) -> Result<Self, ProblemError> {
         let [frames, rows, columns] = scan.shape();
         let pixel = scan.object_pixel();
         let positions = PixelPositions::new(scan.positions(), pixel, [rows, columns], 0)?;
-        // Kernels count pixels, parts and layers in 32 bits, with room for a stride.
+        // Kernels count pixels, parts and layers in 32 bits, with a margin for the stride.
         let limit = i32::MAX as usize;
         let object_elements = positions.object_shape[0].saturating_mul(positions.object_shape[1]);
         for (what, elements) in [
@@ -99,7 +99,7 @@ impl Problem {
         })
     }
 
-    /// Frames, probe modes, rows, columns.
+    /// Numbers of frames, probe modes, rows and columns.
     #[must_use]
     pub fn shape(&self) -> [usize; 4] {
         let (frames, rows, columns) = self.magnitudes.dim();
@@ -117,21 +117,21 @@ fn magnitudes(scan: &Scan) -> Array3<f32> {
         .for_each(|(f, mut frame)| {
             let counts = scan.frames().index_axis(Axis(0), f);
             for ((row, column), value) in frame.indexed_iter_mut() {
-                let place = [(row + rows / 2) % rows, (column + columns / 2) % columns];
+                let source = [(row + rows / 2) % rows, (column + columns / 2) % columns];
                 let valid = match scan.mask() {
-                    Mask::Shared(m) => m[place],
-                    Mask::PerFrame(m) => m[[f, place[0], place[1]]],
+                    Mask::Shared(m) => m[source],
+                    Mask::PerFrame(m) => m[[f, source[0], source[1]]],
                 };
-                *value = if valid { counts[place].sqrt() } else { -1.0 };
+                *value = if valid { counts[source].sqrt() } else { -1.0 };
             }
         });
     out
 }
 
-/// Mean square distance of √n from √λ for Poisson counts n of mean λ: 2 λ for weak light (most
-/// pixels stay dark, few jump to 1), 1/4 for strong.
+/// Mean square deviation of √n from √λ for Poisson counts n of mean λ: 2 λ for weak light (most
+/// pixels are 0, a few are 1), 1/4 for strong light.
 fn variance_of_root(lambda: f64) -> f64 {
-    // Above this the series 1/4 + 3/(32 λ) is good to 2 %; the sum below is not needed.
+    // From here on the series 1/4 + 3/(32 λ) is accurate to 2 %, so the sum is not needed.
     const STRONG: f64 = 40.0;
     if lambda <= 0.0 {
         return 0.0;
@@ -150,22 +150,22 @@ fn variance_of_root(lambda: f64) -> f64 {
     sum
 }
 
-/// Mean over valid pixels of the variance of √counts, with each pixel's mean over the frames in
-/// place of its unknown expectation.
+/// Variance of √counts averaged over valid pixels, with each pixel's mean over the frames as an
+/// estimate of its expectation.
 fn poisson_bound(scan: &Scan) -> f64 {
     let [frames, rows, columns] = scan.shape();
     let mut sum = Array2::<f64>::zeros((rows, columns));
     let mut count = Array2::<f64>::zeros((rows, columns));
     for f in 0..frames {
         let counts = scan.frames().index_axis(Axis(0), f);
-        for ((place, value), s) in counts.indexed_iter().zip(sum.iter_mut()) {
+        for ((pixel, value), s) in counts.indexed_iter().zip(sum.iter_mut()) {
             let valid = match scan.mask() {
-                Mask::Shared(m) => m[place],
-                Mask::PerFrame(m) => m[[f, place.0, place.1]],
+                Mask::Shared(m) => m[pixel],
+                Mask::PerFrame(m) => m[[f, pixel.0, pixel.1]],
             };
             if valid {
                 *s += f64::from(*value);
-                count[place] += 1.0;
+                count[pixel] += 1.0;
             }
         }
     }
@@ -184,10 +184,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_variance_of_a_root_has_its_known_limits() {
+    fn the_variance_of_a_root_has_the_known_limits() {
         assert!((variance_of_root(1e-6) / 2e-6 - 1.0).abs() < 2e-3);
         assert!((variance_of_root(1e4) - 0.25).abs() < 1e-4);
-        // The two branches meet.
+        // The two branches agree at the boundary.
         assert!((variance_of_root(39.999) - variance_of_root(40.0)).abs() < 2e-3);
     }
 }

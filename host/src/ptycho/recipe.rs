@@ -1,12 +1,12 @@
-//! What a reconstruction does: every option, with its default, as one TOML document.
+//! The recipe of a reconstruction: all options with their defaults as one TOML document.
 //!
-//! A recipe is resolved once (file, then `--engine`, then `--set`) and checked; the resolved text
-//! goes into the results file and, given back as a recipe, repeats the run.
+//! A recipe is resolved once (file, then `--engine`, then `--set`) and checked. The resolved text
+//! is stored in the results file; used as a recipe, it repeats the run.
 
 use super::engine_spec::EngineSpec;
 use serde::{Deserialize, Serialize};
 
-/// Arithmetic of the CPU path; the GPU computes in `f32`.
+/// Floating-point precision on the CPU; the GPU computes in `f32`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Precision {
@@ -16,11 +16,12 @@ pub enum Precision {
     F64,
 }
 
-/// Where the start probe comes from.
+/// Source of the start probe.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ProbeSource {
-    /// The file's, where it has one, else the mean pattern with a defocus found by trial.
+    /// The file's illumination, if it has one, otherwise the mean pattern with a defocus found by
+    /// trial.
     Auto,
     /// The file's illumination.
     File,
@@ -34,14 +35,15 @@ pub enum ProbeSource {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct ProbeStart {
-    /// Where it comes from.
+    /// Source of the probe.
     pub source: ProbeSource,
-    /// `aperture`: diameter of the lit disc on the detector, as a share of the frame's width.
+    /// For `aperture`: diameter of the lit disc on the detector, as a fraction of the frame's
+    /// width.
     pub aperture: f64,
-    /// `aperture` and `mean-pattern`: distance from the focus to the specimen, m.
+    /// For `aperture` and `mean-pattern`: distance from the focus to the specimen, m.
     pub defocus: f64,
-    /// Share of the probe's power that each extra mode starts with; all of them together start with
-    /// half of it at most.
+    /// Initial fraction of the probe's power in each extra mode; all extra modes together start
+    /// with at most half of the power.
     pub mode_power: f64,
 }
 
@@ -56,24 +58,24 @@ impl Default for ProbeStart {
     }
 }
 
-/// How a GPU sums over overlapping windows in object and probe updates.
+/// How the GPU sums over overlapping windows in object and probe updates.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Updates {
-    /// By tiles of the result: the same bits every time.
+    /// By tiles of the result; bit for bit reproducible.
     Tiled,
-    /// By atomic additions: not the same bits every time.
+    /// By atomic additions; not bit for bit reproducible.
     Atomic,
-    /// Whichever is expected to be faster at the run's sizes: not the same bits every time where that
-    /// is the atomic one.
+    /// The version estimated to be faster at the run's sizes; not bit for bit reproducible
+    /// if that is the atomic one.
     Fastest,
 }
 
-/// What only the GPU back ends (`cuda`, `emulator`) heed.
+/// Options of the GPU back ends (`cuda`, `emulator`).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct GpuOptions {
-    /// Sums over overlapping windows.
+    /// How sums over overlapping windows are computed.
     pub updates: Updates,
 }
 
@@ -85,26 +87,26 @@ impl Default for GpuOptions {
     }
 }
 
-/// A whole reconstruction.
+/// All options of a reconstruction.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Recipe {
-    /// Seed of all random choices.
+    /// Seed of the random number generator.
     pub seed: u64,
-    /// Arithmetic.
+    /// Floating-point precision.
     pub precision: Precision,
-    /// Mutually incoherent probe modes.
+    /// Number of mutually incoherent probe modes.
     pub probe_modes: usize,
-    /// The results' probe gets the quadratic phase exp(−iπ(x² + y²)/(λz)) that the model leaves out:
-    /// the physical wave at the specimen.
+    /// Whether the probe in the results includes the quadratic phase exp(−iπ(x² + y²)/(λz)) that
+    /// the model omits, and thus is the physical wave at the specimen.
     pub physical_probe: bool,
     /// Start probe.
     pub probe: ProbeStart,
-    /// GPU only.
+    /// Options of the GPU back ends.
     pub gpu: GpuOptions,
-    /// How the file is read.
-    pub data: crate::io::scan::ReadOptions,
-    /// Run in this order.
+    /// How the scan file is read.
+    pub data: super::ReadOptions,
+    /// Engines, in the order in which they run.
     pub engines: Vec<EngineSpec>,
 }
 
@@ -117,7 +119,7 @@ impl Default for Recipe {
             physical_probe: false,
             probe: ProbeStart::default(),
             gpu: GpuOptions::default(),
-            data: crate::io::scan::ReadOptions::default(),
+            data: super::ReadOptions::default(),
             engines: vec![
                 EngineSpec::new(super::EngineName::Dm, 100),
                 EngineSpec::new(super::EngineName::Raar, 50),
@@ -126,34 +128,34 @@ impl Default for Recipe {
     }
 }
 
-/// What is wrong with a recipe, in one sentence.
+/// Why a recipe is invalid, in one sentence.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct RecipeError(pub String);
 
 impl Recipe {
-    /// Reads a TOML document.
+    /// Parses a TOML document.
     ///
     /// # Errors
-    /// The place and the reason.
+    /// Returns an error that names the line and the reason.
     pub fn from_toml(text: &str) -> Result<Self, RecipeError> {
         let recipe: Self = toml::from_str(text).map_err(|e| RecipeError(one_line(&e)))?;
         Ok(recipe.with_engine_defaults())
     }
 
-    /// The resolved document.
+    /// The resolved recipe as a TOML document.
     ///
     /// # Errors
-    /// A value that TOML cannot hold (a seed above 2⁶³).
+    /// Returns an error if a value cannot be written as TOML (a seed of 2⁶³ or more).
     pub fn to_toml(&self) -> Result<String, RecipeError> {
         toml::to_string(self).map_err(|e| RecipeError(format!("the recipe cannot be written: {e}")))
     }
 
-    /// Applies `PATH=VALUE`: `dm.alpha=0.9` sets an option of every engine of that name,
-    /// `seed=7` or `probe.source=aperture` one of the recipe.
+    /// Applies `PATH=VALUE`: `dm.alpha=0.9` sets an option of every engine of that name, `seed=7`
+    /// and `probe.source=aperture` set options of the recipe.
     ///
     /// # Errors
-    /// No such engine or option, or a value of the wrong kind.
+    /// Returns an error if there is no such engine or option, or if the value has the wrong type.
     pub fn set(&mut self, assignment: &str) -> Result<(), RecipeError> {
         let bad = |why: String| RecipeError(format!("--set {assignment}: {why}"));
         let (path, value) = assignment
@@ -180,7 +182,7 @@ impl Recipe {
                     }
                 }
                 if !found {
-                    return Err(bad(format!("the recipe has no engine {engine}")));
+                    return Err(bad(format!("the recipe does not use engine {engine}")));
                 }
             }
             [sections @ .., key] => {
@@ -190,7 +192,7 @@ impl Recipe {
                         .entry(*name)
                         .or_insert_with(|| toml::Value::Table(toml::Table::new()))
                         .as_table_mut()
-                        .ok_or_else(|| bad(format!("{name} has no options of its own")))?;
+                        .ok_or_else(|| bad(format!("{name} is not a section")))?;
                 }
                 section.insert((*key).into(), value);
             }
@@ -202,21 +204,21 @@ impl Recipe {
         Ok(())
     }
 
-    /// Checks every value.
+    /// Checks all values.
     ///
     /// # Errors
-    /// The first option out of its range.
+    /// Returns an error that names the first option out of range.
     pub fn check(&self) -> Result<(), RecipeError> {
         let check = || -> Result<(), String> {
             if !(1..=64).contains(&self.probe_modes) {
                 return Err(format!(
-                    "probe_modes is {}: expected 1 to 64",
+                    "probe_modes = {}: expected 1 to 64",
                     self.probe_modes
                 ));
             }
             if i64::try_from(self.seed).is_err() {
                 return Err(format!(
-                    "seed is {}: expected at most {}",
+                    "seed = {}: expected at most {}",
                     self.seed,
                     i64::MAX
                 ));
@@ -224,25 +226,25 @@ impl Recipe {
             let p = &self.probe;
             if !(p.aperture > 0.0 && p.aperture <= 1.0) {
                 return Err(format!(
-                    "probe.aperture is {}: expected above 0, up to 1",
+                    "probe.aperture = {}: expected more than 0, at most 1",
                     p.aperture
                 ));
             }
             if !(-10.0..=10.0).contains(&p.defocus) {
                 return Err(format!(
-                    "probe.defocus is {:e}: expected metres, at most 10 either way",
+                    "probe.defocus = {:e}: expected -10 to 10 (metres)",
                     p.defocus
                 ));
             }
             if !(p.mode_power > 0.0 && p.mode_power <= 0.5) {
                 return Err(format!(
-                    "probe.mode_power is {}: expected above 0, up to 0.5",
+                    "probe.mode_power = {}: expected more than 0, at most 0.5",
                     p.mode_power
                 ));
             }
             if self.engines.is_empty() {
                 return Err(
-                    "the recipe has no engine: expected one or more, for example dm:100".into(),
+                    "engines = []: expected at least one engine, for example dm:100".into(),
                 );
             }
             self.engines.iter().try_for_each(EngineSpec::check)
@@ -265,20 +267,20 @@ fn parse_value(text: &str) -> toml::Value {
 
 fn one_line(error: &toml::de::Error) -> String {
     let text = error.to_string();
-    let words: Vec<&str> = text
+    let parts: Vec<&str> = text
         .lines()
         .map(str::trim)
         .filter(|line| {
             !line.is_empty() && !line.starts_with('|') && !line.starts_with(char::is_numeric)
         })
         .collect();
-    words.join(": ")
+    parts.join(": ")
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ptycho::{PowerBound, PowerBoundWord};
+    use crate::ptycho::{PowerBound, PowerBoundSetting};
 
     #[test]
     fn a_resolved_recipe_reads_back_equal() {
@@ -303,7 +305,7 @@ mod tests {
         assert_eq!(recipe.engines[0].clip_object, Some([0.1, 1.2]));
         assert_eq!(
             recipe.engines[1].power_bound,
-            PowerBound::Word(PowerBoundWord::Off)
+            PowerBound::Setting(PowerBoundSetting::Off)
         );
         assert_eq!(
             (recipe.probe.source, recipe.seed),
@@ -315,7 +317,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_exist_is_refused_in_one_line() {
+    fn unknown_options_are_refused_in_one_line() {
         for wrong in [
             "dm.gamma=1",
             "foo=1",
@@ -334,7 +336,7 @@ mod tests {
             EngineSpec::parse("foo:3")
                 .unwrap_err()
                 .to_string()
-                .contains("dm and raar")
+                .contains("expected engine dm or raar")
         );
         assert!(EngineSpec::parse("dm:-3").is_err() && EngineSpec::parse("dm").is_err());
     }

@@ -1,4 +1,4 @@
-//! The course of a whole reconstruction: engines in order, when figures are due, when to stop.
+//! The loop of a reconstruction: runs the engines in order, collects metrics, decides when to stop.
 
 use super::{Engine, EngineError, EngineSpec, EngineState, ModelErrors, Problem, Recipe, Step};
 use crate::data::HistoryEntry;
@@ -6,25 +6,26 @@ use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 use std::time::Instant;
 
-/// The stopping rule compares means over so many iterations.
+/// Number of iterations over which the stopping rule averages.
 const STOP_WINDOW: usize = 10;
 
-/// Where a run is; with an [`EngineState`] all that is needed to go on.
+/// Progress of a run; together with an [`EngineState`] it is all that is needed to resume.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, Default)]
-pub struct Place {
-    /// Index into the recipe's engines.
+pub struct Progress {
+    /// Index of the current engine in the recipe.
     pub engine: usize,
-    /// Iterations of this engine that are done.
+    /// Finished iterations of this engine.
     pub iteration: usize,
-    /// Iterations of the whole run that are done.
+    /// Finished iterations of the whole run.
     pub total: usize,
-    /// Seconds spent.
+    /// Elapsed time, seconds.
     pub seconds: f64,
-    /// Figures so far.
+    /// Metrics of the iterations so far.
     pub history: Vec<HistoryEntry>,
-    /// The last iteration's figures, which lack err_phot and R: the next iteration computes those
-    /// of the model that it starts from, at no cost.
-    pub open: Option<HistoryEntry>,
+    /// Entry of the last iteration, still without err_phot and R: the next iteration computes them
+    /// for the model that it starts from, at no extra cost.
+    #[serde(rename = "open")]
+    pub incomplete: Option<HistoryEntry>,
 }
 
 /// Runs the engines of a recipe one step at a time.
@@ -34,15 +35,15 @@ pub struct Reconstructor {
     poisson_bound: f64,
     mean_power: f64,
     frames: usize,
-    place: Place,
-    /// (iteration of the run, engine) of steps whose figures are not here yet.
+    progress: Progress,
+    /// (iteration of the run, engine) of steps whose metrics have not arrived yet.
     pending: VecDeque<(usize, &'static str)>,
     clock: Instant,
     before: f64,
 }
 
 impl Reconstructor {
-    /// Starts at the beginning.
+    /// Starts a run from the beginning.
     #[must_use]
     pub fn new(engine: Box<dyn Engine>, problem: &Problem, recipe: &Recipe) -> Self {
         let mut new = Self {
@@ -51,7 +52,7 @@ impl Reconstructor {
             poisson_bound: problem.poisson_bound,
             mean_power: problem.mean_power,
             frames: problem.shape()[0],
-            place: Place::default(),
+            progress: Progress::default(),
             pending: VecDeque::new(),
             clock: Instant::now(),
             before: 0.0,
@@ -60,65 +61,67 @@ impl Reconstructor {
         new
     }
 
-    /// Goes on from a checkpoint.
+    /// Resumes from a saved state.
     ///
     /// # Errors
-    /// The state is of another run.
-    pub fn resume(&mut self, place: Place, state: &EngineState) -> Result<(), EngineError> {
+    /// Returns an error if the state belongs to another run.
+    pub fn resume(&mut self, progress: Progress, state: &EngineState) -> Result<(), EngineError> {
         self.engine.restore(state)?;
         self.pending.clear();
-        self.before = place.seconds;
-        self.place = place;
+        self.before = progress.seconds;
+        self.progress = progress;
         self.clock = Instant::now();
         self.skip_finished();
         Ok(())
     }
 
-    /// Iterations planned in all.
+    /// Total number of planned iterations.
     #[must_use]
     pub fn planned(&self) -> usize {
         self.specs.iter().map(|s| s.iterations).sum()
     }
 
-    /// Where it is.
+    /// Progress so far.
     #[must_use]
-    pub fn place(&self) -> &Place {
-        &self.place
+    pub fn progress(&self) -> &Progress {
+        &self.progress
     }
 
-    /// The engine, for its results.
+    /// The engine, for reading its results.
     pub fn engine(&mut self) -> &mut dyn Engine {
         self.engine.as_mut()
     }
 
-    /// Whether nothing is left to do.
+    /// Whether all iterations are done.
     #[must_use]
     pub fn finished(&self) -> bool {
-        self.place.engine >= self.specs.len()
+        self.progress.engine >= self.specs.len()
     }
 
-    /// One iteration; the history grows by what is finished. Does nothing at the end.
+    /// Runs one iteration and appends finished iterations to the history; does nothing once the run
+    /// is finished.
     ///
     /// # Errors
-    /// The engine's.
+    /// Returns the engine's error.
     pub fn advance(&mut self) -> Result<(), EngineError> {
-        let Some(spec) = self.specs.get(self.place.engine) else {
+        let Some(spec) = self.specs.get(self.progress.engine) else {
             return Ok(());
         };
-        let iteration = self.place.iteration + 1;
+        let iteration = self.progress.iteration + 1;
         let last = iteration >= spec.iterations;
         let sizes = (self.poisson_bound, self.mean_power, self.frames);
-        let step = Step::resolve(spec, sizes, self.place.total + 1);
+        let step = Step::resolve(spec, sizes, self.progress.total + 1);
         let name = spec.name.as_str();
-        let judged = spec.stop_below_change.is_some() && iteration.is_multiple_of(STOP_WINDOW);
+        let checks_stopping =
+            spec.stop_below_change.is_some() && iteration.is_multiple_of(STOP_WINDOW);
         self.engine.step(&step)?;
-        self.place.iteration = iteration;
-        self.place.total += 1;
-        self.pending.push_back((self.place.total, name));
-        self.collect(judged)?;
-        if last || (judged && self.stalled()) {
-            self.place.engine += 1;
-            self.place.iteration = 0;
+        self.progress.iteration = iteration;
+        self.progress.total += 1;
+        self.pending.push_back((self.progress.total, name));
+        self.collect(checks_stopping)?;
+        if last || (checks_stopping && self.stalled()) {
+            self.progress.engine += 1;
+            self.progress.iteration = 0;
             self.skip_finished();
         }
         if self.finished() {
@@ -127,65 +130,69 @@ impl Reconstructor {
         Ok(())
     }
 
-    /// Waits for every queued iteration; the last one's figures stay open.
+    /// Waits for every queued iteration; the entry of the last one stays incomplete.
     ///
     /// # Errors
-    /// The engine's.
-    pub fn settle(&mut self) -> Result<(), EngineError> {
+    /// Returns the engine's error.
+    pub fn flush(&mut self) -> Result<(), EngineError> {
         self.collect(true)
     }
 
-    /// Waits, and gives the last iteration its err_phot and R by a transform of their own, so that
-    /// the history is whole.
+    /// Waits for every queued iteration and computes err_phot and R of the last one with an extra
+    /// transform, so that the history is complete.
     ///
     /// # Errors
-    /// The engine's.
+    /// Returns the engine's error.
     pub fn complete(&mut self) -> Result<(), EngineError> {
         self.collect(true)?;
-        if self.place.open.is_some() {
+        if self.progress.incomplete.is_some() {
             let model = self.engine.metrics()?;
-            self.close(model);
+            self.complete_entry(model);
         }
         Ok(())
     }
 
     fn collect(&mut self, all: bool) -> Result<(), EngineError> {
         let finished = self.engine.errors(all)?;
-        self.place.seconds = self.before + self.clock.elapsed().as_secs_f64();
+        self.progress.seconds = self.before + self.clock.elapsed().as_secs_f64();
         for errors in finished {
             let Some((iteration, engine)) = self.pending.pop_front() else {
                 break;
             };
-            self.close(errors.start);
-            self.place.open = Some(HistoryEntry {
+            self.complete_entry(errors.start);
+            self.progress.incomplete = Some(HistoryEntry {
                 iteration,
                 engine: engine.into(),
                 err_fourier: errors.fourier,
                 err_exit: errors.exit,
                 err_phot: None,
                 r_factor: None,
-                seconds: self.place.seconds,
+                seconds: self.progress.seconds,
             });
         }
         Ok(())
     }
 
-    /// Completes the open entry with the figures of the model that it left.
-    fn close(&mut self, model: ModelErrors) {
-        if let Some(mut entry) = self.place.open.take() {
+    /// Completes the last entry with the errors of the model that its iteration produced.
+    fn complete_entry(&mut self, model: ModelErrors) {
+        if let Some(mut entry) = self.progress.incomplete.take() {
             (entry.err_phot, entry.r_factor) = (Some(model.photon), Some(model.r_factor));
-            self.place.history.push(entry);
+            self.progress.history.push(entry);
         }
     }
 
     fn stalled(&self) -> bool {
-        let Some(limit) = self.specs[self.place.engine].stop_below_change else {
+        let Some(limit) = self.specs[self.progress.engine].stop_below_change else {
             return false;
         };
-        if self.place.iteration < 2 * STOP_WINDOW {
+        if self.progress.iteration < 2 * STOP_WINDOW {
             return false;
         }
-        let entries = self.place.history.iter().chain(&self.place.open);
+        let entries = self
+            .progress
+            .history
+            .iter()
+            .chain(&self.progress.incomplete);
         let errors: Vec<f64> = entries.map(|entry| entry.err_fourier).collect();
         let mean = |values: &[f64]| values.iter().sum::<f64>() / values.len() as f64;
         let recent = errors.len().saturating_sub(STOP_WINDOW);
@@ -197,10 +204,10 @@ impl Reconstructor {
     fn skip_finished(&mut self) {
         while self
             .specs
-            .get(self.place.engine)
+            .get(self.progress.engine)
             .is_some_and(|s| s.iterations == 0)
         {
-            self.place.engine += 1;
+            self.progress.engine += 1;
         }
     }
 }

@@ -1,4 +1,4 @@
-//! A scan computed from an object and a probe of our own: exact far-field model, Poisson counts.
+//! Simulation of scans: synthetic object and probe, exact far-field model, Poisson counts.
 
 use super::start;
 use crate::data::{Geometry, PixelPositions, PositionError, Scan, ScanError, Simulation};
@@ -11,10 +11,10 @@ use rand_pcg::Pcg64Mcg;
 use rayon::prelude::*;
 use std::f64::consts::{PI, TAU};
 
-/// How the beam walks over the specimen.
+/// Scan pattern.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Pattern {
-    /// Fermat's spiral: even density, no grid.
+    /// Fermat spiral: uniform density without a grid.
     Fermat,
     /// Rows and columns.
     Raster,
@@ -22,26 +22,26 @@ pub enum Pattern {
     Round,
 }
 
-/// What to simulate.
+/// Options of a simulation.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SimulateOptions {
     /// Rows and columns of a frame.
     pub frame: usize,
     /// Number of frames.
     pub positions: usize,
-    /// Scan path.
+    /// Scan pattern.
     pub pattern: Pattern,
     /// Linear overlap of neighbouring positions, 1 − step/(probe diameter).
     pub overlap: f64,
-    /// Photons of the probe, which each exposure receives.
+    /// Photons in the probe, that is, per exposure.
     pub photons: f64,
-    /// Mutually incoherent probe modes.
+    /// Number of mutually incoherent probe modes.
     pub probe_modes: usize,
-    /// Standard deviation of the recorded against the true positions on each axis, object pixels.
+    /// Standard deviation of the recorded from the true positions along each axis, object pixels.
     pub position_error: f64,
-    /// Poisson counts instead of expectations.
+    /// Whether counts have Poisson noise; otherwise they are expected values.
     pub noise: bool,
-    /// Seed of all random choices.
+    /// Seed of the random number generator.
     pub seed: u64,
 }
 
@@ -61,43 +61,43 @@ impl Default for SimulateOptions {
     }
 }
 
-/// Why nothing is simulated.
+/// Why a scan cannot be simulated.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum SimulateError {
-    /// An option out of its range.
-    #[error("{option} is {found}: expected {expected}")]
+    /// An option is out of range.
+    #[error("{option} {found}: expected {expected}")]
     Option {
-        /// Which.
+        /// Name of the option.
         option: &'static str,
-        /// Found.
+        /// Value found.
         found: String,
-        /// Expected.
+        /// Description of the expected values.
         expected: &'static str,
     },
-    /// Positions.
+    /// The positions do not define an object.
     #[error(transparent)]
     Positions(#[from] PositionError),
-    /// The result is no scan (too few photons for a single count).
+    /// The result is not a valid scan (too few photons for a single count).
     #[error(transparent)]
     Scan(#[from] ScanError),
 }
 
-/// 10 keV.
+/// Wavelength at 10 keV, m.
 const WAVELENGTH: f64 = 1.239_841_984e-10;
-/// A common hybrid pixel detector's.
+/// Pixel of a common hybrid pixel detector, m.
 const DETECTOR_PIXEL: f64 = 75e-6;
-/// Object pixel; the distance follows.
+/// Object pixel, m; the distance follows from it.
 const OBJECT_PIXEL: f64 = 20e-9;
-/// Lit part of the detector's width.
+/// Lit fraction of the detector's width.
 const APERTURE: f64 = 0.42;
-/// Diameter of the defocused beam, share of the frame's width.
+/// Diameter of the defocused beam, as a fraction of the frame's width.
 const BEAM: f64 = 0.36;
 
 impl SimulateOptions {
-    /// Checks every option.
+    /// Checks all options.
     ///
     /// # Errors
-    /// The first one out of its range.
+    /// Returns an error that names the first option out of range.
     pub fn check(&self) -> Result<(), SimulateError> {
         let option = |ok: bool, option, found: String, expected| {
             if ok {
@@ -159,8 +159,8 @@ impl SimulateOptions {
         )
     }
 
-    /// Bytes that the scan takes while it is made, without the object: counts, places, and working
-    /// arrays of the threads.
+    /// Bytes needed to simulate the scan, without the object: counts, positions, and work arrays of
+    /// the threads.
     #[must_use]
     pub fn memory(&self) -> usize {
         let pixels = self.frame.saturating_mul(self.frame);
@@ -174,36 +174,36 @@ impl SimulateOptions {
             .saturating_add(pixels.saturating_mul(16 * (3 * threads + 4 * self.probe_modes)))
     }
 
-    /// Bytes of the object, which is in memory twice while it is written. Computes the beam and the
-    /// places, which takes a part of [`Self::memory`].
+    /// Bytes of the object, which is in memory twice while it is written. This computes the beam
+    /// and the positions, which needs part of [`Self::memory`].
     ///
     /// # Errors
-    /// [`SimulateError`].
+    /// Returns [`SimulateError`] if an option is out of range.
     pub fn object_memory(&self) -> Result<usize, SimulateError> {
         self.check()?;
-        let [rows, columns] = Placed::new(self)?.windows.object_shape;
+        let [rows, columns] = BeamPath::new(self)?.windows.object_shape;
         Ok(rows
             .saturating_mul(columns)
             .saturating_mul(2 * size_of::<Complex<f64>>()))
     }
 }
 
-/// Simulates a scan; the truth travels with it. The file's start probe is the ideal beam (aperture
-/// and defocus), which is what an experimenter knows; the true one has aberrations.
+/// Simulates a scan, including its ground truth. The scan's start probe is the ideal beam (aperture
+/// and defocus), which an experimenter would know; the true probe has aberrations.
 ///
 /// # Errors
-/// [`SimulateError`].
+/// Returns [`SimulateError`] if an option is out of range.
 pub fn simulate(options: &SimulateOptions) -> Result<Scan, SimulateError> {
     options.check()?;
     let n = options.frame;
-    let Placed {
+    let BeamPath {
         geometry,
         pixel,
         ideal,
         whole,
         windows,
-    } = Placed::new(options)?;
-    let share = if options.probe_modes > 1 {
+    } = BeamPath::new(options)?;
+    let fraction = if options.probe_modes > 1 {
         0.3 / (options.probe_modes - 1) as f64
     } else {
         0.0
@@ -211,7 +211,7 @@ pub fn simulate(options: &SimulateOptions) -> Result<Scan, SimulateError> {
     let mut probe = start::with_modes(
         beam(n, 1.0).insert_axis(Axis(0)),
         options.probe_modes,
-        share,
+        fraction,
     );
     let power: f64 = probe.iter().map(Complex::norm_sqr).sum();
     probe.mapv_inplace(|v| v * (options.photons / power).sqrt());
@@ -267,19 +267,19 @@ pub fn simulate(options: &SimulateOptions) -> Result<Scan, SimulateError> {
     Ok(Scan::new(frames, None, recorded, geometry, Some(given))?.with_simulation(simulation))
 }
 
-/// Where the beam goes.
-struct Placed {
+/// Geometry, ideal beam and positions of a simulation.
+struct BeamPath {
     geometry: Geometry,
     /// Object pixel (row, column), m.
     pixel: [f64; 2],
     /// The beam without aberrations.
     ideal: Array2<Complex<f64>>,
-    /// (frame, (row, column)), m, on whole pixels.
+    /// Positions (frame, (row, column)), m, on whole pixels.
     whole: Array2<f64>,
     windows: PixelPositions,
 }
 
-impl Placed {
+impl BeamPath {
     fn new(options: &SimulateOptions) -> Result<Self, SimulateError> {
         let n = options.frame;
         let distance = OBJECT_PIXEL * n as f64 * DETECTOR_PIXEL / WAVELENGTH;
@@ -292,9 +292,9 @@ impl Placed {
 
         let ideal = beam(n, 0.0);
         let step = (diameter(&ideal) * (1.0 - options.overlap)).max(1.0);
-        let places = path(options.pattern, options.positions, step);
+        let points = path(options.pattern, options.positions, step);
         let whole = Array2::from_shape_fn((options.positions, 2), |(i, axis)| {
-            places[i][axis].round() * pixel[axis]
+            points[i][axis].round() * pixel[axis]
         });
         let windows = PixelPositions::new(&whole, pixel, [n, n], 0)?;
         Ok(Self {
@@ -307,14 +307,14 @@ impl Placed {
     }
 }
 
-/// A generator of its own for each frame, so that the counts do not depend on the threads.
+/// A separate generator for each frame, so that the counts do not depend on the threads.
 fn generator(seed: u64, stream: u64) -> Pcg64Mcg {
-    // SplitMix64's increment parts neighbouring streams.
+    // The increment of SplitMix64 separates neighbouring streams.
     Pcg64Mcg::seed_from_u64(seed.wrapping_add(stream.wrapping_mul(0x9E37_79B9_7F4A_7C15)))
 }
 
 fn draw(expected: f64, random: &mut Pcg64Mcg) -> f32 {
-    // Below this the chance of a photon is nil, and the sampler refuses zero.
+    // Below this the probability of a photon is negligible, and the sampler refuses zero.
     const DARK: f64 = 1e-12;
     if expected < DARK {
         return 0.0;
@@ -322,7 +322,7 @@ fn draw(expected: f64, random: &mut Pcg64Mcg) -> f32 {
     Poisson::new(expected).map_or(0.0, |poisson| poisson.sample(random) as f32)
 }
 
-/// A focused disc, out of focus by a curvature that makes it `BEAM` wide, with astigmatism, coma
+/// The beam of a disc-shaped aperture, defocused so that it is `BEAM` wide, with astigmatism, coma
 /// and an uneven pupil in proportion to `aberrations`; centred at (n/2, n/2), unit power.
 fn beam(n: usize, aberrations: f64) -> Array2<Complex<f64>> {
     let radius = 0.5 * APERTURE * n as f64;
@@ -331,7 +331,7 @@ fn beam(n: usize, aberrations: f64) -> Array2<Complex<f64>> {
         let (qy, qx) = (r as f64 - (n / 2) as f64, c as f64 - (n / 2) as f64);
         let (y, x) = (qy / radius, qx / radius);
         let q = y.hypot(x);
-        // A soft edge two detector pixels wide at 128.
+        // A soft edge, two detector pixels wide for frames of 128 pixels.
         let edge = (0.5 + (1.0 - q) * 32.0).clamp(0.0, 1.0);
         let uneven = 1.0 + aberrations * 0.15 * (3.0 * x - 2.0 * y).sin();
         let defocus = PI * curvature * (qy * qy + qx * qx) / n as f64;
@@ -344,7 +344,7 @@ fn beam(n: usize, aberrations: f64) -> Array2<Complex<f64>> {
     wave
 }
 
-/// Diameter of a uniform disc of the same mean square radius, pixels.
+/// Diameter, pixels, of a uniform disc with the same mean square radius.
 fn diameter(wave: &Array2<Complex<f64>>) -> f64 {
     let (rows, columns) = wave.dim();
     let (mut sum, mut power) = (0.0, 0.0);
@@ -357,7 +357,7 @@ fn diameter(wave: &Array2<Complex<f64>>) -> f64 {
     2.0 * (2.0 * sum / power).sqrt()
 }
 
-/// Places (row, column), pixels, `step` apart.
+/// Positions (row, column), pixels, `step` apart.
 fn path(pattern: Pattern, count: usize, step: f64) -> Vec<[f64; 2]> {
     match pattern {
         Pattern::Fermat => {
@@ -377,14 +377,14 @@ fn path(pattern: Pattern, count: usize, step: f64) -> Vec<[f64; 2]> {
                 .collect()
         }
         Pattern::Round => {
-            let mut places = vec![[0.0, 0.0]];
+            let mut points = vec![[0.0, 0.0]];
             for ring in 1.. {
-                if places.len() >= count {
+                if points.len() >= count {
                     break;
                 }
                 let on_ring = (TAU * ring as f64).floor() as usize;
-                places.extend((0..on_ring).map(|k| {
-                    // Each ring is turned a little, so that no spoke of points appears.
+                points.extend((0..on_ring).map(|k| {
+                    // Each ring is rotated a little, so that the points do not form spokes.
                     let angle = TAU * (k as f64 / on_ring as f64 + 0.377 * ring as f64);
                     [
                         ring as f64 * step * angle.sin(),
@@ -392,13 +392,13 @@ fn path(pattern: Pattern, count: usize, step: f64) -> Vec<[f64; 2]> {
                     ]
                 }));
             }
-            places.truncate(count);
-            places
+            points.truncate(count);
+            points
         }
     }
 }
 
-/// The specimen: a Siemens star of 18 spokes with rings, grains around it and a slowly varying
+/// The specimen: a Siemens star of 18 spokes with rings, surrounding grains and a slowly varying
 /// phase, all weakly absorbing.
 fn specimen(shape: [usize; 2], frame: usize, seed: u64) -> Array2<Complex<f64>> {
     let [rows, columns] = shape;
@@ -421,7 +421,8 @@ fn specimen(shape: [usize; 2], frame: usize, seed: u64) -> Array2<Complex<f64>> 
     Array2::from_shape_fn((rows, columns), |(row, column)| {
         let (y, x) = (row as f64 - centre[0], column as f64 - centre[1]);
         let (r, angle) = (y.hypot(x) / radius, y.atan2(x));
-        // Edges are about a pixel wide, so that the specimen has no detail the detector cannot see.
+        // Edges are about a pixel wide, so that the specimen has no details beyond the detector's
+        // reach.
         let soft = |distance: f64| 0.5 + 0.5 * (distance / 0.8).tanh();
         let spokes = soft((9.0 * angle).sin() * r * radius / 9.0);
         let gaps = [0.36, 0.68]
@@ -457,7 +458,7 @@ mod tests {
     }
 
     #[test]
-    fn without_noise_each_frame_conserves_the_power_of_its_exit_waves() {
+    fn without_noise_each_frame_has_the_power_of_its_exit_waves() {
         let options = SimulateOptions {
             noise: false,
             probe_modes: 3,
@@ -488,14 +489,14 @@ mod tests {
     }
 
     #[test]
-    fn counts_scatter_as_poisson_counts_do() {
+    fn counts_have_poisson_statistics() {
         let clean = simulate(&SimulateOptions {
             noise: false,
             ..small()
         })
         .unwrap();
         let noisy = simulate(&small()).unwrap();
-        // Σ (n − λ)²/λ over pixels with λ > 5 is their number, to within a few √(2N).
+        // Σ (n − λ)²/λ over N pixels with λ > 5 is N to within a few √(2N).
         let (mut chi, mut count) = (0.0, 0.0);
         for (l, n) in clean
             .frames()
@@ -514,7 +515,7 @@ mod tests {
     }
 
     #[test]
-    fn the_seed_decides_and_every_pattern_has_its_count() {
+    fn the_seed_determines_the_scan_for_every_pattern() {
         for pattern in [Pattern::Fermat, Pattern::Raster, Pattern::Round] {
             let options = SimulateOptions { pattern, ..small() };
             let (a, b) = (simulate(&options).unwrap(), simulate(&options).unwrap());
@@ -526,7 +527,7 @@ mod tests {
     }
 
     #[test]
-    fn recorded_positions_differ_by_the_asked_error() {
+    fn recorded_positions_have_the_requested_error() {
         let options = SimulateOptions {
             positions: 400,
             frame: 16,
@@ -547,7 +548,7 @@ mod tests {
     }
 
     #[test]
-    fn the_object_is_counted_before_it_is_made() {
+    fn the_memory_of_the_object_is_known_before_it_is_allocated() {
         for overlap in [0.0, 0.9] {
             let options = SimulateOptions {
                 positions: 60,

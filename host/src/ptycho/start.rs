@@ -1,4 +1,4 @@
-//! Start values: the probe from the file, from the mean pattern or from an aperture; extra modes.
+//! Start values: a probe from the file, the mean pattern or an aperture, with extra modes.
 
 use super::probe_search;
 use super::recipe::{ProbeSource, Recipe};
@@ -10,26 +10,26 @@ use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 use std::f64::consts::{PI, TAU};
 
-/// Why there is no start probe.
+/// Why no start probe can be made.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum StartError {
-    /// Asked for, but not there.
+    /// The recipe requires the file's illumination, but there is none.
     #[error(
-        "probe.source is \"file\", but the scan has no illumination: expected one, or another probe.source"
+        "probe.source = \"file\": expected an illumination in the scan, found none; choose another probe.source"
     )]
     NoIllumination,
-    /// The aperture lights no pixel.
+    /// The aperture illuminates no pixel.
     #[error(
-        "probe.aperture = {0} lights no detector pixel: expected a larger share of the frame's width"
+        "probe.aperture = {0}: expected a larger fraction of the frame's width, as this illuminates no detector pixel"
     )]
     DarkAperture(String),
 }
 
-/// The start probe (mode, row, column), √photons, rescaled so that Σ|P|² is the brightest frame's
-/// count.
+/// Makes the start probe (mode, row, column), √photons, scaled so that Σ|P|² equals the total count
+/// of the brightest frame.
 ///
 /// # Errors
-/// [`StartError`].
+/// Returns [`StartError`] if the recipe's probe cannot be made.
 pub(super) fn probe(
     scan: &Scan,
     recipe: &Recipe,
@@ -44,12 +44,12 @@ pub(super) fn probe(
         ProbeSource::Auto => {
             let (main, defocus) = probe_search::search(scan);
             notes.push(format!(
-                "start probe: the scan has none; the mean pattern, {defocus:.2e} m out of focus, explains it best (set probe.source and probe.defocus if you know better)"
+                "start probe: none in the scan; the mean pattern with a defocus of {defocus:.2e} m fits best (set probe.source and probe.defocus to override it)"
             ));
             main.insert_axis(Axis(0))
         }
         ProbeSource::File => {
-            notes.push("start probe: the file's illumination, rescaled to the counts".into());
+            notes.push("start probe: the illumination in the file, scaled to the counts".into());
             scan.probe().ok_or(StartError::NoIllumination)?.clone()
         }
         ProbeSource::MeanPattern => {
@@ -60,7 +60,7 @@ pub(super) fn probe(
         }
         ProbeSource::Aperture => {
             notes.push(format!(
-                "start probe: an aperture of {} of the frame's width, {:e} m out of focus",
+                "start probe: an aperture of {} of the frame's width with a defocus of {:e} m",
                 recipe.probe.aperture, recipe.probe.defocus
             ));
             let mut main = aperture(rows, columns, recipe.probe.aperture);
@@ -78,12 +78,12 @@ pub(super) fn probe(
     Ok(probe)
 }
 
-/// Phases of the start object reach over ± this, rad.
+/// Largest absolute phase of the start object, rad.
 const START_PHASE: f64 = 0.01;
 
-/// The start object (row, column): 1 with slight random phases. Behind an object of exactly 1 an
-/// ideal beam has no light outside of its aperture; the first Fourier projection would then give
-/// the counts there the phases of rounding errors, other ones in f32, in f64 and on each machine.
+/// Makes the start object (row, column): 1 with small random phases. Behind an object of exactly 1
+/// an ideal beam has no light outside its aperture, so the first Fourier projection would give the
+/// counts there the phases of rounding errors, which differ between f32, f64 and back ends.
 pub(super) fn object(shape: [usize; 2], seed: u64) -> Array2<Complex<f64>> {
     let mut random = Pcg64Mcg::seed_from_u64(seed);
     Array2::from_shape_simple_fn(shape, || {
@@ -91,17 +91,17 @@ pub(super) fn object(shape: [usize; 2], seed: u64) -> Array2<Complex<f64>> {
     })
 }
 
-/// √(mean of the frames), back-transformed and centred at (rows/2, columns/2).
+/// Inverse transform of √(mean of the frames), centred at (rows/2, columns/2).
 pub(super) fn mean_pattern(scan: &Scan) -> Array2<Complex<f64>> {
     let root = |v| Complex::new(f64::sqrt(v), 0.0);
     from_centred_spectrum(scan.mean_frame().mapv(root))
 }
 
-/// The focus of a uniformly lit disc of diameter `share`·width on the detector.
-fn aperture(rows: usize, columns: usize, share: f64) -> Array2<Complex<f64>> {
+/// Focus of a uniformly lit disc on the detector whose diameter is `fraction` times the width.
+fn aperture(rows: usize, columns: usize, fraction: f64) -> Array2<Complex<f64>> {
     let spectrum = Array2::from_shape_fn((rows, columns), |(r, c)| {
-        let y = (r as f64 - (rows / 2) as f64) / (0.5 * share * rows as f64);
-        let x = (c as f64 - (columns / 2) as f64) / (0.5 * share * columns as f64);
+        let y = (r as f64 - (rows / 2) as f64) / (0.5 * fraction * rows as f64);
+        let x = (c as f64 - (columns / 2) as f64) / (0.5 * fraction * columns as f64);
         Complex::new(if x * x + y * y <= 1.0 { 1.0 } else { 0.0 }, 0.0)
     });
     from_centred_spectrum(spectrum)
@@ -117,7 +117,7 @@ pub(super) fn from_centred_spectrum(spectrum: Array2<Complex<f64>>) -> Array2<Co
     roll(&wave, rows / 2, columns / 2)
 }
 
-/// Moved down by `rows` and right by `columns`, cyclically.
+/// Shifts `a` cyclically down by `rows` and right by `columns`.
 pub(super) fn roll<T: Clone>(a: &Array2<T>, rows: usize, columns: usize) -> Array2<T> {
     let (height, width) = a.dim();
     Array2::from_shape_fn((height, width), |(r, c)| {
@@ -129,7 +129,7 @@ pub(super) fn roll<T: Clone>(a: &Array2<T>, rows: usize, columns: usize) -> Arra
     })
 }
 
-/// Free-space propagation by `distance`, m, with the paraxial transfer function
+/// Propagates through free space by `distance`, m, with the paraxial transfer function
 /// exp(−iπ λ z f²) on the object's pixel grid.
 pub(super) fn propagate(wave: &mut Array2<Complex<f64>>, scan: &Scan, distance: f64) {
     if distance == 0.0 {
@@ -158,30 +158,30 @@ pub(super) fn propagate(wave: &mut Array2<Complex<f64>>, scan: &Scan, distance: 
     }
 }
 
-/// Share of the probe's power that all extra modes together start with at most.
-const MOST_EXTRA_POWER: f64 = 0.5;
+/// Largest fraction of the probe's power that all extra modes together start with.
+const MAX_EXTRA_POWER: f64 = 0.5;
 
-/// `modes` modes: the given ones, then copies of the strongest times Hermite–Gauss-like polynomials of
-/// its own width, orthogonal to those before, each with `share` of the total power. Without such
-/// diversity equal modes would never part.
+/// Extends the given modes to `modes` modes. Each extra mode is the strongest given one times a
+/// Hermite–Gauss-like polynomial of its width, orthogonal to all modes before it, with the fraction
+/// `fraction` of the total power. Identical modes would never separate.
 pub(super) fn with_modes(
     given: Array3<Complex<f64>>,
     modes: usize,
-    share: f64,
+    fraction: f64,
 ) -> Array3<Complex<f64>> {
     let (have, rows, columns) = given.dim();
     let mut out = Array3::zeros((modes, rows, columns));
-    let kept = have.min(modes);
-    out.slice_mut(s![..kept, .., ..])
-        .assign(&given.slice(s![..kept, .., ..]));
+    let copied = have.min(modes);
+    out.slice_mut(s![..copied, .., ..])
+        .assign(&given.slice(s![..copied, .., ..]));
     if modes <= have {
         return out;
     }
     let given_power: f64 = out.iter().map(Complex::norm_sqr).sum();
     let extra = (modes - have) as f64;
-    let share = share.min(MOST_EXTRA_POWER / extra);
-    let each = given_power * share / (1.0 - share * extra);
-    // The strongest of the given ones: a file's first mode may be dark.
+    let fraction = fraction.min(MAX_EXTRA_POWER / extra);
+    let each = given_power * fraction / (1.0 - fraction * extra);
+    // The first mode of a file may be dark, so take the strongest.
     let power_of = |mode: &usize| -> f64 {
         given
             .index_axis(Axis(0), *mode)
@@ -189,7 +189,7 @@ pub(super) fn with_modes(
             .map(Complex::norm_sqr)
             .sum()
     };
-    let strongest = (0..kept).max_by(|a, b| power_of(a).total_cmp(&power_of(b)));
+    let strongest = (0..copied).max_by(|a, b| power_of(a).total_cmp(&power_of(b)));
     let main = given.index_axis(Axis(0), strongest.unwrap_or(0));
     let (centre, width) = centre_and_width(&main.to_owned());
     let orders = (1..).flat_map(|n: i32| (0..=n).map(move |k| (n - k, k)));
@@ -197,7 +197,7 @@ pub(super) fn with_modes(
         let mut wave = Array2::from_shape_fn((rows, columns), |(r, c)| {
             let y = (r as f64 - centre[0]) / width[0];
             let x = (c as f64 - centre[1]) / width[1];
-            // Bounded, so that far tails do not take over.
+            // Bounded, so that distant tails do not dominate.
             let bounded = |v: f64| v / (1.0 + 0.1 * v * v);
             main[[r, c]] * bounded(y).powi(down) * bounded(x).powi(right)
         });
@@ -209,7 +209,7 @@ pub(super) fn with_modes(
         }
         let mut power: f64 = wave.iter().map(Complex::norm_sqr).sum();
         if power <= 1e-12 * given_power {
-            // A probe too small for polynomials (one pixel wide): distinct phases instead.
+            // A probe of one pixel is too small for polynomials; use distinct phases instead.
             wave = Array2::from_shape_fn((rows, columns), |(r, c)| {
                 let turns = 0.618_034 * ((r * columns + c) * mode) as f64;
                 main[[r, c]] * Complex::cis(TAU * turns)
@@ -231,7 +231,7 @@ fn remove_component(wave: &mut ArrayViewMut2<'_, Complex<f64>>, other: &Array2<C
     }
 }
 
-/// Centre of mass and root mean square width (row, column) of |wave|², pixels; the width at least 1.
+/// Centre of mass and root-mean-square width (at least 1) of |wave|², (row, column), pixels.
 fn centre_and_width(wave: &Array2<Complex<f64>>) -> ([f64; 2], [f64; 2]) {
     let power: f64 = wave.iter().map(Complex::norm_sqr).sum();
     let moment = |f: &dyn Fn(usize, usize) -> f64| -> f64 {
@@ -265,7 +265,7 @@ mod tests {
     }
 
     #[test]
-    fn extra_modes_are_orthogonal_and_have_their_share() {
+    fn extra_modes_are_orthogonal_and_have_the_requested_power() {
         for modes in [2, 3, 7] {
             let probe = with_modes(wave(19, 23), modes, 0.05);
             let total: f64 = probe.iter().map(Complex::norm_sqr).sum();
@@ -285,7 +285,7 @@ mod tests {
     }
 
     #[test]
-    fn a_dark_first_mode_makes_no_dark_copies() {
+    fn a_dark_first_mode_is_not_copied() {
         let mut given = Array3::zeros((2, 9, 11));
         given
             .index_axis_mut(Axis(0), 1)
@@ -301,7 +301,7 @@ mod tests {
     }
 
     #[test]
-    fn a_single_pixel_still_gets_its_modes() {
+    fn a_single_pixel_gets_extra_modes() {
         let probe = with_modes(Array3::from_elem((1, 1, 1), Complex::new(2.0, 0.0)), 3, 0.1);
         assert!(
             probe
@@ -311,13 +311,13 @@ mod tests {
     }
 
     #[test]
-    fn an_aperture_comes_to_a_focus_at_the_centre() {
+    fn an_aperture_is_focused_at_the_centre() {
         for (rows, columns) in [(16, 16), (15, 22)] {
             let focus = aperture(rows, columns, 0.5);
             let brightest = focus
                 .indexed_iter()
                 .max_by(|a, b| a.1.norm_sqr().total_cmp(&b.1.norm_sqr()))
-                .map(|(place, _)| place);
+                .map(|(pixel, _)| pixel);
             assert_eq!(brightest, Some((rows / 2, columns / 2)));
         }
     }

@@ -1,4 +1,4 @@
-//! The step that all projection engines share.
+//! The iteration step shared by all projection engines.
 
 use super::{EngineSpec, Problem};
 
@@ -9,7 +9,7 @@ pub struct Coefficients {
     pub a: f64,
     /// Weight of the projected wave.
     pub b: f64,
-    /// Reflection.
+    /// Weight of P·O in the reflected wave.
     pub c: f64,
 }
 
@@ -44,37 +44,37 @@ impl Coefficients {
 /// Added to the modelled magnitude before dividing by it, √counts.
 pub const MAGNITUDE_FLOOR: f64 = 1e-10;
 
-/// What one iteration does, resolved from the recipe.
+/// Parameters of one iteration, resolved from the recipe.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Step {
-    /// Of the exit waves.
+    /// Coefficients of the exit-wave update.
     pub coefficients: Coefficients,
-    /// Power bound, counts; 0 for none.
+    /// Power bound, counts; 0 if off.
     pub bound: f64,
-    /// Object is updated.
+    /// Whether the object is updated.
     pub update_object: bool,
-    /// Probe is updated.
+    /// Whether the probe is updated.
     pub update_probe: bool,
-    /// Most alternations.
+    /// Largest number of alternations of object and probe updates.
     pub overlap_loops: usize,
-    /// Alternations end below this ‖ΔP‖/‖P‖.
+    /// Value of ‖ΔP‖/‖P‖ below which the alternations end.
     pub overlap_tolerance: f64,
-    /// Weight of the present object, absolute (photons).
+    /// Absolute weight of the current object (photons).
     pub object_weight: f64,
-    /// Weight of the present probe, absolute (frames).
+    /// Absolute weight of the current probe (frames).
     pub probe_weight: f64,
-    /// |object| limits.
+    /// Limits of |object|.
     pub clip_object: Option<[f64; 2]>,
-    /// Diameter, share of the frame.
+    /// Diameter of the probe's support, as a fraction of the frame.
     pub probe_support: Option<f64>,
-    /// Diameter, share of the detector.
+    /// Diameter of the support of the probe's far field, as a fraction of the detector.
     pub probe_fourier_support: Option<f64>,
-    /// Pixels.
+    /// Distance of the probe from the centre beyond which it is moved back, pixels.
     pub centre_tolerance: Option<f64>,
 }
 
 impl Step {
-    /// The step that `spec` asks for in iteration `run_iteration`, from 1, of a run on `problem`.
+    /// The step of `spec` in iteration `run_iteration`, counted from 1, of a run on `problem`.
     #[must_use]
     pub fn new(spec: &EngineSpec, problem: &Problem, run_iteration: usize) -> Self {
         let sizes = (
@@ -85,7 +85,7 @@ impl Step {
         Self::resolve(spec, sizes, run_iteration)
     }
 
-    /// As [`Step::new`], from the problem's Poisson bound, mean power and number of frames.
+    /// Like [`Step::new`], but from the problem's Poisson bound, mean power and number of frames.
     pub(super) fn resolve(
         spec: &EngineSpec,
         (poisson_bound, mean_power, frames): (f64, f64, usize),
@@ -108,18 +108,18 @@ impl Step {
     }
 }
 
-/// Figures of one iteration, before they become a history entry.
+/// Metrics of one iteration, before they become a history entry.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct StepErrors {
     /// Mean over frames of Σ w (af − √I)² / Σ w.
     pub fourier: f64,
     /// Mean |Δψ|² over frames and pixels.
     pub exit: f64,
-    /// How well the object and probe that the iteration started from explain the counts.
+    /// Errors of the model (object and probe) from which the iteration started.
     pub start: ModelErrors,
 }
 
-/// How well a model explains the counts.
+/// Deviation of a model from the measured counts.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct ModelErrors {
     /// err_phot: mean over frames of Σ w (I_model − I)²/(I + 1) / Σ w.

@@ -1,4 +1,4 @@
-//! What plotters draws, as pixels: so that one drawing is both an SVG and a PNG.
+//! A back end of plotters that draws on a [`Canvas`], so that one drawing serves as SVG and as PNG.
 
 use super::canvas::{Canvas, Colour, TEXT, WHITE, width_of};
 use plotters_backend::text_anchor::{HPos, VPos};
@@ -7,26 +7,30 @@ use plotters_backend::{
 };
 use std::convert::Infallible;
 
-/// A canvas under plotters' hand.
-pub(super) struct Bitmap<'a> {
+/// A canvas as a drawing back end of plotters.
+pub(crate) struct Bitmap<'a> {
     canvas: &'a mut Canvas,
     size: (u32, u32),
 }
 
 impl<'a> Bitmap<'a> {
-    /// On a canvas of that width and height.
-    pub(super) fn new(canvas: &'a mut Canvas, size: (u32, u32)) -> Self {
+    /// A back end for `canvas`, of the given width and height.
+    pub(crate) fn new(canvas: &'a mut Canvas, size: (u32, u32)) -> Self {
         Self { canvas, size }
     }
 }
 
-/// `colour` over white: the canvas has nothing else below a drawing but other lines, for which this is near enough.
+/// `colour` blended with white. Below a drawing, the canvas has nothing else but other lines, for
+/// which this is close enough.
 fn over_white(colour: BackendColor) -> Colour {
     let (r, g, b) = colour.rgb;
-    let mixed = [r, g, b].into_iter().zip(WHITE).map(|(ink, paper)| {
-        let alpha = colour.alpha.clamp(0.0, 1.0);
-        (f64::from(ink) * alpha + f64::from(paper) * (1.0 - alpha)).round() as u8
-    });
+    let mixed = [r, g, b]
+        .into_iter()
+        .zip(WHITE)
+        .map(|(foreground, background)| {
+            let alpha = colour.alpha.clamp(0.0, 1.0);
+            (f64::from(foreground) * alpha + f64::from(background) * (1.0 - alpha)).round() as u8
+        });
     let mut pixel = WHITE;
     for (to, from) in pixel.iter_mut().zip(mixed) {
         *to = from;
@@ -35,7 +39,8 @@ fn over_white(colour: BackendColor) -> Colour {
 }
 
 impl Bitmap<'_> {
-    /// All pixels whose middle is within half the width of the line between two points.
+    /// Draws all pixels whose centre is within half the line's width of the line from `begin` to
+    /// `end`.
     fn thick_line<S: BackendStyle>(
         &mut self,
         begin: BackendCoord,
@@ -50,7 +55,7 @@ impl Bitmap<'_> {
         let (width, height) = (f64::from(self.size.0), f64::from(self.size.1));
         let rows = (y.min(to_y) - reach).max(0.0)..=(y.max(to_y) + reach).min(height);
         for row in rows.start().ceil() as i32..=rows.end().floor() as i32 {
-            // The part of the line that is near enough to this row.
+            // The part of the line that can reach this row.
             let row_y = f64::from(row);
             let [a, b] = [-reach, reach].map(|off| match dy {
                 0.0 if off < 0.0 => 0.0,
@@ -96,10 +101,10 @@ impl DrawingBackend for Bitmap<'_> {
         point: BackendCoord,
         colour: BackendColor,
     ) -> Result<(), DrawingErrorKind<Infallible>> {
-        let place = usize::try_from(point.0)
+        let pixel = usize::try_from(point.0)
             .ok()
             .zip(usize::try_from(point.1).ok());
-        if let Some((column, row)) = place
+        if let Some((column, row)) = pixel
             && colour.alpha > 0.0
         {
             self.canvas.set(column, row, over_white(colour));
@@ -107,7 +112,8 @@ impl DrawingBackend for Bitmap<'_> {
         Ok(())
     }
 
-    /// Lines of more than a pixel are drawn piece by piece: plotters' own outline of them has holes where they are steep.
+    /// Draws lines wider than a pixel segment by segment: plotters' own outline of them has holes
+    /// where they are steep.
     fn draw_path<S: BackendStyle, I: IntoIterator<Item = BackendCoord>>(
         &mut self,
         path: I,
@@ -127,7 +133,7 @@ impl DrawingBackend for Bitmap<'_> {
         Ok(())
     }
 
-    /// Upright, in the canvas's own letters.
+    /// Draws horizontal text in the canvas's font.
     fn draw_text<S: BackendTextStyle>(
         &mut self,
         text: &str,
@@ -163,10 +169,11 @@ impl DrawingBackend for Bitmap<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::report::png::Rgb;
     use plotters::style::{BLACK, ShapeStyle};
 
     #[test]
-    fn transparent_ink_is_mixed_with_white() {
+    fn transparent_colours_are_blended_with_white() {
         let half = |alpha| BackendColor {
             alpha,
             rgb: (0, 100, 255),
@@ -176,8 +183,8 @@ mod tests {
         assert_eq!(over_white(half(0.5)), [128, 178, 255]);
     }
 
-    /// A line without holes: from each of its pixels but the last row's a neighbour goes on, and its width is the one
-    /// asked for.
+    /// A line without holes has a dark pixel at each step along it, and about as many pixels as its
+    /// length times its width.
     #[test]
     fn thick_lines_have_no_holes_however_steep() {
         const SIDE: i32 = 60;
@@ -200,8 +207,8 @@ mod tests {
                 .draw_path(path, &ink)
                 .unwrap();
             let png = canvas.png().unwrap();
-            let image = image::load_from_memory(&png).unwrap().to_rgb8();
-            let dark = |x: i32, y: i32| image.get_pixel(x as u32, y as u32).0 != WHITE;
+            let image = Rgb::read(&png);
+            let dark = |x: i32, y: i32| image.at(x as u32, y as u32) != WHITE;
             let steps = dx.abs().max(dy.abs()).max(1);
             for step in 0..=steps {
                 let at = |from: i32, by: i32| from + (by * step + by.signum() * steps / 2) / steps;
@@ -212,7 +219,7 @@ mod tests {
                 .filter(|i| dark(i % SIDE, i / SIDE))
                 .count() as f64;
             let length = f64::from(dx).hypot(f64::from(dy));
-            // As wide as asked, but for the grid: three pixels where the line runs along one.
+            // Two pixels wide up to the grid: three where the line runs along a row or column.
             assert!(
                 (1.9 * length..=3.0 * length + 6.0).contains(&count),
                 "{dx} {dy}: {count}"
@@ -221,7 +228,7 @@ mod tests {
     }
 
     #[test]
-    fn what_lies_outside_is_left_out() {
+    fn pixels_outside_of_the_canvas_are_ignored() {
         let mut canvas = Canvas::new(10, 10);
         let before = canvas.png().unwrap();
         let mut bitmap = Bitmap::new(&mut canvas, (10, 10));

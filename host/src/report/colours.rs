@@ -3,24 +3,25 @@
 use super::canvas::Colour;
 use std::f64::consts::{PI, TAU};
 
-/// Marks values that are not finite; none of the maps has it.
-pub(super) const NOT_FINITE: Colour = [255, 0, 255];
+/// Colour of values that are not finite; no colour map contains it.
+pub(crate) const NOT_FINITE: Colour = [255, 0, 255];
 
-/// How numbers become colours.
+/// A colour map with its limits.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) enum Map {
+pub(crate) enum Map {
     /// Black at the low limit, white at the high one.
     Grey { low: f64, high: f64 },
-    /// Dark blue over green to yellow: of even brightness steps and safe for the colour-blind.
+    /// Dark blue over green to yellow (viridis): perceptually uniform and safe for the
+    /// colour-blind.
     Sequential { low: f64, high: f64 },
     /// Blue at −limit over white at 0 to red at limit.
     Diverging { limit: f64 },
-    /// A closed circle of hues over −π…π.
+    /// A closed circle of hues from −π to π.
     Cyclic,
 }
 
 impl Map {
-    pub(super) fn limits(self) -> [f64; 2] {
+    pub(crate) fn limits(self) -> [f64; 2] {
         match self {
             Self::Grey { low, high } | Self::Sequential { low, high } => [low, high],
             Self::Diverging { limit } => [-limit, limit],
@@ -28,7 +29,7 @@ impl Map {
         }
     }
 
-    pub(super) fn colour(self, value: f64) -> Colour {
+    pub(crate) fn colour(self, value: f64) -> Colour {
         if !value.is_finite() {
             return NOT_FINITE;
         }
@@ -43,13 +44,13 @@ impl Map {
     }
 }
 
-/// Hue by phase, brightness 0…1.
-pub(super) fn hue(phase: f64, brightness: f64) -> Colour {
+/// A colour with its hue from `phase`, and `brightness` from 0 to 1.
+pub(crate) fn hue(phase: f64, brightness: f64) -> Colour {
     if !phase.is_finite() || !brightness.is_finite() {
         return NOT_FINITE;
     }
-    let turn = (phase + PI) / TAU;
-    rgb(colorous::SINEBOW, turn - turn.floor())
+    let fraction = (phase + PI) / TAU;
+    rgb(colorous::SINEBOW, fraction - fraction.floor())
         .map(|v| (f64::from(v) * brightness.clamp(0.0, 1.0)).round() as u8)
 }
 
@@ -72,7 +73,7 @@ mod tests {
     }
 
     #[test]
-    fn limits_are_the_ends_and_nothing_lies_beyond() {
+    fn values_beyond_the_limits_have_the_colours_of_the_limits() {
         let map = Map::Grey {
             low: 0.5,
             high: 1.5,

@@ -1,37 +1,14 @@
-//! Results for people and other programs: pictures, tables, the HTML report, the summary.
+//! Drawing shared by the reports of all sciences: canvas, colours, curves, pictures and HTML pages.
 
-mod bitmap;
-mod canvas;
-mod colours;
-mod curves;
-mod field;
-mod html;
-mod mri;
-mod numbers;
-mod page;
-mod pictures;
-mod raster;
-#[cfg(test)]
-mod sample;
-mod scattering_curve;
-mod scattering_fit;
-mod scattering_image;
-mod series_curves;
-mod summary;
-mod table;
-mod timeline;
-mod write;
+pub(crate) mod bitmap;
+pub(crate) mod canvas;
+pub(crate) mod colours;
+pub(crate) mod curves;
+mod error;
+pub(crate) mod page;
+pub(crate) mod picture;
+pub(crate) mod png;
+pub(crate) mod raster;
 
-pub use field::field_picture;
-pub use html::{ReportError, report};
-pub use mri::{MriSummary, modulus_png, mri_report};
-pub use numbers::{length, significant};
-pub use pictures::{Picture, PictureError, Pictures};
-pub use scattering_curve::ScatteringCurve;
-pub use scattering_fit::{fit_picture, fit_report};
-pub use scattering_image::intensity_picture;
-pub use series_curves::SeriesCurves;
-pub use summary::Summary;
-pub use table::Table;
-pub use timeline::timeline;
-pub use write::write_whole;
+pub use error::ReportError;
+pub use picture::{Picture, PictureError};

@@ -1,14 +1,14 @@
-//! What all reports share: the page around them, figures, curves and tables.
+//! HTML shared by all reports: the page, pictures, curves and tables.
 
-use super::pictures::Picture;
+use super::picture::Picture;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use std::fmt::Write as _;
 
 const STYLE: &str = include_str!("report.css");
 
-/// A page up to its first section; `lead` is HTML, `title` plain text.
-pub(super) fn head(title: &str, lead: &str) -> String {
+/// The page up to its first section; `title` is plain text, `lead` is HTML.
+pub(crate) fn head(title: &str, lead: &str) -> String {
     let title = escaped(title);
     let mut page = String::new();
     page += "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n";
@@ -19,15 +19,15 @@ pub(super) fn head(title: &str, lead: &str) -> String {
     page
 }
 
-/// What follows the last section.
-pub(super) fn foot(version: &str) -> String {
+/// The page after its last section.
+pub(crate) fn foot(version: &str) -> String {
     format!(
         "</main>\n<footer><p>Made by warpstride {}.</p></footer>\n</body>\n</html>\n",
         escaped(version)
     )
 }
 
-pub(super) fn figure(picture: &Picture, alt: &str) -> String {
+pub(crate) fn figure(picture: &Picture, alt: &str) -> String {
     format!(
         "<figure><img class=\"picture\" alt=\"{}\" src=\"data:image/png;base64,{}\"><figcaption>{}</figcaption></figure>\n",
         escaped(alt),
@@ -36,7 +36,7 @@ pub(super) fn figure(picture: &Picture, alt: &str) -> String {
     )
 }
 
-pub(super) fn curve(name: &str, abscissa: &str, meaning: &str, svg: Option<&str>) -> String {
+pub(crate) fn curve(name: &str, abscissa: &str, meaning: &str, svg: Option<&str>) -> String {
     let (name, meaning) = (escaped(name), escaped(meaning));
     let drawing = match svg {
         Some(svg) => labelled(svg, &format!("{name} against {abscissa}")),
@@ -47,7 +47,7 @@ pub(super) fn curve(name: &str, abscissa: &str, meaning: &str, svg: Option<&str>
     )
 }
 
-/// An SVG with a name for those who cannot see it, and without its fixed size.
+/// An SVG with an accessible name, and without what precedes its `<svg>` element.
 fn labelled(svg: &str, name: &str) -> String {
     let drawing = svg.find("<svg").map_or(svg, |at| &svg[at..]);
     drawing.replacen(
@@ -57,7 +57,7 @@ fn labelled(svg: &str, name: &str) -> String {
     )
 }
 
-pub(super) fn table(rows: &[(&str, String)]) -> String {
+pub(crate) fn table(rows: &[(&str, String)]) -> String {
     let mut text = String::from("<table>\n<tbody>\n");
     for (name, value) in rows {
         // Writing into a string cannot fail.
@@ -71,8 +71,9 @@ pub(super) fn table(rows: &[(&str, String)]) -> String {
     text + "</tbody>\n</table>\n"
 }
 
-/// Text for an element or a quoted attribute. Control characters that HTML forbids become `�`.
-pub(super) fn escaped(text: &str) -> String {
+/// Escapes text for an element or a quoted attribute. Control characters that HTML forbids become
+/// `�`.
+pub(crate) fn escaped(text: &str) -> String {
     let mut safe = String::with_capacity(text.len());
     for letter in text.chars() {
         match letter {

@@ -1,23 +1,24 @@
-//! An image made ready for drawing.
+//! Images scaled for drawing.
 
 use super::canvas::{Canvas, INK};
-use super::numbers::length;
+use crate::text::length;
 use ndarray::{Array2, ArrayView2, s};
 use num_complex::Complex;
 
-/// An image with square display pixels, small enough to draw.
-pub(super) struct Raster {
-    /// (row, column), large images averaged.
-    pub(super) values: Array2<Complex<f64>>,
+/// An image with square display pixels, scaled to a drawable size.
+pub(crate) struct Raster {
+    /// Values (row, column); large images are averaged over blocks.
+    pub(crate) values: Array2<Complex<f64>>,
     /// Rows and columns on the canvas.
-    pub(super) size: [usize; 2],
+    pub(crate) size: [usize; 2],
     /// Extent (row, column), m.
-    pub(super) metres: [f64; 2],
+    pub(crate) metres: [f64; 2],
 }
 
 impl Raster {
-    /// `pixel` (row, column), m; `side`: least and greatest length, roughly, of the longer side.
-    pub(super) fn new(
+    /// Scales `image` with pixels of size `pixel` (row, column), m, so that its longer side has
+    /// about `side` (least, greatest) pixels.
+    pub(crate) fn new(
         image: ArrayView2<'_, Complex<f64>>,
         pixel: [f64; 2],
         side: [usize; 2],
@@ -73,8 +74,8 @@ impl Raster {
         }
     }
 
-    /// The picture with a thin line round it, which a white picture on white needs.
-    pub(super) fn draw_framed(
+    /// Draws the image with a thin frame, which a white image on a white background needs.
+    pub(crate) fn draw_framed(
         &self,
         canvas: &mut Canvas,
         corner: [usize; 2],
@@ -86,7 +87,7 @@ impl Raster {
         self.draw(canvas, corner, colour);
     }
 
-    pub(super) fn extent(&self) -> String {
+    pub(crate) fn extent(&self) -> String {
         format!(
             "The picture is {} wide and {} high.",
             length(self.metres[1], 3),
@@ -118,7 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn one_pixel_of_no_known_size_can_be_drawn() {
+    fn a_single_pixel_of_unknown_size_can_be_drawn() {
         let image = Array2::<Complex<f64>>::zeros((1, 1));
         let raster = Raster::new(image.view(), [f64::NAN, 0.0], [10, 20]);
         assert_eq!(raster.size, [10, 10]);

@@ -1,43 +1,45 @@
-//! A wish to stop, from Ctrl-C or from another thread.
+//! Requests to stop a run, from Ctrl-C or from another thread.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Exit code of a process that Ctrl-C ended: 128 + SIGINT.
+/// Exit code of a process ended by Ctrl-C: 128 + SIGINT.
+#[cfg(feature = "cli")]
 const ENDED_BY_CTRL_C: i32 = 130;
 
-/// Set once, seen by every clone.
+/// A flag that requests a run to stop; all clones share it.
 #[derive(Debug, Clone, Default)]
 pub struct Interrupt(Arc<AtomicBool>);
 
 impl Interrupt {
-    /// Not requested.
+    /// A flag that is not set.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Requested by the first Ctrl-C (or SIGTERM); the second ends the process at once.
+    /// A flag that the first Ctrl-C (or SIGTERM) sets; the second ends the process at once.
     ///
     /// # Errors
-    /// The system refuses a signal handler, or there is one already.
+    /// The operating system refuses the signal handler, or one is already installed.
+    #[cfg(feature = "cli")]
     pub fn on_ctrl_c() -> Result<Self, ctrlc::Error> {
         let interrupt = Self::new();
-        let seen = interrupt.clone();
+        let shared = interrupt.clone();
         ctrlc::set_handler(move || {
-            if seen.0.swap(true, Ordering::SeqCst) {
+            if shared.0.swap(true, Ordering::SeqCst) {
                 std::process::exit(ENDED_BY_CTRL_C);
             }
         })?;
         Ok(interrupt)
     }
 
-    /// Asks to stop.
+    /// Requests a stop.
     pub fn request(&self) {
         self.0.store(true, Ordering::SeqCst);
     }
 
-    /// Whether somebody asked.
+    /// Whether a stop has been requested.
     #[must_use]
     pub fn requested(&self) -> bool {
         self.0.load(Ordering::SeqCst)

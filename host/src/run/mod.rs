@@ -1,9 +1,23 @@
-//! The loop around every long computation: progress, Ctrl-C, checkpoints.
+//! The loop around every long computation, with progress, Ctrl-C and checkpoints.
 
-mod executor;
+mod backend;
 mod interrupt;
+mod memory_estimate;
 mod progress;
+#[expect(
+    clippy::module_inception,
+    reason = "the file is named by what it holds, a run"
+)]
+mod run;
+mod setup;
 
-pub use executor::{End, Iterate, Schedule, execute};
+pub use backend::{
+    Backend, BackendKind, BackendName, BackendRequest, Made, OpenError, RequestError, fallback_note,
+};
 pub use interrupt::Interrupt;
-pub use progress::{Bar, JsonLines, Observer, Silent};
+pub use memory_estimate::{MemoryEstimate, OutOfMemory};
+#[cfg(feature = "cli")]
+pub use progress::Bar;
+pub use progress::{JsonLines, Observer, Silent};
+pub use run::{End, Run, Schedule, Steps};
+pub use setup::Setup;

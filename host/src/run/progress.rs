@@ -1,23 +1,25 @@
-//! Who watches a run: a bar on a terminal, JSON lines for programs, or nobody.
+//! Observers of a run: a progress bar on a terminal, JSON lines for programs, or none.
 
+#[cfg(feature = "cli")]
 use indicatif::{ProgressBar, ProgressStyle};
 use serde::Serialize;
 use std::io::Write;
+#[cfg(feature = "cli")]
 use std::time::Duration;
 
-/// Watches a run.
+/// Receives the progress of a run.
 pub trait Observer<E> {
-    /// Before the first iteration.
+    /// Called before the first iteration.
     fn start(&mut self, planned: usize, done: usize);
-    /// After each iteration with figures, possibly some iterations late.
+    /// Called with the metrics of each iteration that has them, possibly some iterations late.
     fn entry(&mut self, entry: &E);
-    /// After each step: so many iterations are done. Figures need not come with each of them.
+    /// Called after each step with the number of completed iterations.
     fn progress(&mut self, _done: usize) {}
-    /// At the end, also of an interrupted run.
+    /// Called at the end of the run, even if it was interrupted.
     fn end(&mut self);
 }
 
-/// Says nothing.
+/// An observer without output.
 #[derive(Debug, Clone, Copy)]
 pub struct Silent;
 
@@ -27,25 +29,29 @@ impl<E> Observer<E> for Silent {
     fn end(&mut self) {}
 }
 
-/// A bar on standard error, with a few words on the last entry; nothing where that is no terminal.
+/// A progress bar on standard error with a message about the last entry. Without a terminal it
+/// shows nothing.
+#[cfg(feature = "cli")]
 pub struct Bar<F> {
     bar: ProgressBar,
-    words: F,
+    message: F,
 }
 
+#[cfg(feature = "cli")]
 impl<F> Bar<F> {
-    /// `words` says what to show of an entry.
-    pub fn new(words: F) -> Self {
+    /// A bar that shows `message` of the last entry.
+    pub fn new(message: F) -> Self {
         Self {
             bar: ProgressBar::hidden(),
-            words,
+            message,
         }
     }
 }
 
+#[cfg(feature = "cli")]
 impl<E, F: Fn(&E) -> String> Observer<E> for Bar<F> {
     fn start(&mut self, planned: usize, done: usize) {
-        // The template is a constant of this program; the plain bar is as good a way out as any.
+        // The template is a constant, which is valid; the default bar avoids a panic all the same.
         let style = ProgressStyle::with_template("{bar:32} {pos}/{len} {elapsed}<{eta} {msg}")
             .unwrap_or_else(|_| ProgressStyle::default_bar());
         self.bar = ProgressBar::new(planned as u64).with_style(style);
@@ -54,7 +60,7 @@ impl<E, F: Fn(&E) -> String> Observer<E> for Bar<F> {
     }
 
     fn entry(&mut self, entry: &E) {
-        self.bar.set_message((self.words)(entry));
+        self.bar.set_message((self.message)(entry));
     }
 
     fn progress(&mut self, done: usize) {
@@ -66,7 +72,7 @@ impl<E, F: Fn(&E) -> String> Observer<E> for Bar<F> {
     }
 }
 
-/// One JSON object a line: `{"event":"start",…}`, `{"event":"iteration",…}`, `{"event":"end"}`.
+/// One JSON object per line: `{"event":"start",…}`, `{"event":"iteration",…}`, `{"event":"end"}`.
 pub struct JsonLines<W: Write> {
     to: W,
 }
@@ -78,7 +84,7 @@ impl<W: Write> JsonLines<W> {
     }
 
     fn line(&mut self, value: &impl Serialize) {
-        // Whoever reads the progress may go away (a closed pipe): the run goes on without them.
+        // The reader may close the pipe; the run continues without it.
         if let Ok(text) = serde_json::to_string(value)
             && writeln!(self.to, "{text}").is_ok()
         {

@@ -1,23 +1,23 @@
-//! What is to be computed, but for the parameters' values.
+//! Everything that determines intensities except the parameters' values.
 
-use super::{Definition, Resolution, SasError, Spread};
+use super::{Definition, Polydispersity, Resolution, SasError};
 
-/// Where intensities are wanted.
+/// The points at which intensities are computed.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Points {
     /// |q| of a curve, 1/Å.
     Curve(Vec<f64>),
     /// Pixels (qx, qy), 1/Å.
     Pixels {
-        /// qx of each.
+        /// qx of each pixel.
         qx: Vec<f64>,
-        /// qy of each.
+        /// qy of each pixel.
         qy: Vec<f64>,
     },
 }
 
 impl Points {
-    /// How many.
+    /// Number of points.
     #[must_use]
     pub fn len(&self) -> usize {
         match self {
@@ -26,82 +26,84 @@ impl Points {
         }
     }
 
-    /// Whether there are none.
+    /// Whether there are no points.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 }
 
-/// Arithmetic of the form factors; sums over mesh and orientations are in the same.
+/// Precision of the form factors and of their sums over the mesh and over orientations.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Precision {
-    /// Single.
+    /// Single precision.
     F32,
-    /// Double.
+    /// Double precision.
     #[default]
     F64,
 }
 
-/// One set of values: a column of a Jacobian, a member of a population.
+/// One set of parameter values: a column of a Jacobian, a member of a population.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Vector {
     /// In the order of [`Definition::rows`].
     pub values: Vec<f64>,
-    /// Width of each spread: relative (σ = width · centre) for sizes, σ in degrees for angles.
+    /// Width of each distribution: relative (σ = width · centre) for sizes, σ in degrees for
+    /// angles.
     pub widths: Vec<f64>,
 }
 
-/// What is to be computed, but for the parameters' values.
+/// Everything that determines intensities except the parameters' values.
 #[derive(Debug, Clone)]
 pub struct Calculation {
     /// The model.
     pub definition: Definition,
-    /// Where intensities are wanted: where the data are.
+    /// The points of the intensities, usually those of the data.
     pub points: Points,
-    /// The matrix from intensities at its finer points to those at `points`.
+    /// The matrix that maps intensities at its finer points to those at `points`.
     pub resolution: Option<Resolution>,
     /// Polydisperse parameters, at most five; their widths are in each [`Vector`].
-    pub spreads: Vec<Spread>,
-    /// Weights (products over the mesh) not above this are left out; 0 leaves out nothing.
+    pub polydispersity: Vec<Polydispersity>,
+    /// Mesh points whose weight (a product over the axes) is not above this are skipped; 0 skips
+    /// none.
     pub cutoff: f64,
-    /// Arithmetic.
+    /// Precision of the computation.
     pub precision: Precision,
 }
 
 impl Calculation {
-    /// A calculation without spreads, in double precision.
+    /// A monodisperse calculation in double precision.
     #[must_use]
     pub fn new(definition: Definition, points: Points) -> Self {
         Self {
             definition,
             points,
             resolution: None,
-            spreads: Vec::new(),
+            polydispersity: Vec::new(),
             cutoff: 0.0,
             precision: Precision::F64,
         }
     }
 
-    /// Where the model itself is computed.
+    /// The points at which the model itself is computed.
     #[must_use]
     pub fn fine_points(&self) -> &Points {
         self.resolution.as_ref().map_or(&self.points, |r| &r.fine)
     }
 
-    /// The defaults as a vector.
+    /// The default values as a vector, with widths of 0.
     #[must_use]
     pub fn defaults(&self) -> Vector {
         Vector {
             values: self.definition.defaults(),
-            widths: vec![0.0; self.spreads.len()],
+            widths: vec![0.0; self.polydispersity.len()],
         }
     }
 
-    /// Refuses a vector that cannot be computed: wrong lengths, values out of their limits or not finite.
+    /// Checks that every value is finite and within its limits.
     ///
     /// # Errors
-    /// The parameter, its value, and what is expected.
+    /// The parameter, its value, and the expected range.
     pub fn check(&self, vector: &Vector) -> Result<(), SasError> {
         for (row, value) in self.definition.rows().iter().zip(&vector.values) {
             let (low, high) = row.limits;

@@ -1,62 +1,63 @@
-//! A model as users name it, with all parameters that it has.
+//! A model by its name, with all its parameters.
 
 use super::SasError;
 use super::magnetism::{MOMENT_NAMES, SPIN_NAMES};
 use warpstride_kernels::sas::catalogue::{self, AnyModel};
 use warpstride_kernels::sas::model::{Kind, Symmetry};
 
-/// What a row of a definition's table means for the computation.
+/// Meaning of a parameter in the computation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Role {
-    /// Factor on everything.
+    /// Factor of the intensity.
     Scale,
-    /// Added to everything, 1/cm.
+    /// Constant added to the intensity, 1/cm.
     Background,
-    /// Number of the form factor's values.
+    /// Index among the values of the form factor.
     Form(usize),
-    /// 0 θ, 1 φ, 2 ψ of the particle, degrees; two dimensions only.
+    /// Orientation of the particle, degrees: 0 θ, 1 φ, 2 ψ; two dimensions only.
     Angle(usize),
-    /// Number of the structure factor's values. 0 and 1 are always `radius_effective` and `volfraction`. Where
-    /// the form factor has a `volfraction` of its own, that one serves both and the structure factor's has no row.
+    /// Index among the values of the structure factor; 0 and 1 are always `radius_effective` and
+    /// `volfraction`. If the form factor has its own `volfraction`, that value serves both, and the
+    /// structure factor's has no row.
     Structure(usize),
     /// 0: P·S; 1: decoupling, P (1 + β (S − 1)).
     StructureFactorMode,
-    /// 0: `radius_effective` as set; 1, 2, …: the form factor's effective radius.
+    /// 0: `radius_effective` as set; 1, 2, …: an effective radius of the form factor.
     RadiusEffectiveMode,
-    /// Number of the beam's spin, in the order of [`magnetism::SPIN_NAMES`](super::magnetism::SPIN_NAMES); two
-    /// dimensions only.
+    /// Index of a beam parameter, in the order of
+    /// [`magnetism::SPIN_NAMES`](super::magnetism::SPIN_NAMES); two dimensions only.
     Spin(usize),
-    /// Of a magnetic moment; two dimensions only.
+    /// Component of a magnetic moment; two dimensions only.
     Moment {
-        /// Which of the form factor's scattering length densities.
+        /// Index among the form factor's scattering length densities.
         sld: usize,
-        /// 0 size, 1 angle to the beam, 2 angle about the beam.
+        /// 0: size; 1: angle to the beam; 2: angle about the beam.
         part: usize,
     },
 }
 
-/// A row of a definition's table.
+/// A row of a definition's parameter table.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ParameterRow {
-    /// As in `--set`; arrays element by element: `thickness3`.
+    /// Name, as in `--set`; elements of arrays are numbered: `thickness3`.
     pub name: String,
-    /// `Ang`, `1/Ang`, `1e-6/Ang^2`, `degrees`, `1/cm` or nothing.
+    /// `Ang`, `1/Ang`, `1e-6/Ang^2`, `degrees`, `1/cm` or empty.
     pub units: &'static str,
-    /// Value when none is set.
+    /// Default value.
     pub default: f64,
     /// Least and greatest value.
     pub limits: (f64, f64),
-    /// What it means, in words.
+    /// Description.
     pub about: &'static str,
-    /// What it means for the computation.
+    /// Meaning in the computation.
     pub role: Role,
-    /// Whether it may be polydisperse (in one dimension: sizes; in two: angles too).
-    pub spreads: bool,
-    /// Whether it is a scattering length density.
+    /// Whether the parameter can be polydisperse: sizes in one dimension, sizes and angles in two.
+    pub polydisperse: bool,
+    /// Whether the parameter is a scattering length density.
     pub sld: bool,
 }
 
-/// A model as users name it: a form factor, or `P@S` with a structure factor.
+/// A model: a form factor, or a product `P@S` with a structure factor.
 #[derive(Clone)]
 pub struct Definition {
     name: String,
@@ -71,7 +72,7 @@ impl std::fmt::Debug for Definition {
     }
 }
 
-/// Category of the models that multiply others.
+/// Category of the structure factors.
 const STRUCTURE_FACTOR: &str = "structure-factor";
 
 fn find(name: &str) -> Result<&'static dyn AnyModel, SasError> {
@@ -108,7 +109,7 @@ fn rows_of(model: &dyn AnyModel, role: impl Fn(usize) -> Role) -> Vec<ParameterR
                 limits: row.limits,
                 about: row.about,
                 role,
-                spreads: matches!(row.kind, Kind::Volume | Kind::Spread | Kind::Orientation),
+                polydisperse: matches!(row.kind, Kind::Volume | Kind::Spread | Kind::Orientation),
                 sld: row.kind == Kind::Sld,
             });
         }
@@ -120,7 +121,7 @@ impl Definition {
     /// The model of that name, `P` or `P@S`.
     ///
     /// # Errors
-    /// No such model; S is no structure factor, or P is one.
+    /// The model does not exist, S is not a structure factor, or P is one.
     pub fn parse(name: &str) -> Result<Self, SasError> {
         let (form_name, structure_name) = match name.split_once('@') {
             Some((form, structure)) => (form, Some(structure)),
@@ -131,13 +132,13 @@ impl Definition {
         if let Some(structure) = structure {
             if structure.info().category != STRUCTURE_FACTOR {
                 return Err(SasError::Refused(format!(
-                    "{name}: {} is no structure factor; after @ stands one of them",
+                    "{name}: {} is not a structure factor; expected one after @",
                     structure.info().name
                 )));
             }
             if form.info().category == STRUCTURE_FACTOR {
                 return Err(SasError::Refused(format!(
-                    "{name}: {form_name} is a structure factor itself; before @ stands a form factor"
+                    "{name}: {form_name} is a structure factor itself; expected a form factor before @"
                 )));
             }
         }
@@ -148,7 +149,7 @@ impl Definition {
             limits,
             about,
             role,
-            spreads: false,
+            polydisperse: false,
             sld: false,
         };
         let free = (f64::NEG_INFINITY, f64::INFINITY);
@@ -209,7 +210,7 @@ impl Definition {
         })
     }
 
-    /// With the parameters of polarised beams and magnetic moments, after the others; for two dimensions. A model
+    /// Appends the parameters of polarised beams and magnetic moments, for two dimensions. A model
     /// without scattering length densities has none.
     #[must_use]
     pub fn with_magnetism(mut self) -> Self {
@@ -234,7 +235,7 @@ impl Definition {
             limits,
             about,
             role,
-            spreads: false,
+            polydisperse: false,
             sld: false,
         };
         let spins: [(f64, (f64, f64), &str, &str); 4] = [
@@ -288,7 +289,7 @@ impl Definition {
         self
     }
 
-    /// As named.
+    /// The name of the model.
     #[must_use]
     pub fn name(&self) -> &str {
         &self.name
@@ -300,23 +301,23 @@ impl Definition {
         self.form
     }
 
-    /// The structure factor of a product.
+    /// The structure factor, if the model is a product.
     #[must_use]
     pub fn structure(&self) -> Option<&'static dyn AnyModel> {
         self.structure
     }
 
-    /// The table, in the order of a [`Vector`](super::Vector)'s values.
+    /// The parameter table, in the order of the values of a [`Vector`](super::Vector).
     #[must_use]
     pub fn rows(&self) -> &[ParameterRow] {
         &self.rows
     }
 
-    /// Place of a parameter in the table.
+    /// Index of a parameter in the table.
     ///
     /// # Errors
-    /// No such parameter.
-    pub fn place(&self, name: &str) -> Result<usize, SasError> {
+    /// The model has no such parameter.
+    pub fn parameter_index(&self, name: &str) -> Result<usize, SasError> {
         self.rows
             .iter()
             .position(|row| row.name == name)
@@ -332,13 +333,13 @@ impl Definition {
             })
     }
 
-    /// The defaults.
+    /// The default values.
     #[must_use]
     pub fn defaults(&self) -> Vec<f64> {
         self.rows.iter().map(|row| row.default).collect()
     }
 
-    /// Whether orientation matters in two dimensions.
+    /// Whether the intensity depends on orientation in two dimensions.
     #[must_use]
     pub fn oriented(&self) -> bool {
         self.form.symmetry() != Symmetry::Isotropic

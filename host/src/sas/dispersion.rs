@@ -1,18 +1,18 @@
 //! Values and weights of a distribution.
 
-use super::{Distribution, SasError, Spread};
+use super::{Distribution, Polydispersity, SasError};
 
-/// Values of a parameter and how often each occurs; the weights' sum is 1.
+/// Values of a parameter and their weights, which sum to 1.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Weighted {
+pub struct WeightedValues {
     /// Values.
     pub values: Vec<f64>,
     /// Weights.
     pub weights: Vec<f64>,
 }
 
-impl Weighted {
-    /// One value.
+impl WeightedValues {
+    /// A single value of weight 1.
     #[must_use]
     pub fn single(value: f64) -> Self {
         Self {
@@ -22,59 +22,61 @@ impl Weighted {
     }
 }
 
-/// What a distribution is spread about.
+/// Centre of a distribution.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub enum About {
+pub enum Centre {
     /// A size: σ = width · size.
     Size(f64),
-    /// A particle's mean direction: offsets from it, σ = width in degrees.
+    /// The mean direction of a particle: values are offsets from it, σ = width in degrees.
     Direction,
 }
 
-/// Logarithmic distributions begin here: ln of smaller values is not taken.
-const LEAST_POSITIVE: f64 = 1e-8;
+/// Smallest value of a logarithmic distribution.
+const MIN_POSITIVE: f64 = 1e-8;
 
-/// Points of one distribution, at most.
-pub const MOST_POINTS: usize = 100_000;
+/// Maximum number of points of one distribution.
+pub const MAX_POINTS: usize = 100_000;
 
-/// Values and weights of a spread; `name` is the parameter's, for errors. Values (of a direction: offsets) out of
-/// `limits` are left out.
+/// Values and weights of a distribution; `name` is the parameter's, for errors. Values (offsets,
+/// for directions) outside `limits` are dropped.
 ///
 /// # Errors
-/// A width that is negative or not finite; a distribution that does not exist about this centre or has no value
-/// within the limits.
-pub fn weigh(
+/// The width is negative or not finite, or the distribution has no value within the limits or is
+/// not defined about this centre.
+pub fn weighted_values(
     name: &str,
-    spread: &Spread,
-    about: About,
+    polydispersity: &Polydispersity,
+    about: Centre,
     width: f64,
     limits: (f64, f64),
-) -> Result<Weighted, SasError> {
-    let refuse = |why: String| Err(SasError::Refused(format!("spread of {name}: {why}")));
+) -> Result<WeightedValues, SasError> {
+    let refuse = |why: String| {
+        Err(SasError::Refused(format!(
+            "polydispersity of {name}: {why}"
+        )))
+    };
     if !(width.is_finite() && width >= 0.0) {
-        return refuse(format!("width {width}: a number not below 0 is expected"));
+        return refuse(format!("width {width}: expected a number of 0 or more"));
     }
     let (centre, sigma) = match about {
-        About::Size(centre) => (centre, (width * centre).abs()),
-        About::Direction => (0.0, width),
+        Centre::Size(centre) => (centre, (width * centre).abs()),
+        Centre::Direction => (0.0, width),
     };
     let within = |x: &f64| *x >= limits.0 && *x <= limits.1;
-    let points = spread.points;
-    if points > MOST_POINTS {
-        return refuse(format!(
-            "{points} points: at most {MOST_POINTS} are computed"
-        ));
+    let points = polydispersity.points;
+    if points > MAX_POINTS {
+        return refuse(format!("{points} points: expected at most {MAX_POINTS}"));
     }
-    if let Distribution::Array(pairs) = &spread.distribution {
+    if let Distribution::Array(pairs) = &polydispersity.distribution {
         return array(name, pairs, within);
     }
     if sigma == 0.0 || points < 2 {
-        return Ok(Weighted::single(centre));
+        return Ok(WeightedValues::single(centre));
     }
-    if !(spread.nsigma.is_finite() && spread.nsigma > 0.0) {
+    if !(polydispersity.nsigma.is_finite() && polydispersity.nsigma > 0.0) {
         return refuse(format!(
-            "reach of {} standard deviations: a number above 0 is expected",
-            spread.nsigma
+            "reach of {} standard deviations: expected a number above 0",
+            polydispersity.nsigma
         ));
     }
     let even = |reach: f64| {
@@ -88,23 +90,25 @@ pub fn weigh(
             centre + offset
         })
     };
-    let positive = |x: &f64| within(x) && *x >= LEAST_POSITIVE;
+    let positive = |x: &f64| within(x) && *x >= MIN_POSITIVE;
     let logarithmic = matches!(
-        spread.distribution,
+        polydispersity.distribution,
         Distribution::LogNormal | Distribution::Schulz
     );
     if logarithmic && centre <= 0.0 {
         return refuse(match about {
-            About::Size(_) => format!("this distribution needs a centre above 0, not {centre}"),
-            About::Direction => "this distribution is of sizes, not of angles".to_owned(),
+            Centre::Size(_) => {
+                format!("expected a centre above 0 for this distribution, found {centre}")
+            }
+            Centre::Direction => "this is a distribution of sizes, not of angles".to_owned(),
         });
     }
-    let reach = spread.nsigma * sigma;
-    let weighted = |values: Vec<f64>, weight: &dyn Fn(f64) -> f64| Weighted {
+    let reach = polydispersity.nsigma * sigma;
+    let weighted = |values: Vec<f64>, weight: &dyn Fn(f64) -> f64| WeightedValues {
         weights: values.iter().map(|x| weight(*x)).collect(),
         values,
     };
-    let made = match &spread.distribution {
+    let made = match &polydispersity.distribution {
         Distribution::Gaussian => weighted(even(reach).filter(within).collect(), &|x| {
             (-0.5 * ((x - centre) / sigma).powi(2)).exp()
         }),
@@ -113,8 +117,8 @@ pub fn weigh(
         }),
         Distribution::Uniform => weighted(even(sigma).filter(within).collect(), &|_| 1.0),
         Distribution::Rectangle => {
-            // A shorter reach ends it earlier; at a longer one points beyond are dropped, as users of that
-            // option expect of it.
+            // A shorter reach truncates the distribution. With a longer one, points beyond its edge
+            // are dropped, as sasmodels does.
             let edge = 3.0_f64.sqrt() * sigma * (1.0 + 4.0 * f64::EPSILON);
             let values = even(reach).filter(|x| within(x) && (x - centre).abs() <= edge);
             weighted(values.collect(), &|_| 1.0)
@@ -126,8 +130,8 @@ pub fn weigh(
             })
         }
         Distribution::Schulz => {
-            // w ∝ R^(z−1) e^(−zR) with R = x/c. Its greatest value, about R = 1, is divided out, so that neither
-            // it nor Γ(z) overflows.
+            // w ∝ R^(z−1) e^(−zR) with R = x/c. Its maximum, near R = 1, is divided out, so that
+            // neither w nor Γ(z) overflows.
             let z = (centre / sigma).powi(2);
             weighted(even(reach).filter(positive).collect(), &|x| {
                 let r = x / centre;
@@ -143,14 +147,13 @@ fn array(
     name: &str,
     pairs: &[(f64, f64)],
     within: impl Fn(&f64) -> bool,
-) -> Result<Weighted, SasError> {
+) -> Result<WeightedValues, SasError> {
     if let Some((value, weight)) = pairs
         .iter()
         .find(|(value, weight)| !(value.is_finite() && weight.is_finite() && *weight >= 0.0))
     {
         return Err(SasError::Refused(format!(
-            "spread of {name}: value {value} with weight {weight}: finite numbers and weights not below 0 are \
-             expected"
+            "polydispersity of {name}: value {value} with weight {weight}: expected finite numbers and weights of 0 or more"
         )));
     }
     let (values, weights) = pairs
@@ -158,16 +161,15 @@ fn array(
         .filter(|(value, _)| within(value))
         .copied()
         .unzip();
-    normalised(name, Weighted { values, weights })
+    normalised(name, WeightedValues { values, weights })
 }
 
-fn normalised(name: &str, mut weighted: Weighted) -> Result<Weighted, SasError> {
-    // An empty sum is −0.
+fn normalised(name: &str, mut weighted: WeightedValues) -> Result<WeightedValues, SasError> {
+    // The sum of no weights is −0; adding 0 makes it 0.
     let sum = weighted.weights.iter().sum::<f64>() + 0.0;
     if !(sum.is_finite() && sum > 0.0) {
         return Err(SasError::Refused(format!(
-            "spread of {name}: the sum of its weights within the parameter's limits is {sum}: a number above 0 is \
-             expected"
+            "polydispersity of {name}: the sum of its weights within the parameter's limits is {sum}: expected a number above 0"
         )));
     }
     for weight in &mut weighted.weights {
@@ -182,9 +184,9 @@ mod tests {
 
     const FREE: (f64, f64) = (0.0, f64::INFINITY);
 
-    fn spread(distribution: Distribution) -> Spread {
+    fn with_default_mesh(distribution: Distribution) -> Polydispersity {
         let (points, nsigma) = distribution.default_mesh();
-        Spread {
+        Polydispersity {
             parameter: 0,
             distribution,
             points,
@@ -192,13 +194,20 @@ mod tests {
         }
     }
 
-    fn of(distribution: Distribution, centre: f64, width: f64) -> Weighted {
-        let about = About::Size(centre);
-        weigh("radius", &spread(distribution), about, width, FREE).unwrap()
+    fn weights_of(distribution: Distribution, centre: f64, width: f64) -> WeightedValues {
+        let about = Centre::Size(centre);
+        weighted_values(
+            "radius",
+            &with_default_mesh(distribution),
+            about,
+            width,
+            FREE,
+        )
+        .unwrap()
     }
 
     /// Mean and standard deviation.
-    fn moments(all: &Weighted) -> (f64, f64) {
+    fn moments(all: &WeightedValues) -> (f64, f64) {
         let sum = |f: &dyn Fn(f64) -> f64| -> f64 {
             all.values
                 .iter()
@@ -210,13 +219,13 @@ mod tests {
         (mean, sum(&|x| (x - mean).powi(2)).sqrt())
     }
 
-    /// Points, ends, and the moments that each distribution has by its formula: about as they are, since meshes are
-    /// coarse and end somewhere.
+    /// Each distribution has its number of points, its ends, and approximately the moments of its
+    /// formula: meshes are coarse and truncated.
     #[test]
-    fn moments_of_all() {
+    fn distributions_have_their_moments() {
         let centre = 50.0;
         let s: f64 = 0.1;
-        // Of (points, least, greatest value, mean, standard deviation).
+        // (Points, least value, greatest value, mean, standard deviation).
         let log_mean = centre * (0.5 * s * s).exp();
         let log_sigma = log_mean * ((s * s).exp() - 1.0).sqrt();
         let cases = [
@@ -242,7 +251,7 @@ mod tests {
             (Distribution::Boltzmann, 35, 35.0, 65.0, centre, 5.6),
         ];
         for (distribution, points, least, most, mean, sigma) in cases {
-            let all = of(distribution.clone(), centre, s);
+            let all = weights_of(distribution.clone(), centre, s);
             let name = format!("{distribution:?}");
             assert_eq!(all.values.len(), points, "{name}");
             assert!(
@@ -263,9 +272,9 @@ mod tests {
         }
     }
 
-    /// Ratios of weights are those of the formulas.
+    /// Ratios of weights follow the density of each distribution.
     #[test]
-    fn densities() {
+    fn weights_follow_the_densities() {
         let (c, sigma) = (50.0, 10.0);
         let s: f64 = sigma / c;
         let z = 1.0 / (s * s);
@@ -289,7 +298,7 @@ mod tests {
             ),
         ];
         for (distribution, log_density) in cases {
-            let all = of(distribution.clone(), c, s);
+            let all = weights_of(distribution.clone(), c, s);
             let (x0, w0) = (
                 all.values[all.values.len() / 2],
                 all.weights[all.values.len() / 2],
@@ -304,13 +313,13 @@ mod tests {
         }
     }
 
-    /// Values beyond the limits are dropped, and what is left has weight 1.
+    /// Values beyond the limits are dropped, and the remaining weights sum to 1.
     #[test]
-    fn limits() {
-        let all = weigh(
+    fn values_beyond_the_limits_are_dropped() {
+        let all = weighted_values(
             "radius",
-            &spread(Distribution::Gaussian),
-            About::Size(10.0),
+            &with_default_mesh(Distribution::Gaussian),
+            Centre::Size(10.0),
             0.5,
             (2.0, 12.0),
         )
@@ -318,30 +327,46 @@ mod tests {
         assert!(all.values.iter().all(|x| (2.0..=12.0).contains(x)));
         assert!((all.weights.iter().sum::<f64>() - 1.0).abs() < 1e-14);
         let pairs = Distribution::Array(vec![(-1.0, 3.0), (4.0, 1.0), (8.0, 3.0)]);
-        let all = of(pairs, 10.0, 0.0);
+        let all = weights_of(pairs, 10.0, 0.0);
         assert_eq!(all.values, [4.0, 8.0]);
         assert_eq!(all.weights, [0.25, 0.75]);
     }
 
-    /// A width is a share of a size and degrees of an angle; none is a single value.
+    /// A width is relative for sizes and in degrees for angles; width 0 gives a single value.
     #[test]
-    fn widths() {
-        let spread = spread(Distribution::Gaussian);
-        let jitter = weigh("theta", &spread, About::Direction, 10.0, (-360.0, 360.0)).unwrap();
+    fn widths_are_relative_for_sizes_and_degrees_for_angles() {
+        let polydispersity = with_default_mesh(Distribution::Gaussian);
+        let jitter = weighted_values(
+            "theta",
+            &polydispersity,
+            Centre::Direction,
+            10.0,
+            (-360.0, 360.0),
+        )
+        .unwrap();
         assert_eq!((jitter.values[0], jitter.values[34]), (-30.0, 30.0));
         assert_eq!(jitter.values[17], 0.0);
-        assert_eq!(of(Distribution::Schulz, 20.0, 0.0), Weighted::single(20.0));
+        assert_eq!(
+            weights_of(Distribution::Schulz, 20.0, 0.0),
+            WeightedValues::single(20.0)
+        );
     }
 
-    /// What cannot be is refused in a sentence that names the parameter.
+    /// Errors name the parameter.
     #[test]
-    fn refusals() {
+    fn invalid_distributions_are_refused() {
         let refused = |distribution, about, width, limits| {
-            weigh("radius", &spread(distribution), about, width, limits)
-                .unwrap_err()
-                .to_string()
+            weighted_values(
+                "radius",
+                &with_default_mesh(distribution),
+                about,
+                width,
+                limits,
+            )
+            .unwrap_err()
+            .to_string()
         };
-        let size = About::Size(10.0);
+        let size = Centre::Size(10.0);
         for (text, what) in [
             (
                 refused(Distribution::Gaussian, size, -0.1, FREE),
@@ -352,12 +377,12 @@ mod tests {
                 "width NaN",
             ),
             (
-                refused(Distribution::Schulz, About::Direction, 5.0, FREE),
+                refused(Distribution::Schulz, Centre::Direction, 5.0, FREE),
                 "not of angles",
             ),
             (
-                refused(Distribution::LogNormal, About::Size(-1.0), 0.1, FREE),
-                "above 0, not -1",
+                refused(Distribution::LogNormal, Centre::Size(-1.0), 0.1, FREE),
+                "above 0 for this distribution, found -1",
             ),
             (
                 refused(Distribution::Gaussian, size, 0.1, (50.0, 60.0)),
@@ -369,7 +394,7 @@ mod tests {
             ),
         ] {
             assert!(
-                text.starts_with("spread of radius: ") && text.contains(what),
+                text.starts_with("polydispersity of radius: ") && text.contains(what),
                 "{text}"
             );
         }

@@ -1,30 +1,21 @@
-//! What every back end offers.
+//! The interface of all back ends.
 
 use super::{SasError, Vector};
+use crate::run::Setup;
 
-/// How an engine computes, for summaries.
-#[derive(Debug, Clone, PartialEq, Default, serde::Serialize)]
-pub struct Setup {
-    /// `cpu`, `cuda` or `emulator`.
-    pub backend: &'static str,
-    /// Name of the GPU; `None` on the CPU.
-    pub device: Option<String>,
-    /// `f64` or `f32`.
-    pub precision: &'static str,
-}
-
-/// A calculation on a machine.
+/// A calculation on a back end.
 pub trait Engine {
-    /// Intensities of each vector at each point, 1/cm, resolution and background included. The numbers of a vector
-    /// do not depend on the others in the batch, on threads or on the launch.
+    /// Intensities of each vector at each point, 1/cm, including resolution and background. The
+    /// result of a vector does not depend on the other vectors of the batch, on the number of
+    /// threads or on the launch configuration.
     ///
     /// # Errors
-    /// A vector out of its limits; the machine's.
+    /// A vector outside its limits, or an error of the device.
     fn evaluate(&mut self, vectors: &[Vector]) -> Result<Vec<Vec<f64>>, SasError>;
 
-    /// How it computes.
+    /// Back end, device and precision.
     fn setup(&self) -> Setup;
 
-    /// Vectors that fill the machine in one call; asking for more at once is allowed.
+    /// Number of vectors that fill the device in one call; calls with more are allowed.
     fn batch(&self) -> usize;
 }

@@ -2,25 +2,27 @@
 
 use serde::Serialize;
 
-/// ln I = ln I₀ − q² Rg²/3, fitted to the first points of a curve (A. Guinier, Ann. Phys. 11 (1939) 161).
+/// ln I = ln I₀ − q² Rg²/3, fitted to the first points of a curve (A. Guinier, Ann. Phys. 11 (1939)
+/// 161).
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Guinier {
     /// Radius of gyration, Å.
     pub rg: f64,
-    /// Standard deviation of it, Å; of data without uncertainties, from their scatter about the law.
+    /// Standard deviation of Rg, Å; for data without uncertainties, from their scatter about the
+    /// law.
     pub rg_sigma: f64,
     /// Intensity at q = 0, 1/cm.
     pub i0: f64,
-    /// First and last q that were used, 1/Å.
+    /// First and last q of the fit, 1/Å.
     pub q: [f64; 2],
-    /// Points used.
+    /// Number of points in the fit.
     pub points: usize,
 }
 
-/// The law holds up to q Rg of about this.
+/// Largest q Rg for which the law holds, approximately.
 const REACH: f64 = 1.3;
-/// Fewer points make no line.
-const FEWEST: usize = 5;
+/// Minimum number of points of a fit.
+const MIN_POINTS: usize = 5;
 
 /// Sums of a weighted line through (q², ln I).
 #[derive(Debug, Clone, Copy, Default)]
@@ -48,7 +50,7 @@ impl Sums {
     /// Value at 0, slope, variance of the slope for weights 1/σ², and χ².
     fn line(&self) -> Option<[f64; 4]> {
         let determinant = self.w * self.xx - self.x * self.x;
-        // Points at one q make no line.
+        // Points at a single q do not determine a line.
         if determinant <= 1e-12 * self.w * self.xx {
             return None;
         }
@@ -59,8 +61,8 @@ impl Sums {
     }
 }
 
-/// The law through as many of the first points as it holds for; `None` where it holds for fewer than five, or the
-/// intensity does not fall. `q` is ascending; points with I ≤ 0 are left out.
+/// Fits the law to as many of the first points as it holds for. `None` if it holds for fewer than
+/// five points or the intensity does not fall. `q` is ascending; points with I ≤ 0 are skipped.
 #[must_use]
 pub fn guinier(q: &[f64], intensity: &[f64], sigma: Option<&[f64]>) -> Option<Guinier> {
     let mut sums = Sums::default();
@@ -78,7 +80,7 @@ pub fn guinier(q: &[f64], intensity: &[f64], sigma: Option<&[f64]>) -> Option<Gu
             first = *q;
         }
         sums.add(q * q, intensity.ln(), weight);
-        let Some([zero, slope, variance, chi2]) = sums.line().filter(|_| sums.count >= FEWEST)
+        let Some([zero, slope, variance, chi2]) = sums.line().filter(|_| sums.count >= MIN_POINTS)
         else {
             continue;
         };
@@ -87,8 +89,8 @@ pub fn guinier(q: &[f64], intensity: &[f64], sigma: Option<&[f64]>) -> Option<Gu
         }
         let rg = (-3.0 * slope).sqrt();
         if q * rg > REACH {
-            // The law may have been missed by the noise of the first few points only.
-            if found.is_some() || sums.count > 4 * FEWEST {
+            // Noise of the first few points may hide the law until more points are included.
+            if found.is_some() || sums.count > 4 * MIN_POINTS {
                 break;
             }
             continue;
@@ -113,7 +115,8 @@ pub fn guinier(q: &[f64], intensity: &[f64], sigma: Option<&[f64]>) -> Option<Gu
 mod tests {
     use super::*;
 
-    /// A sphere's Rg is √(3/5) of its radius; its curve leaves the law by less than 1 % within the reach.
+    /// A sphere has Rg = √(3/5) R, and its curve deviates from the law by less than 1 % within the
+    /// range of the fit.
     #[test]
     fn a_sphere_has_its_radius_of_gyration() {
         let radius = 60.0;
@@ -136,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn the_law_itself_is_found_to_rounding_and_weights_tell_the_uncertainty() {
+    fn the_exact_law_is_recovered_and_the_uncertainty_scales_with_sigma() {
         let q: Vec<f64> = (1..=40).map(|i| 0.001 * f64::from(i)).collect();
         let law: Vec<f64> = q
             .iter()
@@ -151,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_fall_or_is_too_short_has_no_size() {
+    fn rising_steep_or_short_curves_have_no_guinier_range() {
         let q: Vec<f64> = (1..30).map(|i| 0.01 * f64::from(i)).collect();
         let rising: Vec<f64> = q.iter().map(|q| 1.0 + q).collect();
         assert_eq!(guinier(&q, &rising, None), None);

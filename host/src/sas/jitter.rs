@@ -1,33 +1,34 @@
-//! How particles stand to the detector: a view, and small rotations about it.
+//! Orientation of particles: a view of the detector, and small rotations about it.
 //!
-//! The beam is along z. A particle whose axes a, b, c lie along x, y, z is turned by the jitter Δψ about z, Δθ about
-//! y and Δφ about x, then by the view ψ about z, θ about y and φ about z. A wave vector (qx, qy, 0) is taken into the
-//! particle's frame by the same turns backwards. Offsets Δθ, Δφ are read as latitude and longitude on the
-//! equirectangular map, whose area element is |cos Δθ|.
+//! The beam is along z. A particle whose axes a, b, c lie along x, y, z is rotated by the jitter Δψ
+//! about z, Δθ about y and Δφ about x, then by the view ψ about z, θ about y and φ about z. The
+//! inverse rotations transform a wave vector (qx, qy, 0) into the particle's frame. Offsets Δθ, Δφ
+//! are latitude and longitude on the equirectangular map, whose area element is |cos Δθ|.
 
 use super::SasError;
-use super::dispersion::Weighted;
+use super::dispersion::WeightedValues;
 
-/// Rotations of one vector, at most.
-pub const MOST_TURNS: usize = 1 << 20;
+/// Maximum number of rotations of one vector.
+pub const MAX_ROTATIONS: usize = 1 << 20;
 
-/// Angles of the view, degrees.
+/// Mean orientation of the particles, degrees.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct View {
-    /// From the beam to the axis c.
+    /// Angle between the beam and the axis c.
     pub theta: f64,
-    /// Of the axis c about the beam, from x.
+    /// Rotation of the axis c about the beam, from x.
     pub phi: f64,
-    /// About the axis c.
+    /// Rotation about the axis c.
     pub psi: f64,
 }
 
-/// A rotation and how often it occurs.
+/// A rotation and its weight.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Turn {
-    /// Rows a, b, c: components of a wave vector in the particle's frame by its (qx, qy).
+pub struct Rotation {
+    /// Rows a, b, c: multiplied by (qx, qy) they give a wave vector's components in the particle's
+    /// frame.
     pub rows: [[f64; 2]; 3],
-    /// Weight, with the map's area element.
+    /// Weight, including the area element of the map.
     pub weight: f64,
 }
 
@@ -43,43 +44,43 @@ fn product(left: &Matrix, right: &Matrix) -> Matrix {
     out
 }
 
-/// Into a frame turned by `degrees` about axis 0 x, 1 y, 2 z.
-fn back(axis: usize, degrees: f64) -> Matrix {
+/// Transformation into a frame rotated by `degrees` about axis 0 (x), 1 (y) or 2 (z).
+fn axis_rotation(axis: usize, degrees: f64) -> Matrix {
     let (sin, cos) = degrees.to_radians().sin_cos();
     let (i, j) = ((axis + 1) % 3, (axis + 2) % 3);
-    let mut turn = [[0.0; 3]; 3];
-    turn[axis][axis] = 1.0;
-    (turn[i][i], turn[i][j]) = (cos, sin);
-    (turn[j][i], turn[j][j]) = (-sin, cos);
-    turn
+    let mut rotation = [[0.0; 3]; 3];
+    rotation[axis][axis] = 1.0;
+    (rotation[i][i], rotation[i][j]) = (cos, sin);
+    (rotation[j][i], rotation[j][j]) = (-sin, cos);
+    rotation
 }
 
-/// All rotations: the view, and each combination of offsets (degrees) about it.
+/// All rotations: the view combined with each set of offsets (degrees).
 ///
 /// # Errors
-/// Too many.
-pub fn turns(
+/// Too many rotations.
+pub fn rotations(
     view: View,
-    theta: &Weighted,
-    phi: &Weighted,
-    psi: &Weighted,
-) -> Result<Vec<Turn>, SasError> {
+    theta: &WeightedValues,
+    phi: &WeightedValues,
+    psi: &WeightedValues,
+) -> Result<Vec<Rotation>, SasError> {
     let sizes = [theta, phi, psi].map(|offsets| offsets.values.len());
     let count = sizes
         .iter()
         .try_fold(1_usize, |n, size| n.checked_mul(*size))
-        .filter(|n| *n <= MOST_TURNS)
+        .filter(|n| *n <= MAX_ROTATIONS)
         .ok_or_else(|| {
             SasError::Refused(format!(
-                "the mesh of orientations has {} x {} x {} points: at most {MOST_TURNS} are computed",
+                "the mesh of orientations has {} x {} x {} points: expected at most {MAX_ROTATIONS}",
                 sizes[0], sizes[1], sizes[2]
             ))
         })?;
     let view = product(
-        &back(2, view.psi),
-        &product(&back(1, view.theta), &back(2, view.phi)),
+        &axis_rotation(2, view.psi),
+        &product(&axis_rotation(1, view.theta), &axis_rotation(2, view.phi)),
     );
-    let each = |offsets: &Weighted| -> Vec<(f64, f64)> {
+    let each = |offsets: &WeightedValues| -> Vec<(f64, f64)> {
         offsets
             .values
             .iter()
@@ -88,31 +89,35 @@ pub fn turns(
             .collect()
     };
     let (thetas, phis, psis) = (each(theta), each(phi), each(psi));
-    let mut turns = Vec::with_capacity(count);
+    let mut rotations = Vec::with_capacity(count);
     for (theta, theta_weight) in thetas {
         let area = theta.to_radians().cos().abs();
         for (phi, phi_weight) in &phis {
-            let leaning = product(&back(1, theta), &product(&back(0, *phi), &view));
+            let tilted = product(
+                &axis_rotation(1, theta),
+                &product(&axis_rotation(0, *phi), &view),
+            );
             for (psi, psi_weight) in &psis {
-                let all = product(&back(2, *psi), &leaning);
-                turns.push(Turn {
-                    rows: all.map(|row| [row[0], row[1]]),
+                let matrix = product(&axis_rotation(2, *psi), &tilted);
+                rotations.push(Rotation {
+                    rows: matrix.map(|row| [row[0], row[1]]),
                     weight: theta_weight * phi_weight * psi_weight * area,
                 });
             }
         }
     }
-    Ok(turns)
+    Ok(rotations)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    /// A rotation keeps lengths: |a|² + |b|² + |c|² of a wave vector is its |q|², whatever the angles.
+    /// A rotation preserves lengths: the components of a wave vector in the particle's frame have
+    /// the squared length |q|² at any angles.
     #[test]
-    fn lengths_are_kept() {
-        let offsets = |values: &[f64]| Weighted {
+    fn rotations_preserve_lengths() {
+        let offsets = |values: &[f64]| WeightedValues {
             values: values.to_vec(),
             weights: vec![1.0; values.len()],
         };
@@ -121,7 +126,7 @@ mod tests {
             phi: -20.0,
             psi: 141.0,
         };
-        let all = turns(
+        let all = rotations(
             view,
             &offsets(&[-10.0, 0.0, 80.0]),
             &offsets(&[5.0, 40.0]),
@@ -129,9 +134,9 @@ mod tests {
         )
         .unwrap();
         assert_eq!(all.len(), 12);
-        for turn in &all {
+        for rotation in &all {
             let (x, y) = (0.3, -0.7);
-            let squares: f64 = turn
+            let squares: f64 = rotation
                 .rows
                 .iter()
                 .map(|row| (row[0] * x + row[1] * y).powi(2))
@@ -140,13 +145,15 @@ mod tests {
         }
     }
 
-    /// θ tilts the axis c from the beam towards x, φ turns it from x towards y; an offset Δθ adds to θ.
+    /// θ tilts the axis c from the beam towards x, φ rotates it from x towards y, and an offset Δθ
+    /// adds to θ.
     #[test]
-    fn conventions() {
-        let none = Weighted::single(0.0);
+    fn angles_follow_the_conventions_of_the_view() {
+        let none = WeightedValues::single(0.0);
         let view = |theta, phi, psi| View { theta, phi, psi };
-        let one =
-            |view, theta: f64| turns(view, &Weighted::single(theta), &none, &none).unwrap()[0];
+        let one = |view, theta: f64| {
+            rotations(view, &WeightedValues::single(theta), &none, &none).unwrap()[0]
+        };
         let near = |a: [[f64; 2]; 3], b: [[f64; 2]; 3]| {
             a.iter()
                 .flatten()

@@ -1,24 +1,24 @@
 //! The particles of a polydisperse sample: every combination of its parameters' values.
 
 use super::SasError;
-use super::dispersion::Weighted;
+use super::dispersion::WeightedValues;
 
-/// Parameters that may be polydisperse at the same time.
-pub const MOST_SPREADS: usize = 5;
-/// Combinations of one vector, at most.
-pub const MOST_PARTICLES: usize = 1 << 26;
+/// Maximum number of polydisperse parameters.
+pub const MAX_POLYDISPERSE: usize = 5;
+/// Maximum number of combinations of one vector.
+pub const MAX_PARTICLES: usize = 1 << 26;
 
-/// A polydisperse parameter of a mesh.
+/// A polydisperse parameter.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Axis {
-    /// Which number of a particle's values it sets.
-    pub place: usize,
+    /// Index of the parameter among a particle's values.
+    pub value_index: usize,
     /// Values and weights.
-    pub weighted: Weighted,
+    pub weighted: WeightedValues,
 }
 
-/// All combinations of the values of some parameters, the last parameter's changing fastest. Nothing of its size
-/// is in memory.
+/// All combinations of the values of some parameters; the last parameter varies fastest.
+/// Combinations are computed when they are read, not stored.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Mesh {
     base: Vec<f64>,
@@ -27,14 +27,14 @@ pub struct Mesh {
 }
 
 impl Mesh {
-    /// `base` has the values of the other parameters.
+    /// A mesh of `axes`; `base` holds the values of all other parameters.
     ///
     /// # Errors
     /// Too many axes or combinations.
     pub fn new(base: Vec<f64>, axes: Vec<Axis>) -> Result<Self, SasError> {
-        if axes.len() > MOST_SPREADS {
+        if axes.len() > MAX_POLYDISPERSE {
             return Err(SasError::Refused(format!(
-                "{} parameters are polydisperse: at most {MOST_SPREADS} may be",
+                "{} parameters are polydisperse: expected at most {MAX_POLYDISPERSE}",
                 axes.len()
             )));
         }
@@ -43,33 +43,33 @@ impl Mesh {
             .try_fold(1_usize, |len, axis| {
                 len.checked_mul(axis.weighted.values.len())
             })
-            .filter(|len| *len <= MOST_PARTICLES)
+            .filter(|len| *len <= MAX_PARTICLES)
             .ok_or_else(|| {
                 let sizes: Vec<_> = axes
                     .iter()
                     .map(|axis| axis.weighted.values.len().to_string())
                     .collect();
                 SasError::Refused(format!(
-                    "the polydispersity mesh has {} points: at most {MOST_PARTICLES} are computed",
+                    "the polydispersity mesh has {} points: expected at most {MAX_PARTICLES}",
                     sizes.join(" x ")
                 ))
             })?;
         Ok(Self { base, axes, len })
     }
 
-    /// Combinations.
+    /// Number of combinations.
     #[must_use]
     pub fn len(&self) -> usize {
         self.len
     }
 
-    /// Whether there are none.
+    /// Whether there are no combinations.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len == 0
     }
 
-    /// Values of all parameters, polydisperse ones at no particular point.
+    /// Values of all parameters; those of polydisperse parameters are placeholders.
     #[must_use]
     pub fn base(&self) -> &[f64] {
         &self.base
@@ -81,12 +81,13 @@ impl Mesh {
         &self.axes
     }
 
-    /// Sets the polydisperse ones among `values`, which began as a copy of [`Mesh::base`], to those of combination
-    /// `index`, and gives its weight: the product of its axes' weights in their order.
+    /// Sets the polydisperse parameters in `values`, initially a copy of [`Mesh::base`], to those
+    /// of combination `index`. Returns the weight of the combination, the product of the weights of
+    /// its axes in their order.
     ///
     /// # Panics
-    /// From [`Mesh::len`] on.
-    pub fn read(&self, index: usize, values: &mut [f64]) -> f64 {
+    /// If `index` is not less than [`Mesh::len`].
+    pub fn fill_values(&self, index: usize, values: &mut [f64]) -> f64 {
         let mut rest = self.len;
         let mut at = index;
         let mut weight = 1.0;
@@ -94,7 +95,7 @@ impl Mesh {
             rest /= axis.weighted.values.len();
             let i = at / rest;
             at %= rest;
-            values[axis.place] = axis.weighted.values[i];
+            values[axis.value_index] = axis.weighted.values[i];
             weight *= axis.weighted.weights[i];
         }
         weight

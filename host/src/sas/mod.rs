@@ -1,8 +1,9 @@
-//! Small-angle scattering: intensities of models, and fits of them to data.
+//! Small-angle scattering: intensities of models, and fits of models to data.
 //!
-//! A [`Definition`] is a model as users name it (`sphere`, `cylinder@hardsphere`) with all its parameters. With
-//! [`Points`], [`Spread`]s and a resolution it makes a [`Calculation`], an [`Engine`] computes it for any number of
-//! parameter vectors at once, and a fit searches vectors that agree with data. `docs/sas.md` has the mathematics.
+//! A [`Definition`] is a model by its name (`sphere`, `cylinder@hardsphere`) with all its
+//! parameters. Together with [`Points`], [`Polydispersity`] and a [`Resolution`] it forms a
+//! [`Calculation`], which an [`Engine`] evaluates for any number of parameter vectors at once. A
+//! [fit] finds the vector that agrees best with data. `docs/sas.md` describes the mathematics.
 
 mod calculation;
 pub mod cpu;
@@ -12,72 +13,76 @@ pub mod dispersion;
 mod engine;
 pub mod fit;
 mod guinier;
+pub mod io;
 pub mod jitter;
 pub mod magnetism;
 pub mod mesh;
 pub mod orientation;
 pub mod plan;
 pub mod points;
+mod polydispersity;
 pub mod product;
+#[cfg(feature = "plots")]
+pub mod report;
 pub mod resolution;
-mod spread;
+pub(crate) mod science;
 
 pub use calculation::{Calculation, Points, Precision, Vector};
 pub use definition::{Definition, ParameterRow, Role};
-pub use engine::{Engine, Setup};
+pub use engine::Engine;
 pub use guinier::{Guinier, guinier};
+pub use polydispersity::{Distribution, Polydispersity};
 pub use resolution::Resolution;
-pub use spread::{Distribution, Spread};
 
 use crate::gpu::GpuError;
 
-/// Why something cannot be computed.
+/// Why a calculation is impossible.
 #[derive(Debug, thiserror::Error)]
 pub enum SasError {
-    /// No such model.
+    /// The model does not exist.
     #[error("there is no model {name}{hint}; `warpstride sas models` lists them")]
     NoModel {
-        /// As typed.
+        /// The name, as given.
         name: String,
-        /// `: did you mean …?` or nothing.
+        /// ` (did you mean …?)`, or empty.
         hint: String,
     },
-    /// No such parameter.
+    /// The model has no such parameter.
     #[error("{model} has no parameter {name}; it has {known}")]
     NoParameter {
         /// The model.
         model: String,
-        /// As typed.
+        /// The name, as given.
         name: String,
-        /// All names, with commas.
+        /// All parameter names, separated by commas.
         known: String,
     },
-    /// A parameter's value.
-    #[error("{model}: {name} = {value}: {expected} is expected")]
+    /// A parameter's value is outside its limits.
+    #[error("{model}: {name} = {value}: expected {expected}")]
     Value {
         /// The model.
         model: String,
         /// The parameter.
         name: String,
-        /// As given.
+        /// The value, as given.
         value: f64,
-        /// In words.
+        /// The expected value, in words.
         expected: String,
     },
-    /// A fit of more parameters than there are points.
+    /// A fit has more parameters than points.
     #[error("{model}: {parameters} parameters cannot be fitted to {points} points")]
     TooFewPoints {
         /// The model.
         model: String,
-        /// That are to be found.
+        /// Number of fitted parameters.
         parameters: usize,
-        /// That take part.
+        /// Number of fitted points.
         points: usize,
     },
-    /// Anything else that the user can mend, in one sentence.
+    /// Any other input error, as one sentence.
     #[error("{0}")]
     Refused(String),
-    /// The machine's.
+    /// The device failed.
     #[error(transparent)]
     Gpu(#[from] GpuError),
 }

@@ -1,8 +1,8 @@
-//! Directions over which a curve's intensities are averaged.
+//! Quadrature over directions for the orientation average of curves.
 //!
-//! A particle of largest half size h makes about q h/π fringes between its axis and its equator, so the order of the
-//! Gauss–Legendre rule follows q h: 20, 76, 500 and 5000 nodes below 10, 100, 750 and above. Rules over two angles
-//! are squares of at most [`MOST_DIRECTIONS`].
+//! A particle of largest half size h produces about q h/π fringes between its axis and its equator,
+//! so the order of the Gauss–Legendre rule depends on q h: 20, 76, 500 and 5000 nodes for q h below
+//! 10, 100, 750 and above. Rules over two angles are squares of at most [`MAX_DIRECTIONS`] nodes.
 
 use std::f64::consts::FRAC_PI_2;
 use std::sync::OnceLock;
@@ -10,12 +10,12 @@ use warpstride_kernels::sas::model::Symmetry;
 
 /// Orders of the rules.
 pub const ORDERS: [usize; 4] = [20, 76, 500, 5000];
-/// Each rule but the last serves q h below this.
+/// Upper limits of q h for all rules but the last.
 pub const EXTENTS: [f64; 3] = [10.0, 100.0, 750.0];
-/// Directions of a rule over two angles, at most.
-pub const MOST_DIRECTIONS: usize = 100_000;
+/// Maximum number of directions of a rule over two angles.
+pub const MAX_DIRECTIONS: usize = 100_000;
 
-/// Which of [`ORDERS`] serves `extent` = q · largest half size.
+/// Index in [`ORDERS`] of the rule for `extent` = q · largest half size.
 #[must_use]
 pub fn level(extent: f64) -> usize {
     EXTENTS.iter().filter(|limit| extent >= **limit).count()
@@ -23,13 +23,14 @@ pub fn level(extent: f64) -> usize {
 
 /// Nodes and weights of a Gauss–Legendre rule on 0 … 1, ascending; the weights' sum is 1.
 ///
-/// Newton's iteration on the Legendre polynomial; the rule is symmetric, so half of the roots suffice.
+/// Newton's iteration on the Legendre polynomial; the rule is symmetric, so half of the roots
+/// suffice.
 #[must_use]
 pub fn gauss_legendre(order: usize) -> (Vec<f64>, Vec<f64>) {
     let n = order as f64;
     let (mut nodes, mut weights) = (vec![0.0; order], vec![0.0; order]);
     for i in 0..order.div_ceil(2) {
-        // F. G. Tricomi's estimate of the root, from the greatest down.
+        // F. G. Tricomi's estimate of the root, starting with the greatest.
         let theta = std::f64::consts::PI * (i as f64 + 0.75) / (n + 0.5);
         let mut x = (1.0 - (n - 1.0) / (8.0 * n * n * n)) * theta.cos();
         let mut slope = 1.0;
@@ -53,12 +54,13 @@ pub fn gauss_legendre(order: usize) -> (Vec<f64>, Vec<f64>) {
     (nodes, weights)
 }
 
-/// Unit vectors in the particle's frame and their weights, whose sum is 1. By symmetry an octant has all.
+/// Unit vectors in the particle's frame and their weights, which sum to 1. By symmetry one octant
+/// suffices.
 #[derive(Debug)]
 pub struct Directions {
     /// Component along a; empty for axial particles.
     pub a: Vec<f64>,
-    /// Component along b; of axial particles the component across c.
+    /// Component along b; for axial particles, the component perpendicular to c.
     pub b: Vec<f64>,
     /// Component along c.
     pub c: Vec<f64>,
@@ -67,13 +69,13 @@ pub struct Directions {
 }
 
 impl Directions {
-    /// How many.
+    /// Number of directions.
     #[must_use]
     pub fn len(&self) -> usize {
         self.weights.len()
     }
 
-    /// Whether there are none.
+    /// Whether there are no directions.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.weights.is_empty()
@@ -90,7 +92,7 @@ impl Directions {
     }
 
     fn triaxial(order: usize) -> Self {
-        let order = order.min(MOST_DIRECTIONS.isqrt());
+        let order = order.min(MAX_DIRECTIONS.isqrt());
         let (nodes, node_weights) = gauss_legendre(order);
         let mut all = Self {
             a: Vec::with_capacity(order * order),
@@ -121,10 +123,10 @@ impl Directions {
     }
 }
 
-/// The directions of a level (0 … 3), computed once in the life of the process.
+/// The directions of a level (0 to 3), computed once per process.
 ///
 /// # Panics
-/// Above level 3.
+/// If `level` is above 3.
 #[must_use]
 pub fn directions(symmetry: Symmetry, level: usize) -> &'static Directions {
     static SINGLE: OnceLock<Directions> = OnceLock::new();
@@ -141,7 +143,8 @@ pub fn directions(symmetry: Symmetry, level: usize) -> &'static Directions {
 mod tests {
     use super::*;
 
-    /// A rule of order n integrates polynomials up to degree 2n − 1; the weights are positive and sum to 1.
+    /// A rule of order n integrates polynomials up to degree 2n − 1; the weights are positive and
+    /// sum to 1.
     #[test]
     fn polynomials_are_integrated_exactly() {
         for order in [1, 2, 5, 20, 76, 500] {
@@ -163,7 +166,8 @@ mod tests {
         }
     }
 
-    /// ⟨cos(k·n)⟩ over the sphere is sin k/k: for k just below a level's limit and both symmetries.
+    /// ⟨cos(k·n)⟩ over the sphere is sin k/k: checked for k just below the limit of each level and
+    /// for both symmetries.
     #[test]
     fn plane_waves_average_to_a_sinc() {
         for (symmetry, most) in [(Symmetry::Axial, 3), (Symmetry::Triaxial, 2)] {
@@ -180,13 +184,13 @@ mod tests {
                     (sum - k.sin() / k).abs() < 1e-12,
                     "{symmetry:?}, level {level}"
                 );
-                assert!(directions.len() <= MOST_DIRECTIONS);
+                assert!(directions.len() <= MAX_DIRECTIONS);
             }
         }
     }
 
     #[test]
-    fn levels() {
+    fn levels_change_at_their_limits() {
         assert_eq!(
             [0.0, 9.99, 10.0, 99.9, 100.0, 749.0, 750.0, f64::INFINITY].map(level),
             [0, 0, 1, 1, 2, 2, 3, 3]

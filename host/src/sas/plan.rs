@@ -1,70 +1,80 @@
-//! What one vector asks of an engine, and how its sums become intensities: the same for both back ends.
+//! What an engine computes for one vector, and how the sums become intensities; common to all back
+//! ends.
 
-use super::dispersion::{About, Weighted, weigh};
-use super::jitter::{Turn, View, turns};
+use super::dispersion::{Centre, WeightedValues, weighted_values};
+use super::jitter::{Rotation, View, rotations};
 use super::magnetism::{Channel, channels};
-use super::mesh::{Axis, MOST_PARTICLES, Mesh};
+use super::mesh::{Axis, MAX_PARTICLES, Mesh};
 use super::product::Product;
 use super::{Calculation, Points, Role, SasError, Vector};
 use rayon::prelude::*;
 use warpstride_kernels::sas::catalogue::AnyModel;
 
-/// Averages over the particles that are kept, weighted.
+/// Weighted averages over the particles above the cutoff.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Averages {
-    /// Sum of the weights: what sums of F and F² are divided by.
+    /// Sum of the weights, by which sums of F and F² are divided.
     pub weight: f64,
     /// Volume of the material, Å³.
     pub material: f64,
     /// Volume of the outline, Å³.
     pub outline: f64,
-    /// Effective radius, Å; 0 where none is asked for.
+    /// Effective radius, Å; 0 if not requested.
     pub radius: f64,
-    /// Greatest half size (not an average), Å.
+    /// Largest half size (not an average), Å.
     pub half_size: f64,
 }
 
-/// What one vector asks of an engine: for every fine point Σ w F and Σ w F² over particles and turns. In one
-/// dimension F and F² are averages over [`directions`](super::orientation::directions).
+/// What an engine computes for one vector: Σ w F and Σ w F² over particles and rotations at every
+/// fine point. In one dimension F and F² are averages over
+/// [`directions`](super::orientation::directions).
 #[derive(Debug, Clone)]
 pub struct Plan {
-    /// Factor on the intensities.
+    /// Factor of the intensities.
     pub scale: f64,
-    /// Added to them, 1/cm.
+    /// Constant added to the intensities, 1/cm.
     pub background: f64,
-    /// Sizes: values of the form factor.
+    /// Particles: values of the form factor.
     pub particles: Mesh,
-    /// Orientations in two dimensions; in one, and of isotropic particles, a single one of weight 1.
-    pub turns: Vec<Turn>,
-    /// Products of a particle's and a turn's weight up to this are left out; those that are 0 always.
+    /// Orientations in two dimensions; in one dimension, and for isotropic particles, a single one
+    /// of weight 1.
+    pub rotations: Vec<Rotation>,
+    /// Products of a particle's and a rotation's weight are skipped up to this value; those of
+    /// weight 0 always.
     pub cutoff: f64,
     /// Spin cross sections; empty without magnetism.
     pub channels: Vec<Channel>,
-    /// Volumes and radius.
+    /// Weights, volumes and radius.
     pub averages: Averages,
-    /// The structure factor.
+    /// The structure factor of a product.
     pub product: Option<Product>,
 }
 
-/// Particles whose volumes one thread sums: part of the order of the sum.
+/// Particles whose volumes one thread sums; it determines the order of the sum.
 const CHUNK: usize = 4096;
 
-fn average(form: &dyn AnyModel, mesh: &Mesh, turns: &[Turn], cutoff: f64, mode: u32) -> Averages {
-    let all_turns: f64 = turns.iter().map(|turn| turn.weight).sum();
+fn average(
+    form: &dyn AnyModel,
+    mesh: &Mesh,
+    rotations: &[Rotation],
+    cutoff: f64,
+    mode: u32,
+) -> Averages {
+    let total_rotation_weight: f64 = rotations.iter().map(|rotation| rotation.weight).sum();
     let of_chunk = |chunk: usize| {
         let mut sums = Averages::default();
         let mut values = mesh.base().to_vec();
         for index in chunk * CHUNK..mesh.len().min((chunk + 1) * CHUNK) {
-            let size_weight = mesh.read(index, &mut values);
+            let size_weight = mesh.fill_values(index, &mut values);
             let weight = if cutoff > 0.0 {
                 size_weight
-                    * turns
+                    * rotations
                         .iter()
-                        .map(|turn| turn.weight)
+                        .map(|rotation| rotation.weight)
                         .filter(|weight| size_weight * weight > cutoff)
                         .sum::<f64>()
             } else {
-                size_weight * all_turns
+                size_weight * total_rotation_weight
             };
             let volume = form.volume(&values);
             if !(weight > 0.0 && volume.material.is_finite()) {
@@ -101,28 +111,30 @@ fn average(form: &dyn AnyModel, mesh: &Mesh, turns: &[Turn], cutoff: f64, mode: 
 }
 
 impl Plan {
-    /// For a vector of a calculation.
+    /// Plans a vector of a calculation.
     ///
     /// # Errors
-    /// The vector does not fit the calculation, a value is out of its limits, a spread does not exist, or a mesh is
-    /// too large.
+    /// The vector does not fit the calculation, a value is outside its limits, a distribution is
+    /// invalid, or a mesh is too large.
     pub fn new(calculation: &Calculation, vector: &Vector) -> Result<Self, SasError> {
         let definition = &calculation.definition;
         let rows = definition.rows();
         let name = definition.name();
-        if vector.values.len() != rows.len() || vector.widths.len() != calculation.spreads.len() {
+        if vector.values.len() != rows.len()
+            || vector.widths.len() != calculation.polydispersity.len()
+        {
             return Err(SasError::Refused(format!(
-                "{name}: {} values and {} widths: {} and {} are expected",
-                vector.values.len(),
-                vector.widths.len(),
+                "{name}: expected {} values and {} widths, found {} and {}",
                 rows.len(),
-                calculation.spreads.len()
+                calculation.polydispersity.len(),
+                vector.values.len(),
+                vector.widths.len()
             )));
         }
         calculation.check(vector)?;
         if !(calculation.cutoff >= 0.0 && calculation.cutoff < 1.0) {
             return Err(SasError::Refused(format!(
-                "cutoff {}: a number from 0 to below 1 is expected",
+                "cutoff {}: expected a number from 0 to below 1",
                 calculation.cutoff
             )));
         }
@@ -159,38 +171,46 @@ impl Plan {
 
         let (mut form_axes, mut structure_axes) = (Vec::new(), Vec::new());
         let mut offsets = [const { None }; 3];
-        for (k, (spread, width)) in calculation.spreads.iter().zip(&vector.widths).enumerate() {
-            let Some(row) = rows.get(spread.parameter).filter(|row| row.spreads) else {
+        for (k, (polydispersity, width)) in calculation
+            .polydispersity
+            .iter()
+            .zip(&vector.widths)
+            .enumerate()
+        {
+            let Some(row) = rows
+                .get(polydispersity.parameter)
+                .filter(|row| row.polydisperse)
+            else {
                 return Err(SasError::Refused(format!(
                     "{name}: {} cannot be polydisperse",
-                    rows.get(spread.parameter)
-                        .map_or("a parameter that it lacks", |row| &row.name)
+                    rows.get(polydispersity.parameter)
+                        .map_or("an unknown parameter", |row| &row.name)
                 )));
             };
-            if calculation.spreads[..k]
+            if calculation.polydispersity[..k]
                 .iter()
-                .any(|other| other.parameter == spread.parameter)
+                .any(|other| other.parameter == polydispersity.parameter)
             {
                 return Err(SasError::Refused(format!(
-                    "{name}: {} has two spreads",
+                    "{name}: {} has two distributions",
                     row.name
                 )));
             }
             let about = match row.role {
-                Role::Angle(_) => About::Direction,
-                _ => About::Size(vector.values[spread.parameter]),
+                Role::Angle(_) => Centre::Direction,
+                _ => Centre::Size(vector.values[polydispersity.parameter]),
             };
-            let weighted = || weigh(&row.name, spread, about, *width, row.limits);
+            let weighted = || weighted_values(&row.name, polydispersity, about, *width, row.limits);
             match row.role {
-                Role::Form(place) => form_axes.push(Axis {
-                    place,
+                Role::Form(value_index) => form_axes.push(Axis {
+                    value_index,
                     weighted: weighted()?,
                 }),
                 Role::Angle(i) if flat => offsets[i] = Some(weighted()?),
-                // Of the particles' own radius there is no distribution.
+                // A radius computed from the particles has no distribution of its own.
                 Role::Structure(0) if mode > 0 => {}
-                Role::Structure(place) => structure_axes.push(Axis {
-                    place,
+                Role::Structure(value_index) => structure_axes.push(Axis {
+                    value_index,
                     weighted: weighted()?,
                 }),
                 _ => {}
@@ -198,25 +218,26 @@ impl Plan {
         }
 
         let particles = Mesh::new(form_values, form_axes)?;
-        let turns = if flat && definition.oriented() {
-            let [theta, phi, psi] = offsets.map(|o| o.unwrap_or_else(|| Weighted::single(0.0)));
+        let rotations = if flat && definition.oriented() {
+            let [theta, phi, psi] =
+                offsets.map(|o| o.unwrap_or_else(|| WeightedValues::single(0.0)));
             let view = View {
                 theta: view[0],
                 phi: view[1],
                 psi: view[2],
             };
-            turns(view, &theta, &phi, &psi)?
+            rotations(view, &theta, &phi, &psi)?
         } else {
-            vec![Turn {
+            vec![Rotation {
                 rows: [[1.0, 0.0], [0.0, 1.0], [0.0, 0.0]],
                 weight: 1.0,
             }]
         };
-        if particles.len().saturating_mul(turns.len()) > MOST_PARTICLES {
+        if particles.len().saturating_mul(rotations.len()) > MAX_PARTICLES {
             return Err(SasError::Refused(format!(
-                "{name}: the mesh has {} sizes x {} orientations: at most {MOST_PARTICLES} are computed",
+                "{name}: the mesh has {} sizes x {} orientations: expected at most {MAX_PARTICLES}",
                 particles.len(),
-                turns.len()
+                rotations.len()
             )));
         }
         let channels = if flat {
@@ -229,10 +250,10 @@ impl Plan {
                 "{name}: structure_factor_mode 1 (β) is not defined for magnetic particles"
             )));
         }
-        let averages = average(form, &particles, &turns, calculation.cutoff, mode);
+        let averages = average(form, &particles, &rotations, calculation.cutoff, mode);
         if averages.weight.is_nan() || averages.weight <= 0.0 {
             return Err(SasError::Refused(format!(
-                "{name}: no particle is left: sizes that can be together and a cutoff below the weights are expected"
+                "{name}: no particle is left: expected compatible sizes and a cutoff below the largest weight"
             )));
         }
         let product = match definition.structure() {
@@ -247,7 +268,7 @@ impl Plan {
                     1.0
                 };
                 structure_values[1] = volfraction * hollowness;
-                structure_axes.retain(|axis| axis.place != 1);
+                structure_axes.retain(|axis| axis.value_index != 1);
                 Some(Product {
                     structure,
                     mesh: Mesh::new(structure_values, structure_axes)?,
@@ -265,7 +286,7 @@ impl Plan {
             scale,
             background,
             particles,
-            turns,
+            rotations,
             cutoff: calculation.cutoff,
             channels,
             averages,
@@ -273,20 +294,20 @@ impl Plan {
         })
     }
 
-    /// Whether Σ w F is needed.
+    /// Whether Σ w F is needed besides Σ w F².
     #[must_use]
     pub fn needs_amplitudes(&self) -> bool {
         self.product.as_ref().is_some_and(|product| product.beta)
     }
 
-    /// Whether a combination of a particle's and a turn's weight counts.
+    /// Whether a product of a particle's and a rotation's weight is above the cutoff.
     #[must_use]
-    pub fn keeps(&self, weight: f64) -> bool {
+    pub fn above_cutoff(&self, weight: f64) -> bool {
         weight > self.cutoff
     }
 
-    /// Intensities at the calculation's points, 1/cm, from Σ w F (empty where [`Plan::needs_amplitudes`] says no)
-    /// and Σ w F² at its fine points.
+    /// Intensities at the calculation's points, 1/cm, from Σ w F (empty unless
+    /// [`Plan::needs_amplitudes`]) and Σ w F² at its fine points.
     #[must_use]
     pub fn intensities(
         &self,

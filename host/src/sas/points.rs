@@ -1,21 +1,22 @@
-//! Where to compute: evenly and logarithmically spaced q, squares of pixels, and the grid that an image has.
+//! Sets of points: evenly and logarithmically spaced q, squares of pixels, and the grid of an
+//! image.
 
 use super::{Points, SasError};
 use crate::data::ScatteringImage;
 
-/// Points that are the most.
-const MOST: usize = 1 << 26;
+/// Maximum number of points.
+const MAX_POINTS: usize = 1 << 26;
 
 fn check(what: &str, n: usize, ends: [f64; 2]) -> Result<(), SasError> {
     let [a, b] = ends;
-    if !(1..=MOST).contains(&n) {
+    if !(1..=MAX_POINTS).contains(&n) {
         return Err(SasError::Refused(format!(
-            "{what}: {n} points: 1 to {MOST} are expected"
+            "{what}: {n} points: expected 1 to {MAX_POINTS}"
         )));
     }
     if !(a.is_finite() && b.is_finite()) {
         return Err(SasError::Refused(format!(
-            "{what} from {a} to {b}: finite numbers are expected"
+            "{what} from {a} to {b}: expected finite numbers"
         )));
     }
     Ok(())
@@ -40,16 +41,17 @@ fn spaced(first: f64, last: f64, n: usize) -> impl Iterator<Item = f64> {
 /// `n` wave vectors from `first` to `last` (1/Å, both included), evenly spaced.
 ///
 /// # Errors
-/// No points, too many, ends that are not positive and finite.
+/// No points, too many points, or ends that are not positive and finite.
 pub fn linear(first: f64, last: f64, n: usize) -> Result<Points, SasError> {
     positive(first, last, n)?;
     Ok(Points::Curve(spaced(first, last, n).collect()))
 }
 
-/// `n` wave vectors from `first` to `last` (1/Å, both included), with the same ratio between neighbours.
+/// `n` wave vectors from `first` to `last` (1/Å, both included), with the same ratio between
+/// neighbours.
 ///
 /// # Errors
-/// No points, too many, ends that are not positive and finite.
+/// No points, too many points, or ends that are not positive and finite.
 pub fn logarithmic(first: f64, last: f64, n: usize) -> Result<Points, SasError> {
     positive(first, last, n)?;
     let logarithms = spaced(first.ln(), last.ln(), n).enumerate();
@@ -67,36 +69,36 @@ fn positive(first: f64, last: f64, n: usize) -> Result<(), SasError> {
         return Ok(());
     }
     Err(SasError::Refused(format!(
-        "q from {first} to {last}: positive numbers are expected"
+        "q from {first} to {last}: expected positive numbers"
     )))
 }
 
-/// The points themselves.
+/// The given points.
 ///
 /// # Errors
-/// None at all, or some that are not positive and finite.
+/// No points, or points that are not positive and finite.
 pub fn listed(q: Vec<f64>) -> Result<Points, SasError> {
     check("q", q.len(), [0.0; 2])?;
     match q.iter().position(|q| !(q.is_finite() && *q > 0.0)) {
         None => Ok(Points::Curve(q)),
         Some(i) => Err(SasError::Refused(format!(
-            "q of point {} is {}: a positive number is expected",
+            "q of point {} is {}: expected a positive number",
             i + 1,
             q[i]
         ))),
     }
 }
 
-/// `n` × `n` pixels from −`extent` to `extent` (1/Å, both included) in qx and qy; qx is the faster one.
+/// `n` × `n` pixels from −`extent` to `extent` (1/Å, both included) in qx and qy; qx varies faster.
 ///
 /// # Errors
-/// No pixels, too many, an extent that is not positive and finite.
+/// No pixels, too many pixels, or an extent that is not positive and finite.
 pub fn square(extent: f64, n: usize) -> Result<Points, SasError> {
     let pixels = n.saturating_mul(n);
     check("qx and qy", pixels, [extent; 2])?;
     if extent <= 0.0 || extent.is_nan() {
         return Err(SasError::Refused(format!(
-            "qx and qy to {extent}: a positive number is expected"
+            "qx and qy to {extent}: expected a positive number"
         )));
     }
     let axis: Vec<f64> = spaced(-extent, extent, n).collect();
@@ -108,28 +110,31 @@ pub fn square(extent: f64, n: usize) -> Result<Points, SasError> {
     Ok(Points::Pixels { qx, qy })
 }
 
-/// Rows and columns of pixels.
+/// A regular grid of pixels.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Grid {
     /// qx of the columns, ascending, 1/Å.
     pub qx: Vec<f64>,
     /// qy of the rows, ascending, 1/Å.
     pub qy: Vec<f64>,
-    /// Cell (row · columns + column) of each pixel; no two pixels have the same.
+    /// Cell (row · columns + column) of each pixel; cells are unique.
     pub cells: Vec<u32>,
 }
 
-/// Values nearer to each other than this share of their range are one.
-const SAME: f64 = 1e-6;
+/// Values that differ by less than this share of their range are equal.
+const SAME_VALUE: f64 = 1e-6;
 
-/// Distinct values, ascending, or `None` where there are more than `most`.
+/// Distinct values, ascending, or `None` if there are more than `most`.
 fn distinct(values: &[f64], most: usize) -> Option<Vec<f64>> {
     let mut sorted = values.to_vec();
     sorted.sort_by(f64::total_cmp);
     let range = sorted.last()? - sorted.first()?;
     let mut found: Vec<f64> = Vec::new();
     for value in sorted {
-        if found.last().is_none_or(|last| value - last > SAME * range) {
+        if found
+            .last()
+            .is_none_or(|last| value - last > SAME_VALUE * range)
+        {
             if found.len() == most {
                 return None;
             }
@@ -139,7 +144,7 @@ fn distinct(values: &[f64], most: usize) -> Option<Vec<f64>> {
     Some(found)
 }
 
-fn place(axis: &[f64], value: f64) -> usize {
+fn nearest(axis: &[f64], value: f64) -> usize {
     let above = axis.partition_point(|a| *a < value);
     let distance = |i: usize| axis.get(i).map_or(f64::INFINITY, |a| (a - value).abs());
     let below = above.saturating_sub(1);
@@ -150,7 +155,7 @@ fn place(axis: &[f64], value: f64) -> usize {
     }
 }
 
-/// The grid of an image, of which pixels may be missing; `None` where its points are none.
+/// The grid of an image, in which pixels may be missing; `None` if its points do not form one.
 #[must_use]
 pub fn grid(image: &ScatteringImage) -> Option<Grid> {
     let n = image.qx.len();
@@ -159,15 +164,16 @@ pub fn grid(image: &ScatteringImage) -> Option<Grid> {
     }
     let (qx, qy) = (distinct(&image.qx, n)?, distinct(&image.qy, n)?);
     let cells = qx.len().checked_mul(qy.len())?;
-    // At least a quarter of the cells has a pixel, or every point would make a row of its own.
+    // At least a quarter of the cells must have a pixel; otherwise every point could form its own
+    // row.
     if cells > n.checked_mul(4)? || u32::try_from(cells).is_err() {
         return None;
     }
-    let mut taken = vec![false; cells];
+    let mut occupied = vec![false; cells];
     let mut of_pixels = Vec::with_capacity(n);
     for (x, y) in image.qx.iter().zip(&image.qy) {
-        let cell = place(&qy, *y) * qx.len() + place(&qx, *x);
-        if std::mem::replace(&mut taken[cell], true) {
+        let cell = nearest(&qy, *y) * qx.len() + nearest(&qx, *x);
+        if std::mem::replace(&mut occupied[cell], true) {
             return None;
         }
         of_pixels.push(cell as u32);
@@ -205,8 +211,8 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_range_is_refused() {
-        let sentence = |p: Result<Points, SasError>| p.unwrap_err().to_string();
+    fn invalid_ranges_are_refused() {
+        let message = |p: Result<Points, SasError>| p.unwrap_err().to_string();
         for (points, word) in [
             (linear(0.0, 0.1, 5), "positive"),
             (logarithmic(-0.1, 0.1, 5), "positive"),
@@ -219,7 +225,7 @@ mod tests {
             (listed(vec![0.1, f64::NAN]), "point 2"),
             (listed(Vec::new()), "0 points"),
         ] {
-            let text = sentence(points);
+            let text = message(points);
             assert!(text.contains(word), "{text}");
         }
     }
@@ -240,7 +246,7 @@ mod tests {
     }
 
     #[test]
-    fn a_square_is_a_grid_with_qx_the_faster() {
+    fn a_square_is_a_grid_whose_qx_varies_faster() {
         let made = image(square(0.2, 5).unwrap());
         for (found, expected) in made.qx.iter().zip([-0.2, -0.1, 0.0, 0.1, 0.2, -0.2]) {
             assert!((found - expected).abs() < 1e-16);
@@ -252,7 +258,7 @@ mod tests {
     }
 
     #[test]
-    fn grids_may_have_holes_and_digits_but_not_two_pixels_in_a_cell() {
+    fn grids_tolerate_missing_pixels_and_rounding_but_not_two_pixels_in_a_cell() {
         let mut made = image(square(0.2, 5).unwrap());
         for column in [&mut made.qx, &mut made.qy, &mut made.intensity] {
             column.remove(12);

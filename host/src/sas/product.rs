@@ -1,9 +1,10 @@
 //! Products P@S of a form factor and a structure factor.
 //!
-//! Decoupling of positions and sizes (M. Kotlarchyk, S.-H. Chen, J. Chem. Phys. 79 (1983) 2461):
-//! I = scale · φ/⟨V⟩ · (⟨F²⟩ + ⟨F⟩² (S − 1)) with β = ⟨F⟩²/⟨F²⟩, or without it I = scale · φ/⟨V⟩ · ⟨F²⟩ S. φ is the
-//! volume fraction of the particles' material; S is told that of their outlines, φ ⟨V outline⟩/⟨V⟩. A form factor
-//! with a `volfraction` of its own is on absolute scale already, and φ is not multiplied again.
+//! Decoupling approximation of positions and sizes (M. Kotlarchyk, S.-H. Chen, J. Chem. Phys. 79
+//! (1983) 2461): I = scale · φ/⟨V⟩ · (⟨F²⟩ + ⟨F⟩² (S − 1)) with β = ⟨F⟩²/⟨F²⟩, or without it I =
+//! scale · φ/⟨V⟩ · ⟨F²⟩ S. φ is the volume fraction of the particles' material; S uses that of
+//! their outlines, φ ⟨V outline⟩/⟨V⟩. A form factor with its own `volfraction` is on an absolute
+//! scale already, and φ is not applied again.
 
 use super::mesh::Mesh;
 use warpstride_kernels::sas::catalogue::AnyModel;
@@ -12,13 +13,13 @@ use warpstride_kernels::sas::model::Wave;
 /// The structure factor of one vector.
 #[derive(Clone)]
 pub struct Product {
-    /// S.
+    /// The structure factor's model, S.
     pub structure: &'static dyn AnyModel,
-    /// Its values: radius and volume fraction are those of the particles already.
+    /// The values of S, with the radius and the volume fraction of the particles already set.
     pub mesh: Mesh,
-    /// Whether amplitudes are needed: I = P (1 + β (S − 1)).
+    /// Whether the decoupling approximation is used: I = P (1 + β (S − 1)), which needs amplitudes.
     pub beta: bool,
-    /// Factor on the intensity: φ, or 1 where the form factor has it.
+    /// Factor of the intensity: φ, or 1 if the form factor includes it.
     pub volfraction: f64,
 }
 
@@ -38,7 +39,7 @@ impl Product {
         let mut values = self.mesh.base().to_vec();
         let mut sums = vec![0.0; q.len()];
         for index in 0..self.mesh.len() {
-            let weight = self.mesh.read(index, &mut values);
+            let weight = self.mesh.fill_values(index, &mut values);
             if weight > 0.0 {
                 for (sum, q) in sums.iter_mut().zip(q) {
                     *sum += weight * self.structure.form(&isotropic(*q), &values).intensity;
@@ -48,7 +49,7 @@ impl Product {
         sums
     }
 
-    /// The product, from ⟨F⟩, ⟨F²⟩ and S: without scale, volume and background.
+    /// Combines ⟨F⟩, ⟨F²⟩ and S, without scale, volume and background.
     #[must_use]
     pub fn combine(&self, amplitude: f64, intensity: f64, structure: f64) -> f64 {
         self.volfraction
@@ -60,7 +61,7 @@ impl Product {
     }
 }
 
-/// A wave vector of which only the size is known.
+/// A wave vector of known length without a direction.
 #[must_use]
 pub fn isotropic(q: f64) -> Wave<f64> {
     Wave {

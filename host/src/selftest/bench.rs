@@ -1,44 +1,46 @@
-//! One case: data to the machine, a launch, the result against its reference, times.
+//! Running a case: uploads its data, launches the kernel, compares the result with its reference,
+//! and measures times.
 
-use super::Seen;
-use crate::gpu::{Machine, Result};
+use super::CaseCallback;
+use crate::gpu::{Device, Result};
 use bytemuck::Pod;
 use num_complex::Complex;
 use warpstride_device::Complex32;
 use warpstride_device::launch::{Emulated, KernelInfo, Launch};
 
-/// ‖gpu − cpu‖/‖cpu‖ that single precision may leave: some hundred roundings.
+/// Tolerance of ‖gpu − cpu‖/‖cpu‖ in single precision, for some hundred roundings.
 const SINGLE: f64 = 1e-5;
 
-/// Runs of a timed case, after one that is not counted.
+/// Runs of a timed case, after a warm-up.
 const RUNS: usize = 7;
 
-/// What a result is filled with beforehand: as a float no number, as an integer none that occurs.
+/// Bits with which results are filled before a launch: NaN as a float, and as an integer a value
+/// that does not occur.
 const POISON: u32 = 0x7FC0_DEAD;
 
-/// How one case went.
+/// The result of a case.
 #[derive(Debug, Clone, PartialEq, serde::Serialize)]
 pub struct CaseResult {
-    /// Entry name of the kernel; in other cases what it was, in words.
+    /// Entry name of the kernel, or a description of a case that is not a kernel.
     pub kernel: &'static str,
     /// Sizes and options.
     pub shape: String,
-    /// ‖gpu − cpu‖/‖cpu‖, of several results the worst; infinite where a result is no number.
+    /// ‖gpu − cpu‖/‖cpu‖, the largest of several results; infinite if a result is NaN.
     pub error: f64,
-    /// The error that passes.
+    /// Largest error that passes.
     pub tolerance: f64,
-    /// Within the tolerance.
+    /// Whether the error is within the tolerance.
     pub passed: bool,
-    /// The device's time for a launch, the median of some; realistic sizes only.
+    /// Median device time of a launch, at realistic sizes only.
     pub milliseconds: Option<f64>,
-    /// Bytes that must be read or written at least; where there is a time.
+    /// Least number of bytes that a launch must read or write, if it is timed.
     pub bytes: Option<u64>,
-    /// 10⁹ bytes a second; where there is a time.
+    /// Throughput in 10⁹ bytes per second, if it is timed.
     pub gb_per_s: Option<f64>,
 }
 
 impl CaseResult {
-    pub(super) fn new(kernel: &'static str, shape: String, error: f64, tolerance: f64) -> Self {
+    pub(crate) fn new(kernel: &'static str, shape: String, error: f64, tolerance: f64) -> Self {
         Self {
             kernel,
             shape,
@@ -52,8 +54,8 @@ impl CaseResult {
     }
 }
 
-/// What a case is about.
-pub(super) struct Case {
+/// Description of a case.
+pub(crate) struct Case {
     kernel: &'static str,
     shape: String,
     tolerance: f64,
@@ -61,18 +63,18 @@ pub(super) struct Case {
 }
 
 impl Case {
-    /// A kernel's case, single precision, without times.
-    pub(super) fn of<L: Launch<Emulated>>(shape: impl Into<String>) -> Self {
+    /// A case of the kernel `L`, with the tolerance of single precision and without times.
+    pub(crate) fn of<L: Launch<Emulated>>(shape: impl Into<String>) -> Self {
         Self::named(L::INFO.entry, shape)
     }
 
-    /// The same for a kernel of the registry.
-    pub(super) fn with(kernel: KernelInfo, shape: impl Into<String>) -> Self {
+    /// As [`of`](Self::of), for a kernel of the registry.
+    pub(crate) fn with(kernel: KernelInfo, shape: impl Into<String>) -> Self {
         Self::named(kernel.entry, shape)
     }
 
-    /// The case of something that is not a kernel.
-    pub(super) fn named(what: &'static str, shape: impl Into<String>) -> Self {
+    /// A case of something that is not a kernel.
+    pub(crate) fn named(what: &'static str, shape: impl Into<String>) -> Self {
         Self {
             kernel: what,
             shape: shape.into(),
@@ -81,21 +83,21 @@ impl Case {
         }
     }
 
-    /// The result must be the reference, bit by bit.
-    pub(super) fn exact(self) -> Self {
+    /// Requires that the result equals the reference bit for bit.
+    pub(crate) fn exact(self) -> Self {
         Self {
             tolerance: 0.0,
             ..self
         }
     }
 
-    /// With another tolerance.
-    pub(super) fn within(self, tolerance: f64) -> Self {
+    /// Sets the tolerance.
+    pub(crate) fn within(self, tolerance: f64) -> Self {
         Self { tolerance, ..self }
     }
 
-    /// With times if `timed`; a launch moves so many bytes at least.
-    pub(super) fn timed(self, timed: bool, bytes: usize) -> Self {
+    /// Measures times if `timed`; a launch moves at least `bytes`.
+    pub(crate) fn timed(self, timed: bool, bytes: usize) -> Self {
         Self {
             bytes: timed.then_some(bytes),
             ..self
@@ -103,44 +105,44 @@ impl Case {
     }
 }
 
-/// A machine and what was found on it.
-pub(super) struct Bench<'m, M> {
-    machine: &'m M,
-    seen: Seen<'m>,
+/// A device with the results of the cases run on it.
+pub(crate) struct Bench<'m, M> {
+    device: &'m M,
+    on_case: CaseCallback<'m>,
     results: Vec<CaseResult>,
 }
 
-impl<'m, M: Machine> Bench<'m, M> {
-    pub(super) fn new(machine: &'m M, seen: Seen<'m>) -> Self {
+impl<'m, M: Device> Bench<'m, M> {
+    pub(crate) fn new(device: &'m M, on_case: CaseCallback<'m>) -> Self {
         Self {
-            machine,
-            seen,
+            device,
+            on_case,
             results: Vec::new(),
         }
     }
 
-    /// For the data of a case.
-    pub(super) fn on(&self) -> On<'m, M> {
-        On {
-            machine: self.machine,
+    /// The device, for the data of a case.
+    pub(crate) fn on(&self) -> CaseDevice<'m, M> {
+        CaseDevice {
+            device: self.device,
         }
     }
 
-    pub(super) fn machine(&self) -> &'m M {
-        self.machine
+    pub(crate) fn device(&self) -> &'m M {
+        self.device
     }
 
     fn note(&mut self, result: CaseResult) {
-        (self.seen)(&result);
+        (self.on_case)(&result);
         self.results.push(result);
     }
 
-    pub(super) fn into_results(self) -> Vec<CaseResult> {
+    pub(crate) fn into_results(self) -> Vec<CaseResult> {
         self.results
     }
 
-    /// A case whose values came from more than one launch.
-    pub(super) fn compare<T: Compared>(
+    /// Adds the case of values that come from more than one launch.
+    pub(crate) fn compare<T: Compared>(
         &mut self,
         case: Case,
         values: &[T],
@@ -155,21 +157,21 @@ impl<'m, M: Machine> Bench<'m, M> {
         self.note(result);
     }
 
-    /// Does `work` on `outputs`, asks `error` how far off they are, and times more of the same.
-    pub(super) fn run<O>(
+    /// Runs `work` on `outputs`, computes their `error`, and times more runs if the case is timed.
+    pub(crate) fn run<O>(
         &mut self,
         case: Case,
         mut outputs: O,
         work: impl Fn(&M, &mut O) -> Result<()>,
-        error: impl FnOnce(On<'m, M>, &O) -> Result<f64>,
+        error: impl FnOnce(CaseDevice<'m, M>, &O) -> Result<f64>,
     ) -> Result<()> {
-        let machine = self.machine;
-        work(machine, &mut outputs)?;
+        let device = self.device;
+        work(device, &mut outputs)?;
         let error = error(self.on(), &outputs)?;
         let mut result = CaseResult::new(case.kernel, case.shape, error, case.tolerance);
         if let Some(bytes) = case.bytes {
             let mut times = (0..RUNS)
-                .map(|_| machine.time_ms(&mut || work(machine, &mut outputs)))
+                .map(|_| device.time_ms(&mut || work(device, &mut outputs)))
                 .collect::<Result<Vec<f32>>>()?;
             times.sort_by(f32::total_cmp);
             let milliseconds = f64::from(times[RUNS / 2]);
@@ -182,64 +184,64 @@ impl<'m, M: Machine> Bench<'m, M> {
     }
 }
 
-/// A machine with short words for what cases need of it.
-pub(super) struct On<'m, M> {
-    machine: &'m M,
+/// A device with short functions for the data of cases.
+pub(crate) struct CaseDevice<'m, M> {
+    device: &'m M,
 }
 
-impl<M> Clone for On<'_, M> {
+impl<M> Clone for CaseDevice<'_, M> {
     fn clone(&self) -> Self {
         *self
     }
 }
 
-impl<M> Copy for On<'_, M> {}
+impl<M> Copy for CaseDevice<'_, M> {}
 
-impl<M: Machine> On<'_, M> {
-    /// A buffer with these values.
-    pub(super) fn upload<T: Pod + Send>(self, values: &[T]) -> Result<M::Buffer<T>> {
-        let mut buffer = self.machine.alloc("a self-test", values.len())?;
-        self.machine.upload(&mut buffer, values)?;
+impl<M: Device> CaseDevice<'_, M> {
+    /// Allocates a buffer with these values.
+    pub(crate) fn upload<T: Pod + Send>(self, values: &[T]) -> Result<M::Buffer<T>> {
+        let mut buffer = self.device.alloc("a self-test", values.len())?;
+        self.device.upload(&mut buffer, values)?;
         Ok(buffer)
     }
 
-    /// A buffer with what no kernel writes.
-    pub(super) fn poisoned<T: Pod + Send>(self, len: usize) -> Result<M::Buffer<T>> {
-        let mut buffer = self.machine.alloc("a self-test", len)?;
+    /// Allocates a buffer filled with [`POISON`].
+    pub(crate) fn poisoned<T: Pod + Send>(self, len: usize) -> Result<M::Buffer<T>> {
+        let mut buffer = self.device.alloc("a self-test", len)?;
         let words = vec![POISON; len * size_of::<T>() / size_of::<u32>()];
-        self.machine.upload(&mut buffer, &words)?;
+        self.device.upload(&mut buffer, &words)?;
         Ok(buffer)
     }
 
-    /// A gate.
-    pub(super) fn gate(self, shut: bool) -> Result<M::Buffer<u32>> {
+    /// Allocates a gate, open or shut.
+    pub(crate) fn gate(self, shut: bool) -> Result<M::Buffer<u32>> {
         self.upload(&[u32::from(shut)])
     }
 
-    /// The values of a buffer.
-    pub(super) fn download<T: Pod + Send>(
+    /// Copies a buffer to `values`.
+    pub(crate) fn download<T: Pod + Send>(
         self,
         buffer: &M::Buffer<T>,
         values: &mut [T],
     ) -> Result<()> {
-        self.machine.download(buffer, values)
+        self.device.download(buffer, values)
     }
 
-    /// ‖buffer − reference‖/‖reference‖.
-    pub(super) fn error<T: Compared + Send>(
+    /// Computes ‖buffer − reference‖/‖reference‖.
+    pub(crate) fn error<T: Compared + Send>(
         self,
         buffer: &M::Buffer<T>,
         reference: &[T::Reference],
     ) -> Result<f64> {
         let mut values = vec![T::zeroed(); reference.len()];
-        self.machine.download(buffer, &mut values)?;
+        self.device.download(buffer, &mut values)?;
         Ok(relative_error(&values, reference))
     }
 }
 
-/// Values with a distance.
-pub(super) trait Compared: Pod {
-    /// What they are compared with.
+/// Values that can be compared with a reference.
+pub(crate) trait Compared: Pod {
+    /// Type of the reference.
     type Reference: Copy;
     /// |value − reference|² and |reference|².
     fn distance(self, reference: Self::Reference) -> [f64; 2];
@@ -286,33 +288,32 @@ impl Compared for i32 {
     }
 }
 
-/// ‖values − reference‖/‖reference‖; ‖values‖ where the reference is zero, infinite where a value
-/// is no number.
+/// ‖values − reference‖/‖reference‖; ‖values‖ if the reference is zero, infinite if a value is NaN.
 fn relative_error<T: Compared>(values: &[T], reference: &[T::Reference]) -> f64 {
-    let [mut away, mut norm] = [0.0, 0.0];
+    let [mut difference, mut norm] = [0.0, 0.0];
     for (value, reference) in values.iter().zip(reference) {
         let [a, n] = value.distance(*reference);
-        away += a;
+        difference += a;
         norm += n;
     }
-    match (away / if norm > 0.0 { norm } else { 1.0 }).sqrt() {
+    match (difference / if norm > 0.0 { norm } else { 1.0 }).sqrt() {
         error if error.is_nan() => f64::INFINITY,
         error => error,
     }
 }
 
-/// In double precision.
-pub(super) fn wide(value: Complex32) -> Complex<f64> {
+/// Converts to double precision.
+pub(crate) fn wide(value: Complex32) -> Complex<f64> {
     Complex::new(f64::from(value.re), f64::from(value.im))
 }
 
-/// In double precision.
-pub(super) fn all_wide(values: &[Complex32]) -> Vec<Complex<f64>> {
+/// Converts all values to double precision.
+pub(crate) fn all_wide(values: &[Complex32]) -> Vec<Complex<f64>> {
     values.iter().map(|value| wide(*value)).collect()
 }
 
-/// In double precision.
-pub(super) fn all_f64(values: &[f32]) -> Vec<f64> {
+/// Converts all values to double precision.
+pub(crate) fn all_f64(values: &[f32]) -> Vec<f64> {
     values.iter().map(|value| f64::from(*value)).collect()
 }
 
@@ -321,7 +322,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn errors_are_relative_and_no_number_is_no_success() {
+    fn errors_are_relative_and_nan_fails() {
         assert_eq!(relative_error(&[3.0_f32, 4.5], &[3.0, 4.0]), 0.1);
         assert_eq!(relative_error(&[0.25_f32], &[0.0]), 0.25);
         assert_eq!(relative_error::<f32>(&[], &[]), 0.0);

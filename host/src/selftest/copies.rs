@@ -1,18 +1,18 @@
-//! Copies to, on and from a machine.
+//! Copies to, on and from a device.
 
 use super::Size;
 use super::bench::{Bench, Case, all_wide};
-use super::shape::Source;
-use crate::gpu::{Fetch, Machine, Result};
+use super::random_data::Source;
+use crate::gpu::{Device, ReadBack, Result};
 use num_complex::Complex;
 use warpstride_device::Complex32;
 
-/// Elements.
+/// Numbers of elements.
 const SMALL: [usize; 4] = [0, 1, 37, 4099];
 /// More than one piece of page-locked memory.
 const LARGE: usize = (1 << 23) + 5;
 
-pub(super) fn cases<M: Machine>(bench: &mut Bench<'_, M>, size: Size) -> Result<()> {
+pub(super) fn cases<M: Device>(bench: &mut Bench<'_, M>, size: Size) -> Result<()> {
     let large: &[_] = if size == Size::Device { &[LARGE] } else { &[] };
     for elements in SMALL.iter().chain(large).copied() {
         let timed = elements == LARGE;
@@ -26,36 +26,32 @@ pub(super) fn cases<M: Machine>(bench: &mut Bench<'_, M>, size: Size) -> Result<
         bench.run(
             case("upload and download").timed(timed, 8 * elements),
             on.poisoned::<Complex32>(elements)?,
-            |machine, buffer| machine.upload(buffer, &values),
+            |device, buffer| device.upload(buffer, &values),
             |on, buffer| on.error(buffer, &reference),
         )?;
         let from = on.upload(&values)?;
         bench.run(
             case("copy").timed(timed, 16 * elements),
             on.poisoned::<Complex32>(elements)?,
-            |machine, to| machine.copy(&from, to),
+            |device, to| device.copy(&from, to),
             |on, to| on.error(to, &reference),
         )?;
         bench.run(
             case("zero").timed(timed, 8 * elements),
             on.poisoned::<Complex32>(elements)?,
-            |machine, buffer| machine.zero(buffer),
+            |device, buffer| device.zero(buffer),
             |on, buffer| on.error(buffer, &nothing),
         )?;
-        // The values at the call, not those at the end.
+        // The read-back must return the values at the call, not those written later.
         bench.run(
-            case("fetch"),
+            case("read back"),
             (on.upload(&values)?, on.poisoned::<Complex32>(elements)?),
-            |machine, (buffer, fetched)| {
-                let late = machine.fetch(buffer)?;
-                machine.zero(buffer)?;
-                machine.upload(fetched, &late.wait()?)
+            |device, (buffer, copy)| {
+                let pending = device.read_back(buffer)?;
+                device.zero(buffer)?;
+                device.upload(copy, &pending.wait()?)
             },
-            |on, (buffer, fetched)| {
-                Ok(on
-                    .error(fetched, &reference)?
-                    .max(on.error(buffer, &nothing)?))
-            },
+            |on, (buffer, copy)| Ok(on.error(copy, &reference)?.max(on.error(buffer, &nothing)?)),
         )?;
     }
     Ok(())

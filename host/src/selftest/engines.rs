@@ -1,11 +1,11 @@
-//! Whole iterations: the machine's engine against the CPU's, both in single precision, on a
+//! Whole iterations: the device's engine is compared with the CPU's, both in single precision, on a
 //! simulated scan with masked pixels.
 //!
-//! The two add up in different orders, and an iteration hands its rounding on to the next one; over
-//! five iterations that stays far below what a wrong formula would do.
+//! The two sum in different orders, and rounding errors propagate from one iteration to the next;
+//! over five iterations their effect stays far below that of a wrong formula.
 
-use super::{CaseResult, Seen, SelftestError, Size};
-use crate::gpu::Machine;
+use super::{CaseCallback, CaseResult, SelftestError, Size};
+use crate::gpu::Device;
 use crate::ptycho::cpu::CpuEngine;
 use crate::ptycho::cuda::GpuEngine;
 use crate::ptycho::{
@@ -15,18 +15,18 @@ use crate::ptycho::{
 use ndarray::Array3;
 use num_complex::Complex;
 
-/// Relative, of every figure of every iteration.
-const FIGURES: f64 = 1e-4;
+/// Relative tolerance of every metric of every iteration.
+const TOLERANCE: f64 = 1e-4;
 
 const ITERATIONS: usize = 5;
 
-/// Loops of those that alternate.
+/// Alternations of the cases that alternate.
 const LOOPS: usize = 3;
 
-pub(super) fn cases<M: Machine>(
-    machine: &M,
+pub(crate) fn cases<M: Device>(
+    device: &M,
     size: Size,
-    seen: Seen<'_>,
+    on_case: CaseCallback<'_>,
 ) -> Result<Vec<CaseResult>, SelftestError> {
     let (frame, positions) = match size {
         Size::Small => (16, 5),
@@ -34,26 +34,27 @@ pub(super) fn cases<M: Machine>(
     };
     let mut results = Vec::new();
     let mut note = |result| {
-        seen(&result);
+        on_case(&result);
         results.push(result);
     };
     for (modes, seed) in [(1, 1), (3, 2)] {
         let problem = problem(frame, positions, modes, seed)?;
         for version in [UpdateVersion::Tiled, UpdateVersion::Atomic] {
-            for course in courses(&problem) {
-                // Which version and how many modes matters little to the options; each is seen once.
-                let its_turn = (modes == 1) == (version == UpdateVersion::Tiled);
-                if course.plain || its_turn || size == Size::Device {
-                    note(agreement(machine, &problem, version, &course)?);
+            for sequence in sequences(&problem) {
+                // Options hardly depend on version and number of modes, so small sizes test each
+                // once.
+                let selected = (modes == 1) == (version == UpdateVersion::Tiled);
+                if sequence.plain || selected || size == Size::Device {
+                    note(agreement(device, &problem, version, &sequence)?);
                 }
             }
         }
-        note(shut_gate(machine, &problem)?);
+        note(closed_gate(device, &problem)?);
     }
     Ok(results)
 }
 
-/// A simulated scan, its start probe off the centre.
+/// A simulated scan whose start probe is off centre.
 fn problem(
     frame: usize,
     positions: usize,
@@ -89,14 +90,14 @@ fn problem(
     Ok(problem)
 }
 
-/// Steps with a name.
-struct Course {
+/// A named sequence of steps.
+struct StepSequence {
     name: &'static str,
     plain: bool,
     steps: Vec<Step>,
 }
 
-impl Course {
+impl StepSequence {
     fn new(name: &'static str, step: Step) -> Self {
         let steps = (1..=ITERATIONS)
             .map(|i| Step {
@@ -112,7 +113,7 @@ impl Course {
     }
 }
 
-fn courses(problem: &Problem) -> Vec<Course> {
+fn sequences(problem: &Problem) -> Vec<StepSequence> {
     let dm = Step {
         coefficients: Coefficients::dm(1.0),
         bound: 0.25 * problem.poisson_bound,
@@ -142,27 +143,27 @@ fn courses(problem: &Problem) -> Vec<Course> {
         ..raar
     };
     let mut all = vec![
-        Course {
+        StepSequence {
             plain: true,
-            ..Course::new("dm", dm)
+            ..StepSequence::new("dm", dm)
         },
-        Course {
+        StepSequence {
             plain: true,
-            ..Course::new("raar", raar)
+            ..StepSequence::new("raar", raar)
         },
-        Course::new("dm, no power bound", Step { bound: 0.0, ..dm }),
-        Course::new("dm, |O| clipped, probe support", bounded),
-        Course::new(
+        StepSequence::new("dm, no power bound", Step { bound: 0.0, ..dm }),
+        StepSequence::new("dm, |O| clipped, probe support", bounded),
+        StepSequence::new(
             "dm, centred",
             Step {
                 centre_tolerance: Some(0.6),
                 ..dm
             },
         ),
-        Course::new("raar, 3 alternations, Fourier support", alternating),
+        StepSequence::new("raar, 3 alternations, Fourier support", alternating),
     ];
-    // The first alternation is always enough; after it come iterations that do not alternate.
-    let mut rests = Course::new(
+    // The first alternation always suffices; the last iterations do not alternate.
+    let mut converging = StepSequence::new(
         "raar, alternations end, both supports",
         Step {
             overlap_tolerance: 1e3,
@@ -170,36 +171,36 @@ fn courses(problem: &Problem) -> Vec<Course> {
             ..alternating
         },
     );
-    rests
+    converging
         .steps
         .iter_mut()
         .skip(3)
         .for_each(|step| step.overlap_loops = 1);
-    all.push(rests);
+    all.push(converging);
     all
 }
 
-fn named(problem: &Problem, version: UpdateVersion, course: &str) -> String {
+fn named(problem: &Problem, version: UpdateVersion, sequence: &str) -> String {
     let [frames, modes, rows, columns] = problem.shape();
     let version = match version {
         UpdateVersion::Tiled => "tiled",
         UpdateVersion::Atomic => "atomic",
     };
-    format!("{course}, {version}, {frames} × {modes} × {rows} × {columns}")
+    format!("{sequence}, {version}, {frames} × {modes} × {rows} × {columns}")
 }
 
 /// err_fourier, err_exit, err_phot and R of every iteration.
-fn agreement<M: Machine>(
-    machine: &M,
+fn agreement<M: Device>(
+    device: &M,
     problem: &Problem,
     version: UpdateVersion,
-    course: &Course,
+    sequence: &StepSequence,
 ) -> Result<CaseResult, SelftestError> {
     let mut cpu = CpuEngine::<f32>::new(problem);
-    let mut gpu = GpuEngine::new(machine, problem, version)?;
-    let reference = figures(&mut cpu, &course.steps)?;
-    let found = figures(&mut gpu, &course.steps)?;
-    // Missing figures must not pass.
+    let mut gpu = GpuEngine::new(device, problem, version)?;
+    let reference = metrics(&mut cpu, &sequence.steps)?;
+    let found = metrics(&mut gpu, &sequence.steps)?;
+    // Missing metrics must not pass.
     let mut worst = if found.len() == reference.len() {
         0.0
     } else {
@@ -213,11 +214,11 @@ fn agreement<M: Machine>(
             error.max(worst)
         };
     }
-    let name = named(problem, version, course.name);
-    Ok(CaseResult::new("iterations", name, worst, FIGURES))
+    let name = named(problem, version, sequence.name);
+    Ok(CaseResult::new("iterations", name, worst, TOLERANCE))
 }
 
-fn figures(engine: &mut dyn Engine, steps: &[Step]) -> Result<Vec<f64>, SelftestError> {
+fn metrics(engine: &mut dyn Engine, steps: &[Step]) -> Result<Vec<f64>, SelftestError> {
     for step in steps {
         engine.step(step)?;
     }
@@ -232,16 +233,16 @@ fn figures(engine: &mut dyn Engine, steps: &[Step]) -> Result<Vec<f64>, Selftest
     Ok(engine.errors(true)?.into_iter().flat_map(each).collect())
 }
 
-/// Alternations behind a shut gate change nothing, to the last bit.
-fn shut_gate<M: Machine>(machine: &M, problem: &Problem) -> Result<CaseResult, SelftestError> {
+/// Alternations with a closed gate change nothing, bit for bit.
+fn closed_gate<M: Device>(device: &M, problem: &Problem) -> Result<CaseResult, SelftestError> {
     let version = UpdateVersion::Tiled;
-    let name = "alternations behind a shut gate";
-    let rests = courses(problem)
+    let name = "alternations with a closed gate";
+    let converging = sequences(problem)
         .into_iter()
         .next_back()
-        .map(|course| course.steps);
-    let rests = rests.unwrap_or_default();
-    let once: Vec<Step> = rests
+        .map(|sequence| sequence.steps);
+    let converging = converging.unwrap_or_default();
+    let once: Vec<Step> = converging
         .iter()
         .map(|step| Step {
             overlap_loops: 1,
@@ -249,9 +250,9 @@ fn shut_gate<M: Machine>(machine: &M, problem: &Problem) -> Result<CaseResult, S
         })
         .collect();
     let mut ends = Vec::new();
-    for steps in [&rests, &once] {
-        let mut engine = GpuEngine::new(machine, problem, version)?;
-        figures(&mut engine, steps)?;
+    for steps in [&converging, &once] {
+        let mut engine = GpuEngine::new(device, problem, version)?;
+        metrics(&mut engine, steps)?;
         ends.push((engine.object()?, engine.probe()?));
     }
     let [(object, probe), (object_once, probe_once)] = &ends[..] else {
@@ -261,10 +262,13 @@ fn shut_gate<M: Machine>(machine: &M, problem: &Problem) -> Result<CaseResult, S
         .iter()
         .zip(object_once)
         .chain(probe.iter().zip(probe_once));
-    let [away, norm] = pairs.fold([0.0, 0.0], |[away, norm], (a, b): (&Complex<f64>, _)| {
-        [away + (a - b).norm_sqr(), norm + b.norm_sqr()]
-    });
-    let error = (away / norm).sqrt();
+    let [difference, norm] = pairs.fold(
+        [0.0, 0.0],
+        |[difference, norm], (a, b): (&Complex<f64>, _)| {
+            [difference + (a - b).norm_sqr(), norm + b.norm_sqr()]
+        },
+    );
+    let error = (difference / norm).sqrt();
     let error = if error.is_nan() { f64::INFINITY } else { error };
     Ok(CaseResult::new(
         "iterations",

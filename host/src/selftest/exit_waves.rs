@@ -1,21 +1,21 @@
-//! `exit_wave_build`.
+//! The kernel `ptycho_exit_wave_build`.
 
 use super::bench::{Bench, Case, wide};
 use super::shape::{Shape, Source};
-use crate::gpu::{Buffer, Machine, Result};
+use crate::gpu::{Buffer, Device, Result};
 use num_complex::Complex;
 use warpstride_device::Complex32;
 use warpstride_device::launch::{Emulated, Work};
-use warpstride_kernels::ptycho::exit_wave_build::ExitWaveBuild;
+use warpstride_kernels::ptycho::exit_wave_build::PtychoExitWaveBuild;
 
-pub(super) fn cases<M: Machine>(bench: &mut Bench<'_, M>, shape: Shape) -> Result<()> {
+pub(super) fn cases<M: Device>(bench: &mut Bench<'_, M>, shape: Shape) -> Result<()> {
     for weights in [[1.0, 0.0], [2.0, -1.0]] {
         build(bench, shape, weights)?;
     }
     Ok(())
 }
 
-/// Model arrays of a case.
+/// Input arrays of a case.
 struct Model {
     psi: Vec<Complex32>,
     probe: Vec<Complex32>,
@@ -33,32 +33,28 @@ impl Model {
         }
     }
 
-    /// ψ and P·O of each element in turn.
+    /// ψ and P·O of each element in order.
     fn waves(&self, shape: &Shape) -> impl Iterator<Item = [Complex<f64>; 2]> {
-        shape.places(&self.corners).map(|place| {
-            let exit = wide(self.probe[place.probe]) * wide(self.object[place.object]);
-            [wide(self.psi[place.wave]), exit]
+        shape.indices(&self.corners).map(|at| {
+            let exit = wide(self.probe[at.probe]) * wide(self.object[at.object]);
+            [wide(self.psi[at.wave]), exit]
         })
     }
 }
 
-/// What the model's probe and object cost a launch to read, bytes.
+/// Bytes of the probe and the object that a launch reads.
 fn model_bytes(shape: &Shape) -> usize {
     8 * (shape.probe_elements() + shape.object_elements())
 }
 
-fn build<M: Machine>(
-    bench: &mut Bench<'_, M>,
-    shape: Shape,
-    [c_po, c_psi]: [f32; 2],
-) -> Result<()> {
+fn build<M: Device>(bench: &mut Bench<'_, M>, shape: Shape, [c_po, c_psi]: [f32; 2]) -> Result<()> {
     let (on, reads_psi) = (bench.on(), c_psi != 0.0);
     let model = Model::new(&mut Source::new("build", &shape), &shape);
     let reference: Vec<Complex<f64>> = model
         .waves(&shape)
         .map(|[psi, exit]| exit * f64::from(c_po) + psi * f64::from(c_psi))
         .collect();
-    // What is not to be read is no number.
+    // Data that must not be read are NaN.
     let psi = if reads_psi {
         on.upload(&model.psi)?
     } else {
@@ -80,11 +76,11 @@ fn build<M: Machine>(
         ..
     } = shape;
     bench.run(
-        Case::of::<ExitWaveBuild<'_, Emulated>>(text)
+        Case::of::<PtychoExitWaveBuild<'_, Emulated>>(text)
             .timed(shape.timed, waves + model_bytes(&shape)),
         on.poisoned::<Complex32>(shape.wave_elements())?,
-        |machine, aux| {
-            let launch = ExitWaveBuild {
+        |device, aux| {
+            let launch = PtychoExitWaveBuild {
                 aux: aux.write(),
                 psi: psi.read(),
                 probe: probe.read(),
@@ -100,7 +96,7 @@ fn build<M: Machine>(
                 c_po,
                 c_psi,
             };
-            machine.launch(&launch, Work::Blocks(frames as usize * parts as usize))
+            device.launch(&launch, Work::Blocks(frames as usize * parts as usize))
         },
         |on, aux| on.error(aux, &reference),
     )

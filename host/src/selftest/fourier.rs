@@ -1,19 +1,21 @@
-//! `fourier_step` and `model_metrics`.
+//! The kernels `ptycho_fourier_step` and `ptycho_model_metrics`.
 
 use super::bench::{Bench, Case, wide};
 use super::shape::{Shape, Source};
-use crate::gpu::{Buffer, Machine, Result};
+use crate::gpu::{Buffer, Device, Result};
 use crate::ptycho::MAGNITUDE_FLOOR;
 use num_complex::Complex;
 use warpstride_device::Complex32;
 use warpstride_device::launch::{Emulated, Work};
-use warpstride_kernels::ptycho::{fourier_step::FourierStep, model_metrics::ModelMetrics};
+use warpstride_kernels::ptycho::{
+    fourier_step::PtychoFourierStep, model_metrics::PtychoModelMetrics,
+};
 
-/// Any number: the modelled magnitudes become some tenths, as the data are.
+/// An arbitrary scale for which the modelled magnitudes are some tenths, like the data.
 const SCALE: f32 = 0.37;
 
-pub(super) fn cases<M: Machine>(bench: &mut Bench<'_, M>, shape: Shape) -> Result<()> {
-    // None, one that every frame is within, one that none is.
+pub(super) fn cases<M: Device>(bench: &mut Bench<'_, M>, shape: Shape) -> Result<()> {
+    // No bound, one that every frame satisfies, and one that none does.
     for bound in [0.0, 1e3, 1e-3] {
         for coefficients in COEFFICIENTS {
             step(bench, shape, bound, coefficients)?;
@@ -41,7 +43,7 @@ impl Frames {
         }
     }
 
-    /// Σ_modes |spectrum|², scaled, and measured magnitude of each pixel of each frame.
+    /// Scaled Σ_modes |spectrum|² and measured magnitude of each pixel of each frame.
     fn pixels<'a, T>(
         &'a self,
         spectra: &'a [T],
@@ -67,18 +69,18 @@ impl Frames {
     }
 }
 
-/// Mean over the pixels that are not masked; 0 where all are.
+/// Mean over the unmasked pixels; 0 if all are masked.
 fn mean(pixels: &[[f64; 2]], of: impl Fn(f64, f64) -> f64) -> f64 {
     let valid = || pixels.iter().filter(|[_, measured]| *measured >= 0.0);
     let sum: f64 = valid().map(|[model, measured]| of(*model, *measured)).sum();
     sum / valid().count().max(1) as f64
 }
 
-/// keep, a, b, c of a difference map and of RAAR.
+/// Coefficients keep, a, b and c of the difference map and of RAAR.
 const COEFFICIENTS: [[f32; 4]; 2] = [[1.0, -1.0, 1.0, 2.0], [0.75, -0.5, 0.75, 2.0]];
 
 /// Mean of (I_m − I)²/(I + 1) and sum of (√I_m − √I)² of one frame.
-fn model_figures(pixels: &[[f64; 2]]) -> [f64; 2] {
+fn model_metrics(pixels: &[[f64; 2]]) -> [f64; 2] {
     let photon = mean(pixels, |model, measured| {
         let counts = measured * measured;
         (model - counts).powi(2) / (counts + 1.0)
@@ -90,12 +92,12 @@ fn model_figures(pixels: &[[f64; 2]]) -> [f64; 2] {
     [photon, mean(pixels, deviation) * valid as f64]
 }
 
-/// (√I_m − m)².
+/// Squared deviation (√I_m − m)².
 fn deviation(model: f64, measured: f64) -> f64 {
     (model.sqrt() - measured).powi(2)
 }
 
-fn step<M: Machine>(
+fn step<M: Device>(
     bench: &mut Bench<'_, M>,
     shape: Shape,
     bound: f32,
@@ -112,7 +114,7 @@ fn step<M: Machine>(
         .map(|(model, psi)| wide(*model) * weights[3] + wide(*psi) * (1.0 - weights[3]))
         .collect();
     let mut next: Vec<Complex<f64>> = Vec::with_capacity(state.len());
-    let mut figures: [Vec<f64>; 4] = Default::default();
+    let mut metrics: [Vec<f64>; 4] = Default::default();
     let modelled = model.pixels(&model.spectra, |v| wide(*v));
     for (frame, (pixels, modelled)) in model.pixels(&reflected, |v| *v).zip(modelled).enumerate() {
         let error = mean(&pixels, deviation);
@@ -139,27 +141,27 @@ fn step<M: Machine>(
             change += (after - before).norm_sqr();
             next.push(after);
         }
-        let [photon, residual] = model_figures(&modelled);
+        let [photon, residual] = model_metrics(&modelled);
         let all = [error, change * f64::from(SCALE), photon, residual];
-        figures
+        metrics
             .iter_mut()
             .zip(all)
-            .for_each(|(figures, figure)| figures.push(figure));
+            .for_each(|(metrics, metric)| metrics.push(metric));
     }
     let model_spectra = on.upload(&model.spectra)?;
     let magnitudes = on.upload(&model.magnitudes)?;
     let Shape { frames, modes, .. } = shape;
     let text = format!("{shape}, bound {bound}, ψ {keep}, PO {a}, Π {b}");
-    let figure = || on.poisoned::<f32>(frames as usize);
+    let metric = || on.poisoned::<f32>(frames as usize);
     bench.run(
-        Case::of::<FourierStep<'_, Emulated>>(text)
+        Case::of::<PtychoFourierStep<'_, Emulated>>(text)
             .timed(shape.timed, model.bytes() + 16 * state.len()),
         (
             on.upload(&state)?,
-            [figure()?, figure()?, figure()?, figure()?],
+            [metric()?, metric()?, metric()?, metric()?],
         ),
-        |machine, (spectra, [errors, moved, photon, residual])| {
-            let launch = FourierStep {
+        |device, (spectra, [errors, moved, photon, residual])| {
+            let launch = PtychoFourierStep {
                 spectra: spectra.write(),
                 model: model_spectra.read(),
                 magnitudes: magnitudes.read(),
@@ -177,25 +179,25 @@ fn step<M: Machine>(
                 b,
                 c,
             };
-            machine.launch(&launch, Work::Blocks(frames as usize))
+            device.launch(&launch, Work::Blocks(frames as usize))
         },
         |on, (spectra, found)| {
             let mut worst = on.error(spectra, &next)?;
-            for (found, figures) in found.iter().zip(&figures) {
-                worst = worst.max(on.error(found, figures)?);
+            for (found, metrics) in found.iter().zip(&metrics) {
+                worst = worst.max(on.error(found, metrics)?);
             }
             Ok(worst)
         },
     )
 }
 
-fn metrics<M: Machine>(bench: &mut Bench<'_, M>, shape: Shape) -> Result<()> {
+fn metrics<M: Device>(bench: &mut Bench<'_, M>, shape: Shape) -> Result<()> {
     let on = bench.on();
     let data = Frames::new("metrics", &shape);
     let mut photons = Vec::new();
     let mut residuals = Vec::new();
     for pixels in data.pixels(&data.spectra, |v| wide(*v)) {
-        let [photon, residual] = model_figures(&pixels);
+        let [photon, residual] = model_metrics(&pixels);
         photons.push(photon);
         residuals.push(residual);
     }
@@ -203,13 +205,14 @@ fn metrics<M: Machine>(bench: &mut Bench<'_, M>, shape: Shape) -> Result<()> {
     let magnitudes = on.upload(&data.magnitudes)?;
     let Shape { frames, modes, .. } = shape;
     bench.run(
-        Case::of::<ModelMetrics<'_, Emulated>>(shape.to_string()).timed(shape.timed, data.bytes()),
+        Case::of::<PtychoModelMetrics<'_, Emulated>>(shape.to_string())
+            .timed(shape.timed, data.bytes()),
         (
             on.poisoned::<f32>(frames as usize)?,
             on.poisoned::<f32>(frames as usize)?,
         ),
-        |machine, (photon, residual)| {
-            let launch = ModelMetrics {
+        |device, (photon, residual)| {
+            let launch = PtychoModelMetrics {
                 spectra: spectra.read(),
                 magnitudes: magnitudes.read(),
                 photon: photon.write(),
@@ -219,7 +222,7 @@ fn metrics<M: Machine>(bench: &mut Bench<'_, M>, shape: Shape) -> Result<()> {
                 pixels: shape.pixels() as u32,
                 scale: SCALE,
             };
-            machine.launch(&launch, Work::Blocks(frames as usize))
+            device.launch(&launch, Work::Blocks(frames as usize))
         },
         |on, (photon, residual)| {
             Ok(on

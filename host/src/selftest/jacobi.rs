@@ -1,9 +1,9 @@
-//! The kernels of the relaxation: every depth of a pass in both precisions, with and without a
-//! source, against sweeps over a plain array.
+//! Self-test of the kernels of the relaxation: passes of every number of sweeps in both precisions,
+//! with and without a source, against sweeps over a plain array.
 
 use super::Size;
 use super::bench::{Bench, Case};
-use crate::gpu::{Buffer, Machine, Result};
+use crate::gpu::{Buffer, Device, Result};
 use crate::jacobi::Real;
 use crate::jacobi::cuda::{Geometry, GpuReal, Memory, Part, by_sweeps};
 use rand::{RngExt, SeedableRng};
@@ -13,73 +13,73 @@ use warpstride_kernels::jacobi::fixed_columns::{JacobiFixedColumnsF32, JacobiFix
 use warpstride_kernels::jacobi::norms::JacobiNorms;
 use warpstride_kernels::registry;
 
-/// Deepest pass.
-const MOST_SWEEPS: usize = 8;
+/// Maximum number of sweeps per pass.
+const MAX_SWEEPS: usize = 8;
 
-/// A block, and what a launch computes of it.
+/// The shape of a block, and the rows that a launch computes.
 #[derive(Debug, Clone, Copy)]
-struct Form {
+struct Shape {
     rows: usize,
     nx: usize,
     /// The block is its own neighbour.
     wraps: bool,
     periodic_columns: bool,
-    /// Rows from the first and before the last that keep their values.
-    held: bool,
-    /// Rows on both sides that this launch leaves alone.
+    /// Whether the rows beyond the block keep their values.
+    fixed: bool,
+    /// Rows on each side that this launch does not compute.
     outer: usize,
     strips: usize,
     timed: bool,
 }
 
-/// The last two have windows of inner columns only, and strips of more rows than the deepest pass:
-/// there the kernels leave tests out.
-const SMALL: [Form; 6] = [
-    form(9, 5, true, false, false, 0, 1),
-    form(8, 3, true, true, false, 0, 2),
-    form(10, 139, false, false, true, 2, 2),
-    form(8, 130, false, true, false, 0, 3),
-    form(41, 389, true, false, false, 0, 2),
-    form(39, 357, false, false, true, 0, 3),
+/// The last two have windows with only inner columns, and strips with more rows than the deepest
+/// pass, for which the kernels skip some tests.
+const SMALL: [Shape; 6] = [
+    block_shape(9, 5, true, false, false, 0, 1),
+    block_shape(8, 3, true, true, false, 0, 2),
+    block_shape(10, 139, false, false, true, 2, 2),
+    block_shape(8, 130, false, true, false, 0, 3),
+    block_shape(41, 389, true, false, false, 0, 2),
+    block_shape(39, 357, false, false, true, 0, 3),
 ];
-const LARGE: [Form; 4] = [
-    form(1000, 1031, true, false, false, 0, 60),
-    form(777, 2050, false, true, false, 8, 31),
-    form(1500, 517, false, false, true, 3, 97),
-    Form {
+const LARGE: [Shape; 4] = [
+    block_shape(1000, 1031, true, false, false, 0, 60),
+    block_shape(777, 2050, false, true, false, 8, 31),
+    block_shape(1500, 517, false, false, true, 3, 97),
+    Shape {
         timed: true,
-        ..form(2046, 4096, true, false, false, 0, 25)
+        ..block_shape(2046, 4096, true, false, false, 0, 25)
     },
 ];
 
-const fn form(
+const fn block_shape(
     rows: usize,
     nx: usize,
     wraps: bool,
     periodic_columns: bool,
-    held: bool,
+    fixed: bool,
     outer: usize,
     strips: usize,
-) -> Form {
-    Form {
+) -> Shape {
+    Shape {
         rows,
         nx,
         wraps,
         periodic_columns,
-        held,
+        fixed,
         outer,
         strips,
         timed: false,
     }
 }
 
-pub(super) fn cases<M: Machine>(bench: &mut Bench<'_, M>, size: Size) -> Result<()> {
-    let large: &[Form] = if size == Size::Device { &LARGE } else { &[] };
-    for form in SMALL.iter().chain(large) {
-        for sweeps in 1..=MOST_SWEEPS {
+pub(crate) fn cases<D: Device>(bench: &mut Bench<'_, D>, size: Size) -> Result<()> {
+    let large: &[Shape] = if size == Size::Device { &LARGE } else { &[] };
+    for shape in SMALL.iter().chain(large) {
+        for sweeps in 1..=MAX_SWEEPS {
             for source in [false, true] {
-                passes_f32(bench, form, sweeps, source)?;
-                passes_f64(bench, form, sweeps, source)?;
+                passes_f32(bench, shape, sweeps, source)?;
+                passes_f64(bench, shape, sweeps, source)?;
             }
         }
     }
@@ -93,35 +93,36 @@ pub(super) fn cases<M: Machine>(bench: &mut Bench<'_, M>, size: Size) -> Result<
     Ok(())
 }
 
-/// The block's rows with its halos, or its own rows again where it wraps: `deep` rows on each side.
-struct Sheet<T> {
+/// The rows of a block with `halo` rows on each side: those of its halos, or its own rows repeated
+/// if it wraps.
+struct PaddedRows<T> {
     nx: usize,
-    deep: usize,
+    halo: usize,
     values: Vec<T>,
 }
 
-impl<T: GpuReal> Sheet<T> {
+impl<T: GpuReal> PaddedRows<T> {
     fn row(&self, y: usize) -> &[T] {
         &self.values[y * self.nx..][..self.nx]
     }
 }
 
-/// What a pass must give: the rows of the block after it, and of each sweep the sum of the squared
+/// The expected result of a pass: the rows of the block, and for each sweep the sum of the squared
 /// changes in rows `outer…rows − outer`.
-fn definition<T: GpuReal>(
-    form: &Form,
+fn expected_pass<T: GpuReal>(
+    shape: &Shape,
     sweeps: usize,
-    mut field: Sheet<T>,
-    source: Option<&Sheet<T>>,
-) -> (Sheet<T>, Vec<f64>) {
-    let (nx, deep) = (field.nx, field.deep);
-    let all = form.rows + 2 * deep;
+    mut field: PaddedRows<T>,
+    source: Option<&PaddedRows<T>>,
+) -> (PaddedRows<T>, Vec<f64>) {
+    let (nx, halo) = (field.nx, field.halo);
+    let all = shape.rows + 2 * halo;
     let mut sums = Vec::new();
     for sweep in 0..sweeps {
         let mut new = field.values.clone();
         let mut sum = 0.0;
         for y in sweep + 1..all - sweep - 1 {
-            if form.held && (y < deep || y >= deep + form.rows) {
+            if shape.fixed && (y < halo || y >= halo + shape.rows) {
                 continue;
             }
             for x in 1..nx - 1 {
@@ -131,23 +132,23 @@ fn definition<T: GpuReal>(
                     value = value + source.row(y)[x];
                 }
                 let value = value * T::nearest(0.25);
-                if (deep + form.outer..deep + form.rows - form.outer).contains(&y) {
+                if (halo + shape.outer..halo + shape.rows - shape.outer).contains(&y) {
                     sum += (value - field.row(y)[x]).widened().powi(2);
                 }
                 new[y * nx + x] = value;
             }
         }
         field.values = new;
-        if form.periodic_columns {
-            border(&mut field);
+        if shape.periodic_columns {
+            set_ghost_columns(&mut field);
         }
         sums.push(sum);
     }
     (field, sums)
 }
 
-/// Gives the outer columns the values that they stand for.
-fn border<T: GpuReal>(field: &mut Sheet<T>) {
+/// Sets the outer columns to the values that they stand for.
+fn set_ghost_columns<T: GpuReal>(field: &mut PaddedRows<T>) {
     let nx = field.nx;
     for row in field.values.chunks_mut(nx) {
         row[0] = row[nx - 2];
@@ -161,22 +162,22 @@ fn noise<T: GpuReal>(seed: u64, len: usize) -> Vec<T> {
     (0..len).map(|_| next()).collect()
 }
 
-/// Rows as the kernels have them.
+/// Rows as vectors, in the layout of the kernels.
 fn quads<T: GpuReal>(values: &[T], nx: usize) -> Vec<T::Quad> {
     let rows = values.chunks(nx);
-    rows.flat_map(|row| row.chunks(T::LANES).map(T::quad))
+    rows.flat_map(|row| row.chunks(T::VECTOR_LEN).map(T::quad))
         .collect()
 }
 
-/// 0 where both are the same bits, else how many are not.
-fn differing<T: GpuReal>(found: &[T], expected: &[T]) -> f64 {
+/// The number of values whose bits differ.
+fn count_differing<T: GpuReal>(found: &[T], expected: &[T]) -> f64 {
     let bits = |value: &T| value.widened().to_bits();
     let pairs = found.iter().zip(expected);
     pairs.filter(|(a, b)| bits(a) != bits(b)).count() as f64
 }
 
-/// The entry of a pass.
-fn entry(source: bool, precision: &str, sweeps: usize) -> KernelInfo {
+/// The properties of the kernel of a pass.
+fn kernel_info(source: bool, precision: &str, sweeps: usize) -> KernelInfo {
     let kind = if source { "poisson" } else { "laplace" };
     let name = format!("jacobi_{kind}_{precision}_t{sweeps}");
     let found = registry().iter().find(|kernel| kernel.entry == name);
@@ -185,96 +186,96 @@ fn entry(source: bool, precision: &str, sweeps: usize) -> KernelInfo {
 
 macro_rules! passes {
     ($name:ident, $real:ident) => {
-        fn $name<M: Machine>(
-            bench: &mut Bench<'_, M>,
-            form: &Form,
+        fn $name<D: Device>(
+            bench: &mut Bench<'_, D>,
+            shape: &Shape,
             sweeps: usize,
             with_source: bool,
         ) -> Result<()> {
-            let (on, nx) = (bench.on(), form.nx);
-            let deep = if form.wraps { 0 } else { MOST_SWEEPS };
-            let len = (form.rows + 2 * deep) * nx;
+            let (on, nx) = (bench.on(), shape.nx);
+            let halo = if shape.wraps { 0 } else { MAX_SWEEPS };
+            let len = (shape.rows + 2 * halo) * nx;
             let buffer = noise::<$real>(sweeps as u64, len);
-            let given = noise::<$real>(99, len);
-            // As the definition has it: a block that wraps with its rows again above and below.
-            let sheet = |values: &[$real]| {
-                let values = if form.wraps {
-                    let first = form.rows * MOST_SWEEPS - MOST_SWEEPS;
-                    let rows = (0..form.rows + 2 * MOST_SWEEPS).map(|y| (first + y) % form.rows);
+            let source_values = noise::<$real>(99, len);
+            // For the expected result, a block that wraps is extended with its own rows.
+            let padded = |values: &[$real]| {
+                let values = if shape.wraps {
+                    let first = shape.rows * MAX_SWEEPS - MAX_SWEEPS;
+                    let rows = (0..shape.rows + 2 * MAX_SWEEPS).map(|y| (first + y) % shape.rows);
                     rows.flat_map(|y| values[y * nx..][..nx].to_vec()).collect()
                 } else {
                     values.to_vec()
                 };
-                let mut sheet = Sheet {
+                let mut padded = PaddedRows {
                     nx,
-                    deep: MOST_SWEEPS,
+                    halo: MAX_SWEEPS,
                     values,
                 };
-                if form.periodic_columns {
-                    border(&mut sheet);
+                if shape.periodic_columns {
+                    set_ghost_columns(&mut padded);
                 }
-                sheet
+                padded
             };
-            let sources = with_source.then(|| sheet(&given));
-            let (after, sums) = definition(form, sweeps, sheet(&buffer), sources.as_ref());
+            let sources = with_source.then(|| padded(&source_values));
+            let (after, sums) = expected_pass(shape, sweeps, padded(&buffer), sources.as_ref());
 
             let far = 4 * len as i32 + 100;
             let geometry = Geometry {
-                rows: form.rows as u32,
-                halo: deep as u32,
-                pitch: nx.div_ceil(<$real>::LANES) as u32,
+                rows: shape.rows as u32,
+                halo: halo as u32,
+                pitch: nx.div_ceil(<$real>::VECTOR_LEN) as u32,
                 nx: nx as u32,
-                wraps: form.wraps,
-                periodic_columns: form.periodic_columns,
-                held_below: if form.held { 0 } else { -far },
-                held_from: if form.held { form.rows as i32 } else { far },
+                wraps: shape.wraps,
+                periodic_columns: shape.periodic_columns,
+                fixed_below: if shape.fixed { 0 } else { -far },
+                fixed_from: if shape.fixed { shape.rows as i32 } else { far },
             };
             let windows = nx.div_ceil(<$real>::own_columns(sweeps));
-            let stride = windows * form.strips + 1;
-            let info = entry(with_source, <$real>::NAME, sweeps);
-            let shape = format!(
+            let stride = windows * shape.strips + 1;
+            let info = kernel_info(with_source, <$real>::NAME, sweeps);
+            let name = format!(
                 "{} × {nx}{}{}{}{}",
-                form.rows,
-                if form.wraps { ", wraps" } else { "" },
-                if form.periodic_columns { ", periodic" } else { "" },
-                if form.held { ", held" } else { "" },
-                if form.outer > 0 { ", inner rows" } else { "" },
+                shape.rows,
+                if shape.wraps { ", wraps" } else { "" },
+                if shape.periodic_columns { ", periodic" } else { "" },
+                if shape.fixed { ", fixed" } else { "" },
+                if shape.outer > 0 { ", inner rows" } else { "" },
             );
             let input = on.upload(&quads::<$real>(&buffer, nx))?;
-            let source = on.upload(&quads::<$real>(&given, nx))?;
+            let source = on.upload(&quads::<$real>(&source_values, nx))?;
             let total = input.len();
-            // Every sweep's norm, none, and one alone.
+            // The norms of all sweeps, of none, and of one.
             let all = (1_u32 << sweeps) - 1;
-            for wanted in [all, 0, 1 << (sweeps / 2)] {
-                if form.timed && wanted != all {
+            for norm_mask in [all, 0, 1 << (sweeps / 2)] {
+                if shape.timed && norm_mask != all {
                     continue;
                 }
                 let part = Part {
-                    first_row: form.outer as u32,
-                    end_row: (form.rows - form.outer) as u32,
-                    strips: form.strips as u32,
-                    wanted,
+                    first_row: shape.outer as u32,
+                    end_row: (shape.rows - shape.outer) as u32,
+                    strips: shape.strips as u32,
+                    norm_mask,
                     sums_stride: stride as u32,
                     sums_offset: 1,
                 };
-                let lanes = <$real>::LANES * size_of::<$real>();
+                let vector_bytes = <$real>::VECTOR_LEN * size_of::<$real>();
                 let streams = 2 + usize::from(with_source);
-                let bytes = streams * total * lanes;
+                let bytes = streams * total * vector_bytes;
                 bench.run(
-                    Case::with(info, shape.clone()).exact().timed(form.timed, bytes),
+                    Case::with(info, name.clone()).exact().timed(shape.timed, bytes),
                     (
                         on.poisoned::<<$real as GpuReal>::Quad>(total)?,
                         on.upload(&vec![0.0_f64; sweeps * stride])?,
                     ),
-                    |machine, (out, sums)| {
-                        let blocks = (windows * form.strips).div_ceil(4) as u32;
+                    |device, (out, sums)| {
+                        let blocks = (windows * shape.strips).div_ceil(4) as u32;
                         let memory = Memory {
                             input: input.read(),
                             out: out.write(),
                             source: with_source.then(|| source.read()),
                             sums: sums.write(),
                         };
-                        by_sweeps!($real machine.launch () (Work::Grid([blocks, 1, 1])),
+                        by_sweeps!($real device.launch () (Work::Grid([blocks, 1, 1])),
                             sweeps, geometry, part, memory,)
                     },
                     |on, (out, found)| {
@@ -282,18 +283,18 @@ macro_rules! passes {
                         on.download(out, &mut rows)?;
                         let pitch = geometry.pitch as usize;
                         let mut wrong = 0.0;
-                        for y in form.outer..form.rows - form.outer {
-                            let row: Vec<$real> = rows[(y + deep) * pitch..][..pitch]
+                        for y in shape.outer..shape.rows - shape.outer {
+                            let row: Vec<$real> = rows[(y + halo) * pitch..][..pitch]
                                 .iter()
                                 .flat_map(|quad| <$real>::values(quad).to_vec())
                                 .collect();
-                            wrong += differing(&row[..nx], after.row(y + after.deep));
+                            wrong += count_differing(&row[..nx], after.row(y + after.halo));
                         }
-                        let mut of_strips = vec![0.0; sweeps * stride];
-                        on.download(found, &mut of_strips)?;
-                        for (sweep, sums_of) in of_strips.chunks(stride).enumerate() {
-                            let expected = if wanted >> sweep & 1 != 0 { sums[sweep] } else { 0.0 };
-                            let sum: f64 = sums_of.iter().sum();
+                        let mut strip_sums = vec![0.0; sweeps * stride];
+                        on.download(found, &mut strip_sums)?;
+                        for (sweep, sweep_sums) in strip_sums.chunks(stride).enumerate() {
+                            let expected = if norm_mask >> sweep & 1 != 0 { sums[sweep] } else { 0.0 };
+                            let sum: f64 = sweep_sums.iter().sum();
                             let close = (sum - expected).abs() <= 1e-6 * expected;
                             wrong += f64::from(u8::from(!close));
                         }
@@ -309,7 +310,7 @@ macro_rules! passes {
 passes!(passes_f32, f32);
 passes!(passes_f64, f64);
 
-fn norms<M: Machine>(bench: &mut Bench<'_, M>, rows: usize, stride: usize) -> Result<()> {
+fn norms<D: Device>(bench: &mut Bench<'_, D>, rows: usize, stride: usize) -> Result<()> {
     let on = bench.on();
     let numbers = noise::<f64>(3, rows * stride);
     let (first, every) = (rows / 3, 2);
@@ -326,7 +327,7 @@ fn norms<M: Machine>(bench: &mut Bench<'_, M>, rows: usize, stride: usize) -> Re
     bench.run(
         Case::of::<JacobiNorms<'_, Emulated>>(format!("{rows} × {stride}")),
         on.poisoned::<f64>(sweeps)?,
-        |machine, totals| {
+        |device, totals| {
             let launch = JacobiNorms {
                 totals: totals.write(),
                 sums: sums.read(),
@@ -337,13 +338,14 @@ fn norms<M: Machine>(bench: &mut Bench<'_, M>, rows: usize, stride: usize) -> Re
                 every: every as u32,
                 sweeps: sweeps as u32,
             };
-            machine.launch(&launch, Work::Blocks(sweeps))
+            device.launch(&launch, Work::Blocks(sweeps))
         },
         |on, totals| {
             let mut found = vec![0.0; sweeps];
             on.download(totals, &mut found)?;
             let pairs = found.iter().zip(&reference);
-            // The numbers are of both signs: what counts is the rounding of the largest sums.
+            // The numbers have both signs, so the error is relative to the size of the largest
+            // sums.
             let errors = pairs.map(|(a, b)| (a - b).abs() / (count as f64).sqrt().max(1.0));
             Ok(errors.fold(
                 0.0,
@@ -355,7 +357,7 @@ fn norms<M: Machine>(bench: &mut Bench<'_, M>, rows: usize, stride: usize) -> Re
 
 macro_rules! columns {
     ($name:ident, $real:ident, $kernel:ident) => {
-        fn $name<M: Machine>(bench: &mut Bench<'_, M>, rows: usize, nx: usize) -> Result<()> {
+        fn $name<D: Device>(bench: &mut Bench<'_, D>, rows: usize, nx: usize) -> Result<()> {
             let on = bench.on();
             let values = noise::<$real>(7, rows);
             let mut expected = noise::<$real>(8, rows * nx);
@@ -369,15 +371,15 @@ macro_rules! columns {
             bench.run(
                 Case::of::<$kernel<'_, Emulated>>(format!("{rows} × {nx}")).exact(),
                 on.upload(&before)?,
-                |machine, field| {
+                |device, field| {
                     let launch = $kernel {
                         field: field.write(),
                         values: column.read(),
                         rows: rows as u32,
-                        pitch: nx.div_ceil(<$real>::LANES) as u32,
+                        pitch: nx.div_ceil(<$real>::VECTOR_LEN) as u32,
                         nx: nx as u32,
                     };
-                    machine.launch(&launch, Work::Elements(rows))
+                    device.launch(&launch, Work::Elements(rows))
                 },
                 |on, field| {
                     let mut found = before.clone();
@@ -388,7 +390,7 @@ macro_rules! columns {
                             .flat_map(|quad| <$real>::values(quad).to_vec())
                             .collect()
                     };
-                    Ok(differing(&values(&found), &values(&expected)))
+                    Ok(count_differing(&values(&found), &values(&expected)))
                 },
             )
         }

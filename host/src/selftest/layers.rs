@@ -1,25 +1,27 @@
-//! `copy_waves`, `layer_power`, `phase_ramp_layers`, `roll_layers` and `scale_layers`.
+//! The kernels `ptycho_copy_waves`, `ptycho_layer_power`, `ptycho_phase_ramp_layers`,
+//! `ptycho_roll_layers` and `ptycho_scale_layers`.
 
 use super::bench::{Bench, Case, all_wide, wide};
-use super::object_update::gate_word;
+use super::object_update::gate_label;
 use super::shape::{Shape, Source};
-use crate::gpu::{Buffer, Machine, Result};
+use crate::gpu::{Buffer, Device, Result};
 use num_complex::Complex;
 use std::f64::consts::TAU;
 use warpstride_device::launch::{Emulated, Work};
 use warpstride_kernels::ptycho::{
-    copy_waves::CopyWaves, layer_power::LayerPower, phase_ramp_layers::PhaseRampLayers,
-    roll_layers::RollLayers, scale_layers::ScaleLayers,
+    copy_waves::PtychoCopyWaves, layer_power::PtychoLayerPower,
+    phase_ramp_layers::PtychoPhaseRampLayers, roll_layers::PtychoRollLayers,
+    scale_layers::PtychoScaleLayers,
 };
 
-/// By rows and columns: not at all, a little, by more than a frame, as far as numbers go.
+/// Shifts in rows and columns: none, small, larger than a frame, the extremes of i32.
 const SHIFTS: [[i32; 2]; 4] = [[0, 0], [1, -2], [-300, 37], [i32::MIN, i32::MAX]];
 
-pub(super) fn cases<M: Machine>(bench: &mut Bench<'_, M>, shape: Shape) -> Result<()> {
+pub(super) fn cases<M: Device>(bench: &mut Bench<'_, M>, shape: Shape) -> Result<()> {
     power(bench, shape)?;
-    for shut in [false, true] {
-        copy(bench, shape, shut)?;
-        scale(bench, shape, shut)?;
+    for closed in [false, true] {
+        copy(bench, shape, closed)?;
+        scale(bench, shape, closed)?;
     }
     for shift in SHIFTS {
         ramp(bench, shape, shift)?;
@@ -30,34 +32,37 @@ pub(super) fn cases<M: Machine>(bench: &mut Bench<'_, M>, shape: Shape) -> Resul
     Ok(())
 }
 
-fn copy<M: Machine>(bench: &mut Bench<'_, M>, shape: Shape, shut: bool) -> Result<()> {
+fn copy<M: Device>(bench: &mut Bench<'_, M>, shape: Shape, closed: bool) -> Result<()> {
     let on = bench.on();
     let elements = shape.wave_elements();
     let mut source = Source::new("copy", &shape);
     let [old, new] = [0, 1].map(|_| source.complex(elements));
-    let reference = all_wide(if shut { &old } else { &new });
+    let reference = all_wide(if closed { &old } else { &new });
     let from = on.upload(&new)?;
-    let gate = on.gate(shut)?;
+    let gate = on.gate(closed)?;
     bench.run(
-        Case::of::<CopyWaves<'_, Emulated>>(format!("{elements} elements{}", gate_word(shut)))
-            .exact()
-            .timed(shape.timed && !shut, 16 * elements),
+        Case::of::<PtychoCopyWaves<'_, Emulated>>(format!(
+            "{elements} elements{}",
+            gate_label(closed)
+        ))
+        .exact()
+        .timed(shape.timed && !closed, 16 * elements),
         on.upload(&old)?,
-        |machine, to| {
+        |device, to| {
             let elements = elements as u32;
-            let launch = CopyWaves {
+            let launch = PtychoCopyWaves {
                 to: to.write(),
                 from: from.read(),
                 gate: gate.read(),
                 elements,
             };
-            machine.launch(&launch, Work::Elements(elements as usize))
+            device.launch(&launch, Work::Elements(elements as usize))
         },
         |on, to| on.error(to, &reference),
     )
 }
 
-fn power<M: Machine>(bench: &mut Bench<'_, M>, shape: Shape) -> Result<()> {
+fn power<M: Device>(bench: &mut Bench<'_, M>, shape: Shape) -> Result<()> {
     let on = bench.on();
     let (pixels, layers) = (shape.pixels(), shape.modes);
     let probe = Source::new("power", &shape).complex(shape.probe_elements());
@@ -67,24 +72,24 @@ fn power<M: Machine>(bench: &mut Bench<'_, M>, shape: Shape) -> Result<()> {
         .collect();
     let waves = on.upload(&probe)?;
     bench.run(
-        Case::of::<LayerPower<'_, Emulated>>(format!("{layers} × {pixels}"))
+        Case::of::<PtychoLayerPower<'_, Emulated>>(format!("{layers} × {pixels}"))
             .timed(shape.timed, 8 * probe.len() + 4 * pixels),
         on.poisoned::<f32>(pixels)?,
-        |machine, power| {
+        |device, power| {
             let (waves, power) = (waves.read(), power.write());
-            let launch = LayerPower {
+            let launch = PtychoLayerPower {
                 waves,
                 power,
                 layers,
                 pixels: pixels as u32,
             };
-            machine.launch(&launch, Work::Elements(pixels))
+            device.launch(&launch, Work::Elements(pixels))
         },
         |on, power| on.error(power, &reference),
     )
 }
 
-fn scale<M: Machine>(bench: &mut Bench<'_, M>, shape: Shape, shut: bool) -> Result<()> {
+fn scale<M: Device>(bench: &mut Bench<'_, M>, shape: Shape, closed: bool) -> Result<()> {
     let on = bench.on();
     let (pixels, layers) = (shape.pixels(), shape.modes);
     let factor = 0.7_f32;
@@ -93,17 +98,20 @@ fn scale<M: Machine>(bench: &mut Bench<'_, M>, shape: Shape, shut: bool) -> Resu
     let inside = source.support(pixels);
     let one = |(at, wave)| {
         let factor = f64::from(factor) * f64::from(inside[at % pixels]);
-        wide(wave) * if shut { 1.0 } else { factor }
+        wide(wave) * if closed { 1.0 } else { factor }
     };
     let reference: Vec<Complex<f64>> = before.iter().copied().enumerate().map(one).collect();
     let weights = on.upload(&inside)?;
-    let gate = on.gate(shut)?;
+    let gate = on.gate(closed)?;
     bench.run(
-        Case::of::<ScaleLayers<'_, Emulated>>(format!("{layers} × {pixels}{}", gate_word(shut)))
-            .timed(shape.timed && !shut, 16 * before.len() + 4 * pixels),
+        Case::of::<PtychoScaleLayers<'_, Emulated>>(format!(
+            "{layers} × {pixels}{}",
+            gate_label(closed)
+        ))
+        .timed(shape.timed && !closed, 16 * before.len() + 4 * pixels),
         on.upload(&before)?,
-        |machine, waves| {
-            let launch = ScaleLayers {
+        |device, waves| {
+            let launch = PtychoScaleLayers {
                 waves: waves.write(),
                 weights: weights.read(),
                 gate: gate.read(),
@@ -111,13 +119,13 @@ fn scale<M: Machine>(bench: &mut Bench<'_, M>, shape: Shape, shut: bool) -> Resu
                 pixels: pixels as u32,
                 factor,
             };
-            machine.launch(&launch, Work::Elements(before.len()))
+            device.launch(&launch, Work::Elements(before.len()))
         },
         |on, waves| on.error(waves, &reference),
     )
 }
 
-fn roll<M: Machine>(
+fn roll<M: Device>(
     bench: &mut Bench<'_, M>,
     shape: Shape,
     shift: [i32; 2],
@@ -135,9 +143,9 @@ fn roll<M: Machine>(
     let [old, new] = [0, 1].map(|_| source.complex(elements));
     let mut reference = all_wide(if shift == [0, 0] { &old } else { &new });
     if shift != [0, 0] && back == 0 {
-        // To where it goes, not from where it comes.
-        let moved = |place: usize, by: i32, len: u32| {
-            (place as i64 + i64::from(by)).rem_euclid(i64::from(len)) as usize
+        // Index of the destination, where the kernel computes that of the source.
+        let moved = |index: usize, by: i32, len: u32| {
+            (index as i64 + i64::from(by)).rem_euclid(i64::from(len)) as usize
         };
         for (at, wave) in new.iter().enumerate() {
             let (line, column) = (at / columns as usize, at % columns as usize);
@@ -149,17 +157,17 @@ fn roll<M: Machine>(
     }
     let from = on.upload(&new)?;
     let by = on.upload(&shift)?;
-    let way = if back == 0 { "out" } else { "home" };
+    let stage = if back == 0 { "to scratch" } else { "back" };
     bench.run(
-        Case::of::<RollLayers<'_, Emulated>>(format!(
-            "{layers} × {rows} × {columns}, by {shift:?}, {way}"
+        Case::of::<PtychoRollLayers<'_, Emulated>>(format!(
+            "{layers} × {rows} × {columns}, by {shift:?}, {stage}"
         ))
         .exact()
         .timed(shape.timed && shift != [0, 0], 16 * elements),
         on.upload(&old)?,
-        |machine, to| {
+        |device, to| {
             let (to, from, shift) = (to.write(), from.read(), by.read());
-            let launch = RollLayers {
+            let launch = PtychoRollLayers {
                 to,
                 from,
                 shift,
@@ -168,13 +176,13 @@ fn roll<M: Machine>(
                 columns,
                 back,
             };
-            machine.launch(&launch, Work::Elements(elements))
+            device.launch(&launch, Work::Elements(elements))
         },
         |on, to| on.error(to, &reference),
     )
 }
 
-fn ramp<M: Machine>(bench: &mut Bench<'_, M>, shape: Shape, shift: [i32; 2]) -> Result<()> {
+fn ramp<M: Device>(bench: &mut Bench<'_, M>, shape: Shape, shift: [i32; 2]) -> Result<()> {
     let on = bench.on();
     let Shape { rows, columns, .. } = shape;
     let layers = shape.frames * shape.modes;
@@ -190,21 +198,21 @@ fn ramp<M: Machine>(bench: &mut Bench<'_, M>, shape: Shape, shift: [i32; 2]) -> 
     let reference: Vec<Complex<f64>> = before.iter().copied().enumerate().map(one).collect();
     let by = on.upload(&shift)?;
     bench.run(
-        Case::of::<PhaseRampLayers<'_, Emulated>>(format!(
+        Case::of::<PtychoPhaseRampLayers<'_, Emulated>>(format!(
             "{layers} × {rows} × {columns}, by {shift:?}"
         ))
         .timed(shape.timed && shift != [0, 0], 16 * before.len()),
         on.upload(&before)?,
-        |machine, spectra| {
+        |device, spectra| {
             let (spectra, shift) = (spectra.write(), by.read());
-            let launch = PhaseRampLayers {
+            let launch = PtychoPhaseRampLayers {
                 spectra,
                 shift,
                 layers,
                 rows,
                 columns,
             };
-            machine.launch(&launch, Work::Elements(before.len()))
+            device.launch(&launch, Work::Elements(before.len()))
         },
         |on, spectra| on.error(spectra, &reference),
     )

@@ -1,145 +1,169 @@
-//! Every kernel against its definition, and every engine against the CPU's, on any machine.
+//! The self-test: compares every kernel with its definition, and every engine with the CPU's, on
+//! any device.
 //!
 //! A reference is the definition as a plain loop in double precision, on the same single-precision
-//! data; what a kernel must write wholly is filled with a pattern beforehand that is no number.
-//! Equal results at sizes that divide by nothing, with gates open and shut, masks, empty and
-//! single frames mean that indices, extents, barriers and sums are right.
+//! data. Arrays that a kernel must write completely are first filled with a NaN pattern. Agreement
+//! at sizes without common divisors, with gates open and shut, with masks, and with empty and
+//! single frames shows that indices, extents, barriers and sums are right.
 
-mod bench;
+pub(crate) mod bench;
 mod copies;
-mod engines;
+#[cfg(feature = "ptycho")]
+pub(crate) mod engines;
+#[cfg(feature = "ptycho")]
 mod exit_waves;
+#[cfg(feature = "ptycho")]
 mod fourier;
-mod jacobi;
+#[cfg(feature = "jacobi")]
+pub(crate) mod jacobi;
+#[cfg(feature = "ptycho")]
 mod layers;
-mod mri_direct;
-mod mri_methods;
-mod mri_nufft;
+#[cfg(feature = "mri")]
+pub(crate) mod mri_direct;
+#[cfg(feature = "mri")]
+pub(crate) mod mri_methods;
+#[cfg(feature = "mri")]
+pub(crate) mod mri_nufft;
+#[cfg(feature = "ptycho")]
 mod object_update;
+#[cfg(feature = "ptycho")]
 mod probe;
+#[cfg(feature = "ptycho")]
 mod probe_update;
+#[cfg(feature = "ptycho")]
+pub(crate) mod ptycho;
+pub(crate) mod random_data;
 mod report;
-mod sas;
-mod series;
+#[cfg(feature = "sas")]
+pub(crate) mod sas;
+#[cfg(feature = "series")]
+pub(crate) mod series;
+#[cfg(feature = "ptycho")]
 mod shape;
 mod transform;
 
+pub(crate) use bench::Bench;
 pub use bench::CaseResult;
 pub use report::report;
 
-use crate::gpu::{CudaMachine, EmulatedMachine, GpuError, Machine};
+use crate::cuda::Kernels;
+use crate::gpu::{CudaDevice, Device, EmulatedDevice, GpuError};
+#[cfg(feature = "ptycho")]
 use crate::ptycho::{EngineError, ProblemError, SimulateError};
-use bench::Bench;
-use warpstride_kernels::registry;
+use crate::science::{Science, for_each_science, registry};
 
-/// How much is computed.
+/// The sizes of the cases.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Size {
-    /// What the emulator does in less than a minute.
+    /// Small sizes, which the emulator computes in less than a minute.
     Small,
-    /// Realistic sizes too, with times.
+    /// Small sizes, and realistic ones with times.
     Device,
 }
 
-/// Why a self-test came to no result. (A wrong result is a [`CaseResult`].)
+/// The reason why a self-test could not complete. (A wrong result is a [`CaseResult`].)
 #[derive(Debug, thiserror::Error)]
 pub enum SelftestError {
-    /// The machine.
+    /// The device failed.
     #[error(transparent)]
     Gpu(#[from] GpuError),
-    /// An engine.
+    /// An engine failed.
+    #[cfg(feature = "ptycho")]
     #[error(transparent)]
     Engine(#[from] EngineError),
-    /// The simulated scan.
+    /// The scan could not be simulated.
+    #[cfg(feature = "ptycho")]
     #[error(transparent)]
     Simulate(#[from] SimulateError),
-    /// The simulated scan's start values.
+    /// The simulated scan could not be prepared for reconstruction.
+    #[cfg(feature = "ptycho")]
     #[error(transparent)]
     Problem(#[from] ProblemError),
 }
 
-/// Is told every case when it is done.
-pub type Seen<'a> = &'a mut dyn FnMut(&CaseResult);
+/// A function that is called with each completed case.
+pub type CaseCallback<'a> = &'a mut dyn FnMut(&CaseResult);
 
-/// Everything: [`kernels`], then [`engines`]; `seen` is told of each case.
+/// Runs [`kernel_cases`] and [`engines`]; calls `on_case` with each case.
 ///
 /// # Errors
-/// The machine's; nothing more can be learnt then.
-pub fn run<M: Machine>(
-    machine: &M,
+/// An error of the device, which ends the self-test.
+pub fn run<M: Device>(
+    device: &M,
     size: Size,
-    seen: Seen<'_>,
+    on_case: CaseCallback<'_>,
 ) -> Result<Vec<CaseResult>, SelftestError> {
-    let mut results = kernels(machine, size, seen)?;
-    results.extend(engines(machine, size, seen)?);
+    let mut results = kernel_cases(device, size, on_case)?;
+    results.extend(engines(device, size, on_case)?);
     Ok(results)
 }
 
-/// [`run`] on a CUDA device, in full. Compiled here once, and not again by every program that asks for it.
+/// [`run`] on a CUDA device with all sizes. It is instantiated here once, rather than again in
+/// every program that calls it.
 ///
 /// # Errors
 /// As [`run`].
-pub fn on_cuda(machine: &CudaMachine, seen: Seen<'_>) -> Result<Vec<CaseResult>, SelftestError> {
-    run(machine, Size::Device, seen)
+pub fn on_cuda(
+    device: &CudaDevice,
+    on_case: CaseCallback<'_>,
+) -> Result<Vec<CaseResult>, SelftestError> {
+    run(device, Size::Device, on_case)
 }
 
-/// [`run`] on the emulator, with small sizes.
+/// [`run`] in the emulator with small sizes.
 ///
 /// # Errors
 /// As [`run`].
 pub fn on_emulator(
-    machine: &EmulatedMachine,
-    seen: Seen<'_>,
+    device: &EmulatedDevice,
+    on_case: CaseCallback<'_>,
 ) -> Result<Vec<CaseResult>, SelftestError> {
-    run(machine, Size::Small, seen)
+    run(device, Size::Small, on_case)
 }
 
-/// Copies, transforms and every kernel; `seen` is told of each case.
+/// All kernels of the crate, for [`CudaDevice::new`].
+#[must_use]
+pub fn kernels() -> Kernels {
+    let mut all = Kernels::default();
+    for_each_science!(|S| all = all.and(S::kernels()));
+    all
+}
+
+/// Tests copies, transforms and every kernel; calls `on_case` with each case.
 ///
 /// # Errors
 /// As [`run`].
-pub fn kernels<M: Machine>(
-    machine: &M,
+pub fn kernel_cases<M: Device>(
+    device: &M,
     size: Size,
-    seen: Seen<'_>,
+    on_case: CaseCallback<'_>,
 ) -> Result<Vec<CaseResult>, GpuError> {
-    let mut bench = Bench::new(machine, seen);
+    let mut bench = Bench::new(device, on_case);
     copies::cases(&mut bench, size)?;
     transform::cases(&mut bench, size)?;
-    jacobi::cases(&mut bench, size)?;
-    mri_direct::cases(&mut bench, size)?;
-    mri_methods::cases(&mut bench, size)?;
-    mri_nufft::cases(&mut bench, size)?;
-    sas::cases(&mut bench, size)?;
-    series::cases(&mut bench, size)?;
-    for shape in shape::shapes(size) {
-        layers::cases(&mut bench, shape)?;
-        exit_waves::cases(&mut bench, shape)?;
-        fourier::cases(&mut bench, shape)?;
-        object_update::cases(&mut bench, shape)?;
-        probe_update::cases(&mut bench, shape)?;
-        probe::cases(&mut bench, shape)?;
-    }
+    for_each_science!(|S| S::kernel_cases(&mut bench, size)?);
     Ok(bench.into_results())
 }
 
-/// Whole iterations of every engine, the machine's against the CPU's; `seen` is told of each case.
+/// Compares whole iterations of every engine on the device with the CPU's; calls `on_case` with
+/// each case.
 ///
 /// # Errors
 /// As [`run`].
-pub fn engines<M: Machine>(
-    machine: &M,
+pub fn engines<M: Device>(
+    device: &M,
     size: Size,
-    seen: Seen<'_>,
+    on_case: CaseCallback<'_>,
 ) -> Result<Vec<CaseResult>, SelftestError> {
-    engines::cases(machine, size, seen)
+    let mut results = Vec::new();
+    for_each_science!(|S| results.extend(S::engine_cases(device, size, on_case)?));
+    Ok(results)
 }
 
-/// Kernels of the registry that none of the results is about.
+/// Registered kernels that have no case in `results`.
 #[must_use]
 pub fn kernels_without_case(results: &[CaseResult]) -> Vec<&'static str> {
     registry()
-        .iter()
         .map(|kernel| kernel.entry)
         .filter(|entry| !results.iter().any(|case| case.kernel == *entry))
         .collect()

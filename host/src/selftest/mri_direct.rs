@@ -1,11 +1,11 @@
-//! `mri_direct_…` and `mri_ladder_…`.
+//! Cases of `mri_direct_…` and `mri_ladder_…`.
 
 use std::f64::consts::TAU;
 
 use super::Size;
-use super::bench::{Bench, Case, On, wide};
-use super::shape::Source;
-use crate::gpu::{Buffer, Machine, Result};
+use super::bench::{Bench, Case, CaseDevice, wide};
+use super::random_data::Source;
+use crate::gpu::{Buffer, Device, Result};
 use num_complex::Complex;
 use warpstride_device::launch::{Emulated, Work};
 use warpstride_device::{Complex32, F32x4, U32x4};
@@ -23,8 +23,8 @@ use warpstride_kernels::mri::direct_sum_parts::MriDirectSumParts;
 
 type C = Complex<f64>;
 
-/// Slices, rows, columns, images, samples, parts: one voxel and sample, primes, even and odd, more pairs and
-/// rows than a tile has, samples that fill no step, none.
+/// Slices, rows, columns, images, samples, parts: a single voxel and sample, primes, even and odd,
+/// more pairs and rows than a tile has, samples that do not fill a step, no samples.
 const SMALL: [[usize; 6]; 7] = [
     [1, 1, 1, 1, 1, 1],
     [1, 7, 13, 3, 29, 2],
@@ -35,7 +35,7 @@ const SMALL: [[usize; 6]; 7] = [
     [1, 6, 33, 4, 300, 5],
 ];
 
-pub(super) fn cases<M: Machine>(bench: &mut Bench<'_, M>, size: Size) -> Result<()> {
+pub(crate) fn cases<M: Device>(bench: &mut Bench<'_, M>, size: Size) -> Result<()> {
     for [slices, rows, columns, images, samples, parts] in SMALL {
         Trial::new([slices, rows, columns], images, samples, parts).all(bench)?;
     }
@@ -52,11 +52,11 @@ struct Trial {
     images: usize,
     samples: usize,
     parts: usize,
-    /// Of every sample, cycles/pixel, exact in single precision.
+    /// k of every sample, cycles/pixel, exact in single precision.
     k: Vec<[f32; 3]>,
     /// (image, sample).
     data: Vec<Complex32>,
-    /// Of every sample.
+    /// φ of every sample.
     phi: Vec<Complex32>,
     /// (image, voxel).
     image: Vec<Complex32>,
@@ -90,7 +90,7 @@ impl Trial {
         )
     }
 
-    fn place(&self, voxel: usize) -> [f64; 3] {
+    fn position(&self, voxel: usize) -> [f64; 3] {
         let [slices, rows, columns] = self.shape;
         let at = |n: usize, extent: usize| n as f64 - (extent / 2) as f64;
         [
@@ -102,9 +102,9 @@ impl Trial {
 
     /// exp(2πi k·x).
     fn wave(&self, sample: usize, voxel: usize) -> C {
-        let terms = self.k[sample].into_iter().zip(self.place(voxel));
-        let turns: f64 = terms.map(|(k, x)| f64::from(k) * x).sum();
-        C::cis(TAU * (turns - turns.round()))
+        let terms = self.k[sample].into_iter().zip(self.position(voxel));
+        let cycles: f64 = terms.map(|(k, x)| f64::from(k) * x).sum();
+        C::cis(TAU * (cycles - cycles.round()))
     }
 
     /// Fᴴ of `values` (image, sample).
@@ -139,7 +139,7 @@ impl Trial {
         out
     }
 
-    fn all<M: Machine>(&self, bench: &mut Bench<'_, M>) -> Result<()> {
+    fn all<M: Device>(&self, bench: &mut Bench<'_, M>) -> Result<()> {
         let data: Vec<C> = self.data.iter().copied().map(wide).collect();
         let (image, samples) = (self.adjoint(&data), self.forward());
         self.separable(bench, &image, &samples)?;
@@ -148,7 +148,7 @@ impl Trial {
         self.rows(bench, &image)
     }
 
-    fn separable<M: Machine>(
+    fn separable<M: Device>(
         &self,
         bench: &mut Bench<'_, M>,
         image: &[C],
@@ -156,7 +156,7 @@ impl Trial {
     ) -> Result<()> {
         let on = bench.on();
         let fraction = |k: f32| (f64::from(k) / 2.0 * 4_294_967_296.0).round() as i64 as u32;
-        let turns = self
+        let cycles = self
             .k
             .iter()
             .map(|[x, y, z]| U32x4([fraction(*x), fraction(*y), fraction(*z), 0]));
@@ -164,7 +164,7 @@ impl Trial {
             let [(xs, xc), (ys, yc)] = [x, y].map(|k| (TAU * f64::from(*k)).sin_cos());
             F32x4([xc, xs, yc, ys].map(|v| v as f32))
         });
-        let turns = on.upload(&turns.collect::<Vec<_>>())?;
+        let cycles = on.upload(&cycles.collect::<Vec<_>>())?;
         let steps = on.upload(&steps.collect::<Vec<_>>())?;
         let [slices, rows, columns] = self.shape.map(|n| n as u32);
         let (data, of_image) = (on.upload(&self.data)?, on.upload(&self.image)?);
@@ -178,11 +178,11 @@ impl Trial {
                             if hardware == 1 { ", hardware" } else { "" }
                         )),
                         on.poisoned::<Complex32>(parts * $reference.len())?,
-                        |machine, out| {
+                        |device, out| {
                             let launch = $kernel {
                                 out: out.write(),
                                 values: $values.read(),
-                                turns: turns.read(),
+                                turns: cycles.read(),
                                 steps: steps.read(),
                                 samples: self.samples as u32,
                                 images: self.images as u32,
@@ -192,7 +192,7 @@ impl Trial {
                                 parts: parts as u32,
                                 hardware,
                             };
-                            machine.launch(&launch, Work::Blocks(5 * parts))
+                            device.launch(&launch, Work::Blocks(5 * parts))
                         },
                         |on, out| of_parts(on, out, $reference, parts),
                     )?;
@@ -210,21 +210,21 @@ impl Trial {
         bench.run(
             Case::of::<MriDirectSumParts<'_, Emulated>>(self.name()),
             on.poisoned::<Complex32>(count)?,
-            |machine, out| {
+            |device, out| {
                 let launch = MriDirectSumParts {
                     out: out.write(),
                     values: data.read(),
                     parts: self.parts as u32,
                     count,
                 };
-                machine.launch(&launch, Work::Elements(count))
+                device.launch(&launch, Work::Elements(count))
             },
             |on, out| on.error(out, &summed),
         )
     }
 
-    /// k in units of 2⁻³², the voxels' places in units of 2⁻¹⁵: |p| below 2¹⁶ pixels.
-    fn gather<M: Machine>(
+    /// k in units of 2⁻³², the voxels' coordinates in units of 2⁻¹⁵: |p| below 2¹⁶ pixels.
+    fn gather<M: Device>(
         &self,
         bench: &mut Bench<'_, M>,
         image: &[C],
@@ -233,12 +233,12 @@ impl Trial {
         let on = bench.on();
         let (mut of_voxels, mut of_samples) = (Vec::new(), Vec::new());
         for axis in 0..3 {
-            let places = (0..self.voxels()).map(|n| self.place(n)[axis]);
-            of_voxels.extend(places.map(|x| (x * 32_768.0) as i32));
+            let coordinates = (0..self.voxels()).map(|n| self.position(n)[axis]);
+            of_voxels.extend(coordinates.map(|x| (x * 32_768.0) as i32));
             let k = self.k.iter().map(|k| f64::from(k[axis]) * 4_294_967_296.0);
             of_samples.extend(k.map(|k| k.round().clamp(-2_147_483_647.0, 2_147_483_647.0) as i32));
         }
-        // Two more functions that cancel each other; the fifth is not kept in registers.
+        // Two more functions that cancel each other; the fifth is not held in registers.
         for sign in [1, -1] {
             of_voxels.extend((0..self.voxels()).map(|n| sign * (n as i32 % 7) * 32_768));
             of_samples.extend((0..self.samples).map(|m| (m as i32 % 11) << 27));
@@ -263,7 +263,7 @@ impl Trial {
                         if hardware == 1 { ", hardware" } else { "" }
                     )),
                     on.poisoned::<Complex32>(self.parts * reference.len())?,
-                    |machine, out| {
+                    |device, out| {
                         let launch = MriDirectGather {
                             out: out.write(),
                             values: values.read(),
@@ -278,7 +278,7 @@ impl Trial {
                             conjugate: u32::from(!adjoint),
                             hardware,
                         };
-                        machine.launch(&launch, Work::Blocks(5))
+                        device.launch(&launch, Work::Blocks(5))
                     },
                     |on, out| of_parts(on, out, reference, self.parts),
                 )?;
@@ -287,8 +287,8 @@ impl Trial {
         Ok(())
     }
 
-    /// The textbook's arrays.
-    fn ladder<M: Machine>(&self, bench: &mut Bench<'_, M>) -> Result<()> {
+    /// Cases of the textbook's kernels.
+    fn ladder<M: Device>(&self, bench: &mut Bench<'_, M>) -> Result<()> {
         let on = bench.on();
         let (voxels, samples) = (self.voxels(), self.samples);
         let first: Vec<C> = wide_all(&self.data[..samples]);
@@ -299,8 +299,9 @@ impl Trial {
             .map(|(p, d)| wide(*p).conj() * d)
             .collect();
         let image = &self.adjoint(&mu)[..voxels];
-        let along =
-            |axis: usize| -> Vec<f32> { (0..voxels).map(|n| self.place(n)[axis] as f32).collect() };
+        let along = |axis: usize| -> Vec<f32> {
+            (0..voxels).map(|n| self.position(n)[axis] as f32).collect()
+        };
         let of_k = |axis: usize| -> Vec<f32> { self.k.iter().map(|k| k[axis]).collect() };
         let [x, y, z] = [
             on.upload(&along(0))?,
@@ -319,14 +320,14 @@ impl Trial {
         bench.run(
             Case::of::<MriLadderMu<'_, Emulated>>(self.name()),
             on.poisoned::<Complex32>(samples)?,
-            |machine, out| {
+            |device, out| {
                 let launch = MriLadderMu {
                     out: out.write(),
                     phi: phi.read(),
                     data: data.read(),
                     samples,
                 };
-                machine.launch(&launch, Work::Elements(samples))
+                device.launch(&launch, Work::Elements(samples))
             },
             |on, out| on.error(out, &mu),
         )?;
@@ -334,7 +335,7 @@ impl Trial {
         bench.run(
             Case::of::<MriLadderPack<'_, Emulated>>(self.name()),
             on.poisoned::<F32x4>(2 * samples)?,
-            |machine, out| {
+            |device, out| {
                 let launch = MriLadderPack {
                     out: out.write(),
                     kx: kx.read(),
@@ -343,7 +344,7 @@ impl Trial {
                     mu: of_mu.read(),
                     samples,
                 };
-                machine.launch(&launch, Work::Elements(samples))
+                device.launch(&launch, Work::Elements(samples))
             },
             |on, out| {
                 let mut found = vec![F32x4::default(); 2 * samples];
@@ -364,7 +365,7 @@ impl Trial {
                 bench.run(
                     Case::of::<$kernel<'_, Emulated>>(self.name()),
                     ($start, $start),
-                    |machine, (re, im)| {
+                    |device, (re, im)| {
                         let launch = $kernel {
                             re: re.write(),
                             im: im.write(),
@@ -378,7 +379,7 @@ impl Trial {
                             voxels,
                             samples,
                         };
-                        machine.launch(&launch, Work::Elements($elements))
+                        device.launch(&launch, Work::Elements($elements))
                     },
                     |on, (re, im)| {
                         let [mut real, mut imaginary] = [vec![0.0_f32; voxels], vec![0.0_f32; voxels]];
@@ -399,7 +400,7 @@ impl Trial {
         bench.run(
             Case::of::<MriLadderChunks<'_, Emulated>>(self.name()),
             on.poisoned::<Complex32>(voxels)?,
-            |machine, out| {
+            |device, out| {
                 let launch = MriLadderChunks {
                     out: out.write(),
                     x: x.read(),
@@ -412,7 +413,7 @@ impl Trial {
                     voxels: voxels as u32,
                     samples: samples as u32,
                 };
-                machine.launch(&launch, Work::Blocks(3))
+                device.launch(&launch, Work::Blocks(3))
             },
             |on, out| on.error(out, image),
         )?;
@@ -422,7 +423,7 @@ impl Trial {
                 bench.run(
                     Case::of::<$kernel<'_, Emulated>>(self.name()),
                     on.poisoned::<Complex32>(voxels)?,
-                    |machine, out| {
+                    |device, out| {
                         let launch = $kernel {
                             out: out.write(),
                             x: x.read(),
@@ -432,7 +433,7 @@ impl Trial {
                             voxels: voxels as u32,
                             samples: samples as u32,
                         };
-                        machine.launch(&launch, Work::Blocks(3))
+                        device.launch(&launch, Work::Blocks(3))
                     },
                     |on, out| on.error(out, image),
                 )?;
@@ -445,7 +446,7 @@ impl Trial {
         bench.run(
             Case::of::<MriLadderRotation<'_, Emulated>>(self.name()),
             on.poisoned::<Complex32>(voxels)?,
-            |machine, out| {
+            |device, out| {
                 let launch = MriLadderRotation {
                     out: out.write(),
                     points: points.read(),
@@ -454,13 +455,13 @@ impl Trial {
                     rows,
                     columns,
                 };
-                machine.launch(&launch, Work::Blocks(3))
+                device.launch(&launch, Work::Blocks(3))
             },
             |on, out| on.error(out, image),
         )
     }
 
-    fn rows<M: Machine>(&self, bench: &mut Bench<'_, M>, image: &[C]) -> Result<()> {
+    fn rows<M: Device>(&self, bench: &mut Bench<'_, M>, image: &[C]) -> Result<()> {
         let on = bench.on();
         let points = on.upload(&packed(&self.k, &vec![C::default(); self.samples]))?;
         let data = on.upload(&self.data)?;
@@ -468,7 +469,7 @@ impl Trial {
         bench.run(
             Case::of::<MriLadderCoils<'_, Emulated>>(self.name()),
             on.poisoned::<Complex32>(image.len())?,
-            |machine, out| {
+            |device, out| {
                 let launch = MriLadderCoils {
                     out: out.write(),
                     values: data.read(),
@@ -479,7 +480,7 @@ impl Trial {
                     rows,
                     columns,
                 };
-                machine.launch(&launch, Work::Blocks(3))
+                device.launch(&launch, Work::Blocks(3))
             },
             |on, out| on.error(out, image),
         )
@@ -506,9 +507,9 @@ fn wide_all(values: &[Complex32]) -> Vec<C> {
     values.iter().copied().map(wide).collect()
 }
 
-/// How far the sum of the parts is from the reference.
-fn of_parts<M: Machine>(
-    on: On<'_, M>,
+/// The relative error of the sum of the parts.
+fn of_parts<M: Device>(
+    on: CaseDevice<'_, M>,
     out: &M::Buffer<Complex32>,
     reference: &[C],
     parts: usize,

@@ -1,15 +1,15 @@
-//! `mri_nufft_…` and `mri_toeplitz_…`.
+//! Cases of `mri_nufft_…` and `mri_toeplitz_…`.
 //!
-//! Spreading and interpolation take polynomials of random coefficients: what is tested is that every
-//! point gives to and takes from its cells by its weights, not how good a kernel the polynomials are.
+//! Spreading and interpolation use polynomials with random coefficients: the cases check that every
+//! point adds to and reads from its cells with its weights, not the quality of the kernel.
 
 use super::Size;
 use super::bench::{Bench, Case, wide};
-use super::shape::Source;
-use crate::gpu::{Buffer, Machine, Result};
+use super::random_data::Source;
+use crate::gpu::{Buffer, Device, Result};
 use crate::mri::cuda::NufftSizes;
 use crate::mri::cuda::nufft::sorting::Sorting;
-use crate::mri::cuda::nufft::widths::{self, Part, Points};
+use crate::mri::cuda::nufft::widths::{self, ImageBatch, Points};
 use ndarray::Array2;
 use num_complex::Complex;
 use warpstride_device::Complex32;
@@ -22,7 +22,7 @@ use warpstride_kernels::registry;
 
 type C = Complex<f64>;
 
-pub(super) fn cases<M: Machine>(bench: &mut Bench<'_, M>, size: Size) -> Result<()> {
+pub(crate) fn cases<M: Device>(bench: &mut Bench<'_, M>, size: Size) -> Result<()> {
     for width in 2..=8 {
         for (axes, voxels, count) in [(2, [20, 9, 1], 400), (3, [10, 5, 6], 120)] {
             points(bench, NufftSizes::new(voxels, axes, width), count, false)?;
@@ -49,14 +49,14 @@ pub(super) fn cases<M: Machine>(bench: &mut Bench<'_, M>, size: Size) -> Result<
     Ok(())
 }
 
-/// The entry of a width.
+/// The kernel of the given step for a width.
 fn entry(step: &str, sizes: &NufftSizes) -> KernelInfo {
     let name = format!("mri_nufft_{step}_{}d_w{}", sizes.axes, sizes.width);
     let found = registry().iter().find(|kernel| kernel.entry == name);
     *found.unwrap_or(&<MriNufftMerge<'static, Emulated> as Launch<Emulated>>::INFO)
 }
 
-/// A point's weights along an axis, and where its footprint begins in the tile.
+/// The weights of a point along an axis, and the start of its footprint in the tile.
 fn along(
     point: &NufftPoint,
     axis: usize,
@@ -78,7 +78,7 @@ fn along(
     (point.cell(axis) as usize, weights)
 }
 
-/// Calls `take(x, y, z, weight)` for the cells in the tile that a point touches.
+/// Calls `take(x, y, z, weight)` for the cells of the tile that a point touches.
 fn footprint(
     point: &NufftPoint,
     sizes: &NufftSizes,
@@ -96,7 +96,7 @@ fn footprint(
 }
 
 /// Spreading and interpolation of random points, a third of them in one cell.
-fn points<M: Machine>(
+fn points<M: Device>(
     bench: &mut Bench<'_, M>,
     sizes: NufftSizes,
     count: usize,
@@ -119,13 +119,13 @@ fn points<M: Machine>(
     let weights = source.reals(count, 0.0, 2.0);
     let (first_image, images) = if timed { (0, 1) } else { (1, 2) };
     let given = source.complex((first_image + images) * count);
-    let there = Points::<M> {
+    let points_on_device = Points::<M> {
         points: on.upload(&sorting.points)?,
-        heaps: on.upload(&sorting.heaps)?,
+        subproblems: on.upload(&sorting.subproblems)?,
         coefficients: on.upload(&coefficients)?,
         weights: on.upload(&weights)?,
     };
-    let part = Part {
+    let part = ImageBatch {
         first_image,
         images,
     };
@@ -137,12 +137,13 @@ fn points<M: Machine>(
         if timed && weighted {
             continue;
         }
-        let mut slots = vec![C::default(); images * sorting.heaps.len() * sizes.slot_cells()];
-        let mut places = slots.chunks_mut(sizes.slot_cells());
+        let mut slots = vec![C::default(); images * sorting.subproblems.len() * sizes.slot_cells()];
+        let mut slot_iter = slots.chunks_mut(sizes.slot_cells());
         for image in first_image..first_image + images {
-            for heap in &sorting.heaps {
-                let slot = places.next().unwrap_or_default();
-                let own = heap.first as usize..(heap.first + heap.points) as usize;
+            for subproblem in &sorting.subproblems {
+                let slot = slot_iter.next().unwrap_or_default();
+                let own =
+                    subproblem.first as usize..(subproblem.first + subproblem.points) as usize;
                 for (point, weight) in sorting.points[own.clone()].iter().zip(&weights[own]) {
                     let factor = if weighted { f64::from(*weight) } else { 1.0 };
                     let value = wide(given[image * count + point.sample as usize]) * factor;
@@ -157,7 +158,16 @@ fn points<M: Machine>(
         bench.run(
             Case::with(entry("spread", &sizes), text).timed(timed, bytes),
             on.poisoned::<Complex32>(slots.len())?,
-            |machine, out| widths::spread(machine, &sizes, &there, (&samples, out), weighted, part),
+            |device, out| {
+                widths::spread(
+                    device,
+                    &sizes,
+                    &points_on_device,
+                    (&samples, out),
+                    weighted,
+                    part,
+                )
+            },
             |on, out| on.error(out, &slots),
         )?;
     }
@@ -165,16 +175,16 @@ fn points<M: Machine>(
     let fine_values = source.complex(images * sizes.cells());
     let mut expected: Vec<C> = given.iter().map(|value| wide(*value)).collect();
     for image in 0..images {
-        for heap in &sorting.heaps {
+        for subproblem in &sorting.subproblems {
             let grid = &fine_values[image * sizes.cells()..][..sizes.cells()];
-            for at in heap.first as usize..(heap.first + heap.points) as usize {
+            for at in subproblem.first as usize..(subproblem.first + subproblem.points) as usize {
                 let point = &sorting.points[at];
                 let mut sum = C::default();
                 footprint(point, &sizes, &coefficients, |cell, weight| {
-                    let place: [usize; 3] = std::array::from_fn(|axis| {
-                        (heap.origin[axis] as usize + cell[axis]) % sizes.fine[axis]
+                    let index: [usize; 3] = std::array::from_fn(|axis| {
+                        (subproblem.origin[axis] as usize + cell[axis]) % sizes.fine[axis]
                     });
-                    let at = (place[2] * sizes.fine[1] + place[1]) * sizes.fine[0] + place[0];
+                    let at = (index[2] * sizes.fine[1] + index[1]) * sizes.fine[0] + index[0];
                     sum += wide(grid[at]) * weight;
                 });
                 expected[(first_image + image) * count + point.sample as usize] = sum;
@@ -185,13 +195,13 @@ fn points<M: Machine>(
     bench.run(
         Case::with(entry("interpolate", &sizes), text).timed(timed, 24 * count + 8 * sizes.cells()),
         on.upload(&given)?,
-        |machine, out| widths::interpolate(machine, &sizes, &there, (&fine, out), part),
+        |device, out| widths::interpolate(device, &sizes, &points_on_device, (&fine, out), part),
         |on, out| on.error(out, &expected),
     )
 }
 
-/// Merging slots and adding up tiles on the fine grid.
-fn tiles<M: Machine>(
+/// Merging of slots and adding of tiles to the fine grid.
+fn tiles<M: Device>(
     bench: &mut Bench<'_, M>,
     voxels: [usize; 3],
     axes: usize,
@@ -203,7 +213,8 @@ fn tiles<M: Machine>(
     let [x, y, z] = sizes.fine;
     let text = format!("{images} × {x} × {y} × {z}, width {}", sizes.width);
     let mut source = Source::new("tiles", &text);
-    // Every other tile but the last has slots: three, of which the first counts after merging.
+    // Every other tile except the last has three slots, of which the first holds the sum after
+    // merging.
     let count: usize = sizes.tiles.iter().product();
     let full: Vec<usize> = (0..count)
         .filter(|t| t % 2 == 0 || *t == count - 1)
@@ -233,7 +244,7 @@ fn tiles<M: Machine>(
     bench.run(
         Case::of::<MriNufftMerge<'_, Emulated>>(text.clone()),
         on.upload(&given)?,
-        |machine, slots| {
+        |device, slots| {
             let launch = MriNufftMerge {
                 slots: slots.write(),
                 merges: merges_there.read(),
@@ -244,7 +255,7 @@ fn tiles<M: Machine>(
                 stride: 2,
                 images: images as u32,
             };
-            machine.launch(&launch, Work::Blocks(full.len() * images))
+            device.launch(&launch, Work::Blocks(full.len() * images))
         },
         |on, slots| on.error(slots, &merged),
     )?;
@@ -253,13 +264,13 @@ fn tiles<M: Machine>(
     for image in 0..images {
         for (number, tile) in full.iter().enumerate() {
             let [across, down, _] = sizes.tiles;
-            let place = [tile % across, tile / across % down, tile / across / down];
+            let index = [tile % across, tile / across % down, tile / across / down];
             let from = &values[(image * slot_count + 3 * number) * cells..][..cells];
             let [wide_x, tall, deep] = layout.padded.map(|n| n as usize);
             for cell in 0..wide_x * tall * deep {
                 let inside = [cell % wide_x, cell / wide_x % tall, cell / wide_x / tall];
                 let at: [usize; 3] = std::array::from_fn(|axis| {
-                    (place[axis] * layout.own[axis] as usize + inside[axis]) % sizes.fine[axis]
+                    (index[axis] * layout.own[axis] as usize + inside[axis]) % sizes.fine[axis]
                 });
                 let to = ((image * z + at[2]) * y + at[1]) * x + at[0];
                 let row = inside[2] * tall + inside[1];
@@ -271,7 +282,7 @@ fn tiles<M: Machine>(
     bench.run(
         Case::of::<MriNufftGather<'_, Emulated>>(text),
         on.poisoned::<Complex32>(fine.len())?,
-        |machine, out| {
+        |device, out| {
             let launch = MriNufftGather {
                 fine: out.write(),
                 slots: slots.read(),
@@ -284,14 +295,14 @@ fn tiles<M: Machine>(
                 axes: axes as u32,
                 images: images as u32,
             };
-            machine.launch(&launch, Work::Blocks(y * z * images))
+            device.launch(&launch, Work::Blocks(y * z * images))
         },
         |on, out| on.error(out, &fine),
     )
 }
 
-/// Padding and cropping, with a factor a voxel.
-fn modes<M: Machine>(
+/// Padding and cropping, with a factor per voxel.
+fn modes<M: Device>(
     bench: &mut Bench<'_, M>,
     voxels: [usize; 3],
     axes: usize,
@@ -327,7 +338,7 @@ fn modes<M: Machine>(
     bench.run(
         Case::of::<MriNufftPad<'_, Emulated>>(text.clone()),
         on.poisoned::<Complex32>(fine.len())?,
-        |machine, out| {
+        |device, out| {
             let launch = MriNufftPad {
                 fine: out.write(),
                 voxels: given_there.read(),
@@ -343,14 +354,14 @@ fn modes<M: Machine>(
                 first_image: first_image as u32,
                 images: images as u32,
             };
-            machine.launch(&launch, Work::Blocks(y * z * images))
+            device.launch(&launch, Work::Blocks(y * z * images))
         },
         |on, out| on.error(out, &fine),
     )?;
     bench.run(
         Case::of::<MriNufftCrop<'_, Emulated>>(text),
         on.upload(&given)?,
-        |machine, out| {
+        |device, out| {
             let launch = MriNufftCrop {
                 voxels: out.write(),
                 fine: fine_there.read(),
@@ -366,14 +377,14 @@ fn modes<M: Machine>(
                 first_image: first_image as u32,
                 images: images as u32,
             };
-            machine.launch(&launch, Work::Blocks(rows * slices * images))
+            device.launch(&launch, Work::Blocks(rows * slices * images))
         },
         |on, out| on.error(out, &cropped),
     )
 }
 
-/// The three launches of the Toeplitz operator, coils from the second on.
-fn toeplitz<M: Machine>(
+/// The three launches of the Toeplitz operator, with the coils from the second on.
+fn toeplitz<M: Device>(
     bench: &mut Bench<'_, M>,
     [columns, rows, slices]: [usize; 3],
     coils: usize,
@@ -422,7 +433,7 @@ fn toeplitz<M: Machine>(
     bench.run(
         Case::of::<MriToeplitzPad<'_, Emulated>>(text.clone()),
         on.poisoned::<Complex32>(padded.len())?,
-        |machine, out| {
+        |device, out| {
             let launch = MriToeplitzPad {
                 padded: out.write(),
                 images: images_there.read(),
@@ -437,28 +448,28 @@ fn toeplitz<M: Machine>(
                 coils: coils as u32,
                 mapped: u32::from(mapped),
             };
-            machine.launch(&launch, Work::Blocks(y * z * coils))
+            device.launch(&launch, Work::Blocks(y * z * coils))
         },
         |on, out| on.error(out, &padded),
     )?;
     bench.run(
         Case::of::<MriToeplitzMultiply<'_, Emulated>>(text.clone()),
         on.upload(&padded_values)?,
-        |machine, out| {
+        |device, out| {
             let launch = MriToeplitzMultiply {
                 padded: out.write(),
                 spectrum: spectrum_there.read(),
                 cells,
                 coils: coils as u32,
             };
-            machine.launch(&launch, Work::Elements(cells))
+            device.launch(&launch, Work::Elements(cells))
         },
         |on, out| on.error(out, &multiplied),
     )?;
     bench.run(
         Case::of::<MriToeplitzCrop<'_, Emulated>>(text),
         on.upload(&images)?,
-        |machine, out| {
+        |device, out| {
             let launch = MriToeplitzCrop {
                 out: out.write(),
                 padded: padded_there.read(),
@@ -474,7 +485,7 @@ fn toeplitz<M: Machine>(
                 mapped: u32::from(mapped),
             };
             let lines = rows * slices * if mapped { 1 } else { coils };
-            machine.launch(&launch, Work::Blocks(lines))
+            device.launch(&launch, Work::Blocks(lines))
         },
         |on, out| on.error(out, &cropped),
     )

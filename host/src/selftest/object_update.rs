@@ -1,41 +1,42 @@
-//! `object_update_tiled`, `object_update_atomic` and `object_finish`.
+//! The kernels `ptycho_object_update_tiled`, `ptycho_object_update_atomic` and
+//! `ptycho_object_finish`.
 
 use super::bench::{Bench, Case, all_f64, all_wide, wide};
 use super::shape::{Shape, Source};
-use crate::gpu::{Buffer, Machine, Result};
+use crate::gpu::{Buffer, Device, Result};
 use num_complex::Complex;
 use warpstride_device::Complex32;
 use warpstride_device::launch::{Emulated, Work};
 use warpstride_kernels::ptycho::{
-    object_finish::ObjectFinish, object_update_atomic::ObjectUpdateAtomic,
-    object_update_tiled::ObjectUpdateTiled,
+    object_finish::PtychoObjectFinish, object_update_atomic::PtychoObjectUpdateAtomic,
+    object_update_tiled::PtychoObjectUpdateTiled,
 };
 
-/// Weight, limits of the modulus (none where the upper one is negative), whether the gate is shut.
+/// Weight, limits of the modulus (none if the upper one is negative), whether the gate is closed.
 const OPTIONS: [(f32, [f32; 2], bool); 3] = [
     (0.0, [0.0, -1.0], false),
     (0.3, [0.4, 0.9], false),
     (0.3, [0.0, 0.5], true),
 ];
 
-/// What the waves are multiplied by: any number.
+/// Factor on the waves; its value is arbitrary.
 const SCALE: f32 = 0.6;
 
-/// Object pixels of a tile.
+/// Object pixels of a tile (rows, columns).
 const TILE: [u32; 2] = [8, 32];
 
-pub(super) fn cases<M: Machine>(bench: &mut Bench<'_, M>, shape: Shape) -> Result<()> {
+pub(super) fn cases<M: Device>(bench: &mut Bench<'_, M>, shape: Shape) -> Result<()> {
     for options in OPTIONS {
         tiled(bench, shape, options)?;
         finish(bench, shape, options)?;
     }
-    for shut in [false, true] {
-        atomic(bench, shape, shut)?;
+    for closed in [false, true] {
+        atomic(bench, shape, closed)?;
     }
     Ok(())
 }
 
-/// The arrays of a case, and the sums over the frames.
+/// Input arrays of a case, and the sums over the frames.
 struct Model {
     probe: Vec<Complex32>,
     power: Vec<f32>,
@@ -46,7 +47,7 @@ struct Model {
 }
 
 impl Model {
-    /// The power is none of the probe's, so that it is seen which of them is read.
+    /// The power is independent of the probe, so that the test shows which of them is read.
     fn new(source: &mut Source, shape: &Shape) -> Self {
         let mut new = Self {
             probe: source.complex(shape.probe_elements()),
@@ -56,30 +57,30 @@ impl Model {
             numerator: vec![Complex::default(); shape.object_elements()],
             denominator: vec![0.0; shape.object_elements()],
         };
-        for place in shape.places(&new.corners) {
-            new.numerator[place.object] +=
-                wide(new.probe[place.probe]).conj() * wide(new.psi[place.wave]) * f64::from(SCALE);
-            if place.first_mode {
-                new.denominator[place.object] += f64::from(new.power[place.pixel]);
+        for at in shape.indices(&new.corners) {
+            new.numerator[at.object] +=
+                wide(new.probe[at.probe]).conj() * wide(new.psi[at.wave]) * f64::from(SCALE);
+            if at.first_mode {
+                new.denominator[at.object] += f64::from(new.power[at.pixel]);
             }
         }
         new
     }
 }
 
-/// The object before an update: with a zero, which has no direction to be clipped in.
+/// The object before an update, including a zero, whose phase is undefined when it is clipped.
 fn object_before(source: &mut Source, shape: &Shape) -> Vec<Complex32> {
     let mut object = source.complex(shape.object_elements());
     object[shape.object_elements() / 2] = Complex32::ZERO;
     object
 }
 
-/// The definition of an update, from its sums.
+/// The update by its definition, from the sums.
 fn updated(
     before: &[Complex32],
     numerator: &[Complex<f64>],
     denominator: &[f64],
-    (weight, [low, high], shut): (f32, [f32; 2], bool),
+    (weight, [low, high], closed): (f32, [f32; 2], bool),
 ) -> Vec<Complex<f64>> {
     let [weight, low, high] = [weight, low, high].map(f64::from);
     let one = |((before, numerator), denominator): ((&Complex32, &Complex<f64>), &f64)| {
@@ -90,7 +91,7 @@ fn updated(
         } else {
             before
         };
-        if shut {
+        if closed {
             before
         } else if high < 0.0 {
             value
@@ -108,21 +109,21 @@ fn updated(
         .collect()
 }
 
-fn described(shape: &Shape, (weight, [low, high], shut): (f32, [f32; 2], bool)) -> String {
+fn described(shape: &Shape, (weight, [low, high], closed): (f32, [f32; 2], bool)) -> String {
     let clip = if high < 0.0 {
         String::new()
     } else {
         format!(", |O| {low} to {high}")
     };
-    format!("{shape}, weight {weight}{clip}{}", gate_word(shut))
+    format!("{shape}, weight {weight}{clip}{}", gate_label(closed))
 }
 
-/// For the description of a case.
-pub(super) fn gate_word(shut: bool) -> &'static str {
-    if shut { ", gate shut" } else { "" }
+/// Part of a case's description.
+pub(super) fn gate_label(closed: bool) -> &'static str {
+    if closed { ", gate closed" } else { "" }
 }
 
-fn tiled<M: Machine>(
+fn tiled<M: Device>(
     bench: &mut Bench<'_, M>,
     shape: Shape,
     options: (f32, [f32; 2], bool),
@@ -132,12 +133,12 @@ fn tiled<M: Machine>(
     let model = Model::new(&mut source, &shape);
     let before = object_before(&mut source, &shape);
     let reference = updated(&before, &model.numerator, &model.denominator, options);
-    let (weight, [clip_low, clip_high], shut) = options;
+    let (weight, [clip_low, clip_high], closed) = options;
     let probe = on.upload(&model.probe)?;
     let power = on.upload(&model.power)?;
     let psi = on.upload(&model.psi)?;
     let corners = on.upload(&model.corners)?;
-    let gate = on.gate(shut)?;
+    let gate = on.gate(closed)?;
     let Shape {
         frames,
         modes,
@@ -149,13 +150,13 @@ fn tiled<M: Machine>(
     } = shape;
     let tiles = object_rows.div_ceil(TILE[0]) * object_columns.div_ceil(TILE[1]);
     bench.run(
-        Case::of::<ObjectUpdateTiled<'_, Emulated>>(described(&shape, options)).timed(
-            shape.timed && !shut,
+        Case::of::<PtychoObjectUpdateTiled<'_, Emulated>>(described(&shape, options)).timed(
+            shape.timed && !closed,
             8 * (shape.wave_elements() + 2 * shape.object_elements()),
         ),
         on.upload(&before)?,
-        |machine, object| {
-            let launch = ObjectUpdateTiled {
+        |device, object| {
+            let launch = PtychoObjectUpdateTiled {
                 scale: SCALE,
                 object: object.write(),
                 probe: probe.read(),
@@ -173,14 +174,14 @@ fn tiled<M: Machine>(
                 clip_low,
                 clip_high,
             };
-            machine.launch(&launch, Work::Blocks(tiles as usize))
+            device.launch(&launch, Work::Blocks(tiles as usize))
         },
         |on, object| on.error(object, &reference),
     )
 }
 
-/// Adds to what is there already.
-fn atomic<M: Machine>(bench: &mut Bench<'_, M>, shape: Shape, shut: bool) -> Result<()> {
+/// The kernel adds to existing sums.
+fn atomic<M: Device>(bench: &mut Bench<'_, M>, shape: Shape, closed: bool) -> Result<()> {
     let on = bench.on();
     let mut source = Source::new("atomic object", &shape);
     let model = Model::new(&mut source, &shape);
@@ -188,7 +189,7 @@ fn atomic<M: Machine>(bench: &mut Bench<'_, M>, shape: Shape, shut: bool) -> Res
     let weights = source.reals(shape.object_elements(), 0.0, 1.0);
     let mut numerators = all_wide(&sums);
     let mut denominators = all_f64(&weights);
-    if !shut {
+    if !closed {
         numerators
             .iter_mut()
             .zip(&model.numerator)
@@ -202,7 +203,7 @@ fn atomic<M: Machine>(bench: &mut Bench<'_, M>, shape: Shape, shut: bool) -> Res
     let power = on.upload(&model.power)?;
     let psi = on.upload(&model.psi)?;
     let corners = on.upload(&model.corners)?;
-    let gate = on.gate(shut)?;
+    let gate = on.gate(closed)?;
     let Shape {
         frames,
         modes,
@@ -214,17 +215,17 @@ fn atomic<M: Machine>(bench: &mut Bench<'_, M>, shape: Shape, shut: bool) -> Res
         ..
     } = shape;
     bench.run(
-        Case::of::<ObjectUpdateAtomic<'_, Emulated>>(format!(
+        Case::of::<PtychoObjectUpdateAtomic<'_, Emulated>>(format!(
             "{shape}, {parts} parts{}",
-            gate_word(shut)
+            gate_label(closed)
         ))
         .timed(
-            shape.timed && !shut,
+            shape.timed && !closed,
             8 * shape.wave_elements() + 24 * shape.object_elements(),
         ),
         (on.upload(&sums)?, on.upload(&weights)?),
-        |machine, (numerator, denominator)| {
-            let launch = ObjectUpdateAtomic {
+        |device, (numerator, denominator)| {
+            let launch = PtychoObjectUpdateAtomic {
                 scale: SCALE,
                 numerator: numerator.write(),
                 denominator: denominator.write(),
@@ -241,7 +242,7 @@ fn atomic<M: Machine>(bench: &mut Bench<'_, M>, shape: Shape, shut: bool) -> Res
                 object_columns,
                 parts,
             };
-            machine.launch(&launch, Work::Blocks(frames as usize * parts as usize))
+            device.launch(&launch, Work::Blocks(frames as usize * parts as usize))
         },
         |on, (numerator, denominator)| {
             Ok(on
@@ -251,7 +252,7 @@ fn atomic<M: Machine>(bench: &mut Bench<'_, M>, shape: Shape, shut: bool) -> Res
     )
 }
 
-fn finish<M: Machine>(
+fn finish<M: Device>(
     bench: &mut Bench<'_, M>,
     shape: Shape,
     options: (f32, [f32; 2], bool),
@@ -261,21 +262,21 @@ fn finish<M: Machine>(
     let before = object_before(&mut source, &shape);
     let mut sums = source.complex(shape.object_elements());
     let mut weights = source.reals(shape.object_elements(), 0.1, 1.0);
-    // What no frame lights.
+    // A pixel that no frame illuminates.
     let dark = shape.object_elements() / 2;
     sums[dark] = Complex32::ZERO;
     weights[dark] = 0.0;
     let reference = updated(&before, &all_wide(&sums), &all_f64(&weights), options);
-    let (weight, [clip_low, clip_high], shut) = options;
+    let (weight, [clip_low, clip_high], closed) = options;
     let numerator = on.upload(&sums)?;
     let denominator = on.upload(&weights)?;
-    let gate = on.gate(shut)?;
+    let gate = on.gate(closed)?;
     bench.run(
-        Case::of::<ObjectFinish<'_, Emulated>>(described(&shape, options))
-            .timed(shape.timed && !shut, 28 * shape.object_elements()),
+        Case::of::<PtychoObjectFinish<'_, Emulated>>(described(&shape, options))
+            .timed(shape.timed && !closed, 28 * shape.object_elements()),
         on.upload(&before)?,
-        |machine, object| {
-            let launch = ObjectFinish {
+        |device, object| {
+            let launch = PtychoObjectFinish {
                 object: object.write(),
                 numerator: numerator.read(),
                 denominator: denominator.read(),
@@ -285,7 +286,7 @@ fn finish<M: Machine>(
                 clip_low,
                 clip_high,
             };
-            machine.launch(&launch, Work::Elements(shape.object_elements()))
+            device.launch(&launch, Work::Elements(shape.object_elements()))
         },
         |on, object| on.error(object, &reference),
     )

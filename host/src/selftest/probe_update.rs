@@ -1,35 +1,35 @@
-//! `probe_update_tiled`, `probe_update_atomic` and `probe_finish`.
+//! The kernels `ptycho_probe_update_tiled`, `ptycho_probe_update_atomic` and `ptycho_probe_finish`.
 
 use super::bench::{Bench, Case, all_f64, all_wide, wide};
-use super::object_update::gate_word;
+use super::object_update::gate_label;
 use super::shape::{Shape, Source};
-use crate::gpu::{Buffer, Machine, Result};
+use crate::gpu::{Buffer, Device, Result};
 use num_complex::Complex;
 use warpstride_device::Complex32;
 use warpstride_device::launch::{Emulated, Work};
 use warpstride_kernels::ptycho::{
-    probe_finish::ProbeFinish, probe_update_atomic::ProbeUpdateAtomic,
-    probe_update_tiled::ProbeUpdateTiled,
+    probe_finish::PtychoProbeFinish, probe_update_atomic::PtychoProbeUpdateAtomic,
+    probe_update_tiled::PtychoProbeUpdateTiled,
 };
 
-/// What the waves are multiplied by: any number.
+/// Factor on the waves; its value is arbitrary.
 const SCALE: f32 = 0.6;
 
-/// Threads of a block of the updates.
+/// Threads per block of the updates.
 const BLOCK: usize = 256;
 
-pub(super) fn cases<M: Machine>(bench: &mut Bench<'_, M>, shape: Shape) -> Result<()> {
-    for shut in [false, true] {
-        tiled(bench, shape, shut)?;
-        atomic(bench, shape, shut)?;
+pub(super) fn cases<M: Device>(bench: &mut Bench<'_, M>, shape: Shape) -> Result<()> {
+    for closed in [false, true] {
+        tiled(bench, shape, closed)?;
+        atomic(bench, shape, closed)?;
     }
-    for (weight, shut) in [(0.0, false), (0.3, false), (0.3, true)] {
-        finish(bench, shape, weight, shut)?;
+    for (weight, closed) in [(0.0, false), (0.3, false), (0.3, true)] {
+        finish(bench, shape, weight, closed)?;
     }
     Ok(())
 }
 
-/// The arrays of a case.
+/// Input arrays of a case.
 struct Model {
     object: Vec<Complex32>,
     psi: Vec<Complex32>,
@@ -45,8 +45,8 @@ impl Model {
         }
     }
 
-    /// Adds `Σ conj(O) ψ` to (slice, mode, pixel) and `Σ |O|²` to (slice, pixel), the frames in
-    /// so many slices.
+    /// Adds `Σ conj(O) ψ` to (slice, mode, pixel) and `Σ |O|²` to (slice, pixel), with the frames
+    /// divided into `slices` slices.
     fn add_sums(
         &self,
         shape: &Shape,
@@ -54,20 +54,20 @@ impl Model {
         numerators: &mut [Complex<f64>],
         denominators: &mut [f64],
     ) {
-        let length = Shape::run_length(shape.frames as usize, slices);
-        for place in shape.places(&self.corners) {
-            let slice = place.frame / length;
-            let o = wide(self.object[place.object]);
-            numerators[slice * shape.probe_elements() + place.probe] +=
-                o.conj() * wide(self.psi[place.wave]) * f64::from(SCALE);
-            if place.first_mode {
-                denominators[slice * shape.pixels() + place.pixel] += o.norm_sqr();
+        let length = Shape::slice_length(shape.frames as usize, slices);
+        for at in shape.indices(&self.corners) {
+            let slice = at.frame / length;
+            let o = wide(self.object[at.object]);
+            numerators[slice * shape.probe_elements() + at.probe] +=
+                o.conj() * wide(self.psi[at.wave]) * f64::from(SCALE);
+            if at.first_mode {
+                denominators[slice * shape.pixels() + at.pixel] += o.norm_sqr();
             }
         }
     }
 }
 
-/// Blocks of an update.
+/// Number of blocks of an update.
 fn blocks(shape: &Shape) -> Work {
     Work::Blocks((shape.slices * shape.modes) as usize * shape.pixels().div_ceil(BLOCK))
 }
@@ -77,7 +77,7 @@ fn model_bytes(shape: &Shape) -> usize {
     8 * (shape.wave_elements() + shape.object_elements())
 }
 
-fn tiled<M: Machine>(bench: &mut Bench<'_, M>, shape: Shape, shut: bool) -> Result<()> {
+fn tiled<M: Device>(bench: &mut Bench<'_, M>, shape: Shape, closed: bool) -> Result<()> {
     let on = bench.on();
     let mut source = Source::new("tiled probe", &shape);
     let model = Model::new(&mut source, &shape);
@@ -86,7 +86,7 @@ fn tiled<M: Machine>(bench: &mut Bench<'_, M>, shape: Shape, shut: bool) -> Resu
         [shape.probe_elements(), shape.pixels()].map(|len| slices as usize * len);
     let before = (source.complex(layers), source.reals(weights, 0.0, 1.0));
     let (mut sums, mut powers) = (vec![Complex::default(); layers], vec![0.0; weights]);
-    let outputs = if shut {
+    let outputs = if closed {
         (sums, powers) = (all_wide(&before.0), all_f64(&before.1));
         (on.upload(&before.0)?, on.upload(&before.1)?)
     } else {
@@ -96,7 +96,7 @@ fn tiled<M: Machine>(bench: &mut Bench<'_, M>, shape: Shape, shut: bool) -> Resu
     let object = on.upload(&model.object)?;
     let psi = on.upload(&model.psi)?;
     let corners = on.upload(&model.corners)?;
-    let gate = on.gate(shut)?;
+    let gate = on.gate(closed)?;
     let Shape {
         frames,
         modes,
@@ -107,17 +107,17 @@ fn tiled<M: Machine>(bench: &mut Bench<'_, M>, shape: Shape, shut: bool) -> Resu
         ..
     } = shape;
     bench.run(
-        Case::of::<ProbeUpdateTiled<'_, Emulated>>(format!(
+        Case::of::<PtychoProbeUpdateTiled<'_, Emulated>>(format!(
             "{shape}, {slices} slices{}",
-            gate_word(shut)
+            gate_label(closed)
         ))
         .timed(
-            shape.timed && !shut,
+            shape.timed && !closed,
             model_bytes(&shape) + 8 * layers + 4 * weights,
         ),
         outputs,
-        |machine, (numerators, denominators)| {
-            let launch = ProbeUpdateTiled {
+        |device, (numerators, denominators)| {
+            let launch = PtychoProbeUpdateTiled {
                 scale: SCALE,
                 numerators: numerators.write(),
                 denominators: denominators.write(),
@@ -133,7 +133,7 @@ fn tiled<M: Machine>(bench: &mut Bench<'_, M>, shape: Shape, shut: bool) -> Resu
                 object_columns,
                 slices,
             };
-            machine.launch(&launch, blocks(&shape))
+            device.launch(&launch, blocks(&shape))
         },
         |on, (numerators, denominators)| {
             Ok(on
@@ -143,21 +143,21 @@ fn tiled<M: Machine>(bench: &mut Bench<'_, M>, shape: Shape, shut: bool) -> Resu
     )
 }
 
-/// Adds to what is there already.
-fn atomic<M: Machine>(bench: &mut Bench<'_, M>, shape: Shape, shut: bool) -> Result<()> {
+/// The kernel adds to existing sums.
+fn atomic<M: Device>(bench: &mut Bench<'_, M>, shape: Shape, closed: bool) -> Result<()> {
     let on = bench.on();
     let mut source = Source::new("atomic probe", &shape);
     let model = Model::new(&mut source, &shape);
     let sums = source.complex(shape.probe_elements());
     let weights = source.reals(shape.pixels(), 0.0, 1.0);
     let (mut numerators, mut denominators) = (all_wide(&sums), all_f64(&weights));
-    if !shut {
+    if !closed {
         model.add_sums(&shape, 1, &mut numerators, &mut denominators);
     }
     let object = on.upload(&model.object)?;
     let psi = on.upload(&model.psi)?;
     let corners = on.upload(&model.corners)?;
-    let gate = on.gate(shut)?;
+    let gate = on.gate(closed)?;
     let Shape {
         frames,
         modes,
@@ -169,17 +169,17 @@ fn atomic<M: Machine>(bench: &mut Bench<'_, M>, shape: Shape, shut: bool) -> Res
         ..
     } = shape;
     bench.run(
-        Case::of::<ProbeUpdateAtomic<'_, Emulated>>(format!(
+        Case::of::<PtychoProbeUpdateAtomic<'_, Emulated>>(format!(
             "{shape}, {slices} slices{}",
-            gate_word(shut)
+            gate_label(closed)
         ))
         .timed(
-            shape.timed && !shut,
+            shape.timed && !closed,
             model_bytes(&shape) + 24 * shape.probe_elements(),
         ),
         (on.upload(&sums)?, on.upload(&weights)?),
-        |machine, (numerator, denominator)| {
-            let launch = ProbeUpdateAtomic {
+        |device, (numerator, denominator)| {
+            let launch = PtychoProbeUpdateAtomic {
                 scale: SCALE,
                 numerator: numerator.write(),
                 denominator: denominator.write(),
@@ -195,7 +195,7 @@ fn atomic<M: Machine>(bench: &mut Bench<'_, M>, shape: Shape, shut: bool) -> Res
                 object_columns,
                 slices,
             };
-            machine.launch(&launch, blocks(&shape))
+            device.launch(&launch, blocks(&shape))
         },
         |on, (numerator, denominator)| {
             Ok(on
@@ -205,11 +205,11 @@ fn atomic<M: Machine>(bench: &mut Bench<'_, M>, shape: Shape, shut: bool) -> Res
     )
 }
 
-fn finish<M: Machine>(
+fn finish<M: Device>(
     bench: &mut Bench<'_, M>,
     shape: Shape,
     weight: f32,
-    shut: bool,
+    closed: bool,
 ) -> Result<()> {
     let on = bench.on();
     let mut source = Source::new("probe finish", &shape);
@@ -217,7 +217,7 @@ fn finish<M: Machine>(
     let before = source.complex(layer);
     let sums = source.complex(shape.slices as usize * layer);
     let mut weights = source.reals(shape.slices as usize * pixels, 0.1, 1.0);
-    // A pixel that every frame sees through nothing.
+    // A pixel at which the object is zero in every frame.
     let dark = pixels / 2;
     weights
         .iter_mut()
@@ -227,7 +227,7 @@ fn finish<M: Machine>(
     let inside = source.support(pixels);
     let one = |(at, before): (usize, &Complex32)| {
         let before = wide(*before);
-        if shut {
+        if closed {
             return before;
         }
         let numerator: Complex<f64> = sums
@@ -249,20 +249,20 @@ fn finish<M: Machine>(
     let numerators = on.upload(&sums)?;
     let denominators = on.upload(&weights)?;
     let support = on.upload(&inside)?;
-    let gate = on.gate(shut)?;
+    let gate = on.gate(closed)?;
     bench.run(
-        Case::of::<ProbeFinish<'_, Emulated>>(format!(
+        Case::of::<PtychoProbeFinish<'_, Emulated>>(format!(
             "{shape}, {} slices, weight {weight}{}",
             shape.slices,
-            gate_word(shut)
+            gate_label(closed)
         ))
         .timed(
-            shape.timed && !shut,
+            shape.timed && !closed,
             8 * sums.len() + 4 * (weights.len() + pixels) + 16 * layer,
         ),
         on.upload(&before)?,
-        |machine, probe| {
-            let launch = ProbeFinish {
+        |device, probe| {
+            let launch = PtychoProbeFinish {
                 probe: probe.write(),
                 numerators: numerators.read(),
                 denominators: denominators.read(),
@@ -273,7 +273,7 @@ fn finish<M: Machine>(
                 slices: shape.slices,
                 weight,
             };
-            machine.launch(&launch, Work::Elements(layer))
+            device.launch(&launch, Work::Elements(layer))
         },
         |on, probe| on.error(probe, &reference),
     )

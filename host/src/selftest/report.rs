@@ -1,11 +1,11 @@
-//! The results as a table.
+//! The results of the self-test as a table.
 
 use super::CaseResult;
-use crate::report::Table;
+use crate::text::Table;
 use std::fmt::Write as _;
 
-/// One line a kernel (all its small cases together), one for each timed case, one for each that
-/// failed, and a last one that counts.
+/// A table with one line per kernel for all its small cases, one per timed case and one per failed
+/// case, and a last line with the counts.
 #[must_use]
 pub fn report(results: &[CaseResult]) -> String {
     let mut table = Table::new(&["", "kernel", "shape", "error", "allowed", "ms", "GB/s"]);
@@ -63,7 +63,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn failures_stand_alone_and_are_counted() {
+    fn failed_cases_have_their_own_line_and_are_counted() {
         let case = |shape: &str, error| CaseResult::new("waves", shape.to_owned(), error, 1e-5);
         let mut timed = case("large", 1e-6);
         timed.milliseconds = Some(0.5);

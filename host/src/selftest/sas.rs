@@ -1,32 +1,34 @@
-//! The kernels of scattering models: the machine's intensities against the averages written as plain loops.
+//! Kernels of scattering models: the device's intensities compared with averages written as plain
+//! loops.
 //!
-//! A kernel's case is a whole evaluation, because what it writes (partial sums, cut by the size of the problem) means
-//! nothing by itself. Every model is computed on a curve and, where it has an axis, on pixels, for two parameter
-//! vectors at once; what does not depend on the model (meshes of one to five axes, weights that are zero or cut
-//! away, products, resolution, magnetism, odd numbers of points, batches) for a few of them.
+//! Each case is a complete evaluation, because the partial sums that a kernel writes depend on how
+//! the work is divided. Every model is computed on a curve and, if it has an orientation, on
+//! pixels, for two parameter vectors at once. Features that do not depend on the model (meshes of
+//! one to five axes, weights that are zero or cut off, products, resolution, magnetism, odd numbers
+//! of points, batches) are tested with a few models.
 
 use super::Size;
 use super::bench::{Bench, Case};
-use crate::gpu::{GpuError, Machine};
+use crate::gpu::{Device, GpuError};
 use crate::sas::cuda::GpuEngine;
 use crate::sas::orientation::{directions, level};
 use crate::sas::plan::Plan;
 use crate::sas::{
-    Calculation, Definition, Distribution, Engine, Points, Precision, Resolution, Role, SasError,
-    Spread, Vector,
+    Calculation, Definition, Distribution, Engine, Points, Polydispersity, Precision, Resolution,
+    Role, SasError, Vector,
 };
 use warpstride_kernels::registry;
 use warpstride_kernels::sas::catalogue::models;
 use warpstride_kernels::sas::model::{Symmetry, Wave};
 
-/// Relative to the largest intensities: double precision leaves some hundred roundings, of single precision the
-/// wave vector's own counts too.
+/// Tolerances relative to the largest intensities: some hundred roundings in double precision; in
+/// single precision the rounding of the wave vector counts too.
 const TOLERANCES: [(Precision, f64, &str); 2] = [
     (Precision::F64, 1e-11, "f64"),
     (Precision::F32, 5e-5, "f32"),
 ];
 
-/// The definition: every particle and direction, one after the other, in double precision.
+/// Reference: every particle and direction, one after the other, in double precision.
 fn definition(calculation: &Calculation, vector: &Vector) -> Result<Vec<f64>, SasError> {
     let plan = Plan::new(calculation, vector)?;
     let form = calculation.definition.form();
@@ -43,21 +45,22 @@ fn definition(calculation: &Calculation, vector: &Vector) -> Result<Vec<f64>, Sa
         for channel in 0..plan.channels.len().max(1) {
             let mut values = plan.particles.base().to_vec();
             for index in 0..plan.particles.len() {
-                let weight = plan.particles.read(index, &mut values);
+                let weight = plan.particles.fill_values(index, &mut values);
                 if !form.volume(&values).material.is_finite() {
                     continue;
                 }
-                let mut seen = values.clone();
+                let mut effective = values.clone();
                 let mut share = 1.0;
                 if let Some(channel) = plan.channels.get(channel) {
                     share = channel.weight;
-                    for (sld, place) in form.slds().iter().enumerate() {
-                        seen[*place] = channel.sld(sld, values[*place], (x / q, y / q));
+                    for (sld, index) in form.slds().iter().enumerate() {
+                        effective[*index] = channel.sld(sld, values[*index], (x / q, y / q));
                     }
                 }
-                for (wave, of_wave, turned) in &waves {
-                    if plan.keeps(weight * turned) && weight * turned > 0.0 {
-                        let form = form.form(wave, &seen);
+                for (wave, of_wave, rotation_weight) in &waves {
+                    if plan.above_cutoff(weight * rotation_weight) && weight * rotation_weight > 0.0
+                    {
+                        let form = form.form(wave, &effective);
                         first += share * weight * of_wave * form.amplitude;
                         second += share * weight * of_wave * form.intensity;
                     }
@@ -70,7 +73,7 @@ fn definition(calculation: &Calculation, vector: &Vector) -> Result<Vec<f64>, Sa
     Ok(plan.intensities(calculation, &amplitudes, &intensities))
 }
 
-/// Wave vectors in the particle's frame, their weights, and the orientation's among them.
+/// Wave vectors in the particle's frame, their weights, and the orientation's share of the weights.
 fn waves(
     symmetry: Symmetry,
     plan: &Plan,
@@ -99,11 +102,11 @@ fn waves(
         return vec![(none, 1.0, 1.0)];
     }
     if flat {
-        let turns = plan.turns.iter();
-        return turns
-            .map(|turn| {
-                let [a, b, c] = turn.rows.map(|row| row[0] * x + row[1] * y);
-                (of(a, b, c), turn.weight, turn.weight)
+        let rotations = plan.rotations.iter();
+        return rotations
+            .map(|rotation| {
+                let [a, b, c] = rotation.rows.map(|row| row[0] * x + row[1] * y);
+                (of(a, b, c), rotation.weight, rotation.weight)
             })
             .collect();
     }
@@ -117,17 +120,17 @@ fn waves(
         .collect()
 }
 
-/// The registry's name of a kernel.
+/// The entry of a kernel in the registry.
 fn entry(name: &str) -> &'static str {
     let mut names = registry().iter().map(|kernel| kernel.entry);
     names
         .find(|entry| *entry == name)
-        .unwrap_or("a kernel that the registry lacks")
+        .unwrap_or("a kernel that is not in the registry")
 }
 
-/// A spread over some points.
-fn spread(parameter: usize, points: usize) -> Spread {
-    Spread {
+/// A Gaussian distribution with `points` mesh points.
+fn gaussian(parameter: usize, points: usize) -> Polydispersity {
+    Polydispersity {
         parameter,
         distribution: Distribution::Gaussian,
         points,
@@ -135,8 +138,8 @@ fn spread(parameter: usize, points: usize) -> Spread {
     }
 }
 
-/// Evaluates the vectors in one batch, with the machine and by the definition.
-fn compare<M: Machine>(
+/// Compares the device with the reference for a batch of vectors.
+fn compare<M: Device>(
     bench: &mut Bench<'_, M>,
     kernel: &'static str,
     shape: String,
@@ -147,14 +150,14 @@ fn compare<M: Machine>(
         .iter()
         .find(|(p, ..)| *p == calculation.precision);
     let tolerance = tolerance.map_or(0.0, |(_, tolerance, _)| *tolerance);
-    let found = GpuEngine::new(bench.machine(), calculation.clone())
+    let found = GpuEngine::new(bench.device(), calculation.clone())
         .and_then(|mut engine| engine.evaluate(vectors));
     let found = match found {
         Err(SasError::Gpu(error)) => return Err(error),
         found => found,
     };
     let expected: Result<Vec<_>, _> = vectors.iter().map(|v| definition(calculation, v)).collect();
-    // A refusal has no values, which no case passes with.
+    // An error yields NaN, with which no case passes.
     let (found, expected) = match (found, expected) {
         (Ok(found), Ok(expected)) => (found.concat(), expected.concat()),
         _ => (vec![f64::NAN], vec![1.0]),
@@ -167,9 +170,9 @@ fn compare<M: Machine>(
     Ok(())
 }
 
-/// Pixels that lie on no axis.
+/// Pixels off the axes.
 fn pixels(count: usize) -> Points {
-    let at = |i: usize, turn: f64| 0.02 * (1.0 + i as f64) * (turn + 1.7 * i as f64).cos();
+    let at = |i: usize, rotation: f64| 0.02 * (1.0 + i as f64) * (rotation + 1.7 * i as f64).cos();
     Points::Pixels {
         qx: (0..count).map(|i| at(i, 0.0)).collect(),
         qy: (0..count).map(|i| at(i, 4.5)).collect(),
@@ -184,31 +187,31 @@ fn curve(count: usize) -> Points {
     )
 }
 
-/// Two spreads of sizes, and in two dimensions one of angles.
-fn some_spreads(definition: &Definition, flat: bool) -> Vec<Spread> {
+/// Distributions of two sizes, and in two dimensions of one angle.
+fn some_polydispersity(definition: &Definition, flat: bool) -> Vec<Polydispersity> {
     let rows = definition.rows().iter().enumerate();
-    let may = rows.filter(|(_, row)| row.spreads && row.default > 0.0);
-    let (mut spreads, mut sizes) = (Vec::new(), 0);
-    for (place, row) in may {
+    let candidates = rows.filter(|(_, row)| row.polydisperse && row.default > 0.0);
+    let (mut polydispersity, mut sizes) = (Vec::new(), 0);
+    for (index, row) in candidates {
         match row.role {
             Role::Form(_) if sizes < 2 => {
                 sizes += 1;
-                spreads.push(spread(place, 4 - sizes));
+                polydispersity.push(gaussian(index, 4 - sizes));
             }
-            Role::Angle(0) if flat => spreads.push(spread(place, 2)),
+            Role::Angle(0) if flat => polydispersity.push(gaussian(index, 2)),
             _ => {}
         }
     }
-    spreads
+    polydispersity
 }
 
-/// The defaults and another vector, with spreads.
+/// The default values and another vector, both polydisperse.
 fn two_vectors(calculation: &Calculation) -> [Vector; 2] {
     let rows = calculation.definition.rows();
     let width = |size: f64, angle: f64| -> Vec<f64> {
-        let spreads = calculation.spreads.iter();
-        spreads
-            .map(|spread| match rows[spread.parameter].role {
+        let polydispersity = calculation.polydispersity.iter();
+        polydispersity
+            .map(|polydispersity| match rows[polydispersity.parameter].role {
                 Role::Angle(_) => angle,
                 _ => size,
             })
@@ -231,42 +234,45 @@ fn two_vectors(calculation: &Calculation) -> [Vector; 2] {
 }
 
 /// Every model, in both precisions, on a curve and on pixels.
-pub(super) fn cases<M: Machine>(bench: &mut Bench<'_, M>, size: Size) -> Result<(), GpuError> {
+pub(crate) fn cases<M: Device>(bench: &mut Bench<'_, M>, size: Size) -> Result<(), GpuError> {
     for model in models() {
         let name = model.info().name;
         let Ok(definition) = Definition::parse(name) else {
             continue;
         };
-        for (precision, _, word) in TOLERANCES {
+        for (precision, _, suffix) in TOLERANCES {
             for flat in [false, true] {
                 if flat && model.symmetry() == Symmetry::Isotropic {
                     continue;
                 }
                 let dimensions = if flat { "_2d" } else { "" };
-                let kernel = entry(&format!("sas_{name}{dimensions}_{word}"));
+                let kernel = entry(&format!("sas_{name}{dimensions}_{suffix}"));
                 let points = if flat { pixels(5) } else { curve(3) };
                 let mut calculation = Calculation::new(definition.clone(), points);
                 calculation.precision = precision;
-                calculation.spreads = some_spreads(&definition, flat);
+                calculation.polydispersity = some_polydispersity(&definition, flat);
                 let vectors = two_vectors(&calculation);
-                let shape = format!("{} spreads", calculation.spreads.len());
+                let shape = format!("{} spreads", calculation.polydispersity.len());
                 compare(bench, kernel, shape, &calculation, &vectors)?;
             }
         }
     }
-    whatever_model(bench, size)
+    model_independent_cases(bench, size)
 }
 
-/// What the kernels do alike for all models.
-fn whatever_model<M: Machine>(bench: &mut Bench<'_, M>, size: Size) -> Result<(), GpuError> {
+/// Cases that do not depend on the model.
+fn model_independent_cases<M: Device>(
+    bench: &mut Bench<'_, M>,
+    size: Size,
+) -> Result<(), GpuError> {
     let of = |name: &str, points: Points| {
         Definition::parse(name).map(|definition| Calculation::new(definition, points))
     };
     let large = size == Size::Device;
-    for (precision, _, word) in TOLERANCES {
-        let finish_curve = entry(&format!("sas_finish_curve_{word}"));
-        let finish_image = entry(&format!("sas_finish_image_{word}"));
-        // Numbers of points and of particles.
+    for (precision, _, suffix) in TOLERANCES {
+        let finish_curve = entry(&format!("sas_finish_curve_{suffix}"));
+        let finish_image = entry(&format!("sas_finish_image_{suffix}"));
+        // (Points, particles).
         let mut sizes = vec![(1, 1), (37, 1), (2, 37), (1, 129)];
         if large {
             sizes.extend([(199, 1225), (64, 35)]);
@@ -277,13 +283,16 @@ fn whatever_model<M: Machine>(bench: &mut Bench<'_, M>, size: Size) -> Result<()
                     continue;
                 };
                 calculation.precision = precision;
-                let radius = calculation.definition.place("radius").unwrap_or_default();
-                calculation.spreads = vec![spread(radius, particles)];
-                let one = Vector {
+                let radius = calculation
+                    .definition
+                    .parameter_index("radius")
+                    .unwrap_or_default();
+                calculation.polydispersity = vec![gaussian(radius, particles)];
+                let first = Vector {
                     widths: vec![0.2],
                     ..calculation.defaults()
                 };
-                let mut narrow = one.clone();
+                let mut narrow = first.clone();
                 narrow.widths[0] = 0.0;
                 let shape = format!("{name}, {points} points, {particles} particles, 3 vectors");
                 compare(
@@ -291,7 +300,7 @@ fn whatever_model<M: Machine>(bench: &mut Bench<'_, M>, size: Size) -> Result<()
                     finish_curve,
                     shape,
                     &calculation,
-                    &[one.clone(), narrow, one],
+                    &[first.clone(), narrow, first],
                 )?;
             }
         }
@@ -306,22 +315,31 @@ fn whatever_model<M: Machine>(bench: &mut Bench<'_, M>, size: Size) -> Result<()
                     continue;
                 };
                 calculation.precision = precision;
-                let radius = calculation.definition.place("radius").unwrap_or_default();
-                calculation.spreads = vec![spread(radius, 3)];
-                let one = Vector {
+                let radius = calculation
+                    .definition
+                    .parameter_index("radius")
+                    .unwrap_or_default();
+                calculation.polydispersity = vec![gaussian(radius, 3)];
+                let first = Vector {
                     widths: vec![0.1],
                     ..calculation.defaults()
                 };
-                let mut other = one.clone();
-                if let Ok(place) = calculation.definition.place(set) {
-                    other.values[place] = 1.0;
+                let mut second = first.clone();
+                if let Ok(index) = calculation.definition.parameter_index(set) {
+                    second.values[index] = 1.0;
                 }
                 let kernel = if flat && name.starts_with("cylinder") {
                     finish_image
                 } else {
                     finish_curve
                 };
-                compare(bench, kernel, name.to_owned(), &calculation, &[one, other])?;
+                compare(
+                    bench,
+                    kernel,
+                    name.to_owned(),
+                    &calculation,
+                    &[first, second],
+                )?;
             }
         }
         magnetic(bench, precision, [finish_curve, finish_image])?;
@@ -330,7 +348,7 @@ fn whatever_model<M: Machine>(bench: &mut Bench<'_, M>, size: Size) -> Result<()
 }
 
 /// Five polydisperse parameters, one of them with weights of zero, without and with a cutoff.
-fn five_axes<M: Machine>(
+fn five_axes<M: Device>(
     bench: &mut Bench<'_, M>,
     kernel: &'static str,
     precision: Precision,
@@ -342,22 +360,25 @@ fn five_axes<M: Machine>(
     calculation.precision = precision;
     let rows = calculation.definition.rows();
     let sizes = (0..rows.len())
-        .filter(|place| rows[*place].spreads && matches!(rows[*place].role, Role::Form(_)));
-    calculation.spreads = sizes
+        .filter(|index| rows[*index].polydisperse && matches!(rows[*index].role, Role::Form(_)));
+    calculation.polydispersity = sizes
         .take(5)
         .zip([2, 1, 3, 2, 2])
-        .map(|(p, n)| spread(p, n))
+        .map(|(p, n)| gaussian(p, n))
         .collect();
-    let first = rows[calculation.spreads[0].parameter].default;
-    calculation.spreads[0].distribution =
+    let first = rows[calculation.polydispersity[0].parameter].default;
+    calculation.polydispersity[0].distribution =
         Distribution::Array(vec![(first, 1.0), (2.0 * first, 0.0), (1.5 * first, 3.0)]);
     let vector = Vector {
-        widths: vec![0.1; calculation.spreads.len()],
+        widths: vec![0.1; calculation.polydispersity.len()],
         ..calculation.defaults()
     };
     for cutoff in [0.0, 0.02] {
         calculation.cutoff = cutoff;
-        let shape = format!("{} spreads, cutoff {cutoff}", calculation.spreads.len());
+        let shape = format!(
+            "{} spreads, cutoff {cutoff}",
+            calculation.polydispersity.len()
+        );
         compare(
             bench,
             kernel,
@@ -369,8 +390,8 @@ fn five_axes<M: Machine>(
     Ok(())
 }
 
-/// Polarised neutrons on spheres and on cylinders.
-fn magnetic<M: Machine>(
+/// Polarised neutrons scattered by magnetic spheres and cylinders.
+fn magnetic<M: Device>(
     bench: &mut Bench<'_, M>,
     precision: Precision,
     kernels: [&'static str; 2],
@@ -382,7 +403,7 @@ fn magnetic<M: Machine>(
         let mut calculation = Calculation::new(definition.with_magnetism(), pixels(6));
         calculation.precision = precision;
         let plain = calculation.defaults();
-        let mut turned = plain.clone();
+        let mut rotation_weight = plain.clone();
         for (name, value) in [
             ("sld_M0", 3.0),
             ("sld_mtheta", 70.0),
@@ -390,18 +411,24 @@ fn magnetic<M: Machine>(
             ("up_frac_i", 0.8),
             ("up_frac_f", 0.3),
         ] {
-            if let Ok(place) = calculation.definition.place(name) {
-                turned.values[place] = value;
+            if let Ok(index) = calculation.definition.parameter_index(name) {
+                rotation_weight.values[index] = value;
             }
         }
         let shape = format!("{name}, magnetic");
-        compare(bench, kernel, shape, &calculation, &[turned, plain])?;
+        compare(
+            bench,
+            kernel,
+            shape,
+            &calculation,
+            &[rotation_weight, plain],
+        )?;
     }
     Ok(())
 }
 
-/// Rows of no, one and many fine points.
-fn smeared<M: Machine>(bench: &mut Bench<'_, M>) -> Result<(), GpuError> {
+/// Rows with zero, one and many fine points.
+fn smeared<M: Device>(bench: &mut Bench<'_, M>) -> Result<(), GpuError> {
     let Ok(definition) = Definition::parse("sphere") else {
         return Ok(());
     };

@@ -1,12 +1,13 @@
-//! The kernels of time series: the machine's aggregates against the definition written as plain loops, bit for bit.
+//! The kernels of time series: compares the device's aggregates with the definition as plain loops,
+//! bit for bit.
 //!
-//! A kernel's case is a whole batch, made so that it depends on the kernel: lengths of buckets decide which of those for
-//! order statistics and sums work, and points in no order, repeated timestamps, rates, and timestamps far apart bring in
-//! the others. All NaNs are one.
+//! The case of a kernel is a whole batch that depends on the kernel: the lengths of buckets
+//! determine the kernels for order statistics and sums, and unordered points, repeated timestamps,
+//! rates and distant timestamps involve the others. All NaNs are equal.
 
 use super::Size;
 use super::bench::{Bench, Case};
-use crate::gpu::{GpuError, Machine};
+use crate::gpu::{Device, GpuError};
 use crate::series::cuda::GpuEngine;
 use crate::series::definition::{self, difference};
 use crate::series::ladder::ladder;
@@ -14,7 +15,7 @@ use crate::series::{Aggregate, Batch, Engine, Granularity, NanPolicy, Resample, 
 
 const SECOND: i64 = 1_000_000_000;
 
-/// Numbers that repeat (multiplier and increment of Knuth, MMIX).
+/// A deterministic pseudo-random sequence (multiplier and increment from Knuth, MMIX).
 struct Numbers(u64);
 
 impl Numbers {
@@ -26,7 +27,7 @@ impl Numbers {
         (self.0 >> 33) % end.max(1)
     }
 
-    /// Some of them equal, zeros of both signs, now and then no number.
+    /// Values with repetitions, zeros of both signs and, if `nans`, occasional NaN.
     fn value(&mut self, nans: bool) -> f64 {
         match self.below(64) {
             0 if nans => f64::NAN,
@@ -38,12 +39,12 @@ impl Numbers {
     }
 }
 
-/// What the points of a batch are like.
+/// Properties of the points of a batch.
 #[derive(Clone, Copy)]
 struct Kind {
-    /// Seconds from one point to the next, at most.
+    /// Largest step between points in seconds.
     step: u64,
-    /// Seconds from one point to the next, at least.
+    /// Smallest step between points in seconds.
     least_step: u64,
     unsorted: bool,
     nans: bool,
@@ -69,9 +70,9 @@ fn batch(lengths: &[usize], kind: Kind) -> Option<Batch> {
             time += (kind.least_step + numbers.below(kind.step - kind.least_step + 1)) as i64;
         }
         if kind.unsorted {
-            for place in (first + 1..times.len()).rev() {
-                let other = first + numbers.below((place - first + 1) as u64) as usize;
-                times.swap(place, other);
+            for index in (first + 1..times.len()).rev() {
+                let other = first + numbers.below((index - first + 1) as u64) as usize;
+                times.swap(index, other);
             }
         }
         offsets.push(times.len());
@@ -92,8 +93,8 @@ fn plan(granularities: &[&str], aggregates: &[&str]) -> Option<Resample> {
     Resample::new(granularities, aggregates, NanPolicy::Keep).ok()
 }
 
-/// A batch's case, for each of the kernels that it depends on.
-fn compare<M: Machine>(
+/// Compares a batch, once for each kernel that it depends on.
+fn compare<M: Device>(
     bench: &mut Bench<'_, M>,
     kernels: &[&'static str],
     shape: String,
@@ -102,7 +103,7 @@ fn compare<M: Machine>(
 ) -> Result<(), GpuError> {
     let right = match (plan, batch) {
         (Some(plan), Some(batch)) => {
-            let found = GpuEngine::new(bench.machine(), plan.clone())
+            let found = GpuEngine::new(bench.device(), plan.clone())
                 .and_then(|mut engine| engine.resample(&batch));
             match found {
                 Err(SeriesError::Gpu(error)) => return Err(error),
@@ -116,23 +117,23 @@ fn compare<M: Machine>(
     Ok(())
 }
 
-fn note<M: Machine>(bench: &mut Bench<'_, M>, kernels: &[&'static str], shape: &str, right: bool) {
-    // What is not right is no number, which no case passes with.
+fn note<M: Device>(bench: &mut Bench<'_, M>, kernels: &[&'static str], shape: &str, right: bool) {
+    // A wrong result is recorded as NaN, which fails every case.
     let found = [if right { 1.0 } else { f64::NAN }];
     for kernel in kernels {
         bench.compare(Case::named(kernel, shape).exact(), &found, &[1.0]);
     }
 }
 
-pub(super) fn cases<M: Machine>(bench: &mut Bench<'_, M>, size: Size) -> Result<(), GpuError> {
+pub(crate) fn cases<M: Device>(bench: &mut Bench<'_, M>, size: Size) -> Result<(), GpuError> {
     buckets(bench, size)?;
     points(bench, size)?;
     rungs(bench, size)
 }
 
 /// Buckets of all lengths.
-fn buckets<M: Machine>(bench: &mut Bench<'_, M>, size: Size) -> Result<(), GpuError> {
-    // The definition's plain loops take most of the time.
+fn buckets<M: Device>(bench: &mut Bench<'_, M>, size: Size) -> Result<(), GpuError> {
+    // The plain loops of the definition take most of the time.
     let scale = if size == Size::Device { 8 } else { 1 };
     let one_pass = ["series_starts", "series_reduce_fixed"];
     let short = [one_pass[0], one_pass[1], "series_order_8"];
@@ -169,7 +170,7 @@ fn buckets<M: Machine>(bench: &mut Bench<'_, M>, size: Size) -> Result<(), GpuEr
         step: 9 * 86_400,
         ..USUAL
     };
-    // Up to nine days apart, from up to 126 years on: more would leave the 292 years that there are.
+    // Up to nine days apart and up to 126 years in total; more would exceed the range of 292 years.
     let lengths = vec![900 * scale, 0, 1, 70];
     let shape = format!("{lengths:?} points, calendar");
     let calendar = plan(&["W", "M", "Q", "H", "Y"], &["count", "std", "median"]);
@@ -182,21 +183,21 @@ fn buckets<M: Machine>(bench: &mut Bench<'_, M>, size: Size) -> Result<(), GpuEr
     )
 }
 
-/// Points in no order, repeated timestamps, rates, coded timestamps.
-fn points<M: Machine>(bench: &mut Bench<'_, M>, size: Size) -> Result<(), GpuError> {
+/// Unordered points, repeated timestamps, rates, compressed timestamps.
+fn points<M: Device>(bench: &mut Bench<'_, M>, size: Size) -> Result<(), GpuError> {
     let scale = if size == Size::Device { 20 } else { 1 };
     let lengths = vec![0, 70, 1, 4500 * scale, 0, 300, 2];
     let sort = [
-        "series_survey",
+        "series_check_sorted",
         "series_sort_count",
         "series_scan_rows",
         "series_sort_move",
         "series_sort_gather",
     ];
     let keep = [
-        "series_keep_count",
-        "series_keep_move",
-        "series_keep_offsets",
+        "series_compact_count",
+        "series_compact_move",
+        "series_compact_offsets",
     ];
     let unsorted = Kind {
         unsorted: true,
@@ -211,7 +212,7 @@ fn points<M: Machine>(bench: &mut Bench<'_, M>, size: Size) -> Result<(), GpuErr
         unsorted: true,
         ..repeats
     };
-    // Distances of one frame that have 16 and 32 bits.
+    // Distances within a frame that need 16 and 32 bits.
     let far = Kind {
         step: 1000,
         ..USUAL
@@ -232,10 +233,10 @@ fn points<M: Machine>(bench: &mut Bench<'_, M>, size: Size) -> Result<(), GpuErr
     Ok(())
 }
 
-/// The ladder's.
-fn rungs<M: Machine>(bench: &mut Bench<'_, M>, size: Size) -> Result<(), GpuError> {
+/// The kernels of the ladder.
+fn rungs<M: Device>(bench: &mut Bench<'_, M>, size: Size) -> Result<(), GpuError> {
     let points = if size == Size::Device { 100_000 } else { 500 };
-    let steps = match ladder(&[bench.machine()], points) {
+    let steps = match ladder(&[bench.device()], points) {
         Err(SeriesError::Gpu(error)) => return Err(error),
         steps => steps.unwrap_or_default(),
     };

@@ -1,13 +1,11 @@
-//! Sizes of the cases, their random data, and the places of a frame's pixels.
+//! Sizes of the cases, their random data, and the array indices of a frame's pixels.
 
 use super::Size;
-use bytemuck::Zeroable;
-use rand::{RngExt, SeedableRng};
-use rand_pcg::Pcg64Mcg;
+pub(super) use super::random_data::Source;
+use rand::RngExt;
 use std::fmt;
-use warpstride_device::Complex32;
 
-/// Sizes as kernels take them.
+/// Sizes in the types that kernels take.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Shape {
     pub(super) frames: u32,
@@ -18,12 +16,12 @@ pub(super) struct Shape {
     pub(super) object_columns: u32,
     pub(super) parts: u32,
     pub(super) slices: u32,
-    /// Large enough for times to mean something.
+    /// Whether the sizes are large enough for meaningful times.
     pub(super) timed: bool,
 }
 
-/// 1 × 1, primes, wider and higher than square, no frame, one frame, more parts than pixels, more
-/// slices than frames, objects of the frame's size and of several tiles.
+/// Small sizes: 1 × 1, primes, wider and taller than square, no frame, one frame, more parts than
+/// pixels, more slices than frames, objects of the frame's size and of several tiles.
 const SMALL: [([u32; 4], [u32; 2], [u32; 2]); 10] = [
     ([1, 1, 1, 1], [1, 1], [1, 1]),
     ([2, 1, 1, 3], [4, 5], [5, 2]),
@@ -37,7 +35,7 @@ const SMALL: [([u32; 4], [u32; 2], [u32; 2]); 10] = [
     ([1, 2, 17, 19], [18, 45], [2, 1]),
 ];
 
-/// As measured scans are.
+/// Sizes of typical measured scans.
 const LARGE: [([u32; 4], [u32; 2], [u32; 2]); 4] = [
     ([400, 1, 128, 128], [640, 600], [4, 25]),
     ([120, 3, 128, 128], [400, 410], [4, 9]),
@@ -45,7 +43,7 @@ const LARGE: [([u32; 4], [u32; 2], [u32; 2]); 4] = [
     ([48, 1, 256, 256], [700, 511], [16, 7]),
 ];
 
-/// The shapes of a size.
+/// Shapes tested for a size.
 pub(super) fn shapes(size: Size) -> Vec<Shape> {
     let large: &[_] = if size == Size::Device { &LARGE } else { &[] };
     let small = SMALL.iter().map(|sizes| (sizes, false));
@@ -64,18 +62,18 @@ pub(super) fn shapes(size: Size) -> Vec<Shape> {
     .collect()
 }
 
-/// Where one pixel of one mode of one frame is.
-pub(super) struct Place {
+/// Array indices of one pixel of one mode of one frame.
+pub(super) struct PixelIndices {
     pub(super) frame: usize,
-    /// In the frame.
+    /// Index in the frame.
     pub(super) pixel: usize,
-    /// In the exit waves.
+    /// Index in the exit waves.
     pub(super) wave: usize,
-    /// In the probe.
+    /// Index in the probe.
     pub(super) probe: usize,
-    /// In the object.
+    /// Index in the object.
     pub(super) object: usize,
-    /// In the first mode; to do something once a pixel.
+    /// Whether this is the first mode, for actions once per pixel.
     pub(super) first_mode: bool,
 }
 
@@ -100,13 +98,16 @@ impl Shape {
         self.object_rows as usize * self.object_columns as usize
     }
 
-    /// Frames or pixels in one of `count` runs of all.
-    pub(super) fn run_length(all: usize, count: u32) -> usize {
+    /// Length of each of `count` slices of `all` frames or pixels.
+    pub(super) fn slice_length(all: usize, count: u32) -> usize {
         all.div_ceil(count as usize).max(1)
     }
 
-    /// Every element of the exit waves, in their order.
-    pub(super) fn places<'a>(&self, corners: &'a [[u32; 2]]) -> impl Iterator<Item = Place> + 'a {
+    /// Indices of every element of the exit waves, in order.
+    pub(super) fn indices<'a>(
+        &self,
+        corners: &'a [[u32; 2]],
+    ) -> impl Iterator<Item = PixelIndices> + 'a {
         let Self {
             modes,
             columns,
@@ -119,7 +120,7 @@ impl Shape {
         });
         layers.flat_map(move |(frame, corner, mode)| {
             let [top, left] = corner.map(|v| v as usize);
-            (0..pixels).map(move |pixel| Place {
+            (0..pixels).map(move |pixel| PixelIndices {
                 frame,
                 pixel,
                 wave: (frame * modes as usize + mode) * pixels + pixel,
@@ -151,56 +152,23 @@ impl fmt::Display for Shape {
     }
 }
 
-/// Random data, the same in every run; other data for every name and shape.
-pub(super) struct Source {
-    random: Pcg64Mcg,
-}
-
 impl Source {
-    pub(super) fn new(name: &str, shape: &impl fmt::Display) -> Self {
-        // FNV-1a.
-        let text = format!("{name} {shape}");
-        let seed = text.bytes().fold(0xCBF2_9CE4_8422_2325_u64, |hash, byte| {
-            (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01B3)
-        });
-        Self {
-            random: Pcg64Mcg::seed_from_u64(seed),
-        }
-    }
-
-    /// Evenly between `low` and `high`.
-    pub(super) fn reals(&mut self, len: usize, low: f32, high: f32) -> Vec<f32> {
-        (0..len)
-            .map(|_| low + (high - low) * self.random.random::<f32>())
-            .collect()
-    }
-
-    /// Real and imaginary part between −1 and 1.
-    pub(super) fn complex(&mut self, len: usize) -> Vec<Complex32> {
-        let mut waves = vec![Complex32::zeroed(); len];
-        for wave in &mut waves {
-            let [re, im] = [0, 1].map(|_| 2.0 * self.random.random::<f32>() - 1.0);
-            *wave = Complex32::new(re, im);
-        }
-        waves
-    }
-
-    /// Windows anywhere on the object, the first ones in its corners.
+    /// Windows at random positions on the object, the first two at opposite corners.
     pub(super) fn corners(&mut self, shape: &Shape) -> Vec<[u32; 2]> {
-        let room = [
+        let largest = [
             shape.object_rows - shape.rows,
             shape.object_columns - shape.columns,
         ];
         (0..shape.frames)
             .map(|frame| match frame {
-                0 => room,
+                0 => largest,
                 1 => [0, 0],
-                _ => room.map(|most| self.random.random_range(0..=most)),
+                _ => largest.map(|most| self.random.random_range(0..=most)),
             })
             .collect()
     }
 
-    /// √counts between 0 and 1, every seventh pixel and the whole of the second frame masked.
+    /// √counts between 0 and 1; every seventh pixel and the whole second frame are masked.
     pub(super) fn magnitudes(&mut self, shape: &Shape) -> Vec<f32> {
         let pixels = shape.pixels();
         let mut values = self.reals(shape.frame_elements(), 0.0, 1.0);
@@ -212,7 +180,7 @@ impl Source {
         values
     }
 
-    /// Zeros and ones.
+    /// Random zeros and ones.
     pub(super) fn support(&mut self, len: usize) -> Vec<f32> {
         (0..len)
             .map(|_| f32::from(u8::from(self.random.random_range(0..4) > 0)))

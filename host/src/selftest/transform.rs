@@ -1,15 +1,15 @@
-//! The machine's batched transforms.
+//! Batched Fourier transforms of the device.
 
 use super::Size;
 use super::bench::{Bench, Case, wide};
-use super::shape::Source;
+use super::random_data::Source;
 use crate::fft::Fft2;
-use crate::gpu::{Direction, Machine, Result};
+use crate::gpu::{Device, Direction, Result};
 use num_complex::Complex;
 use rayon::prelude::*;
 use std::f64::consts::TAU;
 
-/// Rows, columns, arrays: single pixels, rows and columns, primes, powers of two.
+/// Rows, columns and batch size: single pixels, rows and columns, primes, powers of two.
 const SMALL: [[usize; 3]; 7] = [
     [1, 1, 1],
     [1, 7, 2],
@@ -26,10 +26,11 @@ const LARGE: [[usize; 3]; 4] = [
     [96, 200, 30],
 ];
 
-/// Below this a plain sum is fast enough; above it rustfft, itself compared with plain sums.
-const PLAIN: usize = 64;
+/// Length up to which a direct sum is fast enough; longer transforms use rustfft, which has tests
+/// against direct sums of its own.
+const DIRECT_SUM: usize = 64;
 
-pub(super) fn cases<M: Machine>(bench: &mut Bench<'_, M>, size: Size) -> Result<()> {
+pub(super) fn cases<M: Device>(bench: &mut Bench<'_, M>, size: Size) -> Result<()> {
     let large: &[_] = if size == Size::Device { &LARGE } else { &[] };
     for [rows, columns, batch] in SMALL.iter().chain(large).copied() {
         for direction in [Direction::Forward, Direction::Inverse] {
@@ -39,50 +40,50 @@ pub(super) fn cases<M: Machine>(bench: &mut Bench<'_, M>, size: Size) -> Result<
     Ok(())
 }
 
-fn transform<M: Machine>(
+fn transform<M: Device>(
     bench: &mut Bench<'_, M>,
     [rows, columns, batch]: [usize; 3],
     direction: Direction,
 ) -> Result<()> {
     let on = bench.on();
-    let way = match direction {
+    let name = match direction {
         Direction::Forward => "forward",
         Direction::Inverse => "inverse",
     };
-    let text = format!("{batch} × {rows} × {columns}, {way}");
-    // Longer than the transform, which must not touch the rest.
+    let text = format!("{batch} × {rows} × {columns}, {name}");
+    // The buffer is longer than the batch; the transform must not touch the rest.
     let (elements, spare) = (rows * columns * batch, 3);
     let data = Source::new("transform", &text).complex(elements + spare);
     let mut reference: Vec<Complex<f64>> = data.iter().map(|v| wide(*v)).collect();
     reference[..elements]
         .par_chunks_mut(rows * columns)
         .for_each(|array| reference_transform(array, [rows, columns], direction));
-    let plan = bench.machine().plan_fft(&[rows, columns], batch)?;
-    let timed = rows.max(columns) > PLAIN;
+    let plan = bench.device().plan_fft(&[rows, columns], batch)?;
+    let timed = rows.max(columns) > DIRECT_SUM;
     bench.run(
         Case::named("transform", text.clone()).timed(timed, 16 * elements),
         on.upload(&data)?,
-        |machine, values| machine.fft(&plan, values, direction),
+        |device, values| device.fft(&plan, values, direction),
         |on, values| on.error(values, &reference),
     )?;
-    // The source keeps its values, the spare end of the result its own.
+    // The source and the spare end of the result must be unchanged.
     let from = on.upload(&data)?;
-    let kept: Vec<Complex<f64>> = data.iter().map(|v| wide(*v)).collect();
+    let unchanged: Vec<Complex<f64>> = data.iter().map(|v| wide(*v)).collect();
     bench.run(
         Case::named("transform, out of place", text).timed(timed, 16 * elements),
         on.upload(&data)?,
-        |machine, to| machine.fft_to(&plan, &from, to, direction),
-        |on, to| Ok(on.error(to, &reference)?.max(on.error(&from, &kept)?)),
+        |device, to| device.fft_to(&plan, &from, to, direction),
+        |on, to| Ok(on.error(to, &reference)?.max(on.error(&from, &unchanged)?)),
     )
 }
 
-/// In place, without a factor.
+/// Transforms in place, without a factor.
 fn reference_transform(
     array: &mut [Complex<f64>],
     [rows, columns]: [usize; 2],
     direction: Direction,
 ) {
-    if rows.max(columns) > PLAIN {
+    if rows.max(columns) > DIRECT_SUM {
         let mut fft = Fft2::new(rows, columns);
         match direction {
             Direction::Forward => fft.forward(array),
@@ -98,7 +99,7 @@ fn reference_transform(
         TAU
     };
     for row in array.chunks_mut(columns) {
-        let line = plain_sum(row, sign);
+        let line = direct_sum(row, sign);
         row.copy_from_slice(&line);
     }
     for column in 0..columns {
@@ -108,7 +109,7 @@ fn reference_transform(
             .step_by(columns)
             .copied()
             .collect();
-        let sums = plain_sum(&line, sign);
+        let sums = direct_sum(&line, sign);
         array
             .iter_mut()
             .skip(column)
@@ -119,7 +120,7 @@ fn reference_transform(
 }
 
 /// Σ line[n] · exp(i · sign · k n / len).
-fn plain_sum(line: &[Complex<f64>], sign: f64) -> Vec<Complex<f64>> {
+fn direct_sum(line: &[Complex<f64>], sign: f64) -> Vec<Complex<f64>> {
     let len = line.len();
     let term = |k: usize, n: usize| Complex::cis(sign * ((k * n) % len) as f64 / len as f64);
     let sum = |k| line.iter().enumerate().map(|(n, v)| v * term(k, n)).sum();

@@ -1,4 +1,4 @@
-//! What is told of a bucket.
+//! Statistics of a bucket.
 
 use super::SeriesError;
 use std::fmt;
@@ -6,8 +6,8 @@ use std::str::FromStr;
 
 /// A statistic of the values v₁ … vₙ of a bucket, in the order of time.
 ///
-/// Least, greatest and quantiles are of the order −∞ … −0, +0 … +∞, NaN. Sums have the order of additions of
-/// [`warpstride_kernels::series::sums`].
+/// Minimum, maximum and quantiles use the order −∞ … −0, +0 … +∞, NaN. Sums are added in the order
+/// of [`warpstride_kernels::series::sums`].
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Method {
     /// n.
@@ -16,26 +16,26 @@ pub enum Method {
     Sum,
     /// Σv/n.
     Mean,
-    /// The least value.
+    /// The smallest value.
     Min,
-    /// The greatest value.
+    /// The largest value.
     Max,
     /// v₁.
     First,
     /// vₙ.
     Last,
-    /// Distinct values; −0 is 0, and all NaNs are one.
+    /// Number of distinct values; −0 equals 0, and all NaNs are equal.
     Nunique,
-    /// √(Σ(v − mean)²/(n − 1)); buckets of one value have none.
+    /// √(Σ(v − mean)²/(n − 1)); undefined for a bucket of one value.
     Std,
     /// The middle value, or the mean of the middle two.
     Median,
-    /// Of so many percent, 0 … 100: by linear interpolation at (n − 1)·p/100 of the sorted values.
+    /// The given percentile, 0 … 100: linear interpolation at (n − 1)·p/100 of the sorted values.
     Percentile(f64),
 }
 
 impl Method {
-    /// Those that have a name of their own, in the order of documentation.
+    /// The methods with a name of their own, in the order of the documentation.
     pub const NAMED: [(&'static str, Self); 10] = [
         ("count", Self::Count),
         ("sum", Self::Sum),
@@ -49,33 +49,34 @@ impl Method {
         ("median", Self::Median),
     ];
 
-    /// Values that a bucket must have.
+    /// Least number of values that a bucket must have.
     #[must_use]
-    pub fn least_values(self) -> u32 {
+    pub fn min_values(self) -> u32 {
         match self {
             Self::Std => 2,
             _ => 1,
         }
     }
 
-    /// Whether it needs the bucket's values in their order.
+    /// Whether the method needs the sorted values of the bucket.
     #[must_use]
-    pub fn is_of_order(self) -> bool {
+    pub fn needs_sorted_values(self) -> bool {
         matches!(self, Self::Nunique | Self::Median | Self::Percentile(_))
     }
 }
 
-/// A method, of the values or of their differences.
+/// A method, applied to the values or to their differences.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Aggregate {
-    /// Of vᵢ − vᵢ₋₁ at tᵢ, over the whole series before it is cut into buckets; the first point has none.
+    /// Whether the method is applied to the differences vᵢ − vᵢ₋₁ at tᵢ, taken over the whole
+    /// series before it is split into buckets. The first point of a series has no difference.
     pub rate: bool,
     /// The statistic.
     pub method: Method,
 }
 
 impl Aggregate {
-    /// Of the values.
+    /// Applies a method to the values.
     #[must_use]
     pub const fn of(method: Method) -> Self {
         Self {
@@ -84,7 +85,7 @@ impl Aggregate {
         }
     }
 
-    /// What `all` stands for: every method that has a name, and 95pct, of the values.
+    /// The aggregates of `all`: every method with a name of its own, and 95pct, of the values.
     #[must_use]
     pub fn all() -> Vec<Self> {
         let named = Method::NAMED.iter().map(|(_, method)| *method);
@@ -98,7 +99,7 @@ impl Aggregate {
 impl FromStr for Aggregate {
     type Err = SeriesError;
 
-    /// `mean`, `95pct`, `99.9pct`, `rate:mean`, …
+    /// Parses `mean`, `95pct`, `99.9pct`, `rate:mean`, …
     fn from_str(text: &str) -> Result<Self, SeriesError> {
         let (rate, name) = match text.strip_prefix("rate:") {
             Some(name) => (true, name),
@@ -118,7 +119,7 @@ impl FromStr for Aggregate {
 }
 
 impl fmt::Display for Aggregate {
-    /// As it is typed.
+    /// Writes the aggregate as on the command line.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.rate {
             f.write_str("rate:")?;
@@ -139,7 +140,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_are_read_and_written() {
+    fn names_are_parsed_and_displayed() {
         for name in [
             "count",
             "std",

@@ -2,10 +2,11 @@
 
 use super::SeriesError;
 
-/// Series one after the other: the points of series s are those from `offsets[s]` to `offsets[s + 1]`.
+/// Points of several series, one series after another: series s has the points `offsets[s]` to
+/// `offsets[s + 1]`.
 ///
-/// Within a series the points may have any order, and a timestamp may occur twice: the point that stands first then
-/// counts.
+/// Points of a series may have any order. If a timestamp occurs more than once in a series, the
+/// first point is used.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Batch {
     times: Vec<i64>,
@@ -14,11 +15,12 @@ pub struct Batch {
 }
 
 impl Batch {
-    /// `times`: (point), nanoseconds since 1970; `values`: (point); `offsets`: (series + 1), from 0 to the number of
-    /// points.
+    /// Makes a batch of `times`: (point), nanoseconds since 1970; `values`: (point); `offsets`:
+    /// (series + 1), from 0 to the number of points.
     ///
     /// # Errors
-    /// Lengths that disagree, offsets that do not rise from 0 to the number of points, a timestamp before 1970.
+    /// If the lengths disagree, the offsets do not rise from 0 to the number of points, or a
+    /// timestamp is before 1970.
     pub fn new(
         times: Vec<i64>,
         values: Vec<f64>,
@@ -51,52 +53,52 @@ impl Batch {
         })
     }
 
-    /// One series.
+    /// Makes a batch of one series.
     ///
     /// # Errors
-    /// As [`Batch::new`].
+    /// The same as of [`Batch::new`].
     pub fn single(times: Vec<i64>, values: Vec<f64>) -> Result<Self, SeriesError> {
         let points = times.len();
         Self::new(times, values, vec![0, points])
     }
 
-    /// (point), nanoseconds since 1970.
+    /// Timestamps: (point), nanoseconds since 1970.
     #[must_use]
     pub fn times(&self) -> &[i64] {
         &self.times
     }
 
-    /// (point).
+    /// Values: (point).
     #[must_use]
     pub fn values(&self) -> &[f64] {
         &self.values
     }
 
-    /// (series + 1), first points of the series.
+    /// Offsets: (series + 1), first points of the series.
     #[must_use]
     pub fn offsets(&self) -> &[usize] {
         &self.offsets
     }
 
-    /// Points of all series.
+    /// Number of points of all series.
     #[must_use]
     pub fn len(&self) -> usize {
         self.times.len()
     }
 
-    /// Whether no series has a point.
+    /// Whether the batch has no points.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.times.is_empty()
     }
 
-    /// Series.
+    /// Number of series.
     #[must_use]
     pub fn series(&self) -> usize {
         self.offsets.len() - 1
     }
 
-    /// Times, values and offsets.
+    /// Returns times, values and offsets.
     #[must_use]
     pub fn into_parts(self) -> (Vec<i64>, Vec<f64>, Vec<usize>) {
         (self.times, self.values, self.offsets)

@@ -1,4 +1,4 @@
-//! What the engines must give, as plain loops: one series, bucket and statistic after the other.
+//! The definition of the results as plain loops: one series, bucket and statistic after another.
 
 use super::{
     Aggregate, Batch, Buckets, Column, Granularity, Method, NanPolicy, Resample, Resampled,
@@ -6,7 +6,7 @@ use super::{
 use warpstride_kernels::series::quantile::{interpolate, middle, position};
 use warpstride_kernels::series::{order, sums};
 
-/// A plan of a batch.
+/// Executes a plan on a batch.
 pub(crate) fn resample(plan: &Resample, batch: &Batch) -> Resampled {
     let mut resampled = Resampled::default();
     let mut values = Vec::new();
@@ -28,15 +28,15 @@ pub(crate) fn resample(plan: &Resample, batch: &Batch) -> Resampled {
         .map(|series| series.windows(2).map(difference).collect())
         .collect();
     for (rate, series) in [(false, &values), (true, &rates)] {
-        let wanted = plan.aggregates().iter().filter(|a| a.rate == rate);
-        let wanted: Vec<Aggregate> = wanted.copied().collect();
-        if wanted.is_empty() {
+        let aggregates = plan.aggregates().iter().filter(|a| a.rate == rate);
+        let aggregates: Vec<Aggregate> = aggregates.copied().collect();
+        if aggregates.is_empty() {
             continue;
         }
         for granularity in plan.granularities() {
             resampled
                 .buckets
-                .push(buckets(*granularity, rate, series, &wanted));
+                .push(buckets(*granularity, rate, series, &aggregates));
         }
     }
     resampled
@@ -46,7 +46,7 @@ fn buckets(
     granularity: Granularity,
     rate: bool,
     series: &[Vec<(i64, f64)>],
-    wanted: &[Aggregate],
+    aggregates: &[Aggregate],
 ) -> Buckets {
     let rule = granularity.bucketing();
     let mut buckets = Buckets {
@@ -55,7 +55,7 @@ fn buckets(
         offsets: vec![0],
         starts: Vec::new(),
         counts: Vec::new(),
-        columns: wanted
+        columns: aggregates
             .iter()
             .map(|aggregate| Column {
                 aggregate: *aggregate,
@@ -83,7 +83,7 @@ fn buckets(
     buckets
 }
 
-/// Of the values of a bucket, of which there is one at least.
+/// A statistic of the values of a bucket, which has at least one.
 pub(crate) fn statistic(method: Method, values: &[f64]) -> f64 {
     let n = values.len();
     let sum = || sums::ordered_sum(n, &|i| values[i]);
@@ -130,18 +130,19 @@ pub(crate) fn statistic(method: Method, values: &[f64]) -> f64 {
     }
 }
 
-/// The first difference, in words. All NaNs are one, for which of them an addition gives is the machine's affair.
+/// Describes the first difference. All NaNs are equal, because the NaN that an addition returns
+/// depends on the device.
 pub(crate) fn difference(found: &Resampled, expected: &Resampled) -> Option<String> {
     let (f, e) = (found, expected);
     if (f.duplicates, f.skipped) != (e.duplicates, e.skipped) {
         return Some(format!(
-            "{} duplicates and {} skipped, not {} and {}",
+            "{} duplicates and {} skipped, expected {} and {}",
             f.duplicates, f.skipped, e.duplicates, e.skipped
         ));
     }
     if f.buckets.len() != e.buckets.len() {
         return Some(format!(
-            "{} tables, not {}",
+            "{} tables, expected {}",
             f.buckets.len(),
             e.buckets.len()
         ));
@@ -149,16 +150,16 @@ pub(crate) fn difference(found: &Resampled, expected: &Resampled) -> Option<Stri
     for (f, e) in f.buckets.iter().zip(&e.buckets) {
         let name = format!("{}{}", if e.rate { "rates " } else { "" }, e.granularity);
         if (f.granularity, f.rate) != (e.granularity, e.rate) {
-            return Some(format!("{} stands where {name} belongs", f.granularity));
+            return Some(format!("found {}, expected {name}", f.granularity));
         }
         if f.offsets != e.offsets {
             return Some(format!(
-                "{name}: buckets of series {:?}, not {:?}",
+                "{name}: buckets of series {:?}, expected {:?}",
                 f.offsets, e.offsets
             ));
         }
         if f.starts != e.starts || f.counts != e.counts {
-            return Some(format!("{name}: starts or counts of buckets"));
+            return Some(format!("{name}: starts or counts of buckets differ"));
         }
         if f.columns.len() != e.columns.len() {
             return Some(format!("{name}: {} columns", f.columns.len()));
@@ -172,7 +173,7 @@ pub(crate) fn difference(found: &Resampled, expected: &Resampled) -> Option<Stri
                 |(a, b): (&f64, &f64)| a.to_bits() != b.to_bits() && !(a.is_nan() && b.is_nan());
             if let Some(bucket) = f.values.iter().zip(&e.values).position(other) {
                 let (f, e) = (f.values[bucket], e.values[bucket]);
-                return Some(format!("{name}, bucket {bucket}: {f:e}, not {e:e}"));
+                return Some(format!("{name}, bucket {bucket}: {f:e}, expected {e:e}"));
             }
         }
     }

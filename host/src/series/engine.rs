@@ -1,75 +1,64 @@
-//! What every back end of the aggregation offers.
+//! The interface of the back ends of the aggregation.
 
 use super::{Batch, Resample, Resampled};
 use crate::gpu::GpuError;
-use serde::Serialize;
-
-/// Where an engine computes, for summaries.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
-pub struct Setup {
-    /// `cpu`, `cuda` or `emulator`.
-    pub backend: &'static str,
-    /// The device's name; of a CPU its threads.
-    pub device: String,
-}
+use crate::run::Setup;
 
 /// Why series cannot be aggregated.
 #[derive(Debug, thiserror::Error)]
 pub enum SeriesError {
-    /// A device.
+    /// An error of a device.
     #[error(transparent)]
     Gpu(#[from] GpuError),
-    /// What was typed is no length of buckets.
+    /// An invalid granularity.
     #[error(
-        "granularity '{0}': expected a length such as 60s, 5m, 1h, 1d, 250ms (longer than nothing, at most 106751d), or W, M, Q, H, Y"
+        "granularity '{0}': expected a length such as 60s, 5m, 1h, 1d, 250ms (longer than zero, at most 106751d), or W, M, Q, H, Y"
     )]
     Granularity(String),
-    /// What was typed is no aggregate.
+    /// An invalid aggregate.
     #[error(
-        "aggregate '{0}': expected count, sum, mean, min, max, first, last, nunique, std, median, a percentile such as 95pct, or one of these with rate: before it"
+        "aggregate '{0}': expected count, sum, mean, min, max, first, last, nunique, std, median, a percentile such as 95pct, or one of these with the prefix rate:"
     )]
     Aggregate(String),
-    /// Points that are not series.
+    /// Arrays that do not form series.
     #[error("{0}")]
     Batch(String),
     /// A timestamp before 1970.
-    #[error(
-        "point {point}: timestamp {time} ns lies before 1970; such points cannot be aggregated"
-    )]
+    #[error("point {point}: timestamp {time} ns: expected a time from 1970 on")]
     Negative {
-        /// Its number in the batch, from 0.
+        /// Index of the point in the batch, from 0.
         point: usize,
         /// Nanoseconds since 1970.
         time: i64,
     },
-    /// What is wanted contradicts itself.
+    /// A contradiction in the plan.
     #[error("{0}")]
     Plan(String),
-    /// Points that must be held at a time, and a device whose memory has no room for them.
+    /// Points that must be held together exceed the memory of the device.
     #[error("{0}")]
     DeviceMemory(String),
     /// Not enough memory on the host.
     #[error("out of host memory: {what} needs {needed} bytes; give fewer points at a time")]
     HostMemory {
-        /// What it was for.
+        /// Purpose of the allocation.
         what: &'static str,
-        /// Bytes asked for.
+        /// Number of bytes requested.
         needed: usize,
     },
 }
 
-/// A plan on a back end. The same batch gives the same bits whatever else was computed before, and on every back
-/// end.
+/// Executes a plan on a back end. The same batch gives the same bits regardless of earlier batches
+/// and of the back end.
 pub trait Engine {
-    /// Where it computes.
+    /// The back end and its device.
     fn setup(&self) -> &Setup;
 
     /// The plan.
     fn plan(&self) -> &Resample;
 
-    /// All aggregates of all series.
+    /// Computes all aggregates of all series.
     ///
     /// # Errors
-    /// No memory, or the device's.
+    /// If memory is insufficient; errors of the device.
     fn resample(&mut self, batch: &Batch) -> Result<Resampled, SeriesError>;
 }

@@ -1,35 +1,35 @@
-//! How long a bucket is.
+//! Lengths of buckets.
 
 use super::SeriesError;
 use std::fmt;
 use std::str::FromStr;
 use warpstride_kernels::series::bucket::{Bucketing, WEEKS};
 
-/// A length of buckets.
+/// The length of a bucket.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Granularity {
-    /// So many nanoseconds, from the epoch; 1 … 2⁶³ − 1.
+    /// A number of nanoseconds, aligned to the epoch; 1 … 2⁶³ − 1.
     Fixed(u64),
-    /// By the calendar, in UTC.
+    /// A calendar unit, in UTC.
     Calendar(Calendar),
 }
 
-/// Buckets of the calendar, in UTC.
+/// Calendar units of buckets, in UTC.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Calendar {
-    /// From Sunday to Saturday.
+    /// Sunday to Saturday.
     Week,
-    /// From the first of each month.
+    /// Months.
     Month,
-    /// From the first of January, April, July, October.
+    /// Quarters, from the first of January, April, July and October.
     Quarter,
-    /// From the first of January and July.
+    /// Half-years, from the first of January and July.
     HalfYear,
-    /// From the first of January.
+    /// Years.
     Year,
 }
 
-/// Units of a typed length, the longest first, and their nanoseconds.
+/// Units of a length, the longest first, in nanoseconds.
 const UNITS: [(&str, u64); 7] = [
     ("d", 86_400_000_000_000),
     ("h", 3_600_000_000_000),
@@ -49,7 +49,7 @@ const CALENDARS: [(&str, Calendar); 5] = [
 ];
 
 impl Granularity {
-    /// The rule as both halves take it.
+    /// The rule for assigning times to buckets, as host and kernels use it.
     #[must_use]
     pub fn bucketing(self) -> Bucketing {
         match self {
@@ -66,8 +66,8 @@ impl Granularity {
 impl FromStr for Granularity {
     type Err = SeriesError;
 
-    /// `60s`, `5m`, `1h`, `1d`, `250ms`, `10us`, `1ns`, a bare number of seconds (`60`, `0.5`), or `W`, `M`, `Q`, `H`
-    /// (half year), `Y`.
+    /// Parses `60s`, `5m`, `1h`, `1d`, `250ms`, `10us`, `1ns`, a bare number of seconds (`60`,
+    /// `0.5`), or `W`, `M`, `Q`, `H` (half-year), `Y`.
     fn from_str(text: &str) -> Result<Self, SeriesError> {
         let refuse = || SeriesError::Granularity(text.to_owned());
         if let Some((_, calendar)) = CALENDARS.iter().find(|(name, _)| *name == text) {
@@ -99,7 +99,7 @@ impl FromStr for Granularity {
     }
 }
 
-/// `whole.part` units, where that is a whole number of nanoseconds.
+/// `whole.part` units in nanoseconds; `None` if that is not a whole number.
 fn decimal(whole: &str, part: &str, unit: u64) -> Option<u64> {
     let scale = 10_u64.checked_pow(u32::try_from(part.len()).ok()?)?;
     let (whole, part): (u64, u64) = (whole.parse().ok()?, part.parse().ok()?);
@@ -110,7 +110,7 @@ fn decimal(whole: &str, part: &str, unit: u64) -> Option<u64> {
 }
 
 impl fmt::Display for Granularity {
-    /// As it is typed, in the longest unit that divides it.
+    /// Writes the length in the largest unit that divides it.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Fixed(n) => {
@@ -136,7 +136,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn lengths_are_read_and_written() {
+    fn lengths_are_parsed_and_displayed() {
         for (text, nanoseconds, written) in [
             ("60s", 60_000_000_000, "1m"),
             ("60", 60_000_000_000, "1m"),
@@ -157,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_length_is_refused() {
+    fn invalid_lengths_are_rejected() {
         for text in [
             "",
             "s",

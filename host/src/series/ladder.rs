@@ -1,14 +1,15 @@
-//! The ladder of an earlier attempt at time series on GPUs: each step as a kernel of its own with right results, timed
-//! beside the product's.
+//! The kernels of an earlier attempt at time series on GPUs, corrected and each timed against the
+//! current kernel.
 //!
-//! What all have to do is the sum of each bucket of 35 s of one series, whose values are 0, 1, 2 … 5 s apart from
-//! 2015-04-03T23:11:00 UTC. The rungs are told where the buckets begin, as the earlier attempt was, which found that on
-//! the CPU; the product finds that itself, and its time has that in it.
+//! All steps sum the values of each 35 s bucket of one series, with values 0, 1, 2, … 5 s apart
+//! from 2015-04-03T23:11:00 UTC. As in the earlier attempt, which found the buckets on the CPU, the
+//! first steps receive the buckets as input; the current kernels find them on the device, within
+//! the measured time.
 
 use super::cuda::{GpuEngine, median};
 use super::definition;
 use super::{Aggregate, Batch, Granularity, Method, NanPolicy, Resample, SeriesError};
-use crate::gpu::{Buffer, Copying, Machine, Result};
+use crate::gpu::{Buffer, Device, PendingCopy, Result};
 use serde::Serialize;
 use std::sync::Arc;
 use std::time::Instant;
@@ -17,60 +18,61 @@ use warpstride_kernels::series::ladder::{
     SeriesLadderAtomic, SeriesLadderOneBlock, SeriesLadderStaged,
 };
 
-/// Points of the example: 7·2²⁰.
+/// Number of points of the example: 7·2²⁰.
 pub const POINTS: usize = 7 << 20;
-/// Queues of the fourth rung.
+/// Number of streams of the fourth step.
 pub const QUEUES: usize = 8;
 
 const SECOND: u64 = 1_000_000_000;
-/// Of the first point, in seconds since 1970.
+/// Time of the first point, in seconds since 1970.
 const START: u64 = 1_428_102_660;
-/// Runs from end to end, of which the median counts.
+/// Number of end-to-end runs, of which the median is taken.
 const RUNS: usize = 15;
-/// Elements that are copied to learn how fast memory is.
+/// Number of elements copied to measure memory bandwidth.
 const COPIED: usize = 1 << 25;
 
-/// One rung.
+/// A measured step.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct LadderStep {
-    /// In one word.
+    /// A short name.
     pub name: &'static str,
-    /// What is new.
+    /// The difference from the preceding step.
     pub what: &'static str,
-    /// Of the device's clock; from end to end the host's.
+    /// Time by the device's clock; end-to-end times by the host's clock.
     pub milliseconds: f64,
-    /// Points a second.
+    /// Points per second.
     pub points_per_second: f64,
-    /// Of the time that its bytes need at least, within the device or over the link, by a copy.
+    /// Ratio of the time of a plain copy of its bytes, within the device or over the link, to the
+    /// measured time.
     pub share_of_floor: f64,
     /// Whether every bucket has the bits of the definition.
     pub right: bool,
 }
 
-/// Climbs the ladder on queues of one device, of which the first counts where one is enough.
+/// Runs all steps on streams of one device. Steps that need a single stream use the first.
 ///
 /// # Errors
-/// No queue, out of memory, or the device's.
-pub fn ladder<M: Machine>(
-    machines: &[M],
+/// If `devices` is empty or memory is insufficient; errors of the device.
+pub fn ladder<M: Device>(
+    devices: &[M],
     points: usize,
 ) -> std::result::Result<Vec<LadderStep>, SeriesError> {
-    let Some(machine) = machines.first() else {
+    let Some(device) = devices.first() else {
         return Err(crate::gpu::GpuError::NoDevices.into());
     };
-    let climb = Climb::new(machine, points)?;
+    let runner = StepRunner::new(device, points)?;
     let mut steps = vec![
-        climb.atomic(machine)?,
-        climb.one_block(machine)?,
-        climb.staged(machine)?,
-        climb.streams(machines)?,
+        runner.atomic(device)?,
+        runner.one_block(device)?,
+        runner.staged(device)?,
+        runner.streams(devices)?,
     ];
-    steps.extend(climb.product(machines)?);
+    steps.extend(runner.product(devices)?);
     Ok(steps)
 }
 
-/// What the rungs share.
-struct Climb<M: Machine> {
+/// State shared by the steps.
+struct StepRunner<M: Device> {
     batch: Batch,
     plan: Resample,
     expected: super::Resampled,
@@ -78,7 +80,7 @@ struct Climb<M: Machine> {
     first: Vec<u32>,
     values: M::Buffer<f64>,
     first_there: M::Buffer<u32>,
-    /// Bytes a millisecond within the device, to it, and from it.
+    /// Bytes per millisecond within the device, to it, and from it.
     speeds: [f64; 3],
 }
 
@@ -90,8 +92,8 @@ fn plan(methods: &[Method]) -> std::result::Result<Resample, SeriesError> {
     )
 }
 
-impl<M: Machine> Climb<M> {
-    fn new(machine: &M, points: usize) -> std::result::Result<Self, SeriesError> {
+impl<M: Device> StepRunner<M> {
+    fn new(device: &M, points: usize) -> std::result::Result<Self, SeriesError> {
         let times = (0..points as i64).map(|i| (START as i64 + 5 * i) * SECOND as i64);
         let values = (0..points).map(|i| i as f64);
         let batch = Batch::single(times.collect(), values.collect())?;
@@ -101,12 +103,12 @@ impl<M: Machine> Climb<M> {
         for count in &expected.buckets[0].counts {
             first.push(first[first.len() - 1] + count);
         }
-        let mut there = machine.alloc("values", points)?;
-        machine.upload(&mut there, batch.values())?;
-        let mut first_there = machine.alloc("buckets", first.len())?;
-        machine.upload(&mut first_there, &first)?;
+        let mut there = device.alloc("values", points)?;
+        device.upload(&mut there, batch.values())?;
+        let mut first_there = device.alloc("buckets", first.len())?;
+        device.upload(&mut first_there, &first)?;
         Ok(Self {
-            speeds: speeds(machine, COPIED.min(16 * points))?,
+            speeds: speeds(device, COPIED.min(16 * points))?,
             values: there,
             first_there,
             batch,
@@ -137,21 +139,21 @@ impl<M: Machine> Climb<M> {
         }
     }
 
-    /// A rung whose values lie on the device.
+    /// A step with values in device memory.
     fn resident(
         &self,
-        machine: &M,
-        words: [&'static str; 2],
+        device: &M,
+        labels: [&'static str; 2],
         launch: impl Fn(&mut M::Buffer<f64>) -> Result<()>,
     ) -> Result<LadderStep> {
         let buckets = self.buckets() as usize;
-        let mut sums = machine.alloc("sums", buckets)?;
-        let milliseconds = median(machine, &mut || launch(&mut sums))?;
+        let mut sums = device.alloc("sums", buckets)?;
+        let milliseconds = median(device, &mut || launch(&mut sums))?;
         let mut found = vec![0.0; buckets];
-        machine.download(&sums, &mut found)?;
+        device.download(&sums, &mut found)?;
         let bytes = 8 * (self.batch.len() + buckets) + 4 * self.first.len();
         let floor = bytes as f64 / self.speeds[0];
-        Ok(self.step(words, milliseconds, floor, self.is_right(&found)))
+        Ok(self.step(labels, milliseconds, floor, self.is_right(&found)))
     }
 
     fn is_right(&self, sums: &[f64]) -> bool {
@@ -160,10 +162,13 @@ impl<M: Machine> Climb<M> {
         bits(sums) == bits(expected)
     }
 
-    fn atomic(&self, machine: &M) -> Result<LadderStep> {
-        let words = ["v1", "a thread a bucket, atomic additions in memory"];
-        self.resident(machine, words, |sums| {
-            machine.zero(sums)?;
+    fn atomic(&self, device: &M) -> Result<LadderStep> {
+        let labels = [
+            "v1",
+            "one thread per bucket, atomic additions in global memory",
+        ];
+        self.resident(device, labels, |sums| {
+            device.zero(sums)?;
             let launch = SeriesLadderAtomic {
                 values: self.values.read(),
                 first: self.first_there.read(),
@@ -171,13 +176,13 @@ impl<M: Machine> Climb<M> {
                 points: self.batch.len() as u32,
                 buckets: self.buckets(),
             };
-            machine.launch(&launch, Work::Elements(self.buckets() as usize))
+            device.launch(&launch, Work::Elements(self.buckets() as usize))
         })
     }
 
-    fn one_block(&self, machine: &M) -> Result<LadderStep> {
-        let words = ["v2", "one block strides over chunks, sums in registers"];
-        self.resident(machine, words, |sums| {
+    fn one_block(&self, device: &M) -> Result<LadderStep> {
+        let labels = ["v2", "one block iterates over chunks, sums in registers"];
+        self.resident(device, labels, |sums| {
             let launch = SeriesLadderOneBlock {
                 values: self.values.read(),
                 first: self.first_there.read(),
@@ -185,16 +190,13 @@ impl<M: Machine> Climb<M> {
                 points: self.batch.len() as u32,
                 buckets: self.buckets(),
             };
-            machine.launch(&launch, Work::Grid([1, 1, 1]))
+            device.launch(&launch, Work::Grid([1, 1, 1]))
         })
     }
 
-    fn staged(&self, machine: &M) -> Result<LadderStep> {
-        let words = [
-            "v3",
-            "neighbouring threads read neighbours into shared memory",
-        ];
-        self.resident(machine, words, |sums| {
+    fn staged(&self, device: &M) -> Result<LadderStep> {
+        let labels = ["v3", "coalesced reads into shared memory"];
+        self.resident(device, labels, |sums| {
             let launch = SeriesLadderStaged {
                 values: self.values.read(),
                 first: self.first_there.read(),
@@ -204,37 +206,38 @@ impl<M: Machine> Climb<M> {
                 bucket_from: 0,
                 buckets: self.buckets(),
             };
-            machine.launch(
+            device.launch(
                 &launch,
                 Work::Blocks((self.buckets() as usize).div_ceil(256)),
             )
         })
     }
 
-    /// A piece of the buckets for each queue, whose values come from page-locked memory and whose sums go back there.
-    fn streams(&self, machines: &[M]) -> Result<LadderStep> {
-        let words = [
+    /// Splits the buckets among the streams; values come from page-locked memory and sums return to
+    /// it.
+    fn streams(&self, devices: &[M]) -> Result<LadderStep> {
+        let labels = [
             "v4",
-            "the same from page-locked memory and back, over eight streams",
+            "v3 from and to page-locked memory, over eight streams",
         ];
         let buckets = self.buckets() as usize;
-        let each = buckets.div_ceil(machines.len()).max(1);
+        let each = buckets.div_ceil(devices.len()).max(1);
         let mut queues = Vec::new();
-        for (machine, from) in machines.iter().zip((0..buckets).step_by(each)) {
+        for (device, from) in devices.iter().zip((0..buckets).step_by(each)) {
             let end = (from + each).min(buckets);
             let (origin, behind) = (self.first[from] as usize, self.first[end] as usize);
-            let mut values = machine.pinned::<f64>("values", behind - origin)?;
+            let mut values = device.pinned::<f64>("values", behind - origin)?;
             values.copy_from_slice(&self.batch.values()[origin..behind]);
             queues.push(Queue {
-                machine,
-                there: machine.alloc("values", behind - origin)?,
+                device,
+                there: device.alloc("values", behind - origin)?,
                 values: Arc::new(values),
-                back: Some(machine.pinned("sums", end - from)?),
+                back: Some(device.pinned("sums", end - from)?),
                 origin,
                 buckets: from..end,
             });
         }
-        let mut sums = machines[0].alloc("sums", buckets)?;
+        let mut sums = devices[0].alloc("sums", buckets)?;
         let mut times = Vec::new();
         for _ in 0..RUNS {
             let start = Instant::now();
@@ -242,11 +245,7 @@ impl<M: Machine> Climb<M> {
             let mut coming = Vec::new();
             for queue in &mut queues {
                 let all = 0..queue.values.len();
-                sent.push(
-                    queue
-                        .machine
-                        .send(&queue.values, all, &mut queue.there, 0)?,
-                );
+                sent.push(queue.device.send(&queue.values, all, &mut queue.there, 0)?);
                 let pieces = queue.buckets.len();
                 let launch = SeriesLadderStaged {
                     values: queue.there.read(),
@@ -258,11 +257,11 @@ impl<M: Machine> Climb<M> {
                     buckets: pieces as u32,
                 };
                 queue
-                    .machine
+                    .device
                     .launch(&launch, Work::Blocks(pieces.div_ceil(256)))?;
                 if let Some(back) = queue.back.take() {
                     let part = std::slice::from_ref(&queue.buckets);
-                    coming.push(queue.machine.receive(&sums, part, back)?);
+                    coming.push(queue.device.receive(&sums, part, back)?);
                 }
             }
             for (queue, coming) in queues.iter_mut().zip(coming) {
@@ -276,12 +275,13 @@ impl<M: Machine> Climb<M> {
         let there = (8 * self.batch.len()) as f64 / self.speeds[1];
         let back = (8 * buckets) as f64 / self.speeds[2];
         let floor = there.max(back);
-        Ok(self.step(words, middle(times), floor, self.is_right(&found)))
+        Ok(self.step(labels, middle(times), floor, self.is_right(&found)))
     }
 
-    /// The product's kernels, which find the buckets too: sums, all methods of one pass, and sums from end to end.
-    fn product(&self, machines: &[M]) -> std::result::Result<Vec<LadderStep>, SeriesError> {
-        let machine = &machines[0];
+    /// The current kernels, which also find the buckets: sums, all one-pass methods, and sums end
+    /// to end.
+    fn product(&self, devices: &[M]) -> std::result::Result<Vec<LadderStep>, SeriesError> {
+        let device = &devices[0];
         let one_pass = [
             Method::Count,
             Method::Sum,
@@ -294,19 +294,16 @@ impl<M: Machine> Climb<M> {
         ];
         let buckets = self.buckets() as usize;
         let mut steps = Vec::new();
-        for (words, plan, expected) in [
+        for (labels, plan, expected) in [
             (
-                [
-                    "product",
-                    "buckets are found on the device too; any lengths",
-                ],
+                ["product", "finds buckets of any length on the device"],
                 self.plan.clone(),
                 None,
             ),
             (
                 [
                     "product, 8",
-                    "count, sum, mean, min, max, first, last, std at once",
+                    "count, sum, mean, min, max, first, last, std in one pass",
                 ],
                 plan(&one_pass)?,
                 Some(definition::resample(&plan(&one_pass)?, &self.batch)),
@@ -314,45 +311,45 @@ impl<M: Machine> Climb<M> {
         ] {
             let columns = plan.aggregates().iter();
             let columns = columns.filter(|a| a.method != Method::Count).count();
-            let mut engine = GpuEngine::new(machine, plan)?.chunked(usize::MAX, usize::MAX);
+            let mut engine = GpuEngine::new(device, plan)?.chunked(usize::MAX, usize::MAX);
             let staged = engine.stage(&self.batch)?;
-            let fetched = engine.resample_staged(&staged)?;
-            let found = engine.collect(&staged, fetched)?;
+            let results = engine.resample_staged(&staged)?;
+            let found = engine.collect(&staged, results)?;
             let right = definition::difference(&found, expected.as_ref().unwrap_or(&self.expected))
                 .is_none();
             let times = engine.time_stages(&staged)?;
             let milliseconds = times.first().map_or(f64::NAN, |all| all.milliseconds);
             let bytes = 16 * self.batch.len() + (12 + 8 * columns) * buckets;
             let floor = bytes as f64 / self.speeds[0];
-            steps.push(self.step(words, milliseconds, floor, right));
+            steps.push(self.step(labels, milliseconds, floor, right));
         }
 
-        let words = [
+        let labels = [
             "product, whole",
-            "from page-locked memory and back, coded timestamps",
+            "from and to page-locked memory, compressed timestamps",
         ];
-        let mut engine = GpuEngine::with_lanes(machines.iter().collect(), self.plan.clone())?;
+        let mut engine = GpuEngine::with_streams(devices.iter().collect(), self.plan.clone())?;
         let staged = engine.stage(&self.batch)?;
-        let fetched = engine.resample_staged(&staged)?;
-        let found = engine.collect(&staged, fetched)?;
+        let results = engine.resample_staged(&staged)?;
+        let found = engine.collect(&staged, results)?;
         let right = definition::difference(&found, &self.expected).is_none();
         let mut times = Vec::new();
         for _ in 0..RUNS {
             let start = Instant::now();
-            let fetched = engine.resample_staged(&staged)?;
+            let results = engine.resample_staged(&staged)?;
             times.push(start.elapsed().as_secs_f64() * 1e3);
-            engine.recycle(fetched);
+            engine.recycle(results);
         }
         let there = staged.bytes() as f64 / self.speeds[1];
         let back = (20 * buckets) as f64 / self.speeds[2];
-        steps.push(self.step(words, middle(times), there.max(back), right));
+        steps.push(self.step(labels, middle(times), there.max(back), right));
         Ok(steps)
     }
 }
 
-/// A queue of the fourth rung.
-struct Queue<'a, M: Machine> {
-    machine: &'a M,
+/// A stream of the fourth step.
+struct Queue<'a, M: Device> {
+    device: &'a M,
     values: Arc<M::Pinned<f64>>,
     there: M::Buffer<f64>,
     back: Option<M::Pinned<f64>>,
@@ -361,27 +358,28 @@ struct Queue<'a, M: Machine> {
     buckets: std::ops::Range<usize>,
 }
 
-/// Bytes a millisecond within the device (read and written), to it, and from it, by copies.
-fn speeds<M: Machine>(machine: &M, words: usize) -> Result<[f64; 3]> {
-    let mut from = machine.alloc::<u64>("a copy", words)?;
-    let mut to = machine.alloc::<u64>("a copy", words)?;
-    let within = median(machine, &mut || machine.copy(&from, &mut to))?;
-    let mut host = Arc::new(machine.pinned::<u64>("a copy", words)?);
+/// Bytes per millisecond within the device (read and written), to it, and from it, measured by
+/// copies.
+fn speeds<M: Device>(device: &M, elements: usize) -> Result<[f64; 3]> {
+    let mut from = device.alloc::<u64>("a copy", elements)?;
+    let mut to = device.alloc::<u64>("a copy", elements)?;
+    let within = median(device, &mut || device.copy(&from, &mut to))?;
+    let mut host = Arc::new(device.pinned::<u64>("a copy", elements)?);
     let (mut there, mut back) = (Vec::new(), Vec::new());
-    let all = 0..words;
+    let all = 0..elements;
     for _ in 0..RUNS {
         let start = Instant::now();
-        machine.send(&host, all.clone(), &mut from, 0)?.wait()?;
+        device.send(&host, all.clone(), &mut from, 0)?.wait()?;
         there.push(start.elapsed().as_secs_f64() * 1e3);
         let Some(memory) = Arc::into_inner(host) else {
             break;
         };
         let start = Instant::now();
-        let coming = machine.receive(&from, std::slice::from_ref(&all), memory)?;
+        let coming = device.receive(&from, std::slice::from_ref(&all), memory)?;
         host = Arc::new(coming.wait()?);
         back.push(start.elapsed().as_secs_f64() * 1e3);
     }
-    let bytes = (8 * words) as f64;
+    let bytes = (8 * elements) as f64;
     Ok([
         2.0 * bytes / within,
         bytes / middle(there),
@@ -397,13 +395,13 @@ fn middle(mut times: Vec<f64>) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::gpu::EmulatedMachine;
+    use crate::gpu::EmulatedDevice;
 
     #[test]
-    fn every_rung_is_right() {
+    fn every_step_is_correct() {
         for (points, queues) in [(1, 1), (6, 3), (7 * 40 + 3, 8)] {
-            let machines: Vec<_> = (0..queues).map(|_| EmulatedMachine::new()).collect();
-            let steps = ladder(&machines, points).unwrap();
+            let devices: Vec<_> = (0..queues).map(|_| EmulatedDevice::new()).collect();
+            let steps = ladder(&devices, points).unwrap();
             assert_eq!(steps.len(), 7);
             for step in steps {
                 assert!(step.right, "{points} points: {step:?}");

@@ -1,7 +1,8 @@
-//! Time-series aggregation: series of points to aggregates of time buckets.
+//! Time-series aggregation: from series of points to aggregates of time buckets.
 //!
-//! A [`Batch`] is many series, one after the other. A [`Resample`] says which granularities and which aggregates
-//! of them are wanted. An [`Engine`] does all of it at once, and its [`Resampled`] has a column for each aggregate.
+//! A [`Batch`] contains several series, one after another. A [`Resample`] selects granularities and
+//! aggregates. An [`Engine`] computes all of them at once; its [`Resampled`] has one column per
+//! aggregate.
 //!
 //! ```text
 //! bucket(t) = ⌊t/g⌋·g from the epoch; only buckets with points exist
@@ -14,15 +15,24 @@ pub mod cuda;
 pub(crate) mod definition;
 mod engine;
 mod granularity;
+#[cfg_attr(
+    not(feature = "parquet"),
+    allow(dead_code, reason = "what only Arrow and Parquet files need")
+)]
+pub mod io;
 pub mod ladder;
 mod plan;
+#[cfg(feature = "plots")]
+pub mod report;
 mod resampled;
+pub(crate) mod science;
+#[cfg(feature = "store")]
 pub mod store;
 pub mod stream;
 
 pub use aggregate::{Aggregate, Method};
 pub use batch::Batch;
-pub use engine::{Engine, SeriesError, Setup};
+pub use engine::{Engine, SeriesError};
 pub use granularity::{Calendar, Granularity};
 pub use plan::{NanPolicy, Resample};
 pub use resampled::{Buckets, Column, Resampled};

@@ -1,18 +1,18 @@
-//! What is to be computed.
+//! The plan of an aggregation.
 
 use super::{Aggregate, Granularity, SeriesError};
 
-/// What becomes of NaN values.
+/// The treatment of NaN values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum NanPolicy {
-    /// They are values like others, greater than all.
+    /// NaN is a value, greater than all others.
     #[default]
     Keep,
-    /// Their points are left out before anything else.
+    /// Points with NaN are dropped before anything else.
     Skip,
 }
 
-/// Granularities × aggregates.
+/// The granularities and aggregates to compute.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Resample {
     granularities: Vec<Granularity>,
@@ -21,10 +21,11 @@ pub struct Resample {
 }
 
 impl Resample {
-    /// Every aggregate at every granularity, in the given orders.
+    /// Plans every aggregate at every granularity, in the given orders.
     ///
     /// # Errors
-    /// None of either, one named twice, or rates at a granularity of the calendar.
+    /// If either list is empty or has duplicates, or if rates are combined with a calendar
+    /// granularity.
     pub fn new(
         granularities: Vec<Granularity>,
         aggregates: Vec<Aggregate>,
@@ -32,16 +33,16 @@ impl Resample {
     ) -> Result<Self, SeriesError> {
         let refuse = |why: String| Err(SeriesError::Plan(why));
         if granularities.is_empty() || aggregates.is_empty() {
-            return refuse("at least one granularity and one aggregate are needed".to_owned());
+            return refuse("expected at least one granularity and one aggregate".to_owned());
         }
         for (i, granularity) in granularities.iter().enumerate() {
             if granularities[..i].contains(granularity) {
-                return refuse(format!("granularity {granularity} is named twice"));
+                return refuse(format!("granularity {granularity}: given twice"));
             }
         }
         for (i, aggregate) in aggregates.iter().enumerate() {
             if aggregates[..i].contains(aggregate) {
-                return refuse(format!("aggregate {aggregate} is named twice"));
+                return refuse(format!("aggregate {aggregate}: given twice"));
             }
         }
         let calendar = granularities
@@ -50,7 +51,7 @@ impl Resample {
         let rate = aggregates.iter().find(|a| a.rate);
         if let (Some(granularity), Some(aggregate)) = (calendar, rate) {
             return refuse(format!(
-                "{aggregate} cannot be taken at granularity {granularity}: rates need buckets of one length"
+                "{aggregate}: expected granularities of fixed length for rates, found granularity {granularity}"
             ));
         }
         Ok(Self {
@@ -60,19 +61,19 @@ impl Resample {
         })
     }
 
-    /// In the order of the results.
+    /// The granularities, in the order of the results.
     #[must_use]
     pub fn granularities(&self) -> &[Granularity] {
         &self.granularities
     }
 
-    /// In the order of the results.
+    /// The aggregates, in the order of the results.
     #[must_use]
     pub fn aggregates(&self) -> &[Aggregate] {
         &self.aggregates
     }
 
-    /// What becomes of NaN.
+    /// The treatment of NaN values.
     #[must_use]
     pub fn nan(&self) -> NanPolicy {
         self.nan

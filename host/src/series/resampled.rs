@@ -1,54 +1,55 @@
-//! Aggregates of buckets.
+//! Results: aggregates of buckets.
 
 use super::{Aggregate, Granularity};
 
-/// What a plan made of a batch.
+/// The results of a plan for a batch.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Resampled {
-    /// Those of the values in the order of the plan's granularities, then those of the rates in this order; where the
-    /// plan has no aggregates of the one or the other they are left out.
+    /// Buckets of values in the order of the plan's granularities, then buckets of rates in the
+    /// same order. Either is missing if the plan has no such aggregates.
     pub buckets: Vec<Buckets>,
-    /// Points that were left out because one of the same series and time stood before them.
+    /// Points left out because an earlier point has the same series and time.
     pub duplicates: usize,
-    /// Points that were left out because they were NaN.
+    /// Points left out because they are NaN.
     pub skipped: usize,
 }
 
-/// All series' buckets of one granularity.
+/// The buckets of all series at one granularity.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Buckets {
-    /// Their length.
+    /// Length of the buckets.
     pub granularity: Granularity,
-    /// Whether they are of rates.
+    /// Whether these are buckets of rates.
     pub rate: bool,
-    /// (series + 1): buckets of series s are those from `offsets[s]` to `offsets[s + 1]`.
+    /// (series + 1): series s has the buckets `offsets[s]` to `offsets[s + 1]`.
     pub offsets: Vec<usize>,
-    /// (bucket), first moment in nanoseconds since 1970; rises within a series.
+    /// (bucket), bucket start in nanoseconds since 1970; rising within a series.
     pub starts: Vec<i64>,
-    /// (bucket), points.
+    /// (bucket), number of points.
     pub counts: Vec<u32>,
-    /// In the order of the plan.
+    /// The aggregates, in the order of the plan.
     pub columns: Vec<Column>,
 }
 
-/// One aggregate of all buckets.
+/// An aggregate of all buckets.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Column {
-    /// Which.
+    /// The aggregate.
     pub aggregate: Aggregate,
-    /// (bucket); of [`super::Method::Std`] NaN where the bucket has one point. Use [`Buckets::of`] to leave such out.
+    /// (bucket); [`super::Method::Std`] is NaN for buckets with one point. [`Buckets::of`] omits
+    /// these.
     pub values: Vec<f64>,
 }
 
 impl Buckets {
-    /// First moments (nanoseconds since 1970) and aggregates of a series' buckets, in the order of time, without
-    /// those that have none.
+    /// Starts (nanoseconds since 1970) and aggregates of a series' buckets in time order, without
+    /// buckets that have too few points for the aggregate.
     pub fn of<'a>(
         &'a self,
         column: &'a Column,
         series: usize,
     ) -> impl Iterator<Item = (i64, f64)> + 'a {
-        let least = column.aggregate.method.least_values();
+        let least = column.aggregate.method.min_values();
         (self.offsets[series]..self.offsets[series + 1])
             .filter(move |bucket| self.counts[*bucket] >= least)
             .map(|bucket| (self.starts[bucket], column.values[bucket]))

@@ -1,24 +1,24 @@
-//! What the commands print and write when all is well.
+//! Output of the commands when they succeed.
 
-use super::support::Place;
+use super::support::TestFolder;
 use std::process::Stdio;
-use warpstride::io::results;
+use warpstride::ptycho::io::results;
 
 fn json(text: &str) -> serde_json::Value {
     serde_json::from_str(text).unwrap()
 }
 
 #[test]
-fn a_simulated_scan_is_found_again() {
-    let place = Place::new();
-    place.simulate("scan.cxi", &["--frame", "48", "--positions", "40"]);
+fn a_simulated_object_is_recovered() {
+    let folder = TestFolder::new();
+    folder.simulate("scan.cxi", &["--frame", "48", "--positions", "40"]);
     let options = ["-o", "out.h5", "--engine", "dm:40", "--engine", "raar:40"];
     let outputs = ["--summary", "s.json", "--report", "r.html"];
-    let said = place.reconstruct(&[options.as_slice(), &outputs].concat());
-    said.well();
+    let output = folder.reconstruct(&[options.as_slice(), &outputs].concat());
+    output.well();
     assert!(
-        said.out.contains("relative L2") && said.out.contains("out-phase.png"),
-        "{said:?}"
+        output.out.contains("relative L2") && output.out.contains("out-phase.png"),
+        "{output:?}"
     );
     let expected = [
         "out-modulus.png",
@@ -30,15 +30,15 @@ fn a_simulated_scan_is_found_again() {
         "s.json",
         "scan.cxi",
     ];
-    assert_eq!(place.names(), expected);
+    assert_eq!(folder.names(), expected);
     for picture in &expected[..4] {
         assert!(
-            std::fs::read(place.path(picture))
+            std::fs::read(folder.path(picture))
                 .unwrap()
                 .starts_with(b"\x89PNG")
         );
     }
-    let summary = json(&std::fs::read_to_string(place.path("s.json")).unwrap());
+    let summary = json(&std::fs::read_to_string(folder.path("s.json")).unwrap());
     assert_eq!(summary["engine"], "dm:40,raar:40");
     assert_eq!(
         (summary["backend"].as_str(), summary["frames"].as_u64()),
@@ -47,30 +47,30 @@ fn a_simulated_scan_is_found_again() {
     assert_eq!(summary["history"].as_array().unwrap().len(), 80);
     let seconds = summary["seconds"].as_f64().unwrap();
     assert!((summary["ms_per_iteration"].as_f64().unwrap() * 80e-3 / seconds - 1.0).abs() < 1e-9);
-    // The photons of so small a scan determine the object to about a percent.
+    // The photons of such a small scan determine the object to about one percent.
     let distance = summary["relative_l2"].as_f64().unwrap();
     assert!(distance < 0.05, "{distance}");
 
-    let compared = place.run(&["ptycho", "compare", "out.h5", "scan.cxi", "--json"]);
+    let compared = folder.run(&["ptycho", "compare", "out.h5", "scan.cxi", "--json"]);
     compared.well();
-    let figures = json(&compared.out);
-    assert_eq!(figures["against"], "truth");
-    assert_eq!(figures["relative_l2"], summary["relative_l2"]);
-    assert!(!figures["frc"].as_array().unwrap().is_empty());
-    let itself = place.run(&["ptycho", "compare", "out.h5", "out.h5", "--json"]);
+    let comparison = json(&compared.out);
+    assert_eq!(comparison["against"], "truth");
+    assert_eq!(comparison["relative_l2"], summary["relative_l2"]);
+    assert!(!comparison["frc"].as_array().unwrap().is_empty());
+    let itself = folder.run(&["ptycho", "compare", "out.h5", "out.h5", "--json"]);
     assert_eq!(json(&itself.out)["against"], "result");
     assert!(json(&itself.out)["relative_l2"].as_f64().unwrap() < 1e-6);
-    place
+    folder
         .run(&["ptycho", "compare", "out.h5", "scan.cxi"])
         .well();
-    place
+    folder
         .run(&["ptycho", "compare", "scan.cxi", "out.h5"])
         .refused(1, &["scan.cxi", "image_1"]);
 }
 
 #[test]
-fn two_runs_give_the_same_bits_whatever_the_threads() {
-    let place = Place::with_scan();
+fn results_are_bit_for_bit_the_same_for_any_number_of_threads() {
+    let folder = TestFolder::with_scan();
     for (name, threads) in [("a.h5", "1"), ("b.h5", "2"), ("c.h5", "2")] {
         let options = [
             "-o",
@@ -82,16 +82,16 @@ fn two_runs_give_the_same_bits_whatever_the_threads() {
             "--threads",
             threads,
         ];
-        place.reconstruct(&options).well();
+        folder.reconstruct(&options).well();
     }
-    let [a, b, c] = ["a.h5", "b.h5", "c.h5"].map(|n| results::read(&place.path(n)).unwrap());
+    let [a, b, c] = ["a.h5", "b.h5", "c.h5"].map(|n| results::read(&folder.path(n)).unwrap());
     assert_eq!(b.object, c.object);
     assert_eq!((&a.object, &a.probe), (&b.object, &b.probe));
 }
 
 #[test]
-fn the_recipe_in_a_result_repeats_it() {
-    let place = Place::with_scan();
+fn the_recipe_in_a_result_repeats_the_run() {
+    let folder = TestFolder::with_scan();
     let set = [
         "--set",
         "raar.beta=0.8",
@@ -101,41 +101,41 @@ fn the_recipe_in_a_result_repeats_it() {
     let first = [
         "-o", "a.h5", "--engine", "dm:4", "--engine", "raar:3", "--seed", "5",
     ];
-    place.reconstruct(&[&first[..], &set].concat()).well();
-    let a = results::read(&place.path("a.h5")).unwrap();
+    folder.reconstruct(&[&first[..], &set].concat()).well();
+    let a = results::read(&folder.path("a.h5")).unwrap();
     assert!(
         a.recipe.contains("0.8") && a.recipe.contains("mean-pattern"),
         "{}",
         a.recipe
     );
-    std::fs::write(place.path("r.toml"), &a.recipe).unwrap();
-    place
+    std::fs::write(folder.path("r.toml"), &a.recipe).unwrap();
+    folder
         .reconstruct(&["-o", "b.h5", "--recipe", "r.toml"])
         .well();
-    let b = results::read(&place.path("b.h5")).unwrap();
+    let b = results::read(&folder.path("b.h5")).unwrap();
     assert_eq!((a.object, a.recipe), (b.object, b.recipe));
 }
 
 #[test]
-fn constants_of_the_scan_are_options_like_all_others() {
-    let place = Place::with_scan();
+fn constants_of_the_scan_can_be_set_as_options() {
+    let folder = TestFolder::with_scan();
     let set = ["--set", "data.constants.wavelength=1.25e-10"];
     let options = ["-o", "a.h5", "--engine", "dm:1", "--no-pictures"];
-    place.reconstruct(&[&options[..], &set].concat()).well();
-    let result = results::read(&place.path("a.h5")).unwrap();
+    folder.reconstruct(&[&options[..], &set].concat()).well();
+    let result = results::read(&folder.path("a.h5")).unwrap();
     assert_eq!(result.wavelength, 1.25e-10);
 }
 
 #[test]
-fn a_picture_that_the_new_result_has_not_does_not_stay() {
-    let place = Place::with_scan();
-    let stretched = place.path("a-phase-stretched.png");
-    place
+fn an_outdated_picture_is_removed() {
+    let folder = TestFolder::with_scan();
+    let stretched = folder.path("a-phase-stretched.png");
+    folder
         .reconstruct(&["-o", "a.h5", "--engine", "dm:20"])
         .well();
     let drawn = stretched.exists();
     std::fs::write(&stretched, "of an earlier run").unwrap();
-    place
+    folder
         .reconstruct(&["-o", "a.h5", "--engine", "dm:20"])
         .well();
     let now = std::fs::read(&stretched).ok();
@@ -144,44 +144,45 @@ fn a_picture_that_the_new_result_has_not_does_not_stay() {
 }
 
 #[test]
-fn progress_lines_are_json_and_nothing_else_is_printed() {
-    let place = Place::with_scan();
-    let said = place.reconstruct(&["-o", "a.h5", "--engine", "dm:7", "--json-progress"]);
-    said.well();
-    let events: Vec<serde_json::Value> = said.out.lines().map(json).collect();
+fn json_progress_prints_nothing_but_json_lines() {
+    let folder = TestFolder::with_scan();
+    let output = folder.reconstruct(&["-o", "a.h5", "--engine", "dm:7", "--json-progress"]);
+    output.well();
+    let events: Vec<serde_json::Value> = output.out.lines().map(json).collect();
     let count = |name: &str| events.iter().filter(|e| e["event"] == name).count();
     assert_eq!(
         [count("start"), count("iteration"), count("end")],
         [1, 7, 1]
     );
-    let quiet = place.reconstruct(&["-o", "a.h5", "--engine", "dm:2", "--quiet", "--no-pictures"]);
+    let quiet = folder.reconstruct(&["-o", "a.h5", "--engine", "dm:2", "--quiet", "--no-pictures"]);
     quiet.well();
     assert_eq!(quiet.out, "");
 }
 
 #[test]
-fn info_says_what_there_is() {
-    let place = Place::with_scan();
-    let said = place.run(&["ptycho", "info", "scan.cxi", "--json"]);
-    said.well();
-    let found = json(&said.out);
+fn info_describes_a_scan() {
+    let folder = TestFolder::with_scan();
+    let output = folder.run(&["ptycho", "info", "scan.cxi", "--json"]);
+    output.well();
+    let found = json(&output.out);
     assert_eq!(
         [&found["frames"], &found["rows"], &found["columns"]],
         [12, 32, 32]
     );
     assert_eq!(found["overlap"]["width_of"], "illumination");
-    // Simulated with an overlap of 0.7; Fermat's spiral is not everywhere equally dense.
+    // The scan was simulated with an overlap of 0.7; a Fermat spiral is not equally dense
+    // everywhere.
     let overlap = found["overlap"]["linear"].as_f64().unwrap();
     assert!((0.6..0.8).contains(&overlap), "{overlap}");
     assert!(found["memory"]["cpu_bytes"].as_u64().unwrap() > 12 * 32 * 32 * 8);
     assert_eq!(found["simulated"], true);
-    place.run(&["ptycho", "info", "scan.cxi"]).well();
+    folder.run(&["ptycho", "info", "scan.cxi"]).well();
 
-    place.simulate(
+    folder.simulate(
         "apart.cxi",
         &["--frame", "32", "--positions", "9", "--overlap", "0.1"],
     );
-    let apart = place.run(&["ptycho", "info", "apart.cxi"]);
+    let apart = folder.run(&["ptycho", "info", "apart.cxi"]);
     apart.well();
     assert!(
         apart.out.contains("problem") && apart.out.contains("overlap"),
@@ -191,9 +192,9 @@ fn info_says_what_there_is() {
 
 #[test]
 fn every_help_text_has_examples() {
-    let place = Place::new();
+    let folder = TestFolder::new();
     for command in ["simulate", "info", "reconstruct", "compare"] {
-        let help = place.run(&["ptycho", command, "--help"]);
+        let help = folder.run(&["ptycho", command, "--help"]);
         help.well();
         let examples = help
             .out
@@ -201,21 +202,21 @@ fn every_help_text_has_examples() {
             .count();
         assert!((3..=5).contains(&examples), "{command}: {examples}");
     }
-    let help = place.run(&["jacobi", "--help"]);
+    let help = folder.run(&["jacobi", "--help"]);
     help.well();
     assert_eq!(help.out.matches("  warpstride jacobi --").count(), 6);
-    let help = place.run(&["--help"]);
+    let help = folder.run(&["--help"]);
     help.well();
     assert!(
         help.out.contains("Examples:") && help.out.contains("130"),
         "{help:?}"
     );
-    assert!(place.run(&["--version"]).out.starts_with("warpstride 0."));
+    assert!(folder.run(&["--version"]).out.starts_with("warpstride 0."));
 }
 
 #[test]
-fn a_reader_that_goes_away_is_no_failure() {
-    let place = Place::with_scan();
+fn a_closed_standard_output_is_not_an_error() {
+    let folder = TestFolder::with_scan();
     for arguments in [
         &["ptycho", "info", "scan.cxi"][..],
         &["ptycho", "reconstruct", "--help"],
@@ -230,41 +231,41 @@ fn a_reader_that_goes_away_is_no_failure() {
             "--json-progress",
         ],
     ] {
-        let mut child = place.start(
-            place
+        let mut child = folder.start(
+            folder
                 .command()
                 .args(arguments)
                 .stdout(Stdio::piped())
                 .stderr(Stdio::piped()),
         );
         drop(child.stdout.take());
-        let output = child.wait_with_output().unwrap();
-        let said = String::from_utf8(output.stderr).unwrap();
+        let ended = child.wait_with_output().unwrap();
+        let stderr = String::from_utf8(ended.stderr).unwrap();
         assert_eq!(
-            (output.status.code(), said.as_str()),
+            (ended.status.code(), stderr.as_str()),
             (Some(0), ""),
             "{arguments:?}"
         );
     }
-    assert!(results::read(&place.path("a.h5")).is_ok());
+    assert!(results::read(&folder.path("a.h5")).is_ok());
 }
 
 #[test]
-fn devices_are_listed_or_there_is_a_reason() {
-    let place = Place::new();
-    let said = place.run(&["devices", "--json"]);
-    said.well();
-    let listing = json(&said.out);
+fn devices_are_listed_or_a_reason_is_given() {
+    let folder = TestFolder::new();
+    let output = folder.run(&["devices", "--json"]);
+    output.well();
+    let listing = json(&output.out);
     let none = listing["devices"].as_array().unwrap().is_empty();
     assert_eq!(none, listing["reason"].is_string());
-    place.run(&["devices"]).well();
+    folder.run(&["devices"]).well();
 }
 
 #[test]
-fn the_self_test_tells_of_each_case_when_it_is_done() {
-    let said = Place::new().run(&["selftest", "--backend", "emulator", "--json-progress"]);
-    said.well();
-    let lines: Vec<_> = said.out.lines().map(json).collect();
+fn the_self_test_reports_each_case_as_it_finishes() {
+    let output = TestFolder::new().run(&["selftest", "--backend", "emulator", "--json-progress"]);
+    output.well();
+    let lines: Vec<_> = output.out.lines().map(json).collect();
     let [start, cases @ .., end] = &lines[..] else {
         panic!("{lines:?}");
     };
@@ -272,26 +273,26 @@ fn the_self_test_tells_of_each_case_when_it_is_done() {
         (&start["event"], &end["event"]),
         (&"start".into(), &"end".into())
     );
-    // Several of each kernel.
+    // Each kernel has several cases.
     assert!(cases.len() as u64 > start["planned"].as_u64().unwrap());
     assert!(cases.iter().all(|case| case["passed"] == true), "{cases:?}");
 }
 
 #[test]
-fn the_self_test_passes_on_the_emulator_and_says_so_in_json() {
-    let place = Place::new();
-    place
+fn the_self_test_passes_on_the_emulator_and_prints_json() {
+    let folder = TestFolder::new();
+    folder
         .run(&["selftest", "--json", "--json-progress"])
         .refused(2, &["--json-progress"]);
-    let said = place.run(&["selftest", "--backend", "emulator", "--json"]);
-    said.well();
-    let findings = json(&said.out);
+    let output = folder.run(&["selftest", "--backend", "emulator", "--json"]);
+    output.well();
+    let findings = json(&output.out);
     assert_eq!(
         (findings["backend"].as_str(), findings["passed"].as_bool()),
         (Some("emulator"), Some(true))
     );
     let cases = findings["cases"].as_array().unwrap();
-    // Every kernel is there and both engines.
+    // Every kernel and both engines are tested.
     assert!(cases.len() >= 20, "{}", cases.len());
     assert!(cases.iter().all(|case| case["passed"] == true), "{cases:?}");
 }

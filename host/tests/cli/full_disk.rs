@@ -1,11 +1,11 @@
-//! A disk that fills while results are written: a small tmpfs, where this process may mount one.
+//! A disk that fills up while results are written: a small tmpfs, if this process may mount one.
 
-use super::support::{Place, STARTING, names, skipped};
+use super::support::{STARTING, TestFolder, names, skipped};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::PoisonError;
 
-/// A small disk, unmounted at the end.
+/// A small tmpfs, unmounted when dropped.
 struct Disk(PathBuf);
 
 impl Disk {
@@ -30,18 +30,18 @@ impl Drop for Disk {
 }
 
 #[test]
-fn nothing_of_what_does_not_fit_is_left() {
-    let place = Place::new();
-    place.simulate("scan.cxi", &["--frame", "64", "--positions", "16"]);
-    let Some(disk) = Disk::mount(&place.path("disk"), 64) else {
+fn outputs_that_do_not_fit_leave_nothing_behind() {
+    let folder = TestFolder::new();
+    folder.simulate("scan.cxi", &["--frame", "64", "--positions", "16"]);
+    let Some(disk) = Disk::mount(&folder.path("disk"), 64) else {
         skipped("disk full while writing", "no tmpfs can be mounted here");
         return;
     };
     let full = |options: &[&str]| {
-        let said = place.reconstruct(&[options, &["--engine", "dm:3", "--quiet"]].concat());
-        said.refused(1, &["disk/", "cannot be written", "space"]);
+        let output = folder.reconstruct(&[options, &["--engine", "dm:3", "--quiet"]].concat());
+        output.refused(1, &["disk/", "cannot be written", "space"]);
     };
-    place
+    folder
         .run(&[
             "ptycho",
             "simulate",
@@ -58,9 +58,9 @@ fn nothing_of_what_does_not_fit_is_left() {
     full(&["-o", "out.h5", "--no-pictures", "--report", "disk/r.html"]);
     assert!(names(&disk.0).is_empty());
     // The result was written before the report failed.
-    assert_eq!(place.names(), ["disk", "out.h5", "scan.cxi"]);
+    assert_eq!(folder.names(), ["disk", "out.h5", "scan.cxi"]);
 
-    // An older result stays as it was.
+    // An older result is left unchanged.
     std::fs::write(disk.0.join("out.h5"), "older").unwrap();
     full(&["-o", "disk/out.h5"]);
     assert_eq!(std::fs::read(disk.0.join("out.h5")).unwrap(), b"older");
@@ -68,9 +68,9 @@ fn nothing_of_what_does_not_fit_is_left() {
 }
 
 #[test]
-fn a_field_that_does_not_fit_leaves_the_older_one() {
-    let place = Place::new();
-    let Some(disk) = Disk::mount(&place.path("disk"), 64) else {
+fn a_field_that_does_not_fit_leaves_the_older_file_unchanged() {
+    let folder = TestFolder::new();
+    let Some(disk) = Disk::mount(&folder.path("disk"), 64) else {
         skipped(
             "disk full while saving a field",
             "no tmpfs can be mounted here",
@@ -92,8 +92,8 @@ fn a_field_that_does_not_fit_leaves_the_older_one() {
             "--check-every",
             "100",
         ];
-        let said = place.run(&[&["jacobi"], &options[..], &more].concat());
-        said.refused(1, &[name, "cannot be written", "space"]);
+        let output = folder.run(&[&["jacobi"], &options[..], &more].concat());
+        output.refused(1, &[name, "cannot be written", "space"]);
     }
     assert_eq!(std::fs::read(disk.0.join("f.npy")).unwrap(), b"older");
     assert_eq!(names(&disk.0), ["f.npy"]);

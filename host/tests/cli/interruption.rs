@@ -1,11 +1,11 @@
-//! Ctrl-C, kill -9, and going on: bit for bit.
+//! Runs that are stopped by Ctrl-C or `kill -9` resume bit for bit.
 
-use super::support::Place;
+use super::support::TestFolder;
 use std::path::Path;
 use std::time::{Duration, Instant};
 use warpstride::data::{HistoryEntry, Reconstruction};
-use warpstride::io::results;
 use warpstride::ptycho::SavedRun;
+use warpstride::ptycho::io::results;
 
 const ENGINES: [&str; 4] = ["--engine", "dm:260", "--engine", "raar:140"];
 
@@ -13,34 +13,34 @@ fn read(path: &Path) -> Reconstruction {
     results::read(path).unwrap()
 }
 
-/// Bits of the object and probe, and all figures but the seconds.
-fn essence(of: &Reconstruction) -> (Vec<[u64; 2]>, Vec<HistoryEntry>) {
+/// Bits of the object and the probe, and the history without its times.
+fn reproducible_part(of: &Reconstruction) -> (Vec<[u64; 2]>, Vec<HistoryEntry>) {
     let bits = of
         .object
         .iter()
         .chain(&of.probe)
         .map(|v| [v.re.to_bits(), v.im.to_bits()]);
-    let figures = of.history.iter().map(|h| HistoryEntry {
+    let history = of.history.iter().map(|h| HistoryEntry {
         seconds: 0.0,
         ..h.clone()
     });
-    (bits.collect(), figures.collect())
+    (bits.collect(), history.collect())
 }
 
-fn straight(place: &Place) -> Reconstruction {
-    place
-        .reconstruct(&[&["-o", "straight.h5", "--quiet"], &ENGINES[..]].concat())
+fn uninterrupted(folder: &TestFolder) -> Reconstruction {
+    folder
+        .reconstruct(&[&["-o", "uninterrupted.h5", "--quiet"], &ENGINES[..]].concat())
         .well();
-    read(&place.path("straight.h5"))
+    read(&folder.path("uninterrupted.h5"))
 }
 
 #[cfg(unix)]
 #[test]
-fn ctrl_c_saves_both_and_the_resumed_run_equals_the_straight_one() {
-    let place = Place::with_scan();
-    let straight = straight(&place);
-    let said = place.interrupt_at(
-        place
+fn ctrl_c_saves_result_and_checkpoint_and_the_run_resumes_bit_for_bit() {
+    let folder = TestFolder::with_scan();
+    let uninterrupted = uninterrupted(&folder);
+    let output = folder.interrupt_at(
+        folder
             .command()
             .args([
                 "ptycho",
@@ -61,19 +61,22 @@ fn ctrl_c_saves_both_and_the_resumed_run_equals_the_straight_one() {
             ]),
         "\"iteration\":10,",
     );
-    assert_eq!(said.code, Some(130), "{said:?}");
-    let said = said.err;
+    assert_eq!(output.code, Some(130), "{output:?}");
+    let message = output.err;
     assert!(
-        said.contains("--resume out.checkpoint") && said.lines().count() == 1,
-        "{said}"
+        message.contains("--resume out.checkpoint") && message.lines().count() == 1,
+        "{message}"
     );
 
-    let part = read(&place.path("out.h5"));
+    let part = read(&folder.path("out.h5"));
     let done = part.history.len();
     assert!((10..400).contains(&done), "{done}");
-    assert_eq!(essence(&part).1, essence(&straight).1[..done]);
-    assert!(place.path("out-phase.png").exists());
-    let summary = std::fs::read_to_string(place.path("s.json")).unwrap();
+    assert_eq!(
+        reproducible_part(&part).1,
+        reproducible_part(&uninterrupted).1[..done]
+    );
+    assert!(folder.path("out-phase.png").exists());
+    let summary = std::fs::read_to_string(folder.path("s.json")).unwrap();
     let summary: serde_json::Value = serde_json::from_str(&summary).unwrap();
     let engines = match done {
         0..=260 => format!("dm:{done}"),
@@ -81,11 +84,11 @@ fn ctrl_c_saves_both_and_the_resumed_run_equals_the_straight_one() {
     };
     assert_eq!(
         summary["engine"], engines,
-        "what was done, not what was planned"
+        "the iterations done, not those planned"
     );
 
-    // Refused for another scan, and the checkpoint stays.
-    place.simulate(
+    // Resuming with another scan is refused, and the checkpoint is kept.
+    folder.simulate(
         "other.cxi",
         &["--frame", "32", "--positions", "12", "--seed", "1"],
     );
@@ -98,7 +101,7 @@ fn ctrl_c_saves_both_and_the_resumed_run_equals_the_straight_one() {
         "--resume",
         "out.checkpoint",
     ];
-    place
+    folder
         .run(&other)
         .refused(1, &["out.checkpoint", "another scan", "scan.cxi"]);
 
@@ -107,32 +110,35 @@ fn ctrl_c_saves_both_and_the_resumed_run_equals_the_straight_one() {
         ["-o", "t.h5", "--report", "out.checkpoint"],
     ] {
         let resume = ["--resume", "out.checkpoint", "--checkpoint", "t.checkpoint"];
-        place
+        folder
             .reconstruct(&[resume, outputs].concat())
             .refused(2, &["out.checkpoint", "another name"]);
     }
 
-    place
+    folder
         .reconstruct(&["-o", "out.h5", "--resume", "out.checkpoint", "--quiet"])
         .well();
-    let whole = read(&place.path("out.h5"));
-    assert_eq!(essence(&whole), essence(&straight));
-    assert_eq!(whole.recipe, straight.recipe);
-    assert!(!place.path("out.checkpoint").exists(), "left after success");
+    let whole = read(&folder.path("out.h5"));
+    assert_eq!(reproducible_part(&whole), reproducible_part(&uninterrupted));
+    assert_eq!(whole.recipe, uninterrupted.recipe);
+    assert!(
+        !folder.path("out.checkpoint").exists(),
+        "left after success"
+    );
 }
 
 #[test]
-fn kill_nine_leaves_a_checkpoint_to_go_on_from_and_no_half_result() {
-    let place = Place::with_scan();
-    let straight = essence(&straight(&place));
-    let checkpoint = place.path("out.checkpoint");
+fn kill_nine_leaves_a_checkpoint_and_no_partial_result() {
+    let folder = TestFolder::with_scan();
+    let uninterrupted = reproducible_part(&uninterrupted(&folder));
+    let checkpoint = folder.path("out.checkpoint");
     let mut killed_midway = 0;
     for delay in [0, 3, 17, 50, 120] {
         for name in ["out.h5", "out.checkpoint"] {
-            drop(std::fs::remove_file(place.path(name)));
+            drop(std::fs::remove_file(folder.path(name)));
         }
-        let mut child = place.start(
-            place
+        let mut child = folder.start(
+            folder
                 .command()
                 .args([
                     "ptycho",
@@ -154,12 +160,15 @@ fn kill_nine_leaves_a_checkpoint_to_go_on_from_and_no_half_result() {
         std::thread::sleep(Duration::from_millis(delay));
         child.kill().unwrap();
         child.wait().unwrap();
-        if place.path("out.h5").exists() {
-            assert_eq!(essence(&read(&place.path("out.h5"))), straight);
+        if folder.path("out.h5").exists() {
+            assert_eq!(
+                reproducible_part(&read(&folder.path("out.h5"))),
+                uninterrupted
+            );
             continue;
         }
         let saved = SavedRun::read(&checkpoint).unwrap();
-        assert!((1..400).contains(&saved.place.total));
+        assert!((1..400).contains(&saved.progress.total));
         killed_midway += 1;
         let resume = [
             "-o",
@@ -169,24 +178,27 @@ fn kill_nine_leaves_a_checkpoint_to_go_on_from_and_no_half_result() {
             "out.checkpoint",
             "--quiet",
         ];
-        place.reconstruct(&resume).well();
-        assert_eq!(essence(&read(&place.path("out.h5"))), straight);
+        folder.reconstruct(&resume).well();
+        assert_eq!(
+            reproducible_part(&read(&folder.path("out.h5"))),
+            uninterrupted
+        );
     }
     assert!(
         killed_midway >= 2,
-        "the runs were over too early to say anything"
+        "too many runs finished before they were killed"
     );
 }
 
 #[test]
 fn a_damaged_checkpoint_is_refused() {
-    let place = Place::with_scan();
-    std::fs::write(place.path("c"), "no checkpoint").unwrap();
-    place
+    let folder = TestFolder::with_scan();
+    std::fs::write(folder.path("c"), "no checkpoint").unwrap();
+    folder
         .reconstruct(&["-o", "out.h5", "--resume", "c"])
         .refused(1, &["c: ", "checkpoint"]);
-    place
+    folder
         .reconstruct(&["-o", "out.h5", "--resume", "d"])
         .refused(1, &["d: ", "cannot be read"]);
-    assert_eq!(place.names(), ["c", "scan.cxi"]);
+    assert_eq!(folder.names(), ["c", "scan.cxi"]);
 }

@@ -1,7 +1,7 @@
-//! `warpstride jacobi` over several devices, which the emulator has without a GPU.
+//! `warpstride jacobi` on several emulated devices.
 
 use super::jacobi::jacobi;
-use super::support::{Place, Said};
+use super::support::{Output, TestFolder};
 use ndarray::Array2;
 use warpstride::io::npy;
 
@@ -14,8 +14,8 @@ const SCHEMES: [&str; 6] = [
     "temporal",
 ];
 
-fn emulated(place: &Place, options: &[&str]) -> Said {
-    jacobi(place, &[options, &["--backend", "emulator"]].concat())
+fn emulated(folder: &TestFolder, options: &[&str]) -> Output {
+    jacobi(folder, &[options, &["--backend", "emulator"]].concat())
 }
 
 fn json(text: &str) -> serde_json::Value {
@@ -23,17 +23,20 @@ fn json(text: &str) -> serde_json::Value {
 }
 
 #[test]
-fn any_number_of_devices_on_any_rung_gives_the_field_of_the_cpu() {
-    let place = Place::new();
+fn any_number_of_devices_with_any_scheme_gives_the_field_of_the_cpu() {
+    let folder = TestFolder::new();
     let fixed = ["--nx", "37", "--ny", "23", "--iterations", "11"];
     for (precision, rungs) in [("f32", &SCHEMES[..]), ("f64", &SCHEMES[4..])] {
         let fixed = [&fixed[..], &["--precision", precision]].concat();
-        let cpu = jacobi(&place, &[&fixed[..], &["-o", "cpu.npy", "--json"]].concat());
+        let cpu = jacobi(
+            &folder,
+            &[&fixed[..], &["-o", "cpu.npy", "--json"]].concat(),
+        );
         cpu.well();
-        let expected = std::fs::read(place.path("cpu.npy")).unwrap();
+        let expected = std::fs::read(folder.path("cpu.npy")).unwrap();
         let norms = json(&cpu.out)["norms"].clone();
         for (rung, scheme) in rungs.iter().enumerate() {
-            // Each rung with another number of devices, one of them with a row for each.
+            // Each scheme runs with another number of devices.
             let devices = ["0", "0,1", "0,1,2", "0,1,2,3", "0,1,2,3,4"][rung % 5];
             let options = [
                 "--scheme",
@@ -44,18 +47,18 @@ fn any_number_of_devices_on_any_rung_gives_the_field_of_the_cpu() {
                 "e.npy",
                 "--json",
             ];
-            let said = emulated(&place, &[&fixed[..], &options].concat());
-            said.well();
-            let found = std::fs::read(place.path("e.npy")).unwrap();
+            let output = emulated(&folder, &[&fixed[..], &options].concat());
+            output.well();
+            let found = std::fs::read(folder.path("e.npy")).unwrap();
             assert_eq!(found, expected, "{precision}, {scheme}");
-            let of = json(&said.out);
+            let of = json(&output.out);
             assert_eq!(
                 (of["scheme"].as_str(), of["backend"].as_str()),
                 (Some(*scheme), Some("emulator"))
             );
             let count = devices.split(',').count();
             assert_eq!(of["devices"].as_array().unwrap().len(), count);
-            assert_eq!(of["device_names"].as_array().unwrap().len(), count);
+            assert_eq!(of["device"].as_str().unwrap().split(", ").count(), count);
             for (found, expected) in of["norms"]
                 .as_array()
                 .unwrap()
@@ -64,7 +67,7 @@ fn any_number_of_devices_on_any_rung_gives_the_field_of_the_cpu() {
             {
                 assert_eq!(found["sweep"], expected["sweep"]);
                 let [found, expected] = [found, expected].map(|n| n["norm"].as_f64().unwrap());
-                // The same squares, in another order of addition.
+                // The same squares are added in another order.
                 assert!(
                     (found / expected - 1.0).abs() < 1e-6,
                     "{scheme}: {found} {expected}"
@@ -75,15 +78,15 @@ fn any_number_of_devices_on_any_rung_gives_the_field_of_the_cpu() {
 }
 
 #[test]
-fn every_boundary_with_source_restart_and_tolerance_is_the_same_over_several_devices() {
-    let place = Place::new();
+fn every_boundary_with_source_restart_and_tolerance_agrees_on_several_devices() {
+    let folder = TestFolder::new();
     let field = |scale: f64| {
         Array2::from_shape_fn((17, 21), |(y, x)| {
             scale * ((y * 7 + x * 13) % 11) as f64 - 1.5 * scale
         })
     };
-    npy::write(&place.path("start.npy"), field(0.3).view()).unwrap();
-    npy::write(&place.path("source.npy"), field(0.01).view()).unwrap();
+    npy::write(&folder.path("start.npy"), field(0.3).view()).unwrap();
+    npy::write(&folder.path("source.npy"), field(0.01).view()).unwrap();
     for boundary in ["textbook", "dirichlet", "periodic"] {
         let fixed = [
             "--boundary",
@@ -102,45 +105,45 @@ fn every_boundary_with_source_restart_and_tolerance_is_the_same_over_several_dev
             "3",
             "--json",
         ];
-        let cpu = jacobi(&place, &[&fixed[..], &["-o", "cpu.npy"]].concat());
+        let cpu = jacobi(&folder, &[&fixed[..], &["-o", "cpu.npy"]].concat());
         cpu.well();
         let expected = json(&cpu.out);
-        // It stops by itself, and not in the last sweep of a pass of 8.
+        // It converges, and not in the last sweep of a pass of 8.
         let sweeps = expected["sweeps"].as_u64().unwrap();
         assert!(expected["converged"] == true && sweeps > 1 && !sweeps.is_multiple_of(8));
         for (scheme, devices) in [("events", "0,1"), ("overlap", "0,1,2"), ("auto", "0,1,2,3")] {
             let options = ["--scheme", scheme, "--devices", devices, "-o", "e.npy"];
-            let said = emulated(&place, &[&fixed[..], &options].concat());
-            said.well();
-            let found = json(&said.out);
-            for figure in ["sweeps", "converged", "boundary", "tolerance"] {
-                assert_eq!(found[figure], expected[figure], "{boundary}, {scheme}");
+            let output = emulated(&folder, &[&fixed[..], &options].concat());
+            output.well();
+            let found = json(&output.out);
+            for metric in ["sweeps", "converged", "boundary", "tolerance"] {
+                assert_eq!(found[metric], expected[metric], "{boundary}, {scheme}");
             }
             let best = if scheme == "auto" { "temporal" } else { scheme };
             assert_eq!(found["scheme"], best);
-            let [a, b] = ["e.npy", "cpu.npy"].map(|name| std::fs::read(place.path(name)).unwrap());
+            let [a, b] = ["e.npy", "cpu.npy"].map(|name| std::fs::read(folder.path(name)).unwrap());
             assert!(a == b, "{boundary}, {scheme}");
         }
     }
 }
 
 #[test]
-fn a_pass_deeper_than_the_blocks_is_adapted_and_that_is_said() {
-    let place = Place::new();
+fn a_pass_deeper_than_the_blocks_is_reduced_with_a_note() {
+    let folder = TestFolder::new();
     let options = ["--nx", "20", "--ny", "10", "--iterations", "8"];
-    let asked = ["--devices", "0,1,2", "--time-block", "5", "--json"];
-    let said = emulated(&place, &[&options[..], &asked].concat());
-    assert_eq!(said.code, Some(0), "{said:?}");
-    let of = json(&said.out);
+    let deep = ["--devices", "0,1,2", "--time-block", "5", "--json"];
+    let output = emulated(&folder, &[&options[..], &deep].concat());
+    assert_eq!(output.code, Some(0), "{output:?}");
+    let of = json(&output.out);
     assert_eq!(of["time_block"], 2);
     let notes = of["notes"].as_array().unwrap();
-    let words = "time block 2 instead of 5: the smallest block has 2 row(s)";
-    assert!(notes.iter().any(|note| note == words), "{notes:?}");
+    let expected = "time block 2 instead of 5: the smallest block has 2 row(s)";
+    assert!(notes.iter().any(|note| note == expected), "{notes:?}");
 }
 
 #[test]
-fn the_depth_of_a_pass_and_the_way_of_the_halos_are_followed() {
-    let place = Place::new();
+fn the_depth_of_a_pass_and_the_route_of_halos_are_as_requested() {
+    let folder = TestFolder::new();
     let fixed = [
         "--nx",
         "40",
@@ -151,28 +154,28 @@ fn the_depth_of_a_pass_and_the_way_of_the_halos_are_followed() {
         "--devices",
         "0,1",
     ];
-    jacobi(&place, &[&fixed[..6], &["-o", "cpu.npy"]].concat()).well();
-    let expected = std::fs::read(place.path("cpu.npy")).unwrap();
+    jacobi(&folder, &[&fixed[..6], &["-o", "cpu.npy"]].concat()).well();
+    let expected = std::fs::read(folder.path("cpu.npy")).unwrap();
     for (option, p2p) in [("--p2p", true), ("--no-p2p", false)] {
         for depth in [1, 3, 8] {
             let depth = depth.to_string();
             let options = [option, "--time-block", &depth, "-o", "e.npy", "--json"];
-            let said = emulated(&place, &[&fixed[..], &options].concat());
-            said.well();
-            let of = json(&said.out);
+            let output = emulated(&folder, &[&fixed[..], &options].concat());
+            output.well();
+            let of = json(&output.out);
             assert_eq!(
                 (of["p2p"].as_bool(), of["time_block"].to_string()),
                 (Some(p2p), depth)
             );
             assert_eq!(of["scheme"], "temporal");
-            assert_eq!(std::fs::read(place.path("e.npy")).unwrap(), expected);
+            assert_eq!(std::fs::read(folder.path("e.npy")).unwrap(), expected);
         }
     }
 }
 
 #[test]
-fn a_timeline_has_every_device_and_the_efficiency_is_that_of_the_times() {
-    let place = Place::new();
+fn a_timeline_has_every_device_and_the_efficiency_agrees_with_the_times() {
+    let folder = TestFolder::new();
     let fixed = [
         "--nx",
         "40",
@@ -191,14 +194,14 @@ fn a_timeline_has_every_device_and_the_efficiency_is_that_of_the_times() {
         "--efficiency",
         "--json",
     ];
-    let said = emulated(&place, &[&fixed[..], &options].concat());
-    said.well();
-    let of = json(&said.out);
+    let output = emulated(&folder, &[&fixed[..], &options].concat());
+    output.well();
+    let of = json(&output.out);
     let number = |name: &str| of[name].as_f64().unwrap();
     let expected = number("single_seconds") / (3.0 * number("seconds"));
     assert!((number("efficiency") / expected - 1.0).abs() < 1e-12);
 
-    let trace = json(&std::fs::read_to_string(place.path("t.json")).unwrap());
+    let trace = json(&std::fs::read_to_string(folder.path("t.json")).unwrap());
     let events = trace["traceEvents"].as_array().unwrap();
     let work: Vec<_> = events.iter().filter(|e| e["ph"] == "X").collect();
     for device in 0..3 {
@@ -219,10 +222,10 @@ fn a_timeline_has_every_device_and_the_efficiency_is_that_of_the_times() {
         assert!(0.0 <= median && median <= max);
     }
 
-    // One device has nothing to be compared with.
+    // There is nothing to compare one device with.
     let one = [&fixed[..6], &["--efficiency", "--json"]].concat();
-    let said = emulated(&place, &one);
-    assert_eq!(said.code, Some(0), "{said:?}");
-    assert!(said.err.starts_with("note: --efficiency: "), "{said:?}");
-    assert!(json(&said.out)["efficiency"].is_null());
+    let output = emulated(&folder, &one);
+    assert_eq!(output.code, Some(0), "{output:?}");
+    assert!(output.err.starts_with("note: --efficiency: "), "{output:?}");
+    assert!(json(&output.out)["efficiency"].is_null());
 }

@@ -1,13 +1,13 @@
-//! `warpstride jacobi` on bad input and wrong usage: one sentence, nothing written, no panic.
+//! `warpstride jacobi` with bad input and wrong usage: one line of error, no output, no panic.
 
 use super::jacobi::jacobi;
-use super::support::{Place, skipped};
+use super::support::{TestFolder, skipped};
 use ndarray::Array2;
 use warpstride::io::npy;
 
 const SMALL: [&str; 4] = ["--nx", "20", "--ny", "16"];
 
-/// A `.npy` file of any header.
+/// A `.npy` file with an arbitrary header.
 fn image(entries: &str, data: &[u8]) -> Vec<u8> {
     let length = (entries.len() as u16).to_le_bytes();
     [
@@ -24,15 +24,15 @@ fn of(kind: &str, shape: &str) -> String {
 }
 
 #[test]
-fn hostile_files_are_refused_as_start_and_as_source() {
-    let place = Place::new();
+fn malformed_files_are_errors_as_start_field_and_as_source() {
+    let folder = TestFolder::new();
     let data = [0; 4 * 12];
     let nan = f32::NAN.to_le_bytes().repeat(12);
     let cases: [(Vec<u8>, &[&str]); 14] = [
-        (Vec::new(), &["is not an array of NumPy", "ends within"]),
+        (Vec::new(), &["is not a NumPy array", "ends within"]),
         (
             b"PK\x03\x04 a zip file".to_vec(),
-            &["does not begin as one"],
+            &["does not begin with \\x93NUMPY"],
         ),
         (image("{'descr': '<f4', 'fo", &data), &["header is not one"]),
         (image("\u{1}garbage", &data), &["header is not one"]),
@@ -44,11 +44,11 @@ fn hostile_files_are_refused_as_start_and_as_source() {
         (image(&of("<f4", "(3, 4)"), &[0; 49]), &["1 bytes follow"]),
         (
             image(&of("<f4", "(12,)"), &data),
-            &["shape 12", "two dimensions"],
+            &["expected rank 2 (row, column), found shape 12"],
         ),
         (
             image(&of("<f4", "(3, 2, 2)"), &data),
-            &["shape 3 x 2 x 2", "two dimensions"],
+            &["expected rank 2 (row, column), found shape 3 x 2 x 2"],
         ),
         (image(&of("<i4", "(3, 4)"), &data), &["<i4", "f32 or f64"]),
         (image(&of("|O", "(3, 4)"), &data), &["|O", "f32 or f64"]),
@@ -65,53 +65,53 @@ fn hostile_files_are_refused_as_start_and_as_source() {
         ),
         (
             image(&of("<f4", "(3, 4)"), &nan),
-            &["NaN at row 0, column 0"],
+            &["expected finite values, found NaN at row 0, column 0"],
         ),
     ];
     for (bytes, words) in cases {
-        std::fs::write(place.path("f.npy"), bytes).unwrap();
+        std::fs::write(folder.path("f.npy"), bytes).unwrap();
         for option in ["--restart", "--source"] {
-            let said = jacobi(
-                &place,
+            let output = jacobi(
+                &folder,
                 &[option, "f.npy", "-o", "out.npy", "--plot", "p.png"],
             );
-            said.refused(1, &[&["f.npy: "], words].concat());
-            assert_eq!(said.out, "");
-            assert_eq!(place.names(), ["f.npy"]);
+            output.refused(1, &[&["f.npy: "], words].concat());
+            assert_eq!(output.out, "");
+            assert_eq!(folder.names(), ["f.npy"]);
         }
     }
-    std::fs::create_dir(place.path("folder")).unwrap();
+    std::fs::create_dir(folder.path("folder")).unwrap();
     for (name, words) in [
         ("none.npy", "cannot be read"),
         ("folder", "not a regular file"),
         ("/dev/zero", "not a regular file"),
     ] {
-        jacobi(&place, &["--restart", name]).refused(1, &[name, words]);
+        jacobi(&folder, &["--restart", name]).refused(1, &[name, words]);
     }
 }
 
 #[test]
-fn shapes_that_disagree_or_are_none() {
-    let place = Place::new();
+fn shapes_that_disagree_or_are_too_small_are_errors() {
+    let folder = TestFolder::new();
     let write = |name: &str, shape: (usize, usize)| {
-        npy::write(&place.path(name), Array2::<f32>::zeros(shape).view()).unwrap();
+        npy::write(&folder.path(name), Array2::<f32>::zeros(shape).view()).unwrap();
     };
     write("a.npy", (16, 20));
     write("b.npy", (16, 21));
     write("thin.npy", (2, 50));
     write("empty.npy", (0, 50));
-    let refused = |options: &[&str], words: &[&str]| jacobi(&place, options).refused(1, words);
+    let refused = |options: &[&str], words: &[&str]| jacobi(&folder, options).refused(1, words);
     refused(
         &["--restart", "a.npy", "--source", "b.npy"],
-        &["b.npy: has 16 x 21", "a.npy has 16 x 20"],
+        &["b.npy: expected 16 x 20", "as a.npy", "found 16 x 21"],
     );
     refused(
         &["--restart", "a.npy", "--nx", "21"],
-        &["a.npy: has 16 x 20", "--nx is 21"],
+        &["a.npy: expected 21 columns", "--nx 21", "found 16 x 20"],
     );
     refused(
         &["--source", "a.npy", "--ny", "20"],
-        &["a.npy: has 16 x 20", "--ny is 20"],
+        &["a.npy: expected 20 rows", "--ny 20", "found 16 x 20"],
     );
     refused(&["--source", "thin.npy"], &["thin.npy: ", "no inner cell"]);
     refused(
@@ -119,21 +119,21 @@ fn shapes_that_disagree_or_are_none() {
         &["empty.npy: ", "no inner cell"],
     );
     for side in ["0", "1", "2"] {
-        jacobi(&place, &["--nx", side, "--ny", "9"]).refused(2, &["at least 3"]);
-        jacobi(&place, &["--nx", "9", "--ny", side]).refused(2, &["at least 3"]);
+        jacobi(&folder, &["--nx", side, "--ny", "9"]).refused(2, &["at least 3"]);
+        jacobi(&folder, &["--nx", "9", "--ny", side]).refused(2, &["at least 3"]);
     }
-    jacobi(&place, &["--nx", "18446744073709551615"]).refused(2, &["larger than any memory"]);
-    jacobi(&place, &["--nx", "100000000", "--ny", "100000000"])
-        .refused(1, &["GiB of host memory", "GiB may be used", "--nx"]);
-    assert_eq!(place.names(), ["a.npy", "b.npy", "empty.npy", "thin.npy"]);
+    jacobi(&folder, &["--nx", "18446744073709551615"]).refused(2, &["larger than any memory"]);
+    jacobi(&folder, &["--nx", "100000000", "--ny", "100000000"])
+        .refused(1, &["GiB of host memory", "GiB is available", "--nx"]);
+    assert_eq!(folder.names(), ["a.npy", "b.npy", "empty.npy", "thin.npy"]);
 }
 
 #[test]
-fn values_beyond_the_arithmetic_overwrite_nothing() {
-    let place = Place::new();
+fn overflowing_values_are_an_error_and_overwrite_nothing() {
+    let folder = TestFolder::new();
     let large = Array2::from_elem((9, 9), f32::MAX);
-    npy::write(&place.path("large.npy"), large.view()).unwrap();
-    std::fs::write(place.path("out.npy"), "older").unwrap();
+    npy::write(&folder.path("large.npy"), large.view()).unwrap();
+    std::fs::write(folder.path("out.npy"), "older").unwrap();
     let options = [
         "--source",
         "large.npy",
@@ -142,13 +142,13 @@ fn values_beyond_the_arithmetic_overwrite_nothing() {
         "--boundary",
         "periodic",
     ];
-    jacobi(&place, &options).refused(1, &["the residual norm of sweep", "leave the range"]);
-    assert_eq!(std::fs::read(place.path("out.npy")).unwrap(), b"older");
+    jacobi(&folder, &options).refused(1, &["the residual norm of sweep", "exceed the range"]);
+    assert_eq!(std::fs::read(folder.path("out.npy")).unwrap(), b"older");
 }
 
 #[test]
-fn wrong_usage() {
-    let place = Place::new();
+fn wrong_usage_is_an_error() {
+    let folder = TestFolder::new();
     let cpu: [(&[&str], &[&str]); 23] = [
         (&["--save-every", "9"], &["--output"]),
         (&["--iterations", "0"], &["--iterations 0", "1 or more"]),
@@ -181,9 +181,9 @@ fn wrong_usage() {
         (&["--efficiency"], &["--efficiency", "--backend cpu"]),
     ];
     for (options, words) in cpu {
-        let said = jacobi(&place, &[&SMALL, options].concat());
-        said.refused(2, words);
-        assert_eq!(said.out, "");
+        let output = jacobi(&folder, &[&SMALL, options].concat());
+        output.refused(2, words);
+        assert_eq!(output.out, "");
     }
     let emulator: [(&[&str], &[&str]); 8] = [
         (&["--devices", ""], &["--devices", "commas"]),
@@ -200,71 +200,76 @@ fn wrong_usage() {
     ];
     for (options, words) in emulator {
         jacobi(
-            &place,
+            &folder,
             &[&SMALL, options, &["--backend", "emulator"]].concat(),
         )
         .refused(2, words);
     }
-    assert!(place.names().is_empty());
+    assert!(folder.names().is_empty());
 }
 
 #[test]
-fn more_devices_than_rows() {
-    let place = Place::new();
+fn more_devices_than_rows_are_an_error() {
+    let folder = TestFolder::new();
     let options = ["--nx", "20", "--ny", "5", "--devices", "0,1,2,3"];
-    jacobi(&place, &[&options[..], &["--backend", "emulator"]].concat())
-        .refused(1, &["4 devices cannot share the 3 inner row(s)"]);
+    jacobi(
+        &folder,
+        &[&options[..], &["--backend", "emulator"]].concat(),
+    )
+    .refused(1, &["4 devices cannot share the 3 inner row(s)"]);
 }
 
 #[test]
-fn outputs_that_are_inputs_or_cannot_be_written() {
-    let place = Place::new();
-    npy::write(&place.path("a.npy"), Array2::<f32>::zeros((16, 20)).view()).unwrap();
-    let before = std::fs::read(place.path("a.npy")).unwrap();
+fn outputs_that_are_inputs_or_cannot_be_written_are_errors() {
+    let folder = TestFolder::new();
+    npy::write(&folder.path("a.npy"), Array2::<f32>::zeros((16, 20)).view()).unwrap();
+    let before = std::fs::read(folder.path("a.npy")).unwrap();
     for options in [
         ["--restart", "a.npy", "-o", "./a.npy"],
         ["--source", "a.npy", "--plot", "a.npy"],
     ] {
-        jacobi(&place, &options).refused(2, &["a.npy", "another name"]);
+        jacobi(&folder, &options).refused(2, &["a.npy", "another name"]);
     }
     jacobi(
-        &place,
+        &folder,
         &[&SMALL[..], &["-o", "b", "--plot", "./b"]].concat(),
     )
     .refused(2, &["two outputs"]);
-    std::fs::create_dir(place.path("folder")).unwrap();
+    std::fs::create_dir(folder.path("folder")).unwrap();
     for option in ["-o", "--plot"] {
-        jacobi(&place, &[&SMALL[..], &[option, "none/f"]].concat())
+        jacobi(&folder, &[&SMALL[..], &[option, "none/f"]].concat())
             .refused(1, &["none/f", "no folder"]);
-        jacobi(&place, &[&SMALL[..], &[option, "folder"]].concat()).refused(1, &["is a folder"]);
+        jacobi(&folder, &[&SMALL[..], &[option, "folder"]].concat()).refused(1, &["is a folder"]);
     }
-    assert_eq!(std::fs::read(place.path("a.npy")).unwrap(), before);
-    assert_eq!(place.names(), ["a.npy", "folder"]);
+    assert_eq!(std::fs::read(folder.path("a.npy")).unwrap(), before);
+    assert_eq!(folder.names(), ["a.npy", "folder"]);
 }
 
 #[test]
-fn gpus_that_are_not_there() {
-    let place = Place::new();
-    let devices = place.run(&["devices", "--json"]);
+fn missing_gpus_are_errors_or_a_note() {
+    let folder = TestFolder::new();
+    let devices = folder.run(&["devices", "--json"]);
     devices.well();
     let listing: serde_json::Value = serde_json::from_str(&devices.out).unwrap();
     if listing["reason"].is_null() {
-        skipped("jacobi without a driver", "there is a driver here");
+        skipped("jacobi without a driver", "this machine has a driver");
         return;
     }
-    let run = |options: &[&str]| place.run(&[&["jacobi"], &SMALL[..], options].concat());
+    let run = |options: &[&str]| folder.run(&[&["jacobi"], &SMALL[..], options].concat());
     run(&["--backend", "cuda"]).refused(1, &["--backend cuda: ", "driver"]);
     run(&["--devices", "3"]).refused(1, &["--devices: ", "driver"]);
     run(&["--devices", "all"]).refused(1, &["--devices: ", "driver"]);
-    // Who asks for what only GPUs have wants GPUs.
+    // An option that only GPUs have selects GPUs.
     run(&["--scheme", "graphs"]).refused(1, &["--backend cuda: ", "driver"]);
-    // Who asks for nothing is told who computes.
-    let said = run(&[]);
+    // Without such options the CPU is used, with a note.
+    let output = run(&[]);
     assert_eq!(
-        (said.code, said.err.lines().count()),
+        (output.code, output.err.lines().count()),
         (Some(0), 1),
-        "{said:?}"
+        "{output:?}"
     );
-    assert!(said.err.starts_with("note: the CPU computes: ") && said.err.contains("driver"));
-    assert!(said.out.contains("back end"), "{said:?}");
+    assert!(
+        output.err.starts_with("note: falling back to the CPU: ") && output.err.contains("driver")
+    );
+    assert!(output.out.contains("back end"), "{output:?}");
 }

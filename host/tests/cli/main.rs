@@ -1,4 +1,4 @@
-//! The real binary, in a fresh folder for every test.
+//! Tests that run the program, each in a temporary folder.
 
 mod bad_input;
 mod commands;

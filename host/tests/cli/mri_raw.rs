@@ -1,6 +1,6 @@
-//! ISMRMRD files of the tests' own making, sound ones and others.
+//! ISMRMRD files made by the tests, valid ones and others.
 
-use super::support::{Place, STARTING};
+use super::support::{STARTING, TestFolder};
 use hdf5_metno as hdf5;
 use hdf5_metno::types::{VarLenArray, VarLenUnicode};
 use ndarray::Array1;
@@ -41,7 +41,7 @@ pub(crate) struct Acquisition {
 }
 
 impl Acquisition {
-    /// A spoke of `samples` samples: the signal of a point in the middle, 1 in every coil.
+    /// A spoke of `samples` samples: the signal of a point in the centre, 1 in every coil.
     pub(crate) fn spoke(number: usize, of: usize, samples: usize, coils: usize) -> Self {
         let angle = std::f32::consts::PI * number as f32 / of as f32;
         let mut traj = Vec::new();
@@ -65,24 +65,24 @@ impl Acquisition {
         }
     }
 
-    /// With a change of its places.
-    pub(crate) fn moved(&mut self, change: impl FnOnce(&mut Vec<f32>)) {
+    /// Edits the trajectory.
+    pub(crate) fn edit_trajectory(&mut self, change: impl FnOnce(&mut Vec<f32>)) {
         let mut values = self.traj.as_slice().to_vec();
         change(&mut values);
         self.traj = VarLenArray::from_slice(&values);
     }
 
-    /// With a change of its signal.
-    pub(crate) fn measured(&mut self, change: impl FnOnce(&mut Vec<f32>)) {
+    /// Edits the signal.
+    pub(crate) fn edit_data(&mut self, change: impl FnOnce(&mut Vec<f32>)) {
         let mut values = self.data.as_slice().to_vec();
         change(&mut values);
         self.data = VarLenArray::from_slice(&values);
     }
 }
 
-/// A file before it is written.
+/// The contents of a file.
 #[derive(Clone)]
-pub(crate) struct Raw {
+pub(crate) struct RawFile {
     pub(crate) xml: Option<String>,
     pub(crate) acquisitions: Vec<Acquisition>,
 }
@@ -96,19 +96,19 @@ pub(crate) fn header(x: &str, y: &str, z: &str) -> String {
     )
 }
 
-impl Raw {
+impl RawFile {
     /// Twelve spokes of 16 samples for 8 × 8 voxels, two coils.
-    pub(crate) fn sound() -> Self {
+    pub(crate) fn valid() -> Self {
         Self {
             xml: Some(header("8", "8", "1")),
             acquisitions: (0..12).map(|n| Acquisition::spoke(n, 12, 16, 2)).collect(),
         }
     }
 
-    /// As `raw.h5`.
-    pub(crate) fn write(&self, place: &Place) {
-        let _held = STARTING.lock().unwrap_or_else(PoisonError::into_inner);
-        let file = hdf5::File::create(place.path("raw.h5")).unwrap();
+    /// Writes `raw.h5`.
+    pub(crate) fn write(&self, folder: &TestFolder) {
+        let _guard = STARTING.lock().unwrap_or_else(PoisonError::into_inner);
+        let file = hdf5::File::create(folder.path("raw.h5")).unwrap();
         let group = file.create_group("dataset").unwrap();
         if let Some(xml) = &self.xml {
             let text = Array1::from_elem(1, VarLenUnicode::from_str(xml).unwrap());
@@ -122,9 +122,9 @@ impl Raw {
     }
 }
 
-/// Opens `raw.h5` for spoiling.
-pub(crate) fn spoil(place: &Place, change: impl FnOnce(&hdf5::File) -> hdf5::Result<()>) {
-    let _held = STARTING.lock().unwrap_or_else(PoisonError::into_inner);
-    let file = hdf5::File::open_rw(place.path("raw.h5")).unwrap();
+/// Opens `raw.h5` to corrupt it.
+pub(crate) fn corrupt(folder: &TestFolder, change: impl FnOnce(&hdf5::File) -> hdf5::Result<()>) {
+    let _guard = STARTING.lock().unwrap_or_else(PoisonError::into_inner);
+    let file = hdf5::File::open_rw(folder.path("raw.h5")).unwrap();
     change(&file).unwrap();
 }

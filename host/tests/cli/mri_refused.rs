@@ -1,12 +1,12 @@
-//! Bad ISMRMRD files and wrong usage of `mri`: one sentence each, nothing written, no panic.
+//! Invalid ISMRMRD files and wrong usage of `mri`: one sentence each, no output files, no panic.
 
-use super::mri_raw::{Acquisition, Raw, header, spoil};
-use super::support::{Place, Said};
+use super::mri_raw::{Acquisition, RawFile, corrupt, header};
+use super::support::{Output, TestFolder};
 use hdf5_metno as hdf5;
 use hdf5_metno::types::VarLenArray;
 use ndarray::Array1;
 
-fn reconstruct(place: &Place, options: &[&str]) -> Said {
+fn reconstruct(folder: &TestFolder, options: &[&str]) -> Output {
     let fixed = [
         "mri",
         "reconstruct",
@@ -16,31 +16,31 @@ fn reconstruct(place: &Place, options: &[&str]) -> Said {
         "--backend",
         "cpu",
     ];
-    place.run(&[&fixed, options].concat())
+    folder.run(&[&fixed, options].concat())
 }
 
-/// Reconstruction and inspection refuse `raw.h5` alike; nothing but it is left.
+/// Both `reconstruct` and `info` reject `raw.h5`, and no other file remains.
 #[track_caller]
-fn refused_file(place: &Place, words: &[&str]) {
-    let said = reconstruct(place, &["--summary", "s.json", "--png", "p.png"]);
-    said.refused(1, words);
-    assert_eq!(said.out, "");
-    place.run(&["mri", "info", "raw.h5"]).refused(1, words);
-    assert_eq!(place.names(), ["raw.h5"]);
+fn assert_file_rejected(folder: &TestFolder, words: &[&str]) {
+    let output = reconstruct(folder, &["--summary", "s.json", "--png", "p.png"]);
+    output.refused(1, words);
+    assert_eq!(output.out, "");
+    folder.run(&["mri", "info", "raw.h5"]).refused(1, words);
+    assert_eq!(folder.names(), ["raw.h5"]);
 }
 
 #[track_caller]
-fn refused(change: impl FnOnce(&mut Raw), words: &[&str]) {
-    let place = Place::new();
-    let mut raw = Raw::sound();
+fn assert_rejected(change: impl FnOnce(&mut RawFile), words: &[&str]) {
+    let folder = TestFolder::new();
+    let mut raw = RawFile::valid();
     change(&mut raw);
-    raw.write(&place);
-    refused_file(&place, &[&["raw.h5"], words].concat());
+    raw.write(&folder);
+    assert_file_rejected(&folder, &[&["raw.h5"], words].concat());
 }
 
 #[test]
 fn no_trajectory() {
-    refused(
+    assert_rejected(
         |raw| {
             for acquisition in &mut raw.acquisitions {
                 acquisition.head.trajectory_dimensions = 0;
@@ -49,72 +49,72 @@ fn no_trajectory() {
         },
         &["acquisition 0", "no trajectory", "Cartesian"],
     );
-    // Claimed, but not there.
-    refused(
+    // Announced in the header, but absent.
+    assert_rejected(
         |raw| raw.acquisitions[3].traj = VarLenArray::from_slice(&[]),
         &["acquisition 3", "0 numbers in its trajectory", "32"],
     );
-    refused(
+    assert_rejected(
         |raw| raw.acquisitions[3].head.trajectory_dimensions = 1,
         &["acquisition 3", "1 dimension"],
     );
 }
 
 #[test]
-fn counts_that_do_not_fit_their_samples() {
-    refused(
+fn inconsistent_counts() {
+    assert_rejected(
         |raw| raw.acquisitions[5].head.number_of_samples = 15,
         &["acquisition 5", "trajectory", "30 (15 samples"],
     );
-    refused(
-        |raw| raw.acquisitions[5].measured(|data| data.truncate(60)),
+    assert_rejected(
+        |raw| raw.acquisitions[5].edit_data(|data| data.truncate(60)),
         &["acquisition 5", "60 numbers in its data", "64"],
     );
-    refused(
+    assert_rejected(
         |raw| raw.acquisitions[2].head.number_of_samples = 0,
         &["acquisition 2", "0 samples"],
     );
-    refused(
+    assert_rejected(
         |raw| raw.acquisitions[2].head.discard_pre = 16,
         &["acquisition 2", "discarded"],
     );
 }
 
 #[test]
-fn coils_that_are_not_the_same_everywhere() {
-    refused(
+fn different_numbers_of_coils() {
+    assert_rejected(
         |raw| raw.acquisitions[7] = Acquisition::spoke(7, 12, 16, 3),
         &["acquisition 7", "3 coils", "acquisition 0", "2"],
     );
 }
 
 #[test]
-fn values_that_are_no_numbers() {
-    refused(
-        |raw| raw.acquisitions[4].moved(|k| k[9] = f32::NAN),
+fn nan_and_infinite_values() {
+    assert_rejected(
+        |raw| raw.acquisitions[4].edit_trajectory(|k| k[9] = f32::NAN),
         &["trajectory of acquisition 4, sample 4, ky is NaN"],
     );
-    refused(
-        |raw| raw.acquisitions[4].measured(|d| d[33] = f32::INFINITY),
+    assert_rejected(
+        |raw| raw.acquisitions[4].edit_data(|d| d[33] = f32::INFINITY),
         &["signal of acquisition 4, sample 0, coil 1"],
     );
 }
 
 #[test]
-fn places_beyond_half_a_cycle_a_pixel() {
-    refused(
-        |raw| raw.acquisitions[1].moved(|k| k[2] = 0.51),
+fn trajectories_beyond_half_a_cycle_per_pixel() {
+    assert_rejected(
+        |raw| raw.acquisitions[1].edit_trajectory(|k| k[2] = 0.51),
         &["acquisition 1, sample 1 has kx = 0.51", "−0.5 to 0.5", "2π"],
     );
-    refused(
-        |raw| raw.acquisitions[1].moved(|k| k[2] = -100.0),
+    assert_rejected(
+        |raw| raw.acquisitions[1].edit_trajectory(|k| k[2] = -100.0),
         &["kx = -100", "matrix size"],
     );
 }
 
 #[test]
-fn nothing_but_noise_or_nothing_at_all() {
-    refused(
+fn noise_scans_only_or_no_acquisitions() {
+    assert_rejected(
         |raw| {
             for acquisition in &mut raw.acquisitions {
                 acquisition.head.flags = 1 << 18;
@@ -122,36 +122,36 @@ fn nothing_but_noise_or_nothing_at_all() {
         },
         &["no imaging acquisitions", "12 noise scans"],
     );
-    refused(|raw| raw.acquisitions.clear(), &["no acquisitions"]);
+    assert_rejected(|raw| raw.acquisitions.clear(), &["no acquisitions"]);
 }
 
 #[test]
-fn headers_that_give_no_size() {
-    refused(|raw| raw.xml = None, &["no header", "/dataset/xml"]);
-    refused(
+fn headers_without_a_valid_size() {
+    assert_rejected(|raw| raw.xml = None, &["no header", "/dataset/xml"]);
+    assert_rejected(
         |raw| raw.xml = Some("no header".to_owned()),
-        &["/dataset/xml", "no ISMRMRD header"],
+        &["/dataset/xml", "not an ISMRMRD header"],
     );
-    refused(
+    assert_rejected(
         |raw| raw.xml = Some("<ismrmrdHeader><encoding/></ismrmrdHeader>".to_owned()),
         &["reconSpace"],
     );
     for wrong in ["0", "1000000000", "99999999999999999999999", "-8", "8.5"] {
-        refused(
+        assert_rejected(
             |raw| raw.xml = Some(header("8", wrong, "1")),
             &["matrixSize/y", "1048576"],
         );
     }
-    // Each side may be so long, but not all of them.
-    refused(
+    // Each side is within the limit, but the volume is not.
+    assert_rejected(
         |raw| raw.xml = Some(header("1000000", "1000000", "1000000")),
         &["memory"],
     );
 }
 
 #[test]
-fn claims_that_no_file_holds() {
-    refused(
+fn sizes_beyond_the_file() {
+    assert_rejected(
         |raw| {
             raw.acquisitions[0].head.number_of_samples = u16::MAX;
             for acquisition in &mut raw.acquisitions {
@@ -160,9 +160,9 @@ fn claims_that_no_file_holds() {
         },
         &["acquisition 0", "claims", "truncated or damaged"],
     );
-    let place = Place::new();
-    Raw::sound().write(&place);
-    spoil(&place, |file| {
+    let folder = TestFolder::new();
+    RawFile::valid().write(&folder);
+    corrupt(&folder, |file| {
         let group = file.group("dataset")?;
         group.unlink("data")?;
         group
@@ -172,22 +172,22 @@ fn claims_that_no_file_holds() {
             .create("data")
             .map(drop)
     });
-    refused_file(&place, &["raw.h5", "/dataset/data"]);
+    assert_file_rejected(&folder, &["raw.h5", "/dataset/data"]);
 }
 
 #[test]
 fn compressed_samples() {
-    refused(
+    assert_rejected(
         |raw| raw.acquisitions[6].head.flags = 1 << 52,
         &["acquisition 6", "compressed"],
     );
 }
 
 #[test]
-fn datasets_of_another_kind() {
-    let place = Place::new();
-    Raw::sound().write(&place);
-    spoil(&place, |file| {
+fn datasets_of_another_type() {
+    let folder = TestFolder::new();
+    RawFile::valid().write(&folder);
+    corrupt(&folder, |file| {
         let group = file.group("dataset")?;
         group.unlink("data")?;
         let numbers = Array1::<f32>::zeros(12);
@@ -197,7 +197,7 @@ fn datasets_of_another_kind() {
             .create("data")
             .map(drop)
     });
-    refused_file(&place, &["raw.h5", "/dataset/data", "records"]);
+    assert_file_rejected(&folder, &["raw.h5", "/dataset/data", "records"]);
 
     #[derive(Clone, hdf5::H5Type)]
     #[repr(C)]
@@ -205,7 +205,7 @@ fn datasets_of_another_kind() {
         head: f32,
         traj: VarLenArray<f32>,
     }
-    spoil(&place, |file| {
+    corrupt(&folder, |file| {
         let group = file.group("dataset")?;
         group.unlink("data")?;
         let record = Other {
@@ -219,62 +219,62 @@ fn datasets_of_another_kind() {
             .create("data")
             .map(drop)
     });
-    refused_file(&place, &["raw.h5", "head.flags"]);
+    assert_file_rejected(&folder, &["raw.h5", "head.flags"]);
 
-    spoil(&place, |file| file.unlink("dataset"));
-    refused_file(&place, &["raw.h5", "no acquisitions", "/dataset/data"]);
+    corrupt(&folder, |file| file.unlink("dataset"));
+    assert_file_rejected(&folder, &["raw.h5", "no acquisitions", "/dataset/data"]);
 }
 
 #[test]
-fn files_that_are_none_or_not_whole() {
-    let place = Place::new();
-    reconstruct(&place, &[]).refused(1, &["raw.h5", "cannot be read"]);
+fn missing_foreign_and_truncated_files() {
+    let folder = TestFolder::new();
+    reconstruct(&folder, &[]).refused(1, &["raw.h5", "cannot be read"]);
     for text in ["", "12 spokes\n"] {
-        std::fs::write(place.path("raw.h5"), text).unwrap();
-        refused_file(&place, &["raw.h5", "HDF5"]);
+        std::fs::write(folder.path("raw.h5"), text).unwrap();
+        assert_file_rejected(&folder, &["raw.h5", "HDF5"]);
     }
-    Raw::sound().write(&place);
-    let bytes = std::fs::read(place.path("raw.h5")).unwrap();
+    RawFile::valid().write(&folder);
+    let bytes = std::fs::read(folder.path("raw.h5")).unwrap();
     for part in [2, 4, 10] {
         let end = bytes.len() * (part - 1) / part;
-        std::fs::write(place.path("raw.h5"), &bytes[..end]).unwrap();
-        refused_file(&place, &["raw.h5"]);
+        std::fs::write(folder.path("raw.h5"), &bytes[..end]).unwrap();
+        assert_file_rejected(&folder, &["raw.h5"]);
     }
 }
 
 #[test]
-fn another_group_is_named() {
-    let place = Place::new();
-    Raw::sound().write(&place);
-    spoil(&place, |file| {
+fn other_groups_are_suggested() {
+    let folder = TestFolder::new();
+    RawFile::valid().write(&folder);
+    corrupt(&folder, |file| {
         let group = file.create_group("scan_2")?;
         group.link_soft("/dataset/data", "data")?;
         group.link_soft("/dataset/xml", "xml")
     });
     let info = ["mri", "info", "raw.h5", "--group"];
-    place.run(&[&info[..], &["scan_2"]].concat()).well();
-    place
+    folder.run(&[&info[..], &["scan_2"]].concat()).well();
+    folder
         .run(&[&info[..], &["scan_3"]].concat())
         .refused(1, &["scan_3", "--group dataset", "scan_2"]);
 }
 
 #[test]
-fn selections_that_are_not_there() {
-    let place = Place::new();
-    Raw::sound().write(&place);
+fn selections_without_acquisitions() {
+    let folder = TestFolder::new();
+    RawFile::valid().write(&folder);
     let info = ["mri", "info", "raw.h5", "--select"];
-    place
+    folder
         .run(&[&info[..], &["slice=4"]].concat())
         .refused(1, &["slice=4", "0 to 0"]);
-    place
+    folder
         .run(&[&info[..], &["row=4"]].concat())
         .refused(2, &["--select", "repetition"]);
 }
 
 #[test]
-fn options_that_contradict_each_other() {
-    let place = Place::new();
-    Raw::sound().write(&place);
+fn contradicting_options() {
+    let folder = TestFolder::new();
+    RawFile::valid().write(&folder);
     for (options, words) in [
         (&["--iterations", "0"][..], &["--iterations 0"][..]),
         (
@@ -298,16 +298,16 @@ fn options_that_contradict_each_other() {
             &["--intensity-correction", "coil maps"],
         ),
         (&["--png", "out.h5"], &["out.h5", "two outputs"]),
-        (&["--png", "raw.h5"], &["raw.h5", "is read"]),
-        (&["--reference", "out.h5"], &["out.h5", "is read"]),
-        (&["--device", "0"], &["--device 0", "--backend cpu"]),
+        (&["--png", "raw.h5"], &["raw.h5", "is an input"]),
+        (&["--reference", "out.h5"], &["out.h5", "is an input"]),
+        (&["--device", "0"], &["--device 0", "--backend cuda"]),
         (&["--threads", "0"], &["--threads 0"]),
         (&["--density", "voronoi"], &["voronoi", "pipe"]),
     ] {
-        let said = reconstruct(&place, options);
-        said.refused(2, words);
+        let output = reconstruct(&folder, options);
+        output.refused(2, words);
     }
-    let typed = [
+    let arguments = [
         "mri",
         "reconstruct",
         "raw.h5",
@@ -316,20 +316,20 @@ fn options_that_contradict_each_other() {
         "--precision",
         "f64",
     ];
-    place
-        .run(&[&typed[..], &["--backend", "cuda"]].concat())
+    folder
+        .run(&[&arguments[..], &["--backend", "cuda"]].concat())
         .refused(2, &["f64", "--backend cpu"]);
-    assert_eq!(place.names(), ["raw.h5"]);
+    assert_eq!(folder.names(), ["raw.h5"]);
 }
 
 #[test]
 fn references_maps_and_fields_of_another_shape() {
-    let place = Place::new();
-    Raw::sound().write(&place);
+    let folder = TestFolder::new();
+    RawFile::valid().write(&folder);
     let simulate = [
         "mri", "simulate", "other.h5", "--matrix", "16", "--coils", "2",
     ];
-    place.run(&[&simulate[..], &["--spokes", "4"]].concat());
+    folder.run(&[&simulate[..], &["--spokes", "4"]].concat());
     for (option, words) in [
         ("--reference", &["other.h5", "[1, 16, 16]", "[1, 8, 8]"][..]),
         (
@@ -339,15 +339,15 @@ fn references_maps_and_fields_of_another_shape() {
         ("--off-resonance", &["other.h5", "/field/hertz"]),
         ("--field", &["other.h5", "/field/coefficients"]),
     ] {
-        reconstruct(&place, &[option, "other.h5"]).refused(1, words);
-        reconstruct(&place, &[option, "absent.h5"]).refused(1, &["absent.h5"]);
+        reconstruct(&folder, &[option, "other.h5"]).refused(1, words);
+        reconstruct(&folder, &[option, "absent.h5"]).refused(1, &["absent.h5"]);
     }
-    assert_eq!(place.names(), ["other.h5", "raw.h5"]);
+    assert_eq!(folder.names(), ["other.h5", "raw.h5"]);
 }
 
 #[test]
-fn simulations_that_make_no_sense() {
-    let place = Place::new();
+fn invalid_simulation_options() {
+    let folder = TestFolder::new();
     for (options, word) in [
         (&["--matrix", "0"][..], "--matrix 0"),
         (&["--coils", "0"], "--coils 0"),
@@ -356,12 +356,12 @@ fn simulations_that_make_no_sense() {
         (&["--noise", "-3"], "--noise -3"),
         (&["--noise", "inf"], "--noise inf"),
     ] {
-        let said = place.run(&[&["mri", "simulate", "out.h5"], options].concat());
-        said.refused(2, &[word]);
+        let output = folder.run(&[&["mri", "simulate", "out.h5"], options].concat());
+        output.refused(2, &[word]);
     }
     let large = ["--3d", "--matrix", "512", "--coils", "256"];
-    place
+    folder
         .run(&[&["mri", "simulate", "out.h5"][..], &large].concat())
         .refused(1, &["memory", "--coils"]);
-    assert!(place.names().is_empty());
+    assert!(folder.names().is_empty());
 }

@@ -1,9 +1,9 @@
-//! `sas` as a user has it: what the tests of models and of the program's texts and files share.
+//! The `sas` subcommands: helpers shared by the tests of models and of printed text and files.
 
 mod intensities;
-mod told;
+mod output_files;
 
-use super::support::{Place, Said, skipped};
+use super::support::{Output, TestFolder, skipped};
 use serde_json::Value;
 use std::path::PathBuf;
 
@@ -19,19 +19,19 @@ fn numbers(value: &Value) -> Vec<f64> {
 }
 
 /// Evaluates on the CPU.
-fn evaluate(place: &Place, model: &str, options: &[&str]) -> Said {
+fn evaluate(folder: &TestFolder, model: &str, options: &[&str]) -> Output {
     let fixed = ["sas", "evaluate", model, "--backend", "cpu"];
-    place.run(&[&fixed, options].concat())
+    folder.run(&[&fixed, options].concat())
 }
 
-fn evaluated(place: &Place, model: &str, options: &[&str]) -> Value {
-    let said = evaluate(place, model, &[&["--json"], options].concat());
-    said.well();
-    json(&said.out)
+fn evaluated(folder: &TestFolder, model: &str, options: &[&str]) -> Value {
+    let output = evaluate(folder, model, &[&["--json"], options].concat());
+    output.well();
+    json(&output.out)
 }
 
-fn intensities(place: &Place, model: &str, options: &[&str]) -> Vec<f64> {
-    numbers(&evaluated(place, model, options)["intensity"])
+fn intensities(folder: &TestFolder, model: &str, options: &[&str]) -> Vec<f64> {
+    numbers(&evaluated(folder, model, options)["intensity"])
 }
 
 #[track_caller]
@@ -45,7 +45,7 @@ fn near(found: &[f64], expected: &[f64], relative: f64) {
     }
 }
 
-/// The folder with data that are not in the repository, if it is there.
+/// A file of the folder with data that are not in the repository, if it is available.
 pub(crate) fn shared(what: &str, name: &str) -> Option<PathBuf> {
     let Some(folder) = std::env::var_os("WARPSTRIDE_SHARED_DATA") else {
         skipped(what, "$WARPSTRIDE_SHARED_DATA is not set");
@@ -53,7 +53,7 @@ pub(crate) fn shared(what: &str, name: &str) -> Option<PathBuf> {
     };
     let path = PathBuf::from(folder).join("sas").join(name);
     if !path.exists() {
-        skipped(what, &format!("{} is not there", path.display()));
+        skipped(what, &format!("{} does not exist", path.display()));
         return None;
     }
     Some(path)

@@ -1,15 +1,15 @@
-//! `sas fit` as a user has it: what was put into a curve comes out of it.
+//! `sas fit`: fits recover the parameters of simulated curves.
 
 use super::sas::shared;
-use super::support::{Place, Said};
+use super::support::{Output, TestFolder, read_png};
 use serde_json::Value;
 
 fn json(text: &str) -> Value {
     serde_json::from_str(text).unwrap()
 }
 
-fn summary(place: &Place) -> Value {
-    json(&std::fs::read_to_string(place.path("s.json")).unwrap())
+fn summary(folder: &TestFolder) -> Value {
+    json(&std::fs::read_to_string(folder.path("s.json")).unwrap())
 }
 
 /// Value of a fitted parameter.
@@ -30,13 +30,13 @@ fn near(found: &Value, name: &str, expected: f64, relative: f64) {
     );
 }
 
-fn evaluate(place: &Place, model: &str, options: &[&str]) {
+fn evaluate(folder: &TestFolder, model: &str, options: &[&str]) {
     let fixed = ["sas", "evaluate", model, "--backend", "cpu"];
-    place.run(&[&fixed, options].concat()).well();
+    folder.run(&[&fixed, options].concat()).well();
 }
 
-/// Fits on the CPU with a summary.
-fn fit(place: &Place, model: &str, data: &str, options: &[&str]) -> Said {
+/// Fits on the CPU and writes a summary.
+fn fit(folder: &TestFolder, model: &str, data: &str, options: &[&str]) -> Output {
     let fixed = [
         "sas",
         "fit",
@@ -47,12 +47,12 @@ fn fit(place: &Place, model: &str, data: &str, options: &[&str]) -> Said {
         "--summary",
         "s.json",
     ];
-    place.run(&[&fixed, options].concat())
+    folder.run(&[&fixed, options].concat())
 }
 
-/// Text of a curve with uncertainties of 1 %, from one without.
-fn with_uncertainties(place: &Place, from: &str, to: &str) {
-    let text = std::fs::read_to_string(place.path(from)).unwrap();
+/// Writes a curve with uncertainties of 1 % from one without.
+fn with_uncertainties(folder: &TestFolder, from: &str, to: &str) {
+    let text = std::fs::read_to_string(folder.path(from)).unwrap();
     let rows: String = text
         .lines()
         .filter_map(|line| {
@@ -61,15 +61,15 @@ fn with_uncertainties(place: &Place, from: &str, to: &str) {
             Some(format!("{q:e} {i:e} {:e}\n", 0.01 * i))
         })
         .collect();
-    std::fs::write(place.path(to), rows).unwrap();
+    std::fs::write(folder.path(to), rows).unwrap();
 }
 
 #[test]
-fn what_was_put_in_comes_out() {
-    let place = Place::new();
+fn a_fit_recovers_the_simulated_parameters() {
+    let folder = TestFolder::new();
     let truth = "radius=47.3,scale=0.02,background=0.3,sld=2,sld_solvent=6";
     evaluate(
-        &place,
+        &folder,
         "sphere",
         &[
             "--set",
@@ -82,9 +82,9 @@ fn what_was_put_in_comes_out() {
             "c.csv",
         ],
     );
-    with_uncertainties(&place, "c.csv", "c.txt");
-    let said = fit(
-        &place,
+    with_uncertainties(&folder, "c.csv", "c.txt");
+    let output = fit(
+        &folder,
         "sphere",
         "c.txt",
         &[
@@ -106,11 +106,11 @@ fn what_was_put_in_comes_out() {
             "f.html",
         ],
     );
-    said.well();
+    output.well();
     for words in ["radius_pd", "χ²/point", "20 to 100", "f.html"] {
-        assert!(said.out.contains(words), "{words}: {}", said.out);
+        assert!(output.out.contains(words), "{words}: {}", output.out);
     }
-    let found = summary(&place);
+    let found = summary(&folder);
     for (name, truth) in [
         ("radius", 47.3),
         ("radius_pd", 0.15),
@@ -130,16 +130,16 @@ fn what_was_put_in_comes_out() {
         assert_eq!(found["curves"][key].as_array().unwrap().len(), 60, "{key}");
     }
     assert_eq!(
-        place.names(),
+        folder.names(),
         ["c.csv", "c.txt", "f.csv", "f.html", "f.png", "s.json"]
     );
-    assert!(image::open(place.path("f.png")).is_ok());
-    let page = std::fs::read_to_string(place.path("f.html")).unwrap();
+    assert!(read_png(&folder.path("f.png")).width > 0);
+    let page = std::fs::read_to_string(folder.path("f.html")).unwrap();
     assert!(page.contains("<svg") && page.contains("radius_pd"));
 
-    // The fitted curve is data again, and has the same parameters.
+    // The fitted curve can be fitted again, with the same result.
     let again = fit(
-        &place,
+        &folder,
         "sphere",
         "f.csv",
         &[
@@ -159,12 +159,13 @@ fn what_was_put_in_comes_out() {
     near(&json(&again.out), "radius", 47.3, 1e-4);
 }
 
-/// A start in the wrong valley needs others; both ways find the same minimum, and a seed the same way.
+/// Several starts and a population find the minimum that a bad start misses, and the same seed
+/// gives the same search.
 #[test]
-fn starts_and_populations_find_what_one_start_misses() {
-    let place = Place::new();
+fn several_starts_and_populations_find_the_global_minimum() {
+    let folder = TestFolder::new();
     evaluate(
-        &place,
+        &folder,
         "sphere",
         &[
             "--set",
@@ -175,9 +176,9 @@ fn starts_and_populations_find_what_one_start_misses() {
             "c.csv",
         ],
     );
-    with_uncertainties(&place, "c.csv", "c.txt");
+    with_uncertainties(&folder, "c.csv", "c.txt");
     let search = |options: &[&str]| {
-        let wish = [
+        let common = [
             "--set",
             "radius=30",
             "--fit",
@@ -186,8 +187,8 @@ fn starts_and_populations_find_what_one_start_misses() {
             "scale,background",
             "--quiet",
         ];
-        fit(&place, "sphere", "c.txt", &[&wish, options].concat()).well();
-        summary(&place)
+        fit(&folder, "sphere", "c.txt", &[&common, options].concat()).well();
+        summary(&folder)
     };
     let several = search(&["--starts", "40", "--seed", "3"]);
     near(&several, "radius", 90.0, 1e-5);
@@ -200,10 +201,10 @@ fn starts_and_populations_find_what_one_start_misses() {
 }
 
 #[test]
-fn a_fit_smears_the_model_as_it_is_told() {
-    let place = Place::new();
+fn a_fit_smears_the_model_with_the_given_resolution() {
+    let folder = TestFolder::new();
     evaluate(
-        &place,
+        &folder,
         "sphere",
         &[
             "--set",
@@ -216,17 +217,17 @@ fn a_fit_smears_the_model_as_it_is_told() {
             "c.csv",
         ],
     );
-    with_uncertainties(&place, "c.csv", "c.txt");
+    with_uncertainties(&folder, "c.csv", "c.txt");
     let chi2 = |options: &[&str]| {
-        let wish = [
+        let common = [
             "--fit",
             "radius=60:100",
             "--fit",
             "scale,background",
             "--quiet",
         ];
-        fit(&place, "sphere", "c.txt", &[&wish, options].concat()).well();
-        let found = summary(&place);
+        fit(&folder, "sphere", "c.txt", &[&common, options].concat()).well();
+        let found = summary(&folder);
         (
             found["chi2_per_point"].as_f64().unwrap(),
             value(&found, "radius"),
@@ -239,8 +240,8 @@ fn a_fit_smears_the_model_as_it_is_told() {
     );
     let (sharp, _) = chi2(&[]);
     assert!(sharp > 10.0, "{sharp}");
-    // The same, said by the file: its fourth column is σ of q.
-    let text = std::fs::read_to_string(place.path("c.txt")).unwrap();
+    // The same resolution in the file: its fourth column is σ of q.
+    let text = std::fs::read_to_string(folder.path("c.txt")).unwrap();
     let with_dq: String = text
         .lines()
         .map(|line| {
@@ -248,37 +249,37 @@ fn a_fit_smears_the_model_as_it_is_told() {
             format!("{line} {:e}\n", 0.08 * q)
         })
         .collect();
-    std::fs::write(place.path("c.txt"), with_dq).unwrap();
-    let (said, _) = chi2(&[]);
-    assert!(said < 1e-6, "{said}");
+    std::fs::write(folder.path("c.txt"), with_dq).unwrap();
+    let (output, _) = chi2(&[]);
+    assert!(output < 1e-6, "{output}");
     let (ignored, _) = chi2(&["--resolution", "none"]);
     assert!(ignored > 10.0, "{ignored}");
 }
 
 #[test]
-fn a_range_of_q_limits_what_takes_part() {
-    let place = Place::new();
-    evaluate(&place, "sphere", &["--q", "0.01:0.2:20", "-o", "c.csv"]);
-    let said = fit(
-        &place,
+fn a_range_of_q_selects_the_fitted_points() {
+    let folder = TestFolder::new();
+    evaluate(&folder, "sphere", &["--q", "0.01:0.2:20", "-o", "c.csv"]);
+    let output = fit(
+        &folder,
         "sphere",
         "c.csv",
         &["--fit", "scale", "--qrange", "0.05:0.1", "--json-progress"],
     );
-    assert_eq!(said.code, Some(0), "{said:?}");
-    let events: Vec<Value> = said.out.lines().map(json).collect();
+    assert_eq!(output.code, Some(0), "{output:?}");
+    let events: Vec<Value> = output.out.lines().map(json).collect();
     assert_eq!(events[0]["event"], "start");
     assert!(events[1]["chi2_per_point"].is_number(), "{events:?}");
-    let found = summary(&place);
+    let found = summary(&folder);
     assert_eq!(found["points"], 6);
     near(&found, "scale", 1.0, 1e-9);
 }
 
 #[test]
-fn an_image_gives_the_orientation_of_its_particles() {
-    let place = Place::new();
+fn the_fit_of_an_image_finds_the_orientation() {
+    let folder = TestFolder::new();
     evaluate(
-        &place,
+        &folder,
         "cylinder",
         &[
             "--set",
@@ -289,8 +290,8 @@ fn an_image_gives_the_orientation_of_its_particles() {
             "i.csv",
         ],
     );
-    let said = fit(
-        &place,
+    let output = fit(
+        &folder,
         "cylinder",
         "i.csv",
         &[
@@ -305,39 +306,39 @@ fn an_image_gives_the_orientation_of_its_particles() {
             "--quiet",
         ],
     );
-    said.well();
-    let found = summary(&place);
+    output.well();
+    let found = summary(&folder);
     near(&found, "phi", 25.0, 1e-3);
     near(&found, "theta", 80.0, 1e-3);
-    assert!(image::open(place.path("i.png")).is_ok());
+    assert!(read_png(&folder.path("i.png")).width > 0);
 }
 
 #[test]
-fn what_stops_at_a_bound_says_so() {
-    let place = Place::new();
+fn parameters_at_a_bound_are_flagged() {
+    let folder = TestFolder::new();
     evaluate(
-        &place,
+        &folder,
         "sphere",
         &["--set", "radius=60", "--q", "0.01:0.2:40", "-o", "c.csv"],
     );
-    with_uncertainties(&place, "c.csv", "c.txt");
-    let said = fit(
-        &place,
+    with_uncertainties(&folder, "c.csv", "c.txt");
+    let output = fit(
+        &folder,
         "sphere",
         "c.txt",
         &["--fit", "radius=55:58", "--set", "scale=1,background=0.001"],
     );
-    assert_eq!(said.code, Some(0), "{said:?}");
-    assert!(said.out.contains("at its greatest"), "{}", said.out);
-    assert_eq!(summary(&place)["parameters"][0]["at_bound"], "greatest");
+    assert_eq!(output.code, Some(0), "{output:?}");
+    assert!(output.out.contains("at its upper bound"), "{}", output.out);
+    assert_eq!(summary(&folder)["parameters"][0]["at_bound"], "greatest");
 }
 
 #[cfg(unix)]
 #[test]
 fn ctrl_c_saves_the_best_so_far() {
-    let place = Place::new();
+    let folder = TestFolder::new();
     evaluate(
-        &place,
+        &folder,
         "cylinder",
         &[
             "--pd",
@@ -348,8 +349,8 @@ fn ctrl_c_saves_the_best_so_far() {
             "c.csv",
         ],
     );
-    with_uncertainties(&place, "c.csv", "c.txt");
-    let mut command = place.command();
+    with_uncertainties(&folder, "c.csv", "c.txt");
+    let mut command = folder.command();
     command.args([
         "sas",
         "fit",
@@ -369,27 +370,27 @@ fn ctrl_c_saves_the_best_so_far() {
         "-o",
         "f.csv",
     ]);
-    let said = place.interrupt_at(&mut command, "\"iteration\":3,");
-    assert_eq!(said.code, Some(130), "{said:?}");
+    let output = folder.interrupt_at(&mut command, "\"iteration\":3,");
+    assert_eq!(output.code, Some(130), "{output:?}");
     assert!(
-        said.err.contains("s.json") && said.err.contains("stopped"),
-        "{said:?}"
+        output.err.contains("s.json") && output.err.contains("stopped"),
+        "{output:?}"
     );
-    let found = summary(&place);
+    let found = summary(&folder);
     assert_eq!(found["converged"], false);
     assert_eq!(found["stop"], "interrupted");
-    assert!(place.path("f.csv").exists());
+    assert!(folder.path("f.csv").exists());
 }
 
-/// The figures of the specification: spheres with Schulz's distribution, to half a percent.
+/// Simulated spheres with a Schulz distribution: the known parameters, to half a percent.
 #[test]
 fn measured_spheres_have_the_known_size() {
     let Some(path) = shared("fit of PolySpheres.txt", "PolySpheres.txt") else {
         return;
     };
-    let place = Place::new();
-    let said = fit(
-        &place,
+    let folder = TestFolder::new();
+    let output = fit(
+        &folder,
         "sphere",
         path.to_str().unwrap(),
         &[
@@ -400,8 +401,8 @@ fn measured_spheres_have_the_known_size() {
             "--quiet",
         ],
     );
-    said.well();
-    let found = summary(&place);
+    output.well();
+    let found = summary(&folder);
     near(&found, "radius", 59.995, 5e-3);
     near(&found, "radius_pd", 0.2002, 5e-3);
 }

@@ -1,24 +1,24 @@
-//! Wrong usage of `sas` and bad files: one sentence each with the option, what was found and what is expected; nothing
-//! written, no panic.
+//! Invalid options of `sas` and invalid files: an error of one sentence with the option, the
+//! expected value and the found one; nothing is written, no panic.
 
-use super::support::Place;
+use super::support::TestFolder;
 
-/// Each line: what is typed behind `sas`, and words of the sentence.
+/// Each case: the arguments after `sas`, and parts of the error message.
 #[track_caller]
 fn refused(code: i32, cases: &[(&str, &[&str])]) {
-    let place = Place::new();
-    std::fs::write(place.path("curve.txt"), curve()).unwrap();
-    std::fs::write(place.path("bad.txt"), "1 2 3\n").unwrap();
-    std::fs::write(place.path("image.dat"), image()).unwrap();
-    std::fs::write(place.path("words.txt"), "no numbers here\n").unwrap();
-    let names = place.names();
+    let folder = TestFolder::new();
+    std::fs::write(folder.path("curve.txt"), curve()).unwrap();
+    std::fs::write(folder.path("bad.txt"), "1 2 3\n").unwrap();
+    std::fs::write(folder.path("image.dat"), image()).unwrap();
+    std::fs::write(folder.path("words.txt"), "no numbers here\n").unwrap();
+    let names = folder.names();
     for (typed, words) in cases {
         let mut arguments = vec!["sas"];
         arguments.extend(typed.split(' '));
-        let said = place.run(&arguments);
-        said.refused(code, words);
-        assert_eq!(said.out, "", "{typed}");
-        assert_eq!(place.names(), names, "{typed}");
+        let output = folder.run(&arguments);
+        output.refused(code, words);
+        assert_eq!(output.out, "", "{typed}");
+        assert_eq!(folder.names(), names, "{typed}");
     }
 }
 
@@ -39,7 +39,7 @@ fn image() -> String {
 }
 
 #[test]
-fn names_that_are_not_there() {
+fn unknown_names_are_refused() {
     refused(
         2,
         &[
@@ -47,11 +47,11 @@ fn names_that_are_not_there() {
             ("evaluate shpere", &["shpere", "did you mean sphere?"]),
             (
                 "evaluate sphere@cylinder",
-                &["cylinder is no structure factor"],
+                &["cylinder is not a structure factor", "expected one after @"],
             ),
             (
                 "evaluate hardsphere@hardsphere",
-                &["structure factor itself"],
+                &["structure factor itself", "expected a form factor before @"],
             ),
             (
                 "evaluate sphere@hardspere",
@@ -79,7 +79,7 @@ fn names_that_are_not_there() {
 }
 
 #[test]
-fn values_that_cannot_be() {
+fn invalid_values_are_refused() {
     refused(
         2,
         &[
@@ -97,7 +97,7 @@ fn values_that_cannot_be() {
             ),
             (
                 "evaluate sphere --set radius=-5",
-                &["radius=-5", "from 0 to inf"],
+                &["radius=-5", "expected 0 to inf"],
             ),
             (
                 "evaluate sphere --set radius=5,radius=6",
@@ -109,7 +109,7 @@ fn values_that_cannot_be() {
             ),
             (
                 "evaluate sphere@hardsphere --set structure_factor_mode=0.5",
-                &["structure_factor_mode=0.5", "whole number"],
+                &["structure_factor_mode=0.5", "expected an integer"],
             ),
             (
                 "evaluate sphere --cutoff 1",
@@ -128,7 +128,7 @@ fn values_that_cannot_be() {
 }
 
 #[test]
-fn distributions_that_cannot_be() {
+fn invalid_distributions_are_refused() {
     refused(
         2,
         &[
@@ -159,7 +159,7 @@ fn distributions_that_cannot_be() {
             ),
             (
                 "evaluate sphere --pd radius=0.1:gaussian:9:3:1",
-                &["all that is expected"],
+                &["expected at most NAME=WIDTH:KIND:POINTS:NSIGMA"],
             ),
             (
                 "evaluate sphere --pd radius=0.1:uniform:9:3",
@@ -207,7 +207,7 @@ fn distributions_that_cannot_be() {
 }
 
 #[test]
-fn points_and_resolutions_that_cannot_be() {
+fn invalid_points_and_resolutions_are_refused() {
     refused(
         2,
         &[
@@ -230,7 +230,7 @@ fn points_and_resolutions_that_cannot_be() {
             ("evaluate sphere --q2d -0.1:5", &["-0.1", "above 0"]),
             (
                 "evaluate sphere --q2d 0.1:100000",
-                &["100000 x 100000", "too many"],
+                &["expected at most", "100000 x 100000"],
             ),
             (
                 "evaluate sphere --q 0.1:0.2:5 --points 0.1",
@@ -255,7 +255,7 @@ fn points_and_resolutions_that_cannot_be() {
             ("evaluate sphere --resolution slit:0,0", &["above 0"]),
             (
                 "evaluate sphere --q2d 0.1:5 --resolution slit:0.1,0",
-                &["a slit smears curves"],
+                &["a slit applies to curves"],
             ),
         ],
     );
@@ -269,7 +269,7 @@ fn points_and_resolutions_that_cannot_be() {
 }
 
 #[test]
-fn outputs_that_cannot_be() {
+fn invalid_outputs_are_refused() {
     refused(
         2,
         &[
@@ -291,7 +291,7 @@ fn outputs_that_cannot_be() {
             ),
             (
                 "fit sphere curve.txt --fit scale --summary curve.txt",
-                &["curve.txt", "is read"],
+                &["curve.txt", "is an input"],
             ),
             (
                 "fit sphere curve.txt --fit scale --quiet",
@@ -315,7 +315,7 @@ fn outputs_that_cannot_be() {
 }
 
 #[test]
-fn fits_that_cannot_be() {
+fn invalid_fits_are_refused() {
     refused(
         2,
         &[
@@ -325,7 +325,7 @@ fn fits_that_cannot_be() {
             ),
             (
                 "fit sphere curve.txt --fit radius=5",
-                &["--fit radius=5", "LEAST:GREATEST"],
+                &["--fit radius=5", "expected NAME, NAME=LOW:HIGH"],
             ),
             (
                 "fit sphere curve.txt --fit radius=9:5",
@@ -346,7 +346,7 @@ fn fits_that_cannot_be() {
             ),
             (
                 "fit sphere@hardsphere curve.txt --fit radius_effective_mode",
-                &["chooses a formula"],
+                &["selects a formula"],
             ),
             (
                 "fit cylinder curve.txt --fit theta=0:90",
@@ -374,7 +374,7 @@ fn fits_that_cannot_be() {
             ),
             (
                 "fit sphere curve.txt --fit scale --seed 3",
-                &["--seed 3", "nothing random"],
+                &["--seed 3", "uses no random numbers"],
             ),
             (
                 "fit sphere curve.txt --fit scale --method de --starts 3",
@@ -394,7 +394,7 @@ fn fits_that_cannot_be() {
             ),
             (
                 "fit sphere image.dat --fit scale --resolution slit:0.1",
-                &["a slit smears curves"],
+                &["a slit applies to curves"],
             ),
             ("fit sphere curve.txt --fit scale --select=", &["--select"]),
         ],

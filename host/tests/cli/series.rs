@@ -1,12 +1,12 @@
-//! `series resample` as a user has it: files of points, and the rows of an output that the tests look at.
+//! Tests of `series resample`: input files of points, and helpers that parse the output rows.
 
 mod inputs;
-mod kept;
+mod notes;
 mod numbers;
 mod runs;
-mod stretch;
+mod time_range;
 
-use super::support::{Place, Said};
+use super::support::{Output, TestFolder};
 use serde_json::Value;
 use std::collections::BTreeMap;
 
@@ -14,12 +14,12 @@ use std::collections::BTreeMap;
 const NOON: i64 = 1_388_577_600;
 
 /// Resamples on the CPU.
-fn resample(place: &Place, options: &[&str]) -> Said {
+fn resample(dir: &TestFolder, options: &[&str]) -> Output {
     let fixed = ["series", "resample", "--backend", "cpu"];
-    place.run(&[&fixed, options].concat())
+    dir.run(&[&fixed, options].concat())
 }
 
-fn write_points(place: &Place, name: &str, times: &[i64], values: &[f64]) {
+fn write_points(dir: &TestFolder, name: &str, times: &[i64], values: &[f64]) {
     let rows = times
         .iter()
         .zip(values)
@@ -27,7 +27,7 @@ fn write_points(place: &Place, name: &str, times: &[i64], values: &[f64]) {
     let text: String = std::iter::once("timestamp,value\n".to_owned())
         .chain(rows)
         .collect();
-    std::fs::write(place.path(name), text).unwrap();
+    std::fs::write(dir.path(name), text).unwrap();
 }
 
 /// One row of the output.
@@ -64,28 +64,28 @@ fn rows(text: &str) -> Vec<Row> {
         .collect()
 }
 
-fn output(place: &Place, name: &str) -> Vec<Row> {
-    rows(&std::fs::read_to_string(place.path(name)).unwrap())
+fn output(dir: &TestFolder, name: &str) -> Vec<Row> {
+    rows(&std::fs::read_to_string(dir.path(name)).unwrap())
 }
 
-/// Aggregate → values in the order of time, of a file with one series and granularity.
-fn values(place: &Place, name: &str) -> BTreeMap<String, Vec<f64>> {
+/// Maps each aggregate to its values in time order, for an output with one series and granularity.
+fn values(dir: &TestFolder, name: &str) -> BTreeMap<String, Vec<f64>> {
     let mut values: BTreeMap<String, Vec<f64>> = BTreeMap::new();
-    for row in output(place, name) {
+    for row in output(dir, name) {
         values.entry(row.aggregate).or_default().push(row.value);
     }
     values
 }
 
-fn json(place: &Place, name: &str) -> Value {
-    serde_json::from_str(&std::fs::read_to_string(place.path(name)).unwrap()).unwrap()
+fn json(dir: &TestFolder, name: &str) -> Value {
+    serde_json::from_str(&std::fs::read_to_string(dir.path(name)).unwrap()).unwrap()
 }
 
-/// Three series in one file, in no order.
+/// Three series in one file, unordered.
 fn three(count: i64) -> String {
     let mut text = String::from("series,timestamp,value\n");
     for i in 0..count {
-        // 7919 is a prime: every second once, in a wild order.
+        // 7919 is a prime: every second occurs once, in a scrambled order.
         let second = i * 7919 % count;
         let name = ["web", "db", "a \"b\""][(i % 3) as usize];
         let quoted = name.replace('"', "\"\"");

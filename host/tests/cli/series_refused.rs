@@ -1,32 +1,32 @@
-//! Wrong usage of `series` and bad inputs: one sentence each with the option or the line, what was found and what is
-//! expected; no output, no panic.
+//! Invalid options and inputs of `series`: one message with the option or the line, the found and
+//! the expected value; no output, no panic.
 
-use super::support::Place;
+use super::support::TestFolder;
 use std::io::Write;
 
-/// Each line: what is typed behind `series`, and words of the sentence.
+/// Each case: the arguments after `series`, and parts of the message.
 #[track_caller]
 fn refused(code: i32, cases: &[(&str, &[&str])]) {
-    let place = Place::new();
+    let dir = TestFolder::new();
     std::fs::write(
-        place.path("a.csv"),
+        dir.path("a.csv"),
         "timestamp,value\n1388577600,1\n1388577660,2\n",
     )
     .unwrap();
-    std::fs::create_dir(place.path("folder")).unwrap();
-    let names = place.names();
-    for (typed, words) in cases {
+    std::fs::create_dir(dir.path("folder")).unwrap();
+    let names = dir.names();
+    for (command_line, words) in cases {
         let mut arguments = vec!["series"];
-        arguments.extend(typed.split(' '));
-        let said = place.run(&arguments);
-        said.refused(code, words);
-        assert_eq!(said.out, "", "{typed}");
-        assert_eq!(place.names(), names, "{typed}");
+        arguments.extend(command_line.split(' '));
+        let result = dir.run(&arguments);
+        result.refused(code, words);
+        assert_eq!(result.out, "", "{command_line}");
+        assert_eq!(dir.names(), names, "{command_line}");
     }
 }
 
 #[test]
-fn options_that_cannot_be() {
+fn invalid_options_are_rejected() {
     refused(
         2,
         &[
@@ -39,7 +39,7 @@ fn options_that_cannot_be() {
             ),
             (
                 "resample a.csv -o o.csv --granularity 0s",
-                &["--granularity", "'0s'", "longer than nothing"],
+                &["--granularity", "'0s'", "longer than zero"],
             ),
             ("resample a.csv -o o.csv --granularity -60s", &["'-60s'"]),
             (
@@ -110,7 +110,10 @@ fn options_that_cannot_be() {
             ),
             (
                 "resample a.csv -o o.csv --start 2014-01-02 --end 2014-01-02",
-                &["--start 2014-01-02", "not before --end 2014-01-02"],
+                &[
+                    "--start 2014-01-02",
+                    "expected a time before --end 2014-01-02",
+                ],
             ),
             (
                 "resample a.csv -o o.csv --memory much",
@@ -146,7 +149,7 @@ fn options_that_cannot_be() {
 }
 
 #[test]
-fn files_that_cannot_be() {
+fn invalid_files_are_rejected() {
     refused(
         1,
         &[
@@ -179,9 +182,9 @@ fn files_that_cannot_be() {
     );
 }
 
-/// Each case: what the file holds, options, and words of the sentence.
+/// Each case: the contents of the file, options, and parts of the message.
 #[test]
-fn contents_that_cannot_be() {
+fn invalid_contents_are_rejected() {
     const HUGE: &str = "t,v\n99999999999999999999999,1\n";
     let long = format!("t,v\n0,{}\n", "7".repeat(3_000_000));
     let cases: [(&[u8], &[&str], &[&str]); 22] = [
@@ -232,9 +235,9 @@ fn contents_that_cannot_be() {
             &["bad.csv", "line 2"],
         ),
     ];
-    let place = Place::new();
+    let dir = TestFolder::new();
     for (content, options, words) in cases {
-        std::fs::write(place.path("bad.csv"), content).unwrap();
+        std::fs::write(dir.path("bad.csv"), content).unwrap();
         let fixed = [
             "series",
             "resample",
@@ -244,18 +247,18 @@ fn contents_that_cannot_be() {
             "--backend",
             "cpu",
         ];
-        let said = place.run(&[&fixed, options].concat());
-        said.refused(1, words);
-        assert_eq!(said.out, "", "{words:?}");
-        assert_eq!(place.names(), ["bad.csv"], "{words:?}");
+        let result = dir.run(&[&fixed, options].concat());
+        result.refused(1, words);
+        assert_eq!(result.out, "", "{words:?}");
+        assert_eq!(dir.names(), ["bad.csv"], "{words:?}");
     }
 }
 
-/// With nothing readable left even `skip` has nothing to write.
+/// If no row is readable, `--on-error skip` has nothing to write.
 #[test]
-fn what_is_skipped_altogether_is_refused() {
-    let place = Place::new();
-    std::fs::write(place.path("bad.csv"), "t,v\n0,x\n1,y\n").unwrap();
+fn input_without_a_readable_row_is_rejected() {
+    let dir = TestFolder::new();
+    std::fs::write(dir.path("bad.csv"), "t,v\n0,x\n1,y\n").unwrap();
     let options = [
         "series",
         "resample",
@@ -267,19 +270,24 @@ fn what_is_skipped_altogether_is_refused() {
         "--on-error",
         "skip",
     ];
-    place
-        .run(&options)
-        .refused(1, &["bad.csv", "none of its 2 rows", "is no number"]);
-    assert_eq!(place.names(), ["bad.csv"]);
+    dir.run(&options).refused(
+        1,
+        &[
+            "bad.csv",
+            "2 rows, none of them readable",
+            "is not a number",
+        ],
+    );
+    assert_eq!(dir.names(), ["bad.csv"]);
 }
 
-/// The error comes in the second file, when rows of the first are in temporary files already.
+/// The error occurs in the second file, when rows of the first are already in temporary files.
 #[test]
-fn an_error_on_the_way_leaves_nothing_behind() {
-    let place = Place::new();
+fn an_error_in_a_later_file_leaves_nothing_behind() {
+    let dir = TestFolder::new();
     let rows: String = (0..20_000).map(|i| format!("{i},{i}\n")).collect();
-    std::fs::write(place.path("good.csv"), format!("t,v\n{rows}")).unwrap();
-    std::fs::write(place.path("bad.csv"), "t,v\n0,1\n1,x\n").unwrap();
+    std::fs::write(dir.path("good.csv"), format!("t,v\n{rows}")).unwrap();
+    std::fs::write(dir.path("bad.csv"), "t,v\n0,1\n1,x\n").unwrap();
     let options = [
         "series",
         "resample",
@@ -292,16 +300,16 @@ fn an_error_on_the_way_leaves_nothing_behind() {
         "--memory",
         "64K",
     ];
-    place.run(&options).refused(1, &["bad.csv", "line 3"]);
-    assert_eq!(place.names(), ["bad.csv", "good.csv"]);
+    dir.run(&options).refused(1, &["bad.csv", "line 3"]);
+    assert_eq!(dir.names(), ["bad.csv", "good.csv"]);
 }
 
-/// A day is one bucket of 86 400 points, which 64 KiB do not hold.
+/// A day is one bucket of 86 400 points, which do not fit in 64 KiB.
 #[test]
-fn a_bucket_larger_than_memory_is_refused_with_both_figures() {
-    let place = Place::new();
+fn a_bucket_larger_than_memory_is_rejected_with_both_sizes() {
+    let dir = TestFolder::new();
     let rows: String = (0..86_400).map(|i| format!("{i},{i}\n")).collect();
-    std::fs::write(place.path("day.csv"), format!("t,v\n{rows}")).unwrap();
+    std::fs::write(dir.path("day.csv"), format!("t,v\n{rows}")).unwrap();
     let options = [
         "series",
         "resample",
@@ -312,7 +320,7 @@ fn a_bucket_larger_than_memory_is_refused_with_both_figures() {
         "cpu",
     ];
     let small = ["--memory", "64K", "--granularity", "1d"];
-    place.run(&[&options[..], &small].concat()).refused(
+    dir.run(&[&options[..], &small].concat()).refused(
         1,
         &[
             "series day",
@@ -322,19 +330,19 @@ fn a_bucket_larger_than_memory_is_refused_with_both_figures() {
             "--memory",
         ],
     );
-    assert_eq!(place.names(), ["day.csv"]);
+    assert_eq!(dir.names(), ["day.csv"]);
 }
 
 #[test]
-fn a_truncated_stream_is_said_to_be_one() {
-    let place = Place::new();
+fn a_truncated_stream_is_reported() {
+    let dir = TestFolder::new();
     let mut gz = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
     let rows: String = (0..5000)
         .map(|i| format!("{i},{}\n", i * 7919 % 1000))
         .collect();
     gz.write_all(format!("t,v\n{rows}").as_bytes()).unwrap();
     let whole = gz.finish().unwrap();
-    std::fs::write(place.path("cut.csv.gz"), &whole[..whole.len() / 2]).unwrap();
+    std::fs::write(dir.path("cut.csv.gz"), &whole[..whole.len() / 2]).unwrap();
     let options = [
         "series",
         "resample",
@@ -344,8 +352,7 @@ fn a_truncated_stream_is_said_to_be_one() {
         "--backend",
         "cpu",
     ];
-    place
-        .run(&options)
+    dir.run(&options)
         .refused(1, &["cut.csv.gz", "gzip", "too early"]);
-    assert_eq!(place.names(), ["cut.csv.gz"]);
+    assert_eq!(dir.names(), ["cut.csv.gz"]);
 }

@@ -1,20 +1,20 @@
-//! `series ingest`, `query` and `info`: what the tests of them share.
+//! Tests of `series ingest`, `query` and `info`, and their helpers.
 
-mod kept;
+mod contents;
 mod killed;
-mod left_behind;
+mod leftovers;
 mod live;
-mod told;
+mod output;
 mod values;
 
-use super::support::Place;
+use super::support::TestFolder;
 use std::fmt::Write as _;
 
-/// 2014-01-01T12:00:00Z, seconds since 1970: the series are of seconds after it.
+/// 2014-01-01T12:00:00Z, seconds since 1970; times of the series are seconds after it.
 const NOON: i64 = 1_388_577_600;
 
-fn write(place: &Place, name: &str, text: &str) {
-    std::fs::write(place.path(name), text).unwrap();
+fn write(dir: &TestFolder, name: &str, text: &str) {
+    std::fs::write(dir.path(name), text).unwrap();
 }
 
 fn series_csv(series: &str, points: &[(i64, f64)]) -> String {

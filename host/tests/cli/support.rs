@@ -1,4 +1,4 @@
-//! A folder, the program in it, and what it said.
+//! Support for the tests of the command line: running the program in a temporary folder.
 
 use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
@@ -6,36 +6,36 @@ use std::process::{Child, Command, Stdio};
 use std::sync::{Mutex, PoisonError};
 use tempfile::TempDir;
 
-/// Held while this process has an HDF5 file open for writing, and while a program is started: the
-/// child would inherit the open file with its lock, and the file would stay locked after it is
-/// closed here.
+/// Held while this process has an HDF5 file open for writing, and while it starts a program: the
+/// child would inherit the open file with its lock, and the file would stay locked after this
+/// process closes it.
 pub(crate) static STARTING: Mutex<()> = Mutex::new(());
 
-/// A fresh folder.
-pub(crate) struct Place {
+/// A temporary folder in which the program runs.
+pub(crate) struct TestFolder {
     folder: TempDir,
 }
 
-/// How a run of the program ended.
+/// Exit code and output of the program.
 #[derive(Debug)]
-pub(crate) struct Said {
+pub(crate) struct Output {
     pub(crate) code: Option<i32>,
     pub(crate) out: String,
     pub(crate) err: String,
 }
 
-impl Place {
+impl TestFolder {
     pub(crate) fn new() -> Self {
         Self {
             folder: tempfile::tempdir().unwrap(),
         }
     }
 
-    /// With `scan.cxi`: twelve frames of 32 × 32.
+    /// A folder with `scan.cxi`, twelve frames of 32 × 32.
     pub(crate) fn with_scan() -> Self {
-        let place = Self::new();
-        place.simulate("scan.cxi", &["--frame", "32", "--positions", "12"]);
-        place
+        let folder = Self::new();
+        folder.simulate("scan.cxi", &["--frame", "32", "--positions", "12"]);
+        folder
     }
 
     pub(crate) fn path(&self, name: &str) -> PathBuf {
@@ -53,22 +53,23 @@ impl Place {
         command.spawn().unwrap()
     }
 
-    pub(crate) fn run(&self, arguments: &[&str]) -> Said {
+    pub(crate) fn run(&self, arguments: &[&str]) -> Output {
         let mut command = self.command();
         command
             .args(arguments)
             .stdout(Stdio::piped())
             .stderr(Stdio::piped());
         let output = self.start(&mut command).wait_with_output().unwrap();
-        Said {
+        Output {
             code: output.status.code(),
             out: String::from_utf8(output.stdout).unwrap(),
             err: String::from_utf8(output.stderr).unwrap(),
         }
     }
 
-    /// Runs until a line of its output contains `text`, sends it what Ctrl-C sends, and waits for its end.
-    pub(crate) fn interrupt_at(&self, command: &mut Command, text: &str) -> Said {
+    /// Runs `command`, sends SIGINT when a line of its output contains `text`, and waits for its
+    /// end.
+    pub(crate) fn interrupt_at(&self, command: &mut Command, text: &str) -> Output {
         let mut child = self.start(command.stdout(Stdio::piped()).stderr(Stdio::piped()));
         let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
         let met = lines.any(|line| line.unwrap().contains(text));
@@ -76,10 +77,10 @@ impl Place {
         let kill = format!("kill -INT {}", child.id());
         let mut kill = self.start(Command::new("sh").args(["-c", &kill]));
         assert!(kill.wait().unwrap().success());
-        // Whoever does not read blocks the one who writes.
+        // A full pipe would block the program.
         let rest: Vec<String> = lines.map(Result::unwrap).collect();
         let output = child.wait_with_output().unwrap();
-        Said {
+        Output {
             code: output.status.code(),
             out: rest.join("\n"),
             err: String::from_utf8(output.stderr).unwrap(),
@@ -87,17 +88,17 @@ impl Place {
     }
 
     pub(crate) fn simulate(&self, name: &str, options: &[&str]) {
-        let said = self.run(&[&["ptycho", "simulate", name], options].concat());
-        assert_eq!(said.code, Some(0), "{said:?}");
+        let output = self.run(&[&["ptycho", "simulate", name], options].concat());
+        assert_eq!(output.code, Some(0), "{output:?}");
     }
 
     /// Reconstructs `scan.cxi` on the CPU.
-    pub(crate) fn reconstruct(&self, options: &[&str]) -> Said {
+    pub(crate) fn reconstruct(&self, options: &[&str]) -> Output {
         let fixed = ["ptycho", "reconstruct", "scan.cxi", "--backend", "cpu"];
         self.run(&[&fixed, options].concat())
     }
 
-    /// Names in the folder, sorted; hidden ones too.
+    /// Names of all files in the folder, sorted, including hidden ones.
     pub(crate) fn names(&self) -> Vec<String> {
         names(self.folder.path())
     }
@@ -112,8 +113,8 @@ pub(crate) fn names(folder: &Path) -> Vec<String> {
     names
 }
 
-impl Said {
-    /// It refused: this exit code, one sentence with all these words, nothing on standard output.
+impl Output {
+    /// Asserts an error: this exit code, and one sentence that contains all `words`.
     #[track_caller]
     pub(crate) fn refused(&self, code: i32, words: &[&str]) {
         assert_eq!(self.code, Some(code), "{self:?}");
@@ -125,15 +126,39 @@ impl Said {
         }
     }
 
-    /// It ended well and had nothing to complain of.
+    /// Asserts success without messages on standard error.
     #[track_caller]
     pub(crate) fn well(&self) {
         assert_eq!((self.code, self.err.as_str()), (Some(0), ""), "{self:?}");
     }
 }
 
-/// Says, even where the test's output is kept back, that something was not tested.
+/// Reports a skipped test on standard error, even if the test harness captures output.
 pub(crate) fn skipped(what: &str, why: &str) {
     let mut err = std::io::stderr().lock();
     writeln!(err, "SKIPPED {what}: {why}").unwrap();
+}
+
+/// The pixels of a PNG file.
+pub(crate) struct Png {
+    pub(crate) width: u32,
+    pub(crate) height: u32,
+    /// Samples per pixel: one for grey, three for red, green and blue.
+    pub(crate) samples: usize,
+    pub(crate) bytes: Vec<u8>,
+}
+
+/// Reads a PNG file.
+pub(crate) fn read_png(path: &Path) -> Png {
+    let file = BufReader::new(std::fs::File::open(path).unwrap());
+    let mut reader = png::Decoder::new(file).read_info().unwrap();
+    let mut bytes = vec![0; reader.output_buffer_size().unwrap()];
+    let frame = reader.next_frame(&mut bytes).unwrap();
+    bytes.truncate(frame.buffer_size());
+    Png {
+        width: frame.width,
+        height: frame.height,
+        samples: frame.color_type.samples(),
+        bytes,
+    }
 }

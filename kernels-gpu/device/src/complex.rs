@@ -5,8 +5,8 @@ use core::ops::{Add, AddAssign, Mul, Neg, Sub, SubAssign};
 #[cfg(target_arch = "nvptx64")]
 use crate::float::GpuFloat as _;
 
-/// A single-precision complex number, aligned to its size: one 8-byte load or store. (That of
-/// `num_complex` has the same bytes and an alignment of 4, which makes two.)
+/// A single-precision complex number, aligned to its size: one 8-byte load or store. (The type of `num_complex` has
+/// the same bytes but an alignment of 4, which takes two instructions.)
 #[derive(Debug, Clone, Copy, Default, PartialEq, bytemuck::Pod, bytemuck::Zeroable)]
 #[repr(C, align(8))]
 pub struct Complex32 {
@@ -48,7 +48,7 @@ impl Complex32 {
         self.re.mul_add(self.re, self.im * self.im)
     }
 
-    /// Times a real number.
+    /// The product with a real number.
     #[inline(always)]
     #[must_use]
     pub fn scale(self, factor: f32) -> Self {

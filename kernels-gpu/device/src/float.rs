@@ -1,9 +1,9 @@
 //! Floating-point functions that `core` lacks.
 
-/// Functions of `f32` and `f64` by the device's instructions; on the host those of `std`.
+/// Functions of `f32` and `f64`: the device's instructions, and on the host those of `std`.
 ///
-/// The exact ones are correctly rounded on both sides. The `_approx` ones state the device's error
-/// (PTX ISA); the host gives the rounded exact value, which lies within it.
+/// The exact functions are correctly rounded on both sides. The `_approx` functions state the device's error (PTX
+/// ISA); the host returns the rounded exact value, which lies within it.
 pub trait GpuFloat: Copy {
     /// Square root, correctly rounded.
     #[must_use]
@@ -11,8 +11,8 @@ pub trait GpuFloat: Copy {
     /// `self · b + c`, rounded once.
     #[must_use]
     fn mul_add(self, b: Self, c: Self) -> Self;
-    /// `self · b`, rounded by itself: a plain product may be fused with the addition that follows,
-    /// which differs in the last bit (of a power of two, where the product is subnormal).
+    /// `self · b`, rounded separately: a plain product may be fused with an addition that follows, which would differ
+    /// in the last bit (even for a power of two, if the product is subnormal).
     #[must_use]
     fn mul_rounded(self, b: Self) -> Self;
     /// Nearest integer, halves to even.
@@ -133,7 +133,7 @@ pub fn sin_approx(x: f32) -> f32 {
     return f64::from(x).sin() as f32;
 }
 
-/// `cos x` by `cos.approx.f32`; as [`sin_approx`].
+/// `cos x` by `cos.approx.f32`; error as for [`sin_approx`].
 #[inline(always)]
 #[must_use]
 pub fn cos_approx(x: f32) -> f32 {

@@ -1,15 +1,14 @@
-//! What a launch is, on the host: typed arguments, their extents, and the trait that `#[kernel]`
-//! implements for every kernel.
+//! Launches on the host: typed arguments, their extents, and the trait that `#[kernel]` implements for every kernel.
 //!
-//! The two kinds of memory are told apart by a type parameter, so that an address of the CUDA
-//! device cannot be given to the emulator nor the reverse.
+//! A type parameter distinguishes the two kinds of memory, so that an address on the CUDA device cannot be passed to
+//! the emulator, nor the reverse.
 
 use std::fmt;
 use std::marker::PhantomData;
 
 /// A kind of memory that kernels run on.
 pub trait Space: 'static {
-    /// For messages.
+    /// The name, for messages.
     const NAME: &'static str;
 }
 
@@ -49,7 +48,7 @@ unsafe impl<S: Space, T: Sync> Send for Read<'_, S, T> {}
 unsafe impl<S: Space, T: Sync> Sync for Read<'_, S, T> {}
 // SAFETY: a unique borrow of `T`s.
 unsafe impl<S: Space, T: Send> Send for Write<'_, S, T> {}
-// SAFETY: through a shared reference only the address and the length can be had.
+// SAFETY: a shared reference gives access only to the address and the length.
 unsafe impl<S: Space, T: Sync> Sync for Write<'_, S, T> {}
 
 impl<S: Space, T> Clone for Read<'_, S, T> {
@@ -62,6 +61,7 @@ impl<S: Space, T> Copy for Read<'_, S, T> {}
 
 impl<'a, S: Space, T> Read<'a, S, T> {
     /// # Safety
+    ///
     /// `address` must be valid for reads of `len` elements in memory of kind `S` for `'a`, and
     /// aligned for `T`.
     #[must_use]
@@ -79,13 +79,13 @@ impl<'a, S: Space, T> Read<'a, S, T> {
         self.address
     }
 
-    /// Elements that may be read.
+    /// The number of elements that may be read.
     #[must_use]
     pub fn len(&self) -> usize {
         self.len
     }
 
-    /// Whether there are none.
+    /// Whether there are no elements.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len == 0
@@ -94,7 +94,9 @@ impl<'a, S: Space, T> Read<'a, S, T> {
 
 impl<'a, S: Space, T> Write<'a, S, T> {
     /// # Safety
-    /// As [`Read::from_raw`], for reads and writes; nobody else may use the memory during `'a`.
+    ///
+    /// `address` must be valid for reads and writes of `len` elements in memory of kind `S` for `'a`, and aligned for
+    /// `T`. Nothing else may access the memory during `'a`.
     #[must_use]
     pub unsafe fn from_raw(address: *mut T, len: usize) -> Self {
         Self {
@@ -110,50 +112,51 @@ impl<'a, S: Space, T> Write<'a, S, T> {
         self.address
     }
 
-    /// Elements that may be written.
+    /// The number of elements that may be written.
     #[must_use]
     pub fn len(&self) -> usize {
         self.len
     }
 
-    /// Whether there are none.
+    /// Whether there are no elements.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len == 0
     }
 }
 
-/// How much work a launch has, from which its grid follows.
+/// The amount of work in a launch, which determines its grid.
 ///
-/// Every kernel walks its work by grid stride, so that any grid gives the same result; the grid
-/// only decides the speed.
+/// Every kernel distributes its work by grid stride, so that any grid gives the same result; the grid affects only
+/// the speed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Work {
-    /// So many elements, one thread each at a time.
+    /// This many elements, which threads process one at a time.
     Elements(usize),
-    /// So many items that one block does at a time (a frame, a tile).
+    /// This many items (frames, tiles), which blocks process one at a time.
     Blocks(usize),
-    /// So many items that one block does at a time, and of which blocks take the next one when they have done one: more
-    /// blocks than there is room for at once would find nothing left.
+    /// This many items, which blocks process one at a time, each block taking the next one when it has finished one.
+    /// The grid has only as many blocks as are resident at once: further blocks would find no items left.
     Turns(usize),
-    /// Exactly this grid, for kernels whose blocks have fixed places.
+    /// Exactly this grid, for kernels whose blocks have fixed roles.
     Grid([u32; 3]),
 }
 
-/// Facts of a kernel that do not depend on its arguments.
+/// Properties of a kernel that do not depend on its arguments.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct KernelInfo {
     /// Entry name in the PTX.
     pub entry: &'static str,
     /// Threads of a block (x, y, z).
     pub block: [u32; 3],
-    /// The kernel counts on just these; the emulated machine makes other blocks of one axis smaller.
+    /// Whether the kernel relies on exactly this block; otherwise the emulated device uses smaller blocks of one
+    /// axis.
     pub exact_block: bool,
     /// Blocks that must fit on a multiprocessor together (launch bound); 0: not stated.
     pub min_blocks: u32,
-    /// Must not use local memory.
+    /// Whether the kernel must not use local memory.
     pub hot: bool,
-    /// May use double precision.
+    /// Whether the kernel may use double precision.
     pub f64_allowed: bool,
     /// Lowest compute capability, times ten (80, 90).
     pub min_arch: u32,
@@ -166,9 +169,9 @@ pub struct ExtentError {
     pub kernel: &'static str,
     /// Argument name.
     pub argument: &'static str,
-    /// Elements needed.
+    /// The number of elements needed.
     pub needed: usize,
-    /// Elements there.
+    /// The number of elements found.
     pub found: usize,
 }
 
@@ -176,39 +179,40 @@ impl fmt::Display for ExtentError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             f,
-            "kernel {}: argument {} has {} elements, the launch needs {}",
-            self.kernel, self.argument, self.found, self.needed
+            "kernel {}: argument {}: expected {} elements or more, found {}",
+            self.kernel, self.argument, self.needed, self.found
         )
     }
 }
 
 impl std::error::Error for ExtentError {}
 
-/// For `#[kernel]`: an extent, where `None` is one that no memory can have (it overflowed).
+/// For `#[kernel]`: an extent; `None` (an overflow) becomes an extent that no memory can have.
 pub fn extent(of: impl FnOnce() -> Option<usize>) -> usize {
     of().unwrap_or(usize::MAX)
 }
 
-/// An argument of a launch, to look at.
+/// The value of a launch's argument, for inspection.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Argument {
-    /// Where its elements begin, in memory of the launch's kind.
+    /// The address of its first element, in memory of the launch's kind.
     Address(usize),
-    /// A whole number.
+    /// An integer.
     Integer(i128),
     /// A floating-point number.
     Float(f64),
 }
 
-/// For `#[kernel]`: elements of arguments are plain data.
+/// For `#[kernel]`: requires plain data as the elements of arguments.
 pub const fn require_pod<T: bytemuck::Pod>() {}
 
-/// One launch of one kernel: its arguments, made by `#[kernel]` for every kernel.
+/// One launch of one kernel with its arguments; `#[kernel]` implements it for every kernel.
 ///
 /// # Safety
-/// Whoever implements it by hand answers for what the safe launch functions rely on: `check`
-/// refuses every argument that the kernel would overrun, and `with_params` gives the addresses of
-/// live values, one a parameter of the entry `INFO.entry`, in their order and of their types.
+///
+/// The safe launch functions rely on every implementation: `check` must refuse every argument that the kernel would
+/// overrun, and `with_params` must pass the addresses of live values, one for each parameter of the entry
+/// `INFO.entry`, in order and of the right types.
 pub unsafe trait Launch<S: Space> {
     /// Name, block and bounds.
     const INFO: KernelInfo;
@@ -219,13 +223,12 @@ pub unsafe trait Launch<S: Space> {
     /// The first argument that is too short.
     fn check(&self) -> Result<(), ExtentError>;
 
-    /// Calls `push` with the address of each argument's value, in the order of the kernel's
-    /// parameters, as `cuLaunchKernel` wants them. The addresses are valid during this call of
-    /// `with_params` only.
+    /// Calls `launch` with the address of each argument's value, in the order of the kernel's parameters, as
+    /// `cuLaunchKernel` expects them. The addresses are valid only during this call.
     fn with_params<R>(&self, launch: impl FnOnce(&mut [*mut std::ffi::c_void]) -> R) -> R;
 
-    /// The arguments for those who look on, in the order of the kernel's parameters. A launch that was
-    /// implemented by hand may say none.
+    /// The arguments for inspection, in the order of the kernel's parameters. An implementation by hand may return
+    /// none.
     fn arguments(&self) -> Vec<Argument> {
         Vec::new()
     }
@@ -233,43 +236,47 @@ pub unsafe trait Launch<S: Space> {
     /// Bytes of dynamic shared memory that one block of `block_threads` threads needs.
     fn dynamic_shared_bytes(&self, block_threads: u32) -> usize;
 
-    /// The kernel's body for the calling emulator thread.
+    /// Runs the kernel's body for the calling emulator thread.
     ///
     /// # Safety
-    /// Called by the emulator only (so `S` is [`Emulated`] and the addresses are host memory),
-    /// after [`Launch::check`], with the thread's block and index set.
+    ///
+    /// Only the emulator may call it (so `S` is [`Emulated`] and the addresses are host memory), after
+    /// [`Launch::check`], with the thread's block and index set.
     unsafe fn run_thread(&self);
 }
 
-/// A [`Launch`] whose kernel is not a type. Machines take launches in this form, so that their code is
-/// compiled once and not once a kernel; every launch has it.
+/// A [`Launch`] whose kernel is not part of the type. Devices take launches in this form, so that their code is not
+/// compiled once for each kernel. Every launch implements it.
 ///
 /// # Safety
-/// As for [`Launch`].
+///
+/// The same as for [`Launch`].
 pub unsafe trait AnyLaunch<S: Space> {
     /// Name, block and bounds.
     fn info(&self) -> KernelInfo;
 
-    /// As [`Launch::check`].
+    /// See [`Launch::check`].
     ///
     /// # Errors
+    ///
     /// The first argument that is too short.
     fn check_extents(&self) -> Result<(), ExtentError>;
 
-    /// As [`Launch::with_params`].
+    /// See [`Launch::with_params`].
     fn with_addresses(&self, launch: &mut dyn FnMut(&mut [*mut std::ffi::c_void]));
 
-    /// As [`Launch::dynamic_shared_bytes`].
+    /// See [`Launch::dynamic_shared_bytes`].
     fn shared_bytes(&self, block_threads: u32) -> usize;
 
-    /// As [`Launch::run_thread`].
+    /// See [`Launch::run_thread`].
     ///
     /// # Safety
-    /// As there.
+    ///
+    /// The same as for [`Launch::run_thread`].
     unsafe fn run(&self);
 }
 
-// SAFETY: the launch's own answers.
+// SAFETY: forwards to the launch.
 unsafe impl<S: Space, L: Launch<S>> AnyLaunch<S> for L {
     fn info(&self) -> KernelInfo {
         L::INFO
@@ -288,7 +295,7 @@ unsafe impl<S: Space, L: Launch<S>> AnyLaunch<S> for L {
     }
 
     unsafe fn run(&self) {
-        // SAFETY: the caller's promise is the same.
+        // SAFETY: the caller guarantees the same.
         unsafe { self.run_thread() }
     }
 }

@@ -1,11 +1,11 @@
-//! The vocabulary that kernels are written in, with two meanings.
+//! The vocabulary of kernels, with two implementations.
 //!
-//! For `nvptx64` every item becomes the machine's own instruction. On the host the same items work
-//! inside the [`emulator`], which runs a launch block by block on the CPU, so that a kernel's own
-//! source is tested without a GPU. Names follow Rust-CUDA's `cuda_std` 0.2.2 where it has them
-//! ([`thread`], [`warp`], [`shared_array!`], [`GpuFloat`]).
+//! For `nvptx64` every item becomes the GPU's own instruction. On the host the same items work inside the
+//! [`emulator`], which runs a launch block by block on the CPU, so that a kernel's own source is tested without a
+//! GPU. Names follow Rust-CUDA's `cuda_std` 0.2.2 where it has an equivalent ([`thread`], [`warp`],
+//! [`shared_array!`], [`GpuFloat`]).
 //!
-//! A kernel is an `unsafe fn` with the attribute [`kernel`]; see there.
+//! A kernel is an `unsafe fn` with the attribute [`kernel`]; `docs/your-own-kernels.md` shows a complete program.
 
 #![cfg_attr(target_arch = "nvptx64", no_std)]
 #![cfg_attr(
@@ -18,7 +18,7 @@
     reason = "device code: raw addresses are what a kernel works on"
 )]
 
-// `#[kernel]` writes `::warpstride_device`.
+// `#[kernel]` generates paths that begin with `::warpstride_device`.
 #[cfg(test)]
 extern crate self as warpstride_device;
 
@@ -47,7 +47,7 @@ pub use stride::Stride;
 pub use vector::{F32x4, F64x2, U32x4, U64x2};
 pub use warpstride_macros::kernel;
 
-/// What nearly every kernel uses: `use warpstride_device::prelude::*;`.
+/// The items that nearly every kernel uses: `use warpstride_device::prelude::*;`.
 pub mod prelude {
     pub use crate::{
         Complex32, Complex32x2, F32x4, F64x2, GpuFloat, U32x4, U64x2, atomic, float, kernel, mem,

@@ -1,25 +1,26 @@
-//! Loads through the read-only cache, and copies into shared memory that nobody waits for.
+//! Loads through the read-only cache, and asynchronous copies to shared memory.
 
 use crate::{Complex32, Complex32x2, F32x4, F64x2, U32x4, U64x2};
 
-/// What one read-only load instruction can fetch.
+/// A type that one read-only load instruction can fetch.
 pub trait ReadOnly: Copy {
     #[doc(hidden)]
     /// # Safety
-    /// As [`load_read_only`].
+    ///
+    /// The same as for [`load_read_only`].
     unsafe fn load(address: *const Self) -> Self;
 }
 
-/// `*address`, by the read-only path (`ld.global.nc`): for values that many threads of a block read
-/// again. Complex numbers and pairs of them are loaded by one instruction.
+/// `*address`, loaded by the read-only path (`ld.global.nc`): for values that many threads of a block read. Complex
+/// numbers and pairs of them are loaded by one instruction.
 ///
 /// # Safety
-/// `address` must be valid and aligned, in global memory, and nobody may write there during the
-/// launch.
+///
+/// `address` must be valid and aligned, in global memory, and not be written during the launch.
 #[inline(always)]
 #[must_use]
 pub unsafe fn load_read_only<T: ReadOnly>(address: *const T) -> T {
-    // SAFETY: the caller's.
+    // SAFETY: the caller guarantees the conditions.
     unsafe { T::load(address) }
 }
 
@@ -29,10 +30,10 @@ macro_rules! read_only {
             #[inline(always)]
             unsafe fn load(address: *const Self) -> Self {
                 #[cfg(target_arch = "nvptx64")]
-                // SAFETY: the caller's; alignment is the type's.
+                // SAFETY: the caller guarantees the address; the type ensures the alignment.
                 return $from(unsafe { crate::nvptx::$load(address.cast()) });
                 #[cfg(not(target_arch = "nvptx64"))]
-                // SAFETY: the caller's.
+                // SAFETY: the caller guarantees the conditions.
                 return unsafe { *address };
             }
         }
@@ -63,86 +64,89 @@ read_only!(U64x2, load_read_only_v4, |[a, b, c, d]: [u32; 4]| U64x2([
     joined([c, d])
 ]));
 
-/// `*address` as [`load_read_only`] has it where `there` is true, or 0. There is no branch, and the load stands where it
-/// is written: a value that is needed much later is on its way meanwhile.
+/// `*address`, loaded as by [`load_read_only`], if `there` is true, otherwise 0. There is no branch, and the compiler
+/// does not move the load: a value that is needed much later is loaded meanwhile.
 ///
 /// # Safety
-/// As [`load_read_only`] where `there` is true; else `address` may be anything.
+///
+/// The same as for [`load_read_only`] if `there` is true; otherwise `address` may be anything.
 #[inline(always)]
 #[must_use]
 pub unsafe fn load_ahead(there: bool, address: *const u32) -> u32 {
     #[cfg(target_arch = "nvptx64")]
-    // SAFETY: the caller's; alignment is the type's.
+    // SAFETY: the caller guarantees the address; the type ensures the alignment.
     return unsafe { crate::nvptx::load_read_only_if_b32(u32::from(there), address) };
     #[cfg(not(target_arch = "nvptx64"))]
     return if there {
-        // SAFETY: the caller's.
+        // SAFETY: the caller guarantees the conditions.
         unsafe { *address }
     } else {
         0
     };
 }
 
-/// Begins to copy a number into shared memory, without a register and without waiting (`cp.async`). It is there for
-/// this thread after [`wait_for_copies`], and for its block after a barrier behind that.
+/// Begins to copy a number to shared memory, without a register and without waiting (`cp.async`). The copy is visible
+/// to this thread after [`wait_for_copies`], and to its block after a barrier that follows.
 ///
 /// # Safety
-/// `to` must be in shared memory and `from` in global memory, valid and aligned. Until the copy is there nobody may
-/// touch `to` or write to `from`.
+///
+/// `to` must be in shared memory and `from` in global memory, both valid and aligned. Until the copy is complete,
+/// nothing may access `to` or write to `from`.
 #[inline(always)]
 pub unsafe fn copy_to_shared(to: *mut f64, from: *const f64) {
     #[cfg(target_arch = "nvptx64")]
-    // SAFETY: the caller's.
+    // SAFETY: the caller guarantees the conditions.
     unsafe {
         crate::nvptx::copy_to_shared_b64(to.cast(), from.cast());
     }
     #[cfg(not(target_arch = "nvptx64"))]
-    // SAFETY: the caller's.
+    // SAFETY: the caller guarantees the conditions.
     unsafe {
         *to = *from;
     }
 }
 
-/// As [`copy_to_shared`], two numbers at once, past the multiprocessor's cache: from `FROM` bytes behind `from` to `TO`
-/// bytes behind `to`. Several copies share the two addresses.
+/// Begins to copy two numbers, bypassing the multiprocessor's cache, from `FROM` bytes after `from` to `TO` bytes
+/// after `to`; otherwise as [`copy_to_shared`]. Several copies share the two addresses.
 ///
 /// # Safety
-/// As [`copy_to_shared`], of the addresses so many bytes behind.
+///
+/// The same as for [`copy_to_shared`], for the addresses with their offsets.
 #[inline(always)]
 pub unsafe fn copy_pair_to_shared<const TO: usize, const FROM: usize>(
     to: *mut F64x2,
     from: *const F64x2,
 ) {
     #[cfg(target_arch = "nvptx64")]
-    // SAFETY: the caller's; alignment is the type's.
+    // SAFETY: the caller guarantees the addresses; the type ensures the alignment.
     unsafe {
         crate::nvptx::copy_to_shared_b128::<TO, FROM>(to.cast(), from.cast());
     }
     #[cfg(not(target_arch = "nvptx64"))]
-    // SAFETY: the caller's.
+    // SAFETY: the caller guarantees the conditions.
     unsafe {
         *to.byte_add(TO) = *from.byte_add(FROM);
     }
 }
 
-/// Waits for all that this thread began to copy.
+/// Waits for all copies that this thread has begun.
 #[inline(always)]
 pub fn wait_for_copies() {
     #[cfg(target_arch = "nvptx64")]
-    // SAFETY: waits.
+    // SAFETY: an instruction that only waits.
     unsafe {
         crate::nvptx::wait_for_copies();
     }
 }
 
-/// A double of its lower and upper half.
+/// The double with this lower and upper half.
 #[cfg(target_arch = "nvptx64")]
 #[inline(always)]
 fn whole(halves: [u32; 2]) -> f64 {
     f64::from_bits(joined(halves))
 }
 
-/// A number of its lower and upper half.
+/// The number with this lower and upper half.
 #[cfg(target_arch = "nvptx64")]
 #[inline(always)]
 fn joined([low, high]: [u32; 2]) -> u64 {

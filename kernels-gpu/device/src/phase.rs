@@ -1,7 +1,7 @@
 //! Sine and cosine of angles in turns (1 turn = 2π).
 //!
-//! In turns the reduction to half a turn is exact (`t − rint(t)`), whatever the angle, so the error
-//! does not grow with it as it does in radians.
+//! In turns the reduction to half a turn is exact (`t − rint(t)`), whatever the angle, so the error does not grow
+//! with the angle as it does in radians.
 
 use crate::Complex32;
 #[cfg(target_arch = "nvptx64")]
@@ -32,9 +32,8 @@ pub fn sincos_turns_accurate(t: f32) -> Complex32 {
     turned(x, quarter as i32 as u32)
 }
 
-/// exp(2πi t) for t = `fraction`/2³² turns, by polynomials: each part within 1.2·10⁻⁷ of the exact
-/// value. Whole turns wrap around in integers, so products of a fraction with whole numbers are
-/// reduced exactly.
+/// exp(2πi t) for t = `fraction`/2³² turns, by polynomials: each part within 1.2·10⁻⁷ of the exact value. Whole turns
+/// wrap around in integers, so products of a fraction with integers are reduced exactly.
 #[inline(always)]
 #[must_use]
 pub fn sincos_fraction_accurate(fraction: u32) -> Complex32 {
@@ -52,10 +51,10 @@ pub fn sincos_fraction_fast(fraction: u32) -> Complex32 {
     Complex32::new(cos_approx(x), sin_approx(x))
 }
 
-/// Radians of 2⁻³² turns.
+/// 2⁻³² turns in radians.
 const FRACTION: f32 = core::f32::consts::TAU / 4_294_967_296.0;
 
-/// exp(ix) for |x| ≤ π/4, turned on by quarters.
+/// exp(ix) for |x| ≤ π/4, rotated by quarter turns.
 #[inline(always)]
 fn turned(x: f32, quarters: u32) -> Complex32 {
     let x2 = x * x;

@@ -1,18 +1,18 @@
 //! Sums and maxima over a warp or a block, in a fixed order: the same values give the same bits.
 //!
-//! A warp adds by halves (lane i and lane i + 16, then i + 8 …); a block adds its warps' results
-//! by halves again. All threads get the result, and all must call. Any block size is right (the
-//! emulator's may be no multiple of a warp).
+//! A warp adds pairwise (lane i and lane i + 16, then i + 8 …); a block adds the results of its warps in the same
+//! way. All threads get the result, and all must call. Any block size is correct (the emulator's may not be a
+//! multiple of a warp).
 
 #[cfg(any(target_arch = "nvptx64", test))]
 use crate::thread;
 use crate::warp::{self, Shuffle};
 use crate::{Complex32, shared_array};
 
-/// Most warps of a block; as many as a warp has lanes.
+/// The most warps in a block, equal to the lanes in a warp.
 const WARPS: usize = 32;
 
-/// By halves over the first `lanes` of the warp's lanes (on the device over all 32 if `ALL`); every
+/// Combines values pairwise over the first `lanes` of the warp's lanes (on the device over all 32 if `ALL`); every
 /// lane gets the result.
 #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
 #[inline(always)]
@@ -23,7 +23,7 @@ fn over_lanes<T: Shuffle, const ALL: bool>(value: T, lanes: u32, combine: impl F
         let mut value = value;
         let mut offset = warp::SIZE / 2;
         while offset > 0 {
-            // SAFETY: all lanes of the warp are here, as the callers ask of theirs.
+            // SAFETY: the callers require that all lanes of the warp take part.
             let other = unsafe { warp::shuffle_down(warp::FULL, value, offset) };
             if ALL || lane + offset < lanes {
                 value = combine(value, other);
@@ -41,7 +41,7 @@ fn over_lanes<T: Shuffle, const ALL: bool>(value: T, lanes: u32, combine: impl F
     }
 }
 
-/// The additions of a warp, on one thread.
+/// The additions of a warp, performed by one thread.
 #[cfg(not(target_arch = "nvptx64"))]
 fn by_halves<T: Shuffle>(bits: &[u64], combine: impl Fn(T, T) -> T) -> T {
     let mut values = [T::from_bits(0); WARPS];
@@ -58,8 +58,8 @@ fn by_halves<T: Shuffle>(bits: &[u64], combine: impl Fn(T, T) -> T) -> T {
     values[0]
 }
 
-/// Over the block. The emulator does the same additions in one step instead of five, each of which
-/// would be a turn of every thread; the unit test compares the two.
+/// Combines values over the block. The emulator performs the same additions in one step instead of five, each of
+/// which would resume every thread; the unit test compares the two.
 #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
 #[inline(always)]
 fn over_block<T: Shuffle>(value: T, scratch: *mut T, combine: impl Fn(T, T) -> T) -> T {
@@ -83,7 +83,7 @@ fn over_block<T: Shuffle>(value: T, scratch: *mut T, combine: impl Fn(T, T) -> T
     }
 }
 
-/// Over the block, of whole warps. `scratch` is shared and holds [`WARPS`] values.
+/// Combines values over a block of whole warps. `scratch` is shared memory for [`WARPS`] values.
 #[cfg(any(target_arch = "nvptx64", test))]
 #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
 #[inline(always)]
@@ -110,6 +110,7 @@ fn through_scratch<T: Shuffle>(value: T, scratch: *mut T, combine: impl Fn(T, T)
 /// Sum over the lanes of the warp.
 ///
 /// # Safety
+///
 /// All lanes of the warp must call it together.
 #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
 #[inline(always)]
@@ -118,10 +119,11 @@ pub unsafe fn warp_sum(value: f32) -> f32 {
     over_lanes::<f32, true>(value, warp::lanes(), |a, b| a + b)
 }
 
-/// As [`warp_sum`], in double precision.
+/// Sum over the lanes of the warp in double precision.
 ///
 /// # Safety
-/// As [`warp_sum`].
+///
+/// The same as for [`warp_sum`].
 #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
 #[inline(always)]
 #[must_use]
@@ -132,7 +134,8 @@ pub unsafe fn warp_sum_f64(value: f64) -> f64 {
 /// Largest value over the lanes of the warp.
 ///
 /// # Safety
-/// As [`warp_sum`].
+///
+/// The same as for [`warp_sum`].
 #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
 #[inline(always)]
 #[must_use]
@@ -143,6 +146,7 @@ pub unsafe fn warp_max(value: f32) -> f32 {
 /// Sum over the block; every thread gets it.
 ///
 /// # Safety
+///
 /// All threads of the block must call it together (it contains barriers).
 #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
 #[inline(always)]
@@ -154,7 +158,8 @@ pub unsafe fn block_sum(value: f32) -> f32 {
 /// Largest value over the block; every thread gets it.
 ///
 /// # Safety
-/// As [`block_sum`].
+///
+/// The same as for [`block_sum`].
 #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
 #[inline(always)]
 #[must_use]
@@ -162,10 +167,11 @@ pub unsafe fn block_max(value: f32) -> f32 {
     over_block(value, shared_array![f32; WARPS], f32::max)
 }
 
-/// Two sums over the block at the price of one; every thread gets them.
+/// Two sums over the block at the cost of one; every thread gets them.
 ///
 /// # Safety
-/// As [`block_sum`].
+///
+/// The same as for [`block_sum`].
 #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
 #[inline(always)]
 #[must_use]
@@ -181,7 +187,8 @@ pub unsafe fn block_sum_pair(a: f32, b: f32) -> (f32, f32) {
 /// Sum over the block in double precision; every thread gets it.
 ///
 /// # Safety
-/// As [`block_sum`].
+///
+/// The same as for [`block_sum`].
 #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
 #[inline(always)]
 #[must_use]
@@ -195,7 +202,7 @@ mod tests {
     use crate::emulator::{self, LaunchConfig, Memory, Order};
     use crate::{kernel, shared_array, thread};
 
-    /// The device's steps and the emulator's single one, side by side, twice.
+    /// The device's steps and the emulator's single step, one after the other, twice.
     #[kernel(block = 256)]
     pub unsafe fn both_ways(
         #[len(threads)] values: *const f32,
@@ -205,7 +212,7 @@ mod tests {
         let t = thread::index_in_block() as usize;
         let _ = threads;
         for round in 0..2 {
-            // SAFETY: one element each, within the extents; all threads are here.
+            // SAFETY: one element each, within the extents; all threads take part.
             unsafe {
                 let value = *values.add(t) * (round + 1) as f32;
                 let steps = through_scratch(value, shared_array![f32; WARPS], |a, b| a + b);

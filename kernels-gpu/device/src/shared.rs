@@ -1,17 +1,16 @@
 //! Shared memory of a block.
 //!
-//! Its content is undefined when a block starts; the emulator fills it with 0xFF bytes (NaN as
-//! floating point), so that a read before the first write shows.
+//! Its content is undefined when a block starts; the emulator fills it with 0xFF bytes (NaN as floating point), which
+//! makes reads before the first write visible.
 
 use core::cell::UnsafeCell;
 use core::mem::MaybeUninit;
 
-/// `shared_array![T; N]`: a `*mut T` to `N` elements in shared memory, uninitialised, aligned to
-/// 16 bytes. `N` is a constant. The same place in the source gives the same array every time; two
-/// places give two arrays.
+/// `shared_array![T; N]`: a `*mut T` to `N` elements in shared memory, uninitialised, aligned to 16 bytes. `N` is a
+/// constant. One position in the source always gives the same array; two positions give two arrays.
 ///
-/// Reading what nobody wrote, reading another thread's element without a barrier in between, and
-/// going beyond `N` are errors of the kernel.
+/// A kernel must not read an element before it is written, read another thread's element without a barrier in
+/// between, or exceed `N`.
 #[macro_export]
 macro_rules! shared_array {
     ($element:ty; $len:expr) => {{
@@ -22,17 +21,17 @@ macro_rules! shared_array {
     }};
 }
 
-/// The storage behind [`shared_array!`]. The linker step moves statics of the section `.shared`
-/// into the shared address space; on the host the static is only a key to the block's own array.
+/// The storage behind [`shared_array!`]. The device linker moves statics of the section `.shared` to the shared
+/// address space; on the host the static only identifies the block's own array.
 #[repr(C, align(16))]
 pub struct StaticShared<T>(UnsafeCell<MaybeUninit<T>>);
 
-// SAFETY: on the device each block has its own, and ordering its threads' accesses is the kernel's
-// contract; on the host the content is never accessed.
+// SAFETY: on the device each block has its own copy, and the kernel must order its threads' accesses; on the host the
+// content is never accessed.
 unsafe impl<T> Sync for StaticShared<T> {}
 
 impl<T> StaticShared<T> {
-    /// Uninitialised.
+    /// Uninitialised storage.
     #[expect(
         clippy::new_without_default,
         reason = "made in statics by shared_array! only"
@@ -42,7 +41,7 @@ impl<T> StaticShared<T> {
         Self(UnsafeCell::new(MaybeUninit::uninit()))
     }
 
-    /// Address of the calling block's array.
+    /// The address of the calling block's array.
     #[inline(always)]
     pub fn address(&'static self) -> *mut T {
         #[cfg(target_arch = "nvptx64")]
@@ -56,7 +55,7 @@ impl<T> StaticShared<T> {
     }
 }
 
-/// The dynamic shared memory of the launch, aligned to 16 bytes; every call gives the same address.
+/// The launch's dynamic shared memory, aligned to 16 bytes; every call returns the same address.
 #[inline(always)]
 #[must_use]
 pub fn dynamic_shared_mem<T>() -> *mut T {

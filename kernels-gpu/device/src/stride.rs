@@ -1,8 +1,8 @@
-//! Walking over more work than there are threads.
+//! Iteration over more work than there are threads.
 
 /// Indices `first, first + step, …` below `len`.
 ///
-/// Counts down what remains instead of adding to an index, so that no length overflows.
+/// Counts down the remainder instead of adding to an index, so that no length overflows.
 #[derive(Debug, Clone)]
 pub struct Stride<T> {
     len: T,

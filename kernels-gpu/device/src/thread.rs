@@ -1,4 +1,4 @@
-//! Where a thread stands in its block and grid, barriers, and strides over work.
+//! A thread's indices in its block and grid, barriers, and strides over work.
 
 use crate::stride::Stride;
 
@@ -8,20 +8,20 @@ use crate::emulator::context;
 /// Two numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Vec2<T> {
-    /// Fastest.
+    /// The fastest axis.
     pub x: T,
-    /// Slowest.
+    /// The slowest axis.
     pub y: T,
 }
 
 /// Three numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Vec3<T> {
-    /// Fastest.
+    /// The fastest axis.
     pub x: T,
-    /// Middle.
+    /// The middle axis.
     pub y: T,
-    /// Slowest.
+    /// The slowest axis.
     pub z: T,
 }
 
@@ -41,33 +41,33 @@ macro_rules! register {
 }
 
 register! {
-    /// Thread's place in its block along x.
+    /// The thread's index in its block along x.
     thread_idx_x = thread_idx[0];
-    /// Thread's place in its block along y.
+    /// The thread's index in its block along y.
     thread_idx_y = thread_idx[1];
-    /// Thread's place in its block along z.
+    /// The thread's index in its block along z.
     thread_idx_z = thread_idx[2];
-    /// Block's place in the grid along x.
+    /// The block's index in the grid along x.
     block_idx_x = block_idx[0];
-    /// Block's place in the grid along y.
+    /// The block's index in the grid along y.
     block_idx_y = block_idx[1];
-    /// Block's place in the grid along z.
+    /// The block's index in the grid along z.
     block_idx_z = block_idx[2];
-    /// Threads of a block along x.
+    /// Threads in a block along x.
     block_dim_x = block_dim[0];
-    /// Threads of a block along y.
+    /// Threads in a block along y.
     block_dim_y = block_dim[1];
-    /// Threads of a block along z.
+    /// Threads in a block along z.
     block_dim_z = block_dim[2];
-    /// Blocks of the grid along x.
+    /// Blocks in the grid along x.
     grid_dim_x = grid_dim[0];
-    /// Blocks of the grid along y.
+    /// Blocks in the grid along y.
     grid_dim_y = grid_dim[1];
-    /// Blocks of the grid along z.
+    /// Blocks in the grid along z.
     grid_dim_z = grid_dim[2];
 }
 
-/// Thread's place in its block.
+/// The thread's index in its block.
 #[inline(always)]
 #[must_use]
 pub fn thread_idx() -> Vec3<u32> {
@@ -78,7 +78,7 @@ pub fn thread_idx() -> Vec3<u32> {
     }
 }
 
-/// Block's place in the grid.
+/// The block's index in the grid.
 #[inline(always)]
 #[must_use]
 pub fn block_idx() -> Vec3<u32> {
@@ -89,7 +89,7 @@ pub fn block_idx() -> Vec3<u32> {
     }
 }
 
-/// Threads of a block.
+/// Threads in a block.
 #[inline(always)]
 #[must_use]
 pub fn block_dim() -> Vec3<u32> {
@@ -100,7 +100,7 @@ pub fn block_dim() -> Vec3<u32> {
     }
 }
 
-/// Blocks of the grid.
+/// Blocks in the grid.
 #[inline(always)]
 #[must_use]
 pub fn grid_dim() -> Vec3<u32> {
@@ -111,7 +111,7 @@ pub fn grid_dim() -> Vec3<u32> {
     }
 }
 
-/// Index of the thread along x in the whole grid. Wraps beyond 2³²: [`grid_stride`] does not.
+/// The thread's index along x in the whole grid. It wraps beyond 2³²; [`grid_stride`] does not.
 #[inline(always)]
 #[must_use]
 pub fn index_1d() -> u32 {
@@ -120,7 +120,7 @@ pub fn index_1d() -> u32 {
         .wrapping_add(thread_idx_x())
 }
 
-/// Index of the thread along x and y in the whole grid.
+/// The thread's indices along x and y in the whole grid.
 #[inline(always)]
 #[must_use]
 pub fn index_2d() -> Vec2<u32> {
@@ -132,7 +132,7 @@ pub fn index_2d() -> Vec2<u32> {
     }
 }
 
-/// Index of the thread along x, y and z in the whole grid.
+/// The thread's indices along x, y and z in the whole grid.
 #[inline(always)]
 #[must_use]
 pub fn index_3d() -> Vec3<u32> {
@@ -153,29 +153,29 @@ pub fn first() -> bool {
     block_idx() == Vec3 { x: 0, y: 0, z: 0 } && thread_idx() == Vec3 { x: 0, y: 0, z: 0 }
 }
 
-/// Threads of a warp.
+/// Threads in a warp.
 #[inline(always)]
 #[must_use]
 pub fn warp_size() -> u32 {
     crate::warp::SIZE
 }
 
-/// Threads of a block, all axes together.
+/// Threads in a block, over all axes.
 #[inline(always)]
 #[must_use]
 pub fn block_threads() -> u32 {
     block_dim_x() * block_dim_y() * block_dim_z()
 }
 
-/// Place of the thread in its block, counted over all axes with x fastest.
+/// The thread's index in its block, counted over all axes with x fastest.
 #[inline(always)]
 #[must_use]
 pub fn index_in_block() -> u32 {
     thread_idx_x() + block_dim_x() * (thread_idx_y() + block_dim_y() * thread_idx_z())
 }
 
-/// This thread's share of `len` elements: all threads of a one-dimensional grid take every
-/// element exactly once, whatever the launch's size.
+/// This thread's share of `len` elements: the threads of a one-dimensional grid take every element exactly once,
+/// whatever the size of the launch.
 #[inline(always)]
 #[must_use]
 pub fn grid_stride(len: usize) -> Stride<usize> {
@@ -187,17 +187,16 @@ pub fn grid_stride(len: usize) -> Stride<usize> {
     )
 }
 
-/// This block's share of `len` items (frames, tiles): all blocks of a one-dimensional grid take
-/// every item exactly once. The same for all threads of the block, so that barriers may stand
-/// inside.
+/// This block's share of `len` items (frames, tiles): the blocks of a one-dimensional grid take every item exactly
+/// once. All threads of the block get the same items, so the loop may contain barriers.
 #[inline(always)]
 #[must_use]
 pub fn block_stride(len: u32) -> Stride<u32> {
     Stride::<u32>::new(u64::from(block_idx_x()), u64::from(grid_dim_x()), len)
 }
 
-/// This warp's share of `len` items (chunks of an array): all warps of a one-dimensional grid take every item exactly
-/// once. The same for all lanes of the warp, so that exchanges may stand inside.
+/// This warp's share of `len` items (chunks of an array): the warps of a one-dimensional grid take every item exactly
+/// once. All lanes of the warp get the same items, so the loop may contain warp exchanges.
 #[inline(always)]
 #[must_use]
 pub fn warp_stride(len: u32) -> Stride<u32> {
@@ -209,20 +208,20 @@ pub fn warp_stride(len: u32) -> Stride<u32> {
     )
 }
 
-/// This thread's share of `len` elements that its block has for itself. Threads may do different
-/// numbers of turns: no barrier may stand inside.
+/// This thread's share of `len` elements that belong to its block. Threads may run different numbers of iterations:
+/// the loop must not contain barriers.
 #[inline(always)]
 #[must_use]
 pub fn thread_stride(len: u32) -> Stride<u32> {
     Stride::<u32>::new(u64::from(index_in_block()), u64::from(block_threads()), len)
 }
 
-/// Waits until all threads of the block are here; what they wrote is then visible to each other.
+/// Waits until all threads of the block have arrived; their earlier writes are then visible to each other.
 #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
 #[inline(always)]
 pub fn sync_threads() {
     #[cfg(target_arch = "nvptx64")]
-    // SAFETY: a barrier; that all threads reach it is the kernel's contract.
+    // SAFETY: a barrier; the kernel must ensure that all threads reach it.
     unsafe {
         crate::nvptx::sync_threads();
     }
@@ -230,41 +229,41 @@ pub fn sync_threads() {
     crate::emulator::barrier("sync_threads", 0);
 }
 
-/// As [`sync_threads`]; the number of threads with a non-zero predicate.
+/// [`sync_threads`] that returns the number of threads with a non-zero predicate.
 #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
 #[inline(always)]
 pub fn sync_threads_count(predicate: u32) -> u32 {
     #[cfg(target_arch = "nvptx64")]
-    // SAFETY: as `sync_threads`.
+    // SAFETY: a barrier, as in `sync_threads`.
     return unsafe { crate::nvptx::barrier_count(predicate) };
     #[cfg(not(target_arch = "nvptx64"))]
     return crate::emulator::barrier("sync_threads_count", predicate);
 }
 
-/// As [`sync_threads`]; 1 if the predicate is non-zero in all threads, else 0.
+/// [`sync_threads`] that returns 1 if the predicate is non-zero in all threads, otherwise 0.
 #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
 #[inline(always)]
 pub fn sync_threads_and(predicate: u32) -> u32 {
     #[cfg(target_arch = "nvptx64")]
-    // SAFETY: as `sync_threads`.
+    // SAFETY: a barrier, as in `sync_threads`.
     return unsafe { u32::from(crate::nvptx::barrier_and(predicate) != 0) };
     #[cfg(not(target_arch = "nvptx64"))]
     return u32::from(crate::emulator::barrier("sync_threads_and", predicate) == block_threads());
 }
 
-/// As [`sync_threads`]; 1 if the predicate is non-zero in any thread, else 0.
+/// [`sync_threads`] that returns 1 if the predicate is non-zero in any thread, otherwise 0.
 #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
 #[inline(always)]
 pub fn sync_threads_or(predicate: u32) -> u32 {
     #[cfg(target_arch = "nvptx64")]
-    // SAFETY: as `sync_threads`.
+    // SAFETY: a barrier, as in `sync_threads`.
     return unsafe { u32::from(crate::nvptx::barrier_or(predicate) != 0) };
     #[cfg(not(target_arch = "nvptx64"))]
     return u32::from(crate::emulator::barrier("sync_threads_or", predicate) != 0);
 }
 
-/// The same number, of which the compiler knows nothing: what is computed from it is computed
-/// here, and not ahead of a loop in registers that the loop needs.
+/// The same number, hidden from the optimiser: values derived from it are computed after this call, and not ahead of
+/// a loop in registers that the loop needs.
 #[inline(always)]
 #[must_use]
 pub fn hidden(value: u32) -> u32 {
@@ -275,11 +274,11 @@ pub fn hidden(value: u32) -> u32 {
     return value;
 }
 
-/// Orders this thread's writes before its later ones for all threads of the device.
+/// Orders this thread's earlier writes before its later ones for all threads of the device (a memory fence).
 #[inline(always)]
 pub fn device_fence() {
     #[cfg(target_arch = "nvptx64")]
-    // SAFETY: a fence.
+    // SAFETY: a memory fence.
     unsafe {
         crate::nvptx::device_fence();
     }

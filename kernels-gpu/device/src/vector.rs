@@ -10,12 +10,12 @@ pub struct F32x4(pub [f32; 4]);
 #[repr(C, align(16))]
 pub struct F64x2(pub [f64; 2]);
 
-/// Four neighbouring whole numbers.
+/// Four neighbouring integers.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, bytemuck::Pod, bytemuck::Zeroable)]
 #[repr(C, align(16))]
 pub struct U32x4(pub [u32; 4]);
 
-/// Two neighbouring whole numbers of 64 bits.
+/// Two neighbouring integers of 64 bits.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, bytemuck::Pod, bytemuck::Zeroable)]
 #[repr(C, align(16))]
 pub struct U64x2(pub [u64; 2]);

@@ -1,11 +1,11 @@
 //! Exchanges within a warp.
 //!
-//! Each must be reached by all lanes of the mask together. Lanes are counted over the block with x
-//! fastest; the last warp of a block may have fewer than [`SIZE`].
+//! All lanes of the mask must reach an exchange together. Lanes are counted over the block with x fastest; the last
+//! warp of a block may have fewer than [`SIZE`].
 
 use crate::thread;
 
-/// Threads of a warp.
+/// Threads in a warp.
 pub const SIZE: u32 = 32;
 
 /// All lanes.
@@ -17,7 +17,7 @@ const CLAMP: u32 = 0x1f;
 #[cfg(target_arch = "nvptx64")]
 const CLAMP_UP: u32 = 0;
 
-/// This thread's lane.
+/// This thread's lane in its warp.
 #[inline(always)]
 #[must_use]
 pub fn lane_id() -> u32 {
@@ -28,15 +28,15 @@ pub fn lane_id() -> u32 {
     return thread::index_in_block() % SIZE;
 }
 
-/// This thread's warp in its block.
+/// The index of this thread's warp in its block.
 #[inline(always)]
 #[must_use]
 pub fn warp_id() -> u32 {
     thread::index_in_block() / SIZE
 }
 
-/// Lanes that this thread's warp has. On the device always [`SIZE`], since `#[kernel]` takes no
-/// other blocks; in the emulator the last warp of a smaller launch may have fewer.
+/// The number of lanes in this thread's warp. On the device it is always [`SIZE`], since `#[kernel]` accepts no other
+/// blocks; in the emulator the last warp of a smaller launch may have fewer.
 #[inline(always)]
 #[must_use]
 pub fn lanes() -> u32 {
@@ -46,15 +46,16 @@ pub fn lanes() -> u32 {
     return (thread::block_threads() - warp_id() * SIZE).min(SIZE);
 }
 
-/// Waits for the lanes of `mask`; what they wrote is then visible to each other.
+/// Waits for the lanes of `mask`; their earlier writes are then visible to each other.
 ///
 /// # Safety
-/// `mask` must name this lane, and all lanes in it must call this with the same mask.
+///
+/// `mask` must contain this lane, and all lanes in it must call this with the same mask.
 #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
 #[inline(always)]
 pub unsafe fn sync_warp(mask: u32) {
     #[cfg(target_arch = "nvptx64")]
-    // SAFETY: the caller's.
+    // SAFETY: the caller guarantees the conditions.
     unsafe {
         crate::nvptx::sync_warp(mask);
     }
@@ -62,7 +63,7 @@ pub unsafe fn sync_warp(mask: u32) {
     crate::emulator::warp_exchange("sync_warp", mask, 0);
 }
 
-/// What a shuffle carries: 4 or 8 bytes.
+/// A type that shuffles exchange: 4 or 8 bytes.
 pub trait Shuffle: Copy + sealed::Sealed {
     #[doc(hidden)]
     fn map(self, exchange: impl Fn(u32) -> u32) -> Self;
@@ -166,31 +167,33 @@ impl Shuffle for crate::Complex32 {
     }
 }
 
-/// The value of the lane `delta` above; this lane's own where there is none.
+/// The value of the lane `delta` above, or this lane's own if there is no such lane.
 ///
 /// # Safety
-/// As [`sync_warp`].
+///
+/// The same as for [`sync_warp`].
 #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
 #[inline(always)]
 #[must_use]
 pub unsafe fn shuffle_down<T: Shuffle>(mask: u32, value: T, delta: u32) -> T {
     #[cfg(target_arch = "nvptx64")]
-    // SAFETY: the caller's.
+    // SAFETY: the caller guarantees the conditions.
     return value.map(|v| unsafe { crate::nvptx::shuffle_down(mask, v, delta, CLAMP) });
     #[cfg(not(target_arch = "nvptx64"))]
     return emulated(mask, value, lane_id().checked_add(delta), "shuffle_down");
 }
 
-/// The value of the lane `delta` below; this lane's own where there is none.
+/// The value of the lane `delta` below, or this lane's own if there is no such lane.
 ///
 /// # Safety
-/// As [`sync_warp`].
+///
+/// The same as for [`sync_warp`].
 #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
 #[inline(always)]
 #[must_use]
 pub unsafe fn shuffle_up<T: Shuffle>(mask: u32, value: T, delta: u32) -> T {
     #[cfg(target_arch = "nvptx64")]
-    // SAFETY: the caller's.
+    // SAFETY: the caller guarantees the conditions.
     return value.map(|v| unsafe { crate::nvptx::shuffle_up(mask, v, delta, CLAMP_UP) });
     #[cfg(not(target_arch = "nvptx64"))]
     return emulated(mask, value, lane_id().checked_sub(delta), "shuffle_up");
@@ -199,13 +202,14 @@ pub unsafe fn shuffle_up<T: Shuffle>(mask: u32, value: T, delta: u32) -> T {
 /// The value of the lane whose number differs in the bits of `lane_mask`.
 ///
 /// # Safety
-/// As [`sync_warp`].
+///
+/// The same as for [`sync_warp`].
 #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
 #[inline(always)]
 #[must_use]
 pub unsafe fn shuffle_xor<T: Shuffle>(mask: u32, value: T, lane_mask: u32) -> T {
     #[cfg(target_arch = "nvptx64")]
-    // SAFETY: the caller's.
+    // SAFETY: the caller guarantees the conditions.
     return value.map(|v| unsafe { crate::nvptx::shuffle_xor(mask, v, lane_mask, CLAMP) });
     #[cfg(not(target_arch = "nvptx64"))]
     return emulated(mask, value, Some(lane_id() ^ lane_mask), "shuffle_xor");
@@ -214,20 +218,20 @@ pub unsafe fn shuffle_xor<T: Shuffle>(mask: u32, value: T, lane_mask: u32) -> T 
 /// The value of lane `lane` (its lowest five bits).
 ///
 /// # Safety
-/// As [`sync_warp`].
+///
+/// The same as for [`sync_warp`].
 #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
 #[inline(always)]
 #[must_use]
 pub unsafe fn shuffle_idx<T: Shuffle>(mask: u32, value: T, lane: u32) -> T {
     #[cfg(target_arch = "nvptx64")]
-    // SAFETY: the caller's.
+    // SAFETY: the caller guarantees the conditions.
     return value.map(|v| unsafe { crate::nvptx::shuffle_idx(mask, v, lane, CLAMP) });
     #[cfg(not(target_arch = "nvptx64"))]
     return emulated(mask, value, Some(lane % SIZE), "shuffle_idx");
 }
 
-/// A lane that the mask does not name, or that the block does not have, gives undefined values on
-/// the device: here every byte is 0xFF.
+/// A lane that is not in the mask or not in the block gives undefined values on the device; here every byte is 0xFF.
 #[cfg(not(target_arch = "nvptx64"))]
 #[track_caller]
 fn emulated<T: Shuffle>(mask: u32, value: T, source: Option<u32>, call: &'static str) -> T {
@@ -241,13 +245,14 @@ fn emulated<T: Shuffle>(mask: u32, value: T, source: Option<u32>, call: &'static
 /// Sum (wrapping) over the lanes of `mask`, by one instruction.
 ///
 /// # Safety
-/// As [`sync_warp`].
+///
+/// The same as for [`sync_warp`].
 #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
 #[inline(always)]
 #[must_use]
 pub unsafe fn sum_u32(mask: u32, value: u32) -> u32 {
     #[cfg(target_arch = "nvptx64")]
-    // SAFETY: the caller's.
+    // SAFETY: the caller guarantees the conditions.
     return unsafe { crate::nvptx::redux_add(value, mask) };
     #[cfg(not(target_arch = "nvptx64"))]
     return {
@@ -258,16 +263,17 @@ pub unsafe fn sum_u32(mask: u32, value: u32) -> u32 {
     };
 }
 
-/// The greatest over the lanes of `mask`, by one instruction.
+/// The greatest value over the lanes of `mask`, by one instruction.
 ///
 /// # Safety
-/// As [`sync_warp`].
+///
+/// The same as for [`sync_warp`].
 #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
 #[inline(always)]
 #[must_use]
 pub unsafe fn max_u32(mask: u32, value: u32) -> u32 {
     #[cfg(target_arch = "nvptx64")]
-    // SAFETY: the caller's.
+    // SAFETY: the caller guarantees the conditions.
     return unsafe { crate::nvptx::redux_max(value, mask) };
     #[cfg(not(target_arch = "nvptx64"))]
     return {
@@ -281,13 +287,14 @@ pub unsafe fn max_u32(mask: u32, value: u32) -> u32 {
 /// Whether the predicate holds in all lanes of `mask`.
 ///
 /// # Safety
-/// As [`sync_warp`].
+///
+/// The same as for [`sync_warp`].
 #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
 #[inline(always)]
 #[must_use]
 pub unsafe fn all(mask: u32, predicate: bool) -> bool {
     #[cfg(target_arch = "nvptx64")]
-    // SAFETY: the caller's.
+    // SAFETY: the caller guarantees the conditions.
     return unsafe { crate::nvptx::vote_all(mask, predicate) };
     #[cfg(not(target_arch = "nvptx64"))]
     return {
@@ -299,13 +306,14 @@ pub unsafe fn all(mask: u32, predicate: bool) -> bool {
 /// Whether the predicate holds in any lane of `mask`.
 ///
 /// # Safety
-/// As [`sync_warp`].
+///
+/// The same as for [`sync_warp`].
 #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
 #[inline(always)]
 #[must_use]
 pub unsafe fn any(mask: u32, predicate: bool) -> bool {
     #[cfg(target_arch = "nvptx64")]
-    // SAFETY: the caller's.
+    // SAFETY: the caller guarantees the conditions.
     return unsafe { crate::nvptx::vote_any(mask, predicate) };
     #[cfg(not(target_arch = "nvptx64"))]
     return crate::emulator::warp_exchange("any", mask, u64::from(predicate)).ballot() != 0;
@@ -314,13 +322,14 @@ pub unsafe fn any(mask: u32, predicate: bool) -> bool {
 /// The lanes of `mask` in which the predicate holds, as bits.
 ///
 /// # Safety
-/// As [`sync_warp`].
+///
+/// The same as for [`sync_warp`].
 #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
 #[inline(always)]
 #[must_use]
 pub unsafe fn ballot(mask: u32, predicate: bool) -> u32 {
     #[cfg(target_arch = "nvptx64")]
-    // SAFETY: the caller's.
+    // SAFETY: the caller guarantees the conditions.
     return unsafe { crate::nvptx::vote_ballot(mask, predicate) };
     #[cfg(not(target_arch = "nvptx64"))]
     return crate::emulator::warp_exchange("ballot", mask, u64::from(predicate)).ballot();

@@ -104,7 +104,7 @@ fn indices_of_two_axes() {
     }
 }
 
-/// Reverses each block's stretch through static shared memory.
+/// Reverses each block's elements through static shared memory.
 #[kernel(block = 256)]
 pub unsafe fn reverse(#[len(blocks * 256)] values: *mut u32, blocks: u32) {
     let held = shared_array![u32; 256];
@@ -231,7 +231,7 @@ fn a_thread_that_ends_before_a_barrier_is_an_error() {
 /// The line of this file on which `text` begins.
 fn line_of(text: &str) -> usize {
     let source = include_str!("emulator.rs");
-    let at = source.find(text).expect("a stretch of this file");
+    let at = source.find(text).expect("a line of this file");
     source[..at].matches('\n').count() + 1
 }
 
@@ -321,7 +321,7 @@ fn launches_that_a_device_refuses() {
     let short = run(&launch, 1, 32).expect_err("too short").to_string();
     assert_eq!(
         short,
-        "kernel visit: argument visits has 4 elements, the launch needs 5"
+        "kernel visit: argument visits: expected 5 elements or more, found 4"
     );
     let launch = Visit { count: 4, ..launch };
     for (grid, block, shared_bytes) in [
@@ -366,7 +366,7 @@ fn too_little_dynamic_shared_memory_is_refused() {
     let error = emulator::launch(&launch, config).expect_err("too little");
     assert_eq!(
         error.to_string(),
-        "kernel find: 255 bytes of dynamic shared memory: it needs 256"
+        "kernel find: dynamic shared memory: expected at least 256 bytes, found 255"
     );
 }
 

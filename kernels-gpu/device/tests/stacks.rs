@@ -171,7 +171,7 @@ pub unsafe fn scatter(#[len(40)] out: *mut u32) {
 }
 
 #[test]
-fn a_disagreement_is_told_word_for_word() {
+fn a_disagreement_is_reported_word_for_word() {
     let source = include_str!("stacks.rs");
     let line = |text: &str| {
         let at = source.find(text).expect("a stretch of this file");
@@ -291,7 +291,7 @@ fn launches_on_several_operating_system_threads() {
     });
 }
 
-/// In a process of its own, whose address space has no room for the stacks of 1024 threads.
+/// In a process of its own, whose address space does not hold the stacks of 1024 threads.
 #[cfg(target_os = "linux")]
 #[test]
 fn no_memory_for_stacks_is_an_error() {

@@ -1,16 +1,15 @@
 //! The kernels, type-checked against the published `cuda_std` 0.2.2 on the host target:
 //! `cargo check --manifest-path kernels-gpu/dialect-check/Cargo.toml`.
 //!
-//! This crate takes the place of `warpstride_device` for the kernels' sources. Every name that
-//! `cuda_std` has comes from `cuda_std`: a kernel that calls one in another way than `cuda_std`
-//! means it does not compile here.
+//! This crate replaces `warpstride_device` for the kernels' sources. Every name that `cuda_std` has
+//! comes from `cuda_std`: a kernel that calls one with another signature does not compile here.
 //!
-//! What it reaches: indices and dimensions, barriers, `sync_warp` and `lane_id`, `shared_array!`,
-//! `dynamic_shared_mem`. What it does not: what `cuda_std` 0.2.2 lacks (strides, warp exchanges,
-//! reductions, float atomics without a result, aligned complex numbers, phases, read-only loads)
-//! comes from `warpstride-device`; `GpuFloat` is ours, since `cuda_std`'s has no
-//! `round_ties_even` (the functions that both have are compared by type below); `#[kernel]` is ours,
-//! since `cuda_std`'s knows no extents; and nothing is compiled for the device, where `cuda_std`
+//! The check covers indices and dimensions, barriers, `sync_warp` and `lane_id`, `shared_array!` and
+//! `dynamic_shared_mem`. It does not cover what `cuda_std` 0.2.2 lacks (strides, warp exchanges,
+//! reductions, float atomics without a result, aligned complex numbers, phases, read-only loads),
+//! which comes from `warpstride-device`. `GpuFloat` is ours, since `cuda_std`'s has no
+//! `round_ties_even` (the functions that both have are compared by type below), and so is `#[kernel]`,
+//! since `cuda_std`'s has no extents. Nothing is compiled for the device, where `cuda_std`
 //! needs `rustc_codegen_nvvm`.
 
 extern crate self as warpstride_device;
@@ -56,15 +55,15 @@ pub mod prelude {
     };
 }
 
-/// Calls of what the kernels may use of `cuda_std`, so that its signatures are checked even where
-/// no kernel uses one yet.
+/// Calls of the parts of `cuda_std` that kernels may use, so that their signatures are checked even if
+/// no kernel uses them yet.
 mod vocabulary {
     use crate::prelude::*;
 
     type Unary = fn(f32) -> f32;
     type Ternary = fn(f32, f32, f32) -> f32;
 
-    /// What both traits have, of one type each.
+    /// The functions that both traits have, with one type each.
     #[allow(dead_code, reason = "only type-checked")]
     const UNARY: [[Unary; 2]; 3] = [
         [<f32 as GpuFloat>::sqrt, <f32 as cuda_std::GpuFloat>::sqrt],
@@ -94,6 +93,11 @@ mod vocabulary {
             *dynamic = all + warp::lane_id();
         }
     }
+}
+
+/// `warpstride_kernels::info`, for the list of kernels.
+pub(crate) const fn info<L: launch::Launch<launch::Emulated>>() -> launch::KernelInfo {
+    L::INFO
 }
 
 #[path = "../../src/ptycho/mod.rs"]

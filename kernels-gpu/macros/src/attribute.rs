@@ -1,4 +1,4 @@
-//! What stands in the parentheses of `#[kernel(…)]`.
+//! The options in the parentheses of `#[kernel(…)]`.
 
 use proc_macro2::Span;
 use syn::parse::{Parse, ParseStream};
@@ -12,6 +12,8 @@ pub(crate) struct Options {
     pub(crate) hot: bool,
     pub(crate) f64: bool,
     pub(crate) min_arch: u32,
+    /// A later architecture that the kernel is built for besides, or 0.
+    pub(crate) variant: u32,
     pub(crate) shared: Option<Expr>,
 }
 
@@ -28,13 +30,14 @@ impl Parse for Options {
             hot: false,
             f64: false,
             min_arch: ARCHITECTURES[0],
+            variant: 0,
             shared: None,
         };
         let mut seen: Vec<Ident> = Vec::new();
         while !input.is_empty() {
             let name: Ident = input.parse()?;
             if seen.contains(&name) {
-                return Err(Error::new(name.span(), format!("`{name}` stands twice")));
+                return Err(Error::new(name.span(), format!("`{name}` is given twice")));
             }
             match name.to_string().as_str() {
                 "exact_block" => options.exact_block = true,
@@ -45,13 +48,8 @@ impl Parse for Options {
                     block = Some(block_size(input)?);
                 }
                 "min_blocks" => options.min_blocks = number(input)?,
-                "min_arch" => {
-                    options.min_arch = number(input)?;
-                    if !ARCHITECTURES.contains(&options.min_arch) {
-                        let message = format!("`min_arch` is one of {ARCHITECTURES:?}");
-                        return Err(Error::new(name.span(), message));
-                    }
-                }
+                "min_arch" => options.min_arch = architecture(&name, &ARCHITECTURES, input)?,
+                "variant" => options.variant = architecture(&name, &ARCHITECTURES[1..], input)?,
                 "shared" => {
                     input.parse::<Token![=]>()?;
                     options.shared = Some(input.parse()?);
@@ -59,7 +57,7 @@ impl Parse for Options {
                 _ => {
                     return Err(Error::new(
                         name.span(),
-                        "options are `block`, `exact_block`, `min_blocks`, `hot`, `f64`, `min_arch`, `shared`",
+                        "expected one of `block`, `exact_block`, `min_blocks`, `hot`, `f64`, `min_arch`, `variant`, `shared`",
                     ));
                 }
             }
@@ -71,10 +69,20 @@ impl Parse for Options {
         options.block = block.ok_or_else(|| {
             Error::new(
                 Span::call_site(),
-                "a kernel states its block: `#[kernel(block = 256)]`",
+                "expected the block: `#[kernel(block = 256)]`",
             )
         })?;
         Ok(options)
+    }
+}
+
+fn architecture(name: &Ident, known: &[u32], input: ParseStream<'_>) -> Result<u32> {
+    let arch = number(input)?;
+    if known.contains(&arch) {
+        Ok(arch)
+    } else {
+        let message = format!("`{name} = {arch}`: expected one of {known:?}");
+        Err(Error::new(name.span(), message))
     }
 }
 
@@ -93,7 +101,7 @@ fn block_size(input: ParseStream<'_>) -> Result<[u32; 3]> {
         syn::parenthesized!(axes in input);
         let axes = axes.parse_terminated(LitInt::parse, Token![,])?;
         if axes.is_empty() || axes.len() > 3 {
-            return Err(Error::new(span, "a block has one, two or three axes"));
+            return Err(Error::new(span, "expected one, two or three axes"));
         }
         for (size, axis) in block.iter_mut().zip(&axes) {
             *size = axis.base10_parse()?;
@@ -106,7 +114,7 @@ fn block_size(input: ParseStream<'_>) -> Result<[u32; 3]> {
     if threads == 0 || threads > 1024 || threads % 32 != 0 {
         return Err(Error::new(
             span,
-            format!("a block of {threads} threads: it must be a multiple of 32, at most 1024"),
+            format!("a block of {threads} threads: expected a multiple of 32, at most 1024"),
         ));
     }
     Ok(block)

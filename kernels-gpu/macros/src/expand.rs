@@ -1,8 +1,8 @@
-//! What a kernel becomes on each target.
+//! The code that a kernel becomes on each target.
 
 use proc_macro2::TokenStream;
 use quote::{format_ident, quote};
-use syn::{Attribute, Error, Expr, Ident, Result};
+use syn::{Attribute, Error, Expr, Ident, LitByteStr, Result};
 
 use crate::attribute::Options;
 use crate::extent::checked;
@@ -29,13 +29,67 @@ fn device(options: &Options, signature: &Signature) -> TokenStream {
         quote!(#[cfg(target_arch = "nvptx64")])
     };
     let safety = safety();
+    let (symbol, record, bytes) = record(options, name);
+    // Makes names in extents count as used on the device too; otherwise the compiler would warn about their imports.
+    let integers = signature
+        .arguments
+        .iter()
+        .filter_map(|argument| match argument.kind {
+            Kind::Integer => Some(&argument.name),
+            _ => None,
+        });
+    let extents = signature
+        .arguments
+        .iter()
+        .filter_map(|argument| match &argument.kind {
+            Kind::Pointer { len, .. } => Some(&**len),
+            _ => None,
+        });
+    let shared = options.shared.iter();
     quote! {
         #when
         #(#attributes)*
         #safety
         #[unsafe(no_mangle)]
         pub unsafe extern "ptx-kernel" fn #name(#inputs) #body
+
+        #[cfg(target_arch = "nvptx64")]
+        #[doc(hidden)]
+        #[allow(non_upper_case_globals, reason = "named after the kernel")]
+        #[unsafe(no_mangle)]
+        pub static #symbol: [u8; #bytes] = *#record;
+
+        #when
+        const _: () = {
+            #[allow(dead_code, unused_variables, reason = "only the names matter")]
+            fn extents(#(#integers: usize,)* block_threads: usize) {
+                #(let _: usize = #extents;)*
+                #(let _: usize = #shared;)*
+            }
+        };
     }
+}
+
+/// The description of a kernel for the device linker: the name of a static, its text, and the text's length.
+///
+/// The linker (`warpstride-build-ptx`, `src/kernel.rs`) reads the text from the linked bitcode and removes the static
+/// before code is generated.
+fn record(options: &Options, name: &Ident) -> (Ident, LitByteStr, usize) {
+    let [x, y, z] = options.block;
+    let text = format!(
+        "{name} block={x},{y},{z} exact_block={} min_blocks={} hot={} f64={} min_arch={} variant={}",
+        u32::from(options.exact_block),
+        options.min_blocks,
+        u32::from(options.hot),
+        u32::from(options.f64),
+        options.min_arch,
+        options.variant,
+    );
+    (
+        format_ident!("__warpstride_kernel_{name}", span = name.span()),
+        LitByteStr::new(text.as_bytes(), name.span()),
+        text.len(),
+    )
 }
 
 fn safety() -> TokenStream {
@@ -93,7 +147,7 @@ fn host(options: &Options, signature: &Signature) -> Result<TokenStream> {
         .iter()
         .filter(|a| a.path().is_ident("doc"))
         .collect();
-    let looks = signature.arguments.iter().map(look);
+    let values_to_inspect = signature.arguments.iter().map(inspected);
     let summary = format!("A launch of the kernel `{entry}` with its arguments.");
     let safety = safety();
 
@@ -125,8 +179,8 @@ fn host(options: &Options, signature: &Signature) -> Result<TokenStream> {
                 clippy::undocumented_unsafe_blocks,
                 reason = "hands the trait's contract on to the kernel"
             )]
-            // SAFETY: extents as stated with `#[len(…)]`, which is the kernel's contract; parameters
-            // from the kernel's own signature.
+            // SAFETY: extents as stated with `#[len(…)]`, which is the kernel's contract; parameters as in the
+            // kernel's own signature.
             unsafe impl<S: launch::Space> launch::Launch<S> for #launcher<'_, S> {
                 const INFO: launch::KernelInfo = launch::KernelInfo {
                     entry: #entry,
@@ -152,7 +206,7 @@ fn host(options: &Options, signature: &Signature) -> Result<TokenStream> {
                 }
 
                 fn arguments(&self) -> ::std::vec::Vec<launch::Argument> {
-                    ::std::vec![#(#looks),*]
+                    ::std::vec![#(#values_to_inspect),*]
                 }
 
                 fn dynamic_shared_bytes(&self, block_threads: u32) -> usize {
@@ -168,8 +222,8 @@ fn host(options: &Options, signature: &Signature) -> Result<TokenStream> {
     })
 }
 
-/// The argument for `Launch::arguments`.
-fn look(argument: &Argument) -> TokenStream {
+/// The argument's value for `Launch::arguments`.
+fn inspected(argument: &Argument) -> TokenStream {
     let Argument { name, kind, .. } = argument;
     match kind {
         Kind::Pointer { .. } => quote!(launch::Argument::Address(self.#name.as_ptr().addr())),
@@ -229,7 +283,7 @@ fn check(entry: &str, arguments: &[Argument], argument: &Argument) -> Result<Tok
     })
 }
 
-/// A `usize` from the arguments of `self`, with `usize::MAX` for what overflows.
+/// A `usize` computed from the arguments of `self`, or `usize::MAX` after an overflow.
 fn extent(arguments: &[Argument], expr: &Expr, block_threads: bool) -> Result<TokenStream> {
     let mut names = Vec::new();
     let value = checked(expr, &mut names)?;
@@ -243,7 +297,7 @@ fn extent(arguments: &[Argument], expr: &Expr, block_threads: bool) -> Result<To
             Some(_) => {
                 return Err(Error::new(
                     name.span(),
-                    format!("`{name}` is no integer argument"),
+                    format!("`{name}`: expected an integer argument"),
                 ));
             }
             None if block_threads && name == "block_threads" => bindings.push(quote! {

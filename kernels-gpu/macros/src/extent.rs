@@ -5,7 +5,7 @@ use quote::quote;
 use syn::spanned::Spanned;
 use syn::{BinOp, Error, Expr, Ident, Result};
 
-/// The expression with checked operators, to stand where `?` returns `None`; and the names in it.
+/// The expression with checked operators, for a context where `?` returns `None`; collects the names in it.
 pub(crate) fn checked(expr: &Expr, names: &mut Vec<Ident>) -> Result<TokenStream> {
     match expr {
         Expr::Lit(literal) => Ok(quote!(#literal)),
@@ -57,7 +57,7 @@ pub(crate) fn checked(expr: &Expr, names: &mut Vec<Ident>) -> Result<TokenStream
 fn unsupported(expr: &Expr) -> Error {
     Error::new(
         expr.span(),
-        "an extent is made of integer arguments, constants, `+ - * / %`, parentheses, methods of \
+        "expected an extent of integer arguments, constants, `+ - * / %`, parentheses, methods of \
          usize and calls",
     )
 }

@@ -1,4 +1,4 @@
-//! The `#[kernel]` attribute. Documented where it is re-exported: `warpstride_device::kernel`.
+//! The `#[kernel]` attribute, documented where it is re-exported: `warpstride_device::kernel`.
 
 mod attribute;
 mod expand;
@@ -8,7 +8,7 @@ mod signature;
 use proc_macro::TokenStream;
 use syn::{ItemFn, parse_macro_input};
 
-/// Makes a kernel of a `pub unsafe fn`.
+/// Makes a kernel from a `pub unsafe fn`.
 ///
 /// ```text
 /// #[kernel(block = 256, min_blocks = 4, hot)]
@@ -19,24 +19,27 @@ use syn::{ItemFn, parse_macro_input};
 /// ) { … }
 /// ```
 ///
-/// Options, all but the first optional:
-/// * `block = 256`, `block = (16, 16)`, `block = (8, 8, 4)` – threads of a block;
-/// * `exact_block` – the kernel counts on them: the emulated machine does not make the block smaller;
-/// * `min_blocks = 4` – launch bound: so many blocks fit on a multiprocessor together;
-/// * `hot` – must not use local memory (`cargo xtask build-ptx` fails if it does);
-/// * `f64` – may use double precision;
-/// * `min_arch = 90` – only for this compute capability (times ten) and later;
-/// * `shared = EXPR` – bytes of dynamic shared memory of a block, from the scalar arguments and
+/// Options, all optional except the first:
+///
+/// * `block = 256`, `block = (16, 16)`, `block = (8, 8, 4)` – threads in a block;
+/// * `exact_block` – the kernel relies on this block: the emulated device does not use a smaller one;
+/// * `min_blocks = 4` – launch bound: this many blocks fit on a multiprocessor together;
+/// * `hot` – the kernel must not use local memory (the build of the PTX fails if it does);
+/// * `f64` – the kernel may use double precision;
+/// * `min_arch = 90` – the kernel exists only for this compute capability (times ten) and later;
+/// * `variant = 90` – the kernel is built for this compute capability (times ten) as well, because it calls a
+///   function with a faster instruction there (`atomic::add_global_complex`);
+/// * `shared = EXPR` – bytes of dynamic shared memory in a block, computed from the scalar arguments and
 ///   `block_threads`.
 ///
-/// Arguments are `*const T`, `*mut T` (`T` plain data: `bytemuck::Pod`) and scalars `u32`, `i32`,
-/// `f32`, `u64`, `usize` (`f64` with the option `f64`). Every pointer carries `#[len(EXPR)]`: the
-/// elements that the kernel may touch, from the integer arguments as `usize`, constants, `+ - * / %`,
-/// parentheses and methods of `usize`. An extent that overflows fits no memory.
+/// Arguments are `*const T`, `*mut T` (`T` plain data: `bytemuck::Pod`) and scalars `u32`, `i32`, `f32`, `u64`,
+/// `usize` (`f64` with the option `f64`). Every pointer has `#[len(EXPR)]`: the number of elements that the kernel
+/// may access, computed from the integer arguments as `usize`, constants, `+ - * / %`, parentheses and methods of
+/// `usize`. An extent that overflows exceeds every memory.
 ///
-/// For `nvptx64` the function becomes an entry of its own name. On the host it stays a function for
-/// the emulator, and beside it stands a struct of its name in camel case with the arguments as
-/// fields, which implements `warpstride_device::launch::Launch`.
+/// For `nvptx64` the function becomes an entry of the same name. On the host it remains a function for the emulator,
+/// and a struct with its name in camel case and the arguments as fields implements
+/// `warpstride_device::launch::Launch`.
 #[proc_macro_attribute]
 pub fn kernel(options: TokenStream, item: TokenStream) -> TokenStream {
     let options = parse_macro_input!(options as attribute::Options);

@@ -1,4 +1,4 @@
-//! The kernel function, read and checked.
+//! Reading and checking the kernel function.
 
 use quote::{ToTokens as _, quote};
 use syn::spanned::Spanned;
@@ -9,12 +9,12 @@ use crate::attribute::Options;
 /// A kernel's argument.
 pub(crate) struct Argument {
     pub(crate) name: Ident,
-    /// As written.
+    /// The type as written.
     pub(crate) ty: Type,
     pub(crate) kind: Kind,
 }
 
-/// What an argument is.
+/// The kind of an argument.
 pub(crate) enum Kind {
     Pointer {
         element: Box<Type>,
@@ -25,7 +25,7 @@ pub(crate) enum Kind {
     Float,
 }
 
-/// A kernel function whose `#[len]` attributes have been taken off.
+/// A kernel function without its `#[len]` attributes.
 pub(crate) struct Signature {
     pub(crate) function: ItemFn,
     pub(crate) arguments: Vec<Argument>,
@@ -35,10 +35,7 @@ impl Signature {
     pub(crate) fn read(options: &Options, mut function: ItemFn) -> Result<Self> {
         let signature = &function.sig;
         if !matches!(function.vis, Visibility::Public(_)) || signature.unsafety.is_none() {
-            return Err(Error::new(
-                signature.span(),
-                "a kernel is a `pub unsafe fn`",
-            ));
+            return Err(Error::new(signature.span(), "expected a `pub unsafe fn`"));
         }
         if signature.constness.is_some()
             || signature.asyncness.is_some()
@@ -48,13 +45,13 @@ impl Signature {
         {
             return Err(Error::new(
                 signature.span(),
-                "a kernel is a plain function without generics or ABI",
+                "expected a plain function without generics or ABI",
             ));
         }
         if !matches!(signature.output, ReturnType::Default) {
             return Err(Error::new(
                 signature.output.span(),
-                "a kernel returns nothing",
+                "expected no return type: a kernel returns nothing",
             ));
         }
         let arguments = function
@@ -81,17 +78,23 @@ impl Signature {
 
 fn argument(options: &Options, input: &mut FnArg) -> Result<Argument> {
     let FnArg::Typed(input) = input else {
-        return Err(Error::new(input.span(), "a kernel is no method"));
+        return Err(Error::new(
+            input.span(),
+            "expected a function, found a method",
+        ));
     };
     let Pat::Ident(pattern) = &*input.pat else {
-        return Err(Error::new(input.pat.span(), "an argument is a plain name"));
+        return Err(Error::new(
+            input.pat.span(),
+            "expected a plain name as argument",
+        ));
     };
     let name = pattern.ident.clone();
     let mut len = None;
     for attribute in &input.attrs {
         if attribute.path().is_ident("len") {
             if len.is_some() {
-                return Err(Error::new(attribute.span(), "`len` stands twice"));
+                return Err(Error::new(attribute.span(), "`len` is given twice"));
             }
             len = Some(attribute.parse_args::<Expr>()?);
         }
@@ -105,7 +108,7 @@ fn argument(options: &Options, input: &mut FnArg) -> Result<Argument> {
             len: len.take().map(Box::new).ok_or_else(|| {
                 Error::new(
                     name.span(),
-                    format!("the pointer `{name}` needs its extent: `#[len(…)] {name}: …`"),
+                    format!("the pointer `{name}`: expected its extent, `#[len(…)] {name}: …`"),
                 )
             })?,
         },
@@ -116,8 +119,8 @@ fn argument(options: &Options, input: &mut FnArg) -> Result<Argument> {
             _ => {
                 return Err(Error::new(
                     other.span(),
-                    "arguments are `*const T`, `*mut T`, `u32`, `i32`, `f32`, `u64`, `usize` \
-                     (and `f64` with the option `f64`)",
+                    "expected an argument of type `*const T`, `*mut T`, `u32`, `i32`, `f32`, `u64` or `usize` \
+                     (or `f64` with the option `f64`)",
                 ));
             }
         },
@@ -126,7 +129,7 @@ fn argument(options: &Options, input: &mut FnArg) -> Result<Argument> {
         return Err(Error::new(
             len.span(),
             format!(
-                "`{name}` is no pointer: `#[len({})]` says nothing",
+                "`{name}`: expected a pointer for `#[len({})]`",
                 quote!(#len)
             ),
         ));

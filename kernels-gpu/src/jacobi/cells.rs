@@ -1,31 +1,31 @@
-//! The neighbouring cells of a row that one thread has, and the arithmetic of the sweep on them.
+//! The neighbouring cells of a row that one thread holds, and the sweep's arithmetic on them.
 //!
-//! The order of the operations is the same on every machine; `host/src/jacobi/cpu` has it too.
+//! The order of the operations is the same on every device and in `host/src/jacobi/cpu`.
 
 use warpstride_device::prelude::*;
 use warpstride_device::warp::Shuffle;
 
-/// Cells of one thread in one row, in the order of the columns.
+/// The cells of one thread in one row, in the order of the columns.
 pub(super) trait Cells: Copy {
-    /// One cell.
+    /// The type of a cell.
     type Value: Shuffle + mem::ReadOnly;
-    /// How many there are.
+    /// The number of cells.
     const COUNT: u32;
 
     fn zero() -> Self;
-    /// By the read-only path, all at once.
+    /// Loads all cells at once by the read-only path.
     unsafe fn load(address: *const Self) -> Self;
-    /// By the read-only path, each at its offset.
+    /// Loads each cell from its offset by the read-only path.
     unsafe fn gather(row: *const Self::Value, offsets: [u32; 4]) -> Self;
     fn first(self) -> Self::Value;
     fn last(self) -> Self::Value;
-    /// `(E + W) + N` of each, with the cells beside them.
+    /// `(E + W) + N` of each cell, with the cells beside them.
     fn partial(self, west: Self::Value, east: Self::Value, north: Self) -> Self;
-    /// `(self + S) / 4` of each, or `((self + S) + f) / 4`.
+    /// `(self + S) / 4` of each cell, or `((self + S) + f) / 4`.
     fn finish(self, south: Self, source: Option<Self>) -> Self;
-    /// `other` where the bit of the cell is set.
+    /// The cells of `other` where the bit is set, the own ones elsewhere.
     fn replaced(self, other: Self, bits: u32) -> Self;
-    /// Σ(self − old)² in a fixed order, widened.
+    /// Σ(self − old)² in a fixed order, in double precision.
     fn change(self, old: Self) -> f64;
 }
 

@@ -1,11 +1,11 @@
-//! The first and the last column of a field at its start.
+//! Sets the first and the last column of a field before the first sweep.
 //!
-//! A thread does one row: reads one value, writes it twice. Done once for each of a run's fields.
-//! Block of 256: nothing shared.
+//! A thread processes one row: reads one value, writes it twice. Launched once for each field of a run. Block of 256:
+//! the threads are independent.
 
 use warpstride_device::prelude::*;
 
-/// Columns 0 and `nx` − 1 of every row `y` get `values[y]`; a row has `pitch` vectors.
+/// Sets columns 0 and `nx` − 1 of every row `y` to `values[y]`; a row has `pitch` vectors.
 #[kernel(block = 256, hot)]
 pub unsafe fn jacobi_fixed_columns_f32(
     #[len(rows * pitch)] field: *mut F32x4,
@@ -25,7 +25,7 @@ pub unsafe fn jacobi_fixed_columns_f32(
     }
 }
 
-/// As [`jacobi_fixed_columns_f32`], in double precision.
+/// [`jacobi_fixed_columns_f32`] in double precision.
 #[kernel(block = 256, hot, f64)]
 pub unsafe fn jacobi_fixed_columns_f64(
     #[len(rows * pitch)] field: *mut F64x2,

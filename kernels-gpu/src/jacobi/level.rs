@@ -1,36 +1,35 @@
-//! The pipeline of sweeps: rows of the field go in at the top, rows of the field several sweeps
-//! later come out at the bottom.
+//! The pipeline of sweeps: rows of the field enter at the top, and rows of the field several sweeps later leave at
+//! the bottom.
 //!
-//! A level is one sweep. It keeps the last row that it was given and that row's sum of east, west
-//! and north; the next row is the south that completes it. So a level is one row behind the one
-//! above it, and two vectors of registers are all that it needs (three with a source, which goes
-//! down the levels beside the rows). Levels are nested pairs and no array, because an array whose
-//! index is not a constant would land in local memory.
+//! A level is one sweep. It holds the last row that entered and that row's sum of east, west and north; the next row
+//! is the south that completes it. So a level is one row behind the one above it, and needs only two vectors of
+//! registers (three with a source, which passes through the levels beside the rows). Levels are nested pairs and not
+//! an array, because an array with a variable index would be placed in local memory.
 
 use super::cells::Cells;
 use super::window::{INNER, PERIODIC, Window};
 use warpstride_device::prelude::*;
 
-/// No norm.
+/// Computes no norm.
 pub(super) const NO_NORM: u8 = 0;
-/// The norm of every level.
+/// Computes the norm of every level.
 pub(super) const EVERY_NORM: u8 = 1;
-/// The norm of the levels in [`Step::counting`].
+/// Computes the norm of the levels in [`Step::counting`].
 pub(super) const SOME_NORMS: u8 = 2;
 
-/// What all levels must know of a step.
+/// The data of a step that all levels need.
 #[derive(Clone, Copy)]
 pub(super) struct Step<'a> {
     pub(super) window: &'a Window,
-    /// Row that goes in.
+    /// The row that enters.
     pub(super) y: i32,
-    /// Rows below the first number and from the second on keep their values.
+    /// Rows below the first number and from the second on are not changed.
     pub(super) held: (i32, i32),
-    /// Levels whose norm is wanted and whose row is one of the strip's own, the first in bit 0.
+    /// Levels whose norm is requested and whose row is one of the strip's own, the first in bit 0.
     pub(super) counting: u32,
 }
 
-/// A source of a row, or none.
+/// The source of a row, or none.
 pub(super) trait Source<C: Cells>: Copy {
     const GIVEN: bool;
     fn zero() -> Self;
@@ -38,7 +37,7 @@ pub(super) trait Source<C: Cells>: Copy {
     fn cells(self) -> Option<C>;
 }
 
-/// No source: takes no registers.
+/// No source; it takes no registers.
 #[derive(Clone, Copy)]
 pub(super) struct Absent;
 
@@ -89,12 +88,12 @@ pub(super) struct Level<C, S> {
     sum: f64,
 }
 
-/// Some sweeps, one after the other.
+/// Several sweeps, one after the other.
 pub(super) trait Levels<C: Cells, S: Source<C>>: Copy {
     const DEPTH: u32;
     fn start() -> Self;
-    /// Takes a row and its source; gives the row `DEPTH` above it, `DEPTH` sweeps later. `above`
-    /// levels were before this one. `beside`: [`Window::beside`], for a single level.
+    /// Takes a row and its source; returns the row `DEPTH` above it, `DEPTH` sweeps later. `above` levels precede
+    /// this one. `beside`: [`Window::beside`], for a single level.
     unsafe fn advance<const KIND: u8, const NORM: u8>(
         &mut self,
         row: C,

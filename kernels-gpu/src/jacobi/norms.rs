@@ -1,8 +1,8 @@
-//! The strips' sums of squared changes, added up.
+//! Adds the strips' sums of squared changes.
 //!
-//! A block does one sweep at a time: its threads add every 256th number in order, then by halves.
-//! Reads 8 bytes a strip and window and sweep, a few thousand of them: no matter beside a pass.
-//! Block of 256: one round for the usual numbers of strips.
+//! A block processes one sweep at a time: its threads add every 256th number in order, then the threads' sums are
+//! added pairwise. Reads 8 bytes for each strip, window and sweep, a few thousand of them, which is negligible beside
+//! a pass. Block of 256: one round for the usual numbers of strips.
 
 use warpstride_device::prelude::*;
 

@@ -1,16 +1,14 @@
-//! A pass: 1 to 8 sweeps with one reading and one writing of the field.
+//! A pass: 1 to 8 sweeps in which the field is read and written once.
 //!
-//! A warp goes down a strip of rows with a window of 128 (double precision: 64) columns and keeps
-//! all sweeps of the pass in registers (`level.rs`); neighbours in a row are exchanged
-//! by shuffles. There is no shared memory and no barrier. The outermost columns and rows of a strip
-//! are computed by its neighbours too: up to 8 columns and T rows on each side.
+//! A warp moves down a strip of rows with a window of 128 (double precision: 64) columns and holds all sweeps of the
+//! pass in registers (`level.rs`); neighbours in a row are exchanged by shuffles. There is no shared memory and no
+//! barrier. Neighbouring strips compute the outermost columns and rows of a strip too: up to 8 columns and T rows on
+//! each side.
 //!
-//! Reads and writes 8 (16) bytes a cell and pass, so 8/T a sweep, and 4 (8) more to read with a
-//! source; computes 4 operations a cell and sweep, and with the norm 3 more. One sweep is bound by
-//! memory, eight by instructions.
+//! Reads and writes 8 (16) bytes a cell and pass, so 8/T a sweep, and reads 4 (8) more with a source; computes 4
+//! operations a cell and sweep, and 3 more with the norm. One sweep is limited by memory, eight by instructions.
 //!
-//! Blocks of 128, since warps do not meet; as many blocks as the registers of T sweeps leave room
-//! for.
+//! Blocks of 128, since warps are independent; as many blocks as the registers of T sweeps allow.
 
 use super::block::Block;
 use super::level::{Absent, Level};
@@ -18,7 +16,7 @@ use super::strip::{Field, Norms, pass};
 use super::window::Columns;
 use warpstride_device::prelude::*;
 
-/// So many nested levels as there are tokens.
+/// As many nested levels as there are tokens.
 macro_rules! levels {
     ($c:ty, $s:ty;) => { () };
     ($c:ty, $s:ty; $first:tt $($rest:tt)*) => { (Level<$c, $s>, levels!($c, $s; $($rest)*)) };
@@ -27,13 +25,12 @@ macro_rules! levels {
 macro_rules! pass_kernels {
     ($($(#[$doc:meta])* $laplace:ident $poisson:ident: $cells:ty, $sweeps:literal [$($level:tt)*], $blocks:literal $more:literal;)*) => {$(
         $(#[$doc])*
+        /// Computes rows `first_row…end_row` of the block, in `strips` strips, from `input` into `out`; `wraps`: the
+        /// block is its own neighbour above and below, and the halos are not read. Rows below `held_below` and from
+        /// `held_from` on are not changed.
         ///
-        /// Computes rows `first_row…end_row` of the block, in `strips` strips, from `input` into
-        /// `out`; `wraps`: the block is its own neighbour above and below, and the halos are not
-        /// read. Rows below `held_below` and from `held_from` on keep their values.
-        ///
-        /// Bit t of `wanted` asks for the norm of sweep t: `sums` gets at `t · sums_stride +
-        /// sums_offset` the strips' sums of squared changes, one number a strip and window.
+        /// Bit t of `wanted` requests the norm of sweep t: `sums` gets at `t · sums_stride + sums_offset` the strips'
+        /// sums of squared changes, one number a strip and window.
         #[kernel(block = 128, min_blocks = $blocks, hot, f64)]
         #[allow(clippy::too_many_arguments, reason = "a field, its border and its norms")]
         pub unsafe fn $laplace(
@@ -85,8 +82,7 @@ macro_rules! pass_kernels {
         }
 
         $(#[$doc])*
-        ///
-        /// As its neighbour without a source; `source` has the rows of the field, halos included.
+        /// The same as the kernel without a source; `source` has the rows of the field, including halos.
         #[kernel(block = 128, min_blocks = $more, hot, f64)]
         #[allow(clippy::too_many_arguments, reason = "a field, its border and its norms")]
         pub unsafe fn $poisson(

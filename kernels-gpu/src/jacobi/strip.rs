@@ -1,4 +1,4 @@
-//! One warp's way down a strip: a window of columns, some rows, several sweeps in one pass.
+//! One warp's pass over a strip: a window of columns, some rows, several sweeps.
 
 use super::block::Block;
 use super::cells::Cells;
@@ -6,38 +6,38 @@ use super::level::{EVERY_NORM, Levels, NO_NORM, SOME_NORMS, Source, Step};
 use super::window::{Columns, FIXED, INNER, PERIODIC, Window, own_columns};
 use warpstride_device::prelude::*;
 
-/// Rows on their way from memory while others are computed. Four cost a single sweep more by the
-/// warps for whose registers there is no room then than they gain.
+/// Rows that are loaded while others are computed. With four, a single sweep loses more by the warps whose registers
+/// no longer fit than it gains.
 const AHEAD: i32 = 2;
 
-/// Most columns: beyond them lies no window whose columns do not fit a signed number.
+/// The most columns: beyond them, no window's columns fit a signed number.
 const MOST_COLUMNS: i32 = 1 << 30;
 
-/// What a launch works on.
+/// The arrays and extents of a launch.
 #[derive(Clone, Copy)]
 pub(super) struct Field<C: Cells> {
     pub(super) out: *mut C,
     pub(super) input: *const C,
-    /// Not read where there is none.
+    /// Not read if there is no source.
     pub(super) source: *const C,
     pub(super) block: Block,
     pub(super) columns: Columns,
-    /// Rows below the first number and from the second on keep their values.
+    /// Rows below the first number and from the second on are not changed.
     pub(super) held: (i32, i32),
 }
 
-/// Sums of squared changes: for each sweep of the pass `stride` numbers, of which this launch
-/// writes those from `offset` on, one a strip and window.
+/// Sums of squared changes: `stride` numbers for each sweep of the pass, of which this launch writes those from
+/// `offset` on, one a strip and window.
 #[derive(Clone, Copy)]
 pub(super) struct Norms {
     pub(super) out: *mut f64,
     pub(super) stride: u32,
     pub(super) offset: u32,
-    /// Sweeps whose norm is wanted, the first in bit 0.
+    /// Sweeps whose norm is requested, the first in bit 0.
     pub(super) wanted: u32,
 }
 
-/// Rows `first…end` in `strips` strips, all columns: a warp does one window of one strip at a time.
+/// Computes rows `first…end` in `strips` strips, all columns: a warp processes one window of one strip at a time.
 #[inline(always)]
 pub(super) unsafe fn pass<C: Cells, S: Source<C>, L: Levels<C, S>>(
     field: Field<C>,
@@ -51,7 +51,7 @@ pub(super) unsafe fn pass<C: Cells, S: Source<C>, L: Levels<C, S>>(
     } else {
         field.block.halo
     };
-    // What no extent binds: a row reaches as far as its columns, a block as far as its rows.
+    // No extent limits these: a row has all its columns, and a block all its rows.
     let (block, nx) = (&field.block, field.columns.nx);
     let all_rows = i64::from(block.rows) + 2 * i64::from(block.halo);
     let fits = nx > 0
@@ -96,8 +96,8 @@ pub(super) unsafe fn pass<C: Cells, S: Source<C>, L: Levels<C, S>>(
     }
 }
 
-/// Strip and window of an item. The windows at the edges come first, because they take longer; else
-/// neighbouring warps have neighbouring windows, whose margins then are in the cache.
+/// Strip and window of an item. The windows at the edges come first, because they take longer; otherwise neighbouring
+/// warps have neighbouring windows, whose margins are then in the cache.
 #[inline(always)]
 fn place_of(item: u32, windows: u32, strips: u32) -> (u32, u32) {
     let edges = windows.min(2);
@@ -108,7 +108,7 @@ fn place_of(item: u32, windows: u32, strips: u32) -> (u32, u32) {
     (item / inner, 1 + item % inner)
 }
 
-/// A window's way down the rows of one strip.
+/// The path of a window down the rows of one strip.
 struct Walk<'a, C: Cells> {
     field: &'a Field<C>,
     wanted: u32,
@@ -117,13 +117,13 @@ struct Walk<'a, C: Cells> {
     own: (i32, i32),
 }
 
-/// Rows on their way, and the place in the strip.
-struct Place<C: Cells, S> {
+/// Rows being loaded, and the position in the strip.
+struct StripPosition<C: Cells, S> {
     y: i32,
     rows: [Input<C, S>; AHEAD as usize],
 }
 
-/// What goes in at a step.
+/// The data that enter at a step.
 #[derive(Clone, Copy)]
 struct Input<C: Cells, S> {
     row: C,
@@ -132,9 +132,9 @@ struct Input<C: Cells, S> {
 }
 
 impl<C: Cells> Walk<'_, C> {
-    /// The pipeline fills over 2 × depth rows and then gives a row for each that goes in. While it
-    /// fills, and again at the end, some levels are outside of the strip's own rows; between, the
-    /// usual cases have no test in the loop.
+    /// The pipeline fills over 2 × depth rows and then returns a row for each that enters. While it fills, and again
+    /// at the end, some levels are outside of the strip's own rows; in between, the loops for the usual cases have no
+    /// test.
     #[inline(always)]
     unsafe fn go<S: Source<C>, L: Levels<C, S>>(&self) -> L {
         let depth = L::DEPTH as i32;
@@ -190,7 +190,7 @@ impl<C: Cells> Walk<'_, C> {
     unsafe fn two_steps<S: Source<C>, L: Levels<C, S>, const NORM: u8>(
         &self,
         levels: &mut L,
-        place: &mut Place<C, S>,
+        place: &mut StripPosition<C, S>,
     ) {
         self.step::<S, L, INNER, NORM>(levels, place);
         self.step::<S, L, INNER, NORM>(levels, place);
@@ -200,23 +200,23 @@ impl<C: Cells> Walk<'_, C> {
     unsafe fn start<S: Source<C>, L: Levels<C, S>, const KIND: u8>(
         &self,
         begin: i32,
-    ) -> Place<C, S> {
+    ) -> StripPosition<C, S> {
         let rows = [
             self.input::<S, L, KIND>(begin),
             self.input::<S, L, KIND>(begin + 1),
         ];
-        Place { y: begin, rows }
+        StripPosition { y: begin, rows }
     }
 
-    /// Lets the next row in and writes the row that comes out.
+    /// Lets the next row enter and writes the row that leaves.
     #[inline(always)]
     unsafe fn step<S: Source<C>, L: Levels<C, S>, const KIND: u8, const NORM: u8>(
         &self,
         levels: &mut L,
-        place: &mut Place<C, S>,
+        place: &mut StripPosition<C, S>,
     ) {
         let (y, depth) = (place.y, L::DEPTH as i32);
-        // The last row that is needed in place of any beyond it.
+        // The last row that is needed replaces any beyond it.
         let next = (y + AHEAD).min(self.own.1 + depth - 1);
         let next = self.input::<S, L, KIND>(next);
         let now = place.rows[0];
@@ -235,8 +235,7 @@ impl<C: Cells> Walk<'_, C> {
         place.y += 1;
     }
 
-    /// Levels whose row is one of the strip's own when row `y` goes in: level t (from 0) is at row
-    /// y − 1 − t.
+    /// Levels whose row is one of the strip's own when row `y` enters: level t (from 0) is at row y − 1 − t.
     #[inline(always)]
     fn counting(&self, y: i32, depth: u32) -> u32 {
         let all = (1_u32 << depth) - 1;

@@ -1,47 +1,46 @@
 //! The columns of one warp: its own, and on both sides as many more as there are sweeps in a pass.
 //!
-//! A pass of one sweep needs only one more on each side: the first and the last thread read it by
-//! itself, and every thread's cells are the warp's own, so that a warp reads and writes whole lines
-//! of memory.
+//! A pass of one sweep needs only one more column on each side: the first and the last thread read it separately, and
+//! every thread's cells are the warp's own, so that a warp reads and writes whole lines of memory.
 
 use super::cells::Cells;
 use warpstride_device::prelude::*;
 
-/// Columns of the grid, and what they do at its border.
+/// Columns of the grid, and their boundary condition.
 #[derive(Clone, Copy)]
 pub(super) struct Columns {
     pub(super) nx: i32,
-    /// Columns wrap around: 0 stands for nx−2, nx−1 for 1. Else the first and the last are fixed.
+    /// Columns wrap around: nx−2 precedes 0 and 1 follows nx−1. Otherwise the first and the last are fixed.
     pub(super) periodic: bool,
 }
 
 /// All cells of the window are inner columns.
 pub(super) const INNER: u8 = 0;
-/// Some cells keep their values.
+/// Some cells are not changed.
 pub(super) const FIXED: u8 = 1;
-/// Some cells stand for others on the far side of the grid.
+/// Some cells are copies of cells on the far side of the grid.
 pub(super) const PERIODIC: u8 = 2;
 
-/// One thread's cells of every row, and what is special about them.
+/// One thread's cells of every row, and their special properties.
 pub(super) struct Window {
-    /// Vectors before this thread's cells in a row; one that exists, if they do not.
+    /// Vectors before this thread's cells in a row, or before others if these do not exist.
     vector: u32,
     /// Whether this thread's cells are the warp's own.
     pub(super) own: bool,
     /// [`INNER`], [`FIXED`] or [`PERIODIC`]. The same in all threads of the warp.
     pub(super) kind: u8,
-    /// Values before each cell in a row, where the kind is periodic.
+    /// Values before each cell in a row, for periodic columns.
     offsets: [u32; 4],
-    /// Cells that keep their values, the first in bit 0.
+    /// Cells that are not changed, the first in bit 0.
     pub(super) held: u32,
-    /// Cells that no norm counts although they change.
+    /// Cells that change without being part of a norm.
     pub(super) uncounted: u32,
-    /// Values before the one beside the warp's columns, in the first thread west and in the last
-    /// east; any other that exists, where there is none.
+    /// Values before the one beside the warp's columns, west for the first thread and east for the last; before any
+    /// existing value for the others.
     side: u32,
 }
 
-/// Columns beside a warp's own on each side: `sweeps`, in whole vectors; none for a single sweep.
+/// Columns beside a warp's own on each side: `sweeps`, rounded up to whole vectors; none for a single sweep.
 const fn margin<C: Cells>(sweeps: u32) -> u32 {
     if sweeps == 1 {
         0
@@ -50,7 +49,7 @@ const fn margin<C: Cells>(sweeps: u32) -> u32 {
     }
 }
 
-/// Columns that a warp has for itself.
+/// The number of columns that a warp owns.
 pub(super) const fn own_columns<C: Cells>(sweeps: u32) -> u32 {
     warp::SIZE * C::COUNT - 2 * margin::<C>(sweeps)
 }
@@ -110,8 +109,8 @@ impl Window {
         }
     }
 
-    /// The value beside the warp's columns in the row that begins at `row`, in the first thread the
-    /// western, in the last the eastern; of no use in the others.
+    /// The value beside the warp's columns in the row that begins at `row`: the western one in the first thread, the
+    /// eastern one in the last, and an arbitrary one in the others.
     #[inline(always)]
     pub(super) unsafe fn beside<C: Cells>(&self, row: *const C) -> C::Value {
         mem::load_read_only(row.cast::<C::Value>().add(self.side as usize))

@@ -1,13 +1,13 @@
 //! Conjugate gradients, first of three launches: the curvature along the direction.
 //!
-//! A block does a stretch of the image. Reads 16 bytes a voxel and writes 8. Block of 256: a reduction
-//! of eight warps, and stretches of a few hundred voxels.
+//! A block processes one part of the image. Reads 16 bytes a voxel and writes 8. Block of 256: a reduction over eight
+//! warps, for parts of a few hundred voxels.
 
-use super::sums::{PARTIAL_SUMS, real_product, stretch};
+use super::sums::{PARTIAL_SUMS, part_range, real_product};
 use warpstride_device::prelude::*;
 
-/// `applied ← applied + λ direction`, and the sums of Re⟨direction, applied⟩ over the stretches.
-/// Begins an iteration: `*iteration` (from u32::MAX, one before 0) is counted up.
+/// `applied ← applied + λ direction`, and the sums of Re⟨direction, applied⟩ over the parts of the image. Begins an
+/// iteration: increments `*iteration` (before iteration 0 it is u32::MAX).
 #[kernel(block = 256, hot, f64)]
 pub unsafe fn mri_cg_curvature(
     #[len(voxels)] direction: *const Complex32,
@@ -18,7 +18,7 @@ pub unsafe fn mri_cg_curvature(
     lambda: f32,
 ) {
     for number in thread::block_stride(PARTIAL_SUMS as u32) {
-        let (first, end) = stretch(number, voxels as usize);
+        let (first, end) = part_range(number, voxels as usize);
         let mut sum = 0.0;
         for at in thread::thread_stride((end - first) as u32) {
             let at = first + at as usize;

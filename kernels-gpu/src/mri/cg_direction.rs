@@ -1,13 +1,11 @@
 //! Conjugate gradients, third of three launches: the next direction.
 //!
-//! A thread does one voxel: reads 16 bytes, writes 8. Block of 256: as
-//! [`cg_curvature`](super::cg_curvature).
+//! A thread processes one voxel: reads 16 bytes, writes 8. Block of 256, as [`cg_curvature`](super::cg_curvature).
 
 use super::sums::total;
 use warpstride_device::prelude::*;
 
-/// β = |r|² / |r before|²; `direction ← residual + β direction`. |r|² becomes
-/// `history[*iteration + 1]`.
+/// β = |r|² / |previous r|²; `direction ← residual + β direction`. Stores |r|² in `history[*iteration + 1]`.
 #[kernel(block = 256, hot, f64)]
 pub unsafe fn mri_cg_direction(
     #[len(voxels)] direction: *mut Complex32,

@@ -1,13 +1,13 @@
 //! Conjugate gradients, second of three launches: the step along the direction.
 //!
-//! A block does a stretch of the image. Reads 32 bytes a voxel and writes 16. Block of 256: as
+//! A block processes one part of the image. Reads 32 bytes a voxel and writes 16. Block of 256, as
 //! [`cg_curvature`](super::cg_curvature).
 
-use super::sums::{PARTIAL_SUMS, real_product, stretch, total};
+use super::sums::{PARTIAL_SUMS, part_range, real_product, total};
 use warpstride_device::prelude::*;
 
-/// α = |r|² / curvature (0 where there is none); `image += α direction`, `residual −= α applied`, and
-/// the sums of |residual|² over the stretches. |r|² before the step is `history[*iteration]`.
+/// α = |r|² / curvature (0 if the curvature is 0); `image += α direction`, `residual −= α applied`, and the sums of
+/// |residual|² over the parts of the image. |r|² before the step is `history[*iteration]`.
 #[kernel(block = 256, hot, f64)]
 pub unsafe fn mri_cg_step(
     #[len(voxels)] image: *mut Complex32,
@@ -34,7 +34,7 @@ pub unsafe fn mri_cg_step(
         0.0
     };
     for number in thread::block_stride(PARTIAL_SUMS as u32) {
-        let (first, end) = stretch(number, voxels as usize);
+        let (first, end) = part_range(number, voxels as usize);
         let mut sum = 0.0;
         for at in thread::thread_stride((end - first) as u32) {
             let at = first + at as usize;

@@ -1,7 +1,7 @@
-//! The coils' images seen through their maps: the adjoint of [`coil_images`](super::coil_images).
+//! Combines the coils' images with the conjugate maps: the adjoint of [`coil_images`](super::coil_images).
 //!
-//! A thread does one voxel of all coils, in their order: reads 16 bytes a coil, writes 8. Block of 256:
-//! nothing shared.
+//! A thread processes one voxel of all coils, in their order: reads 16 bytes a coil, writes 8. Block of 256: the
+//! threads are independent.
 
 use warpstride_device::prelude::*;
 

@@ -1,7 +1,7 @@
-//! What each coil sees of an image.
+//! The image as each coil sees it.
 //!
-//! A thread does one voxel of all coils: reads 8 bytes, then reads and writes 8 a coil. Block of 256:
-//! nothing shared.
+//! A thread processes one voxel of all coils: reads 8 bytes, then reads and writes 8 a coil. Block of 256: the
+//! threads are independent.
 
 use warpstride_device::prelude::*;
 

@@ -1,42 +1,40 @@
-//! Images from samples by the sum itself: ρ(x) = Σ_m d_m exp(+2πi k_m·x) on a Cartesian grid.
+//! Images from samples by direct summation: ρ(x) = Σ_m d_m exp(+2πi k_m·x) on a Cartesian grid.
 //!
-//! The exponential separates: with B(m, row) = d_m exp(2πi(k_x c + k_y y + k_z z)) = a + ib, c the
-//! centre of the columns, the two voxels c ± j of a row are
-//! Σ(a cos θ − b sin θ) ± … with θ = 2π k_x j, so four real sums Σ a cos, Σ b sin, Σ a sin, Σ b cos
-//! over the samples give both: 2 FMA a voxel and sample, where one complex product by itself takes
-//! 4. It is a real matrix product of 128 × 128 a block with the samples as inner index.
+//! The exponential is separable. With B(m, row) = d_m exp(2πi(k_x c + k_y y + k_z z)) = a + ib, where c is the centre
+//! of the columns, the two voxels c ± j of a row are Σ(a cos θ − b sin θ) ± … with θ = 2π k_x j. Four real sums over
+//! the samples, Σ a cos, Σ b sin, Σ a sin and Σ b cos, give both voxels: 2 FMA for a voxel and sample, half of what
+//! complex products take. This is a real matrix product of 128 × 128 for each block, with the samples as inner index.
 //!
-//! A block has 64 pairs × 64 rows of voxels (rows of all images, slices and coils count alike) and goes
-//! through its part of the samples, 16 at a time: each thread makes 4 neighbouring pairs' cosines
-//! and sines and 4 neighbouring rows' B of one sample in shared memory (one sine and cosine each,
-//! three rotations), while the tables of the samples before are summed, 8 × 8 sums a thread. After
-//! every 1024 samples the sums go to the image, so that rounding grows with √1024 only.
+//! A block computes 64 pairs × 64 rows of voxels (rows of all images, slices and coils alike) and walks through its
+//! part of the samples, 16 at a time: each thread computes the cosines and sines of 4 neighbouring pairs, and B of 4
+//! neighbouring rows, for one sample in shared memory (one sine and cosine each, three rotations), while the tables
+//! of the previous samples are summed, 8 × 8 sums a thread. After every 1024 samples the sums are added to the image,
+//! so that rounding errors grow only with √1024.
 //!
-//! Floor: 2 FMA a voxel and sample, 128 a clock and multiprocessor; on an H200 (132, 1.83 GHz)
-//! 1.55·10¹³ pairs/s. Besides come 4 shared reads of 16 bytes for 64 FMA, and the tables: about 80
-//! instructions of 1090 a thread and 16 samples. Reads 40 bytes a sample and block from L2. Block of 256
-//! at 128 registers: two on a multiprocessor, one makes tables while the other sums.
+//! Lower bound: 2 FMA for a voxel and sample, 128 a clock and multiprocessor; on an H200 (132, 1.83 GHz) 1.55·10¹³
+//! pairs/s. In addition there are 4 shared reads of 16 bytes for 64 FMA, and the tables: about 80 instructions of
+//! 1090 for a thread and 16 samples. Reads 40 bytes a sample and block from L2. Block of 256 at 128 registers: two on
+//! a multiprocessor, so that one computes tables while the other sums.
 
 use super::direct_axes::{
     Axes, GROUP, GROUPS, HALF, Tile, four, put, rotated, rotation, rotation_at, share,
 };
 use warpstride_device::prelude::*;
 
-/// Samples whose tables are made together.
+/// Samples whose tables are computed together.
 pub const STEP: u32 = 16;
-/// Pairs of a block.
+/// Pairs in a block.
 pub const PAIRS: u32 = 64;
-/// Steps after which the sums go to the image.
+/// Steps after which the sums are added to the image.
 const FLUSH: u32 = 64;
-/// Elements of a table's line: two halves, and 4 so that lines begin in other banks.
+/// Elements of a table's line: two halves, and 4 for lines to begin in different banks.
 const LINE: usize = 2 * HALF + 4;
 /// Elements of the two tables of one step.
 const TABLES: usize = 2 * STEP as usize * LINE;
 
-/// `out` (part, image, slice, row, column) gets the sums over its part of the samples from `values`
-/// (image, sample). `turns`: kx, ky, kz as fractions of a turn that half a pixel makes; `steps`:
-/// cosine and sine of the phase of one pixel along x, then along y. `hardware` ≠ 0: seeds by the
-/// device's approximate sine and cosine.
+/// Writes the sums over each part of the samples `values` (image, sample) to `out` (part, image, slice, row, column).
+/// `turns`: kx, ky, kz as fractions of a turn for half a pixel; `steps`: cosine and sine of the phase of one pixel
+/// along x, then along y. `hardware` ≠ 0: computes seeds by the device's approximate sine and cosine.
 #[kernel(block = (32, 8), min_blocks = 2, hot)]
 #[allow(
     clippy::too_many_arguments,
@@ -140,7 +138,7 @@ struct Rows {
     image: usize,
     slice: u32,
     first: u32,
-    /// Of them; 0: there is no such group.
+    /// The number of rows; 0 if the group does not exist.
     count: u32,
 }
 
@@ -168,7 +166,7 @@ impl Rows {
     }
 }
 
-/// What a thread knows of one sample.
+/// What a thread needs of one sample.
 #[derive(Clone, Copy, Default)]
 struct Sample {
     turns: U32x4,
@@ -176,7 +174,7 @@ struct Sample {
     value: Complex32,
 }
 
-/// What a thread makes tables of.
+/// The data that a thread computes tables from.
 struct Source {
     values: *const Complex32,
     turns: *const U32x4,
@@ -184,13 +182,13 @@ struct Source {
     samples: u32,
     hardware: u32,
     rows: Rows,
-    /// Of its first pair, half pixels.
+    /// Position of the thread's first pair, in half pixels.
     offset: u32,
     place: Axes,
 }
 
 impl Source {
-    /// A sample; beyond the last one its place is the last one's and its value 0.
+    /// A sample. Beyond the last one: the last one's position, and the value 0.
     #[inline(always)]
     unsafe fn load(&self, sample: u32) -> Sample {
         let at = sample.min(self.samples - 1) as usize;
@@ -207,7 +205,7 @@ impl Source {
         }
     }
 
-    /// Four pairs' cosines and sines, four rows' B.
+    /// Computes the cosines and sines of four pairs, and B of four rows.
     #[inline(always)]
     unsafe fn make(&self, tables: *mut f32, slot: u32, made: u32, sample: Sample) {
         let line = tables.add(slot as usize * LINE);
@@ -245,7 +243,7 @@ impl Sums {
         }
     }
 
-    /// One step's samples.
+    /// Adds the samples of one step.
     #[inline(always)]
     unsafe fn add(&mut self, tables: *const f32, place: Tile) {
         for sample in 0..STEP as usize {
@@ -267,7 +265,7 @@ impl Sums {
     }
 }
 
-/// Where a thread's voxels are.
+/// The position of a thread's voxels.
 struct Target {
     out: *mut Complex32,
     rows: Rows,
@@ -276,7 +274,7 @@ struct Target {
 }
 
 impl Target {
-    /// Writes the voxels, or adds to them.
+    /// Writes the voxels (`fresh`), or adds to them.
     #[inline(always)]
     unsafe fn put(&self, sums: &Sums, fresh: bool) {
         let axes = self.axes;

@@ -1,23 +1,23 @@
-//! What the separable direct operators share: places of voxels in half pixels, phases in fractions
-//! of a turn, and how rows and pairs of voxels are counted.
+//! What the separable direct operators share: positions of voxels in half pixels, phases in fractions of a turn, and
+//! the numbering of rows and pairs of voxels.
 //!
-//! Voxel n of an axis of N lies at n − ⌊N/2⌋, the centre c of the axis at −1/2 (N even) or 0 (N odd).
-//! With a sample's k given as the fraction h of a turn that half a pixel makes (2³² is one turn),
-//! every place is a whole number of half pixels and h times it wraps around exactly.
+//! Voxel n of an axis of N lies at n − ⌊N/2⌋, and the centre c of the axis at −1/2 (N even) or 0 (N odd). A sample's
+//! k is given as the fraction h of a turn for half a pixel (2³² is one turn), so every position is a whole number of
+//! half pixels, and h times this number wraps around exactly.
 
 use warpstride_device::prelude::*;
 
 /// Threads of a block, as (32, 8).
 pub(super) const THREADS: u32 = 256;
-/// Rows that one thread makes or sums: neighbours along y.
+/// Rows that one thread computes or sums: neighbours along y.
 pub(super) const GROUP: u32 = 4;
-/// Groups of rows that a block has at once.
+/// Groups of rows that a block processes at once.
 pub(super) const GROUPS: u32 = 16;
 /// Elements of one of the two halves (cosines and sines, real and imaginary parts) of a table's line.
 pub(super) const HALF: usize = 64;
 
-/// A thread's place among the tiles of a block: 16 columns and 16 rows of threads, 8 × 4 a warp, so
-/// that a warp's 16-byte reads of either operand are one or two wavefronts of shared memory.
+/// A thread's position among the tiles of a block: 16 columns and 16 rows of threads, 8 × 4 a warp, so that a warp's
+/// 16-byte reads of either operand are one or two wavefronts of shared memory.
 #[derive(Clone, Copy)]
 pub(super) struct Tile {
     pub(super) x: u32,
@@ -34,7 +34,7 @@ impl Tile {
         }
     }
 
-    /// The thread at that place, by its number in the block.
+    /// The index in the block of the thread at this position.
     #[inline(always)]
     pub(super) fn thread(self) -> u32 {
         let warp = (self.y >> 2) * 2 + (self.x >> 3);
@@ -51,7 +51,7 @@ pub(super) struct Axes {
 }
 
 impl Axes {
-    /// Pairs of voxels c ± offset along a row; of an odd number the middle voxel is a pair by itself.
+    /// Number of pairs of voxels c ± offset in a row; the middle voxel of an odd number is a pair by itself.
     #[inline(always)]
     pub(super) fn pairs(self) -> u32 {
         self.columns / 2 + self.columns % 2
@@ -77,7 +77,7 @@ impl Axes {
         self.rows / GROUP + (self.rows % GROUP).min(1)
     }
 
-    /// Centre of the columns, first row of the group and its slice, in half pixels.
+    /// Centre of the columns, first row of the group, and slice, in half pixels.
     #[inline(always)]
     pub(super) fn half_pixels(self, slice: u32, first_row: u32) -> [u32; 3] {
         let to_middle = |n: u32, extent: u32| 2_u32.wrapping_mul(n.wrapping_sub(extent / 2));
@@ -90,7 +90,7 @@ impl Axes {
     }
 }
 
-/// exp(2πi t) of a fraction of a turn, by either trigonometry.
+/// exp(2πi t) for a fraction of a turn, with exact or approximate trigonometric functions.
 #[inline(always)]
 pub(super) fn rotation(fraction: u32, hardware: u32) -> Complex32 {
     if hardware == 0 {
@@ -100,7 +100,7 @@ pub(super) fn rotation(fraction: u32, hardware: u32) -> Complex32 {
     }
 }
 
-/// exp(2πi k·x) at a place in half pixels.
+/// exp(2πi k·x) at a position in half pixels.
 #[inline(always)]
 pub(super) fn rotation_at(turns: U32x4, place: [u32; 3], hardware: u32) -> Complex32 {
     let [x, y, z, _] = turns.0;
@@ -119,20 +119,20 @@ pub(super) fn rotated(first: Complex32, step: Complex32) -> [Complex32; GROUP as
     [first, second, third, third * step]
 }
 
-/// The part of `all` items that is `part` of `parts`.
+/// The range of part `part` when `all` items are divided into `parts`.
 #[inline(always)]
 pub(super) fn share(all: u32, part: u32, parts: u32) -> (u32, u32) {
     let cut = |n: u32| (u64::from(all) * u64::from(n) / u64::from(parts)) as u32;
     (cut(part), cut(part + 1))
 }
 
-/// Four neighbours of a table in shared memory.
+/// Reads four neighbouring elements of a table in shared memory.
 #[inline(always)]
 pub(super) unsafe fn four(line: *const f32, at: u32) -> [f32; 4] {
     (*line.add(at as usize).cast::<F32x4>()).0
 }
 
-/// Writes four neighbours of a table in shared memory.
+/// Writes four neighbouring elements of a table in shared memory.
 #[inline(always)]
 pub(super) unsafe fn put(line: *mut f32, at: u32, values: [f32; 4]) {
     *line.add(at as usize).cast::<F32x4>() = F32x4(values);

@@ -1,48 +1,47 @@
-//! Samples from images by the sum itself: d_m = Σ_x ρ(x) exp(−2πi k_m·x) on a Cartesian grid.
+//! Samples from images by direct summation: d_m = Σ_x ρ(x) exp(−2πi k_m·x) on a Cartesian grid.
 //!
-//! The adjoint of `direct_adjoint`, by the same tables. With E = ρ(c+j) + ρ(c−j) and O = ρ(c+j) −
-//! ρ(c−j) of the pairs of voxels of a row, c the centre of the columns and θ = 2π k_x j,
-//! g(m, row) = Σ_j (E cos θ − iO sin θ) is a real matrix product of 2 FMA a voxel and sample, and d_m =
-//! Σ_rows exp(−2πi(k_x c + k_y y + k_z z)) g(m, row).
+//! The adjoint of `direct_adjoint`, with the same tables. With E = ρ(c+j) + ρ(c−j) and O = ρ(c+j) − ρ(c−j) for the
+//! pairs of voxels of a row, where c is the centre of the columns and θ = 2π k_x j, g(m, row) = Σ_j (E cos θ − iO sin
+//! θ) is a real matrix product of 2 FMA for a voxel and sample, and d_m = Σ_rows exp(−2πi(k_x c + k_y y + k_z z))
+//! g(m, row).
 //!
-//! A block has 128 samples of one image and goes through its part of the rows, 64 at a time, and in
-//! these through the pairs, 8 at a time: each thread makes 4 neighbouring pairs' cosines and sines
-//! of one sample and E and O of 2 pairs and rows in shared memory while the tables before are
-//! summed, 8 samples × 4 rows a thread. At the end of its 64 rows the rows' phases are applied.
+//! A block computes 128 samples of one image and walks through its part of the rows, 64 at a time, and within these
+//! through the pairs, 8 at a time: each thread computes the cosines and sines of 4 neighbouring pairs for one sample,
+//! and E and O for 2 pairs and rows, in shared memory while the previous tables are summed, 8 samples × 4 rows a
+//! thread. After its 64 rows the rows' phases are applied.
 //!
-//! Floor: 2 FMA a voxel and sample, 128 a clock and multiprocessor; on an H200 (132, 1.83 GHz)
-//! 1.55·10¹³ pairs/s. Besides come 4 shared reads of 16 bytes for 64 FMA, the tables (about 90
-//! instructions of 1100 a thread and 8 pairs) and the rows' phases (about 400 a thread and 64 rows). The image is
-//! read once for every 128 samples, from L2. Block of 256 at 128 registers: two on a multiprocessor.
+//! Lower bound: 2 FMA for a voxel and sample, 128 a clock and multiprocessor; on an H200 (132, 1.83 GHz) 1.55·10¹³
+//! pairs/s. In addition there are 4 shared reads of 16 bytes for 64 FMA, the tables (about 90 instructions of 1100
+//! for a thread and 8 pairs) and the rows' phases (about 400 for a thread and 64 rows). The image is read once for
+//! every 128 samples, from L2. Block of 256 at 128 registers: two on a multiprocessor.
 
 use super::direct_axes::{
     Axes, GROUP, GROUPS, HALF, THREADS, Tile, four, rotated, rotation, rotation_at, share,
 };
 use warpstride_device::prelude::*;
 
-/// Samples of a block.
+/// Samples in a block.
 pub const SAMPLES: u32 = 128;
 /// Rows that are summed together.
 pub const ROWS: u32 = GROUP * GROUPS;
-/// Pairs whose tables are made together.
+/// Pairs whose tables are computed together.
 const STEP: u32 = 8;
 /// Lines of a table: cosines and sines, or E and O, of each pair.
 const LINES: usize = 2 * STEP as usize;
 /// Elements of a line of the samples' table.
 const WAVES: usize = SAMPLES as usize;
-/// Elements of a line of the rows' table: two halves, and 4 so that lines begin in other banks.
+/// Elements of a line of the rows' table: two halves, and 4 for lines to begin in different banks.
 const VOXELS: usize = 2 * HALF + 4;
 /// Elements of the two tables of one step.
 const TABLES: usize = LINES * (WAVES + VOXELS);
 /// Samples that a thread sums.
 const OWN: usize = 8;
-#[cfg(not(target_arch = "nvptx64"))]
-/// Bytes of shared memory: two steps' tables, the threads' sums over the rows so far, and the
-/// samples' turns and steps along y.
+/// Bytes of shared memory: the tables of two steps, the threads' sums over the rows so far, and the samples' turns
+/// and steps along y.
 const SHARED: usize = 4 * 2 * TABLES + 8 * OWN * THREADS as usize + 24 * WAVES;
 
-/// `out` (part, image, sample) gets the sums over its part of the rows of `values` (image, slice,
-/// row, column). `turns`, `steps`, `hardware` as in `direct_adjoint`.
+/// Writes the sums over each part of the rows of `values` (image, slice, row, column) to `out` (part, image, sample).
+/// `turns`, `steps`, `hardware` as in `direct_adjoint`.
 #[kernel(block = (32, 8), min_blocks = 2, hot, shared = SHARED)]
 #[allow(
     clippy::too_many_arguments,
@@ -81,8 +80,7 @@ pub unsafe fn mri_direct_forward(
     let own = thread::index_in_block();
     let place = Tile::of_thread();
     let pair_steps = axes.pairs().div_ceil(STEP);
-    // (part, image, first sample) of a tile: found again where they are needed, because the sums
-    // take the registers.
+    // (part, image, first sample) of a tile: computed again where it is needed, because the sums take the registers.
     let place_of = |tile: u32| {
         let (tile, part) = (tile / parts, tile % parts);
         (part, tile / sample_tiles, tile % sample_tiles * SAMPLES)
@@ -135,7 +133,7 @@ pub unsafe fn mri_direct_forward(
                 x: thread::hidden(place.x),
                 y: thread::hidden(place.y),
             };
-            // A group that is not there has sums of zero.
+            // A group that does not exist has sums of zero.
             let group = row_tile as usize * GROUPS as usize + place.y as usize;
             let of_slice = axes.groups().max(1) as usize;
             let (slice, row) = (group / of_slice, group % of_slice * GROUP as usize);
@@ -173,20 +171,20 @@ pub unsafe fn mri_direct_forward(
     }
 }
 
-/// The i-th of the 8 samples of the threads at `x`, counted in the block.
+/// The i-th of the 8 samples of the threads at `x`, as an index in the block.
 #[inline(always)]
 fn sample_of(x: u32, i: u32) -> u32 {
     4 * x + i % 4 + i / 4 * 64
 }
 
-/// The sample that a thread makes cosines and sines of.
+/// The sample whose cosines and sines a thread computes.
 struct Wave {
     turn: u32,
     step: Complex32,
 }
 
 impl Wave {
-    /// Half of the step's pairs.
+    /// Computes half of the step's pairs.
     #[inline(always)]
     unsafe fn make(&self, tables: *mut f32, axes: Axes, step: u32, hardware: u32) {
         let own = thread::index_in_block();
@@ -201,10 +199,10 @@ impl Wave {
     }
 }
 
-/// No row.
+/// Stands for a row that does not exist.
 const ABSENT: u32 = u32::MAX;
 
-/// The two rows that a thread makes E and O of, one pair in eight.
+/// The two rows for which a thread computes E and O, one pair in eight.
 struct Voxels {
     image: *const Complex32,
     /// Where the rows begin in the image, or [`ABSENT`].
@@ -241,7 +239,7 @@ impl Voxels {
         }
     }
 
-    /// The pair's two voxels in either row; 0 where there is none.
+    /// The pair's two voxels in each row; 0 where a voxel does not exist.
     #[inline(always)]
     unsafe fn load(&self, step: u32) -> [[Complex32; 2]; 2] {
         let pair = step * STEP + self.pair;
@@ -261,7 +259,7 @@ impl Voxels {
         voxels
     }
 
-    /// E with the cosine's line, −iO with the sine's; real parts in the first half.
+    /// Puts E into the cosine's line and −iO into the sine's; real parts in the first half.
     #[inline(always)]
     unsafe fn make(&self, tables: *mut f32, voxels: [[Complex32; 2]; 2]) {
         let line = tables.add(LINES * WAVES + 2 * self.pair as usize * VOXELS);
@@ -276,7 +274,7 @@ impl Voxels {
     }
 }
 
-/// One step's pairs.
+/// Adds the pairs of one step.
 #[inline(always)]
 unsafe fn add(sums: &mut [[Complex32; 4]; OWN], tables: *const f32, place: Tile) {
     for line in 0..LINES {

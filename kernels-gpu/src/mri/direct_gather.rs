@@ -1,32 +1,31 @@
-//! F or its adjoint with any phases: out_i = Σ_j v_j exp(±2πi Σ_f p_f(i) q_f(j)).
+//! F or its adjoint with arbitrary phases: out_i = Σ_j v_j exp(±2πi Σ_f p_f(i) q_f(j)).
 //!
-//! For voxels that lie on no grid, and for encoding fields: each function f of the space has a value p_f at every voxel and
-//! a coefficient q_f at every sample (k-space is three of them: p = x, q = k_x …). Targets i are the voxels
-//! and sources j the samples of the adjoint, and the reverse of the forward.
+//! For voxels that lie on no grid, and for encoding fields: each function f of space has a value p_f at every voxel
+//! and a coefficient q_f at every sample (k-space is three such functions: p = x, q = k_x …). In the adjoint the
+//! targets i are the voxels and the sources j the samples; in the forward operator it is the reverse.
 //!
-//! Values are whole numbers, p in units of 2^(a−31) and q of 2^(b−31) where |p| ≤ 2^a, |q| ≤ 2^b: their
-//! product in 64 bits, shifted by 30 − a − b, is the phase in 2⁻³² turns, wrapped exactly. What is
-//! lost is the rounding of p and q, 2^(a+b−31) turns at most.
+//! Values are integers, p in units of 2^(a−31) and q of 2^(b−31) where |p| ≤ 2^a, |q| ≤ 2^b: their product in 64
+//! bits, shifted by 30 − a − b, is the phase in 2⁻³² turns, wrapped exactly. The only loss is the rounding of p and
+//! q, at most 2^(a+b−31) turns.
 //!
-//! A thread does one target of 4 images, the block stages 256 sources at a time in shared memory and
-//! adds each 256 by themselves, which keeps rounding small. For every pair 16 instructions for the
-//! phase of 4 functions, 22 (hardware: 6) for sine and cosine, 16 FMA for 4 images and 3 shared reads: floor of an
-//! H200 5·10¹¹ pairs/s. Functions beyond the fourth are read from L1 for every pair. Block of 256:
-//! three on a multiprocessor at 80 registers.
+//! A thread computes one target of 4 images; the block stages 256 sources at a time in shared memory and sums each
+//! 256 separately, which keeps rounding errors small. A pair takes 16 instructions for the phase of 4 functions, 22
+//! (hardware: 6) for sine and cosine, 16 FMA for 4 images and 3 shared reads: at most 5·10¹¹ pairs/s on an H200.
+//! Functions beyond the fourth are read from L1 for every pair. Block of 256: three on a multiprocessor at 80
+//! registers.
 
 use super::direct_axes::{rotation, share};
 use warpstride_device::prelude::*;
 
 /// Images that a thread sums.
 pub const IMAGES: u32 = 4;
-/// Functions that are kept in registers and shared memory.
+/// Functions that are held in registers and shared memory.
 pub const KEPT: u32 = 4;
 /// Sources that are staged together.
 pub const STAGED: u32 = 256;
 
-/// `out` (part, image, target) gets the sums over its part of `values` (image, source). `targets`,
-/// `sources`: (function, element). `conjugate` ≠ 0: exp(−2πi …); `hardware` ≠ 0: approximate sine
-/// and cosine.
+/// Writes the sums over each part of `values` (image, source) to `out` (part, image, target). `targets`, `sources`:
+/// (function, element). `conjugate` ≠ 0: exp(−2πi …); `hardware` ≠ 0: approximate sine and cosine.
 #[kernel(block = 256, min_blocks = 3, hot)]
 #[allow(
     clippy::too_many_arguments,
@@ -132,7 +131,7 @@ pub unsafe fn mri_direct_gather(
     }
 }
 
-/// A product of two whole numbers as a fraction of a turn.
+/// A product of two integers as a fraction of a turn.
 #[inline(always)]
 fn turned(a: i32, b: i32, by: u32) -> u32 {
     ((i64::from(a) * i64::from(b)) >> by) as u32

@@ -1,10 +1,10 @@
 //! The first rungs of the textbook's ladder for Fᴴd: k-space and image in global memory.
 //!
-//! Data as the textbook has it: an array for each of kx, ky, kz (cycles/pixel), φ, d by sample, and x, y, z
-//! (pixels) and the result by voxel. Every phase is in turns, so its reduction is exact whatever its
-//! size. For one voxel and sample: `mri_ladder_scatter` 7 reads and 2 atomic additions,
-//! `mri_ladder_gather` 12 reads and 2 writes, `mri_ladder_split` 10 and 2, `mri_ladder_registers` 5 and
-//! none. A thread does one sample (scatter) or one voxel. Blocks of 256: full occupancy.
+//! Data as in the textbook: an array for each of kx, ky, kz (cycles/pixel), φ, d by sample, and x, y, z (pixels) and
+//! the result by voxel. Every phase is in turns, so its reduction is exact whatever its magnitude. For one voxel and
+//! sample: `mri_ladder_scatter` 7 reads and 2 atomic additions, `mri_ladder_gather` 12 reads and 2 writes,
+//! `mri_ladder_split` 10 and 2, `mri_ladder_registers` 5 and none. A thread processes one sample (scatter) or one
+//! voxel. Blocks of 256: full occupancy.
 
 use warpstride_device::prelude::*;
 
@@ -26,7 +26,7 @@ unsafe fn at(x: *const f32, y: *const f32, z: *const f32, i: usize) -> [f32; 3] 
     [*x.add(i), *y.add(i), *z.add(i)]
 }
 
-/// A thread takes a sample and adds its wave to every voxel: `re`, `im` must be zero before.
+/// Each thread adds the wave of one sample to every voxel: `re`, `im` must be zero before.
 #[kernel(block = 256)]
 #[allow(clippy::too_many_arguments, reason = "the textbook's arrays")]
 pub unsafe fn mri_ladder_scatter(
@@ -54,7 +54,7 @@ pub unsafe fn mri_ladder_scatter(
     }
 }
 
-/// A thread takes a voxel and gathers every sample's wave, in memory.
+/// Each thread gathers every sample's wave for one voxel, in memory.
 #[kernel(block = 256)]
 #[allow(clippy::too_many_arguments, reason = "the textbook's arrays")]
 pub unsafe fn mri_ladder_gather(
@@ -83,7 +83,7 @@ pub unsafe fn mri_ladder_gather(
     }
 }
 
-/// Mu = conj(φ) d by itself.
+/// Computes Mu = conj(φ) d separately.
 #[kernel(block = 256)]
 pub unsafe fn mri_ladder_mu(
     #[len(samples)] out: *mut Complex32,
@@ -96,7 +96,7 @@ pub unsafe fn mri_ladder_mu(
     }
 }
 
-/// As the gather, with Mu computed before.
+/// The gather, with Mu computed before.
 #[kernel(block = 256)]
 #[allow(clippy::too_many_arguments, reason = "the textbook's arrays")]
 pub unsafe fn mri_ladder_split(
@@ -124,7 +124,7 @@ pub unsafe fn mri_ladder_split(
     }
 }
 
-/// The voxel's place and sums in registers.
+/// The gather, with the voxel's position and sums in registers.
 #[kernel(block = 256, hot)]
 #[allow(clippy::too_many_arguments, reason = "the textbook's arrays")]
 pub unsafe fn mri_ladder_registers(

@@ -1,33 +1,33 @@
 //! The rungs beyond the textbook's ladder for Fᴴd: voxels along a row of a Cartesian grid.
 //!
-//! From one voxel of a row to the next a sample's wave turns by the same angle, so one complex product
-//! takes the place of phase, sine and cosine; a seed for every run of voxels keeps rounding at 1e-6.
-//! `mri_ladder_rotation`: 6 operations a voxel and sample (Mu is in the seed), and a seed for 32.
-//! `mri_ladder_coils`: 4 images share the waves, 5 operations a voxel, sample and image, and a seed for
-//! 8 × 4. A thread does a run of one row. Blocks of 256; the sums are 64 registers.
+//! From one voxel of a row to the next, a sample's wave turns by the same angle, so one complex product replaces
+//! phase, sine and cosine; a seed for every run of voxels keeps rounding errors at 1e-6. `mri_ladder_rotation`: 6
+//! operations for a voxel and sample (Mu is in the seed), and a seed for 32. `mri_ladder_coils`: 4 images share the
+//! waves, 5 operations for a voxel, sample and image, and a seed for 8 × 4. A thread computes a run of one row.
+//! Blocks of 256; the sums take 64 registers.
 
 use super::direct_ladder_global::turns;
 use super::direct_ladder_staged::{CHUNK, stage};
 use warpstride_device::prelude::*;
 
-/// Voxels of a run of `mri_ladder_rotation`.
+/// Voxels in a run of `mri_ladder_rotation`.
 pub const RUN: u32 = 32;
-/// Voxels of a run of `mri_ladder_coils`.
+/// Voxels in a run of `mri_ladder_coils`.
 pub const SHORT_RUN: u32 = 8;
-/// Images of a thread of `mri_ladder_coils`.
+/// Images for each thread of `mri_ladder_coils`.
 pub const IMAGES: u32 = 4;
 
-/// A run of voxels of a row.
+/// A run of voxels in a row.
 struct Run {
-    /// Of the first voxel.
+    /// Position of the first voxel.
     place: [f32; 3],
-    /// In the image.
+    /// Index of the first voxel in the image.
     first: usize,
     count: u32,
 }
 
 impl Run {
-    /// Run `n` of all, `long` voxels each but the rows' last; none beyond them.
+    /// Run number `n`, with `long` voxels except at the end of a row; empty beyond the last run.
     #[inline(always)]
     fn of(n: u32, long: u32, slices: u32, rows: u32, columns: u32) -> Self {
         let of_row = columns.div_ceil(long).max(1);
@@ -46,7 +46,7 @@ impl Run {
     }
 }
 
-/// Phase rotation along a row, seeds by polynomials.
+/// Phase rotation along a row, with seeds from polynomials.
 #[kernel(block = 256, hot)]
 pub unsafe fn mri_ladder_rotation(
     #[len(slices * rows * columns)] out: *mut Complex32,
@@ -87,7 +87,7 @@ pub unsafe fn mri_ladder_rotation(
     }
 }
 
-/// The same, the images of all coils sharing the waves; `values` (image, sample) takes Mu's place.
+/// Phase rotation along a row; the images of all coils share the waves, and `values` (image, sample) replaces Mu.
 #[kernel(block = 256, hot)]
 #[allow(
     clippy::too_many_arguments,

@@ -1,18 +1,18 @@
-//! The next rungs of the textbook's ladder for Fᴴd: k-space by chunks in shared memory.
+//! The next rungs of the textbook's ladder for Fᴴd: k-space in chunks in shared memory.
 //!
-//! The textbook puts chunks of k-space into constant memory, 64 KiB at most and one launch a chunk;
-//! here the block stages 256 samples at a time in shared memory, where all threads of a warp read the
-//! same word just as well, in one launch. For one voxel and sample: `mri_ladder_chunks` 5 shared reads,
-//! `mri_ladder_structs` and `mri_ladder_hardware` 2, of an array of structures; `mri_ladder_voxels` 2
-//! for 4 voxels. Sine, cosine and phase take about 30 instructions (hardware: 12), the sum 4. Threads
-//! do one voxel (4) each. Blocks of 256: full occupancy.
+//! The textbook puts chunks of k-space into constant memory, at most 64 KiB and one launch a chunk. Here the block
+//! stages 256 samples at a time in shared memory, where all threads of a warp read the same word equally fast, in one
+//! launch. For one voxel and sample: `mri_ladder_chunks` 5 shared reads, `mri_ladder_structs` and
+//! `mri_ladder_hardware` 2, of an array of structures; `mri_ladder_voxels` 2 for 4 voxels. Sine, cosine and phase
+//! take about 30 instructions (hardware: 12), the sum 4. Each thread computes one voxel (or 4). Blocks of 256: full
+//! occupancy.
 
 use super::direct_ladder_global::turns;
 use warpstride_device::prelude::*;
 
 /// Samples that are staged together.
 pub(super) const CHUNK: u32 = 256;
-/// Voxels of a thread of `mri_ladder_voxels`.
+/// Voxels of each thread of `mri_ladder_voxels`.
 const VOXELS: usize = 4;
 
 /// k-space as an array of structures: kx, ky, kz, 0 and Re Mu, Im Mu, cos and sin of 2πkx, Mu =
@@ -35,7 +35,7 @@ pub unsafe fn mri_ladder_pack(
     }
 }
 
-/// k-space by chunks in shared memory, an array for each quantity.
+/// k-space in chunks in shared memory, an array for each quantity.
 #[kernel(block = 256, hot)]
 #[allow(clippy::too_many_arguments, reason = "the textbook's arrays")]
 pub unsafe fn mri_ladder_chunks(
@@ -132,7 +132,7 @@ macro_rules! structs {
     )*};
 }
 
-/// The block's next chunk; all threads call. How many samples it has.
+/// Stages the block's next chunk and returns its number of samples. All threads call it together.
 #[inline(always)]
 pub(super) unsafe fn stage(
     staged: *mut F32x4,

@@ -1,6 +1,6 @@
 //! Sums of parts, in their order.
 //!
-//! A thread does one element. Reads 8 bytes an element and part, writes 8 an element. Block of 256: full
+//! A thread processes one element. Reads 8 bytes an element and part, writes 8 an element. Block of 256: full
 //! occupancy, short tails.
 
 use warpstride_device::prelude::*;

@@ -1,11 +1,11 @@
-//! FISTA, first of its steps: along the gradient.
+//! FISTA, first step of an iteration: along the gradient.
 //!
-//! A thread does one voxel: reads 24 bytes, writes 8. Block of 256: nothing shared.
+//! A thread processes one voxel: reads 24 bytes, writes 8. Block of 256: the threads are independent.
 
 use warpstride_device::prelude::*;
 
-/// `next = ahead − step (applied_ahead − b)`. Begins an iteration: `*iteration` (from u32::MAX, one
-/// before 0) is counted up.
+/// `next = ahead − step (applied_ahead − b)`. Begins an iteration: increments `*iteration` (before iteration 0 it is
+/// u32::MAX).
 #[kernel(block = 256, hot)]
 pub unsafe fn mri_fista_point(
     #[len(voxels)] next: *mut Complex32,

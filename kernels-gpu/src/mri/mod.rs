@@ -1,8 +1,8 @@
 //! Non-Cartesian MRI.
 //!
-//! Arrays are complex, (image, slice, row, column) and (image, sample), the last index running fastest;
-//! x, y, z are columns, rows and slices. Images of two dimensions have one slice. What several coils see
-//! of an image is a batch of images. Voxel n of an axis of N lies at n − ⌊N/2⌋.
+//! Arrays are complex, (image, slice, row, column) and (image, sample), with the last index running fastest; x, y, z
+//! are columns, rows and slices. Two-dimensional images have one slice. The images that several coils see are a batch
+//! of images. Voxel n of an axis of N lies at n − ⌊N/2⌋.
 
 pub mod cg_curvature;
 pub mod cg_direction;
@@ -17,7 +17,7 @@ pub mod direct_ladder_global;
 pub mod direct_ladder_rows;
 pub mod direct_ladder_staged;
 pub mod direct_sum_parts;
-pub mod fista_ahead;
+pub mod fista_extrapolate;
 pub mod fista_point;
 pub mod nufft_gather;
 pub mod nufft_interpolate;
@@ -29,10 +29,15 @@ pub mod soft_threshold;
 pub mod squares;
 mod sums;
 pub mod toeplitz;
-pub mod variation_ascend;
-pub mod variation_primal;
+pub mod tv_dual_step;
+pub mod tv_primal;
 mod voxel;
 pub mod wavelet_pass;
 pub mod weigh_samples;
 
 pub use sums::PARTIAL_SUMS;
+
+#[cfg(not(target_arch = "nvptx64"))]
+pub(crate) mod registry;
+#[cfg(not(target_arch = "nvptx64"))]
+pub use registry::registry;

@@ -1,27 +1,26 @@
-//! NUFFT type 1, second step: the tiles' copies added up on the fine grid.
+//! NUFFT type 1, second step: adds the tiles' copies on the fine grid.
 //!
-//! `mri_nufft_merge` adds the copies of heaps of one tile, at most [`MERGED`] at a time, into the first;
-//! a launch a level. A block does one sum of one image, a thread one cell of the tile: reads 8 bytes a
-//! cell and copy, writes 8. Tiles of one heap need none of it.
+//! `mri_nufft_merge` adds the copies of subproblems of one tile, at most [`MERGED`] at a time, into the first; there
+//! is a launch for each level. A block processes one sum of one image, a thread one cell of the tile: reads 8 bytes a
+//! cell and copy, writes 8. Tiles with one subproblem need no merge.
 //!
-//! `mri_nufft_gather` writes every fine cell once: a block does a row, a thread a cell, which lies in one
-//! to four (three axes: eight) padded tiles; they are added in the order of z, y, x. Reads a slot's 8
-//! bytes 1.56 (2.81) times a cell for w = 5, in runs of 16 and 4 cells; writes 8.
+//! `mri_nufft_gather` writes every fine cell once: a block processes one row, a thread one cell, which lies in one to
+//! four (three axes: eight) padded tiles; they are added in the order of z, y, x. Reads a slot's 8 bytes 1.56 (2.81)
+//! times a cell for w = 5, in runs of 16 and 4 cells; writes 8.
 //!
 //! Blocks of 128: rows of 128 cells and more are usual, and the loads of a thread depend on each other.
 
 use super::nufft_tile::TileLayout;
-#[cfg(not(target_arch = "nvptx64"))]
 use super::nufft_tile::{own_cells, slot_cells};
 use warpstride_device::prelude::*;
 
-/// Copies that one merge adds up.
+/// Copies that one merge adds.
 pub const MERGED: u32 = 16;
 /// Entry of a tile without points.
 pub const NO_SLOT: u32 = u32::MAX;
 
-/// Adds up slots: those at `first`, `first + stride`, … of each of `merges` (first, copies) go into
-/// `first`, in all `images`. `slots` of an image.
+/// Adds slots: for each of `merges` (first, copies), those at `first`, `first + stride`, … are added to `first`, in
+/// all `images`. `slots`: the number in an image.
 #[kernel(block = 128, min_blocks = 10, hot)]
 pub unsafe fn mri_nufft_merge(
     #[len(images * slot_count * cells)] slots: *mut Complex32,
@@ -51,8 +50,8 @@ pub unsafe fn mri_nufft_merge(
     }
 }
 
-/// Adds up the tiles of `images` on the fine grid of `tiles_x × tiles_y × tiles_z` tiles, periodically.
-/// `slot_of_tile` (z, y, x) names each tile's slot, [`NO_SLOT`] where it has none.
+/// Adds the tiles of `images` on the fine grid of `tiles_x × tiles_y × tiles_z` tiles, periodically. `slot_of_tile`
+/// (z, y, x) has each tile's slot, or [`NO_SLOT`].
 #[kernel(block = 128, min_blocks = 10, hot)]
 #[allow(
     clippy::too_many_arguments,
@@ -109,12 +108,12 @@ pub unsafe fn mri_nufft_gather(
     }
 }
 
-/// The one or two padded tiles along an axis that a cell lies in.
+/// The one or two padded tiles along an axis that contain a cell.
 #[derive(Clone, Copy)]
 struct Covering {
     tile: u32,
     inside: u32,
-    /// The tile before, which may be the last, and the place in it.
+    /// The previous tile (periodically), and the position in it.
     before: u32,
     inside_before: u32,
     count: u32,
@@ -135,7 +134,7 @@ impl Covering {
         }
     }
 
-    /// Tile and place in it.
+    /// Tile, and position in it.
     #[inline(always)]
     fn places(self) -> impl Iterator<Item = (u32, u32)> {
         (0..self.count).map(move |back| {

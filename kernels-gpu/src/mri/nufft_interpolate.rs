@@ -1,22 +1,20 @@
-//! NUFFT type 2, last step: the samples interpolated from the fine grid.
+//! NUFFT type 2, last step: interpolates the samples from the fine grid.
 //!
-//! A block does one heap of points of one image at a time. It copies the heap's tile into shared
-//! memory; then w lanes share a point: lane dx evaluates its piece of the polynomials for all axes
-//! (coefficients in registers), gets the others' weights along y and z by shuffles, adds up its w (two
-//! axes) or w² (three) cells, and the lanes' sums are added by a tree. The weights are those of
-//! `nufft_spread.rs`, so that the two are adjoint to rounding.
+//! A block processes one subproblem of one image at a time. It copies the subproblem's tile to shared memory; then w
+//! lanes share a point: lane dx evaluates its piece of the polynomials for all axes (coefficients in registers), gets
+//! the other weights along y and z by shuffles, adds its w (two axes) or w² (three) cells, and the lanes' sums are
+//! added by a tree. The weights are those of `nufft_spread.rs`, so that the two kernels are adjoint up to rounding.
 //!
-//! w = 5: a warp does six points with about 80 (two axes) or 170 (three) instructions. A row of w cells
-//! lies in neighbouring banks, and six points meet in about four passes instead of the two that their
-//! 16-byte halves need: 3 or 17 passes over shared memory a point; 2.1 million points on 132
-//! multiprocessors at 1.75 GHz: 0.03 or 0.15 ms. Reads the padded tile once a heap (3.1 or 23 KB, the
-//! borders from L2) and 16 bytes a point, writes 8 (a sector of 32 where samples are in any order).
+//! w = 5: a warp processes six points with about 80 (two axes) or 170 (three) instructions. A row of w cells lies in
+//! neighbouring banks, and six points take about four passes instead of the two that their 16-byte halves need: 3 or
+//! 17 passes over shared memory a point; 2.1 million points on 132 multiprocessors at 1.75 GHz: 0.03 or 0.15 ms.
+//! Reads the padded tile once a subproblem (3.1 or 23 KB, the borders from L2) and 16 bytes a point, writes 8 (a
+//! sector of 32 if samples are in arbitrary order).
 //!
 //! Block of 128: nine tiles of 24 KB on a multiprocessor make 36 warps.
 
-#[cfg(not(target_arch = "nvptx64"))]
 use super::nufft_tile::own_cells;
-use super::nufft_tile::{NufftHeap, NufftPoint, TileLayout, terms};
+use super::nufft_tile::{NufftPoint, NufftSubproblem, TileLayout, terms};
 use warpstride_device::prelude::*;
 
 /// Global memory of a launch.
@@ -24,16 +22,16 @@ struct Task {
     samples: *mut Complex32,
     fine: *const Complex32,
     points: *const NufftPoint,
-    heaps: *const NufftHeap,
+    subproblems: *const NufftSubproblem,
     coefficients: *const f32,
     count: u32,
-    heap_count: u32,
+    subproblem_count: u32,
     tiles: [u32; 3],
     first_image: u32,
     images: u32,
 }
 
-/// One block's work. `Z`: cells along z, 1 or W; `T`: terms of a polynomial; `A`: axes.
+/// The work of one block. `Z`: cells along z, 1 or W; `T`: terms of a polynomial; `A`: axes.
 #[inline(always)]
 unsafe fn interpolate<const W: usize, const Z: usize, const T: usize, const A: usize>(
     task: &Task,
@@ -45,7 +43,7 @@ unsafe fn interpolate<const W: usize, const Z: usize, const T: usize, const A: u
     let groups = const { warp::SIZE / W as u32 };
     let (group, piece) = (lane / width, lane % width);
     let leader = group * width;
-    if task.heap_count == 0 {
+    if task.subproblem_count == 0 {
         return;
     }
     let fine: [u32; 3] = core::array::from_fn(|axis| task.tiles[axis] * layout.own[axis]);
@@ -56,9 +54,9 @@ unsafe fn interpolate<const W: usize, const Z: usize, const T: usize, const A: u
         *coefficient = *task.coefficients.add(piece as usize * T + power);
     }
 
-    for item in thread::block_stride(task.heap_count * task.images) {
-        let (image, heap_index) = (item / task.heap_count, item % task.heap_count);
-        let heap = *task.heaps.add(heap_index as usize);
+    for item in thread::block_stride(task.subproblem_count * task.images) {
+        let (image, index) = (item / task.subproblem_count, item % task.subproblem_count);
+        let subproblem = *task.subproblems.add(index as usize);
         let from = task.fine.add(image as usize * fine_cells);
         for i in thread::thread_stride(layout.padded.iter().product()) {
             let (x, rest) = (i % layout.padded[0], i / layout.padded[0]);
@@ -66,8 +64,8 @@ unsafe fn interpolate<const W: usize, const Z: usize, const T: usize, const A: u
             let cell = [x, y, z];
             let mut at = 0;
             for axis in [2, 1, 0] {
-                // No axis is shorter than a tile, so that one step back is enough.
-                let place = heap.origin[axis] + cell[axis];
+                // No axis is shorter than a tile, so one subtraction is enough.
+                let place = subproblem.origin[axis] + cell[axis];
                 let place = if place < fine[axis] {
                     place
                 } else {
@@ -81,11 +79,11 @@ unsafe fn interpolate<const W: usize, const Z: usize, const T: usize, const A: u
 
         let step = thread::block_threads() / warp::SIZE * groups;
         let mut first = warp::warp_id() * groups;
-        while first < heap.points {
+        while first < subproblem.points {
             let number = first + group;
             let point = *task
                 .points
-                .add((heap.first + number.min(heap.points - 1)) as usize);
+                .add((subproblem.first + number.min(subproblem.points - 1)) as usize);
             let mut own = [0.0; A];
             for (axis, weight) in own.iter_mut().enumerate() {
                 let argument = point.argument(axis);
@@ -125,7 +123,7 @@ unsafe fn interpolate<const W: usize, const Z: usize, const T: usize, const A: u
                 }
                 left = half;
             }
-            if piece == 0 && group < groups && number < heap.points {
+            if piece == 0 && group < groups && number < subproblem.points {
                 let at = (task.first_image + image) as usize * task.count as usize;
                 *task.samples.add(at + point.sample as usize) = sum;
             }
@@ -137,15 +135,15 @@ unsafe fn interpolate<const W: usize, const Z: usize, const T: usize, const A: u
 
 macro_rules! interpolate_kernels {
     ($($name:ident: $axes:literal axes, width $w:literal, $z:literal, $blocks:literal;)*) => {$(
-        /// Samples of images `first_image…first_image + images` from their fine grids:
-        /// `Σ φ(cell − point) · fine` at every point.
+        /// Samples of images `first_image…first_image + images` from their fine grids: `Σ φ(cell − point) · fine` at
+        /// every point.
         #[kernel(block = 128, min_blocks = $blocks, hot)]
         #[allow(clippy::too_many_arguments, reason = "the points, how they are sorted, and the grid")]
         pub unsafe fn $name(
             #[len((first_image + images) * count)] samples: *mut Complex32,
             #[len(images * tiles_x * tiles_y * tiles_z * own_cells($axes))] fine: *const Complex32,
             #[len(count)] points: *const NufftPoint,
-            #[len(heap_count)] heaps: *const NufftHeap,
+            #[len(heap_count)] heaps: *const NufftSubproblem,
             #[len($w * terms($w))] coefficients: *const f32,
             count: u32,
             heap_count: u32,
@@ -161,10 +159,10 @@ macro_rules! interpolate_kernels {
                 samples,
                 fine,
                 points,
-                heaps,
+                subproblems: heaps,
                 coefficients,
                 count,
-                heap_count,
+                subproblem_count: heap_count,
                 tiles: [tiles_x, tiles_y, tiles_z],
                 first_image,
                 images,

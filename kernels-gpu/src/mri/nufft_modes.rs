@@ -1,15 +1,15 @@
-//! Between voxels and the fine grid of the NUFFT: padding, cropping, and undoing the kernel.
+//! Conversion between voxels and the fine grid of the NUFFT: padding, cropping, and deconvolution.
 //!
-//! Voxel n of an axis of N lies at n − ⌊N/2⌋ pixels, which is cell (n − ⌊N/2⌋) mod `fine` of the fine
-//! grid. Each axis has a factor a voxel, 1/φ̂; their product undoes the kernel's Fourier transform.
+//! Voxel n of an axis of N lies at n − ⌊N/2⌋ pixels, which is cell (n − ⌊N/2⌋) mod `fine` of the fine grid. Each axis
+//! has a factor 1/φ̂ for each voxel; the product of the factors undoes the kernel's Fourier transform.
 //!
-//! `mri_nufft_pad` writes every fine cell (8 bytes) and reads a voxel for 1/4 or 1/8 of them;
-//! `mri_nufft_crop` reads and writes 8 bytes a voxel. A block does a row, so that all but the place in
-//! it is the same for its threads; blocks of 128, as rows are.
+//! `mri_nufft_pad` writes every fine cell (8 bytes) and reads a voxel for 1/4 or 1/8 of them; `mri_nufft_crop` reads
+//! and writes 8 bytes a voxel. A block processes a row, so that everything but the position in it is the same for its
+//! threads; blocks of 128, a usual length of rows.
 
 use warpstride_device::prelude::*;
 
-/// The voxel of a fine cell along an axis.
+/// The voxel of a fine cell along an axis, if any.
 #[inline(always)]
 fn voxel_of(cell: u32, voxels: u32, fine: u32) -> Option<u32> {
     let (before, behind) = (voxels / 2, voxels - voxels / 2);
@@ -33,8 +33,8 @@ fn cell_of(voxel: u32, voxels: u32, fine: u32) -> u32 {
     }
 }
 
-/// Images `first_image…first_image + images`, each voxel times its factors, into their fine grids; the
-/// other cells become 0. No axis of the fine grid is shorter than the voxels'.
+/// Copies images `first_image…first_image + images`, each voxel times its factors, to their fine grids; the other
+/// cells become 0. No axis of the fine grid is shorter than the voxels'.
 #[kernel(block = 128, hot)]
 #[allow(clippy::too_many_arguments, reason = "two grids of three axes")]
 pub unsafe fn mri_nufft_pad(
@@ -81,7 +81,7 @@ pub unsafe fn mri_nufft_pad(
     }
 }
 
-/// Images `first_image…first_image + images` from their fine grids, each voxel times its factors.
+/// Copies images `first_image…first_image + images` from their fine grids, each voxel times its factors.
 #[kernel(block = 128, hot)]
 #[allow(clippy::too_many_arguments, reason = "two grids of three axes")]
 pub unsafe fn mri_nufft_crop(

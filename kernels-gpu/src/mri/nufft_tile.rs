@@ -1,23 +1,23 @@
-//! Points of a trajectory and the tiles of the fine grid that they are sorted into.
+//! Points of a trajectory and the tiles of the fine grid into which they are sorted.
 //!
-//! A point at x (in fine cells) touches the w cells from `ceil(x − w/2)` on, along each axis. It belongs
-//! to the tile that has the first of them, so that a tile with a border of w − 1 cells behind it has all
-//! cells that its points touch; the border of the last tiles is the beginning of the grid. Tiles are
-//! 16 × 16 cells, or 16 × 8 × 8 (x, y, z).
+//! A point at x (in fine cells) touches the w cells from `ceil(x − w/2)` on, along each axis. It belongs to the tile
+//! that contains the first of them, so that a tile with a border of w − 1 cells at its end contains all cells that
+//! its points touch; the border of the last tiles is the beginning of the grid. Tiles are 16 × 16 cells, or 16 × 8 ×
+//! 8 (x, y, z).
 //!
-//! 16 along x make the shared-memory rows conflict-free: with a pitch of 16 + w complex numbers the w
-//! cells of one row follow those of the row before in the banks, so that the w × w footprint of a point
-//! lies in w² consecutive pairs of banks. 8 × 8 along the others keep the border small (w = 5: a copy
-//! of a tile has 2.8 times its cells) and let nine tiles share a multiprocessor's memory.
+//! 16 along x avoids bank conflicts in shared memory: with a pitch of 16 + w complex numbers, the w cells of one row
+//! follow those of the previous row in the banks, so that the w × w footprint of a point lies in w² consecutive pairs
+//! of banks. 8 × 8 along the other axes keeps the border small (w = 5: a copy of a tile has 2.8 times its cells) and
+//! allows nine tiles in a multiprocessor's memory.
 
 /// A point of the trajectory: 16 bytes, one load.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, bytemuck::Pod, bytemuck::Zeroable)]
 #[repr(C, align(16))]
 pub struct NufftPoint {
-    /// x, y, z: in the upper 4 bits the first cell touched, counted in the tile; in the lower 28 its
-    /// distance behind the kernel's edge, in units of 2⁻²⁸ cells.
+    /// x, y, z: in the upper 4 bits the first cell touched, relative to the tile; in the lower 28 its distance from
+    /// the kernel's edge, in units of 2⁻²⁸ cells.
     pub place: [u32; 3],
-    /// Its number among the samples.
+    /// The number of its sample.
     pub sample: u32,
 }
 
@@ -25,15 +25,15 @@ pub struct NufftPoint {
 pub const FRACTION_BITS: u32 = 28;
 
 impl NufftPoint {
-    /// First cell touched along an axis, counted in the tile.
+    /// First cell touched along an axis, relative to the tile.
     #[inline(always)]
     #[must_use]
     pub fn cell(&self, axis: usize) -> u32 {
         self.place[axis] >> FRACTION_BITS
     }
 
-    /// The argument of the kernel's polynomials along an axis, −1 … 1. Signed before it is rounded,
-    /// so that the rounding is relative.
+    /// The argument of the kernel's polynomials along an axis, −1 … 1. It is made signed before it is rounded, so
+    /// that the rounding error is relative.
     #[inline(always)]
     #[must_use]
     pub fn argument(&self, axis: usize) -> f32 {
@@ -43,13 +43,13 @@ impl NufftPoint {
     }
 }
 
-/// Some points of one tile, done together by one warp (spreading) or one block (interpolation).
+/// Some points of one tile, processed together by one warp (spreading) or one block (interpolation).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, bytemuck::Pod, bytemuck::Zeroable)]
 #[repr(C)]
-pub struct NufftHeap {
+pub struct NufftSubproblem {
     /// First point, in the sorted order.
     pub first: u32,
-    /// Points, at least one.
+    /// Number of points, at least one.
     pub points: u32,
     /// The tile's first cell: x, y, z.
     pub origin: [u32; 3],
@@ -60,16 +60,16 @@ pub struct NufftHeap {
 pub struct TileLayout {
     /// Own cells: x, y, z.
     pub own: [u32; 3],
-    /// With the border.
+    /// Cells with the border: x, y, z.
     pub padded: [u32; 3],
-    /// From row to row in shared memory.
+    /// Distance between rows in shared memory.
     pub pitch: u32,
-    /// From row to row in global memory: whole sectors of 32 bytes.
+    /// Distance between rows in global memory: whole sectors of 32 bytes.
     pub slot_pitch: u32,
 }
 
 impl TileLayout {
-    /// For a kernel of `width` (2 … 8) and 2 or 3 axes.
+    /// The layout for a kernel of `width` (2 … 8) and 2 or 3 axes.
     #[must_use]
     pub const fn new(width: u32, axes: u32) -> Self {
         let border = width - 1;
@@ -86,20 +86,20 @@ impl TileLayout {
         }
     }
 
-    /// Complex numbers of a tile in shared memory.
+    /// Complex numbers in a tile in shared memory.
     #[must_use]
     pub const fn shared_cells(&self) -> usize {
         (self.pitch * self.padded[1] * self.padded[2]) as usize
     }
 
-    /// Complex numbers of a tile's copy in global memory.
+    /// Complex numbers in a tile's copy in global memory.
     #[must_use]
     pub const fn slot_cells(&self) -> usize {
         (self.slot_pitch * self.padded[1] * self.padded[2]) as usize
     }
 }
 
-/// The same as a function of integer arguments, for extents.
+/// [`TileLayout::slot_cells`] as a function of integers, for extents.
 #[must_use]
 pub const fn slot_cells(width: usize, axes: usize) -> usize {
     TileLayout::new(width as u32, axes as u32).slot_cells()
@@ -112,8 +112,7 @@ pub const fn own_cells(axes: usize) -> usize {
     (x * y * z) as usize
 }
 
-/// Coefficients of each polynomial of a kernel of that width: powers rising, one row a piece, filled
-/// up with zeros.
+/// Coefficients of each polynomial for a kernel of this width: ascending powers, one row a piece, padded with zeros.
 #[must_use]
 pub const fn terms(width: usize) -> usize {
     if width < 5 { width + 3 } else { width + 2 }

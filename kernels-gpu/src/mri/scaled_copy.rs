@@ -1,6 +1,6 @@
-//! A copy times a number.
+//! A copy multiplied by a number.
 //!
-//! A thread does one voxel: reads 8 bytes, writes 8. Block of 256: nothing shared.
+//! A thread processes one voxel: reads 8 bytes, writes 8. Block of 256: the threads are independent.
 
 use warpstride_device::prelude::*;
 

@@ -1,6 +1,6 @@
-//! Wavelets: the proximal step of their coefficients.
+//! Wavelets: soft thresholding of the coefficients.
 //!
-//! A thread does one voxel of one image: reads 8 bytes, writes 8. Block of 256: nothing shared.
+//! A thread processes one voxel of one image: reads 8 bytes, writes 8. Block of 256: the threads are independent.
 
 use super::voxel::Voxel;
 use warpstride_device::prelude::*;

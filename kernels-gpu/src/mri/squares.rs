@@ -1,12 +1,12 @@
 //! The square of an image's norm.
 //!
-//! A block does a stretch of the image: reads 8 bytes a voxel. Block of 256: as
+//! A block processes one part of the image and reads 8 bytes a voxel. Block of 256, as
 //! [`cg_curvature`](super::cg_curvature).
 
-use super::sums::{PARTIAL_SUMS, real_product, stretch};
+use super::sums::{PARTIAL_SUMS, part_range, real_product};
 use warpstride_device::prelude::*;
 
-/// The sums of |values|² over the stretches.
+/// The sums of |values|² over the parts of the image.
 #[kernel(block = 256, hot, f64)]
 pub unsafe fn mri_squares(
     #[len(voxels)] values: *const Complex32,
@@ -14,7 +14,7 @@ pub unsafe fn mri_squares(
     voxels: u32,
 ) {
     for part in thread::block_stride(PARTIAL_SUMS as u32) {
-        let (first, end) = stretch(part, voxels as usize);
+        let (first, end) = part_range(part, voxels as usize);
         let mut sum = 0.0;
         for at in thread::thread_stride((end - first) as u32) {
             let value = *values.add(first + at as usize);

@@ -1,27 +1,28 @@
-//! Sums over an image that are the same bits on any grid of blocks.
+//! Sums over an image that have the same bits for any grid of blocks.
 //!
-//! An image is cut into [`PARTIAL_SUMS`] stretches; a block does a stretch at a time and leaves its sum in a
-//! place of its own. Whoever wants the total adds the places up again, every block for itself: 2 KiB from
-//! the cache instead of one more launch.
+//! An image is divided into [`PARTIAL_SUMS`] parts; a block processes one part at a time and stores its sum in an
+//! element of its own. A block that needs the total adds the elements itself: 2 KiB from the cache instead of one
+//! more launch.
 
 use warpstride_device::prelude::*;
 
-/// Stretches of an image: nearly two blocks for each of the 132 multiprocessors of the largest devices so
-/// far, and a power of two, by which a block adds them up.
+/// Parts of an image: nearly two blocks for each of the 132 multiprocessors of the largest devices so far, and a
+/// power of two, by which a block adds them.
 pub const PARTIAL_SUMS: usize = 256;
 
-/// First and one past the last element of a stretch.
+/// The range of elements of a part.
 #[inline(always)]
-pub(super) fn stretch(number: u32, elements: usize) -> (usize, usize) {
+pub(super) fn part_range(number: u32, elements: usize) -> (usize, usize) {
     let length = elements.div_ceil(PARTIAL_SUMS);
     let first = (number as usize * length).min(elements);
     (first, (first + length).min(elements))
 }
 
-/// The total of all stretches, in every thread.
+/// The total over all parts, in every thread.
 ///
 /// # Safety
-/// All threads of the block call it; `partial` holds [`PARTIAL_SUMS`] numbers.
+///
+/// All threads of the block call it together; `partial` must have [`PARTIAL_SUMS`] elements.
 #[inline(always)]
 pub(super) unsafe fn total(partial: *const f64) -> f64 {
     let mut sum = 0.0;

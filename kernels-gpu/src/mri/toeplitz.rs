@@ -1,21 +1,20 @@
 //! FᴴWF as a convolution: padding, the product with the spectrum, cropping.
 //!
-//! FᴴWF is a convolution with Q(x) = Σ w exp(+2πi k·x) over differences of voxels, which a transform
-//! of at least 2N − 1 cells along each encoded axis does exactly. Voxel n is cell n of the padded grid,
-//! in whose other cells there are zeros; what the cyclic convolution gives there is cropped away.
+//! FᴴWF is a convolution with Q(x) = Σ w exp(+2πi k·x) over differences of voxels, which a transform of at least 2N −
+//! 1 cells along each encoded axis computes exactly. Voxel n is cell n of the padded grid, whose other cells are
+//! zero; the result of the cyclic convolution in those cells is cropped.
 //!
 //! `mri_toeplitz_pad` writes 8 bytes a padded cell and reads 8 (with maps 16) a voxel and coil;
-//! `mri_toeplitz_multiply` reads and writes 8 bytes a padded cell and coil, and 4 of the spectrum once
-//! for all coils, for the spectrum is real: Q(−x) is the conjugate of Q(x).
-//! `mri_toeplitz_crop` reads 8 (16) bytes a voxel and coil. The first and the last do the sensitivities
-//! on the way, which saves a pass over the coils' images each.
+//! `mri_toeplitz_multiply` reads and writes 8 bytes a padded cell and coil, and 4 of the spectrum once for all coils,
+//! because the spectrum is real: Q(−x) is the conjugate of Q(x). `mri_toeplitz_crop` reads 8 (16) bytes a voxel and
+//! coil. The first and the last also apply the sensitivities, which saves a pass over the coils' images each.
 //!
-//! Rows are blocks of 128 threads; the product is elementwise, blocks of 256.
+//! Rows are blocks of 128 threads; the product is elementwise, in blocks of 256.
 
 use warpstride_device::prelude::*;
 
-/// Images into the padded grids (coil, slice, row, column) of coils `first_coil…first_coil + coils`:
-/// S_c · image with `mapped` 1; with 0 there are no maps, and the coils' images are padded as they are.
+/// Copies images to the padded grids (coil, slice, row, column) of coils `first_coil…first_coil + coils`: S_c · image
+/// if `mapped` is 1; if it is 0 there are no maps, and the coils' images are padded unchanged.
 #[kernel(block = 128, hot)]
 #[allow(clippy::too_many_arguments, reason = "two grids of three axes")]
 pub unsafe fn mri_toeplitz_pad(
@@ -77,9 +76,9 @@ pub unsafe fn mri_toeplitz_multiply(
     }
 }
 
-/// Out of the padded grids of coils `first_coil…first_coil + coils`. With `mapped` 1:
-/// `out ← [out +] Σ_c conj(S_c) · padded_c`, coils in their order, added to what is there if
-/// `first_coil` is not 0; with 0 there are no maps, and every coil is an image of `out`.
+/// Copies from the padded grids of coils `first_coil…first_coil + coils`. If `mapped` is 1: `out ← [out +] Σ_c
+/// conj(S_c) · padded_c`, coils in their order, added to `out` unless `first_coil` is 0; if it is 0 there are no
+/// maps, and every coil is an image of `out`.
 #[kernel(block = 128, hot)]
 #[allow(clippy::too_many_arguments, reason = "two grids of three axes")]
 pub unsafe fn mri_toeplitz_crop(

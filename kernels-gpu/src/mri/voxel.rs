@@ -1,6 +1,6 @@
-//! Where a voxel is.
+//! The position of a voxel.
 
-/// Column, row and slice of a voxel, and how far its neighbours are in memory.
+/// Column, row and slice of a voxel, and the distances of its neighbours in memory.
 #[derive(Clone, Copy)]
 pub(super) struct Voxel {
     pub(super) column: u32,
@@ -11,7 +11,7 @@ pub(super) struct Voxel {
 }
 
 impl Voxel {
-    /// That of number `n` of an image.
+    /// Voxel number `n` of an image.
     #[inline(always)]
     pub(super) fn of(n: usize, columns: u32, rows: u32) -> Self {
         let line = n / columns as usize;
@@ -24,7 +24,7 @@ impl Voxel {
         }
     }
 
-    /// Its number along column, row or slice (0, 1, 2), and the elements to the next one.
+    /// The voxel's index along column, row or slice (0, 1, 2), and the elements to the next one.
     #[inline(always)]
     pub(super) fn along(&self, axis: u32) -> (u32, usize) {
         match axis {

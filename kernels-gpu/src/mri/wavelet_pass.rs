@@ -1,20 +1,20 @@
-//! Wavelets: averages and details along one axis, and back.
+//! Wavelets: averages and details along one axis, and the inverse.
 //!
-//! A thread does one voxel of one image: reads 32 bytes (three of four values from the cache), writes 8.
-//! What lies outside of the level's corner is copied, so that two arrays can be used in turn. Block of
-//! 256: nothing shared.
+//! A thread processes one voxel of one image: reads 32 bytes (three of four values from the cache), writes 8. Values
+//! outside of the level's corner are copied, so that two arrays can be used alternately. Block of 256: the threads
+//! are independent.
 
 use super::voxel::Voxel;
 use warpstride_device::prelude::*;
 
 /// Daubechies' low-pass taps with two vanishing moments: (1 + √3, 3 + √3, 3 − √3, 1 − √3)/(4√2).
 const LOW: [f32; 4] = [0.482_962_9, 0.836_516_3, 0.224_143_87, -0.129_409_52];
-/// The high-pass ones: these backwards with alternating signs.
+/// The high-pass taps: the low-pass ones in reverse order with alternating signs.
 const HIGH: [f32; 4] = [LOW[3], -LOW[2], LOW[1], -LOW[0]];
 
-/// One pass along `axis` (0, 1, 2: column, row, slice) of the first `corner_…` voxels, periodic, whose
-/// number along the axis is even. Forward, averages go to the first half and details to the second;
-/// with `inverse` not 0 they become the image again.
+/// One pass along `axis` (0, 1, 2: column, row, slice) of the first `corner_…` voxels, periodic, with an even number
+/// along the axis. The forward pass puts averages into the first half and details into the second; with `inverse` ≠ 0
+/// they are transformed back.
 #[kernel(block = 256, hot)]
 pub unsafe fn mri_wavelet_pass(
     #[len(images * slices * rows * columns)] from: *const Complex32,

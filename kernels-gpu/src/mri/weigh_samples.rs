@@ -1,7 +1,7 @@
 //! Density weights.
 //!
-//! A thread does one sample of all images: reads 4 bytes, then reads and writes 8 an image. Block of 256:
-//! nothing shared.
+//! A thread processes one sample of all images: reads 4 bytes, then reads and writes 8 an image. Block of 256: the
+//! threads are independent.
 
 use warpstride_device::prelude::*;
 

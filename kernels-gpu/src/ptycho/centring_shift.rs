@@ -1,14 +1,14 @@
-//! Where the probe's centre of mass is, and by how many whole pixels to move it back.
+//! Finds the probe's centre of mass, and the shift in whole pixels that centres it.
 //!
-//! One block adds up the probe's power (4 bytes a pixel) in a fixed order, so that the host need not
-//! know. Block of 1024: a single block must read everything.
+//! One block adds the probe's power (4 bytes a pixel) in a fixed order, so that the result stays on the device. Block
+//! of 1024: a single block must read everything.
 
 use warpstride_device::prelude::*;
 
-/// `shift` (rows, columns) from `power` (row, column): zero while the centre of mass is within
-/// `tolerance` pixels of (rows/2, columns/2). To be launched with one block.
+/// Writes `shift` (rows, columns), computed from `power` (row, column): zero while the centre of mass is within
+/// `tolerance` pixels of (rows/2, columns/2). Launched with one block.
 #[kernel(block = 1024)]
-pub unsafe fn centring_shift(
+pub unsafe fn ptycho_centring_shift(
     #[len(rows * columns)] power: *const f32,
     #[len(2)] shift: *mut i32,
     rows: u32,
@@ -21,7 +21,7 @@ pub unsafe fn centring_shift(
     let (mut total, mut down, mut right) = (0.0, 0.0, 0.0);
     for pixel in thread::thread_stride(rows * columns) {
         let p = *power.add(pixel as usize);
-        // From the centre, so that the sums are small and exact where it matters.
+        // Relative to the centre, so that the sums are small, and exact where precision matters.
         let row = (pixel / columns) as i32 - (rows / 2) as i32;
         let column = (pixel % columns) as i32 - (columns / 2) as i32;
         total += p;

@@ -1,30 +1,29 @@
 //! Exit waves: `aux = c_po · P · O + c_psi · ψ`, the argument of every engine's Fourier step.
 //!
-//! A block does one part of a frame at a time, a thread one pixel of it in all modes, so that the
-//! object's value is read once for them. Row and column go along by addition: the only divisions
-//! are at the start of a part.
+//! A block processes one part of a frame at a time, a thread one pixel of it in all modes, so that the object's value
+//! is read once for them. Row and column advance by addition: the only divisions are at the start of a part.
 //!
-//! Reads ψ, probe, object, corners; writes aux. From device memory per pixel and mode: ψ 8 (none
-//! when `c_psi` is 0) and aux 8 bytes; per pixel the object's 8 divided by its overlap. The probe
-//! is the same for all frames and stays in the caches.
+//! Reads ψ, probe, object, corners; writes aux. From device memory per pixel and mode: ψ 8 (none if `c_psi` is 0) and
+//! aux 8 bytes; per pixel the object's 8 divided by its overlap. The probe is the same for all frames and stays in
+//! the caches.
 //!
-//! Block of 256: little state in a thread, no shared memory, so any multiple of 32 would be right;
-//! 256 gives three quarters of full occupancy (40 registers, no spills) with six blocks on a
-//! multiprocessor and short tails in small frames.
+//! Block of 256: threads have little state and use no shared memory, so any multiple of 32 would be correct; 256
+//! gives three quarters of full occupancy (40 registers, no spills) with six blocks on a multiprocessor, and short
+//! tails in small frames.
 
 use super::window_walk::{WindowWalk, part_of};
 use warpstride_device::prelude::*;
 
-/// `aux = c_po · P · O + c_psi · ψ` for every frame and mode; ψ is not read when `c_psi` is 0.
+/// `aux = c_po · P · O + c_psi · ψ` for every frame and mode; ψ is not read if `c_psi` is 0.
 ///
-/// Every corner (row, column) must lie so that its frame is inside the object. A frame is worked on
-/// in `parts` > 0 parts.
+/// Every corner (row, column) must lie so that its frame is inside the object. A frame is processed in `parts` > 0
+/// parts.
 #[kernel(block = 256, min_blocks = 6, hot)]
 #[allow(
     clippy::too_many_arguments,
     reason = "the arrays of the model and their shapes"
 )]
-pub unsafe fn exit_wave_build(
+pub unsafe fn ptycho_exit_wave_build(
     #[len(frames * modes * rows * columns)] aux: *mut Complex32,
     #[len(frames * modes * rows * columns)] psi: *const Complex32,
     #[len(modes * rows * columns)] probe: *const Complex32,

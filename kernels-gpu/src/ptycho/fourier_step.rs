@@ -1,34 +1,33 @@
 //! A projection engine's step in Fourier space, one frame a block.
 //!
-//! The state is Ψ = F ψ, and the transform A = F[P·O] is given, both bare (without 1/√N). With the
-//! reflected wave `f = (1−c) Ψ + c A`: `af = √(scale · Σ_modes |f|²)`, `err = Σ w (af − m)² / Σ w`
-//! with m = √I and w = 1 where m ≥ 0 (a masked pixel holds a negative m); then `Ψ ← keep Ψ + a A +
-//! b g f` with `g = (m + (af − m) k)/(af + ε)`, where k = 0 without a bound, 1 within it and
-//! √(bound/err) beyond; g = 1 where masked. On the way, with `I_m = scale · Σ |A|²`, the figures of
-//! the model: `Σ w (I_m − I)²/(I + 1) / Σ w` and `Σ w (√I_m − √I)²`; and Σ |Δψ|² by Parseval.
+//! The state is Ψ = F ψ, and the transform A = F[P·O] is given, both unnormalised (without 1/√N). With the reflected
+//! wave `f = (1−c) Ψ + c A`: `af = √(scale · Σ_modes |f|²)`, `err = Σ w (af − m)² / Σ w` with m = √I and w = 1 where
+//! m ≥ 0 (a masked pixel has a negative m); then `Ψ ← keep Ψ + a A + b g f` with `g = (m + (af − m) k)/(af + ε)`,
+//! where k = 0 without a bound, 1 within it and √(bound/err) beyond; g = 1 where masked. With `I_m = scale · Σ |A|²`,
+//! the step also computes the metrics of the model, `Σ w (I_m − I)²/(I + 1) / Σ w` and `Σ w (√I_m − √I)²`, and Σ
+//! |Δψ|² by Parseval's theorem.
 //!
-//! The error of the whole frame is known to the block before it writes. Reads Ψ, A and m twice, the
-//! second time mostly from L2, and writes Ψ: from device memory 24 bytes per pixel and mode and 4
-//! per pixel. Four pixels a thread are loaded before the first is used.
+//! The block knows the error of the whole frame before it writes. Reads Ψ, A and m twice, the second time mostly from
+//! L2, and writes Ψ: from device memory 24 bytes per pixel and mode and 4 per pixel. A thread loads four pixels
+//! before it uses the first.
 //!
-//! Block of 1024, one on a multiprocessor: 132 frames of 128 × 128 in flight are 43 MB, which L2
-//! holds until their second visit.
+//! Block of 1024, one on a multiprocessor: 132 frames of 128 × 128 in flight are 43 MB, which L2 holds until their
+//! second visit.
 
 use warpstride_device::prelude::*;
 
 /// Added to the modelled magnitude before dividing by it, √counts.
 const MAGNITUDE_FLOOR: f32 = 1e-10;
-/// Pixels of a thread that are under way together.
+/// Pixels of a thread that are loaded together.
 const TOGETHER: usize = 4;
 
-/// One step of every frame and its figures: `errors`, `moved` (Σ|Δψ|²), `photon`, `residual`.
-/// `bound` 0: no bound.
+/// One step of every frame and its metrics: `errors`, `moved` (Σ|Δψ|²), `photon`, `residual`. `bound` 0: no bound.
 #[kernel(block = 1024, min_blocks = 1, hot)]
 #[allow(
     clippy::too_many_arguments,
     reason = "the arrays of the model, their shapes and the engine's coefficients"
 )]
-pub unsafe fn fourier_step(
+pub unsafe fn ptycho_fourier_step(
     #[len(frames * modes * pixels)] spectra: *mut Complex32,
     #[len(frames * modes * pixels)] model: *const Complex32,
     #[len(frames * pixels)] magnitudes: *const f32,
@@ -116,8 +115,8 @@ struct Sums {
 }
 
 impl Frame {
-    /// Calls `take(first pixel, true)` for as many groups of [`TOGETHER`] pixels, a block's width
-    /// apart, as there are for all threads, then `take(pixel, false)` for single ones.
+    /// Calls `take(first pixel, true)` for as many groups of [`TOGETHER`] pixels, one block apart, as all threads
+    /// have, then `take(pixel, false)` for single pixels.
     #[inline(always)]
     fn each_group(&self, mut take: impl FnMut(u32, bool)) {
         let threads = thread::block_threads();
@@ -174,7 +173,7 @@ impl Frame {
         magnitudes
     }
 
-    /// First visit: the frame's figures.
+    /// First visit: the frame's metrics.
     #[inline(always)]
     unsafe fn look<const N: usize>(&self, pixel: u32, sums: &mut Sums) {
         let magnitudes = self.magnitudes::<N>(pixel);

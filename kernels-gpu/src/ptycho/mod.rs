@@ -1,8 +1,8 @@
 //! Ptychography.
 //!
-//! Arrays of complex numbers, row-major: exit waves (frame, mode, row, column); probe (mode, row,
-//! column); object (row, column). Modes are the probe's. Corners are the first row and column of
-//! each frame's window on the object and must lie so that the window is inside it.
+//! Arrays of complex numbers, row-major: exit waves (frame, mode, row, column); probe (mode, row, column); object
+//! (row, column). Modes are the probe's. Corners are the first row and column of each frame's window on the object,
+//! and must lie so that the window is inside it.
 
 pub mod centring_shift;
 pub mod copy_waves;
@@ -22,3 +22,8 @@ pub mod probe_update_tiled;
 pub mod roll_layers;
 pub mod scale_layers;
 mod window_walk;
+
+#[cfg(not(target_arch = "nvptx64"))]
+pub(crate) mod registry;
+#[cfg(not(target_arch = "nvptx64"))]
+pub use registry::registry;

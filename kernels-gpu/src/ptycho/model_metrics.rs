@@ -1,10 +1,10 @@
-//! How well the model explains the counts: the sums behind err_phot and R.
+//! Metrics of how well the model explains the counts: the sums behind err_phot and R.
 //!
-//! `spectra` holds the bare transforms of P·O; with `I_m = scale · Σ_modes |f|²` and I = m² a frame
-//! gives `Σ w (I_m − I)²/(I + 1) / Σ w` and `Σ w (√I_m − √I)²`, w = 1 where m ≥ 0.
+//! `spectra` has the unnormalised transforms of P·O; with `I_m = scale · Σ_modes |f|²` and I = m², a frame gives `Σ w
+//! (I_m − I)²/(I + 1) / Σ w` and `Σ w (√I_m − √I)²`, w = 1 where m ≥ 0.
 //!
-//! A block does one frame at a time. Reads 8 bytes per pixel and mode and 4 per pixel, writes 8 a
-//! frame. Block of 512: two reductions a frame; half as many would leave too few loads in flight.
+//! A block processes one frame at a time. Reads 8 bytes per pixel and mode and 4 per pixel, writes 8 a frame. Block
+//! of 512: two reductions a frame; half as many threads would leave too few loads in flight.
 
 use warpstride_device::prelude::*;
 
@@ -14,7 +14,7 @@ use warpstride_device::prelude::*;
     clippy::too_many_arguments,
     reason = "the arrays of the model and their shapes"
 )]
-pub unsafe fn model_metrics(
+pub unsafe fn ptycho_model_metrics(
     #[len(frames * modes * pixels)] spectra: *const Complex32,
     #[len(frames * pixels)] magnitudes: *const f32,
     #[len(frames)] photon: *mut f32,

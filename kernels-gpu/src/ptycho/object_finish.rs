@@ -1,18 +1,18 @@
-//! The last step of an object update with atomics: sums to values.
+//! The last step of an object update with atomics: computes values from sums.
 //!
-//! A thread does one object pixel: reads 20 bytes (object, numerator, denominator), writes 8. Block
-//! of 256: nothing shared, small state.
+//! A thread processes one object pixel: reads 20 bytes (object, numerator, denominator), writes 8. Block of 256:
+//! independent threads, little state.
 
 use warpstride_device::prelude::*;
 
-/// `O ← [weight · O + numerator] / [weight + denominator]`, its modulus kept within the limits (see
+/// `O ← [weight · O + numerator] / [weight + denominator]`, with its modulus clipped to the limits (see
 /// `object_update_tiled`). Does nothing while `*gate` is not 0.
 #[kernel(block = 256)]
 #[allow(
     clippy::too_many_arguments,
     reason = "the arrays of the model and their shapes"
 )]
-pub unsafe fn object_finish(
+pub unsafe fn ptycho_object_finish(
     #[len(pixels)] object: *mut Complex32,
     #[len(pixels)] numerator: *const Complex32,
     #[len(pixels)] denominator: *const f32,
@@ -33,7 +33,7 @@ pub unsafe fn object_finish(
     }
 }
 
-/// One object value from its sums; what no frame lights stays as it is.
+/// One object value from its sums. A pixel that no frame illuminates is unchanged.
 #[inline(always)]
 pub(super) fn finished(
     before: Complex32,

@@ -1,23 +1,23 @@
 //! Object update by frames: the sums `Σ conj(P) ψ` and `Σ |P|²` with atomic additions.
 //!
-//! A block does one part of a frame at a time, a thread one pixel of it in all modes, so that ψ is
-//! read in whole rows. Reads ψ, 8 bytes per pixel and mode of device memory, and adds 12 bytes per
-//! pixel in L2: a vector addition for the complex sum where the card has it (sm_90), else two. The
-//! order of the additions is not fixed, so neither are the last bits.
+//! A block processes one part of a frame at a time, a thread one pixel of it in all modes, so that ψ is read in whole
+//! rows. Reads ψ, 8 bytes per pixel and mode of device memory, and adds 12 bytes per pixel in L2: a vector addition
+//! for the complex sum on sm_90, two additions before. The order of the additions is not fixed, so neither are the
+//! last bits.
 //!
-//! Block of 256: as `exit_wave_build`.
+//! Block of 256, as `exit_wave_build`.
 
 use super::window_walk::{WindowWalk, part_of};
 use warpstride_device::prelude::*;
 
-/// Adds every frame's share, from `scale · psi`, to `numerator` and `denominator`, which the caller
-/// has zeroed. Does nothing while `*gate` is not 0.
-#[kernel(block = 256, min_blocks = 6, hot)]
+/// Adds every frame's contribution, from `scale · psi`, to `numerator` and `denominator`, which must be zero before.
+/// Does nothing while `*gate` is not 0.
+#[kernel(block = 256, min_blocks = 6, hot, variant = 90)]
 #[allow(
     clippy::too_many_arguments,
     reason = "the arrays of the model and their shapes"
 )]
-pub unsafe fn object_update_atomic(
+pub unsafe fn ptycho_object_update_atomic(
     #[len(object_rows * object_columns)] numerator: *mut Complex32,
     #[len(object_rows * object_columns)] denominator: *mut f32,
     #[len(modes * rows * columns)] probe: *const Complex32,

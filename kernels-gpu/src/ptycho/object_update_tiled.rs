@@ -1,36 +1,34 @@
-//! Object update by output tiles: `O ← [c_o O + Σ conj(P) ψ] / [c_o + Σ |P|²]`, no atomics, the
-//! same bits every time.
+//! Object update by output tiles: `O ← [c_o O + Σ conj(P) ψ] / [c_o + Σ |P|²]`, without atomics and with the same
+//! bits every time.
 //!
-//! A block does one tile of 8 × 32 object pixels, a thread one pixel of it. The block looks through
-//! the corners of all frames, 256 at a time, keeps those whose windows touch the tile in shared
-//! memory in the frames' order (a ballot and a prefix over its warps), and each thread adds up the
-//! kept ones that hold its pixel, four under way at a time. Reads every ψ once, 8 bytes per pixel
-//! and mode of device memory, in rows of 32 pixels; probe and its power come from the caches; writes
-//! 8 bytes per object pixel.
+//! A block processes one tile of 8 × 32 object pixels, a thread one pixel of it. The block examines the corners of
+//! all frames, 256 at a time, lists those whose windows touch the tile in shared memory in the frames' order (a
+//! ballot and a prefix sum over its warps), and each thread adds the listed frames that contain its pixel, four at a
+//! time. Reads every ψ once, 8 bytes per pixel and mode of device memory, in rows of 32 pixels; the probe and its
+//! power come from the caches; writes 8 bytes per object pixel.
 //!
-//! Block of 32 × 8: a warp reads 256 bytes of a row; 8 rows keep the share of frames that touch a
-//! tile but few of its pixels small, and give thousands of blocks for an object of a million
-//! pixels.
+//! Block of 32 × 8: a warp reads 256 bytes of a row; with 8 rows few frames touch a tile in only a few of its pixels,
+//! and an object of a million pixels gives thousands of blocks.
 
 use warpstride_device::prelude::*;
 
-/// Object rows of a tile.
+/// Object rows in a tile.
 pub const TILE_ROWS: u32 = 8;
-/// Object columns of a tile.
+/// Object columns in a tile.
 pub const TILE_COLUMNS: u32 = 32;
 const THREADS: u32 = TILE_ROWS * TILE_COLUMNS;
-/// Frames of a thread that are under way together.
+/// Frames of a thread that are loaded together.
 const TOGETHER: usize = 4;
 const WARPS: usize = (THREADS / 32) as usize;
 
-/// Updates every object pixel from `scale · psi` and keeps its modulus within `clip_low … clip_high`
-/// (`clip_high` < 0: no limits). Does nothing while `*gate` is not 0.
+/// Updates every object pixel from `scale · psi` and clips its modulus to `clip_low … clip_high` (`clip_high` < 0: no
+/// limits). Does nothing while `*gate` is not 0.
 #[kernel(block = (32, 8), min_blocks = 4, hot)]
 #[allow(
     clippy::too_many_arguments,
     reason = "the arrays of the model and their shapes"
 )]
-pub unsafe fn object_update_tiled(
+pub unsafe fn ptycho_object_update_tiled(
     #[len(object_rows * object_columns)] object: *mut Complex32,
     #[len(modes * rows * columns)] probe: *const Complex32,
     #[len(rows * columns)] power: *const f32,
@@ -51,7 +49,7 @@ pub unsafe fn object_update_tiled(
     if *gate != 0 || object_columns == 0 {
         return;
     }
-    // Kept frames: number, top, left.
+    // The listed frames: number, top, left.
     let kept = shared_array![[u32; 3]; THREADS as usize];
     let counts = shared_array![u32; WARPS];
     let thread_index = thread::index_in_block();
@@ -95,13 +93,13 @@ pub unsafe fn object_update_tiled(
             thread::sync_threads();
             let mut k = 0;
             while k < total {
-                // What lies beyond the list or beside the pixel counts with weight 0.
+                // Frames beyond the end of the list, or that do not contain the pixel, have weight 0.
                 let mut weights = [0.0; TOGETHER];
                 let mut places = [0; TOGETHER];
                 let mut waves = [psi; TOGETHER];
                 for u in 0..TOGETHER {
                     let [frame, top, left] = *kept.add((k + u as u32).min(total - 1) as usize);
-                    // Outside on the low side wraps to a large number.
+                    // A negative difference wraps to a large number.
                     let (r, c) = (row.wrapping_sub(top), column.wrapping_sub(left));
                     if k + (u as u32) < total && r < rows && c < columns {
                         weights[u] = 1.0;

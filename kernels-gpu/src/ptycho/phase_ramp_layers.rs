@@ -1,15 +1,14 @@
-//! Spectra multiplied by the phase ramp of a shift that only the device knows: what moves the waves
-//! they belong to.
+//! Multiplies spectra by the phase ramp of a shift that only the device knows, which shifts the waves.
 //!
-//! A thread does one element: reads 8 bytes, writes 8; nothing at all while the shift is zero, which
-//! it nearly always is. The angle is reduced in whole numbers, its sine and cosine are the accurate
-//! ones. Block of 256: nothing shared.
+//! A thread processes one element: reads 8 bytes, writes 8; nothing while the shift is zero, which is the usual case.
+//! The angle is reduced in integers; sine and cosine are the accurate ones. Block of 256: the threads are
+//! independent.
 
 use warpstride_device::prelude::*;
 
 /// `spectra[k, l] ← spectra[k, l] · exp(−2πi (k · shift₀/rows + l · shift₁/columns))` in every layer.
 #[kernel(block = 256)]
-pub unsafe fn phase_ramp_layers(
+pub unsafe fn ptycho_phase_ramp_layers(
     #[len(layers * rows * columns)] spectra: *mut Complex32,
     #[len(2)] shift: *const i32,
     layers: u32,

@@ -1,15 +1,14 @@
-//! Whether the alternation of object and probe update has come to rest: ‖ΔP‖ against ‖P‖.
+//! Decides whether the alternation of object and probe updates has converged: ‖ΔP‖ relative to ‖P‖.
 //!
-//! One block adds up the whole probe (16 bytes per pixel and mode, a few hundred KiB), in a fixed
-//! order, and shuts the gate that the next alternation's kernels ask: so the host need not know.
-//! Block of 1024: a single block must read everything.
+//! One block adds the whole probe (16 bytes per pixel and mode, a few hundred KiB) in a fixed order, and closes the
+//! gate that the kernels of the next alternation read, without the host. Block of 1024: a single block must read
+//! everything.
 
 use warpstride_device::prelude::*;
 
-/// Sets `*gate` to 1 when `Σ |after − before|² < tolerance² · Σ |before|²`. To be launched with one
-/// block.
+/// Sets `*gate` to 1 if `Σ |after − before|² < tolerance² · Σ |before|²`. Launched with one block.
 #[kernel(block = 1024)]
-pub unsafe fn probe_change(
+pub unsafe fn ptycho_probe_change(
     #[len(elements)] before: *const Complex32,
     #[len(elements)] after: *const Complex32,
     #[len(1)] gate: *mut u32,

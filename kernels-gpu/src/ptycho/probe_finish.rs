@@ -1,8 +1,7 @@
-//! The last step of a probe update: slices to values, then the support.
+//! The last step of a probe update: computes values from slices, then applies the support.
 //!
-//! A thread does one pixel of one mode: reads 12 bytes a slice, the probe and the support, writes
-//! the probe. The slices of a 128 × 128 probe are about 3 MB and come from L2. Block of 256: nothing
-//! shared.
+//! A thread processes one pixel of one mode: reads 12 bytes a slice, the probe and the support, writes the probe. The
+//! slices of a 128 × 128 probe are about 3 MB and come from L2. Block of 256: the threads are independent.
 
 use warpstride_device::prelude::*;
 
@@ -13,7 +12,7 @@ use warpstride_device::prelude::*;
     clippy::too_many_arguments,
     reason = "the arrays of the model and their shapes"
 )]
-pub unsafe fn probe_finish(
+pub unsafe fn ptycho_probe_finish(
     #[len(modes * pixels)] probe: *mut Complex32,
     #[len(slices * modes * pixels)] numerators: *const Complex32,
     #[len(slices * pixels)] denominators: *const f32,

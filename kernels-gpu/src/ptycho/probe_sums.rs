@@ -1,8 +1,8 @@
-//! What the two probe updates share: the sums over a run of frames for one probe pixel.
+//! The sums over a run of frames for one probe pixel, which both probe updates use.
 
 use warpstride_device::prelude::*;
 
-/// Frames of a thread that are under way together.
+/// Frames of a thread that are loaded together.
 const TOGETHER: u32 = 4;
 
 /// `Σ conj(O) ψ` of one mode and `Σ |O|²` over the frames `from..to` at one pixel of the frame.

@@ -1,20 +1,20 @@
-//! Probe update with atomics: the sums of `probe_update_tiled`, each slice added to one result.
+//! Probe update with atomics: the sums of `probe_update_tiled`, with all slices added to one result.
 //!
-//! As there, but a slice's sums are added to a single numerator and denominator instead of being
-//! kept apart, which saves the memory of the slices; the order of the additions is not fixed, so
-//! neither are the last bits. Block of 256: as there.
+//! A slice's sums are added to a single numerator and denominator instead of being stored separately, which saves the
+//! memory of the slices; the order of the additions is not fixed, so neither are the last bits. Block of 256, as
+//! `probe_update_tiled`.
 
 use super::probe_sums::{slice_of, sums_over_frames};
 use warpstride_device::prelude::*;
 
-/// Adds to `numerator` (mode, row, column) and `denominator` (row, column), which the caller has
-/// zeroed, in `slices` > 0 runs of frames of `scale · psi`. Does nothing while `*gate` is not 0.
-#[kernel(block = 256, min_blocks = 6, hot)]
+/// Adds to `numerator` (mode, row, column) and `denominator` (row, column), which must be zero before, in `slices` >
+/// 0 runs of frames of `scale · psi`. Does nothing while `*gate` is not 0.
+#[kernel(block = 256, min_blocks = 6, hot, variant = 90)]
 #[allow(
     clippy::too_many_arguments,
     reason = "the arrays of the model and their shapes"
 )]
-pub unsafe fn probe_update_atomic(
+pub unsafe fn ptycho_probe_update_atomic(
     #[len(modes * rows * columns)] numerator: *mut Complex32,
     #[len(rows * columns)] denominator: *mut f32,
     #[len(object_rows * object_columns)] object: *const Complex32,

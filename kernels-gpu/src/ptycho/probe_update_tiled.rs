@@ -1,24 +1,24 @@
-//! Probe update by output pixels: the sums `Σ conj(O) ψ` and `Σ |O|²` over slices of the frames,
-//! one result a slice, no atomics, the same bits every time.
+//! Probe update by output pixels: the sums `Σ conj(O) ψ` and `Σ |O|²` over slices of the frames, one result a slice,
+//! without atomics and with the same bits every time.
 //!
-//! A thread does one pixel of one mode over the frames of one slice, in their order; its
-//! neighbours do the neighbouring pixels, so every access is a row. Reads ψ, 8 bytes per pixel and
-//! mode of device memory; the object from the caches; writes 12 bytes per slice, pixel and mode.
-//! The slices are there to fill the card: one 128 × 128 probe has only 64 blocks of pixels.
+//! A thread processes one pixel of one mode over the frames of one slice, in order; its neighbours process the
+//! neighbouring pixels, so every access is a row. Reads ψ, 8 bytes per pixel and mode of device memory; the object
+//! from the caches; writes 12 bytes per slice, pixel and mode. The slices fill the device: one 128 × 128 probe has
+//! only 64 blocks of pixels.
 //!
-//! Block of 256: nothing shared; small state, so that six blocks hide the latency.
+//! Block of 256: independent threads with little state, so that six blocks hide the latency.
 
 use super::probe_sums::{slice_of, sums_over_frames};
 use warpstride_device::prelude::*;
 
-/// `numerators` (slice, mode, row, column) and `denominators` (slice, row, column) of `slices` > 0
-/// runs of frames, of `scale · psi`. Does nothing while `*gate` is not 0.
+/// `numerators` (slice, mode, row, column) and `denominators` (slice, row, column) for `slices` > 0 runs of frames of
+/// `scale · psi`. Does nothing while `*gate` is not 0.
 #[kernel(block = 256, min_blocks = 6, hot)]
 #[allow(
     clippy::too_many_arguments,
     reason = "the arrays of the model and their shapes"
 )]
-pub unsafe fn probe_update_tiled(
+pub unsafe fn ptycho_probe_update_tiled(
     #[len(slices * modes * rows * columns)] numerators: *mut Complex32,
     #[len(slices * rows * columns)] denominators: *mut f32,
     #[len(object_rows * object_columns)] object: *const Complex32,

@@ -1,15 +1,14 @@
-//! Layers moved cyclically by a shift that only the device knows.
+//! Moves layers cyclically by a shift that only the device knows.
 //!
-//! A thread does one element: reads 8 bytes, writes 8; nothing at all while the shift is zero. A
-//! move takes two launches, out to a work array (`back` 0) and home again (`back` 1). Block of 256:
-//! nothing shared.
+//! A thread processes one element: reads 8 bytes, writes 8; nothing while the shift is zero. A move takes two
+//! launches, to a work array (`back` 0) and back (`back` 1). Block of 256: the threads are independent.
 
 use warpstride_device::prelude::*;
 
 /// `back` 0: `to[r + shift₀, c + shift₁] = from[r, c]`, cyclically, in every layer; `back` 1: `to =
 /// from`. Does nothing while the shift is zero.
 #[kernel(block = 256)]
-pub unsafe fn roll_layers(
+pub unsafe fn ptycho_roll_layers(
     #[len(layers * rows * columns)] to: *mut Complex32,
     #[len(layers * rows * columns)] from: *const Complex32,
     #[len(2)] shift: *const i32,

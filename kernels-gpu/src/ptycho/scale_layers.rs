@@ -1,13 +1,13 @@
-//! Layers of waves times one real weight a pixel: supports.
+//! Multiplies layers of waves by one real weight a pixel: supports.
 //!
-//! A thread does one element: reads 12 bytes, writes 8. Block of 256: nothing shared.
+//! A thread processes one element: reads 12 bytes, writes 8. Block of 256: the threads are independent.
 
 use warpstride_device::prelude::*;
 
-/// `waves ← factor · weights · waves`, the same weights (pixel) for every layer. Does nothing while
-/// `*gate` is not 0.
+/// `waves ← factor · weights · waves`, with the same weights (pixel) for every layer. Does nothing while `*gate` is
+/// not 0.
 #[kernel(block = 256)]
-pub unsafe fn scale_layers(
+pub unsafe fn ptycho_scale_layers(
     #[len(layers * pixels)] waves: *mut Complex32,
     #[len(pixels)] weights: *const f32,
     #[len(1)] gate: *const u32,

@@ -1,4 +1,4 @@
-//! A thread's way through the pixels of a frame, with row and column by addition.
+//! Iterates over a thread's pixels of a frame, advancing row and column by addition.
 
 use warpstride_device::thread;
 

@@ -1,25 +1,25 @@
 //! All models by name, for the host.
 
-use super::lanes::Units;
 use super::model::{Form, Info, Model, Symmetry, Values, Volume, Wave};
 use super::models;
+use super::simd::Units;
 use super::sums::{self, Job};
 use crate::for_each_sas_model;
 
-/// A model whose type is not known: values are slices in the order of its table, arrays element by element,
-/// without the angles of its orientation.
+/// A model whose type is not known at compile time: values are slices in the order of its table, arrays element by
+/// element, without the angles of its orientation.
 pub trait AnyModel: Sync {
-    /// Its table.
+    /// Its table of parameters.
     fn info(&self) -> &'static Info;
     /// Its symmetry.
     fn symmetry(&self) -> Symmetry;
     /// Whether it has an amplitude.
     fn has_amplitude(&self) -> bool;
-    /// Numbers in `values`.
+    /// The number of values.
     fn count(&self) -> usize;
-    /// Which of them are scattering length densities.
+    /// Indices of the values that are scattering length densities.
     fn slds(&self) -> &'static [usize];
-    /// Its volumes, Å³; not numbers where there cannot be such a particle.
+    /// Its volumes, Å³; NaN for values that no particle can have.
     fn volume(&self, values: &[f64]) -> Volume<f64>;
     /// Its effective radius, Å; `mode` from 1.
     fn effective_radius(&self, values: &[f64], mode: u32) -> f64;
@@ -29,7 +29,7 @@ pub trait AnyModel: Sync {
     fn form(&self, wave: &Wave<f64>, values: &[f64]) -> Form<f64>;
     /// Adds a particle's scattering at many wave vectors to sums.
     fn add_f64(&self, units: Units, job: Job<'_, f64>);
-    /// The same in single precision.
+    /// Adds a particle's scattering in single precision.
     fn add_f32(&self, units: Units, job: Job<'_, f32>);
 }
 
@@ -82,7 +82,7 @@ impl<M: Model> AnyModel for Of<M> {
 
 macro_rules! list {
     ($($file:ident $model:ident $symmetry:ident;)*) => {
-        // A static, so that the models are compiled here, and not again in each crate that asks for them.
+        // A static, so that the models are compiled here, and not again in each crate that uses them.
         static MODELS: &[&dyn AnyModel] = &[$(&Of::<models::$file::$model>(core::marker::PhantomData)),*];
     };
 }
@@ -94,7 +94,7 @@ pub fn models() -> &'static [&'static dyn AnyModel] {
     MODELS
 }
 
-/// The model of that name.
+/// The model with this name.
 #[must_use]
 pub fn model(name: &str) -> Option<&'static dyn AnyModel> {
     models()

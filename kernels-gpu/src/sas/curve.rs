@@ -1,48 +1,48 @@
-//! Averages over directions and mesh: what the kernels of curves do for any model.
+//! Averages over directions and mesh: the body of the kernels of curves, for any model.
 //!
 //! A task is (member, wave vector, block of the mesh, block of directions) and belongs to a power of two of
-//! neighbouring lanes, some of which lie over mesh points and some over directions: 32 over the mesh where it is
-//! large, so that a particle is prepared once for all directions of the task and all lanes read the same direction; fewer
-//! lanes than a warp where there is little to add. A thread adds Σ w F and Σ w F² (units of [`Form`](super::model::Form)) for its mesh
-//! points and directions, the lanes of the task add theirs by halves, and one of them writes both numbers to the
-//! task's place among the partial sums. `finish.rs` adds those.
+//! neighbouring lanes, some of which cover mesh points and some directions: 32 cover the mesh if it is large, so that
+//! a particle is prepared once for all directions of the task and all lanes read the same direction; fewer lanes than
+//! a warp share a task if there is little to add. A thread adds Σ w F and Σ w F² (units of
+//! [`Form`](super::model::Form)) for its mesh points and directions, the lanes of the task add theirs pairwise, and
+//! one of them writes both numbers to the task's element of the partial sums. `finish.rs` adds those.
 //!
-//! Memory is nothing beside the arithmetic: a direction is 32 bytes for all lanes at once, a particle its few values.
-//! Block of 128: registers decide how many warps are resident, and small blocks use them up best.
+//! Memory traffic is negligible beside the arithmetic: a direction is 32 bytes for all lanes at once, a particle its
+//! few values. Block of 128: registers decide how many warps are resident, and small blocks use them best.
 
 use super::member::{SEGMENTS, SasMember, SasSegment, member_of};
 use super::mesh::{Number, Tables, values, weight};
 use super::model::{Model, Symmetry, Wave};
 use warpstride_device::prelude::*;
 
-/// A launch.
+/// The arguments of a launch.
 pub(super) struct Curve<R> {
     /// (task, 2).
     pub(super) partial: *mut R,
     pub(super) members: *const SasMember,
     pub(super) tables: Tables<R>,
-    /// (direction, 4): components along a, b, c of a unit vector, and its weight; of models with an axis, along the
-    /// axis is c and across it a.
+    /// (direction, 4): components along a, b, c of a unit vector, and its weight; for models with an axis, c is along
+    /// the axis and a across it.
     pub(super) directions: *const R,
     /// |q|.
     pub(super) q: *const R,
     pub(super) count: u32,
-    /// Warps' items.
+    /// The number of warps' items.
     pub(super) items: u32,
-    /// Weights up to this are left out.
+    /// Weights up to this value are left out.
     pub(super) cutoff: R,
 }
 
-/// What the kernel does.
+/// The body of the kernel.
 #[inline(always)]
 pub(super) unsafe fn average<M: Model, R: Number>(curve: &Curve<R>) {
     let warps = thread::block_threads() / warp::SIZE;
     if warps == 0 || curve.count == 0 {
         return;
     }
-    for stretch in thread::block_stride(curve.items.div_ceil(warps)) {
-        let item = stretch * warps + warp::warp_id();
-        // The same for all lanes of a warp.
+    for group in thread::block_stride(curve.items.div_ceil(warps)) {
+        let item = group * warps + warp::warp_id();
+        // This is equal for all lanes of a warp.
         if item < curve.items {
             of_warp::<M, R>(curve, item);
         }
@@ -93,7 +93,7 @@ unsafe fn of_thread<M: Model, R: Number>(
     let segment = segments.add(s);
     let blocks = (*segment).direction_blocks;
     let a_row = blocks * (*segment).mesh_blocks;
-    // The second says the first but to a compiler.
+    // The second condition is equivalent to the first, but shows the compiler that no division by zero follows.
     if a_row == 0 || blocks == 0 {
         return (R::zero(), R::zero());
     }
@@ -135,7 +135,7 @@ unsafe fn of_thread<M: Model, R: Number>(
     (first, second)
 }
 
-/// Σ w F and Σ w F² over some directions.
+/// Σ w F and Σ w F² over a range of directions.
 #[inline(always)]
 unsafe fn over_directions<M: Model, R: Number>(
     state: &M::State<R>,

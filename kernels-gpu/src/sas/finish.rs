@@ -1,20 +1,20 @@
-//! Partial sums to intensities.
+//! Computes intensities from partial sums.
 //!
-//! factor · ⟨F²⟩ S, or with decoupling factor · (⟨F²⟩ + ⟨F⟩² (S − 1)), where factor has scale and volume. Sums are
-//! added in double precision and in an order that only their number decides. Curves: a warp a wave vector, whose
-//! lanes lie over its partial sums (up to a thousand). Images: a thread a pixel, neighbours side by side in memory.
-//! 16 (8) bytes a partial sum are read, once. Block of 128.
+//! factor · ⟨F²⟩ S, or with decoupling factor · (⟨F²⟩ + ⟨F⟩² (S − 1)), where factor contains scale and volume. Sums
+//! are added in double precision and in an order that depends only on their number. Curves: a warp for each wave
+//! vector, whose lanes cover its partial sums (up to a thousand). Images: a thread for each pixel, with neighbours
+//! adjacent in memory. 16 (8) bytes a partial sum are read, once. Block of 128.
 
 use super::member::{SEGMENTS, SasMember, SasSegment};
 use warpstride_device::prelude::*;
 
-/// Numbers of a vector in `finals`: factor, Σw of its mesh, 1 with decoupling (else 0), background, and the weights
-/// of [`SECTIONS`] members.
+/// Numbers for each vector in `finals`: factor, Σw of its mesh, 1 with decoupling (otherwise 0), background, and the
+/// weights of [`SECTIONS`] members.
 pub const FINALS: usize = 8;
-/// Most members of a vector: spin cross sections.
+/// The most members of a vector: spin cross sections.
 pub const SECTIONS: usize = FINALS - 4;
 
-/// What both kernels read.
+/// The arguments that both kernels read.
 struct Sums<R> {
     partial: *const R,
     members: *const SasMember,
@@ -27,7 +27,7 @@ struct Sums<R> {
     smeared: u32,
 }
 
-/// Σ of the pairs `first, first + step, …` below `count`, `stride` apart.
+/// The sum of the pairs `first, first + step, …` below `count`, `stride` apart.
 #[inline(always)]
 unsafe fn pairs<R: Copy + Into<f64>>(
     partial: *const R,
@@ -45,7 +45,7 @@ unsafe fn pairs<R: Copy + Into<f64>>(
     (x, y)
 }
 
-/// A lane's share of a curve's sums at one row.
+/// A lane's share of a curve's sums in one row.
 #[inline(always)]
 unsafe fn of_row<R: Copy + Into<f64>>(
     partial: *const R,
@@ -77,7 +77,7 @@ impl<R: Copy + Into<f64>> Sums<R> {
         (member, w)
     }
 
-    /// From Σ w F, Σ w F² and S.
+    /// The intensity from Σ w F, Σ w F² and S.
     #[inline(always)]
     unsafe fn intensity(&self, vector: u32, x: f64, y: f64, s: f64) -> f64 {
         let finals = self.finals.add(vector as usize * FINALS);
@@ -99,7 +99,7 @@ impl<R: Copy + Into<f64>> Sums<R> {
         factor * mean + background
     }
 
-    /// All lanes of a warp together.
+    /// All lanes of a warp call it together.
     #[inline(always)]
     unsafe fn curve(&self, out: *mut f64, points: u32, vectors: u32) {
         let warps = thread::block_threads() / warp::SIZE;
@@ -108,9 +108,9 @@ impl<R: Copy + Into<f64>> Sums<R> {
             return;
         }
         let lane = [warp::lane_id(), warp::SIZE];
-        for stretch in thread::block_stride(rows.div_ceil(warps)) {
-            let item = stretch * warps + warp::warp_id();
-            // The same for all lanes.
+        for group in thread::block_stride(rows.div_ceil(warps)) {
+            let item = group * warps + warp::warp_id();
+            // This is equal for all lanes.
             if item >= rows {
                 continue;
             }
@@ -164,9 +164,9 @@ impl<R: Copy + Into<f64>> Sums<R> {
 macro_rules! finish_kernels {
     ($($(#[$doc:meta])* $name:ident $r:ident $what:ident;)*) => {$(
         $(#[$doc])*
-        /// `ranks` has each point's row among the |q| in ascending order. `structures` is 0 or the vectors' number,
-        /// whose structure factors are the sums over `structure_members`. With `smeared` 1 (else 0) the background
-        /// is left out.
+        /// `ranks` has each point's row among the |q| in ascending order. `structures` is 0 or the number of vectors,
+        /// whose structure factors are the sums over `structure_members`. If `smeared` is 1 (otherwise 0), the
+        /// background is left out.
         #[kernel(block = 128, hot, f64)]
         #[allow(clippy::too_many_arguments, reason = "sums of particles and of structure factors")]
         pub unsafe fn $name(

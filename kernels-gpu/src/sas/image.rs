@@ -1,22 +1,22 @@
-//! Oriented particles on a detector: what the kernels of images do for any model with an axis.
+//! Oriented particles on a detector: the body of the kernels of images, for any model with an axis.
 //!
-//! A block does an item (member, block of the mesh, block of rotations) for its threads' pixels at a time. All
-//! threads read the same particle and the same rotation, so those come once for a warp; a thread prepares a particle
-//! for all rotations of the item. It writes (Σ w F, Σ w F²) to (item, pixel) of the partial sums; nothing is
-//! exchanged. Block of 128 as for curves.
+//! A block processes one item (member, block of the mesh, block of rotations) for its threads' pixels at a time. All
+//! threads read the same particle and the same rotation, so these are loaded once for a warp; a thread prepares a
+//! particle for all rotations of the item. It writes (Σ w F, Σ w F²) to (item, pixel) of the partial sums; threads
+//! exchange nothing. Block of 128, as for curves.
 
 use super::member::{SasMember, SasSegment, member_of};
 use super::mesh::{Number, Tables, values, weight};
 use super::model::{Model, Symmetry, Wave};
 use warpstride_device::prelude::*;
 
-/// A launch.
+/// The arguments of a launch.
 pub(super) struct Image<R> {
     /// (item, pixel, 2).
     pub(super) partial: *mut R,
     pub(super) members: *const SasMember,
     pub(super) tables: Tables<R>,
-    /// (rotation, 8): components along a, b, c of the detector's x, a weight, those of its y, and nothing.
+    /// (rotation, 8): components along a, b, c of the detector's x, a weight, those of its y, and padding.
     pub(super) rotations: *const R,
     pub(super) qx: *const R,
     pub(super) qy: *const R,
@@ -24,11 +24,11 @@ pub(super) struct Image<R> {
     pub(super) count: u32,
     /// Items (member, block of the mesh, block of rotations).
     pub(super) items: u32,
-    /// Weights up to this are left out.
+    /// Weights up to this value are left out.
     pub(super) cutoff: R,
 }
 
-/// What the kernel does. A member's items and partial sums (by pixels) are its segment 0.
+/// The body of the kernel. A member's items and partial sums (by pixels) are its segment 0.
 #[inline(always)]
 pub(super) unsafe fn project<M: Model, R: Number>(image: &Image<R>) {
     let threads = thread::block_threads();
@@ -86,7 +86,7 @@ unsafe fn of_pixel<M: Model, R: Number>(image: &Image<R>, item: u32, pixel: u32)
     (first, second)
 }
 
-/// Σ w F and Σ w F² over some rotations.
+/// Σ w F and Σ w F² over a range of rotations.
 #[inline(always)]
 unsafe fn over_rotations<M: Model, R: Number>(
     state: &M::State<R>,
@@ -108,7 +108,7 @@ unsafe fn over_rotations<M: Model, R: Number>(
     for d in first..end {
         let rotation = rotations.add(8 * d as usize);
         let w = of_particle * *rotation.add(3);
-        // The same for all threads.
+        // This is equal for all threads.
         if w <= cutoff {
             continue;
         }

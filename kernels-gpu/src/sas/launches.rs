@@ -1,18 +1,16 @@
-//! A model's kernels by its name, for the host.
+//! Launches of a model's kernels by its name, for the host.
 
 use super::finish;
 use super::member::{HEADING, SasMember};
 use super::model_kernels;
-use crate::for_each_sas_model;
+use crate::{for_each_sas_model, info};
 use pastey::paste;
-use warpstride_device::launch::{
-    AnyLaunch, Emulated, KernelInfo, Launch, Read, Space, Work, Write,
-};
+use warpstride_device::launch::{AnyLaunch, Emulated, KernelInfo, Read, Space, Work, Write};
 
-/// Who takes a launch whose kernel is known at run time.
+/// A function that takes a launch whose kernel is known at run time.
 pub type Launcher<'t, S> = &'t mut dyn FnMut(&(dyn AnyLaunch<S> + Sync), Work);
 
-/// Arguments of a curve's kernel.
+/// Arguments of the kernel of a curve.
 #[allow(missing_docs, reason = "the kernel's own")]
 pub struct CurveArguments<'a, S: Space, R> {
     pub partial: Write<'a, S, R>,
@@ -29,7 +27,7 @@ pub struct CurveArguments<'a, S: Space, R> {
     pub cutoff: R,
 }
 
-/// Arguments of an image's kernel.
+/// Arguments of the kernel of an image.
 #[allow(missing_docs, reason = "the kernel's own")]
 pub struct ImageArguments<'a, S: Space, R> {
     pub partial: Write<'a, S, R>,
@@ -46,7 +44,7 @@ pub struct ImageArguments<'a, S: Space, R> {
     pub cutoff: R,
 }
 
-/// Arguments of the last step.
+/// Arguments of the kernel that computes intensities.
 #[allow(missing_docs, reason = "the kernel's own")]
 pub struct FinishArguments<'a, S: Space, R> {
     pub out: Write<'a, S, f64>,
@@ -55,7 +53,7 @@ pub struct FinishArguments<'a, S: Space, R> {
     pub structure_partial: Read<'a, S, R>,
     pub structure_members: Read<'a, S, SasMember>,
     pub finals: Read<'a, S, f64>,
-    /// Of curves, and of images with a structure factor.
+    /// For curves, and for images with a structure factor.
     pub ranks: Read<'a, S, u32>,
     pub partials: u32,
     pub structure_partials: u32,
@@ -66,32 +64,32 @@ pub struct FinishArguments<'a, S: Space, R> {
     pub vectors: u32,
 }
 
-/// Threads of a block of these kernels.
+/// Threads in a block of these kernels.
 const BLOCK: usize = 128;
-/// Warps of one.
+/// Warps in a block.
 const WARPS: usize = BLOCK / 32;
 
-/// A precision with its kernels.
+/// A precision and its kernels.
 pub trait Arithmetic: bytemuck::Pod + Send + Sync + Copy + 'static {
     /// `f32` or `f64`.
     const NAME: &'static str;
-    /// Rounded.
+    /// The value rounded to this precision.
     fn of(value: f64) -> Self;
-    /// In double precision.
+    /// The value in double precision.
     fn wide(self) -> f64;
-    /// Gives the curve's kernel of the model of that name; `false` without such.
+    /// Passes the curve kernel of the model with this name to `to`; returns `false` if there is no such model.
     fn curve<S: Space>(
         model: &str,
         arguments: CurveArguments<'_, S, Self>,
         to: Launcher<'_, S>,
     ) -> bool;
-    /// The image's; `false` also where the model has none.
+    /// Passes the image kernel of the model with this name to `to`; returns `false` also if the model has none.
     fn image<S: Space>(
         model: &str,
         arguments: ImageArguments<'_, S, Self>,
         to: Launcher<'_, S>,
     ) -> bool;
-    /// Partial sums to intensities: of images, or of curves.
+    /// Passes the kernel that computes intensities of an image or of a curve from partial sums to `to`.
     fn finish<S: Space>(image: bool, arguments: FinishArguments<'_, S, Self>, to: Launcher<'_, S>);
 }
 
@@ -156,7 +154,7 @@ macro_rules! image_case {
     };
 }
 
-/// Elements; what is longer is refused by the launch.
+/// The number of elements; the launch refuses longer arguments.
 fn length<S: Space, T>(argument: &Read<'_, S, T>) -> u32 {
     u32::try_from(argument.len()).unwrap_or(u32::MAX)
 }
@@ -242,10 +240,6 @@ macro_rules! both {
     };
 }
 for_each_sas_model!(both);
-
-const fn info<L: Launch<Emulated>>() -> KernelInfo {
-    L::INFO
-}
 
 macro_rules! infos {
     (isotropic $file:ident) => {

@@ -5,18 +5,18 @@ use super::model::Values;
 use super::real::Real;
 use warpstride_device::warp::Shuffle;
 
-/// What kernels compute with.
+/// The number types of the kernels.
 pub(super) trait Number: Real + Shuffle + PartialOrd {}
 impl Number for f32 {}
 impl Number for f64 {}
 
-/// Where members' values lie.
+/// The arrays with members' values.
 pub(super) struct Tables<R> {
-    /// Where the columns of all members lead.
+    /// The columns of all members.
     pub(super) columns: *const u32,
     /// Values and weights of axes, and constants.
     pub(super) table: *const R,
-    /// (wave vector, [`HEADING`]); only of magnetic members.
+    /// (wave vector, [`HEADING`]); read only for magnetic members.
     pub(super) headings: *const R,
 }
 
@@ -27,11 +27,11 @@ unsafe fn axis(member: *const SasMember, number: u32) -> *const SasAxis {
         .add(number as usize)
 }
 
-/// Place of mesh point `m` on an axis.
+/// Position of mesh point `m` on an axis.
 #[inline(always)]
 unsafe fn place(axis: *const SasAxis, m: u32) -> u32 {
     let (points, stride) = ((*axis).points, (*axis).stride);
-    // Compared with 1, so that nothing is divided by zero.
+    // Compared with 1, so that the compiler sees no division by zero.
     let along = if stride > 1 { m / stride } else { m };
     if along < points {
         along
@@ -74,7 +74,7 @@ pub(super) unsafe fn values<V: Values<R>, R: Number>(
             0
         };
         let value = *tables.table.add((first + along) as usize);
-        // `i` is a constant, and so is where it stands among the densities.
+        // `i` is a compile-time constant, and so is its position among the densities.
         let mut k = 0;
         while k < V::SLDS.len() {
             if V::SLDS[k] == i && (*member).moments != NONE {
@@ -86,7 +86,7 @@ pub(super) unsafe fn values<V: Values<R>, R: Number>(
     })
 }
 
-/// The effective density from the nuclear one.
+/// The effective density, from the nuclear one.
 #[inline(always)]
 unsafe fn magnetic<R: Number>(
     tables: &Tables<R>,

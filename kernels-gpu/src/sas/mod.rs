@@ -11,8 +11,6 @@ pub mod finish;
 pub mod functions;
 mod image;
 #[cfg(not(target_arch = "nvptx64"))]
-pub mod lanes;
-#[cfg(not(target_arch = "nvptx64"))]
 pub mod launches;
 pub mod member;
 mod mesh;
@@ -22,6 +20,13 @@ pub mod models;
 pub mod quadrature;
 pub mod radii;
 pub mod real;
+#[cfg(not(target_arch = "nvptx64"))]
+pub mod simd;
 pub mod smear;
 #[cfg(not(target_arch = "nvptx64"))]
 pub mod sums;
+
+#[cfg(not(target_arch = "nvptx64"))]
+pub(crate) mod registry;
+#[cfg(not(target_arch = "nvptx64"))]
+pub use registry::registry;

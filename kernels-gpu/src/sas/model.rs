@@ -1,11 +1,11 @@
-//! What a scattering model is: a table of parameters and a form factor.
+//! Scattering models: a table of parameters and a form factor.
 
 use super::real::Real;
 
 /// How a particle's scattering depends on its direction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Symmetry {
-    /// Not at all: a function of |q|.
+    /// It does not: a function of |q|.
     Isotropic,
     /// A body of revolution about its axis c, with a mirror across it: [`Wave::along`] and [`Wave::across`].
     Axial,
@@ -15,7 +15,7 @@ pub enum Symmetry {
 
 /// A wave vector in the particle's frame, 1/Å.
 ///
-/// Fields that a model's [`Symmetry`] does not have hold 0.
+/// Fields that do not apply to a model's [`Symmetry`] are 0.
 #[derive(Debug, Clone, Copy)]
 pub struct Wave<R> {
     /// |q|.
@@ -32,18 +32,18 @@ pub struct Wave<R> {
     pub c: R,
 }
 
-/// What a particle scatters at one wave vector.
+/// The scattering of a particle at one wave vector.
 #[derive(Debug, Clone, Copy)]
 pub struct Form<R> {
     /// Amplitude F with the factor 10⁻²; 0 for a model without one ([`Model::AMPLITUDE`]).
     pub amplitude: R,
-    /// Intensity F² with the factor 10⁻⁴, so that scale · ⟨F²⟩/⟨V⟩ is in 1/cm. For models that are a
-    /// formula of I(q): that.
+    /// Intensity F² with the factor 10⁻⁴, so that scale · ⟨F²⟩/⟨V⟩ is in 1/cm. For models that are a formula for
+    /// I(q), that intensity.
     pub intensity: R,
 }
 
 impl<R: Real> Form<R> {
-    /// Of an amplitude in 10⁻⁶/Å² · Å³.
+    /// The form with an amplitude in 10⁻⁶/Å² · Å³.
     #[inline(always)]
     pub fn of_amplitude(amplitude: R) -> Self {
         let amplitude = amplitude.times(1e-2);
@@ -53,7 +53,7 @@ impl<R: Real> Form<R> {
         }
     }
 
-    /// Of an intensity in 1/cm (times volume) without an amplitude.
+    /// The form with an intensity in 1/cm (times volume) and no amplitude.
     #[inline(always)]
     pub fn of_intensity(intensity: R) -> Self {
         Self {
@@ -66,14 +66,14 @@ impl<R: Real> Form<R> {
 /// Volumes of a particle, Å³.
 #[derive(Debug, Clone, Copy)]
 pub struct Volume<R> {
-    /// Of its material: what the intensity is divided by.
+    /// Volume of the material, by which the intensity is divided.
     pub material: R,
-    /// Of its outline, hollows included: what the volume fraction of a structure factor counts.
+    /// Volume of the outline, including hollows, which counts for the volume fraction of a structure factor.
     pub outline: R,
 }
 
 impl<R: Real> Volume<R> {
-    /// Without hollows.
+    /// The volumes of a particle without hollows.
     #[inline(always)]
     pub fn solid(volume: R) -> Self {
         Self {
@@ -82,14 +82,14 @@ impl<R: Real> Volume<R> {
         }
     }
 
-    /// Of a model that is no particle.
+    /// The volumes of a model that does not describe particles.
     #[inline(always)]
     pub fn none() -> Self {
         Self::solid(R::one())
     }
 }
 
-/// What a parameter is.
+/// The kind of a parameter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
     /// A scattering length density.
@@ -98,7 +98,7 @@ pub enum Kind {
     Volume,
     /// Not part of the volume, but may be polydisperse.
     Spread,
-    /// A number that never is polydisperse.
+    /// A number that is never polydisperse.
     Plain,
     /// Degrees, for data in two dimensions: `theta`, `phi`, `psi`.
     Orientation,
@@ -107,50 +107,50 @@ pub enum Kind {
 /// A row of a model's table.
 #[derive(Debug, Clone, Copy)]
 pub struct Parameter {
-    /// As in `--set`; of an array without its number.
+    /// The name as in `--set`; for an array without its number.
     pub name: &'static str,
     /// `Ang`, `1/Ang`, `1e-6/Ang^2`, `degrees` or nothing.
     pub units: &'static str,
-    /// Value when none is set.
+    /// The default value.
     pub default: f64,
-    /// Least and greatest value.
+    /// The least and the greatest value.
     pub limits: (f64, f64),
-    /// What it is.
+    /// Its kind.
     pub kind: Kind,
-    /// What it means.
+    /// Its meaning.
     pub about: &'static str,
-    /// Elements: 1, or the length of an array (`name1`, `name2`, …).
+    /// The number of elements: 1, or the length of an array (`name1`, `name2`, …).
     pub length: usize,
 }
 
-/// What is said of a model.
+/// The description of a model.
 #[derive(Debug)]
 pub struct Info {
-    /// As typed.
+    /// The name that users give.
     pub name: &'static str,
     /// `shape:sphere`, `structure-factor`, ….
     pub category: &'static str,
-    /// One line.
+    /// A title in one line.
     pub title: &'static str,
     /// The formula, in text.
     pub formula: &'static str,
-    /// Paper or book.
+    /// The paper or book that it comes from.
     pub source: &'static str,
     /// In the order of the model's values, then the angles of its orientation.
     pub parameters: &'static [Parameter],
-    /// What `radius_effective_mode` 1, 2, … mean; empty where there is no effective radius.
+    /// The meanings of `radius_effective_mode` 1, 2, …; empty if there is no effective radius.
     pub radius_modes: &'static [&'static str],
-    /// Background when none is set: 0.001, and 0 for structure factors.
+    /// The default background: 0.001, and 0 for structure factors.
     pub background: f64,
 }
 
-/// Parameter values as a model takes them.
+/// Parameter values in the form that a model takes.
 pub trait Values<R: Real>: Copy {
-    /// Numbers in it.
+    /// The number of values.
     const COUNT: usize;
-    /// Which of them are scattering length densities.
+    /// Indices of the values that are scattering length densities.
     const SLDS: &'static [usize];
-    /// From number `i` for each i below [`Values::COUNT`].
+    /// Reads the values; `get(i)` is the value with index i, below [`Values::COUNT`].
     fn read(get: impl Fn(usize) -> R) -> Self;
 }
 
@@ -160,36 +160,36 @@ pub trait Model: 'static {
     const INFO: Info;
     /// Its symmetry.
     const SYMMETRY: Symmetry;
-    /// Whether [`Form::amplitude`] is one, so that ⟨F⟩² and β(q) exist.
+    /// Whether the model has an amplitude in [`Form::amplitude`], so that ⟨F⟩² and β(q) exist.
     const AMPLITUDE: bool;
     /// Its values, made by [`crate::model_values`].
     type Values<R: Real>: Values<R>;
-    /// What the form factor needs of the values, independent of the wave vector: computed once for a particle.
+    /// Quantities derived from the values, independent of the wave vector: computed once for a particle.
     type State<R: Real>: Copy;
 
     /// The state of a particle.
     fn prepare<R: Real>(values: &Self::Values<R>) -> Self::State<R>;
 
-    /// Whether there can be such a particle, where limits of single values do not say it: particles of a
-    /// distribution that cannot be are left out. Of a pack the first numbers tell: values are the same in all.
+    /// Whether such a particle can exist, beyond the limits of single values: impossible particles of a distribution
+    /// are left out. The first numbers of a pack decide: values are the same in all.
     #[inline(always)]
     fn valid<R: Real>(_values: &Self::Values<R>) -> bool {
         true
     }
 
-    /// Its volume; [`Volume::none`] where I(q) is not of particles.
+    /// Its volume; [`Volume::none`] if I(q) does not describe particles.
     fn volume<R: Real>(values: &Self::Values<R>) -> Volume<R>;
 
     /// Its scattering at a wave vector.
     fn form<R: Real>(wave: &Wave<R>, state: &Self::State<R>) -> Form<R>;
 
-    /// Radius of the sphere that stands for it in a structure factor, by `mode` 1, 2, … of
-    /// [`Info::radius_modes`]; host only.
+    /// Radius of the sphere that represents it in a structure factor, by `mode` 1, 2, … of [`Info::radius_modes`];
+    /// host only.
     fn effective_radius(_values: &Self::Values<f64>, _mode: u32) -> f64 {
         0.0
     }
 
-    /// Largest distance from its centre, Å: with q it decides the order of the orientation average.
+    /// Largest distance from its centre, Å: together with q it determines the order of the orientation average.
     fn largest_half_size(_values: &Self::Values<f64>) -> f64 {
         0.0
     }
@@ -294,7 +294,7 @@ macro_rules! model_values {
     }};
 }
 
-/// Degrees that an angle may have: θ half a turn each way, φ and ψ a whole one; for [`crate::model_values`].
+/// Limits of an angle in degrees: θ half a turn each way, φ and ψ a whole one; for [`crate::model_values`].
 #[doc(hidden)]
 #[must_use]
 pub const fn turn_limits(angle: &str) -> (f64, f64) {
@@ -305,7 +305,7 @@ pub const fn turn_limits(angle: &str) -> (f64, f64) {
     }
 }
 
-/// Scattering length densities among rows of a table; for [`crate::model_values`].
+/// The number of scattering length densities among rows of a table; for [`crate::model_values`].
 #[doc(hidden)]
 #[must_use]
 pub const fn slds(rows: &[(Kind, usize)]) -> usize {
@@ -319,7 +319,7 @@ pub const fn slds(rows: &[(Kind, usize)]) -> usize {
     count
 }
 
-/// Their places; for [`crate::model_values`].
+/// The indices of the scattering length densities; for [`crate::model_values`].
 #[doc(hidden)]
 #[must_use]
 pub const fn sld_places<const N: usize>(rows: &[(Kind, usize)]) -> [usize; N] {

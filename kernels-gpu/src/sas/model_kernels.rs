@@ -1,22 +1,19 @@
-//! The kernels of each model, in both precisions: of curves, and of images where it has an axis.
+//! The kernels of each model, in both precisions: of curves, and of images if the model has an axis.
 //!
-//! They come from the rows of [`for_each_sas_model`] alone: `cylinder` has
-//! `sas_cylinder_f64`, `sas_cylinder_f32`, `sas_cylinder_2d_f64` and `sas_cylinder_2d_f32`. What they do is in
-//! `curve.rs` and `image.rs`.
+//! They are generated from the rows of [`for_each_sas_model`]: `cylinder` has `sas_cylinder_f64`, `sas_cylinder_f32`,
+//! `sas_cylinder_2d_f64` and `sas_cylinder_2d_f32`. Their bodies are in `curve.rs` and `image.rs`.
 
 use super::curve::{Curve, average};
 use super::image::{Image, project};
-#[cfg(not(target_arch = "nvptx64"))]
-use super::member::HEADING;
-use super::member::SasMember;
+use super::member::{HEADING, SasMember};
 use super::mesh::Tables;
 use super::models;
 use crate::for_each_sas_model;
 use pastey::paste;
 use warpstride_device::prelude::*;
 
-/// `$to!([hot] …)`, or `$to!([min_blocks = 2] …)` for models whose arrays or rare functions lie in local memory: there the compiler
-/// would refuse a kernel that is `hot`.
+/// `$to!([hot] …)`, or `$to!([min_blocks = 2] …)` for models whose arrays or rare functions are in local memory, for
+/// which the build would refuse a `hot` kernel.
 macro_rules! by_heat {
     ($to:ident barbell $($rest:tt)*) => { $to!([min_blocks = 2] barbell $($rest)*); };
     ($to:ident capped_cylinder $($rest:tt)*) => { $to!([min_blocks = 2] capped_cylinder $($rest)*); };

@@ -1,4 +1,4 @@
-//! Gauss–Legendre rules for integrals inside form factors, computed by the compiler.
+//! Gauss–Legendre rules for integrals inside form factors, computed at compile time.
 
 use super::real::Real;
 
@@ -9,9 +9,9 @@ pub struct Rule<const N: usize> {
     weights: [f64; N],
 }
 
-/// 8 points: full precision where the integrand turns or grows by less than a factor e.
+/// 8 points: full precision if the integrand turns or grows by less than a factor e.
 pub static RULE_8: Rule<8> = Rule::new();
-/// 20 points: full precision where the integrand oscillates by less than ±12 rad about the middle.
+/// 20 points: full precision if the integrand oscillates by less than ±12 rad about the middle.
 pub static RULE_20: Rule<20> = Rule::new();
 /// 76 points: full precision below ±80 rad.
 pub static RULE_76: Rule<76> = Rule::new();
@@ -24,7 +24,7 @@ impl<const N: usize> Rule<N> {
         let n = N as f64;
         let mut i = 0;
         while i < N.div_ceil(2) {
-            // Tricomi's guess, then Newton on the recurrence of the Legendre polynomials.
+            // Tricomi's estimate, then Newton's method on the recurrence of the Legendre polynomials.
             let mut x = cos(core::f64::consts::PI * (i as f64 + 0.75) / (n + 0.5));
             let mut slope = 1.0;
             let mut step = 0;
@@ -47,7 +47,7 @@ impl<const N: usize> Rule<N> {
         Self { nodes, weights }
     }
 
-    /// ∫ from 0 to 1.
+    /// The integral from 0 to 1.
     #[inline(always)]
     pub fn integrate<R: Real>(&self, integrand: impl Fn(R) -> R) -> R {
         let mut sum = R::zero();

@@ -2,8 +2,8 @@
 
 use core::f64::consts::PI;
 
-/// Radius of the sphere whose excluded volume is that of a cylinder: second virial coefficient of Isihara,
-/// J. Chem. Phys. 18 (1950) 1446.
+/// Radius of the sphere whose excluded volume equals that of a cylinder: second virial coefficient of Isihara, J.
+/// Chem. Phys. 18 (1950) 1446.
 #[must_use]
 pub fn cylinder_excluded_volume(radius: f64, length: f64) -> f64 {
     let volume_term =
@@ -17,8 +17,8 @@ pub fn of_volume(volume: f64) -> f64 {
     libm::cbrt(0.75 * volume / PI)
 }
 
-/// A cylinder's, in the order: excluded volume, equivalent volume, radius, half length, half the lesser and half
-/// the greater dimension, half the diagonal.
+/// Radii of a cylinder, in the order: excluded volume, equivalent volume, radius, half length, half the lesser and
+/// half the greater dimension, half the diagonal.
 #[must_use]
 pub fn cylinder(radius: f64, length: f64, mode: u32) -> f64 {
     match mode {
@@ -33,9 +33,9 @@ pub fn cylinder(radius: f64, length: f64, mode: u32) -> f64 {
     }
 }
 
-/// An ellipsoid of revolution's, in the order: average curvature, equivalent volume, the lesser and the greater
-/// radius. The first is that of the sphere with the same second virial coefficient: Isihara, J. Chem. Phys. 18
-/// (1950) 1446, which is the same for a prolate and an oblate one of equal eccentricity and volume.
+/// Radii of an ellipsoid of revolution, in the order: average curvature, equivalent volume, the lesser and the
+/// greater radius. The first is that of the sphere with the same second virial coefficient: Isihara, J. Chem. Phys.
+/// 18 (1950) 1446, which is the same for a prolate and an oblate ellipsoid of equal eccentricity and volume.
 #[must_use]
 pub fn spheroid(polar: f64, equatorial: f64, mode: u32) -> f64 {
     let (least, greatest) = (polar.min(equatorial), polar.max(equatorial));
@@ -61,8 +61,9 @@ pub fn spheroid(polar: f64, equatorial: f64, mode: u32) -> f64 {
         _ => 0.0,
     }
 }
-/// A rectangular block's, in the order: excluded volume of the cylinder along c of the same cross-section,
-/// equivalent volume, half a, half b, half c, circle of the area a b, half the diagonal of a and b, half the diagonal.
+/// Radii of a rectangular block, in the order: excluded volume of the cylinder along c of the same cross-section,
+/// equivalent volume, half a, half b, half c, circle of the area a b, half the diagonal of a and b, half the
+/// diagonal.
 #[must_use]
 pub fn block(a: f64, b: f64, c: f64, mode: u32) -> f64 {
     let circle = libm::sqrt(a * b / PI);
@@ -79,8 +80,8 @@ pub fn block(a: f64, b: f64, c: f64, mode: u32) -> f64 {
     }
 }
 
-/// Excluded volume of the cylinder that a block resembles most: along its longest edge, or, where the middle edge
-/// is nearer to the longest than to the shortest, along the shortest.
+/// Excluded volume of the cylinder that a block resembles most: along its longest edge, or, if the middle edge is
+/// nearer to the longest than to the shortest, along the shortest.
 #[must_use]
 pub fn sorted_block(a: f64, b: f64, c: f64) -> f64 {
     let (short, long) = (a.min(b).min(c), a.max(b).max(c));

@@ -1,13 +1,12 @@
-//! What a model's formula is written in: one number on a GPU, several at once on a CPU.
+//! The number type of a model's formula: one number on a GPU, several at once on a CPU.
 
 use super::functions;
 use core::ops::{Add, AddAssign, Div, Mul, Neg, Sub, SubAssign};
 
 /// A real number: `f64` or `f32`, or (on the CPU only) a pack of several with the same operations on each.
 ///
-/// A model is generic over it, so that one source serves both precisions, every GPU and the CPU's vector units.
-/// There is no comparison that gives a `bool`: of a pack, some numbers may be less and others not.
-/// [`Real::choose`] decides for each.
+/// A model is generic over it, so that one source serves both precisions, every GPU and the CPU's vector units. No
+/// comparison returns a `bool`: some numbers of a pack may be less and others not. [`Real::choose`] decides for each.
 pub trait Real:
     Copy
     + 'static
@@ -19,21 +18,21 @@ pub trait Real:
     + AddAssign
     + SubAssign
 {
-    /// Yes or no for each number.
+    /// A yes or no for each number.
     type Mask: Copy;
 
-    /// Whether single precision is all there is: shorter polynomials suffice then.
+    /// Whether the precision is single, for which shorter polynomials suffice.
     const SINGLE: bool;
 
     /// A constant.
     fn of(value: f64) -> Self;
-    /// `self · b + c`; rounded once where the machine can.
+    /// `self · b + c`; rounded once if the processor can.
     fn mul_add(self, b: Self, c: Self) -> Self;
     /// √self.
     fn sqrt(self) -> Self;
     /// |self|.
     fn abs(self) -> Self;
-    /// The nearest whole number, halves to even.
+    /// The nearest integer, halves to even.
     fn round(self) -> Self;
     /// The greater of the two.
     fn max(self, other: Self) -> Self;
@@ -42,32 +41,32 @@ pub trait Real:
     /// 1/√self, to a unit or two in the last place; for 10⁻³⁷ < self < 10³⁸.
     fn inverse_sqrt(self) -> Self;
 
-    /// 1½ times the number from which on a step in the last place is 1 (2⁵², in single precision 2²³). A sum
-    /// `marked` = n + `MARK` is rounded to a whole n, which its last bits hold.
+    /// 1½ times the number from which on a unit in the last place is 1 (2⁵², in single precision 2²³). A sum `marked`
+    /// = n + `MARK` is rounded to an integer n, which its last bits hold.
     const MARK: f64 = if Self::SINGLE {
         12_582_912.0
     } else {
         6_755_399_441_055_744.0
     };
-    /// −self where the n of `marked` is odd, else self: the last bit becomes the sign's.
+    /// −self if the n of `marked` is odd, otherwise self: the last bit is moved to the sign.
     fn flip_where_odd(self, marked: Self) -> Self;
     /// self · 2ⁿ for the n of `marked`, |n| ≤ 1100 (in single precision 160).
     fn times_power_of_two(self, marked: Self) -> Self;
-    /// (m, n) with self = m · 2ⁿ and √½ ≤ m < √2, for a finite self > 0 that is not subnormal. What else it is
-    /// given, it answers with anything.
+    /// (m, n) with self = m · 2ⁿ and √½ ≤ m < √2, for a finite self > 0 that is not subnormal. The result for other
+    /// numbers is unspecified.
     fn split_exponent(self) -> (Self, Self);
 
     /// self < other.
     fn less(self, other: Self) -> Self::Mask;
-    /// `yes` where the mask is, else `no`. Each is computed only where some number needs it, so it may be
-    /// meaningless (NaN, ∞) for the others, but must have no effects.
+    /// `yes` where the mask is set, otherwise `no`. Each is computed only if some number needs it, so it may be
+    /// meaningless (NaN, ∞) for the others, but must have no side effects.
     fn choose(mask: Self::Mask, yes: impl FnOnce() -> Self, no: impl FnOnce() -> Self) -> Self;
-    /// A scalar function, number by number. Slow on packs and in `f32` kernels: for what is rare.
+    /// A scalar function, applied to each number. Slow on packs and in `f32` kernels: for rare functions.
     fn map(self, function: impl Fn(f64) -> f64) -> Self;
-    /// The first number. In a pack all numbers agree on what is no wave vector: of that it is the value.
+    /// The first number. All numbers of a pack agree except for wave vectors, so this is the value of anything else.
     fn first(self) -> f64;
-    /// A parameter that counts things, rounded to a whole number from 0 to `most`. In a pack all numbers
-    /// agree on what is no wave vector, so the first one tells.
+    /// A parameter that counts things, rounded to an integer from 0 to `most`. All numbers of a pack agree except for
+    /// wave vectors, so the first one decides.
     fn count(self, most: u32) -> u32;
 
     /// selfᵉ for self > 0.
@@ -80,12 +79,12 @@ pub trait Real:
     fn sin_cos(self) -> (Self, Self) {
         functions::sin_cos(self)
     }
-    /// sin; cheaper than both.
+    /// sin; cheaper than computing both.
     #[inline(always)]
     fn sin(self) -> Self {
         functions::sin(self)
     }
-    /// cos; cheaper than both.
+    /// cos; cheaper than computing both.
     #[inline(always)]
     fn cos(self) -> Self {
         functions::cos(self)
@@ -110,12 +109,12 @@ pub trait Real:
     fn cubed(self) -> Self {
         self * self * self
     }
-    /// self · factor, a constant.
+    /// self · factor, for a constant factor.
     #[inline(always)]
     fn times(self, factor: f64) -> Self {
         self * Self::of(factor)
     }
-    /// self + term, a constant.
+    /// self + term, for a constant term.
     #[inline(always)]
     fn plus(self, term: f64) -> Self {
         self + Self::of(term)
@@ -178,11 +177,11 @@ macro_rules! scalar {
             }
             #[inline(always)]
             fn times_power_of_two(self, marked: Self) -> Self {
-                // The lower half of what 64 bits hold suffices, and is 0 in the mark itself.
+                // The lower half of the 64 bits suffices, and it is 0 in the mark itself.
                 let n = marked
                     .to_bits()
                     .wrapping_sub((Self::MARK as Self).to_bits()) as i32;
-                // In two steps, as 2ⁿ itself may be too great or too small a number.
+                // In two steps, as 2ⁿ itself may overflow or underflow.
                 let half = n >> 1;
                 let power = |n: i32| Self::from_bits((n.wrapping_add($bias) as $bits) << $fraction);
                 self * power(half) * power(n.wrapping_sub(half))
@@ -190,7 +189,7 @@ macro_rules! scalar {
             #[inline(always)]
             fn split_exponent(self) -> (Self, Self) {
                 const ONE: $bits = $bias << $fraction;
-                // √½ in the bits that its exponent's field and the first ones of its fraction take.
+                // √½ in the bits of its exponent and the first bits of its fraction.
                 const LOW: $bits = $low;
                 let bits = self.to_bits().wrapping_add(ONE - LOW);
                 let exponent = (bits >> $fraction) as i32 - $bias;
@@ -215,7 +214,7 @@ macro_rules! scalar {
             }
             #[inline(always)]
             fn count(self, most: u32) -> u32 {
-                // A cast saturates: NaN and what is negative become 0.
+                // A cast saturates: NaN and negative numbers become 0.
                 let rounded = warpstride_device::GpuFloat::round_ties_even(self) as u32;
                 if rounded < most { rounded } else { most }
             }
@@ -223,8 +222,8 @@ macro_rules! scalar {
     };
 }
 
-/// By the device's approximation in single precision and one step of third order, which leaves 2⁻⁶⁶: a root and
-/// a division cost twice as much.
+/// The device's approximation in single precision and one step of third order, which leaves 2⁻⁶⁶: a root and a
+/// division cost twice as much.
 #[inline(always)]
 fn inverse_sqrt_f64(x: f64) -> f64 {
     #[cfg(target_arch = "nvptx64")]

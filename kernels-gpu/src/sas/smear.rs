@@ -1,14 +1,14 @@
-//! Resolution: a matrix whose rows are stretches of the finer points, times the intensities there.
+//! Resolution: a sparse matrix whose rows cover ranges of the finer points, times the intensities at those points.
 //!
-//! A warp does one row of one vector: its lanes lie over the stretch and add by halves, so neighbours read side by
-//! side. 16 bytes an element (weight and intensity), both read by several rows or vectors and so mostly from caches.
-//! Block of 128.
+//! A warp processes one row of one vector: its lanes cover the range and add pairwise, so that neighbours read
+//! adjacent elements. 16 bytes an element (weight and intensity), which several rows or vectors read, so mostly from
+//! caches. Block of 128.
 
 use super::finish::FINALS;
 use warpstride_device::prelude::*;
 
-/// `out` (vector, row) from `fine` (vector, fine point), plus each vector's background (number 3 of its [`FINALS`]). Row r takes `weights[offsets[r]…offsets[r + 1]]` and the
-/// points from `first[r]`.
+/// `out` (vector, row) from `fine` (vector, fine point), plus each vector's background (number 3 of its [`FINALS`]).
+/// Row r takes `weights[offsets[r]…offsets[r + 1]]` and the points from `first[r]`.
 #[kernel(block = 128, hot, f64)]
 #[allow(clippy::too_many_arguments, reason = "a matrix and two batches")]
 pub unsafe fn sas_smear(
@@ -29,9 +29,9 @@ pub unsafe fn sas_smear(
     if warps == 0 || rows == 0 {
         return;
     }
-    for stretch in thread::block_stride(items.div_ceil(warps)) {
-        let item = stretch * warps + warp::warp_id();
-        // The same for all lanes.
+    for group in thread::block_stride(items.div_ceil(warps)) {
+        let item = group * warps + warp::warp_id();
+        // This is equal for all lanes.
         if item >= items {
             continue;
         }

@@ -1,32 +1,32 @@
-//! A particle's scattering at many wave vectors, added to sums: what a CPU does most of its time.
+//! A particle's scattering at many wave vectors, added to sums: where a CPU spends most of its time.
 
-use super::lanes::{Lanes, Work};
 use super::model::{Form, Model, Symmetry, Values, Wave};
+use super::simd::{SimdReal, Work};
 use core::marker::PhantomData;
 
-/// Lengths of arrays that packs run over are multiples of this. What is added there counts for nothing, but is
-/// computed: it should be a repeated wave vector, of weight 0 where there are weights.
+/// Lengths of arrays that packs process are multiples of this. The padding does not count, but is computed: it should
+/// repeat a wave vector, with weight 0 where there are weights.
 pub const PADDING: usize = 8;
 
 /// Unit vectors in the particle's frame and their weights, in arrays of one padded length.
 #[derive(Debug, Clone, Copy)]
 pub struct Directions<'a, T> {
-    /// Along a; empty for axial particles.
+    /// Components along a; empty for axial particles.
     pub a: &'a [T],
-    /// Along b; of axial particles across c.
+    /// Components along b; for axial particles across c.
     pub b: &'a [T],
-    /// Along c.
+    /// Components along c.
     pub c: &'a [T],
-    /// Weights.
+    /// The weights.
     pub weights: &'a [T],
 }
 
 /// A rotation: rows a, b, c of components in the particle's frame by (qx, qy), and its weight.
 #[derive(Debug, Clone, Copy)]
 pub struct Turned<T> {
-    /// Rows.
+    /// The rows.
     pub rows: [[T; 2]; 3],
-    /// Weight.
+    /// The weight.
     pub weight: T,
 }
 
@@ -38,7 +38,7 @@ pub struct Magnetic<'a> {
     pub weight: f64,
     /// 1 or 0.
     pub nuclear: f64,
-    /// k of each density.
+    /// The k of each density.
     pub moments: &'a [[f64; 4]],
 }
 
@@ -47,33 +47,33 @@ pub struct Magnetic<'a> {
 pub enum Waves<'a, T> {
     /// |q|, for an isotropic particle; padded.
     Sizes(&'a [T]),
-    /// |q|, averaged over directions: for the others.
+    /// q|, averaged over directions: for other particles.
     Averaged(&'a [T], Directions<'a, T>),
     /// Pixels, each summed over rotations; padded.
     Pixels {
-        /// qx of each.
+        /// qx of each pixel.
         qx: &'a [T],
-        /// qy of each.
+        /// qy of each pixel.
         qy: &'a [T],
-        /// Rotations; of an isotropic particle only the weights matter.
+        /// Rotations; for an isotropic particle only the weights matter.
         turns: &'a [Turned<T>],
-        /// What is added up instead of one intensity; empty without magnetism.
+        /// The channels that are added instead of one intensity; empty without magnetism.
         channels: &'a [Magnetic<'a>],
     },
 }
 
-/// What is added to what.
+/// The terms to add, and the sums.
 #[derive(Debug)]
 pub struct Job<'a, T> {
     /// The particle, in the order of its table.
     pub values: &'a [f64],
     /// Factor on F and F².
     pub weight: f64,
-    /// Where.
+    /// The wave vectors.
     pub waves: Waves<'a, T>,
-    /// F at each wave vector is added here; 0 with channels.
+    /// The sums of F at each wave vector; 0 with channels.
     pub amplitudes: &'a mut [T],
-    /// F² here.
+    /// The sums of F² at each wave vector.
     pub intensities: &'a mut [T],
 }
 
@@ -88,13 +88,13 @@ impl<'a, M, T> Adding<'a, M, T> {
 
 impl<M: Model, T> Work<T> for Adding<'_, M, T> {
     #[inline(always)]
-    fn with<R: Lanes<Element = T>>(self) {
+    fn with<R: SimdReal<Element = T>>(self) {
         add::<M, R>(self.0);
     }
 }
 
 #[inline(always)]
-fn wave<R: Lanes>(q: R) -> Wave<R> {
+fn wave<R: SimdReal>(q: R) -> Wave<R> {
     Wave {
         q,
         across: R::zero(),
@@ -106,25 +106,30 @@ fn wave<R: Lanes>(q: R) -> Wave<R> {
 }
 
 #[inline(always)]
-fn add_at<R: Lanes>(sums: &mut [R::Element], more: R) {
+fn add_at<R: SimdReal>(sums: &mut [R::Element], more: R) {
     (R::load(sums) + more).store(sums);
 }
 
 #[inline(always)]
-fn add_form<M: Model, R: Lanes>(sum: &mut Form<R>, wave: &Wave<R>, state: &M::State<R>, weight: R) {
+fn add_form<M: Model, R: SimdReal>(
+    sum: &mut Form<R>,
+    wave: &Wave<R>,
+    state: &M::State<R>,
+    weight: R,
+) {
     let form = M::form(wave, state);
     sum.amplitude = weight.mul_add(form.amplitude, sum.amplitude);
     sum.intensity = weight.mul_add(form.intensity, sum.intensity);
 }
 
 #[inline(always)]
-fn component<R: Lanes>(qx: R, qy: R, row: &[R::Element; 2]) -> R {
+fn component<R: SimdReal>(qx: R, qy: R, row: &[R::Element; 2]) -> R {
     R::splat(row[0]).mul_add(qx, R::splat(row[1]) * qy)
 }
 
-/// Only the arms that the symmetry needs are compiled.
+/// Compiles only the arms that the symmetry needs.
 #[inline(always)]
-fn add<M: Model, R: Lanes>(job: Job<'_, R::Element>) {
+fn add<M: Model, R: SimdReal>(job: Job<'_, R::Element>) {
     let values = M::Values::<R>::read(
         #[inline(always)]
         |i| R::of(job.values[i]),
@@ -174,9 +179,9 @@ fn add<M: Model, R: Lanes>(job: Job<'_, R::Element>) {
     }
 }
 
-/// Shares of each lane in the average over directions at |q|.
+/// The share of each lane in the average over directions at |q|.
 #[inline(always)]
-fn average<M: Model, R: Lanes>(
+fn average<M: Model, R: SimdReal>(
     q: R,
     directions: &Directions<'_, R::Element>,
     state: &M::State<R>,
@@ -216,12 +221,12 @@ fn average<M: Model, R: Lanes>(
     sum
 }
 
-/// |q|², 1/Å², below which a pixel has no direction, and a magnetic particle no intensity there.
+/// q|², 1/Å², below which a pixel has no direction, and a magnetic particle no intensity.
 const LEAST_Q_SQUARED: f64 = 1e-16;
 
 /// Sums over rotations and channels.
 #[inline(always)]
-fn pixels_turned<M: Model, R: Lanes>(
+fn pixels_turned<M: Model, R: SimdReal>(
     (qx, qy): (R, R),
     turns: &[Turned<R::Element>],
     channels: &[Magnetic<'_>],

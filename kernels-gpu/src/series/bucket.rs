@@ -1,29 +1,29 @@
-//! Which bucket a timestamp belongs to: a multiple of a granularity from the epoch, or a week, month, quarter, half
-//! year or year of the calendar (UTC, proleptic Gregorian; weeks begin on Sunday).
+//! The bucket that a timestamp belongs to: a multiple of a granularity from the epoch, or a week, month, quarter,
+//! half year or year of the calendar (UTC, proleptic Gregorian; weeks begin on Sunday).
 //!
-//! Timestamps are nanoseconds since 1970 and not negative. The day arithmetic is that of eras of 400 years
-//! (146 097 days), with the year's start in March; see E. G. Richards, Mapping Time (Oxford 1998).
+//! Timestamps are nanoseconds since 1970 and not negative. Days are converted to dates in eras of 400 years (146 097
+//! days), with the year starting in March; see E. G. Richards, Mapping Time (Oxford 1998).
 
 use bytemuck::{Pod, Zeroable};
 
-/// Nanoseconds of a day.
+/// Nanoseconds in a day.
 pub const DAY: u64 = 86_400_000_000_000;
 
-/// A rule, as kernels take it.
+/// A rule that assigns timestamps to buckets, as kernels receive it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Pod, Zeroable)]
 #[repr(C)]
 pub struct Bucketing {
-    /// Nanoseconds of a bucket; 0 for rules of the calendar.
+    /// Length of a bucket in nanoseconds; 0 for calendar rules.
     pub step: u64,
     /// ⌈2^(63 + shift)/step⌉, which makes the division a multiplication.
     pub magic: u64,
     /// ⌈log₂ step⌉.
     pub shift: u32,
-    /// Of the calendar: [`WEEKS`], or months of a bucket (1, 3, 6, 12).
+    /// For calendar rules: [`WEEKS`], or the months in a bucket (1, 3, 6, 12).
     pub calendar: u32,
 }
 
-/// [`Bucketing::calendar`] of weeks.
+/// The value of [`Bucketing::calendar`] for weeks.
 pub const WEEKS: u32 = 7;
 
 impl Bucketing {
@@ -31,8 +31,8 @@ impl Bucketing {
     #[must_use]
     pub const fn fixed(step: u64) -> Self {
         let shift = if step <= 1 { 0 } else { (step - 1).ilog2() + 1 };
-        // Divisors between 2^(shift − 1) and 2^shift: the quotient has 64 bits at most (Granlund and Montgomery,
-        // PLDI 1994, theorem 4.2, for dividends of 63 bits).
+        // Divisors between 2^(shift − 1) and 2^shift: the quotient has at most 64 bits (Granlund and Montgomery, PLDI
+        // 1994, theorem 4.2, for dividends of 63 bits).
         let step_wide = if step == 0 { 1 } else { step as u128 };
         let magic = (1_u128 << (63 + shift)).div_ceil(step_wide) as u64;
         Self {
@@ -43,7 +43,7 @@ impl Bucketing {
         }
     }
 
-    /// Buckets of so many months (1, 3, 6 or 12), or [`WEEKS`].
+    /// Buckets of `calendar` months (1, 3, 6 or 12), or [`WEEKS`].
     #[must_use]
     pub const fn calendar(calendar: u32) -> Self {
         Self {
@@ -54,7 +54,7 @@ impl Bucketing {
         }
     }
 
-    /// The bucket's number. Greater for later buckets; consecutive buckets have consecutive numbers.
+    /// The bucket's number. Later buckets have greater numbers, and consecutive buckets consecutive ones.
     #[inline(always)]
     #[must_use]
     pub fn index(&self, time: u64) -> u64 {
@@ -66,24 +66,24 @@ impl Bucketing {
         }
     }
 
-    /// The first moment of a bucket, in nanoseconds since 1970. Of the week that 1970 began in it is negative.
+    /// The first moment of a bucket, in nanoseconds since 1970. It is negative for the week in which 1970 began.
     #[inline(always)]
     #[must_use]
     pub fn start(&self, index: u64) -> i64 {
         match self.calendar {
             0 => (index * self.step) as i64,
-            // The bucket after the last moment begins beyond 63 bits, as those of the other rules do.
+            // The bucket after the last moment begins beyond 63 bits, as with the other rules.
             WEEKS => (index as i64 * 7 - 4).wrapping_mul(DAY as i64),
             months => (days_before_month(index * u64::from(months)) * DAY) as i64,
         }
     }
 }
 
-/// Months from January 1970 to the one that day `days` after 1970-01-01 lies in. 63 bits of nanoseconds have less than
-/// 2¹⁷ days.
+/// Months from January 1970 to the month of the day `days` after 1970-01-01. 63 bits of nanoseconds are less than 2¹⁷
+/// days.
 #[inline(always)]
 fn months_of(days: u32) -> u32 {
-    // From 0000-03-01, in eras.
+    // Days from 0000-03-01, divided into eras.
     let z = days + 719_468;
     let of_era = z % 146_097;
     let year_of_era = (of_era - of_era / 1460 + of_era / 36_524 - of_era / 146_096) / 365;
@@ -94,7 +94,7 @@ fn months_of(days: u32) -> u32 {
     year * 12 + from_march + 2 - 1970 * 12
 }
 
-/// Days from 1970-01-01 to the first of the month that is so many after January 1970.
+/// Days from 1970-01-01 to the first day of the month that is `months` after January 1970.
 #[inline(always)]
 fn days_before_month(months: u64) -> u64 {
     let from_march = months + 1970 * 12 - 2;
@@ -144,7 +144,7 @@ mod tests {
 
     #[test]
     fn months_begin_where_the_calendar_says() {
-        // Day by day from 1970 to the last year of 63 bits, by counting.
+        // Counts day by day from 1970 to the last year that 63 bits can express.
         let (mut year, mut month, mut day_of_month) = (1970_u64, 0_u64, 0_u64);
         for day in 0..106_751 {
             let leap = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);

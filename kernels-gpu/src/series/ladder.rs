@@ -1,22 +1,24 @@
-//! The ladder of an earlier attempt at time series on GPUs, with right results: sums of buckets, whose first points are
-//! known already. What `warpstride series ladder` times beside [`super::reduce_tiles`].
+//! A ladder of kernels after an earlier implementation of time series on GPUs, with correct results: sums of buckets
+//! whose first points are known. `warpstride series ladder` measures it beside [`super::reduce_tiles`].
 //!
-//! 1. `series_ladder_atomic`: a thread per bucket adds each of its values to the result in memory, atomically. Reads 8
-//!    bytes a point, neighbouring threads a bucket apart, and has 8 bytes a point of atomic traffic.
-//! 2. `series_ladder_one_block`: meant for one block, which strides over chunks of as many buckets as it has threads; a
-//!    thread adds in a register. Reads as before, writes 8 bytes a bucket; one multiprocessor of the device works.
-//! 3. `series_ladder_staged`: a block brings the values of its buckets to shared memory, neighbouring threads
-//!    neighbouring values, and a thread adds those of its bucket there. Reads 8 bytes a point once, writes 8 a bucket.
-//! 4. The same kernel, with values that come in pieces from page-locked memory over eight streams: `origin` and
-//!    `bucket_from` say where a piece lies.
+//! 1. `series_ladder_atomic`: a thread per bucket adds each of its values to the result in memory, atomically. Reads
+//!    8 bytes a point, with neighbouring threads a bucket apart, and causes 8 bytes a point of atomic traffic.
+//! 2. `series_ladder_one_block`: launched with one block, which strides over chunks of as many buckets as it has
+//!    threads; a thread adds in a register. Reads as before, writes 8 bytes a bucket; one multiprocessor of the
+//!    device is busy.
+//! 3. `series_ladder_staged`: a block copies the values of its buckets to shared memory, neighbouring threads
+//!    neighbouring values, and each thread adds those of its bucket there. Reads 8 bytes a point once, writes 8 a
+//!    bucket.
+//! 4. The same kernel, with values that arrive in pieces from page-locked memory over eight streams: `origin` and
+//!    `bucket_from` give the position of a piece.
 //!
-//! The values of a bucket are added one after the other, however many they are: for up to 32 that is the order of
-//! [`super::sums`]. The atomic additions of a bucket are all of one thread, so even they have this order. Blocks of 256,
-//! as then.
+//! The values of a bucket are added one after the other, whatever their number: for up to 32 values this is the order
+//! of [`super::sums`]. All atomic additions to a bucket come from one thread, so they have this order too. Blocks of
+//! 256, as in the original.
 
 use warpstride_device::prelude::*;
 
-/// Values that a block stages together.
+/// Values that a block stages at a time.
 const STAGED: u32 = 2048;
 
 /// Rung 1. `first`: (bucket + 1), first points; `sums`: (bucket), zero before.
@@ -36,7 +38,7 @@ pub unsafe fn series_ladder_atomic(
     }
 }
 
-/// Rung 2. Arguments as of rung 1; `sums` need not be zero.
+/// Rung 2. Arguments as for rung 1; `sums` need not be zero.
 #[kernel(block = 256, hot, f64)]
 pub unsafe fn series_ladder_one_block(
     #[len(points)] values: *const f64,
@@ -59,8 +61,8 @@ pub unsafe fn series_ladder_one_block(
     }
 }
 
-/// Rungs 3 and 4: the `buckets` from `bucket_from` on, all of whose values lie in `values`, of which the first is that
-/// of point `origin`. `first`, `sums`: of all buckets.
+/// Rungs 3 and 4: the `buckets` from `bucket_from` on. `values` holds all of their values; its first element belongs
+/// to point `origin`. `first`, `sums`: for all buckets.
 #[kernel(block = 256, hot, f64)]
 pub unsafe fn series_ladder_staged(
     #[len(points)] values: *const f64,

@@ -1,11 +1,11 @@
-//! Methods that one pass over a bucket gives: bits of a set, and one bucket's answers.
+//! Methods whose results one pass over a bucket gives: bits of a set, and the results for one bucket.
 //!
-//! Where a set is wanted, its methods have a column each, in the order of the bits.
+//! For a set of methods, each method has a column, in the order of the bits.
 
 use super::order;
 use warpstride_device::prelude::*;
 
-/// Points.
+/// Number of points.
 pub const COUNT: u32 = 1;
 /// Σv, in the order of [`super::sums`].
 pub const SUM: u32 = 1 << 1;
@@ -19,17 +19,17 @@ pub const MAX: u32 = 1 << 4;
 pub const FIRST: u32 = 1 << 5;
 /// The value of the last point.
 pub const LAST: u32 = 1 << 6;
-/// √(Σ(v − mean)²/(n − 1)), NaN of one point; both sums in the order of [`super::sums`].
+/// √(Σ(v − mean)²/(n − 1)), NaN for one point; both sums in the order of [`super::sums`].
 pub const STD: u32 = 1 << 7;
 
-/// Columns of a set of methods.
+/// Number of columns for a set of methods.
 #[inline(always)]
 #[must_use]
 pub const fn columns_of(methods: usize) -> usize {
     methods.count_ones() as usize
 }
 
-/// What one pass finds of a bucket. Only what the wanted methods need has a meaning.
+/// What one pass computes of a bucket. Only the fields that the requested methods need are valid.
 #[derive(Clone, Copy)]
 pub(super) struct Statistics {
     pub(super) n: u32,
@@ -43,17 +43,18 @@ pub(super) struct Statistics {
 }
 
 impl Statistics {
-    /// Writes the answers of one bucket, of which `column` is the place in the first column.
+    /// Writes the results of one bucket; `column` points to its element of the first column.
     ///
     /// # Safety
-    /// The places, `stride` apart, are the caller's.
+    ///
+    /// The elements, `stride` apart, must be valid for writes.
     #[inline(always)]
     pub(super) unsafe fn write(&self, mut column: *mut f64, stride: u32, methods: u32) {
-        // Only what is wanted is computed.
+        // Only requested methods are computed.
         macro_rules! put {
             ($($method:ident: $answer:expr,)*) => {$(
                 if methods & $method != 0 {
-                    // SAFETY: the caller's.
+                    // SAFETY: the caller guarantees the element.
                     unsafe { *column = $answer };
                     column = column.wrapping_add(stride as usize);
                 }
@@ -85,7 +86,7 @@ pub(super) fn deviation(squares: f64, n: u32) -> f64 {
     order::one_nan((squares / (f64::from(n) - 1.0)).sqrt())
 }
 
-/// (v − mean)², each step rounded by itself.
+/// (v − mean)², with each operation rounded separately.
 #[inline(always)]
 pub(super) fn square_from(mean: f64, value: f64) -> f64 {
     let difference = value - mean;

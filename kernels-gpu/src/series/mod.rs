@@ -1,12 +1,13 @@
-//! Time series: buckets, their aggregates, order of points.
+//! Time series: buckets, their aggregates, and the order of points.
 //!
-//! What CPU and GPU must agree on to the bit lies here and is used by both: which bucket a timestamp
-//! belongs to ([`bucket`]), the order of floating-point values ([`order`]), the order of additions
-//! ([`sums`]), and interpolation between order statistics ([`quantile`]).
+//! CPU and GPU share what must agree to the bit: the bucket of a timestamp ([`bucket`]), the order of floating-point
+//! values ([`order`]), the order of additions ([`sums`]), and interpolation between order statistics ([`quantile`]).
 
 pub mod bucket;
-pub mod keep;
+pub mod check_sorted;
+pub mod compact;
 pub mod ladder;
+pub mod lookback;
 pub mod methods;
 pub mod order;
 pub mod order_block;
@@ -27,11 +28,14 @@ pub mod sort;
 mod sorting_network;
 pub mod starts;
 pub mod sums;
-pub mod survey;
 pub mod tile;
 pub mod tile_block;
 mod tile_heads;
 mod tile_stage;
-pub mod told;
 pub mod unpack;
 mod warp_sort;
+
+#[cfg(not(target_arch = "nvptx64"))]
+pub(crate) mod registry;
+#[cfg(not(target_arch = "nvptx64"))]
+pub use registry::registry;

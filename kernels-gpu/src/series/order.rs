@@ -1,9 +1,9 @@
 //! The order of values: −∞ … −0, +0 … +∞, NaN.
 //!
-//! All NaNs are one value, the greatest, as when NumPy sorts. With a total order the least, the greatest and
-//! every quantile are the same bits in whatever order the values came.
+//! All NaNs count as one value, the greatest, as in NumPy's sort. Because the order is total, the least value, the
+//! greatest value and every quantile have the same bits whatever the order of the points.
 
-/// Whole numbers that compare as the values do.
+/// An integer that compares as the value does.
 #[inline(always)]
 #[must_use]
 pub fn key(value: f64) -> u64 {
@@ -12,7 +12,7 @@ pub fn key(value: f64) -> u64 {
     } else {
         value.to_bits()
     };
-    // A negative value has all its bits turned, any other its sign only.
+    // A negative value has all its bits inverted, any other only its sign.
     bits ^ (((bits as i64) >> 63) as u64 | 1 << 63)
 }
 
@@ -23,16 +23,16 @@ pub fn value(key: u64) -> f64 {
     f64::from_bits(key ^ (((!key as i64) >> 63) as u64 | 1 << 63))
 }
 
-/// As [`key`], and the same for both zeros: what `nunique` tells apart.
+/// The same as [`key`], but equal for both zeros: the values that `nunique` distinguishes.
 #[inline(always)]
 #[must_use]
 pub fn unique_key(value: f64) -> u64 {
     key(value + 0.0)
 }
 
-/// The same bits for every NaN: machines differ in those that arithmetic makes.
+/// The value, with the same bits for every NaN: processors differ in the NaNs that arithmetic produces.
 ///
-/// By whole numbers: a compiler holds one NaN to be as good as another, and drops a choice between two.
+/// The comparison uses integers: a compiler regards all NaNs as equivalent and would remove a choice between two.
 #[inline(always)]
 #[must_use]
 pub fn one_nan(value: f64) -> f64 {

@@ -1,25 +1,26 @@
 //! Order statistics of buckets of 513 … 4096 points.
 //!
-//! A block looks at as many windows of 32 points as it has threads, finds buckets as
-//! [`order_warp`](super::order_warp) does, and sorts one after the other: its warps sort runs of 512 in their registers,
-//! and the runs are merged bitonically, over distances of 512 and more in shared memory, below in registers again.
-//! Reads 8 bytes a point, writes 8 bytes for each bucket and query.
+//! A block examines as many windows of 32 points as it has threads, finds buckets as
+//! [`order_warp`](super::order_warp) does, and sorts one after the other: its warps sort runs of 512 keys in
+//! registers, and the runs are merged bitonically, over distances of 512 and more in shared memory, below that in
+//! registers. Reads 8 bytes a point, writes 8 bytes for each bucket and query.
 //!
-//! 4096 keys are 32 KiB; one key in seventeen is left out, so that lanes that each take sixteen neighbours meet in no
-//! bank. Block of 128: six share a multiprocessor, and the short ones of these buckets keep two warps busy at least.
+//! 4096 keys take 32 KiB. One element in seventeen stays empty, so that lanes that each access sixteen consecutive
+//! keys use different banks. Block of 128: six share a multiprocessor, and the shorter of these buckets still occupy
+//! two warps.
 
 use super::order_query::{LONG, LONGEST, NUNIQUE, OrderQuery, WARP, distinct, windows};
 use super::warp_sort;
 use warpstride_device::prelude::*;
 
-/// Keys of a lane.
+/// Keys in a lane.
 const K: usize = 16;
-/// Shared memory for keys.
+/// Elements of shared memory for keys.
 const PLACES: usize = LONG as usize / K * (K + 1);
-/// Most warps of a block.
+/// The most warps in a block.
 const WARPS: usize = 32;
 
-/// Where a key lies.
+/// Position of a key in shared memory.
 #[inline(always)]
 fn place(rank: u32) -> usize {
     (rank + rank / K as u32) as usize
@@ -35,7 +36,7 @@ unsafe fn exchange(keys: *mut u64, a: u32, b: u32) {
     }
 }
 
-/// Sorts the `n` values, `WARP` < n ≤ `LONG`, into `keys`; behind them lie keys of nothing.
+/// Sorts the `n` values, `WARP` < n ≤ `LONG`, into `keys`; padding keys follow them.
 #[inline(always)]
 unsafe fn sort(keys: *mut u64, values: *const f64, n: u32) {
     let (lane, warps) = (warp::lane_id(), thread::block_threads() / warp::SIZE);
@@ -88,7 +89,7 @@ unsafe fn sort(keys: *mut u64, values: *const f64, n: u32) {
     }
 }
 
-/// Quantiles and numbers of distinct values of buckets of 513 … 4096 points; arguments as
+/// Quantiles and numbers of distinct values for buckets of 513 … 4096 points; arguments as for
 /// [`series_order_warp`](super::order_warp::series_order_warp).
 #[kernel(block = 128, min_blocks = 5, hot, f64)]
 pub unsafe fn series_order_block(
@@ -143,7 +144,7 @@ pub unsafe fn series_order_block(
                             let mine = *keys.add(place(i));
                             count += u32::from(i == 0 || distinct(*keys.add(place(i - 1)), mine));
                         }
-                        // Whole numbers of this size are exact.
+                        // Integers of this size are exact in single precision.
                         f64::from(reduce::block_sum(count as f32))
                     } else {
                         let between = query.between(n);
@@ -158,7 +159,7 @@ pub unsafe fn series_order_block(
                 thread::sync_threads();
             }
         }
-        // The masks are read.
+        // All threads have read the masks.
         thread::sync_threads();
     }
 }

@@ -1,20 +1,20 @@
-//! The number of distinct values of buckets of more than 4096 points.
+//! The number of distinct values in buckets of more than 4096 points.
 //!
-//! Keys are put into a table of two places a point, each bucket into its own part of it: to the place that a hash of the
-//! key names, or the next free one. As many values are distinct as found a free place; that is one number whichever
-//! thread was first. A block does a tile of 4096 points at a time, a thread a point: reads 8 bytes and writes to 8
-//! somewhere in the table, which is 16 bytes a point. The block that is the last for a bucket writes its number. Block of
-//! 256: full occupancy hides the way to a place in memory.
+//! Keys are inserted into a hash table with two entries a point, each bucket into its own part of it: at the entry
+//! that the key's hash selects, or the next free one. The number of distinct values is the number of keys that found
+//! a free entry, whichever thread came first. A block processes a tile of 4096 points at a time, a thread one point:
+//! it reads 8 bytes and writes 8 at an arbitrary entry of the table, which takes 16 bytes a point. The last block of
+//! a bucket writes its number. Block of 256: full occupancy hides the latency of the table.
 
 use super::order;
 use super::order_long::{Part, is_last};
 use super::order_query::{LONG, LONGEST};
 use warpstride_device::prelude::*;
 
-/// No value has this key: the least is that of −∞.
+/// The key of a free entry. No value has it: the least key is that of −∞.
 const FREE: u64 = 0;
 
-/// Bits of a key, mixed (the last step of MurmurHash3; A. Appleby, in the public domain).
+/// The bits of a key, mixed (the last step of MurmurHash3; A. Appleby, in the public domain).
 #[inline(always)]
 fn mixed(key: u64) -> u64 {
     let key = (key ^ key >> 33).wrapping_mul(0xff51_afd7_ed55_8ccd);
@@ -22,7 +22,7 @@ fn mixed(key: u64) -> u64 {
     key ^ key >> 33
 }
 
-/// Whether the key was not among the `places` of `table` yet; now it is.
+/// Inserts the key into the `places` entries of `table`; returns whether it was new.
 #[inline(always)]
 unsafe fn put(table: *mut u64, places: u32, key: u64) -> bool {
     let mut at = ((u128::from(mixed(key)) * u128::from(places)) >> 64) as u32;
@@ -41,7 +41,7 @@ unsafe fn put(table: *mut u64, places: u32, key: u64) -> bool {
     }
 }
 
-/// Frees the places of all buckets of more than 4096 points. Arguments as [`series_distinct`].
+/// Frees the entries of all buckets of more than 4096 points. Arguments as for [`series_distinct`].
 #[kernel(block = 256, hot)]
 pub unsafe fn series_distinct_clear(
     #[len(capacity + 1)] first: *const u32,
@@ -65,11 +65,12 @@ pub unsafe fn series_distinct_clear(
     }
 }
 
-/// Numbers of distinct values of the buckets of more than 4096 points; both zeros are one, and all NaNs.
+/// Numbers of distinct values in the buckets of more than 4096 points; both zeros count as one value, and so do all
+/// NaNs.
 ///
-/// `first`: (bucket + 1), first points; `covering`: (window of 32 points), the bucket that its first point lies in;
-/// `facts`: how many buckets there are, points of the longest; `out`: (column, bucket). `table`: (point, 2), freed;
-/// `counts`, `done`: (slot), 0 before and afterwards.
+/// `first`: (bucket + 1), first points; `covering`: (window of 32 points), the bucket of its first point; `facts`:
+/// the number of buckets, and the points of the longest; `out`: (column, bucket). `table`: (point, 2), freed;
+/// `counts`, `done`: (slot), 0 before and after the launch.
 #[kernel(block = 256, hot, f64)]
 pub unsafe fn series_distinct(
     #[len(points)] values: *const f64,
@@ -102,7 +103,7 @@ pub unsafe fn series_distinct(
             let value = *values.add((part.from + i) as usize);
             new += u32::from(put(table, places, order::unique_key(value)));
         }
-        // Whole numbers of this size are exact.
+        // Integers of this size are exact in single precision.
         let new = reduce::block_sum(new as f32) as u32;
         let (count, done) = (counts.add(part.slot), done.add(part.slot));
         if thread::index_in_block() == 0 {

@@ -1,42 +1,44 @@
-//! Buckets that no block can hold: how blocks share them.
+//! Buckets that are too long for one block, and how blocks share them.
 //!
-//! Points are cut into tiles of 4096. A bucket of more points lies over the beginning of a tile, so a tile has points of
-//! two such buckets at most: the one at its beginning and the one at its end. The first tile that a long bucket lies over
-//! the beginning of is its *slot*: no two buckets have the same, and nobody makes a list.
+//! Points are divided into tiles of 4096. A longer bucket covers the beginning of a tile, so a tile has points of at
+//! most two such buckets: one at its beginning and one at its end. The first tile whose beginning a long bucket
+//! covers is its *slot*. No two buckets have the same slot, so no list of them is needed.
 
 use super::order_query::{LONG, WINDOW};
 use warpstride_device::prelude::*;
 
-/// Places for long buckets, and tiles.
+/// The number of slots for long buckets, which is the number of tiles.
 #[inline(always)]
 #[must_use]
 pub const fn slots(points: usize) -> usize {
     points.div_ceil(LONG as usize)
 }
 
-/// What a tile has of a long bucket.
+/// A tile's part of a long bucket.
 pub(super) struct Part {
-    /// Which bucket.
+    /// The bucket's number.
     pub(super) bucket: usize,
     /// Its slot.
     pub(super) slot: usize,
-    /// Its first point.
+    /// The bucket's first point.
     pub(super) first: u32,
-    /// Its points.
+    /// The bucket's number of points.
     pub(super) n: u32,
-    /// Tiles that have some of them.
+    /// The number of tiles that have points of it.
     pub(super) tiles: u32,
-    /// First point in the tile.
+    /// Its first point in the tile.
     pub(super) from: u32,
-    /// Points in the tile.
+    /// Its number of points in the tile.
     pub(super) count: u32,
 }
 
 impl Part {
-    /// Of the bucket at the tile's beginning (`at_end` 0), or at its end (1) where that is another one.
+    /// The part of the bucket at the tile's beginning (`at_end` 0), or of a different one at its end (1).
     ///
     /// # Safety
-    /// `tile` lies below the tiles of `points`; `first` and `covering` are those of the points' buckets.
+    ///
+    /// `tile` must be less than the number of tiles of `points`; `first` and `covering` must describe the points'
+    /// buckets.
     #[inline(always)]
     pub(super) unsafe fn of(
         tile: u32,
@@ -69,10 +71,11 @@ impl Part {
     }
 }
 
-/// Whether this block is the last of `blocks` that come here for a slot, whose `done` counts them and is 0 at first.
-/// What all of them wrote before is then visible to it. The same in all threads of the block.
+/// Whether this block is the last of the `blocks` that call this for a slot; `done` counts them and must be 0 before.
+/// What all of them wrote before the call is then visible to it. The result is the same in all threads of the block.
 ///
 /// # Safety
+///
 /// All threads of the block call it together.
 #[inline(always)]
 pub(super) unsafe fn is_last(done: *mut u32, blocks: u32) -> bool {

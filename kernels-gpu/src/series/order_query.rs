@@ -1,61 +1,61 @@
-//! Order statistics that are wanted of every bucket, and what they are of its sorted values.
+//! Order statistics requested for every bucket, and their values given the sorted bucket.
 
 use super::{order, quantile};
 use bytemuck::{Pod, Zeroable};
 
-/// Place in the facts of buckets: how many there are.
+/// Index in the facts about buckets: the number of buckets.
 pub const BUCKETS: usize = 0;
-/// Place in the facts of buckets: points of the longest.
+/// Index in the facts about buckets: the number of points in the longest.
 pub const LONGEST: usize = 1;
 
-/// Points of a bucket that one thread sorts.
+/// The longest bucket that one thread sorts, in points.
 pub const SHORT: u32 = 32;
-/// Points of a bucket that one warp sorts.
+/// The longest bucket that one warp sorts.
 pub const WARP: u32 = 512;
-/// Points of a bucket that one block sorts; values of longer ones are selected.
+/// The longest bucket that one block sorts; from longer ones the requested values are selected.
 pub const LONG: u32 = 4096;
-/// Points from one place of `covering` to the next: it has the bucket that point `WINDOW`·i lies in.
+/// Points between entries of `covering`: entry i is the bucket of point `WINDOW`·i.
 pub const WINDOW: u32 = 32;
 
-/// Places of `covering`.
+/// The number of entries of `covering`.
 #[inline(always)]
 #[must_use]
 pub const fn windows(points: usize) -> usize {
     points.div_ceil(WINDOW as usize)
 }
 
-/// [`OrderQuery::kind`] of `percent`.
+/// The [`OrderQuery::kind`] of a percentile.
 pub const PERCENTILE: u32 = 0;
-/// [`OrderQuery::kind`] of the middle value.
+/// The [`OrderQuery::kind`] of the median.
 pub const MEDIAN: u32 = 1;
-/// [`OrderQuery::kind`] of the number of distinct values.
+/// The [`OrderQuery::kind`] of the number of distinct values.
 pub const NUNIQUE: u32 = 2;
 
-/// One statistic, and where it goes.
+/// One statistic, and the column for it.
 #[derive(Debug, Clone, Copy, PartialEq, Pod, Zeroable)]
 #[repr(C)]
 pub struct OrderQuery {
-    /// 0 … 100, of a [`PERCENTILE`].
+    /// 0 … 100, for a [`PERCENTILE`].
     pub percent: f64,
     /// [`PERCENTILE`], [`MEDIAN`] or [`NUNIQUE`].
     pub kind: u32,
-    /// Which column of the results.
+    /// The column of the results.
     pub column: u32,
 }
 
-/// Two neighbours among sorted values, and how far from the one to the other.
+/// Two neighbours among sorted values, and the fraction of the way from one to the other.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Between {
-    /// The lower one's place.
+    /// Index of the lower value.
     pub below: u32,
-    /// The upper one's; the same at the end.
+    /// Index of the upper value; equal to `below` at the end.
     pub above: u32,
     /// 0 … 1.
     pub fraction: f64,
 }
 
 impl OrderQuery {
-    /// Which of `n` ≥ 1 sorted values a quantile needs.
+    /// The values among `n` ≥ 1 sorted ones that a quantile needs.
     #[inline(always)]
     #[must_use]
     pub fn between(&self, n: u32) -> Between {
@@ -75,7 +75,7 @@ impl OrderQuery {
         }
     }
 
-    /// The quantile, of the keys of the two values.
+    /// The quantile, from the keys of the two values.
     #[inline(always)]
     #[must_use]
     pub fn quantile(&self, below: u64, above: u64, fraction: f64) -> f64 {
@@ -88,7 +88,7 @@ impl OrderQuery {
     }
 }
 
-/// Whether two neighbours among sorted keys are distinct values: both zeros are one.
+/// Whether two neighbours among sorted keys are distinct values; both zeros are the same value.
 #[inline(always)]
 #[must_use]
 pub fn distinct(below: u64, above: u64) -> bool {

@@ -1,14 +1,14 @@
 //! Quantiles of buckets of more than 4096 points, by selection digit by digit.
 //!
-//! A quantile needs one or two *ranks* of the sorted bucket. A launch is a pass: it counts the next eight bits of the
-//! keys that begin with the bits known so far, and the block that is the last to count for a bucket finds in which of the
-//! 256 the rank lies. After eight passes all bits are known. Ranks that still begin alike are counted once. Where one
-//! candidate is left, the next pass takes its key whole, and later ones do not read the bucket any more; values that
-//! differ all are found in three or four passes.
+//! A quantile needs the values of one or two *ranks* in the sorted bucket. Each launch is a pass: it counts the next
+//! eight bits of the keys that begin with the bits known so far, and the last block to count for a bucket finds in
+//! which of the 256 bins the rank lies. After eight passes all bits are known. Ranks whose known bits are equal share
+//! their counts. If only one candidate is left, the next pass takes its complete key, and later passes do not read
+//! the bucket any more; with distinct values this takes three or four passes.
 //!
-//! A block does a tile of 4096 points at a time: it counts in shared memory and adds what it counted to the bucket's
-//! counts by atomic additions of whole numbers, whose order does not matter. Reads 8 bytes a point in each pass that is
-//! needed. Block of 256: a bin a thread where counts are handed on; 16 KiB of shared memory leave room for eight blocks.
+//! A block processes a tile of 4096 points at a time: it counts in shared memory and adds its counts to the bucket's
+//! by atomic additions of integers, whose order does not matter. Each pass that is needed reads 8 bytes a point.
+//! Block of 256: one bin a thread when counts are added; 16 KiB of shared memory allow eight blocks.
 
 use super::order;
 use super::order_long::{Part, is_last};
@@ -16,47 +16,47 @@ use super::order_query::{LONG, LONGEST, NUNIQUE, OrderQuery};
 use bytemuck::{Pod, Zeroable};
 use warpstride_device::prelude::*;
 
-/// Bins of a digit.
+/// Bins for a digit.
 pub const BINS: usize = 256;
-/// Bits of a digit.
+/// Bits in a digit.
 const BITS: u32 = 8;
-/// Passes.
+/// Number of passes.
 pub const PASSES: u32 = 8;
-/// Most queries of a launch.
+/// The most queries in a launch.
 pub const QUERIES: usize = 8;
-/// Most ranks of a bucket.
+/// The most ranks of a bucket.
 const RANKS: usize = 2 * QUERIES;
 
-/// What is known of the key of a rank.
+/// What is known about the key of a rank.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Pod, Zeroable)]
 #[repr(C)]
 pub struct SelectState {
-    /// Its upper bits; all of them once it is found.
+    /// The upper bits; all bits once the key is found.
     pub prefix: u64,
-    /// Its place among the keys that begin with them.
+    /// The rank among the keys that begin with these bits.
     pub rank: u32,
-    /// How many do; 0 once it is found.
+    /// The number of keys that begin with these bits; 0 once the key is found.
     pub left: u32,
 }
 
-/// Ranks that are counted, in shared memory.
+/// The ranks that are counted, in shared memory.
 struct Counted {
-    /// Of each rank, the bits known.
+    /// (rank), the known bits.
     prefixes: *mut u64,
-    /// Of each rank, how many keys are left.
+    /// (rank), how many keys are left.
     left: *mut u32,
-    /// Of each rank, whose counts are its own; `RANKS` where it needs none.
+    /// (rank), the row with its counts; `RANKS` if it needs none.
     row_of: *mut u32,
-    /// Of each row, its rank.
+    /// (row), the rank that it belongs to.
     rank_of: *mut u32,
-    /// Rows.
+    /// Number of rows.
     rows: *mut u32,
     /// (row, bin).
     bins: *mut u32,
 }
 
 impl Counted {
-    /// Which ranks need counts in this pass. All threads of the block call it together.
+    /// Determines which ranks need counts in this pass. All threads of the block call it together.
     #[inline(always)]
     unsafe fn prepare(
         &self,
@@ -115,7 +115,8 @@ impl Counted {
         thread::sync_threads();
     }
 
-    /// Counts a key for each row that it belongs to. All lanes of the warp call it together; `None` is no key.
+    /// Counts a key in each row that it belongs to; `None` if the lane has no key. All lanes of the warp call it
+    /// together.
     #[inline(always)]
     unsafe fn count(&self, key: Option<u64>, pass: u32, found: *mut u64) {
         let shift = 64 - BITS * (pass + 1);
@@ -131,7 +132,7 @@ impl Counted {
                 }
             }
             let bins = self.bins.add(row as usize * BINS);
-            // Upper digits are mostly the same: one addition then.
+            // Upper digits are often equal in all lanes, and then take one addition.
             let of_first = warp::shuffle_idx(warp::FULL, digit, 0);
             if warp::all(warp::FULL, digit == of_first) {
                 if warp::lane_id() == 0 && digit < BINS as u32 {
@@ -144,7 +145,7 @@ impl Counted {
     }
 }
 
-/// What is known of a rank after a pass, from the counts of all tiles. All lanes of the warp call it together.
+/// What is known about a rank after a pass, from the counts of all tiles. All lanes of the warp call it together.
 #[inline(always)]
 unsafe fn narrowed(state: SelectState, bins: *mut u32, found: *mut u64, pass: u32) -> SelectState {
     const OF_LANE: usize = BINS / warp::SIZE as usize;
@@ -200,12 +201,13 @@ unsafe fn narrowed(state: SelectState, bins: *mut u32, found: *mut u64, pass: u3
     }
 }
 
-/// One pass; eight of them, `pass` 0 … 7, give the quantiles of the buckets of more than 4096 points. At most
-/// [`QUERIES`] queries; numbers of distinct values are not answered.
+/// One pass; eight of them, `pass` 0 … 7, find the quantiles of the buckets of more than 4096 points. At most
+/// [`QUERIES`] queries; numbers of distinct values are left out.
 ///
-/// `first`: (bucket + 1), first points; `covering`: (window of 32 points), the bucket that its first point lies in;
-/// `facts`: how many buckets there are, points of the longest; `out`: (column, bucket). `histograms`: (slot, query, end,
-/// bin), 0 at first and after the last pass; `states`, `found`: (slot, query, end); `done`: (slot), as `histograms`.
+/// `first`: (bucket + 1), first points; `covering`: (window of 32 points), the bucket of its first point; `facts`:
+/// the number of buckets, and the points of the longest; `out`: (column, bucket). `histograms`: (slot, query, end,
+/// bin), 0 before the first pass and after the last; `states`, `found`: (slot, query, end); `done`: (slot), 0 at the
+/// same times as `histograms`.
 #[kernel(block = 256, hot, f64)]
 pub unsafe fn series_order_select(
     #[len(points)] values: *const f64,
@@ -291,7 +293,7 @@ pub unsafe fn series_order_select(
                         },
                         left: *counted.left.add(r),
                     };
-                    // A rank that is found has no row, and asks for none.
+                    // A rank that has been found has no row, and its counts are not used.
                     let row = (*counted.row_of.add(r)).min(rows - 1) as usize;
                     let leader = *counted.rank_of.add(row) as usize;
                     let new = narrowed(old, histograms.add(leader * BINS), found.add(leader), pass);

@@ -1,14 +1,14 @@
 //! Order statistics of buckets of up to 32 points.
 //!
-//! A thread does a bucket: it loads the values into registers, sorts their keys by a network for 4, 8, 16 or 32 of them,
-//! and answers all queries. Reads 8 bytes a point and 4 a bucket (16 for each query, from the cache), writes 8 bytes for
-//! each bucket and query.
+//! A thread processes one bucket: it loads the values into registers, sorts their keys with a network for 4, 8, 16 or
+//! 32 of them, and answers all queries. Reads 8 bytes a point and 4 a bucket (16 for each query, from the cache),
+//! writes 8 bytes for each bucket and query.
 //!
-//! Values of a warp's buckets are neighbours: its first load brings the lines into the cache of the multiprocessor from
-//! which the others take theirs, 1 access for two points at 7 points a bucket. That is less than staging through shared
-//! memory would save, and needs no barrier. Two kernels, because 32 keys take 64 registers, at which half as many
-//! threads are resident; the second leaves at once where no bucket has more than 8 points. Block of 128: registers are
-//! the limit, and small blocks leave fewest of them unused.
+//! The values of a warp's buckets are adjacent: its first load brings the lines into the multiprocessor's cache, from
+//! which the other loads take theirs, one access for two points at 7 points a bucket. Staging through shared memory
+//! would save less than its barrier costs. There are two kernels because 32 keys take 64 registers, which halves the
+//! number of resident threads; the second ends at once if no bucket has more than 8 points. Block of 128: registers
+//! are the limit, and small blocks waste the fewest.
 //!
 //! 7 340 032 points in buckets of 7: 59 MB of values, 4 MB of buckets, 8 MB for each query.
 
@@ -17,10 +17,10 @@ use super::order_query::{BUCKETS, LONGEST, NUNIQUE, OrderQuery, SHORT, distinct}
 use super::sorting_network::Registers;
 use warpstride_device::prelude::*;
 
-/// Points of a bucket that need few registers.
+/// The most points in a bucket that needs few registers.
 pub const FEW: u32 = 8;
 
-/// Where answers go.
+/// The queries and the memory for their answers.
 struct Answers {
     wanted: *const OrderQuery,
     queries: u32,
@@ -28,7 +28,7 @@ struct Answers {
     stride: u32,
 }
 
-/// All answers of the `n` points from `values` on, 1 ≤ n ≤ N.
+/// Writes all answers for the `n` points from `values` on, 1 ≤ n ≤ N.
 #[inline(always)]
 unsafe fn answer<const N: usize>(values: *const f64, n: u32, bucket: usize, to: &Answers)
 where
@@ -36,7 +36,7 @@ where
 {
     let mut keys = [0; N];
     for i in 0..N {
-        // The last value again where there is no other: loads without a branch go out together.
+        // Reads the last value again instead of values that do not exist: loads without branches are issued together.
         let value = *values.add(i.min(n as usize - 1));
         keys[i] = if (i as u32) < n {
             order::key(value)
@@ -71,10 +71,10 @@ where
     }
 }
 
-/// Quantiles and numbers of distinct values of buckets of 1 … 8 points.
+/// Quantiles and numbers of distinct values for buckets of 1 … 8 points.
 ///
-/// `first`: (bucket + 1), first points; `facts`: how many buckets there are, points of the longest; `out`: (column,
-/// bucket).
+/// `first`: (bucket + 1), first points; `facts`: the number of buckets, and the points of the longest; `out`:
+/// (column, bucket).
 #[kernel(block = 128, hot, f64)]
 pub unsafe fn series_order_8(
     #[len(points)] values: *const f64,
@@ -108,7 +108,7 @@ pub unsafe fn series_order_8(
     }
 }
 
-/// As [`series_order_8`], for buckets of 9 … 32 points.
+/// Quantiles and numbers of distinct values for buckets of 9 … 32 points; see [`series_order_8`].
 #[kernel(block = 128, hot, f64)]
 pub unsafe fn series_order_32(
     #[len(points)] values: *const f64,

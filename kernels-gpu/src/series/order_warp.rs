@@ -1,20 +1,20 @@
 //! Order statistics of buckets of 33 … 512 points.
 //!
-//! A warp looks at eight windows of 32 points at a time: a bucket of this length lies over the first point of a window,
-//! and the first window that it does so for is the one in which it is found; so nobody makes a list. The warp sorts one
-//! bucket after the other in its registers (`warp_sort.rs`) and answers all queries. Reads 8 bytes a
-//! point and 4 for a window and a bucket, writes 8 bytes for each bucket and query. Block of 128: registers are the
-//! limit, as in [`order_short`](super::order_short).
+//! A warp examines eight windows of 32 points at a time. A bucket of this length covers the first point of at least
+//! one window, and the first such window is where it is found, so no list of buckets is needed. The warp sorts one
+//! bucket after the other in its registers (`warp_sort.rs`) and answers all queries. Reads 8 bytes a point and 4 for
+//! a window and a bucket, writes 8 bytes for each bucket and query. Block of 128: registers are the limit, as in
+//! [`order_short`](super::order_short).
 
 use super::order_query::{LONGEST, NUNIQUE, OrderQuery, SHORT, WARP, distinct, windows};
 use super::sorting_network::{Merged, Registers};
 use super::warp_sort;
 use warpstride_device::prelude::*;
 
-/// Windows that a warp looks at together.
+/// Windows that a warp examines at a time.
 const WINDOWS: u32 = 8;
 
-/// Where answers go.
+/// The queries and the memory for their answers.
 struct Answers {
     wanted: *const OrderQuery,
     queries: u32,
@@ -22,7 +22,7 @@ struct Answers {
     stride: u32,
 }
 
-/// All answers of the `n` ≤ 32·K points from `values` on. All lanes of the warp call it together.
+/// Writes all answers for the `n` ≤ 32·K points from `values` on. All lanes of the warp call it together.
 #[inline(always)]
 unsafe fn answer<const K: usize>(values: *const f64, n: u32, bucket: u32, to: &Answers)
 where
@@ -41,7 +41,7 @@ where
                 count += u32::from(rank < n && (rank == 0 || distinct(before, keys[j])));
                 before = keys[j];
             }
-            // Whole numbers of this size are exact.
+            // Integers of this size are exact in single precision.
             f64::from(reduce::warp_sum(count as f32))
         } else {
             let between = query.between(n);
@@ -56,10 +56,10 @@ where
     }
 }
 
-/// Quantiles and numbers of distinct values of buckets of 33 … 512 points.
+/// Quantiles and numbers of distinct values for buckets of 33 … 512 points.
 ///
-/// `first`: (bucket + 1), first points; `covering`: (window of 32 points), the bucket that its first point lies in;
-/// `facts`: how many buckets there are, points of the longest; `out`: (column, bucket).
+/// `first`: (bucket + 1), first points; `covering`: (window of 32 points), the bucket of its first point; `facts`:
+/// the number of buckets, and the points of the longest; `out`: (column, bucket).
 #[kernel(block = 128, min_blocks = 5, hot, f64)]
 pub unsafe fn series_order_warp(
     #[len(points)] values: *const f64,

@@ -1,11 +1,11 @@
-//! Buckets of several chunks ([`super::sums`]): the chunks' results, and who combines them.
+//! Buckets of several chunks ([`super::sums`]): the results of the chunks, and how they are combined.
 //!
-//! What is combined together is a *group*: up to 32 results, or a chunk of them. Whoever brings the last result of a
-//! group combines all of them in their order, and brings that to the level above, until one is left. The order in which
-//! they come changes nothing but who does it.
+//! Results that are combined together are a *group*: up to 32 results, or a chunk of them. The warp that delivers the
+//! last result of a group combines the group in order and delivers the combined result to the next level, until one
+//! is left. The order of delivery decides only which warp does the work.
 //!
-//! Nothing is allotted: results of level L stand for at least 1024ᴸ points each, so that ⌊first point/1024ᴸ⌋ plus the
-//! result's number is a place of its own.
+//! No memory is assigned at run time: a result of level L stands for at least 1024ᴸ points, so ⌊first point/1024ᴸ⌋
+//! plus the result's number is an index of its own.
 
 use super::sums::{self, CHUNK, SHORT, chunk_range, chunks};
 use warpstride_device::prelude::*;
@@ -16,14 +16,14 @@ const LEVELS: u32 = 3;
 const CHUNK_SHIFT: u32 = CHUNK.trailing_zeros();
 const _: () = assert!(1 << CHUNK_SHIFT == CHUNK);
 
-/// Places of all levels for so many points.
+/// Elements of all levels for this many points.
 #[inline(always)]
 #[must_use]
 pub const fn places(points: usize) -> usize {
     place_of_level(points, LEVELS + 1)
 }
 
-/// Places below level `level` ≥ 1.
+/// Elements below level `level` ≥ 1.
 #[inline(always)]
 const fn place_of_level(points: usize, level: u32) -> usize {
     let (mut places, mut below) = (0, 1);
@@ -34,7 +34,7 @@ const fn place_of_level(points: usize, level: u32) -> usize {
     places
 }
 
-/// Sum, least and greatest key of a part of a bucket.
+/// Sum, least key and greatest key of a part of a bucket.
 #[derive(Clone, Copy)]
 pub(super) struct Part {
     pub(super) sum: f64,
@@ -56,14 +56,15 @@ impl Part {
         self.greatest = self.greatest.max(other.greatest);
     }
 
-    /// The lanes' parts to one, as [`sums::across`] adds; every lane has it.
+    /// Combines the parts of all lanes in the order of [`sums::across`]; every lane gets the result.
     ///
     /// # Safety
-    /// All lanes of the warp are here.
+    ///
+    /// All lanes of the warp call it together.
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
     #[inline(always)]
     pub(super) unsafe fn across_lanes(mut self) -> Self {
-        // SAFETY: the caller's.
+        // SAFETY: the caller guarantees that all lanes take part.
         unsafe {
             self.sum = reduce::warp_sum_f64(self.sum);
             for step in 0..5 {
@@ -76,14 +77,15 @@ impl Part {
         self
     }
 
-    /// Of lane `lane`.
+    /// The part that lane `lane` holds.
     ///
     /// # Safety
-    /// As [`Part::across_lanes`].
+    ///
+    /// As for [`Part::across_lanes`].
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
     #[inline(always)]
     unsafe fn of_lane(self, lane: u32) -> Self {
-        // SAFETY: the caller's.
+        // SAFETY: the caller guarantees that all lanes take part.
         unsafe {
             Self {
                 sum: warp::shuffle_idx(warp::FULL, self.sum, lane),
@@ -98,9 +100,9 @@ impl Part {
 #[derive(Clone, Copy)]
 pub(super) struct Parts {
     pub(super) sums: *mut f64,
-    /// (place, least and greatest).
+    /// (element), least and greatest key.
     pub(super) keys: *mut [u64; 2],
-    /// Results that have come; zero between launches.
+    /// (element), the number of results delivered; zero between launches.
     pub(super) come: *mut u32,
     pub(super) points: u32,
 }
@@ -116,11 +118,12 @@ impl Parts {
         }
     }
 
-    /// Brings the result of chunk `chunk` of a bucket of `n` points from point `first` on, more than one chunk in all.
-    /// `Some` to the warp that brings the last: the bucket's.
+    /// Delivers the result of chunk `chunk` of a bucket of `n` points from point `first` on, which has more than one
+    /// chunk. Returns the bucket's result to the warp that delivers the last chunk.
     ///
     /// # Safety
-    /// All lanes of the warp are here with the same arguments; each chunk is brought once a launch.
+    ///
+    /// All lanes of the warp call it together with the same arguments, once for each chunk and launch.
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
     #[inline(always)]
     pub(super) unsafe fn bring(
@@ -153,7 +156,7 @@ impl Parts {
             if before as usize + 1 < end - from {
                 return None;
             }
-            // All others are there, and are read after this.
+            // All other results have been written, and are read after this.
             thread::device_fence();
             if warp::lane_id() == 0 {
                 *self.come.add(base + from) = 0;

@@ -3,16 +3,17 @@
 use super::order::one_nan;
 use warpstride_device::float::GpuFloat;
 
-/// Where the quantile of `percent` (0 … 100) lies among `n` ≥ 1 sorted values: between the returned one (from 0) and
-/// the next, at the returned fraction of the way.
+/// The position of the quantile `percent` (0 … 100) among `n` ≥ 1 sorted values: the index of the value below (from
+/// 0), and the fraction of the way to the next.
 ///
-/// (n − 1)·p is formed before the division, so that for whole percents the fraction has no error but its rounding.
+/// (n − 1)·p is formed before the division, so that for integer percentages the fraction's only error is its
+/// rounding.
 #[inline(always)]
 #[must_use]
 pub fn position(n: u32, percent: f64) -> (u32, f64) {
     let hundredths = f64::from(n - 1).mul_rounded(percent);
-    // Truncation is rounding down: nothing is negative. A quotient that rounds up to the next whole number is
-    // brought back.
+    // Truncation rounds down, as nothing is negative. A quotient that was rounded up to the next integer is
+    // corrected.
     let mut below = (hundredths / 100.0) as u32;
     let mut rest = hundredths - f64::from(below).mul_rounded(100.0);
     if rest < 0.0 {
@@ -25,7 +26,7 @@ pub fn position(n: u32, percent: f64) -> (u32, f64) {
     (below, rest / 100.0)
 }
 
-/// `a` + (`b` − `a`)·`fraction`, for `a` ≤ `b`; `a` itself where they are the same or the fraction is 0.
+/// `a` + (`b` − `a`)·`fraction`, for `a` ≤ `b`; `a` itself if they are equal or the fraction is 0.
 #[inline(always)]
 #[must_use]
 pub fn interpolate(a: f64, b: f64, fraction: f64) -> f64 {
@@ -37,19 +38,19 @@ pub fn interpolate(a: f64, b: f64, fraction: f64) -> f64 {
         if a == f64::NEG_INFINITY {
             return a;
         }
-        // The difference overflows, the mean does not.
+        // The difference overflows, the weighted mean does not.
         return a.mul_rounded(1.0 - fraction) + b.mul_rounded(fraction);
     }
     one_nan(a + difference.mul_rounded(fraction))
 }
 
-/// The median of which `a` ≤ `b` are the middle two (the same value twice for an odd number).
+/// The median, given the two middle values `a` ≤ `b` (the same value twice for an odd number).
 #[inline(always)]
 #[must_use]
 pub fn middle(a: f64, b: f64) -> f64 {
     let sum = a + b;
     if sum.is_infinite() {
-        // Halves of finite values do not overflow; of infinite ones they are as they should.
+        // Halves of finite values do not overflow, and halves of infinite ones are infinite.
         return one_nan(a.mul_rounded(0.5) + b.mul_rounded(0.5));
     }
     if a == b {

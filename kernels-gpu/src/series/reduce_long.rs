@@ -1,16 +1,17 @@
-//! One-pass methods of buckets of more than 32 points, behind [`super::reduce_tiles`].
+//! One-pass methods of buckets of more than 32 points, launched after [`super::reduce_tiles`].
 //!
-//! A warp has 1024 points and does the chunks ([`super::sums`]) that begin among them: each of its lanes looks into a
-//! window of 32 points, in which at most one chunk can begin. It adds a chunk's values lane by lane; a bucket of one
-//! chunk is finished there, and its deviations are of values that are in the cache still. Chunks of longer buckets are
-//! combined by the warp that brings the last ([`super::partial`]); their deviations need the mean first and are
-//! `series_deviations`. A warp's work is about 1024 points however they are cut.
+//! A warp has 1024 points and processes the chunks ([`super::sums`]) that begin among them: each of its lanes
+//! examines a window of 32 points, in which at most one chunk can begin. The warp adds a chunk's values lane by lane.
+//! A bucket of one chunk is completed at once, and its deviations come from values that are still in the cache.
+//! Chunks of longer buckets are combined by the warp that delivers the last one ([`super::partial`]); their
+//! deviations need the mean first, and `series_deviations` computes them. A warp's work is about 1024 points however
+//! they are divided.
 //!
-//! Reads 8 bytes a point of long buckets, and 12 for each 32 points; writes 8 for each bucket and method. Leaves at once
-//! where no bucket is long; `series_reduce_long` tells the greatest length where one is. 7 340 032 points in buckets of
-//! 720: 59 MB, 14 µs at 4.3 TB/s.
+//! Reads 8 bytes a point of long buckets, and 12 for each 32 points; writes 8 for each bucket and method. The kernel
+//! ends at once if no bucket is long; otherwise `series_reduce_long` reports the greatest length. 7 340 032 points in
+//! buckets of 720: 59 MB, 14 µs at 4.3 TB/s.
 //!
-//! Block of 256: eight warps that share nothing; small blocks leave fewest registers unused.
+//! Block of 256: eight independent warps; small blocks waste the fewest registers.
 
 use super::methods::{self, COUNT, MEAN, STD, Statistics, columns_of};
 use super::order;
@@ -25,11 +26,11 @@ const WINDOW: u32 = 32;
 const WINDOWS: u32 = warp::SIZE;
 /// Points of a warp.
 pub const STRETCH: u32 = WINDOW * WINDOWS;
-/// Values of a lane that are under way together.
+/// Values of a lane that are loaded together.
 const AHEAD: usize = 8;
 
-/// Those of long buckets. Arguments as of [`super::reduce_tiles::series_reduce_fixed`]; `sums`, `keys`, `come`:
-/// [`places`] elements, `come` zero between launches. `facts` gets the greatest length where it is more than 32.
+/// One-pass methods of long buckets. Arguments as for [`super::reduce_tiles::series_reduce_fixed`]; `sums`, `keys`,
+/// `come`: [`places`] elements, `come` zero between launches. `facts` gets the greatest length if it exceeds 32.
 #[kernel(block = 256, min_blocks = 4, hot, f64)]
 #[allow(clippy::too_many_arguments, reason = "arrays and their extents")]
 pub unsafe fn series_reduce_long(
@@ -120,14 +121,14 @@ pub unsafe fn series_deviations(
     });
 }
 
-/// A chunk, and the bucket that it is of.
+/// A chunk and its bucket.
 #[derive(Clone, Copy)]
 struct Chunk {
     bucket: u32,
-    /// The bucket's first point, and its points.
+    /// The bucket's first point, and its number of points.
     first: u32,
     n: u32,
-    /// Its number, of so many.
+    /// The chunk's number, and the number of chunks.
     number: u32,
     of: u32,
 }
@@ -144,7 +145,7 @@ struct Task {
 }
 
 impl Task {
-    /// Bucket and number of the chunk that begins in the 32 points from `begin` on, if one does.
+    /// Bucket and number of the chunk that begins in the 32 points from `begin` on, if any.
     #[inline(always)]
     unsafe fn chunk_in(&self, begin: u32) -> Option<(u32, u32)> {
         if begin >= self.parts.points {
@@ -152,7 +153,7 @@ impl Task {
         }
         let windows = self.parts.points.div_ceil(WINDOW);
         let window = begin / WINDOW;
-        // A bucket that is long either has the first point already, or has the first of the next window too.
+        // A long bucket covers the window's first point, or that of the next window.
         let covering = *self.covering.add(window as usize);
         let next = *self.covering.add((window + 1).min(windows - 1) as usize);
         for bucket in [covering, next] {
@@ -168,12 +169,13 @@ impl Task {
         None
     }
 
-    /// All lanes of a warp together, for every chunk that begins in the warp's share of the points.
+    /// Calls `of_warp` for every chunk that begins in the warp's share of the points, with all lanes of the warp
+    /// together.
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
     #[inline(always)]
     unsafe fn for_each_chunk(&self, mut of_warp: impl FnMut(Chunk)) {
-        for stretch in thread::warp_stride(self.parts.points.div_ceil(STRETCH)) {
-            let found = self.chunk_in(stretch * STRETCH + warp::lane_id() * WINDOW);
+        for part in thread::warp_stride(self.parts.points.div_ceil(STRETCH)) {
+            let found = self.chunk_in(part * STRETCH + warp::lane_id() * WINDOW);
             let (bucket, number) = found.unwrap_or((0, 0));
             let mut left = warp::ballot(warp::FULL, found.is_some());
             while left != 0 {
@@ -200,7 +202,7 @@ impl Task {
         }
     }
 
-    /// This lane's values of a chunk in their order.
+    /// Calls `each` for this lane's values of a chunk in order.
     #[inline(always)]
     unsafe fn values_of_lane(&self, chunk: Chunk, mut each: impl FnMut(f64)) {
         let (from, end) = chunk_range(chunk.n as usize, chunk.number as usize);
@@ -226,7 +228,7 @@ impl Task {
         }
     }
 
-    /// Σ(v − mean)² of a chunk.
+    /// Σ(v − mean)² over a chunk.
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
     #[inline(always)]
     unsafe fn squares(&self, chunk: Chunk, mean: f64) -> f64 {
@@ -238,7 +240,8 @@ impl Task {
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
     #[inline(always)]
     unsafe fn reduce(&self, chunk: Chunk) {
-        // Hidden: what follows from the set is found here, not kept in registers throughout.
+        // Hidden from the compiler: values derived from the set are computed here and do not occupy registers
+        // throughout.
         let methods = thread::hidden(self.methods);
         let mut part = Part::NOTHING;
         if methods & !COUNT != 0 {
@@ -298,7 +301,7 @@ impl Task {
         }
     }
 
-    /// Where the standard deviation goes: the last column.
+    /// The element for the standard deviation, in the last column.
     #[inline(always)]
     unsafe fn deviation_of(&self, chunk: Chunk) -> *mut f64 {
         let column = self.methods.count_ones() - 1;
@@ -307,5 +310,5 @@ impl Task {
     }
 }
 
-// The deviations stand last.
+// The deviations are in the last column.
 const _: () = assert!(STD > MEAN && STD.is_power_of_two() && STD.leading_zeros() == 24);

@@ -1,32 +1,33 @@
-//! Where buckets begin, and all one-pass methods of those of up to 32 points, in one pass over the points.
+//! Finds where buckets begin, and computes all one-pass methods of buckets of up to 32 points, in one pass over the
+//! points.
 //!
-//! A block takes tiles in their order ([`super::tile`]), and works on three at once, a step each: seven of its warps find
-//! the buckets of one (`tile_heads.rs`), while the last adds up how many lie before the one that was found two steps
-//! before, as the blocks tell each other (`told.rs`). Behind the step's barrier the timestamps of the next tile and the
-//! values of the one found in the step before set out to shared memory (`tile_stage.rs`), and the tile of two steps
-//! before is reduced, a thread a bucket (`short_bucket.rs`). So nobody waits for memory or for other blocks but where
-//! they are two steps late. Longer buckets are left to [`super::reduce_long`], which must follow where `facts` tells of
-//! one. A launch makes the scratch memory of the next one ready.
+//! A block takes tiles in order ([`super::tile`]) and works on three at once, each in a different step: seven of its
+//! warps find the buckets of one tile (`tile_heads.rs`), while the last warp adds up the buckets before the tile
+//! found two steps ago, which blocks publish to each other (`lookback.rs`). After the step's barrier, copies to
+//! shared memory begin for the timestamps of the next tile and the values of the tile found one step ago
+//! (`tile_stage.rs`), and the tile found two steps ago is reduced, a thread per bucket (`short_bucket.rs`). So a
+//! block waits for memory or for other blocks only if they are two steps late. Longer buckets are left to
+//! [`super::reduce_long`], which must follow if `facts` reports one. A launch prepares the scratch memory for the
+//! next one.
 //!
-//! Reads 16 bytes a point (8 where no method needs the values), 1.8 % of them twice; writes 12 bytes a bucket and 8 for
+//! Reads 16 bytes a point (8 if no method needs the values), 1.8 % of them twice; writes 12 bytes a bucket and 8 for
 //! each method. 7 340 032 points in buckets of 7, seven methods: 119 MB and 71 MB, 44 µs at 4.3 TB/s.
 //!
-//! Three blocks of eight warps are resident, with 80 registers a thread and 55 kB of shared memory each. What was
-//! measured on the way here is in docs/optimisation-log.md.
+//! Three blocks of eight warps are resident, with 80 registers a thread and 55 kB of shared memory each.
+//! docs/optimisation-log.md has the measurements that led to this design.
 
 use super::bucket::Bucketing;
+use super::lookback::{Added, Tickets, TilePrefix, progress_len};
 use super::methods::{COUNT, columns_of};
 use super::order_query::{BUCKETS, LONGEST};
 use super::order_short::FEW;
 use super::short_bucket;
 use super::sums::SHORT;
 use super::tile::{Noted, OWN, STRIP, STRIPS, TILE, WORDS, tiles};
-#[cfg(not(target_arch = "nvptx64"))]
 use super::tile_block::SHARED;
 use super::tile_block::{BLOCK, Found, LAST, NONE, Shared, index_in_block, warp_and_lane};
 use super::tile_heads::RUN;
 use super::tile_stage;
-use super::told::{Added, Tickets, Told, progress_len};
 use warpstride_device::prelude::*;
 
 /// Arguments of the kernels below.
@@ -43,22 +44,22 @@ struct Task {
     facts: *mut u32,
     columns: *mut f64,
     progress: *mut u32,
-    room: u32,
+    progress_length: u32,
     points: u32,
     capacity: u32,
     stride: u32,
     methods: u32,
 }
 
-/// Buckets of `step` nanoseconds; `step`, `magic` and `shift` are those of [`Bucketing::fixed`].
+/// Buckets of `step` nanoseconds; `step`, `magic` and `shift` as in [`Bucketing::fixed`].
 ///
-/// `times`, `values`: (point); `bits`, `of_tile`, `offsets`: as [`super::starts`] has them. `first`: (bucket + 1), first
-/// points, then `points`; `starts`: (bucket), first moments in nanoseconds since 1970; `of_series`: (series + 1), first
-/// buckets; `covering`: the bucket of every 32nd point; `facts`: how many buckets there are, and their greatest length
-/// as far as it is known here (8, 32, or 33 for whatever is longer). `columns`: (column, bucket), `stride`
-/// buckets each; those of `methods` ([`super::methods`]) stand from `column` on. Where there are more than `capacity`
-/// buckets, those beyond are left out. `progress`: `room` elements, at least [`progress_len`], zero before the first
-/// launch with them, and not to be touched between launches.
+/// `times`, `values`: (point); `bits`, `of_tile`, `offsets`: as in [`super::starts`]. `first`: (bucket + 1), first
+/// points, then `points`; `starts`: (bucket), first moments in nanoseconds since 1970; `of_series`: (series + 1),
+/// first buckets; `covering`: the bucket of every 32nd point; `facts`: the number of buckets, and their greatest
+/// length as far as this kernel knows it (8, 32, or 33 for all longer ones). `columns`: (column, bucket), `stride`
+/// buckets each; those of `methods` ([`super::methods`]) start at `column`. If there are more than `capacity`
+/// buckets, the rest is left out. `progress`: `progress_length` elements, at least [`progress_len`], zero before the first
+/// launch with them, and not modified between launches.
 #[kernel(block = 256, exact_block, min_blocks = 3, hot, f64, shared = SHARED)]
 #[allow(clippy::too_many_arguments, reason = "arrays and their extents")]
 pub unsafe fn series_reduce_fixed(
@@ -73,8 +74,8 @@ pub unsafe fn series_reduce_fixed(
     #[len(points.div_ceil(32))] covering: *mut u32,
     #[len(2)] facts: *mut u32,
     #[len((column + columns_of(methods)) * stride)] columns: *mut f64,
-    #[len(progress_len(points).max(room))] progress: *mut u32,
-    room: u32,
+    #[len(progress_len(points).max(progress_length))] progress: *mut u32,
+    progress_length: u32,
     points: u32,
     series: u32,
     capacity: u32,
@@ -105,7 +106,7 @@ pub unsafe fn series_reduce_fixed(
         facts,
         columns: columns.add(column as usize * stride as usize),
         progress,
-        room,
+        progress_length,
         points,
         capacity,
         stride,
@@ -118,7 +119,7 @@ pub unsafe fn series_reduce_fixed(
     );
 }
 
-/// As [`series_reduce_fixed`], with a rule of the calendar ([`Bucketing::calendar`]).
+/// Calendar buckets ([`Bucketing::calendar`]); otherwise as [`series_reduce_fixed`].
 #[kernel(block = 256, exact_block, min_blocks = 3, hot, f64, shared = SHARED)]
 #[allow(clippy::too_many_arguments, reason = "arrays and their extents")]
 pub unsafe fn series_reduce_calendar(
@@ -133,8 +134,8 @@ pub unsafe fn series_reduce_calendar(
     #[len(points.div_ceil(32))] covering: *mut u32,
     #[len(2)] facts: *mut u32,
     #[len((column + columns_of(methods)) * stride)] columns: *mut f64,
-    #[len(progress_len(points).max(room))] progress: *mut u32,
-    room: u32,
+    #[len(progress_len(points).max(progress_length))] progress: *mut u32,
+    progress_length: u32,
     points: u32,
     series: u32,
     capacity: u32,
@@ -148,7 +149,7 @@ pub unsafe fn series_reduce_calendar(
         step: 0,
         magic: 0,
         shift: 0,
-        // So that the rule is one of the calendar for the compiler too.
+        // Shows the compiler that the rule is a calendar rule.
         calendar: calendar.max(1),
     };
     let task = Task {
@@ -164,7 +165,7 @@ pub unsafe fn series_reduce_calendar(
         facts,
         columns: columns.add(column as usize * stride as usize),
         progress,
-        room,
+        progress_length,
         points,
         capacity,
         stride,
@@ -181,8 +182,9 @@ pub unsafe fn series_reduce_calendar(
 }
 
 impl Task {
-    /// Tiles, until there are none. `index`: the number of a time's bucket; `start`: its first moment; `span`: that (of
-    /// the week that 1970 began in it is negative, and wraps) and its length; REGULAR: all have one length.
+    /// Processes tiles until none is left. `index`: the number of a time's bucket; `start`: its first moment; `span`:
+    /// the first moment (negative, hence wrapping, for the week in which 1970 began) and the length; REGULAR: all
+    /// buckets have the same length.
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
     #[inline(always)]
     unsafe fn run<const REGULAR: bool>(
@@ -194,26 +196,26 @@ impl Task {
         #[cfg(not(target_arch = "nvptx64"))]
         {
             assert_eq!(thread::block_threads(), BLOCK);
-            assert!(self.room as usize >= progress_len(self.points as usize));
+            assert!(self.progress_length as usize >= progress_len(self.points as usize));
         }
         let shared: *mut Shared = shared::dynamic_shared_mem();
-        let tickets = Tickets::new(self.progress, self.room);
+        let tickets = Tickets::new(self.progress, self.progress_length);
         if index_in_block() == 0 {
             let last = Tickets::last(self.count());
             let ticket = tickets.take(last);
             *Shared::next(shared, 0) = ticket;
             (*shared).last = last;
-            (*shared).told = tickets.words(ticket);
+            (*shared).lookback = tickets.words(ticket);
         }
         thread::sync_threads();
-        let told = || Told::new(self.progress, (*shared).told, self.count());
+        let lookback = || TilePrefix::new(self.progress, (*shared).lookback, self.count());
         let mut tile = self.if_any(*Shared::next(shared, 0));
         tickets.make_ready(*Shared::next(shared, 0));
         let mut begins = self.stage_times(shared, tile);
-        // The tiles of the two steps before.
+        // The tiles of the two previous steps.
         let [mut staged, mut reduced] = [NONE; 2];
-        let mut marks = 0;
-        // The last warp's.
+        let mut recorded = 0;
+        // For the last warp only.
         let mut added = Added::NOTHING;
         let mut step: u32 = 0;
         loop {
@@ -221,8 +223,8 @@ impl Task {
             let found = Shared::found(shared, step);
             let of_staged = Shared::found(shared, step.wrapping_sub(1));
             let of_reduced = Shared::found(shared, step.wrapping_sub(2));
-            let marks_before = marks;
-            // The warp's timestamps are there, and its part of the values.
+            let recorded_before = recorded;
+            // The warp's timestamps have arrived, and its part of the values.
             mem::wait_for_copies();
             if warp < STRIPS {
                 warp::sync_warp(warp::FULL);
@@ -231,14 +233,14 @@ impl Task {
                     run.begins = begins;
                     let place = RUN * index_in_block();
                     let heads = run.find::<REGULAR>(place, there, index, span);
-                    marks = Found::note_heads(found, place, heads);
+                    recorded = Found::note_heads(found, place, heads);
                 }
             } else {
                 if tile != NONE && lane == 0 {
                     *Shared::next(shared, step + 1) = tickets.take((*shared).last);
                 }
                 if reduced != NONE {
-                    Found::place(of_reduced, self.of_tile, reduced, told(), &mut added);
+                    Found::place(of_reduced, self.of_tile, reduced, lookback(), &mut added);
                 }
             }
             thread::sync_threads();
@@ -248,11 +250,11 @@ impl Task {
                 let (_, own) = Found::count(found, 0);
                 if index_in_block() == 0 {
                     if tile == 0 {
-                        // Before any other block knows of this tile, and looks at its own buckets.
+                        // Before any other block can know of this tile and examine its own buckets.
                         *self.facts.add(LONGEST) = FEW;
                         thread::device_fence();
                     }
-                    told().tell(tile, own);
+                    lookback().publish(tile, own);
                 }
                 begins = self.stage_times(shared, next);
             }
@@ -264,7 +266,7 @@ impl Task {
                 }
                 let (before, _) = Found::count(of_staged, warp_and_lane().0);
                 let to = Shared::noted(shared, step).wrapping_add(before as usize);
-                Noted::note(to, RUN * index_in_block(), marks_before);
+                Noted::note(to, RUN * index_in_block(), recorded_before);
             }
             if reduced != NONE {
                 self.reduce(reduced, step.wrapping_sub(2), shared, index, start);
@@ -273,7 +275,7 @@ impl Task {
                 }
             }
             if tile == NONE {
-                marks = 0;
+                recorded = 0;
                 if staged == NONE {
                     break;
                 }
@@ -283,26 +285,27 @@ impl Task {
         }
     }
 
-    /// The tile of a ticket, if there is one.
+    /// The tile of a ticket, or [`NONE`].
     #[inline(always)]
     fn if_any(&self, ticket: u32) -> u32 {
         let tile = Tickets::number(ticket);
         if tile < self.count() { tile } else { NONE }
     }
 
-    /// Tiles of all points.
+    /// Number of tiles.
     #[inline(always)]
     fn count(&self) -> u32 {
         tiles(thread::hidden(self.points) as usize) as u32
     }
 
-    /// Points of a tile.
+    /// Number of points in a tile.
     #[inline(always)]
     fn loaded(&self, tile: u32) -> u32 {
         (self.points - tile * OWN).min(TILE)
     }
 
-    /// Begins to copy the timestamps of a tile, if there is one; tells which of the lane's points series begin with.
+    /// Begins to copy the timestamps of a tile, unless it is [`NONE`]; returns which of the lane's points begin a
+    /// series.
     #[inline(always)]
     unsafe fn stage_times(&self, shared: *mut Shared, tile: u32) -> u32 {
         if tile == NONE {
@@ -332,7 +335,7 @@ impl Task {
         let before = (*found).before;
         let noted = Shared::noted(shared, step);
         let mut longest = FEW;
-        // From the last multiple of four buckets on, so that no two warps write to the same 32 bytes of a column.
+        // Starts at the last multiple of four buckets, so that no two warps write to the same 32 bytes of a column.
         let mut bucket = index_in_block().wrapping_sub(before % 4) as i32;
         while bucket < total as i32 {
             if bucket < 0 {
@@ -347,7 +350,7 @@ impl Task {
             } else if begin + self.loaded(tile) == self.points {
                 self.loaded(tile) - from
             } else {
-                // The tile has no point behind its own that begins one.
+                // The tile has no point after its own that begins a bucket.
                 SHORT as u32 + 1
             };
             longest = longest.max(n);
@@ -389,13 +392,14 @@ impl Task {
         }
     }
 
-    /// Writes the buckets of every 32nd point, and the first buckets of the series that begin in the tile. For one warp.
+    /// Writes the buckets of every 32nd point, and the first buckets of the series that begin in the tile. One warp
+    /// calls it.
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
     #[inline(always)]
     unsafe fn write_ranks(&self, tile: u32, found: *const Found) {
         let lane = warp::lane_id();
         let begin = tile * OWN;
-        // Two words of 32 points a lane.
+        // Two words of 32 points for each lane.
         let word = 2 * lane;
         let mut heads = 0;
         if word < WORDS {

@@ -1,16 +1,18 @@
-//! Sums of whole numbers over all that stand before.
+//! Exclusive prefix sums of integers.
 //!
-//! [`series_scan_rows`]: a block does a row, a thread a number at a time; reads and writes 4 bytes a number. Rows are
-//! short (a number for 4096 points), so a block of 512 walks through one in a few steps.
+//! [`series_scan_rows`]: a block processes one row, a thread one number at a time; reads and writes 4 bytes a number.
+//! Rows are short (a number for 4096 points), so that a block of 512 walks through one in a few steps.
 
 use warpstride_device::prelude::*;
 
-/// The sum of the values of all threads before this one, and of all threads of the block.
+/// The sum of the values of all earlier threads, and of all threads of the block.
 ///
-/// The condition of a branch before the call must not be asked again behind it: rustc's jump threading would make two
-/// calls of the one, for threads that wait for each other (docs/toolchain.md; `build-ptx` refuses it).
+/// If a branch precedes the call, its condition must not be used for another branch after it: rustc's jump threading
+/// would duplicate the call, and threads of one warp would wait for each other forever (docs/toolchain.md;
+/// `build-ptx` refuses such a kernel).
 ///
 /// # Safety
+///
 /// All threads of the block call it together.
 #[inline(always)]
 pub(super) unsafe fn before(value: u32) -> (u32, u32) {
@@ -37,13 +39,13 @@ pub(super) unsafe fn before(value: u32) -> (u32, u32) {
             before += sum;
         }
     }
-    // The sums are read.
+    // All threads have read the sums.
     thread::sync_threads();
     (before, all)
 }
 
-/// Every number becomes the sum of those before it in its row; `totals` gets the sums of the rows. `counts`: (row,
-/// place).
+/// Replaces every number by the sum of the earlier ones in its row; `totals` gets the sums of the rows. `counts`:
+/// (row, column).
 #[kernel(block = 512, hot)]
 pub unsafe fn series_scan_rows(
     #[len(rows * length)] counts: *mut u32,
@@ -56,7 +58,7 @@ pub unsafe fn series_scan_rows(
         let (mut sum, mut from) = (0, 0);
         while from < length {
             let i = from + thread::index_in_block();
-            // No branch: see `before`.
+            // Computed without a branch: see `before`.
             let value = *counts.add(i.min(length - 1) as usize) * u32::from(i < length);
             let (before, all) = before(value);
             if i < length {

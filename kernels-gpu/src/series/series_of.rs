@@ -1,20 +1,21 @@
-//! Which series a point belongs to.
+//! The series that a point belongs to.
 
-/// Points that a block does at a time where it moves them.
+/// Points in a tile that one block moves at a time.
 pub const TILE: u32 = 4096;
 
-/// Tiles of so many points.
+/// Number of tiles for this many points.
 #[inline(always)]
 #[must_use]
 pub const fn tiles(points: usize) -> usize {
     points.div_ceil(TILE as usize)
 }
 
-/// The last series from `low` on and before `high` that begins at `point` or before: the one that has it. Series `low`
-/// begins there, series `high` does not.
+/// The series that has `point`: the last one, from `low` on and before `high`, that begins at the point or before it.
+/// Series `low` must begin there, and series `high` must not.
 ///
 /// # Safety
-/// `offsets` has places `low` to `high`.
+///
+/// `offsets` must have elements `low` to `high`.
 #[inline(always)]
 pub(super) unsafe fn series_of(
     offsets: *const u32,
@@ -36,7 +37,8 @@ pub(super) unsafe fn series_of(
 /// Whether a series begins with this point.
 ///
 /// # Safety
-/// `offsets` are those of `series` series, and `point` is a point of one.
+///
+/// `offsets` must have the offsets of `series` series, and `point` must belong to one of them.
 #[inline(always)]
 pub(super) unsafe fn begins(offsets: *const u32, series: u32, point: u32) -> bool {
     *offsets.add(series_of(offsets, 0, series, point) as usize) == point

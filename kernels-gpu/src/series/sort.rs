@@ -1,17 +1,17 @@
-//! The order of points by series and time: a radix sort, eight bits a pass from the lowest on, which leaves points with
-//! the same timestamp in their order.
+//! Sorts points by series and time: a radix sort, eight bits a pass from the lowest on, which preserves the order of
+//! points with the same timestamp.
 //!
-//! A pass is three launches. [`series_sort_count`] counts the digits of each tile of 4096 points; `series_scan_rows`
-//! makes of the counts, (digit, tile), the places at which the tiles go on; [`series_sort_move`] moves. Sorted are the
-//! timestamps and, with each, its point's number before the sort, by which [`series_sort_gather`] fetches the values in
-//! the end. Passes over the bits of the series' number come last: points lie in their series at first, so the number
-//! follows from the point's.
+//! A pass is three launches. [`series_sort_count`] counts the digits in each tile of 4096 points; `series_scan_rows`
+//! turns the counts, (digit, tile), into the positions at which the tiles continue; [`series_sort_move`] moves the
+//! points. The timestamps are sorted together with each point's number before the sort, by which
+//! [`series_sort_gather`] finally fetches the values. Passes over the bits of the series' number come last: before
+//! the sort the points of a series lie together, so the series follows from the point's number.
 //!
-//! A block does a tile, each of its warps a stretch of it from front to back, 32 points at a time: lanes with the same
-//! digit find each other by eight ballots, and take the places behind those that came before. Nothing depends on which
-//! warp is faster. Reads 8 bytes a point to count, 12 to move, writes 12 to up to 256 places that each grow by 16 points
-//! of a tile on average; places of one tile meet in the second-level cache. Block of 256: 8 KiB of shared memory for the
-//! counts of eight warps.
+//! A block processes a tile, each of its warps one part of it from front to back, 32 points at a time: lanes with the
+//! same digit find each other by eight ballots, and take the positions after those of earlier points. The result does
+//! not depend on the warps' speed. Reads 8 bytes a point to count and 12 to move, writes 12 to up to 256 positions
+//! that each advance by 16 points a tile on average; positions of one tile share lines in the second-level cache.
+//! Block of 256: 8 KiB of shared memory for the counts of eight warps.
 //!
 //! A pass of 7 340 032 points: 235 MB.
 
@@ -21,7 +21,7 @@ use warpstride_device::prelude::*;
 
 /// Values of a digit.
 pub const DIGITS: usize = 256;
-/// Most warps of a block that take part.
+/// The most warps of a block that take part.
 const WARPS: u32 = 8;
 
 /// What a pass sorts by.
@@ -34,7 +34,7 @@ struct Digit {
 }
 
 impl Digit {
-    /// Of a point with this timestamp, which had this number before the sort.
+    /// The digit of a point with this timestamp, whose number before the sort was `number`.
     #[inline(always)]
     unsafe fn of(&self, time: u64, number: u32) -> u32 {
         let bits = if self.of_series {
@@ -46,9 +46,9 @@ impl Digit {
     }
 }
 
-/// A warp's stretch of a tile: its first point and the next one's.
+/// The part of a tile that belongs to this warp: its first point and the end.
 #[inline(always)]
-fn stretch(tile: u32, points: u32) -> (u32, u32) {
+fn warp_part(tile: u32, points: u32) -> (u32, u32) {
     let warps = (thread::block_threads() / warp::SIZE).min(WARPS);
     let length = TILE.div_ceil(warps * warp::SIZE) * warp::SIZE;
     let begin = tile * TILE;
@@ -57,7 +57,7 @@ fn stretch(tile: u32, points: u32) -> (u32, u32) {
     (from, end.min(from.saturating_add(length)))
 }
 
-/// Counts the digits of the warp's stretch. All threads of the block call it together.
+/// Counts the digits in the warp's part. All threads of the block call it together.
 #[inline(always)]
 unsafe fn count(
     rows: *mut u32,
@@ -86,8 +86,8 @@ unsafe fn count(
     thread::sync_threads();
 }
 
-/// Counts of digits, (digit, tile). `numbers`: (point), numbers before the sort, which are not read in the first pass
-/// (`in_order` 1); `shift`: the digit's lowest bit, of the timestamp or (`by_series` 1) of the series' number.
+/// Counts of digits, (digit, tile). `numbers`: (point), numbers before the sort, which the first pass (`in_order` 1)
+/// does not read; `shift`: the digit's lowest bit, in the timestamp or (`by_series` 1) in the number of the series.
 #[kernel(block = 256, hot)]
 pub unsafe fn series_sort_count(
     #[len(points)] times: *const u64,
@@ -109,7 +109,7 @@ pub unsafe fn series_sort_count(
     };
     let tiles = tiles(points as usize);
     for tile in thread::block_stride(tiles as u32) {
-        let mine = stretch(tile, points);
+        let mine = warp_part(tile, points);
         count(rows, mine, digit, times, numbers, in_order != 0);
         for d in thread::thread_stride(DIGITS as u32) {
             let d = d as usize;
@@ -123,8 +123,8 @@ pub unsafe fn series_sort_count(
     }
 }
 
-/// Moves points to their places by one digit. `counts`: (digit, tile), by now how many points with this digit lie in
-/// tiles before; `totals`: (digit), points; the other arguments as [`series_sort_count`].
+/// Moves points to their positions by one digit. `counts`: (digit, tile), the number of points with this digit in
+/// earlier tiles; `totals`: (digit), points; the other arguments as for [`series_sort_count`].
 #[kernel(block = 256, min_blocks = 6, hot)]
 pub unsafe fn series_sort_move(
     #[len(points)] times: *const u64,
@@ -151,7 +151,7 @@ pub unsafe fn series_sort_move(
     let (mut sum, mut from) = (0, 0);
     while from < DIGITS as u32 {
         let d = (from + thread::index_in_block()) as usize;
-        // No branch: see `before`.
+        // Computed without a branch: see `before`.
         let value = *totals.add(d.min(DIGITS - 1)) * u32::from(d < DIGITS);
         let (before, all) = scan::before(value);
         if d < DIGITS {
@@ -163,7 +163,7 @@ pub unsafe fn series_sort_move(
     let tiles = tiles(points as usize);
     let lane = warp::lane_id();
     for tile in thread::block_stride(tiles as u32) {
-        let (from, to) = stretch(tile, points);
+        let (from, to) = warp_part(tile, points);
         count(rows, (from, to), digit, times, numbers, in_order != 0);
         for d in thread::thread_stride(DIGITS as u32) {
             let d = d as usize;
@@ -213,7 +213,7 @@ pub unsafe fn series_sort_move(
     }
 }
 
-/// `out[i] = values[numbers[i]]`: a thread a point; reads 12 bytes and writes 8, the value from anywhere.
+/// `out[i] = values[numbers[i]]`: a thread per point; reads 12 bytes and writes 8, the value at an arbitrary address.
 #[kernel(block = 256, hot, f64)]
 pub unsafe fn series_sort_gather(
     #[len(points)] numbers: *const u32,

@@ -1,7 +1,7 @@
-//! Comparisons, known when compiled, that sort keys in registers.
+//! Sorting networks, generated at compile time, for keys in registers.
 //!
-//! Batcher's odd-even merge sort: D. E. Knuth, The Art of Computer Programming 3, section 5.2.2, algorithm M. The pairs
-//! are constants and the loops over them have a known length, so that every key keeps its register.
+//! Batcher's odd-even merge sort: D. E. Knuth, The Art of Computer Programming 3, section 5.2.2, algorithm M. The
+//! pairs are constants and the loops over them have a known length, so that every key stays in its register.
 
 /// Puts the lesser of two keys first.
 #[inline(always)]
@@ -12,7 +12,7 @@ pub(super) fn exchange<const N: usize>(keys: &mut [u64; N], a: usize, b: usize) 
     keys[b] = if turned { x } else { y };
 }
 
-/// Pairs that sort `N` keys (a power of two).
+/// The pairs that sort `N` keys (a power of two).
 const fn sorting<const N: usize, const PAIRS: usize>() -> [[u8; 2]; PAIRS] {
     let mut pairs = [[0; 2]; PAIRS];
     let mut count = 0;
@@ -40,7 +40,7 @@ const fn sorting<const N: usize, const PAIRS: usize>() -> [[u8; 2]; PAIRS] {
     pairs
 }
 
-/// Pairs that sort `N` keys which first fall and then rise, or the reverse.
+/// The pairs that sort `N` keys which first fall and then rise, or the reverse.
 const fn merging<const N: usize, const PAIRS: usize>() -> [[u8; 2]; PAIRS] {
     let mut pairs = [[0; 2]; PAIRS];
     let mut count = 0;
@@ -62,13 +62,13 @@ const fn merging<const N: usize, const PAIRS: usize>() -> [[u8; 2]; PAIRS] {
 
 /// Keys that a thread holds in registers.
 pub(super) trait Registers {
-    /// Sorts them.
+    /// Sorts the keys.
     fn sort(&mut self);
 }
 
-/// As [`Registers`], for keys of which a warp holds so many in each lane.
+/// Keys of which a warp holds several in each lane; see [`Registers`].
 pub(super) trait Merged {
-    /// Sorts them, if they first fall and then rise, or the reverse.
+    /// Sorts the keys, provided that they first fall and then rise, or the reverse.
     fn merge(&mut self);
 }
 
@@ -93,7 +93,7 @@ network!(Registers::sort, 2, 1, sorting, [0..1]);
 network!(Registers::sort, 4, 5, sorting, [0..5]);
 network!(Registers::sort, 8, 19, sorting, [0..19]);
 network!(Registers::sort, 16, 63, sorting, [0..63]);
-// In parts: a longer loop would not be unrolled.
+// The network is split into parts: a longer loop would not be unrolled.
 network!(
     Registers::sort,
     32,
@@ -110,7 +110,7 @@ network!(Merged::merge, 16, 32, merging, [0..32]);
 mod tests {
     use super::*;
 
-    // A network that sorts every arrangement of two values sorts everything (Knuth, 5.3.4, theorem Z).
+    // A network that sorts all arrangements of two values sorts everything (Knuth, 5.3.4, theorem Z).
     fn sorts_zeros_and_ones<const N: usize>()
     where
         [u64; N]: Registers,

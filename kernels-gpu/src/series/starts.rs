@@ -1,16 +1,17 @@
-//! Where series begin among the points: what finding buckets needs of a batch. Made once, used for every granularity.
+//! Positions where series begin among the points, which finding buckets requires. Computed once for a batch and used
+//! for every granularity.
 //!
-//! A thread sets the bit of one series' first point (if it has one), and finds the first series of one tile by
-//! bisection. Reads 4 bytes a series, writes 1 bit a point and 4 bytes a tile. Block of 256: full occupancy; the time is
-//! that of the bisections' dependent loads.
+//! A thread sets the bit of one series' first point (unless the series is empty), and finds the first series of one
+//! tile by bisection. Reads 4 bytes a series, writes 1 bit a point and 4 bytes a tile. Block of 256: full occupancy;
+//! the dependent loads of the bisections take the time.
 
 use super::tile::{OWN, tiles};
 use warpstride_device::prelude::*;
 
-/// Bits of the points that series begin with, and the first series of each tile.
+/// Bits of the points with which series begin, and the first series of each tile.
 ///
-/// `offsets`: (series + 1), first points; `bits`: (⌈points/32⌉), zero before; `of_tile`: (tiles + 1), the first entry of
-/// `offsets` that lies in the tile or behind it; the last one is `series + 1`.
+/// `offsets`: (series + 1), first points; `bits`: (⌈points/32⌉), zero before; `of_tile`: (tiles + 1), the index of
+/// the first entry of `offsets` that lies in the tile or after it; the last is `series + 1`.
 #[kernel(block = 256, hot)]
 pub unsafe fn series_starts(
     #[len(series + 1)] offsets: *const u32,

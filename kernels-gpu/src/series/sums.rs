@@ -1,21 +1,22 @@
-//! The order of additions of a bucket, which depends on nothing but the bucket.
+//! The order of additions in a bucket, which depends on nothing but the bucket.
 //!
-//! Up to [`SHORT`] values are added one after the other. More are cut into *chunks* of [`CHUNK`] values from the bucket's
-//! first on, of which the last takes what remains (so a chunk has more than [`SHORT`] values, and less than twice
-//! [`CHUNK`]). In a chunk lane l of [`LANES`] adds the values l, l + 32, l + 64 … in this order; then lane l takes lane
-//! l + 16, then l + 8, 4, 2, 1. The sums of several chunks are added by the same rule as the values of a bucket.
+//! Up to [`SHORT`] values are added one after the other. More values are divided into *chunks* of [`CHUNK`] values
+//! from the bucket's first on; the last chunk takes the remainder (so a chunk has more than [`SHORT`] values and less
+//! than twice [`CHUNK`]). In a chunk, lane l of [`LANES`] adds the values l, l + 32, l + 64 … in this order; then
+//! lane l adds lane l + 16, then l + 8, 4, 2, 1. The sums of several chunks are added by the same rule as the values
+//! of a bucket.
 //!
-//! The error is at most that of adding n values one after the other, n·ε·Σ|v|; neither the launch, nor the number of
-//! threads, nor what else is computed changes a bit.
+//! The error is at most that of adding n values one after the other, n·ε·Σ|v|. Neither the launch, nor the number of
+//! threads, nor other computations change a bit of the result.
 
-/// Most values that are added one after the other.
+/// The most values that are added one after the other.
 pub const SHORT: usize = 32;
-/// Values of a chunk.
+/// Values in a chunk.
 pub const CHUNK: usize = 1024;
-/// Lanes of a chunk.
+/// Lanes that add a chunk.
 pub const LANES: usize = 32;
 
-/// Chunks of a bucket of `n` values; 0 of a short one, which has none.
+/// The number of chunks in a bucket of `n` values; 0 for a short bucket, which has none.
 #[inline(always)]
 #[must_use]
 pub const fn chunks(n: usize) -> usize {
@@ -28,7 +29,7 @@ pub const fn chunks(n: usize) -> usize {
     }
 }
 
-/// Values of chunk `chunk` of a bucket of `n`: its first, and the first of the next.
+/// The range of chunk `chunk` in a bucket of `n` values: its first value, and the first of the next chunk.
 #[inline(always)]
 #[must_use]
 pub const fn chunk_range(n: usize, chunk: usize) -> (usize, usize) {
@@ -36,7 +37,7 @@ pub const fn chunk_range(n: usize, chunk: usize) -> (usize, usize) {
     (chunk * CHUNK, if last { n } else { (chunk + 1) * CHUNK })
 }
 
-/// Lanes of a chunk to one sum.
+/// The sum over the lanes of a chunk.
 #[inline]
 #[must_use]
 pub fn across(mut lanes: [f64; LANES]) -> f64 {
@@ -50,7 +51,7 @@ pub fn across(mut lanes: [f64; LANES]) -> f64 {
     lanes[0]
 }
 
-/// The sum of `of(0) … of(n − 1)`: the definition, as it is read.
+/// The sum of `of(0) … of(n − 1)`, written as in the definition.
 #[cfg(not(target_arch = "nvptx64"))]
 #[must_use]
 pub fn ordered_sum(n: usize, of: &dyn Fn(usize) -> f64) -> f64 {

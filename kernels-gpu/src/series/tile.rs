@@ -1,22 +1,22 @@
-//! Tiles of points, and how a bucket of one of them is noted.
+//! Tiles of points, and the record of a bucket in a tile.
 //!
-//! A tile loads [`TILE`] points and has the buckets that begin with one of its first [`OWN`]. So a bucket that begins
-//! in it and has at most 32 points lies in it whole, and of a longer one the tile sees that it is.
+//! A tile loads [`TILE`] points and owns the buckets that begin with one of its first [`OWN`]. A bucket that it owns
+//! and that has at most 32 points lies completely in it; of a longer bucket the tile sees that it is longer.
 
 use super::tile_heads::{Heads, RUN};
 
 /// Points that a tile loads.
 pub const TILE: u32 = STRIP * STRIPS;
-/// Points of which it has the buckets, and from one tile to the next.
+/// Points whose buckets the tile owns: the distance from one tile to the next.
 pub const OWN: u32 = TILE - 32;
-/// Points that a warp looks at together.
+/// Points that a warp examines together.
 pub(super) const STRIP: u32 = 256;
-/// Strips of a tile.
+/// Strips in a tile.
 pub(super) const STRIPS: u32 = 7;
-/// Words of 32 points of a tile.
+/// Words of 32 points in a tile.
 pub(super) const WORDS: u32 = TILE / 32;
 
-/// Tiles of so many points; there is always one.
+/// Number of tiles for this many points; at least one.
 #[inline(always)]
 #[must_use]
 pub const fn tiles(points: usize) -> usize {
@@ -24,24 +24,24 @@ pub const fn tiles(points: usize) -> usize {
     if tiles == 0 { 1 } else { tiles }
 }
 
-/// A bucket of a tile, in 16 bits: where it begins, and how many buckets without points lie between it and the first
-/// one of the strip, if that is known and small.
+/// A bucket of a tile, in 16 bits: where it begins, and how many empty buckets lie between it and the first bucket of
+/// the strip, if that number is known and small.
 pub(super) struct Noted;
 
 impl Noted {
-    /// Bits of the place in the tile.
+    /// Bits of the position in the tile.
     const PLACE: u32 = TILE.next_power_of_two().ilog2();
-    /// Where a lane's marks have the number of buckets without points.
+    /// Where the packed word holds the number of empty buckets.
     const SKIPPED: u32 = 24;
-    /// Instead of the number of buckets: too many, or not known.
+    /// Stands for a number of empty buckets that is too large, or not known.
     const FAR: u32 = (1 << (16 - Self::PLACE)) - 1;
 
-    /// What a lane keeps of its buckets: heads in the lowest bits, above them `rank`, the heads of the strip before, and
-    /// above that what is noted above the places. `after`: how many buckets the one of its first point comes after that
-    /// of the strip's.
+    /// What a lane remembers of its buckets, packed in a word: heads in the lowest bits, above them `rank`, the number of heads earlier
+    /// in the strip, and above that what [`Noted`] stores above the position. `after`: how many buckets the bucket of
+    /// its first point comes after that of the strip's first point.
     #[inline(always)]
-    pub(super) fn marks(rank: u32, after: u64, heads: Heads) -> u32 {
-        // A first point that begins no bucket lies in the one before the lane's first.
+    pub(super) fn packed(rank: u32, after: u64, heads: Heads) -> u32 {
+        // A first point that begins no bucket lies in the bucket before the lane's first head.
         let skipped = after
             .wrapping_add(u64::from(!heads.bits & 1))
             .wrapping_sub(u64::from(rank));
@@ -50,31 +50,32 @@ impl Noted {
         skipped << Self::SKIPPED | rank << RUN | heads.bits
     }
 
-    /// Notes a lane's buckets; `to`: where those of its strip are noted; `place`: of its run.
+    /// Records a lane's buckets; `to`: the records of its strip; `place`: the position of its run.
     ///
     /// # Safety
-    /// There is room.
+    ///
+    /// `to` must have enough elements.
     #[inline(always)]
-    pub(super) unsafe fn note(to: *mut u16, place: u32, marks: u32) {
-        let rank = (marks >> RUN) % (1 << (Self::SKIPPED - RUN));
+    pub(super) unsafe fn note(to: *mut u16, place: u32, packed: u32) {
+        let rank = (packed >> RUN) % (1 << (Self::SKIPPED - RUN));
         let mut to = to.wrapping_add(rank as usize);
-        let word = marks >> Self::SKIPPED << Self::PLACE | place;
-        let mut left = marks % (1 << RUN);
+        let word = packed >> Self::SKIPPED << Self::PLACE | place;
+        let mut left = packed % (1 << RUN);
         while left != 0 {
-            // SAFETY: the caller's.
+            // SAFETY: the caller guarantees the element.
             unsafe { *to = (word + left.trailing_zeros()) as u16 };
             to = to.wrapping_add(1);
             left &= left - 1;
         }
     }
 
-    /// The place.
+    /// The position.
     #[inline(always)]
     pub(super) fn place(noted: u32) -> u32 {
         noted % (1 << Self::PLACE)
     }
 
-    /// What is to be added to the bucket's rank in its strip, and to the number of the strip's first bucket.
+    /// The number to add to the bucket's rank in its strip and to the number of the strip's first bucket.
     #[inline(always)]
     pub(super) fn skipped(noted: u32) -> Option<u32> {
         let skipped = noted >> Self::PLACE;
@@ -114,10 +115,10 @@ mod tests {
                 (u64::MAX, 0, 1, None),
             ] {
                 for near in [true, false] {
-                    let marks = Noted::marks(rank, after, heads(bits, near));
+                    let packed = Noted::packed(rank, after, heads(bits, near));
                     let mut noted = [0; 300];
-                    // SAFETY: there is room.
-                    unsafe { Noted::note(noted.as_mut_ptr(), place, marks) };
+                    // SAFETY: `noted` has enough elements.
+                    unsafe { Noted::note(noted.as_mut_ptr(), place, packed) };
                     let places = (0..8).filter(|k| bits >> k & 1 == 1);
                     for (k, noted) in places.zip(&noted[rank as usize..]) {
                         let noted = u32::from(*noted);

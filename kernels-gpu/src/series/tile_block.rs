@@ -1,69 +1,69 @@
-//! A block that works on tiles: its warps, and its shared memory.
+//! A block that processes tiles: its warps and its shared memory.
 
+use super::lookback::{Added, TilePrefix};
 use super::short_bucket::staged_at;
 use super::tile::{Noted, OWN, STRIP, STRIPS, TILE, WORDS};
 use super::tile_heads::{Heads, RUN};
-use super::told::{Added, Told};
 use warpstride_device::prelude::*;
 
-/// Threads of a block: a warp for each of a tile's strips, and one more.
+/// Threads of a block: a warp for each strip of a tile, and one more.
 pub const BLOCK: u32 = (STRIPS + 1) * warp::SIZE;
-/// The warp that has no strip.
+/// The warp without a strip.
 pub(super) const LAST: u32 = STRIPS;
-#[cfg(not(target_arch = "nvptx64"))]
 /// Bytes of shared memory.
 pub(super) const SHARED: usize = size_of::<Shared>();
-/// Instead of a tile where there is none.
+/// Stands for the absence of a tile.
 pub(super) const NONE: u32 = u32::MAX;
-/// Pairs of values that a tile stages, and room behind them for who looks too far.
+/// Pairs of values that a tile stages, with padding for reads beyond the end.
 const STAGED: usize = staged_at(TILE) as usize / 2 + 8;
 
 /// Pairs of timestamps as they are staged.
 const TIMES: usize = pair_at(TILE / 2) as usize;
 
-/// Where pair `pair` of a tile's timestamps is staged: neighbouring lanes, which have four each, use different banks.
+/// Position of pair `pair` of a tile's timestamps: neighbouring lanes, which read four pairs each, use different
+/// banks.
 pub(super) const fn pair_at(pair: u32) -> u32 {
     pair + pair / 8
 }
 
-/// What a block knows of a tile.
+/// What a block has found out about a tile.
 #[repr(C)]
 pub(super) struct Found {
     /// Heads, in pairs of words.
     pub(super) heads: [u64; WORDS as usize / 2],
-    /// (strip), the number of the bucket that its first point lies in; then less the heads of the strips before.
+    /// (strip), the number of the bucket of its first point; later reduced by the heads of earlier strips.
     pub(super) numbers: [u64; STRIPS as usize],
-    /// (strip), heads.
+    /// (strip), number of heads.
     pub(super) of_strips: [u32; STRIPS as usize],
-    /// Those of the last strip that the tile has.
+    /// Heads of the last strip that the tile owns.
     pub(super) own_of_last: u32,
-    /// All heads, and those that the tile has.
+    /// The number of all heads, and of those that the tile owns.
     pub(super) counts: [u32; 2],
     /// Buckets before the tile.
     pub(super) before: u32,
-    /// The first series that begins in the tile, and the first that begins behind it.
+    /// The first series that begins in the tile, and the first that begins after it.
     pub(super) series: [u32; 2],
 }
 
-/// Shared memory of a block, by the steps in which tiles are found.
+/// Shared memory of a block, in the order of the steps.
 #[repr(C, align(16))]
 pub(super) struct Shared {
     /// Values of two tiles.
     pub(super) values: [[F64x2; STAGED]; 2],
-    /// Timestamps of the next tile: each warp has its own.
+    /// Timestamps of the next tile; each warp has its own.
     pub(super) times: [U64x2; TIMES],
-    /// (strip), the timestamp before.
+    /// (strip), the timestamp before its first point.
     pub(super) times_before: [u64; STRIPS as usize + 1],
-    /// Of some, more than two, since warps may be ahead.
+    /// Results for several tiles, more than two because warps may run ahead.
     pub(super) found: [Found; 4],
     /// Buckets of two tiles ([`Noted`]).
     pub(super) noted: [[u16; TILE as usize]; 2],
-    /// Tickets, of which the next is one.
+    /// Tickets: the current and the next one alternate.
     pub(super) next: [u32; 2],
     /// The last ticket of all blocks.
     pub(super) last: u32,
-    /// Where this launch's words of [`Told`] begin.
-    pub(super) told: u32,
+    /// Where this launch's words of [`TilePrefix`] begin.
+    pub(super) lookback: u32,
 }
 
 impl Shared {
@@ -95,7 +95,7 @@ impl Shared {
 }
 
 impl Found {
-    /// Heads of the strips before one, and those that the tile has. For a whole warp.
+    /// The heads of the strips before `strip`, and those that the tile owns. A whole warp calls it.
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
     #[inline(always)]
     pub(super) unsafe fn count(this: *const Self, strip: u32) -> (u32, u32) {
@@ -111,7 +111,7 @@ impl Found {
         (before, own + (*this).own_of_last)
     }
 
-    /// Notes heads and how many there are; tells the lane's marks ([`Noted::marks`]).
+    /// Records heads and their number; returns the lane's packed word ([`Noted::packed`]).
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
     #[inline(always)]
     pub(super) unsafe fn note_heads(this: *mut Self, place: u32, heads: Heads) -> u32 {
@@ -140,23 +140,23 @@ impl Found {
             *numbers.add(strip as usize) = heads.number;
         }
         let first = warp::shuffle_idx(warp::FULL, heads.number, 0);
-        Noted::marks(up_to - count, heads.number.wrapping_sub(first), heads)
+        Noted::packed(up_to - count, heads.number.wrapping_sub(first), heads)
     }
 
-    /// Notes where a tile's buckets are that was found in the step before, and how many lie before them. For one warp.
-    /// `of_tile`: (tile + 1), first series.
+    /// Records where the buckets of the tile found in the previous step are, and how many precede them. One warp
+    /// calls it. `of_tile`: (tile + 1), first series.
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
     #[inline(always)]
     pub(super) unsafe fn place(
         this: *mut Self,
         of_tile: *const u32,
         tile: u32,
-        told: Told,
+        lookback: TilePrefix,
         added: &mut Added,
     ) {
         let lane = warp::lane_id();
         let series = mem::load_ahead(lane < 2, of_tile.wrapping_add((tile + lane) as usize));
-        let before = told.before(tile, added);
+        let before = lookback.before(tile, added);
         let mut count = 0;
         if lane < STRIPS {
             count = *(&raw const (*this).of_strips)
@@ -184,15 +184,15 @@ impl Found {
     }
 }
 
-/// The thread's warp, lane, and place in its block; asked anew wherever they are needed, so that what follows from them
-/// takes no register in between.
+/// The thread's warp, lane, and index in its block. Callers ask again wherever they need them, so that derived values
+/// occupy no register in between.
 #[inline(always)]
 pub(super) fn warp_and_lane() -> (u32, u32) {
     let thread = index_in_block();
     (thread / warp::SIZE, thread % warp::SIZE)
 }
 
-/// As [`warp_and_lane`].
+/// The thread's index in its block; see [`warp_and_lane`].
 #[inline(always)]
 pub(super) fn index_in_block() -> u32 {
     thread::hidden(thread::thread_idx_x())

@@ -1,8 +1,8 @@
-//! Where the buckets of a tile's points begin: eight neighbouring timestamps a lane.
+//! Finds where buckets begin among a tile's points; each lane examines eight consecutive timestamps.
 //!
-//! A lane divides once. Since times rise within a series, a point begins a bucket where the point before lies before the
-//! bucket's first moment; of the next seven points comparisons with the bucket's end tell. Where a bucket is skipped or a
-//! series begins, that is not enough: there each point is divided.
+//! A lane divides once. Since times rise within a series, a point begins a bucket if the previous point lies before
+//! the bucket's first moment; for the next seven points, comparisons with the bucket's end suffice. Where a bucket is
+//! skipped or a series begins, the lane divides for each point.
 
 use super::tile::STRIP;
 use warpstride_device::prelude::*;
@@ -14,9 +14,9 @@ pub(super) const RUN: u32 = STRIP / warp::SIZE;
 #[derive(Clone, Copy)]
 pub(super) struct Run {
     pub(super) times: [u64; RUN as usize],
-    /// The first lane's: of the point before the strip.
+    /// The timestamp before the run; for the first lane, before the strip.
     pub(super) before: u64,
-    /// Bits of the points that series begin with: the word that the run's are in.
+    /// Bits of the points with which series begin: the word that contains the run's bits.
     pub(super) begins: u32,
 }
 
@@ -28,24 +28,25 @@ impl Run {
     };
 }
 
-/// What is found in a lane's run.
+/// The heads found in a lane's run.
 #[derive(Clone, Copy)]
 pub(super) struct Heads {
-    /// Of the points that begin a bucket.
+    /// Bits of the points that begin a bucket.
     pub(super) bits: u32,
-    /// The number of the bucket that the first point lies in.
+    /// The number of the first point's bucket.
     pub(super) number: u64,
-    /// Whether each bucket comes one after the one before.
+    /// Whether each bucket directly follows the previous one.
     pub(super) near: bool,
 }
 
 impl Run {
-    /// Finds the buckets that begin among the first `there` points. `place`: of the first in the tile. `index`: the number
-    /// of the bucket of a time; `span`: a bucket's first moment (of the week that 1970 began in it is negative, and
-    /// wraps) and length; REGULAR: all have one length.
+    /// Finds the buckets that begin among the first `there` points. `place`: the position of the first point in the
+    /// tile; `index`: the number of the bucket of a time; `span`: a bucket's first moment (negative, hence wrapping,
+    /// for the week in which 1970 began) and length; REGULAR: all buckets have the same length.
     ///
     /// # Safety
-    /// All lanes of the warp are here, each with its run.
+    ///
+    /// All lanes of the warp call this together, each with its run.
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
     #[inline(always)]
     pub(super) unsafe fn find<const REGULAR: bool>(
@@ -58,7 +59,7 @@ impl Run {
         let times = &self.times;
         // Tiles begin with whole words.
         let begins = self.begins >> (place % 32) & 0xff;
-        // SAFETY: all lanes are here.
+        // SAFETY: all lanes take part.
         let mut before = unsafe { warp::shuffle_up(warp::FULL, times[RUN as usize - 1], 1) };
         if warp::lane_id() == 0 {
             before = self.before;
@@ -69,7 +70,7 @@ impl Run {
         let mut near = true;
         let far = if REGULAR { 2 * length } else { length };
         if begins & 0xfe == 0 && times[RUN as usize - 1].wrapping_sub(start) < far {
-            // Nearly always: the run's points lie in one bucket, or in that and the next.
+            // The common case: the run's points lie in one bucket, or in two consecutive ones.
             let end = start.wrapping_add(length);
             let mut behind = 0;
             for k in 1..RUN as usize {

@@ -1,4 +1,4 @@
-//! Timestamps and values of a tile on their way to shared memory, without passing through registers.
+//! Copies timestamps and values of a tile to shared memory without passing through registers.
 
 use super::short_bucket::staged_at;
 use super::tile::{STRIP, STRIPS, TILE};
@@ -6,11 +6,12 @@ use super::tile_block::{BLOCK, Shared, index_in_block, pair_at, warp_and_lane};
 use super::tile_heads::{RUN, Run};
 use warpstride_device::prelude::*;
 
-/// Begins to copy the warp's timestamps of a tile that begins with point `begin` and has `loaded` points, and the one
-/// before them.
+/// Begins to copy the warp's timestamps of a tile that begins with point `begin` and has `loaded` points, and the
+/// timestamp before them.
 ///
 /// # Safety
-/// `times` has the points, and the warp is done with those it had.
+///
+/// `times` must have the points, and the warp must have finished with the previous timestamps.
 #[inline(always)]
 pub(super) unsafe fn times(times: *const u64, shared: *mut Shared, begin: u32, loaded: u32) {
     const TO: usize = 16 * pair_at(warp::SIZE) as usize;
@@ -48,10 +49,11 @@ pub(super) unsafe fn times(times: *const u64, shared: *mut Shared, begin: u32, l
     }
 }
 
-/// The lane's timestamps, and how many of them there are.
+/// The lane's timestamps, and their number.
 ///
 /// # Safety
-/// As [`times`], whose copies are there, to all lanes of the warp.
+///
+/// The copies that [`times`] began must be visible to all lanes of the warp.
 #[inline(always)]
 pub(super) unsafe fn run(shared: *const Shared, begin: u32, loaded: u32) -> (Run, u32) {
     let staged = (&raw const (*shared).times).cast::<U64x2>();
@@ -69,7 +71,7 @@ pub(super) unsafe fn run(shared: *const Shared, begin: u32, loaded: u32) -> (Run
     } else {
         there = loaded.saturating_sub(place);
         if there != 0 {
-            // The last point stands for those that are not there.
+            // The last point takes the place of missing points.
             for k in 0..RUN {
                 let point = place + k.min(there - 1);
                 let from = staged.add(pair_at(point / 2) as usize).cast::<u64>();
@@ -87,7 +89,8 @@ pub(super) unsafe fn run(shared: *const Shared, begin: u32, loaded: u32) -> (Run
 /// Begins to copy the tile's values.
 ///
 /// # Safety
-/// `values` has the points, and the block is done with what was staged there.
+///
+/// `values` must have the points, and the block must have finished with what was staged before.
 #[inline(always)]
 pub(super) unsafe fn values(values: *const f64, staged: *mut f64, begin: u32, loaded: u32) {
     const STEP: u32 = 2 * BLOCK;

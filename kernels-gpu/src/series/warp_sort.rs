@@ -1,8 +1,8 @@
-//! Keys in the registers of a warp, `K` in each lane; sorted, lane l holds those from l·K on.
+//! Sorts keys in the registers of a warp, `K` in each lane; sorted, lane l holds those from l·K on.
 //!
-//! Each lane sorts its own by a network; then runs of 2, 4, 8, 16 and 32 lanes are merged, bitonically: keys of two
-//! lanes meet by a shuffle, those of one lane in registers. With K = 16 a key is shuffled 15 times, where a bitonic sort
-//! with keys dealt to the lanes in turn takes 35.
+//! Each lane sorts its own keys by a network; then runs of 2, 4, 8, 16 and 32 lanes are merged bitonically: keys of
+//! two lanes are exchanged by a shuffle, those of one lane in registers. With K = 16 a key is shuffled 15 times; a
+//! bitonic sort with keys dealt to the lanes in turn takes 35.
 
 use super::order;
 use super::sorting_network::{Merged, Registers};
@@ -18,10 +18,11 @@ fn pick(mine: u64, other: u64, lesser: bool) -> u64 {
     }
 }
 
-/// Keys of `n` values, in any order, those of nothing behind them.
+/// Keys of `n` values, in any order, followed by padding keys.
 ///
 /// # Safety
-/// Of `values`, the first `n` can be read; n ≥ 1.
+///
+/// The first `n` of `values` must be valid for reads; n ≥ 1.
 #[inline(always)]
 pub(super) unsafe fn load<const K: usize>(values: *const f64, n: u32) -> [u64; K] {
     let lane = warp::lane_id();
@@ -34,9 +35,10 @@ pub(super) unsafe fn load<const K: usize>(values: *const f64, n: u32) -> [u64; K
     keys
 }
 
-/// Sorts.
+/// Sorts the keys.
 ///
 /// # Safety
+///
 /// All lanes of the warp call it together.
 #[inline(always)]
 pub(super) unsafe fn sort<const K: usize>(keys: &mut [u64; K])
@@ -47,7 +49,7 @@ where
     keys.sort();
     let mut lanes = 2;
     while lanes <= warp::SIZE {
-        // The second half of the run turned around.
+        // The second half of the run is reversed.
         let lower = lane & (lanes / 2) == 0;
         for j in 0..K / 2 {
             let (a, b) = (keys[j], keys[K - 1 - j]);
@@ -65,6 +67,7 @@ where
 /// or 0.
 ///
 /// # Safety
+///
 /// All lanes of the warp call it together.
 #[inline(always)]
 pub(super) unsafe fn merge<const K: usize>(keys: &mut [u64; K], mut lanes: u32)
@@ -86,6 +89,7 @@ where
 /// The key of rank `rank`, in every lane.
 ///
 /// # Safety
+///
 /// All lanes of the warp call it together, with the same rank.
 #[inline(always)]
 pub(super) unsafe fn at<const K: usize>(keys: &[u64; K], rank: u32) -> u64 {

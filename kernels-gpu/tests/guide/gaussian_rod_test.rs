@@ -35,7 +35,7 @@ fn the_form_factor_is_the_transform_of_the_density() {
         let found = amplitude(across, along);
         assert!(
             (found - expected).abs() < 1e-6 * 1e-2 * 3.0 * y * y * 60.0,
-            "{across} {along}: {found}, {expected} expected"
+            "{across} {along}: expected {expected}, found {found}"
         );
     }
 }

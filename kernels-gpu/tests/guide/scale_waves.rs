@@ -1,13 +1,13 @@
 //! Exit waves times a factor per frame.
 //!
-//! A block does one frame at a time, a thread one element of it. Reads and writes ψ (16 bytes an
-//! element), reads one factor per frame. Block of 256: full occupancy, short tails.
+//! A block handles one frame at a time, a thread one element of it. Reads and writes ψ (16 bytes
+//! per element), reads one factor per frame. Block of 256: full occupancy, short tails.
 
 use warpstride_device::prelude::*;
 
-/// `ψ ← factor · ψ` for every frame; `power` gets each frame's Σ|ψ|² after it.
+/// `ψ ← factor · ψ` for every frame; `power` receives Σ|ψ|² of each scaled frame.
 #[kernel(block = 256, min_blocks = 8, hot)]
-pub unsafe fn scale_waves(
+pub unsafe fn ptycho_scale_waves(
     #[len(frames * elements)] psi: *mut Complex32,
     #[len(frames)] factors: *const f32,
     #[len(frames)] power: *mut f32,

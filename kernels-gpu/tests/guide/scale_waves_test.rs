@@ -13,17 +13,17 @@ fn equals_the_definition() {
             (9, 256, Order::Ascending),
         ] {
             let mut psi = Memory::try_copy_of(&start).expect("memory");
-            let factors_there = Memory::try_copy_of(&factors).expect("memory");
+            let factor_memory = Memory::try_copy_of(&factors).expect("memory");
             let mut power = Memory::try_poisoned(frames as usize).expect("memory");
-            let launch = ScaleWaves {
+            let launch = PtychoScaleWaves {
                 psi: psi.write(),
-                factors: factors_there.read(),
+                factors: factor_memory.read(),
                 power: power.write(),
                 frames,
                 elements,
             };
             let config = LaunchConfig::linear(&launch, grid, block);
-            emulator::launch_in(&launch, config, order).expect("a launch");
+            emulator::launch_in(&launch, config, order).expect("valid launch");
             assert_eq!(psi.check_canaries(), Ok(()));
             assert_eq!(power.check_canaries(), Ok(()));
 

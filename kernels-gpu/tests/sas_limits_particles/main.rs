@@ -2,6 +2,8 @@
 //! shell of many. Both sides are written apart, so a wrong factor, radius or sign shows. Amplitudes are compared in
 //! single directions, where no average hides anything.
 
+#![cfg(feature = "sas")]
+
 mod clusters;
 mod forward;
 mod precision;

@@ -83,7 +83,7 @@ impl Buckets {
         let covering = (0..end).step_by(32).map(of).collect();
         let longest = lengths.iter().max().copied().unwrap_or(0) as u32;
         let facts = vec![lengths.len() as u32, longest, 0, 0, 0, 0, 0, 0];
-        // Room for more than there are; what lies there means nothing.
+        // Longer than needed; what lies there means nothing.
         let capacity = lengths.len() as u32 + 3;
         first.resize(capacity as usize + 1, u32::MAX);
         Self {

@@ -5,6 +5,7 @@ use super::series::{copy, launch, poisoned, zeroed};
 use warpstride_device::emulator::{self, LaunchConfig, Memory, Order};
 use warpstride_device::launch::{Emulated, Launch};
 use warpstride_kernels::series::bucket::Bucketing;
+use warpstride_kernels::series::lookback::progress_len;
 use warpstride_kernels::series::methods::columns_of;
 use warpstride_kernels::series::partial::places;
 use warpstride_kernels::series::reduce_long::{SeriesDeviations, SeriesReduceLong};
@@ -12,7 +13,6 @@ use warpstride_kernels::series::reduce_tiles::{SeriesReduceCalendar, SeriesReduc
 use warpstride_kernels::series::starts::SeriesStarts;
 use warpstride_kernels::series::tile::tiles;
 use warpstride_kernels::series::tile_block::BLOCK;
-use warpstride_kernels::series::told::progress_len;
 
 /// As [`launch`], in blocks of the size that the kernel has.
 pub(super) fn launch_tiles<L: Launch<Emulated> + Sync>(
@@ -108,7 +108,7 @@ pub(super) fn computed(
                     covering: covering.write(),
                     facts: facts.write(),
                     columns: columns.write(),
-                    room: scratch.progress.as_slice().len() as u32,
+                    progress_length: scratch.progress.as_slice().len() as u32,
                     progress: scratch.progress.write(),
                     points,
                     series,

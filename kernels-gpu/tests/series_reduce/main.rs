@@ -1,6 +1,8 @@
 //! Heads of buckets and one-pass methods against their definitions as plain loops, to the bit, at several launches and
 //! in both orders of threads; and that a launch leaves the scratch memory as the next one needs it.
 
+#![cfg(feature = "series")]
+
 mod definition;
 mod launches;
 #[path = "../series/mod.rs"]
@@ -11,11 +13,11 @@ use launches::{Scratch, computed, launch_tiles};
 use series::{LAUNCHES, Numbers, copy, launch, zeroed};
 use warpstride_device::emulator::Order;
 use warpstride_kernels::series::bucket::{Bucketing, WEEKS};
+use warpstride_kernels::series::lookback::progress_len;
 use warpstride_kernels::series::methods::{COUNT, FIRST, LAST, MAX, MEAN, MIN, STD, SUM};
 use warpstride_kernels::series::reduce_tiles::SeriesReduceFixed;
 use warpstride_kernels::series::starts::SeriesStarts;
 use warpstride_kernels::series::tile::{OWN, TILE, tiles};
-use warpstride_kernels::series::told::progress_len;
 
 const ALL: u32 = COUNT | SUM | MEAN | MIN | MAX | FIRST | LAST | STD;
 
@@ -216,9 +218,9 @@ fn the_first_buckets_of_the_published_example() {
     }
 }
 
-/// Buckets that there is no room for are counted, and left out.
+/// Buckets beyond the capacity are counted and left out.
 #[test]
-fn more_buckets_than_room() {
+fn more_buckets_than_capacity() {
     let batch = Batch::of_lengths(&[1; 3000], |i| i as f64);
     let points = 3000_u32;
     let (times, values, offsets) = (
@@ -260,7 +262,7 @@ fn more_buckets_than_room() {
             facts: facts.write(),
             columns: columns.write(),
             progress: progress.write(),
-            room: progress_len(3000) as u32,
+            progress_length: progress_len(3000) as u32,
             points,
             series: 1,
             capacity,

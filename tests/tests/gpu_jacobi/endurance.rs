@@ -1,33 +1,35 @@
-//! Long runs, and grids that are too large: nothing is leaked.
+//! Long runs, and grids that are too large: no memory is leaked.
 
-use super::{CASE, fleet, with_counts};
+use super::{CASE, group, with_counts};
 use ndarray::Array2;
 use warpstride::cuda::CudaError;
-use warpstride::gpu::{CudaFleet, EmulatedFleet, Fleet, GpuError};
-use warpstride::jacobi::cuda::{FleetEngine, Plan, Scheme, launches};
+use warpstride::cuda::Kernels;
+use warpstride::gpu::{CudaDeviceGroup, DeviceGroup, EmulatedDeviceGroup, GpuError};
+use warpstride::jacobi::cuda::{GroupEngine, Plan, Scheme, kernels};
 use warpstride::jacobi::{Boundary, Engine, JacobiError, Problem, Stopping};
 use warpstride_tests::skipped;
 
 /// Sweeps of the long run.
 const SWEEPS: usize = 100_000;
-/// Sweeps of the run before it, after which the driver has what it keeps.
-const FEW: usize = 2000;
+/// Sweeps of the preceding run, after which the driver has made its permanent allocations.
+const WARM_UP_SWEEPS: usize = 2000;
 /// Rows and columns.
 const SHAPE: [usize; 2] = [64, 67];
-/// The driver takes memory in pieces of 2 MiB; 100 bytes a sweep would be more than this.
+/// The driver allocates memory in units of 2 MiB; leaking 100 bytes per sweep would exceed this.
 const DEVICE_SLACK: usize = 8 << 20;
-/// Growth of the host's memory in half of the sweeps; 100 bytes a sweep would be more.
+/// Tolerated growth of host memory in half of the sweeps; leaking 100 bytes per sweep would exceed
+/// it.
 const HOST_SLACK: usize = 4 << 20;
 
 /// Free bytes of all devices.
-fn free(fleet: &CudaFleet) -> Vec<usize> {
-    let devices = 0..fleet.devices();
+fn free(group: &CudaDeviceGroup) -> Vec<usize> {
+    let devices = 0..group.devices();
     devices
-        .map(|device| fleet.memory(device).unwrap().0)
+        .map(|device| group.memory(device).unwrap().0)
         .collect()
 }
 
-fn expect_back(before: &[usize], after: &[usize], what: &str) {
+fn expect_freed(before: &[usize], after: &[usize], what: &str) {
     for (before, after) in before.iter().zip(after) {
         assert!(
             after + DEVICE_SLACK >= *before,
@@ -36,7 +38,7 @@ fn expect_back(before: &[usize], after: &[usize], what: &str) {
     }
 }
 
-/// Bytes of the process in memory, where the system says.
+/// The resident memory of the process in bytes, if the system reports it.
 fn resident() -> Option<usize> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
     let line = status.lines().find(|line| line.starts_with("VmRSS:"))?;
@@ -44,22 +46,22 @@ fn resident() -> Option<usize> {
     Some(kibibytes << 10)
 }
 
-/// A field that grows by ¼ everywhere in each sweep: it never stops to change, and all of its
-/// values are exact.
+/// A field that grows by ¼ everywhere in each sweep: it never stops changing, and all of its values
+/// are exact.
 fn growing() -> Problem<f32> {
     let [ny, nx] = SHAPE;
     let problem = Problem::new(nx, ny, Boundary::Periodic).unwrap();
     problem.with_source(Array2::ones((ny, nx))).unwrap()
 }
 
-/// As many devices with what [`relax_long`] launches.
-fn fresh(count: usize) -> CudaFleet {
+/// A group of `count` devices with the kernels of [`relax_long`].
+fn new_group(count: usize) -> CudaDeviceGroup {
     let ordinals: Vec<usize> = (0..count).collect();
-    CudaFleet::keeping(&ordinals, |kernel| launches::<f32>(true, kernel)).unwrap()
+    CudaDeviceGroup::new(&ordinals, &kernels::<f32>(true)).unwrap()
 }
 
-/// Growth of the host's memory in the second half of a run.
-fn relax_long<F: Fleet>(fleet: F, plan: Plan, sweeps: usize) -> Option<usize> {
+/// Runs a long relaxation, and returns the growth of host memory in its second half.
+fn relax_long<G: DeviceGroup>(group: G, plan: Plan, sweeps: usize) -> Option<usize> {
     let rule = Stopping {
         iterations: sweeps,
         tolerance: 0.0,
@@ -67,7 +69,7 @@ fn relax_long<F: Fleet>(fleet: F, plan: Plan, sweeps: usize) -> Option<usize> {
     };
     let [ny, nx] = SHAPE;
     let norm = 0.25 * ((ny - 2) as f64 * (nx - 2) as f64).sqrt();
-    let mut engine = FleetEngine::new(fleet, &growing(), rule, plan).unwrap();
+    let mut engine = GroupEngine::new(group, &growing(), rule, plan).unwrap();
     let (mut at_half, mut checks) = (None, 0);
     while !engine.finished() {
         for found in engine.advance().unwrap().norms {
@@ -86,8 +88,8 @@ fn relax_long<F: Fleet>(fleet: F, plan: Plan, sweeps: usize) -> Option<usize> {
     Some(at_end?.saturating_sub(at_half?))
 }
 
-/// Runs long on every count of devices, and compares free memory.
-fn leaks_nothing(scheme: Scheme) {
+/// Runs long relaxations on every number of devices, and compares free memory.
+fn expect_no_leak(scheme: Scheme) {
     with_counts("100 000 sweeps", move |counts| {
         let plan = Plan {
             scheme,
@@ -95,58 +97,58 @@ fn leaks_nothing(scheme: Scheme) {
         };
         for count in counts {
             let ordinals: Vec<usize> = (0..*count).collect();
-            let alive = CudaFleet::keeping(&ordinals, |_| false).unwrap();
+            let alive = CudaDeviceGroup::new(&ordinals, &Kernels::default()).unwrap();
             let what = format!("{count} devices, {scheme:?}");
-            relax_long(fresh(*count), plan, FEW);
+            relax_long(new_group(*count), plan, WARM_UP_SWEEPS);
             let before = free(&alive);
-            let grown = relax_long(fresh(*count), plan, SWEEPS);
-            expect_back(&before, &free(&alive), &what);
+            let grown = relax_long(new_group(*count), plan, SWEEPS);
+            expect_freed(&before, &free(&alive), &what);
             match grown {
                 Some(grown) => assert!(grown <= HOST_SLACK, "{what}: {grown} bytes more"),
-                None => skipped("the host's memory", &"/proc/self/status does not say"),
+                None => skipped("growth of host memory", &"/proc/self/status has no VmRSS"),
             }
         }
     });
 }
 
 #[test]
-fn gpu_jacobi_a_hundred_thousand_sweeps_leak_nothing_overlapped() {
-    leaks_nothing(Scheme::Overlap);
+fn gpu_jacobi_a_hundred_thousand_sweeps_leak_nothing_with_overlap() {
+    expect_no_leak(Scheme::Overlap);
 }
 
 #[test]
-fn gpu_jacobi_a_hundred_thousand_sweeps_leak_nothing_as_graphs() {
-    leaks_nothing(Scheme::Graphs);
+fn gpu_jacobi_a_hundred_thousand_sweeps_leak_nothing_with_graphs() {
+    expect_no_leak(Scheme::Graphs);
 }
 
 #[test]
-fn gpu_jacobi_a_hundred_thousand_sweeps_leak_nothing_in_deep_passes() {
-    leaks_nothing(Scheme::Temporal);
+fn gpu_jacobi_a_hundred_thousand_sweeps_leak_nothing_with_deep_passes() {
+    expect_no_leak(Scheme::Temporal);
 }
 
 #[test]
-fn emulated_sweeps_of_the_long_run_give_what_it_expects() {
-    relax_long(EmulatedFleet::new(3), Plan::default(), 50);
+fn the_long_run_is_correct_in_the_emulator() {
+    relax_long(EmulatedDeviceGroup::new(3), Plan::default(), 50);
 }
 
 #[test]
-fn gpu_jacobi_a_grid_beyond_the_memory_is_one_error_and_the_fleet_goes_on() {
+fn gpu_jacobi_a_grid_beyond_the_memory_is_one_error_and_the_group_stays_usable() {
     with_counts("out of memory", |counts| {
         let expected = CASE.expected::<f32>().unwrap();
         for count in counts {
-            let fleet = fleet(*count).unwrap();
-            let (_, total) = fleet.memory(0).unwrap();
+            let group = group(*count).unwrap();
+            let (_, total) = group.memory(0).unwrap();
             let nx = 1 << 20;
             let ny = 2 + count * (2 * total / (4 * nx));
             let problem = Problem::<f32>::new(nx, ny, Boundary::Textbook).unwrap();
-            let before = free(&fleet);
+            let before = free(&group);
             for scheme in [Scheme::DefaultStream, Scheme::Temporal] {
                 let plan = Plan {
                     scheme,
                     ..Plan::default()
                 };
                 let error =
-                    FleetEngine::new(&fleet, &problem, Stopping::default(), plan).unwrap_err();
+                    GroupEngine::new(&group, &problem, Stopping::default(), plan).unwrap_err();
                 let JacobiError::Gpu(GpuError::OnDevice { device: 0, error }) = &error else {
                     panic!("{error}");
                 };
@@ -154,12 +156,12 @@ fn gpu_jacobi_a_grid_beyond_the_memory_is_one_error_and_the_fleet_goes_on() {
                     panic!("{error}");
                 };
                 assert!(needed >= 2 * total / (4 * nx) * 4 * nx && needed > free);
-                let words = error.to_string();
-                for figure in [needed, free] {
-                    assert!(words.contains(&figure.to_string()), "{words}");
+                let text = error.to_string();
+                for size in [needed, free] {
+                    assert!(text.contains(&size.to_string()), "{text}");
                 }
-                expect_back(&before, &self::free(&fleet), &words);
-                assert_eq!(CASE.differences(&fleet, plan, &expected).unwrap(), "");
+                expect_freed(&before, &self::free(&group), &text);
+                assert_eq!(CASE.differences(&group, plan, &expected).unwrap(), "");
             }
         }
     });

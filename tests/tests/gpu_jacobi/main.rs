@@ -1,12 +1,12 @@
-//! A relaxation gives the CPU's field, bit for bit, on 1, 2 and 4 CUDA devices (as many as there
-//! are), on every rung of the ladder, with every depth of a pass, with and without peer copies.
+//! A relaxation gives the field of the CPU, bit for bit, on up to 8 CUDA devices, with every
+//! scheme, every number of sweeps per pass, and with and without peer copies.
 
 mod endurance;
 mod repetition;
 
 use std::time::Duration;
 use warpstride::cuda::list_devices;
-use warpstride::gpu::CudaFleet;
+use warpstride::gpu::CudaDeviceGroup;
 use warpstride::jacobi::cuda::Plan;
 use warpstride::jacobi::{Boundary, Stopping};
 use warpstride_tests::jacobi::{Case, compare, plans};
@@ -20,7 +20,7 @@ fn rule(iterations: usize, tolerance: f64, check_every: usize) -> Stopping {
     }
 }
 
-/// Counts of devices to be tried; none: there is no device.
+/// The numbers of devices to test; empty if there is no device.
 fn counts() -> Vec<usize> {
     let found = list_devices().map_or(0, |devices| devices.len());
     [1, 2, 3, 4, 8]
@@ -29,8 +29,8 @@ fn counts() -> Vec<usize> {
         .collect()
 }
 
-/// Runs `test` with the counts of devices to be tried, under a time limit. Contexts stay alive from
-/// one fleet to the next.
+/// Runs `test` with the numbers of devices to test, under a time limit. Contexts stay alive from
+/// one group to the next.
 fn with_counts(what: &str, test: impl FnOnce(&[usize]) + Send + 'static) {
     let counts = counts();
     let Some(most) = counts.last().copied() else {
@@ -38,23 +38,27 @@ fn with_counts(what: &str, test: impl FnOnce(&[usize]) + Send + 'static) {
     };
     within(Duration::from_secs(300), move || {
         let all: Vec<usize> = (0..most).collect();
-        let alive = CudaFleet::keeping(&all, |_| false).unwrap();
+        let alive = CudaDeviceGroup::new(&all, &warpstride::cuda::Kernels::default()).unwrap();
         test(&counts);
         drop(alive);
     });
 }
 
 /// The first `count` devices with the kernels of the relaxation.
-fn fleet(count: usize) -> warpstride::gpu::Result<CudaFleet> {
+fn group(count: usize) -> warpstride::gpu::Result<CudaDeviceGroup> {
     let ordinals: Vec<usize> = (0..count).collect();
-    CudaFleet::keeping(&ordinals, |kernel| kernel.starts_with("jacobi_"))
+    CudaDeviceGroup::new(
+        &ordinals,
+        &warpstride::selftest::kernels().only(|name| name.starts_with("jacobi_")),
+    )
 }
 
 fn on_devices(cases: &[Case], plans: &[Plan]) {
     let (cases, plans) = (cases.to_vec(), plans.to_vec());
     with_counts("gpu_jacobi", move |counts| {
-        let fleets: Vec<CudaFleet> = counts.iter().map(|count| fleet(*count).unwrap()).collect();
-        let compared = compare(&cases, &plans, &fleets);
+        let groups: Vec<CudaDeviceGroup> =
+            counts.iter().map(|count| group(*count).unwrap()).collect();
+        let compared = compare(&cases, &plans, &groups);
         assert!(compared.unwrap() > 0);
     });
 }

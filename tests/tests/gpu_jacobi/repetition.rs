@@ -1,23 +1,24 @@
-//! The same again: the same bits, norms included, also when it is timed.
+//! Repeated runs give the same bits, including the norms, with and without timing.
 
-use super::{CASE, fleet, with_counts};
+use super::{CASE, group, with_counts};
 use std::collections::HashMap;
-use warpstride::gpu::{EmulatedFleet, Fleet};
-use warpstride::jacobi::cuda::{FleetEngine, Plan, Scheme};
+use warpstride::gpu::{DeviceGroup, EmulatedDeviceGroup};
+use warpstride::jacobi::cuda::{GroupEngine, Plan, Scheme};
 use warpstride::jacobi::{Engine, Problem, Span};
 use warpstride_tests::jacobi::{Relaxed, plans, relax, rough};
 
 /// Runs of the same problem.
 const RUNS: usize = 20;
-/// Microseconds by which successive times of one stream may seem to go back: an event's step.
+/// Microseconds by which successive times of a stream may seem to go back: the resolution of an
+/// event.
 const STEP_US: f64 = 1.0;
 
 fn problem() -> Problem<f32> {
     rough(CASE.shape, CASE.boundary, CASE.start, CASE.source).unwrap()
 }
 
-fn run<F: Fleet>(fleet: &F, problem: &Problem<f32>, plan: Plan) -> (Relaxed<f32>, Vec<Span>) {
-    let mut engine = FleetEngine::new(fleet, problem, CASE.rule, plan).unwrap();
+fn run<G: DeviceGroup>(group: &G, problem: &Problem<f32>, plan: Plan) -> (Relaxed<f32>, Vec<Span>) {
+    let mut engine = GroupEngine::new(group, problem, CASE.rule, plan).unwrap();
     let relaxed = relax(&mut engine).unwrap();
     (relaxed, engine.take_spans().unwrap())
 }
@@ -34,12 +35,12 @@ fn gpu_jacobi_twenty_runs_give_the_same_bits() {
     with_counts("twenty runs", |counts| {
         let problem = problem();
         for count in counts {
-            let fleet = fleet(*count).unwrap();
+            let group = group(*count).unwrap();
             for plan in plans() {
-                let (first, _) = run(&fleet, &problem, plan);
+                let (first, _) = run(&group, &problem, plan);
                 assert_eq!(first.norms.len(), CASE.rule.iterations);
                 for _ in 1..RUNS {
-                    let (again, _) = run(&fleet, &problem, plan);
+                    let (again, _) = run(&group, &problem, plan);
                     assert!(bits(&again) == bits(&first), "{count} devices, {plan:?}");
                 }
             }
@@ -47,28 +48,28 @@ fn gpu_jacobi_twenty_runs_give_the_same_bits() {
     });
 }
 
-/// Everything that a stream did is there, in its order.
+/// Expects all operations of every stream in order.
 fn expect_a_timeline(spans: &[Span], devices: usize, passes: usize, what: &str) {
     let mut last: HashMap<(usize, &str), f64> = HashMap::new();
     let mut computed = vec![0; devices];
     for span in spans {
         assert!(span.start_us <= span.end_us, "{what}: {span:?}");
-        // Rows from the host come in streams of their own, one a neighbour.
-        if span.lane != "relay" {
-            let before = last.insert((span.device, span.lane), span.end_us);
+        // Rows from the host arrive in separate streams, one per neighbour.
+        if span.stream != "receive" {
+            let before = last.insert((span.device, span.stream), span.end_us);
             let in_order = before.is_none_or(|end| span.start_us + STEP_US >= end);
             assert!(in_order, "{what}: {span:?} after {before:?}");
         }
-        if span.name.starts_with("jacobi_laplace") && span.lane == "bulk" {
+        if span.name.starts_with("jacobi_laplace") && span.stream == "bulk" {
             computed[span.device] += 1;
         }
     }
     assert_eq!(computed, vec![passes; devices], "{what}");
 }
 
-/// Runs on fleets of `count` devices, one of which keeps the time.
-fn time_all<F: Fleet>(count: usize, fleet: impl Fn() -> F) {
-    let (problem, plain, timed) = (problem(), fleet(), fleet());
+/// Runs on two groups of `count` devices, one of which is timed.
+fn time_all<G: DeviceGroup>(count: usize, group: impl Fn() -> G) {
+    let (problem, plain, timed) = (problem(), group(), group());
     for (scheme, time_block) in [
         (Scheme::Overlap, 1),
         (Scheme::Graphs, 1),
@@ -100,12 +101,12 @@ fn time_all<F: Fleet>(count: usize, fleet: impl Fn() -> F) {
 fn gpu_jacobi_timed_runs_have_a_timeline_and_the_same_field() {
     with_counts("timelines", |counts| {
         for count in counts {
-            time_all(*count, || fleet(*count).unwrap());
+            time_all(*count, || group(*count).unwrap());
         }
     });
 }
 
 #[test]
 fn emulated_timed_runs_have_a_timeline_and_the_same_field() {
-    time_all(2, || EmulatedFleet::new(2));
+    time_all(2, || EmulatedDeviceGroup::new(2));
 }

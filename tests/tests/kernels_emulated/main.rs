@@ -1,14 +1,14 @@
-//! Every kernel and every engine in the emulator; that the self-test sees a kernel that does nothing; and that kernels
-//! are launched where there is work for them.
+//! Tests in the emulator: every kernel and every engine agrees with its reference, the self-test
+//! detects a kernel that does nothing, and kernels are launched only if they have work.
 
-mod watched;
+mod recording_device;
 
-use warpstride::gpu::EmulatedMachine;
+use recording_device::RecordingDevice;
+use warpstride::gpu::EmulatedDevice;
 use warpstride::selftest::{self, CaseResult, Size, kernels_without_case, report};
 use warpstride::series::cuda::GpuEngine;
 use warpstride::series::{Aggregate, Batch, Engine, Granularity, NanPolicy, Resample};
 use warpstride_kernels::registry;
-use watched::Watched;
 
 fn expect_passed(results: &[CaseResult]) {
     assert!(!results.is_empty());
@@ -21,7 +21,7 @@ fn expect_passed(results: &[CaseResult]) {
 
 #[test]
 fn kernels_equal_their_definitions() {
-    let results = selftest::kernels(&EmulatedMachine::new(), Size::Small, &mut |_| ()).unwrap();
+    let results = selftest::kernel_cases(&EmulatedDevice::new(), Size::Small, &mut |_| ()).unwrap();
     expect_passed(&results);
     assert_eq!(
         kernels_without_case(&results),
@@ -32,12 +32,13 @@ fn kernels_equal_their_definitions() {
 
 #[test]
 fn engines_agree_with_the_cpu() {
-    expect_passed(&selftest::engines(&EmulatedMachine::new(), Size::Small, &mut |_| ()).unwrap());
+    expect_passed(&selftest::engines(&EmulatedDevice::new(), Size::Small, &mut |_| ()).unwrap());
 }
 
 #[test]
 fn a_kernel_that_does_nothing_fails() {
-    let results = selftest::kernels(&Watched::idle(), Size::Small, &mut |_| ()).unwrap();
+    let results =
+        selftest::kernel_cases(&RecordingDevice::idle(), Size::Small, &mut |_| ()).unwrap();
     for kernel in registry() {
         let mut cases = results.iter().filter(|case| case.kernel == kernel.entry);
         assert!(cases.any(|case| !case.passed), "{} passes", kernel.entry);
@@ -45,10 +46,10 @@ fn a_kernel_that_does_nothing_fails() {
     assert!(report(&results).contains("FAILED"));
 }
 
-/// Buckets of a minute and of `longest` points: what is launched for them.
+/// The kernels launched for buckets of a minute with `longest` points each.
 fn launched_for(longest: i64, aggregates: &[&str]) -> Vec<&'static str> {
-    let machine = Watched::default();
-    let launched = machine.launched();
+    let device = RecordingDevice::default();
+    let launched = device.launched();
     let aggregates = aggregates.iter().map(|name| name.parse().unwrap());
     let aggregates: Vec<Aggregate> = aggregates.collect();
     let minute = 60_000_000_000;
@@ -57,7 +58,7 @@ fn launched_for(longest: i64, aggregates: &[&str]) -> Vec<&'static str> {
         aggregates,
         NanPolicy::Keep,
     );
-    let mut engine = GpuEngine::new(machine, plan.unwrap()).unwrap();
+    let mut engine = GpuEngine::new(device, plan.unwrap()).unwrap();
     let times: Vec<i64> = (0..3 * longest).map(|i| i * minute / longest).collect();
     let values = times.iter().map(|time| *time as f64).collect();
     let batch = Batch::single(times, values).unwrap();
@@ -69,7 +70,7 @@ fn launched_for(longest: i64, aggregates: &[&str]) -> Vec<&'static str> {
 }
 
 #[test]
-fn kernels_of_long_buckets_are_launched_where_there_are_long_buckets() {
+fn kernels_for_long_buckets_are_launched_only_for_long_buckets() {
     let long = |kernel: &&str| ["series_reduce_long", "series_deviations"].contains(kernel);
     for (aggregates, expected) in [
         (vec!["mean"], vec!["series_reduce_long"]),

@@ -1,18 +1,31 @@
 //! The options of `warpstride jacobi`.
 
-use super::{BackendWord, PrecisionWord};
+use super::{BackendArg, PrecisionArg};
 use clap::{Args, ValueEnum};
 use std::path::PathBuf;
 
 #[derive(Debug, Args)]
-pub(crate) struct JacobiTyped {
-    /// Columns [default: those of the files that are read, else 16384]
+#[command(after_help = "\
+Examples:
+  warpstride jacobi --nx 2048 --ny 2048 -o field.npy --plot field.png
+  warpstride jacobi --devices all --check-every 100 --efficiency
+  warpstride jacobi --devices 0,1 --scheme events --profile timeline.json
+  warpstride jacobi --boundary dirichlet --restart start.npy --source f.npy -o solution.npy
+  warpstride jacobi --restart field.npy -o further.npy --iterations 5000 --json
+  warpstride jacobi --nx 40 --ny 30 --backend emulator --devices 0,1,2 --scheme overlap
+
+A sweep computes new = (E + W + N + S + f) / 4 in rows 1 to ny-2 and columns 1 to nx-2; the norm
+is the square root of the sum of (new - old)^2 over them. --devices, --scheme, --p2p, --no-p2p,
+--profile and --efficiency imply --backend cuda, unless --backend emulator is given. Ctrl-C saves the
+field to -o, and --restart continues from it bit for bit.")]
+pub(crate) struct JacobiArgs {
+    /// Columns [default: as the input files, or 16384]
     #[arg(long, value_name = "N", help_heading = "What to compute")]
     pub(crate) nx: Option<usize>,
-    /// Rows [default: those of the files that are read, else 16384]
+    /// Rows [default: as the input files, or 16384]
     #[arg(long, value_name = "N", help_heading = "What to compute")]
     pub(crate) ny: Option<usize>,
-    /// Most sweeps
+    /// Maximum number of sweeps
     #[arg(
         long,
         value_name = "N",
@@ -20,7 +33,7 @@ pub(crate) struct JacobiTyped {
         help_heading = "What to compute"
     )]
     pub(crate) iterations: usize,
-    /// Stop when the residual norm is not greater; 0: when no change is large enough to count
+    /// Stop when the residual norm is at most this; 0 stops when the squared changes are all 0
     #[arg(
         long,
         value_name = "NORM",
@@ -29,7 +42,7 @@ pub(crate) struct JacobiTyped {
         help_heading = "What to compute"
     )]
     pub(crate) tolerance: f64,
-    /// Compute the norm in every so-many-th sweep
+    /// Compute the norm every K sweeps
     #[arg(
         long,
         value_name = "K",
@@ -37,49 +50,49 @@ pub(crate) struct JacobiTyped {
         help_heading = "What to compute"
     )]
     pub(crate) check_every: usize,
-    /// Arithmetic of the field
-    #[arg(long, value_enum, default_value_t = PrecisionWord::F32, help_heading = "What to compute")]
-    pub(crate) precision: PrecisionWord,
-    /// What holds at the border
-    #[arg(long, value_enum, default_value_t = BoundaryWord::Textbook, help_heading = "What to compute")]
-    pub(crate) boundary: BoundaryWord,
-    /// A source term (Poisson's equation): an array (row, column) of NumPy
+    /// Precision of the field
+    #[arg(long, value_enum, default_value_t = PrecisionArg::F32, help_heading = "What to compute")]
+    pub(crate) precision: PrecisionArg,
+    /// Boundary condition
+    #[arg(long, value_enum, default_value_t = BoundaryArg::Textbook, help_heading = "What to compute")]
+    pub(crate) boundary: BoundaryArg,
+    /// Source term (Poisson's equation), a NumPy array (row, column)
     #[arg(long, value_name = "FILE.npy", help_heading = "What to compute")]
     pub(crate) source: Option<PathBuf>,
-    /// Start from a field, with its border: an array (row, column) of NumPy
+    /// Start field including its border, a NumPy array (row, column)
     #[arg(long, value_name = "FILE.npy", help_heading = "What to compute")]
     pub(crate) restart: Option<PathBuf>,
 
     /// Where to compute [default: auto]
     #[arg(long, value_enum, help_heading = "Where to compute")]
-    pub(crate) backend: Option<BackendWord>,
-    /// Numbers of the GPUs (0,2,3), or all [default: the first]
+    pub(crate) backend: Option<BackendArg>,
+    /// GPU numbers (0,2,3), or all [default: the first GPU]
     #[arg(long, value_name = "LIST|all", help_heading = "Where to compute")]
     pub(crate) devices: Option<String>,
-    /// How the devices work together; auto is the fastest
-    #[arg(long, value_enum, default_value_t = SchemeWord::Auto, help_heading = "Where to compute")]
-    pub(crate) scheme: SchemeWord,
-    /// Sweeps of a pass over the memory, 1 to 8, for the scheme temporal and for the CPU [default:
-    /// as many as suit the grid]
+    /// How the work of the devices is organised; auto selects the fastest
+    #[arg(long, value_enum, default_value_t = SchemeArg::Auto, help_heading = "Where to compute")]
+    pub(crate) scheme: SchemeArg,
+    /// Sweeps per pass over the memory, 1 to 8, for the scheme temporal and for the CPU [default:
+    /// depends on the grid]
     #[arg(long, value_name = "T", help_heading = "Where to compute")]
     pub(crate) time_block: Option<usize>,
-    /// Send rows from device to device, or fail [default: where there is a direct link]
+    /// Send rows directly between devices, or fail [default: directly if all links are direct]
     #[arg(long, help_heading = "Where to compute", conflicts_with = "no_p2p")]
     pub(crate) p2p: bool,
-    /// Send rows through the host's memory
+    /// Send rows through host memory
     #[arg(long, help_heading = "Where to compute")]
     pub(crate) no_p2p: bool,
-    /// Threads of the CPU [default: all]
+    /// CPU threads [default: all]
     #[arg(long, value_name = "N", help_heading = "Where to compute")]
     pub(crate) threads: Option<usize>,
-    /// Time the same sweeps on the first device alone as well
+    /// Also time the same sweeps on the first device alone
     #[arg(long, help_heading = "Where to compute", conflicts_with_all = ["csv", "quiet", "json_progress"])]
     pub(crate) efficiency: bool,
 
-    /// The field, an array (row, column) of NumPy
+    /// Write the field, a NumPy array (row, column)
     #[arg(short, long, value_name = "FIELD.npy", help_heading = "What to write")]
     pub(crate) output: Option<PathBuf>,
-    /// Save it so often on the way; 0: at the end and on Ctrl-C only
+    /// Interval between saves during the run; 0 saves only at the end and on Ctrl-C
     #[arg(
         long,
         value_name = "SECONDS",
@@ -89,19 +102,19 @@ pub(crate) struct JacobiTyped {
         help_heading = "What to write"
     )]
     pub(crate) save_every: f64,
-    /// A picture of the field
+    /// Write a picture of the field
     #[arg(long, value_name = "F.png", help_heading = "What to write")]
     pub(crate) plot: Option<PathBuf>,
-    /// A timeline of kernels and copies, for Perfetto or chrome://tracing
+    /// Write a timeline of kernels and copies for Perfetto or chrome://tracing
     #[arg(long, value_name = "T.json", help_heading = "What to write")]
     pub(crate) profile: Option<PathBuf>,
     /// Print the norms as CSV instead of the table
     #[arg(long, help_heading = "What to write", conflicts_with_all = ["json", "json_progress", "quiet"])]
     pub(crate) csv: bool,
-    /// Print all figures as JSON instead of the table
+    /// Print the summary as JSON instead of the table
     #[arg(long, help_heading = "What to write", conflicts_with_all = ["json_progress", "quiet"])]
     pub(crate) json: bool,
-    /// Progress as JSON lines on standard output, and no other text there
+    /// Print only progress, as JSON lines, on standard output
     #[arg(long, help_heading = "What to write", conflicts_with = "quiet")]
     pub(crate) json_progress: bool,
     /// Print errors only
@@ -110,35 +123,35 @@ pub(crate) struct JacobiTyped {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum BoundaryWord {
-    /// Left and right keep their values, rows are periodic
+pub(crate) enum BoundaryArg {
+    /// Left and right columns are fixed, rows are periodic
     Textbook,
-    /// All four sides keep their values
+    /// All four sides are fixed
     Dirichlet,
     /// Rows and columns are periodic
     Periodic,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum SchemeWord {
-    /// The fastest
+pub(crate) enum SchemeArg {
+    /// The fastest scheme
     Auto,
-    /// One default stream, the host waits for each device
+    /// One default stream per device; the host waits for each device
     DefaultStream,
-    /// A stream for each direction, the host waits
+    /// One stream per direction; the host waits for streams
     Streams,
-    /// Devices wait for each other by events
+    /// Devices wait for each other's events
     Events,
-    /// Boundary rows first, sent while the rest is computed
+    /// Outer rows first, sent while the rest is computed
     Overlap,
-    /// The same, recorded once and replayed
+    /// As overlap, captured once as CUDA graphs
     Graphs,
-    /// Several sweeps in one pass over the memory
+    /// Several sweeps per pass over the memory
     Temporal,
 }
 
-impl SchemeWord {
-    /// As typed.
+impl SchemeArg {
+    /// The name on the command line.
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Auto => "auto",

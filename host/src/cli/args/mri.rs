@@ -1,28 +1,35 @@
 //! The options of `warpstride mri`.
 
-use super::{KernelMachineTyped, MachineTyped, PrecisionWord};
+use super::{BackendArgs, KernelBackendArgs, PrecisionArg};
 use clap::{Args, Subcommand, ValueEnum};
 use std::path::PathBuf;
 
-/// What to do.
+/// The subcommands of `warpstride mri`.
 #[derive(Debug, Subcommand)]
+#[command(after_help = "\
+Examples:
+  warpstride mri simulate phantom.h5 --trajectory golden --spokes 55 --noise 30
+  warpstride mri info phantom.h5
+  warpstride mri reconstruct phantom.h5 -o image.h5 --png image.png --reference phantom.h5")]
 pub(crate) enum MriCommand {
-    /// Make the samples of a phantom, exactly; the truth and the coil maps are stored in the file
+    /// Simulate the samples of a phantom analytically; the file also holds the truth and the coil
+    /// maps
     #[command(after_help = "\
 Examples:
   warpstride mri simulate phantom.h5
   warpstride mri simulate golden.h5 --trajectory golden --spokes 55 --noise 30
   warpstride mri simulate spiral.h5 --trajectory spiral --matrix 128 --coils 4 --seed 7
   warpstride mri simulate volume.h5 --3d --matrix 48 --coils 4")]
-    Simulate(MriSimulateTyped),
-    /// Say what a file holds, what is left out of it, and how much memory each operator needs
+    Simulate(MriSimulateArgs),
+    /// Describe a raw-data file: its acquisitions, those left out, and the memory each operator
+    /// needs
     #[command(after_help = "\
 Examples:
   warpstride mri info raw.h5
   warpstride mri info raw.h5 --json
   warpstride mri info raw.h5 --group dataset_2 --select slice=3,repetition=0")]
-    Info(MriInfoTyped),
-    /// Reconstruct an image from samples of k-space
+    Info(MriInfoArgs),
+    /// Reconstruct an image from k-space samples
     #[command(after_help = "\
 Examples:
   warpstride mri reconstruct raw.h5 -o image.h5 --png image.png
@@ -32,56 +39,57 @@ Examples:
   warpstride mri reconstruct raw.h5 -o image.h5 --operator direct --off-resonance hertz.npy
 
 Ctrl-C saves the image so far.")]
-    Reconstruct(Box<MriReconstructTyped>),
-    /// Time the textbook's optimisation steps on this device, with what each costs in precision
+    Reconstruct(Box<MriReconstructArgs>),
+    /// Time the textbook's optimisation steps on this device, with the accuracy of each
     #[command(after_help = "\
 Examples:
   warpstride mri ladder
   warpstride mri ladder --json
   warpstride mri ladder --backend emulator")]
-    Ladder(MriLadderTyped),
+    Ladder(MriLadderArgs),
 }
 
 #[derive(Debug, Args)]
-pub(crate) struct MriSimulateTyped {
-    /// The samples to write (ISMRMRD)
+pub(crate) struct MriSimulateArgs {
+    /// Output file (ISMRMRD)
     #[arg(value_name = "OUT.h5")]
     pub(crate) out: PathBuf,
-    /// Path through k-space
-    #[arg(long, value_enum, default_value_t = TrajectoryWord::Radial)]
-    pub(crate) trajectory: TrajectoryWord,
-    /// Voxels along each axis of the image [default: 256; 64 of a volume]
+    /// Trajectory through k-space
+    #[arg(long, value_enum, default_value_t = TrajectoryArg::Radial)]
+    pub(crate) trajectory: TrajectoryArg,
+    /// Voxels along each axis of the image [default: 256; 64 with --3d]
     #[arg(long, value_name = "N")]
     pub(crate) matrix: Option<usize>,
-    /// Spokes, or interleaves of a spiral [default: what Nyquist's criterion asks for]
+    /// Number of spokes or spiral interleaves [default: Nyquist's criterion]
     #[arg(long, value_name = "N")]
     pub(crate) spokes: Option<usize>,
-    /// Samples of a readout [default: what Nyquist's criterion asks for, twice over on a spoke]
+    /// Samples per readout [default: Nyquist's criterion, twice that on a spoke]
     #[arg(long, value_name = "N")]
     pub(crate) samples: Option<usize>,
-    /// Coils around the phantom
+    /// Number of coils around the phantom
     #[arg(long, value_name = "N", default_value_t = 8)]
     pub(crate) coils: usize,
-    /// Add noise: the largest value of the truth over the noise of a voxel [default: none]
+    /// Add noise with this signal-to-noise ratio: maximum of the truth over the noise of a voxel
+    /// [default: no noise]
     #[arg(long, value_name = "SNR", allow_negative_numbers = true)]
     pub(crate) noise: Option<f64>,
-    /// A volume
+    /// Simulate a volume
     #[arg(long = "3d")]
     pub(crate) volume: bool,
-    /// Decides the noise
+    /// Seed of the random noise
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub(crate) seed: u64,
 }
 
 #[derive(Debug, Args)]
-pub(crate) struct MriInfoTyped {
-    /// The samples (ISMRMRD)
+pub(crate) struct MriInfoArgs {
+    /// Input file (ISMRMRD)
     #[arg(value_name = "FILE")]
     pub(crate) file: PathBuf,
-    /// The group of the file with data and xml
+    /// Group of the file that holds data and xml
     #[arg(long, value_name = "NAME", default_value = "dataset")]
     pub(crate) group: String,
-    /// Which image, where there are several: slice=2,repetition=all [default: the first]
+    /// Image to select if the file holds several: slice=2,repetition=all [default: the first]
     #[arg(long, value_name = "COUNTER=N,…")]
     pub(crate) select: Option<String>,
     /// Print JSON
@@ -90,31 +98,31 @@ pub(crate) struct MriInfoTyped {
 }
 
 #[derive(Debug, Args)]
-pub(crate) struct MriReconstructTyped {
-    /// The samples (ISMRMRD)
+pub(crate) struct MriReconstructArgs {
+    /// Input file (ISMRMRD)
     #[arg(value_name = "FILE")]
     pub(crate) file: PathBuf,
-    /// The image: HDF5, or an array of NumPy where the name ends in .npy
+    /// Output image: HDF5, or a NumPy array if the name ends in .npy
     #[arg(short, long, value_name = "OUT.h5|OUT.npy")]
     pub(crate) output: PathBuf,
-    /// The group of the file with data and xml
+    /// Group of the file that holds data and xml
     #[arg(long, value_name = "NAME", default_value = "dataset")]
     pub(crate) group: String,
-    /// Which image, where there are several: slice=2,repetition=all [default: the first]
+    /// Image to select if the file holds several: slice=2,repetition=all [default: the first]
     #[arg(long, value_name = "COUNTER=N,…")]
     pub(crate) select: Option<String>,
 
-    /// How the image is found
-    #[arg(long, value_enum, default_value_t = MethodWord::Cg, help_heading = "What to compute")]
-    pub(crate) method: MethodWord,
-    /// How the transform between image and samples is computed
-    #[arg(long, value_enum, default_value_t = OperatorWord::Auto, help_heading = "What to compute")]
-    pub(crate) operator: OperatorWord,
-    /// Iterations [default: 15; none for --method adjoint]
+    /// Reconstruction method
+    #[arg(long, value_enum, default_value_t = MethodArg::Cg, help_heading = "What to compute")]
+    pub(crate) method: MethodArg,
+    /// Operator that transforms between image and samples
+    #[arg(long, value_enum, default_value_t = OperatorArg::Auto, help_heading = "What to compute")]
+    pub(crate) operator: OperatorArg,
+    /// Number of iterations [default: 15; none for --method adjoint]
     #[arg(long, value_name = "N", help_heading = "What to compute")]
     pub(crate) iterations: Option<usize>,
-    /// Weight of the regulariser; tv and wavelet take it in units of the largest gradient
-    /// [default: cg 0; tv and wavelet 1e-3]
+    /// Weight of the regulariser; for tv and wavelet in units of the largest gradient [default: cg
+    /// 0; tv and wavelet 1e-3]
     #[arg(
         long,
         value_name = "L",
@@ -122,7 +130,7 @@ pub(crate) struct MriReconstructTyped {
         help_heading = "What to compute"
     )]
     pub(crate) lambda: Option<f64>,
-    /// Coil maps: auto (low-pass images), walsh, none, or a file that has them (a result,
+    /// Coil maps: auto (from low-pass images), walsh, none, or a file that holds them (a result,
     /// simulated samples, .npy)
     #[arg(
         long,
@@ -131,9 +139,9 @@ pub(crate) struct MriReconstructTyped {
         help_heading = "What to compute"
     )]
     pub(crate) coil_maps: String,
-    /// Weights of the samples [default: none; for adjoint ramp on spokes, else pipe]
+    /// Density weights of the samples [default: none; for adjoint ramp on spokes, otherwise pipe]
     #[arg(long, value_enum, help_heading = "What to compute")]
-    pub(crate) density: Option<DensityWord>,
+    pub(crate) density: Option<DensityArg>,
     /// Solve for the image times the root sum of squares of the coil maps
     #[arg(long, help_heading = "What to compute")]
     pub(crate) intensity_correction: bool,
@@ -145,13 +153,13 @@ pub(crate) struct MriReconstructTyped {
         help_heading = "What to compute"
     )]
     pub(crate) tolerance: Option<f64>,
-    /// Arithmetic; f64 is the CPU's
-    #[arg(long, value_enum, default_value_t = PrecisionWord::F32, help_heading = "What to compute")]
-    pub(crate) precision: PrecisionWord,
+    /// Floating-point precision; f64 runs on the CPU only
+    #[arg(long, value_enum, default_value_t = PrecisionArg::F32, help_heading = "What to compute")]
+    pub(crate) precision: PrecisionArg,
     /// Sine and cosine of the direct operator on a GPU
-    #[arg(long, value_enum, default_value_t = TrigWord::Accurate, help_heading = "What to compute")]
-    pub(crate) trig: TrigWord,
-    /// Map of the off-resonance, Hz (.npy, or HDF5 with /field/hertz): --operator direct
+    #[arg(long, value_enum, default_value_t = TrigArg::Accurate, help_heading = "What to compute")]
+    pub(crate) trig: TrigArg,
+    /// Off-resonance map in Hz (.npy, or HDF5 with /field/hertz); needs --operator direct
     #[arg(
         long,
         value_name = "MAP",
@@ -159,26 +167,26 @@ pub(crate) struct MriReconstructTyped {
         help_heading = "What to compute"
     )]
     pub(crate) off_resonance: Option<PathBuf>,
-    /// Phases of the samples over a basis of fields (HDF5): --operator direct
+    /// Phases of the samples over a basis of fields (HDF5); needs --operator direct
     #[arg(long, value_name = "FIELD.h5", help_heading = "What to compute")]
     pub(crate) field: Option<PathBuf>,
 
     #[command(flatten)]
-    pub(crate) machine: MachineTyped,
+    pub(crate) backend: BackendArgs,
 
-    /// An image to compare with: simulated samples, a result, or .npy
+    /// Reference image to compare with: simulated samples, a result, or .npy
     #[arg(long, value_name = "FILE", help_heading = "What to write")]
     pub(crate) reference: Option<PathBuf>,
-    /// Figures and residuals as JSON
+    /// Write metrics and residuals as JSON
     #[arg(long, value_name = "S.json", help_heading = "What to write")]
     pub(crate) summary: Option<PathBuf>,
-    /// Picture, curve and parameters as one HTML file
+    /// Write picture, convergence curve and parameters as one HTML file
     #[arg(long, value_name = "R.html", help_heading = "What to write")]
     pub(crate) report: Option<PathBuf>,
-    /// The modulus as a picture
+    /// Write the modulus as a picture
     #[arg(long, value_name = "F.png", help_heading = "What to write")]
     pub(crate) png: Option<PathBuf>,
-    /// Progress as JSON lines on standard output, and no other text there
+    /// Print progress as JSON lines, and nothing else, on standard output
     #[arg(long, help_heading = "What to write", conflicts_with = "quiet")]
     pub(crate) json_progress: bool,
     /// Print errors only
@@ -187,62 +195,62 @@ pub(crate) struct MriReconstructTyped {
 }
 
 #[derive(Debug, Args)]
-pub(crate) struct MriLadderTyped {
+pub(crate) struct MriLadderArgs {
     #[command(flatten)]
-    pub(crate) machine: KernelMachineTyped,
+    pub(crate) backend: KernelBackendArgs,
     /// Print JSON
     #[arg(long)]
     pub(crate) json: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum TrajectoryWord {
-    /// Spokes at even angles
+pub(crate) enum TrajectoryArg {
+    /// Spokes at equal angles
     Radial,
-    /// Spokes, each a golden angle further
+    /// Spokes, each a golden angle after the previous one
     Golden,
-    /// Interleaved spirals of Archimedes; a stack of them for a volume
+    /// Interleaved Archimedean spirals; a stack of them for a volume
     Spiral,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum OperatorWord {
-    /// direct where only that works, else toeplitz where there are iterations, else nufft
+pub(crate) enum OperatorArg {
+    /// direct if a field is given, otherwise toeplitz if the method iterates, otherwise nufft
     Auto,
-    /// The sum itself, exactly
+    /// Exact sum
     Direct,
-    /// Spreading and fast Fourier transform, to the tolerance
+    /// Non-uniform FFT (spreading and FFT) to the tolerance
     Nufft,
-    /// One convolution an iteration
+    /// One convolution per iteration
     Toeplitz,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum MethodWord {
-    /// One transform back, weighted (gridding)
+pub(crate) enum MethodArg {
+    /// One weighted adjoint transform (gridding)
     Adjoint,
     /// Conjugate gradients (CG-SENSE)
     Cg,
-    /// Total variation
+    /// Total variation (FISTA)
     Tv,
-    /// Sparse wavelets
+    /// Sparse wavelets (FISTA)
     Wavelet,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum DensityWord {
-    /// All alike
+pub(crate) enum DensityArg {
+    /// No weights
     None,
-    /// The modulus of k, for spokes
+    /// |k|, for spokes
     Ramp,
-    /// Pipe and Menon's fixed point, for any trajectory
+    /// Pipe and Menon's fixed-point iteration, for any trajectory
     Pipe,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum TrigWord {
-    /// The device's instructions, after reduction
+pub(crate) enum TrigArg {
+    /// The device's instructions, after range reduction
     Hardware,
-    /// Polynomials, to rounding
+    /// Polynomials, accurate to rounding
     Accurate,
 }

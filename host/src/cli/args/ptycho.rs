@@ -1,28 +1,33 @@
 //! The options of `warpstride ptycho`.
 
-use super::BackendWord;
+use super::{BackendArg, PrecisionArg};
 use clap::{Args, Subcommand, ValueEnum};
 use std::path::PathBuf;
 
-/// What to do.
+/// Subcommands of `warpstride ptycho`.
 #[derive(Debug, Subcommand)]
+#[command(after_help = "\
+Examples:
+  warpstride ptycho simulate scan.cxi --frame 64 --positions 40
+  warpstride ptycho reconstruct scan.cxi -o result.h5
+  warpstride ptycho compare result.h5 scan.cxi")]
 pub(crate) enum PtychoCommand {
-    /// Make a scan of a test specimen, with photon noise; the truth is stored in the file
+    /// Simulate a scan of a test specimen with photon noise; the file also holds the ground truth
     #[command(after_help = "\
 Examples:
   warpstride ptycho simulate scan.cxi
   warpstride ptycho simulate small.cxi --frame 64 --positions 40 --photons 1e6
   warpstride ptycho simulate modes.cxi --probe-modes 3 --pattern round --overlap 0.8
   warpstride ptycho simulate clean.cxi --no-noise --seed 7")]
-    Simulate(SimulateTyped),
-    /// Say what a scan's file holds, what is doubtful in it, and how much memory it needs
+    Simulate(SimulateArgs),
+    /// Describe a scan file: contents, possible problems, and the memory a reconstruction needs
     #[command(after_help = "\
 Examples:
   warpstride ptycho info scan.cxi
   warpstride ptycho info scan.cxi --json
   warpstride ptycho info raw.h5 --recipe beamline.toml")]
-    Info(InfoTyped),
-    /// Reconstruct object and probe from a scan
+    Info(InfoArgs),
+    /// Reconstruct the object and the probe from a scan
     #[command(after_help = "\
 Examples:
   warpstride ptycho reconstruct scan.cxi -o result.h5
@@ -31,40 +36,40 @@ Examples:
   warpstride ptycho reconstruct scan.cxi -o result.h5 --backend cpu --report result.html
   warpstride ptycho reconstruct scan.cxi -o result.h5 --resume result.checkpoint
 
-Ctrl-C saves a checkpoint and the present result; --resume goes on bit for bit.")]
-    Reconstruct(Box<ReconstructTyped>),
-    /// Compare a result with another one, or with the truth of a simulated scan
+Ctrl-C saves a checkpoint and the current result; --resume continues bit for bit.")]
+    Reconstruct(Box<ReconstructArgs>),
+    /// Compare a result with another result, or with the ground truth of a simulated scan
     #[command(after_help = "\
 Examples:
   warpstride ptycho compare result.h5 other.h5
   warpstride ptycho compare result.h5 scan.cxi
   warpstride ptycho compare result.h5 scan.cxi --json")]
-    Compare(CompareTyped),
+    Compare(CompareArgs),
 }
 
 #[derive(Debug, Args)]
-pub(crate) struct SimulateTyped {
-    /// The scan to write (CXI)
+pub(crate) struct SimulateArgs {
+    /// Scan file to write (CXI)
     #[arg(value_name = "OUT.cxi")]
     pub(crate) out: PathBuf,
-    /// Rows and columns of a frame
+    /// Rows and columns of each frame
     #[arg(long, value_name = "PIXELS", default_value_t = 128)]
     pub(crate) frame: usize,
     /// Number of frames
     #[arg(long, value_name = "N", default_value_t = 100)]
     pub(crate) positions: usize,
-    /// Path of the beam
-    #[arg(long, value_enum, default_value_t = PatternWord::Fermat)]
-    pub(crate) pattern: PatternWord,
-    /// Linear overlap of neighbouring positions
+    /// Scan pattern
+    #[arg(long, value_enum, default_value_t = PatternArg::Fermat)]
+    pub(crate) pattern: PatternArg,
+    /// Linear overlap of neighbouring positions, as a fraction
     #[arg(
         long,
-        value_name = "SHARE",
+        value_name = "FRACTION",
         default_value_t = 0.7,
         allow_negative_numbers = true
     )]
     pub(crate) overlap: f64,
-    /// Photons that each exposure receives
+    /// Photons per exposure
     #[arg(
         long,
         value_name = "N",
@@ -75,7 +80,7 @@ pub(crate) struct SimulateTyped {
     /// Mutually incoherent probe modes
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub(crate) probe_modes: usize,
-    /// Error of the recorded positions (standard deviation, object pixels)
+    /// Standard deviation of the error of the recorded positions, in object pixels
     #[arg(
         long,
         value_name = "PX",
@@ -83,20 +88,20 @@ pub(crate) struct SimulateTyped {
         allow_negative_numbers = true
     )]
     pub(crate) position_error: f64,
-    /// Store expected counts instead of Poisson counts
+    /// Store expected counts without Poisson noise
     #[arg(long)]
     pub(crate) no_noise: bool,
-    /// Decides every random choice
+    /// Seed of the random number generator
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub(crate) seed: u64,
 }
 
 #[derive(Debug, Args)]
-pub(crate) struct InfoTyped {
-    /// The scan: CXI, PtyPy's ptyd, or plain HDF5 with a recipe that names its datasets
+pub(crate) struct InfoArgs {
+    /// Scan file: CXI, PtyPy's ptyd, or plain HDF5 with a recipe that names its datasets
     #[arg(value_name = "FILE")]
     pub(crate) file: PathBuf,
-    /// Take the [data] options and the probe modes from a recipe (TOML)
+    /// Recipe (TOML) from which the [data] options and the number of probe modes are taken
     #[arg(long, value_name = "R.toml")]
     pub(crate) recipe: Option<PathBuf>,
     /// Print JSON
@@ -105,33 +110,33 @@ pub(crate) struct InfoTyped {
 }
 
 #[derive(Debug, Args)]
-pub(crate) struct ReconstructTyped {
-    /// The scan: CXI, PtyPy's ptyd, or plain HDF5 with a recipe that names its datasets
+pub(crate) struct ReconstructArgs {
+    /// Scan file: CXI, PtyPy's ptyd, or plain HDF5 with a recipe that names its datasets
     #[arg(value_name = "FILE")]
     pub(crate) file: PathBuf,
-    /// The result (HDF5); pictures go beside it
+    /// Result file to write (HDF5); pictures are written beside it
     #[arg(short, long, value_name = "OUT.h5")]
     pub(crate) output: PathBuf,
 
-    /// Engine and iterations (dm, raar); several run in the order given [default: dm:100 raar:50]
+    /// Engine (dm, raar) and iterations; repeat to run several in order [default: dm:100 raar:50]
     #[arg(long, value_name = "NAME:N", help_heading = "What to compute")]
     pub(crate) engine: Vec<String>,
-    /// Every option of the run (TOML); a result's own recipe repeats it
+    /// Recipe with all options of the run (TOML); the recipe stored in a result repeats that run
     #[arg(long, value_name = "R.toml", help_heading = "What to compute")]
     pub(crate) recipe: Option<PathBuf>,
-    /// Set one option of the recipe: dm.alpha=0.9, probe.source=aperture
+    /// Set one recipe option, such as dm.alpha=0.9 or probe.source=aperture
     #[arg(long, value_name = "OPTION=VALUE", help_heading = "What to compute")]
     pub(crate) set: Vec<String>,
     /// Mutually incoherent probe modes
     #[arg(long, value_name = "N", help_heading = "What to compute")]
     pub(crate) probe_modes: Option<usize>,
-    /// Arithmetic of the CPU [default: f32]
+    /// Floating-point precision on the CPU [default: f32]
     #[arg(long, value_enum, help_heading = "What to compute")]
-    pub(crate) precision: Option<PrecisionWord>,
-    /// Decides every random choice
+    pub(crate) precision: Option<PrecisionArg>,
+    /// Seed of the random number generator
     #[arg(long, value_name = "N", help_heading = "What to compute")]
     pub(crate) seed: Option<u64>,
-    /// Go on where a checkpoint was saved, with its recipe
+    /// Resume the run saved in a checkpoint, with its recipe
     #[arg(
         long,
         value_name = "CHECKPOINT",
@@ -140,29 +145,29 @@ pub(crate) struct ReconstructTyped {
     )]
     pub(crate) resume: Option<PathBuf>,
 
-    /// Where to compute [default: auto, or where a resumed run was]
+    /// Back end [default: auto, or the back end of the resumed run]
     #[arg(long, value_enum, help_heading = "Where to compute")]
-    pub(crate) backend: Option<BackendWord>,
-    /// Number of the GPU [default: 0]
+    pub(crate) backend: Option<BackendArg>,
+    /// GPU number [default: 0]
     #[arg(long, value_name = "N", help_heading = "Where to compute")]
     pub(crate) device: Option<usize>,
-    /// Threads of the CPU [default: all]
+    /// Number of CPU threads [default: all]
     #[arg(long, value_name = "N", help_heading = "Where to compute")]
     pub(crate) threads: Option<usize>,
 
-    /// Figures and history as JSON
+    /// JSON file for metrics and history
     #[arg(long, value_name = "S.json", help_heading = "What to write")]
     pub(crate) summary: Option<PathBuf>,
-    /// Pictures, curves and parameters as one HTML file
+    /// HTML file for pictures, curves and parameters
     #[arg(long, value_name = "R.html", help_heading = "What to write")]
     pub(crate) report: Option<PathBuf>,
-    /// Leave out OUT-modulus.png, OUT-phase.png, OUT-phase-stretched.png and OUT-probe.png
+    /// Do not write OUT-modulus.png, OUT-phase.png, OUT-phase-stretched.png and OUT-probe.png
     #[arg(long, help_heading = "What to write")]
     pub(crate) no_pictures: bool,
-    /// Where to save the run's state [default: OUT.checkpoint, or the resumed one]
+    /// Checkpoint file to write [default: OUT.checkpoint, or the one resumed from]
     #[arg(long, value_name = "FILE", help_heading = "What to write")]
     pub(crate) checkpoint: Option<PathBuf>,
-    /// Save it so often; 0: after every iteration
+    /// Seconds between checkpoints; 0 saves after every iteration
     #[arg(
         long,
         value_name = "SECONDS",
@@ -171,20 +176,20 @@ pub(crate) struct ReconstructTyped {
         help_heading = "What to write"
     )]
     pub(crate) checkpoint_every: f64,
-    /// Progress as JSON lines on standard output, and no other text there
+    /// Write progress to standard output as JSON lines, and nothing else there
     #[arg(long, help_heading = "What to write", conflicts_with = "quiet")]
     pub(crate) json_progress: bool,
-    /// Print errors only
+    /// Print nothing but errors
     #[arg(long, help_heading = "What to write")]
     pub(crate) quiet: bool,
 }
 
 #[derive(Debug, Args)]
-pub(crate) struct CompareTyped {
-    /// A result
+pub(crate) struct CompareArgs {
+    /// Result to compare
     #[arg(value_name = "A.h5")]
     pub(crate) a: PathBuf,
-    /// Another result, or a simulated scan, whose truth is taken
+    /// Another result, or a simulated scan that holds the ground truth
     #[arg(value_name = "B.h5|TRUTH.cxi")]
     pub(crate) b: PathBuf,
     /// Print JSON
@@ -193,19 +198,11 @@ pub(crate) struct CompareTyped {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum PatternWord {
-    /// Fermat's spiral
+pub(crate) enum PatternArg {
+    /// Fermat spiral
     Fermat,
-    /// Rows and columns
+    /// Rectangular grid
     Raster,
     /// Concentric rings
     Round,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum PrecisionWord {
-    /// Single
-    F32,
-    /// Double
-    F64,
 }

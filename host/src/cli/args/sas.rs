@@ -1,20 +1,26 @@
 //! The options of `warpstride sas`.
 
-use super::{MachineTyped, PrecisionWord};
+use super::{BackendArgs, PrecisionArg};
 use clap::{Args, Subcommand, ValueEnum};
 use std::path::PathBuf;
 
-/// What to do.
+/// Commands of `warpstride sas`.
 #[derive(Debug, Subcommand)]
+#[command(after_help = "\
+Examples:
+  warpstride sas models
+  warpstride sas evaluate sphere --set radius=60 --pd radius=0.1 --plot curve.png
+  warpstride sas info data.txt
+  warpstride sas fit sphere data.txt --fit radius=20:100 --fit scale --report fit.html")]
 pub(crate) enum SasCommand {
-    /// List the models, or say what one of them computes and which parameters it has
+    /// List the models, or describe one of them: formula, source, parameters
     #[command(after_help = "\
 Examples:
   warpstride sas models
   warpstride sas models cylinder
   warpstride sas models sphere@hardsphere
   warpstride sas models --json")]
-    Models(SasModelsTyped),
+    Models(SasModelsArgs),
     /// Compute the intensities of a model
     #[command(after_help = "\
 Examples:
@@ -26,16 +32,16 @@ Examples:
 
 q in 1/A, intensities in 1/cm, lengths in A, scattering length densities in 1e-6/A^2, angles in
 degrees. A width of --pd is relative (0.1: the standard deviation is a tenth of the value) for sizes,
-and in degrees for angles. What -o writes, `sas info` and `sas fit` read again.")]
-    Evaluate(Box<SasEvaluateTyped>),
-    /// Say what a file holds: points, resolution, what is suspicious, a first guess of the size
+and in degrees for angles. `sas info` and `sas fit` read the files that -o writes.")]
+    Evaluate(Box<SasEvaluateArgs>),
+    /// Describe a data file: points, resolution, suspicious values, a first estimate of the size
     #[command(after_help = "\
 Examples:
   warpstride sas info data.txt
   warpstride sas info data.xml --json
   warpstride sas info data.h5")]
-    Info(SasInfoTyped),
-    /// Search the parameters of a model that agree with data
+    Info(SasInfoArgs),
+    /// Fit the parameters of a model to data
     #[command(after_help = "\
 Examples:
   warpstride sas fit sphere data.txt --fit radius=20:100 --fit scale --fit background
@@ -44,13 +50,14 @@ Examples:
   warpstride sas fit core_shell_sphere data.dat --fit radius,thickness,scale --method de --seed 7 --summary fit.json
   warpstride sas fit cylinder data.h5 --fit radius=5:80,length=50:900,scale --starts 20 --qrange 0.01:0.3
 
-Bounds are LOW:HIGH; without them the limits of the parameter hold. A width is fitted as NAME_pd where
---pd NAME=… gives its distribution and its start value. Ctrl-C saves the best so far.")]
-    Fit(Box<SasFitTyped>),
+Bounds are LOW:HIGH; the default is the limits of the parameter. To fit the width of a distribution,
+give the distribution and the start value with --pd NAME=… and name the width NAME_pd. Ctrl-C stops
+the fit and saves the best result so far.")]
+    Fit(Box<SasFitArgs>),
 }
 
 #[derive(Debug, Args)]
-pub(crate) struct SasModelsTyped {
+pub(crate) struct SasModelsArgs {
     /// One model, or a product P@S [default: all]
     #[arg(value_name = "NAME")]
     pub(crate) name: Option<String>,
@@ -59,13 +66,13 @@ pub(crate) struct SasModelsTyped {
     pub(crate) json: bool,
 }
 
-/// What is computed, as far as evaluation and fit have it in common.
+/// Options of the model, common to `evaluate` and `fit`.
 #[derive(Debug, Args)]
-pub(crate) struct SasModelTyped {
-    /// The model, or a product P@S; `warpstride sas models` lists them
+pub(crate) struct SasModelArgs {
+    /// The model, or a product P@S; `warpstride sas models` lists all models
     #[arg(value_name = "MODEL")]
     pub(crate) model: String,
-    /// Values of parameters: radius=60,sld=4; may be repeated [default: the model's]
+    /// Parameter values, such as radius=60,sld=4; may be repeated [default: those of the model]
     #[arg(
         long,
         value_name = "NAME=VALUE,…",
@@ -73,9 +80,9 @@ pub(crate) struct SasModelTyped {
         help_heading = "What to compute"
     )]
     pub(crate) set: Vec<String>,
-    /// A distribution: NAME=WIDTH[:KIND[:POINTS[:NSIGMA]]] or NAME=array:FILE (two columns: value,
-    /// weight). KIND: gaussian, rectangle, uniform, lognormal, schulz, boltzmann; may be repeated, up
-    /// to five [default: none]
+    /// Distribution of a parameter: NAME=WIDTH[:KIND[:POINTS[:NSIGMA]]] or NAME=array:FILE (two
+    /// columns: value, weight). KIND is gaussian, rectangle, uniform, lognormal, schulz or
+    /// boltzmann; may be repeated up to five times [default: none]
     #[arg(
         long,
         value_name = "NAME=WIDTH[:KIND…]",
@@ -83,7 +90,7 @@ pub(crate) struct SasModelTyped {
         help_heading = "What to compute"
     )]
     pub(crate) pd: Vec<String>,
-    /// Leave out products of weights that are not above it; 0 leaves out nothing
+    /// Skip points of the polydispersity mesh whose weight is not above C; 0 skips none
     #[arg(
         long,
         value_name = "C",
@@ -92,16 +99,16 @@ pub(crate) struct SasModelTyped {
         help_heading = "What to compute"
     )]
     pub(crate) cutoff: f64,
-    /// Arithmetic
-    #[arg(long, value_enum, default_value_t = PrecisionWord::F64, help_heading = "What to compute")]
-    pub(crate) precision: PrecisionWord,
+    /// Floating-point precision
+    #[arg(long, value_enum, default_value_t = PrecisionArg::F64, help_heading = "What to compute")]
+    pub(crate) precision: PrecisionArg,
 }
 
 #[derive(Debug, Args)]
-pub(crate) struct SasEvaluateTyped {
+pub(crate) struct SasEvaluateArgs {
     #[command(flatten)]
-    pub(crate) model: SasModelTyped,
-    /// A grid of |q|, 1/A: FIRST:LAST:COUNT, even steps, or even ratios with :log
+    pub(crate) model: SasModelArgs,
+    /// Grid of |q|, 1/A: FIRST:LAST:COUNT with even steps, or with even ratios if :log is added
     /// [default: 0.001:0.5:200:log]
     #[arg(
         long,
@@ -111,7 +118,7 @@ pub(crate) struct SasEvaluateTyped {
         conflicts_with_all = ["points", "q2d"]
     )]
     pub(crate) q: Option<String>,
-    /// Values of |q|, 1/A: 0.01,0.1
+    /// Values of |q|, 1/A, such as 0.01,0.1, or pixels QX:QY
     #[arg(
         long,
         value_name = "Q,…",
@@ -120,7 +127,7 @@ pub(crate) struct SasEvaluateTyped {
         conflicts_with = "q2d"
     )]
     pub(crate) points: Option<String>,
-    /// Two dimensions: N × N pixels, qx and qy from -MAX to MAX, 1/A
+    /// Compute an image of N × N pixels, qx and qy from -MAX to MAX, 1/A
     #[arg(
         long,
         value_name = "MAX:N",
@@ -128,7 +135,7 @@ pub(crate) struct SasEvaluateTyped {
         help_heading = "What to compute"
     )]
     pub(crate) q2d: Option<String>,
-    /// Smear: pinhole:S (standard deviation of q over q) or slit:LENGTH,WIDTH (1/A; half of
+    /// Resolution: pinhole:S (standard deviation of q over q) or slit:LENGTH,WIDTH (1/A; half of
     /// the extents across and along q, as dQl and dQw of canSAS) [default: none]
     #[arg(
         long,
@@ -137,20 +144,20 @@ pub(crate) struct SasEvaluateTyped {
         help_heading = "What to compute"
     )]
     pub(crate) resolution: Option<String>,
-    /// Where the model is computed before it is smeared by a pinhole: on a grid fine enough for its
-    /// fringes, or at the data's own q (as other programs do) [default: fine]
+    /// Points at which the model is computed before pinhole smearing: a grid that resolves its
+    /// fringes, or the q values of the data, as in other programs [default: fine]
     #[arg(
         long,
         value_enum,
         value_name = "WHERE",
         help_heading = "What to compute"
     )]
-    pub(crate) smear_on: Option<SmearOnWord>,
+    pub(crate) smear_on: Option<SmearOnArg>,
 
     #[command(flatten)]
-    pub(crate) machine: MachineTyped,
+    pub(crate) backend: BackendArgs,
 
-    /// The intensities: text with commas, or NXcanSAS where the name ends in .h5
+    /// File of the intensities: comma-separated text, or NXcanSAS if the name ends in .h5
     #[arg(
         short,
         long,
@@ -158,10 +165,10 @@ pub(crate) struct SasEvaluateTyped {
         help_heading = "What to write"
     )]
     pub(crate) output: Option<PathBuf>,
-    /// A picture: log-log curve, or logarithmic colours of an image
+    /// Picture: a log-log curve, or an image in logarithmic colours
     #[arg(long, value_name = "F.png", help_heading = "What to write")]
     pub(crate) plot: Option<PathBuf>,
-    /// Print JSON: q, intensity and everything that made them
+    /// Print JSON: q, intensities and all settings
     #[arg(long, help_heading = "What to write", conflicts_with = "quiet")]
     pub(crate) json: bool,
     /// Print errors only
@@ -170,42 +177,42 @@ pub(crate) struct SasEvaluateTyped {
 }
 
 #[derive(Debug, Args)]
-pub(crate) struct SasInfoTyped {
-    /// The data: text with columns, canSAS XML or NXcanSAS
+pub(crate) struct SasInfoArgs {
+    /// Data file: columns of text, canSAS XML or NXcanSAS
     #[arg(value_name = "DATA")]
     pub(crate) file: PathBuf,
-    /// Which data set of the file, by number from 1 or by title [default: the first]
+    /// Data set of the file, by number from 1 or by title [default: the first]
     #[arg(long, value_name = "N|TITLE")]
     pub(crate) select: Option<String>,
-    /// Unit of q where the file does not say it [default: 1/A]
+    /// Unit of q if the file does not give one [default: 1/A]
     #[arg(long, value_enum, value_name = "UNIT")]
-    pub(crate) q_unit: Option<QUnitWord>,
+    pub(crate) q_unit: Option<QUnitArg>,
     /// Print JSON
     #[arg(long)]
     pub(crate) json: bool,
 }
 
 #[derive(Debug, Args)]
-pub(crate) struct SasFitTyped {
+pub(crate) struct SasFitArgs {
     #[command(flatten)]
-    pub(crate) model: SasModelTyped,
-    /// The data: text with columns, canSAS XML or NXcanSAS
+    pub(crate) model: SasModelArgs,
+    /// Data file: columns of text, canSAS XML or NXcanSAS
     #[arg(value_name = "DATA")]
     pub(crate) data: PathBuf,
-    /// Which data set of the file, by number from 1 or by title [default: the first]
+    /// Data set of the file, by number from 1 or by title [default: the first]
     #[arg(long, value_name = "N|TITLE", help_heading = "What to compute")]
     pub(crate) select: Option<String>,
-    /// Unit of q where the file does not say it [default: 1/A]
+    /// Unit of q if the file does not give one [default: 1/A]
     #[arg(
         long,
         value_enum,
         value_name = "UNIT",
         help_heading = "What to compute"
     )]
-    pub(crate) q_unit: Option<QUnitWord>,
+    pub(crate) q_unit: Option<QUnitArg>,
 
-    /// What to search: NAME[=LOW:HIGH],…; NAME_pd is the width of --pd NAME=…; may be repeated. Scale and
-    /// background are searched too unless --set sets them
+    /// Parameters to fit: NAME[=LOW:HIGH],…; NAME_pd is the width of --pd NAME=…; may be repeated.
+    /// Scale and background are also fitted unless --set sets them
     #[arg(
         long,
         value_name = "NAME[=LOW:HIGH],…",
@@ -213,19 +220,20 @@ pub(crate) struct SasFitTyped {
         help_heading = "How to search"
     )]
     pub(crate) fit: Vec<String>,
-    /// How
-    #[arg(long, value_enum, default_value_t = FitMethodWord::Lm, help_heading = "How to search")]
-    pub(crate) method: FitMethodWord,
-    /// Start values to try: the ones set, and random ones within the bounds [default: 1]; for lm
+    /// Method of the fit
+    #[arg(long, value_enum, default_value_t = FitMethodArg::Lm, help_heading = "How to search")]
+    pub(crate) method: FitMethodArg,
+    /// Number of starts: the values set, then random values within the bounds; for lm [default: 1]
     #[arg(long, value_name = "N", help_heading = "How to search")]
     pub(crate) starts: Option<usize>,
-    /// Decides every random choice [default: 1]
+    /// Seed of the random numbers [default: 1]
     #[arg(long, value_name = "N", help_heading = "How to search")]
     pub(crate) seed: Option<u64>,
-    /// Most iterations (of each start; generations of de) [default: 200 for lm, 300 for de]
+    /// Maximum number of iterations of each start, or of generations of de [default: 200 for lm,
+    /// 300 for de]
     #[arg(long, value_name = "N", help_heading = "How to search")]
     pub(crate) iterations: Option<usize>,
-    /// Use the points from A to B only, 1/A; either may be left out
+    /// Use only points from A to B, 1/A; either may be omitted
     #[arg(
         long,
         value_name = "A:B",
@@ -233,11 +241,11 @@ pub(crate) struct SasFitTyped {
         help_heading = "How to search"
     )]
     pub(crate) qrange: Option<String>,
-    /// Leave out points whose intensity is not above 0, as programs do that fit logarithms
+    /// Leave out points whose intensity is not positive, as programs do that fit logarithms
     #[arg(long, help_heading = "How to search")]
     pub(crate) positive: bool,
-    /// Smearing: data (what the file has), none, pinhole:S (standard deviation of q over q) or
-    /// slit:LENGTH,WIDTH (1/A)
+    /// Resolution: data (the resolution in the file), none, pinhole:S (standard deviation of q over
+    /// q) or slit:LENGTH,WIDTH (1/A)
     #[arg(
         long,
         value_name = "data|none|pinhole:S|slit:L,W",
@@ -246,15 +254,15 @@ pub(crate) struct SasFitTyped {
         help_heading = "How to search"
     )]
     pub(crate) resolution: String,
-    /// Where the model is computed before it is smeared by a pinhole: on a grid fine enough for its
-    /// fringes, or at the data's own q (as other programs do) [default: fine]
+    /// Points at which the model is computed before pinhole smearing: a grid that resolves its
+    /// fringes, or the q values of the data, as in other programs [default: fine]
     #[arg(long, value_enum, value_name = "WHERE", help_heading = "How to search")]
-    pub(crate) smear_on: Option<SmearOnWord>,
+    pub(crate) smear_on: Option<SmearOnArg>,
 
     #[command(flatten)]
-    pub(crate) machine: MachineTyped,
+    pub(crate) backend: BackendArgs,
 
-    /// The fitted curve: text with commas, or NXcanSAS where the name ends in .h5
+    /// File of the fitted curve: comma-separated text, or NXcanSAS if the name ends in .h5
     #[arg(
         short,
         long,
@@ -262,19 +270,19 @@ pub(crate) struct SasFitTyped {
         help_heading = "What to write"
     )]
     pub(crate) output: Option<PathBuf>,
-    /// Parameters, uncertainties, covariance and curves as JSON
+    /// Summary as JSON: parameters, uncertainties, covariance, curves
     #[arg(long, value_name = "S.json", help_heading = "What to write")]
     pub(crate) summary: Option<PathBuf>,
-    /// Curves, residuals and parameters as one HTML file
+    /// Report as one HTML file: curves, residuals, parameters
     #[arg(long, value_name = "R.html", help_heading = "What to write")]
     pub(crate) report: Option<PathBuf>,
-    /// Data, fit and residuals as a picture
+    /// Picture of data, fit and residuals
     #[arg(long, value_name = "F.png", help_heading = "What to write")]
     pub(crate) plot: Option<PathBuf>,
     /// Print the summary as JSON instead of the table
     #[arg(long, help_heading = "What to write", conflicts_with_all = ["json_progress", "quiet"])]
     pub(crate) json: bool,
-    /// Progress as JSON lines on standard output, and no other text there
+    /// Print only progress, as JSON lines, on standard output
     #[arg(long, help_heading = "What to write", conflicts_with = "quiet")]
     pub(crate) json_progress: bool,
     /// Print errors only
@@ -283,15 +291,15 @@ pub(crate) struct SasFitTyped {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum FitMethodWord {
+pub(crate) enum FitMethodArg {
     /// Levenberg-Marquardt with bounds
     Lm,
-    /// Differential evolution: a population within the bounds, then lm
+    /// Differential evolution of a population within the bounds, then lm
     De,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum QUnitWord {
+pub(crate) enum QUnitArg {
     /// 1/A
     #[value(name = "1/A", alias = "a")]
     InverseAngstrom,
@@ -300,11 +308,11 @@ pub(crate) enum QUnitWord {
     InverseNanometre,
 }
 
-/// Where a smeared model is computed.
+/// Points at which a smeared model is computed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum SmearOnWord {
-    /// A grid fine enough for the fringes
+pub(crate) enum SmearOnArg {
+    /// A grid that resolves the fringes of the model
     Fine,
-    /// The data's own q, extended beyond their ends
+    /// The q values of the data, extended beyond both ends
     Data,
 }

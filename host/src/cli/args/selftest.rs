@@ -1,17 +1,17 @@
-//! `warpstride selftest`, as typed.
+//! Arguments of `warpstride selftest`.
 
-use super::KernelMachineTyped;
+use super::KernelBackendArgs;
 use clap::Args;
 
-/// The self-test.
+/// Arguments of the self-test.
 #[derive(Debug, Args)]
-pub(crate) struct SelftestTyped {
+pub(crate) struct SelftestArgs {
     #[command(flatten)]
-    pub(crate) machine: KernelMachineTyped,
+    pub(crate) backend: KernelBackendArgs,
     /// Print JSON
     #[arg(long)]
     pub(crate) json: bool,
-    /// Progress as JSON lines on standard output, one for each case, and no other text there
+    /// Print progress as JSON lines to standard output, one per case, and no other text
     #[arg(long, conflicts_with = "json")]
     pub(crate) json_progress: bool,
 }

@@ -1,25 +1,25 @@
 //! The options of `warpstride series ingest`, `query` and `info`.
 
-use super::{MachineTyped, NanWord, PointsTyped, TimestampsWord};
+use super::{BackendArgs, NanArg, PointsArgs, TimestampsArg};
 use clap::Args;
 use std::path::PathBuf;
 
 #[derive(Debug, Args)]
-pub(crate) struct IngestTyped {
-    /// The store, one file; it is made if it is not there
+pub(crate) struct IngestArgs {
+    /// The store, a single file; created if it does not exist
     #[arg(value_name = "STORE")]
     pub(crate) store: PathBuf,
     #[command(flatten)]
-    pub(crate) points: PointsTyped,
+    pub(crate) points: PointsArgs,
 
-    /// What the store keeps: low, medium, high, or a TOML file; needed to make a store, which keeps it
+    /// Policy of a new store, which keeps it: low, medium, high, or a TOML file
     #[arg(
         long,
         value_name = "low|medium|high|FILE.toml",
         help_heading = "What to store"
     )]
     pub(crate) policy: Option<String>,
-    /// Points of a transaction
+    /// Points per transaction
     #[arg(
         long,
         value_name = "POINTS",
@@ -27,17 +27,17 @@ pub(crate) struct IngestTyped {
         help_heading = "What to store"
     )]
     pub(crate) batch: usize,
-    /// Values that are no numbers: store them too, or leave their points out
-    #[arg(long, value_enum, default_value_t = NanWord::Keep, help_heading = "What to store")]
-    pub(crate) nan: NanWord,
+    /// NaN values: store them too, or leave their points out
+    #[arg(long, value_enum, default_value_t = NanArg::Keep, help_heading = "What to store")]
+    pub(crate) nan: NanArg,
 
     #[command(flatten)]
-    pub(crate) machine: MachineTyped,
+    pub(crate) backend: BackendArgs,
 
-    /// Counts, back end, seconds as JSON
+    /// Write counts, back end and seconds as JSON
     #[arg(long, value_name = "S.json", help_heading = "What to write")]
     pub(crate) summary: Option<PathBuf>,
-    /// A JSON line on standard output for every batch that is on the storage, and no other text there
+    /// Write a JSON line to standard output for every batch on disk, and no other text there
     #[arg(long, help_heading = "What to write", conflicts_with = "quiet")]
     pub(crate) json_progress: bool,
     /// Print errors only
@@ -46,7 +46,7 @@ pub(crate) struct IngestTyped {
 }
 
 #[derive(Debug, Args)]
-pub(crate) struct SeriesQueryTyped {
+pub(crate) struct SeriesQueryArgs {
     /// The store
     #[arg(value_name = "STORE")]
     pub(crate) store: PathBuf,
@@ -60,7 +60,7 @@ pub(crate) struct SeriesQueryTyped {
         help_heading = "What to read"
     )]
     pub(crate) series: String,
-    /// Length of the buckets, one of the store's
+    /// Bucket length, one of the store's
     #[arg(
         short,
         long,
@@ -70,7 +70,7 @@ pub(crate) struct SeriesQueryTyped {
         help_heading = "What to read"
     )]
     pub(crate) granularity: String,
-    /// What is told of a bucket, one of the store's
+    /// Aggregate, one of the store's
     #[arg(
         short,
         long,
@@ -80,7 +80,8 @@ pub(crate) struct SeriesQueryTyped {
         help_heading = "What to read"
     )]
     pub(crate) aggregate: String,
-    /// Leave out buckets that begin before this time (ISO 8601, UTC, or a number: s, ms, us or ns by its size)
+    /// Leave out buckets that begin before this time: ISO 8601 (UTC), or a number whose unit (s, ms, us or
+    /// ns) is inferred from its magnitude
     #[arg(
         long,
         value_name = "TIME",
@@ -88,7 +89,7 @@ pub(crate) struct SeriesQueryTyped {
         help_heading = "What to read"
     )]
     pub(crate) start: Option<String>,
-    /// Leave out buckets that begin at this time or later
+    /// Leave out buckets that begin at or after this time
     #[arg(
         long,
         value_name = "TIME",
@@ -97,7 +98,7 @@ pub(crate) struct SeriesQueryTyped {
     )]
     pub(crate) end: Option<String>,
 
-    /// The buckets as CSV or Parquet, by the name; - is CSV on standard output [default: -]
+    /// Write the buckets as CSV or Parquet, by file extension; - is CSV on standard output [default: -]
     #[arg(
         short,
         long,
@@ -105,20 +106,20 @@ pub(crate) struct SeriesQueryTyped {
         help_heading = "What to write"
     )]
     pub(crate) output: Option<PathBuf>,
-    /// Times in CSV: nanoseconds since 1970, or ISO 8601
-    #[arg(long, value_enum, default_value_t = TimestampsWord::Ns, help_heading = "What to write")]
-    pub(crate) timestamps: TimestampsWord,
+    /// Timestamps in CSV: nanoseconds since 1970, or ISO 8601
+    #[arg(long, value_enum, default_value_t = TimestampsArg::Ns, help_heading = "What to write")]
+    pub(crate) timestamps: TimestampsArg,
     /// Print JSON
     #[arg(long, help_heading = "What to write", conflicts_with = "output")]
     pub(crate) json: bool,
 }
 
 #[derive(Debug, Args)]
-pub(crate) struct SeriesInfoTyped {
+pub(crate) struct SeriesInfoArgs {
     /// The store
     #[arg(value_name = "STORE")]
     pub(crate) store: PathBuf,
-    /// Print JSON, with every series
+    /// Print JSON, including every series
     #[arg(long)]
     pub(crate) json: bool,
 }

@@ -1,81 +1,97 @@
-//! Grid, start field and source: what was typed and what the files hold.
+//! The grid, the start field and the source, from options and files.
 
-use super::Relax;
+use super::Relaxation;
 use crate::cli::failure::Failure;
+use crate::io::npy::{self, Element};
+use crate::jacobi::{Problem, ProblemError, Real};
 use std::path::Path;
-use warpstride::io::npy::{self, Element};
-use warpstride::jacobi::{Problem, ProblemError, Real};
 
-/// Rows and columns where nothing says otherwise.
-const SIDE: usize = 16384;
+/// Default number of rows and columns.
+const DEFAULT_SIDE: usize = 16384;
 
-/// A grid, and who said so.
+/// The size of the grid, and the file that it comes from.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Grid {
     pub(super) nx: usize,
     pub(super) ny: usize,
-    /// The file that it is of.
+    /// The file whose shape it has, if any.
     file: Option<String>,
 }
 
 impl Grid {
-    /// What was typed, else what the files have; refuses what disagrees.
-    pub(super) fn of(relax: &Relax) -> Result<Self, Failure> {
+    /// The size from the options, or else from the files.
+    ///
+    /// # Errors
+    /// The options and the files disagree, or the size is not possible.
+    pub(super) fn of(relax: &Relaxation) -> Result<Self, Failure> {
         let (nx, ny) = (relax.nx, relax.ny);
-        let mut known: Option<(String, [usize; 2])> = None;
+        let mut first: Option<(String, [usize; 2])> = None;
         for path in [&relax.restart, &relax.source].into_iter().flatten() {
             let [rows, columns] = npy::shape(path)?;
             let name = path.display().to_string();
-            let size = format!("{name}: has {rows} x {columns} values (rows x columns)");
-            if let Some((other, [y, x])) = &known
+            let found = format!("found {rows} x {columns}");
+            if let Some((other, [y, x])) = &first
                 && [*y, *x] != [rows, columns]
             {
                 return Err(Failure::failed(format!(
-                    "{size}, but {other} has {y} x {x}"
+                    "{name}: expected {y} x {x} values (rows x columns, as {other}), {found}"
                 )));
             }
-            for (option, typed, found) in [("--ny", ny, rows), ("--nx", nx, columns)] {
-                if let Some(typed) = typed
-                    && typed != found
+            for (option, given, unit, in_file) in
+                [("--ny", ny, "rows", rows), ("--nx", nx, "columns", columns)]
+            {
+                if let Some(given) = given
+                    && given != in_file
                 {
-                    return Err(Failure::failed(format!("{size}, but {option} is {typed}")));
+                    return Err(Failure::failed(format!(
+                        "{name}: expected {given} {unit} ({option} {given}), {found} values (rows x columns)"
+                    )));
                 }
             }
-            known.get_or_insert((name, [rows, columns]));
+            first.get_or_insert((name, [rows, columns]));
         }
-        let (file, [rows, columns]) = match known {
+        let (file, [rows, columns]) = match first {
             Some((name, shape)) => (Some(name), shape),
-            None => (None, [SIDE; 2]),
+            None => (None, [DEFAULT_SIDE; 2]),
         };
         let grid = Self {
             nx: nx.unwrap_or(columns),
             ny: ny.unwrap_or(rows),
             file,
         };
-        // Refused before memory is thought of.
-        Problem::<f32>::new(grid.nx, grid.ny, relax.boundary).map_err(|why| grid.refused(&why))?;
+        // An impossible size is an error before memory is estimated.
+        Problem::<f32>::new(grid.nx, grid.ny, relax.boundary)
+            .map_err(|error| grid.failure(&error))?;
         Ok(grid)
     }
 
-    fn refused(&self, why: &ProblemError) -> Failure {
+    fn failure(&self, error: &ProblemError) -> Failure {
         match &self.file {
-            Some(name) => Failure::failed(format!("{name}: {why}")),
-            None => Failure::usage(why),
+            Some(name) => Failure::failed(format!("{name}: {error}")),
+            None => Failure::usage(error),
         }
     }
 
-    /// Reads the files.
-    pub(super) fn problem<T: Real + Element>(&self, relax: &Relax) -> Result<Problem<T>, Failure> {
-        let named =
-            |path: &Path, why: ProblemError| Failure::failed(format!("{}: {why}", path.display()));
+    /// Reads the files and creates the problem.
+    pub(super) fn problem<T: Real + Element>(
+        &self,
+        relax: &Relaxation,
+    ) -> Result<Problem<T>, Failure> {
+        let named = |path: &Path, error: ProblemError| {
+            Failure::failed(format!("{}: {error}", path.display()))
+        };
         let mut problem = Problem::new(self.nx, self.ny, relax.boundary)?;
         if let Some(path) = &relax.restart {
             let field = npy::read(path)?;
-            problem = problem.with_start(field).map_err(|why| named(path, why))?;
+            problem = problem
+                .with_start(field)
+                .map_err(|error| named(path, error))?;
         }
         if let Some(path) = &relax.source {
             let field = npy::read(path)?;
-            problem = problem.with_source(field).map_err(|why| named(path, why))?;
+            problem = problem
+                .with_source(field)
+                .map_err(|error| named(path, error))?;
         }
         Ok(problem)
     }

@@ -1,111 +1,119 @@
-//! `warpstride jacobi`: from what was typed to a relaxed field.
+//! `warpstride jacobi`: relaxes a field as the options specify.
 
+mod backend;
+mod demo;
+mod display;
 mod inputs;
-mod machine;
-mod need;
-mod words;
 
-use super::args::{BoundaryWord, JacobiTyped, PrecisionWord};
+pub(crate) use demo::demo;
+
+use super::args::{BoundaryArg, JacobiArgs, PrecisionArg};
 use super::failure::Failure;
 use super::output::{note, say, say_json};
 use super::{paths, threads};
+use crate::io::npy::{self, Element};
+use crate::jacobi::cuda::GpuReal;
+use crate::jacobi::report::{field_picture, timeline};
+use crate::jacobi::{
+    Boundary, MemorySizes, Norm, Problem, RelaxationSteps, Run, RunSummary, Stopping, idle_gaps,
+};
+use crate::run::{Bar, End, Interrupt, JsonLines, Observer, Schedule, Silent};
+use crate::system::write_whole;
+use crate::text::significant;
+use backend::BackendRequest;
 use inputs::Grid;
-use machine::Wish;
-use need::Need;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
-use warpstride::io::npy::{self, Element};
-use warpstride::jacobi::cuda::GpuReal;
-use warpstride::jacobi::{Boundary, Course, Norm, Outcome, Problem, Stopping, idle_gaps};
-use warpstride::report::{field_picture, significant, timeline, write_whole};
-use warpstride::run::{Bar, End, Interrupt, JsonLines, Observer, Schedule, Silent, execute};
 
-/// What goes to standard output.
+/// The form of the standard output.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Form {
+enum OutputFormat {
     Table,
     Csv,
     Json,
-    /// Progress while it runs, nothing at the end.
+    /// Progress during the run, nothing at the end.
     Progress,
     Quiet,
 }
 
-/// A checked relaxation.
+/// A relaxation with checked options.
 #[derive(Debug)]
-pub(crate) struct Relax {
+pub(crate) struct Relaxation {
     nx: Option<usize>,
     ny: Option<usize>,
     stopping: Stopping,
-    precision: PrecisionWord,
+    precision: PrecisionArg,
     boundary: Boundary,
     source: Option<PathBuf>,
     restart: Option<PathBuf>,
-    wish: Wish,
+    request: BackendRequest,
     efficiency: bool,
     threads: Option<usize>,
     output: Option<PathBuf>,
     schedule: Schedule,
     plot: Option<PathBuf>,
     profile: Option<PathBuf>,
-    form: Form,
+    format: OutputFormat,
 }
 
-impl Relax {
-    /// Checks every option, and every output.
-    pub(crate) fn from_typed(typed: &JacobiTyped) -> Result<Self, Failure> {
+impl Relaxation {
+    /// Checks all options and output paths.
+    ///
+    /// # Errors
+    /// An option is invalid, or an output cannot be written.
+    pub(crate) fn from_args(args: &JacobiArgs) -> Result<Self, Failure> {
         for (option, count) in [
-            ("--iterations", typed.iterations),
-            ("--check-every", typed.check_every),
+            ("--iterations", args.iterations),
+            ("--check-every", args.check_every),
         ] {
             if count == 0 {
                 return Err(Failure::usage(format!("{option} 0: expected 1 or more")));
             }
         }
-        if !(typed.tolerance.is_finite() && typed.tolerance >= 0.0) {
+        if !(args.tolerance.is_finite() && args.tolerance >= 0.0) {
             return Err(Failure::usage(format!(
-                "--tolerance {}: a number, 0 or more, is expected",
-                typed.tolerance
+                "--tolerance {}: expected a number, 0 or more",
+                args.tolerance
             )));
         }
-        let every = Duration::try_from_secs_f64(typed.save_every).map_err(|_| {
+        let every = Duration::try_from_secs_f64(args.save_every).map_err(|_| {
             Failure::usage(format!(
-                "--save-every {}: seconds, 0 or more, are expected",
-                typed.save_every
+                "--save-every {}: expected seconds, 0 or more",
+                args.save_every
             ))
         })?;
-        threads::check(typed.threads)?;
+        threads::check(args.threads)?;
         let relax = Self {
-            nx: typed.nx,
-            ny: typed.ny,
+            nx: args.nx,
+            ny: args.ny,
             stopping: Stopping {
-                iterations: typed.iterations,
-                tolerance: typed.tolerance,
-                check_every: typed.check_every,
+                iterations: args.iterations,
+                tolerance: args.tolerance,
+                check_every: args.check_every,
             },
-            precision: typed.precision,
-            boundary: match typed.boundary {
-                BoundaryWord::Textbook => Boundary::Textbook,
-                BoundaryWord::Dirichlet => Boundary::Dirichlet,
-                BoundaryWord::Periodic => Boundary::Periodic,
+            precision: args.precision,
+            boundary: match args.boundary {
+                BoundaryArg::Textbook => Boundary::Textbook,
+                BoundaryArg::Dirichlet => Boundary::Dirichlet,
+                BoundaryArg::Periodic => Boundary::Periodic,
             },
-            source: typed.source.clone(),
-            restart: typed.restart.clone(),
-            wish: Wish::from_typed(typed)?,
-            efficiency: typed.efficiency,
-            threads: typed.threads,
-            output: typed.output.clone(),
+            source: args.source.clone(),
+            restart: args.restart.clone(),
+            request: BackendRequest::from_args(args)?,
+            efficiency: args.efficiency,
+            threads: args.threads,
+            output: args.output.clone(),
             schedule: Schedule {
-                every: (typed.output.is_some() && !every.is_zero()).then_some(every),
+                every: (args.output.is_some() && !every.is_zero()).then_some(every),
             },
-            plot: typed.plot.clone(),
-            profile: typed.profile.clone(),
-            form: match (typed.csv, typed.json, typed.json_progress, typed.quiet) {
-                (true, ..) => Form::Csv,
-                (_, true, ..) => Form::Json,
-                (_, _, true, _) => Form::Progress,
-                (.., true) => Form::Quiet,
-                _ => Form::Table,
+            plot: args.plot.clone(),
+            profile: args.profile.clone(),
+            format: match (args.csv, args.json, args.json_progress, args.quiet) {
+                (true, ..) => OutputFormat::Csv,
+                (_, true, ..) => OutputFormat::Json,
+                (_, _, true, _) => OutputFormat::Progress,
+                (.., true) => OutputFormat::Quiet,
+                _ => OutputFormat::Table,
             },
         };
         let outputs = [&relax.output, &relax.plot, &relax.profile];
@@ -120,19 +128,19 @@ impl Relax {
         Ok(relax)
     }
 
-    /// Reads, relaxes and writes.
+    /// Reads the inputs, relaxes the field and writes the outputs.
     pub(crate) fn run(self) -> Result<(), Failure> {
         threads::start(self.threads)?;
         match self.precision {
-            PrecisionWord::F32 => self.run_in::<f32>(),
-            PrecisionWord::F64 => self.run_in::<f64>(),
+            PrecisionArg::F32 => self.run_in::<f32>(),
+            PrecisionArg::F64 => self.run_in::<f64>(),
         }
     }
 
     fn run_in<T: GpuReal + Element + Into<f64>>(&self) -> Result<(), Failure> {
         let begun = Instant::now();
         let grid = Grid::of(self)?;
-        let need = Need {
+        let sizes = MemorySizes {
             nx: grid.nx,
             ny: grid.ny,
             boundary: self.boundary,
@@ -141,143 +149,154 @@ impl Relax {
             source: self.source.is_some(),
             output: self.output.is_some() || self.plot.is_some(),
         };
-        let machine = self.wish.open(&need)?;
+        let backend = self.request.open(&sizes)?;
         let problem: Problem<T> = grid.problem(self)?;
-        let nothing = self.boundary.periodic_columns()
+        let all_zero = self.boundary.periodic_columns()
             && problem.start().is_none()
             && problem.source().is_none();
-        let devices = machine.devices();
-        let ready = machine.engine(&problem, self.stopping, &self.wish, &need)?;
+        let devices = backend.devices();
+        let ready = backend.engine(&problem, self.stopping, &self.request, &sizes)?;
         self.note(ready.note);
-        self.note(nothing.then(|| {
-            "everything is 0 and stays so: with periodic columns a --restart field or a --source is needed".to_owned()
+        self.note(all_zero.then(|| {
+            "the field is 0 and stays 0: with periodic columns, give a start field (--restart) or a \
+             source (--source)"
+                .to_owned()
         }));
         let setup_seconds = begun.elapsed().as_secs_f64();
 
-        let mut course = Course::new(ready.engine, self.stopping, self.output.as_deref());
+        let mut steps = RelaxationSteps::new(ready.engine, self.stopping, self.output.as_deref());
         if self.profile.is_some() {
-            course = course.with_timeline();
+            steps = steps.with_timeline();
         }
+        let mut run = Run::new(steps);
         let interrupt = Interrupt::on_ctrl_c()?;
         let mut observer = self.observer();
-        let end = execute(&mut course, observer.as_mut(), &interrupt, self.schedule)?;
-        let mut outcome = Outcome::new(&course, &problem, self.stopping, setup_seconds);
-        let written = self.write(&mut course, end)?;
-        drop(course);
+        let end = run.execute(observer.as_mut(), &interrupt, self.schedule)?;
+        let mut summary = RunSummary::new(&run, &problem, self.stopping, setup_seconds);
+        let written = self.write(&mut run, end)?;
+        drop(run);
         if self.efficiency && end == End::Finished {
-            match self.alone(devices, &need, &problem, &interrupt) {
-                Ok(Some(seconds)) => outcome = outcome.against_one_device(seconds),
+            match self.single_device_seconds(devices, &sizes, &problem, &interrupt) {
+                Ok(Some(seconds)) => summary = summary.against_one_device(seconds),
                 Ok(None) => {}
-                // The run that was asked for is done, and its figures are not lost for this.
-                Err(Failure::Failed(why) | Failure::Usage(why) | Failure::Interrupted(why)) => {
-                    self.note(Some(format!("--efficiency: {why}")));
+                // The requested run is complete, so its metrics are still printed.
+                Err(
+                    Failure::Failed(reason) | Failure::Usage(reason) | Failure::Interrupted(reason),
+                ) => {
+                    self.note(Some(format!("--efficiency: {reason}")));
                 }
             }
         }
-        match self.form {
-            Form::Table => say(&words::table(&outcome, &written))?,
-            Form::Csv => say(&words::csv(&outcome.norms))?,
-            Form::Json => say_json(&outcome)?,
-            Form::Progress | Form::Quiet => {}
+        match self.format {
+            OutputFormat::Table => say(&display::table(&summary, &written))?,
+            OutputFormat::Csv => say(&display::csv(&summary.norms))?,
+            OutputFormat::Json => say_json(&summary)?,
+            OutputFormat::Progress | OutputFormat::Quiet => {}
         }
         match end {
             End::Finished => Ok(()),
-            End::Interrupted => Err(self.stopped(outcome.sweeps)),
+            End::Interrupted => Err(self.interrupted(summary.sweeps)),
         }
     }
 
-    /// The field first, then what is made from it; gives the names.
+    /// Writes the field and the files derived from it, and returns their names.
     fn write<T: GpuReal + Element + Into<f64>>(
         &self,
-        course: &mut Course<'_, T>,
+        run: &mut Run<'_, T>,
         end: End,
     ) -> Result<Vec<String>, Failure> {
         let mut written = Vec::new();
         let field = if self.plot.is_some() || (self.output.is_some() && end == End::Finished) {
-            Some(course.field()?)
+            Some(run.steps_mut().field()?)
         } else {
             None
         };
         if let Some(path) = &self.output {
-            // A stopped run has saved it.
+            // An interrupted run has already saved the field.
             if let (Some(field), End::Finished) = (&field, end) {
                 npy::write(path, field.view())?;
             }
             written.push(path.display().to_string());
         }
         if let (Some(path), Some(field)) = (&self.plot, &field) {
-            let sweeps = course.engine().sweeps();
+            let sweeps = run.steps().engine().sweeps();
             let title = format!("Field after {sweeps} sweeps");
             field_picture(&title, field.view())?.write(path)?;
             written.push(path.display().to_string());
         }
         if let Some(path) = &self.profile {
-            let gaps = idle_gaps(course.spans());
-            let text = timeline(course.engine().setup(), course.spans(), &gaps)?;
+            let steps = run.steps();
+            let (engine, gaps) = (steps.engine(), idle_gaps(steps.spans()));
+            let text = timeline(engine.setup(), engine.execution(), steps.spans(), &gaps)?;
             write_whole(path, text.as_bytes())?;
             written.push(path.display().to_string());
         }
         Ok(written)
     }
 
-    /// Seconds of the same sweeps on one device; `None` with a note where they are not known.
-    fn alone<T: GpuReal + Element>(
+    /// The time in seconds of the same sweeps on one device; `None`, with a note, if it is unknown.
+    fn single_device_seconds<T: GpuReal + Element>(
         &self,
         devices: usize,
-        need: &Need,
+        sizes: &MemorySizes,
         problem: &Problem<T>,
         interrupt: &Interrupt,
     ) -> Result<Option<f64>, Failure> {
         if devices == 1 {
             self.note(Some(
-                "--efficiency: there is one device, and nothing to compare it with".to_owned(),
+                "--efficiency: there is only one device, so there is nothing to compare with"
+                    .to_owned(),
             ));
             return Ok(None);
         }
-        let wish = self.wish.alone();
-        let machine = wish.open(need)?;
-        let ready = machine.engine(problem, self.stopping, &wish, need)?;
-        let mut course = Course::new(ready.engine, self.stopping, None);
+        let request = self.request.alone();
+        let backend = request.open(sizes)?;
+        let ready = backend.engine(problem, self.stopping, &request, sizes)?;
+        let mut run = Run::new(RelaxationSteps::new(ready.engine, self.stopping, None));
         let schedule = Schedule { every: None };
-        match execute(&mut course, &mut Silent, interrupt, schedule)? {
-            End::Finished => Ok(Some(course.seconds())),
+        match run.execute(&mut Silent, interrupt, schedule)? {
+            End::Finished => Ok(Some(run.seconds())),
             End::Interrupted => {
-                self.note(Some("--efficiency: stopped before it was known".to_owned()));
+                self.note(Some(
+                    "--efficiency: interrupted before it was measured".to_owned(),
+                ));
                 Ok(None)
             }
         }
     }
 
-    fn stopped(&self, sweeps: usize) -> Failure {
+    fn interrupted(&self, sweeps: usize) -> Failure {
         let planned = self.stopping.iterations;
-        let kept = match &self.output {
+        let saved = match &self.output {
             Some(path) => format!(
-                "the field is in {}, --restart with it and --iterations {} goes on",
-                path.display(),
-                planned - sweeps
+                "the field is saved; to resume, use --iterations {} --restart {}",
+                planned - sweeps,
+                path.display()
             ),
-            None => "nothing was kept (-o FIELD.npy keeps the field)".to_owned(),
+            None => "the field is lost (save it with -o FIELD.npy)".to_owned(),
         };
         Failure::Interrupted(format!(
-            "stopped after {sweeps} of {planned} sweeps; {kept}"
+            "stopped after {sweeps} of {planned} sweeps; {saved}"
         ))
     }
 
     fn note(&self, sentence: Option<String>) {
         if let Some(sentence) = sentence
-            && self.form != Form::Quiet
+            && self.format != OutputFormat::Quiet
         {
             note(&sentence);
         }
     }
 
     fn observer(&self) -> Box<dyn Observer<Norm>> {
-        match self.form {
-            Form::Table | Form::Csv | Form::Json => Box::new(Bar::new(|norm: &Norm| {
-                format!("norm {}", significant(norm.norm, 3))
-            })),
-            Form::Progress => Box::new(JsonLines::new(std::io::stdout())),
-            Form::Quiet => Box::new(Silent),
+        match self.format {
+            OutputFormat::Table | OutputFormat::Csv | OutputFormat::Json => {
+                Box::new(Bar::new(|norm: &Norm| {
+                    format!("norm {}", significant(norm.norm, 3))
+                }))
+            }
+            OutputFormat::Progress => Box::new(JsonLines::new(std::io::stdout())),
+            OutputFormat::Quiet => Box::new(Silent),
         }
     }
 }

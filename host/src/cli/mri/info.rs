@@ -1,21 +1,22 @@
 //! `warpstride mri info`.
 
 use super::read_options;
-use crate::cli::args::MriInfoTyped;
+use crate::cli::args::MriInfoArgs;
 use crate::cli::failure::Failure;
 use crate::cli::output::{facts, say, say_json};
+use crate::data::KSpace;
+use crate::mri::io::ismrmrd::{self, KSpaceFile, LeftOut, ReadOptions};
+use crate::mri::{Coverage, MemorySizes, OperatorName, grid_of};
+use crate::system::Bytes;
+use crate::system::Memory;
+use crate::text::{length, significant};
 use serde::Serialize;
 use std::path::PathBuf;
-use warpstride::data::KSpace;
-use warpstride::io::ismrmrd::{self, KSpaceFile, LeftOut, ReadOptions};
-use warpstride::io::{Bytes, Memory};
-use warpstride::mri::{Coverage, Need, OperatorName, grid_of};
-use warpstride::report::{length, significant};
 
-/// Beyond this, even many coils leave streaks.
-const MOST_UNDERSAMPLING: f64 = 12.0;
+/// Above this factor even many coils leave streaks.
+const MAX_UNDERSAMPLING: f64 = 12.0;
 
-/// A file to look at.
+/// A checked `mri info` command.
 #[derive(Debug)]
 pub(crate) struct Info {
     file: PathBuf,
@@ -24,79 +25,79 @@ pub(crate) struct Info {
 }
 
 #[derive(Clone, Serialize)]
-struct OperatorNeed {
+struct OperatorMemory {
     operator: OperatorName,
     cpu_bytes: u64,
     cuda_host_bytes: u64,
     cuda_device_bytes: u64,
 }
 
-/// Everything that is known of the samples.
+/// The description of a file.
 #[derive(Serialize)]
-struct Found {
+struct FileInfo {
     file: String,
     /// Slices, rows, columns.
     matrix: [usize; 3],
     axes: usize,
     /// Slices, rows, columns, m.
     field_of_view: Option<[f64; 3]>,
-    /// As the header has it.
+    /// The trajectory's name in the header.
     trajectory: String,
     coils: usize,
     acquisitions: usize,
     readouts: usize,
-    /// Shortest and longest.
+    /// Shortest and longest readout.
     samples_per_readout: [usize; 2],
     samples: usize,
-    /// From a sample to the next, s.
+    /// Time from one sample to the next, s.
     sample_time: Option<f64>,
-    /// Root mean square of the signal, and its largest modulus.
+    /// Root mean square and largest modulus of the signal.
     signal_rms: f64,
     signal_max: f64,
     coverage: Coverage,
     left_out: Vec<LeftOut>,
-    /// Single precision, with coil maps.
-    memory: Vec<OperatorNeed>,
+    /// Memory of each operator in single precision, with coil maps.
+    memory: Vec<OperatorMemory>,
     available_host_bytes: u64,
     problems: Vec<String>,
     notes: Vec<String>,
 }
 
 impl Info {
-    /// Checks what was typed.
-    pub(crate) fn from_typed(typed: MriInfoTyped) -> Result<Self, Failure> {
+    /// Checks the arguments.
+    pub(crate) fn from_args(args: MriInfoArgs) -> Result<Self, Failure> {
         Ok(Self {
-            options: read_options(&typed.group, typed.select.as_deref())?,
-            file: typed.file,
-            json: typed.json,
+            options: read_options(&args.group, args.select.as_deref())?,
+            file: args.file,
+            json: args.json,
         })
     }
 
-    /// Reads and prints.
+    /// Reads the file and prints its description.
     pub(crate) fn run(self) -> Result<(), Failure> {
         let memory = Memory::available();
         let read = ismrmrd::read(&self.file, &self.options)?;
-        let found = Found::new(self.file.display().to_string(), read, memory)?;
+        let info = FileInfo::new(self.file.display().to_string(), read, memory)?;
         if self.json {
-            say_json(&found)
+            say_json(&info)
         } else {
-            say(&found.text())
+            say(&info.text())
         }
     }
 }
 
-impl Found {
+impl FileInfo {
     fn new(file: String, read: KSpaceFile, memory: Memory) -> Result<Self, Failure> {
         let kspace = &read.kspace;
         let extent = kspace.extent();
-        // One byte a voxel.
+        // At least one byte per voxel is needed.
         let voxels = extent
             .matrix
             .iter()
             .fold(1_u128, |n, side| n * *side as u128);
         if voxels > u128::from(memory.limit()) {
             return Err(Failure::failed(format!(
-                "{file}: the image of {} voxels does not fit into {} of memory",
+                "{file}: the image of {} voxels does not fit into {} of available memory",
                 sizes(extent.matrix),
                 Bytes(u128::from(memory.limit()))
             )));
@@ -108,7 +109,7 @@ impl Found {
             OperatorName::Toeplitz,
         ];
         let power: f64 = kspace.samples().iter().map(|v| v.norm_sqr()).sum();
-        let mut found = Self {
+        let mut info = Self {
             matrix: extent.matrix,
             axes: extent.axes,
             field_of_view: extent.field_of_view,
@@ -128,12 +129,14 @@ impl Found {
             coverage: Coverage::new(kspace),
             memory: operators
                 .map(|operator| {
-                    let need = Need::new(grid_of(kspace), kspace.count(), kspace.coils(), operator);
-                    OperatorNeed {
+                    let sizes =
+                        MemorySizes::new(grid_of(kspace), kspace.count(), kspace.coils(), operator);
+                    let estimate = sizes.estimate(4);
+                    OperatorMemory {
                         operator,
-                        cpu_bytes: need.cpu(4),
-                        cuda_host_bytes: need.gpu_host(),
-                        cuda_device_bytes: need.gpu_device(),
+                        cpu_bytes: estimate.cpu,
+                        cuda_host_bytes: estimate.gpu_host,
+                        cuda_device_bytes: estimate.gpu_device,
                     }
                 })
                 .to_vec(),
@@ -143,31 +146,31 @@ impl Found {
             problems: Vec::new(),
             file,
         };
-        found.problems = found.doubts();
-        Ok(found)
+        info.problems = info.find_problems();
+        Ok(info)
     }
 
-    /// What an experimenter should look at before blaming the program.
-    fn doubts(&self) -> Vec<String> {
-        let mut doubts = Vec::new();
+    /// Problems of the data that explain a bad image.
+    fn find_problems(&self) -> Vec<String> {
+        let mut problems = Vec::new();
         if self.signal_max == 0.0 {
-            doubts.push("every sample is 0".to_owned());
+            problems.push("every sample is 0".to_owned());
         }
         for (k, axis) in self.coverage.reach.iter().zip(["kx", "ky", "kz"]) {
             if *k == 0.0 {
-                doubts.push(format!(
+                problems.push(format!(
                     "{axis} is 0 everywhere: nothing is encoded along it"
                 ));
             } else if *k < 0.25 {
-                doubts.push(format!(
-                    "|{axis}| reaches {} cycles/pixel only: the matrix is more than twice as fine as the measurement",
+                problems.push(format!(
+                    "|{axis}| reaches only {} cycles/pixel: the pixels of the matrix are less than half the measured resolution",
                     significant(*k, 3)
                 ));
             }
         }
-        if self.coverage.undersampling > MOST_UNDERSAMPLING {
-            doubts.push(format!(
-                "k-space is undersampled {} times: streaks are to be expected",
+        if self.coverage.undersampling > MAX_UNDERSAMPLING {
+            problems.push(format!(
+                "k-space is undersampled {} times: expect streaks",
                 significant(self.coverage.undersampling, 3)
             ));
         }
@@ -177,18 +180,18 @@ impl Found {
                 .iter()
                 .all(|n| n.cpu_bytes > self.available_host_bytes)
         {
-            doubts.push(format!(
-                "the CPU back end needs {} of memory, but {} may be used",
+            problems.push(format!(
+                "the CPU back end needs {} of memory, but {} is available",
                 Bytes(u128::from(need.cpu_bytes)),
                 Bytes(u128::from(self.available_host_bytes))
             ));
         }
-        doubts
+        problems
     }
 
     fn text(&self) -> String {
         let view = self.field_of_view.map_or_else(
-            || "not said".to_owned(),
+            || "unknown".to_owned(),
             |[z, y, x]| {
                 let slice = if self.axes == 3 { " x " } else { ", slice " };
                 format!("{} x {}{slice}{}", length(y, 4), length(x, 4), length(z, 4))
@@ -207,7 +210,7 @@ impl Found {
             .map(|k| significant(*k, 4))
             .collect();
         let name = if self.trajectory.is_empty() {
-            "not named"
+            "unknown"
         } else {
             &self.trajectory
         };
@@ -223,14 +226,14 @@ impl Found {
             (
                 "readouts",
                 format!(
-                    "{} of {each} samples, {} in all",
+                    "{} of {each} samples, {} in total",
                     self.readouts, self.samples
                 ),
             ),
             (
                 "sample time",
                 self.sample_time.map_or_else(
-                    || "not said".to_owned(),
+                    || "unknown".to_owned(),
                     |s| format!("{} µs", significant(s * 1e6, 3)),
                 ),
             ),
@@ -249,7 +252,7 @@ impl Found {
             lines.push((
                 "spokes",
                 format!(
-                    "{}; Nyquist asks for {} at their ends",
+                    "{}; Nyquist's criterion requires {} at their ends",
                     spokes.measured,
                     spokes.nyquist.ceil()
                 ),
@@ -258,7 +261,7 @@ impl Found {
         lines.push((
             "signal",
             format!(
-                "{} rms, {} at most",
+                "rms {}, maximum {}",
                 significant(self.signal_rms, 3),
                 significant(self.signal_max, 3)
             ),
@@ -289,7 +292,7 @@ impl Found {
     }
 }
 
-/// `256 x 256`, slices only where there are several.
+/// `256 x 256`, preceded by the number of slices if there are several.
 fn sizes([slices, rows, columns]: [usize; 3]) -> String {
     if slices == 1 {
         return format!("{rows} x {columns}");
@@ -297,7 +300,7 @@ fn sizes([slices, rows, columns]: [usize; 3]) -> String {
     format!("{slices} x {rows} x {columns}")
 }
 
-/// The interval that all readouts have.
+/// The sample interval, if all readouts have the same.
 fn sample_time(kspace: &KSpace) -> Option<f64> {
     let first = kspace.readouts().first()?.interval;
     let same = kspace.readouts().iter().all(|r| r.interval == first);

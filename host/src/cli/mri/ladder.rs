@@ -1,18 +1,18 @@
 //! `warpstride mri ladder`: the textbook's optimisation steps on this device.
 
-use crate::cli::args::{KernelBackendWord, MriLadderTyped};
+use crate::cli::args::{KernelBackendArg, MriLadderArgs};
 use crate::cli::backend::for_kernels;
 use crate::cli::failure::Failure;
 use crate::cli::output::{complain, say, say_json};
+use crate::gpu::{CudaDevice, Device, EmulatedDevice};
+use crate::mri::Grid;
+use crate::mri::ladder::{LadderSize, LadderStep, ladder};
+use crate::text::{Table, significant};
 use serde::Serialize;
-use warpstride::gpu::{CudaMachine, EmulatedMachine, Machine};
-use warpstride::mri::Grid;
-use warpstride::mri::ladder::{LadderSize, LadderStep, ladder};
-use warpstride::report::{Table, significant};
 
-/// What was measured.
+/// The measured ladder.
 #[derive(Debug, Serialize)]
-struct Climbed {
+struct LadderResult {
     /// `cuda` or `emulator`.
     backend: &'static str,
     device: String,
@@ -20,8 +20,8 @@ struct Climbed {
     steps: Vec<LadderStep>,
 }
 
-/// What the emulator climbs in seconds.
-fn small() -> LadderSize {
+/// A problem that the emulator computes in seconds.
+fn emulator_size() -> LadderSize {
     LadderSize {
         grid: Grid::two(32, 32),
         spokes: 12,
@@ -30,41 +30,40 @@ fn small() -> LadderSize {
     }
 }
 
-/// Runs on the machine that was asked for and prints the table.
-pub(crate) fn run(typed: &MriLadderTyped) -> Result<(), Failure> {
-    let device = typed.machine.device.unwrap_or(0);
-    let cuda = || CudaMachine::keeping(device, |kernel| kernel.starts_with("mri_"));
-    let climbed = match for_kernels(typed.machine)? {
-        KernelBackendWord::Emulator => climb(&EmulatedMachine::new(), small())?,
-        KernelBackendWord::Cuda => {
-            let machine =
-                cuda().map_err(|why| Failure::failed(format!("--backend cuda: {why}")))?;
-            climb(&machine, LadderSize::default())?
+/// Measures the ladder on the requested device and prints the table.
+pub(crate) fn run(args: &MriLadderArgs) -> Result<(), Failure> {
+    let device = args.backend.device.unwrap_or(0);
+    let cuda = || CudaDevice::new(device, &crate::mri::cuda::kernels());
+    let result = match for_kernels(args.backend)? {
+        KernelBackendArg::Emulator => measure(&EmulatedDevice::new(), emulator_size())?,
+        KernelBackendArg::Cuda => {
+            let device = cuda().map_err(|why| Failure::failed(format!("--backend cuda: {why}")))?;
+            measure(&device, LadderSize::default())?
         }
-        KernelBackendWord::Auto => match cuda() {
-            Ok(machine) => climb(&machine, LadderSize::default())?,
+        KernelBackendArg::Auto => match cuda() {
+            Ok(device) => measure(&device, LadderSize::default())?,
             Err(why) => {
-                complain(&format!("the emulator computes, on the CPU: {why}"));
-                climb(&EmulatedMachine::new(), small())?
+                complain(&format!("falling back to the emulator on the CPU: {why}"));
+                measure(&EmulatedDevice::new(), emulator_size())?
             }
         },
     };
-    if typed.json {
-        return say_json(&climbed);
+    if args.json {
+        return say_json(&result);
     }
-    say(&text(&climbed))
+    say(&text(&result))
 }
 
-fn climb<M: Machine>(machine: &M, size: LadderSize) -> Result<Climbed, Failure> {
-    Ok(Climbed {
-        backend: machine.backend(),
-        device: machine.device_name(),
+fn measure<M: Device>(device: &M, size: LadderSize) -> Result<LadderResult, Failure> {
+    Ok(LadderResult {
+        backend: device.backend(),
+        device: device.device_name(),
         size,
-        steps: ladder(machine, size)?,
+        steps: ladder(device, size)?,
     })
 }
 
-fn text(of: &Climbed) -> String {
+fn text(result: &LadderResult) -> String {
     let mut table = Table::new(&[
         "step",
         "ms",
@@ -72,10 +71,13 @@ fn text(of: &Climbed) -> String {
         "pairs/s",
         "PSNR dB",
         "error",
-        "what is new",
+        "new in this step",
     ]);
-    let first = of.steps.first().map_or(1.0, |step| step.pairs_per_second);
-    for step in &of.steps {
+    let first = result
+        .steps
+        .first()
+        .map_or(1.0, |step| step.pairs_per_second);
+    for step in &result.steps {
         table.row([
             step.name.to_owned(),
             significant(step.milliseconds, 3),
@@ -86,18 +88,18 @@ fn text(of: &Climbed) -> String {
             step.what.to_owned(),
         ]);
     }
-    let [slices, rows, columns] = of.size.grid.shape;
+    let [slices, rows, columns] = result.size.grid.shape;
     let matrix = if slices == 1 {
         format!("{rows} x {columns}")
     } else {
         format!("{slices} x {rows} x {columns}")
     };
-    let note = match of.backend {
-        "emulator" => "The emulator's times say nothing of a GPU.\n",
+    let note = match result.backend {
+        "emulator" => "The emulator's times do not predict those of a GPU.\n",
         _ => "",
     };
     format!(
-        "{} ({}): {matrix} voxels, {} spokes of {} samples; {} coils share phases where the step says so\n{note}\n{table}",
-        of.device, of.backend, of.size.spokes, of.size.readout, of.size.coils
+        "{} ({}): {matrix} voxels, {} spokes of {} samples; {} coils in the steps that share phases\n{note}\n{table}",
+        result.device, result.backend, result.size.spokes, result.size.readout, result.size.coils
     )
 }

@@ -1,26 +1,38 @@
 //! The commands of `warpstride mri`.
 
+mod backend;
+mod demo;
 mod info;
 mod ladder;
-mod machine;
 mod prepare;
 mod reconstruct;
 mod results;
 mod simulate;
 
-pub(crate) use info::Info;
-pub(crate) use ladder::run as ladder;
-pub(crate) use reconstruct::Reconstruct;
-pub(crate) use simulate::Simulate;
+pub(crate) use demo::demo;
 
-use super::failure::Failure;
-use warpstride::io::ismrmrd::{ReadOptions, Selection};
+use super::Failure;
+use super::args::MriCommand;
+use crate::mri::io::ismrmrd::{ReadOptions, Selection};
+use info::Info;
+use reconstruct::Reconstruct;
+use simulate::Simulate;
+
+/// Runs the command.
+pub(crate) fn run(command: MriCommand) -> Result<(), Failure> {
+    match command {
+        MriCommand::Simulate(typed) => Simulate::from_args(&typed)?.run(),
+        MriCommand::Info(typed) => Info::from_args(typed)?.run(),
+        MriCommand::Reconstruct(typed) => Reconstruct::from_args(*typed)?.run(),
+        MriCommand::Ladder(typed) => ladder::run(&typed),
+    }
+}
 
 /// `--group` and `--select`.
 fn read_options(group: &str, select: Option<&str>) -> Result<ReadOptions, Failure> {
     if group.trim_matches('/').is_empty() {
         return Err(Failure::usage(
-            "--group: the name of a group of the file is expected",
+            "--group: expected the name of a group in the file, found an empty name",
         ));
     }
     let select = match select {

@@ -1,65 +1,67 @@
-//! From samples and options to a problem and a recipe: density weights, coil maps, fields.
+//! From k-space and options to a problem and a recipe: density weights, coil maps, fields.
 
-use crate::cli::args::{DensityWord, MethodWord, OperatorWord, TrigWord};
+use crate::cli::args::{DensityArg, MethodArg, OperatorArg, TrigArg};
 use crate::cli::failure::Failure;
+use crate::data::KSpace;
+use crate::mri::coil_maps::{CoilMapMethod, estimate};
+use crate::mri::io::images;
+use crate::mri::{
+    Coverage, FieldBasis, Grid, Method, OperatorName, Problem, Recipe, Trigonometry, grid_of,
+};
+use crate::mri::{cpu, density};
+use crate::system::Memory;
 use ndarray::{Array1, Array2, Array4, s};
 use num_complex::Complex;
 use std::path::{Path, PathBuf};
-use warpstride::data::KSpace;
-use warpstride::io::{Memory, images};
-use warpstride::mri::coil_maps::{Estimate, estimate};
-use warpstride::mri::{
-    Coverage, FieldBasis, Grid, Method, OperatorName, Problem, Recipe, Trigonometry, grid_of,
-};
-use warpstride::mri::{cpu, density};
 
-/// Where coil maps come from.
+/// Source of the coil maps.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Maps {
+pub(super) enum CoilMapSource {
     LowPass,
     Walsh,
     None,
     File(PathBuf),
 }
 
-/// Phases beyond the trajectory's.
+/// Phases in addition to those of the trajectory.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Field {
+pub(super) enum FieldSource {
     OffResonance(PathBuf),
     Basis(PathBuf),
 }
 
-/// What was asked for, checked as far as that goes without samples.
+/// The options of a reconstruction, checked as far as possible without the samples.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Wanted {
-    pub(super) method: MethodWord,
-    pub(super) operator: OperatorWord,
+pub(super) struct ReconstructionOptions {
+    pub(super) method: MethodArg,
+    pub(super) operator: OperatorArg,
     pub(super) iterations: Option<usize>,
     pub(super) lambda: Option<f64>,
-    pub(super) maps: Maps,
-    pub(super) density: Option<DensityWord>,
+    pub(super) maps: CoilMapSource,
+    pub(super) density: Option<DensityArg>,
     pub(super) intensity_correction: bool,
     pub(super) tolerance: Option<f64>,
-    pub(super) trig: TrigWord,
-    pub(super) field: Option<Field>,
+    pub(super) trig: TrigArg,
+    pub(super) field: Option<FieldSource>,
 }
 
-/// Of the NUFFT unless told otherwise.
+/// Default tolerance of the NUFFT.
 const TOLERANCE: f64 = 1e-5;
-/// Iterations unless told otherwise.
+/// Default number of iterations.
 const ITERATIONS: usize = 15;
-/// More than anybody waits for.
-const MOST_ITERATIONS: usize = 1_000_000;
-/// λ of total variation and wavelets unless told otherwise, in units of the largest |EᴴWd|.
+/// Largest number of iterations.
+const MAX_ITERATIONS: usize = 1_000_000;
+/// Default λ of total variation and wavelets, in units of the largest |EᴴWd|.
 const SPARSE_LAMBDA: f64 = 1e-3;
 /// Steps of Pipe and Menon's fixed point.
 const DENSITY_STEPS: usize = 10;
-/// Weights are estimates: nobody needs more of them.
+/// Tolerance of the NUFFT that computes density weights, which are only estimates.
 const DENSITY_TOLERANCE: f64 = 1e-4;
-/// Maps are smooth, and the ratio of two images: this relative error is beyond what they hold.
+/// Tolerance of the NUFFT that computes coil maps, which are smooth ratios of images and less
+/// accurate than this.
 const MAP_TOLERANCE: f64 = 1e-6;
 
-/// What engines take.
+/// The input of an engine, with what the result and the summary report.
 pub(super) struct Prepared {
     pub(super) problem: Problem,
     pub(super) recipe: Recipe,
@@ -69,9 +71,9 @@ pub(super) struct Prepared {
     pub(super) density: &'static str,
 }
 
-impl Maps {
-    /// `--coil-maps`.
-    pub(super) fn typed(text: &str) -> Self {
+impl CoilMapSource {
+    /// Parses `--coil-maps`.
+    pub(super) fn from_arg(text: &str) -> Self {
         match text {
             "auto" => Self::LowPass,
             "walsh" => Self::Walsh,
@@ -80,7 +82,7 @@ impl Maps {
         }
     }
 
-    /// For summaries.
+    /// The name for summaries.
     pub(super) fn name(&self) -> String {
         match self {
             Self::LowPass => "auto".to_owned(),
@@ -90,7 +92,7 @@ impl Maps {
         }
     }
 
-    /// The file, if it is one.
+    /// The file, if the maps come from one.
     pub(super) fn file(&self) -> Option<&Path> {
         match self {
             Self::File(path) => Some(path),
@@ -99,7 +101,7 @@ impl Maps {
     }
 }
 
-impl Field {
+impl FieldSource {
     pub(super) fn file(&self) -> &Path {
         match self {
             Self::OffResonance(path) | Self::Basis(path) => path,
@@ -107,24 +109,24 @@ impl Field {
     }
 }
 
-/// Whether the kind of sine and cosine makes a difference.
-pub(super) fn trigonometry_counts(recipe: &Recipe, backend: &str) -> bool {
+/// Whether `--trig` affects the result.
+pub(super) fn uses_trigonometry(recipe: &Recipe, backend: &str) -> bool {
     backend != "cpu" && recipe.operator != OperatorName::Nufft
 }
 
-impl Wanted {
-    /// Refuses what contradicts itself.
+impl ReconstructionOptions {
+    /// Rejects values out of range and contradicting options.
     pub(super) fn check(&self) -> Result<(), Failure> {
-        let adjoint = self.method == MethodWord::Adjoint;
+        let adjoint = self.method == MethodArg::Adjoint;
         match self.iterations {
             Some(n) if adjoint && n != 0 => {
                 return Err(Failure::usage(format!(
-                    "--iterations {n}: --method adjoint has none"
+                    "--iterations {n}: --method adjoint has no iterations"
                 )));
             }
-            Some(n) if !adjoint && !(1..=MOST_ITERATIONS).contains(&n) => {
+            Some(n) if !adjoint && !(1..=MAX_ITERATIONS).contains(&n) => {
                 return Err(Failure::usage(format!(
-                    "--iterations {n}: expected 1 to {MOST_ITERATIONS}"
+                    "--iterations {n}: expected 1 to {MAX_ITERATIONS}"
                 )));
             }
             _ => {}
@@ -132,7 +134,7 @@ impl Wanted {
         if let Some(lambda) = self.lambda {
             if !(lambda.is_finite() && lambda >= 0.0) {
                 return Err(Failure::usage(format!(
-                    "--lambda {lambda}: a number, 0 or more, is expected"
+                    "--lambda {lambda}: expected a number of at least 0"
                 )));
             }
             if adjoint && lambda > 0.0 {
@@ -145,58 +147,58 @@ impl Wanted {
             && !(tolerance > 0.0 && tolerance < 1.0)
         {
             return Err(Failure::usage(format!(
-                "--tolerance {tolerance}: a number above 0 and below 1 is expected"
+                "--tolerance {tolerance}: expected a number above 0 and below 1"
             )));
         }
-        let direct = matches!(self.operator, OperatorWord::Auto | OperatorWord::Direct);
+        let direct = matches!(self.operator, OperatorArg::Auto | OperatorArg::Direct);
         if self.field.is_some() && !direct {
             return Err(Failure::usage(
-                "--off-resonance and --field: only --operator direct takes them",
+                "--off-resonance and --field: supported by --operator direct only",
             ));
         }
-        if self.operator == OperatorWord::Toeplitz && adjoint {
+        if self.operator == OperatorArg::Toeplitz && adjoint {
             return Err(Failure::usage(
-                "--operator toeplitz: --method adjoint has no iterations to use it in, nufft or direct is expected",
+                "--operator toeplitz: expected nufft or direct, because --method adjoint has no iterations",
             ));
         }
-        if self.intensity_correction && self.maps == Maps::None {
+        if self.intensity_correction && self.maps == CoilMapSource::None {
             return Err(Failure::usage(
-                "--intensity-correction: there is nothing to correct without coil maps",
+                "--intensity-correction: needs coil maps, but --coil-maps is none",
             ));
         }
         Ok(())
     }
 
-    /// What was asked for and has no effect on this run, in sentences.
+    /// One sentence for each option that has no effect on this run.
     pub(super) fn without_effect(&self, recipe: &Recipe, backend: &str) -> Vec<String> {
         let mut sentences = Vec::new();
         if self.tolerance.is_some() && recipe.operator == OperatorName::Direct {
             sentences.push("--tolerance has no effect: the direct operator is exact".to_owned());
         }
-        if self.trig == TrigWord::Hardware && !trigonometry_counts(recipe, backend) {
+        if self.trig == TrigArg::Hardware && !uses_trigonometry(recipe, backend) {
             sentences.push(
-                "--trig hardware has no effect: it is for --operator direct, and for Q of --operator toeplitz, on a GPU"
+                "--trig hardware has no effect: it applies to --operator direct, and to Q of --operator toeplitz, on a GPU"
                     .to_owned(),
             );
         }
         sentences
     }
 
-    /// With nothing left to `auto`.
+    /// The recipe, with every `auto` resolved.
     pub(super) fn recipe(&self) -> Recipe {
         let method = match self.method {
-            MethodWord::Adjoint => Method::Adjoint,
-            MethodWord::Cg => Method::Cg,
-            MethodWord::Tv => Method::Tv,
-            MethodWord::Wavelet => Method::Wavelet,
+            MethodArg::Adjoint => Method::Adjoint,
+            MethodArg::Cg => Method::Cg,
+            MethodArg::Tv => Method::Tv,
+            MethodArg::Wavelet => Method::Wavelet,
         };
         let operator = match self.operator {
-            OperatorWord::Direct => OperatorName::Direct,
-            OperatorWord::Nufft => OperatorName::Nufft,
-            OperatorWord::Toeplitz => OperatorName::Toeplitz,
-            OperatorWord::Auto if self.field.is_some() => OperatorName::Direct,
-            OperatorWord::Auto if method == Method::Adjoint => OperatorName::Nufft,
-            OperatorWord::Auto => OperatorName::Toeplitz,
+            OperatorArg::Direct => OperatorName::Direct,
+            OperatorArg::Nufft => OperatorName::Nufft,
+            OperatorArg::Toeplitz => OperatorName::Toeplitz,
+            OperatorArg::Auto if self.field.is_some() => OperatorName::Direct,
+            OperatorArg::Auto if method == Method::Adjoint => OperatorName::Nufft,
+            OperatorArg::Auto => OperatorName::Toeplitz,
         };
         let sparse = matches!(method, Method::Tv | Method::Wavelet);
         Recipe {
@@ -211,27 +213,27 @@ impl Wanted {
                 .unwrap_or(if sparse { SPARSE_LAMBDA } else { 0.0 }),
             tolerance: self.tolerance.unwrap_or(TOLERANCE),
             trigonometry: match self.trig {
-                TrigWord::Accurate => Trigonometry::Accurate,
-                TrigWord::Hardware => Trigonometry::Hardware,
+                TrigArg::Accurate => Trigonometry::Accurate,
+                TrigArg::Hardware => Trigonometry::Hardware,
             },
             intensity_correction: self.intensity_correction,
         }
     }
 
-    /// Weights, maps and fields; `before` may be allocated for what files hold.
-    pub(super) fn prepare(&self, kspace: &KSpace, before: Memory) -> Result<Prepared, Failure> {
+    /// Computes or reads weights, maps and fields; arrays from files must fit into `memory`.
+    pub(super) fn prepare(&self, kspace: &KSpace, memory: Memory) -> Result<Prepared, Failure> {
         let grid = grid_of(kspace);
         let recipe = self.recipe();
         let mut problem =
             Problem::new(grid, kspace.trajectory().clone(), kspace.samples().clone())?;
         if let Some(field) = &self.field {
-            problem = problem.with_field(phases(field, kspace, before)?)?;
+            problem = problem.with_field(phases(field, kspace, memory)?)?;
         }
         let (weights, density) = self.weights(kspace, grid)?;
         if let Some(weights) = weights {
             problem = problem.with_weights(weights)?;
         }
-        let maps = self.coil_maps(kspace, grid, before)?;
+        let maps = self.coil_maps(kspace, grid, memory)?;
         if let Some(maps) = &maps {
             let voxels = grid.voxels();
             let flat = maps.to_shape((kspace.coils(), voxels))?.to_owned();
@@ -245,11 +247,11 @@ impl Wanted {
         })
     }
 
-    /// Whether Pipe and Menon's weights may be sought, as far as that is known before any reading.
-    pub(super) fn may_seek_weights(&self) -> bool {
+    /// Whether Pipe and Menon's weights may be computed, as far as the options alone decide it.
+    pub(super) fn may_use_pipe_menon(&self) -> bool {
         match self.density {
-            Some(word) => word == DensityWord::Pipe,
-            None => self.method == MethodWord::Adjoint,
+            Some(kind) => kind == DensityArg::Pipe,
+            None => self.method == MethodArg::Adjoint,
         }
     }
 
@@ -258,19 +260,19 @@ impl Wanted {
         kspace: &KSpace,
         grid: Grid,
     ) -> Result<(Option<Array1<f64>>, &'static str), Failure> {
-        let word = self.density.unwrap_or_else(|| {
-            if self.method != MethodWord::Adjoint {
-                DensityWord::None
+        let kind = self.density.unwrap_or_else(|| {
+            if self.method != MethodArg::Adjoint {
+                DensityArg::None
             } else if Coverage::new(kspace).spokes.is_some() {
-                DensityWord::Ramp
+                DensityArg::Ramp
             } else {
-                DensityWord::Pipe
+                DensityArg::Pipe
             }
         });
         let trajectory = kspace.trajectory().view();
-        Ok(match word {
-            DensityWord::None => (None, "none"),
-            DensityWord::Ramp => {
+        Ok(match kind {
+            DensityArg::None => (None, "none"),
+            DensityArg::Ramp => {
                 let readouts: Vec<_> = kspace
                     .readouts()
                     .iter()
@@ -278,7 +280,7 @@ impl Wanted {
                     .collect();
                 (Some(density::ramp(trajectory, &readouts)), "ramp")
             }
-            DensityWord::Pipe => {
+            DensityArg::Pipe => {
                 let doubled =
                     cpu::Nufft::<f64>::new(grid.doubled(), trajectory, DENSITY_TOLERANCE)?;
                 (Some(density::pipe_menon(&doubled, DENSITY_STEPS)), "pipe")
@@ -290,18 +292,18 @@ impl Wanted {
         &self,
         kspace: &KSpace,
         grid: Grid,
-        before: Memory,
+        memory: Memory,
     ) -> Result<Option<Array4<Complex<f64>>>, Failure> {
-        let how = match &self.maps {
-            Maps::None => return Ok(None),
-            Maps::File(path) => return read_maps(path, kspace, before).map(Some),
-            Maps::LowPass => Estimate::LowPass,
-            Maps::Walsh => Estimate::Adaptive,
+        let method = match &self.maps {
+            CoilMapSource::None => return Ok(None),
+            CoilMapSource::File(path) => return read_maps(path, kspace, memory).map(Some),
+            CoilMapSource::LowPass => CoilMapMethod::LowPass,
+            CoilMapSource::Walsh => CoilMapMethod::Adaptive,
         };
         let trajectory = kspace.trajectory().view();
         let encoding = cpu::Nufft::<f64>::new(grid, trajectory, MAP_TOLERANCE)?;
         let maps: Array2<Complex<f64>> =
-            estimate(&encoding, trajectory, kspace.samples().view(), how)?;
+            estimate(&encoding, trajectory, kspace.samples().view(), method)?;
         let [slices, rows, columns] = grid.shape;
         let shaped = maps.into_shape_with_order((kspace.coils(), slices, rows, columns))?;
         Ok(Some(shaped))
@@ -320,35 +322,36 @@ fn read_maps(
         return Ok(maps);
     }
     Err(Failure::failed(format!(
-        "{}: the coil maps have the shape {:?}: {expected:?} (coil, slice, row, column) is expected",
+        "{}: coil maps: expected shape {expected:?} (coil, slice, row, column), found {:?}",
         path.display(),
         maps.shape()
     )))
 }
 
-/// Phases from a file; off-resonance f makes exp(−2πi f t), t since the readout began.
-fn phases(field: &Field, kspace: &KSpace, memory: Memory) -> Result<FieldBasis, Failure> {
+/// Phases from a file. Off-resonance f gives exp(−2πi f t), with t the time since the readout
+/// began.
+fn phases(field: &FieldSource, kspace: &KSpace, memory: Memory) -> Result<FieldBasis, Failure> {
     let [slices, rows, columns] = kspace.extent().matrix;
     let voxels = slices * rows * columns;
     let name = field.file().display();
     let wrong = |found: &[usize], expected: &str| {
         Failure::failed(format!(
-            "{name}: the field has the shape {found:?}: {expected} is expected"
+            "{name}: field: expected {expected}, found shape {found:?}"
         ))
     };
     let image = [slices, rows, columns];
     match field {
-        Field::OffResonance(path) => {
+        FieldSource::OffResonance(path) => {
             let map = images::read_off_resonance(path, memory)?;
             if map.shape() != image {
                 return Err(wrong(
                     map.shape(),
-                    &format!("{image:?} (slice, row, column)"),
+                    &format!("shape {image:?} (slice, row, column)"),
                 ));
             }
             let times = kspace.times().ok_or_else(|| {
                 Failure::failed(
-                    "--off-resonance: the samples' file does not say its sample time (sample_time_us), so that the phases are not known",
+                    "--off-resonance: the input file has no sample time (sample_time_us), so the phases are unknown",
                 )
             })?;
             let count = times.len();
@@ -357,20 +360,17 @@ fn phases(field: &Field, kspace: &KSpace, memory: Memory) -> Result<FieldBasis, 
                 maps: map.into_shape_with_order((1, voxels))?,
             })
         }
-        Field::Basis(path) => {
+        FieldSource::Basis(path) => {
             let read = images::read_field(path, memory)?;
             let maps = read.maps;
             if maps.shape()[1..] != image {
-                let expected = format!("{image:?} (slice, row, column) of each function");
+                let expected = format!("shape {image:?} (slice, row, column) for each function");
                 return Err(wrong(&maps.shape()[1..], &expected));
             }
             if read.coefficients.nrows() != kspace.count() {
                 return Err(wrong(
                     read.coefficients.shape(),
-                    &format!(
-                        "{} samples, each with a coefficient a function,",
-                        kspace.count()
-                    ),
+                    &format!("shape (sample, function) with {} samples", kspace.count()),
                 ));
             }
             let functions = maps.dim().0;

@@ -1,34 +1,38 @@
-//! `warpstride mri reconstruct`: from what was typed to an image.
+//! `warpstride mri reconstruct`: from arguments to an image.
 
-use super::machine::{engine, needed};
-use super::prepare::{Field, Maps, Wanted, trigonometry_counts};
+use super::backend::{WHAT, bytes, engine};
+use super::prepare::{CoilMapSource, FieldSource, ReconstructionOptions, uses_trigonometry};
 use super::read_options;
 use super::results::Files;
-use crate::cli::args::{MriReconstructTyped, PrecisionWord};
-use crate::cli::backend::{Room, Wish};
+use crate::cli::args::{MriReconstructArgs, PrecisionArg};
+use crate::cli::backend::request;
 use crate::cli::failure::Failure;
 use crate::cli::output::say;
 use crate::cli::threads;
+use crate::data::{KSpace, MriImage};
+use crate::mri::MriSummary;
+use crate::mri::io::images;
+use crate::mri::io::ismrmrd::{self, ReadOptions};
+use crate::mri::metrics::compare;
+use crate::mri::{
+    Coverage, MemorySizes, OperatorName, ReconstructionSteps, Residual, Run, Trigonometry, grid_of,
+};
+use crate::run::{BackendRequest, Bar, End, Interrupt, JsonLines, Observer, Schedule, Silent};
+use crate::system::Memory;
+use crate::text::significant;
 use ndarray::Array3;
 use num_complex::Complex;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
-use warpstride::data::{KSpace, MriImage};
-use warpstride::io::ismrmrd::{self, ReadOptions};
-use warpstride::io::{Memory, images};
-use warpstride::mri::metrics::compare;
-use warpstride::mri::{Course, Coverage, Need, OperatorName, Residual, Trigonometry, grid_of};
-use warpstride::report::{MriSummary, significant};
-use warpstride::run::{Bar, End, Interrupt, JsonLines, Observer, Schedule, Silent, execute};
 
-/// Who hears of the run.
+/// How progress is shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Voice {
-    /// A bar on a terminal, words at the end.
+enum ProgressOutput {
+    /// A progress bar on a terminal and a summary at the end.
     Text,
-    /// JSON lines.
+    /// JSON lines on standard output.
     Json,
-    /// Nobody.
+    /// No output.
     Quiet,
 }
 
@@ -36,130 +40,130 @@ enum Voice {
 #[derive(Debug)]
 pub(crate) struct Reconstruct {
     samples: PathBuf,
-    options: ReadOptions,
-    wanted: Wanted,
-    precision: PrecisionWord,
-    wish: Wish,
+    read_options: ReadOptions,
+    options: ReconstructionOptions,
+    precision: PrecisionArg,
+    request: BackendRequest,
     threads: Option<usize>,
     reference: Option<PathBuf>,
     files: Files,
-    voice: Voice,
+    progress: ProgressOutput,
 }
 
 impl Reconstruct {
     /// Checks options and outputs.
-    pub(crate) fn from_typed(typed: MriReconstructTyped) -> Result<Self, Failure> {
-        threads::check(typed.machine.threads)?;
-        let wish = Wish::new(typed.machine.backend, typed.machine.device);
-        wish.check(typed.precision, Room::Mri)?;
-        let wanted = Wanted {
-            method: typed.method,
-            operator: typed.operator,
-            iterations: typed.iterations,
-            lambda: typed.lambda,
-            maps: Maps::typed(&typed.coil_maps),
-            density: typed.density,
-            intensity_correction: typed.intensity_correction,
-            tolerance: typed.tolerance,
-            trig: typed.trig,
-            field: match (typed.off_resonance, typed.field) {
-                (Some(path), _) => Some(Field::OffResonance(path)),
-                (None, Some(path)) => Some(Field::Basis(path)),
+    pub(crate) fn from_args(args: MriReconstructArgs) -> Result<Self, Failure> {
+        threads::check(args.backend.threads)?;
+        let double = args.precision == PrecisionArg::F64;
+        let request = request(args.backend.backend, args.backend.device, double, false)?;
+        let options = ReconstructionOptions {
+            method: args.method,
+            operator: args.operator,
+            iterations: args.iterations,
+            lambda: args.lambda,
+            maps: CoilMapSource::from_arg(&args.coil_maps),
+            density: args.density,
+            intensity_correction: args.intensity_correction,
+            tolerance: args.tolerance,
+            trig: args.trig,
+            field: match (args.off_resonance, args.field) {
+                (Some(path), _) => Some(FieldSource::OffResonance(path)),
+                (None, Some(path)) => Some(FieldSource::Basis(path)),
                 (None, None) => None,
             },
         };
-        wanted.check()?;
+        options.check()?;
         let files = Files {
-            image: typed.output,
-            summary: typed.summary,
-            report: typed.report,
-            png: typed.png,
+            image: args.output,
+            summary: args.summary,
+            report: args.report,
+            png: args.png,
         };
-        let mut inputs = vec![typed.file.as_path()];
-        inputs.extend(typed.reference.as_deref());
-        inputs.extend(wanted.maps.file());
-        inputs.extend(wanted.field.as_ref().map(Field::file));
+        let mut inputs = vec![args.file.as_path()];
+        inputs.extend(args.reference.as_deref());
+        inputs.extend(options.maps.file());
+        inputs.extend(options.field.as_ref().map(FieldSource::file));
         files.check(&inputs)?;
         Ok(Self {
-            options: read_options(&typed.group, typed.select.as_deref())?,
-            samples: typed.file,
-            wanted,
-            precision: typed.precision,
-            wish,
-            threads: typed.machine.threads,
-            reference: typed.reference,
+            read_options: read_options(&args.group, args.select.as_deref())?,
+            samples: args.file,
+            options,
+            precision: args.precision,
+            request,
+            threads: args.backend.threads,
+            reference: args.reference,
             files,
-            voice: match (typed.json_progress, typed.quiet) {
-                (true, _) => Voice::Json,
-                (_, true) => Voice::Quiet,
-                _ => Voice::Text,
+            progress: match (args.json_progress, args.quiet) {
+                (true, _) => ProgressOutput::Json,
+                (_, true) => ProgressOutput::Quiet,
+                _ => ProgressOutput::Text,
             },
         })
     }
 
-    /// Reads, computes and writes.
+    /// Reads the samples, computes and writes the image.
     pub(crate) fn run(self) -> Result<(), Failure> {
         threads::start(self.threads)?;
         let memory = Memory::available();
-        let read = ismrmrd::read(&self.samples, &self.options)?;
+        let read = ismrmrd::read(&self.samples, &self.read_options)?;
         let kspace = read.kspace;
         let grid = grid_of(&kspace);
         let name = self.samples.display().to_string();
-        let need = Need::new(
+        let sizes = MemorySizes::new(
             grid,
             kspace.count(),
             kspace.coils(),
-            self.wanted.recipe().operator,
+            self.options.recipe().operator,
         )
-        .with_pipe(self.wanted.may_seek_weights());
-        let machine = self
-            .wish
-            .open(self.precision, Room::Mri)?
-            .fitting(&needed(&need, self.precision), memory)
-            .map_err(|failure| named(&name, failure))?;
+        .with_pipe(self.options.may_use_pipe_menon());
+        let cpu_only = (self.precision == PrecisionArg::F64)
+            .then_some("the GPU back end computes in f32 only");
+        let backend = self
+            .request
+            .open(cpu_only, crate::mri::cuda::kernels)?
+            .fitting::<Failure>(WHAT, &sizes.estimate(bytes(self.precision)), memory)
+            .map_err(|failure| with_file_name(&name, failure))?;
         let reference = match &self.reference {
             Some(path) => Some(reference(path, &kspace, memory)?),
             None => None,
         };
 
-        let begun = Instant::now();
-        let prepared = self.wanted.prepare(&kspace, memory)?;
-        let (engine, chosen) = engine(
-            machine,
+        let start = Instant::now();
+        let prepared = self.options.prepare(&kspace, memory)?;
+        let made = engine(
+            backend,
             &prepared.problem,
             &prepared.recipe,
             self.precision,
             memory,
         )?;
-        let setup_seconds = begun.elapsed().as_secs_f64();
-        // Before, there is no image to save: Ctrl-C ends the program.
+        let setup_seconds = start.elapsed().as_secs_f64();
+        // Until here there is no image to save, so Ctrl-C ends the program.
         let interrupt = Interrupt::on_ctrl_c()?;
-        let backend = engine.setup().backend;
-        let mut notes: Vec<String> = chosen.into_iter().chain(read.notes).collect();
-        notes.extend(self.wanted.without_effect(&prepared.recipe, backend));
+        let backend = made.engine.setup().backend;
+        let mut notes: Vec<String> = made.note.into_iter().chain(read.notes).collect();
+        notes.extend(self.options.without_effect(&prepared.recipe, backend));
         if kspace.samples().iter().all(|v| v.norm_sqr() == 0.0) {
-            notes.push("all samples are 0, and so is the image".to_owned());
+            notes.push("all samples are 0, so the image is 0".to_owned());
         }
         if prepared.density == "ramp" && Coverage::new(&kspace).spokes.is_none() {
-            notes.push("--density ramp is for spokes, which these readouts are not".to_owned());
+            notes.push(
+                "--density ramp assumes spokes, but these readouts are not spokes".to_owned(),
+            );
         }
-        if self.voice == Voice::Text {
+        if self.progress == ProgressOutput::Text {
             let lines = notes.iter().map(|sentence| format!("note: {sentence}\n"));
             say(&lines.collect::<String>())?;
         }
-        let mut course = Course::new(engine);
+        let mut run = Run::new(ReconstructionSteps::new(made.engine));
         let schedule = Schedule { every: None };
-        let end = execute(
-            &mut course,
-            self.voice.observer().as_mut(),
-            &interrupt,
-            schedule,
-        )?;
-        let image = course.image()?;
-        let seconds = begun.elapsed().as_secs_f64();
+        let end = run.execute(self.progress.observer().as_mut(), &interrupt, schedule)?;
+        let image = run.steps_mut().image()?;
+        let seconds = start.elapsed().as_secs_f64();
 
-        let judged = reference.and_then(|reference| compare(&image, &reference));
-        let setup = course.engine().setup();
+        let metrics = reference.and_then(|reference| compare(&image, &reference));
+        let engine = run.steps().engine();
+        let setup = engine.setup();
         let recipe = &prepared.recipe;
         let summary = MriSummary {
             operator: recipe.operator.name().to_owned(),
@@ -167,20 +171,20 @@ impl Reconstruct {
             backend: setup.backend.to_owned(),
             device: setup.device.clone(),
             precision: setup.precision.to_owned(),
-            iterations: course.engine().done(),
-            residuals: course.residuals(),
+            iterations: engine.done(),
+            residuals: run.entries().iter().map(|entry| entry.residual).collect(),
             seconds,
             setup_seconds,
-            ms_per_iteration: course.ms_per_iteration(),
+            ms_per_iteration: run.ms_per_iteration(),
             matrix: grid.shape,
             coils: kspace.coils(),
             readouts: kspace.readouts().len(),
             samples: kspace.count(),
-            coil_maps: self.wanted.maps.name(),
+            coil_maps: self.options.maps.name(),
             density: prepared.density.to_owned(),
             lambda: recipe.lambda,
             tolerance: (recipe.operator != OperatorName::Direct).then_some(recipe.tolerance),
-            trigonometry: if trigonometry_counts(recipe, setup.backend) {
+            trigonometry: if uses_trigonometry(recipe, setup.backend) {
                 recipe.trigonometry
             } else {
                 Trigonometry::Accurate
@@ -188,9 +192,9 @@ impl Reconstruct {
             .name()
             .to_owned(),
             intensity_correction: recipe.intensity_correction,
-            nrmse: judged.map(|m| m.nrmse),
-            psnr: judged.map(|m| m.psnr),
-            ssim: judged.map(|m| m.ssim),
+            nrmse: metrics.map(|m| m.nrmse),
+            psnr: metrics.map(|m| m.psnr),
+            ssim: metrics.map(|m| m.ssim),
             source: name,
             version: env!("CARGO_PKG_VERSION").to_owned(),
             notes,
@@ -210,9 +214,9 @@ impl Reconstruct {
             version: summary.version.clone(),
             source: summary.source.clone(),
         };
-        let words = self.files.write(&result, &summary)?;
-        if self.voice == Voice::Text {
-            say(&words)?;
+        let text = self.files.write(&result, &summary)?;
+        if self.progress == ProgressOutput::Text {
+            say(&text)?;
         }
         match end {
             End::Finished => Ok(()),
@@ -226,7 +230,7 @@ impl Reconstruct {
     }
 }
 
-impl Voice {
+impl ProgressOutput {
     fn observer(self) -> Box<dyn Observer<Residual>> {
         match self {
             Self::Text => Box::new(Bar::new(|entry: &Residual| {
@@ -238,15 +242,15 @@ impl Voice {
     }
 }
 
-/// With the file whose contents are too large.
-fn named(file: &str, failure: Failure) -> Failure {
+/// Adds the name of the file that does not fit into memory.
+fn with_file_name(file: &str, failure: Failure) -> Failure {
     match failure {
         Failure::Failed(text) => Failure::Failed(format!("{file}: {text}")),
         other => other,
     }
 }
 
-/// An image of the same matrix.
+/// Reads the reference, which must have the image's matrix.
 fn reference(
     path: &Path,
     kspace: &KSpace,
@@ -256,14 +260,14 @@ fn reference(
     let expected = kspace.extent().matrix;
     if image.shape() != expected {
         return Err(Failure::failed(format!(
-            "{}: the reference has the shape {:?}: {expected:?} (slice, row, column) is expected",
+            "{}: reference: expected shape {expected:?} (slice, row, column), found {:?}",
             path.display(),
             image.shape()
         )));
     }
     if image.iter().all(|v| v.norm_sqr() == 0.0) {
         return Err(Failure::failed(format!(
-            "{}: the reference is 0 everywhere: there is nothing to compare with",
+            "{}: reference: expected an image that is not 0 everywhere",
             path.display()
         )));
     }

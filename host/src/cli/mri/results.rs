@@ -1,14 +1,17 @@
-//! What a reconstruction leaves: image, picture, summary, report, and a few words.
+//! The outputs of a reconstruction: image, picture, summary, report, and the text on the terminal.
 
 use crate::cli::failure::Failure;
 use crate::cli::output::facts;
 use crate::cli::paths;
+use crate::data::MriImage;
+use crate::mri::MriSummary;
+use crate::mri::io::images;
+use crate::mri::report::{modulus_png, mri_report};
+use crate::system::write_whole;
+use crate::text::significant;
 use std::path::{Path, PathBuf};
-use warpstride::data::MriImage;
-use warpstride::io::images;
-use warpstride::report::{MriSummary, modulus_png, mri_report, significant, write_whole};
 
-/// Where everything goes.
+/// Paths of the output files.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Files {
     pub(super) image: PathBuf,
@@ -18,8 +21,8 @@ pub(super) struct Files {
 }
 
 impl Files {
-    /// Checks, before any work, that every file can be written and that none is another one or an
-    /// input.
+    /// Checks, before any work, that every file can be written and that none of them is an input or
+    /// given twice.
     pub(super) fn check(&self, inputs: &[&Path]) -> Result<(), Failure> {
         let outputs: Vec<&Path> = std::iter::once(&self.image)
             .chain(&self.summary)
@@ -30,7 +33,7 @@ impl Files {
         paths::check(&outputs, inputs)
     }
 
-    /// Writes the image first, then what is made from it; gives the words for people.
+    /// Writes the image first, then what is made from it; returns the text to print.
     pub(super) fn write(&self, image: &MriImage, summary: &MriSummary) -> Result<String, Failure> {
         images::write(&self.image, image)?;
         let mut written = vec![self.image.display().to_string()];
@@ -46,11 +49,11 @@ impl Files {
             write_whole(path, summary.to_json()?.as_bytes())?;
             written.push(path.display().to_string());
         }
-        Ok(words(summary, &written))
+        Ok(text(summary, &written))
     }
 }
 
-fn words(of: &MriSummary, written: &[String]) -> String {
+fn text(of: &MriSummary, written: &[String]) -> String {
     let [slices, rows, columns] = of.matrix;
     let matrix = if slices == 1 {
         format!("{rows} x {columns}")

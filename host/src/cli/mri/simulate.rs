@@ -1,16 +1,17 @@
 //! `warpstride mri simulate`.
 
-use crate::cli::args::{MriSimulateTyped, TrajectoryWord};
+use crate::cli::args::{MriSimulateArgs, TrajectoryArg};
 use crate::cli::failure::Failure;
 use crate::cli::output::{facts, say};
+use crate::mri::io::ismrmrd::{self, Recording};
+use crate::mri::trajectory::Path;
+use crate::mri::{Coverage, SimulateOptions, simulate};
+use crate::system::Bytes;
+use crate::system::Memory;
+use crate::text::significant;
 use std::path::PathBuf;
-use warpstride::io::ismrmrd::{self, Recording};
-use warpstride::io::{self, Bytes, Memory};
-use warpstride::mri::trajectory::Path;
-use warpstride::mri::{Coverage, SimulateOptions, simulate};
-use warpstride::report::significant;
 
-/// Voxels along each axis, of a plane and of a volume.
+/// Default voxels along each axis, of a plane and of a volume.
 const MATRIX: [usize; 2] = [256, 64];
 
 /// A checked simulation.
@@ -22,38 +23,38 @@ pub(crate) struct Simulate {
 
 impl Simulate {
     /// Checks every option, the memory and the output.
-    pub(crate) fn from_typed(typed: &MriSimulateTyped) -> Result<Self, Failure> {
+    pub(crate) fn from_args(args: &MriSimulateArgs) -> Result<Self, Failure> {
         let options = SimulateOptions {
-            path: match typed.trajectory {
-                TrajectoryWord::Radial => Path::Radial,
-                TrajectoryWord::Golden => Path::Golden,
-                TrajectoryWord::Spiral => Path::Spiral,
+            path: match args.trajectory {
+                TrajectoryArg::Radial => Path::Radial,
+                TrajectoryArg::Golden => Path::Golden,
+                TrajectoryArg::Spiral => Path::Spiral,
             },
-            matrix: typed.matrix.unwrap_or(MATRIX[usize::from(typed.volume)]),
-            spokes: typed.spokes,
-            samples: typed.samples,
-            coils: typed.coils,
-            snr: typed.noise,
-            volume: typed.volume,
-            seed: typed.seed,
+            matrix: args.matrix.unwrap_or(MATRIX[usize::from(args.volume)]),
+            spokes: args.spokes,
+            samples: args.samples,
+            coils: args.coils,
+            snr: args.noise,
+            volume: args.volume,
+            seed: args.seed,
         };
         options.check().map_err(Failure::usage)?;
         let (needed, available) = (options.memory(), u128::from(Memory::available().limit()));
         if needed > available {
             return Err(Failure::failed(format!(
-                "the simulation needs {} of memory, but {} may be used; take a smaller --matrix, fewer --spokes or fewer --coils",
+                "the simulation needs {} of memory, but {} is available; use a smaller --matrix, fewer --spokes or fewer --coils",
                 Bytes(needed),
                 Bytes(available)
             )));
         }
-        io::atomic::check(&typed.out)?;
+        crate::system::atomic_file::check(&args.out)?;
         Ok(Self {
-            out: typed.out.clone(),
+            out: args.out.clone(),
             options,
         })
     }
 
-    /// Simulates, writes and says what was made.
+    /// Simulates, writes the file and prints what it holds.
     pub(crate) fn run(self) -> Result<(), Failure> {
         let made = simulate(&self.options)?;
         ismrmrd::write(

@@ -1,17 +1,17 @@
 //! `warpstride ptycho compare`.
 
-use crate::cli::args::CompareTyped;
+use crate::cli::args::CompareArgs;
 use crate::cli::failure::Failure;
 use crate::cli::output::{facts, say, say_json};
+use crate::data::{Reconstruction, Simulation};
+use crate::io::IoError;
+use crate::ptycho::io::scan::ReadOptions;
+use crate::ptycho::quality::{Comparison, Reference, compare};
+use crate::text::{length, significant};
 use serde::Serialize;
 use std::path::{Path, PathBuf};
-use warpstride::data::{Reconstruction, Simulation};
-use warpstride::io::scan::ReadOptions;
-use warpstride::io::{self, IoError};
-use warpstride::ptycho::quality::{Comparison, Reference, compare};
-use warpstride::report::{length, significant};
 
-/// Two files.
+/// The two files to compare.
 #[derive(Debug)]
 pub(crate) struct Compare {
     a: PathBuf,
@@ -19,8 +19,8 @@ pub(crate) struct Compare {
     json: bool,
 }
 
-/// What the second file holds.
-enum Held {
+/// Contents of the second file.
+enum SecondInput {
     Result(Box<Reconstruction>),
     Truth {
         simulation: Box<Simulation>,
@@ -28,34 +28,34 @@ enum Held {
     },
 }
 
-/// What `--json` prints.
+/// Output of `--json`.
 #[derive(Serialize)]
-struct Answer<'a> {
+struct JsonOutput<'a> {
     a: String,
     b: String,
-    /// `result` or `truth`.
+    /// Kind of the second file: `result` or `truth`.
     against: &'static str,
     #[serde(flatten)]
-    figures: &'a Comparison,
+    comparison: &'a Comparison,
 }
 
 impl Compare {
-    /// Nothing can be wrong before the files are read.
-    pub(crate) fn from_typed(typed: CompareTyped) -> Self {
+    /// Takes the options as they are; errors can occur only when the files are read.
+    pub(crate) fn from_args(args: CompareArgs) -> Self {
         Self {
-            a: typed.a,
-            b: typed.b,
-            json: typed.json,
+            a: args.a,
+            b: args.b,
+            json: args.json,
         }
     }
 
-    /// Reads, compares and prints.
+    /// Reads both files, compares them and prints the result.
     pub(crate) fn run(self) -> Result<(), Failure> {
-        let a = io::results::read(&self.a)?;
-        let b = held(&self.b)?;
+        let a = crate::ptycho::io::results::read(&self.a)?;
+        let b = second_input(&self.b)?;
         let (reference, against) = match &b {
-            Held::Result(b) => (Reference::Reconstruction(b), "result"),
-            Held::Truth { simulation, pixel } => (
+            SecondInput::Result(b) => (Reference::Reconstruction(b), "result"),
+            SecondInput::Truth { simulation, pixel } => (
                 Reference::Truth {
                     simulation,
                     pixel: *pixel,
@@ -64,36 +64,36 @@ impl Compare {
             ),
         };
         let names = [&self.a, &self.b].map(|path| path.display().to_string());
-        let found = compare(&a, reference)
+        let comparison = compare(&a, reference)
             .map_err(|e| Failure::failed(format!("{} against {}: {e}", names[0], names[1])))?;
         if self.json {
             let [a, b] = names;
-            return say_json(&Answer {
+            return say_json(&JsonOutput {
                 a,
                 b,
                 against,
-                figures: &found,
+                comparison: &comparison,
             });
         }
-        say(&text(&found, a.pixel))
+        say(&text(&comparison, a.pixel))
     }
 }
 
-/// A result is recognised by its object; anything else is read as a scan.
-fn held(path: &Path) -> Result<Held, Failure> {
-    let missing = match io::results::read(path) {
-        Ok(result) => return Ok(Held::Result(Box::new(result))),
+/// Reads a file that has an object as a result, and any other file as a scan.
+fn second_input(path: &Path) -> Result<SecondInput, Failure> {
+    let missing = match crate::ptycho::io::results::read(path) {
+        Ok(result) => return Ok(SecondInput::Result(Box::new(result))),
         Err(error @ IoError::Missing { .. }) => error,
         Err(error) => return Err(error.into()),
     };
-    match io::scan::read(path, &ReadOptions::default()) {
+    match crate::ptycho::io::scan::read(path, &ReadOptions::default()) {
         Ok(file) => match file.scan.simulation() {
-            Some(simulation) => Ok(Held::Truth {
+            Some(simulation) => Ok(SecondInput::Truth {
                 simulation: Box::new(simulation.clone()),
                 pixel: file.scan.object_pixel(),
             }),
             None => Err(Failure::failed(format!(
-                "{}: is a measured scan: a result, or a simulated scan with its truth at /simulation, is expected",
+                "{}: expected a result or a simulated scan with the truth at /simulation, found a measured scan",
                 path.display()
             ))),
         },
@@ -102,7 +102,7 @@ fn held(path: &Path) -> Result<Held, Failure> {
     }
 }
 
-fn text(found: &Comparison, pixel: [f64; 2]) -> String {
+fn text(comparison: &Comparison, pixel: [f64; 2]) -> String {
     let pair = |v: [f64; 2]| format!("{}, {}", significant(v[0], 3), significant(v[1], 3));
     let resolution = |half_period: Option<f64>| {
         half_period.map_or_else(
@@ -116,47 +116,54 @@ fn text(found: &Comparison, pixel: [f64; 2]) -> String {
             },
         )
     };
-    let at = |share: f64| {
-        let ring = ((found.frc.len() as f64 * share) as usize).min(found.frc.len().max(1) - 1);
-        found
+    let correlation_at = |fraction: f64| {
+        let ring = ((comparison.frc.len() as f64 * fraction) as usize)
+            .min(comparison.frc.len().max(1) - 1);
+        comparison
             .frc
             .get(ring)
             .map_or_else(|| "-".to_owned(), |r| significant(r.correlation, 3))
     };
     facts(&[
-        ("relative L2", significant(found.relative_l2, 4)),
+        ("relative L2", significant(comparison.relative_l2, 4)),
         (
             "resolution, half bit",
-            resolution(found.resolution_half_bit),
+            resolution(comparison.resolution_half_bit),
         ),
-        ("resolution, one bit", resolution(found.resolution_one_bit)),
+        (
+            "resolution, one bit",
+            resolution(comparison.resolution_one_bit),
+        ),
         (
             "ring correlation",
             format!(
                 "{} / {} / {} at 1/4, 1/2, 3/4 of the highest frequency",
-                at(0.25),
-                at(0.5),
-                at(0.75)
+                correlation_at(0.25),
+                correlation_at(0.5),
+                correlation_at(0.75)
             ),
         ),
         (
-            "judged",
+            "compared",
             format!(
-                "{} pixels; rings in {} x {}",
-                found.weight_pixels, found.frc_shape[0], found.frc_shape[1]
+                "{} pixels; ring correlation over {} x {}",
+                comparison.weight_pixels, comparison.frc_shape[0], comparison.frc_shape[1]
             ),
         ),
         (
             "shift removed",
-            format!("{} pixels (row, column)", pair(found.shift_pixels)),
+            format!("{} pixels (row, column)", pair(comparison.shift_pixels)),
         ),
-        ("ramp removed", format!("{} rad a pixel", pair(found.ramp))),
+        (
+            "ramp removed",
+            format!("{} rad per pixel", pair(comparison.ramp)),
+        ),
         (
             "scale removed",
             format!(
                 "{}, {} rad",
-                significant(found.scale_modulus, 4),
-                significant(found.scale_phase, 3)
+                significant(comparison.scale_modulus, 4),
+                significant(comparison.scale_phase, 3)
             ),
         ),
     ])

@@ -2,31 +2,32 @@
 
 use super::overlap::Overlap;
 use super::reconstruct::read_recipe;
-use crate::cli::args::InfoTyped;
+use crate::cli::args::InfoArgs;
 use crate::cli::failure::Failure;
 use crate::cli::output::{facts, say, say_json};
+use crate::data::{Mask, PixelPositions, Scan};
+use crate::ptycho::{Recipe, memory_estimate};
+use crate::system::Bytes;
+use crate::system::Memory;
+use crate::text::{length, significant};
 use serde::Serialize;
 use std::path::PathBuf;
-use warpstride::data::{Mask, PixelPositions, Scan};
-use warpstride::io::{self, Bytes, Memory};
-use warpstride::ptycho::{Plan, Recipe};
-use warpstride::report::{length, significant};
 
-/// Joule in an electronvolt (CODATA 2018, exact).
+/// One electronvolt, J (CODATA 2018, exact).
 const ELECTRONVOLT: f64 = 1.602_176_634e-19;
 
-/// Ptychography is commonly said to need this linear overlap.
-const LEAST_OVERLAP: f64 = 0.5;
-/// A mean pattern whose centre of mass is further off, as a share of the frame, was probably
-/// stored with the zero frequency elsewhere.
+/// Linear overlap that is commonly considered necessary for ptychography.
+const MIN_OVERLAP: f64 = 0.5;
+/// Distance of the mean pattern's centre of mass from the frame's centre, as a fraction of the
+/// frame, beyond which the zero frequency was probably stored elsewhere.
 const CENTRE_TOLERANCE: f64 = 0.1;
 
-/// More masked pixels than a detector has gaps and dead ones.
-const MOST_BAD: f64 = 0.5;
-/// Fewer rows or columns are no diffraction pattern.
-const LEAST_SIDE: usize = 8;
+/// Largest plausible fraction of masked pixels: detector gaps and dead pixels are fewer.
+const MAX_BAD_FRACTION: f64 = 0.5;
+/// Fewest rows or columns that resolve a diffraction pattern.
+const MIN_SIDE: usize = 8;
 
-/// A file to look at.
+/// The file to describe.
 #[derive(Debug)]
 pub(crate) struct Info {
     file: PathBuf,
@@ -55,16 +56,16 @@ struct ScanGeometry {
 }
 
 #[derive(Serialize)]
-struct NeededMemory {
+struct MemoryNeeds {
     cpu_bytes: u64,
     cuda_host_bytes: u64,
     cuda_device_bytes: u64,
     available_host_bytes: u64,
 }
 
-/// Everything that is known of a scan.
+/// Everything known about a scan; `--json` prints it.
 #[derive(Serialize)]
-struct Found {
+struct ScanInfo {
     file: String,
     frames: usize,
     rows: usize,
@@ -73,57 +74,57 @@ struct Found {
     bad_pixel_share: f64,
     geometry: ScanGeometry,
     counts: Counts,
-    /// (row, column), m.
+    /// Extent of the positions (row, column), m.
     extent: [f64; 2],
     overlap: Option<Overlap>,
-    /// Modes of the start probe in the file.
+    /// Number of modes of the start probe in the file; 0 if it has none.
     illumination_modes: usize,
     simulated: bool,
     object_shape: Option<[usize; 2]>,
     probe_modes: usize,
-    memory: Option<NeededMemory>,
+    memory: Option<MemoryNeeds>,
     problems: Vec<String>,
     notes: Vec<String>,
 }
 
 impl Info {
     /// Reads the recipe, if one was given.
-    pub(crate) fn from_typed(typed: InfoTyped) -> Result<Self, Failure> {
-        let recipe = typed
+    pub(crate) fn from_args(args: InfoArgs) -> Result<Self, Failure> {
+        let recipe = args
             .recipe
             .as_deref()
             .map_or_else(|| Ok(Recipe::default()), read_recipe)?;
         Ok(Self {
-            file: typed.file,
+            file: args.file,
             recipe,
-            json: typed.json,
+            json: args.json,
         })
     }
 
-    /// Reads and prints; fails where the scan cannot be reconstructed.
+    /// Reads the scan and prints its description; fails if the scan cannot be reconstructed.
     pub(crate) fn run(self) -> Result<(), Failure> {
         let memory = Memory::available();
-        let read = io::scan::read(&self.file, &self.recipe.data)?;
+        let read = crate::ptycho::io::scan::read(&self.file, &self.recipe.data)?;
         let name = self.file.display().to_string();
         let [_, rows, columns] = read.scan.shape();
         let pixel = read.scan.object_pixel();
-        let placed = PixelPositions::new(read.scan.positions(), pixel, [rows, columns], 0);
-        let fatal = placed.as_ref().err().map(|e| format!("{name}: {e}"));
-        let mut found = Found::new(name, &read.scan, self.recipe.probe_modes, read.notes);
-        match placed {
-            Ok(positions) => found.plan(positions.object_shape, &self.recipe, memory),
-            Err(error) => found.problems.insert(0, error.to_string()),
+        let windows = PixelPositions::new(read.scan.positions(), pixel, [rows, columns], 0);
+        let fatal = windows.as_ref().err().map(|e| format!("{name}: {e}"));
+        let mut info = ScanInfo::new(name, &read.scan, self.recipe.probe_modes, read.notes);
+        match windows {
+            Ok(positions) => info.plan(positions.object_shape, &self.recipe, memory),
+            Err(error) => info.problems.insert(0, error.to_string()),
         }
         if self.json {
-            say_json(&found)?
+            say_json(&info)?
         } else {
-            say(&found.text())?
+            say(&info.text())?
         }
-        fatal.map_or(Ok(()), |sentence| Err(Failure::failed(sentence)))
+        fatal.map_or(Ok(()), |message| Err(Failure::failed(message)))
     }
 }
 
-impl Found {
+impl ScanInfo {
     fn new(file: String, scan: &Scan, probe_modes: usize, notes: Vec<String>) -> Self {
         let [frames, rows, columns] = scan.shape();
         let geometry = scan.geometry();
@@ -155,7 +156,7 @@ impl Found {
             brightest_frame: brightest,
             brightest_frame_total: totals.get(brightest).copied().unwrap_or(0.0),
         };
-        let mut found = Self {
+        let mut info = Self {
             file,
             frames,
             rows,
@@ -180,20 +181,20 @@ impl Found {
             problems: Vec::new(),
             notes,
         };
-        found.problems = found.doubts(scan, &totals);
-        found
+        info.problems = info.possible_problems(scan, &totals);
+        info
     }
 
-    /// What an experimenter should look at before blaming the program.
-    fn doubts(&self, scan: &Scan, totals: &[f64]) -> Vec<String> {
-        let mut doubts = Vec::new();
+    /// Properties of the data that often explain a poor reconstruction.
+    fn possible_problems(&self, scan: &Scan, totals: &[f64]) -> Vec<String> {
+        let mut problems = Vec::new();
         match &self.overlap {
-            None => doubts.push("a single frame: nothing overlaps".to_owned()),
-            Some(o) if o.linear < LEAST_OVERLAP => doubts.push(format!(
-                "the linear overlap is about {:.0} % of the {}'s width: {:.0} % or more is usual",
+            None => problems.push("the scan has a single frame, so nothing overlaps".to_owned()),
+            Some(o) if o.linear < MIN_OVERLAP => problems.push(format!(
+                "the linear overlap is about {:.0} % of the {}'s width: expected {:.0} % or more",
                 100.0 * o.linear,
                 o.width_of,
-                100.0 * LEAST_OVERLAP
+                100.0 * MIN_OVERLAP
             )),
             Some(_) => {}
         }
@@ -210,18 +211,18 @@ impl Found {
         let dark = (0..self.frames)
             .filter(|f| totals[*f] == 0.0 && !masked.contains(f))
             .collect();
-        doubts.extend(list(masked, "have no valid pixel"));
-        doubts.extend(list(dark, "have no count"));
-        doubts.extend(list(repeated(scan), "are at the place of an earlier one"));
-        if self.bad_pixel_share > MOST_BAD {
-            doubts.push(format!(
+        problems.extend(list(masked, "without a valid pixel"));
+        problems.extend(list(dark, "without any counts"));
+        problems.extend(list(repeated(scan), "at the position of an earlier frame"));
+        if self.bad_pixel_share > MAX_BAD_FRACTION {
+            problems.push(format!(
                 "{} % of the pixels are masked as bad",
                 significant(100.0 * self.bad_pixel_share, 3)
             ));
         }
-        if self.rows.min(self.columns) < LEAST_SIDE {
-            doubts.push(format!(
-                "frames of {} x {} pixels hardly resolve a diffraction pattern",
+        if self.rows.min(self.columns) < MIN_SIDE {
+            problems.push(format!(
+                "frames of {} x {} pixels are too small to resolve a diffraction pattern",
                 self.rows, self.columns
             ));
         }
@@ -230,8 +231,8 @@ impl Found {
                 .frames()
                 .iter()
                 .filter(|v| f64::from(**v) == self.counts.max);
-            doubts.push(format!(
-                "{} pixels hold 2^{bits} - 1, with which detectors mark bad or saturated ones: they are not masked",
+            problems.push(format!(
+                "{} pixels hold 2^{bits} - 1, a value that detectors use for bad or saturated pixels, but are not masked",
                 at.count()
             ));
         }
@@ -250,29 +251,29 @@ impl Found {
             (centre[axis] - expected).abs() > CENTRE_TOLERANCE * shape[axis] as f64
         });
         if off {
-            doubts.push(format!(
-                "the centre of mass of all frames is at row {:.1}, column {:.1}: the zero frequency is expected at {}, {}",
+            problems.push(format!(
+                "the centre of mass of all frames is at row {:.1}, column {:.1}: expected the zero frequency at {}, {}",
                 centre[0], centre[1], self.rows / 2, self.columns / 2
             ));
         }
-        doubts
+        problems
     }
 
     fn plan(&mut self, object_shape: [usize; 2], recipe: &Recipe, available: Memory) {
         let shape = [self.frames, self.probe_modes, self.rows, self.columns];
-        let plan = Plan::new(shape, object_shape, recipe.precision);
-        if plan.cpu_bytes > available.limit() {
+        let estimate = memory_estimate(shape, object_shape, recipe.precision);
+        if estimate.cpu > available.limit() {
             self.problems.push(format!(
-                "the CPU back end needs {} of memory, but {} may be used",
-                Bytes(u128::from(plan.cpu_bytes)),
+                "the CPU back end needs {} of memory, but {} is available",
+                Bytes(u128::from(estimate.cpu)),
                 Bytes(u128::from(available.limit()))
             ));
         }
         self.object_shape = Some(object_shape);
-        self.memory = Some(NeededMemory {
-            cpu_bytes: plan.cpu_bytes,
-            cuda_host_bytes: plan.gpu_host_bytes,
-            cuda_device_bytes: plan.gpu_device_bytes,
+        self.memory = Some(MemoryNeeds {
+            cpu_bytes: estimate.cpu,
+            cuda_host_bytes: estimate.gpu_host,
+            cuda_device_bytes: estimate.gpu_device,
             available_host_bytes: available.limit(),
         });
     }
@@ -311,7 +312,7 @@ impl Found {
             (
                 "counts",
                 format!(
-                    "{} in all, {} a pixel, {} at most",
+                    "{} in total, {} per pixel on average, {} at most",
                     significant(counts.total, 4),
                     significant(counts.mean, 4),
                     significant(counts.max, 4)
@@ -327,22 +328,22 @@ impl Found {
             ),
         ];
         if let Some(o) = &self.overlap {
-            let share = format!(
-                "{:.0} % linear (step {}, {} {})",
+            let text = format!(
+                "{:.0} % linear (step {}, {} width {})",
                 100.0 * o.linear,
                 length(o.step, 3),
                 o.width_of,
                 length(o.width, 3)
             );
-            lines.push(("overlap", share));
+            lines.push(("overlap", text));
         }
         let modes = self.illumination_modes;
         lines.push((
             "illumination",
             if modes == 0 {
-                "not in the file".to_owned()
+                "none in the file".to_owned()
             } else {
-                format!("{modes} in the file")
+                format!("{modes} modes in the file")
             },
         ));
         lines.push((
@@ -359,7 +360,7 @@ impl Found {
             lines.push((
                 "memory, CPU",
                 format!(
-                    "{} with {} probe modes; {} may be used",
+                    "{} with {} probe modes; {} is available",
                     bytes(memory.cpu_bytes),
                     self.probe_modes,
                     bytes(memory.available_host_bytes)
@@ -387,19 +388,19 @@ impl Found {
     }
 }
 
-/// Frames whose position an earlier frame has too.
+/// Frames at exactly the position of an earlier frame.
 fn repeated(scan: &Scan) -> Vec<usize> {
-    let mut seen = std::collections::HashSet::new();
+    let mut known = std::collections::HashSet::new();
     scan.positions()
         .rows()
         .into_iter()
         .enumerate()
-        .filter(|(_, p)| !seen.insert([p[0].to_bits(), p[1].to_bits()]))
+        .filter(|(_, p)| !known.insert([p[0].to_bits(), p[1].to_bits()]))
         .map(|(frame, _)| frame)
         .collect()
 }
 
-/// `bits` where `count` is the largest integer of that many bits, as f32 has it.
+/// Number of bits if `count` is the largest integer of that many bits, rounded to f32.
 fn full_scale(count: f64) -> Option<u32> {
     [15, 16, 31, 32, 63, 64]
         .into_iter()
@@ -411,7 +412,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn markers_of_every_integer_type_are_known_after_the_rounding_to_f32() {
+    fn full_scale_values_of_all_integer_types_are_recognised_after_rounding_to_f32() {
         for (marker, bits) in [
             (u16::MAX as f32, 16),
             (i32::MAX as f32, 31),

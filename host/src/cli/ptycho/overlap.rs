@@ -1,4 +1,4 @@
-//! How far neighbouring illuminations overlap.
+//! Overlap of neighbouring illuminations.
 
 use ndarray::{Array2, Array3};
 use num_complex::Complex;
@@ -7,19 +7,19 @@ use serde::Serialize;
 /// An estimate of the linear overlap, 1 − step/width.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub(super) struct Overlap {
-    /// 1 − step/width; below zero where neighbours do not touch.
+    /// 1 − step/width; negative if neighbours do not touch.
     pub(super) linear: f64,
     /// Median distance to the nearest other position, m.
     pub(super) step: f64,
-    /// Width that it is held against, m.
+    /// Width with which the step is compared, m.
     pub(super) width: f64,
-    /// `illumination`, or `frame` where that is not known.
+    /// `illumination`, or `frame` if the illumination is unknown.
     pub(super) width_of: &'static str,
 }
 
 impl Overlap {
-    /// `None` for a single frame. `probe` (mode, row, column); `frame` (rows, columns); `pixel`
-    /// (row, column), m.
+    /// Estimates the overlap; `None` for a single frame. Shapes: `probe` (mode, row, column),
+    /// `frame` (rows, columns), `pixel` (row, column), m.
     pub(super) fn estimate(
         positions: &Array2<f64>,
         probe: Option<&Array3<Complex<f64>>>,
@@ -58,53 +58,53 @@ fn diameter(probe: &Array3<Complex<f64>>, pixel: [f64; 2]) -> f64 {
     }
     let [power, y, x, yy, xx] = sums;
     let square = (yy + xx) / power - (y / power).powi(2) - (x / power).powi(2);
-    // A single lit pixel has no spread, but is a pixel wide.
+    // A single lit pixel has no variance, but is one pixel wide.
     (2.0 * (2.0 * square.max(0.0)).sqrt()).max(pixel[0].min(pixel[1]))
 }
 
-/// Median over the positions of the distance to the nearest other one, m. Positions are walked in
-/// the order along the longer axis of the scan, outwards until the distance on this axis alone is
-/// larger than the best so far.
+/// Median over the positions of the distance to the nearest other position, m. Positions are sorted
+/// along the longer axis of the scan and searched outwards until the distance along this axis alone
+/// exceeds the smallest distance found.
 fn median_nearest(positions: &Array2<f64>) -> Option<f64> {
-    let mut places: Vec<[f64; 2]> = positions.rows().into_iter().map(|p| [p[0], p[1]]).collect();
-    if places.len() < 2 {
+    let mut points: Vec<[f64; 2]> = positions.rows().into_iter().map(|p| [p[0], p[1]]).collect();
+    if points.len() < 2 {
         return None;
     }
     let extent = |axis: usize| {
         let range = |(low, high): (f64, f64), p: &[f64; 2]| (low.min(p[axis]), high.max(p[axis]));
-        let (low, high) = places
+        let (low, high) = points
             .iter()
             .fold((f64::INFINITY, f64::NEG_INFINITY), range);
         high - low
     };
-    // A scan along one axis has all its positions at one place of the other.
+    // In a scan along one axis all positions share the other coordinate.
     if extent(1) > extent(0) {
-        places.iter_mut().for_each(|p| p.swap(0, 1));
+        points.iter_mut().for_each(|p| p.swap(0, 1));
     }
-    places.sort_by(|a, b| a[0].total_cmp(&b[0]));
+    points.sort_by(|a, b| a[0].total_cmp(&b[0]));
     let nearest = |i: usize| {
-        let here = places[i];
+        let here = points[i];
         let mut best = f64::INFINITY;
-        let mut look = |other: &[f64; 2]| {
+        let mut closer = |other: &[f64; 2]| {
             if (other[0] - here[0]).abs() >= best {
                 return false;
             }
             best = best.min((other[0] - here[0]).hypot(other[1] - here[1]));
             true
         };
-        for other in &places[i + 1..] {
-            if !look(other) {
+        for other in &points[i + 1..] {
+            if !closer(other) {
                 break;
             }
         }
-        for other in places[..i].iter().rev() {
-            if !look(other) {
+        for other in points[..i].iter().rev() {
+            if !closer(other) {
                 break;
             }
         }
         best
     };
-    let mut distances: Vec<f64> = (0..places.len()).map(nearest).collect();
+    let mut distances: Vec<f64> = (0..points.len()).map(nearest).collect();
     let middle = distances.len() / 2;
     Some(*distances.select_nth_unstable_by(middle, f64::total_cmp).1)
 }
@@ -115,7 +115,7 @@ mod tests {
     use ndarray::array;
 
     #[test]
-    fn the_nearest_neighbour_is_found_as_by_trying_all() {
+    fn the_nearest_neighbour_agrees_with_an_exhaustive_search() {
         let positions = Array2::from_shape_fn((60, 2), |(i, axis)| {
             ((i * (7 + 12 * axis)) as f64 * 0.618_034).fract()
         });
@@ -136,19 +136,19 @@ mod tests {
     }
 
     #[test]
-    fn a_line_along_either_axis_takes_no_longer_than_its_length() {
-        // Walking the wrong axis would compare 10^10 pairs.
+    fn a_line_along_either_axis_takes_linear_time() {
+        // Sorting along the wrong axis would compare 10^10 pairs.
         for axis in 0..2 {
             let mut line = Array2::zeros((100_000, 2));
-            for (i, place) in line.column_mut(axis).iter_mut().enumerate() {
-                *place = (i * 2) as f64;
+            for (i, coordinate) in line.column_mut(axis).iter_mut().enumerate() {
+                *coordinate = (i * 2) as f64;
             }
             assert_eq!(median_nearest(&line), Some(2.0));
         }
     }
 
     #[test]
-    fn half_a_disc_of_step_is_half_an_overlap() {
+    fn a_step_of_half_the_diameter_is_half_an_overlap() {
         let radius = 20.0;
         let probe = Array3::from_shape_fn((1, 64, 64), |(_, r, c)| {
             let lit = (r as f64 - 30.0).hypot(c as f64 - 33.0) <= radius;
@@ -156,7 +156,7 @@ mod tests {
         });
         let positions = array![[0.0, 0.0], [0.0, 2e-7]];
         let found = Overlap::estimate(&positions, Some(&probe), [64, 64], [1e-8, 1e-8]).unwrap();
-        // The disc's edge is known to a pixel of forty.
+        // The edge of the 40-pixel disc is known to one pixel.
         assert!((found.linear - 0.5).abs() < 0.02, "{found:?}");
         let wide = Overlap::estimate(&positions, None, [64, 40], [1e-8, 1e-8]).unwrap();
         assert_eq!(

@@ -1,36 +1,38 @@
-//! `warpstride ptycho reconstruct`: from what was typed to a finished run.
+//! `warpstride ptycho reconstruct`: from the arguments to the finished run.
 
+use super::backend::{WHAT, engine};
 use super::files::{Files, remove};
-use super::machine::{engine, needed, word};
-use super::results::Ended;
-use crate::cli::args::{BackendWord, PrecisionWord, ReconstructTyped};
-use crate::cli::backend::{Room, Wish};
+use super::results::FinishedRun;
+use crate::cli::args::{BackendArg, PrecisionArg, ReconstructArgs};
+use crate::cli::backend::request;
 use crate::cli::failure::Failure;
 use crate::cli::output::say;
 use crate::cli::paths::same;
 use crate::cli::threads;
+use crate::data::{HistoryEntry, PixelPositions, Scan};
+use crate::ptycho::{
+    EngineSpec, Origin, Precision, ProbeSource, Problem, Recipe, ReconstructionSteps,
+    Reconstructor, Run, SavedRun, memory_estimate, result,
+};
+use crate::run::{
+    BackendRequest, Bar, End, Interrupt, JsonLines, MemoryEstimate, Observer, Schedule, Silent,
+};
+use crate::system::Memory;
+use crate::text::significant;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
-use warpstride::data::{HistoryEntry, PixelPositions, Scan};
-use warpstride::io::{self, Memory};
-use warpstride::ptycho::{
-    Course, EngineSpec, Origin, Plan, Precision, ProbeSource, Problem, Recipe, Reconstructor,
-    SavedRun, outcome,
-};
-use warpstride::report::significant;
-use warpstride::run::{Bar, End, Interrupt, JsonLines, Observer, Schedule, Silent, execute};
 
-/// More than any recipe has bytes.
-const LARGEST_RECIPE: u64 = 1 << 20;
+/// Largest recipe file that is read, bytes; real recipes are far smaller.
+const MAX_RECIPE_BYTES: u64 = 1 << 20;
 
-/// Who hears of the run.
+/// How progress is reported on standard output.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Voice {
-    /// A bar on a terminal, words at the end.
+pub(super) enum ProgressOutput {
+    /// A progress bar on a terminal, and a summary at the end.
     Text,
-    /// JSON lines.
+    /// One JSON object per line.
     Json,
-    /// Nobody.
+    /// Nothing.
     Quiet,
 }
 
@@ -42,26 +44,26 @@ pub(crate) struct Reconstruct {
     /// The resolved recipe, TOML.
     recipe_text: String,
     files: Files,
-    wish: Wish,
+    request: BackendRequest,
     resume: Option<(PathBuf, Box<SavedRun>)>,
     threads: Option<usize>,
     schedule: Schedule,
-    voice: Voice,
+    progress_output: ProgressOutput,
 }
 
 impl Reconstruct {
-    /// Checks options, recipe and outputs; a checkpoint is read.
-    pub(crate) fn from_typed(typed: ReconstructTyped) -> Result<Self, Failure> {
-        let every = Duration::try_from_secs_f64(typed.checkpoint_every).map_err(|_| {
+    /// Checks options, recipe and outputs, and reads the checkpoint to resume from.
+    pub(crate) fn from_args(args: ReconstructArgs) -> Result<Self, Failure> {
+        let every = Duration::try_from_secs_f64(args.checkpoint_every).map_err(|_| {
             Failure::usage(format!(
-                "--checkpoint-every {}: seconds, 0 or more, are expected",
-                typed.checkpoint_every
+                "--checkpoint-every {}: expected a number of seconds, 0 or more",
+                args.checkpoint_every
             ))
         })?;
-        threads::check(typed.threads)?;
-        let (recipe, recipe_text, resume) = match &typed.resume {
+        threads::check(args.threads)?;
+        let (recipe, recipe_text, resume) = match &args.resume {
             None => {
-                let recipe = resolve(&typed)?;
+                let recipe = resolve(&args)?;
                 let text = recipe.to_toml().map_err(Failure::usage)?;
                 (recipe, text, None)
             }
@@ -75,145 +77,148 @@ impl Reconstruct {
                 )
             }
         };
-        let backend = typed.backend.unwrap_or_else(|| match &resume {
-            Some((_, saved)) if saved.backend == "cuda" => BackendWord::Cuda,
-            Some((_, saved)) if saved.backend == "emulator" => BackendWord::Emulator,
-            Some(_) => BackendWord::Cpu,
-            None => BackendWord::Auto,
+        let backend = args.backend.unwrap_or_else(|| match &resume {
+            Some((_, saved)) if saved.backend == "cuda" => BackendArg::Cuda,
+            Some((_, saved)) if saved.backend == "emulator" => BackendArg::Emulator,
+            Some(_) => BackendArg::Cpu,
+            None => BackendArg::Auto,
         });
-        let wish = Wish::new(backend, typed.device);
-        wish.check(word(recipe.precision), Room::Ptycho)?;
-        let checkpoint = typed
+        let double = recipe.precision == Precision::F64;
+        let request = request(backend, args.device, double, false)?;
+        let checkpoint = args
             .checkpoint
-            .or_else(|| typed.resume.clone())
-            .unwrap_or_else(|| Files::checkpoint_beside(&typed.output));
+            .or_else(|| args.resume.clone())
+            .unwrap_or_else(|| Files::checkpoint_beside(&args.output));
         let files = Files {
             checkpoint,
-            pictures: (!typed.no_pictures).then(|| Files::pictures_beside(&typed.output)),
-            summary: typed.summary,
-            report: typed.report,
-            result: typed.output,
+            pictures: (!args.no_pictures).then(|| Files::pictures_beside(&args.output)),
+            summary: args.summary,
+            report: args.report,
+            result: args.output,
         };
-        let mut inputs = vec![typed.file.as_path()];
-        inputs.extend(typed.recipe.as_deref());
-        // The run goes on in its own checkpoint; any other output must leave it alone.
-        let elsewhere = |path: &&Path| !same(path, &files.checkpoint);
-        inputs.extend(typed.resume.as_deref().filter(elsewhere));
+        let mut inputs = vec![args.file.as_path()];
+        inputs.extend(args.recipe.as_deref());
+        // The resumed run may overwrite its own checkpoint; no other output may.
+        let differs_from_output = |path: &&Path| !same(path, &files.checkpoint);
+        inputs.extend(args.resume.as_deref().filter(differs_from_output));
         files.check(&inputs)?;
         Ok(Self {
-            scan: typed.file,
+            scan: args.file,
             recipe,
             recipe_text,
             files,
-            wish,
+            request,
             resume,
-            threads: typed.threads,
+            threads: args.threads,
             schedule: Schedule { every: Some(every) },
-            voice: match (typed.json_progress, typed.quiet) {
-                (true, _) => Voice::Json,
-                (_, true) => Voice::Quiet,
-                _ => Voice::Text,
+            progress_output: match (args.json_progress, args.quiet) {
+                (true, _) => ProgressOutput::Json,
+                (_, true) => ProgressOutput::Quiet,
+                _ => ProgressOutput::Text,
             },
         })
     }
 
-    /// Reads, computes and writes.
+    /// Reads the scan, runs the reconstruction and writes the outputs.
     pub(crate) fn run(self) -> Result<(), Failure> {
         threads::start(self.threads)?;
         let memory = Memory::available();
-        let read = io::scan::read(&self.scan, &self.recipe.data)?;
-        let scan = read.scan;
-        let plan = self.plan(&scan)?;
-        let machine = self
-            .wish
-            .open(word(self.recipe.precision), Room::Ptycho)?
-            .fitting(&needed(&plan), memory)?;
+        let file = crate::ptycho::io::scan::read(&self.scan, &self.recipe.data)?;
+        let scan = file.scan;
+        let estimate = self.memory_estimate(&scan)?;
+        let cpu_only = (self.recipe.precision == Precision::F64)
+            .then_some("the GPU back end computes in f32 only");
+        let backend = self
+            .request
+            .open(cpu_only, crate::ptycho::cuda::kernels)?
+            .fitting::<Failure>(WHAT, &estimate, memory)?;
         let name = self.scan.display().to_string();
         let mut start = self.recipe.clone();
         if let Some((path, saved)) = &self.resume {
             saved.check_scan(path, &scan)?;
-            // The saved probe takes its place: the search for a start probe would be in vain.
+            // The saved probe replaces the start probe, so a search for one would be wasted.
             start.probe.source = ProbeSource::MeanPattern;
         }
         let mut problem =
             Problem::new(&scan, &start).map_err(|e| Failure::failed(format!("{name}: {e}")))?;
-        let (engine, note) = engine(machine, &problem, &self.recipe, memory)?;
+        let made = engine(backend, &problem, &self.recipe, memory)?;
+        let backend = made.engine.setup().backend;
         if let Some((path, saved)) = &self.resume {
-            problem.notes = vec![format!("goes on from {}", path.display())];
-            if saved.backend != engine.backend() {
+            problem.notes = vec![format!("resumed from {}", path.display())];
+            if saved.backend != backend {
                 problem.notes.push(format!(
-                    "the saved run was on the back end {}: on {} it goes on, but not bit for bit",
-                    saved.backend,
-                    engine.backend()
+                    "the run was saved on back end {}: resuming on {} is not bit for bit identical",
+                    saved.backend, backend
                 ));
             }
         }
-        if self.voice == Voice::Text {
-            let notes = note.iter().chain(&read.notes).chain(&problem.notes);
+        if self.progress_output == ProgressOutput::Text {
+            let notes = made.note.iter().chain(&file.notes).chain(&problem.notes);
             say(&notes
                 .map(|note| format!("note: {note}\n"))
                 .collect::<String>())?;
         }
-        let run = Reconstructor::new(engine, &problem, &self.recipe);
+        let reconstructor = Reconstructor::new(made.engine, &problem, &self.recipe);
         let origin = Origin {
             source: name,
             recipe: self.recipe_text.clone(),
         };
-        let mut course = Course::new(run, &scan, origin.clone(), &self.files.checkpoint);
+        let mut steps =
+            ReconstructionSteps::new(reconstructor, &scan, origin.clone(), &self.files.checkpoint);
         let mut resumed_from = None;
         if let Some((path, saved)) = self.resume {
-            course.resume(*saved, &path)?;
+            steps.resume(*saved, &path)?;
             resumed_from = Some(path);
         }
 
         let interrupt = Interrupt::on_ctrl_c()?;
-        let end = execute(
-            &mut course,
-            self.voice.observer().as_mut(),
+        let mut run = Run::new(steps);
+        let end = run.execute(
+            self.progress_output.observer().as_mut(),
             &interrupt,
             self.schedule,
         )?;
-        let saved = course.saved();
-        let run = course.run();
-        let result = outcome(run, &scan, &problem, &self.recipe, &origin)?;
-        let planned = run.planned();
+        let saved = run.steps().saved();
+        let reconstructor = run.steps_mut().reconstructor();
+        let result = result(reconstructor, &scan, &problem, &self.recipe, &origin)?;
+        let planned = reconstructor.planned();
         let seconds = result.history.last().map_or(0.0, |entry| entry.seconds);
-        let ended = Ended {
+        let finished = FinishedRun {
             result,
             scan: &scan,
             seconds,
             files: &self.files,
             interrupted: end == End::Interrupted,
         };
-        let words = ended.write()?;
-        if self.voice == Voice::Text {
-            say(&words)?;
+        let summary = finished.write()?;
+        if self.progress_output == ProgressOutput::Text {
+            say(&summary)?;
         }
         match end {
             End::Finished => {
                 if saved || resumed_from.as_ref() == Some(&self.files.checkpoint) {
-                    // Its result is written: nobody needs it.
+                    // The result is written, so the checkpoint is no longer needed.
                     remove(&self.files.checkpoint)?;
                 }
                 Ok(())
             }
             End::Interrupted => Err(Failure::Interrupted(format!(
-                "stopped after {} of {planned} iterations; the present result is in {}, --resume {} goes on",
-                course.run().place().total,
+                "stopped after {} of {planned} iterations; the current result is in {}; resume with --resume {}",
+                run.steps_mut().reconstructor().progress().total,
                 self.files.result.display(),
                 self.files.checkpoint.display(),
             ))),
         }
     }
 
-    /// Sizes; refuses positions that make no object.
-    fn plan(&self, scan: &Scan) -> Result<Plan, Failure> {
+    /// The memory of the run; fails if the positions do not define an object.
+    fn memory_estimate(&self, scan: &Scan) -> Result<MemoryEstimate, Failure> {
         let [frames, rows, columns] = scan.shape();
         let pixel = scan.object_pixel();
         let positions = PixelPositions::new(scan.positions(), pixel, [rows, columns], 0)
             .map_err(|e| Failure::failed(format!("{}: {e}", self.scan.display())))?;
         let shape = [frames, self.recipe.probe_modes, rows, columns];
-        Ok(Plan::new(
+        Ok(memory_estimate(
             shape,
             positions.object_shape,
             self.recipe.precision,
@@ -221,7 +226,7 @@ impl Reconstruct {
     }
 }
 
-impl Voice {
+impl ProgressOutput {
     fn observer(self) -> Box<dyn Observer<HistoryEntry>> {
         match self {
             Self::Text => Box::new(Bar::new(|entry: &HistoryEntry| {
@@ -237,57 +242,57 @@ impl Voice {
     }
 }
 
-/// The recipe file, then `--engine` and the other options, then `--set`.
-fn resolve(typed: &ReconstructTyped) -> Result<Recipe, Failure> {
-    let mut recipe = match &typed.recipe {
+/// Resolves the recipe: first the recipe file, then `--engine` and the other options, then `--set`.
+fn resolve(args: &ReconstructArgs) -> Result<Recipe, Failure> {
+    let mut recipe = match &args.recipe {
         None => Recipe::default(),
         Some(path) => read_recipe(path)?,
     };
-    if !typed.engine.is_empty() {
-        recipe.engines = typed
+    if !args.engine.is_empty() {
+        recipe.engines = args
             .engine
             .iter()
             .map(|text| EngineSpec::parse(text))
             .collect::<Result<_, _>>()
             .map_err(Failure::usage)?;
     }
-    if let Some(modes) = typed.probe_modes {
+    if let Some(modes) = args.probe_modes {
         recipe.probe_modes = modes;
     }
-    if let Some(precision) = typed.precision {
+    if let Some(precision) = args.precision {
         recipe.precision = match precision {
-            PrecisionWord::F32 => Precision::F32,
-            PrecisionWord::F64 => Precision::F64,
+            PrecisionArg::F32 => Precision::F32,
+            PrecisionArg::F64 => Precision::F64,
         };
     }
-    if let Some(seed) = typed.seed {
+    if let Some(seed) = args.seed {
         recipe.seed = seed;
     }
-    for assignment in &typed.set {
+    for assignment in &args.set {
         recipe.set(assignment).map_err(Failure::usage)?;
     }
     recipe.check().map_err(Failure::usage)?;
     Ok(recipe)
 }
 
-/// A recipe from a file, checked.
+/// Reads a recipe from a file and checks it.
 pub(super) fn read_recipe(path: &Path) -> Result<Recipe, Failure> {
     let name = path.display();
-    let unread = |e| Failure::failed(format!("{name}: cannot be read: {e}"));
-    let kind = std::fs::metadata(path).map_err(unread)?;
-    // Devices and pipes may have no end.
-    if !kind.is_file() {
+    let unreadable = |e| Failure::failed(format!("{name}: cannot be read: {e}"));
+    let metadata = std::fs::metadata(path).map_err(unreadable)?;
+    // Reading a device or a pipe may never end.
+    if !metadata.is_file() {
         return Err(Failure::failed(format!(
-            "{name}: is not a regular file: a recipe (TOML) is expected"
+            "{name}: not a regular file: expected a recipe (TOML)"
         )));
     }
-    if kind.len() > LARGEST_RECIPE {
+    if metadata.len() > MAX_RECIPE_BYTES {
         return Err(Failure::failed(format!(
-            "{name}: has {} bytes: a recipe (TOML) of at most {LARGEST_RECIPE} bytes is expected",
-            kind.len()
+            "{name}: expected a recipe (TOML) of at most {MAX_RECIPE_BYTES} bytes, found {} bytes",
+            metadata.len()
         )));
     }
-    let text = std::fs::read_to_string(path).map_err(unread)?;
+    let text = std::fs::read_to_string(path).map_err(unreadable)?;
     let recipe = Recipe::from_toml(&text).map_err(|e| Failure::failed(format!("{name}: {e}")))?;
     recipe
         .check()

@@ -1,29 +1,31 @@
-//! What a reconstruction leaves: result, pictures, summary, report, and a few words.
+//! Outputs of a reconstruction: result, pictures, summary, report, and a summary on the terminal.
 
 use super::files::{Files, remove};
 use crate::cli::failure::Failure;
 use crate::cli::output::facts;
-use warpstride::data::{Reconstruction, Scan};
-use warpstride::io;
-use warpstride::ptycho::quality::{Comparison, Reference, compare};
-use warpstride::report::{Pictures, Summary, report, significant, write_whole};
+use crate::data::{Reconstruction, Scan};
+use crate::ptycho::Summary;
+use crate::ptycho::quality::{Comparison, Reference, compare};
+use crate::ptycho::report::{Pictures, report};
+use crate::system::write_whole;
+use crate::text::significant;
 
-/// A run that came to its end, or was stopped.
-pub(super) struct Ended<'a> {
+/// A run that is complete or was interrupted.
+pub(super) struct FinishedRun<'a> {
     pub(super) result: Reconstruction,
     pub(super) scan: &'a Scan,
-    /// Of the loop.
+    /// Time spent in the iterations.
     pub(super) seconds: f64,
     pub(super) files: &'a Files,
     pub(super) interrupted: bool,
 }
 
-impl Ended<'_> {
-    /// Writes the result first, then what is made from it; gives the words for people.
+impl FinishedRun<'_> {
+    /// Writes the result, then everything derived from it; returns the summary for the terminal.
     pub(super) fn write(&self) -> Result<String, Failure> {
         self.check_finite()?;
         let files = self.files;
-        io::results::write(&files.result, &self.result)?;
+        crate::ptycho::io::results::write(&files.result, &self.result)?;
         let mut written = vec![files.result.display().to_string()];
         let (truth, note) = self.against_truth();
         let summary = Summary::new(&self.result, self.seconds, truth.as_ref());
@@ -56,10 +58,10 @@ impl Ended<'_> {
             write_whole(path, summary.to_json()?.as_bytes())?;
             written.push(path.display().to_string());
         }
-        Ok(self.words(&summary, note, &written))
+        Ok(self.text(&summary, note, &written))
     }
 
-    /// A result of NaN would look like one.
+    /// Refuses to write a result with NaN or infinite values.
     fn check_finite(&self) -> Result<(), Failure> {
         let finite = self
             .result
@@ -75,13 +77,13 @@ impl Ended<'_> {
             return Ok(());
         }
         Err(Failure::failed(format!(
-            "the reconstruction diverged: object or probe is not finite after {} iterations; {} was not written",
+            "the reconstruction diverged: the object or the probe is not finite after {} iterations; {} was not written",
             self.result.history.len(),
             self.files.result.display()
         )))
     }
 
-    /// Figures against the truth where the scan has one; why there are none where it has.
+    /// Comparison with the truth, if the scan has one; a note instead if it fails.
     fn against_truth(&self) -> (Option<Comparison>, Option<String>) {
         let Some(simulation) = self.scan.simulation() else {
             return (None, None);
@@ -91,40 +93,43 @@ impl Ended<'_> {
             pixel: self.scan.object_pixel(),
         };
         match compare(&self.result, truth) {
-            Ok(figures) => (Some(figures), None),
+            Ok(comparison) => (Some(comparison), None),
             Err(error) => (None, Some(format!("not compared with the truth: {error}"))),
         }
     }
 
-    fn words(&self, of: &Summary, note: Option<String>, written: &[String]) -> String {
-        let figure = |value: Option<f64>| {
+    fn text(&self, summary: &Summary, note: Option<String>, written: &[String]) -> String {
+        let metric = |value: Option<f64>| {
             value.map_or_else(|| "not computed".to_owned(), |v| significant(v, 4))
         };
         let mut lines = vec![
-            ("engines", of.engine.clone()),
-            ("back end", format!("{} ({})", of.backend, of.device)),
-            ("R", figure(of.r_factor)),
-            ("err_phot", figure(of.err_phot)),
+            ("engines", summary.engine.clone()),
+            (
+                "back end",
+                format!("{} ({})", summary.backend, summary.device),
+            ),
+            ("R", metric(summary.r_factor)),
+            ("err_phot", metric(summary.err_phot)),
         ];
-        if let Some(l2) = of.relative_l2 {
+        if let Some(l2) = summary.relative_l2 {
             lines.push((
                 "relative L2",
                 format!("{} against the truth", significant(l2, 3)),
             ));
         }
         lines.push(("note", note.unwrap_or_default()));
-        lines.push(("iterations", of.iterations.to_string()));
+        lines.push(("iterations", summary.iterations.to_string()));
         lines.push((
             "time",
-            match of.ms_per_iteration {
+            match summary.ms_per_iteration {
                 Some(per) => {
                     format!(
-                        "{} s, {} ms an iteration",
-                        significant(of.seconds, 3),
+                        "{} s, {} ms per iteration",
+                        significant(summary.seconds, 3),
                         significant(per, 3)
                     )
                 }
-                None => format!("{} s", significant(of.seconds, 3)),
+                None => format!("{} s", significant(summary.seconds, 3)),
             },
         ));
         if self.interrupted {
@@ -133,9 +138,9 @@ impl Ended<'_> {
                 format!("checkpoint {}", self.files.checkpoint.display()),
             ));
         }
-        let mut name = "written";
+        let mut label = "written";
         for path in written {
-            lines.push((std::mem::take(&mut name), path.clone()));
+            lines.push((std::mem::take(&mut label), path.clone()));
         }
         lines.retain(|(_, value)| !value.is_empty());
         facts(&lines)

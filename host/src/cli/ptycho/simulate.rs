@@ -1,12 +1,13 @@
 //! `warpstride ptycho simulate`.
 
-use crate::cli::args::{PatternWord, SimulateTyped};
+use crate::cli::args::{PatternArg, SimulateArgs};
 use crate::cli::failure::Failure;
 use crate::cli::output::{facts, say};
+use crate::ptycho::{Pattern, SimulateError, SimulateOptions, simulate};
+use crate::system::Bytes;
+use crate::system::Memory;
+use crate::text::{length, significant};
 use std::path::PathBuf;
-use warpstride::io::{self, Bytes, Memory};
-use warpstride::ptycho::{Pattern, SimulateError, SimulateOptions, simulate};
-use warpstride::report::{length, significant};
 
 /// A checked simulation.
 #[derive(Debug)]
@@ -17,52 +18,52 @@ pub(crate) struct Simulate {
 
 impl Simulate {
     /// Checks every option, the memory and the output.
-    pub(crate) fn from_typed(typed: &SimulateTyped) -> Result<Self, Failure> {
+    pub(crate) fn from_args(args: &SimulateArgs) -> Result<Self, Failure> {
         let options = SimulateOptions {
-            frame: typed.frame,
-            positions: typed.positions,
-            pattern: match typed.pattern {
-                PatternWord::Fermat => Pattern::Fermat,
-                PatternWord::Raster => Pattern::Raster,
-                PatternWord::Round => Pattern::Round,
+            frame: args.frame,
+            positions: args.positions,
+            pattern: match args.pattern {
+                PatternArg::Fermat => Pattern::Fermat,
+                PatternArg::Raster => Pattern::Raster,
+                PatternArg::Round => Pattern::Round,
             },
-            overlap: typed.overlap,
-            photons: typed.photons,
-            probe_modes: typed.probe_modes,
-            position_error: typed.position_error,
-            noise: !typed.no_noise,
-            seed: typed.seed,
+            overlap: args.overlap,
+            photons: args.photons,
+            probe_modes: args.probe_modes,
+            position_error: args.position_error,
+            noise: !args.no_noise,
+            seed: args.seed,
         };
         options.check().map_err(|error| match error {
             SimulateError::Option { .. } => Failure::usage(error),
             _ => Failure::failed(error),
         })?;
         let available = Memory::available().limit();
-        let fits = |needed: usize| {
+        let check_memory = |needed: usize| {
             let needed = needed as u128;
             if needed <= u128::from(available) {
                 return Ok(());
             }
             Err(Failure::failed(format!(
-                "the scan needs {} of memory, but {} may be used; take fewer --positions, a smaller --frame or more --overlap",
+                "the scan needs {} of memory, but {} is available; use fewer --positions, a smaller --frame or more --overlap",
                 Bytes(needed),
                 Bytes(u128::from(available))
             )))
         };
-        // First what is known at once: the object's size takes memory to find out.
-        fits(options.memory())?;
-        fits(options.memory().saturating_add(options.object_memory()?))?;
-        io::atomic::check(&typed.out)?;
+        // Frames first: finding the object's size takes memory itself.
+        check_memory(options.memory())?;
+        check_memory(options.memory().saturating_add(options.object_memory()?))?;
+        crate::system::atomic_file::check(&args.out)?;
         Ok(Self {
-            out: typed.out.clone(),
+            out: args.out.clone(),
             options,
         })
     }
 
-    /// Simulates, writes and says what was made.
+    /// Simulates the scan, writes it and prints a summary.
     pub(crate) fn run(self) -> Result<(), Failure> {
         let scan = simulate(&self.options)?;
-        io::scan::write(&self.out, &scan)?;
+        crate::ptycho::io::scan::write(&self.out, &scan)?;
         let [frames, rows, columns] = scan.shape();
         let counts: f64 = scan.frames().iter().map(|v| f64::from(*v)).sum();
         let max = scan.frames().iter().copied().fold(0.0, f32::max);
@@ -82,7 +83,7 @@ impl Simulate {
             (
                 "counts",
                 format!(
-                    "{} in all, {} at most in a pixel",
+                    "{} in total, {} at most in a pixel",
                     significant(counts, 4),
                     significant(f64::from(max), 4)
                 ),

@@ -1,43 +1,47 @@
 //! `warpstride sas evaluate`.
 
 use super::files::Coordinates;
+use super::model_config::{ModelConfig, PolydispersitySummary};
 use super::origin::Origin;
-use super::points::Where;
-use super::smearing::{Smear, Smearer};
-use super::wanted::{Distributed, Wanted};
+use super::points::PointsConfig;
+use super::resolution::{ResolutionArg, ResolutionConfig};
 use super::{files, table};
-use crate::cli::args::SasEvaluateTyped;
+use crate::cli::args::SasEvaluateArgs;
 use crate::cli::failure::Failure;
 use crate::cli::output::{facts, note, say, say_json};
 use crate::cli::paths;
+use crate::data::{Curve, Scattering, ScatteringImage};
+use crate::run::Setup;
+use crate::sas::Points;
+use crate::sas::report::{ScatteringCurve, intensity_picture};
+use crate::sas::resolution::Cloud;
+use crate::system::Bytes;
+use crate::system::Memory;
+use crate::text::significant;
 use serde::Serialize;
 use serde_json::{Map, Value};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
-use warpstride::data::{Curve, Scattering, ScatteringImage};
-use warpstride::io::{Bytes, Memory};
-use warpstride::report::{ScatteringCurve, intensity_picture, significant};
-use warpstride::sas::resolution::Cloud;
-use warpstride::sas::{Points, Setup};
 
-/// Bytes that a point takes: q, intensity, sums, rows of text or of JSON.
-const BYTES_OF_A_POINT: u64 = 256;
-/// Bytes that a point of a pixel's cloud takes: q twice, its weight and place in the matrix, intensity.
-const BYTES_OF_A_FINE_POINT: u64 = 48;
+/// Host memory per point, bytes: q, intensity, sums, rows of text or of JSON.
+const BYTES_PER_POINT: u64 = 256;
+/// Host memory per point of a pixel's cloud, bytes: qx and qy, weight and index in the matrix,
+/// intensity.
+const BYTES_PER_FINE_POINT: u64 = 48;
 
-/// A checked evaluation.
+/// An evaluation with checked options.
 #[derive(Debug)]
 pub(crate) struct Evaluate {
-    wanted: Wanted,
-    at: Where,
-    smear: Smearer,
+    model: ModelConfig,
+    points: PointsConfig,
+    resolution: ResolutionConfig,
     output: Option<PathBuf>,
     plot: Option<PathBuf>,
     json: bool,
     quiet: bool,
 }
 
-/// What `--json` prints. Numbers that are not finite are `null`.
+/// Output of `--json`. Numbers that are not finite are `null`.
 #[derive(Serialize)]
 struct Evaluated<'a> {
     model: &'a str,
@@ -46,15 +50,15 @@ struct Evaluated<'a> {
     /// 1/cm.
     intensity: &'a [f64],
     parameters: Map<String, Value>,
-    polydispersity: Vec<Distributed>,
+    polydispersity: Vec<PolydispersitySummary>,
     resolution: String,
     cutoff: f64,
     #[serde(flatten)]
     setup: Setup,
-    /// Of the evaluation alone.
+    /// Time of the evaluation alone.
     seconds: f64,
     setup_seconds: f64,
-    /// The command that does it again.
+    /// Command that repeats the evaluation.
     command: &'a str,
     version: &'static str,
     written: Vec<String>,
@@ -62,85 +66,89 @@ struct Evaluated<'a> {
 }
 
 impl Evaluate {
-    /// Checks options and outputs.
-    pub(crate) fn from_typed(typed: SasEvaluateTyped) -> Result<Self, Failure> {
-        let at = Where::from_typed(
-            typed.q.as_deref(),
-            typed.points.as_deref(),
-            typed.q2d.as_deref(),
+    /// Checks the options and the output files.
+    pub(crate) fn from_args(args: SasEvaluateArgs) -> Result<Self, Failure> {
+        let points = PointsConfig::from_args(
+            args.q.as_deref(),
+            args.points.as_deref(),
+            args.q2d.as_deref(),
         )?;
-        let smear = Smearer::from_typed(typed.resolution.as_deref(), typed.smear_on, false)?;
-        if let (Smear::Slit { .. }, true) = (smear.smear, at.pixels()) {
+        let resolution =
+            ResolutionConfig::from_args(args.resolution.as_deref(), args.smear_on, false)?;
+        if let (ResolutionArg::Slit { .. }, true) = (resolution.kind, points.pixels()) {
             return Err(Failure::usage(format!(
-                "--resolution {}: a slit smears curves; {} asks for an image, which pinhole:S can smear",
-                smear.smear.words(),
-                at.words
+                "--resolution {}: a slit applies to curves only, and {} requests an image; use pinhole:S",
+                resolution.kind.to_arg(),
+                points.option
             )));
         }
-        let wanted = Wanted::from_typed(&typed.model, typed.machine, at.pixels(), &[])?;
-        if at.pixels() && at.side.is_none() && typed.plot.is_some() {
+        let model = ModelConfig::from_args(&args.model, args.backend, points.pixels(), &[])?;
+        if points.pixels() && points.side.is_none() && args.plot.is_some() {
             return Err(Failure::usage(
-                "--plot: single pixels make no picture; --q2d MAX:N is expected",
+                "--plot: individual pixels cannot be drawn; use --q2d MAX:N",
             ));
         }
-        if typed.quiet && typed.output.is_none() && typed.plot.is_none() {
+        if args.quiet && args.output.is_none() && args.plot.is_none() {
             return Err(Failure::usage(
-                "--quiet: nothing would be printed or written; -o or --plot is expected with it",
+                "--quiet: nothing would be printed or written; add -o or --plot",
             ));
         }
-        if let Some(path) = &typed.output {
+        if let Some(path) = &args.output {
             files::check_kind(path)?;
         }
-        if let Some(path) = &typed.plot {
+        if let Some(path) = &args.plot {
             paths::check_picture("--plot", path)?;
         }
-        let outputs: Vec<&Path> = [&typed.output, &typed.plot]
+        let outputs: Vec<&Path> = [&args.output, &args.plot]
             .into_iter()
             .flatten()
             .map(PathBuf::as_path)
             .collect();
-        paths::check(&outputs, &wanted.inputs().collect::<Vec<_>>())?;
+        paths::check(&outputs, &model.inputs().collect::<Vec<_>>())?;
         Ok(Self {
-            wanted,
-            at,
-            smear,
-            output: typed.output,
-            plot: typed.plot,
-            json: typed.json,
-            quiet: typed.quiet,
+            model,
+            points,
+            resolution,
+            output: args.output,
+            plot: args.plot,
+            json: args.json,
+            quiet: args.quiet,
         })
     }
 
-    /// Computes and writes.
+    /// Computes the intensities and writes the output.
     pub(crate) fn run(self) -> Result<(), Failure> {
-        self.fits(Memory::available())?;
-        self.wanted.machine.start()?;
+        self.check_memory(Memory::available())?;
+        self.model.backend.start()?;
         let begun = Instant::now();
-        let (mut calculation, vector) = self.wanted.calculation(self.at.points.clone())?;
-        calculation.resolution = self.smear.of_points(
-            &self.at.points,
-            self.wanted.size(&self.wanted.values.values),
+        let (mut calculation, vector) = self.model.calculation(self.points.points.clone())?;
+        calculation.resolution = self.resolution.of_points(
+            &self.points.points,
+            self.model.diameter(&self.model.values.values),
         )?;
-        let distributions = self.wanted.distributed(&calculation.spreads, &vector);
+        let distributions = self
+            .model
+            .polydispersity_summary(&calculation.polydispersity, &vector);
         let origin = Origin::of(&calculation);
-        let (mut engine, chosen) = self.wanted.machine.engine(calculation)?;
+        let made = self.model.backend.engine(calculation)?;
+        let (mut engine, backend_note) = (made.engine, made.note);
         let setup_seconds = begun.elapsed().as_secs_f64();
         let begun = Instant::now();
         let mut computed = engine.evaluate(std::slice::from_ref(&vector))?;
         let seconds = begun.elapsed().as_secs_f64();
         let Some(mut intensity) = computed.pop() else {
-            return Err(Failure::failed("the engine computed nothing"));
+            return Err(Failure::failed("the engine returned no intensities"));
         };
         origin.make_infinite(&vector, &mut intensity);
         let setup = engine.setup();
 
-        let mut notes: Vec<String> = chosen.into_iter().collect();
+        let mut notes: Vec<String> = backend_note.into_iter().collect();
         notes.extend(
-            self.wanted
+            self.model
                 .values
-                .without_effect(&self.wanted.definition, self.at.pixels()),
+                .without_effect(&self.model.definition, self.points.pixels()),
         );
-        notes.extend(doubts(&intensity));
+        notes.extend(warnings(&intensity));
         let command = self.command(&vector, &setup);
         let written = self.write(&intensity, &command, &setup)?;
         if !self.quiet {
@@ -148,13 +156,13 @@ impl Evaluate {
         }
         if self.json {
             return say_json(&Evaluated {
-                model: self.wanted.definition.name(),
-                points: Coordinates::of(&self.at.points),
+                model: self.model.definition.name(),
+                points: Coordinates::of(&self.points.points),
                 intensity: &intensity,
-                parameters: self.wanted.parameters(&vector),
+                parameters: self.model.parameters(&vector),
                 polydispersity: distributions,
-                resolution: self.smear.smear.words(),
-                cutoff: self.wanted.cutoff,
+                resolution: self.resolution.kind.to_arg(),
+                cutoff: self.model.cutoff,
                 setup,
                 seconds,
                 setup_seconds,
@@ -168,12 +176,12 @@ impl Evaluate {
             return Ok(());
         }
         if written.is_empty() {
-            return say(&table::columns(&self.at.points, &intensity));
+            return say(&table::columns(&self.points.points, &intensity));
         }
         let mut lines = vec![
-            ("model", self.wanted.definition.name().to_owned()),
-            ("points", self.at.points.len().to_string()),
-            ("back end", files::machine_words(&setup)),
+            ("model", self.model.definition.name().to_owned()),
+            ("points", self.points.points.len().to_string()),
+            ("back end", files::backend_text(&setup)),
             ("time", format!("{} s", significant(seconds, 3))),
         ];
         let mut name = "written";
@@ -183,16 +191,16 @@ impl Evaluate {
         say(&facts(&lines))
     }
 
-    fn fits(&self, memory: Memory) -> Result<(), Failure> {
-        let pixels = self.at.pixels() && self.smear.smear != Smear::None;
+    fn check_memory(&self, memory: Memory) -> Result<(), Failure> {
+        let pixels = self.points.pixels() && self.resolution.kind != ResolutionArg::None;
         let cloud = if pixels { Cloud::default().len() } else { 0 };
-        let of_a_point = BYTES_OF_A_POINT + cloud as u64 * BYTES_OF_A_FINE_POINT;
-        let needed = self.at.points.len() as u64 * of_a_point;
+        let bytes_per_point = BYTES_PER_POINT + cloud as u64 * BYTES_PER_FINE_POINT;
+        let needed = self.points.points.len() as u64 * bytes_per_point;
         if needed > memory.limit() {
             return Err(Failure::failed(format!(
-                "{}: {} points need {} of memory, but {} may be used; take fewer",
-                self.at.words,
-                self.at.points.len(),
+                "{}: {} points need {} of memory, but {} is available; request fewer points",
+                self.points.option,
+                self.points.points.len(),
                 Bytes(u128::from(needed)),
                 Bytes(u128::from(memory.limit()))
             )));
@@ -200,20 +208,20 @@ impl Evaluate {
         Ok(())
     }
 
-    /// The command that computes the same again.
-    fn command(&self, vector: &warpstride::sas::Vector, setup: &Setup) -> String {
-        let smear = self.smear.words();
+    /// The command that repeats the computation.
+    fn command(&self, vector: &crate::sas::Vector, setup: &Setup) -> String {
+        let resolution = self.resolution.to_arg();
         format!(
-            "warpstride sas evaluate {} {} {}{smear} --precision {} --backend {}",
-            self.wanted.definition.name(),
-            self.at.words,
-            self.wanted.options(vector, self.at.pixels()),
+            "warpstride sas evaluate {} {} {}{resolution} --precision {} --backend {}",
+            self.model.definition.name(),
+            self.points.option,
+            self.model.options(vector, self.points.pixels()),
             setup.precision,
             setup.backend
         )
     }
 
-    /// Gives the names of what was written.
+    /// Writes the output files and returns their names.
     fn write(
         &self,
         intensity: &[f64],
@@ -221,9 +229,9 @@ impl Evaluate {
         setup: &Setup,
     ) -> Result<Vec<String>, Failure> {
         let mut written = Vec::new();
-        let title = self.wanted.definition.name();
+        let title = self.model.definition.name();
         if let Some(path) = &self.output {
-            let scattering = match &self.at.points {
+            let scattering = match &self.points.points {
                 Points::Curve(q) => Scattering::Curve(Curve {
                     q: q.clone(),
                     intensity: intensity.to_vec(),
@@ -249,14 +257,14 @@ impl Evaluate {
                 ),
                 ("model", title.to_owned()),
                 ("command", command.to_owned()),
-                ("back end", files::machine_words(setup)),
+                ("back end", files::backend_text(setup)),
                 ("units", "q 1/Ang, intensity 1/cm".to_owned()),
             ];
             files::write(path, &scattering, &process)?;
             written.push(path.display().to_string());
         }
         if let Some(path) = &self.plot {
-            let picture = match &self.at.points {
+            let picture = match &self.points.points {
                 Points::Curve(q) => ScatteringCurve::of_model(q, intensity)
                     .png()
                     .map_err(|e| Failure::failed(format!("--plot: {e}"))),
@@ -270,12 +278,12 @@ impl Evaluate {
     }
 }
 
-/// What is strange about intensities.
-fn doubts(intensity: &[f64]) -> Option<String> {
-    let strange = intensity.iter().filter(|v| !v.is_finite()).count();
-    (strange > 0).then(|| {
+/// A warning if some intensities are not finite.
+fn warnings(intensity: &[f64]) -> Option<String> {
+    let not_finite = intensity.iter().filter(|v| !v.is_finite()).count();
+    (not_finite > 0).then(|| {
         format!(
-            "{strange} of {} intensities are no finite numbers",
+            "{not_finite} of {} intensities are not finite",
             intensity.len()
         )
     })

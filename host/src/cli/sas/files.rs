@@ -1,14 +1,15 @@
-//! Files of scattering that are written and read.
+//! Input and output files of scattering commands.
 
-use crate::cli::args::QUnitWord;
+use crate::cli::args::QUnitArg;
 use crate::cli::failure::Failure;
+use crate::data::Scattering;
+use crate::run::Setup;
+use crate::sas::Points;
+use crate::sas::io::{Computed, QUnit, ReadOptions};
 use serde::Serialize;
 use std::path::Path;
-use warpstride::data::Scattering;
-use warpstride::io::sas::{self, Computed, QUnit, ReadOptions};
-use warpstride::sas::{Points, Setup};
 
-/// Whether the name is that of an HDF5 file.
+/// Whether the extension means HDF5 (`true`) or text (`false`); `None` if it is unknown.
 fn is_hdf5(path: &Path) -> Option<bool> {
     match path.extension()?.to_str()?.to_lowercase().as_str() {
         "h5" | "hdf5" | "nxs" => Some(true),
@@ -17,17 +18,17 @@ fn is_hdf5(path: &Path) -> Option<bool> {
     }
 }
 
-/// Refuses names from which it cannot be seen what shall be written.
+/// Refuses file names whose extension does not give the format.
 pub(super) fn check_kind(path: &Path) -> Result<(), Failure> {
     is_hdf5(path).map(drop).ok_or_else(|| {
         Failure::usage(format!(
-            "-o {}: a name that ends in .csv, .txt or .dat (text), or in .h5, .hdf5 or .nxs (NXcanSAS) is expected",
+            "-o {}: expected a name that ends in .csv, .txt or .dat (text), or in .h5, .hdf5 or .nxs (NXcanSAS)",
             path.display()
         ))
     })
 }
 
-/// Writes text or HDF5 by the name.
+/// Writes text or HDF5, as the extension of the name says.
 pub(super) fn write(
     path: &Path,
     scattering: &Scattering,
@@ -42,34 +43,40 @@ pub(super) fn write(
         process: &process,
     };
     if is_hdf5(path) == Some(true) {
-        sas::write_hdf5(path, &computed)?;
+        #[cfg(feature = "hdf5")]
+        crate::sas::io::write_hdf5(path, &computed)?;
+        #[cfg(not(feature = "hdf5"))]
+        return Err(Failure::failed(format!(
+            "{}: this program was built without HDF5 (cargo feature hdf5)",
+            path.display()
+        )));
     } else {
-        sas::write_csv(path, &computed)?;
+        crate::sas::io::write_csv(path, &computed)?;
     }
     Ok(())
 }
 
-/// `--select` and `--q-unit`.
+/// The reading options that `--select` and `--q-unit` give.
 pub(super) fn read_options(
     select: Option<String>,
-    unit: Option<QUnitWord>,
+    unit: Option<QUnitArg>,
 ) -> Result<ReadOptions, Failure> {
     if select.as_deref().is_some_and(|s| s.trim().is_empty()) {
         return Err(Failure::usage(
-            "--select: the number of a data set, from 1, or its title is expected",
+            "--select: expected the number of a data set, from 1, or its title",
         ));
     }
     Ok(ReadOptions {
         select,
         kind: None,
         q_unit: unit.map(|unit| match unit {
-            QUnitWord::InverseAngstrom => QUnit::InverseAngstrom,
-            QUnitWord::InverseNanometre => QUnit::InverseNanometre,
+            QUnitArg::InverseAngstrom => QUnit::InverseAngstrom,
+            QUnitArg::InverseNanometre => QUnit::InverseNanometre,
         }),
     })
 }
 
-/// Where intensities are, for JSON.
+/// Coordinates of the intensities, for JSON.
 #[derive(Serialize)]
 #[serde(untagged)]
 pub(super) enum Coordinates<'a> {
@@ -86,10 +93,10 @@ impl<'a> Coordinates<'a> {
     }
 }
 
-/// `cuda (NVIDIA H200), f64`.
-pub(super) fn machine_words(setup: &Setup) -> String {
-    match &setup.device {
-        Some(device) => format!("{} ({device}), {}", setup.backend, setup.precision),
-        None => format!("{}, {}", setup.backend, setup.precision),
+/// Back end, device and precision for output: `cuda (NVIDIA H200), f64`.
+pub(super) fn backend_text(setup: &Setup) -> String {
+    if setup.backend == "cpu" {
+        return format!("{}, {}", setup.backend, setup.precision);
     }
+    format!("{} ({}), {}", setup.backend, setup.device, setup.precision)
 }

@@ -1,106 +1,110 @@
-//! `warpstride sas fit`: from what was typed to parameters.
+//! `warpstride sas fit`.
 
 use super::files;
-use super::results::{Files, Summary, table};
-use super::smearing::{Smear, Smearer};
-use super::wanted::Wanted;
-use super::wishes::{self, Wishes};
-use crate::cli::args::{FitMethodWord, SasFitTyped};
+use super::fit_parameters::{self, FitParameters};
+use super::model_config::ModelConfig;
+use super::resolution::{ResolutionArg, ResolutionConfig};
+use super::results::{OutputFiles, Summary, table};
+use crate::cli::args::{FitMethodArg, SasFitArgs};
 use crate::cli::failure::Failure;
 use crate::cli::output::{note, say, say_json};
+use crate::data::Scattering;
+use crate::run::{Bar, End, Interrupt, JsonLines, Observer, Run, Schedule, Silent};
+use crate::sas::fit::{self, Entry, Measured, Method, Options, Problem, Selection, Weighting};
+use crate::sas::io::ReadOptions;
+use crate::sas::{Role, SasError, Vector};
+use crate::text::significant;
 use std::path::PathBuf;
-use warpstride::data::Scattering;
-use warpstride::io::sas::{self, ReadOptions};
-use warpstride::report::significant;
-use warpstride::run::{Bar, End, Interrupt, JsonLines, Observer, Schedule, Silent, execute};
-use warpstride::sas::fit::{self, Entry, Measured, Method, Options, Problem, Selection, Weighting};
-use warpstride::sas::{Role, SasError, Vector};
 
-/// What goes to standard output.
+/// What is printed on standard output.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Form {
+enum OutputFormat {
     Table,
     Json,
-    /// Progress while it runs, nothing at the end.
+    /// Progress during the fit, nothing at the end.
     Progress,
     Quiet,
 }
 
-/// A checked fit.
+/// A fit with checked options.
 #[derive(Debug)]
 pub(crate) struct Fit {
     data: PathBuf,
     reading: ReadOptions,
-    wanted: Wanted,
-    wishes: Wishes,
+    model: ModelConfig,
+    parameters: FitParameters,
     options: Options,
     selection: Selection,
-    smear: Smearer,
-    files: Files,
-    form: Form,
+    resolution: ResolutionConfig,
+    files: OutputFiles,
+    format: OutputFormat,
 }
 
 impl Fit {
-    /// Checks options and outputs.
-    pub(crate) fn from_typed(typed: SasFitTyped) -> Result<Self, Failure> {
-        // Whether there are angles is known from the data only.
-        let wanted = Wanted::from_typed(&typed.model, typed.machine, true, &typed.fit)?;
-        let wishes = Wishes::from_typed(&wanted, &typed.fit)?;
-        let options = options(&typed)?;
+    /// Checks the options and the output files.
+    pub(crate) fn from_args(args: SasFitArgs) -> Result<Self, Failure> {
+        // Only the data show whether angles have an effect, so angles are accepted here.
+        let model = ModelConfig::from_args(&args.model, args.backend, true, &args.fit)?;
+        let parameters = FitParameters::from_args(&model, &args.fit)?;
+        let options = options(&args)?;
         match options.method {
-            Method::Evolution => wishes.check_bounds(&wanted, "--method de")?,
+            Method::Evolution => parameters.check_bounds(&model, "--method de")?,
             Method::LevenbergMarquardt if options.starts > 1 => {
-                wishes.check_bounds(&wanted, &format!("--starts {}", options.starts))?;
+                parameters.check_bounds(&model, &format!("--starts {}", options.starts))?;
             }
             Method::LevenbergMarquardt => {}
         }
-        let files = Files {
-            output: typed.output,
-            summary: typed.summary,
-            report: typed.report,
-            plot: typed.plot,
+        let files = OutputFiles {
+            output: args.output,
+            summary: args.summary,
+            report: args.report,
+            plot: args.plot,
         };
-        let form = match (typed.json, typed.json_progress, typed.quiet) {
-            (true, ..) => Form::Json,
-            (_, true, _) => Form::Progress,
-            (.., true) => Form::Quiet,
-            _ => Form::Table,
+        let format = match (args.json, args.json_progress, args.quiet) {
+            (true, ..) => OutputFormat::Json,
+            (_, true, _) => OutputFormat::Progress,
+            (.., true) => OutputFormat::Quiet,
+            _ => OutputFormat::Table,
         };
-        if matches!(form, Form::Quiet | Form::Progress) && files.is_empty() {
-            let option = if form == Form::Quiet {
+        if matches!(format, OutputFormat::Quiet | OutputFormat::Progress) && files.is_empty() {
+            let option = if format == OutputFormat::Quiet {
                 "--quiet"
             } else {
                 "--json-progress"
             };
             return Err(Failure::usage(format!(
-                "{option}: the fit would be lost; -o, --summary, --report or --plot is expected with it"
+                "{option}: the result would be lost; add -o, --summary, --report or --plot"
             )));
         }
-        let mut inputs = vec![typed.data.as_path()];
-        inputs.extend(wanted.inputs());
+        let mut inputs = vec![args.data.as_path()];
+        inputs.extend(model.inputs());
         files.check(&inputs)?;
         Ok(Self {
-            reading: files::read_options(typed.select, typed.q_unit)?,
+            reading: files::read_options(args.select, args.q_unit)?,
             selection: Selection {
-                positive: typed.positive,
-                q: typed.qrange.as_deref().map(wishes::q_range).transpose()?,
+                positive: args.positive,
+                q: args
+                    .qrange
+                    .as_deref()
+                    .map(fit_parameters::q_range)
+                    .transpose()?,
                 ..Selection::default()
             },
-            smear: Smearer::from_typed(Some(&typed.resolution), typed.smear_on, true)?,
-            data: typed.data,
-            wanted,
-            wishes,
+            resolution: ResolutionConfig::from_args(Some(&args.resolution), args.smear_on, true)?,
+            data: args.data,
+            model,
+            parameters,
             options,
             files,
-            form,
+            format,
         })
     }
 
-    /// Reads, searches and writes.
+    /// Reads the data, runs the fit and writes the output.
     pub(crate) fn run(self) -> Result<(), Failure> {
-        self.wanted.machine.start()?;
+        self.model.backend.start()?;
         let file = self.data.display().to_string();
-        let read = sas::read(&self.data, &self.reading)?;
+        let read = crate::sas::io::read(&self.data, &self.reading)?;
         let data = self
             .selection
             .of(&read)
@@ -111,74 +115,72 @@ impl Fit {
         let measured = Measured::new(&data, Weighting::Data)
             .map_err(|e| Failure::failed(format!("{file}: {e}")))?;
 
-        let (mut calculation, vector) = self.wanted.calculation(measured.points.clone())?;
-        let size = self.wanted.size(&self.wishes.largest(&self.wanted));
-        calculation.resolution = self.smear.of_data(&data, &file, size)?;
-        let smeared = match (self.smear.smear, &calculation.resolution) {
-            (Smear::Data, None) => "none: the data have no resolution".to_owned(),
-            (Smear::Data, Some(_)) => "of the data".to_owned(),
-            (smear, _) => smear.words(),
+        let (mut calculation, vector) = self.model.calculation(measured.points.clone())?;
+        let size = self.model.diameter(&self.parameters.largest(&self.model));
+        calculation.resolution = self.resolution.of_data(&data, &file, size)?;
+        let smeared = match (self.resolution.kind, &calculation.resolution) {
+            (ResolutionArg::Data, None) => "none: the data have no resolution".to_owned(),
+            (ResolutionArg::Data, Some(_)) => "of the data".to_owned(),
+            (resolution, _) => resolution.to_arg(),
         };
         let mut notes = self
-            .wanted
+            .model
             .values
-            .without_effect(&self.wanted.definition, pixels);
-        notes.extend(self.wishes.note());
-        let problem = Problem::new(calculation.clone(), measured, vector, &self.wishes.free)
+            .without_effect(&self.model.definition, pixels);
+        notes.extend(self.parameters.note());
+        let problem = Problem::new(calculation.clone(), measured, vector, &self.parameters.free)
             .map_err(|why| match why {
                 SasError::TooFewPoints { .. } => Failure::failed(format!("{file}: {why}")),
                 why => Failure::usage(why),
             })?;
-        let distributions = calculation.spreads.clone();
-        let (mut engine, chosen) = self.wanted.machine.engine(calculation)?;
-        notes.extend(chosen);
-        if self.form != Form::Quiet {
+        let distributions = calculation.polydispersity.clone();
+        let made = self.model.backend.engine(calculation)?;
+        let mut engine = made.engine;
+        notes.extend(made.note);
+        if self.format != OutputFormat::Quiet {
             notes.iter().for_each(|sentence| note(sentence));
         }
 
         let search =
             fit::Fit::new(problem, engine.as_mut(), self.options).map_err(Failure::usage)?;
-        // Before, there is nothing to save: Ctrl-C ends the program.
+        // Until here there is nothing to save, and Ctrl-C ends the program.
         let interrupt = Interrupt::on_ctrl_c()?;
-        let mut search = search.stopped_by(&interrupt);
-        let end = execute(
-            &mut search,
-            self.observer().as_mut(),
-            &interrupt,
-            Schedule { every: None },
-        )?;
+        let mut run = Run::new(search.stopped_by(&interrupt));
+        let schedule = Schedule { every: None };
+        let end = run.execute(self.observer().as_mut(), &interrupt, schedule)?;
+        let mut search = run.into_steps();
         if end == End::Interrupted && search.best().is_none() {
             return Err(Failure::Interrupted(
-                "stopped before anything was computed; nothing was written".to_owned(),
+                "stopped before the first result; no file was written".to_owned(),
             ));
         }
-        let (mut outcome, comparison) = search.outcome()?;
-        if self.form != Form::Quiet {
-            outcome.notes.iter().for_each(|sentence| note(sentence));
+        let (mut result, comparison) = search.result()?;
+        if self.format != OutputFormat::Quiet {
+            result.notes.iter().for_each(|sentence| note(sentence));
         }
-        notes.append(&mut outcome.notes);
-        outcome.notes = notes;
+        notes.append(&mut result.notes);
+        result.notes = notes;
         let best = search.problem().vector(search.best().unwrap_or_default());
         let summary = Summary::new(
-            &outcome,
+            &result,
             &comparison,
             &file,
             smeared,
-            self.wanted.distributed(&distributions, &best),
+            self.model.polydispersity_summary(&distributions, &best),
             self.command(&best, pixels),
         );
-        let written = self.files.write(&outcome, &comparison, &summary)?;
-        match self.form {
-            Form::Table => say(&table(&outcome, &file, &written))?,
-            Form::Json => say_json(&summary)?,
-            Form::Progress | Form::Quiet => {}
+        let written = self.files.write(&result, &comparison, &summary)?;
+        match self.format {
+            OutputFormat::Table => say(&table(&result, &file, &written))?,
+            OutputFormat::Json => say_json(&summary)?,
+            OutputFormat::Progress | OutputFormat::Quiet => {}
         }
         match end {
             End::Finished => Ok(()),
             End::Interrupted => Err(Failure::Interrupted(format!(
                 "stopped after {} rounds with χ²/point {}; the best so far {}",
-                outcome.history.len(),
-                significant(outcome.chi2_per_point, 4),
+                result.history.len(),
+                significant(result.chi2_per_point, 4),
                 if written.is_empty() {
                     "was printed".to_owned()
                 } else {
@@ -188,84 +190,91 @@ impl Fit {
         }
     }
 
-    /// Angles mean nothing for a curve.
+    /// Refuses options of angles and magnetism if the data are a curve.
     fn refuse_angles(&self, file: &str, pixels: bool) -> Result<(), Failure> {
         if pixels {
             return Ok(());
         }
-        let rows = self.wanted.definition.rows();
-        let two = |place: usize| {
+        let rows = self.model.definition.rows();
+        let needs_image = |index: usize| {
             matches!(
-                rows[place].role,
+                rows[index].role,
                 Role::Angle(_) | Role::Spin(_) | Role::Moment { .. }
             )
         };
         let refused = |option: &str, name: &str| {
             Err(Failure::usage(format!(
-                "{option} {name}: {file} holds a curve, on which {name} has no effect; an image is expected for it"
+                "{option} {name}: {file} holds a curve, on which {name} has no effect; it needs an image"
             )))
         };
-        if let Some(spread) = self.wanted.spreads.iter().find(|s| two(s.place())) {
-            return refused("--pd", &rows[spread.place()].name);
+        if let Some(polydispersity) = self
+            .model
+            .polydispersity
+            .iter()
+            .find(|s| needs_image(s.parameter_index()))
+        {
+            return refused("--pd", &rows[polydispersity.parameter_index()].name);
         }
-        match self.wishes.places.iter().find(|place| two(**place)) {
-            Some(place) => refused("--fit", &rows[*place].name),
+        match self
+            .parameters
+            .indices
+            .iter()
+            .find(|index| needs_image(**index))
+        {
+            Some(index) => refused("--fit", &rows[*index].name),
             None => Ok(()),
         }
     }
 
-    /// The command that computes the model with the values that were found.
+    /// The command that computes the model with the fitted values.
     fn command(&self, best: &Vector, pixels: bool) -> String {
         format!(
             "warpstride sas evaluate {} {}",
-            self.wanted.definition.name(),
-            self.wanted.options(best, pixels)
+            self.model.definition.name(),
+            self.model.options(best, pixels)
         )
     }
 
     fn observer(&self) -> Box<dyn Observer<Entry>> {
-        match self.form {
-            Form::Table | Form::Json => Box::new(Bar::new(|entry: &Entry| {
+        match self.format {
+            OutputFormat::Table | OutputFormat::Json => Box::new(Bar::new(|entry: &Entry| {
                 format!("χ²/point {}", significant(entry.chi2_per_point, 4))
             })),
-            Form::Progress => Box::new(JsonLines::new(std::io::stdout())),
-            Form::Quiet => Box::new(Silent),
+            OutputFormat::Progress => Box::new(JsonLines::new(std::io::stdout())),
+            OutputFormat::Quiet => Box::new(Silent),
         }
     }
 }
 
-/// `--method` and what goes with it.
-fn options(typed: &SasFitTyped) -> Result<Options, Failure> {
+/// Options of the search: `--method`, `--starts`, `--iterations`, `--seed`.
+fn options(args: &SasFitArgs) -> Result<Options, Failure> {
     let mut options = Options::default();
-    for (option, count) in [
-        ("--starts", typed.starts),
-        ("--iterations", typed.iterations),
-    ] {
+    for (option, count) in [("--starts", args.starts), ("--iterations", args.iterations)] {
         if count == Some(0) {
             return Err(Failure::usage(format!("{option} 0: expected 1 or more")));
         }
     }
-    match typed.method {
-        FitMethodWord::Lm => {
+    match args.method {
+        FitMethodArg::Lm => {
             options.method = Method::LevenbergMarquardt;
-            options.starts = typed.starts.unwrap_or(1);
-            options.iterations = typed.iterations.unwrap_or(options.iterations);
-            if let (Some(seed), 1) = (typed.seed, options.starts) {
+            options.starts = args.starts.unwrap_or(1);
+            options.iterations = args.iterations.unwrap_or(options.iterations);
+            if let (Some(seed), 1) = (args.seed, options.starts) {
                 return Err(Failure::usage(format!(
-                    "--seed {seed}: a search from one start has nothing random; --starts N or --method de is expected with it"
+                    "--seed {seed}: a search from one start uses no random numbers; add --starts N or --method de"
                 )));
             }
         }
-        FitMethodWord::De => {
+        FitMethodArg::De => {
             options.method = Method::Evolution;
-            options.generations = typed.iterations.unwrap_or(options.generations);
-            if let Some(starts) = typed.starts {
+            options.generations = args.iterations.unwrap_or(options.generations);
+            if let Some(starts) = args.starts {
                 return Err(Failure::usage(format!(
-                    "--starts {starts}: a population (--method de) has one; --method lm is expected with it"
+                    "--starts {starts}: a population (--method de) has one start; use --method lm"
                 )));
             }
         }
     }
-    options.seed = typed.seed.unwrap_or(options.seed);
+    options.seed = args.seed.unwrap_or(options.seed);
     Ok(options)
 }

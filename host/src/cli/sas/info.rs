@@ -1,24 +1,24 @@
 //! `warpstride sas info`.
 
 use super::files;
-use crate::cli::args::SasInfoTyped;
+use crate::cli::args::SasInfoArgs;
 use crate::cli::failure::Failure;
 use crate::cli::output::{facts, say, say_json};
+use crate::data::{Curve, Scattering, ScatteringImage, Smearing};
+use crate::sas::io::ReadOptions;
+use crate::sas::{Guinier, guinier};
+use crate::text::significant;
 use serde::Serialize;
 use std::path::PathBuf;
-use warpstride::data::{Curve, Scattering, ScatteringImage, Smearing};
-use warpstride::io::sas::{self, ReadOptions};
-use warpstride::report::significant;
-use warpstride::sas::{Guinier, guinier};
 
-/// Small-angle scattering ends below, 1/Å: q beyond are often in 1/nm.
-const GREATEST_Q: f64 = 2.0;
-/// A fit of a few parameters wants more points.
-const FEW: usize = 10;
-/// A resolution beyond this share of q is worse than that of any instrument.
-const COARSE: f64 = 0.5;
+/// Usual upper end of small-angle data, 1/Å: larger values are often in 1/nm.
+const USUAL_MAX_Q: f64 = 2.0;
+/// Fewer points are too few to fit several parameters.
+const FEW_POINTS: usize = 10;
+/// A resolution above this share of q is worse than that of any instrument.
+const COARSE_RESOLUTION: f64 = 0.5;
 
-/// A file to look at.
+/// The file to describe, and how to print it.
 #[derive(Debug)]
 pub(crate) struct Info {
     file: PathBuf,
@@ -26,9 +26,9 @@ pub(crate) struct Info {
     json: bool,
 }
 
-/// Everything that is known of the data. Ranges are least and greatest.
+/// Properties of the data. Ranges are least and greatest.
 #[derive(Debug, Serialize)]
-struct Found {
+struct DataSummary {
     file: String,
     title: String,
     /// `curve` or `image`.
@@ -36,23 +36,24 @@ struct Found {
     points: usize,
     /// |q|, 1/Å.
     q: [f64; 2],
-    /// 1/cm, or what the file has.
+    /// 1/cm, or the unit of the file.
     intensity: [f64; 2],
-    /// Points with intensities that are not above 0.
+    /// Points with intensities that are not positive.
     not_positive: usize,
-    /// σ/|I|: least, middle, greatest; `null` without uncertainties.
+    /// σ/|I|: least, median, greatest; `null` without uncertainties.
     relative_uncertainty: Option<[f64; 3]>,
-    resolution: FoundSmearing,
-    /// Of a curve: radius of gyration and intensity at q = 0, where Guinier's law holds for some points.
+    resolution: ResolutionSummary,
+    /// For a curve: radius of gyration and intensity at q = 0, if Guinier's law holds for some
+    /// points.
     guinier: Option<Guinier>,
     problems: Vec<String>,
     notes: Vec<String>,
 }
 
-/// The resolution that the file has.
+/// The resolution in the file.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "lowercase", tag = "kind")]
-enum FoundSmearing {
+enum ResolutionSummary {
     None,
     /// σ(q)/q.
     Pinhole {
@@ -71,21 +72,21 @@ enum FoundSmearing {
 }
 
 impl Info {
-    /// Checks what was typed.
-    pub(crate) fn from_typed(typed: SasInfoTyped) -> Result<Self, Failure> {
+    /// Checks the options.
+    pub(crate) fn from_args(args: SasInfoArgs) -> Result<Self, Failure> {
         Ok(Self {
-            options: files::read_options(typed.select, typed.q_unit)?,
-            file: typed.file,
-            json: typed.json,
+            options: files::read_options(args.select, args.q_unit)?,
+            file: args.file,
+            json: args.json,
         })
     }
 
-    /// Reads and prints.
+    /// Reads the file and prints its description.
     pub(crate) fn run(self) -> Result<(), Failure> {
         let file = self.file.display().to_string();
-        let found = match sas::read(&self.file, &self.options)? {
-            Scattering::Curve(curve) => Found::of_curve(file, curve),
-            Scattering::Image(image) => Found::of_image(file, image),
+        let found = match crate::sas::io::read(&self.file, &self.options)? {
+            Scattering::Curve(curve) => DataSummary::of_curve(file, curve),
+            Scattering::Image(image) => DataSummary::of_image(file, image),
         };
         if self.json {
             say_json(&found)
@@ -103,7 +104,7 @@ fn range(values: impl IntoIterator<Item = f64>) -> [f64; 2] {
         })
 }
 
-/// Least, middle and greatest of σ/|I|.
+/// Least, median and greatest σ/|I|.
 fn relative(intensity: &[f64], sigma: Option<&[f64]>) -> Option<[f64; 3]> {
     let mut shares: Vec<f64> = intensity
         .iter()
@@ -116,14 +117,14 @@ fn relative(intensity: &[f64], sigma: Option<&[f64]>) -> Option<[f64; 3]> {
     Some([shares[0], shares[last / 2], shares[last]])
 }
 
-impl Found {
+impl DataSummary {
     fn of_curve(file: String, curve: Curve) -> Self {
         let resolution = match &curve.smearing {
-            None => FoundSmearing::None,
-            Some(Smearing::Pinhole(sigma)) => FoundSmearing::Pinhole {
+            None => ResolutionSummary::None,
+            Some(Smearing::Pinhole(sigma)) => ResolutionSummary::Pinhole {
                 relative: range(sigma.iter().zip(&curve.q).map(|(s, q)| s / q)),
             },
-            Some(Smearing::Slit { length, width }) => FoundSmearing::Slit {
+            Some(Smearing::Slit { length, width }) => ResolutionSummary::Slit {
                 length: range(length.iter().copied()),
                 width: range(width.iter().copied()),
             },
@@ -139,14 +140,14 @@ impl Found {
         };
         found.title = curve.title;
         found.notes = curve.notes;
-        found.problems = found.doubts();
+        found.problems = found.warnings();
         found
     }
 
     fn of_image(file: String, image: ScatteringImage) -> Self {
         let resolution = match &image.resolution {
-            None => FoundSmearing::None,
-            Some((along, across)) => FoundSmearing::Pixels {
+            None => ResolutionSummary::None,
+            Some((along, across)) => ResolutionSummary::Pixels {
                 along: range(along.iter().copied()),
                 across: range(across.iter().copied()),
             },
@@ -161,7 +162,7 @@ impl Found {
         };
         found.title = image.title;
         found.notes = image.notes;
-        found.problems = found.doubts();
+        found.problems = found.warnings();
         found
     }
 
@@ -175,58 +176,58 @@ impl Found {
             intensity: range(intensity.iter().copied()),
             not_positive: intensity.iter().filter(|i| **i <= 0.0).count(),
             relative_uncertainty: relative(intensity, sigma),
-            resolution: FoundSmearing::None,
+            resolution: ResolutionSummary::None,
             guinier: None,
             problems: Vec::new(),
             notes: Vec::new(),
         }
     }
 
-    /// What somebody who fits these data should look at first.
-    fn doubts(&self) -> Vec<String> {
-        let mut doubts = Vec::new();
-        if self.q[1] > GREATEST_Q {
-            doubts.push(format!(
-                "q goes to {} 1/Å: perhaps it is in 1/nm (--q-unit 1/nm)",
+    /// Properties to check before these data are fitted.
+    fn warnings(&self) -> Vec<String> {
+        let mut warnings = Vec::new();
+        if self.q[1] > USUAL_MAX_Q {
+            warnings.push(format!(
+                "the largest q is {} 1/Å; if the file is in 1/nm, give --q-unit 1/nm",
                 significant(self.q[1], 3)
             ));
         }
-        if self.points < FEW {
-            doubts.push(format!(
-                "there are {} points only: few parameters can be fitted",
+        if self.points < FEW_POINTS {
+            warnings.push(format!(
+                "only {} points: few parameters can be fitted",
                 self.points
             ));
         }
         if self.not_positive > 0 {
-            doubts.push(format!(
-                "{} of {} intensities are not above 0",
+            warnings.push(format!(
+                "{} of {} intensities are not positive",
                 self.not_positive, self.points
             ));
         }
         match self.relative_uncertainty {
-            None => doubts.push(
-                "there are no uncertainties: a fit weighs each point with the root of its intensity, and its χ² says nothing"
+            None => warnings.push(
+                "there are no uncertainties: a fit assumes the square root of each intensity, and its χ² has no absolute meaning"
                     .to_owned(),
             ),
-            Some([_, middle, _]) if middle > 1.0 => doubts.push(format!(
-                "half of the uncertainties are more than {} % of their intensities",
+            Some([_, middle, _]) if middle > 1.0 => warnings.push(format!(
+                "half of the uncertainties exceed {} % of their intensities",
                 significant(100.0 * middle, 3)
             )),
-            Some([least, ..]) if least < 1e-6 => doubts.push(format!(
-                "the least uncertainty is {} of its intensity: such points decide a fit alone",
+            Some([least, ..]) if least < 1e-6 => warnings.push(format!(
+                "the smallest uncertainty is {} of its intensity: such points dominate a fit",
                 significant(least, 2)
             )),
             Some(_) => {}
         }
-        if let FoundSmearing::Pinhole { relative } = self.resolution
-            && relative[1] > COARSE
+        if let ResolutionSummary::Pinhole { relative } = self.resolution
+            && relative[1] > COARSE_RESOLUTION
         {
-            doubts.push(format!(
+            warnings.push(format!(
                 "the resolution is up to {} % of q",
                 significant(100.0 * relative[1], 3)
             ));
         }
-        doubts
+        warnings
     }
 
     fn text(&self) -> String {
@@ -255,7 +256,7 @@ impl Found {
                 match self.relative_uncertainty {
                     None => "none".to_owned(),
                     Some([least, middle, most]) => format!(
-                        "{} to {} % of the intensity, {} % in the middle",
+                        "{} to {} % of the intensity, median {} %",
                         percent(least),
                         percent(most),
                         percent(middle)
@@ -265,16 +266,16 @@ impl Found {
             (
                 "resolution",
                 match &self.resolution {
-                    FoundSmearing::None => "none".to_owned(),
-                    FoundSmearing::Pinhole { relative } => {
+                    ResolutionSummary::None => "none".to_owned(),
+                    ResolutionSummary::Pinhole { relative } => {
                         format!("pinhole, {} % of q", span(relative.map(|r| 100.0 * r)))
                     }
-                    FoundSmearing::Slit { length, width } => format!(
+                    ResolutionSummary::Slit { length, width } => format!(
                         "slit, length {} 1/Å, width {} 1/Å",
                         span(*length),
                         span(*width)
                     ),
-                    FoundSmearing::Pixels { along, across } => format!(
+                    ResolutionSummary::Pixels { along, across } => format!(
                         "{} 1/Å along q, {} 1/Å across it",
                         span(*along),
                         span(*across)
@@ -286,10 +287,10 @@ impl Found {
             lines.push((
                 "Guinier",
                 self.guinier.map_or_else(
-                    || "the law holds for no five points at the beginning".to_owned(),
+                    || "Guinier's law does not hold for the first five points".to_owned(),
                     |g| {
                         format!(
-                            "Rg = {} ± {} Å, I(0) = {} 1/cm, from {} points up to {} 1/Å; of spheres R = {} Å",
+                            "Rg = {} ± {} Å, I(0) = {} 1/cm, from {} points up to {} 1/Å; for spheres R = {} Å",
                             significant(g.rg, 4),
                             significant(g.rg_sigma, 2),
                             significant(g.i0, 4),

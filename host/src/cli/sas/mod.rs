@@ -1,22 +1,37 @@
 //! The commands of `warpstride sas`.
 
+mod backend;
+mod demo;
 mod evaluate;
 mod files;
 mod fit;
+mod fit_parameters;
 mod info;
-mod machine;
+mod model_config;
 mod models;
 mod names;
 mod origin;
 mod parameters;
 mod points;
+mod resolution;
 mod results;
-mod smearing;
 mod table;
-mod wanted;
-mod wishes;
 
-pub(crate) use evaluate::Evaluate;
-pub(crate) use fit::Fit;
-pub(crate) use info::Info;
-pub(crate) use models::Models;
+pub(crate) use demo::demo;
+
+use super::Failure;
+use super::args::SasCommand;
+use evaluate::Evaluate;
+use fit::Fit;
+use info::Info;
+use models::Models;
+
+/// Runs the command.
+pub(crate) fn run(command: SasCommand) -> Result<(), Failure> {
+    match command {
+        SasCommand::Models(typed) => Models::from_args(&typed)?.run(),
+        SasCommand::Evaluate(typed) => Evaluate::from_args(*typed)?.run(),
+        SasCommand::Info(typed) => Info::from_args(typed)?.run(),
+        SasCommand::Fit(typed) => Fit::from_args(*typed)?.run(),
+    }
+}

@@ -1,22 +1,22 @@
 //! `warpstride sas models`.
 
 use super::names;
-use crate::cli::args::SasModelsTyped;
+use crate::cli::args::SasModelsArgs;
 use crate::cli::failure::Failure;
 use crate::cli::output::{facts, say, say_json};
+use crate::sas::magnetism::{MOMENT_NAMES, SPIN_NAMES};
+use crate::sas::{Definition, ParameterRow, Role};
+use crate::text::Table;
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
-use warpstride::report::Table;
-use warpstride::sas::magnetism::{MOMENT_NAMES, SPIN_NAMES};
-use warpstride::sas::{Definition, ParameterRow, Role};
 use warpstride_kernels::sas::catalogue::{self, AnyModel};
 use warpstride_kernels::sas::model::Symmetry;
 
-/// What is asked.
+/// The models to describe.
 #[derive(Debug)]
 pub(crate) struct Models {
-    /// One model; all where `None`.
+    /// One model; `None`: all.
     one: Option<Definition>,
     json: bool,
 }
@@ -30,17 +30,17 @@ struct Described {
     source: &'static str,
     /// `isotropic`, `axial` or `triaxial`.
     symmetry: &'static str,
-    /// Whether angles matter in two dimensions.
+    /// Whether the intensity depends on orientation in two dimensions.
     oriented: bool,
-    /// Whether there is an amplitude, so that β(q) exists.
+    /// Whether the model has an amplitude, so that β(q) exists.
     amplitude: bool,
-    /// What `radius_effective_mode` 1, 2, … mean.
+    /// Meanings of `radius_effective_mode` 1, 2, ….
     radius_modes: &'static [&'static str],
-    /// Of a product: its factors.
+    /// For a product: its factors.
     #[serde(skip_serializing_if = "Option::is_none")]
     factors: Option<[Factor; 2]>,
     parameters: Vec<DescribedParameter>,
-    /// Parameters of polarised beams and magnetic moments, in two dimensions.
+    /// Parameters of polarised beams and magnetic moments, for two dimensions.
     magnetism: Vec<DescribedParameter>,
 }
 
@@ -57,7 +57,7 @@ struct DescribedParameter {
     name: String,
     units: &'static str,
     default: f64,
-    /// `null` where there is no limit.
+    /// `null`: unlimited.
     limits: [Option<f64>; 2],
     about: &'static str,
     /// `scale`, `background`, `form`, `angle`, `structure`, `mode` or `magnetism`.
@@ -67,15 +67,15 @@ struct DescribedParameter {
 }
 
 impl Models {
-    /// Looks the model up.
-    pub(crate) fn from_typed(typed: &SasModelsTyped) -> Result<Self, Failure> {
+    /// Looks up the model.
+    pub(crate) fn from_args(args: &SasModelsArgs) -> Result<Self, Failure> {
         Ok(Self {
-            one: typed.name.as_deref().map(names::definition).transpose()?,
-            json: typed.json,
+            one: args.name.as_deref().map(names::definition).transpose()?,
+            json: args.json,
         })
     }
 
-    /// Prints.
+    /// Prints the list or the description.
     pub(crate) fn run(self) -> Result<(), Failure> {
         match (&self.one, self.json) {
             (Some(definition), true) => say_json(&Described::new(definition)),
@@ -153,20 +153,20 @@ impl DescribedParameter {
                 Role::StructureFactorMode | Role::RadiusEffectiveMode => "mode",
                 Role::Spin(_) | Role::Moment { .. } => "magnetism",
             },
-            polydisperse: row.spreads,
+            polydisperse: row.polydisperse,
             sld: row.sld,
         }
     }
 }
 
-/// What [`Definition::with_magnetism`] adds.
+/// The parameters that [`Definition::with_magnetism`] adds.
 fn magnetism(definition: &Definition) -> Vec<DescribedParameter> {
     let magnetic = definition.clone().with_magnetism();
     let added = &magnetic.rows()[definition.rows().len()..];
     added.iter().map(DescribedParameter::new).collect()
 }
 
-/// All models by category, the shapes first.
+/// All models by category, shapes first.
 fn list() -> String {
     let mut categories: BTreeMap<(bool, &str), Vec<&dyn AnyModel>> = BTreeMap::new();
     for model in catalogue::models() {
@@ -189,10 +189,10 @@ fn list() -> String {
         text.push('\n');
     }
     text + "P@S multiplies a form factor with a structure factor: sphere@hardsphere.\n\
-            `warpstride sas models NAME` shows the parameters of one.\n"
+            `warpstride sas models NAME` shows the parameters of a model.\n"
 }
 
-/// One model with its table.
+/// Description of one model with its parameter table.
 fn text(definition: &Definition) -> String {
     let form = definition.form();
     let info = form.info();
@@ -222,16 +222,16 @@ fn text(definition: &Definition) -> String {
     lines.push((
         "beta(q)",
         if form.has_amplitude() {
-            "exists: structure_factor_mode=1 of a product P@S"
+            "available: structure_factor_mode=1 of a product P@S"
         } else {
-            "does not exist: the model has no amplitude"
+            "not available: the model has no amplitude"
         }
         .to_owned(),
     ));
     if info.radius_modes.is_empty() {
         lines.push((
             "radius modes",
-            "none: radius_effective of a product is set".to_owned(),
+            "none: set radius_effective of a product".to_owned(),
         ));
     } else {
         let mut name = "radius modes";
@@ -263,7 +263,7 @@ fn text(definition: &Definition) -> String {
             row.default.to_string(),
             row.units.to_owned(),
             limits(row.limits),
-            match (row.spreads, row.role) {
+            match (row.polydisperse, row.role) {
                 (true, Role::Angle(_)) => "2-D",
                 (true, _) => "yes",
                 _ => "",
@@ -275,7 +275,7 @@ fn text(definition: &Definition) -> String {
     format!("{}\n{table}", facts(&lines))
 }
 
-/// Rows, those of an array together.
+/// The rows, with the elements of an array in one group.
 fn grouped(rows: &[ParameterRow]) -> Vec<Vec<&ParameterRow>> {
     let mut groups: Vec<Vec<&ParameterRow>> = Vec::new();
     for row in rows {
@@ -287,7 +287,7 @@ fn grouped(rows: &[ParameterRow]) -> Vec<Vec<&ParameterRow>> {
     groups
 }
 
-/// Whether `b` is the next element of the array of `a`.
+/// Whether `b` is the element after `a` in the same array.
 fn follows(a: &ParameterRow, b: &ParameterRow) -> bool {
     let element = |row: &ParameterRow| -> Option<(String, usize)> {
         let stem = row.name.trim_end_matches(|c: char| c.is_ascii_digit());

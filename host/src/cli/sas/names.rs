@@ -1,71 +1,76 @@
-//! Names of models and parameters as typed, with the one that may have been meant.
+//! Look-up of models and parameters by name, with a suggestion for misspelt names.
 
 use crate::cli::failure::Failure;
-use warpstride::sas::{Definition, SasError};
+use crate::sas::{Definition, SasError};
 use warpstride_kernels::sas::catalogue;
 
-/// The model that was typed, `P` or `P@S`.
-pub(super) fn definition(typed: &str) -> Result<Definition, Failure> {
-    Definition::parse(typed).map_err(|error| match error {
+/// The model of that name, `P` or `P@S`.
+pub(super) fn definition(given: &str) -> Result<Definition, Failure> {
+    Definition::parse(given).map_err(|error| match error {
         SasError::NoModel { name, .. } => {
             let known = catalogue::models().iter().map(|model| model.info().name);
             Failure::usage(format!(
                 "there is no model {name}{}; `warpstride sas models` lists them",
-                meant(nearest(&name, known))
+                suggestion(nearest(&name, known))
             ))
         }
         other => Failure::usage(other),
     })
 }
 
-/// With the parameters of magnetism where one of the `NAME=…` names one of these.
+/// Adds the parameters of magnetism if one of the `NAME=…` items names one of them.
 pub(super) fn with_magnetism_of<'a>(
     definition: Definition,
     mut named: impl Iterator<Item = &'a str>,
 ) -> Definition {
     let magnetic = definition.clone().with_magnetism();
-    let only_there = |item: &str| {
+    let is_magnetic = |item: &str| {
         let name = item.split('=').next().unwrap_or_default();
-        definition.place(name).is_err() && magnetic.place(name).is_ok()
+        definition.parameter_index(name).is_err() && magnetic.parameter_index(name).is_ok()
     };
-    if named.any(only_there) {
+    if named.any(is_magnetic) {
         magnetic
     } else {
         definition
     }
 }
 
-/// Place of the parameter that `option` names.
-pub(super) fn place(definition: &Definition, option: &str, name: &str) -> Result<usize, Failure> {
-    definition.place(name).map_err(|_| {
+/// Index of the parameter that `option` names.
+pub(super) fn parameter_index(
+    definition: &Definition,
+    option: &str,
+    name: &str,
+) -> Result<usize, Failure> {
+    definition.parameter_index(name).map_err(|_| {
         let names = || definition.rows().iter().map(|row| row.name.as_str());
         Failure::usage(format!(
             "{option}: {} has no parameter {name}{}; it has {}",
             definition.name(),
-            meant(nearest(name, names())),
+            suggestion(nearest(name, names())),
             names().collect::<Vec<_>>().join(", ")
         ))
     })
 }
 
-fn meant(name: Option<&str>) -> String {
+fn suggestion(name: Option<&str>) -> String {
     name.map_or_else(String::new, |name| format!(" (did you mean {name}?)"))
 }
 
-/// The name that a slip of the finger makes into `typed`, or that one of the two begins with.
-fn nearest<'a>(typed: &str, known: impl Iterator<Item = &'a str> + Clone) -> Option<&'a str> {
-    let typed = typed.to_lowercase().replace('-', "_");
-    let slips = (typed.chars().count() / 3).max(1);
+/// The known name with the smallest edit distance from `given`, or one that contains it or is
+/// contained in it.
+fn nearest<'a>(given: &str, known: impl Iterator<Item = &'a str> + Clone) -> Option<&'a str> {
+    let given = given.to_lowercase().replace('-', "_");
+    let max_distance = (given.chars().count() / 3).max(1);
     known
         .clone()
-        .map(|name| (strsim::damerau_levenshtein(&typed, name), name))
-        .filter(|(distance, _)| *distance <= slips)
+        .map(|name| (strsim::damerau_levenshtein(&given, name), name))
+        .filter(|(distance, _)| *distance <= max_distance)
         .min()
         .map(|(_, name)| name)
         .or_else(|| {
             let mut names = known;
             names.find(|name| {
-                typed.len() > 2 && (name.contains(&typed) || typed.contains(name) && name.len() > 2)
+                given.len() > 2 && (name.contains(&given) || given.contains(name) && name.len() > 2)
             })
         })
 }
@@ -75,9 +80,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn slips_are_seen_and_strangers_are_not() {
+    fn suggestions_are_made_for_near_misses_only() {
         let known = ["sphere", "cylinder", "core_shell_sphere"];
-        let near = |typed| nearest(typed, known.iter().copied());
+        let near = |given| nearest(given, known.iter().copied());
         assert_eq!(near("shpere"), Some("sphere"));
         assert_eq!(near("Cylinders"), Some("cylinder"));
         assert_eq!(near("core-shell-sphere"), Some("core_shell_sphere"));

@@ -1,16 +1,17 @@
-//! `--set` and `--pd`: values and distributions of a model's parameters.
+//! Options `--set` and `--pd`: values and distributions of a model's parameters.
 
 use super::names;
 use crate::cli::failure::Failure;
+use crate::sas::dispersion::MAX_POINTS;
+use crate::sas::mesh::MAX_POLYDISPERSE;
+use crate::sas::{Definition, Distribution, Polydispersity, Role};
 use std::path::{Path, PathBuf};
-use warpstride::sas::dispersion::MOST_POINTS;
-use warpstride::sas::mesh::MOST_SPREADS;
-use warpstride::sas::{Definition, Distribution, Role, Spread};
 
-/// Bytes of a file with a distribution, at most: two columns of [`MOST_POINTS`] numbers with room for comments.
-const LARGEST_ARRAY: u64 = 64 * MOST_POINTS as u64;
+/// Maximum size of a distribution's file, bytes: two columns of [`MAX_POINTS`] numbers and
+/// comments.
+const MAX_ARRAY_BYTES: u64 = 64 * MAX_POINTS as u64;
 
-/// `NAME=VALUE` of a list, and of lists in a row, parted by commas or spaces.
+/// The items `NAME=VALUE` of all lists, which commas or spaces separate.
 pub(super) fn items(lists: &[String]) -> impl Iterator<Item = &str> {
     lists
         .iter()
@@ -18,35 +19,35 @@ pub(super) fn items(lists: &[String]) -> impl Iterator<Item = &str> {
         .filter(|item| !item.is_empty())
 }
 
-/// A finite number.
+/// Parses a finite number; `what` describes it in the error.
 pub(super) fn number(option: &str, text: &str, what: &str) -> Result<f64, Failure> {
     match text.trim().parse::<f64>() {
         Ok(value) if value.is_finite() => Ok(value),
         _ => Err(Failure::usage(format!(
-            "{option}: found {text:?}; {what} is expected"
+            "{option}: expected {what}, found {text:?}"
         ))),
     }
 }
 
-/// The values of all parameters: defaults, and what `--set` says.
+/// The values of all parameters: the defaults, replaced by those of `--set`.
 pub(super) fn values(definition: &Definition, set: &[String]) -> Result<Values, Failure> {
     let mut values = definition.defaults();
-    let mut typed = vec![false; values.len()];
+    let mut is_set = vec![false; values.len()];
     for item in items(set) {
         let option = format!("--set {item}");
         let Some((name, text)) = item.split_once('=') else {
             return Err(Failure::usage(format!(
-                "{option}: NAME=VALUE is expected, like radius=60"
+                "{option}: expected NAME=VALUE, such as radius=60"
             )));
         };
         refuse_width(definition, &option, name)?;
-        let place = names::place(definition, &option, name)?;
-        let row = &definition.rows()[place];
+        let parameter = names::parameter_index(definition, &option, name)?;
+        let row = &definition.rows()[parameter];
         let value = number(&option, text, "a number")?;
         let (low, high) = row.limits;
         if !(low..=high).contains(&value) {
             return Err(Failure::usage(format!(
-                "{option}: {name} of {} is from {low} to {high}",
+                "{option}: {name} of {}: expected {low} to {high}",
                 definition.name()
             )));
         }
@@ -56,29 +57,29 @@ pub(super) fn values(definition: &Definition, set: &[String]) -> Result<Values, 
         ) && value.fract() != 0.0
         {
             return Err(Failure::usage(format!(
-                "{option}: a whole number from {low} to {high} is expected"
+                "{option}: expected an integer from {low} to {high}"
             )));
         }
-        if std::mem::replace(&mut typed[place], true) {
+        if std::mem::replace(&mut is_set[parameter], true) {
             return Err(Failure::usage(format!(
-                "{option}: {name} has a value from another --set already"
+                "{option}: {name} is already set by another --set"
             )));
         }
-        values[place] = value;
+        values[parameter] = value;
     }
-    Ok(Values { values, typed })
+    Ok(Values { values, is_set })
 }
 
-/// A value for every parameter.
+/// A value of every parameter.
 #[derive(Debug, Clone)]
 pub(super) struct Values {
     pub(super) values: Vec<f64>,
-    /// Which of them were typed.
-    pub(super) typed: Vec<bool>,
+    /// Whether `--set` gave the value.
+    pub(super) is_set: Vec<bool>,
 }
 
 impl Values {
-    /// Which of them change something; `pixels`: in two dimensions.
+    /// The parameters that have an effect; `pixels`: in two dimensions.
     pub(super) fn effective(&self, definition: &Definition, pixels: bool) -> Vec<bool> {
         let rows = definition.rows();
         let own_radius = rows
@@ -94,22 +95,22 @@ impl Values {
             .collect()
     }
 
-    /// What was typed and changes nothing, in sentences; `pixels`: in two dimensions.
+    /// Notes on values that were set and have no effect; `pixels`: in two dimensions.
     pub(super) fn without_effect(&self, definition: &Definition, pixels: bool) -> Vec<String> {
         let effective = self.effective(definition, pixels);
-        let rows = definition.rows().iter().zip(&self.typed).zip(effective);
-        rows.filter(|((_, typed), effective)| **typed && !effective)
+        let rows = definition.rows().iter().zip(&self.is_set).zip(effective);
+        rows.filter(|((_, is_set), effective)| **is_set && !effective)
             .map(|((row, _), _)| {
                 let name = &row.name;
                 match row.role {
                     Role::Angle(_) => format!(
-                        "--set {name}: a curve is the mean over all directions, on which angles have no effect; --q2d computes an image"
+                        "--set {name}: a curve is averaged over all directions, so angles have no effect; use --q2d for an image"
                     ),
                     Role::Structure(_) => format!(
-                        "--set {name}: not used, because the form factor gives the radius; radius_effective_mode=0 uses it"
+                        "--set {name}: not used, because the form factor gives the radius; set radius_effective_mode=0 to use it"
                     ),
                     _ => format!(
-                        "--set {name}: magnetism is computed in two dimensions only (--q2d) and has no effect on a curve"
+                        "--set {name}: magnetism has an effect in two dimensions only (--q2d)"
                     ),
                 }
             })
@@ -117,31 +118,31 @@ impl Values {
     }
 }
 
-/// A name like `radius_pd` is a width.
+/// Refuses names like `radius_pd`, which are widths of distributions.
 fn refuse_width(definition: &Definition, option: &str, name: &str) -> Result<(), Failure> {
     if let Some(of) = name.strip_suffix("_pd")
-        && definition.place(of).is_ok()
-        && definition.place(name).is_err()
+        && definition.parameter_index(of).is_ok()
+        && definition.parameter_index(name).is_err()
     {
         return Err(Failure::usage(format!(
-            "{option}: {name} is a width: --pd {of}=WIDTH:KIND is expected"
+            "{option}: {name} is a width; use --pd {of}=WIDTH:KIND"
         )));
     }
     Ok(())
 }
 
-/// A `--pd` as typed.
+/// A parsed `--pd` option.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Typed {
+pub(super) struct PolydispersityArg {
     option: String,
-    place: usize,
+    parameter: usize,
     name: String,
     width: f64,
-    shape: Shape,
+    shape: DistributionArg,
 }
 
 #[derive(Debug, Clone, PartialEq)]
-enum Shape {
+enum DistributionArg {
     Known {
         distribution: Distribution,
         points: usize,
@@ -150,48 +151,48 @@ enum Shape {
     File(PathBuf),
 }
 
-impl Typed {
-    /// The file of an array.
+impl PolydispersityArg {
+    /// The file that holds an array of values and weights.
     pub(super) fn file(&self) -> Option<&Path> {
         match &self.shape {
-            Shape::File(path) => Some(path),
-            Shape::Known { .. } => None,
+            DistributionArg::File(path) => Some(path),
+            DistributionArg::Known { .. } => None,
         }
     }
 
-    /// The spread and its width, from the file where there is one.
-    pub(super) fn read(&self) -> Result<(Spread, f64), Failure> {
-        let spread = match &self.shape {
-            Shape::Known {
+    /// The polydispersity and its width; reads the file of an array.
+    pub(super) fn read(&self) -> Result<(Polydispersity, f64), Failure> {
+        let polydispersity = match &self.shape {
+            DistributionArg::Known {
                 distribution,
                 points,
                 nsigma,
-            } => Spread {
-                parameter: self.place,
+            } => Polydispersity {
+                parameter: self.parameter,
                 distribution: distribution.clone(),
                 points: *points,
                 nsigma: *nsigma,
             },
-            Shape::File(path) => {
+            DistributionArg::File(path) => {
                 let distribution = Distribution::Array(array(path)?);
                 let (points, nsigma) = distribution.default_mesh();
-                Spread {
-                    parameter: self.place,
+                Polydispersity {
+                    parameter: self.parameter,
                     distribution,
                     points,
                     nsigma,
                 }
             }
         };
-        Ok((spread, self.width))
+        Ok((polydispersity, self.width))
     }
 
-    /// As it can be typed again, complete, with another width.
-    pub(super) fn words(&self, width: f64) -> String {
+    /// The complete argument of `--pd`, with another width.
+    pub(super) fn to_arg(&self, width: f64) -> String {
         let name = &self.name;
         match &self.shape {
-            Shape::File(path) => format!("{name}=array:{}", path.display()),
-            Shape::Known {
+            DistributionArg::File(path) => format!("{name}=array:{}", path.display()),
+            DistributionArg::Known {
                 distribution,
                 points,
                 nsigma,
@@ -200,19 +201,22 @@ impl Typed {
                     Distribution::Uniform => String::new(),
                     _ => format!(":{nsigma}"),
                 };
-                format!("{name}={width}:{}:{points}{reach}", word(distribution))
+                format!(
+                    "{name}={width}:{}:{points}{reach}",
+                    distribution_name(distribution)
+                )
             }
         }
     }
 
-    /// Place of the parameter in the model's table.
-    pub(super) fn place(&self) -> usize {
-        self.place
+    /// Index of the parameter in the model's table.
+    pub(super) fn parameter_index(&self) -> usize {
+        self.parameter
     }
 }
 
-/// As in `--pd`.
-pub(super) fn word(distribution: &Distribution) -> &'static str {
+/// The name of a distribution in `--pd`.
+pub(super) fn distribution_name(distribution: &Distribution) -> &'static str {
     match distribution {
         Distribution::Gaussian => "gaussian",
         Distribution::Rectangle => "rectangle",
@@ -224,48 +228,55 @@ pub(super) fn word(distribution: &Distribution) -> &'static str {
     }
 }
 
-/// What `--pd` says; `pixels`: in two dimensions.
-pub(super) fn spreads(
+/// Parses all `--pd` options; `pixels`: in two dimensions.
+pub(super) fn polydispersity_args(
     definition: &Definition,
-    typed: &[String],
+    args: &[String],
     pixels: bool,
-) -> Result<Vec<Typed>, Failure> {
-    let mut spreads: Vec<Typed> = Vec::new();
-    for text in typed {
-        let spread = spread(definition, text, pixels)?;
-        if spreads.iter().any(|other| other.place == spread.place) {
+) -> Result<Vec<PolydispersityArg>, Failure> {
+    let mut all: Vec<PolydispersityArg> = Vec::new();
+    for text in args {
+        let polydispersity = polydispersity_arg(definition, text, pixels)?;
+        if all
+            .iter()
+            .any(|other| other.parameter == polydispersity.parameter)
+        {
             return Err(Failure::usage(format!(
-                "{}: {} has a distribution from another --pd already",
-                spread.option, spread.name
+                "{}: {} already has a distribution from another --pd",
+                polydispersity.option, polydispersity.name
             )));
         }
-        spreads.push(spread);
+        all.push(polydispersity);
     }
-    if spreads.len() > MOST_SPREADS {
+    if all.len() > MAX_POLYDISPERSE {
         return Err(Failure::usage(format!(
-            "--pd: {} parameters have a distribution; {MOST_SPREADS} at most are possible",
-            spreads.len()
+            "--pd: expected at most {MAX_POLYDISPERSE} parameters with a distribution, found {}",
+            all.len()
         )));
     }
-    Ok(spreads)
+    Ok(all)
 }
 
-fn spread(definition: &Definition, text: &str, pixels: bool) -> Result<Typed, Failure> {
+fn polydispersity_arg(
+    definition: &Definition,
+    text: &str,
+    pixels: bool,
+) -> Result<PolydispersityArg, Failure> {
     let option = format!("--pd {text}");
     let refuse = |why: String| Err(Failure::usage(format!("{option}: {why}")));
     let Some((name, shape)) = text.split_once('=') else {
         return refuse(
-            "NAME=WIDTH:KIND is expected, like radius=0.1:gaussian or theta=15:gaussian:15:3"
+            "expected NAME=WIDTH:KIND, such as radius=0.1:gaussian or theta=15:gaussian:15:3"
                 .to_owned(),
         );
     };
-    let place = names::place(definition, &option, name)?;
-    let row = &definition.rows()[place];
-    if !row.spreads {
+    let parameter = names::parameter_index(definition, &option, name)?;
+    let row = &definition.rows()[parameter];
+    if !row.polydisperse {
         let others: Vec<&str> = definition
             .rows()
             .iter()
-            .filter(|row| row.spreads)
+            .filter(|row| row.polydisperse)
             .map(|row| row.name.as_str())
             .collect();
         return refuse(if others.is_empty() {
@@ -284,49 +295,47 @@ fn spread(definition: &Definition, text: &str, pixels: bool) -> Result<Typed, Fa
     let angle = matches!(row.role, Role::Angle(_));
     if angle && !pixels {
         return refuse(format!(
-            "{name} is an angle, and a curve is the mean over all directions; --q2d computes an image"
+            "{name} is an angle, and a curve is averaged over all directions; use --q2d for an image"
         ));
     }
-    let typed = |width, shape| Typed {
+    let arg = |width, shape| PolydispersityArg {
         option: option.clone(),
-        place,
+        parameter,
         name: name.to_owned(),
         width,
         shape,
     };
     if let Some(path) = array_file(shape) {
         if path.is_empty() {
-            return refuse("the name of a file is expected after array:".to_owned());
+            return refuse("expected the name of a file after array:".to_owned());
         }
-        return Ok(typed(0.0, Shape::File(PathBuf::from(path))));
+        return Ok(arg(0.0, DistributionArg::File(PathBuf::from(path))));
     }
     let mut parts = shape.split(':');
     let width_text = parts.next().unwrap_or_default();
     let what = if angle {
-        "a width in degrees, 0 or more,"
+        "a width in degrees, 0 or more"
     } else {
-        "a relative width, 0 or more (0.1: a tenth of the value),"
+        "a relative width, 0 or more (0.1: a tenth of the value)"
     };
     let width = number(&option, width_text, what)?;
     if width < 0.0 {
-        return refuse(format!("found the width {width}; {what} is expected"));
+        return refuse(format!("expected {what}, found {width}"));
     }
     let distribution = match parts.next() {
         None => Distribution::Gaussian,
-        Some(word) => kind(word).ok_or_else(|| {
+        Some(name) => distribution_kind(name).ok_or_else(|| {
             Failure::usage(format!(
-                "{option}: found the distribution {word:?}; gaussian, rectangle, uniform, lognormal, schulz, boltzmann or array:FILE is expected"
+                "{option}: expected gaussian, rectangle, uniform, lognormal, schulz, boltzmann or array:FILE, found {name:?}"
             ))
         })?,
     };
     let (mut points, mut nsigma) = distribution.default_mesh();
     if let Some(text) = parts.next() {
         points = match text.parse() {
-            Ok(points) if (1..=MOST_POINTS).contains(&points) => points,
+            Ok(points) if (1..=MAX_POINTS).contains(&points) => points,
             _ => {
-                return refuse(format!(
-                    "found {text:?} points; a whole number from 1 to {MOST_POINTS} is expected"
-                ));
+                return refuse(format!("expected 1 to {MAX_POINTS} points, found {text:?}"));
             }
         };
     }
@@ -334,32 +343,32 @@ fn spread(definition: &Definition, text: &str, pixels: bool) -> Result<Typed, Fa
         nsigma = number(
             &option,
             text,
-            "the reach of the mesh in standard deviations, above 0,",
+            "a reach of the mesh in standard deviations, above 0",
         )?;
         if nsigma <= 0.0 {
             return refuse(format!(
-                "found a reach of {nsigma} standard deviations; a number above 0 is expected"
+                "expected a reach of the mesh in standard deviations, above 0, found {nsigma}"
             ));
         }
         if distribution == Distribution::Uniform {
             return refuse(
-                "uniform reaches to one standard deviation on either side; it takes no NSIGMA"
+                "uniform extends one standard deviation to either side and takes no NSIGMA"
                     .to_owned(),
             );
         }
     }
     if parts.next().is_some() {
-        return refuse("NAME=WIDTH:KIND:POINTS:NSIGMA is all that is expected".to_owned());
+        return refuse("expected at most NAME=WIDTH:KIND:POINTS:NSIGMA".to_owned());
     }
     if angle && matches!(distribution, Distribution::LogNormal | Distribution::Schulz) {
         return refuse(format!(
             "{} is a distribution of sizes, not of angles",
-            word(&distribution)
+            distribution_name(&distribution)
         ));
     }
-    Ok(typed(
+    Ok(arg(
         width,
-        Shape::Known {
+        DistributionArg::Known {
             distribution,
             points,
             nsigma,
@@ -367,7 +376,7 @@ fn spread(definition: &Definition, text: &str, pixels: bool) -> Result<Typed, Fa
     ))
 }
 
-/// FILE of `array:FILE` or, because the other kinds have a width, of `WIDTH:array:FILE`.
+/// FILE of `array:FILE`, or of `WIDTH:array:FILE`, which the pattern of the other kinds suggests.
 fn array_file(shape: &str) -> Option<&str> {
     let behind = |text: &'_ str| text.strip_prefix("array").map(str::len);
     if let Some(rest) = shape.strip_prefix("array:") {
@@ -381,8 +390,8 @@ fn array_file(shape: &str) -> Option<&str> {
     }
 }
 
-fn kind(word: &str) -> Option<Distribution> {
-    Some(match word {
+fn distribution_kind(name: &str) -> Option<Distribution> {
+    Some(match name {
         "gaussian" => Distribution::Gaussian,
         "rectangle" => Distribution::Rectangle,
         "uniform" => Distribution::Uniform,
@@ -393,56 +402,54 @@ fn kind(word: &str) -> Option<Distribution> {
     })
 }
 
-/// Values and weights: two columns, comments after `#`.
+/// Reads values and weights: two columns, comments after `#`.
 fn array(path: &Path) -> Result<Vec<(f64, f64)>, Failure> {
     let file = path.display();
     let failed = |why: &dyn std::fmt::Display| Failure::failed(format!("{file}: {why}"));
     let size = std::fs::metadata(path)
         .map_err(|e| failed(&format!("cannot be read: {e}")))?
         .len();
-    if size > LARGEST_ARRAY {
+    if size > MAX_ARRAY_BYTES {
         return Err(failed(&format!(
-            "{size} bytes are too many for a distribution; {LARGEST_ARRAY} at most are read"
+            "expected a distribution of at most {MAX_ARRAY_BYTES} bytes, found {size}"
         )));
     }
     let bytes = std::fs::read(path).map_err(|e| failed(&format!("cannot be read: {e}")))?;
-    let text = String::from_utf8(bytes).map_err(|_| failed(&"is no text"))?;
+    let text = String::from_utf8(bytes).map_err(|_| failed(&"is not text"))?;
     let mut pairs = Vec::new();
     for (at, line) in text.lines().enumerate() {
         let line = line.split('#').next().unwrap_or_default();
-        let words: Vec<&str> = line
+        let fields: Vec<&str> = line
             .split(|c: char| c == ',' || c == ';' || c.is_whitespace())
-            .filter(|word| !word.is_empty())
+            .filter(|field| !field.is_empty())
             .collect();
-        if words.is_empty() {
+        if fields.is_empty() {
             continue;
         }
-        let numbers: Vec<f64> = words
+        let numbers: Vec<f64> = fields
             .iter()
-            .filter_map(|word| word.parse().ok())
+            .filter_map(|field| field.parse().ok())
             .filter(|value: &f64| value.is_finite())
             .collect();
         match numbers[..] {
-            [value, weight] if words.len() == 2 && weight >= 0.0 => pairs.push((value, weight)),
+            [value, weight] if fields.len() == 2 && weight >= 0.0 => pairs.push((value, weight)),
             _ => {
                 return Err(failed(&format!(
-                    "line {}: found {:?}; a value and a weight, 0 or more, are expected",
+                    "line {}: expected a value and a weight, 0 or more, found {:?}",
                     at + 1,
                     line.trim()
                 )));
             }
         }
     }
-    if pairs.is_empty() || pairs.len() > MOST_POINTS {
+    if pairs.is_empty() || pairs.len() > MAX_POINTS {
         return Err(failed(&format!(
-            "{} pairs of value and weight; 1 to {MOST_POINTS} are expected",
+            "expected 1 to {MAX_POINTS} pairs of value and weight, found {}",
             pairs.len()
         )));
     }
     if pairs.iter().all(|(_, weight)| *weight == 0.0) {
-        return Err(failed(
-            &"every weight is 0; some weight above 0 is expected",
-        ));
+        return Err(failed(&"every weight is 0; expected at least one above 0"));
     }
     Ok(pairs)
 }

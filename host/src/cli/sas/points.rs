@@ -1,27 +1,28 @@
-//! `--q`, `--points` and `--q2d`: where intensities are wanted.
+//! Options `--q`, `--points` and `--q2d`: the points at which intensities are computed.
 
 use super::parameters::number;
 use crate::cli::failure::Failure;
-use warpstride::sas::{Points, points};
+use crate::sas::{Points, points};
 
-/// What is computed when nothing is said.
+/// Grid of `--q` by default.
 const DEFAULT: &str = "0.001:0.5:200:log";
-/// Points of a curve or an image, at most: each takes three numbers, and rows of text in a file.
-const MOST: usize = 1 << 24;
+/// Maximum number of points of a curve or an image: each takes three numbers, and rows of text in a
+/// file.
+const MAX_POINTS: usize = 1 << 24;
 
-/// Where intensities are wanted, and how that was said.
+/// The points at which intensities are computed, and the option that gave them.
 #[derive(Debug, Clone)]
-pub(super) struct Where {
+pub(super) struct PointsConfig {
     pub(super) points: Points,
-    /// The option, complete.
-    pub(super) words: String,
-    /// Pixels along each side, where they are a square image.
+    /// The complete option.
+    pub(super) option: String,
+    /// Pixels along each side if they form a square image.
     pub(super) side: Option<usize>,
 }
 
-impl Where {
-    /// From the three options, of which at most one is given.
-    pub(super) fn from_typed(
+impl PointsConfig {
+    /// Parses the three options, of which at most one is given.
+    pub(super) fn from_args(
         q: Option<&str>,
         points: Option<&str>,
         q2d: Option<&str>,
@@ -33,13 +34,13 @@ impl Where {
         }
     }
 
-    /// Whether they are pixels.
+    /// Whether the points are pixels.
     pub(super) fn pixels(&self) -> bool {
         matches!(self.points, Points::Pixels { .. })
     }
 }
 
-fn grid(text: &str) -> Result<Where, Failure> {
+fn grid(text: &str) -> Result<PointsConfig, Failure> {
     let option = format!("--q {text}");
     let refuse = |why: &str| Err(Failure::usage(format!("{option}: {why}")));
     let parts: Vec<&str> = text.split(':').collect();
@@ -49,7 +50,7 @@ fn grid(text: &str) -> Result<Where, Failure> {
         [first, last, count, "lin"] => (false, [first, last, count]),
         _ => {
             return refuse(
-                "FIRST:LAST:COUNT or FIRST:LAST:COUNT:log is expected, like 0.001:0.5:200:log",
+                "expected FIRST:LAST:COUNT or FIRST:LAST:COUNT:log, such as 0.001:0.5:200:log",
             );
         }
     };
@@ -57,47 +58,47 @@ fn grid(text: &str) -> Result<Where, Failure> {
         number(&option, first, "a first q in 1/A")?,
         number(&option, last, "a last q in 1/A")?,
     );
-    let count = whole(&option, count)?;
+    let count = point_count(&option, count)?;
     if first <= 0.0 {
-        return refuse("a first q above 0 is expected");
+        return refuse("expected a first q above 0");
     }
     if last <= first {
-        return refuse("the last q is expected to be greater than the first");
+        return refuse("expected a last q greater than the first");
     }
     let points = if logarithmic {
         points::logarithmic(first, last, count)
     } else {
         points::linear(first, last, count)
     };
-    Ok(Where {
+    Ok(PointsConfig {
         points: points.map_err(|e| Failure::usage(format!("{option}: {e}")))?,
-        words: option,
+        option,
         side: None,
     })
 }
 
-fn whole(option: &str, text: &str) -> Result<usize, Failure> {
+fn point_count(option: &str, text: &str) -> Result<usize, Failure> {
     match text.parse() {
-        Ok(count) if (2..=MOST).contains(&count) => Ok(count),
+        Ok(count) if (2..=MAX_POINTS).contains(&count) => Ok(count),
         _ => Err(Failure::usage(format!(
-            "{option}: found the count {text:?}; a whole number from 2 to {MOST} is expected"
+            "{option}: expected a count from 2 to {MAX_POINTS}, found {text:?}"
         ))),
     }
 }
 
-/// Between two commas: words, or one empty one.
+/// The words between two commas, or one empty word if there are none.
 fn words(item: &str) -> impl Iterator<Item = &str> {
     let empty = item.trim().is_empty().then_some("");
     empty.into_iter().chain(item.split_whitespace())
 }
 
-/// `0.01,0.1`, or pixels `0.01:0.02,…`.
-fn listed(text: &str) -> Result<Where, Failure> {
+/// Parses `0.01,0.1`, or pixels `0.01:0.02,…`.
+fn listed(text: &str) -> Result<PointsConfig, Failure> {
     let option = format!("--points {text}");
     let items: Vec<&str> = text.split(',').flat_map(words).collect();
     if text.trim().is_empty() {
         return Err(Failure::usage(format!(
-            "{option}: values of q are expected, like 0.01,0.1"
+            "{option}: expected values of q, such as 0.01,0.1"
         )));
     }
     let pixels = items.iter().any(|item| item.contains(':'));
@@ -107,7 +108,7 @@ fn listed(text: &str) -> Result<Where, Failure> {
             .map(|item| {
                 let Some((qx, qy)) = item.split_once(':') else {
                     return Err(Failure::usage(format!(
-                        "{option}: found {item:?} among pixels; QX:QY is expected of each"
+                        "{option}: expected QX:QY for each pixel, found {item:?}"
                     )));
                 };
                 Ok((
@@ -125,40 +126,43 @@ fn listed(text: &str) -> Result<Where, Failure> {
             .collect::<Result<Vec<_>, _>>()?;
         if let Some(below) = q.iter().find(|q| **q < 0.0) {
             return Err(Failure::usage(format!(
-                "{option}: found q = {below}; |q| of a curve is 0 or more"
+                "{option}: expected |q| of 0 or more, found {below}"
             )));
         }
         Points::Curve(q)
     };
-    Ok(Where {
+    Ok(PointsConfig {
         points,
-        words: option,
+        option,
         side: None,
     })
 }
 
-fn square_image(text: &str) -> Result<Where, Failure> {
+fn square_image(text: &str) -> Result<PointsConfig, Failure> {
     let option = format!("--q2d {text}");
     let Some((most, side)) = text.split_once(':') else {
         return Err(Failure::usage(format!(
-            "{option}: MAX:N is expected, like 0.2:128"
+            "{option}: expected MAX:N, such as 0.2:128"
         )));
     };
     let most = number(&option, most, "a greatest qx in 1/A")?;
     if most <= 0.0 {
         return Err(Failure::usage(format!(
-            "{option}: found the greatest qx {most}; a number above 0 is expected"
+            "{option}: expected a greatest qx above 0, found {most}"
         )));
     }
-    let side = whole(&option, side)?;
-    if side.checked_mul(side).is_none_or(|pixels| pixels > MOST) {
+    let side = point_count(&option, side)?;
+    if side
+        .checked_mul(side)
+        .is_none_or(|pixels| pixels > MAX_POINTS)
+    {
         return Err(Failure::usage(format!(
-            "{option}: {side} x {side} pixels are too many; {MOST} at most are computed"
+            "{option}: expected at most {MAX_POINTS} pixels, found {side} x {side}"
         )));
     }
-    Ok(Where {
+    Ok(PointsConfig {
         points: points::square(most, side).map_err(|e| Failure::usage(format!("{option}: {e}")))?,
-        words: option,
+        option,
         side: Some(side),
     })
 }
@@ -168,7 +172,7 @@ mod tests {
     use super::*;
 
     fn curve(q: Option<&str>, points: Option<&str>) -> Vec<f64> {
-        match Where::from_typed(q, points, None).unwrap().points {
+        match PointsConfig::from_args(q, points, None).unwrap().points {
             Points::Curve(q) => q,
             Points::Pixels { .. } => panic!("pixels"),
         }

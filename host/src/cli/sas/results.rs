@@ -1,41 +1,43 @@
-//! What a fit leaves: the fitted curve, summary, report, picture, and a table.
+//! Results of a fit: the fitted curve, summary, report, picture, and a table for the terminal.
 
-use super::files::{self, Coordinates, machine_words};
-use super::wanted::Distributed;
+use super::files::{self, Coordinates, backend_text};
+use super::model_config::PolydispersitySummary;
 use crate::cli::failure::Failure;
 use crate::cli::output::facts;
 use crate::cli::paths;
+use crate::data::{Curve, Scattering, ScatteringImage};
+use crate::sas::Points;
+use crate::sas::fit::{Bound, Comparison, FitResult, Method};
+use crate::sas::report::{fit_picture, fit_report};
+use crate::system::write_whole;
+use crate::text::{Table, significant};
 use serde::Serialize;
 use std::path::{Path, PathBuf};
-use warpstride::data::{Curve, Scattering, ScatteringImage};
-use warpstride::report::{Table, fit_picture, fit_report, significant, write_whole};
-use warpstride::sas::Points;
-use warpstride::sas::fit::{Bound, Comparison, Method, Outcome};
 
-/// Where everything goes.
+/// The output files.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Files {
+pub(super) struct OutputFiles {
     pub(super) output: Option<PathBuf>,
     pub(super) summary: Option<PathBuf>,
     pub(super) report: Option<PathBuf>,
     pub(super) plot: Option<PathBuf>,
 }
 
-/// What `--summary` and `--json` say.
+/// Output of `--summary` and `--json`.
 #[derive(Serialize)]
 pub(super) struct Summary<'a> {
     #[serde(flatten)]
-    outcome: &'a Outcome,
-    /// The file of the data, as given.
+    result: &'a FitResult,
+    /// The data file, as given.
     file: &'a str,
     resolution: String,
-    polydispersity: Vec<Distributed>,
-    /// Computes the model with the values that were found.
+    polydispersity: Vec<PolydispersitySummary>,
+    /// Command that computes the model with the fitted values.
     command: String,
     curves: Curves<'a>,
 }
 
-/// The points that took part.
+/// Data and model at the fitted points.
 #[derive(Serialize)]
 struct Curves<'a> {
     #[serde(flatten)]
@@ -43,7 +45,7 @@ struct Curves<'a> {
     /// Measured, 1/cm.
     intensity: &'a [f64],
     sigma: &'a [f64],
-    /// Of the model.
+    /// Model, 1/cm.
     fit: &'a [f64],
     /// (intensity − fit)/sigma.
     residual: Vec<f64>,
@@ -51,15 +53,15 @@ struct Curves<'a> {
 
 impl<'a> Summary<'a> {
     pub(super) fn new(
-        outcome: &'a Outcome,
+        result: &'a FitResult,
         comparison: &'a Comparison,
         file: &'a str,
         resolution: String,
-        polydispersity: Vec<Distributed>,
+        polydispersity: Vec<PolydispersitySummary>,
         command: String,
     ) -> Self {
         Self {
-            outcome,
+            result,
             file,
             resolution,
             polydispersity,
@@ -75,7 +77,7 @@ impl<'a> Summary<'a> {
     }
 }
 
-impl Files {
+impl OutputFiles {
     fn all(&self) -> impl Iterator<Item = &Path> {
         [&self.output, &self.summary, &self.report, &self.plot]
             .into_iter()
@@ -83,13 +85,13 @@ impl Files {
             .map(PathBuf::as_path)
     }
 
-    /// Whether nothing is written.
+    /// Whether there is no output file.
     pub(super) fn is_empty(&self) -> bool {
         self.all().next().is_none()
     }
 
-    /// Checks, before any work, that every file can be written and that none is another one or an
-    /// input.
+    /// Checks, before any work, that every file can be written and that no two outputs, and no
+    /// output and input, are the same file.
     pub(super) fn check(&self, inputs: &[&Path]) -> Result<(), Failure> {
         if let Some(path) = &self.plot {
             paths::check_picture("--plot", path)?;
@@ -100,10 +102,11 @@ impl Files {
         paths::check(&self.all().collect::<Vec<_>>(), inputs)
     }
 
-    /// Writes the summary first: it is what took the time. Gives the names.
+    /// Writes the summary first, because it holds the result of the computation. Returns the names
+    /// of the files.
     pub(super) fn write(
         &self,
-        outcome: &Outcome,
+        result: &FitResult,
         comparison: &Comparison,
         summary: &Summary<'_>,
     ) -> Result<Vec<String>, Failure> {
@@ -117,18 +120,18 @@ impl Files {
                     "program",
                     format!("warpstride {}", env!("CARGO_PKG_VERSION")),
                 ),
-                ("fit of", outcome.model.clone()),
+                ("fit of", result.model.clone()),
                 ("to", summary.file.to_owned()),
                 ("command", summary.command.clone()),
                 ("resolution", summary.resolution.clone()),
-                ("chi2 per point", significant(outcome.chi2_per_point, 6)),
-                ("back end", machine_words(&outcome.setup)),
+                ("chi2 per point", significant(result.chi2_per_point, 6)),
+                ("back end", backend_text(&result.setup)),
                 ("units", "q 1/Ang, intensity 1/cm".to_owned()),
             ];
-            files::write(path, &fitted(outcome, comparison), &process)?;
+            files::write(path, &fitted(result, comparison), &process)?;
         }
         if let Some(path) = &self.report {
-            write_whole(path, fit_report(outcome, comparison)?.as_bytes())?;
+            write_whole(path, fit_report(result, comparison)?.as_bytes())?;
         }
         if let Some(path) = &self.plot {
             fit_picture(comparison)
@@ -139,9 +142,9 @@ impl Files {
     }
 }
 
-/// The fitted intensities, smeared as the data are.
-fn fitted(outcome: &Outcome, comparison: &Comparison) -> Scattering {
-    let title = format!("{} fitted to {}", outcome.model, outcome.data);
+/// The fitted intensities, with the resolution of the data.
+fn fitted(result: &FitResult, comparison: &Comparison) -> Scattering {
+    let title = format!("{} fitted to {}", result.model, result.data);
     match &comparison.measured.points {
         Points::Curve(q) => Scattering::Curve(Curve {
             q: q.clone(),
@@ -163,10 +166,10 @@ fn fitted(outcome: &Outcome, comparison: &Comparison) -> Scattering {
     }
 }
 
-/// The words for people.
-pub(super) fn table(outcome: &Outcome, file: &str, written: &[String]) -> String {
+/// The table for the terminal.
+pub(super) fn table(result: &FitResult, file: &str, written: &[String]) -> String {
     let mut parameters = Table::new(&["parameter", "value", "±", "units", "bounds", ""]);
-    for fitted in &outcome.parameters {
+    for fitted in &result.parameters {
         let end = |end: Option<f64>| end.map_or_else(|| "…".to_owned(), |v| v.to_string());
         parameters.row([
             fitted.name.clone(),
@@ -180,44 +183,44 @@ pub(super) fn table(outcome: &Outcome, file: &str, written: &[String]) -> String
                 (low, high) => format!("{} to {}", end(low), end(high)),
             },
             match fitted.at_bound {
-                Some(Bound::Least) => "at its least",
-                Some(Bound::Greatest) => "at its greatest",
+                Some(Bound::Least) => "at its lower bound",
+                Some(Bound::Greatest) => "at its upper bound",
                 None => "",
             }
             .to_owned(),
         ]);
     }
-    let method = match outcome.method {
-        Method::LevenbergMarquardt if outcome.starts > 1 => {
-            format!("Levenberg-Marquardt from {} starts", outcome.starts)
+    let method = match result.method {
+        Method::LevenbergMarquardt if result.starts > 1 => {
+            format!("Levenberg-Marquardt from {} starts", result.starts)
         }
         Method::LevenbergMarquardt => "Levenberg-Marquardt".to_owned(),
         Method::Evolution => "differential evolution, then Levenberg-Marquardt".to_owned(),
     };
     let mut lines = vec![
-        ("model", outcome.model.clone()),
-        ("data", format!("{} ({file})", outcome.data)),
-        ("method", format!("{method}: {}", outcome.stop.words())),
+        ("model", result.model.clone()),
+        ("data", format!("{} ({file})", result.data)),
+        ("method", format!("{method}: {}", result.stop.description())),
         (
             "χ²/point",
             format!(
                 "{} of {} points{}",
-                significant(outcome.chi2_per_point, 5),
-                outcome.points,
-                if outcome.known_sigma {
+                significant(result.chi2_per_point, 5),
+                result.points,
+                if result.known_sigma {
                     ""
                 } else {
-                    ", without uncertainties of the data"
+                    ", data without uncertainties"
                 }
             ),
         ),
-        ("back end", machine_words(&outcome.setup)),
+        ("back end", backend_text(&result.setup)),
         (
             "time",
             format!(
                 "{} s, {} evaluations",
-                significant(outcome.seconds, 3),
-                outcome.evaluations
+                significant(result.seconds, 3),
+                result.evaluations
             ),
         ),
     ];

@@ -1,7 +1,7 @@
 //! Intensities as plain columns for the terminal.
 
+use crate::sas::Points;
 use std::fmt::Write as _;
-use warpstride::sas::Points;
 
 /// `q intensity`, or `qx qy intensity`.
 pub(super) fn columns(points: &Points, intensity: &[f64]) -> String {
@@ -34,7 +34,7 @@ pub(super) fn columns(points: &Points, intensity: &[f64]) -> String {
     text
 }
 
-/// Ten digits: more than any measurement has.
+/// Ten digits, more than any measurement has.
 fn digits(value: f64) -> String {
     if value == 0.0 {
         return "0".to_owned();

@@ -1,22 +1,24 @@
-//! `warpstride series ladder`: each kernel of the earlier attempt, made right, beside the product's.
+//! `warpstride series ladder`: the kernels of an earlier version, corrected, compared with the
+//! current kernel.
 
-use crate::cli::args::{KernelBackendWord, SeriesLadderTyped};
+use crate::cli::args::{KernelBackendArg, SeriesLadderArgs};
 use crate::cli::backend::for_kernels;
 use crate::cli::failure::Failure;
 use crate::cli::output::{note, say, say_json};
 use crate::cli::paths;
+use crate::gpu::{CudaDevice, Device, EmulatedDevice, GpuError};
+use crate::series::ladder::{LadderStep, POINTS, QUEUES, ladder};
+use crate::system::write_whole;
+use crate::text::{Table, significant};
 use serde::Serialize;
 use std::path::PathBuf;
-use warpstride::gpu::{CudaMachine, EmulatedMachine, GpuError, Machine};
-use warpstride::report::{Table, significant, write_whole};
-use warpstride::series::ladder::{LadderStep, POINTS, QUEUES, ladder};
 
-/// Points that the emulator aggregates in seconds.
+/// Number of points that the emulator aggregates in a few seconds.
 const SMALL: usize = 5 << 10;
 
-/// What was measured.
+/// The measurements of a ladder run.
 #[derive(Debug, Serialize)]
-struct Climbed {
+struct LadderResult {
     /// `cuda` or `emulator`.
     backend: &'static str,
     device: String,
@@ -24,71 +26,69 @@ struct Climbed {
     steps: Vec<LadderStep>,
 }
 
-/// A checked climb.
+/// The checked arguments of `warpstride series ladder`.
 #[derive(Debug)]
 pub(crate) struct Ladder {
-    backend: KernelBackendWord,
+    backend: KernelBackendArg,
     device: Option<usize>,
     output: Option<PathBuf>,
     json: bool,
 }
 
 impl Ladder {
-    /// Checks options and output.
-    pub(crate) fn from_typed(typed: SeriesLadderTyped) -> Result<Self, Failure> {
-        let backend = for_kernels(typed.machine)?;
-        if let Some(path) = &typed.output {
+    /// Checks the options and the output path.
+    pub(crate) fn from_args(args: SeriesLadderArgs) -> Result<Self, Failure> {
+        let backend = for_kernels(args.backend)?;
+        if let Some(path) = &args.output {
             paths::check(&[path], &[])?;
         }
         Ok(Self {
             backend,
-            device: typed.machine.device,
-            output: typed.output,
-            json: typed.json,
+            device: args.backend.device,
+            output: args.output,
+            json: args.json,
         })
     }
 
-    /// Climbs and tells.
+    /// Runs and times all steps, and prints or writes the measurements.
     pub(crate) fn run(self) -> Result<(), Failure> {
-        let climbed = match self.backend {
-            KernelBackendWord::Emulator => emulated()?,
-            KernelBackendWord::Cuda => {
+        let result = match self.backend {
+            KernelBackendArg::Emulator => emulated()?,
+            KernelBackendArg::Cuda => {
                 let queues = self
                     .queues()
                     .map_err(|why| Failure::failed(format!("--backend cuda: {why}")))?;
-                climb(&queues, POINTS)?
+                measure(&queues, POINTS)?
             }
-            KernelBackendWord::Auto => match self.queues() {
-                Ok(queues) => climb(&queues, POINTS)?,
+            KernelBackendArg::Auto => match self.queues() {
+                Ok(queues) => measure(&queues, POINTS)?,
                 Err(why) => {
-                    note(&format!("the emulator computes, on the CPU: {why}"));
+                    note(&format!("falling back to the emulator: {why}"));
                     emulated()?
                 }
             },
         };
         if let Some(path) = &self.output {
-            let text = serde_json::to_string_pretty(&climbed)? + "\n";
+            let text = serde_json::to_string_pretty(&result)? + "\n";
             write_whole(path, text.as_bytes())?;
         }
         if self.json {
-            say_json(&climbed)?;
+            say_json(&result)?;
         } else {
-            say(&climbed.table())?;
+            say(&result.table())?;
         }
-        match climbed.steps.iter().find(|step| !step.right) {
+        match result.steps.iter().find(|step| !step.right) {
             None => Ok(()),
             Some(wrong) => Err(Failure::failed(format!(
-                "{}: its sums are not those of the definition",
+                "{}: sums differ from the definition",
                 wrong.name
             ))),
         }
     }
 
-    fn queues(&self) -> Result<Vec<CudaMachine>, GpuError> {
+    fn queues(&self) -> Result<Vec<CudaDevice>, GpuError> {
         let device = self.device.unwrap_or(0);
-        let mut queues = vec![CudaMachine::keeping(device, |kernel| {
-            kernel.starts_with("series_")
-        })?];
+        let mut queues = vec![CudaDevice::new(device, &crate::series::cuda::kernels())?];
         while queues.len() < QUEUES {
             queues.push(queues[0].sibling()?);
         }
@@ -96,13 +96,13 @@ impl Ladder {
     }
 }
 
-fn emulated() -> Result<Climbed, Failure> {
-    let queues: Vec<EmulatedMachine> = (0..QUEUES).map(|_| EmulatedMachine::new()).collect();
-    climb(&queues, SMALL)
+fn emulated() -> Result<LadderResult, Failure> {
+    let queues: Vec<EmulatedDevice> = (0..QUEUES).map(|_| EmulatedDevice::new()).collect();
+    measure(&queues, SMALL)
 }
 
-fn climb<M: Machine>(queues: &[M], points: usize) -> Result<Climbed, Failure> {
-    Ok(Climbed {
+fn measure<M: Device>(queues: &[M], points: usize) -> Result<LadderResult, Failure> {
+    Ok(LadderResult {
         backend: queues[0].backend(),
         device: queues[0].device_name(),
         points,
@@ -110,8 +110,8 @@ fn climb<M: Machine>(queues: &[M], points: usize) -> Result<Climbed, Failure> {
     })
 }
 
-impl Climbed {
-    /// For people.
+impl LadderResult {
+    /// The measurements as a table of text.
     fn table(&self) -> String {
         let mut table = Table::new(&[
             "step",
@@ -132,11 +132,11 @@ impl Climbed {
             ]);
         }
         let note = match self.backend {
-            "emulator" => "The emulator's times say nothing of a GPU.\n",
+            "emulator" => "Times of the emulator do not predict times of a GPU.\n",
             _ => "",
         };
         format!(
-            "{} ({}): sums of buckets of 35 s over {} points, 5 s apart\n{note}\n{table}",
+            "{} ({}): sums of 35 s buckets over {} points, 5 s apart\n{note}\n{table}",
             self.device, self.backend, self.points
         )
     }

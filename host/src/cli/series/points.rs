@@ -1,119 +1,121 @@
-//! What is read, and how.
+//! Input files of points, the options for reading them, and `--start` and `--end`.
 
-use crate::cli::args::{OnErrorWord, PointsTyped, TimeUnitWord};
+use crate::cli::args::{OnErrorArg, PointsArgs, TimeUnitArg};
 use crate::cli::failure::Failure;
-use std::collections::HashSet;
-use std::path::{Path, PathBuf};
-use warpstride::io::Memory;
-use warpstride::io::series::{
+use crate::series::io::{
     Block, Names, OnError, ReadOptions, Reader, Skipped, TimeUnit, iso, moment,
 };
+use crate::system::Memory;
+use std::collections::HashSet;
+use std::path::{Path, PathBuf};
 
-/// Standard input.
+/// The path that stands for standard input.
 const STANDARD: &str = "-";
-/// Bytes that a reader is never denied.
-const LEAST: u64 = 4 << 20;
+/// Bytes that a reader may always use.
+const MIN_BYTES: u64 = 4 << 20;
 
-/// Files of points, checked as far as that is possible without reading them.
+/// Input files of points, checked as far as possible without reading them.
 #[derive(Debug)]
 pub(super) struct Inputs {
     paths: Vec<PathBuf>,
     options: ReadOptions,
-    stretch: Stretch,
-    /// Bytes of each; 0 of standard input.
+    time_range: TimeRange,
+    /// Size of each file in bytes; 0 for standard input.
     bytes: Vec<u64>,
 }
 
-/// What was read.
-pub(super) struct Read {
+/// Names, counts and notes of the inputs after they were read to the end.
+pub(super) struct PointsRead {
     pub(super) names: Names,
-    /// Points, those outside of the limits among them.
+    /// Points, including those outside the limits.
     pub(super) points: u64,
     pub(super) skipped: Skipped,
-    /// What was assumed.
+    /// Assumptions about the inputs.
     pub(super) notes: Vec<String>,
 }
 
 impl Inputs {
-    pub(super) fn from_typed(typed: &PointsTyped) -> Result<Self, Failure> {
-        let mut seen = HashSet::with_capacity(typed.inputs.len());
-        for path in &typed.inputs {
-            // By whatever name; standard input is no file of that name.
+    pub(super) fn from_args(args: &PointsArgs) -> Result<Self, Failure> {
+        let mut seen = HashSet::with_capacity(args.inputs.len());
+        for path in &args.inputs {
+            // The same file must be found under any path; `-` is standard input, not a file of that
+            // name.
             let real = match path == Path::new(STANDARD) {
                 true => None,
                 false => path.canonicalize().ok(),
             };
             if !seen.insert(real.unwrap_or_else(|| path.clone())) {
                 return Err(Failure::usage(format!(
-                    "{}: is named twice: its points would be duplicates of each other",
+                    "{}: named twice: all its points would be duplicates",
                     path.display()
                 )));
             }
         }
         for (option, column) in [
-            ("--time-column", &typed.time_column),
-            ("--value-column", &typed.value_column),
-            ("--series-column", &typed.series_column),
+            ("--time-column", &args.time_column),
+            ("--value-column", &args.value_column),
+            ("--series-column", &args.series_column),
         ] {
             if column.as_deref().is_some_and(|name| name.trim().is_empty()) {
                 return Err(Failure::usage(format!(
-                    "{option}: the name of a column is expected, or its number from 1 where the file has no header"
+                    "{option}: expected the name of a column, or its number from 1 if the file has no header"
                 )));
             }
         }
-        let unit = match typed.time_unit {
-            TimeUnitWord::Auto => TimeUnit::Auto,
-            TimeUnitWord::S => TimeUnit::Seconds,
-            TimeUnitWord::Ms => TimeUnit::Milliseconds,
-            TimeUnitWord::Us => TimeUnit::Microseconds,
-            TimeUnitWord::Ns => TimeUnit::Nanoseconds,
+        let unit = match args.time_unit {
+            TimeUnitArg::Auto => TimeUnit::Auto,
+            TimeUnitArg::S => TimeUnit::Seconds,
+            TimeUnitArg::Ms => TimeUnit::Milliseconds,
+            TimeUnitArg::Us => TimeUnit::Microseconds,
+            TimeUnitArg::Ns => TimeUnit::Nanoseconds,
         };
-        let bytes = typed
+        let bytes = args
             .inputs
             .iter()
             .map(|path| std::fs::metadata(path).map_or(0, |found| found.len()));
         Ok(Self {
-            stretch: Stretch::new(typed.start.clone(), typed.end.clone(), unit)?,
+            time_range: TimeRange::new(args.start.clone(), args.end.clone(), unit)?,
             bytes: bytes.collect(),
-            paths: typed.inputs.clone(),
+            paths: args.inputs.clone(),
             options: ReadOptions {
-                time_column: typed.time_column.clone(),
-                value_column: typed.value_column.clone(),
-                series_column: typed.series_column.clone(),
+                time_column: args.time_column.clone(),
+                value_column: args.value_column.clone(),
+                series_column: args.series_column.clone(),
                 time_unit: unit,
-                on_error: match typed.on_error {
-                    OnErrorWord::Fail => OnError::Fail,
-                    OnErrorWord::Skip => OnError::Skip,
+                on_error: match args.on_error {
+                    OnErrorArg::Fail => OnError::Fail,
+                    OnErrorArg::Skip => OnError::Skip,
                 },
                 longest_name: None,
             },
         })
     }
 
-    /// Refuses rows whose series has a name of more bytes.
+    /// Rejects rows whose series name is longer than `bytes`.
     pub(super) fn with_names_up_to(mut self, bytes: usize) -> Self {
         self.options.longest_name = Some(bytes);
         self
     }
 
-    /// Nanoseconds since 1970 of `--start` and `--end`, for which the first input may have to be looked at.
+    /// Nanoseconds since 1970 of `--start` and `--end`. May have to read the beginning of the first
+    /// input for its unit.
     pub(super) fn limits(&self, reader: &mut Reader) -> Result<Limits, Failure> {
-        let Stretch { start, end, unit } = &self.stretch;
-        let unit = match self.stretch.has_numbers() {
+        let TimeRange { start, end, unit } = &self.time_range;
+        let unit = match self.time_range.has_numbers() {
             true => reader.unit()?,
             false => *unit,
         };
         limits(start.as_deref(), end.as_deref(), unit)
     }
 
-    /// Those that are files.
+    /// The inputs that are files.
     pub(super) fn paths(&self) -> Vec<&Path> {
         let all = self.paths.iter().map(PathBuf::as_path);
         all.filter(|path| *path != Path::new(STANDARD)).collect()
     }
 
-    /// For sentences.
-    pub(super) fn words(&self) -> String {
+    /// A name of the inputs for messages.
+    pub(super) fn description(&self) -> String {
         match &self.paths[..] {
             [one] if one == Path::new(STANDARD) => "standard input".to_owned(),
             [one] => one.display().to_string(),
@@ -121,7 +123,7 @@ impl Inputs {
         }
     }
 
-    /// All names as they were typed.
+    /// All paths as given on the command line.
     pub(super) fn names(&self) -> Vec<String> {
         self.paths
             .iter()
@@ -129,28 +131,29 @@ impl Inputs {
             .collect()
     }
 
-    /// Of all files.
+    /// Bytes of all files.
     pub(super) fn bytes(&self) -> u64 {
         self.bytes.iter().sum()
     }
 
-    /// The same in MiB, rounded up; at least 1.
+    /// Size of all files in MiB, rounded up; at least 1.
     pub(super) fn mebibytes(&self) -> usize {
         (self.bytes().div_ceil(1 << 20) as usize).max(1)
     }
 
-    /// Looks whether they are there.
+    /// Checks that the inputs exist, and opens a reader.
     pub(super) fn open(&self, memory: u64) -> Result<Reader, Failure> {
         Ok(Reader::open(
             &self.paths,
             &self.options,
-            Memory::limited(memory.max(LEAST)),
+            Memory::limited(memory.max(MIN_BYTES)),
         )?)
     }
 }
 
-impl Read {
-    /// Reads to the end, and hands blocks, empty ones too, and the MiB that were read before to `take`.
+impl PointsRead {
+    /// Reads all blocks and passes each of them, empty ones included, to `take`, with the number of
+    /// MiB read before it.
     pub(super) fn all(
         mut reader: Reader,
         take: &mut dyn FnMut(Block, usize) -> Result<(), Failure>,
@@ -170,24 +173,24 @@ impl Read {
     }
 }
 
-/// `--start` and `--end`; their numbers are in the unit of the inputs.
+/// The arguments of `--start` and `--end`. Numbers are in the unit of the inputs.
 #[derive(Debug)]
-struct Stretch {
+struct TimeRange {
     start: Option<String>,
     end: Option<String>,
     /// `--time-unit`.
     unit: TimeUnit,
 }
 
-impl Stretch {
-    /// Checks what does not depend on the inputs.
+impl TimeRange {
+    /// Checks everything that does not depend on the inputs.
     fn new(start: Option<String>, end: Option<String>, unit: TimeUnit) -> Result<Self, Failure> {
-        let stretch = Self { start, end, unit };
-        let (start, end) = (stretch.start.as_deref(), stretch.end.as_deref());
-        if unit != TimeUnit::Auto || !stretch.has_numbers() {
+        let time_range = Self { start, end, unit };
+        let (start, end) = (time_range.start.as_deref(), time_range.end.as_deref());
+        if unit != TimeUnit::Auto || !time_range.has_numbers() {
             limits(start, end, unit)?;
         }
-        Ok(stretch)
+        Ok(time_range)
     }
 
     fn has_numbers(&self) -> bool {
@@ -199,10 +202,10 @@ impl Stretch {
     }
 }
 
-/// Nanoseconds since 1970: from here on, and up to there.
+/// Start (inclusive) and end (exclusive), nanoseconds since 1970.
 pub(super) type Limits = (Option<i64>, Option<i64>);
 
-/// Nanoseconds since 1970 of `--start` and `--end`.
+/// Parses `--start` and `--end` to nanoseconds since 1970.
 pub(super) fn limits(
     start: Option<&str>,
     end: Option<&str>,
@@ -212,7 +215,7 @@ pub(super) fn limits(
         let Some(text) = text else { return Ok(None) };
         if unit == TimeUnit::Auto && is_year(text) {
             return Err(Failure::usage(format!(
-                "{option} {text}: a year or seconds since 1970? {text}-01-01 or {text}.0 is expected"
+                "{option} {text}: ambiguous: expected {text}-01-01 for the year or {text}.0 for seconds since 1970"
             )));
         }
         moment(text, unit)
@@ -224,7 +227,7 @@ pub(super) fn limits(
         && a >= b
     {
         return Err(Failure::usage(format!(
-            "--start {start} ({}) is not before --end {end} ({}): nothing could lie between them",
+            "--start {start} ({}): expected a time before --end {end} ({})",
             iso(a),
             iso(b)
         )));
@@ -232,7 +235,7 @@ pub(super) fn limits(
     Ok((from, to))
 }
 
-/// Whether a number without unit is rather a year.
+/// Whether a number without a unit looks like a year.
 fn is_year(text: &str) -> bool {
     text.len() == 4 && matches!(text.parse::<u32>(), Ok(1970..=2262))
 }

@@ -1,72 +1,77 @@
-//! How far an aggregation is.
+//! Progress of an aggregation.
 
+use crate::run::{Bar, JsonLines, Observer, Silent};
+use crate::text::significant;
 use serde::Serialize;
 use std::io::stdout;
 use std::time::{Duration, Instant};
-use warpstride::report::significant;
-use warpstride::run::{Bar, JsonLines, Observer, Silent};
 
-/// Between two entries.
-const OFTEN: Duration = Duration::from_millis(200);
+/// Time between two entries.
+const INTERVAL: Duration = Duration::from_millis(200);
 
-/// What is told on the way.
+/// An entry of the progress.
 #[derive(Debug, Clone, Copy, Serialize)]
 pub(super) struct Stage {
     /// Number of the entry, from 1.
     iteration: usize,
     /// `read` or `resample`.
     stage: &'static str,
-    /// Points of this stage so far.
+    /// Points processed in this stage so far.
     points: u64,
-    /// Since the start.
+    /// Time since the start.
     seconds: f64,
 }
 
-/// How it is told.
+/// How progress is shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Form {
+pub(super) enum ProgressStyle {
     Bar,
     Json,
     Quiet,
 }
 
-/// Tells it, not too often.
+/// Reports progress at a limited rate.
 pub(super) struct Progress {
     observer: Box<dyn Observer<Stage>>,
     begun: Instant,
-    told: Option<Instant>,
+    last_shown: Option<Instant>,
     entries: usize,
-    /// To be cleared, however the run ends.
+    /// Whether a bar must be cleared when the run ends, also by an error.
     bar: bool,
 }
 
 impl Progress {
-    /// `planned` is what is to be read, in MiB.
-    pub(super) fn new(form: Form, planned: usize) -> Self {
+    /// Starts reporting. `planned` is the amount to read in MiB.
+    pub(super) fn new(form: ProgressStyle, planned: usize) -> Self {
         let mut observer: Box<dyn Observer<Stage>> = match form {
-            Form::Bar => Box::new(Bar::new(|stage: &Stage| {
+            ProgressStyle::Bar => Box::new(Bar::new(|stage: &Stage| {
                 let points = significant(stage.points as f64, 3);
                 format!("MiB, {}: {points} points", stage.stage)
             })),
-            Form::Json => Box::new(JsonLines::new(stdout())),
-            Form::Quiet => Box::new(Silent),
+            ProgressStyle::Json => Box::new(JsonLines::new(stdout())),
+            ProgressStyle::Quiet => Box::new(Silent),
         };
         observer.start(planned, 0);
         Self {
             observer,
             begun: Instant::now(),
-            told: None,
+            last_shown: None,
             entries: 0,
-            bar: form == Form::Bar,
+            bar: form == ProgressStyle::Bar,
         }
     }
 
-    /// So many MiB are read, and points of this stage done. The first of a stage is always told.
+    /// Reports that `read` MiB were read and `points` points of this stage are done. The first
+    /// entry of a stage is always shown.
     pub(super) fn at(&mut self, stage: &'static str, read: usize, points: u64, first: bool) {
-        if !first && self.told.is_some_and(|told| told.elapsed() < OFTEN) {
+        if !first
+            && self
+                .last_shown
+                .is_some_and(|shown| shown.elapsed() < INTERVAL)
+        {
             return;
         }
-        self.told = Some(Instant::now());
+        self.last_shown = Some(Instant::now());
         self.entries += 1;
         self.observer.entry(&Stage {
             iteration: self.entries,
@@ -77,7 +82,7 @@ impl Progress {
         self.observer.progress(read);
     }
 
-    /// Nothing more comes.
+    /// Ends the progress.
     pub(super) fn end(mut self) {
         self.bar = false;
         self.observer.end();

@@ -1,80 +1,80 @@
-//! `warpstride series resample`: from what was typed to aggregates in a file.
+//! `warpstride series resample`: aggregates points of input files into an output file.
 
-use super::machine::Wanted;
-use super::points::{Inputs, Read};
-use super::progress::{Form, Progress};
-use super::rows::{Out, Rows};
+use super::backend::BackendConfig;
+use super::points::{Inputs, PointsRead};
+use super::progress::{Progress, ProgressStyle};
+use super::rows::{OutputConfig, RowWriter};
 use super::summary::{Malformed, Seconds, Summary, Taken, buckets};
-use super::{memory, points, wanted};
-use crate::cli::args::ResampleTyped;
+use super::{memory, plan, points};
+use crate::cli::args::ResampleArgs;
 use crate::cli::failure::Failure;
 use crate::cli::output::{note, say, were};
 use crate::cli::paths;
+use crate::run::Interrupt;
+use crate::series::io::Reader;
+use crate::series::stream::{Gather, Limits, StreamError, Tally};
+use crate::series::{Engine as _, Resample};
+use crate::system::Memory;
+use crate::system::write_whole;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
-use warpstride::io::Memory;
-use warpstride::io::series::Reader;
-use warpstride::report::write_whole;
-use warpstride::run::Interrupt;
-use warpstride::series::stream::{Gather, Limits, StreamError, Tally};
-use warpstride::series::{Engine as _, Resample};
 
-/// A checked aggregation.
+/// The checked arguments of `warpstride series resample`.
 #[derive(Debug)]
 pub(crate) struct Resampling {
     inputs: Inputs,
     plan: Resample,
-    machine: Wanted,
+    backend: BackendConfig,
     memory: Option<u64>,
-    out: Out,
+    out: OutputConfig,
     summary: Option<PathBuf>,
     plot: Option<PathBuf>,
-    form: Form,
+    form: ProgressStyle,
 }
 
 impl Resampling {
-    /// Checks options and outputs.
-    pub(crate) fn from_typed(typed: &ResampleTyped) -> Result<Self, Failure> {
-        let plan = wanted::plan(typed)?;
-        let inputs = Inputs::from_typed(&typed.points)?;
-        let out = Out::from_typed(typed)?;
-        if out.is_standard() && typed.json_progress {
+    /// Checks the options and the output paths.
+    pub(crate) fn from_args(args: &ResampleArgs) -> Result<Self, Failure> {
+        let plan = plan::parse(args)?;
+        let inputs = Inputs::from_args(&args.points)?;
+        let out = OutputConfig::from_args(args)?;
+        if out.is_standard() && args.json_progress {
             return Err(Failure::usage(
-                "-o - and --json-progress: both would write to standard output; a file's name is expected for one of them",
+                "-o - and --json-progress: both would write to standard output; expected a file name for -o",
             ));
         }
-        if let Some(path) = &typed.plot {
+        if let Some(path) = &args.plot {
             paths::check_picture("--plot", path)?;
         }
-        let outputs = [out.path(), typed.summary.as_deref(), typed.plot.as_deref()];
+        let outputs = [out.path(), args.summary.as_deref(), args.plot.as_deref()];
         let outputs: Vec<&Path> = outputs.into_iter().flatten().collect();
         paths::check(&outputs, &inputs.paths())?;
         Ok(Self {
-            machine: Wanted::from_typed(typed.machine)?,
-            memory: memory::limit(typed.memory.as_deref())?,
+            backend: BackendConfig::from_args(args.backend)?,
+            memory: memory::parse(args.memory.as_deref())?,
             inputs,
             plan,
             out,
-            summary: typed.summary.clone(),
-            plot: typed.plot.clone(),
-            form: match (typed.json_progress, typed.quiet) {
-                (true, _) => Form::Json,
-                (_, true) => Form::Quiet,
-                _ => Form::Bar,
+            summary: args.summary.clone(),
+            plot: args.plot.clone(),
+            form: match (args.json_progress, args.quiet) {
+                (true, _) => ProgressStyle::Json,
+                (_, true) => ProgressStyle::Quiet,
+                _ => ProgressStyle::Bar,
             },
         })
     }
 
     /// Reads, aggregates and writes.
     pub(crate) fn run(self) -> Result<(), Failure> {
-        self.machine.start()?;
+        self.backend.start()?;
         let interrupt = Interrupt::on_ctrl_c()?;
         let memory = self
             .memory
             .unwrap_or_else(|| memory::half_of(Memory::available()));
         let mut reader = self.inputs.open(memory)?;
         let (start, end) = self.inputs.limits(&mut reader)?;
-        let mut engine = self.machine.engine(&self.plan)?;
+        let mut engine = self.backend.engine(&self.plan)?;
         let begun = Instant::now();
         let mut gather = Gather::new(Limits {
             start,
@@ -86,11 +86,11 @@ impl Resampling {
         let read = self.read(reader, &mut gather, &mut progress, &interrupt)?;
         let points = gather.points();
         if points == 0 {
-            return Err(Failure::failed(self.nothing(&read, (start, end))));
+            return Err(Failure::failed(self.no_points_message(&read, (start, end))));
         }
         let read_seconds = begun.elapsed().as_secs_f64();
-        let told = engine.note.clone();
-        self.note(told.as_deref());
+        let first_note = engine.note.clone();
+        self.note(first_note.as_deref());
 
         let planned = self.inputs.mebibytes();
         let curve = self.plot.as_ref().and_then(|_| {
@@ -100,7 +100,7 @@ impl Resampling {
             );
             Some((*first.0, *first.1))
         });
-        let mut rows = Rows::create(&self.out, &read.names, curve, interrupt.clone())?;
+        let mut rows = RowWriter::create(&self.out, &read.names, curve, interrupt.clone())?;
         progress.at("resample", planned, 0, true);
         let streamed = gather.finish(&self.plan).and_then(|gathered| {
             gathered.resample(&mut engine, &mut rows, &mut |done| {
@@ -108,7 +108,7 @@ impl Resampling {
                 !interrupt.requested()
             })
         });
-        let tally = streamed.map_err(|why| self.ended(why, &read, points))?;
+        let tally = streamed.map_err(|why| self.stream_failure(why, &read, points))?;
         let picture = rows.picture();
         if interrupt.requested() {
             return Err(stopped(points));
@@ -124,27 +124,27 @@ impl Resampling {
             .map(|p| p.display().to_string())
             .into_iter()
             .collect();
-        // What cannot be drawn is no reason to take the aggregates away.
+        // A failed plot must not discard the aggregates.
         let mut undrawn = None;
         if let (Some(path), Some(picture)) = (&self.plot, picture) {
             let drawn = picture.map_err(|why| format!("--plot {}: {why}", path.display()));
             match drawn.and_then(|picture| picture.write(path).map_err(|e| e.to_string())) {
                 Ok(()) => written.push(path.display().to_string()),
                 Err(why) => {
-                    let there = self.out.words();
+                    let there = self.out.description();
                     undrawn = Some(Failure::failed(format!(
                         "{why}; the aggregates are in {there}"
                     )));
                 }
             }
         }
-        let mut notes = self.doubts(&read, &tally);
+        let mut notes = self.collect_notes(&read, &tally);
         notes.extend(finished.note);
-        if engine.note != told {
+        if engine.note != first_note {
             notes.extend(engine.note.clone());
         }
         notes.iter().for_each(|sentence| self.note(Some(sentence)));
-        notes.extend(told.filter(|told| !notes.contains(told)));
+        notes.extend(first_note.filter(|first_note| !notes.contains(first_note)));
         let mut summary = Summary {
             inputs: self.inputs.names(),
             input_bytes: self.inputs.bytes(),
@@ -187,7 +187,7 @@ impl Resampling {
             let text = serde_json::to_string_pretty(&summary)? + "\n";
             write_whole(path, text.as_bytes())?;
         }
-        if self.form == Form::Bar && !self.out.is_standard() {
+        if self.form == ProgressStyle::Bar && !self.out.is_standard() {
             say(&summary.table())?;
         }
         undrawn.map_or(Ok(()), Err)
@@ -199,10 +199,10 @@ impl Resampling {
         gather: &mut Gather,
         progress: &mut Progress,
         interrupt: &Interrupt,
-    ) -> Result<Read, Failure> {
+    ) -> Result<PointsRead, Failure> {
         let mut first = true;
         let mut points = 0;
-        Read::all(reader, &mut |block, mebibytes| {
+        PointsRead::all(reader, &mut |block, mebibytes| {
             if interrupt.requested() {
                 return Err(stopped(points));
             }
@@ -214,24 +214,24 @@ impl Resampling {
         })
     }
 
-    /// Why there is nothing to aggregate.
-    fn nothing(&self, read: &Read, (start, end): points::Limits) -> String {
+    /// Explains why there is nothing to aggregate.
+    fn no_points_message(&self, read: &PointsRead, (start, end): points::Limits) -> String {
         let limits = [("--start", start), ("--end", end)];
-        let typed: Vec<&str> = limits
+        let args: Vec<&str> = limits
             .iter()
             .filter(|l| l.1.is_some())
             .map(|l| l.0)
             .collect();
         format!(
             "{}: none of {} points lies within {}",
-            self.inputs.words(),
+            self.inputs.description(),
             read.points,
-            typed.join(" and ")
+            args.join(" and ")
         )
     }
 
-    /// The end of a stream that did not come to its end.
-    fn ended(&self, why: StreamError, read: &Read, points: u64) -> Failure {
+    /// The failure that ended an aggregation early.
+    fn stream_failure(&self, why: StreamError, read: &PointsRead, points: u64) -> Failure {
         match why {
             StreamError::Stopped => stopped(points),
             StreamError::Bucket {
@@ -243,7 +243,7 @@ impl Resampling {
             } => {
                 let name = u32::try_from(series).ok().and_then(|s| read.names.get(s));
                 Failure::failed(format!(
-                    "series {}: its bucket of {granularity} has {points} points, which need {needed} of memory, but {available} may be used; --memory may give more, or a shorter --granularity is needed",
+                    "series {}: a bucket of {granularity} has {points} points and needs {needed} of memory, but only {available} is available; increase --memory or use a shorter --granularity",
                     name.unwrap_or("?")
                 ))
             }
@@ -251,8 +251,8 @@ impl Resampling {
         }
     }
 
-    /// What is strange about the input.
-    fn doubts(&self, read: &Read, tally: &Tally) -> Vec<String> {
+    /// Notes about skipped rows, duplicates and NaN of the input.
+    fn collect_notes(&self, read: &PointsRead, tally: &Tally) -> Vec<String> {
         let mut notes = read.notes.clone();
         if let (rows @ 1.., Some(first)) = (read.skipped.rows, read.skipped.first.first()) {
             notes.push(format!(
@@ -260,15 +260,15 @@ impl Resampling {
                 were(rows, "malformed row")
             ));
         }
-        // Who sees the table sees them there.
-        if self.form == Form::Json || self.out.is_standard() {
+        // The table shows these counts too, if it is printed.
+        if self.form == ProgressStyle::Json || self.out.is_standard() {
             for (count, what, why) in [
                 (
                     tally.duplicates,
                     "duplicate",
-                    "points whose series and time came before",
+                    "an earlier point has the same series and time",
                 ),
-                (tally.skipped, "point of NaN", "--nan skip"),
+                (tally.skipped, "NaN point", "--nan skip"),
             ] {
                 if count > 0 {
                     notes.push(format!("{} left out: {why}", were(count, what)));
@@ -280,7 +280,7 @@ impl Resampling {
 
     fn note(&self, sentence: Option<&str>) {
         if let Some(sentence) = sentence
-            && self.form != Form::Quiet
+            && self.form != ProgressStyle::Quiet
         {
             note(sentence);
         }
@@ -289,6 +289,6 @@ impl Resampling {
 
 fn stopped(points: u64) -> Failure {
     Failure::Interrupted(format!(
-        "stopped after {points} points were read; nothing was written"
+        "stopped after reading {points} points; nothing was written"
     ))
 }

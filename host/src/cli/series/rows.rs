@@ -1,35 +1,36 @@
-//! Where aggregates go.
+//! The output of an aggregation: a file or standard output.
 
-use crate::cli::args::{ResampleTyped, TimestampsWord};
+use crate::cli::args::{ResampleArgs, TimestampsArg};
 use crate::cli::failure::Failure;
+use crate::report::Picture;
+use crate::run::Interrupt;
+use crate::series::io::{Names, ResultFormat, ResultWriter, Run, Timestamps};
+use crate::series::report::SeriesCurves;
+use crate::series::stream::{self, Sink, StreamError};
+use crate::series::{Aggregate, Granularity};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
-use warpstride::io::series::{Names, ResultFormat, ResultWriter, Run, Timestamps};
-use warpstride::report::{Picture, SeriesCurves};
-use warpstride::run::Interrupt;
-use warpstride::series::stream::{self, Sink, StreamError};
-use warpstride::series::{Aggregate, Granularity};
 
-/// Standard output.
+/// The path that stands for standard output.
 const STANDARD: &str = "-";
 
-/// The output, checked.
+/// The checked output options.
 #[derive(Debug)]
-pub(super) struct Out {
+pub(super) struct OutputConfig {
     path: PathBuf,
     format: ResultFormat,
     timestamps: Timestamps,
 }
 
-impl Out {
-    pub(super) fn from_typed(typed: &ResampleTyped) -> Result<Self, Failure> {
-        Self::new(typed.output.clone(), typed.timestamps)
+impl OutputConfig {
+    pub(super) fn from_args(args: &ResampleArgs) -> Result<Self, Failure> {
+        Self::new(args.output.clone(), args.timestamps)
     }
 
-    pub(super) fn new(path: PathBuf, timestamps: TimestampsWord) -> Result<Self, Failure> {
+    pub(super) fn new(path: PathBuf, timestamps: TimestampsArg) -> Result<Self, Failure> {
         let timestamps = match timestamps {
-            TimestampsWord::Ns => Timestamps::Nanoseconds,
-            TimestampsWord::Iso => Timestamps::Iso,
+            TimestampsArg::Ns => Timestamps::Nanoseconds,
+            TimestampsArg::Iso => Timestamps::Iso,
         };
         let ending = path
             .extension()
@@ -39,14 +40,14 @@ impl Out {
         let standard = path == Path::new(STANDARD);
         if !standard && !["csv", "txt", "parquet", "pq"].contains(&ending.as_str()) {
             return Err(Failure::usage(format!(
-                "-o {}: a name that ends in .csv (text) or .parquet is expected, or - for standard output",
+                "-o {}: expected a name that ends in .csv or .parquet, or - for standard output",
                 path.display()
             )));
         }
         let format = ResultFormat::of(&path, timestamps);
         if format == ResultFormat::Parquet && timestamps == Timestamps::Iso {
             return Err(Failure::usage(
-                "--timestamps iso is about CSV: Parquet has timestamps of its own kind",
+                "--timestamps iso: expected a CSV output; Parquet has its own timestamp type",
             ));
         }
         Ok(Self {
@@ -56,7 +57,7 @@ impl Out {
         })
     }
 
-    /// Begins it.
+    /// Creates the file, or starts writing to standard output.
     pub(super) fn create(&self) -> Result<ResultWriter, Failure> {
         Ok(match self.path() {
             Some(path) => ResultWriter::create(path, self.format)?,
@@ -64,25 +65,25 @@ impl Out {
         })
     }
 
-    /// Whether it is standard output.
+    /// Whether the output is standard output.
     pub(super) fn is_standard(&self) -> bool {
         self.path == Path::new(STANDARD)
     }
 
-    /// The file, if it is one.
+    /// The output file, if any.
     pub(super) fn path(&self) -> Option<&Path> {
         (!self.is_standard()).then_some(&self.path)
     }
 
-    /// For sentences.
-    pub(super) fn words(&self) -> String {
+    /// A name of the output for messages.
+    pub(super) fn description(&self) -> String {
         match self.path() {
             Some(path) => path.display().to_string(),
             None => "standard output".to_owned(),
         }
     }
 
-    /// Where temporary files go: beside the output, for there must be room anyway.
+    /// Folder for temporary files: next to the output, whose file system needs free space anyway.
     pub(super) fn folder(&self) -> PathBuf {
         match self.path().map(Path::parent) {
             None => std::env::temp_dir(),
@@ -92,8 +93,8 @@ impl Out {
     }
 }
 
-/// Writes rows, and keeps the curve of one aggregate.
-pub(super) struct Rows<'n> {
+/// Writes the rows, and collects the curves of one aggregate for a plot.
+pub(super) struct RowWriter<'n> {
     writer: ResultWriter,
     names: &'n Names,
     curves: Option<(SeriesCurves, Granularity, Aggregate)>,
@@ -101,18 +102,18 @@ pub(super) struct Rows<'n> {
     spent: Duration,
 }
 
-/// What was written.
-pub(super) struct Finished {
+/// Counts and time of a finished output.
+pub(super) struct RowsWritten {
     pub(super) rows: u64,
-    /// That not all series are in the picture.
+    /// A note if the picture does not show all series.
     pub(super) note: Option<String>,
     pub(super) seconds: f64,
 }
 
-impl<'n> Rows<'n> {
-    /// Begins the output. `curve` is the aggregate of which a curve is wanted.
+impl<'n> RowWriter<'n> {
+    /// Creates the output. `curve` is the aggregate to plot.
     pub(super) fn create(
-        out: &Out,
+        out: &OutputConfig,
         names: &'n Names,
         curve: Option<(Granularity, Aggregate)>,
         interrupt: Interrupt,
@@ -135,18 +136,18 @@ impl<'n> Rows<'n> {
         })
     }
 
-    /// The picture, if one is wanted.
+    /// The plot, if one was requested.
     pub(super) fn picture(&self) -> Option<Result<Picture, String>> {
         let (curves, ..) = self.curves.as_ref()?;
         Some(curves.png().map_err(|why| why.to_string()))
     }
 
-    /// Makes the output whole.
-    pub(super) fn finish(self) -> Result<Finished, Failure> {
+    /// Completes the output.
+    pub(super) fn finish(self) -> Result<RowsWritten, Failure> {
         let begun = Instant::now();
         let rows = self.writer.rows();
         self.writer.finish()?;
-        Ok(Finished {
+        Ok(RowsWritten {
             rows,
             note: self.curves.and_then(|(curves, ..)| curves.note()),
             seconds: (self.spent + begun.elapsed()).as_secs_f64(),
@@ -154,7 +155,7 @@ impl<'n> Rows<'n> {
     }
 }
 
-impl Sink for Rows<'_> {
+impl Sink for RowWriter<'_> {
     fn take<'r>(
         &mut self,
         rows: &mut dyn Iterator<Item = stream::Rows<'r>>,

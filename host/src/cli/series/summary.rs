@@ -1,11 +1,12 @@
 //! What an aggregation tells at its end.
 
 use crate::cli::output::{counted, facts};
+use crate::run::Setup;
+use crate::series::stream::Tally;
+use crate::series::{Granularity, Resample};
+use crate::system::Bytes;
+use crate::text::{Table, significant};
 use serde::Serialize;
-use warpstride::io::Bytes;
-use warpstride::report::{Table, significant};
-use warpstride::series::stream::Tally;
-use warpstride::series::{Granularity, Resample, Setup};
 
 /// `--summary`.
 #[derive(Debug, Serialize)]
@@ -48,7 +49,7 @@ pub(super) struct Malformed {
     pub(super) first: Vec<String>,
 }
 
-/// Of one granularity.
+/// The buckets of one granularity.
 #[derive(Debug, Serialize)]
 pub(super) struct Buckets {
     pub(super) granularity: String,
@@ -56,11 +57,11 @@ pub(super) struct Buckets {
     pub(super) seconds: Option<f64>,
     /// With values; `null` where nothing was asked of the values.
     pub(super) buckets: Option<u64>,
-    /// With rates; `null` where there are none.
+    /// Buckets with rates; `null` without rates.
     pub(super) rate_buckets: Option<u64>,
 }
 
-/// Of the stages. Computing and writing overlap.
+/// Seconds of the stages. Computing and writing overlap.
 #[derive(Debug, Default, Serialize)]
 pub(super) struct Seconds {
     pub(super) read: f64,

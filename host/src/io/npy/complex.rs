@@ -1,18 +1,19 @@
-//! Arrays of complex numbers, of one to eight axes.
+//! `.npy` arrays of complex numbers, of rank 1 to 8.
 
-use super::super::{IoError, Memory, atomic, memory::Bytes};
+use super::super::IoError;
 use super::header::{self, Kind};
-use super::{CHUNK, Opened, unread};
+use super::{CHUNK, Opened, unreadable};
+use crate::system::{Bytes, Memory, atomic_file};
 use ndarray::{ArrayD, ArrayViewD, IxDyn, ShapeBuilder};
 use num_complex::Complex;
 use std::fs::File;
 use std::io::{BufWriter, Read, Write};
 use std::path::Path;
 
-/// Most axes of an array that is read.
+/// Highest rank of an array that is read.
 const HIGHEST_RANK: usize = 8;
 
-/// Reads an array of complex or real numbers, single or double.
+/// Reads an array of complex or real numbers in single or double precision.
 ///
 /// # Errors
 /// As [`super::read`].
@@ -20,7 +21,7 @@ pub fn read(path: &Path) -> Result<ArrayD<Complex<f64>>, IoError> {
     read_within(path, Memory::available())
 }
 
-/// [`read`] with another limit of memory.
+/// [`read`] with the given limit of memory.
 ///
 /// # Errors
 /// As [`super::read`].
@@ -30,16 +31,16 @@ pub fn read_within(path: &Path, memory: Memory) -> Result<ArrayD<Complex<f64>>, 
         header,
         name,
         ..
-    } = Opened::new(path)?.whole()?;
+    } = Opened::new(path)?.check_length()?;
     if !(1..=HIGHEST_RANK).contains(&header.shape.len()) {
         return Err(IoError::Shape {
             file: name,
             dataset: "the array".to_owned(),
             found: header.shape,
-            expected: format!("an array of 1 to {HIGHEST_RANK} dimensions"),
+            expected: format!("rank 1 to {HIGHEST_RANK}"),
         });
     }
-    // The file has as many elements.
+    // The file has been found to hold as many elements.
     let count = header.count().unwrap_or(usize::MAX);
     let needed = (count as u128).saturating_mul(size_of::<Complex<f64>>() as u128);
     let refused = |available: u64| IoError::ArrayTooLarge {
@@ -70,7 +71,7 @@ pub fn read_within(path: &Path, memory: Memory) -> Result<ArrayD<Complex<f64>>, 
     let mut buffer = vec![0; CHUNK.min(count) * width];
     while values.len() < count {
         let bytes = &mut buffer[..CHUNK.min(count - values.len()) * width];
-        file.read_exact(bytes).map_err(|e| unread(&name, &e))?;
+        file.read_exact(bytes).map_err(|e| unreadable(&name, &e))?;
         values.extend(bytes.chunks_exact(width).map(|element| {
             let (re, im) = element.split_at(part);
             let im = if header.complex { number(im) } else { 0.0 };
@@ -78,11 +79,11 @@ pub fn read_within(path: &Path, memory: Memory) -> Result<ArrayD<Complex<f64>>, 
         }));
     }
     let shape = IxDyn(&header.shape).set_f(header.fortran);
-    let array = ArrayD::from_shape_vec(shape, values).map_err(|e| unread(&name, &e))?;
+    let array = ArrayD::from_shape_vec(shape, values).map_err(|e| unreadable(&name, &e))?;
     Ok(array.as_standard_layout().into_owned())
 }
 
-/// Writes an array, in double or single precision; the file is absent or whole.
+/// Writes an array in double or single precision, atomically.
 ///
 /// # Errors
 /// [`IoError::Write`].
@@ -91,8 +92,8 @@ pub fn write(
     array: ArrayViewD<'_, Complex<f64>>,
     double: bool,
 ) -> Result<(), IoError> {
-    atomic::write(path, |temporary| {
-        fill(temporary, array, double).map_err(|e| atomic::refusal(path, &e))
+    atomic_file::write(path, |temporary| {
+        fill(temporary, array, double).map_err(|e| atomic_file::refusal(path, &e))
     })
 }
 
@@ -121,7 +122,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn arrays_come_back_in_both_precisions_and_orders() {
+    fn arrays_survive_a_round_trip_in_both_precisions_and_orders() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("a.npy");
         let array = ArrayD::from_shape_fn(IxDyn(&[2, 3, 4]), |at| {
@@ -132,15 +133,18 @@ mod tests {
         write(&path, array.view(), false).unwrap();
         let single = array.mapv(|v| Complex::new(f64::from(v.re as f32), f64::from(v.im as f32)));
         assert_eq!(read(&path).unwrap(), single);
-        // NumPy's order for the transposed array.
+        // The header of the transposed array in Fortran order.
         write(&path, array.view(), true).unwrap();
         let bytes = std::fs::read(&path).unwrap();
         let at = bytes.windows(5).position(|w| w == b"False").unwrap();
-        let mut turned = bytes.clone();
-        turned[at..at + 5].copy_from_slice(b"True ");
-        let shape = turned.windows(9).position(|w| w == b"(2, 3, 4)").unwrap();
-        turned[shape..shape + 9].copy_from_slice(b"(4, 3, 2)");
-        std::fs::write(&path, turned).unwrap();
+        let mut transposed = bytes.clone();
+        transposed[at..at + 5].copy_from_slice(b"True ");
+        let shape = transposed
+            .windows(9)
+            .position(|w| w == b"(2, 3, 4)")
+            .unwrap();
+        transposed[shape..shape + 9].copy_from_slice(b"(4, 3, 2)");
+        std::fs::write(&path, transposed).unwrap();
         assert_eq!(read(&path).unwrap(), array.reversed_axes());
     }
 
@@ -156,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn memory_is_asked_for_first() {
+    fn the_memory_limit_is_checked_before_allocating() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("a.npy");
         let array = ArrayD::from_elem(IxDyn(&[10]), Complex::new(0.0, 0.0));

@@ -1,4 +1,5 @@
-//! The header: `\x93NUMPY`, a version, a length, a Python dictionary of three entries.
+//! The header of `.npy` files: `\x93NUMPY`, a version, a length and a Python dictionary of three
+//! entries.
 
 use super::super::IoError;
 use std::io::{ErrorKind, Read};
@@ -7,13 +8,13 @@ use std::str::Chars;
 
 const MAGIC: &[u8] = b"\x93NUMPY";
 
-/// Bytes of the dictionary; NumPy's own limit for files that it does not trust.
+/// Most bytes of the dictionary: NumPy's own limit for untrusted files.
 pub(super) const LARGEST_HEADER: usize = 10_000;
 
-/// A header written fills a multiple of this.
+/// The length of a written header is a multiple of this.
 const ALIGNMENT: usize = 64;
 
-/// What an element, or a part of a complex one, is.
+/// Type of an element, or of the parts of a complex element.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
     Single,
@@ -29,48 +30,48 @@ impl Kind {
     }
 }
 
-/// What a file says of its array.
+/// The array's description in the header.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Header {
     pub(super) kind: Kind,
-    /// Elements are pairs, real and imaginary.
+    /// Whether elements are pairs of real and imaginary part.
     pub(super) complex: bool,
     pub(super) big_endian: bool,
-    /// The first axis is the fastest.
+    /// Fortran order: the first axis is the fastest.
     pub(super) fortran: bool,
     pub(super) shape: Vec<usize>,
-    /// The element's name, as it stands in the file.
+    /// NumPy's name of the element type, as in the file.
     pub(super) description: String,
-    /// Where the elements begin.
+    /// Offset of the first element, bytes.
     data_at: u64,
 }
 
 impl Header {
     pub(super) fn read(file: &mut impl Read, name: &str) -> Result<Self, IoError> {
-        let no_array = |found: &str| IoError::Format {
+        let not_npy = |found: &str| IoError::Format {
             file: name.to_owned(),
-            expected: "an array of NumPy (.npy)",
+            expected: "a NumPy array (.npy)",
             found: found.to_owned(),
         };
         let mut take = |bytes: &mut [u8]| {
             file.read_exact(bytes).map_err(|e| match e.kind() {
-                ErrorKind::UnexpectedEof => no_array("it ends within the header"),
-                _ => super::unread(name, &e),
+                ErrorKind::UnexpectedEof => not_npy("it ends within the header"),
+                _ => super::unreadable(name, &e),
             })
         };
         let mut start = [0; MAGIC.len() + 2];
         take(&mut start)?;
         let (magic, version) = start.split_at(MAGIC.len());
         if magic != MAGIC {
-            return Err(no_array("it does not begin as one"));
+            return Err(not_npy("it does not begin with \\x93NUMPY"));
         }
         let mut length = [0; 4];
         let field = match version {
             [1, 0] => 2,
             [2 | 3, 0] => 4,
             _ => {
-                return Err(no_array(&format!(
-                    "its version is {}.{}, known are 1.0 to 3.0",
+                return Err(not_npy(&format!(
+                    "expected version 1.0 to 3.0, found {}.{}",
                     version[0], version[1]
                 )));
             }
@@ -78,15 +79,15 @@ impl Header {
         take(&mut length[..field])?;
         let length = u32::from_le_bytes(length) as usize;
         if length > LARGEST_HEADER {
-            return Err(no_array(&format!(
-                "its header would have {length} bytes, {LARGEST_HEADER} are the most"
+            return Err(not_npy(&format!(
+                "expected a header of at most {LARGEST_HEADER} bytes, found {length}"
             )));
         }
         let mut text = vec![0; length];
         take(&mut text)?;
-        let text = String::from_utf8(text).map_err(|_| no_array("its header is no text"))?;
+        let text = String::from_utf8(text).map_err(|_| not_npy("its header is not UTF-8 text"))?;
         let entries = Entries::parse(&text)
-            .ok_or_else(|| no_array("its header is not one that NumPy writes"))?;
+            .ok_or_else(|| not_npy("its header is not one that NumPy writes"))?;
         let (kind, complex, big_endian) = element(&entries.description)
             .ok_or_else(|| wrong_element(name, &entries.description))?;
         Ok(Self {
@@ -100,27 +101,27 @@ impl Header {
         })
     }
 
-    /// Bytes of an element.
+    /// Size of an element, bytes.
     pub(super) fn bytes(&self) -> usize {
         self.kind.bytes() * if self.complex { 2 } else { 1 }
     }
 
-    /// Elements; `None`: beyond all numbers.
+    /// Number of elements; `None` on overflow.
     pub(super) fn count(&self) -> Option<usize> {
         let multiply = |count: usize, side: &usize| count.checked_mul(*side);
         self.shape.iter().try_fold(1, multiply)
     }
 
-    /// Length of the whole file; `None`: beyond all numbers.
+    /// Length of the whole file, bytes; `None` on overflow.
     pub(super) fn file_bytes(&self) -> Option<u64> {
         let data = (self.count()? as u64).checked_mul(self.bytes() as u64)?;
-        // What is allocated has to be addressed too.
+        // The array must also be addressable in memory.
         isize::try_from(data.checked_mul(2)?).ok()?;
         data.checked_add(self.data_at)
     }
 }
 
-/// The error of an element that is not read.
+/// The error for an unsupported element type.
 pub(super) fn wrong_element(name: &str, description: &str) -> IoError {
     IoError::Value {
         file: name.to_owned(),
@@ -130,7 +131,7 @@ pub(super) fn wrong_element(name: &str, description: &str) -> IoError {
     }
 }
 
-/// Version 1.0, filled up with spaces as NumPy does it.
+/// A header of version 1.0, padded with spaces as NumPy does.
 pub(super) fn text(description: &str, shape: &[usize]) -> Vec<u8> {
     let sides: Vec<String> = shape.iter().map(ToString::to_string).collect();
     let comma = if shape.len() == 1 { "," } else { "" };
@@ -147,7 +148,7 @@ pub(super) fn text(description: &str, shape: &[usize]) -> Vec<u8> {
     bytes
 }
 
-/// Kind, whether complex, and byte order (`=` is written by no NumPy, but means the machine's).
+/// Kind, whether complex, and whether big-endian; `=` means the native byte order.
 fn element(description: &str) -> Option<(Kind, bool, bool)> {
     let (order, kind) = description.split_at_checked(1)?;
     let big_endian = match order {
@@ -165,7 +166,7 @@ fn element(description: &str) -> Option<(Kind, bool, bool)> {
     }
 }
 
-/// The dictionary's entries.
+/// Entries of the dictionary.
 struct Entries {
     description: String,
     fortran: bool,
@@ -237,7 +238,7 @@ impl Scanner<'_> {
         Some(inside)
     }
 
-    /// A name; records come as a list, which is skipped.
+    /// The name of a type. Record types are lists, which are skipped.
     fn description(&mut self) -> Option<String> {
         if !self.next_is('[') {
             return self.quoted();
@@ -272,7 +273,7 @@ impl Scanner<'_> {
         while !self.found(')') {
             self.skip_spaces();
             let digits = self.while_in(|c| c.is_ascii_digit());
-            // A length beyond all memory is still a length: the file is then too short for it.
+            // A length beyond `usize` is still a length; the file is then found to be too short.
             let beyond = digits.len() > 1 && !digits.starts_with('0');
             let number = digits.parse().ok().or(beyond.then_some(usize::MAX))?;
             numbers.push(number);

@@ -20,7 +20,7 @@ impl Folder {
     }
 }
 
-/// A file of any header and data.
+/// A file with the given header and data.
 fn image(version: u8, entries: &str, data: &[u8]) -> Vec<u8> {
     let length = entries.len() as u32;
     let field = &length.to_le_bytes()[..if version == 1 { 2 } else { 4 }];
@@ -51,7 +51,7 @@ fn refused(bytes: &[u8], words: &[&str]) {
 }
 
 #[test]
-fn what_numpy_wrote_is_read_and_written_to_the_byte() {
+fn a_file_written_by_numpy_is_read_and_rewritten_byte_for_byte() {
     let folder = Folder::new();
     let path = folder.file(BY_NUMPY);
     let expected = array![[1.0_f32, 2.0, 3.0], [4.0, 5.0, 6.0]];
@@ -61,8 +61,8 @@ fn what_numpy_wrote_is_read_and_written_to_the_byte() {
     write(&path, expected.view()).unwrap();
     assert_eq!(std::fs::read(&path).unwrap(), BY_NUMPY);
     // A view whose last axis is not the fastest is the same array.
-    let turned = expected.t().as_standard_layout().into_owned();
-    write(&path, turned.t()).unwrap();
+    let transposed = expected.t().as_standard_layout().into_owned();
+    write(&path, transposed.t()).unwrap();
     assert_eq!(std::fs::read(&path).unwrap(), BY_NUMPY);
 }
 
@@ -107,7 +107,7 @@ fn byte_orders_storage_orders_and_versions_give_the_same_array() {
 }
 
 #[test]
-fn an_array_longer_than_a_chunk_comes_back_to_the_bit() {
+fn an_array_longer_than_a_chunk_survives_a_round_trip_bit_for_bit() {
     let folder = Folder::new();
     let path = folder.0.path().join("b.npy");
     let field = Array2::from_shape_fn((5, CHUNK + 7), |(r, c)| (r as f64 + 0.1) * c as f64);
@@ -118,39 +118,48 @@ fn an_array_longer_than_a_chunk_comes_back_to_the_bit() {
 }
 
 #[test]
-fn other_files_are_told_what_they_are() {
-    refused(b"", &["is not an array of NumPy", "ends within the header"]);
-    refused(b"\x89HDF\r\n\x1a\n rest", &["does not begin as one"]);
-    refused(&image(4, "{}", &[]), &["version is 4.0", "1.0 to 3.0"]);
+fn errors_say_what_another_file_is() {
+    refused(b"", &["is not a NumPy array", "ends within the header"]);
+    refused(
+        b"\x89HDF\r\n\x1a\n rest",
+        &["does not begin with \\x93NUMPY"],
+    );
+    refused(
+        &image(4, "{}", &[]),
+        &["expected version 1.0 to 3.0", "found 4.0"],
+    );
     refused(&BY_NUMPY[..60], &["ends within the header"]);
     let whole = &entries("<f4", "False", "(2, 3)");
     refused(&image(1, whole, &[0; 23]), &["truncated", "copy it again"]);
-    refused(&image(1, whole, &[0; 25]), &["1 bytes follow it"]);
+    refused(
+        &image(1, whole, &[0; 25]),
+        &["1 bytes follow it", "expected a file of one array"],
+    );
     for kind in ["<i4", "<f2", "|O", "<c8", "", "é"] {
         let text = entries(kind, "False", "(2, 3)");
         refused(
             &image(3, &text, &[0; 24]),
-            &["the element type is", kind, "f32 or f64"],
+            &["the element type: expected f32 or f64", "found", kind],
         );
     }
     let record =
         "{'descr': [('a', '<f4'), ('b', '<f4', (2,))], 'fortran_order': False, 'shape': (3,)}";
     refused(&image(1, record, &[0; 36]), &["a record", "f32 or f64"]);
     for (shape, found) in [
-        ("()", "single value"),
-        ("(6,)", "6"),
-        ("(1, 2, 3)", "1 x 2 x 3"),
+        ("()", "a single value"),
+        ("(6,)", "shape 6"),
+        ("(1, 2, 3)", "shape 1 x 2 x 3"),
     ] {
         let text = entries("<f4", "False", shape);
         refused(
             &image(1, &text, &[0; 24]),
-            &["has shape", found, "two dimensions"],
+            &["expected rank 2 (row, column), found", found],
         );
     }
 }
 
 #[test]
-fn sizes_that_cannot_be_are_refused_before_anything_is_allocated() {
+fn impossible_sizes_are_refused_before_anything_is_allocated() {
     let huge = usize::MAX.to_string();
     for shape in [
         format!("({huge}, 2)"),
@@ -163,13 +172,13 @@ fn sizes_that_cannot_be_are_refused_before_anything_is_allocated() {
     }
     let text = entries("<f4", "False", "(1000000, 1000000)");
     refused(&image(1, &text, &[0; 24]), &["truncated", "4000000000"]);
-    // A header's length field is not believed either.
+    // A header's length field is not trusted either.
     let claim = [b"\x93NUMPY\x02\x00".as_slice(), &u32::MAX.to_le_bytes()].concat();
-    refused(&claim, &["4294967295 bytes, 10000"]);
-    // Nothing is there of so many rows, and nothing has to be.
+    refused(&claim, &["at most 10000 bytes", "found 4294967295"]);
+    // A file of so many empty rows is as long as its header says.
     let text = entries("<f4", "False", &format!("({huge}, 0)"));
-    let path = Folder::new();
-    assert!(read::<f32>(&path.file(&image(1, &text, &[]))).is_err());
+    let folder = Folder::new();
+    assert!(read::<f32>(&folder.file(&image(1, &text, &[]))).is_err());
 
     let folder = Folder::new();
     let path = folder.file(BY_NUMPY);
@@ -205,16 +214,16 @@ fn headers_of_another_form_are_refused() {
     ] {
         refused(
             &image(1, header, &[0; 24]),
-            &["not an array of NumPy", "header"],
+            &["not a NumPy array", "header"],
         );
     }
     let mut bytes = BY_NUMPY.to_vec();
     bytes[20] = 0xFF;
-    refused(&bytes, &["header is no text"]);
+    refused(&bytes, &["header is not UTF-8 text"]);
 }
 
 #[test]
-fn what_is_no_file_is_refused() {
+fn folders_and_missing_files_are_refused() {
     let folder = Folder::new();
     let text = read::<f32>(folder.0.path()).unwrap_err().to_string();
     assert!(text.contains("not a regular file"), "{text}");
@@ -223,7 +232,7 @@ fn what_is_no_file_is_refused() {
 }
 
 proptest! {
-    /// Whatever stands in the header, the reader returns.
+    /// The reader returns for any header.
     #[test]
     fn any_header_is_read_or_refused(
         header in "[{}()\\[\\]',:0-9<>f48LTrueFals _descrhapo]{0,120}",

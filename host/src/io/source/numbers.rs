@@ -1,4 +1,4 @@
-//! Datasets of numbers: looked at first, then read whole or in part.
+//! Datasets of numbers, inspected first and then read whole or in part.
 
 use super::shape::bytes_of;
 use super::{IoError, Source};
@@ -6,7 +6,7 @@ use hdf5_metno as hdf5;
 use ndarray::{ArrayD, IxDyn};
 use num_complex::Complex;
 
-/// A dataset of numbers, looked at and not yet read.
+/// A dataset of numbers, inspected but not yet read.
 pub(crate) struct Numbers<'s> {
     source: &'s Source,
     path: String,
@@ -15,7 +15,7 @@ pub(crate) struct Numbers<'s> {
     complex: Option<Precision>,
 }
 
-/// Of the parts of a complex number.
+/// Precision of the parts of a complex number.
 #[derive(Clone, Copy)]
 enum Precision {
     Single,
@@ -23,7 +23,7 @@ enum Precision {
 }
 
 impl Source {
-    /// Looks at the dataset `path`; `None` where there is none.
+    /// Inspects the dataset `path`; `None` if it does not exist.
     pub(crate) fn numbers(&self, path: &str) -> Result<Option<Numbers<'_>>, IoError> {
         let Some(dataset) = self.dataset(path)? else {
             return Ok(None);
@@ -38,7 +38,7 @@ impl Source {
         } else {
             None
         };
-        // The size comes first: wider types (strings, sequences, records) are not looked into.
+        // The size first: wider types (strings, sequences, records) are not inspected any further.
         let number = (1..=8).contains(&kind.size()) && kind.conv_to::<f64>().is_some();
         if complex.is_none() && !number {
             return Err(IoError::Type {
@@ -57,7 +57,7 @@ impl Source {
         }))
     }
 
-    /// The first of `candidates` that is there.
+    /// The first of `candidates` that exists.
     pub(crate) fn first(&self, candidates: &[&str]) -> Result<Option<Numbers<'_>>, IoError> {
         for path in candidates {
             if let Some(found) = self.numbers(path)? {
@@ -67,7 +67,7 @@ impl Source {
         Ok(None)
     }
 
-    /// The first of `candidates` that is there; `what` names it in the error.
+    /// The first of `candidates` that exists; `what` names it in the error.
     pub(crate) fn require(&self, what: &str, candidates: &[&str]) -> Result<Numbers<'_>, IoError> {
         self.first(candidates)?.ok_or_else(|| IoError::Missing {
             file: self.name.clone(),
@@ -78,12 +78,12 @@ impl Source {
 }
 
 impl Numbers<'_> {
-    /// Where it is.
+    /// Path of the dataset.
     pub(crate) fn path(&self) -> &str {
         &self.path
     }
 
-    /// Its dimensions.
+    /// Shape of the dataset.
     pub(crate) fn shape(&self) -> &[usize] {
         &self.shape
     }
@@ -93,12 +93,12 @@ impl Numbers<'_> {
         matches!(self.complex, Some(Precision::Double))
     }
 
-    /// The error of this dataset having the wrong shape.
+    /// The error for the shape of this dataset.
     pub(crate) fn bad_shape(&self, expected: &str) -> IoError {
         self.source.bad_shape(&self.path, &self.shape, expected)
     }
 
-    /// The error of a value of this dataset.
+    /// The error for a value of this dataset.
     pub(crate) fn bad_value(&self, found: impl ToString, expected: &str) -> IoError {
         IoError::Value {
             file: self.source.name.clone(),
@@ -126,7 +126,7 @@ impl Numbers<'_> {
     fn unreadable(&self) -> IoError {
         self.source.damaged(
             &self.path,
-            "its data are damaged or compressed with a filter that is not here (gzip, shuffle and Fletcher 32 are)",
+            "its data are damaged or compressed with an unsupported filter (gzip, shuffle and Fletcher 32 are supported)",
         )
     }
 
@@ -139,19 +139,19 @@ impl Numbers<'_> {
         self.dataset.read_dyn().map_err(|_| self.unreadable())
     }
 
-    /// All of it.
+    /// Reads the whole dataset.
     pub(crate) fn reals(&self) -> Result<ArrayD<f64>, IoError> {
         self.real_only()?;
         self.whole()
     }
 
-    /// All of it; unsigned integers up to 2⁶⁴ − 1 unrounded.
+    /// Reads the whole dataset; unsigned integers up to 2⁶⁴ − 1 are not rounded.
     pub(crate) fn unsigned(&self) -> Result<ArrayD<u64>, IoError> {
         self.real_only()?;
         self.whole()
     }
 
-    /// All of it; real numbers get a zero imaginary part.
+    /// Reads the whole dataset; real numbers get a zero imaginary part.
     pub(crate) fn complex(&self) -> Result<ArrayD<Complex<f64>>, IoError> {
         self.allow(size_of::<Complex<f64>>())?;
         match self.complex {
@@ -163,8 +163,8 @@ impl Numbers<'_> {
         }
     }
 
-    /// The part `first..end` of every axis, as f32. `parts` has one entry an axis and was checked
-    /// against the shape; the caller has asked for the memory.
+    /// Reads the range `parts` of every axis as f32. The caller has checked `parts`, with one range
+    /// per axis, against the shape, and the memory.
     pub(crate) fn part(&self, parts: &[std::ops::Range<usize>]) -> Result<ArrayD<f32>, IoError> {
         self.real_only()?;
         let shape: Vec<usize> = parts.iter().map(ExactSizeIterator::len).collect();
@@ -191,21 +191,22 @@ impl Numbers<'_> {
         Ok(read)
     }
 
-    /// Its only value, or the first of values that agree within 10⁻⁶; one per frame is common.
+    /// The only value, or the first of several that agree within 10⁻⁶: many files have one per
+    /// frame.
     pub(crate) fn common_value(&self) -> Result<f64, IoError> {
         let all = self.reals()?;
         let Some(first) = all.first().copied() else {
             return Err(self.bad_shape("at least one number"));
         };
-        // Written so that a NaN anywhere is refused too, unless it is the only value.
+        // This form also refuses a NaN anywhere, unless it is the only value.
         let agree = |v: &f64| (v - first).abs() <= 1e-6 * first.abs();
         if all.len() > 1 && !all.iter().all(agree) {
-            return Err(self.bad_value("not the same for every frame", "one common value"));
+            return Err(self.bad_value("different values", "the same value for every frame"));
         }
         Ok(first)
     }
 
-    /// One number for both directions, or one for each (row, column).
+    /// One number for both directions, or one per direction (row, column).
     pub(crate) fn one_or_two(&self) -> Result<[f64; 2], IoError> {
         let elements = bytes_of(&self.shape, 1);
         if !(1..=2).contains(&elements) {

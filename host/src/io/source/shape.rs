@@ -1,14 +1,15 @@
-//! Sizes of datasets, held against the file and the memory before anything is allocated.
+//! Checks of a dataset's size against the file and the available memory, before anything is
+//! allocated.
 
 use super::{ADVICE_REPACK, IoError, Source};
 use hdf5_metno as hdf5;
 use hdf5_metno::dataset::Layout;
 
-/// The highest rank that any dataset here has, and some room; HDF5 itself allows 32.
+/// Highest rank of a dataset that is read, above any that the formats define; HDF5 allows 32.
 const HIGHEST_RANK: usize = 8;
 
 impl Source {
-    /// The shape of `dataset`, after its size was held against the file and the memory.
+    /// The shape of `dataset`, after checking its size against the file and the available memory.
     pub(in crate::io) fn checked_shape(
         &self,
         path: &str,
@@ -18,11 +19,11 @@ impl Source {
         let broken = |_| self.damaged(path, "its header is damaged");
         let space = dataset.space().map_err(broken)?;
         if space.is_null() {
-            return Err(self.damaged(path, "it holds nothing"));
+            return Err(self.damaged(path, "it is empty"));
         }
         let rank = space.ndim();
         if rank > HIGHEST_RANK {
-            return Err(self.bad_shape(path, &vec![0; rank], "a rank of 8 or less"));
+            return Err(self.bad_shape(path, &vec![0; rank], "rank 8 or less"));
         }
         let shape = space.shape();
         if shape.len() != rank {
@@ -34,7 +35,7 @@ impl Source {
             return Err(self.damaged(
                 path,
                 &format!(
-                    "it claims {stored} bytes, but the file has {} (truncated or damaged)",
+                    "expected at most {} bytes, the length of the file, found {stored} (truncated or damaged)",
                     self.length
                 ),
             ));
@@ -54,7 +55,7 @@ impl Source {
                         return Err(self.damaged(
                             path,
                             &format!(
-                                "it should end at byte {end}, but the file has {} (truncated or damaged)",
+                                "it ends at byte {end}, but the file has {} bytes (truncated or damaged)",
                                 self.length
                             ),
                         ));
@@ -64,7 +65,7 @@ impl Source {
             Layout::Chunked => {
                 let chunk = properties.get_chunk().map_err(broken)?.unwrap_or_default();
                 self.allow(path, bytes_of(&chunk, item))?;
-                // Absent chunks are filled one by one, which takes time without bound.
+                // HDF5 fills missing chunks one by one, which would take unlimited time.
                 let chunks = shape.iter().zip(&chunk).fold(1_u128, |n, (d, c)| {
                     n.saturating_mul(d.div_ceil((*c).max(1)) as u128)
                 });
@@ -72,7 +73,7 @@ impl Source {
                     return Err(self.damaged(
                         path,
                         &format!(
-                            "it claims {chunks} chunks, more than its file of {} bytes can hold",
+                            "it has {chunks} chunks, more than its file of {} bytes can hold",
                             self.length
                         ),
                     ));
@@ -84,7 +85,7 @@ impl Source {
     }
 }
 
-/// Bytes of an array; no product of dimensions overflows.
+/// Bytes of an array; saturates instead of overflowing.
 pub(super) fn bytes_of(shape: &[usize], item: usize) -> u128 {
     shape
         .iter()

@@ -1,11 +1,11 @@
-//! Texts of variable length.
+//! Strings of variable length.
 
 use super::shape::bytes_of;
 use super::{IoError, Source};
 use hdf5_metno as hdf5;
 
 impl Source {
-    /// A UTF-8 text of variable length; `None` where there is none.
+    /// A UTF-8 string of variable length; `None` if it does not exist.
     pub(crate) fn text(&self, path: &str) -> Result<Option<String>, IoError> {
         match self.dataset(path)? {
             None => Ok(None),
@@ -13,8 +13,8 @@ impl Source {
         }
     }
 
-    /// A text of variable length, UTF-8 or ASCII, as a single value or the only one of an array;
-    /// `None` where there is none.
+    /// A string of variable length, UTF-8 or ASCII, as a scalar or as the only element of an array;
+    /// `None` if it does not exist.
     pub(crate) fn lone_text(&self, path: &str) -> Result<Option<String>, IoError> {
         let Some(dataset) = self.dataset(path)? else {
             return Ok(None);
@@ -22,24 +22,24 @@ impl Source {
         let wrong = || IoError::Type {
             file: self.name.clone(),
             dataset: path.to_owned(),
-            expected: "text of variable length (UTF-8 or ASCII)",
+            expected: "a string of variable length (UTF-8 or ASCII)",
         };
         let kind = dataset
             .dtype()
             .map_err(|_| self.damaged(path, "its element type is damaged"))?;
-        let like = [
+        let kinds = [
             kind.is::<hdf5::types::VarLenUnicode>(),
             kind.is::<hdf5::types::VarLenAscii>(),
         ];
-        if like == [false; 2] {
+        if kinds == [false; 2] {
             return Err(wrong());
         }
         let shape = self.checked_shape(path, &dataset, kind.size())?;
         if bytes_of(&shape, 1) != 1 {
-            return Err(self.bad_shape(path, &shape, "one text"));
+            return Err(self.bad_shape(path, &shape, "one string"));
         }
         self.check_heaps()?;
-        // HDF5 calls both alike, but does not convert one into the other.
+        // HDF5 reports the same type for both character sets, but does not convert between them.
         let unicode = dataset
             .read_raw()
             .map(|read: Vec<hdf5::types::VarLenUnicode>| bytes_of_first(&read));
@@ -53,7 +53,7 @@ impl Source {
         String::from_utf8(bytes).map(Some).map_err(|_| wrong())
     }
 
-    /// `count` UTF-8 texts of variable length.
+    /// Reads `count` UTF-8 strings of variable length.
     pub(crate) fn texts(&self, path: &str, count: usize) -> Result<Vec<String>, IoError> {
         let dataset = self
             .dataset(path)?
@@ -70,7 +70,7 @@ impl Source {
         let wrong = || IoError::Type {
             file: self.name.clone(),
             dataset: path.to_owned(),
-            expected: "UTF-8 text of variable length",
+            expected: "UTF-8 strings of variable length",
         };
         let kind = dataset
             .dtype()
@@ -80,7 +80,7 @@ impl Source {
         }
         let shape = self.checked_shape(path, dataset, kind.size())?;
         if shape != expected {
-            return Err(self.bad_shape(path, &shape, &format!("{expected:?}")));
+            return Err(self.bad_shape(path, &shape, &format!("shape {expected:?}")));
         }
         self.allow(path, bytes_of(&shape, kind.size()))?;
         if shape.contains(&0) {
@@ -97,7 +97,7 @@ impl Source {
     }
 }
 
-/// A copy of the first text.
+/// A copy of the first string.
 fn bytes_of_first(texts: &[impl AsRef<[u8]>]) -> Vec<u8> {
     texts
         .first()

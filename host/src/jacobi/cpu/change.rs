@@ -1,20 +1,20 @@
-//! How much a sweep changed a row: Σ(new − old)², in an order that depends on columns alone.
+//! The change of a row by a sweep: Σ(new − old)², in an order that depends only on the columns.
 //!
 //! Groups of 16 bytes (four columns in single precision, two in double) are squared and summed in
-//! the field's precision by fused multiply-adds, as the kernels do. The groups' sums are widened
-//! and added in double precision: sixteen running sums per segment of columns, then the tree over
-//! them, then the segments from left to right.
+//! the precision of the field by fused multiply-adds, as in the kernels. The sums of the groups are
+//! converted to and added in double precision: sixteen running sums per segment of columns, then a
+//! tree over them, then the segments from left to right.
 
 use crate::jacobi::Real;
 
-/// Columns of a segment. Tiles begin at multiples of it.
+/// Columns per segment. Tiles begin at multiples of it.
 pub(super) const SEGMENT: usize = 1024;
 
-/// Running sums of a segment: two registers of AVX-512, four of AVX.
+/// Running sums per segment: two AVX-512 registers, or four AVX registers.
 const SUMS: usize = 16;
 
 /// Adds Σ(new − old)² of a tile's part of a row to `sum`. The part begins at a multiple of
-/// [`SEGMENT`]; cells that do not count are the same in both.
+/// [`SEGMENT`]; cells that do not count are equal in both.
 #[inline(always)]
 pub(super) fn add_change<T: Real>(new: &[T], old: &[T], sum: &mut f64) {
     for (new, old) in new.chunks(SEGMENT).zip(old.chunks(SEGMENT)) {
@@ -26,7 +26,7 @@ pub(super) fn add_change<T: Real>(new: &[T], old: &[T], sum: &mut f64) {
     }
 }
 
-/// Of one segment, in groups of `GROUP` columns.
+/// Σ(new − old)² of one segment, in groups of `GROUP` columns.
 #[inline(always)]
 fn segment<T: Real, const GROUP: usize>(new: &[T], old: &[T]) -> f64 {
     let whole = new.len() - new.len() % (SUMS * GROUP);

@@ -1,53 +1,54 @@
-//! The relaxation on the CPU.
+//! The CPU engine.
 
 use super::padded::{Layout, PaddedField};
 use super::pass::Bands;
 use super::tile::Sweeps;
-use crate::io::Memory;
-use crate::jacobi::{Advance, Engine, JacobiError, Norm, Problem, Real, Setup, Span, Stopping};
+use crate::jacobi::{Advance, Engine, Execution, JacobiError, Norm, Problem, Real, Span, Stopping};
+use crate::run::Setup;
+use crate::system::Memory;
 use bytemuck::allocation::try_zeroed_vec;
 use ndarray::Array2;
 use rayon::prelude::*;
 use std::time::{Duration, Instant};
 
-/// Sweeps of a pass unless told otherwise, where each thread has the rows for it: more are hardly
-/// faster, as the levels of a tile then fill the cache.
-const TIME_BLOCK: usize = 16;
+/// Default number of sweeps per pass, if each thread has enough rows. More are hardly faster,
+/// because the levels of a tile then fill the cache.
+const DEFAULT_TIME_BLOCK: usize = 16;
 
-/// More sweeps than this in a pass only compute more beside the tiles.
-const MOST_TIME_BLOCK: usize = 64;
+/// Maximum number of sweeps per pass: with more, only the work beside the tiles grows.
+const MAX_TIME_BLOCK: usize = 64;
 
-/// Rows of a thread for each sweep of a chosen time block: then the rows that are computed twice
-/// are one in 32.
+/// Minimum rows per thread for each sweep of a pass, so that one row in 32 is computed twice.
 const ROWS_PER_SWEEP: usize = 32;
 
-/// After so long [`Engine::advance`] begins no other pass.
+/// Time after which [`Engine::advance`] begins no further pass.
 const STEP: Duration = Duration::from_millis(60);
 
-/// How long copying is measured.
-const COPYING: Duration = Duration::from_millis(5);
+/// Duration of the measurement of the copy rate.
+const COPY_MEASUREMENT: Duration = Duration::from_millis(5);
 
-/// Fields below this many bytes are not copied to measure the memory.
-const LEAST_COPY: usize = 1 << 20;
+/// Minimum bytes of a field for a measurement of the copy rate.
+const MIN_COPY_BYTES: usize = 1 << 20;
 
-/// A field on the CPU, relaxed by the threads of the pool in which it is used.
+/// A relaxation on the CPU, with the threads of the current thread pool.
 pub struct CpuEngine<T> {
     grid: Problem<T>,
     stopping: Stopping,
     setup: Setup,
+    execution: Execution,
     field: PaddedField<T>,
-    /// Where the next pass writes.
+    /// The buffer that the next pass writes.
     other: PaddedField<T>,
     source: Option<PaddedField<T>>,
     bands: Bands<T>,
-    /// (inner row, sweep of a pass): Σ(new − old)²
+    /// Σ(new − old)², (inner row, sweep of a pass)
     changes: Vec<f64>,
     sweeps: usize,
     converged: bool,
 }
 
 impl<T: Real> CpuEngine<T> {
-    /// An engine whose passes do `time_block` sweeps each (0: as many as suit the grid).
+    /// Creates an engine with `time_block` sweeps per pass; 0 selects a number that suits the grid.
     ///
     /// # Errors
     /// [`JacobiError::HostMemory`].
@@ -80,16 +81,20 @@ impl<T: Real> CpuEngine<T> {
         let changes = zeroed("the norms", layout.inner_rows() * time_block)?;
         let grid = Problem::new(problem.nx(), problem.ny(), problem.boundary());
         Ok(Self {
-            grid: grid.expect("a grid of which there is a problem"),
+            grid: grid.expect("the grid of a valid problem"),
             stopping,
             setup: Setup {
                 backend: "cpu",
+                device: cpu_name(threads),
+                precision: T::NAME,
+            },
+            execution: Execution {
                 device_names: vec![cpu_name(threads)],
                 scheme: "cpu",
                 time_block,
                 notes: note.into_iter().collect(),
                 copy_bytes_per_second,
-                ..Setup::default()
+                ..Execution::default()
             },
             field,
             other,
@@ -115,10 +120,10 @@ impl<T: Real> CpuEngine<T> {
         );
     }
 
-    /// Does one pass, and takes the field after it or, where the tolerance was met in it, the one
-    /// after that sweep.
-    fn advance_by_a_pass(&mut self, advance: &mut Advance) -> Result<(), JacobiError> {
-        let mut sweeps = (self.stopping.iterations - self.sweeps).min(self.setup.time_block);
+    /// Does one pass. The new field is the one after the pass or, if the tolerance was met within
+    /// it, the one after that sweep.
+    fn advance_by_one_pass(&mut self, advance: &mut Advance) -> Result<(), JacobiError> {
+        let mut sweeps = (self.stopping.iterations - self.sweeps).min(self.execution.time_block);
         let checked: Vec<bool> = (self.sweeps..self.sweeps + sweeps)
             .map(|sweep| self.stopping.checked(sweep))
             .collect();
@@ -152,6 +157,10 @@ impl<T: Real> Engine<T> for CpuEngine<T> {
         &self.setup
     }
 
+    fn execution(&self) -> &Execution {
+        &self.execution
+    }
+
     fn sweeps(&self) -> usize {
         self.sweeps
     }
@@ -164,7 +173,7 @@ impl<T: Real> Engine<T> for CpuEngine<T> {
         let start = Instant::now();
         let mut advance = Advance::default();
         while !self.finished() {
-            self.advance_by_a_pass(&mut advance)?;
+            self.advance_by_one_pass(&mut advance)?;
             if start.elapsed() >= STEP {
                 break;
             }
@@ -179,7 +188,7 @@ impl<T: Real> Engine<T> for CpuEngine<T> {
         let rows = values.par_chunks_exact_mut(nx).enumerate();
         rows.for_each(|(y, row)| row.copy_from_slice(self.field.cells(y)));
         let field = Array2::from_shape_vec((ny, nx), values);
-        let mut field = field.expect("as many values as cells");
+        let mut field = field.expect("one value per cell");
         self.grid.fill_ghosts(&mut field);
         Ok(field)
     }
@@ -196,32 +205,35 @@ fn zeroed<V: bytemuck::Zeroable>(what: &'static str, len: usize) -> Result<Vec<V
     })
 }
 
-/// Sweeps of a pass for `asked` (0: to be chosen), and what there is to say about it.
-fn choose_time_block(ny: usize, threads: usize, asked: usize) -> (usize, Option<String>) {
-    match asked {
+/// The number of sweeps per pass for the requested number (0 selects one), with a note if it
+/// differs.
+fn choose_time_block(ny: usize, threads: usize, requested: usize) -> (usize, Option<String>) {
+    match requested {
         0 => {
             let rows = (ny - 2) / threads;
-            ((rows / ROWS_PER_SWEEP).clamp(1, TIME_BLOCK), None)
+            ((rows / ROWS_PER_SWEEP).clamp(1, DEFAULT_TIME_BLOCK), None)
         }
-        1..=MOST_TIME_BLOCK => (asked, None),
+        1..=MAX_TIME_BLOCK => (requested, None),
         _ => {
-            let note = format!("{asked} sweeps per pass are too many: {MOST_TIME_BLOCK} are done");
-            (MOST_TIME_BLOCK, Some(note))
+            let note = format!(
+                "time block {MAX_TIME_BLOCK} instead of {requested}: the maximum is {MAX_TIME_BLOCK}"
+            );
+            (MAX_TIME_BLOCK, Some(note))
         }
     }
 }
 
-/// Bytes per second, read and written, of copying one field to the other by all threads; where a
-/// field fits the caches, so does the copy.
+/// Bytes per second, read and written, that all threads together copy from one field to the other.
+/// If a field fits in the caches, so does the copy.
 fn copy_speed<T: Real>(from: &PaddedField<T>, to: &mut PaddedField<T>) -> Option<f64> {
     let bytes = size_of_val(from.values());
-    if bytes < LEAST_COPY {
+    if bytes < MIN_COPY_BYTES {
         return None;
     }
     let part = from.layout().stride * from.layout().ny.div_ceil(4 * rayon::current_num_threads());
     let mut best = f64::INFINITY;
     let start = Instant::now();
-    while start.elapsed() < COPYING {
+    while start.elapsed() < COPY_MEASUREMENT {
         let copy = Instant::now();
         let parts = to.values_mut().par_chunks_mut(part);
         parts
@@ -232,7 +244,7 @@ fn copy_speed<T: Real>(from: &PaddedField<T>, to: &mut PaddedField<T>) -> Option
     (best > 0.0).then(|| 2.0 * bytes as f64 / best)
 }
 
-/// `MODEL, N threads`, or `CPU, N threads` where the system does not say.
+/// `MODEL, N threads`, or `CPU, N threads` if the model is unknown.
 fn cpu_name(threads: usize) -> String {
     let text = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
     let model = text.lines().find_map(|line| {

@@ -1,13 +1,13 @@
-//! The CPU half: the field that every GPU must match bit for bit, and fast itself.
+//! The relaxation on the CPU: an optimised engine, whose field every GPU must match bit for bit.
 //!
-//! A pass over the memory does several sweeps. The rows are shared in bands, one task each; a band
-//! is done in tiles of columns, and each tile streams down its rows with one level of rows per
-//! sweep, which stay in the cache (`tile.rs`). What a tile needs of its neighbours' later levels it
-//! computes itself, so that tiles know nothing of each other.
+//! A pass over the memory does several sweeps. The rows are divided into bands, one per task. A
+//! band is processed in tiles of columns, and each tile streams down its rows with one level of
+//! rows per sweep, which stay in the cache (`tile.rs`). A tile computes the values that it needs of
+//! its neighbours' later levels itself, so tiles are independent.
 //!
-//! Neither the field nor a norm depends on the number of threads, the bands, the tiles or the sweeps
-//! per pass: a cell's additions have one order, and so have those of a row's change (`change.rs`)
-//! and of the rows.
+//! Neither the field nor a norm depends on the number of threads, the bands, the tiles or the
+//! sweeps per pass, because the additions of a cell, of a row's change (`change.rs`) and over the
+//! rows have a fixed order.
 
 mod change;
 mod engine;

@@ -4,38 +4,39 @@ use crate::jacobi::{Boundary, JacobiError, Problem, Real};
 use bytemuck::allocation::try_zeroed_vec;
 use rayon::prelude::*;
 
-/// Cells of a cache line in single precision, of two in double. Margins and rows are multiples, so
-/// that rows begin on a line of their own.
+/// Cells per cache line in single precision, or per two cache lines in double. The widths of
+/// margins and rows are multiples of it, so that each row begins on a new line.
 pub(super) const LINE: usize = 16;
 
 const LINE_BYTES: usize = 64;
 
-/// Where the rows of a field lie, and what a row or column outside of the grid stands for.
+/// The position of the rows of a field in memory, and the meaning of rows and columns outside of
+/// the grid.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Layout {
     pub(super) nx: usize,
     pub(super) ny: usize,
     pub(super) boundary: Boundary,
-    /// Cells of a margin. Periodic columns are continued in it; else it holds zeros, which no
-    /// cell of the grid depends on.
+    /// Cells of a margin. It continues periodic columns; otherwise it holds zeros, on which no cell
+    /// of the grid depends.
     pub(super) margin: usize,
-    /// Cells from a row to the next.
+    /// Cells from the start of a row to the start of the next.
     pub(super) stride: usize,
 }
 
-/// What stands in a row of the plane that the grid continues.
+/// The values of a row of the plane that the grid continues.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum Row {
     /// The values of this row of the grid, which a sweep computes.
     Computed(usize),
     /// The values of this row of the grid, which never change.
     Fixed(usize),
-    /// Nothing.
+    /// No values.
     Absent,
 }
 
 impl Layout {
-    /// For passes of at most `sweeps`.
+    /// The layout for passes of at most `sweeps` sweeps.
     pub(super) fn new<T: Real>(problem: &Problem<T>, sweeps: usize) -> Self {
         let margin = margin(sweeps);
         Self {
@@ -47,12 +48,12 @@ impl Layout {
         }
     }
 
-    /// Rows that a sweep computes.
+    /// The number of rows that a sweep computes.
     pub(super) fn inner_rows(&self) -> usize {
         self.ny - 2
     }
 
-    /// What stands in row `y`.
+    /// The values of row `y`.
     #[inline(always)]
     pub(super) fn row(&self, y: isize) -> Row {
         let (inner, last) = (self.inner_rows() as isize, self.ny as isize - 1);
@@ -67,7 +68,7 @@ impl Layout {
         }
     }
 
-    /// Continues a row into its margins where columns are periodic, ghost columns included.
+    /// If columns are periodic, continues a row into its margins, and sets its ghost columns.
     pub(super) fn continue_columns<T: Real>(&self, row: &mut [T]) {
         if !self.boundary.periodic_columns() {
             return;
@@ -82,13 +83,13 @@ impl Layout {
     }
 }
 
-/// Cells beside a tile that a pass of `sweeps` reads: whole lines, of which the outermost only
-/// feeds cells that nothing depends on.
+/// Cells on each side of a tile that a pass of `sweeps` sweeps reads, rounded to whole lines; the
+/// outermost line affects only cells that are not used.
 pub(super) fn margin(sweeps: usize) -> usize {
     LINE + sweeps.saturating_sub(1).next_multiple_of(LINE)
 }
 
-/// Zeroed memory whose use begins on a cache line.
+/// Zeroed memory whose values begin on a cache line.
 pub(super) struct Aligned<T> {
     values: Vec<T>,
     first: usize,
@@ -96,15 +97,15 @@ pub(super) struct Aligned<T> {
 }
 
 impl<T: Real> Aligned<T> {
-    /// `len` zeros. The system provides the pages when they are first written, near the core that
-    /// does so.
+    /// Allocates `len` zeros. The system provides each page when it is first written, near the core
+    /// that writes it.
     pub(super) fn zeroed(what: &'static str, len: usize) -> Result<Self, JacobiError> {
         let all = len.saturating_add(LINE_BYTES / size_of::<T>());
         let values = try_zeroed_vec::<T>(all).map_err(|()| JacobiError::HostMemory {
             what,
             needed: all.saturating_mul(size_of::<T>()),
         })?;
-        // `align_offset` may refuse; then lines are shared and nothing is lost but time.
+        // `align_offset` may fail; then rows share cache lines, which costs only time.
         let first = values.as_ptr().align_offset(LINE_BYTES).min(all - len);
         Ok(Self { values, first, len })
     }
@@ -120,14 +121,14 @@ impl<T: Real> Aligned<T> {
     }
 }
 
-/// Rows of a field at the places of a [`Layout`].
+/// A field whose rows are stored according to a [`Layout`].
 pub(super) struct PaddedField<T> {
     layout: Layout,
     memory: Aligned<T>,
 }
 
 impl<T: Real> PaddedField<T> {
-    /// A field whose rows are written by `fill` (row, `nx` values).
+    /// Creates a field whose rows are written by `fill` (row, `nx` values).
     pub(super) fn new(
         layout: Layout,
         what: &'static str,
@@ -162,7 +163,7 @@ impl<T: Real> PaddedField<T> {
         self.memory.values()
     }
 
-    /// As above.
+    /// All rows with their margins, mutable.
     pub(super) fn values_mut(&mut self) -> &mut [T] {
         self.memory.values_mut()
     }

@@ -2,36 +2,38 @@
 
 use super::change::SEGMENT;
 use super::padded::PaddedField;
-use super::tile::{KEPT, Levels, Sweeps};
+use super::tile::{Levels, STORED_ROWS, Sweeps};
 use crate::jacobi::{JacobiError, Real};
 use rayon::prelude::*;
 use std::ops::Range;
 
-/// Bytes of a tile's levels: they stay in the second-level cache of a core, half a megabyte or more,
-/// beside the rows that stream through it.
+/// Maximum bytes of the levels of a tile, so that they stay in the L2 cache of a core (half a
+/// megabyte or more) beside the rows that stream through it.
 const LEVELS_BYTES: usize = 400 << 10;
 
-/// Most columns of a tile: beyond that a longer stretch of memory is fetched no faster.
-const MOST_COLUMNS: usize = 8 * SEGMENT;
+/// Maximum number of columns per tile: longer contiguous ranges of memory are read no faster.
+const MAX_COLUMNS: usize = 8 * SEGMENT;
 
-/// Most bands for each thread, so that a slow thread holds up the others by a part of its work.
+/// Maximum number of bands per thread: several, so that a slow thread delays the others by only a
+/// part of its work.
 const BANDS_PER_THREAD: usize = 4;
 
-/// Rows of a band, per sweep of a pass, below which the rows beside it are too great a share.
+/// Minimum rows per band for each sweep of a pass; with fewer, the rows computed beside the band
+/// are too large a share.
 const ROWS_PER_SWEEP: usize = 32;
 
-/// How the rows are shared, and the memory that takes.
+/// The division of the rows into bands, and the memory of the bands.
 pub(super) struct Bands<T> {
-    /// Rows of a band; the last may have less.
+    /// Rows per band; the last may have fewer.
     rows: usize,
-    /// Columns of a tile; the last of a band may have less.
+    /// Columns per tile; the last tile of a band may have fewer.
     columns: usize,
-    /// For each band.
+    /// The levels of each band.
     levels: Vec<Levels<T>>,
 }
 
 impl<T: Real> Bands<T> {
-    /// For passes of at most `sweeps` by the current pool of threads.
+    /// The bands for passes of at most `sweeps` sweeps with the current thread pool.
     pub(super) fn new(field: &PaddedField<T>, sweeps: usize) -> Result<Self, JacobiError> {
         let layout = field.layout();
         let inner = layout.inner_rows();
@@ -49,8 +51,8 @@ impl<T: Real> Bands<T> {
         })
     }
 
-    /// Does as many sweeps as `sweeps.checked` is long, `to` being the field after them. `changes`
-    /// (row, sweep) get Σ(new − old)² of each inner row in the checked ones.
+    /// Does `sweeps.checked.len()` sweeps and writes the field after them to `to`. Sets `changes`
+    /// (row, sweep) to Σ(new − old)² of each inner row for the checked sweeps.
     pub(super) fn pass(
         &mut self,
         sweeps: Sweeps<'_, T>,
@@ -80,13 +82,13 @@ impl<T: Real> Bands<T> {
     }
 }
 
-/// Columns of a tile, whole segments.
+/// The number of columns per tile, in whole segments.
 fn tile_columns<T>(sweeps: usize) -> usize {
-    let fitting = LEVELS_BYTES / (KEPT * sweeps * size_of::<T>());
-    (fitting - fitting % SEGMENT).clamp(SEGMENT, MOST_COLUMNS)
+    let fitting = LEVELS_BYTES / (STORED_ROWS * sweeps * size_of::<T>());
+    (fitting - fitting % SEGMENT).clamp(SEGMENT, MAX_COLUMNS)
 }
 
-/// The work of one task; compiled once for each set of vector instructions.
+/// The work of one task, compiled separately for each vector instruction set.
 struct Band<'a, T> {
     sweeps: Sweeps<'a, T>,
     rows: Range<usize>,

@@ -4,7 +4,7 @@ use crate::jacobi::Real;
 
 /// `new[i] = (((E + W) + N) + S) / 4` for the cells `first + i` of `row`, with a source
 /// `((((E + W) + N) + S) + f) / 4`. `north`, `row`, `south` and `source` are rows of one length,
-/// which has a cell more at both ends.
+/// which has one more cell at each end.
 #[inline(always)]
 pub(super) fn relax<T: Real>(
     [north, row, south]: [&[T]; 3],

@@ -1,9 +1,9 @@
 //! Several sweeps over one tile: a range of columns, streamed down a range of rows.
 //!
-//! Level 0 are the rows of the field before the pass, level t those after t sweeps. As row y of
-//! level 0 comes in, level t can do its row y − t: three rows per level suffice. The last level is
-//! written to the field after the pass. What lies beside the tile is computed in every level as
-//! far as the levels above need it.
+//! Level 0 consists of the rows of the field before the pass, and level t of the rows after t
+//! sweeps. When row y of level 0 is read, level t can compute its row y − t, so three rows per
+//! level suffice. The last level is written to the field after the pass. Each level is also
+//! computed beside the tile as far as the later levels need it.
 
 use super::change::add_change;
 use super::padded::{Aligned, LINE, Layout, PaddedField, Row};
@@ -11,37 +11,37 @@ use super::relax::relax;
 use crate::jacobi::{JacobiError, Real};
 use std::ops::Range;
 
-/// Rows that a level keeps: the one that it did last and the two before it.
-pub(super) const KEPT: usize = 3;
+/// Rows stored per level: the last computed row and the two before it.
+pub(super) const STORED_ROWS: usize = 3;
 
-/// The levels between the first and the last, of the tile that is being done.
+/// The levels of the current tile between the first and the last.
 pub(super) struct Levels<T> {
     memory: Aligned<T>,
     width: usize,
 }
 
 impl<T: Real> Levels<T> {
-    /// For tiles of `columns` with margins.
+    /// The levels for tiles of `columns` columns with margins.
     pub(super) fn new(layout: &Layout, sweeps: usize, columns: usize) -> Result<Self, JacobiError> {
         let width = (columns + 2 * layout.margin).next_multiple_of(LINE);
-        let memory = Aligned::zeroed("rows of a tile", width * KEPT * (sweeps - 1))?;
+        let memory = Aligned::zeroed("rows of a tile", width * STORED_ROWS * (sweeps - 1))?;
         Ok(Self { memory, width })
     }
 }
 
-/// What a tile reads and which part of it.
+/// The inputs of a pass over tiles.
 #[derive(Clone, Copy)]
 pub(super) struct Sweeps<'a, T> {
     /// The field before the pass.
     pub(super) from: &'a PaddedField<T>,
     pub(super) source: Option<&'a PaddedField<T>>,
-    /// For each sweep, whether its change is summed.
+    /// Whether the change of each sweep is summed.
     pub(super) checked: &'a [bool],
 }
 
 impl<T: Real> Sweeps<'_, T> {
-    /// Does the sweeps for `columns` of `rows`. `to` are the rows after the last of them, whole and
-    /// with margins; `changes` (row, sweep) get what the tile's cells changed.
+    /// Does the sweeps for `columns` of `rows`. `to` holds whole rows with margins for the field
+    /// after the last sweep; the changes of the tile's cells are added to `changes` (row, sweep).
     #[inline(always)]
     pub(super) fn tile(
         &self,
@@ -88,11 +88,13 @@ impl<T: Real> Sweeps<'_, T> {
         let (below, above) = levels
             .memory
             .values_mut()
-            .split_at_mut((level - 1) * KEPT * width);
+            .split_at_mut((level - 1) * STORED_ROWS * width);
         let below = Below {
             sweeps: self,
             columns,
-            rows: level.checked_sub(2).map(|l| &below[l * KEPT * width..]),
+            rows: level
+                .checked_sub(2)
+                .map(|l| &below[l * STORED_ROWS * width..]),
             width,
         };
         let new = &mut above[slot(y) * width..][..columns.len() + 2 * layout.margin];
@@ -114,7 +116,7 @@ impl<T: Real> Sweeps<'_, T> {
             &mut new[computed],
         );
         let offset = columns.start as isize - layout.margin as isize;
-        keep_fixed_columns(layout, offset, new, old);
+        restore_fixed_columns(layout, offset, new, old);
         if let Some(change) = change {
             let own = layout.margin..layout.margin + columns.len();
             count(layout, columns, &mut new[own.clone()], &old[own], change);
@@ -136,7 +138,7 @@ impl<T: Real> Sweeps<'_, T> {
         let below = Below {
             sweeps: self,
             columns,
-            rows: rows.map(|l| &levels.memory.values()[l * KEPT * levels.width..]),
+            rows: rows.map(|l| &levels.memory.values()[l * STORED_ROWS * levels.width..]),
             width: levels.width,
         };
         let new = &mut row[layout.margin + columns.start..][..columns.len()];
@@ -148,7 +150,7 @@ impl<T: Real> Sweeps<'_, T> {
             new,
         );
         let old = &old[layout.margin..][..columns.len()];
-        keep_fixed_columns(layout, columns.start as isize, new, old);
+        restore_fixed_columns(layout, columns.start as isize, new, old);
         if let Some(change) = change {
             count(layout, columns, new, old, change);
         }
@@ -166,13 +168,13 @@ impl<T: Real> Sweeps<'_, T> {
 struct Below<'a, T> {
     sweeps: &'a Sweeps<'a, T>,
     columns: &'a Range<usize>,
-    /// Its kept rows; `None`: the field before the pass.
+    /// Its stored rows; `None` stands for the field before the pass.
     rows: Option<&'a [T]>,
     width: usize,
 }
 
 impl<T: Real> Below<'_, T> {
-    /// The tile's columns of row `y`, with margins.
+    /// The tile's columns of row `y` with margins.
     #[inline(always)]
     fn row(&self, y: isize) -> &[T] {
         let from = self.sweeps.from;
@@ -189,12 +191,12 @@ impl<T: Real> Below<'_, T> {
 
 #[inline(always)]
 fn slot(y: isize) -> usize {
-    y.rem_euclid(KEPT as isize) as usize
+    y.rem_euclid(STORED_ROWS as isize) as usize
 }
 
-/// Restores the columns that never change in a part of a row that begins at column `offset`.
+/// Restores the fixed columns in a part of a row that begins at column `offset`.
 #[inline(always)]
-fn keep_fixed_columns<T: Real>(layout: &Layout, offset: isize, new: &mut [T], old: &[T]) {
+fn restore_fixed_columns<T: Real>(layout: &Layout, offset: isize, new: &mut [T], old: &[T]) {
     if layout.boundary.periodic_columns() {
         return;
     }

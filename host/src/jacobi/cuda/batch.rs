@@ -1,35 +1,35 @@
-//! Batches: passes that are queued together, and the norms that they give.
+//! Batches: passes that are queued together, and the norms that they compute.
 
 use crate::jacobi::Stopping;
 
-/// Some sweeps of all blocks.
+/// One or several sweeps of all blocks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Pass {
-    /// Its first sweep, counted from the first of the batch.
+    /// Its first sweep, relative to the first of the batch.
     pub(super) first: usize,
-    /// Sweeps.
+    /// The number of sweeps.
     pub(super) sweeps: usize,
-    /// Those whose norm is wanted, the first in bit 0.
-    pub(super) wanted: u32,
+    /// Bit mask of the sweeps whose norm is computed, the first in bit 0.
+    pub(super) norm_mask: u32,
 }
 
 impl Pass {
-    /// Whether it is the first of its batch: everything before it has been waited for.
-    pub(super) fn begins(&self) -> bool {
+    /// Whether this is the first pass of its batch, so that all earlier work has been waited for.
+    pub(super) fn is_first(&self) -> bool {
         self.first == 0
     }
 }
 
-/// Checked sweeps whose passes are alike.
+/// Equally spaced checked sweeps in passes of the same number of sweeps.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Checks {
-    /// The first, counted from the first sweep of the batch.
+    /// The first one, relative to the first sweep of the batch.
     pub(super) first: usize,
-    /// Sweeps from one to the next.
+    /// Number of sweeps from one to the next.
     pub(super) every: usize,
-    /// How many.
+    /// The number of checked sweeps.
     pub(super) count: usize,
-    /// Sweeps of their passes.
+    /// The number of sweeps of their passes.
     pub(super) sweeps: usize,
 }
 
@@ -42,21 +42,22 @@ pub(super) struct Batch {
 }
 
 impl Batch {
-    /// `sweeps` sweeps from number `start` on, up to `depth` a pass: the last may be shorter.
+    /// A batch of `sweeps` sweeps from sweep `start` on, with `depth` sweeps per pass except
+    /// perhaps the last.
     pub(super) fn new(start: usize, sweeps: usize, depth: usize, rule: &Stopping) -> Self {
         let passes = Self::without_norms(sweeps, depth)
             .passes
             .into_iter()
             .map(|pass| {
                 let checked = |t: &usize| rule.checked(start + pass.first + t);
-                let wanted = (0..pass.sweeps).filter(checked).map(|t| 1 << t).sum();
-                Pass { wanted, ..pass }
+                let norm_mask = (0..pass.sweeps).filter(checked).map(|t| 1 << t).sum();
+                Pass { norm_mask, ..pass }
             })
             .collect();
         let whole = sweeps - sweeps % depth;
         let checks = [(0, whole, depth), (whole, sweeps, sweeps % depth)]
             .into_iter()
-            .filter_map(|(from, to, of_a_pass)| {
+            .filter_map(|(from, to, pass_sweeps)| {
                 let every = rule.check_every;
                 let first = (start + from).next_multiple_of(every) - start;
                 let count = to.saturating_sub(first).div_ceil(every);
@@ -64,7 +65,7 @@ impl Batch {
                     first,
                     every,
                     count,
-                    sweeps: of_a_pass,
+                    sweeps: pass_sweeps,
                 })
             })
             .collect();
@@ -75,14 +76,14 @@ impl Batch {
         }
     }
 
-    /// The same passes with no norm.
+    /// The same passes without norms.
     pub(super) fn without_norms(sweeps: usize, depth: usize) -> Self {
         let passes = (0..sweeps)
             .step_by(depth)
             .map(|first| Pass {
                 first,
                 sweeps: depth.min(sweeps - first),
-                wanted: 0,
+                norm_mask: 0,
             })
             .collect();
         Self {
@@ -92,7 +93,7 @@ impl Batch {
         }
     }
 
-    /// Checked sweeps, counted from the first of the batch.
+    /// The checked sweeps, relative to the first of the batch.
     pub(super) fn checked(&self) -> impl Iterator<Item = usize> {
         self.checks
             .iter()
@@ -100,53 +101,56 @@ impl Batch {
     }
 }
 
-/// How many sweeps a batch has.
+/// The number of sweeps per batch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Lengths {
-    /// Sweeps of a pass.
+    /// Sweeps per pass.
     pub(super) depth: usize,
-    /// Most sweeps of a batch: a whole, even number of passes (so that a batch ends in the same
-    /// field as the one before).
-    pub(super) most: usize,
+    /// Maximum number of sweeps per batch: a whole, even number of passes, so that successive
+    /// batches end in the same field.
+    pub(super) max: usize,
     /// Whether a batch ends with its first checked sweep.
     pub(super) end_at_check: bool,
 }
 
-/// Device time that one batch takes about, so that waiting for it costs little and Ctrl-C is quick.
+/// Approximate device time of a batch: long enough that waiting for it costs little, and short
+/// enough that Ctrl-C responds quickly.
 const BATCH_SECONDS: f64 = 0.02;
-/// Most passes of a batch.
-const MOST_PASSES: usize = 128;
-/// Cells that a device reads and writes in a second, about: for the length of a batch only.
-const CELLS_OF_MEMORY: f64 = 4.5e11;
-/// Cells that a device computes in a second, about.
-const CELLS_OF_ARITHMETIC: f64 = 1.8e12;
+/// Maximum number of passes per batch.
+const MAX_PASSES: usize = 128;
+/// Approximate number of cells that a device reads and writes per second; used only for the length
+/// of a batch.
+const MEMORY_CELLS_PER_SECOND: f64 = 4.5e11;
+/// Approximate number of cells that a device computes per second.
+const COMPUTED_CELLS_PER_SECOND: f64 = 1.8e12;
 
 impl Lengths {
-    /// For blocks of about `cells` cells.
+    /// The lengths for blocks of about `cells` cells.
     pub(super) fn new(cells: usize, depth: usize, check_every: usize) -> Self {
-        let arithmetic = depth as f64 / CELLS_OF_ARITHMETIC;
-        let pass_seconds = cells as f64 * arithmetic.max(1.0 / CELLS_OF_MEMORY);
+        let arithmetic = depth as f64 / COMPUTED_CELLS_PER_SECOND;
+        let pass_seconds = cells as f64 * arithmetic.max(1.0 / MEMORY_CELLS_PER_SECOND);
         let passes = (BATCH_SECONDS / pass_seconds) as usize;
-        let passes = passes.clamp(2, MOST_PASSES).next_multiple_of(2);
-        // A batch of whole periods of the checks is recorded once for all.
+        let passes = passes.clamp(2, MAX_PASSES).next_multiple_of(2);
+        // Batches of whole periods of the checks are equal, so one captured graph serves all of
+        // them.
         let period = lcm(2 * depth, check_every);
-        let most = match period {
-            Some(period) if period <= depth * MOST_PASSES => {
+        let max = match period {
+            Some(period) if period <= depth * MAX_PASSES => {
                 (depth * passes).div_ceil(period) * period
             }
             _ => depth * passes,
         };
         Self {
             depth,
-            most,
+            max,
             end_at_check: false,
         }
     }
 
-    /// Sweeps of the batch that begins with sweep `start`.
+    /// The number of sweeps of the batch that begins with sweep `start`.
     pub(super) fn next(&self, start: usize, rule: &Stopping) -> usize {
         let remaining = rule.iterations - start;
-        let length = remaining.min(self.most);
+        let length = remaining.min(self.max);
         if !self.end_at_check {
             return length;
         }
@@ -176,25 +180,25 @@ mod tests {
     }
 
     #[test]
-    fn passes_cover_all_sweeps_and_want_the_checked_ones() {
+    fn passes_cover_all_sweeps_and_mark_the_checked_ones() {
         for depth in 1..=8 {
             for every in [1, 2, 3, 7, 100] {
                 for (start, sweeps) in [(0, 1), (0, 40), (5, 17), (99, 3), (200, 64)] {
                     let batch = Batch::new(start, sweeps, depth, &rule(1000, every));
-                    let mut wanted = Vec::new();
+                    let mut marked = Vec::new();
                     let mut next = 0;
                     for pass in &batch.passes {
                         assert_eq!(pass.first, next);
                         assert!((1..=depth).contains(&pass.sweeps));
                         next += pass.sweeps;
-                        let bits = (0..32).filter(|t| pass.wanted >> t & 1 != 0);
-                        wanted.extend(bits.map(|t| pass.first + t));
+                        let bits = (0..32).filter(|t| pass.norm_mask >> t & 1 != 0);
+                        marked.extend(bits.map(|t| pass.first + t));
                     }
                     assert_eq!(next, sweeps);
                     let expected: Vec<usize> = (0..sweeps)
                         .filter(|sweep| (start + sweep).is_multiple_of(every))
                         .collect();
-                    assert_eq!(wanted, expected);
+                    assert_eq!(marked, expected);
                     assert_eq!(batch.checked().collect::<Vec<_>>(), expected);
                 }
             }
@@ -207,19 +211,19 @@ mod tests {
             for depth in 1..=8 {
                 for every in [1, 3, 100, 997, 1_000_003] {
                     let lengths = Lengths::new(cells, depth, every);
-                    assert!(lengths.most > 0);
-                    assert_eq!(lengths.most % (2 * depth), 0);
+                    assert!(lengths.max > 0);
+                    assert_eq!(lengths.max % (2 * depth), 0);
                 }
             }
         }
     }
 
     #[test]
-    fn batches_that_end_at_checks_have_one_in_their_last_sweep() {
+    fn batches_that_end_at_checks_have_the_check_in_their_last_sweep() {
         let rule = rule(50, 7);
         let lengths = Lengths {
             depth: 4,
-            most: 16,
+            max: 16,
             end_at_check: true,
         };
         let mut start = 0;

@@ -1,4 +1,4 @@
-//! The engine on a fleet.
+//! The engine on a device group.
 
 #[cfg(test)]
 mod races;
@@ -7,81 +7,87 @@ use ndarray::Array2;
 
 use super::batch::{Batch, Lengths};
 use super::block::{Block, Shape};
+use super::halo_links::halo_links;
 use super::kernels::GpuReal;
-use super::memory::{copy_rate, three_fit};
+use super::memory::{copy_rate, three_fields_fit};
 use super::plan::Plan;
 use super::scheme::Blocks;
 use super::values::Border;
-use super::ways::ways;
-use crate::gpu::{self, Fleet};
+use crate::gpu::{self, DeviceGroup};
 use crate::jacobi::{
-    Advance, Decomposition, Engine, JacobiError, Norm, Problem, Setup, Span, Stopping,
+    Advance, Decomposition, Engine, Execution, JacobiError, Norm, Problem, Span, Stopping,
 };
+use crate::run::Setup;
 
-/// A relaxation on the devices of a fleet.
-pub struct FleetEngine<T: GpuReal, F: Fleet> {
-    blocks: Blocks<F, T>,
-    recorded: Vec<Recorded<F::Recording>>,
-    fleet: F,
+/// A relaxation on the devices of a group.
+pub struct GroupEngine<T: GpuReal, G: DeviceGroup> {
+    blocks: Blocks<G, T>,
+    graphs: Vec<CapturedBatch<G::Graph>>,
+    group: G,
     border: Border<T>,
     rule: Stopping,
     lengths: Lengths,
     setup: Setup,
+    execution: Execution,
     profile: bool,
-    /// Place of the field after the last sweep.
+    /// Index of the buffer with the field after the last sweep.
     current: usize,
     sweeps: usize,
-    /// Batches whose work was timed.
+    /// Number of timed batches.
     batches: usize,
     converged: bool,
     spans: Vec<Span>,
 }
 
-/// A batch that can be queued at once.
-struct Recorded<R> {
+/// A batch captured as a graph.
+struct CapturedBatch<R> {
     batch: Batch,
+    /// Index of the buffer with the field before the batch.
     start: usize,
+    /// Index of the buffer with the field after the batch.
     end: usize,
-    recording: R,
+    graph: R,
 }
 
-impl<T: GpuReal, F: Fleet> std::fmt::Debug for FleetEngine<T, F> {
+impl<T: GpuReal, G: DeviceGroup> std::fmt::Debug for GroupEngine<T, G> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("FleetEngine")
+        f.debug_struct("GroupEngine")
             .field("setup", &self.setup)
             .field("sweeps", &self.sweeps)
             .finish_non_exhaustive()
     }
 }
 
-impl<T: GpuReal, F: Fleet> FleetEngine<T, F> {
-    /// Shares the rows among the devices of the fleet, allocates, and fills in the start values.
+impl<T: GpuReal, G: DeviceGroup> GroupEngine<T, G> {
+    /// Distributes the rows over the devices of the group, allocates memory and writes the start
+    /// values.
     ///
     /// # Errors
-    /// More devices than rows, a plan that cannot be followed, out of memory, or a device's.
+    /// There are more devices than rows, the plan is invalid, memory is exhausted, or another error
+    /// of a device.
     pub fn new(
-        fleet: F,
+        group: G,
         problem: &Problem<T>,
         rule: Stopping,
         plan: Plan,
     ) -> Result<Self, JacobiError> {
-        let devices = fleet.devices();
+        let devices = group.devices();
         let decomposition = Decomposition::new(problem.ny(), devices)?;
-        let (depth, note) = plan.sweeps_of_a_pass(problem.nx(), decomposition.fewest())?;
+        let (depth, note) = plan.sweeps_per_pass(problem.nx(), decomposition.fewest())?;
         let cells = decomposition.rows(devices - 1).len() * problem.nx();
         let mut lengths = Lengths::new(cells, depth, rule.check_every);
         let mut notes: Vec<String> = note.into_iter().collect();
         // A negative tolerance is never met.
         let mut fields = if rule.tolerance >= 0.0 { 3 } else { 2 };
-        if fields == 3 && !three_fit(&fleet, problem, &decomposition, depth)? {
+        if fields == 3 && !three_fields_fit(&group, problem, &decomposition, depth)? {
             fields = 2;
             lengths.end_at_check = true;
-            notes.push("memory for two fields only: the host waits at every check".to_owned());
+            notes.push("memory for only two fields: the host waits at every check".to_owned());
         }
-        lengths.most = lengths.most.min(rule.iterations.max(1));
+        lengths.max = lengths.max.min(rule.iterations.max(1));
 
         if plan.profile {
-            fleet.profile()?;
+            group.profile()?;
         }
         let mut blocks = Vec::new();
         for device in 0..devices {
@@ -90,40 +96,46 @@ impl<T: GpuReal, F: Fleet> FleetEngine<T, F> {
                 depth,
                 fields,
                 devices,
-                batch: lengths.most,
-                checks: lengths.most.div_ceil(rule.check_every),
+                batch: lengths.max,
+                checks: lengths.max.div_ceil(rule.check_every),
                 split: plan.scheme.overlaps() && devices > 1,
             };
-            blocks.push(Block::new(&fleet, device, problem, &shape)?);
+            blocks.push(Block::new(&group, device, problem, &shape)?);
         }
-        let filled = blocks.iter_mut().try_for_each(|b| b.fill(&fleet, problem));
-        or_drained(&fleet, filled)?;
-        let ways = ways(&fleet, problem, &blocks, plan.p2p)?;
-        let rate = copy_rate(&fleet, &mut blocks);
-        let copy_bytes_per_second = or_drained(&fleet, rate)?;
+        let filled = blocks.iter_mut().try_for_each(|b| b.fill(&group, problem));
+        drain_on_error(&group, filled)?;
+        let halo_links = halo_links(&group, problem, &blocks, plan.p2p)?;
+        let rate = copy_rate(&group, &mut blocks);
+        let copy_bytes_per_second = drain_on_error(&group, rate)?;
+        let device_names: Vec<String> = (0..devices).map(|d| group.device_name(d)).collect();
         let setup = Setup {
-            backend: fleet.backend(),
-            devices: (0..devices).map(|device| fleet.ordinal(device)).collect(),
-            device_names: (0..devices).map(|d| fleet.device_name(d)).collect(),
+            backend: group.backend(),
+            device: device_names.join(", "),
+            precision: T::NAME,
+        };
+        let execution = Execution {
+            devices: (0..devices).map(|device| group.ordinal(device)).collect(),
+            device_names,
             scheme: plan.scheme.name(),
             time_block: depth,
-            p2p: ways.direct,
+            p2p: halo_links.direct,
             notes,
             copy_bytes_per_second,
         };
         let mut engine = Self {
             blocks: Blocks {
                 blocks,
-                ways,
+                halo_links,
                 scheme: plan.scheme,
-                turn: 0,
+                event_set: 0,
             },
-            recorded: Vec::new(),
-            fleet,
+            graphs: Vec::new(),
+            group,
             border: Border::of(problem),
             rule,
             lengths,
             setup,
+            execution,
             profile: plan.profile,
             current: 0,
             sweeps: 0,
@@ -132,101 +144,104 @@ impl<T: GpuReal, F: Fleet> FleetEngine<T, F> {
             spans: Vec::new(),
         };
         if plan.profile {
-            // Filling, and the copies that are timed, are no part of the run.
-            engine.fleet.stretches()?;
+            // Writing the start values and measuring the copy rate are not part of the run.
+            engine.group.profile_spans()?;
         }
-        if plan.scheme.records() {
-            engine.record()?;
+        if plan.scheme.uses_graphs() {
+            engine.capture_batches()?;
         }
         Ok(engine)
     }
 
-    /// The three fields of a batch that begins with field `start`: its passes leave that one as it
-    /// is where there are three.
+    /// The order in which a batch that begins with field `start` uses the fields. If there are
+    /// three, its passes do not change field `start`.
     fn order(&self, start: usize) -> [usize; 3] {
         let fields = self.blocks.blocks[0].fields.len();
         [start, (start + 1) % fields, (start + 2) % fields]
     }
 
-    /// Records the batches that all but the end of a run consists of.
-    fn record(&mut self) -> Result<(), JacobiError> {
-        let most = self.lengths.most;
-        let alike = most.is_multiple_of(self.rule.check_every) || most == self.rule.iterations;
-        if !alike || self.lengths.end_at_check || self.rule.iterations == 0 {
+    /// Captures the batches of which a run consists, except its end.
+    fn capture_batches(&mut self) -> Result<(), JacobiError> {
+        let max = self.lengths.max;
+        let all_equal = max.is_multiple_of(self.rule.check_every) || max == self.rule.iterations;
+        if !all_equal || self.lengths.end_at_check || self.rule.iterations == 0 {
             return Ok(());
         }
-        let batch = Batch::new(0, most, self.lengths.depth, &self.rule);
+        let batch = Batch::new(0, max, self.lengths.depth, &self.rule);
         let mut start = self.current;
-        for _ in 0..(self.rule.iterations / most).min(3) {
-            if self.recorded.iter().any(|known| known.start == start) {
+        for _ in 0..(self.rule.iterations / max).min(3) {
+            if self.graphs.iter().any(|captured| captured.start == start) {
                 break;
             }
             let order = self.order(start);
-            let (blocks, fleet, mut end) = (&mut self.blocks, &self.fleet, start);
-            let recording = fleet.capture(&mut || {
-                end = blocks.queue(fleet, &batch, order)?;
+            let (blocks, group, mut end) = (&mut self.blocks, &self.group, start);
+            let graph = group.capture(&mut || {
+                end = blocks.queue(group, &batch, order)?;
                 Ok(())
             })?;
-            let Some(recording) = recording else {
+            let Some(graph) = graph else {
                 return Ok(());
             };
-            self.recorded.push(Recorded {
+            self.graphs.push(CapturedBatch {
                 batch: batch.clone(),
                 start,
                 end,
-                recording,
+                graph,
             });
             start = end;
         }
         Ok(())
     }
 
-    /// Queues a batch from field `start`, waits for it and gives the place of its last field.
+    /// Queues a batch from field `start`, waits for it and returns the index of its last field.
     fn run(&mut self, batch: &Batch, start: usize) -> Result<usize, JacobiError> {
         let order = self.order(start);
-        let known = self
-            .recorded
+        let captured = self
+            .graphs
             .iter_mut()
-            .find(|known| known.start == start && known.batch == *batch);
-        let queued = match known {
-            Some(known) => self.fleet.replay(&mut known.recording).map(|()| known.end),
-            None => self.blocks.queue(&self.fleet, batch, order),
+            .find(|captured| captured.start == start && captured.batch == *batch);
+        let queued = match captured {
+            Some(captured) => self
+                .group
+                .replay(&mut captured.graph)
+                .map(|()| captured.end),
+            None => self.blocks.queue(&self.group, batch, order),
         };
-        // Also where something failed: nothing may be under way when the memory is given back.
-        let drained = self.fleet.drain();
+        // Even after an error, because no work may be pending when the memory is freed.
+        let drained = self.group.drain();
         let end = queued?;
         drained?;
         if self.profile {
-            self.keep_spans()?;
+            self.collect_spans()?;
         }
         Ok(end)
     }
 
-    fn keep_spans(&mut self) -> Result<(), JacobiError> {
+    fn collect_spans(&mut self) -> Result<(), JacobiError> {
         let batch = self.batches;
         self.batches += 1;
-        let spans = self.fleet.stretches()?.into_iter().map(|stretch| Span {
-            device: stretch.device,
+        let spans = self.group.profile_spans()?.into_iter().map(|span| Span {
+            device: span.device,
             batch,
-            lane: stretch.lane,
-            name: stretch.name,
-            start_us: stretch.start_us,
-            end_us: stretch.end_us,
+            stream: span.stream,
+            name: span.name,
+            start_us: span.start_us,
+            end_us: span.end_us,
         });
         self.spans.extend(spans);
         Ok(())
     }
 
-    /// The norms of the batch that was just done.
+    /// The norms of a batch that has just been completed.
     fn norms(&self, batch: &Batch) -> Result<Vec<Norm>, JacobiError> {
         let count = batch.checked().count();
         let mut sums = vec![0.0; count];
-        let mut of_a_block = vec![0.0; count];
+        let mut block_sums = vec![0.0; count];
         for block in &self.blocks.blocks {
             if count > 0 {
-                self.fleet.download(&block.totals, 0, &mut of_a_block)?;
+                self.group.download(&block.totals, 0, &mut block_sums)?;
             }
-            for (sum, part) in sums.iter_mut().zip(&of_a_block) {
+            for (sum, part) in sums.iter_mut().zip(&block_sums) {
                 *sum += part;
             }
         }
@@ -245,9 +260,13 @@ impl<T: GpuReal, F: Fleet> FleetEngine<T, F> {
     }
 }
 
-impl<T: GpuReal, F: Fleet> Engine<T> for FleetEngine<T, F> {
+impl<T: GpuReal, G: DeviceGroup> Engine<T> for GroupEngine<T, G> {
     fn setup(&self) -> &Setup {
         &self.setup
+    }
+
+    fn execution(&self) -> &Execution {
+        &self.execution
     }
 
     fn sweeps(&self) -> usize {
@@ -278,7 +297,7 @@ impl<T: GpuReal, F: Fleet> Engine<T> for FleetEngine<T, F> {
         norms.truncate(met + 1);
         let done = norms[met].sweep + 1 - self.sweeps;
         if done < length {
-            // The batch began with a field that it left as it was.
+            // The batch did not change the field that it began with.
             let again = Batch::without_norms(done, self.lengths.depth);
             self.current = self.run(&again, start)?;
         }
@@ -293,7 +312,7 @@ impl<T: GpuReal, F: Fleet> Engine<T> for FleetEngine<T, F> {
     fn field(&mut self) -> Result<Array2<T>, JacobiError> {
         let mut field = self.border.field()?;
         for block in &self.blocks.blocks {
-            block.read(&self.fleet, self.current, &mut field.view_mut())?;
+            block.read(&self.group, self.current, &mut field.view_mut())?;
         }
         self.border.fill_ghosts(&mut field);
         Ok(field)
@@ -304,11 +323,11 @@ impl<T: GpuReal, F: Fleet> Engine<T> for FleetEngine<T, F> {
     }
 }
 
-/// Waits for everything where something failed: nothing may be under way when memory is given back.
-pub(super) fn or_drained<F: Fleet, R>(fleet: &F, done: gpu::Result<R>) -> gpu::Result<R> {
+/// Waits for all work after an error, because no work may be pending when memory is freed.
+pub(super) fn drain_on_error<G: DeviceGroup, R>(group: &G, done: gpu::Result<R>) -> gpu::Result<R> {
     if done.is_err() {
-        // Of two errors the first says what happened.
-        drop(fleet.drain());
+        // The first error is the cause.
+        drop(group.drain());
     }
     done
 }

@@ -1,21 +1,21 @@
-//! The kernels by precision and number of sweeps.
+//! The kernels, selected by precision and number of sweeps.
 
 use bytemuck::Pod;
 use warpstride_device::launch::{Read, Space, Work, Write};
 use warpstride_device::{F32x4, F64x2};
 use warpstride_kernels::jacobi::fixed_columns::{JacobiFixedColumnsF32, JacobiFixedColumnsF64};
 
-use crate::gpu::{Fleet, Lane, Result};
+use crate::gpu::{DeviceGroup, Result, StreamId};
 use crate::jacobi::Real;
 
-/// What every launch of a pass on a device has in common.
+/// The parameters that all launches of a device have in common.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Geometry {
     /// Rows of the block.
     pub rows: u32,
-    /// Rows of the neighbours in the buffer, above and below.
+    /// Rows of the neighbours in the buffer, on each side.
     pub halo: u32,
-    /// Vectors of a row.
+    /// Vectors per row.
     pub pitch: u32,
     /// Columns of the grid.
     pub nx: u32,
@@ -23,34 +23,34 @@ pub struct Geometry {
     pub wraps: bool,
     /// Whether columns wrap around.
     pub periodic_columns: bool,
-    /// Rows before that one keep their values.
-    pub held_below: i32,
-    /// Rows from that one on keep their values.
-    pub held_from: i32,
+    /// Rows before this one keep their values.
+    pub fixed_below: i32,
+    /// Rows from this one on keep their values.
+    pub fixed_from: i32,
 }
 
-/// Which rows a launch computes, and which norms.
+/// The rows that a launch computes, and the norms.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Part {
-    /// First row of the block.
+    /// First row, relative to the block.
     pub first_row: u32,
-    /// Row after the last.
+    /// One past the last row.
     pub end_row: u32,
     /// Strips of rows.
     pub strips: u32,
-    /// Sweeps of the pass whose norm is wanted, the first in bit 0.
-    pub wanted: u32,
-    /// Sums of a sweep.
+    /// Bit mask of the sweeps of the pass whose norm is computed, the first in bit 0.
+    pub norm_mask: u32,
+    /// Number of sums per sweep.
     pub sums_stride: u32,
-    /// The launch's first sum of a sweep.
+    /// Index of the launch's first sum within a sweep.
     pub sums_offset: u32,
 }
 
-/// The memory of a launch.
+/// The buffers of a launch.
 pub struct Memory<'a, S: Space, Q> {
-    /// Field before the pass.
+    /// The field before the pass.
     pub input: Read<'a, S, Q>,
-    /// Field after it.
+    /// The field after the pass.
     pub out: Write<'a, S, Q>,
     /// The source, if there is one.
     pub source: Option<Read<'a, S, Q>>,
@@ -58,97 +58,108 @@ pub struct Memory<'a, S: Space, Q> {
     pub sums: Write<'a, S, f64>,
 }
 
-/// Warps of a block, for the number of blocks.
-const WARPS_OF_A_BLOCK: u32 = 4;
-/// Threads of a warp.
+/// Warps per thread block, to compute the number of blocks.
+const WARPS_PER_BLOCK: u32 = 4;
+/// Threads per warp.
 const WARP: usize = 32;
 
-/// Numbers that there are kernels for.
+/// An element type for which there are kernels.
 pub trait GpuReal: Real {
-    /// Neighbouring cells of one thread.
+    /// A vector of neighbouring cells, handled by one thread.
     type Quad: Pod + Send + Sync + Default;
-    /// How many.
-    const LANES: usize;
+    /// The number of cells in a vector.
+    const VECTOR_LEN: usize;
 
-    /// A vector of at most [`GpuReal::LANES`] values; 0 beyond them.
+    /// A vector of at most [`GpuReal::VECTOR_LEN`] values, padded with zeros.
     fn quad(values: &[Self]) -> Self::Quad;
 
-    /// Its values.
+    /// The values of a vector.
     fn values(quad: &Self::Quad) -> &[Self];
 
-    /// Columns that a warp computes in a pass of `sweeps`. As in the kernels.
+    /// The number of columns that a warp computes in a pass of `sweeps`. It must agree with the
+    /// kernels.
     #[must_use]
     fn own_columns(sweeps: usize) -> usize {
         let margin = if sweeps == 1 {
             0
         } else {
-            sweeps.next_multiple_of(Self::LANES)
+            sweeps.next_multiple_of(Self::VECTOR_LEN)
         };
-        WARP * Self::LANES - 2 * margin
+        WARP * Self::VECTOR_LEN - 2 * margin
     }
 
     /// Queues a pass of `sweeps` (1 to 8) over a part of a block.
     ///
     /// # Errors
-    /// The machine's.
-    fn pass<F: Fleet>(
-        fleet: &F,
+    /// An error of the device.
+    fn pass<G: DeviceGroup>(
+        group: &G,
         device: usize,
-        lane: Lane,
+        stream: StreamId,
         sweeps: usize,
         geometry: Geometry,
         part: Part,
-        memory: Memory<'_, F::Space, Self::Quad>,
+        memory: Memory<'_, G::Space, Self::Quad>,
     ) -> Result<()>;
 
-    /// Warps of that pass that a device holds at once.
+    /// The number of warps of such a pass that are resident on a device at once.
     ///
     /// # Errors
-    /// The machine's.
-    fn resident_warps<F: Fleet>(
-        fleet: &F,
+    /// An error of the device.
+    fn resident_warps<G: DeviceGroup>(
+        group: &G,
         device: usize,
         sweeps: usize,
         geometry: Geometry,
-        memory: Memory<'_, F::Space, Self::Quad>,
+        memory: Memory<'_, G::Space, Self::Quad>,
     ) -> Result<usize>;
 
-    /// Queues the writing of the first and the last column of `rows` rows.
+    /// Queues a launch that writes the first and the last column of `rows` rows.
     ///
     /// # Errors
-    /// The machine's.
-    #[expect(clippy::too_many_arguments, reason = "a launch and its place")]
-    fn fixed_columns<F: Fleet>(
-        fleet: &F,
+    /// An error of the device.
+    #[expect(
+        clippy::too_many_arguments,
+        reason = "the arguments of a launch, its device and stream"
+    )]
+    fn fixed_columns<G: DeviceGroup>(
+        group: &G,
         device: usize,
-        lane: Lane,
-        field: Write<'_, F::Space, Self::Quad>,
-        values: Read<'_, F::Space, Self>,
+        stream: StreamId,
+        field: Write<'_, G::Space, Self::Quad>,
+        values: Read<'_, G::Space, Self>,
         rows: u32,
         pitch: u32,
         nx: u32,
     ) -> Result<()>;
 }
 
-/// Whether a relaxation of that precision, with or without a source, launches that kernel.
+/// The kernels of relaxations in the precision `T`, with or without a source, for
+/// [`CudaDeviceGroup::new`](crate::gpu::CudaDeviceGroup::new).
 #[must_use]
-pub fn launches<T: Real>(source: bool, kernel: &str) -> bool {
+pub fn kernels<T: Real>(source: bool) -> crate::cuda::Kernels {
+    crate::kernels::unpacked(warpstride_ptx::JACOBI).only(|kernel| uses_kernel::<T>(source, kernel))
+}
+
+/// Whether relaxations in the precision `T`, with or without a source, launch `kernel`.
+#[must_use]
+pub fn uses_kernel<T: Real>(source: bool, kernel: &str) -> bool {
     let passes = if source {
         "jacobi_poisson"
     } else {
         "jacobi_laplace"
     };
-    let of_a_kind = kernel.starts_with(passes) || kernel.starts_with("jacobi_fixed_columns");
-    kernel == "jacobi_norms" || of_a_kind && kernel.contains(T::NAME)
+    let is_typed = kernel.starts_with(passes) || kernel.starts_with("jacobi_fixed_columns");
+    kernel == "jacobi_norms" || is_typed && kernel.contains(T::NAME)
 }
 
-/// Blocks for that part: a warp for every strip and window.
+/// The number of thread blocks of a launch, with one warp per strip and window.
 fn blocks(nx: u32, own_columns: usize, strips: u32) -> u32 {
     let items = u64::from(nx).div_ceil(own_columns as u64) * u64::from(strips);
-    u32::try_from(items.div_ceil(u64::from(WARPS_OF_A_BLOCK))).unwrap_or(i32::MAX as u32)
+    u32::try_from(items.div_ceil(u64::from(WARPS_PER_BLOCK))).unwrap_or(i32::MAX as u32)
 }
 
-/// One method call with the launch of so many sweeps, with or without a source.
+/// Calls a method with the launch for a number of sweeps, with or without a source.
 macro_rules! by_sweeps {
     (f32 $($call:tt)*) => {
         by_sweeps!(@of $($call)*
@@ -174,20 +185,20 @@ macro_rules! by_sweeps {
             _ => JacobiLaplaceF64T8 JacobiPoissonF64T8,
         )
     };
-    (@of $fleet:ident.$method:ident $before:tt $after:tt,
+    (@of $group:ident.$method:ident $before:tt $after:tt,
      $sweeps:ident, $geometry:ident, $part:ident, $memory:ident,
      $($n:pat => $laplace:ident $poisson:ident,)*) => {
         match ($sweeps, $memory.source) {
             $(
-                ($n, None) => by_sweeps!(@call $fleet.$method $before $after
+                ($n, None) => by_sweeps!(@call $group.$method $before $after
                     by_sweeps!(@launch $laplace, $geometry, $part, $memory, [])),
-                ($n, Some(source)) => by_sweeps!(@call $fleet.$method $before $after
+                ($n, Some(source)) => by_sweeps!(@call $group.$method $before $after
                     by_sweeps!(@launch $poisson, $geometry, $part, $memory, [source])),
             )*
         }
     };
-    (@call $fleet:ident.$method:ident ($($before:expr),*) ($($after:expr)?) $launch:expr) => {
-        $fleet.$method($($before,)* $launch $(, $after)?)
+    (@call $group:ident.$method:ident ($($before:expr),*) ($($after:expr)?) $launch:expr) => {
+        $group.$method($($before,)* $launch $(, $after)?)
     };
     (@launch $kernel:ident, $geometry:ident, $part:ident, $memory:ident, [$($more:ident),*]) => {
         &warpstride_kernels::jacobi::pass::$kernel {
@@ -204,9 +215,9 @@ macro_rules! by_sweeps {
             strips: $part.strips,
             wraps: $geometry.wraps.into(),
             periodic_columns: $geometry.periodic_columns.into(),
-            held_below: $geometry.held_below,
-            held_from: $geometry.held_from,
-            wanted: $part.wanted,
+            held_below: $geometry.fixed_below,
+            held_from: $geometry.fixed_from,
+            wanted: $part.norm_mask,
             sums_stride: $part.sums_stride,
             sums_offset: $part.sums_offset,
         }
@@ -216,10 +227,10 @@ macro_rules! by_sweeps {
 pub(crate) use by_sweeps;
 
 macro_rules! gpu_real {
-    ($real:ident, $quad:ty, $lanes:literal, $columns:ident) => {
+    ($real:ident, $quad:ty, $vector_len:literal, $columns:ident) => {
         impl GpuReal for $real {
             type Quad = $quad;
-            const LANES: usize = $lanes;
+            const VECTOR_LEN: usize = $vector_len;
 
             fn quad(values: &[Self]) -> $quad {
                 let mut quad = <$quad>::default();
@@ -233,46 +244,46 @@ macro_rules! gpu_real {
                 &quad.0
             }
 
-            fn pass<F: Fleet>(
-                fleet: &F,
+            fn pass<G: DeviceGroup>(
+                group: &G,
                 device: usize,
-                lane: Lane,
+                stream: StreamId,
                 sweeps: usize,
                 geometry: Geometry,
                 part: Part,
-                memory: Memory<'_, F::Space, $quad>,
+                memory: Memory<'_, G::Space, $quad>,
             ) -> Result<()> {
                 let blocks = blocks(geometry.nx, Self::own_columns(sweeps), part.strips);
                 let work = Work::Grid([blocks, 1, 1]);
-                by_sweeps!($real fleet.launch (device, lane) (work),
+                by_sweeps!($real group.launch (device, stream) (work),
                     sweeps, geometry, part, memory,)
             }
 
-            fn resident_warps<F: Fleet>(
-                fleet: &F,
+            fn resident_warps<G: DeviceGroup>(
+                group: &G,
                 device: usize,
                 sweeps: usize,
                 geometry: Geometry,
-                memory: Memory<'_, F::Space, $quad>,
+                memory: Memory<'_, G::Space, $quad>,
             ) -> Result<usize> {
                 let part = Part::default();
-                let blocks = by_sweeps!($real fleet.resident_blocks (device) (),
+                let blocks = by_sweeps!($real group.resident_blocks (device) (),
                     sweeps, geometry, part, memory,)?;
-                Ok(blocks * WARPS_OF_A_BLOCK as usize)
+                Ok(blocks * WARPS_PER_BLOCK as usize)
             }
 
-            fn fixed_columns<F: Fleet>(
-                fleet: &F,
+            fn fixed_columns<G: DeviceGroup>(
+                group: &G,
                 device: usize,
-                lane: Lane,
-                field: Write<'_, F::Space, $quad>,
-                values: Read<'_, F::Space, Self>,
+                stream: StreamId,
+                field: Write<'_, G::Space, $quad>,
+                values: Read<'_, G::Space, Self>,
                 rows: u32,
                 pitch: u32,
                 nx: u32,
             ) -> Result<()> {
                 let launch = $columns { field, values, rows, pitch, nx };
-                fleet.launch(device, lane, &launch, Work::Elements(rows as usize))
+                group.launch(device, stream, &launch, Work::Elements(rows as usize))
             }
         }
     };

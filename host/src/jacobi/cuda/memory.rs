@@ -1,56 +1,56 @@
-//! What a device's memory has room for, and how fast it is.
+//! Capacity and bandwidth of device memory.
 
 use std::time::Instant;
 
 use super::block::{Block, Shape};
 use super::kernels::GpuReal;
-use crate::gpu::{self, Fleet, Lane};
+use crate::gpu::{self, DeviceGroup, StreamId};
 use crate::jacobi::{Decomposition, Problem};
 
-/// Bytes of a device's field from which on copying it says what its memory can do.
-const COPIED_BYTES: usize = 64 << 20;
-/// Copies that are timed.
+/// Minimum bytes of a device's field for a meaningful measurement of the memory bandwidth.
+const MIN_COPIED_BYTES: usize = 64 << 20;
+/// Number of timed copies.
 const COPIES: usize = 4;
-/// Part of a device's free memory that fields may take.
-const USABLE: f64 = 0.95;
+/// Fraction of a device's free memory that fields may occupy.
+const USABLE_FRACTION: f64 = 0.95;
 
-/// Whether every device has room for three fields.
-pub(super) fn three_fit<T: GpuReal, F: Fleet>(
-    fleet: &F,
+/// Whether three fields fit in the memory of every device.
+pub(super) fn three_fields_fit<T: GpuReal, G: DeviceGroup>(
+    group: &G,
     problem: &Problem<T>,
     decomposition: &Decomposition,
     depth: usize,
 ) -> gpu::Result<bool> {
     let periodic = problem.boundary().periodic_rows();
-    for device in 0..fleet.devices() {
+    for device in 0..group.devices() {
         let shape = Shape {
             rows: decomposition.rows(device),
             depth,
             fields: 3,
-            devices: fleet.devices(),
+            devices: group.devices(),
             batch: 0,
             checks: 0,
             split: false,
         };
         let buffers = 3 + usize::from(problem.source().is_some());
         let needed = buffers * shape.field_bytes::<T>(problem.nx(), periodic);
-        let (free, _) = fleet.memory(device)?;
-        if needed as f64 > USABLE * free as f64 {
+        let (free, _) = group.memory(device)?;
+        if needed as f64 > USABLE_FRACTION * free as f64 {
             return Ok(false);
         }
     }
     Ok(true)
 }
 
-/// Bytes per second, read and written, that all devices copy together; `None` where the fields are
-/// too small to say.
-pub(super) fn copy_rate<T: GpuReal, F: Fleet>(
-    fleet: &F,
-    blocks: &mut [Block<F, T>],
+/// Bytes per second, read and written, that all devices together copy; `None` if the fields are too
+/// small for a measurement.
+pub(super) fn copy_rate<T: GpuReal, G: DeviceGroup>(
+    group: &G,
+    blocks: &mut [Block<G, T>],
 ) -> gpu::Result<Option<f64>> {
     use crate::gpu::Buffer as _;
-    let bytes = |block: &Block<F, T>| block.fields[0].len() * size_of::<T::Quad>();
-    if fleet.backend() != "cuda" || blocks.iter().any(|block| bytes(block) < COPIED_BYTES) {
+    let bytes = |block: &Block<G, T>| block.fields[0].len() * size_of::<T::Quad>();
+    if group.backend() != "cuda" || blocks.iter().any(|block| bytes(block) < MIN_COPIED_BYTES) {
         return Ok(None);
     }
     let mut copied = 0;
@@ -59,10 +59,10 @@ pub(super) fn copy_rate<T: GpuReal, F: Fleet>(
             for block in &mut *blocks {
                 copied += 2 * bytes(block);
                 let (from, to) = super::block::two(&mut block.fields, 0, 1);
-                fleet.copy(block.device, Lane::Bulk, from, to)?;
+                group.copy(block.device, StreamId::Bulk, from, to)?;
             }
         }
-        fleet.drain()
+        group.drain()
     };
     copy_all(1)?;
     let start = Instant::now();

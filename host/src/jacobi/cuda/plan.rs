@@ -1,31 +1,31 @@
-//! How a relaxation is to run on a fleet.
+//! The plan of a relaxation on a device group: scheme, sweeps per pass and route of the halos.
 
 use serde::Serialize;
 
-/// Most sweeps of a pass that there are kernels for.
-pub(super) const MOST_SWEEPS: usize = 8;
+/// Maximum number of sweeps per pass for which there are kernels.
+pub(super) const MAX_SWEEPS: usize = 8;
 
 /// The rungs of the ladder, from the slowest to the fastest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Scheme {
-    /// Everything on the legacy default stream; the host waits for whole devices after each step.
+    /// All work on the legacy default stream; the host waits for whole devices after each step.
     DefaultStream,
-    /// Streams for computing, pushing up and pushing down; the host waits for streams.
+    /// Separate streams for computing and for sending up and down; the host waits for streams.
     Streams,
-    /// The same streams ordered by events; the host waits only for a batch of sweeps.
+    /// The same streams, ordered by events; the host waits only for a batch of sweeps.
     Events,
-    /// The rows next to the neighbours first, on streams of high priority, and the pushes of their
-    /// results beside the bulk of the work.
+    /// The rows next to the neighbours are computed first, on streams of high priority, and sent
+    /// while the bulk is computed.
     Overlap,
-    /// As `Overlap`, each batch recorded as one graph.
+    /// As `Overlap`, with each batch captured as a graph.
     Graphs,
-    /// As `Graphs`, with several sweeps in one pass over the memory and halos of as many rows.
+    /// As `Graphs`, with several sweeps per pass over the memory and halos of as many rows.
     Temporal,
 }
 
 impl Scheme {
-    /// All, in the order of the ladder.
+    /// All schemes, in the order of the ladder.
     pub const ALL: [Self; 6] = [
         Self::DefaultStream,
         Self::Streams,
@@ -35,13 +35,13 @@ impl Scheme {
         Self::Temporal,
     ];
 
-    /// The fastest, by the measurements in `docs/multi-gpu.md`.
+    /// The fastest scheme, according to the measurements in `docs/multi-gpu.md`.
     #[must_use]
     pub fn best() -> Self {
         Self::Temporal
     }
 
-    /// As on the command line.
+    /// The name on the command line.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -59,23 +59,24 @@ impl Scheme {
         matches!(self, Self::Overlap | Self::Graphs | Self::Temporal)
     }
 
-    /// Whether batches are recorded.
-    pub(super) fn records(self) -> bool {
+    /// Whether batches are captured as graphs.
+    pub(super) fn uses_graphs(self) -> bool {
         matches!(self, Self::Graphs | Self::Temporal)
     }
 }
 
-/// What to run.
+/// How to run a relaxation on a device group.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Plan {
-    /// The rung.
+    /// The scheme.
     pub scheme: Scheme,
-    /// Sweeps of a pass, 1 to 8; more than 1 with [`Scheme::Temporal`] only. 0: chosen by the grid.
+    /// Sweeps per pass, 1 to 8; more than 1 only with [`Scheme::Temporal`]. 0 selects a number that
+    /// suits the grid.
     pub time_block: usize,
-    /// Whether halos go from device to device without the host. `None`: where all neighbours are
-    /// linked so.
+    /// Whether halos are sent directly between devices. `None` sends them directly if all
+    /// neighbours have direct links.
     pub p2p: Option<bool>,
-    /// Whether the work of the devices is timed.
+    /// Whether the operations of the devices are timed.
     pub profile: bool,
 }
 
@@ -90,79 +91,82 @@ impl Default for Plan {
     }
 }
 
-/// Why a plan cannot be followed.
+/// An invalid plan.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum PlanError {
-    /// No kernel for so many sweeps.
-    #[error("a pass has 1 to {MOST_SWEEPS} sweeps, not {asked}")]
+    /// There is no kernel for this number of sweeps.
+    #[error("sweeps per pass: expected 1 to {MAX_SWEEPS}, found {requested}")]
     TimeBlock {
-        /// Sweeps asked for.
-        asked: usize,
+        /// The requested number of sweeps.
+        requested: usize,
     },
-    /// A pass of several sweeps on a rung that has none.
+    /// Several sweeps per pass with a scheme that does one.
     #[error(
-        "the scheme {} does one sweep a pass: {asked} need the scheme temporal",
+        "the scheme {} does one sweep per pass: {requested} sweeps need the scheme temporal",
         scheme.name()
     )]
     OneSweep {
-        /// The rung.
+        /// The scheme.
         scheme: Scheme,
-        /// Sweeps asked for.
-        asked: usize,
+        /// The requested number of sweeps.
+        requested: usize,
     },
-    /// Peer copies where there is no link.
-    #[error("GPU {from} has no direct link to GPU {to}: halos must go through the host")]
+    /// Direct sends between devices without a direct link.
+    #[error("GPU {from} has no direct link to GPU {to}: halos must be sent through the host")]
     NoLink {
-        /// Number of a device.
+        /// Ordinal of a device.
         from: usize,
-        /// Number of its neighbour.
+        /// Ordinal of its neighbour.
         to: usize,
     },
 }
 
 impl Plan {
-    /// Sweeps of a pass for blocks of `nx` columns and at least `rows` rows, with a note where that
-    /// is not what was asked for.
+    /// The number of sweeps per pass for blocks of `nx` columns and at least `rows` rows, with a
+    /// note if it differs from the requested number.
     ///
     /// # Errors
-    /// What was asked for cannot be.
-    pub(super) fn sweeps_of_a_pass(
+    /// The requested number is not possible.
+    pub(super) fn sweeps_per_pass(
         &self,
         nx: usize,
         rows: usize,
     ) -> Result<(usize, Option<String>), PlanError> {
-        let asked = self.time_block;
-        if asked > MOST_SWEEPS {
-            return Err(PlanError::TimeBlock { asked });
+        let requested = self.time_block;
+        if requested > MAX_SWEEPS {
+            return Err(PlanError::TimeBlock { requested });
         }
         if self.scheme != Scheme::Temporal {
-            return match asked {
+            return match requested {
                 0 | 1 => Ok((1, None)),
                 _ => Err(PlanError::OneSweep {
                     scheme: self.scheme,
-                    asked,
+                    requested,
                 }),
             };
         }
-        let wanted = match asked {
-            0 => suited(nx, rows),
+        let depth = match requested {
+            0 => default_depth(nx, rows),
             some => some,
         };
-        let sweeps = wanted.min(rows);
-        let note = (sweeps < asked).then(|| {
-            format!("time block {sweeps} instead of {asked}: the smallest block has {rows} row(s)")
+        let sweeps = depth.min(rows);
+        let note = (sweeps < requested).then(|| {
+            format!(
+                "time block {sweeps} instead of {requested}: the smallest block has {rows} row(s)"
+            )
         });
         Ok((sweeps, note))
     }
 }
 
-/// The fastest depth measured on an H200: where the rows of a block are few, the rows that
-/// neighbouring strips compute twice cost more than the memory that a deeper pass saves.
-fn suited(nx: usize, rows: usize) -> usize {
+/// The fastest number of sweeps per pass measured on an H200. If a block has few rows, the rows
+/// that neighbouring strips both compute cost more than the memory traffic that a deeper pass
+/// saves.
+fn default_depth(nx: usize, rows: usize) -> usize {
     if nx.saturating_mul(rows) < 16 << 20 {
         4
     } else {
-        MOST_SWEEPS
+        MAX_SWEEPS
     }
 }
 
@@ -179,29 +183,35 @@ mod tests {
     }
 
     #[test]
-    fn only_the_last_rung_has_passes_of_several_sweeps() {
+    fn only_the_last_scheme_has_passes_of_several_sweeps() {
         for scheme in Scheme::ALL {
-            let two = plan(scheme, 2).sweeps_of_a_pass(100, 100);
+            let two = plan(scheme, 2).sweeps_per_pass(100, 100);
             if scheme == Scheme::Temporal {
                 assert_eq!(two, Ok((2, None)));
             } else {
-                assert_eq!(two, Err(PlanError::OneSweep { scheme, asked: 2 }));
-                assert_eq!(plan(scheme, 0).sweeps_of_a_pass(9, 9), Ok((1, None)));
+                assert_eq!(
+                    two,
+                    Err(PlanError::OneSweep {
+                        scheme,
+                        requested: 2
+                    })
+                );
+                assert_eq!(plan(scheme, 0).sweeps_per_pass(9, 9), Ok((1, None)));
             }
-            let nine = plan(scheme, 9).sweeps_of_a_pass(100, 100);
-            assert_eq!(nine, Err(PlanError::TimeBlock { asked: 9 }));
+            let nine = plan(scheme, 9).sweeps_per_pass(100, 100);
+            assert_eq!(nine, Err(PlanError::TimeBlock { requested: 9 }));
         }
     }
 
     #[test]
-    fn a_pass_never_reaches_beyond_the_neighbouring_block() {
+    fn a_pass_never_extends_beyond_the_neighbouring_block() {
         for rows in 1..20 {
-            for asked in 0..=MOST_SWEEPS {
-                let (sweeps, note) = plan(Scheme::Temporal, asked)
-                    .sweeps_of_a_pass(5000, rows)
+            for requested in 0..=MAX_SWEEPS {
+                let (sweeps, note) = plan(Scheme::Temporal, requested)
+                    .sweeps_per_pass(5000, rows)
                     .unwrap();
                 assert!((1..=rows).contains(&sweeps));
-                assert_eq!(note.is_some(), asked > rows);
+                assert_eq!(note.is_some(), requested > rows);
             }
         }
     }

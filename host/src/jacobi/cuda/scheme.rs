@@ -1,8 +1,9 @@
-//! The ladder: how the passes of all blocks are queued.
+//! The ladder of schemes: how the passes of all blocks are queued.
 //!
-//! A pass reads one field and writes another. Its neighbours' rows are in the halos of the field
-//! that it reads, because the pass before pushed them there. `above` and `below` are the neighbours
-//! in the cycle of devices; fixed rows have none beyond the first and the last block.
+//! A pass reads one field and writes another. The rows of its neighbours are in the halos of the
+//! field that it reads, because the previous pass sent them there. `above` and `below` are the
+//! neighbours in the cycle of devices; if the border rows are fixed, the first and the last block
+//! have none beyond.
 
 use std::ops::Range;
 
@@ -10,37 +11,37 @@ use super::batch::{Batch, Pass};
 use super::block::Block;
 use super::kernels::{GpuReal, Part};
 use super::plan::Scheme;
-use crate::gpu::{Fleet, Lane, Result};
+use crate::gpu::{DeviceGroup, Result, StreamId};
 use warpstride_device::launch::Work;
 use warpstride_kernels::jacobi::norms::JacobiNorms;
 
-/// The way of a block's outer rows to a neighbour.
-pub(super) struct Way<F: Fleet, T: GpuReal> {
-    /// The receiving block.
+/// The link by which a block sends its outer rows to a neighbour.
+pub(super) struct HaloLink<G: DeviceGroup, T: GpuReal> {
+    /// Index of the receiving block.
     pub(super) to: usize,
-    pub(super) relay: F::Relay<T::Quad>,
+    pub(super) peer_channel: G::PeerChannel<T::Quad>,
 }
 
-/// The ways between neighbours.
-pub(super) struct Ways<F: Fleet, T: GpuReal> {
+/// The links between neighbours.
+pub(super) struct HaloLinks<G: DeviceGroup, T: GpuReal> {
     /// From each block to the one above it.
-    pub(super) up: Vec<Option<Way<F, T>>>,
+    pub(super) up: Vec<Option<HaloLink<G, T>>>,
     /// From each block to the one below it.
-    pub(super) down: Vec<Option<Way<F, T>>>,
-    /// Whether they go without the host; `None` where there are none.
+    pub(super) down: Vec<Option<HaloLink<G, T>>>,
+    /// Whether the links are direct, without the host; `None` if there are no links.
     pub(super) direct: Option<bool>,
 }
 
-/// All blocks, with their ways.
-pub(super) struct Blocks<F: Fleet, T: GpuReal> {
-    pub(super) blocks: Vec<Block<F, T>>,
-    pub(super) ways: Ways<F, T>,
+/// All blocks and the links between them.
+pub(super) struct Blocks<G: DeviceGroup, T: GpuReal> {
+    pub(super) blocks: Vec<Block<G, T>>,
+    pub(super) halo_links: HaloLinks<G, T>,
     pub(super) scheme: Scheme,
-    /// Which of a block's marks the last pass set.
-    pub(super) turn: usize,
+    /// Index of the events that the last pass recorded; successive passes alternate between two.
+    pub(super) event_set: usize,
 }
 
-/// Which rows of a block.
+/// A group of rows of a block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Rows {
     Top,
@@ -48,129 +49,132 @@ enum Rows {
     Bottom,
 }
 
-impl<F: Fleet, T: GpuReal> Blocks<F, T> {
-    /// Queues a batch that begins with field `fields[0]`; its passes go from there to the second,
-    /// and then between the second and the third. Gives the place of the last field.
-    pub(super) fn queue(&mut self, fleet: &F, batch: &Batch, fields: [usize; 3]) -> Result<usize> {
+impl<G: DeviceGroup, T: GpuReal> Blocks<G, T> {
+    /// Queues a batch that begins with field `fields[0]`. The first pass writes the second field,
+    /// and later ones alternate between the second and the third. Returns the index of the last
+    /// field.
+    pub(super) fn queue(&mut self, group: &G, batch: &Batch, fields: [usize; 3]) -> Result<usize> {
         let [mut from, mut to, mut next] = fields;
         for pass in &batch.passes {
-            self.pass(fleet, pass, from, to)?;
+            self.pass(group, pass, from, to)?;
             (from, to, next) = (to, next, to);
         }
-        self.norms(fleet, batch)?;
+        self.norms(group, batch)?;
         Ok(from)
     }
 
-    fn pass(&mut self, fleet: &F, pass: &Pass, from: usize, to: usize) -> Result<()> {
+    fn pass(&mut self, group: &G, pass: &Pass, from: usize, to: usize) -> Result<()> {
         match self.scheme {
-            Scheme::DefaultStream => self.on_one_stream(fleet, pass, from, to),
-            Scheme::Streams => self.on_streams(fleet, pass, from, to),
-            Scheme::Events => self.by_events(fleet, pass, from, to),
+            Scheme::DefaultStream => self.on_one_stream(group, pass, from, to),
+            Scheme::Streams => self.on_streams(group, pass, from, to),
+            Scheme::Events => self.by_events(group, pass, from, to),
             Scheme::Overlap | Scheme::Graphs | Scheme::Temporal => {
-                self.overlapped(fleet, pass, from, to)
+                self.overlapped(group, pass, from, to)
             }
         }
     }
 
-    /// Rung 1: one queue a device; the host waits for whole devices.
-    fn on_one_stream(&mut self, fleet: &F, pass: &Pass, from: usize, to: usize) -> Result<()> {
+    /// Rung 1: one stream per device; the host waits for whole devices.
+    fn on_one_stream(&mut self, group: &G, pass: &Pass, from: usize, to: usize) -> Result<()> {
         for block in 0..self.blocks.len() {
-            self.launch(fleet, block, Lane::Default, Rows::Bulk, pass, from, to)?;
+            self.launch(group, block, StreamId::Default, Rows::Bulk, pass, from, to)?;
         }
-        self.wait_for_devices(fleet)?;
+        self.wait_for_devices(group)?;
         for block in 0..self.blocks.len() {
-            self.push(fleet, block, Lane::Default, Rows::Top, to)?;
-            self.push(fleet, block, Lane::Default, Rows::Bottom, to)?;
+            self.send(group, block, StreamId::Default, Rows::Top, to)?;
+            self.send(group, block, StreamId::Default, Rows::Bottom, to)?;
         }
-        self.wait_for_devices(fleet)
+        self.wait_for_devices(group)
     }
 
-    fn wait_for_devices(&self, fleet: &F) -> Result<()> {
+    fn wait_for_devices(&self, group: &G) -> Result<()> {
         for block in &self.blocks {
-            fleet.synchronize_device(block.device)?;
+            group.synchronize_device(block.device)?;
         }
         Ok(())
     }
 
-    /// Rung 2: three queues a device; the host waits for queues.
-    fn on_streams(&mut self, fleet: &F, pass: &Pass, from: usize, to: usize) -> Result<()> {
+    /// Rung 2: three streams per device; the host waits for streams.
+    fn on_streams(&mut self, group: &G, pass: &Pass, from: usize, to: usize) -> Result<()> {
         for block in 0..self.blocks.len() {
-            self.launch(fleet, block, Lane::Bulk, Rows::Bulk, pass, from, to)?;
+            self.launch(group, block, StreamId::Bulk, Rows::Bulk, pass, from, to)?;
         }
         for block in &self.blocks {
-            fleet.synchronize(block.device, Lane::Bulk)?;
+            group.synchronize(block.device, StreamId::Bulk)?;
         }
         for block in 0..self.blocks.len() {
-            self.push(fleet, block, Lane::Top, Rows::Top, to)?;
-            self.push(fleet, block, Lane::Bottom, Rows::Bottom, to)?;
+            self.send(group, block, StreamId::Top, Rows::Top, to)?;
+            self.send(group, block, StreamId::Bottom, Rows::Bottom, to)?;
         }
         for block in &self.blocks {
-            fleet.synchronize(block.device, Lane::Top)?;
-            fleet.synchronize(block.device, Lane::Bottom)?;
+            group.synchronize(block.device, StreamId::Top)?;
+            group.synchronize(block.device, StreamId::Bottom)?;
         }
-        // A push through the host ends on the receiving device.
+        // A send through the host ends on the receiving device.
         for block in 0..self.blocks.len() {
-            self.await_above(fleet, block, Lane::Bulk)?;
-            self.await_below(fleet, block, Lane::Bulk)?;
-            fleet.synchronize(self.blocks[block].device, Lane::Bulk)?;
+            self.wait_for_above(group, block, StreamId::Bulk)?;
+            self.wait_for_below(group, block, StreamId::Bulk)?;
+            group.synchronize(self.blocks[block].device, StreamId::Bulk)?;
         }
         Ok(())
     }
 
-    /// Rung 3: a pass waits on the device for its neighbours' pushes, pushes wait for the pass.
+    /// Rung 3: a pass waits on the device for the sends of its neighbours, and sends wait for the
+    /// pass.
     ///
-    /// No push overwrites a halo that is still read: it follows its own block's pass, which followed
-    /// the neighbour's push, which followed the neighbour's pass, and that was the reader.
-    fn by_events(&mut self, fleet: &F, pass: &Pass, from: usize, to: usize) -> Result<()> {
+    /// No send overwrites a halo that is still being read: it follows the pass of its own block,
+    /// which followed the neighbour's send, which followed the neighbour's pass, the reader of the
+    /// halo.
+    fn by_events(&mut self, group: &G, pass: &Pass, from: usize, to: usize) -> Result<()> {
         for block in 0..self.blocks.len() {
-            if !pass.begins() {
-                self.await_above(fleet, block, Lane::Bulk)?;
-                self.await_below(fleet, block, Lane::Bulk)?;
+            if !pass.is_first() {
+                self.wait_for_above(group, block, StreamId::Bulk)?;
+                self.wait_for_below(group, block, StreamId::Bulk)?;
             }
-            self.launch(fleet, block, Lane::Bulk, Rows::Bulk, pass, from, to)?;
+            self.launch(group, block, StreamId::Bulk, Rows::Bulk, pass, from, to)?;
             let own = &self.blocks[block];
-            fleet.record(&own.bulk_done[0], own.device, Lane::Bulk)?;
+            group.record(&own.bulk_done[0], own.device, StreamId::Bulk)?;
         }
         for block in 0..self.blocks.len() {
-            for (lane, rows) in [(Lane::Top, Rows::Top), (Lane::Bottom, Rows::Bottom)] {
+            for (stream, rows) in [(StreamId::Top, Rows::Top), (StreamId::Bottom, Rows::Bottom)] {
                 let own = &self.blocks[block];
-                fleet.wait(&own.bulk_done[0], own.device, lane)?;
-                self.push(fleet, block, lane, rows, to)?;
+                group.wait(&own.bulk_done[0], own.device, stream)?;
+                self.send(group, block, stream, rows, to)?;
             }
         }
         Ok(())
     }
 
-    /// Rung 4 and above: the outer rows and their pushes beside the bulk. The bulk reads no halo, so
-    /// that only the outer rows wait for the neighbours; it waits for the outer rows of the pass
-    /// before, which it reads, and they for the bulk. Outer rows are queued first: their lanes go
-    /// before the bulk where both could start.
-    fn overlapped(&mut self, fleet: &F, pass: &Pass, from: usize, to: usize) -> Result<()> {
+    /// Rung 4 and above: the outer rows are computed and sent concurrently with the bulk. The bulk
+    /// reads no halo, so only the outer rows wait for the neighbours. The bulk waits for the outer
+    /// rows of the previous pass, which it reads, and vice versa. Outer rows are queued first, in
+    /// streams that have priority over the bulk.
+    fn overlapped(&mut self, group: &G, pass: &Pass, from: usize, to: usize) -> Result<()> {
         if self.blocks.len() == 1 {
-            return self.launch(fleet, 0, Lane::Bulk, Rows::Bulk, pass, from, to);
+            return self.launch(group, 0, StreamId::Bulk, Rows::Bulk, pass, from, to);
         }
-        let (before, now) = (self.turn, 1 - self.turn);
-        self.turn = now;
+        let (before, now) = (self.event_set, 1 - self.event_set);
+        self.event_set = now;
         for block in 0..self.blocks.len() {
-            self.outer(fleet, block, pass, from, to, [before, now])?;
+            self.outer(group, block, pass, from, to, [before, now])?;
         }
         for block in 0..self.blocks.len() {
             let own = &self.blocks[block];
-            if !pass.begins() {
-                fleet.wait(&own.top_done[before], own.device, Lane::Bulk)?;
-                fleet.wait(&own.bottom_done[before], own.device, Lane::Bulk)?;
+            if !pass.is_first() {
+                group.wait(&own.top_done[before], own.device, StreamId::Bulk)?;
+                group.wait(&own.bottom_done[before], own.device, StreamId::Bulk)?;
             }
-            self.launch(fleet, block, Lane::Bulk, Rows::Bulk, pass, from, to)?;
+            self.launch(group, block, StreamId::Bulk, Rows::Bulk, pass, from, to)?;
             let own = &self.blocks[block];
-            fleet.record(&own.bulk_done[now], own.device, Lane::Bulk)?;
+            group.record(&own.bulk_done[now], own.device, StreamId::Bulk)?;
         }
         Ok(())
     }
 
-    /// The outer rows of a block and their pushes.
+    /// Queues the launches and sends of the outer rows of a block.
     fn outer(
         &mut self,
-        fleet: &F,
+        group: &G,
         block: usize,
         pass: &Pass,
         from: usize,
@@ -179,44 +183,44 @@ impl<F: Fleet, T: GpuReal> Blocks<F, T> {
     ) -> Result<()> {
         let own = &self.blocks[block];
         let device = own.device;
-        // The top rows of a low block are neighbours of the bottom rows, or of the block below.
-        let low = own.geometry.rows < 3 * own.geometry.halo;
-        if !pass.begins() {
-            for lane in [Lane::Top, Lane::Bottom] {
-                fleet.wait(&own.bulk_done[before], device, lane)?;
+        // In a block of few rows, the top rows are next to the bottom rows or to the block below.
+        let few_rows = own.geometry.rows < 3 * own.geometry.halo;
+        if !pass.is_first() {
+            for stream in [StreamId::Top, StreamId::Bottom] {
+                group.wait(&own.bulk_done[before], device, stream)?;
             }
-            self.await_above(fleet, block, Lane::Top)?;
-            self.await_below(fleet, block, Lane::Bottom)?;
-            if low {
-                // Bottom rows never reach the halo above: those next to it are top rows.
-                self.await_below(fleet, block, Lane::Top)?;
+            self.wait_for_above(group, block, StreamId::Top)?;
+            self.wait_for_below(group, block, StreamId::Bottom)?;
+            if few_rows {
+                // Bottom rows never read the halo above, because the rows next to it are top rows.
+                self.wait_for_below(group, block, StreamId::Top)?;
             }
         }
-        self.launch(fleet, block, Lane::Top, Rows::Top, pass, from, to)?;
-        self.launch(fleet, block, Lane::Bottom, Rows::Bottom, pass, from, to)?;
+        self.launch(group, block, StreamId::Top, Rows::Top, pass, from, to)?;
+        self.launch(group, block, StreamId::Bottom, Rows::Bottom, pass, from, to)?;
         let own = &self.blocks[block];
-        fleet.record(&own.top_done[now], device, Lane::Top)?;
-        fleet.record(&own.bottom_done[now], device, Lane::Bottom)?;
-        if low {
-            // A push tells the neighbour that this block has read its rows, on both sides. And the
-            // next pass of either lane reads, and writes over, what the other has to do with.
-            fleet.wait(&own.bottom_done[now], device, Lane::Top)?;
-            fleet.wait(&own.top_done[now], device, Lane::Bottom)?;
+        group.record(&own.top_done[now], device, StreamId::Top)?;
+        group.record(&own.bottom_done[now], device, StreamId::Bottom)?;
+        if few_rows {
+            // A send signals to the neighbour that this block has read its rows, on both sides. And
+            // the next pass of either stream reads and overwrites rows that the other one uses.
+            group.wait(&own.bottom_done[now], device, StreamId::Top)?;
+            group.wait(&own.top_done[now], device, StreamId::Bottom)?;
         }
-        self.push(fleet, block, Lane::Top, Rows::Top, to)?;
-        self.push(fleet, block, Lane::Bottom, Rows::Bottom, to)
+        self.send(group, block, StreamId::Top, Rows::Top, to)?;
+        self.send(group, block, StreamId::Bottom, Rows::Bottom, to)
     }
 
-    /// Queues the launch of some rows of a block.
+    /// Queues the launch for a group of rows of a block.
     #[expect(
         clippy::too_many_arguments,
-        reason = "what, where and between which fields"
+        reason = "the rows, the stream and the fields of a launch"
     )]
     fn launch(
         &mut self,
-        fleet: &F,
+        group: &G,
         block: usize,
-        lane: Lane,
+        stream: StreamId,
         rows: Rows,
         pass: &Pass,
         from: usize,
@@ -234,7 +238,7 @@ impl<F: Fleet, T: GpuReal> Blocks<F, T> {
         }
         let (device, stride) = (block.device, block.sums_stride);
         let part = Part {
-            wanted: pass.wanted,
+            norm_mask: pass.norm_mask,
             sums_stride: stride,
             ..part
         };
@@ -242,37 +246,37 @@ impl<F: Fleet, T: GpuReal> Blocks<F, T> {
         let sums = first..first + pass.sweeps * stride as usize;
         let geometry = block.geometry;
         let memory = block.memory(from, to, sums)?;
-        T::pass(fleet, device, lane, pass.sweeps, geometry, part, memory)
+        T::pass(group, device, stream, pass.sweeps, geometry, part, memory)
     }
 
     /// Queues the copy of a block's outer rows of field `field` into the neighbour's halo.
-    fn push(
+    fn send(
         &mut self,
-        fleet: &F,
+        group: &G,
         block: usize,
-        lane: Lane,
+        stream: StreamId,
         rows: Rows,
         field: usize,
     ) -> Result<()> {
-        let ways = if rows == Rows::Top {
-            &self.ways.up
+        let halo_links = if rows == Rows::Top {
+            &self.halo_links.up
         } else {
-            &self.ways.down
+            &self.halo_links.down
         };
-        let Some(way) = &ways[block] else {
+        let Some(link) = &halo_links[block] else {
             return Ok(());
         };
-        let (range, at) = self.outer_rows(block, way.to, rows);
-        let [own, neighbour] = match self.blocks.get_disjoint_mut([block, way.to]) {
+        let (range, at) = self.outer_rows(block, link.to, rows);
+        let [own, neighbour] = match self.blocks.get_disjoint_mut([block, link.to]) {
             Ok(pair) => pair,
-            // A block alone has no ways.
+            // A single block has no links.
             Err(_) => return Ok(()),
         };
         let (from, to) = (&own.fields[field], &mut neighbour.fields[field]);
-        fleet.push(&way.relay, lane, from, range, to, at)
+        group.send(&link.peer_channel, stream, from, range, to, at)
     }
 
-    /// The outer rows of a block, and their place in the neighbour's halo, in vectors.
+    /// The range of a block's outer rows and their offset in the neighbour's buffer, in vectors.
     fn outer_rows(&self, block: usize, neighbour: usize, rows: Rows) -> (Range<usize>, usize) {
         let (own, other) = (
             &self.blocks[block].geometry,
@@ -286,40 +290,40 @@ impl<F: Fleet, T: GpuReal> Blocks<F, T> {
         (first * pitch..(first + halo) * pitch, at * pitch)
     }
 
-    /// Lets a lane wait for the last push of the block above.
-    fn await_above(&self, fleet: &F, block: usize, lane: Lane) -> Result<()> {
-        self.await_ways(fleet, &self.ways.down, block, lane)
+    /// Makes a stream wait for the last send of the block above.
+    fn wait_for_above(&self, group: &G, block: usize, stream: StreamId) -> Result<()> {
+        self.wait_for_links(group, &self.halo_links.down, block, stream)
     }
 
-    /// Lets a lane wait for the last push of the block below.
-    fn await_below(&self, fleet: &F, block: usize, lane: Lane) -> Result<()> {
-        self.await_ways(fleet, &self.ways.up, block, lane)
+    /// Makes a stream wait for the last send of the block below.
+    fn wait_for_below(&self, group: &G, block: usize, stream: StreamId) -> Result<()> {
+        self.wait_for_links(group, &self.halo_links.up, block, stream)
     }
 
-    fn await_ways(
+    fn wait_for_links(
         &self,
-        fleet: &F,
-        ways: &[Option<Way<F, T>>],
+        group: &G,
+        halo_links: &[Option<HaloLink<G, T>>],
         block: usize,
-        lane: Lane,
+        stream: StreamId,
     ) -> Result<()> {
-        for way in ways.iter().flatten().filter(|way| way.to == block) {
-            fleet.await_push(&way.relay, self.blocks[block].device, lane)?;
+        for link in halo_links.iter().flatten().filter(|link| link.to == block) {
+            group.wait_for_send(&link.peer_channel, self.blocks[block].device, stream)?;
         }
         Ok(())
     }
 
-    /// Queues the sums of the checked sweeps behind all launches of the batch.
-    fn norms(&mut self, fleet: &F, batch: &Batch) -> Result<()> {
-        let lane = match self.scheme {
-            Scheme::DefaultStream => Lane::Default,
-            _ => Lane::Bulk,
+    /// Queues the sums of the checked sweeps after all launches of the batch.
+    fn norms(&mut self, group: &G, batch: &Batch) -> Result<()> {
+        let stream = match self.scheme {
+            Scheme::DefaultStream => StreamId::Default,
+            _ => StreamId::Bulk,
         };
         let several = self.blocks.len() > 1;
         for block in &mut self.blocks {
             if self.scheme.overlaps() && several {
-                fleet.wait(&block.top_done[self.turn], block.device, lane)?;
-                fleet.wait(&block.bottom_done[self.turn], block.device, lane)?;
+                group.wait(&block.top_done[self.event_set], block.device, stream)?;
+                group.wait(&block.bottom_done[self.event_set], block.device, stream)?;
             }
             let mut first_total = 0;
             for checks in &batch.checks {
@@ -336,7 +340,7 @@ impl<F: Fleet, T: GpuReal> Blocks<F, T> {
                     every: checks.every as u32,
                     sweeps: checks.count as u32,
                 };
-                fleet.launch(block.device, lane, &launch, Work::Blocks(checks.count))?;
+                group.launch(block.device, stream, &launch, Work::Blocks(checks.count))?;
             }
         }
         Ok(())

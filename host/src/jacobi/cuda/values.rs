@@ -1,23 +1,24 @@
-//! Values of a block: from the start field and the source, and back into a whole field.
+//! Values of a block: written from the start field and the source, and read back into the whole
+//! field.
 
 use ndarray::{Array2, ArrayViewMut2};
 
 use super::block::{Block, two};
-use super::engine::or_drained;
+use super::engine::drain_on_error;
 use super::kernels::GpuReal;
-use crate::gpu::{self, Fleet, Lane};
+use crate::gpu::{self, DeviceGroup, StreamId};
 use crate::jacobi::{JacobiError, Problem};
 
-/// Vectors that are converted and copied at a time.
+/// Number of vectors converted and copied at a time.
 const CHUNK: usize = 1 << 20;
 
-impl<F: Fleet, T: GpuReal> Block<F, T> {
-    /// Puts the start values into all fields, and the source in its place. Returns when they are
-    /// there.
-    pub(super) fn fill(&mut self, fleet: &F, problem: &Problem<T>) -> gpu::Result<()> {
+impl<G: DeviceGroup, T: GpuReal> Block<G, T> {
+    /// Writes the start values to all fields, and the source to its buffer, and waits for the
+    /// copies.
+    pub(super) fn fill(&mut self, group: &G, problem: &Problem<T>) -> gpu::Result<()> {
         if problem.start().is_some() {
             let mut row_of = vec![T::zero(); problem.nx()];
-            self.fill_rows(fleet, problem, Part::Field, |row, quads| {
+            self.fill_rows(group, problem, Target::Field, |row, quads| {
                 problem.start_row(row, &mut row_of);
                 to_quads(&row_of, quads);
             })?;
@@ -28,24 +29,24 @@ impl<F: Fleet, T: GpuReal> Block<F, T> {
                     row.map_or_else(T::zero, |row| problem.textbook_column(row))
                 })
                 .collect();
-            let mut columns = fleet.alloc(self.device, "the fixed columns", values.len())?;
-            fleet.upload(&mut columns, 0, &values)?;
+            let mut columns = group.alloc(self.device, "the fixed columns", values.len())?;
+            group.upload(&mut columns, 0, &values)?;
             use crate::gpu::Buffer as _;
             let queued = T::fixed_columns(
-                fleet,
+                group,
                 self.device,
-                Lane::Bulk,
+                StreamId::Bulk,
                 self.fields[0].write(),
                 columns.read(),
                 values.len() as u32,
                 self.geometry.pitch,
                 self.geometry.nx,
             );
-            let done = queued.and_then(|()| fleet.synchronize(self.device, Lane::Bulk));
-            or_drained(fleet, done)?;
+            let done = queued.and_then(|()| group.synchronize(self.device, StreamId::Bulk));
+            drain_on_error(group, done)?;
         }
         if let Some(source) = problem.source() {
-            self.fill_rows(fleet, problem, Part::Source, |row, quads| {
+            self.fill_rows(group, problem, Target::Source, |row, quads| {
                 let values = source.row(row);
                 match values.as_slice() {
                     Some(values) => to_quads(values, quads),
@@ -55,55 +56,55 @@ impl<F: Fleet, T: GpuReal> Block<F, T> {
         }
         for other in 1..self.fields.len() {
             let (from, to) = two(&mut self.fields, 0, other);
-            fleet.copy(self.device, Lane::Bulk, from, to)?;
+            group.copy(self.device, StreamId::Bulk, from, to)?;
         }
-        fleet.synchronize(self.device, Lane::Bulk)
+        group.synchronize(self.device, StreamId::Bulk)
     }
 
-    /// Fills a buffer, some rows at a time.
+    /// Fills a buffer, several rows at a time.
     fn fill_rows(
         &mut self,
-        fleet: &F,
+        group: &G,
         problem: &Problem<T>,
-        part: Part,
+        target: Target,
         mut row_of: impl FnMut(usize, &mut [T::Quad]),
     ) -> gpu::Result<()> {
         let pitch = self.geometry.pitch as usize;
         let rows = self.buffer_rows();
-        let of_a_chunk = (CHUNK / pitch).clamp(1, rows);
-        let mut chunk = vec![T::Quad::default(); of_a_chunk * pitch];
-        for first in (0..rows).step_by(of_a_chunk) {
-            let count = of_a_chunk.min(rows - first);
+        let rows_per_chunk = (CHUNK / pitch).clamp(1, rows);
+        let mut chunk = vec![T::Quad::default(); rows_per_chunk * pitch];
+        for first in (0..rows).step_by(rows_per_chunk) {
+            let count = rows_per_chunk.min(rows - first);
             for (row, quads) in (first..).zip(chunk.chunks_mut(pitch)).take(count) {
                 match self.grid_row(row, problem) {
                     Some(row) => row_of(row, quads),
                     None => quads.fill(T::Quad::default()),
                 }
             }
-            let buffer = match (part, &mut self.source) {
-                (Part::Source, Some(source)) => source,
+            let buffer = match (target, &mut self.source) {
+                (Target::Source, Some(source)) => source,
                 _ => &mut self.fields[0],
             };
-            fleet.upload(buffer, first * pitch, &chunk[..count * pitch])?;
+            group.upload(buffer, first * pitch, &chunk[..count * pitch])?;
         }
         Ok(())
     }
 
-    /// Copies the block's own rows out of field `from` to their place in the whole field.
+    /// Copies the block's own rows of field `from` to their position in the whole field.
     pub(super) fn read(
         &self,
-        fleet: &F,
+        group: &G,
         from: usize,
         field: &mut ArrayViewMut2<'_, T>,
     ) -> gpu::Result<()> {
         let pitch = self.geometry.pitch as usize;
         let halo = self.geometry.halo as usize;
-        let of_a_chunk = (CHUNK / pitch).clamp(1, self.rows.len());
-        let mut chunk = vec![T::Quad::default(); of_a_chunk * pitch];
-        for first in (0..self.rows.len()).step_by(of_a_chunk) {
-            let count = of_a_chunk.min(self.rows.len() - first);
+        let rows_per_chunk = (CHUNK / pitch).clamp(1, self.rows.len());
+        let mut chunk = vec![T::Quad::default(); rows_per_chunk * pitch];
+        for first in (0..self.rows.len()).step_by(rows_per_chunk) {
+            let count = rows_per_chunk.min(self.rows.len() - first);
             let chunk = &mut chunk[..count * pitch];
-            fleet.download(&self.fields[from], (halo + first) * pitch, chunk)?;
+            group.download(&self.fields[from], (halo + first) * pitch, chunk)?;
             for (row, quads) in (self.rows.start + first..).zip(chunk.chunks(pitch)) {
                 let values = quads.iter().flat_map(T::values);
                 for (cell, value) in field.row_mut(row).iter_mut().zip(values) {
@@ -115,20 +116,20 @@ impl<F: Fleet, T: GpuReal> Block<F, T> {
     }
 }
 
-/// What is filled.
+/// The buffer to fill.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Part {
+enum Target {
     Field,
     Source,
 }
 
 fn to_quads<T: GpuReal>(values: &[T], quads: &mut [T::Quad]) {
-    for (quad, values) in quads.iter_mut().zip(values.chunks(T::LANES)) {
+    for (quad, values) in quads.iter_mut().zip(values.chunks(T::VECTOR_LEN)) {
         *quad = T::quad(values);
     }
 }
 
-/// What a whole field has beside the rows of the blocks.
+/// The parts of a whole field that no block contains.
 pub(super) struct Border<T> {
     /// The grid, without start field and source.
     grid: Problem<T>,
@@ -151,7 +152,7 @@ impl<T: GpuReal> Border<T> {
         }
     }
 
-    /// A field of zeros, but for the first and the last row.
+    /// A field of zeros, except for the first and the last row.
     pub(super) fn field(&self) -> Result<Array2<T>, JacobiError> {
         let (ny, nx) = (self.grid.ny(), self.grid.nx());
         let out_of_memory = JacobiError::HostMemory {
@@ -168,7 +169,7 @@ impl<T: GpuReal> Border<T> {
         Array2::from_shape_vec((ny, nx), values).map_err(|_| out_of_memory)
     }
 
-    /// Gives ghosts their values.
+    /// Sets the ghost rows and columns.
     pub(super) fn fill_ghosts(&self, field: &mut Array2<T>) {
         self.grid.fill_ghosts(field);
     }

@@ -1,20 +1,21 @@
-//! Conjugate gradients on (EᴴWE + λ)ρ = EᴴWd (M. R. Hestenes, E. Stiefel, J. Res. NBS 49 (1952) 409).
+//! Conjugate gradients on (EᴴWE + λ)ρ = EᴴWd (M. R. Hestenes, E. Stiefel, J. Res. NBS 49 (1952)
+//! 409).
 
 use super::Sense;
 use super::vectors::{norm_squared, real_product, update, update_and_norm};
 use crate::fft::Real;
 use num_complex::Complex;
 
-/// The state between two iterations, ρ = 0 at first.
+/// The state between two iterations, with ρ = 0 at first.
 ///
 /// With A = EᴴWE + λ and r = b, p = b at first, an iteration is
 ///
 /// 1. q = A p, κ = Re⟨p, q⟩;
 /// 2. α = |r|²/κ, ρ ← ρ + α p;
-/// 3. r ← r − α q, with |r|² of it;
-/// 4. p ← r + (|r|²/|r_before|²) p.
+/// 3. r ← r − α q, and its |r|²;
+/// 4. p ← r + (|r|²/|r_previous|²) p.
 ///
-/// Sums are of double precision; α and the other factor are rounded to T once.
+/// Sums are in double precision; α and the factor of step 4 are rounded to T once.
 pub struct ConjugateGradients<T> {
     lambda: T,
     rho: Vec<Complex<T>>,
@@ -29,7 +30,7 @@ pub struct ConjugateGradients<T> {
 }
 
 impl<T: Real> ConjugateGradients<T> {
-    /// For the right-hand side `b` = EᴴWd and λ.
+    /// Starts from the right-hand side `b` = EᴴWd and λ.
     #[must_use]
     pub fn new(b: Vec<Complex<T>>, lambda: f64) -> Self {
         let squared = norm_squared(&b);
@@ -44,10 +45,10 @@ impl<T: Real> ConjugateGradients<T> {
         }
     }
 
-    /// One iteration; gives |r|²/|b|² after it.
+    /// Does one iteration and returns |r|²/|b|² after it.
     ///
-    /// Where nothing is left to do (r = 0, or a direction that A does not see) ρ stays as it is, and
-    /// the residual too; of zero data it is 0.
+    /// If nothing is left to do (r = 0, or a direction with zero curvature), ρ and the residual
+    /// stay as they are; for zero data the residual is 0.
     pub fn step(&mut self, sense: &mut Sense<T>) -> f64 {
         if self.residual_squared > 0.0 {
             self.advance(sense);

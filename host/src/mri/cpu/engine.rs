@@ -1,28 +1,30 @@
-//! Images on the CPU.
+//! Reconstruction on the CPU.
 
 use super::sense::{intensity, intensity_corrected, weigh};
 use super::{ConjugateGradients, Direct, Fista, Gram, Nufft, Regulariser, Sense, Toeplitz};
 use crate::fft::Real;
-use crate::io::Memory;
 use crate::mri::{
-    Encoding, Engine, Grid, Method, MriError, OperatorName, Problem, Recipe, Residual, Setup,
+    Encoding, Engine, Grid, Method, MriError, OperatorName, Problem, Recipe, Residual,
 };
+use crate::run::Setup;
+use crate::system::Memory;
 use ndarray::{Array2, Array3};
 use num_complex::Complex;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// After so long [`Engine::advance`] begins no other iteration.
+/// [`Engine::advance`] starts no further iteration after this time.
 const STEP: Duration = Duration::from_millis(60);
 
-/// Σ|S|² below this share of its maximum is outside the object: the adjoint is 0 there.
-const LEAST_INTENSITY: f64 = 1e-6;
+/// Voxels whose Σ|S|² is below this share of the maximum are outside the object: the adjoint is 0
+/// there.
+const MIN_INTENSITY: f64 = 1e-6;
 
-/// A reconstruction on the CPU, by the threads of the pool in which it is used.
+/// A reconstruction on the CPU, on the threads of the pool in which it is called.
 ///
-/// With coil maps there is one image. Without, every coil has its own: they are one vector of
-/// unknowns (coil, voxel) on which the method works as a whole, and their root sum of squares is
-/// the result; a single coil's image stays complex.
+/// With coil maps there is one image. Without, every coil has its own image: together they are one
+/// vector of unknowns (coil, voxel) on which the method works, and their root sum of squares is the
+/// result; the image of a single coil stays complex.
 pub struct CpuEngine<T: Real> {
     grid: Grid,
     setup: Setup,
@@ -32,7 +34,7 @@ pub struct CpuEngine<T: Real> {
     solver: Solver<T>,
 }
 
-/// A method's state.
+/// The state of a method.
 enum Solver<T: Real> {
     /// The image itself.
     Adjoint(Vec<Complex<T>>),
@@ -44,8 +46,8 @@ impl<T: Real> CpuEngine<T> {
     /// Plans the operator and computes EᴴWd.
     ///
     /// # Errors
-    /// [`MriError::HostMemory`], and [`MriError::Unsupported`] for a field with another operator
-    /// than the direct one.
+    /// [`MriError::HostMemory`], or [`MriError::Unsupported`] for a field with any operator but the
+    /// direct one.
     pub fn new(problem: &Problem, recipe: &Recipe) -> Result<Self, MriError> {
         let grid = problem.grid();
         check_memory::<T>(problem, recipe)?;
@@ -103,7 +105,7 @@ impl<T: Real> CpuEngine<T> {
     }
 }
 
-/// What a reconstruction holds at its peak, against what there is.
+/// Compares the peak memory of a reconstruction with what is available.
 fn check_memory<T>(problem: &Problem, recipe: &Recipe) -> Result<(), MriError> {
     // Coil images, maps, buffers of the transforms and vectors of the method; samples twice.
     let vectors = 12_usize;
@@ -119,12 +121,12 @@ fn check_memory<T>(problem: &Problem, recipe: &Recipe) -> Result<(), MriError> {
     Ok(())
 }
 
-/// F of the samples.
+/// F of the problem's trajectory on its grid.
 fn encoding<T: Real>(problem: &Problem, recipe: &Recipe) -> Result<Arc<dyn Encoding<T>>, MriError> {
     operator(problem, recipe, problem.grid())
 }
 
-/// F on `grid`.
+/// F of the problem's trajectory on `grid`.
 fn operator<T: Real>(
     problem: &Problem,
     recipe: &Recipe,
@@ -133,7 +135,7 @@ fn operator<T: Real>(
     let field = problem.field();
     if field.is_some() && recipe.operator != OperatorName::Direct {
         return Err(MriError::Unsupported(
-            "only the direct operator takes a field: choose --operator direct".to_owned(),
+            "a field is supported by the direct operator only: use --operator direct".to_owned(),
         ));
     }
     let trajectory = problem.trajectory().view();
@@ -197,7 +199,7 @@ pub(in crate::mri) fn adjoint_image<T: Real>(
 ) -> Vec<Complex<T>> {
     let Some(maps) = maps else { return b };
     let intensity = intensity(maps);
-    let floor = LEAST_INTENSITY * intensity.iter().copied().fold(0.0, f64::max);
+    let floor = MIN_INTENSITY * intensity.iter().copied().fold(0.0, f64::max);
     for (value, intensity) in b.iter_mut().zip(&intensity) {
         *value = if *intensity > floor {
             value.scale(T::of(1.0 / intensity))
@@ -208,7 +210,7 @@ pub(in crate::mri) fn adjoint_image<T: Real>(
     b
 }
 
-/// √Σ_c |ρ_c|² of several images (image, voxel), or the only one.
+/// √Σ_c |ρ_c|² of several images (image, voxel), or the image itself if there is only one.
 pub(in crate::mri) fn combined<T: Real>(images: &[Complex<T>], voxels: usize) -> Vec<Complex<f64>> {
     let wide = |v: &Complex<T>| Complex::new(v.re.wide(), v.im.wide());
     if images.len() == voxels {

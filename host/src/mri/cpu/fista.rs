@@ -1,7 +1,7 @@
-//! Least squares with a regulariser that has no gradient, by accelerated proximal steps (A. Beck,
-//! M. Teboulle, SIAM J. Imaging Sci. 2 (2009) 183).
+//! Least squares with a non-smooth regulariser, by accelerated proximal gradient steps (A. Beck, M.
+//! Teboulle, SIAM J. Imaging Sci. 2 (2009) 183).
 
-use super::vectors::{CHUNK, largest_modulus, norm_squared, of_chunk, update};
+use super::vectors::{CHUNK, chunk_product, largest_modulus, norm_squared, update};
 use super::{Sense, TotalVariation, Wavelet};
 use crate::fft::Real;
 use crate::mri::Grid;
@@ -11,10 +11,10 @@ use rayon::prelude::*;
 /// Applications of A that estimate its largest eigenvalue.
 pub(in crate::mri) const POWER_STEPS: usize = 20;
 
-/// The estimate comes from below: steps are shorter by this factor than it allows.
-pub(in crate::mri) const MARGIN: f64 = 1.05;
+/// The estimate approaches the eigenvalue from below, so steps are shorter by this factor.
+pub(in crate::mri) const EIGENVALUE_MARGIN: f64 = 1.05;
 
-/// A regulariser's proximal step.
+/// The proximal step of a regulariser.
 pub enum Regulariser<T> {
     /// Total variation, with the dual variables of every image.
     TotalVariation(Vec<TotalVariation<T>>),
@@ -35,7 +35,8 @@ impl<T: Real> Regulariser<T> {
         Self::Wavelet(Wavelet::new(grid))
     }
 
-    /// `images` (image, voxel) become the x of the least ½|x − z|² + `weight` R(x).
+    /// Replaces each z of `images` (image, voxel) by the x that minimises ½|x − z|² + `weight`
+    /// R(x).
     fn proximal(&mut self, images: &mut [Complex<T>], voxels: usize, weight: f64) {
         for (number, image) in images.chunks_exact_mut(voxels).enumerate() {
             match self {
@@ -46,14 +47,14 @@ impl<T: Real> Regulariser<T> {
     }
 }
 
-/// The state between two iterations, x = 0 at first.
+/// The state between two iterations, with x = 0 at first.
 ///
-/// What is sought is the x of the least ½⟨x, Ax⟩ − Re⟨b, x⟩ + μ R(x), A = EᴴWE, b = EᴴWd, μ in units
-/// of the largest |b|. With the step s = 1/(1.05 L), L the largest eigenvalue of A by 20 steps of the
-/// power method from b, an iteration is
+/// The solution is the x that minimises ½⟨x, Ax⟩ − Re⟨b, x⟩ + μ R(x), with A = EᴴWE, b = EᴴWd and μ
+/// in units of the largest |b|. With the step s = 1/(1.05 L), where L is the largest eigenvalue of
+/// A after 20 steps of the power method from b, an iteration is
 ///
 /// 1. z = y − s (Ay − b);
-/// 2. x' = the proximal step of z with s μ;
+/// 2. x' = the proximal step of z with weight s μ;
 /// 3. A x';
 /// 4. t' = (1 + √(1 + 4t²))/2, m = (t − 1)/t', t = 1 at first;
 /// 5. y = x' + m (x' − x), and by linearity Ay = Ax' + m (Ax' − Ax), with |b − Ax'|².
@@ -74,7 +75,7 @@ pub struct Fista<T> {
     start_squared: f64,
 }
 
-/// L: |A v|/|v| after [`POWER_STEPS`] steps v ← A v/|A v| from `b`; 0 of zero.
+/// L: |A v|/|v| after [`POWER_STEPS`] steps v ← A v/|A v| from `b`; 0 for zero data.
 fn largest_eigenvalue<T: Real>(sense: &mut Sense<T>, b: &[Complex<T>]) -> f64 {
     let mut length = norm_squared(b).sqrt();
     let (mut v, mut image) = (b.to_vec(), b.to_vec());
@@ -91,8 +92,8 @@ fn largest_eigenvalue<T: Real>(sense: &mut Sense<T>, b: &[Complex<T>]) -> f64 {
 }
 
 impl<T: Real> Fista<T> {
-    /// For the right-hand side `b` = EᴴWd, (voxel) or (coil, voxel), with `lambda` in units of its
-    /// largest modulus.
+    /// Starts from the right-hand side `b` = EᴴWd, (voxel) or (coil, voxel), with `lambda` in units
+    /// of its largest modulus.
     #[must_use]
     pub fn new(
         sense: &mut Sense<T>,
@@ -108,7 +109,7 @@ impl<T: Real> Fista<T> {
             regulariser,
             voxels,
             step: if start_squared > 0.0 && largest > 0.0 {
-                1.0 / (MARGIN * largest)
+                1.0 / (EIGENVALUE_MARGIN * largest)
             } else {
                 0.0
             },
@@ -125,7 +126,7 @@ impl<T: Real> Fista<T> {
         }
     }
 
-    /// One iteration; gives |b − Ax|²/|b|² after it, 0 of zero data.
+    /// Does one iteration and returns |b − Ax|²/|b|² after it, 0 for zero data.
     pub fn step(&mut self, sense: &mut Sense<T>) -> f64 {
         let step = T::of(self.step);
         let around = self.y.par_chunks(CHUNK).zip(self.a_y.par_chunks(CHUNK));
@@ -152,13 +153,13 @@ impl<T: Real> Fista<T> {
         self.residual_squared() / self.start_squared
     }
 
-    /// |b − Ax|², summed as all products are.
+    /// |b − Ax|², summed in the order of all other products.
     fn residual_squared(&self) -> f64 {
         let each = self.b.par_chunks(CHUNK).zip(self.a_x.par_chunks(CHUNK));
         let partial: Vec<f64> = each
             .map(|(b, a_x)| {
                 let r: Vec<_> = b.iter().zip(a_x).map(|(b, a_x)| *b - *a_x).collect();
-                of_chunk(&r, &r)
+                chunk_product(&r, &r)
             })
             .collect();
         partial.iter().sum()
@@ -171,20 +172,20 @@ impl<T: Real> Fista<T> {
     }
 }
 
-/// `ahead` = next + m (next − now), then `now` = `next`.
+/// `extrapolated` = `next` + m (`next` − `now`), then `now` = `next`.
 fn extrapolate<T: Real>(
-    ahead: &mut [Complex<T>],
+    extrapolated: &mut [Complex<T>],
     next: &[Complex<T>],
     now: &mut [Complex<T>],
     momentum: T,
 ) {
-    ahead
+    extrapolated
         .par_chunks_mut(CHUNK)
         .zip(now.par_chunks_mut(CHUNK))
         .zip(next.par_chunks(CHUNK))
-        .for_each(|((ahead, now), next)| {
-            for ((ahead, now), next) in ahead.iter_mut().zip(now).zip(next) {
-                *ahead = *next + (*next - *now).scale(momentum);
+        .for_each(|((extrapolated, now), next)| {
+            for ((extrapolated, now), next) in extrapolated.iter_mut().zip(now).zip(next) {
+                *extrapolated = *next + (*next - *now).scale(momentum);
                 *now = *next;
             }
         });

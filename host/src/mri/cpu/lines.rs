@@ -1,4 +1,4 @@
-//! Transforms of lines padded to twice their length, of which only one half is kept.
+//! Transforms of lines padded to twice their length, of which only one half is used.
 
 use crate::fft::Real;
 use crate::mri::Grid;
@@ -6,22 +6,22 @@ use num_complex::Complex;
 use rustfft::{Fft, FftPlanner};
 use std::sync::Arc;
 
-/// Lines of one task: two cache lines of single precision side by side.
+/// Lines of one task: two cache lines of adjacent single-precision values.
 pub(super) const LINES: usize = 16;
 
-/// One axis of N voxels.
+/// The transforms along one axis of N voxels.
 pub(super) struct Lines<T: Real> {
     length: usize,
-    /// to frequencies, back
+    /// Forward and inverse FFT
     transforms: [Arc<dyn Fft<T>>; 2],
     /// exp(−iπn/N)
-    odd: Vec<Complex<T>>,
+    twiddles: Vec<Complex<T>>,
 }
 
 impl<T: Real> Lines<T> {
     pub(super) fn new(length: usize) -> Self {
         let mut planner = FftPlanner::new();
-        let turn = |n: usize| {
+        let twiddle = |n: usize| {
             let (sine, cosine) = (-std::f64::consts::PI * n as f64 / length as f64).sin_cos();
             Complex::new(T::of(cosine), T::of(sine))
         };
@@ -31,7 +31,7 @@ impl<T: Real> Lines<T> {
                 planner.plan_fft_forward(length),
                 planner.plan_fft_inverse(length),
             ],
-            odd: (0..length).map(turn).collect(),
+            twiddles: (0..length).map(twiddle).collect(),
         }
     }
 
@@ -44,15 +44,15 @@ impl<T: Real> Lines<T> {
                 .chunks_exact_mut(self.length)
                 .zip(from.chunks_exact(self.length));
             for (to, from) in lines {
-                for ((to, from), turn) in to.iter_mut().zip(from).zip(&self.odd) {
-                    *to = *from * *turn;
+                for ((to, from), twiddle) in to.iter_mut().zip(from).zip(&self.twiddles) {
+                    *to = *from * *twiddle;
                 }
             }
         }
         self.transforms[0].process(to);
     }
 
-    /// Adds what the even or odd frequencies `lines`, which are destroyed, give to `sum`.
+    /// Adds the contribution of the even or odd frequencies `lines` to `sum`; overwrites `lines`.
     pub(super) fn inverse(&self, parity: usize, lines: &mut [Complex<T>], sum: &mut [Complex<T>]) {
         self.transforms[1].process(lines);
         let lines = sum
@@ -62,15 +62,15 @@ impl<T: Real> Lines<T> {
             if parity == 0 {
                 sum.iter_mut().zip(line).for_each(|(s, v)| *s += *v);
             } else {
-                for ((sum, value), turn) in sum.iter_mut().zip(line).zip(&self.odd) {
-                    *sum += *value * turn.conj();
+                for ((sum, value), twiddle) in sum.iter_mut().zip(line).zip(&self.twiddles) {
+                    *sum += *value * twiddle.conj();
                 }
             }
         }
     }
 
-    /// The convolution of `lines` with `spectrum` (line, parity, frequency), with `work` as long as
-    /// the lines.
+    /// Convolves `lines` with `spectrum` (line, parity, frequency); the buffers of `work` are as
+    /// long as the lines.
     fn convolve(&self, lines: &mut [Complex<T>], spectrum: &[T], work: &mut [Vec<Complex<T>>; 2]) {
         let [frequencies, sum] = work;
         sum.fill(Complex::default());
@@ -91,10 +91,10 @@ impl<T: Real> Lines<T> {
     }
 }
 
-/// What is left when the columns are transformed: rows, or planes of slices × rows.
+/// The axes that remain after the columns are transformed: rows, or planes of slices × rows.
 pub(super) struct Plane<T: Real> {
     along_y: Lines<T>,
-    /// Where there are slices to encode.
+    /// `None` if the slices are not encoded.
     along_z: Option<Lines<T>>,
 }
 
@@ -107,14 +107,14 @@ impl<T: Real> Plane<T> {
         }
     }
 
-    /// Numbers of the spectrum of one plane.
+    /// Length of the spectrum of one plane.
     pub(super) fn spectrum_len(&self) -> usize {
         let slices = self.along_z.as_ref().map_or(1, |z| 2 * z.length);
         2 * self.along_y.length * slices
     }
 
-    /// Appends the spectrum of a plane, `at` (kz, ky), in the order in which it is met: (parity of ky,
-    /// ky, parity of kz, kz); (parity of ky, ky) of two axes.
+    /// Appends the spectrum of a plane, `at` (kz, ky), in the order of traversal: (parity of ky,
+    /// ky, parity of kz, kz), or (parity of ky, ky) for two axes.
     pub(super) fn arrange(&self, at: impl Fn(usize, usize) -> f64, values: &mut Vec<T>) {
         for py in 0..2 {
             for y in 0..self.along_y.length {
@@ -131,7 +131,8 @@ impl<T: Real> Plane<T> {
         }
     }
 
-    /// The convolution of `planes` (plane, slice, row) with `spectrum` (plane, as arranged).
+    /// Convolves `planes` (plane, slice, row) with `spectrum` (plane, in the order of
+    /// [`Plane::arrange`]).
     pub(super) fn apply(&self, planes: &mut [Complex<T>], spectrum: &[T]) {
         let zero = Complex::default();
         let rows = self.along_y.length;

@@ -1,6 +1,7 @@
-//! On the CPU: rayon and rustfft, single or double precision. The reference of [`super::cuda`].
+//! The CPU back end: rayon and rustfft, single or double precision. It is the reference of
+//! [`super::cuda`].
 //!
-//! Sums run in an order that does not depend on the number of threads.
+//! Sums are evaluated in an order that does not depend on the number of threads.
 
 mod conjugate_gradients;
 pub mod direct;
@@ -26,7 +27,7 @@ pub use vectors::{largest_modulus, norm_squared, real_product};
 pub use wavelet::Wavelet;
 
 pub(super) use engine::{adjoint_image, combined};
-pub(super) use fista::{MARGIN, POWER_STEPS};
+pub(super) use fista::{EIGENVALUE_MARGIN, POWER_STEPS};
 pub(super) use total_variation::INNER_STEPS;
 pub(crate) use wavelet::{Level, coarsest, levels};
 

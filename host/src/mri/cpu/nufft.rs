@@ -1,17 +1,18 @@
 //! The non-uniform FFT: F to a tolerance, by spreading to a fine grid and an FFT.
 //!
-//! Type 1 (the adjoint) spreads every sample over the cells of a grid that is finer than the image's
-//! spectrum, transforms the grid, and divides the modes by the kernel's transform. Type 2
-//! (forward) does the same backwards, with the same weights, so that the two are adjoint to
-//! rounding. Samples are sorted once, by the part of the grid that they touch ([`points`]); a part is
-//! done in a small array of its own ([`spread`], [`interpolate`]) with vector instructions ([`lanes`]).
+//! Type 1 (the adjoint) spreads every sample over the cells of a grid that is finer than the
+//! image's spectrum, transforms the grid, and divides the modes by the kernel's transform. Type 2
+//! (forward) is its transpose with the same weights, so that the two are adjoint to rounding.
+//! Samples are sorted once, by the pencil of the grid that they touch ([`points`]); a subproblem is
+//! computed in a small array of its own ([`spread`], [`interpolate`]) with vector instructions
+//! ([`simd`]).
 //!
-//! Neither values nor their last bits depend on the number of threads.
+//! Results are bit-identical for any number of threads.
 
 mod interpolate;
-mod lanes;
 mod layout;
 mod points;
+mod simd;
 mod spread;
 #[cfg(test)]
 mod tests;
@@ -21,51 +22,53 @@ use super::super::nufft::SpreadingKernel;
 use super::super::{Encoding, Grid, MriError, ProblemError};
 use crate::fft::{PrunedFft, Real, Sign};
 use bytemuck::allocation::try_zeroed_vec;
-use lanes::Lanes;
 use layout::Layout;
 use ndarray::ArrayView2;
 use num_complex::Complex;
 use points::SortedPoints;
 use rayon::prelude::*;
+use simd::SimdKernel;
 use std::sync::Mutex;
 
-/// Images whose fine grids are smaller than this are done side by side, others one after another.
-const SIDE_BY_SIDE_BYTES: usize = 8 << 20;
+/// Images whose fine grids are smaller than this are computed in parallel, others one after
+/// another.
+const MAX_PARALLEL_GRID_BYTES: usize = 8 << 20;
 
-/// F of a trajectory to a tolerance; made once, then used for any number of images.
+/// F of a trajectory to a tolerance; planned once, then used for any number of images.
 pub struct Nufft<T: Real> {
     grid: Grid,
     kernel: SpreadingKernel,
-    lanes: Lanes<T>,
+    simd_kernel: SimdKernel<T>,
     layout: Layout,
     points: SortedPoints<T>,
     fft: PrunedFft<T>,
-    /// Of x, y, z.
+    /// Factors along x, y, z.
     deapodisation: [Vec<T>; 3],
     /// Fine grids that are not in use.
     grids: Mutex<Vec<Vec<Complex<T>>>>,
 }
 
 impl<T: Real> Nufft<T> {
-    /// For samples at `trajectory`, (sample, axis), cycles/pixel, axes kx, ky[, kz], with a relative l²
-    /// error of about `tolerance`. k beyond ±0.5 are taken for what they alias to.
+    /// Plans transforms for samples at `trajectory`, (sample, axis), cycles/pixel, axes kx, ky[,
+    /// kz], with a relative l² error of about `tolerance`. k beyond ±0.5 is equivalent to its
+    /// alias.
     ///
     /// # Errors
-    /// A tolerance that `T` does not reach, a grid or trajectory that is none, more than 2³² − 1
-    /// samples, not enough memory.
+    /// A tolerance that `T` does not reach, an empty grid or trajectory, more than 2³² − 1 samples,
+    /// or not enough memory.
     pub fn new(
         grid: Grid,
         trajectory: ArrayView2<'_, f64>,
         tolerance: f64,
     ) -> Result<Self, MriError> {
-        let kernel = best_kernel::<T>(grid, trajectory.nrows(), tolerance)?;
+        let kernel = cheapest_kernel::<T>(grid, trajectory.nrows(), tolerance)?;
         Self::with_kernel(grid, trajectory, kernel)
     }
 
-    /// As [`Nufft::new`], with a kernel of the caller's choice.
+    /// Like [`Nufft::new`], with a kernel of the caller's choice.
     ///
     /// # Errors
-    /// As [`Nufft::new`].
+    /// Like [`Nufft::new`].
     pub fn with_kernel(
         grid: Grid,
         trajectory: ArrayView2<'_, f64>,
@@ -94,7 +97,7 @@ impl<T: Real> Nufft<T> {
         }
         if u32::try_from(trajectory.nrows()).is_err() {
             return Err(MriError::Unsupported(format!(
-                "the NUFFT takes at most 2³² − 1 samples, not {}",
+                "NUFFT: expected at most 2³² − 1 samples, found {}",
                 trajectory.nrows()
             )));
         }
@@ -122,7 +125,7 @@ impl<T: Real> Nufft<T> {
         Ok(Self {
             grid,
             kernel,
-            lanes: Lanes::new(&kernel.pieces()),
+            simd_kernel: SimdKernel::new(&kernel.pieces()),
             points: SortedPoints::new(&layout, trajectory),
             fft: PrunedFft::new(modes, layout.cells),
             layout,
@@ -131,7 +134,7 @@ impl<T: Real> Nufft<T> {
         })
     }
 
-    /// What spreads.
+    /// The spreading kernel.
     #[must_use]
     pub fn kernel(&self) -> SpreadingKernel {
         self.kernel
@@ -143,20 +146,20 @@ impl<T: Real> Nufft<T> {
         self.layout.cells
     }
 
-    /// Every image with its samples: side by side where their fine grids are small, for then a
-    /// transform has too little work for many threads, else one after another.
+    /// Applies `one` to every image and its samples: in parallel if the fine grids are small,
+    /// because then a transform has too little work for many threads, otherwise one after another.
     fn each<I: Send, O: Send>(
         &self,
         pairs: impl IndexedParallelIterator<Item = (I, O)>,
         one: impl Fn(&mut [Complex<T>], I, O) + Send + Sync,
     ) {
-        let side_by_side = self.layout.count() * size_of::<Complex<T>>() <= SIDE_BY_SIDE_BYTES;
+        let in_parallel = self.layout.count() * size_of::<Complex<T>>() <= MAX_PARALLEL_GRID_BYTES;
         let do_one = |(input, out)| {
             let mut fine = self.take_grid();
             one(&mut fine, input, out);
             self.grids().push(fine);
         };
-        if side_by_side {
+        if in_parallel {
             pairs.with_max_len(1).for_each(do_one);
         } else {
             let pairs: Vec<_> = pairs.collect();
@@ -165,7 +168,7 @@ impl<T: Real> Nufft<T> {
     }
 
     fn grids(&self) -> std::sync::MutexGuard<'_, Vec<Vec<Complex<T>>>> {
-        // A grid is overwritten before it is read: one of a thread that panicked is as good.
+        // A grid is overwritten before it is read, so one left by a thread that panicked is fine.
         self.grids
             .lock()
             .unwrap_or_else(std::sync::PoisonError::into_inner)
@@ -195,7 +198,7 @@ impl<T: Real> Encoding<T> for Nufft<T> {
     }
 
     /// # Panics
-    /// Lengths that are not of the same number of images.
+    /// Panics if the lengths belong to different numbers of images.
     fn forward(&self, images: &[Complex<T>], samples: &mut [Complex<T>]) {
         let (voxels, count) = (self.grid.voxels(), self.points.len());
         assert_eq!(
@@ -212,13 +215,19 @@ impl<T: Real> Encoding<T> for Nufft<T> {
                 .zip(samples.par_chunks_exact_mut(count)),
             |fine, image, samples| {
                 self.fft.to_cells(Sign::Minus, image, self.weights(), fine);
-                interpolate::interpolate(&self.layout, &self.lanes, &self.points, fine, samples);
+                interpolate::interpolate(
+                    &self.layout,
+                    &self.simd_kernel,
+                    &self.points,
+                    fine,
+                    samples,
+                );
             },
         );
     }
 
     /// # Panics
-    /// Lengths that are not of the same number of images.
+    /// Panics if the lengths belong to different numbers of images.
     fn adjoint(&self, samples: &[Complex<T>], images: &mut [Complex<T>]) {
         let (voxels, count) = (self.grid.voxels(), self.points.len());
         assert_eq!(
@@ -235,16 +244,16 @@ impl<T: Real> Encoding<T> for Nufft<T> {
                 .par_chunks_exact(count)
                 .zip(images.par_chunks_exact_mut(voxels)),
             |fine, samples, image| {
-                spread::spread(&self.layout, &self.lanes, &self.points, samples, fine);
+                spread::spread(&self.layout, &self.simd_kernel, &self.points, samples, fine);
                 self.fft.to_modes(Sign::Plus, fine, self.weights(), image);
             },
         );
     }
 }
 
-/// Of the oversamplings that reach the tolerance, the one that promises the least work: a small fine
-/// grid with a wide kernel for few samples, a large one with a narrow kernel for many.
-fn best_kernel<T: Real>(
+/// The kernel with the lowest estimated cost among the oversamplings that reach the tolerance: a
+/// small fine grid with a wide kernel for few samples, a large one with a narrow kernel for many.
+fn cheapest_kernel<T: Real>(
     grid: Grid,
     samples: usize,
     tolerance: f64,
@@ -258,7 +267,8 @@ fn best_kernel<T: Real>(
             .product();
         let touched = (kernel.width() as f64).powi(grid.axes as i32 - 1);
         let vectors = (kernel.width() * 2 * size_of::<T>()).div_ceil(32) as f64;
-        samples as f64 * (POINT + touched * vectors) + cells * CELL * size_of::<T>() as f64
+        samples as f64 * (SAMPLE_COST + touched * vectors)
+            + cells * CELL_COST * size_of::<T>() as f64
     };
     let narrower = [1.5, 1.25].into_iter().filter_map(|oversampling| {
         SpreadingKernel::new::<T>(tolerance, oversampling, grid.axes).ok()
@@ -272,7 +282,7 @@ fn best_kernel<T: Real>(
     }))
 }
 
-/// What a sample costs beside its cells, in units of one vector of 32 bytes added to the grid.
-const POINT: f64 = 40.0;
-/// What a cell of the fine grid costs, a byte of a number: most of it the transform.
-const CELL: f64 = 2.0;
+/// Cost of a sample besides its cells, in units of adding one vector of 32 bytes to the grid.
+const SAMPLE_COST: f64 = 40.0;
+/// Cost of a cell of the fine grid per byte of a number, most of it in the transform.
+const CELL_COST: f64 = 2.0;

@@ -1,4 +1,4 @@
-//! Several coils: E = F S, EᴴWE ρ = Σ_c conj(S_c) FᴴWF S_c ρ.
+//! Sensitivity encoding with several coils: E = F S, EᴴWE ρ = Σ_c conj(S_c) FᴴWF S_c ρ.
 
 use super::toeplitz::Toeplitz;
 use super::vectors::CHUNK;
@@ -9,13 +9,13 @@ use num_complex::Complex;
 use rayon::prelude::*;
 use std::sync::Arc;
 
-/// FᴴWF of each of several images.
+/// FᴴWF, applied to each of several images.
 pub enum Gram<T: Real> {
-    /// By the operator, there and back.
+    /// By the forward and the adjoint operator.
     Encoded {
         /// F.
         encoding: Arc<dyn Encoding<T>>,
-        /// W, one a sample; `None`: 1.
+        /// W, one per sample; `None`: 1.
         weights: Option<Vec<T>>,
     },
     /// By one convolution.
@@ -32,7 +32,7 @@ impl<T: Real> Gram<T> {
         }
     }
 
-    /// `images` (image, voxel) become FᴴWF `images`.
+    /// Replaces `images` (image, voxel) by FᴴWF `images`.
     pub fn apply(&self, images: &mut [Complex<T>]) {
         match self {
             Self::Toeplitz(toeplitz) => toeplitz.apply(images),
@@ -47,7 +47,7 @@ impl<T: Real> Gram<T> {
     }
 }
 
-/// `samples` (image, sample) become W `samples`.
+/// Replaces `samples` (image, sample) by W `samples`.
 pub(super) fn weigh<T: Real>(weights: Option<&[T]>, samples: &mut [Complex<T>]) {
     let Some(weights) = weights else { return };
     samples.par_chunks_mut(weights.len()).for_each(|samples| {
@@ -57,7 +57,8 @@ pub(super) fn weigh<T: Real>(weights: Option<&[T]>, samples: &mut [Complex<T>]) 
     });
 }
 
-/// E = F S on the CPU. Without maps every coil has an image of its own, E = F for each of them.
+/// E = F S on the CPU. Without maps every coil has an image of its own, with E = F for each of
+/// them.
 pub struct Sense<T: Real> {
     gram: Gram<T>,
     /// S, (coil, voxel)
@@ -67,7 +68,7 @@ pub struct Sense<T: Real> {
 }
 
 impl<T: Real> Sense<T> {
-    /// With the maps S (coil, voxel), if there are any; their voxels are those of the `gram`.
+    /// E with the maps S (coil, voxel), if given; their voxels are those of the `gram`.
     #[must_use]
     pub fn new(gram: Gram<T>, maps: Option<&Array2<Complex<f64>>>) -> Self {
         let narrow = |v: &Complex<f64>| Complex::new(T::of(v.re), T::of(v.im));
@@ -100,8 +101,8 @@ impl<T: Real> Sense<T> {
         combine(maps, &self.coil_images, out);
     }
 
-    /// `out = Eᴴ` of what Fᴴ made of the coils' samples, `coil_images` (coil, voxel): (voxel), or the
-    /// same (coil, voxel) without maps.
+    /// `out = Eᴴ d`, given `coil_images` = Fᴴ of the coils' samples d, (coil, voxel): (voxel), or
+    /// unchanged (coil, voxel) without maps.
     pub fn combine(&self, coil_images: &[Complex<T>], out: &mut [Complex<T>]) {
         match &self.maps {
             Some(maps) => combine(maps, coil_images, out),
@@ -110,7 +111,7 @@ impl<T: Real> Sense<T> {
     }
 }
 
-/// `out = Σ_c conj(S_c) coil_images_c`, from the first coil to the last.
+/// `out = Σ_c conj(S_c) coil_images_c`, summed from the first coil to the last.
 fn combine<T: Real>(maps: &[Complex<T>], coil_images: &[Complex<T>], out: &mut [Complex<T>]) {
     let voxels = out.len();
     out.par_chunks_mut(CHUNK)
@@ -130,7 +131,7 @@ fn combine<T: Real>(maps: &[Complex<T>], coil_images: &[Complex<T>], out: &mut [
         });
 }
 
-/// Σ_c |S_c|² of `maps` (coil, voxel), one a voxel.
+/// Σ_c |S_c|² of `maps` (coil, voxel) for each voxel.
 #[must_use]
 pub fn intensity(maps: &Array2<Complex<f64>>) -> Vec<f64> {
     maps.axis_iter(Axis(1))
@@ -138,7 +139,8 @@ pub fn intensity(maps: &Array2<Complex<f64>>) -> Vec<f64> {
         .collect()
 }
 
-/// S/√Σ|S|², 0 where all of S is 0: with these the unknown is √Σ|S|² ρ, of even noise.
+/// S/√Σ|S|², 0 where all of S is 0. With these maps the unknown is √Σ|S|² ρ, whose noise is
+/// uniform.
 #[must_use]
 pub fn intensity_corrected(maps: &Array2<Complex<f64>>) -> Array2<Complex<f64>> {
     let intensity = intensity(maps);

@@ -1,15 +1,15 @@
 //! FᴴWF as one convolution with Q, by transforms of the grid's own size.
 //!
-//! (FᴴWF ρ)_n = Σ_n' Q(n − n') ρ_n', Q(x) = Σ_m W_m exp(+2πi k_m·x): the transform of ρ padded to 2N
-//! voxels an axis, times the spectrum of Q, back and cropped (J. A. Fessler et al., IEEE Trans. Signal
-//! Process. 53 (2005) 3393). The padded transform is never made: with zeros in its second half, its
-//! even and odd frequencies are transforms of N voxels,
+//! (FᴴWF ρ)_n = Σ_n' Q(n − n') ρ_n', Q(x) = Σ_m W_m exp(+2πi k_m·x): the transform of ρ padded to
+//! 2N voxels per axis, times the spectrum of Q, transformed back and cropped (J. A. Fessler et al.,
+//! IEEE Trans. Signal Process. 53 (2005) 3393). The padded transform is never computed: because its
+//! second half is zero, its even and odd frequencies are transforms of N voxels,
 //!
 //! X_2j = Σ_n x_n exp(−2πi jn/N),  X_2j+1 = Σ_n x_n exp(−iπn/N) exp(−2πi jn/N),
 //!
-//! and of the way back only N voxels are wanted, x_n = (Y_n + exp(iπn/N) Z_n)/(2N), with Y and Z the
-//! inverse transforms of either half. Axis by axis this is a recursion whose buffers are as large as
-//! the image.
+//! and only N voxels of the inverse are needed, x_n = (Y_n + exp(iπn/N) Z_n)/(2N), with Y and Z the
+//! inverse transforms of the two halves. Axis by axis this is a recursion whose buffers are as
+//! large as the image.
 
 use super::lines::{LINES, Lines, Plane};
 use crate::fft::Real;
@@ -23,16 +23,16 @@ pub struct Toeplitz<T: Real> {
     grid: Grid,
     along_x: Lines<T>,
     plane: Plane<T>,
-    /// (parity of kx, kx, (parity, ky, parity, kz) as [`Plane`] wants it)
+    /// (parity of kx, kx, then parity of ky, ky, parity of kz, kz in the order of [`Plane`])
     spectrum: Vec<T>,
 }
 
 impl<T: Real> Toeplitz<T> {
-    /// For images on `grid`, with `doubled` the F of [`Grid::doubled`] and the same trajectory, and
-    /// the weights W, one a sample (`None`: 1).
+    /// Plans the convolution for images on `grid`, with `doubled` the F of [`Grid::doubled`] and
+    /// the same trajectory, and the weights W, one per sample (`None`: 1).
     ///
     /// # Errors
-    /// [`ProblemError::Shape`]: `doubled` is of another grid, or there are not as many weights.
+    /// [`ProblemError::Shape`] if `doubled` has another grid, or the number of weights differs.
     pub fn new(
         grid: Grid,
         doubled: &dyn Encoding<f64>,
@@ -72,7 +72,7 @@ impl<T: Real> Toeplitz<T> {
         Ok(Self::with_spectrum(grid, &spectrum))
     }
 
-    /// With the spectrum of Q on twice the grid, without a factor.
+    /// Plans the convolution from the unscaled spectrum of Q on the doubled grid.
     fn with_spectrum(grid: Grid, spectrum: &Array3<f64>) -> Self {
         let columns = grid.shape[2];
         let scale = 1.0 / spectrum.len() as f64;
@@ -98,7 +98,7 @@ impl<T: Real> Toeplitz<T> {
         self.grid
     }
 
-    /// `images` (image, voxel) become FᴴWF `images`.
+    /// Replaces `images` (image, voxel) by FᴴWF `images`.
     pub fn apply(&self, images: &mut [Complex<T>]) {
         images
             .par_chunks_mut(self.grid.voxels())
@@ -117,7 +117,7 @@ impl<T: Real> Toeplitz<T> {
                 .par_chunks_mut(LINES * columns)
                 .zip(image.par_chunks(LINES * columns))
                 .for_each(|(to, from)| self.along_x.forward(parity, from, to));
-            // (column, row), so that what is left to transform is contiguous.
+            // (column, row), so that the remaining axes are contiguous.
             along_columns
                 .par_chunks_mut(LINES * rows)
                 .zip(spectrum.par_chunks(LINES * self.plane.spectrum_len()))
@@ -138,7 +138,7 @@ impl<T: Real> Toeplitz<T> {
     }
 }
 
-/// Columns from `first` on of `from` (row, column), as rows of `to` that are `rows` long.
+/// Columns of `from` (row, column) from `first` on, as rows of `to` with length `rows`.
 fn gather_columns<T: Copy>(from: &[T], columns: usize, first: usize, to: &mut [T], rows: usize) {
     let count = to.len() / rows;
     for (row, from) in from.chunks_exact(columns).enumerate() {

@@ -6,18 +6,20 @@ use crate::mri::Grid;
 use num_complex::Complex;
 use rayon::prelude::*;
 
-/// Steps on the dual in one proximal step. They start where the last proximal step ended, so that
-/// they converge along with the image.
+/// Dual steps in one proximal step. They start from the result of the previous proximal step, so
+/// that they converge along with the image.
 pub(in crate::mri) const INNER_STEPS: usize = 10;
 
 /// The dual variables of one image.
 ///
-/// TV(x) = Σ_n √(Σ_a |x_{n+e_a} − x_n|²), differences over the end of an axis being 0. Its proximal
-/// step, the x of the least ½|x − z|² + μ TV(x), is x = z − μ Dᴴp with the p, |p_n| ≤ 1, that fast
-/// gradient projection finds (A. Beck, M. Teboulle, IEEE Trans. Image Process. 18 (2009) 2419):
+/// TV(x) = Σ_n √(Σ_a |x_{n+e_a} − x_n|²), with differences across the end of an axis equal to 0.
+/// Its proximal step, the x that minimises ½|x − z|² + μ TV(x), is x = z − μ Dᴴp with the p, |p_n|
+/// ≤ 1, found by fast gradient projection (A. Beck, M. Teboulle, IEEE Trans. Image Process. 18
+/// (2009) 2419):
 ///
 /// 1. u = z − μ Dᴴr;
-/// 2. p' = P(r + D u/(4 A μ)), A axes, P dividing by max(1, |p_n|) over the axes of a voxel;
+/// 2. p' = P(r + D u/(4 A μ)), with A the number of axes and P the division by max(1, |p_n|) over
+///    the axes of a voxel;
 /// 3. t' = (1 + √(1 + 4t²))/2, r = p' + ((t − 1)/t')(p' − p), t = 1 at first.
 pub struct TotalVariation<T> {
     grid: Grid,
@@ -28,14 +30,14 @@ pub struct TotalVariation<T> {
     work: Vec<Complex<T>>,
 }
 
-/// Of a voxel: where it lies on each axis, and how far its neighbour is in memory.
+/// Size of each axis, and distance in memory from a voxel to its neighbour along it.
 fn axes(grid: Grid) -> ([usize; 3], [usize; 3]) {
     let [slices, rows, columns] = grid.shape;
     ([columns, rows, slices], [1, columns, columns * rows])
 }
 
 impl<T: Real> TotalVariation<T> {
-    /// With p = 0.
+    /// Dual variables with p = 0.
     #[must_use]
     pub fn new(grid: Grid) -> Self {
         let dual = vec![Complex::default(); grid.voxels() * grid.axes];
@@ -47,8 +49,8 @@ impl<T: Real> TotalVariation<T> {
         }
     }
 
-    /// `image` z becomes the x of the least ½|x − z|² + `weight` TV(x), as nearly as
-    /// ten steps come.
+    /// Replaces `image` z by the x that minimises ½|x − z|² + `weight` TV(x), to the accuracy of
+    /// ten steps.
     pub fn proximal(&mut self, image: &mut [Complex<T>], weight: f64) {
         if weight <= 0.0 {
             return;
@@ -60,15 +62,15 @@ impl<T: Real> TotalVariation<T> {
         for _ in 0..INNER_STEPS {
             primal(self.grid, image, &self.ahead, weight, &mut self.work);
             let next = f64::midpoint(1.0, (1.0 + 4.0 * t * t).sqrt());
-            self.ascend(step, T::of((t - 1.0) / next));
+            self.dual_step(step, T::of((t - 1.0) / next));
             t = next;
         }
         primal(self.grid, image, &self.dual, weight, &mut self.work);
         image.copy_from_slice(&self.work);
     }
 
-    /// p and r after one step along the gradient of `work`.
-    fn ascend(&mut self, step: T, momentum: T) {
+    /// One step of p and r along the gradient of `work`.
+    fn dual_step(&mut self, step: T, momentum: T) {
         let (size, stride) = axes(self.grid);
         let count = self.grid.axes;
         let columns = size[0];
@@ -107,7 +109,7 @@ impl<T: Real> TotalVariation<T> {
     }
 }
 
-/// `out` = z − μ Dᴴp. Over the end of an axis p is 0, as the differences are.
+/// `out` = z − μ Dᴴp. Across the end of an axis p is 0, like the differences.
 fn primal<T: Real>(
     grid: Grid,
     z: &[Complex<T>],
@@ -143,11 +145,11 @@ pub fn total_variation<T: Real>(grid: Grid, image: &[Complex<T>]) -> f64 {
     let (size, stride) = axes(grid);
     let columns = size[0];
     let of_row = |row: usize| -> f64 {
-        let place = [0, row % size[1], row / size[1]];
+        let index = [0, row % size[1], row / size[1]];
         let of_voxel = |x: usize| {
             let n = row * columns + x;
             let square = |a: usize| {
-                let at = if a == 0 { x } else { place[a] };
+                let at = if a == 0 { x } else { index[a] };
                 if at + 1 == size[a] {
                     return 0.0;
                 }
@@ -175,9 +177,9 @@ mod tests {
     }
 
     #[test]
-    fn of_a_box_it_is_its_surface_times_the_step() {
-        // A box of 5 × 4 in the middle: every cell of its edge counts once, but the corner whose two
-        // differences share a voxel counts √2 instead of 2.
+    fn a_box_has_its_surface_times_the_step() {
+        // A box of 5 × 4 in the middle: every cell of its edge counts once, except the corner whose
+        // two differences share a voxel, which counts √2 instead of 2.
         let grid = Grid::two(20, 20);
         let step = Complex::new(3.0, 4.0);
         let mut x = vec![Complex::new(1.0, -1.0); 400];
@@ -188,7 +190,7 @@ mod tests {
         }
         let edges = 2.0 * (5.0 + 4.0) - 2.0 + 2.0_f64.sqrt();
         assert!((total_variation(grid, &x) - 5.0 * edges).abs() < 1e-12);
-        // Against the border of the image there is no edge.
+        // At the border of the image there is no edge.
         let mut x = vec![Complex::default(); 4 * 5 * 6];
         x[..2 * 30].fill(step);
         let grid = Grid::three(4, 5, 6);
@@ -196,14 +198,14 @@ mod tests {
     }
 
     #[test]
-    fn a_proximal_step_meets_its_conditions() {
+    fn a_proximal_step_satisfies_the_optimality_conditions() {
         // x = z − μ Dᴴp with |p| ≤ 1 holds by construction; the rest is ⟨p, Dx⟩ = TV(x).
         for grid in [Grid::two(9, 7), Grid::three(4, 5, 6), Grid::three(1, 3, 1)] {
             let z = image(grid);
             let weight = 0.3;
             let mut tv = TotalVariation::new(grid);
             let mut x = z.clone();
-            // Warm starts: as many steps as it takes.
+            // Warm starts, repeated until converged.
             for _ in 0..200 {
                 x.copy_from_slice(&z);
                 tv.proximal(&mut x, weight);
@@ -223,7 +225,7 @@ mod tests {
     }
 
     #[test]
-    fn a_large_weight_leaves_the_mean_and_none_the_image() {
+    fn a_large_weight_leaves_the_mean_and_zero_the_image() {
         let grid = Grid::two(6, 8);
         let z = image(grid);
         let mean = z.iter().sum::<Complex<f64>>() / 48.0;

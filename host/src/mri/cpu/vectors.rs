@@ -1,4 +1,4 @@
-//! Passes over images: sums in double precision whose order depends on the length alone.
+//! Passes over images, with sums in double precision whose order depends on the length alone.
 
 use crate::fft::Real;
 use num_complex::Complex;
@@ -10,26 +10,26 @@ pub(super) const CHUNK: usize = 4096;
 /// Running sums of a chunk.
 const LANES: usize = 8;
 
-/// Re⟨a, b⟩ = Σ Re(conj(a_n) b_n). Products and sums are of double precision, whatever the data's:
-/// eight running sums a chunk of 4096 elements, then the chunks from first to last.
+/// Re⟨a, b⟩ = Σ Re(conj(a_n) b_n). Products and sums are in double precision whatever the precision
+/// of the data: eight running sums per chunk of 4096 elements, then the chunks from first to last.
 #[must_use]
 pub fn real_product<T: Real>(a: &[Complex<T>], b: &[Complex<T>]) -> f64 {
     let partial: Vec<f64> = a
         .par_chunks(CHUNK)
         .zip(b.par_chunks(CHUNK))
-        .map(|(a, b)| of_chunk(a, b))
+        .map(|(a, b)| chunk_product(a, b))
         .collect();
     partial.iter().sum()
 }
 
-/// Σ |a_n|², summed as [`real_product`] does.
+/// Σ |a_n|², summed in the order of [`real_product`].
 #[must_use]
 pub fn norm_squared<T: Real>(a: &[Complex<T>]) -> f64 {
     real_product(a, a)
 }
 
-/// The part of one chunk in [`real_product`].
-pub(super) fn of_chunk<T: Real>(a: &[Complex<T>], b: &[Complex<T>]) -> f64 {
+/// The contribution of one chunk to [`real_product`].
+pub(super) fn chunk_product<T: Real>(a: &[Complex<T>], b: &[Complex<T>]) -> f64 {
     let product =
         |a: &Complex<T>, b: &Complex<T>| a.re.wide() * b.re.wide() + a.im.wide() * b.im.wide();
     let (a_steps, a_rest) = a.as_chunks::<LANES>();
@@ -46,7 +46,7 @@ pub(super) fn of_chunk<T: Real>(a: &[Complex<T>], b: &[Complex<T>]) -> f64 {
     sums.iter().sum()
 }
 
-/// The largest |a_n|; 0 of nothing.
+/// The largest |a_n|; 0 for an empty slice.
 #[must_use]
 pub fn largest_modulus<T: Real>(a: &[Complex<T>]) -> f64 {
     let chunk = |a: &[Complex<T>]| {
@@ -70,7 +70,7 @@ pub(super) fn update<T: Real>(
         .for_each(|(to, a)| to.iter_mut().zip(a).for_each(|(to, a)| *to = f(*to, *a)));
 }
 
-/// As [`update`], and Σ|to|² of the result in the order of [`norm_squared`].
+/// Like [`update`], and returns Σ|to|² of the result in the order of [`norm_squared`].
 pub(super) fn update_and_norm<T: Real>(
     to: &mut [Complex<T>],
     a: &[Complex<T>],
@@ -81,7 +81,7 @@ pub(super) fn update_and_norm<T: Real>(
         .zip(a.par_chunks(CHUNK))
         .map(|(to, a)| {
             to.iter_mut().zip(a).for_each(|(to, a)| *to = f(*to, *a));
-            of_chunk(to, to)
+            chunk_product(to, to)
         })
         .collect();
     partial.iter().sum()

@@ -1,23 +1,23 @@
-//! Orthonormal wavelets of complex images, and soft thresholds of their coefficients.
+//! Orthonormal wavelets of complex images, and soft thresholding of their coefficients.
 
 use crate::fft::Real;
 use crate::mri::Grid;
 use num_complex::Complex;
 use rayon::prelude::*;
 
-/// Halvings of an axis, at most.
-const MOST_LEVELS: usize = 4;
+/// Largest number of halvings of an axis.
+const MAX_LEVELS: usize = 4;
 
 /// The low-pass taps of Daubechies' wavelet with two vanishing moments, times 4√2: 1 + √3, 3 + √3,
-/// 3 − √3, 1 − √3 (I. Daubechies, Commun. Pure Appl. Math. 41 (1988) 909). The high-pass ones are
-/// these from the last to the first with alternating signs.
+/// 3 − √3, 1 − √3 (I. Daubechies, Commun. Pure Appl. Math. 41 (1988) 909). The high-pass taps are
+/// these in reverse order with alternating signs.
 fn taps() -> [[f64; 4]; 2] {
     let root = 3.0_f64.sqrt();
     let low = [1.0 + root, 3.0 + root, 3.0 - root, 1.0 - root].map(|h| h / 32.0_f64.sqrt());
     [low, [low[3], -low[2], low[1], -low[0]]]
 }
 
-/// One level: the corner that it transforms, and along which axes.
+/// One level: the corner of the image that it transforms, and along which axes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Level {
     /// slices, rows, columns
@@ -29,7 +29,7 @@ pub(crate) struct Level {
 pub(crate) fn levels(grid: Grid) -> Vec<Level> {
     let mut corner = grid.shape;
     let mut levels = Vec::new();
-    while levels.len() < MOST_LEVELS {
+    while levels.len() < MAX_LEVELS {
         let halved = corner.map(|n| n >= 4 && n % 2 == 0);
         if halved == [false; 3] {
             break;
@@ -42,19 +42,20 @@ pub(crate) fn levels(grid: Grid) -> Vec<Level> {
     levels
 }
 
-/// The corner that holds the image at its coarsest.
+/// The corner that holds the coarsest approximation.
 pub(crate) fn coarsest(grid: Grid, levels: &[Level]) -> [usize; 3] {
     levels.last().map_or(grid.shape, |level| {
         std::array::from_fn(|a| level.corner[a] / (1 + usize::from(level.halved[a])))
     })
 }
 
-/// The wavelet transform of images on a grid: periodic, separable, as many levels as the sizes allow
-/// by halving (at most four). An axis is left alone from where its size is odd or below 4.
+/// The wavelet transform of images on a grid: periodic, separable, with as many levels as halving
+/// the sizes allows (at most four). An axis is no longer transformed once its size is odd or below
+/// 4.
 ///
-/// Along an axis of n, a_i = Σ_k h_k x_{(2i+k) mod n} and d_i = Σ_k g_k x_{(2i+k) mod n}; a fills the
-/// first half, d the second. A level transforms columns, rows and slices, the next one the corner of
-/// all first halves.
+/// Along an axis of n, a_i = Σ_k h_k x_{(2i+k) mod n} and d_i = Σ_k g_k x_{(2i+k) mod n}; a fills
+/// the first half, d the second. A level transforms columns, rows and slices, the next one the
+/// corner of all first halves.
 pub struct Wavelet<T> {
     grid: Grid,
     levels: Vec<Level>,
@@ -74,7 +75,7 @@ impl<T: Real> Wavelet<T> {
         }
     }
 
-    /// `image` becomes its coefficients.
+    /// Replaces `image` by its coefficients.
     pub fn forward(&mut self, image: &mut [Complex<T>]) {
         for level in self.levels.clone() {
             for axis in [2, 1, 0] {
@@ -87,7 +88,7 @@ impl<T: Real> Wavelet<T> {
         }
     }
 
-    /// Coefficients become their image.
+    /// Replaces coefficients by their image.
     pub fn inverse(&mut self, image: &mut [Complex<T>]) {
         for level in self.levels.clone().iter().rev() {
             for axis in [0, 1, 2] {
@@ -100,8 +101,8 @@ impl<T: Real> Wavelet<T> {
         }
     }
 
-    /// The x of the least ½|x − z|² + `threshold` Σ|detail coefficients of x|, in place of the
-    /// `image` z: c ← c max(0, 1 − threshold/|c|). What is left of the image at its coarsest is kept.
+    /// Replaces the `image` z by the x that minimises ½|x − z|² + `threshold` Σ|detail coefficients
+    /// of x|: c ← c max(0, 1 − threshold/|c|). The coarsest approximation is unchanged.
     pub fn proximal(&mut self, image: &mut [Complex<T>], threshold: f64) {
         self.forward(image);
         let threshold = T::of(threshold);
@@ -140,7 +141,7 @@ impl<T: Real> Wavelet<T> {
             });
     }
 
-    /// Writes every row of `corner` of the image anew, by `f(row, image, new row, taps)`.
+    /// Rewrites every row of `corner` of the image by `f(row, image, new row, taps)`.
     fn pass(
         &mut self,
         image: &mut [Complex<T>],
@@ -157,7 +158,7 @@ impl<T: Real> Wavelet<T> {
             .filter(|(n, _)| inside(*n))
             .for_each(|(n, to)| {
                 let row = Row {
-                    place: [n / rows, n % rows],
+                    index: [n / rows, n % rows],
                     corner,
                     rows,
                     columns,
@@ -173,21 +174,21 @@ impl<T: Real> Wavelet<T> {
     }
 }
 
-/// A row of an image that is to be written.
+/// The index of an image row that is written.
 struct Row {
     /// slice, row
-    place: [usize; 2],
+    index: [usize; 2],
     corner: [usize; 3],
     rows: usize,
     columns: usize,
 }
 
 impl Row {
-    /// The row of `image` that has `at` in place of its own index along `axis`.
+    /// The row of `image` at index `at` along `axis` and at this row's indices otherwise.
     fn of<'a, T>(&self, axis: usize, at: usize, image: &'a [Complex<T>]) -> &'a [Complex<T>] {
-        let mut place = self.place;
-        place[axis] = at;
-        let start = (place[0] * self.rows + place[1]) * self.columns;
+        let mut index = self.index;
+        index[axis] = at;
+        let start = (index[0] * self.rows + index[1]) * self.columns;
         &image[start..start + self.corner[2]]
     }
 
@@ -202,7 +203,7 @@ impl Row {
         let n = self.corner[axis];
         let half = n / 2;
         if axis == 2 {
-            let from = self.of(1, self.place[1], image);
+            let from = self.of(1, self.index[1], image);
             let (averages, details) = to.split_at_mut(half);
             for (to, taps) in [averages, details].into_iter().zip(taps) {
                 for (i, to) in to.iter_mut().enumerate() {
@@ -212,7 +213,7 @@ impl Row {
             }
             return;
         }
-        let i = self.place[axis];
+        let i = self.index[axis];
         let taps = &taps[i / half];
         let from: [_; 4] = std::array::from_fn(|k| self.of(axis, (2 * (i % half) + k) % n, image));
         combine(from, *taps, to);
@@ -232,7 +233,7 @@ impl Row {
         let [h, g] = taps;
         let before = |i: usize| (i + half - 1) % half;
         if axis == 2 {
-            let from = self.of(1, self.place[1], image);
+            let from = self.of(1, self.index[1], image);
             for (j, to) in to.iter_mut().enumerate() {
                 let (i, q) = (j / 2, j % 2);
                 let b = before(i);
@@ -241,7 +242,7 @@ impl Row {
             }
             return;
         }
-        let (i, q) = (self.place[axis] / 2, self.place[axis] % 2);
+        let (i, q) = (self.index[axis] / 2, self.index[axis] % 2);
         let b = before(i);
         let from = [i, b, half + i, half + b].map(|at| self.of(axis, at, image));
         combine(from, [h[q], h[q + 2], g[q], g[q + 2]], to);
@@ -281,7 +282,7 @@ mod tests {
     }
 
     #[test]
-    fn it_keeps_the_norm_and_comes_back() {
+    fn the_transform_preserves_the_norm_and_is_invertible() {
         for grid in grids() {
             let original = image(grid);
             let mut wavelet = Wavelet::new(grid);
@@ -297,7 +298,7 @@ mod tests {
     }
 
     #[test]
-    fn the_levels_are_those_that_the_sizes_allow() {
+    fn the_sizes_determine_the_levels() {
         let coarsest = |grid| coarsest(grid, &levels(grid));
         assert_eq!(coarsest(Grid::two(256, 256)), [1, 16, 16]);
         assert_eq!(coarsest(Grid::two(12, 7)), [1, 3, 7]);
@@ -306,7 +307,7 @@ mod tests {
     }
 
     #[test]
-    fn a_constant_has_no_details_and_a_ramp_only_where_it_wraps() {
+    fn a_constant_has_no_details_and_a_ramp_only_at_the_wrap() {
         // Two vanishing moments.
         let grid = Grid::two(16, 16);
         let mut wavelet = Wavelet::new(grid);
@@ -322,9 +323,9 @@ mod tests {
     }
 
     #[test]
-    fn a_proximal_step_meets_its_conditions() {
-        // z − x is τ times a subgradient: of modulus τ and along x where x has a coefficient, of at
-        // most τ where it has none, 0 at the coarsest.
+    fn a_proximal_step_satisfies_the_optimality_conditions() {
+        // z − x is τ times a subgradient: of modulus τ and parallel to x where x has a coefficient,
+        // of modulus at most τ where it has none, and 0 in the coarsest approximation.
         for grid in grids() {
             let tau = 0.4;
             let z = image(grid);

@@ -1,9 +1,9 @@
-//! Mirrors cpu/conjugate_gradients.rs: an iteration is EᴴWE and three launches; α, β and |r|² stay on the
-//! device.
+//! Mirrors cpu/conjugate_gradients.rs: an iteration is EᴴWE and three launches; α, β and |r|² stay
+//! on the device.
 
 use super::sense::Sense;
 use super::sums::squares;
-use crate::gpu::{Buffer, Machine, Result};
+use crate::gpu::{Buffer, Device, Result};
 use warpstride_device::Complex32;
 use warpstride_device::launch::Work;
 use warpstride_kernels::mri::PARTIAL_SUMS;
@@ -11,8 +11,8 @@ use warpstride_kernels::mri::cg_curvature::MriCgCurvature;
 use warpstride_kernels::mri::cg_direction::MriCgDirection;
 use warpstride_kernels::mri::cg_step::MriCgStep;
 
-/// The state between two iterations, ρ = 0 at first.
-pub(super) struct ConjugateGradients<M: Machine> {
+/// The state between two iterations, with ρ = 0 at first.
+pub(super) struct ConjugateGradients<M: Device> {
     length: usize,
     lambda: f32,
     rho: M::Buffer<Complex32>,
@@ -28,26 +28,26 @@ pub(super) struct ConjugateGradients<M: Machine> {
     iteration: M::Buffer<u32>,
 }
 
-impl<M: Machine> ConjugateGradients<M> {
-    /// For the right-hand side `b` = EᴴWd, λ, and so many iterations.
+impl<M: Device> ConjugateGradients<M> {
+    /// Starts from the right-hand side `b` = EᴴWd and λ, for at most `iterations` iterations.
     pub(super) fn new(
-        machine: &M,
+        device: &M,
         b: M::Buffer<Complex32>,
         lambda: f64,
         iterations: usize,
     ) -> Result<Self> {
         let length = b.len();
-        let vector = || machine.alloc("vectors of conjugate gradients", length);
+        let vector = || device.alloc("vectors of conjugate gradients", length);
         let mut direction = vector()?;
-        machine.copy(&b, &mut direction)?;
-        let mut partial = machine.alloc("sums", PARTIAL_SUMS)?;
-        let start = squares(machine, &b, &mut partial)?;
+        device.copy(&b, &mut direction)?;
+        let mut partial = device.alloc("sums", PARTIAL_SUMS)?;
+        let start = squares(device, &b, &mut partial)?;
         let mut history = vec![0.0; iterations + 1];
         history[0] = start;
-        let mut on_machine = machine.alloc("residuals", history.len())?;
-        machine.upload(&mut on_machine, &history)?;
-        let mut iteration = machine.alloc("number of the iteration", 1)?;
-        machine.upload(&mut iteration, &[u32::MAX])?;
+        let mut on_device = device.alloc("residuals", history.len())?;
+        device.upload(&mut on_device, &history)?;
+        let mut iteration = device.alloc("number of the iteration", 1)?;
+        device.upload(&mut iteration, &[u32::MAX])?;
         Ok(Self {
             length,
             lambda: lambda as f32,
@@ -55,17 +55,17 @@ impl<M: Machine> ConjugateGradients<M> {
             residual: b,
             direction,
             applied: vector()?,
-            curvature: machine.alloc("sums", PARTIAL_SUMS)?,
+            curvature: device.alloc("sums", PARTIAL_SUMS)?,
             squares: partial,
             entries: history.len(),
-            history: on_machine,
+            history: on_device,
             iteration,
         })
     }
 
     /// Queues one iteration.
-    pub(super) fn queue(&mut self, machine: &M, sense: &mut Sense<M>) -> Result<()> {
-        sense.normal(machine, &self.direction, &mut self.applied)?;
+    pub(super) fn queue(&mut self, device: &M, sense: &mut Sense<M>) -> Result<()> {
+        sense.normal(device, &self.direction, &mut self.applied)?;
         let voxels = self.length as u32;
         let entries = self.entries as u32;
         let curvature = MriCgCurvature {
@@ -76,7 +76,7 @@ impl<M: Machine> ConjugateGradients<M> {
             voxels,
             lambda: self.lambda,
         };
-        machine.launch(&curvature, Work::Blocks(PARTIAL_SUMS))?;
+        device.launch(&curvature, Work::Blocks(PARTIAL_SUMS))?;
         let step = MriCgStep {
             image: self.rho.write(),
             residual: self.residual.write(),
@@ -89,7 +89,7 @@ impl<M: Machine> ConjugateGradients<M> {
             voxels,
             entries,
         };
-        machine.launch(&step, Work::Blocks(PARTIAL_SUMS))?;
+        device.launch(&step, Work::Blocks(PARTIAL_SUMS))?;
         let direction = MriCgDirection {
             direction: self.direction.write(),
             residual: self.residual.read(),
@@ -99,13 +99,13 @@ impl<M: Machine> ConjugateGradients<M> {
             voxels,
             entries,
         };
-        machine.launch(&direction, Work::Elements(self.length))
+        device.launch(&direction, Work::Elements(self.length))
     }
 
-    /// Waits; |r|²/|b|² after the iterations `from` (0: after the first) to `to`.
-    pub(super) fn residuals(&self, machine: &M, from: usize, to: usize) -> Result<Vec<f64>> {
+    /// Waits, and returns |r|²/|b|² after the iterations `from` (0: after the first) to `to`.
+    pub(super) fn residuals(&self, device: &M, from: usize, to: usize) -> Result<Vec<f64>> {
         let mut history = vec![0.0; self.entries];
-        machine.download(&self.history, &mut history)?;
+        device.download(&self.history, &mut history)?;
         let start = history[0];
         let relative = |square: &f64| if start == 0.0 { 0.0 } else { square / start };
         Ok(history[from + 1..=to].iter().map(relative).collect())

@@ -1,4 +1,4 @@
-//! F and its adjoint by the sum itself. Mirrors cpu/direct/mod.rs.
+//! F and its adjoint by exact summation. Mirrors cpu/direct/mod.rs.
 
 mod field;
 mod partition;
@@ -6,7 +6,7 @@ mod trajectory;
 
 use std::cell::RefCell;
 
-use crate::gpu::{Buffer, GpuError, Machine, Result};
+use crate::gpu::{Buffer, Device, GpuError, Result};
 use crate::mri::{FieldBasis, Grid, MriError, Trigonometry};
 use ndarray::{Array2, ArrayView1};
 use num_complex::Complex;
@@ -22,38 +22,39 @@ use field::{Field, cartesian};
 use partition::Partition;
 use trajectory::Trajectory;
 
-/// How the phases are known.
-enum Phases<M: Machine> {
-    /// k·x on the grid: exponentials that separate.
+/// The representation of the phases.
+enum Phases<M: Device> {
+    /// k·x on a grid: the exponentials separate.
     Separable(Trajectory<M>),
-    /// Any.
+    /// Any phases.
     Field(Field<M>),
 }
 
-/// F of a trajectory on a machine, in single precision: exact but for rounding, whatever the
-/// trajectory. Everything that [`Direct::forward`] and [`Direct::adjoint`] do is queued, so they can
-/// be recorded in a graph.
-pub struct Direct<M: Machine> {
+/// F of a trajectory on a device, in single precision: exact up to rounding for any trajectory.
+/// Everything that [`Direct::forward`] and [`Direct::adjoint`] do is queued, so they can be
+/// captured in a graph.
+pub struct Direct<M: Device> {
     grid: Grid,
     samples: usize,
     batch: usize,
     phases: Phases<M>,
     hardware: u32,
     multiprocessors: u32,
-    /// Sums over parts of the samples (of the rows), before they are added.
+    /// Partial sums over parts of the samples (or of the rows), before they are added.
     parts: RefCell<M::Buffer<Complex32>>,
 }
 
 /// Bytes of a complex number.
 const BYTES: usize = size_of::<Complex32>();
 
-impl<M: Machine> Direct<M> {
-    /// `trajectory` (sample, axis), cycles/pixel; at most `batch` images at once.
+impl<M: Device> Direct<M> {
+    /// Plans the operator for `trajectory` (sample, axis), cycles/pixel, and at most `batch` images
+    /// at once.
     ///
     /// # Errors
-    /// Shapes that do not fit, more than a launch can count, or the machine's.
+    /// Inconsistent shapes, more elements than a launch can count, or an error of the device.
     pub fn new(
-        machine: &M,
+        device: &M,
         grid: Grid,
         trajectory: &Array2<f64>,
         field: Option<&FieldBasis>,
@@ -64,23 +65,23 @@ impl<M: Machine> Direct<M> {
         countable(grid, samples, batch)?;
         if trajectory.ncols() != grid.axes {
             return Err(MriError::Unsupported(format!(
-                "a trajectory of {} axes does not encode an image of {}",
+                "the trajectory: found {} axes for an image with {}",
                 trajectory.ncols(),
                 grid.axes,
             )));
         }
         let phases = match field {
-            None => Phases::Separable(Trajectory::new(machine, trajectory)?),
+            None => Phases::Separable(Trajectory::new(device, trajectory)?),
             Some(field) => {
                 let functions = cartesian(grid, trajectory, field)?;
-                Phases::Field(Field::new(machine, &functions)?)
+                Phases::Field(Field::new(device, &functions)?)
             }
         };
-        Self::planned(machine, grid, samples, phases, trigonometry, batch)
+        Self::planned(device, grid, samples, phases, trigonometry, batch)
     }
 
     fn planned(
-        machine: &M,
+        device: &M,
         grid: Grid,
         samples: usize,
         phases: Phases<M>,
@@ -93,34 +94,36 @@ impl<M: Machine> Direct<M> {
             batch,
             phases,
             hardware: u32::from(trigonometry == Trigonometry::Hardware),
-            multiprocessors: machine.multiprocessors(),
-            parts: RefCell::new(machine.alloc("partial sums", 0)?),
+            multiprocessors: device.multiprocessors(),
+            parts: RefCell::new(device.alloc("partial sums", 0)?),
         };
-        let kept = (1..=batch).flat_map(|images| [true, false].map(|adjoint| (images, adjoint)));
-        let kept = kept.map(|(images, adjoint)| direct.partition(images, adjoint).kept());
-        if let Some(kept) = kept.max().filter(|kept| *kept > 0) {
-            direct.parts = RefCell::new(machine.alloc("partial sums", kept)?);
+        let partial_sums =
+            (1..=batch).flat_map(|images| [true, false].map(|adjoint| (images, adjoint)));
+        let partial_sums =
+            partial_sums.map(|(images, adjoint)| direct.partition(images, adjoint).partial_sums());
+        if let Some(partial_sums) = partial_sums.max().filter(|partial_sums| *partial_sums > 0) {
+            direct.parts = RefCell::new(device.alloc("partial sums", partial_sums)?);
         }
         Ok(direct)
     }
 
     fn partition(&self, images: usize, adjoint: bool) -> Partition {
-        let cut = match (&self.phases, adjoint) {
+        let plan = match (&self.phases, adjoint) {
             (Phases::Separable(_), true) => Partition::adjoint,
             (Phases::Separable(_), false) => Partition::forward,
             (Phases::Field(_), true) => Partition::gather_voxels,
             (Phases::Field(_), false) => Partition::gather_samples,
         };
-        cut(self.grid, self.samples, images, self.multiprocessors)
+        plan(self.grid, self.samples, images, self.multiprocessors)
     }
 
-    /// F_mn = exp(−2πi Σ_f c_mf ψ_f(n)) with any phases, for voxels that lie on no grid: images are
-    /// (image, voxel).
+    /// Plans F_mn = exp(−2πi Σ_f c_mf ψ_f(n)) with any phases, for voxels that lie on no grid:
+    /// images are (image, voxel).
     ///
     /// # Errors
-    /// Shapes that do not fit, phases beyond 2³⁰ turns, or the machine's.
+    /// Inconsistent shapes, phases beyond 2³⁰ cycles, or an error of the device.
     pub fn of_functions(
-        machine: &M,
+        device: &M,
         functions: &Functions,
         trigonometry: Trigonometry,
         batch: usize,
@@ -128,8 +131,8 @@ impl<M: Machine> Direct<M> {
         let (samples, voxels) = (functions.samples(), functions.voxels());
         let grid = Grid::two(1, voxels);
         countable(grid, samples, batch)?;
-        let phases = Phases::Field(Field::new(machine, functions)?);
-        Self::planned(machine, grid, samples, phases, trigonometry, batch)
+        let phases = Phases::Field(Field::new(device, functions)?);
+        Self::planned(device, grid, samples, phases, trigonometry, batch)
     }
 
     /// The voxels.
@@ -147,10 +150,10 @@ impl<M: Machine> Direct<M> {
     /// Queues `samples` (image, sample) `= F images` (image, slice, row, column).
     ///
     /// # Errors
-    /// A buffer too short, more images than planned for, or the machine's.
+    /// A buffer that is too short, more images than planned, or an error of the device.
     pub fn forward(
         &self,
-        machine: &M,
+        device: &M,
         images: &M::Buffer<Complex32>,
         samples: &mut M::Buffer<Complex32>,
         batch: usize,
@@ -160,16 +163,16 @@ impl<M: Machine> Direct<M> {
             Phases::Separable(trajectory) => trajectory,
             Phases::Field(field) => {
                 let sides = [&field.samples, &field.voxels];
-                return self.gather(machine, field, sides, (images, samples), batch, false);
+                return self.gather(device, field, sides, (images, samples), batch, false);
             }
         };
         let [slices, rows, columns] = self.grid.shape.map(|n| n as u32);
-        self.in_parts(machine, partition, samples, |out, parts| {
-            machine.launch(
+        self.in_parts(device, partition, samples, |out, parts| {
+            device.launch(
                 &MriDirectForward {
                     out: out.write(),
                     values: images.read(),
-                    turns: trajectory.turns.read(),
+                    turns: trajectory.cycles.read(),
                     steps: trajectory.steps.read(),
                     samples: self.samples as u32,
                     images: batch as u32,
@@ -187,10 +190,10 @@ impl<M: Machine> Direct<M> {
     /// Queues `images` (image, slice, row, column) `= Fᴴ samples` (image, sample).
     ///
     /// # Errors
-    /// As [`Direct::forward`].
+    /// Like [`Direct::forward`].
     pub fn adjoint(
         &self,
-        machine: &M,
+        device: &M,
         samples: &M::Buffer<Complex32>,
         images: &mut M::Buffer<Complex32>,
         batch: usize,
@@ -200,16 +203,16 @@ impl<M: Machine> Direct<M> {
             Phases::Separable(trajectory) => trajectory,
             Phases::Field(field) => {
                 let sides = [&field.voxels, &field.samples];
-                return self.gather(machine, field, sides, (samples, images), batch, true);
+                return self.gather(device, field, sides, (samples, images), batch, true);
             }
         };
         let [slices, rows, columns] = self.grid.shape.map(|n| n as u32);
-        self.in_parts(machine, partition, images, |out, parts| {
-            machine.launch(
+        self.in_parts(device, partition, images, |out, parts| {
+            device.launch(
                 &MriDirectAdjoint {
                     out: out.write(),
                     values: samples.read(),
-                    turns: trajectory.turns.read(),
+                    turns: trajectory.cycles.read(),
                     steps: trajectory.steps.read(),
                     samples: self.samples as u32,
                     images: batch as u32,
@@ -224,10 +227,10 @@ impl<M: Machine> Direct<M> {
         })
     }
 
-    /// Either operator with any phases: `values` of the sources into `out` of the targets.
+    /// Either operator with any phases: sums `values` of the sources into `out` of the targets.
     fn gather(
         &self,
-        machine: &M,
+        device: &M,
         field: &Field<M>,
         [targets, sources]: [&M::Buffer<i32>; 2],
         (values, out): (&M::Buffer<Complex32>, &mut M::Buffer<Complex32>),
@@ -241,8 +244,8 @@ impl<M: Machine> Direct<M> {
         } else {
             [samples, voxels]
         };
-        self.in_parts(machine, partition, out, |out, parts| {
-            machine.launch(
+        self.in_parts(device, partition, out, |out, parts| {
+            device.launch(
                 &MriDirectGather {
                     out: out.write(),
                     values: values.read(),
@@ -262,10 +265,10 @@ impl<M: Machine> Direct<M> {
         })
     }
 
-    /// Queues `launch(out, parts)`, and the sum over the parts where there are several.
+    /// Queues `launch(out, parts)`, and the sum over the parts if there are several.
     fn in_parts(
         &self,
-        machine: &M,
+        device: &M,
         partition: Partition,
         out: &mut M::Buffer<Complex32>,
         launch: impl Fn(&mut M::Buffer<Complex32>, usize) -> Result<()>,
@@ -273,12 +276,12 @@ impl<M: Machine> Direct<M> {
         if partition.parts == 1 {
             return launch(out, 1);
         }
-        let mut kept = self.parts.borrow_mut();
-        launch(&mut kept, partition.parts)?;
-        machine.launch(
+        let mut partial_sums = self.parts.borrow_mut();
+        launch(&mut partial_sums, partition.parts)?;
+        device.launch(
             &MriDirectSumParts {
                 out: out.write(),
-                values: kept.read(),
+                values: partial_sums.read(),
                 parts: partition.parts as u32,
                 count: partition.outputs,
             },
@@ -298,32 +301,32 @@ impl<M: Machine> Direct<M> {
     }
 }
 
-/// Launches count in 32 bits.
+/// Checks that all elements can be counted in 32 bits, as the launches do.
 fn countable(grid: Grid, samples: usize, batch: usize) -> std::result::Result<(), MriError> {
     let total = (grid.voxels().checked_add(samples)).and_then(|n| n.checked_mul(batch.max(1)));
     if total.is_some_and(|total| total <= u32::MAX as usize) {
         return Ok(());
     }
     Err(MriError::Unsupported(format!(
-        "the direct operators cannot take {:?} voxels and {samples} samples of {batch} images at once: together they must be fewer than 2³²; take fewer images at once",
+        "direct operator: expected fewer than 2³² elements, found {:?} voxels and {samples} samples of {batch} images at once; use fewer images at once",
         grid.shape,
     )))
 }
 
-/// Q(x) = Σ_m w_m exp(+2πi k_m·x) on the grid of voxel differences ([`Grid::doubled`]), (slice, row,
-/// column); waits for it. `weights`: |φ|² and density weights of every sample, `None`: 1.
+/// Q(x) = Σ_m w_m exp(+2πi k_m·x) on the grid of voxel differences ([`Grid::doubled`]), (slice,
+/// row, column); waits for it. `weights`: |φ|² times the density weight of every sample, `None`: 1.
 ///
 /// # Errors
-/// As [`Direct::new`]; weights of another number.
-pub fn point_spread<M: Machine>(
-    machine: &M,
+/// Like [`Direct::new`]; or a different number of weights.
+pub fn point_spread<M: Device>(
+    device: &M,
     grid: Grid,
     trajectory: &Array2<f64>,
     weights: Option<ArrayView1<'_, f64>>,
     trigonometry: Trigonometry,
 ) -> std::result::Result<M::Buffer<Complex32>, MriError> {
     let doubled = grid.doubled();
-    let direct = Direct::new(machine, doubled, trajectory, None, trigonometry, 1)?;
+    let direct = Direct::new(device, doubled, trajectory, None, trigonometry, 1)?;
     let values: Vec<Complex<f32>> = match weights {
         Some(weights) => weights
             .iter()
@@ -331,11 +334,11 @@ pub fn point_spread<M: Machine>(
             .collect(),
         None => vec![Complex::new(1.0, 0.0); direct.samples()],
     };
-    let mut samples = machine.alloc::<Complex32>("density weights", direct.samples())?;
-    machine.upload(&mut samples, &values)?;
-    let mut q = machine.alloc("the point spread function", doubled.voxels())?;
-    direct.adjoint(machine, &samples, &mut q, 1)?;
-    machine.synchronize()?;
+    let mut samples = device.alloc::<Complex32>("density weights", direct.samples())?;
+    device.upload(&mut samples, &values)?;
+    let mut q = device.alloc("the point spread function", doubled.voxels())?;
+    direct.adjoint(device, &samples, &mut q, 1)?;
+    device.synchronize()?;
     Ok(q)
 }
 

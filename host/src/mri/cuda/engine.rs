@@ -1,69 +1,71 @@
-//! Mirrors cpu/engine.rs: images on a machine, in single precision.
+//! Mirrors cpu/engine.rs: reconstruction on a device, in single precision.
 //!
-//! An iteration is recorded once and replayed; the host waits only when it reads residuals.
+//! An iteration is captured in a graph once and replayed; the host waits only when it reads
+//! residuals.
 
 use super::conjugate_gradients::ConjugateGradients;
 use super::direct::point_spread;
-use super::fista::{Fista, MOST_TOLD, Regulariser};
+use super::fista::{Fista, RESIDUAL_HISTORY, Regulariser};
 use super::sense::{Encoding, Gram, Maps, Sense, right_hand_side};
 use super::total_variation::TotalVariation;
 use super::wavelet::Wavelet;
 use super::{Direct, Nufft, Toeplitz};
-use crate::gpu::{Machine, Result as GpuResult};
+use crate::gpu::{Device, Result as GpuResult};
 use crate::mri::cpu::{adjoint_image, combined, intensity_corrected};
 use crate::mri::nufft::SpreadingKernel;
-use crate::mri::{Engine, Grid, Method, MriError, OperatorName, Problem, Recipe, Residual, Setup};
+use crate::mri::{Engine, Grid, Method, MriError, OperatorName, Problem, Recipe, Residual};
+use crate::run::Setup;
 use ndarray::{Array1, Array2, Array3};
 use num_complex::Complex;
 use std::time::{Duration, Instant};
 use warpstride_device::Complex32;
 
-/// For so long [`Engine::advance`] queues iterations before it waits for them.
+/// [`Engine::advance`] queues iterations for about this time before it waits for them.
 const STEP: Duration = Duration::from_millis(60);
 
-/// Pairs of voxel difference and sample up to which Q is the exact sum (some 20 ms on an H200); beyond
-/// it is a NUFFT of the smallest tolerance.
-const MOST_PAIRS: f64 = 2.7e11;
+/// Pairs of voxel difference and sample up to which Q is computed by exact summation (about 20 ms
+/// on an H200); above, by a NUFFT of the smallest tolerance.
+const MAX_DIRECT_PAIRS: f64 = 2.7e11;
 
-/// A reconstruction on a machine.
+/// A reconstruction on a device.
 ///
 /// With coil maps there is one image; without, every coil has its own, as on the CPU.
-pub struct GpuEngine<M: Machine> {
-    machine: M,
+pub struct GpuEngine<M: Device> {
+    device: M,
     grid: Grid,
     setup: Setup,
     planned: usize,
     done: usize,
     sense: Sense<M>,
     solver: Solver<M>,
-    /// An iteration, where the machine records.
-    recording: Option<M::Recording>,
-    /// What an iteration took, as far as that is known.
-    pace: Option<Duration>,
+    /// The graph of an iteration, if the device can capture one.
+    graph: Option<M::Graph>,
+    /// Duration of an iteration, once measured.
+    iteration_time: Option<Duration>,
 }
 
-/// A method's state.
-enum Solver<M: Machine> {
+/// The state of a method.
+enum Solver<M: Device> {
     /// The image itself.
     Adjoint(Vec<Complex<f32>>),
     Cg(ConjugateGradients<M>),
     Fista(Fista<M>),
 }
 
-impl<M: Machine> Solver<M> {
-    fn queue(&mut self, machine: &M, sense: &mut Sense<M>) -> GpuResult<()> {
+impl<M: Device> Solver<M> {
+    fn queue(&mut self, device: &M, sense: &mut Sense<M>) -> GpuResult<()> {
         match self {
             Self::Adjoint(_) => Ok(()),
-            Self::Cg(cg) => cg.queue(machine, sense),
-            Self::Fista(fista) => fista.queue(machine, sense),
+            Self::Cg(cg) => cg.queue(device, sense),
+            Self::Fista(fista) => fista.queue(device, sense),
         }
     }
 
-    fn residuals(&self, machine: &M, from: usize, to: usize) -> GpuResult<Vec<f64>> {
+    fn residuals(&self, device: &M, from: usize, to: usize) -> GpuResult<Vec<f64>> {
         match self {
             Self::Adjoint(_) => Ok(Vec::new()),
-            Self::Cg(cg) => cg.residuals(machine, from, to),
-            Self::Fista(fista) => fista.residuals(machine, from, to),
+            Self::Cg(cg) => cg.residuals(device, from, to),
+            Self::Fista(fista) => fista.residuals(device, from, to),
         }
     }
 }
@@ -73,49 +75,49 @@ fn narrow(values: impl IntoIterator<Item = Complex<f64>>) -> Vec<Complex<f32>> {
     values.into_iter().map(value).collect()
 }
 
-impl<M: Machine> GpuEngine<M> {
+impl<M: Device> GpuEngine<M> {
     /// Plans the operator and computes EᴴWd.
     ///
     /// # Errors
-    /// The machine's (out of memory among them), [`MriError::Tolerance`], and
-    /// [`MriError::Unsupported`] for a field with another operator than the direct one, or more than a
-    /// launch can count.
-    pub fn new(machine: M, problem: &Problem, recipe: &Recipe) -> Result<Self, MriError> {
+    /// An error of the device (including lack of memory), [`MriError::Tolerance`], or
+    /// [`MriError::Unsupported`] for a field with any operator but the direct one, or for more
+    /// elements than a launch can count.
+    pub fn new(device: M, problem: &Problem, recipe: &Recipe) -> Result<Self, MriError> {
         let grid = problem.grid();
         let (coils, voxels) = (problem.coils(), grid.voxels());
         let largest = coils.saturating_mul(voxels.max(problem.samples().ncols()));
         if largest > u32::MAX as usize {
             return Err(MriError::Unsupported(format!(
-                "{coils} coils of {voxels} voxels and {} samples are more than the GPU back end counts: voxels and samples of all coils must be below 2³²; choose --backend cpu",
+                "the GPU back end: expected fewer than 2³² voxels and samples of all coils, found {coils} coils of {voxels} voxels and {} samples; use --backend cpu",
                 problem.samples().ncols()
             )));
         }
-        let mut encoding = encoding(&machine, problem, recipe)?;
+        let mut encoding = encoding(&device, problem, recipe)?;
         let iterative = recipe.method != Method::Adjoint;
         let convolved = iterative && recipe.operator == OperatorName::Toeplitz;
         let map_values = match problem.maps() {
             Some(maps) if recipe.intensity_correction => Some(intensity_corrected(maps)),
             maps => maps.cloned(),
         };
-        let mut maps = upload_maps(&machine, map_values.as_ref(), convolved || !iterative)?;
-        let mut samples = machine.alloc::<Complex32>("samples", problem.samples().len())?;
-        machine.upload(&mut samples, &narrow(problem.samples().iter().copied()))?;
+        let mut maps = upload_maps(&device, map_values.as_ref(), convolved || !iterative)?;
+        let mut samples = device.alloc::<Complex32>("samples", problem.samples().len())?;
+        device.upload(&mut samples, &narrow(problem.samples().iter().copied()))?;
         let images = if maps.is_some() { 1 } else { coils };
-        let mut b = machine.alloc::<Complex32>("EᴴWd", images * voxels)?;
+        let mut b = device.alloc::<Complex32>("EᴴWd", images * voxels)?;
         right_hand_side(
-            &machine,
+            &device,
             &mut encoding,
             &mut samples,
             maps.as_mut(),
             &mut b,
             (voxels, coils),
         )?;
-        machine.synchronize()?;
+        device.synchronize()?;
 
         let gram = if convolved {
             drop(samples);
             drop(encoding);
-            Gram::Toeplitz(Box::new(toeplitz(&machine, problem, recipe)?))
+            Gram::Toeplitz(Box::new(toeplitz(&device, problem, recipe)?))
         } else {
             Gram::Encoded { encoding, samples }
         };
@@ -129,59 +131,60 @@ impl<M: Machine> GpuEngine<M> {
         let solver = match recipe.method {
             Method::Adjoint => {
                 let mut values = vec![Complex::default(); images * voxels];
-                machine.download(&b, &mut values)?;
+                device.download(&b, &mut values)?;
                 Solver::Adjoint(adjoint_image(values, map_values.as_ref()))
             }
             Method::Cg => Solver::Cg(ConjugateGradients::new(
-                &machine,
+                &device,
                 b,
                 recipe.lambda,
                 iterations,
             )?),
             Method::Tv | Method::Wavelet => {
                 let regulariser = if recipe.method == Method::Tv {
-                    Regulariser::TotalVariation(TotalVariation::new(&machine, grid, images)?)
+                    Regulariser::TotalVariation(TotalVariation::new(&device, grid, images)?)
                 } else {
-                    Regulariser::Wavelet(Wavelet::new(&machine, grid, images)?)
+                    Regulariser::Wavelet(Wavelet::new(&device, grid, images)?)
                 };
                 let lambda = recipe.lambda;
-                let fista = Fista::new(&machine, &mut sense, regulariser, b, lambda, iterations)?;
+                let fista = Fista::new(&device, &mut sense, regulariser, b, lambda, iterations)?;
                 Solver::Fista(fista)
             }
         };
         Ok(Self {
             grid,
             setup: Setup {
-                backend: machine.backend(),
-                device: machine.device_name(),
+                backend: device.backend(),
+                device: device.device_name(),
                 precision: "f32",
             },
             planned: if iterative { iterations } else { 0 },
             done: 0,
             sense,
             solver,
-            recording: None,
-            pace: None,
-            machine,
+            graph: None,
+            iteration_time: None,
+            device,
         })
     }
 
-    /// Queues one iteration: the first as it is, the second is recorded, the rest are replayed.
+    /// Queues one iteration: the first is launched directly, the second is captured, the others are
+    /// replayed.
     fn queue(&mut self) -> GpuResult<()> {
-        let (machine, sense, solver) = (&self.machine, &mut self.sense, &mut self.solver);
-        if self.recording.is_none() && self.pace.is_some() {
-            self.recording = machine.record(&mut || solver.queue(machine, sense))?;
+        let (device, sense, solver) = (&self.device, &mut self.sense, &mut self.solver);
+        if self.graph.is_none() && self.iteration_time.is_some() {
+            self.graph = device.capture(&mut || solver.queue(device, sense))?;
         }
-        match &mut self.recording {
-            Some(recording) => machine.replay(recording),
-            None => solver.queue(machine, sense),
+        match &mut self.graph {
+            Some(graph) => device.replay(graph),
+            None => solver.queue(device, sense),
         }
     }
 }
 
-/// F with W.
-fn encoding<M: Machine>(
-    machine: &M,
+/// F and W of the problem.
+fn encoding<M: Device>(
+    device: &M,
     problem: &Problem,
     recipe: &Recipe,
 ) -> Result<Encoding<M>, MriError> {
@@ -189,26 +192,27 @@ fn encoding<M: Machine>(
     if recipe.operator != OperatorName::Direct {
         if problem.field().is_some() {
             return Err(MriError::Unsupported(
-                "only the direct operator takes a field: choose --operator direct".to_owned(),
+                "a field is supported by the direct operator only: use --operator direct"
+                    .to_owned(),
             ));
         }
         let weights = problem.weights().map(|w| w.view());
         let trajectory = problem.trajectory().view();
         let tolerance = recipe.tolerance;
-        let nufft = Nufft::new(machine, grid, trajectory, weights, tolerance, coils)?;
+        let nufft = Nufft::new(device, grid, trajectory, weights, tolerance, coils)?;
         return Ok(Encoding::Nufft(Box::new(nufft)));
     }
     let weights = match problem.weights() {
         None => None,
         Some(weights) => {
             let values: Vec<f32> = weights.iter().map(|w| *w as f32).collect();
-            let mut buffer = machine.alloc("density weights", values.len())?;
-            machine.upload(&mut buffer, &values)?;
+            let mut buffer = device.alloc("density weights", values.len())?;
+            device.upload(&mut buffer, &values)?;
             Some(buffer)
         }
     };
     let direct = Direct::new(
-        machine,
+        device,
         grid,
         problem.trajectory(),
         problem.field(),
@@ -221,23 +225,23 @@ fn encoding<M: Machine>(
     })
 }
 
-/// S on the machine; `alone` where nothing else needs the coils' images.
-fn upload_maps<M: Machine>(
-    machine: &M,
+/// S on the device; without buffers for coil images if `alone`.
+fn upload_maps<M: Device>(
+    device: &M,
     maps: Option<&Array2<Complex<f64>>>,
     alone: bool,
 ) -> Result<Option<Maps<M>>, MriError> {
     let Some(values) = maps else { return Ok(None) };
-    let mut maps = machine.alloc("coil maps", values.len())?;
-    machine.upload(&mut maps, &narrow(values.iter().copied()))?;
+    let mut maps = device.alloc("coil maps", values.len())?;
+    device.upload(&mut maps, &narrow(values.iter().copied()))?;
     let length = if alone { 0 } else { values.len() };
-    let coil_images = machine.alloc("images of the coils", length)?;
+    let coil_images = device.alloc("images of the coils", length)?;
     Ok(Some(Maps { maps, coil_images }))
 }
 
 /// FᴴWF as a convolution.
-fn toeplitz<M: Machine>(
-    machine: &M,
+fn toeplitz<M: Device>(
+    device: &M,
     problem: &Problem,
     recipe: &Recipe,
 ) -> Result<Toeplitz<M>, MriError> {
@@ -246,35 +250,35 @@ fn toeplitz<M: Machine>(
     let weights = problem.weights();
     let trajectory = problem.trajectory();
     let pairs = doubled.voxels() as f64 * trajectory.nrows() as f64;
-    let q = if pairs <= MOST_PAIRS {
+    let q = if pairs <= MAX_DIRECT_PAIRS {
         let weights = weights.map(|w| w.view());
-        point_spread(machine, grid, trajectory, weights, recipe.trigonometry)?
+        point_spread(device, grid, trajectory, weights, recipe.trigonometry)?
     } else {
         let smallest = SpreadingKernel::smallest::<f32>(2.0, grid.axes);
         let tolerance = recipe.tolerance.min(1e-6).max(smallest);
-        let mut nufft = Nufft::new(machine, doubled, trajectory.view(), None, tolerance, 1)?;
+        let mut nufft = Nufft::new(device, doubled, trajectory.view(), None, tolerance, 1)?;
         let ones = || Array1::ones(trajectory.nrows());
         let weights = weights.map_or_else(ones, Array1::clone);
         let values = narrow(weights.iter().map(|w| Complex::from(*w)));
-        let mut samples = machine.alloc("density weights", values.len())?;
-        machine.upload(&mut samples, &values)?;
-        let mut q = machine.alloc("the point spread function", doubled.voxels())?;
-        nufft.adjoint(machine, &samples, &mut q, 1)?;
-        machine.synchronize()?;
+        let mut samples = device.alloc("density weights", values.len())?;
+        device.upload(&mut samples, &values)?;
+        let mut q = device.alloc("the point spread function", doubled.voxels())?;
+        nufft.adjoint(device, &samples, &mut q, 1)?;
+        device.synchronize()?;
         q
     };
     let mut values = vec![Complex::<f32>::default(); doubled.voxels()];
-    machine.download(&q, &mut values)?;
+    device.download(&q, &mut values)?;
     drop(q);
     let wide = |v: &Complex<f32>| Complex::new(f64::from(v.re), f64::from(v.im));
     let values: Vec<_> = values.iter().map(wide).collect();
     let shape = doubled.shape;
     let q = ndarray::ArrayView3::from_shape(shape, &values)
         .map_err(|e| MriError::Unsupported(e.to_string()))?;
-    Toeplitz::new(machine, grid, q, problem.coils())
+    Toeplitz::new(device, grid, q, problem.coils())
 }
 
-impl<M: Machine> Engine for GpuEngine<M> {
+impl<M: Device> Engine for GpuEngine<M> {
     fn setup(&self) -> &Setup {
         &self.setup
     }
@@ -292,11 +296,11 @@ impl<M: Machine> Engine for GpuEngine<M> {
         if left == 0 {
             return Ok(Vec::new());
         }
-        let count = match self.pace {
+        let count = match self.iteration_time {
             None => 1,
-            Some(pace) => {
-                let fitting = STEP.as_secs_f64() / pace.as_secs_f64().max(1e-6);
-                (fitting as usize).clamp(1, left.min(MOST_TOLD))
+            Some(iteration_time) => {
+                let fitting = STEP.as_secs_f64() / iteration_time.as_secs_f64().max(1e-6);
+                (fitting as usize).clamp(1, left.min(RESIDUAL_HISTORY))
             }
         };
         let start = Instant::now();
@@ -305,9 +309,9 @@ impl<M: Machine> Engine for GpuEngine<M> {
         }
         let residuals = self
             .solver
-            .residuals(&self.machine, self.done, self.done + count)?;
-        self.pace = Some(start.elapsed() / count as u32);
-        let mut told = Vec::new();
+            .residuals(&self.device, self.done, self.done + count)?;
+        self.iteration_time = Some(start.elapsed() / count as u32);
+        let mut reported = Vec::new();
         for residual in residuals {
             self.done += 1;
             let iteration = self.done;
@@ -317,17 +321,17 @@ impl<M: Machine> Engine for GpuEngine<M> {
                     residual,
                 });
             }
-            told.push(Residual {
+            reported.push(Residual {
                 iteration,
                 residual,
             });
         }
-        Ok(told)
+        Ok(reported)
     }
 
     fn image(&mut self) -> Result<Array3<Complex<f64>>, MriError> {
         let voxels = self.grid.voxels();
-        let on_machine = match &self.solver {
+        let on_device = match &self.solver {
             Solver::Adjoint(values) => return Ok(shaped(self.grid, &combined(values, voxels))),
             Solver::Cg(cg) => cg.image(),
             Solver::Fista(fista) => fista.image(),
@@ -338,7 +342,7 @@ impl<M: Machine> Engine for GpuEngine<M> {
             self.sense.coils
         };
         let mut values = vec![Complex::<f32>::default(); images * voxels];
-        self.machine.download(on_machine, &mut values)?;
+        self.device.download(on_device, &mut values)?;
         Ok(shaped(self.grid, &combined(&values, voxels)))
     }
 }

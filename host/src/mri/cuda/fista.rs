@@ -1,27 +1,28 @@
-//! Mirrors cpu/fista.rs: accelerated proximal steps; momenta and residuals stay on the device.
+//! Mirrors cpu/fista.rs: accelerated proximal gradient steps; momenta and residuals stay on the
+//! device.
 
 use super::sense::Sense;
 use super::sums::squares;
 use super::total_variation::TotalVariation;
 use super::wavelet::Wavelet;
-use crate::gpu::{Buffer, Machine, Result};
-use crate::mri::cpu::{MARGIN, POWER_STEPS};
+use crate::gpu::{Buffer, Device, Result};
+use crate::mri::cpu::{EIGENVALUE_MARGIN, POWER_STEPS};
 use num_complex::Complex;
 use warpstride_device::Complex32;
 use warpstride_device::launch::Work;
 use warpstride_kernels::mri::PARTIAL_SUMS;
-use warpstride_kernels::mri::fista_ahead::MriFistaAhead;
+use warpstride_kernels::mri::fista_extrapolate::MriFistaExtrapolate;
 use warpstride_kernels::mri::fista_point::MriFistaPoint;
 use warpstride_kernels::mri::scaled_copy::MriScaledCopy;
 
-/// A regulariser's proximal step.
-pub(super) enum Regulariser<M: Machine> {
+/// The proximal step of a regulariser.
+pub(super) enum Regulariser<M: Device> {
     TotalVariation(TotalVariation<M>),
     Wavelet(Wavelet<M>),
 }
 
-/// The state between two iterations, x = 0 at first. Names as on the CPU.
-pub(super) struct Fista<M: Machine> {
+/// The state between two iterations, with x = 0 at first. Names are those of the CPU version.
+pub(super) struct Fista<M: Device> {
     regulariser: Regulariser<M>,
     length: usize,
     b: M::Buffer<Complex32>,
@@ -36,14 +37,15 @@ pub(super) struct Fista<M: Machine> {
     start_squared: f64,
     iterations: usize,
     momenta: M::Buffer<f32>,
-    /// (iteration, stretch) of the last [`MOST_TOLD`] iterations, in turn.
+    /// Partial sums of |b − Ax|² of the last [`RESIDUAL_HISTORY`] iterations, as a ring buffer
+    /// (iteration, part).
     squares: M::Buffer<f64>,
     rows: usize,
     iteration: M::Buffer<u32>,
 }
 
-/// Iterations whose residuals the device keeps.
-pub(super) const MOST_TOLD: usize = 64;
+/// Number of iterations whose residuals the device stores.
+pub(super) const RESIDUAL_HISTORY: usize = 64;
 
 /// (t − 1)/t' of every iteration.
 fn momenta(iterations: usize) -> Vec<f32> {
@@ -57,10 +59,10 @@ fn momenta(iterations: usize) -> Vec<f32> {
     each.collect()
 }
 
-impl<M: Machine> Fista<M> {
-    /// For the right-hand side `b` = EᴴWd, with `lambda` in units of its largest modulus.
+impl<M: Device> Fista<M> {
+    /// Starts from the right-hand side `b` = EᴴWd, with `lambda` in units of its largest modulus.
     pub(super) fn new(
-        machine: &M,
+        device: &M,
         sense: &mut Sense<M>,
         regulariser: Regulariser<M>,
         b: M::Buffer<Complex32>,
@@ -68,12 +70,12 @@ impl<M: Machine> Fista<M> {
         iterations: usize,
     ) -> Result<Self> {
         let length = b.len();
-        let rows = iterations.min(MOST_TOLD);
-        let vector = || machine.alloc("vectors of FISTA", length);
-        let mut partial = machine.alloc("sums", PARTIAL_SUMS)?;
-        let start_squared = squares(machine, &b, &mut partial)?;
+        let rows = iterations.min(RESIDUAL_HISTORY);
+        let vector = || device.alloc("vectors of FISTA", length);
+        let mut partial = device.alloc("sums", PARTIAL_SUMS)?;
+        let start_squared = squares(device, &b, &mut partial)?;
         let (mut v, mut image) = (vector()?, vector()?);
-        machine.copy(&b, &mut image)?;
+        device.copy(&b, &mut image)?;
         let mut largest = start_squared.sqrt();
         for _ in 0..POWER_STEPS {
             if largest == 0.0 {
@@ -85,20 +87,20 @@ impl<M: Machine> Fista<M> {
                 voxels: length as u32,
                 factor: (1.0 / largest) as f32,
             };
-            machine.launch(&scaled, Work::Elements(length))?;
-            sense.normal(machine, &v, &mut image)?;
-            largest = squares(machine, &image, &mut partial)?.sqrt();
+            device.launch(&scaled, Work::Elements(length))?;
+            sense.normal(device, &v, &mut image)?;
+            largest = squares(device, &image, &mut partial)?.sqrt();
         }
         let mut values = vec![Complex::<f32>::default(); length];
-        machine.download(&b, &mut values)?;
+        device.download(&b, &mut values)?;
         let modulus = |v: &Complex<f32>| f64::from(v.re).hypot(f64::from(v.im));
         let brightest = values.iter().map(modulus).fold(0.0, f64::max);
-        let mut on_machine = machine.alloc("momenta", iterations)?;
-        machine.upload(&mut on_machine, &momenta(iterations))?;
-        let mut iteration = machine.alloc("number of the iteration", 1)?;
-        machine.upload(&mut iteration, &[u32::MAX])?;
-        machine.zero(&mut v)?;
-        machine.zero(&mut image)?;
+        let mut on_device = device.alloc("momenta", iterations)?;
+        device.upload(&mut on_device, &momenta(iterations))?;
+        let mut iteration = device.alloc("number of the iteration", 1)?;
+        device.upload(&mut iteration, &[u32::MAX])?;
+        device.zero(&mut v)?;
+        device.zero(&mut image)?;
         Ok(Self {
             regulariser,
             length,
@@ -110,22 +112,22 @@ impl<M: Machine> Fista<M> {
             next: vector()?,
             a_next: vector()?,
             step: if start_squared > 0.0 && largest > 0.0 {
-                1.0 / (MARGIN * largest)
+                1.0 / (EIGENVALUE_MARGIN * largest)
             } else {
                 0.0
             },
             mu: lambda * brightest,
             start_squared,
             iterations,
-            momenta: on_machine,
-            squares: machine.alloc("residuals", rows * PARTIAL_SUMS)?,
+            momenta: on_device,
+            squares: device.alloc("residuals", rows * PARTIAL_SUMS)?,
             rows,
             iteration,
         })
     }
 
     /// Queues one iteration.
-    pub(super) fn queue(&mut self, machine: &M, sense: &mut Sense<M>) -> Result<()> {
+    pub(super) fn queue(&mut self, device: &M, sense: &mut Sense<M>) -> Result<()> {
         let voxels = self.length as u32;
         let point = MriFistaPoint {
             next: self.next.write(),
@@ -136,16 +138,16 @@ impl<M: Machine> Fista<M> {
             voxels,
             step: self.step as f32,
         };
-        machine.launch(&point, Work::Elements(self.length))?;
+        device.launch(&point, Work::Elements(self.length))?;
         let weight = self.step * self.mu;
         match &mut self.regulariser {
             Regulariser::TotalVariation(variation) => {
-                variation.queue(machine, &mut self.next, weight)?;
+                variation.queue(device, &mut self.next, weight)?;
             }
-            Regulariser::Wavelet(wavelet) => wavelet.queue(machine, &mut self.next, weight)?,
+            Regulariser::Wavelet(wavelet) => wavelet.queue(device, &mut self.next, weight)?,
         }
-        sense.normal(machine, &self.next, &mut self.a_next)?;
-        let ahead = MriFistaAhead {
+        sense.normal(device, &self.next, &mut self.a_next)?;
+        let extrapolate = MriFistaExtrapolate {
             ahead: self.y.write(),
             now: self.x.write(),
             next: self.next.read(),
@@ -160,14 +162,14 @@ impl<M: Machine> Fista<M> {
             iterations: self.iterations as u32,
             rows: self.rows as u32,
         };
-        machine.launch(&ahead, Work::Blocks(PARTIAL_SUMS))
+        device.launch(&extrapolate, Work::Blocks(PARTIAL_SUMS))
     }
 
-    /// Waits; |b − Ax|²/|b|² after the iterations `from` (0: after the first) to `to`, at most the last
-    /// [`MOST_TOLD`].
-    pub(super) fn residuals(&self, machine: &M, from: usize, to: usize) -> Result<Vec<f64>> {
+    /// Waits, and returns |b − Ax|²/|b|² after the iterations `from` (0: after the first) to `to`,
+    /// which must be among the last [`RESIDUAL_HISTORY`].
+    pub(super) fn residuals(&self, device: &M, from: usize, to: usize) -> Result<Vec<f64>> {
         let mut sums = vec![0.0; self.squares.len()];
-        machine.download(&self.squares, &mut sums)?;
+        device.download(&self.squares, &mut sums)?;
         let of = |iteration: usize| -> f64 {
             let row = &sums[iteration % self.rows * PARTIAL_SUMS..][..PARTIAL_SUMS];
             if self.start_squared == 0.0 {

@@ -1,4 +1,4 @@
-//! On a [`Machine`](crate::gpu::Machine): mirrors `cpu/`.
+//! The back end on a [`Device`](crate::gpu::Device): mirrors `cpu/`.
 
 mod conjugate_gradients;
 pub mod direct;
@@ -19,39 +19,47 @@ pub use nufft::{Nufft, NufftSizes};
 pub use toeplitz::Toeplitz;
 
 use super::{Engine, MriError, Problem, Recipe};
-use crate::gpu::{CudaMachine, EmulatedMachine};
+use crate::gpu::{CudaDevice, EmulatedDevice};
 
-/// Bytes of scratch that images done together may take.
-const TOGETHER_BYTES: usize = 1 << 30;
+/// Largest scratch memory for images that are computed at once, in bytes.
+const MAX_SCRATCH_BYTES: usize = 1 << 30;
 
-/// Images that are done together: as many as the scratch allows, in parts of one size.
-fn images_together(max_batch: usize, bytes_per_image: usize) -> usize {
+/// Number of images computed at once: as many as the scratch memory allows, in batches of equal
+/// size.
+fn images_at_once(max_batch: usize, bytes_per_image: usize) -> usize {
     let batch = max_batch.max(1);
-    let most = (TOGETHER_BYTES / bytes_per_image.max(1)).clamp(1, batch);
+    let most = (MAX_SCRATCH_BYTES / bytes_per_image.max(1)).clamp(1, batch);
     batch.div_ceil(batch.div_ceil(most))
 }
 
-/// [`GpuEngine::new`] on a CUDA device, as what every back end offers. Compiled here once, and not again by every
-/// program that asks for it.
+/// [`GpuEngine::new`] on a CUDA device, as a trait object. It is compiled here once, rather than in
+/// every program that calls it.
 ///
 /// # Errors
-/// As there.
+/// Like [`GpuEngine::new`].
 pub fn on_cuda(
-    machine: CudaMachine,
+    device: CudaDevice,
     problem: &Problem,
     recipe: &Recipe,
 ) -> Result<Box<dyn Engine>, MriError> {
-    Ok(Box::new(GpuEngine::new(machine, problem, recipe)?))
+    Ok(Box::new(GpuEngine::new(device, problem, recipe)?))
 }
 
-/// The same on the emulator.
+/// [`GpuEngine::new`] on the emulator, as a trait object.
 ///
 /// # Errors
-/// As [`GpuEngine::new`].
+/// Like [`GpuEngine::new`].
 pub fn on_emulator(
-    machine: EmulatedMachine,
+    device: EmulatedDevice,
     problem: &Problem,
     recipe: &Recipe,
 ) -> Result<Box<dyn Engine>, MriError> {
-    Ok(Box::new(GpuEngine::new(machine, problem, recipe)?))
+    Ok(Box::new(GpuEngine::new(device, problem, recipe)?))
+}
+
+/// The kernels that the MRI engines launch, for
+/// [`CudaDevice::new`](crate::gpu::CudaDevice::new).
+#[must_use]
+pub fn kernels() -> crate::cuda::Kernels {
+    crate::kernels::unpacked(warpstride_ptx::MRI)
 }

@@ -12,12 +12,12 @@ pub(super) type C = Complex<f64>;
 
 fn phase(grid: Grid, k: &[f64], voxel: usize) -> f64 {
     let [_, rows, columns] = grid.shape;
-    let place = [
+    let position = [
         voxel % columns,
         voxel / columns % rows,
         voxel / columns / rows,
     ];
-    let axes = k.iter().zip(place).zip(grid.along_k());
+    let axes = k.iter().zip(position).zip(grid.along_k());
     axes.map(|((k, n), voxels)| k * (n as f64 - (voxels / 2) as f64))
         .sum::<f64>()
         .rem_euclid(1.0)
@@ -63,14 +63,14 @@ pub(super) fn narrow(values: &[C]) -> Vec<Complex32> {
         .collect()
 }
 
-/// ‖found − expected‖/‖expected‖, of nothing 0.
+/// ‖found − expected‖/‖expected‖; 0 for empty slices.
 pub(super) fn error(found: &[Complex32], expected: &[C]) -> f64 {
     assert_eq!(found.len(), expected.len());
     let wide = |v: &Complex32| C::new(v.re.into(), v.im.into());
     let pairs = found.iter().zip(expected);
-    let away: f64 = pairs.map(|(a, b)| (wide(a) - b).norm_sqr()).sum();
+    let difference: f64 = pairs.map(|(a, b)| (wide(a) - b).norm_sqr()).sum();
     let norm: f64 = expected.iter().map(Complex::norm_sqr).sum();
-    (away / norm.max(f64::MIN_POSITIVE)).sqrt()
+    (difference / norm.max(f64::MIN_POSITIVE)).sqrt()
 }
 
 /// Σ conj(a) b.

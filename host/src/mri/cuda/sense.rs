@@ -1,16 +1,16 @@
 //! Mirrors cpu/sense.rs: E = F S, EᴴWE ρ = Σ_c conj(S_c) FᴴWF S_c ρ.
 
 use super::{Direct, Nufft, Toeplitz};
-use crate::gpu::{Buffer, Machine, Result};
+use crate::gpu::{Buffer, Device, Result};
 use warpstride_device::Complex32;
 use warpstride_device::launch::Work;
 use warpstride_kernels::mri::coil_combine::MriCoilCombine;
 use warpstride_kernels::mri::coil_images::MriCoilImages;
 use warpstride_kernels::mri::weigh_samples::MriWeighSamples;
 
-/// F on a machine.
-pub(super) enum Encoding<M: Machine> {
-    /// To a tolerance; the density weights are its own.
+/// F on a device.
+pub(super) enum Encoding<M: Device> {
+    /// To a tolerance; it includes the density weights.
     Nufft(Box<Nufft<M>>),
     /// Exact.
     Direct {
@@ -19,30 +19,30 @@ pub(super) enum Encoding<M: Machine> {
     },
 }
 
-impl<M: Machine> Encoding<M> {
+impl<M: Device> Encoding<M> {
     fn forward(
         &mut self,
-        machine: &M,
+        device: &M,
         images: &M::Buffer<Complex32>,
         samples: &mut M::Buffer<Complex32>,
         batch: usize,
     ) -> Result<()> {
         match self {
-            Self::Nufft(nufft) => nufft.forward(machine, images, samples, batch),
-            Self::Direct { direct, .. } => direct.forward(machine, images, samples, batch),
+            Self::Nufft(nufft) => nufft.forward(device, images, samples, batch),
+            Self::Direct { direct, .. } => direct.forward(device, images, samples, batch),
         }
     }
 
-    /// `images = FᴴW samples`; `samples` may be multiplied by W.
+    /// `images = FᴴW samples`; may overwrite `samples` by W `samples`.
     fn adjoint_weighted(
         &mut self,
-        machine: &M,
+        device: &M,
         samples: &mut M::Buffer<Complex32>,
         images: &mut M::Buffer<Complex32>,
         batch: usize,
     ) -> Result<()> {
         match self {
-            Self::Nufft(nufft) => nufft.adjoint_weighted(machine, samples, images, batch),
+            Self::Nufft(nufft) => nufft.adjoint_weighted(device, samples, images, batch),
             Self::Direct { direct, weights } => {
                 if let Some(weights) = weights {
                     let launch = MriWeighSamples {
@@ -51,17 +51,17 @@ impl<M: Machine> Encoding<M> {
                         samples: direct.samples() as u32,
                         images: batch as u32,
                     };
-                    machine.launch(&launch, Work::Elements(direct.samples()))?;
+                    device.launch(&launch, Work::Elements(direct.samples()))?;
                 }
-                direct.adjoint(machine, samples, images, batch)
+                direct.adjoint(device, samples, images, batch)
             }
         }
     }
 }
 
-/// FᴴWF of each of several images.
-pub(super) enum Gram<M: Machine> {
-    /// By the operator, there and back, through samples (image, sample).
+/// FᴴWF, applied to each of several images.
+pub(super) enum Gram<M: Device> {
+    /// By the forward and the adjoint operator, through samples (image, sample).
     Encoded {
         encoding: Encoding<M>,
         samples: M::Buffer<Complex32>,
@@ -70,39 +70,39 @@ pub(super) enum Gram<M: Machine> {
     Toeplitz(Box<Toeplitz<M>>),
 }
 
-/// Coil maps, with room for what the coils see.
-pub(super) struct Maps<M: Machine> {
+/// Coil maps, with a buffer for the coil images.
+pub(super) struct Maps<M: Device> {
     /// S, (coil, voxel)
     pub(super) maps: M::Buffer<Complex32>,
-    /// S_c ρ, then FᴴWF S_c ρ, (coil, voxel); empty where the operator does without.
+    /// S_c ρ, then FᴴWF S_c ρ, (coil, voxel); empty if the operator does not need it.
     pub(super) coil_images: M::Buffer<Complex32>,
 }
 
-/// E on a machine. Without maps every coil has an image of its own, E = F for each of them.
-pub(super) struct Sense<M: Machine> {
+/// E on a device. Without maps every coil has an image of its own, with E = F for each of them.
+pub(super) struct Sense<M: Device> {
     pub(super) gram: Gram<M>,
     pub(super) maps: Option<Maps<M>>,
     pub(super) coils: usize,
     pub(super) voxels: usize,
 }
 
-impl<M: Machine> Sense<M> {
+impl<M: Device> Sense<M> {
     /// Queues `out = EᴴWE image`: (voxel), or (coil, voxel) without maps.
     pub(super) fn normal(
         &mut self,
-        machine: &M,
+        device: &M,
         image: &M::Buffer<Complex32>,
         out: &mut M::Buffer<Complex32>,
     ) -> Result<()> {
         let coils = self.coils;
         match (&mut self.gram, &mut self.maps) {
             (Gram::Toeplitz(toeplitz), Some(maps)) => {
-                toeplitz.gram(machine, image, out, &maps.maps, coils)
+                toeplitz.gram(device, image, out, &maps.maps, coils)
             }
-            (Gram::Toeplitz(toeplitz), None) => toeplitz.apply(machine, image, out, coils),
+            (Gram::Toeplitz(toeplitz), None) => toeplitz.apply(device, image, out, coils),
             (Gram::Encoded { encoding, samples }, None) => {
-                encoding.forward(machine, image, samples, coils)?;
-                encoding.adjoint_weighted(machine, samples, out, coils)
+                encoding.forward(device, image, samples, coils)?;
+                encoding.adjoint_weighted(device, samples, out, coils)
             }
             (Gram::Encoded { encoding, samples }, Some(maps)) => {
                 let split = MriCoilImages {
@@ -112,18 +112,18 @@ impl<M: Machine> Sense<M> {
                     voxels: self.voxels as u32,
                     coils: coils as u32,
                 };
-                machine.launch(&split, Work::Elements(self.voxels))?;
-                encoding.forward(machine, &maps.coil_images, samples, coils)?;
-                encoding.adjoint_weighted(machine, samples, &mut maps.coil_images, coils)?;
-                combine(machine, maps, out, self.voxels, coils)
+                device.launch(&split, Work::Elements(self.voxels))?;
+                encoding.forward(device, &maps.coil_images, samples, coils)?;
+                encoding.adjoint_weighted(device, samples, &mut maps.coil_images, coils)?;
+                combine(device, maps, out, self.voxels, coils)
             }
         }
     }
 }
 
-/// Queues `b = EᴴW samples`; `samples` may be multiplied by W.
-pub(super) fn right_hand_side<M: Machine>(
-    machine: &M,
+/// Queues `b = EᴴW samples`; may overwrite `samples` by W `samples`.
+pub(super) fn right_hand_side<M: Device>(
+    device: &M,
     encoding: &mut Encoding<M>,
     samples: &mut M::Buffer<Complex32>,
     maps: Option<&mut Maps<M>>,
@@ -131,26 +131,26 @@ pub(super) fn right_hand_side<M: Machine>(
     (voxels, coils): (usize, usize),
 ) -> Result<()> {
     match maps {
-        None => encoding.adjoint_weighted(machine, samples, b, coils),
+        None => encoding.adjoint_weighted(device, samples, b, coils),
         Some(maps) if maps.coil_images.is_empty() => {
-            let mut coil_images = machine.alloc("images of the coils", coils * voxels)?;
-            encoding.adjoint_weighted(machine, samples, &mut coil_images, coils)?;
+            let mut coil_images = device.alloc("images of the coils", coils * voxels)?;
+            encoding.adjoint_weighted(device, samples, &mut coil_images, coils)?;
             std::mem::swap(&mut maps.coil_images, &mut coil_images);
-            combine(machine, maps, b, voxels, coils)?;
-            machine.synchronize()?;
+            combine(device, maps, b, voxels, coils)?;
+            device.synchronize()?;
             std::mem::swap(&mut maps.coil_images, &mut coil_images);
             Ok(())
         }
         Some(maps) => {
-            encoding.adjoint_weighted(machine, samples, &mut maps.coil_images, coils)?;
-            combine(machine, maps, b, voxels, coils)
+            encoding.adjoint_weighted(device, samples, &mut maps.coil_images, coils)?;
+            combine(device, maps, b, voxels, coils)
         }
     }
 }
 
 /// Queues `image = Σ_c conj(S_c) coil_images_c`.
-fn combine<M: Machine>(
-    machine: &M,
+fn combine<M: Device>(
+    device: &M,
     maps: &Maps<M>,
     image: &mut M::Buffer<Complex32>,
     voxels: usize,
@@ -163,5 +163,5 @@ fn combine<M: Machine>(
         voxels: voxels as u32,
         coils: coils as u32,
     };
-    machine.launch(&launch, Work::Elements(voxels))
+    device.launch(&launch, Work::Elements(voxels))
 }

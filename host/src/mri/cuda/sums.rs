@@ -1,14 +1,14 @@
-//! Sums over images that the host waits for.
+//! Sums over images for which the host waits.
 
-use crate::gpu::{Buffer, Machine, Result};
+use crate::gpu::{Buffer, Device, Result};
 use warpstride_device::Complex32;
 use warpstride_device::launch::Work;
 use warpstride_kernels::mri::PARTIAL_SUMS;
 use warpstride_kernels::mri::squares::MriSquares;
 
-/// |values|², by way of `partial`.
-pub(super) fn squares<M: Machine>(
-    machine: &M,
+/// |values|², using `partial` as scratch.
+pub(super) fn squares<M: Device>(
+    device: &M,
     values: &M::Buffer<Complex32>,
     partial: &mut M::Buffer<f64>,
 ) -> Result<f64> {
@@ -17,8 +17,8 @@ pub(super) fn squares<M: Machine>(
         squares: partial.write(),
         voxels: values.len() as u32,
     };
-    machine.launch(&launch, Work::Blocks(PARTIAL_SUMS))?;
+    device.launch(&launch, Work::Blocks(PARTIAL_SUMS))?;
     let mut sums = [0.0; PARTIAL_SUMS];
-    machine.download(partial, &mut sums)?;
+    device.download(partial, &mut sums)?;
     Ok(sums.iter().sum())
 }

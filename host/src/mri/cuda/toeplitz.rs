@@ -1,12 +1,13 @@
-//! Mirrors cpu/toeplitz.rs: FᴴWF on a machine, as one convolution on a padded grid.
+//! Mirrors cpu/toeplitz.rs: FᴴWF on a device, as one convolution on a padded grid.
 //!
-//! Of `batch` images, or of one image seen by coils: Σ_c conj(S_c) T (S_c ρ), where the first and the
-//! last kernel do the sensitivities on the way. `kernels-gpu/src/mri/toeplitz.rs` has the counts.
+//! For `batch` images, or for one image measured by several coils: Σ_c conj(S_c) T (S_c ρ), where
+//! the first and the last kernel also apply the sensitivities. `kernels-gpu/src/mri/toeplitz.rs`
+//! has the operation counts.
 
 use super::super::toeplitz::{padded_shape, spectrum};
 use super::super::{Grid, MriError};
-use super::images_together;
-use crate::gpu::{Buffer, Direction, GpuError, Machine, Result};
+use super::images_at_once;
+use crate::gpu::{Buffer, Device, Direction, GpuError, Result};
 use ndarray::ArrayView3;
 use num_complex::Complex;
 use warpstride_device::Complex32;
@@ -15,41 +16,41 @@ use warpstride_kernels::mri::toeplitz::{MriToeplitzCrop, MriToeplitzMultiply, Mr
 
 /// T = FᴴWF of a trajectory.
 ///
-/// Everything is allocated and uploaded when it is made; its calls only queue work, so that they can
-/// be recorded.
-pub struct Toeplitz<M: Machine> {
+/// Everything is allocated and uploaded by the constructor; calls only queue work, so that they can
+/// be captured in a graph.
+pub struct Toeplitz<M: Device> {
     grid: Grid,
     /// Slices, rows, columns.
     padded: [usize; 3],
-    /// Images that the scratch holds.
-    together: usize,
+    /// Number of images that the scratch memory holds.
+    batch_size: usize,
     max_batch: usize,
-    /// Of Q, over the number of cells.
+    /// Spectrum of Q divided by the number of cells.
     spectrum: M::Buffer<f32>,
     cells: M::Buffer<Complex32>,
     no_maps: M::Buffer<Complex32>,
-    /// Of `together` images, and of one.
+    /// Transforms of `batch_size` images, and of one.
     transforms: [M::Fft; 2],
 }
 
-impl<M: Machine> std::fmt::Debug for Toeplitz<M> {
+impl<M: Device> std::fmt::Debug for Toeplitz<M> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Toeplitz")
             .field("grid", &self.grid)
             .field("padded", &self.padded)
-            .field("together", &self.together)
+            .field("batch_size", &self.batch_size)
             .finish_non_exhaustive()
     }
 }
 
-impl<M: Machine> Toeplitz<M> {
-    /// `q` is Q = Fᴴ w on the [doubled](Grid::doubled) grid, (slice, row, column); calls take at most
-    /// `max_batch` images or coils.
+impl<M: Device> Toeplitz<M> {
+    /// Plans the convolution; `q` is Q = Fᴴ w on the [doubled](Grid::doubled) grid, (slice, row,
+    /// column). Calls take at most `max_batch` images or coils.
     ///
     /// # Errors
-    /// Q has another shape, or the machine's.
+    /// Q has another shape, or an error of the device.
     pub fn new(
-        machine: &M,
+        device: &M,
         grid: Grid,
         q: ArrayView3<'_, Complex<f64>>,
         max_batch: usize,
@@ -57,29 +58,29 @@ impl<M: Machine> Toeplitz<M> {
         let expected = grid.doubled().shape;
         if q.shape() != expected {
             return Err(MriError::Unsupported(format!(
-                "Q has the shape {:?}, expected {expected:?} (slice, row, column)",
+                "Q: expected shape {expected:?} (slice, row, column), found {:?}",
                 q.shape()
             )));
         }
         let padded = padded_shape(grid);
         let count: usize = padded.iter().product();
-        let together = images_together(max_batch, size_of::<Complex32>() * count);
+        let batch_size = images_at_once(max_batch, size_of::<Complex32>() * count);
         let factors: Vec<f32> = spectrum(grid, q, padded)
             .iter()
             .map(|value| (value / count as f64) as f32)
             .collect();
-        let mut spectrum = machine.alloc("spectrum of Q", count)?;
-        machine.upload(&mut spectrum, &factors)?;
-        let plan = |images| machine.plan_fft(&padded[3 - grid.axes..], images);
+        let mut spectrum = device.alloc("spectrum of Q", count)?;
+        device.upload(&mut spectrum, &factors)?;
+        let plan = |images| device.plan_fft(&padded[3 - grid.axes..], images);
         Ok(Self {
             grid,
             padded,
-            together,
+            batch_size,
             max_batch,
             spectrum,
-            cells: machine.alloc("padded images", together * count)?,
-            no_maps: machine.alloc("no maps", 0)?,
-            transforms: [plan(together)?, plan(1)?],
+            cells: device.alloc("padded images", batch_size * count)?,
+            no_maps: device.alloc("no maps", 0)?,
+            transforms: [plan(batch_size)?, plan(1)?],
         })
     }
 
@@ -89,38 +90,38 @@ impl<M: Machine> Toeplitz<M> {
         self.grid
     }
 
-    /// Queues `out = T images` of `batch` images, (image, slice, row, column).
+    /// Queues `out = T images` for `batch` images, (image, slice, row, column).
     ///
     /// # Errors
-    /// More images than the most, buffers too short, or the machine's.
+    /// More images than `max_batch`, buffers that are too short, or an error of the device.
     pub fn apply(
         &mut self,
-        machine: &M,
+        device: &M,
         images: &M::Buffer<Complex32>,
         out: &mut M::Buffer<Complex32>,
         batch: usize,
     ) -> Result<()> {
-        self.run(machine, images, out, None, batch)
+        self.run(device, images, out, None, batch)
     }
 
     /// Queues `out = Σ_c conj(S_c) T (S_c image)`; `maps` are (coil, slice, row, column).
     ///
     /// # Errors
-    /// As [`Toeplitz::apply`].
+    /// Like [`Toeplitz::apply`].
     pub fn gram(
         &mut self,
-        machine: &M,
+        device: &M,
         image: &M::Buffer<Complex32>,
         out: &mut M::Buffer<Complex32>,
         maps: &M::Buffer<Complex32>,
         coils: usize,
     ) -> Result<()> {
-        self.run(machine, image, out, Some(maps), coils)
+        self.run(device, image, out, Some(maps), coils)
     }
 
     fn run(
         &mut self,
-        machine: &M,
+        device: &M,
         images: &M::Buffer<Complex32>,
         out: &mut M::Buffer<Complex32>,
         maps: Option<&M::Buffer<Complex32>>,
@@ -141,8 +142,8 @@ impl<M: Machine> Toeplitz<M> {
         let own_lines = self.grid.shape[0] * self.grid.shape[1];
         let mut first = 0;
         while first < batch {
-            let whole = batch - first >= self.together;
-            let count = if whole { self.together } else { 1 };
+            let whole = batch - first >= self.batch_size;
+            let count = if whole { self.batch_size } else { 1 };
             let plan = &self.transforms[usize::from(!whole)];
             let (first_coil, coils) = (first as u32, count as u32);
             let pad = MriToeplitzPad {
@@ -159,16 +160,16 @@ impl<M: Machine> Toeplitz<M> {
                 coils,
                 mapped,
             };
-            machine.launch(&pad, Work::Blocks(lines * count))?;
-            machine.fft(plan, &mut self.cells, Direction::Forward)?;
+            device.launch(&pad, Work::Blocks(lines * count))?;
+            device.fft(plan, &mut self.cells, Direction::Forward)?;
             let multiply = MriToeplitzMultiply {
                 padded: self.cells.write(),
                 spectrum: self.spectrum.read(),
                 cells: self.spectrum.len(),
                 coils,
             };
-            machine.launch(&multiply, Work::Elements(self.spectrum.len()))?;
-            machine.fft(plan, &mut self.cells, Direction::Inverse)?;
+            device.launch(&multiply, Work::Elements(self.spectrum.len()))?;
+            device.fft(plan, &mut self.cells, Direction::Inverse)?;
             let crop = MriToeplitzCrop {
                 out: out.write(),
                 padded: self.cells.read(),
@@ -184,7 +185,7 @@ impl<M: Machine> Toeplitz<M> {
                 mapped,
             };
             let images = if mapped == 1 { 1 } else { count };
-            machine.launch(&crop, Work::Blocks(own_lines * images))?;
+            device.launch(&crop, Work::Blocks(own_lines * images))?;
             first += count;
         }
         Ok(())

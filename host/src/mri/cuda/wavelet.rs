@@ -1,6 +1,6 @@
-//! Mirrors cpu/wavelet.rs: soft thresholds of orthonormal wavelets.
+//! Mirrors cpu/wavelet.rs: soft thresholding of orthonormal wavelet coefficients.
 
-use crate::gpu::{Buffer, Machine, Result};
+use crate::gpu::{Buffer, Device, Result};
 use crate::mri::Grid;
 use crate::mri::cpu::{Level, coarsest, levels};
 use warpstride_device::Complex32;
@@ -9,34 +9,35 @@ use warpstride_kernels::mri::soft_threshold::MriSoftThreshold;
 use warpstride_kernels::mri::wavelet_pass::MriWaveletPass;
 
 /// The wavelet transform of some images on a grid.
-pub(super) struct Wavelet<M: Machine> {
+pub(super) struct Wavelet<M: Device> {
     grid: Grid,
     images: usize,
     levels: Vec<Level>,
     work: M::Buffer<Complex32>,
 }
 
-impl<M: Machine> Wavelet<M> {
-    pub(super) fn new(machine: &M, grid: Grid, images: usize) -> Result<Self> {
+impl<M: Device> Wavelet<M> {
+    pub(super) fn new(device: &M, grid: Grid, images: usize) -> Result<Self> {
         Ok(Self {
             grid,
             images,
             levels: levels(grid),
-            work: machine.alloc("wavelet coefficients", images * grid.voxels())?,
+            work: device.alloc("wavelet coefficients", images * grid.voxels())?,
         })
     }
 
-    /// Queues: `image` z becomes the x of the least ½|x − z|² + `threshold` Σ|details of x|.
+    /// Queues the replacement of `image` z by the x that minimises ½|x − z|² + `threshold`
+    /// Σ|details of x|.
     pub(super) fn queue(
         &mut self,
-        machine: &M,
+        device: &M,
         image: &mut M::Buffer<Complex32>,
         threshold: f64,
     ) -> Result<()> {
-        // As many passes back as forth: the result is where it began.
+        // There are as many inverse as forward passes, so the result is in the original buffer.
         for level in self.levels.clone() {
             for axis in [2, 1, 0] {
-                self.pass(machine, image, level, axis, false)?;
+                self.pass(device, image, level, axis, false)?;
             }
         }
         let [columns, rows, slices] = self.grid.along_k().map(|n| n as u32);
@@ -53,10 +54,10 @@ impl<M: Machine> Wavelet<M> {
             corner_slices,
             threshold: threshold as f32,
         };
-        machine.launch(&soft, Work::Elements(self.work.len()))?;
+        device.launch(&soft, Work::Elements(self.work.len()))?;
         for level in self.levels.clone().into_iter().rev() {
             for axis in [0, 1, 2] {
-                self.pass(machine, image, level, axis, true)?;
+                self.pass(device, image, level, axis, true)?;
             }
         }
         Ok(())
@@ -65,7 +66,7 @@ impl<M: Machine> Wavelet<M> {
     /// One pass along `axis` (slices, rows, columns) if the level halves it.
     fn pass(
         &mut self,
-        machine: &M,
+        device: &M,
         image: &mut M::Buffer<Complex32>,
         level: Level,
         axis: usize,
@@ -89,7 +90,7 @@ impl<M: Machine> Wavelet<M> {
             axis: 2 - axis as u32,
             inverse: u32::from(inverse),
         };
-        machine.launch(&launch, Work::Elements(image.len()))?;
+        device.launch(&launch, Work::Elements(image.len()))?;
         std::mem::swap(image, &mut self.work);
         Ok(())
     }

@@ -3,8 +3,8 @@
 use crate::mri::Grid;
 use num_complex::Complex;
 
-/// Amplitude, centre (x, y), semi-axes (x, y), angle in degrees: a head with two ventricles, a tumour and a
-/// fissure, lengths in half the field of view.
+/// Amplitude, centre (x, y), semi-axes (x, y), angle in degrees: a head with two ventricles, a
+/// tumour and a fissure; lengths in half the field of view.
 const ELLIPSES: [[f64; 6]; 6] = [
     [1.0, 0.0, 0.0, 0.70, 0.90, 0.0],
     [-0.7, 0.0, -0.02, 0.65, 0.85, 0.0],
@@ -46,23 +46,25 @@ fn ellipse([amplitude, cx, cy, a, b, angle]: &[f64; 6], x: f64, y: f64, z: f64) 
     }
 }
 
-/// 20 log10(max|truth|/√MSE) of `image` after the complex scaling that suits it best.
+/// 20 log10(max|truth|/√MSE) of `image` after the best complex scaling.
 pub(super) fn psnr(image: &[Complex<f32>], truth: &[f64]) -> f64 {
     let wide = |v: &Complex<f32>| Complex::new(f64::from(v.re), f64::from(v.im));
     let norm: f64 = image.iter().map(|v| wide(v).norm_sqr()).sum();
-    let common: Complex<f64> = image
+    let product: Complex<f64> = image
         .iter()
         .zip(truth)
         .map(|(v, t)| wide(v).conj() * t)
         .sum();
-    let scale = if norm > 0.0 { common / norm } else { common };
-    let away = image
+    let scale = if norm > 0.0 { product / norm } else { product };
+    let squared_errors = image
         .iter()
         .zip(truth)
         .map(|(v, t)| (wide(v) * scale - t).norm_sqr());
-    let mse = away.sum::<f64>() / truth.len() as f64;
-    let most = truth.iter().fold(0.0, |most: f64, t| most.max(t.abs()));
-    20.0 * (most / mse.sqrt()).log10()
+    let mse = squared_errors.sum::<f64>() / truth.len() as f64;
+    let largest = truth
+        .iter()
+        .fold(0.0, |largest: f64, t| largest.max(t.abs()));
+    20.0 * (largest / mse.sqrt()).log10()
 }
 
 #[cfg(test)]
@@ -72,15 +74,15 @@ mod tests {
     #[test]
     fn psnr_of_a_known_error() {
         let truth = [1.0, 0.0, 0.0, 0.0];
-        // Orthogonal to the truth beyond a scaled truth: 1 + 0.1 elsewhere, whatever the scale.
+        // Orthogonal to the truth except for a scaled truth: 1 + 0.1 elsewhere, for any scale.
         let image = [2.0, 0.0, 0.2, 0.0].map(|v| Complex::new(0.0_f32, v));
-        // The best scale is 2/4.04 of the conjugate: what is left is 0.04/4.04 of |truth|².
+        // The best scale is 2/4.04 of the conjugate: 0.04/4.04 of |truth|² remains.
         let expected = 20.0 * (1.0 / (0.04_f64 / 4.04 / 4.0).sqrt()).log10();
         assert!((psnr(&image, &truth) - expected).abs() < 1e-5);
     }
 
     #[test]
-    fn the_head_is_bright_at_its_rim_and_dark_outside() {
+    fn the_head_is_bright_at_the_rim_and_dark_outside() {
         let image = phantom(Grid::two(64, 64));
         assert!(image[0].abs() < f64::EPSILON);
         let rim = image[(32 - 28) * 64 + 32];

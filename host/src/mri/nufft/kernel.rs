@@ -4,27 +4,27 @@ use super::super::MriError;
 use crate::fft::Real;
 use std::f64::consts::PI;
 
-/// Widest kernel: what double precision needs with an oversampling of 2.
+/// Widest kernel: the width that double precision needs with an oversampling of 2.
 pub const WIDEST: usize = 16;
 const NARROWEST: usize = 2;
 
-/// Share of the tolerance that the polynomials may cost.
+/// Share of the tolerance allowed for the error of the polynomials.
 const FIT_SHARE: f64 = 0.05;
-/// What the sums of a fit in double precision leave.
+/// Rounding of a fit in double precision.
 const FIT_ROUNDING: f64 = 2e-14;
-/// Polynomials of a higher degree do not fit better in double precision.
+/// A higher degree does not improve the fit in double precision.
 const HIGHEST_DEGREE: usize = 24;
-/// Share of the tolerance that the estimate of the error may take: it is a mean over samples anywhere.
-const MARGIN: f64 = 0.9;
-/// A kernel may exceed the tolerance by this at the worst single mode, usually the outermost.
-const WORST_MODE: f64 = 3.0;
+/// Share of the tolerance allowed for the estimated error, which is a mean over random samples.
+const RMS_SHARE: f64 = 0.9;
+/// Factor by which the worst single mode, usually the outermost, may exceed the tolerance.
+const WORST_MODE_FACTOR: f64 = 3.0;
 
 /// The Kaiser–Bessel function, φ(d) = I₀(β√(1 − z²)) / I₀(β) with z = 2d/w, for distances of at
 /// most half its `width` w, in cells of the fine grid (J. Jackson et al., IEEE Trans. Med. Imaging
-/// 10 (1991) 473; P. Beatty et al., ibid. 24 (2005) 799). Half the error of the exponential of
-/// a semicircle of the same width, and as cheap, for both are evaluated as polynomials.
+/// 10 (1991) 473; P. Beatty et al., ibid. 24 (2005) 799). Its error is half that of the exponential
+/// of a semicircle of the same width, at the same cost, because both are evaluated as polynomials.
 ///
-/// # Where a point falls
+/// # Position of a point
 /// A point at x cells touches the cells `first … first + w − 1`, `first = ceil(x − w/2)`. With
 /// the position `t = 2(first − (x − w/2)) − 1` in −1 … 1, cell `first + j` gets
 /// [`pieces`](Self::pieces)' polynomial j at t.
@@ -41,30 +41,30 @@ pub struct SpreadingKernel {
 /// A [`SpreadingKernel`] as one polynomial for each cell that a point touches.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Pieces {
-    /// w.
+    /// The kernel's width w.
     pub width: usize,
-    /// Of the polynomials.
+    /// The degree of the polynomials.
     pub degree: usize,
-    /// (power, piece), powers rising from 0.
+    /// (power, piece), in ascending powers from 0.
     pub coefficients: Vec<f64>,
     /// Largest difference from the kernel, whose maximum is 1.
     pub error: f64,
 }
 
 impl SpreadingKernel {
-    /// The narrowest kernel that keeps the relative l² error of transforms along `axes` axes
-    /// below `tolerance`, on a fine grid of `oversampling` cells a mode, in `T`.
+    /// The narrowest kernel that keeps the relative l² error of transforms along `axes` axes below
+    /// `tolerance`, on a fine grid of `oversampling` cells per mode, in `T`.
     ///
     /// # Errors
-    /// The tolerance is no number in 0 … 1, or smaller than `T` or [`WIDEST`] reaches.
+    /// The tolerance is not in 0 … 1, or smaller than `T` or [`WIDEST`] allows.
     pub fn new<T: Real>(tolerance: f64, oversampling: f64, axes: usize) -> Result<Self, MriError> {
         let enough = |kernel: &Self| {
             let (rms, worst) = kernel.error::<T>(axes);
-            rms <= MARGIN * tolerance && worst <= WORST_MODE * tolerance
+            rms <= RMS_SHARE * tolerance && worst <= WORST_MODE_FACTOR * tolerance
         };
         let mut kernels =
             (NARROWEST..=WIDEST).map(|width| Self::of_width(width, oversampling, tolerance));
-        let reachable = tolerance < 1.0 && tolerance >= arithmetic::<T>();
+        let reachable = tolerance < 1.0 && tolerance >= smallest_tolerance::<T>();
         let kernel = reachable.then(|| kernels.find(enough)).flatten();
         kernel.ok_or_else(|| MriError::Tolerance {
             tolerance,
@@ -73,19 +73,19 @@ impl SpreadingKernel {
         })
     }
 
-    /// The smallest tolerance that [`SpreadingKernel::new`] accepts: of wider kernels rounding is larger than
-    /// what they alias less.
+    /// The smallest tolerance that [`SpreadingKernel::new`] accepts: with wider kernels rounding
+    /// grows by more than aliasing shrinks.
     #[must_use]
     pub fn smallest<T: Real>(oversampling: f64, axes: usize) -> f64 {
         (NARROWEST..=WIDEST)
             .map(|width| Self::of_width(width, oversampling, 0.0).error::<T>(axes))
-            .map(|(rms, worst)| (rms / MARGIN).max(worst / WORST_MODE))
+            .map(|(rms, worst)| (rms / RMS_SHARE).max(worst / WORST_MODE_FACTOR))
             .fold(f64::INFINITY, f64::min)
-            .max(arithmetic::<T>())
+            .max(smallest_tolerance::<T>())
     }
 
-    /// β is where the error has its flat minimum: a little below π w (1 − 1/(2σ)), the bound at
-    /// which the main lobe ends where the first alias begins. The gap was found by minimising
+    /// β is chosen at the flat minimum of the error, a little below π w (1 − 1/(2σ)), where the
+    /// main lobe ends at the start of the first alias. The gap was found by minimising
     /// [`aliasing`](Self::aliasing) for widths 2 … 8 and σ = 1.25, 1.5 and 2.
     fn of_width(width: usize, oversampling: f64, tolerance: f64) -> Self {
         let w = width as f64;
@@ -100,9 +100,9 @@ impl SpreadingKernel {
         }
     }
 
-    /// Relative error in `T`: root mean square over all modes, and of the worst. Transforms leave the same
-    /// rounding in all modes, which the deapodisation then multiplies: with little oversampling and a wide
-    /// kernel the outer modes are small beforehand.
+    /// Relative error in `T`: root mean square over all modes, and that of the worst mode.
+    /// Transforms leave the same rounding in all modes, which the deapodisation then amplifies:
+    /// with little oversampling and a wide kernel the outer modes are small before it.
     fn error<T: Real>(&self, axes: usize) -> (f64, f64) {
         const MODES: usize = 24;
         let mean = |end: f64, power: i32| {
@@ -121,8 +121,9 @@ impl SpreadingKernel {
         (rms.hypot(amplified * rounding), worst)
     }
 
-    /// Relative error by aliasing: root mean square over all modes, and of the worst mode. Mode k
-    /// gets Σ_{j≠0} φ̂(k + jn) of other phases, φ̂(k) of its own; the axes' errors are independent.
+    /// Relative error by aliasing: root mean square over all modes, and that of the worst mode.
+    /// Mode k receives Σ_{j≠0} φ̂(k + jn) with other phases and φ̂(k) with its own; the errors of
+    /// the axes are independent.
     #[must_use]
     pub fn aliasing(&self, axes: usize) -> (f64, f64) {
         const MODES: usize = 24;
@@ -148,25 +149,25 @@ impl SpreadingKernel {
         self.width
     }
 
-    /// Fine cells a mode.
+    /// Fine cells per mode.
     #[must_use]
     pub fn oversampling(&self) -> f64 {
         self.oversampling
     }
 
-    /// Cells of the fine grid for an axis of `modes`: the next product of 2, 3 and 5 from
-    /// `oversampling · modes` on that is even and no less than twice the width.
+    /// Cells of the fine grid for an axis of `modes`: the smallest even product of 2, 3 and 5 that
+    /// is at least `oversampling · modes` and twice the width.
     #[must_use]
     pub fn fine(&self, modes: usize) -> usize {
-        let wanted = (self.oversampling * modes as f64).ceil() as usize;
-        let mut cells = wanted.max(2 * self.width).next_multiple_of(2);
+        let least = (self.oversampling * modes as f64).ceil() as usize;
+        let mut cells = least.max(2 * self.width).next_multiple_of(2);
         while !smooth(cells) {
             cells += 2;
         }
         cells
     }
 
-    /// Its value at `distance` cells from the point; 1 at 0.
+    /// The kernel's value at `distance` cells from the point; 1 at 0.
     #[must_use]
     pub fn value(&self, distance: f64) -> f64 {
         let z = 2.0 * distance / self.width as f64;
@@ -195,7 +196,8 @@ impl SpreadingKernel {
         self.scale * sinc
     }
 
-    /// What undoes the kernel: 1/φ̂(k/fine) for the modes k = −⌊N/2⌋ … of an axis, in this order.
+    /// The factors that undo the kernel: 1/φ̂(k/fine) for the modes k = −⌊N/2⌋ … of an axis, in
+    /// this order.
     #[must_use]
     pub fn deapodisation(&self, modes: usize, fine: usize) -> Vec<f64> {
         (0..modes)
@@ -205,7 +207,7 @@ impl SpreadingKernel {
     }
 
     /// The kernel as polynomials of the position in a cell, [see above](Self). The degree is the
-    /// lowest at which their error costs the outermost mode a twentieth of the tolerance.
+    /// lowest for which the error costs the outermost mode a twentieth of the tolerance.
     #[must_use]
     pub fn pieces(&self) -> Pieces {
         let outermost = self.fourier(0.5 / self.oversampling);
@@ -221,8 +223,8 @@ impl SpreadingKernel {
         }
     }
 
-    /// Interpolation at the Chebyshev nodes, by the discrete orthogonality of Chebyshev's polynomials,
-    /// then powers.
+    /// Interpolation at the Chebyshev nodes, by the discrete orthogonality of Chebyshev
+    /// polynomials, converted to powers.
     fn fitted(&self, degree: usize) -> Pieces {
         let (width, nodes) = (self.width, degree + 1);
         let angle = |node: usize| PI * (node as f64 + 0.5) / nodes as f64;
@@ -232,7 +234,7 @@ impl SpreadingKernel {
             let at_nodes: Vec<f64> = (0..nodes)
                 .map(|node| self.value(distance(piece, angle(node).cos())))
                 .collect();
-            // T_order in powers of t, from the two before it.
+            // T_order in powers of t, by the three-term recurrence.
             let (mut before, mut chebyshev) = (vec![0.0; nodes], vec![0.0; nodes]);
             chebyshev[0] = 1.0;
             for order in 0..nodes {
@@ -263,7 +265,7 @@ impl SpreadingKernel {
             coefficients,
             error: 0.0,
         };
-        // Between the nodes the error has its extrema near the Chebyshev polynomial's own.
+        // Between the nodes the extrema of the error are near those of the Chebyshev polynomial.
         for extremum in 0..=4 * nodes {
             let t = (PI * extremum as f64 / (4 * nodes) as f64).cos();
             for piece in 0..width {
@@ -285,8 +287,8 @@ impl Pieces {
     }
 }
 
-/// The smallest tolerance that transforms in `T` are offered for.
-fn arithmetic<T: Real>() -> f64 {
+/// The smallest tolerance offered for transforms in `T`.
+fn smallest_tolerance<T: Real>() -> f64 {
     if size_of::<T>() == 4 { 1e-6 } else { 1e-13 }
 }
 
@@ -299,7 +301,7 @@ fn smooth(mut n: usize) -> bool {
     n == 1
 }
 
-/// I₀(x) = Σ (x/2)^{2i} / i!²; all terms are positive, so that nothing cancels.
+/// I₀(x) = Σ (x/2)^{2i} / i!²; all terms are positive, so there is no cancellation.
 fn bessel_i0(x: f64) -> f64 {
     let quarter = 0.25 * x * x;
     let (mut term, mut sum, mut i) = (1.0, 1.0, 1.0);

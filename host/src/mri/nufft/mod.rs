@@ -1,4 +1,4 @@
-//! What both halves of the NUFFT share: the spreading kernel and its Fourier transform.
+//! The parts of the NUFFT shared by both back ends: the spreading kernel and its Fourier transform.
 
 mod kernel;
 

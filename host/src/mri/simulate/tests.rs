@@ -11,8 +11,8 @@ fn small(path: Path, volume: bool) -> SimulateOptions {
 }
 
 /// ∫ S_c ρ e^{−2πi k·x} by the midpoint rule, on a grid far finer than the image.
-fn integral(options: &SimulateOptions, coil: usize, place: &[f64]) -> Complex<f64> {
-    let axes = place.len();
+fn integral(options: &SimulateOptions, coil: usize, position: &[f64]) -> Complex<f64> {
+    let axes = position.len();
     let phantom = Phantom::shepp_logan(axes);
     let coils = Coils::ring(options.coils, axes);
     let side: usize = if axes == 2 { 300 } else { 40 };
@@ -32,10 +32,10 @@ fn integral(options: &SimulateOptions, coil: usize, place: &[f64]) -> Complex<f6
         }
         coils.at(&x[..axes], &mut values);
         let half = options.matrix as f64 / 2.0;
-        let turns: f64 = (0..axes)
-            .map(|a| if a == 1 { -1.0 } else { 1.0 } * place[a] * half * x[a])
+        let cycles: f64 = (0..axes)
+            .map(|a| if a == 1 { -1.0 } else { 1.0 } * position[a] * half * x[a])
             .sum();
-        sum += values[coil] * Complex::from_polar(value, -TAU * turns);
+        sum += values[coil] * Complex::from_polar(value, -TAU * cycles);
     }
     sum * (step * options.matrix as f64 / 2.0).powi(axes as i32)
 }
@@ -61,16 +61,19 @@ fn every_coils_samples_are_the_integral_over_its_map() {
             .fold(0.0, f64::max);
         for coil in 0..3 {
             for sample in [3, 4, 13] {
-                let place = made.kspace.trajectory().row(sample).to_vec();
+                let position = made.kspace.trajectory().row(sample).to_vec();
                 let found = made.kspace.samples()[[coil, sample]];
-                let off = (found - integral(&options, coil, &place)).norm() / largest;
-                assert!(off < if volume { 0.03 } else { 4e-3 }, "{path:?}: {off}");
+                let difference = (found - integral(&options, coil, &position)).norm() / largest;
+                assert!(
+                    difference < if volume { 0.03 } else { 4e-3 },
+                    "{path:?}: {difference}"
+                );
             }
         }
     }
 }
 
-/// The sum over voxels is the integral up to what is finer than the matrix: at the origin it is
+/// The sum over voxels is the integral up to details finer than the matrix: at the origin it is
 /// almost exact.
 #[test]
 fn truth_and_samples_have_one_scale_and_one_orientation() {
@@ -88,20 +91,21 @@ fn truth_and_samples_have_one_scale_and_one_orientation() {
         let maps = &made.truth.coil_maps;
         for coil in 0..3 {
             for sample in 30..34 {
-                let place = made.kspace.trajectory().row(sample);
+                let position = made.kspace.trajectory().row(sample);
                 let sum: Complex<f64> = image
                     .indexed_iter()
                     .map(|((s, r, c), value)| {
-                        let mut turns = place[0] * (c as f64 - 16.0) + place[1] * (r as f64 - 16.0);
+                        let mut cycles =
+                            position[0] * (c as f64 - 16.0) + position[1] * (r as f64 - 16.0);
                         if volume {
-                            turns += place[2] * (s as f64 - 16.0);
+                            cycles += position[2] * (s as f64 - 16.0);
                         }
-                        value * maps[[coil, s, r, c]] * Complex::cis(-TAU * turns)
+                        value * maps[[coil, s, r, c]] * Complex::cis(-TAU * cycles)
                     })
                     .sum();
                 let exact = made.kspace.samples()[[coil, sample]];
-                let off = (sum - exact).norm() / exact.norm();
-                assert!(off < 0.03, "{sample}: {sum} {exact}");
+                let difference = (sum - exact).norm() / exact.norm();
+                assert!(difference < 0.03, "{sample}: {sum} {exact}");
             }
         }
     }
@@ -134,7 +138,7 @@ fn noise_has_the_deviation_that_is_documented_and_comes_from_its_seed() {
 }
 
 #[test]
-fn options_that_make_no_sense_are_named() {
+fn invalid_options_are_named() {
     let wrong = |change: fn(&mut SimulateOptions)| {
         let mut options = small(Path::Radial, false);
         change(&mut options);

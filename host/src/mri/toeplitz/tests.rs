@@ -56,7 +56,8 @@ fn the_spectrum_is_real_to_rounding_and_the_convolution_is_the_sum() {
             let imaginary = complex.iter().map(|c| c.im.abs()).fold(0.0, f64::max);
             assert!(imaginary <= 1e-13 * scale, "{imaginary} of {scale}");
 
-            // The kernel back from the spectrum: every difference that occurs, at its cyclic place.
+            // The kernel recovered from the spectrum: every difference that occurs, at its cyclic
+            // position.
             let spectrum = spectrum(grid, q.view(), padded);
             let count = spectrum.len() as f64;
             for ((z, y, x), expected) in q.indexed_iter() {
@@ -71,13 +72,13 @@ fn the_spectrum_is_real_to_rounding_and_the_convolution_is_the_sum() {
                 let found: C = spectrum
                     .indexed_iter()
                     .map(|((p, q, r), value)| {
-                        let turns: f64 = [p, q, r]
+                        let cycles: f64 = [p, q, r]
                             .iter()
                             .zip(difference)
                             .zip(padded)
                             .map(|((p, d), n)| *p as f64 * d / n as f64)
                             .sum();
-                        C::from_polar(value / count, TAU * turns)
+                        C::from_polar(value / count, TAU * cycles)
                     })
                     .sum();
                 assert!(
@@ -90,7 +91,7 @@ fn the_spectrum_is_real_to_rounding_and_the_convolution_is_the_sum() {
 }
 
 #[test]
-fn padded_grids_have_room_for_all_differences() {
+fn padded_grids_hold_all_differences() {
     for voxels in 1..700 {
         let [_, rows, columns] = padded_shape(Grid::two(voxels, 1));
         assert!(rows + 1 >= 2 * voxels && rows % 2 == 0 && smooth(rows));

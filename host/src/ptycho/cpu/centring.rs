@@ -1,13 +1,13 @@
-//! Keeps the probe in the middle of its window: probe, object and exit waves move together, so that
-//! every product P·O stays what it was.
+//! Centring: moves the probe to the middle of its window, and object and exit waves with it, so
+//! that every product P·O is unchanged.
 
 use super::engine::{Layout, mode_power};
 use crate::fft::Real;
 use num_complex::Complex;
 use rayon::prelude::*;
 
-/// Whole pixels (rows, columns) by which to move, from Σ|P|²·(1, row, column): zero within
-/// `tolerance` pixels of the centre.
+/// Shift in whole pixels (rows, columns) that centres the probe, from Σ|P|²·(1, row, column); zero
+/// within `tolerance` pixels of the centre.
 pub(crate) fn centring_shift(
     [power, rows, columns]: [f64; 3],
     centre: [usize; 2],
@@ -40,7 +40,7 @@ pub(super) fn moments<T: Real>(layout: &Layout, probe: &[Complex<T>]) -> [f64; 3
     sums
 }
 
-/// Moves every array of (rows, columns) in `data` cyclically by `shift`.
+/// Shifts every array of (rows, columns) in `data` cyclically by `shift`.
 pub(super) fn roll<T: Real>(data: &mut [Complex<T>], [rows, columns]: [usize; 2], shift: [i32; 2]) {
     let by = [
         shift[0].rem_euclid(rows as i32) as usize,
@@ -54,13 +54,13 @@ pub(super) fn roll<T: Real>(data: &mut [Complex<T>], [rows, columns]: [usize; 2]
     });
 }
 
-/// The same move for bare transforms (…, column, row): a phase ramp.
+/// Applies the same shift to unnormalised transforms (…, column, row) as a phase ramp.
 pub(super) fn roll_spectra<T: Real>(
     spectra: &mut [Complex<T>],
     [rows, columns]: [usize; 2],
     shift: [i32; 2],
 ) {
-    // The angle in turns, reduced exactly in whole numbers.
+    // The phase in turns, reduced exactly in integers.
     let factors = |n: usize, by: i32| -> Vec<Complex<T>> {
         let by = i64::from(by).rem_euclid(n as i64) as usize;
         (0..n)

@@ -1,24 +1,27 @@
-//! Supports of the probe in real and in Fourier space.
+//! Supports of the probe in real and Fourier space.
 
 use crate::fft::{Fft2, Real};
 use num_complex::Complex;
 use rayon::prelude::*;
 
-/// 1 inside a centred ellipse whose axes are `share` of height and width, 0 outside; (row, column),
-/// centre at (rows/2, columns/2).
-pub(crate) fn disc(rows: usize, columns: usize, share: f64) -> Vec<f32> {
-    let place = |i: usize, n: usize| (i as f64 - (n / 2) as f64) / (0.5 * share * n as f64);
+/// 1 inside and 0 outside an ellipse, centred at (rows/2, columns/2), whose axes are `fraction`
+/// times the height and width; (row, column).
+pub(crate) fn disc(rows: usize, columns: usize, fraction: f64) -> Vec<f32> {
+    let coordinate = |i: usize, n: usize| (i as f64 - (n / 2) as f64) / (0.5 * fraction * n as f64);
     (0..rows * columns)
         .map(|i| {
-            let (y, x) = (place(i / columns, rows), place(i % columns, columns));
+            let (y, x) = (
+                coordinate(i / columns, rows),
+                coordinate(i % columns, columns),
+            );
             f32::from(u8::from(x * x + y * y <= 1.0))
         })
         .collect()
 }
 
-/// [`disc`] with its centre moved to (0, 0), where the zero frequency is.
-pub(crate) fn disc_at_origin(rows: usize, columns: usize, share: f64) -> Vec<f32> {
-    let centred = disc(rows, columns, share);
+/// [`disc`] with its centre at (0, 0), the position of the zero frequency.
+pub(crate) fn disc_at_origin(rows: usize, columns: usize, fraction: f64) -> Vec<f32> {
+    let centred = disc(rows, columns, fraction);
     (0..rows * columns)
         .map(|i| {
             let (r, c) = (i / columns, i % columns);

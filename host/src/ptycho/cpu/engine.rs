@@ -1,4 +1,4 @@
-//! State of a projection engine on the CPU, and one step.
+//! State and step of a projection engine on the CPU.
 
 use super::fourier_projection::{
     FrameErrors, FrameModel, Scratch, model_errors, model_spectra, step_frame,
@@ -6,11 +6,12 @@ use super::fourier_projection::{
 use super::{centring, constraints, object_update, probe_update};
 use crate::fft::{Real, TransposedFft2};
 use crate::ptycho::{Engine, EngineError, EngineState, ModelErrors, Problem, Step, StepErrors};
+use crate::run::Setup;
 use ndarray::{Array2, Array3};
 use num_complex::Complex;
 use rayon::prelude::*;
 
-/// Sizes and windows.
+/// Array sizes and windows of the frames.
 #[derive(Debug, Clone)]
 pub(super) struct Layout {
     pub(super) modes: usize,
@@ -26,7 +27,7 @@ impl Layout {
     }
 }
 
-/// Probe and object as one frame sees them.
+/// Probe and object within the window of one frame.
 pub(super) struct Window<'a, T> {
     pub(super) layout: &'a Layout,
     pub(super) corner: [u32; 2],
@@ -65,20 +66,20 @@ pub(super) fn mode_power<T: Real>(probe: &[Complex<T>], modes: usize, pixels: us
 pub struct CpuEngine<T: Real> {
     layout: Layout,
     fft: TransposedFft2<T>,
-    /// (frame, column, row)
+    /// √counts (frame, column, row), −1 where masked.
     magnitudes: Vec<f32>,
     total_counts: f64,
     object: Vec<Complex<T>>,
     probe: Vec<Complex<T>>,
-    /// Ψ, bare transforms of the exit waves (frame, mode, column, row).
+    /// Ψ, unnormalised transforms of the exit waves (frame, mode, column, row).
     spectra: Vec<Complex<T>>,
-    /// ψ (frame, mode, row, column), of the present iteration.
+    /// Exit waves ψ (frame, mode, row, column) of the current iteration.
     exit: Vec<Complex<T>>,
     finished: Vec<StepErrors>,
 }
 
 impl<T: Real> CpuEngine<T> {
-    /// Takes the start values; the exit waves start as P·O.
+    /// Initialises the engine with the start values; the exit waves start as P·O.
     #[must_use]
     pub fn new(problem: &Problem) -> Self {
         let [frames, modes, rows, columns] = problem.shape();
@@ -212,11 +213,11 @@ impl<T: Real> CpuEngine<T> {
 
     fn constrain_probe(&mut self, step: &Step) {
         let (rows, columns) = (self.layout.rows, self.layout.columns);
-        if let Some(share) = step.probe_support {
-            constraints::real_support(&mut self.probe, &constraints::disc(rows, columns, share));
+        if let Some(fraction) = step.probe_support {
+            constraints::real_support(&mut self.probe, &constraints::disc(rows, columns, fraction));
         }
-        if let Some(share) = step.probe_fourier_support {
-            let support = constraints::disc_at_origin(rows, columns, share);
+        if let Some(fraction) = step.probe_fourier_support {
+            let support = constraints::disc_at_origin(rows, columns, fraction);
             constraints::fourier_support(&mut self.probe, &support, rows, columns);
         }
     }
@@ -233,7 +234,7 @@ impl<T: Real> CpuEngine<T> {
         }
     }
 
-    /// Every layer of `lines` × `width` turned over.
+    /// Transposes every layer of `lines` × `width`.
     fn transposed(&self, from: &[Complex<T>], [lines, width]: [usize; 2]) -> Vec<Complex<T>> {
         let pixels = self.layout.pixels();
         let mut to = vec![Complex::default(); from.len()];
@@ -254,12 +255,12 @@ impl<T: Real> CpuEngine<T> {
 }
 
 impl<T: Real> Engine for CpuEngine<T> {
-    fn backend(&self) -> &'static str {
-        "cpu"
-    }
-
-    fn device(&self) -> String {
-        format!("{} threads", rayon::current_num_threads())
+    fn setup(&self) -> Setup {
+        Setup {
+            backend: "cpu",
+            device: format!("{} threads", rayon::current_num_threads()),
+            precision: if size_of::<T>() == 4 { "f32" } else { "f64" },
+        }
     }
 
     fn step(&mut self, step: &Step) -> Result<(), EngineError> {
@@ -333,7 +334,8 @@ impl<T: Real> Engine for CpuEngine<T> {
     }
 
     fn save(&mut self) -> Result<EngineState, EngineError> {
-        // The state's order is (row, column) within a layer, the engine's (column, row).
+        // The saved state is in (row, column) order within a layer, the engine in (column, row)
+        // order.
         let spectra = self.transposed(&self.spectra, [self.layout.columns, self.layout.rows]);
         Ok(EngineState::from_parts(
             self.object.clone(),

@@ -1,23 +1,23 @@
-//! One engine step on the exit waves, in Fourier space: reflect, project on the data, combine.
+//! The exit-wave update in Fourier space: reflect, project onto the data, combine.
 //!
 //! The state is Ψ = F ψ. As F is linear, F[(1−c) ψ + c P·O] = (1−c) Ψ + c F[P·O] and
-//! Ψ ← (1−a−b) Ψ + a F[P·O] + b Π[…]: one transform of P·O forward and one of Ψ back, and |F[P·O]|²
-//! is there for err_phot and R.
+//! Ψ ← (1−a−b) Ψ + a F[P·O] + b Π[…]. This needs one forward transform of P·O and one inverse
+//! transform of Ψ, and also yields |F[P·O]|² for err_phot and R.
 
 use super::engine::{Layout, Window};
 use crate::fft::{FftScratch, Real, TransposedFft2};
 use crate::ptycho::{Coefficients, MAGNITUDE_FLOOR};
 use num_complex::Complex;
 
-/// Buffers of one thread.
+/// Scratch memory of one thread.
 pub(super) struct Scratch<T> {
-    /// (row, column)
+    /// P·O of one mode (row, column).
     wave: Vec<Complex<T>>,
-    /// (mode, column, row): bare transforms of P·O.
+    /// Unnormalised transforms of P·O (mode, column, row).
     pub(super) model: Vec<Complex<T>>,
-    /// (column, row)
+    /// New Ψ of one mode (column, row), input of the inverse transform.
     spectrum: Vec<Complex<T>>,
-    /// (column, row)
+    /// Magnitude of the reflected wave, then the factor of its projection (column, row).
     reflected: Vec<T>,
     fft: FftScratch<T>,
 }
@@ -35,18 +35,18 @@ impl<T: Real> Scratch<T> {
     }
 }
 
-/// Sums of one frame.
+/// Errors of one frame.
 #[derive(Clone, Copy, Default)]
 pub(super) struct FrameErrors {
     /// Σ w (af − √I)² / Σ w of the reflected wave.
     pub(super) fourier: f64,
     /// Σ |Δψ|² over modes and pixels.
     pub(super) exit: f64,
-    /// Of P·O.
+    /// Errors of the model P·O.
     pub(super) model: FrameModel,
 }
 
-/// How well P·O explains one frame.
+/// Deviation of the model P·O from the counts of one frame.
 #[derive(Clone, Copy, Default)]
 pub(super) struct FrameModel {
     /// Σ w (I_model − I)²/(I+1) / Σ w.
@@ -55,7 +55,7 @@ pub(super) struct FrameModel {
     pub(super) residual: f64,
 }
 
-/// Bare transforms of P·O of every mode into `scratch.model`.
+/// Writes the unnormalised transforms of P·O of all modes to `scratch.model`.
 pub(super) fn model_spectra<T: Real>(
     window: &Window<'_, T>,
     fft: &TransposedFft2<T>,
@@ -69,7 +69,8 @@ pub(super) fn model_spectra<T: Real>(
     }
 }
 
-/// The figures of the model in `scratch.model` against `magnitudes` (column, row), −1 where masked.
+/// Errors of the model in `scratch.model` compared with `magnitudes` (column, row), −1 where
+/// masked.
 pub(super) fn model_errors<T: Real>(
     scratch: &Scratch<T>,
     magnitudes: &[f32],
@@ -92,8 +93,8 @@ pub(super) fn model_errors<T: Real>(
     FrameModel { photon, residual }
 }
 
-/// One step of one frame. `state`: Ψ, bare transforms (mode, column, row); `exit`: ψ (mode, row,
-/// column), written; `magnitudes`: (column, row), −1 where masked.
+/// One step of one frame. `state` is Ψ, unnormalised transforms (mode, column, row); ψ (mode, row,
+/// column) is written to `exit`; `magnitudes` is (column, row), −1 where masked.
 pub(super) fn step_frame<T: Real>(
     window: &Window<'_, T>,
     (state, exit): (&mut [Complex<T>], &mut [Complex<T>]),
@@ -127,15 +128,15 @@ pub(super) fn step_frame<T: Real>(
     }
     let fourier = if valid > 0.0 { sum / valid } else { 0.0 };
 
-    // From here `reflected` holds the factor for each pixel of the reflected wave.
-    let kept = approach(fourier, bound);
-    let kept_share = T::of(kept);
+    // From here on `reflected` holds the factor of the projection for each pixel.
+    let kept = kept_deviation(fourier, bound);
+    let kept_factor = T::of(kept);
     for (value, magnitude) in scratch.reflected.iter_mut().zip(magnitudes) {
         *value = if *magnitude < 0.0 || kept == 1.0 {
             T::of(1.0)
         } else {
             let (target, modelled) = (T::of(f64::from(*magnitude)), *value);
-            (target + (modelled - target) * kept_share) / (modelled + T::of(MAGNITUDE_FLOOR))
+            (target + (modelled - target) * kept_factor) / (modelled + T::of(MAGNITUDE_FLOOR))
         };
     }
 
@@ -161,7 +162,7 @@ pub(super) fn step_frame<T: Real>(
         moved += sum;
         fft.inverse(&mut scratch.spectrum, &mut exit[range], &mut scratch.fft);
     }
-    // Parseval: the bare transform has rows·columns times the power.
+    // By Parseval's theorem the unnormalised transform has rows·columns times the power.
     FrameErrors {
         fourier,
         exit: moved * scale2.wide(),
@@ -169,8 +170,9 @@ pub(super) fn step_frame<T: Real>(
     }
 }
 
-/// How much of a deviation is kept: 1 within the bound, √(bound/err) beyond, 0 without a bound.
-fn approach(fourier: f64, bound: f64) -> f64 {
+/// Fraction of the deviation that the projection keeps: 1 within the bound, √(bound/err) beyond it,
+/// 0 without a bound.
+fn kept_deviation(fourier: f64, bound: f64) -> f64 {
     if bound <= 0.0 {
         0.0
     } else if fourier <= bound {

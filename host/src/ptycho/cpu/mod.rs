@@ -1,7 +1,7 @@
-//! The CPU half: the reference that the GPU is tested against, and fast itself.
+//! CPU back end: the reference for tests of the GPU, and fast in its own right.
 //!
-//! Every sum runs in an order that does not depend on the number of threads, so that the same
-//! input gives the same bits on any machine with the same arithmetic.
+//! The order of every sum is independent of the number of threads, so that the same input gives the
+//! same bits on any computer with the same arithmetic.
 
 mod centring;
 mod constraints;

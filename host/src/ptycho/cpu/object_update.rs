@@ -1,15 +1,15 @@
-//! O ← [c_o O + Σ conj(P) ψ] / [c_o + Σ |P|²], one band of object rows at a time.
+//! Object update O ← [c_o O + Σ conj(P) ψ] / [c_o + Σ |P|²], in bands of object rows.
 
 use super::engine::{Layout, mode_power};
 use crate::fft::Real;
 use num_complex::Complex;
 use rayon::prelude::*;
 
-/// Rows of the object that one task owns: enough tasks for any number of cores, few enough that
-/// walking the list of frames costs nothing.
+/// Object rows per task: small enough to occupy any number of cores, large enough that looping over
+/// the frames has negligible cost.
 const BAND: usize = 8;
 
-/// Sums over frames in their order for each object pixel, whatever the number of threads.
+/// Updates the object; each pixel sums over the frames in order, for any number of threads.
 pub(super) fn object_update<T: Real>(
     layout: &Layout,
     object: &mut [Complex<T>],
@@ -35,9 +35,9 @@ pub(super) fn object_update<T: Real>(
                 let low = first.max(top);
                 let high = (first + count).min(top + layout.rows);
                 for row in low..high {
-                    let place = (row - first) * width + left;
+                    let start = (row - first) * width + left;
                     let own = (row - top) * layout.columns;
-                    let sums = &mut numerator[place..place + layout.columns];
+                    let sums = &mut numerator[start..start + layout.columns];
                     for mode in 0..layout.modes {
                         let psi =
                             &exit[(frame * layout.modes + mode) * pixels + own..][..sums.len()];
@@ -47,7 +47,7 @@ pub(super) fn object_update<T: Real>(
                         }
                     }
                     let powers = &power[own..own + layout.columns];
-                    for (sum, p) in denominator[place..place + layout.columns]
+                    for (sum, p) in denominator[start..start + layout.columns]
                         .iter_mut()
                         .zip(powers)
                     {
@@ -67,15 +67,15 @@ pub(super) fn object_update<T: Real>(
         });
 }
 
-/// `value` with its modulus moved between the limits; zero becomes the lower limit.
+/// Clips the modulus of `value` to the limits; zero becomes the lower limit.
 pub(crate) fn clipped<T: Real>(value: Complex<T>, [low, high]: [f64; 2]) -> Complex<T> {
     let modulus = value.norm_sqr().sqrt();
-    let wanted = modulus.max(T::of(low)).min(T::of(high));
-    if wanted == modulus {
+    let target = modulus.max(T::of(low)).min(T::of(high));
+    if target == modulus {
         value
     } else if modulus > T::default() {
-        value.scale(wanted / modulus)
+        value.scale(target / modulus)
     } else {
-        Complex::new(wanted, T::default())
+        Complex::new(target, T::default())
     }
 }

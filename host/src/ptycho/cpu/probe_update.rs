@@ -1,11 +1,11 @@
-//! P ← [c_p P + Σ conj(O) ψ] / [c_p + Σ |O|²], one probe row at a time.
+//! Probe update P ← [c_p P + Σ conj(O) ψ] / [c_p + Σ |O|²], row by row.
 
 use super::engine::Layout;
 use crate::fft::Real;
 use num_complex::Complex;
 use rayon::prelude::*;
 
-/// Sums over frames in their order for each probe pixel, whatever the number of threads.
+/// Updates the probe; each pixel sums over the frames in order, for any number of threads.
 pub(super) fn probe_update<T: Real>(
     layout: &Layout,
     object: &[Complex<T>],
@@ -59,7 +59,7 @@ pub(super) fn probe_update<T: Real>(
     }
 }
 
-/// ‖after − before‖² and ‖before‖².
+/// Returns ‖after − before‖² and ‖before‖².
 pub(super) fn change<T: Real>(before: &[Complex<T>], after: &[Complex<T>]) -> [f64; 2] {
     let moved = before
         .iter()

@@ -1,20 +1,22 @@
-//! Everything a run keeps on the device, allocated once.
+//! Device memory of a run, allocated once.
 
-use crate::gpu::{Machine, Result};
+use crate::gpu::{Device, Result};
 use crate::ptycho::{Problem, UpdateVersion};
 use num_complex::Complex;
 use warpstride_device::Complex32;
 
-/// Pixels of a frame that one block works on at a time: with 256 threads 16 each, enough to pay for
-/// a reduction, few enough that 1457 frames of 128 × 128 end evenly.
+/// Pixels of a frame per block: 16 for each of 256 threads, enough to amortise a reduction and few
+/// enough that the blocks of 1457 frames of 128 × 128 finish evenly.
 const PART: usize = 4096;
 
-/// Threads that a probe update should have at least: two waves of an H200 at six blocks of 256.
+/// Smallest number of threads of a probe update: two waves on an H200 with six blocks of 256 per
+/// SM.
 const PROBE_THREADS: usize = 2 * 132 * 6 * 256;
-/// More slices than this cost more to add up than they bring.
-const MOST_SLICES: usize = 64;
+/// Largest useful number of slices: with more, adding them up costs more than they gain.
+const MAX_SLICES: usize = 64;
 
-/// Sizes as kernels take them. They do not depend on the device, so that neither do the sums.
+/// Sizes in the types that kernels take. They, and hence the order of sums, do not depend on the
+/// device.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Layout {
     pub(super) frames: u32,
@@ -25,7 +27,7 @@ pub(super) struct Layout {
     pub(super) object_columns: u32,
     /// Parts of a frame for kernels that need not see it whole.
     pub(super) parts: u32,
-    /// Runs of frames in a probe update.
+    /// Slices of consecutive frames in a probe update.
     pub(super) slices: u32,
 }
 
@@ -36,10 +38,10 @@ impl Layout {
         let pixels = rows * columns;
         let slices = PROBE_THREADS
             .div_ceil(modes * pixels)
-            .min(MOST_SLICES)
+            .min(MAX_SLICES)
             .min(frames)
             .max(1);
-        // `Problem::new` has seen to it that each of these fits.
+        // `Problem::new` has checked that each of these fits.
         let narrow = |n: usize| n as u32;
         Self {
             frames: narrow(frames),
@@ -69,64 +71,69 @@ impl Layout {
         self.frames as usize * self.probe_elements()
     }
 
-    /// 1/(rows · columns): makes a forward and an inverse transform together unitary.
+    /// Scale 1/(rows · columns) of a forward transform followed by an inverse one.
     pub(super) fn scale(&self) -> f32 {
         1.0 / self.pixels() as f32
     }
 }
 
-/// Device memory of a run. Who writes what is said behind each.
-pub(super) struct Buffers<M: Machine> {
+/// Device buffers of a run. Each comment gives the shape and, after the semicolon, the stages that
+/// write the buffer.
+pub(super) struct Buffers<M: Device> {
     /// (row, column); object update, centring.
     pub(super) object: M::Buffer<Complex32>,
     /// (mode, row, column); probe update, constraints, centring.
     pub(super) probe: M::Buffer<Complex32>,
-    /// Ψ, bare transforms of the exit waves (frame, mode, row, column); Fourier projection, centring.
+    /// Ψ, unnormalised transforms of the exit waves (frame, mode, row, column); Fourier projection,
+    /// centring.
     pub(super) spectra: M::Buffer<Complex32>,
-    /// (frame, mode, row, column): P·O and its bare transforms, then rows · columns · ψ; Fourier
-    /// projection, metrics.
+    /// (frame, mode, row, column): P·O and its unnormalised transforms, then rows · columns · ψ;
+    /// Fourier projection, metrics.
     pub(super) waves: M::Buffer<Complex32>,
     /// (frame, row, column), √counts, −1 where masked; constant.
     pub(super) magnitudes: M::Buffer<f32>,
     /// (frame); constant.
     pub(super) corners: M::Buffer<[u32; 2]>,
-    /// (frame): deviation; Fourier projection.
+    /// (frame): mean square deviation of the magnitudes; Fourier projection.
     pub(super) errors: M::Buffer<f32>,
     /// (frame): Σ|Δψ|²; Fourier projection.
     pub(super) moved: M::Buffer<f32>,
-    /// (frame); Fourier projection, metrics.
+    /// (frame): err_phot; Fourier projection, metrics.
     pub(super) photon: M::Buffer<f32>,
-    /// (frame); Fourier projection, metrics.
+    /// (frame): numerator of R; Fourier projection, metrics.
     pub(super) residual: M::Buffer<f32>,
-    /// (row, column): Σ|P|²; before each object update and centring.
+    /// (row, column): Σ|P|²; object update, centring.
     pub(super) power: M::Buffer<f32>,
-    /// (row, column): sums of the atomic object update, and work of centring.
+    /// (row, column): sums of the atomic object update, and scratch memory of centring; object
+    /// update, centring.
     pub(super) object_work: M::Buffer<Complex32>,
-    /// (row, column): sums of the atomic object update; empty for the tiled one.
+    /// (row, column): weights of the atomic object update, empty for the tiled one; object update.
     pub(super) object_weights: M::Buffer<f32>,
-    /// (slice, mode, row, column); probe update, and work of the Fourier support
-    /// (first slice).
+    /// (slice, mode, row, column): sums of the probe update, and scratch memory of the Fourier
+    /// support (first slice); probe update, constraints.
     pub(super) probe_sums: M::Buffer<Complex32>,
     /// (slice, row, column); probe update.
     pub(super) probe_weights: M::Buffer<f32>,
-    /// (mode, row, column): the probe before an update; probe update.
+    /// (mode, row, column): the probe before an update, and scratch memory of centring; probe
+    /// update, centring.
     pub(super) probe_before: M::Buffer<Complex32>,
     /// (row, column): 1 inside the probe's support; constraints.
     pub(super) support: M::Buffer<f32>,
-    /// (row, column), zero frequency at (0, 0); constraints.
+    /// (row, column), zero frequency at (0, 0): 1 inside the Fourier support; constraints.
     pub(super) fourier_support: M::Buffer<f32>,
-    /// 1 element: 1 when the alternations of an iteration have come to rest.
+    /// 1 element: 1 (closed) once the alternations of an iteration have converged, so that the
+    /// kernels that read it do nothing; probe update.
     pub(super) gate: M::Buffer<u32>,
-    /// 1 element, always 0: the gate of what is not to be skipped.
+    /// 1 element, always 0 (open): the gate of launches that are never skipped; constant.
     pub(super) open: M::Buffer<u32>,
-    /// 2 elements: rows and columns to move by; centring.
+    /// 2 elements: shift in rows and columns; centring.
     pub(super) shift: M::Buffer<i32>,
 }
 
-impl<M: Machine> Buffers<M> {
+impl<M: Device> Buffers<M> {
     /// Allocates everything and uploads magnitudes, corners, object and probe.
     pub(super) fn new(
-        machine: &M,
+        device: &M,
         problem: &Problem,
         version: UpdateVersion,
     ) -> Result<(Layout, Self)> {
@@ -142,38 +149,38 @@ impl<M: Machine> Buffers<M> {
             UpdateVersion::Atomic => layout.object_elements(),
         };
         let mut new = Self {
-            spectra: machine.alloc("the exit waves' spectra", layout.wave_elements())?,
-            waves: machine.alloc("the exit waves", layout.wave_elements())?,
-            magnitudes: machine.alloc("the magnitudes", frames * pixels)?,
-            object: machine.alloc("the object", layout.object_elements())?,
-            probe: machine.alloc("the probe", layout.probe_elements())?,
-            corners: machine.alloc("the positions", frames)?,
-            errors: machine.alloc("the frames' errors", frames)?,
-            moved: machine.alloc("the exit waves' errors", frames)?,
-            photon: machine.alloc("the frames' photon errors", frames)?,
-            residual: machine.alloc("the frames' residuals", frames)?,
-            power: machine.alloc("the probe's power", pixels)?,
-            object_work: machine.alloc("the object's sums", layout.object_elements())?,
-            object_weights: machine.alloc("the object's weights", weights)?,
-            probe_sums: machine.alloc("the probe's sums", slices * layout.probe_elements())?,
-            probe_weights: machine.alloc("the probe's weights", slices * pixels)?,
-            probe_before: machine.alloc("the probe's copy", layout.probe_elements())?,
-            support: machine.alloc("the probe's support", pixels)?,
-            fourier_support: machine.alloc("the probe's Fourier support", pixels)?,
-            gate: machine.alloc("a gate", 1)?,
-            open: machine.alloc("a gate", 1)?,
-            shift: machine.alloc("a shift", 2)?,
+            spectra: device.alloc("the exit waves' spectra", layout.wave_elements())?,
+            waves: device.alloc("the exit waves", layout.wave_elements())?,
+            magnitudes: device.alloc("the magnitudes", frames * pixels)?,
+            object: device.alloc("the object", layout.object_elements())?,
+            probe: device.alloc("the probe", layout.probe_elements())?,
+            corners: device.alloc("the positions", frames)?,
+            errors: device.alloc("the frames' errors", frames)?,
+            moved: device.alloc("the exit waves' errors", frames)?,
+            photon: device.alloc("the frames' photon errors", frames)?,
+            residual: device.alloc("the frames' residuals", frames)?,
+            power: device.alloc("the probe's power", pixels)?,
+            object_work: device.alloc("the object's sums", layout.object_elements())?,
+            object_weights: device.alloc("the object's weights", weights)?,
+            probe_sums: device.alloc("the probe's sums", slices * layout.probe_elements())?,
+            probe_weights: device.alloc("the probe's weights", slices * pixels)?,
+            probe_before: device.alloc("the probe's copy", layout.probe_elements())?,
+            support: device.alloc("the probe's support", pixels)?,
+            fourier_support: device.alloc("the probe's Fourier support", pixels)?,
+            gate: device.alloc("a gate", 1)?,
+            open: device.alloc("a gate", 1)?,
+            shift: device.alloc("a shift", 2)?,
         };
         let narrow = |v: &Complex<f64>| Complex::new(v.re as f32, v.im as f32);
         let object: Vec<Complex<f32>> = problem.object.iter().map(narrow).collect();
         let probe: Vec<Complex<f32>> = problem.probe.iter().map(narrow).collect();
-        machine.upload(&mut new.object, &object)?;
-        machine.upload(&mut new.probe, &probe)?;
-        machine.upload(&mut new.corners, &problem.positions.corners)?;
-        machine.upload(&mut new.support, &vec![1.0_f32; pixels])?;
+        device.upload(&mut new.object, &object)?;
+        device.upload(&mut new.probe, &probe)?;
+        device.upload(&mut new.corners, &problem.positions.corners)?;
+        device.upload(&mut new.support, &vec![1.0_f32; pixels])?;
         let magnitudes = problem.magnitudes.as_standard_layout();
         if let Some(magnitudes) = magnitudes.as_slice() {
-            machine.upload(&mut new.magnitudes, magnitudes)?;
+            device.upload(&mut new.magnitudes, magnitudes)?;
         }
         Ok((layout, new))
     }

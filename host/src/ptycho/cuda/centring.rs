@@ -1,25 +1,26 @@
-//! Mirrors cpu/centring.rs: probe, object and exit waves move back together.
+//! Mirrors cpu/centring.rs: shifts probe, object and exit waves together.
 
 use super::buffers::{Buffers, Layout};
 use super::object_update::probe_power;
-use crate::gpu::{Buffer, Machine, Result};
+use crate::gpu::{Buffer, Device, Result};
 use warpstride_device::Complex32;
 use warpstride_device::launch::Work;
 use warpstride_kernels::ptycho::{
-    centring_shift::CentringShift, phase_ramp_layers::PhaseRampLayers, roll_layers::RollLayers,
+    centring_shift::PtychoCentringShift, phase_ramp_layers::PtychoPhaseRampLayers,
+    roll_layers::PtychoRollLayers,
 };
 
-/// Moves by whole pixels when the probe's centre of mass is further than `tolerance` pixels from the
-/// centre; the host does not learn of it.
-pub(super) fn centre<M: Machine>(
-    machine: &M,
+/// Shifts by whole pixels if the probe's centre of mass is further than `tolerance` pixels from the
+/// centre; the device decides without synchronising with the host.
+pub(super) fn centre<M: Device>(
+    device: &M,
     layout: &Layout,
     buffers: &mut Buffers<M>,
     tolerance: f64,
 ) -> Result<()> {
-    probe_power(machine, layout, buffers)?;
-    machine.launch(
-        &CentringShift {
+    probe_power(device, layout, buffers)?;
+    device.launch(
+        &PtychoCentringShift {
             power: buffers.power.read(),
             shift: buffers.shift.write(),
             rows: layout.rows,
@@ -39,10 +40,10 @@ pub(super) fn centre<M: Machine>(
         shift,
         ..
     } = buffers;
-    roll::<M>(machine, o, object_work, shift, 1, object)?;
-    roll::<M>(machine, probe, probe_before, shift, layout.modes, frame)?;
-    machine.launch(
-        &PhaseRampLayers {
+    roll::<M>(device, o, object_work, shift, 1, object)?;
+    roll::<M>(device, probe, probe_before, shift, layout.modes, frame)?;
+    device.launch(
+        &PtychoPhaseRampLayers {
             spectra: spectra.write(),
             shift: shift.read(),
             layers: layout.frames * layout.modes,
@@ -53,8 +54,8 @@ pub(super) fn centre<M: Machine>(
     )
 }
 
-fn roll<M: Machine>(
-    machine: &M,
+fn roll<M: Device>(
+    device: &M,
     waves: &mut M::Buffer<Complex32>,
     work: &mut M::Buffer<Complex32>,
     shift: &M::Buffer<i32>,
@@ -63,7 +64,7 @@ fn roll<M: Machine>(
 ) -> Result<()> {
     let elements = Work::Elements(layers as usize * rows as usize * columns as usize);
     let (to, from) = (work.write(), waves.read());
-    let out = RollLayers {
+    let to_work = PtychoRollLayers {
         to,
         from,
         shift: shift.read(),
@@ -72,9 +73,9 @@ fn roll<M: Machine>(
         columns,
         back: 0,
     };
-    machine.launch(&out, elements)?;
+    device.launch(&to_work, elements)?;
     let (to, from) = (waves.write(), work.read());
-    let home = RollLayers {
+    let copy_back = PtychoRollLayers {
         to,
         from,
         shift: shift.read(),
@@ -83,5 +84,5 @@ fn roll<M: Machine>(
         columns,
         back: 1,
     };
-    machine.launch(&home, elements)
+    device.launch(&copy_back, elements)
 }

@@ -1,12 +1,13 @@
-//! Mirrors cpu/constraints.rs: supports of the probe. The real-space one is part of `probe_finish`.
+//! Mirrors cpu/constraints.rs: supports of the probe. The kernel `ptycho_probe_finish` applies the
+//! real-space one.
 
 use super::buffers::{Buffers, Layout};
-use crate::gpu::{Buffer, Direction, Machine, Result};
+use crate::gpu::{Buffer, Device, Direction, Result};
 use crate::ptycho::cpu::{disc, disc_at_origin};
 use warpstride_device::launch::Work;
-use warpstride_kernels::ptycho::{copy_waves::CopyWaves, scale_layers::ScaleLayers};
+use warpstride_kernels::ptycho::{copy_waves::PtychoCopyWaves, scale_layers::PtychoScaleLayers};
 
-/// The supports that are on the device at present.
+/// The supports that are currently on the device.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub(super) struct Supports {
     real: Option<f64>,
@@ -14,57 +15,57 @@ pub(super) struct Supports {
 }
 
 impl Supports {
-    /// Uploads what differs from the last iteration's.
-    pub(super) fn set<M: Machine>(
+    /// Uploads the supports that differ from those of the last iteration.
+    pub(super) fn set<M: Device>(
         &mut self,
-        machine: &M,
+        device: &M,
         layout: &Layout,
         buffers: &mut Buffers<M>,
-        wanted: [Option<f64>; 2],
+        supports: [Option<f64>; 2],
     ) -> Result<()> {
-        let [real, fourier] = wanted;
+        let [real, fourier] = supports;
         let (rows, columns) = (layout.rows as usize, layout.columns as usize);
         if self.real != real {
             let support = real.map_or_else(
                 || vec![1.0; rows * columns],
-                |share| disc(rows, columns, share),
+                |fraction| disc(rows, columns, fraction),
             );
-            machine.upload(&mut buffers.support, &support)?;
+            device.upload(&mut buffers.support, &support)?;
         }
-        if let Some(share) = fourier
+        if let Some(fraction) = fourier
             && self.fourier != fourier
         {
-            let support = disc_at_origin(rows, columns, share);
-            machine.upload(&mut buffers.fourier_support, &support)?;
+            let support = disc_at_origin(rows, columns, fraction);
+            device.upload(&mut buffers.fourier_support, &support)?;
         }
         *self = Self { real, fourier };
         Ok(())
     }
 }
 
-/// Multiplies every mode's spectrum by the Fourier support; nothing while the gate is shut.
+/// Multiplies every mode's spectrum by the Fourier support; does nothing if the gate is closed.
 ///
-/// Behind a shut gate the probe must not change at all, and a transform there and back would round:
-/// so it is done on a copy, which comes home through the gate.
-pub(super) fn fourier_support<M: Machine>(
-    machine: &M,
+/// With a closed gate the probe must not change at all, but a forward and an inverse transform
+/// would round. They are therefore applied to a copy, which is copied back through the gate.
+pub(super) fn fourier_support<M: Device>(
+    device: &M,
     layout: &Layout,
     buffers: &mut Buffers<M>,
     fft: &M::Fft,
 ) -> Result<()> {
     let elements = layout.probe_elements() as u32;
     let all = Work::Elements(layout.probe_elements());
-    // The first slice of the sums, which the probe update is done with.
+    // The first slice of the sums, which the probe update no longer needs.
     let work = &mut buffers.probe_sums;
-    let out = CopyWaves {
+    let copy = PtychoCopyWaves {
         to: work.write(),
         from: buffers.probe.read(),
         gate: buffers.open.read(),
         elements,
     };
-    machine.launch(&out, all)?;
-    machine.fft(fft, work, Direction::Forward)?;
-    let support = ScaleLayers {
+    device.launch(&copy, all)?;
+    device.fft(fft, work, Direction::Forward)?;
+    let support = PtychoScaleLayers {
         waves: work.write(),
         weights: buffers.fourier_support.read(),
         gate: buffers.open.read(),
@@ -72,13 +73,13 @@ pub(super) fn fourier_support<M: Machine>(
         pixels: layout.pixels(),
         factor: layout.scale(),
     };
-    machine.launch(&support, all)?;
-    machine.fft(fft, work, Direction::Inverse)?;
-    let home = CopyWaves {
+    device.launch(&support, all)?;
+    device.fft(fft, work, Direction::Inverse)?;
+    let copy_back = PtychoCopyWaves {
         to: buffers.probe.write(),
         from: work.read(),
         gate: buffers.gate.read(),
         elements,
     };
-    machine.launch(&home, all)
+    device.launch(&copy_back, all)
 }

@@ -1,30 +1,31 @@
-//! Mirrors cpu/engine.rs: state of a projection engine on a machine, and one step.
+//! Mirrors cpu/engine.rs: state and step of a projection engine on a device.
 
 use super::buffers::{Buffers, Layout};
 use super::constraints::{Supports, fourier_support};
 use super::{centring, fourier_projection, metrics, object_update, probe_update};
-use crate::gpu::{Direction, Fetch, Machine, Result};
+use crate::gpu::{Device, Direction, ReadBack, Result};
 use crate::ptycho::{
     Engine, EngineError, EngineState, ModelErrors, Problem, Step, StepErrors, UpdateVersion,
 };
+use crate::run::Setup;
 use ndarray::{Array2, Array3};
 use num_complex::Complex;
 use std::collections::VecDeque;
 
-/// Iterations whose figures may be under way; then the oldest is waited for, so that neither the
-/// queue nor the page-locked memory grows.
-const MOST_PENDING: usize = 32;
+/// Largest number of iterations whose metrics may be pending; beyond it the oldest is waited for,
+/// so that neither the queue nor the page-locked memory grows.
+const MAX_PENDING: usize = 32;
 
-/// Figures of one iteration on their way to the host.
-struct Pending<M: Machine> {
-    errors: M::Fetch<f32>,
-    moved: M::Fetch<f32>,
-    photon: M::Fetch<f32>,
-    residual: M::Fetch<f32>,
+/// Metrics of one iteration that are being copied to the host.
+struct Pending<M: Device> {
+    errors: M::ReadBack<f32>,
+    moved: M::ReadBack<f32>,
+    photon: M::ReadBack<f32>,
+    residual: M::ReadBack<f32>,
 }
 
-/// A projection engine on a [`Machine`], in single precision.
-pub struct GpuEngine<M: Machine> {
+/// A projection engine on a [`Device`], in single precision.
+pub struct GpuEngine<M: Device> {
     layout: Layout,
     version: UpdateVersion,
     supports: Supports,
@@ -33,27 +34,27 @@ pub struct GpuEngine<M: Machine> {
     waves_fft: M::Fft,
     probe_fft: M::Fft,
     buffers: Buffers<M>,
-    machine: M,
+    device: M,
 }
 
-impl<M: Machine> GpuEngine<M> {
-    /// Allocates everything on `machine` and uploads the start values; the exit waves start as P·O.
+impl<M: Device> GpuEngine<M> {
+    /// Allocates all buffers on `device` and uploads the start values; the exit waves start as P·O.
     ///
     /// # Errors
-    /// Out of memory, or the machine's.
+    /// Returns the device's error, for example if memory is exhausted.
     pub fn new(
-        machine: M,
+        device: M,
         problem: &Problem,
         version: UpdateVersion,
     ) -> std::result::Result<Self, EngineError> {
-        let (layout, mut buffers) = Buffers::new(&machine, problem, version)?;
+        let (layout, mut buffers) = Buffers::new(&device, problem, version)?;
         let (rows, columns) = (layout.rows as usize, layout.columns as usize);
         let modes = layout.modes as usize;
-        let waves_fft = machine.plan_fft(&[rows, columns], layout.frames as usize * modes)?;
-        let probe_fft = machine.plan_fft(&[rows, columns], modes)?;
-        fourier_projection::model_spectra(&machine, &layout, &mut buffers, &waves_fft)?;
-        machine.copy(&buffers.waves, &mut buffers.spectra)?;
-        machine.synchronize()?;
+        let waves_fft = device.plan_fft(&[rows, columns], layout.frames as usize * modes)?;
+        let probe_fft = device.plan_fft(&[rows, columns], modes)?;
+        fourier_projection::model_spectra(&device, &layout, &mut buffers, &waves_fft)?;
+        device.copy(&buffers.waves, &mut buffers.spectra)?;
+        device.synchronize()?;
         Ok(Self {
             layout,
             version,
@@ -63,21 +64,21 @@ impl<M: Machine> GpuEngine<M> {
             waves_fft,
             probe_fft,
             buffers,
-            machine,
+            device,
         })
     }
 
-    /// The machine, for timing.
+    /// The device, for timing.
     #[must_use]
-    pub fn machine(&self) -> &M {
-        &self.machine
+    pub fn device(&self) -> &M {
+        &self.device
     }
 
-    /// Milliseconds of each stage of one iteration on its own, by the device's clock; the state goes
-    /// on by that iteration.
+    /// Runs one iteration stage by stage and returns the milliseconds of each, measured by the
+    /// device.
     ///
     /// # Errors
-    /// The machine's.
+    /// Returns the device's error.
     pub fn stage_times(
         &mut self,
         step: &Step,
@@ -87,27 +88,27 @@ impl<M: Machine> GpuEngine<M> {
             version,
             waves_fft,
             buffers,
-            machine,
+            device,
             ..
         } = self;
-        let machine: &M = machine;
+        let device: &M = device;
         let mut times = Vec::new();
         let c = step.coefficients;
         let mut timed = |name, stage: &mut dyn FnMut() -> Result<()>| -> Result<()> {
-            times.push((name, machine.time_ms(stage)?));
+            times.push((name, device.time_ms(stage)?));
             Ok(())
         };
         timed("exit-wave build", &mut || {
-            fourier_projection::build(machine, layout, buffers)
+            fourier_projection::build(device, layout, buffers)
         })?;
         timed("transform, forward", &mut || {
-            machine.fft(waves_fft, &mut buffers.waves, Direction::Forward)
+            device.fft(waves_fft, &mut buffers.waves, Direction::Forward)
         })?;
         timed("Fourier step", &mut || {
-            fourier_projection::advance(machine, layout, buffers, c, step.bound)
+            fourier_projection::advance(device, layout, buffers, c, step.bound)
         })?;
         timed("transform, inverse", &mut || {
-            machine.fft_to(
+            device.fft_to(
                 waves_fft,
                 &buffers.spectra,
                 &mut buffers.waves,
@@ -116,29 +117,29 @@ impl<M: Machine> GpuEngine<M> {
         })?;
         timed("object update", &mut || {
             let (weight, clip) = (step.object_weight, step.clip_object);
-            object_update::object_update(machine, layout, buffers, *version, weight, clip)
+            object_update::object_update(device, layout, buffers, *version, weight, clip)
         })?;
         timed("probe update", &mut || {
-            probe_update::probe_update(machine, layout, buffers, *version, step.probe_weight)
+            probe_update::probe_update(device, layout, buffers, *version, step.probe_weight)
         })?;
         Ok(times)
     }
 
-    /// Queues one iteration and the fetching of its figures.
+    /// Queues one iteration and the read-back of its metrics.
     ///
     /// # Errors
-    /// The machine's.
+    /// Returns the device's error.
     fn queue(&mut self, step: &Step) -> Result<()> {
         let Self {
             layout,
             version,
             waves_fft,
             buffers,
-            machine,
+            device,
             ..
         } = self;
         fourier_projection::project(
-            machine,
+            device,
             layout,
             buffers,
             waves_fft,
@@ -146,15 +147,15 @@ impl<M: Machine> GpuEngine<M> {
             step.bound,
         )?;
         let supports = [step.probe_support, step.probe_fourier_support];
-        self.supports.set(machine, layout, buffers, supports)?;
+        self.supports.set(device, layout, buffers, supports)?;
         let alternates = step.update_probe && step.overlap_loops > 1;
-        // Also without alternations: an iteration before may have shut it.
-        machine.zero(&mut buffers.gate)?;
+        // Needed even without alternations, as an earlier iteration may have closed the gate.
+        device.zero(&mut buffers.gate)?;
         for _ in 0..step.overlap_loops {
             if step.update_object {
                 let clip = step.clip_object;
                 object_update::object_update(
-                    machine,
+                    device,
                     layout,
                     buffers,
                     *version,
@@ -166,25 +167,25 @@ impl<M: Machine> GpuEngine<M> {
                 break;
             }
             if alternates {
-                machine.copy(&buffers.probe, &mut buffers.probe_before)?;
+                device.copy(&buffers.probe, &mut buffers.probe_before)?;
             }
-            probe_update::probe_update(machine, layout, buffers, *version, step.probe_weight)?;
+            probe_update::probe_update(device, layout, buffers, *version, step.probe_weight)?;
             if step.probe_fourier_support.is_some() {
-                fourier_support(machine, layout, buffers, &self.probe_fft)?;
+                fourier_support(device, layout, buffers, &self.probe_fft)?;
             }
             if alternates {
                 let tolerance = step.overlap_tolerance;
-                probe_update::judge_change(machine, layout, buffers, tolerance)?;
+                probe_update::check_convergence(device, layout, buffers, tolerance)?;
             }
         }
         if let Some(tolerance) = step.centre_tolerance {
-            centring::centre(machine, layout, buffers, tolerance)?;
+            centring::centre(device, layout, buffers, tolerance)?;
         }
         self.pending.push_back(Pending {
-            errors: machine.fetch(&buffers.errors)?,
-            moved: machine.fetch(&buffers.moved)?,
-            photon: machine.fetch(&buffers.photon)?,
-            residual: machine.fetch(&buffers.residual)?,
+            errors: device.read_back(&buffers.errors)?,
+            moved: device.read_back(&buffers.moved)?,
+            photon: device.read_back(&buffers.photon)?,
+            residual: device.read_back(&buffers.residual)?,
         });
         Ok(())
     }
@@ -205,24 +206,24 @@ impl<M: Machine> GpuEngine<M> {
         }
     }
 
-    fn downloaded(
+    fn download(
         &self,
         buffer: &M::Buffer<warpstride_device::Complex32>,
         elements: usize,
     ) -> Result<Vec<Complex<f32>>> {
         let mut values = vec![Complex::default(); elements];
-        self.machine.download(buffer, &mut values)?;
+        self.device.download(buffer, &mut values)?;
         Ok(values)
     }
 }
 
-impl<M: Machine> Engine for GpuEngine<M> {
-    fn backend(&self) -> &'static str {
-        self.machine.backend()
-    }
-
-    fn device(&self) -> String {
-        self.machine.device_name()
+impl<M: Device> Engine for GpuEngine<M> {
+    fn setup(&self) -> Setup {
+        Setup {
+            backend: self.device.backend(),
+            device: self.device.device_name(),
+            precision: "f32",
+        }
     }
 
     fn step(&mut self, step: &Step) -> std::result::Result<(), EngineError> {
@@ -232,8 +233,8 @@ impl<M: Machine> Engine for GpuEngine<M> {
     fn errors(&mut self, all: bool) -> std::result::Result<Vec<StepErrors>, EngineError> {
         let mut finished = Vec::new();
         while let Some(oldest) = self.pending.front() {
-            // Fetches come in order: when the last one of an iteration is here, all are.
-            if !(all || self.pending.len() > MOST_PENDING || oldest.residual.ready()) {
+            // Read-backs finish in order: when the last one of an iteration is ready, all are.
+            if !(all || self.pending.len() > MAX_PENDING || oldest.residual.ready()) {
                 break;
             }
             if let Some(oldest) = self.pending.pop_front() {
@@ -248,17 +249,17 @@ impl<M: Machine> Engine for GpuEngine<M> {
             layout,
             waves_fft,
             buffers,
-            machine,
+            device,
             ..
         } = self;
-        metrics::model_metrics(machine, layout, buffers, waves_fft)?;
-        let photon = machine.fetch(&buffers.photon)?.wait()?;
-        let residual = machine.fetch(&buffers.residual)?.wait()?;
+        metrics::model_metrics(device, layout, buffers, waves_fft)?;
+        let photon = device.read_back(&buffers.photon)?.wait()?;
+        let residual = device.read_back(&buffers.residual)?.wait()?;
         Ok(self.combine(&photon, &residual))
     }
 
     fn object(&mut self) -> std::result::Result<Array2<Complex<f64>>, EngineError> {
-        let values = self.downloaded(&self.buffers.object, self.layout.object_elements())?;
+        let values = self.download(&self.buffers.object, self.layout.object_elements())?;
         let columns = self.layout.object_columns as usize;
         Ok(Array2::from_shape_fn(
             (self.layout.object_rows as usize, columns),
@@ -267,7 +268,7 @@ impl<M: Machine> Engine for GpuEngine<M> {
     }
 
     fn probe(&mut self) -> std::result::Result<Array3<Complex<f64>>, EngineError> {
-        let values = self.downloaded(&self.buffers.probe, self.layout.probe_elements())?;
+        let values = self.download(&self.buffers.probe, self.layout.probe_elements())?;
         let [modes, rows, columns] =
             [self.layout.modes, self.layout.rows, self.layout.columns].map(|n| n as usize);
         Ok(Array3::from_shape_fn(
@@ -278,9 +279,9 @@ impl<M: Machine> Engine for GpuEngine<M> {
 
     fn save(&mut self) -> std::result::Result<EngineState, EngineError> {
         let layout = self.layout;
-        let object = self.downloaded(&self.buffers.object, layout.object_elements())?;
-        let probe = self.downloaded(&self.buffers.probe, layout.probe_elements())?;
-        let exit = self.downloaded(&self.buffers.spectra, layout.wave_elements())?;
+        let object = self.download(&self.buffers.object, layout.object_elements())?;
+        let probe = self.download(&self.buffers.probe, layout.probe_elements())?;
+        let exit = self.download(&self.buffers.spectra, layout.wave_elements())?;
         Ok(EngineState::from_parts(object, probe, exit))
     }
 
@@ -292,9 +293,9 @@ impl<M: Machine> Engine for GpuEngine<M> {
             layout.probe_elements(),
             layout.wave_elements(),
         ])?;
-        self.machine.upload(&mut self.buffers.object, object)?;
-        self.machine.upload(&mut self.buffers.probe, probe)?;
-        self.machine.upload(&mut self.buffers.spectra, exit)?;
+        self.device.upload(&mut self.buffers.object, object)?;
+        self.device.upload(&mut self.buffers.probe, probe)?;
+        self.device.upload(&mut self.buffers.spectra, exit)?;
         Ok(())
     }
 }

@@ -1,19 +1,21 @@
-//! Mirrors cpu/fourier_projection.rs: one engine step on the exit waves, in Fourier space.
+//! Mirrors cpu/fourier_projection.rs: the exit-wave update in Fourier space.
 
 use super::buffers::{Buffers, Layout};
-use crate::gpu::{Buffer, Direction, Machine, Result};
+use crate::gpu::{Buffer, Device, Direction, Result};
 use crate::ptycho::Coefficients;
 use warpstride_device::launch::Work;
-use warpstride_kernels::ptycho::{exit_wave_build::ExitWaveBuild, fourier_step::FourierStep};
+use warpstride_kernels::ptycho::{
+    exit_wave_build::PtychoExitWaveBuild, fourier_step::PtychoFourierStep,
+};
 
-/// `waves = P·O`.
-pub(super) fn build<M: Machine>(
-    machine: &M,
+/// Computes `waves = P·O`.
+pub(super) fn build<M: Device>(
+    device: &M,
     layout: &Layout,
     buffers: &mut Buffers<M>,
 ) -> Result<()> {
-    machine.launch(
-        &ExitWaveBuild {
+    device.launch(
+        &PtychoExitWaveBuild {
             aux: buffers.waves.write(),
             psi: buffers.spectra.read(),
             probe: buffers.probe.read(),
@@ -33,27 +35,27 @@ pub(super) fn build<M: Machine>(
     )
 }
 
-/// Bare transforms of P·O into `waves`.
-pub(super) fn model_spectra<M: Machine>(
-    machine: &M,
+/// Writes the unnormalised transforms of P·O to `waves`.
+pub(super) fn model_spectra<M: Device>(
+    device: &M,
     layout: &Layout,
     buffers: &mut Buffers<M>,
     fft: &M::Fft,
 ) -> Result<()> {
-    build(machine, layout, buffers)?;
-    machine.fft(fft, &mut buffers.waves, Direction::Forward)
+    build(device, layout, buffers)?;
+    device.fft(fft, &mut buffers.waves, Direction::Forward)
 }
 
-/// Ψ ← (1−a−b) Ψ + a F[P·O] + b Π[(1−c) Ψ + c F[P·O]], and all figures of the frames.
-pub(super) fn advance<M: Machine>(
-    machine: &M,
+/// Computes Ψ ← (1−a−b) Ψ + a F[P·O] + b Π[(1−c) Ψ + c F[P·O]] and all metrics of the frames.
+pub(super) fn advance<M: Device>(
+    device: &M,
     layout: &Layout,
     buffers: &mut Buffers<M>,
     coefficients: Coefficients,
     bound: f64,
 ) -> Result<()> {
-    machine.launch(
-        &FourierStep {
+    device.launch(
+        &PtychoFourierStep {
             spectra: buffers.spectra.write(),
             model: buffers.waves.read(),
             magnitudes: buffers.magnitudes.read(),
@@ -75,18 +77,18 @@ pub(super) fn advance<M: Machine>(
     )
 }
 
-/// One step of every frame; leaves rows · columns · ψ in `waves`.
-pub(super) fn project<M: Machine>(
-    machine: &M,
+/// Performs one step of every frame; leaves rows · columns · ψ in `waves`.
+pub(super) fn project<M: Device>(
+    device: &M,
     layout: &Layout,
     buffers: &mut Buffers<M>,
     fft: &M::Fft,
     coefficients: Coefficients,
     bound: f64,
 ) -> Result<()> {
-    model_spectra(machine, layout, buffers, fft)?;
-    advance(machine, layout, buffers, coefficients, bound)?;
-    machine.fft_to(
+    model_spectra(device, layout, buffers, fft)?;
+    advance(device, layout, buffers, coefficients, bound)?;
+    device.fft_to(
         fft,
         &buffers.spectra,
         &mut buffers.waves,

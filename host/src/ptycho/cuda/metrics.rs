@@ -1,22 +1,22 @@
-//! Mirrors `model_errors` of cpu/fourier_projection.rs, for the end of a run: the sums behind err_phot
-//! and R of the present object and probe. (During a run `fourier_step` computes them.)
+//! Mirrors `model_errors` of cpu/fourier_projection.rs: err_phot and R of the current object and
+//! probe at the end of a run. (During a run the kernel `ptycho_fourier_step` computes them.)
 
 use super::buffers::{Buffers, Layout};
 use super::fourier_projection::model_spectra;
-use crate::gpu::{Buffer, Machine, Result};
+use crate::gpu::{Buffer, Device, Result};
 use warpstride_device::launch::Work;
-use warpstride_kernels::ptycho::model_metrics::ModelMetrics;
+use warpstride_kernels::ptycho::model_metrics::PtychoModelMetrics;
 
-/// Leaves each frame's sums in `photon` and `residual`.
-pub(super) fn model_metrics<M: Machine>(
-    machine: &M,
+/// Writes the sums of each frame to `photon` and `residual`.
+pub(super) fn model_metrics<M: Device>(
+    device: &M,
     layout: &Layout,
     buffers: &mut Buffers<M>,
     fft: &M::Fft,
 ) -> Result<()> {
-    model_spectra(machine, layout, buffers, fft)?;
-    machine.launch(
-        &ModelMetrics {
+    model_spectra(device, layout, buffers, fft)?;
+    device.launch(
+        &PtychoModelMetrics {
             spectra: buffers.waves.read(),
             magnitudes: buffers.magnitudes.read(),
             photon: buffers.photon.write(),

@@ -1,5 +1,6 @@
-//! The GPU half, file by file the mirror of [`super::cpu`]. Written against
-//! [`Machine`](crate::gpu::Machine), so that the same launches run on a card and in the emulator.
+//! GPU back end; each file mirrors the file of the same name in [`super::cpu`]. It is written
+//! against [`Device`](crate::gpu::Device), so that the same launches run on a GPU and in the
+//! emulator.
 
 mod buffers;
 mod centring;
@@ -12,30 +13,36 @@ mod probe_update;
 
 pub use engine::GpuEngine;
 
-use crate::gpu::{CudaMachine, EmulatedMachine};
+use crate::gpu::{CudaDevice, EmulatedDevice};
 use crate::ptycho::{Engine, EngineError, Problem, UpdateVersion};
 
-/// [`GpuEngine::new`] on a CUDA device, as what every back end offers. Compiled here once, and not again by every
-/// program that asks for it.
+/// [`GpuEngine::new`] on a CUDA device, as a boxed [`Engine`]. It is compiled once, in this crate,
+/// and not again in every program that uses it.
 ///
 /// # Errors
-/// As there.
+/// The same as those of [`GpuEngine::new`].
 pub fn on_cuda(
-    machine: CudaMachine,
+    device: CudaDevice,
     problem: &Problem,
     version: UpdateVersion,
 ) -> Result<Box<dyn Engine>, EngineError> {
-    Ok(Box::new(GpuEngine::new(machine, problem, version)?))
+    Ok(Box::new(GpuEngine::new(device, problem, version)?))
 }
 
-/// The same on the emulator.
+/// Like [`on_cuda`], but on the emulator.
 ///
 /// # Errors
-/// As [`GpuEngine::new`].
+/// The same as those of [`GpuEngine::new`].
 pub fn on_emulator(
-    machine: EmulatedMachine,
+    device: EmulatedDevice,
     problem: &Problem,
     version: UpdateVersion,
 ) -> Result<Box<dyn Engine>, EngineError> {
-    Ok(Box::new(GpuEngine::new(machine, problem, version)?))
+    Ok(Box::new(GpuEngine::new(device, problem, version)?))
+}
+
+/// Kernels launched by the engines, for [`CudaDevice::new`](crate::gpu::CudaDevice::new).
+#[must_use]
+pub fn kernels() -> crate::cuda::Kernels {
+    crate::kernels::unpacked(warpstride_ptx::PTYCHO)
 }

@@ -1,23 +1,23 @@
-//! Mirrors cpu/object_update.rs: O ← [c_o O + Σ conj(P) ψ] / [c_o + Σ |P|²].
+//! Mirrors cpu/object_update.rs: object update O ← [c_o O + Σ conj(P) ψ] / [c_o + Σ |P|²].
 
 use super::buffers::{Buffers, Layout};
-use crate::gpu::{Buffer, Machine, Result};
+use crate::gpu::{Buffer, Device, Result};
 use crate::ptycho::UpdateVersion;
-use crate::ptycho::plan::TILE;
+use crate::ptycho::update_version::TILE;
 use warpstride_device::launch::Work;
 use warpstride_kernels::ptycho::{
-    layer_power::LayerPower, object_finish::ObjectFinish, object_update_atomic::ObjectUpdateAtomic,
-    object_update_tiled::ObjectUpdateTiled,
+    layer_power::PtychoLayerPower, object_finish::PtychoObjectFinish,
+    object_update_atomic::PtychoObjectUpdateAtomic, object_update_tiled::PtychoObjectUpdateTiled,
 };
 
-/// Σ|P|² of the present probe.
-pub(super) fn probe_power<M: Machine>(
-    machine: &M,
+/// Computes Σ|P|² of the current probe.
+pub(super) fn probe_power<M: Device>(
+    device: &M,
     layout: &Layout,
     buffers: &mut Buffers<M>,
 ) -> Result<()> {
-    machine.launch(
-        &LayerPower {
+    device.launch(
+        &PtychoLayerPower {
             waves: buffers.probe.read(),
             power: buffers.power.write(),
             layers: layout.modes,
@@ -27,9 +27,9 @@ pub(super) fn probe_power<M: Machine>(
     )
 }
 
-/// One update; nothing while the gate is shut.
-pub(super) fn object_update<M: Machine>(
-    machine: &M,
+/// Performs one update; does nothing if the gate is closed.
+pub(super) fn object_update<M: Device>(
+    device: &M,
     layout: &Layout,
     buffers: &mut Buffers<M>,
     version: UpdateVersion,
@@ -48,10 +48,10 @@ pub(super) fn object_update<M: Machine>(
     } = *layout;
     let [clip_low, clip_high] = clip.map_or([0.0, -1.0], |limits| limits.map(|v| v as f32));
     let weight = weight as f32;
-    probe_power(machine, layout, buffers)?;
+    probe_power(device, layout, buffers)?;
     match version {
-        UpdateVersion::Tiled => machine.launch(
-            &ObjectUpdateTiled {
+        UpdateVersion::Tiled => device.launch(
+            &PtychoObjectUpdateTiled {
                 object: buffers.object.write(),
                 probe: buffers.probe.read(),
                 power: buffers.power.read(),
@@ -75,10 +75,10 @@ pub(super) fn object_update<M: Machine>(
             ),
         ),
         UpdateVersion::Atomic => {
-            machine.zero(&mut buffers.object_work)?;
-            machine.zero(&mut buffers.object_weights)?;
-            machine.launch(
-                &ObjectUpdateAtomic {
+            device.zero(&mut buffers.object_work)?;
+            device.zero(&mut buffers.object_weights)?;
+            device.launch(
+                &PtychoObjectUpdateAtomic {
                     numerator: buffers.object_work.write(),
                     denominator: buffers.object_weights.write(),
                     probe: buffers.probe.read(),
@@ -97,8 +97,8 @@ pub(super) fn object_update<M: Machine>(
                 },
                 Work::Blocks(frames as usize * parts as usize),
             )?;
-            machine.launch(
-                &ObjectFinish {
+            device.launch(
+                &PtychoObjectFinish {
                     object: buffers.object.write(),
                     numerator: buffers.object_work.read(),
                     denominator: buffers.object_weights.read(),

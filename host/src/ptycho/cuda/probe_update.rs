@@ -1,17 +1,17 @@
-//! Mirrors cpu/probe_update.rs: P ← [c_p P + Σ conj(O) ψ] / [c_p + Σ |O|²].
+//! Mirrors cpu/probe_update.rs: probe update P ← [c_p P + Σ conj(O) ψ] / [c_p + Σ |O|²].
 
 use super::buffers::{Buffers, Layout};
-use crate::gpu::{Buffer, Machine, Result};
+use crate::gpu::{Buffer, Device, Result};
 use crate::ptycho::UpdateVersion;
 use warpstride_device::launch::{Launch, Work};
 use warpstride_kernels::ptycho::{
-    probe_change::ProbeChange, probe_finish::ProbeFinish, probe_update_atomic::ProbeUpdateAtomic,
-    probe_update_tiled::ProbeUpdateTiled,
+    probe_change::PtychoProbeChange, probe_finish::PtychoProbeFinish,
+    probe_update_atomic::PtychoProbeUpdateAtomic, probe_update_tiled::PtychoProbeUpdateTiled,
 };
 
-/// One update with the real-space support; nothing while the gate is shut.
-pub(super) fn probe_update<M: Machine>(
-    machine: &M,
+/// Performs one update, including the real-space support; does nothing if the gate is closed.
+pub(super) fn probe_update<M: Device>(
+    device: &M,
     layout: &Layout,
     buffers: &mut Buffers<M>,
     version: UpdateVersion,
@@ -27,15 +27,15 @@ pub(super) fn probe_update<M: Machine>(
         slices,
         ..
     } = *layout;
-    // One thread a pixel in groups of a block; the emulator's smaller blocks make more groups, which
-    // the kernel walks by stride.
-    let threads = <ProbeUpdateTiled<'_, M::Space> as Launch<M::Space>>::INFO.block[0];
+    // One thread per pixel, in groups of one block; the emulator's smaller blocks make more groups,
+    // over which the kernel strides.
+    let threads = <PtychoProbeUpdateTiled<'_, M::Space> as Launch<M::Space>>::INFO.block[0];
     let groups = layout.pixels().div_ceil(threads) as usize;
     let blocks = slices as usize * modes as usize * groups;
     let finished = match version {
         UpdateVersion::Tiled => {
-            machine.launch(
-                &ProbeUpdateTiled {
+            device.launch(
+                &PtychoProbeUpdateTiled {
                     numerators: buffers.probe_sums.write(),
                     denominators: buffers.probe_weights.write(),
                     object: buffers.object.read(),
@@ -56,10 +56,10 @@ pub(super) fn probe_update<M: Machine>(
             slices
         }
         UpdateVersion::Atomic => {
-            machine.zero(&mut buffers.probe_sums)?;
-            machine.zero(&mut buffers.probe_weights)?;
-            machine.launch(
-                &ProbeUpdateAtomic {
+            device.zero(&mut buffers.probe_sums)?;
+            device.zero(&mut buffers.probe_weights)?;
+            device.launch(
+                &PtychoProbeUpdateAtomic {
                     numerator: buffers.probe_sums.write(),
                     denominator: buffers.probe_weights.write(),
                     object: buffers.object.read(),
@@ -80,8 +80,8 @@ pub(super) fn probe_update<M: Machine>(
             1
         }
     };
-    machine.launch(
-        &ProbeFinish {
+    device.launch(
+        &PtychoProbeFinish {
             probe: buffers.probe.write(),
             numerators: buffers.probe_sums.read(),
             denominators: buffers.probe_weights.read(),
@@ -96,15 +96,15 @@ pub(super) fn probe_update<M: Machine>(
     )
 }
 
-/// Shuts the gate when ‖P − P_before‖ is below `tolerance`·‖P_before‖.
-pub(super) fn judge_change<M: Machine>(
-    machine: &M,
+/// Closes the gate if ‖P − P_before‖ is below `tolerance`·‖P_before‖.
+pub(super) fn check_convergence<M: Device>(
+    device: &M,
     layout: &Layout,
     buffers: &mut Buffers<M>,
     tolerance: f64,
 ) -> Result<()> {
-    machine.launch(
-        &ProbeChange {
+    device.launch(
+        &PtychoProbeChange {
             before: buffers.probe_before.read(),
             after: buffers.probe.read(),
             gate: buffers.gate.write(),

@@ -1,37 +1,38 @@
-//! What diffraction cannot tell, removed before two objects are compared.
+//! Alignment of two objects: removes the ambiguities that diffraction leaves before a comparison.
 //!
-//! An object moved together with its probe, times any complex number, times a phase ramp (with the
-//! opposite ramp on the probe, and the detector recentred) gives the same patterns.
+//! The patterns do not change if an object is displaced together with its probe, multiplied by a
+//! complex number, or multiplied by a phase ramp (with the opposite ramp on the probe and the
+//! detector recentred).
 
 use super::QualityError;
 use super::lit_region::bounding_box;
 use super::refinement::refine;
-use super::translation::{Weighted, whole_pixels};
+use super::translation::{WeightedImage, whole_pixels};
 use ndarray::{Array2, Zip};
 use num_complex::Complex;
 
-/// Two objects on one grid, ambiguities removed, over the box that holds the common lit region.
+/// Two objects on one grid without ambiguities, over the bounding box of the common lit region.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Aligned {
-    /// scale · exp(−i ramp·(r − middle)) · A(r), (row, column) from `corner` on; middle is that of
-    /// this array.
+    /// scale · exp(−i ramp·(r − middle)) · A(r), (row, column), starting at `corner`; `middle` is
+    /// the middle of this array.
     pub a: Array2<Complex<f64>>,
-    /// B(r + shift), same shape.
+    /// B(r + shift), with the same shape.
     pub b: Array2<Complex<f64>>,
-    /// 1 where both were lit, else 0; same shape.
+    /// 1 where both objects were lit, otherwise 0; same shape.
     pub weight: Array2<f64>,
-    /// Pixel of A where these arrays begin.
+    /// Pixel of A at which these arrays start.
     pub corner: [usize; 2],
-    /// What A shows at pixel r, B shows at pixel r + shift; (row, column), pixels.
+    /// Displacement (row, column), pixels: pixel r of A corresponds to pixel r + shift of B.
     pub shift: [f64; 2],
-    /// Phase ramp of A over B, (row, column), rad a pixel.
+    /// Phase ramp of A relative to B, (row, column), rad per pixel.
     pub ramp: [f64; 2],
-    /// Factor that brought A to B.
+    /// Factor by which A was multiplied to match B.
     pub scale: Complex<f64>,
 }
 
 impl Aligned {
-    /// ‖w (A − B)‖ / ‖w B‖ over the common lit region.
+    /// Relative distance ‖w (A − B)‖ / ‖w B‖ over the common lit region.
     #[must_use]
     pub fn relative_l2(&self) -> f64 {
         let (mut difference, mut reference) = (0.0, 0.0);
@@ -46,17 +47,21 @@ impl Aligned {
     }
 }
 
-/// Places of displacements that are tried at first on each side of the start; a probe is seldom
-/// known to sit better than that in its frame. Doubled while the best fit is at the end of it.
-pub const REACH: usize = 16;
+/// Initial search radius for the displacement, pixels; the position of a probe in its frame is
+/// seldom known better. It is doubled while the best fit lies at its boundary.
+pub const SEARCH_RADIUS: usize = 16;
 
-/// Brings `a` to `b`. `start` (row, column), pixels, is the displacement that the two grids'
-/// origins imply; displacements within [`REACH`] of it are searched, and further only as long as
-/// the fit improves towards the end of the search. Shapes may differ.
+/// Aligns `a` with `b`. `start` (row, column), pixels, is the displacement implied by the origins
+/// of the two grids. Displacements within [`SEARCH_RADIUS`] of it are searched, and larger ones
+/// only while the best fit lies at the boundary of the search. The shapes may differ.
 ///
 /// # Errors
-/// [`QualityError`] where values are not finite, nothing is lit, or nothing is common.
-pub fn align(a: Weighted<'_>, b: Weighted<'_>, start: [f64; 2]) -> Result<Aligned, QualityError> {
+/// Returns [`QualityError`] if values are not finite, nothing is lit, or there is no common region.
+pub fn align(
+    a: WeightedImage<'_>,
+    b: WeightedImage<'_>,
+    start: [f64; 2],
+) -> Result<Aligned, QualityError> {
     for image in [a, b] {
         if let Some((at, _)) = image.values.indexed_iter().find(|(_, v)| !v.is_finite()) {
             return Err(QualityError::NotFinite {
@@ -69,20 +74,20 @@ pub fn align(a: Weighted<'_>, b: Weighted<'_>, start: [f64; 2]) -> Result<Aligne
     bounding_box(b.weight).ok_or(QualityError::Unlit)?;
     let reasonable = start.iter().all(|s| s.abs() < 1e9);
     if !reasonable {
-        return Err(QualityError::NothingCommon { start });
+        return Err(QualityError::NoCommonRegion { start });
     }
     let begin = start.map(|s| s.round() as i64);
-    let farthest = lit[0].len().max(lit[1].len()) / 2;
-    let mut reach = REACH;
+    let max_radius = lit[0].len().max(lit[1].len()) / 2;
+    let mut radius = SEARCH_RADIUS;
     let whole = loop {
-        let found =
-            whole_pixels(a, b, &lit, begin, reach).ok_or(QualityError::NothingCommon { start })?;
-        let at_end =
-            (0..2).any(|axis| (found[axis] - begin[axis]).unsigned_abs() as usize == reach);
-        if !at_end || reach >= farthest {
+        let found = whole_pixels(a, b, &lit, begin, radius)
+            .ok_or(QualityError::NoCommonRegion { start })?;
+        let at_boundary =
+            (0..2).any(|axis| (found[axis] - begin[axis]).unsigned_abs() as usize == radius);
+        if !at_boundary || radius >= max_radius {
             break found;
         }
-        reach *= 2;
+        radius *= 2;
     };
 
     let (rows, columns) = b.values.dim();
@@ -94,7 +99,7 @@ pub fn align(a: Weighted<'_>, b: Weighted<'_>, start: [f64; 2]) -> Result<Aligne
         a.weight[[r, c]] * other
     });
     if weight.sum() == 0.0 {
-        return Err(QualityError::NothingCommon { start });
+        return Err(QualityError::NoCommonRegion { start });
     }
     let (fit, [flat, moved]) = refine(a.values, b, &weight, &lit, whole);
     Ok(Aligned {
@@ -114,16 +119,16 @@ mod tests {
     use rand::{RngExt, SeedableRng};
     use rand_distr::{Distribution, StandardNormal};
 
-    /// A specimen known at every real place: complex blobs of 2 pixels' width, so that sampling it
-    /// loses nothing and any displacement is exact.
+    /// A continuous specimen of complex Gaussians 2 pixels wide, so that sampling loses nothing and
+    /// any displacement is exact.
     struct Specimen(Vec<([f64; 2], Complex<f64>)>);
 
     impl Specimen {
         fn new(seed: u64, extent: [f64; 2]) -> Self {
             let mut random = rand_pcg::Pcg64::seed_from_u64(seed);
             let blob = |_| {
-                let place = extent.map(|e| e * random.random::<f64>());
-                (place, Complex::cis(6.3 * random.random::<f64>()) * 0.6)
+                let centre = extent.map(|e| e * random.random::<f64>());
+                (centre, Complex::cis(6.3 * random.random::<f64>()) * 0.6)
             };
             Self((0..150).map(blob).collect())
         }
@@ -131,8 +136,8 @@ mod tests {
         fn sampled(&self, shape: (usize, usize), first: [f64; 2]) -> Array2<Complex<f64>> {
             Array2::from_shape_fn(shape, |(r, c)| {
                 let at = [first[0] + r as f64, first[1] + c as f64];
-                let blob = |(place, height): &([f64; 2], Complex<f64>)| {
-                    let d2 = (place[0] - at[0]).powi(2) + (place[1] - at[1]).powi(2);
+                let blob = |(centre, height): &([f64; 2], Complex<f64>)| {
+                    let d2 = (centre[0] - at[0]).powi(2) + (centre[1] - at[1]).powi(2);
                     height * (-d2 / 8.0).exp()
                 };
                 self.0.iter().map(blob).sum::<Complex<f64>>() + 1.0
@@ -149,7 +154,8 @@ mod tests {
         })
     }
 
-    /// The specimen at `first` times factor and ramp, with garbage where it was not lit.
+    /// The specimen at `first` times a factor and a ramp, with arbitrary values where it was not
+    /// lit.
     fn reconstructed(specimen: &Specimen, first: [f64; 2], ramp: [f64; 2]) -> Array2<Complex<f64>> {
         let weight = lit(SHAPE);
         let mut a = specimen.sampled(SHAPE, first);
@@ -165,12 +171,12 @@ mod tests {
 
     fn aligned(a: &Array2<Complex<f64>>, b: &Array2<Complex<f64>>, start: [f64; 2]) -> Aligned {
         let (weight_a, weight_b) = (lit(a.dim()), Array2::ones(b.dim()));
-        let weigh = |values, weight| Weighted { values, weight };
+        let weigh = |values, weight| WeightedImage { values, weight };
         align(weigh(a, &weight_a), weigh(b, &weight_b), start).unwrap()
     }
 
     #[test]
-    fn shift_ramp_and_scale_come_back_for_other_shapes() {
+    fn shift_ramp_and_scale_are_recovered_for_different_shapes() {
         let specimen = Specimen::new(1, [130.0, 150.0]);
         let b = specimen.sampled((130, 151), [0.0, 0.0]);
         for (shift, ramp) in [
@@ -208,7 +214,7 @@ mod tests {
     }
 
     #[test]
-    fn noise_gives_the_distance_its_level_means() {
+    fn the_distance_of_a_noisy_image_is_the_noise_level() {
         let specimen = Specimen::new(3, [130.0, 150.0]);
         let b = specimen.sampled((110, 131), [0.0, 0.0]);
         let mut a = reconstructed(&specimen, [12.4, 15.8], [0.03, 0.2]);
@@ -221,10 +227,10 @@ mod tests {
         let sigma = level * (mean / 2.0).sqrt();
         a.mapv_inplace(|v| v + Complex::new(normal(), normal()) * sigma);
         let found = aligned(&a, &b, [12.0, 16.0]);
-        // The best factor on a noisy image is 1/(1+level²) and lowers the distance by as little.
+        // The best factor for a noisy image is 1/(1+level²), which lowers the distance accordingly.
         let expected = level / (1.0 + level * level).sqrt();
         assert!((found.relative_l2() / expected - 1.0).abs() < 0.05);
-        // Cramér-Rao: a displacement is known to the noise over the root of Σ w |∂B|².
+        // Cramér-Rao bound of a displacement: noise divided by the root of Σ w |∂B|².
         for (axis, shift) in [12.4, 15.8].into_iter().enumerate() {
             let e = [0, 1].map(|a| if a == axis { 0.5 } else { 0.0 });
             let [before, after] =
@@ -238,34 +244,34 @@ mod tests {
     }
 
     #[test]
-    fn a_reference_that_covers_a_part_is_compared_there() {
+    fn a_smaller_reference_is_compared_where_it_overlaps() {
         let specimen = Specimen::new(5, [130.0, 150.0]);
         let a = reconstructed(&specimen, [10.3, 20.6], [0.2, -0.1]);
         let b = specimen.sampled((60, 80), [0.0, 0.0]);
         let found = aligned(&a, &b, [11.0, 20.0]);
         assert!((found.shift[0] - 10.3).abs() < 0.02 && (found.shift[1] - 20.6).abs() < 0.02);
-        let judged = found.weight.sum();
+        let compared = found.weight.sum();
         assert!(
-            judged > 1000.0 && judged < 0.8 * lit(SHAPE).sum(),
-            "{judged}"
+            compared > 1000.0 && compared < 0.8 * lit(SHAPE).sum(),
+            "{compared}"
         );
         assert!(found.relative_l2() < 0.02, "{}", found.relative_l2());
     }
 
     #[test]
-    fn objects_without_anything_common_are_refused() {
+    fn objects_without_a_common_region_are_refused() {
         let specimen = Specimen::new(6, [130.0, 150.0]);
         let a = reconstructed(&specimen, [0.0, 0.0], [0.0, 0.0]);
         let weight = lit(SHAPE);
-        let weigh = |values, weight| Weighted { values, weight };
+        let weigh = |values, weight| WeightedImage { values, weight };
         let nothing = align(weigh(&a, &weight), weigh(&a, &weight), [5e3, 0.0]);
-        assert!(matches!(nothing, Err(QualityError::NothingCommon { .. })));
+        assert!(matches!(nothing, Err(QualityError::NoCommonRegion { .. })));
         let dark = Array2::zeros(SHAPE);
         let unlit = align(weigh(&a, &dark), weigh(&a, &weight), [0.0, 0.0]);
         assert_eq!(unlit, Err(QualityError::Unlit));
         let flat = Array2::from_elem(SHAPE, Complex::from(1.0));
         let same = align(weigh(&flat, &weight), weigh(&flat, &weight), [0.0, 0.0]);
-        assert!(matches!(same, Err(QualityError::NothingCommon { .. })));
+        assert!(matches!(same, Err(QualityError::NoCommonRegion { .. })));
         let mut broken = a.clone();
         broken[[3, 4]].im = f64::NAN;
         let refused = align(weigh(&broken, &weight), weigh(&a, &weight), [0.0, 0.0]);

@@ -1,47 +1,47 @@
-//! A reconstruction against a reference, in figures.
+//! Metrics of a reconstruction compared with a reference.
 
-use super::{LitRegion, Ring, Weighted, align, correlate, largest_rectangle};
+use super::{LitRegion, Ring, WeightedImage, align, correlate, largest_rectangle};
 use crate::data::{Reconstruction, Simulation};
 use ndarray::{Array2, s};
 use num_complex::Complex;
 use serde::Serialize;
 
-/// What a reconstruction is compared with.
+/// Reference with which a reconstruction is compared.
 #[derive(Debug, Clone, Copy)]
 pub enum Reference<'a> {
-    /// Another reconstruction; judged where both were lit.
+    /// Another reconstruction; compared where both were lit.
     Reconstruction(&'a Reconstruction),
-    /// What a scan was simulated from; judged where the reconstruction was lit.
+    /// The ground truth of a simulated scan; compared where the reconstruction was lit.
     Truth {
-        /// The truth.
+        /// The ground truth.
         simulation: &'a Simulation,
-        /// Its object pixel (row, column), m.
+        /// Object pixel of the truth (row, column), m.
         pixel: [f64; 2],
     },
 }
 
-/// Figures of a comparison, translation, ramp and scale removed.
+/// Metrics of a comparison after removal of translation, ramp and scale.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Comparison {
-    /// ‖w (A − B)‖ / ‖w B‖.
+    /// Relative distance ‖w (A − B)‖ / ‖w B‖.
     pub relative_l2: f64,
-    /// Displacement of B against A beyond what the origins of the two grids say, (row, column),
-    /// pixels.
+    /// Displacement of B relative to A beyond that implied by the origins of the two grids, (row,
+    /// column), pixels.
     pub shift_pixels: [f64; 2],
-    /// Phase ramp of A over B, (row, column), rad a pixel.
+    /// Phase ramp of A relative to B, (row, column), rad per pixel.
     pub ramp: [f64; 2],
-    /// Factor that brought A to B: modulus.
+    /// Modulus of the factor by which A was multiplied to match B.
     pub scale_modulus: f64,
-    /// Factor that brought A to B: phase, rad.
+    /// Phase of the factor by which A was multiplied to match B, rad.
     pub scale_phase: f64,
-    /// Pixels judged.
+    /// Number of pixels compared.
     pub weight_pixels: usize,
-    /// Shape (rows, columns) of the rectangle inside the lit region that was correlated.
+    /// Shape (rows, columns) of the rectangle inside the lit region used for the ring correlation.
     pub frc_shape: [usize; 2],
-    /// Fourier ring correlation, frequencies rising.
+    /// Fourier ring correlation, by ascending frequency.
     pub frc: Vec<Ring>,
-    /// Half period, m, at which the curve falls below the half-bit threshold; one pixel where it
-    /// never does, `None` where it never exceeds it.
+    /// Half period, m, at which the curve falls below the half-bit threshold; one pixel if it never
+    /// does, `None` if it never exceeds the threshold.
     pub resolution_half_bit: Option<f64>,
     /// The same for the one-bit threshold.
     pub resolution_one_bit: Option<f64>,
@@ -50,9 +50,9 @@ pub struct Comparison {
 /// Why two objects cannot be compared.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum QualityError {
-    /// The pixels differ.
+    /// The pixel sizes differ.
     #[error(
-        "the object pixels differ: {a_rows:.6e} x {a_columns:.6e} m against {b_rows:.6e} x {b_columns:.6e} m; objects are compared pixel by pixel"
+        "the object pixels differ ({a_rows:.6e} x {a_columns:.6e} m and {b_rows:.6e} x {b_columns:.6e} m): expected equal pixels, as objects are compared pixel by pixel"
     )]
     PixelSize {
         /// A's pixel, m.
@@ -64,9 +64,9 @@ pub enum QualityError {
         /// B's pixel, m.
         b_columns: f64,
     },
-    /// The fluence map is not the object's.
+    /// The fluence map does not match the object.
     #[error(
-        "the fluence map has shape {found:?}, the object {expected:?}: one value a pixel is expected"
+        "the fluence map has shape {found:?}, the object {expected:?}: expected one value per object pixel"
     )]
     FluenceShape {
         /// Shape of the fluence.
@@ -74,34 +74,34 @@ pub enum QualityError {
         /// Shape of the object.
         expected: [usize; 2],
     },
-    /// NaN or infinity.
+    /// A value is NaN or infinite.
     #[error("the object is not finite at row {row}, column {column}: the reconstruction diverged")]
     NotFinite {
-        /// Where.
+        /// Row of the pixel.
         row: usize,
-        /// Where.
+        /// Column of the pixel.
         column: usize,
     },
-    /// No fluence.
+    /// No pixel was lit.
     #[error("no pixel of the object was lit, so there is nothing to compare")]
     Unlit,
-    /// No overlap or no contrast.
+    /// The objects do not overlap or have no contrast.
     #[error(
-        "no displacement near ({:.1}, {:.1}) pixels makes the two objects alike: they do not overlap, or have no contrast", start[0], start[1]
+        "no displacement near ({:.1}, {:.1}) pixels aligns the two objects: they do not overlap or have no contrast", start[0], start[1]
     )]
-    NothingCommon {
-        /// Displacement expected from the origins, (row, column), pixels.
+    NoCommonRegion {
+        /// Displacement implied by the origins, (row, column), pixels.
         start: [f64; 2],
     },
 }
 
-/// Pixel sizes may differ by this share; over 1000 pixels that is a tenth of a pixel.
+/// Allowed relative difference of pixel sizes: a tenth of a pixel over 1000 pixels.
 const PIXEL_TOLERANCE: f64 = 1e-4;
 
-/// Compares `a` with `b` where they were lit.
+/// Compares `a` with `b` where both were lit.
 ///
 /// # Errors
-/// [`QualityError`] where they cannot be compared.
+/// Returns [`QualityError`] if they cannot be compared.
 pub fn compare(a: &Reconstruction, b: Reference<'_>) -> Result<Comparison, QualityError> {
     let region = LitRegion::default();
     let weight_a = lit(a, region)?;
@@ -123,11 +123,11 @@ pub fn compare(a: &Reconstruction, b: Reference<'_>) -> Result<Comparison, Quali
     }
     let start = [0, 1].map(|axis| (a.origin[axis] - origin[axis]) / pixel[axis]);
     let aligned = align(
-        Weighted {
+        WeightedImage {
             values: &a.object,
             weight: &weight_a,
         },
-        Weighted {
+        WeightedImage {
             values: object,
             weight: &weight_b,
         },
@@ -169,7 +169,7 @@ mod tests {
 
     const PIXEL: [f64; 2] = [2e-8, 3e-8];
 
-    /// Smooth blobs anywhere, at `first` (row, column).
+    /// A smooth specimen sampled from `first` (row, column) on.
     fn specimen(shape: (usize, usize), first: [f64; 2]) -> Array2<Complex<f64>> {
         Array2::from_shape_fn(shape, |(r, c)| {
             let (y, x) = (r as f64 + first[0], c as f64 + first[1]);
@@ -178,9 +178,9 @@ mod tests {
         })
     }
 
-    /// What `specimen` shows at `first`; its grid's origin is there too, but for `known_wrong`
-    /// pixels.
-    fn reconstruction(first: [f64; 2], known_wrong: [f64; 2]) -> Reconstruction {
+    /// A reconstruction of `specimen` at `first`, with an error of `origin_error` pixels in the
+    /// origin of its grid.
+    fn reconstruction(first: [f64; 2], origin_error: [f64; 2]) -> Reconstruction {
         let shape = (70, 64);
         let fluence = Array2::from_shape_fn(shape, |(r, c)| {
             f64::from((8..62).contains(&r) && (8..56).contains(&c))
@@ -196,7 +196,7 @@ mod tests {
             pixel: PIXEL,
             positions: Array2::zeros((1, 2)),
             corners: vec![[8, 8]],
-            origin: [0, 1].map(|axis| 5e-6 + (first[axis] + known_wrong[axis]) * PIXEL[axis]),
+            origin: [0, 1].map(|axis| 5e-6 + (first[axis] + origin_error[axis]) * PIXEL[axis]),
             fluence,
             history: Vec::new(),
             recipe: String::new(),
@@ -221,7 +221,7 @@ mod tests {
     }
 
     #[test]
-    fn a_truth_on_a_larger_grid_is_found_by_the_origins() {
+    fn a_truth_on_a_larger_grid_is_located_by_the_origins() {
         let a = reconstruction([30.0, 41.0], [2.0, -3.0]);
         let simulation = truth();
         let found = compare(
@@ -247,7 +247,7 @@ mod tests {
     }
 
     #[test]
-    fn two_reconstructions_are_judged_where_both_were_lit() {
+    fn two_reconstructions_are_compared_where_both_were_lit() {
         let a = reconstruction([30.0, 41.0], [0.0, 0.0]);
         let b = reconstruction([42.0, 35.0], [0.0, 0.0]);
         let found = compare(&a, Reference::Reconstruction(&b)).unwrap();
@@ -256,7 +256,7 @@ mod tests {
     }
 
     #[test]
-    fn other_pixels_or_a_wrong_fluence_are_refused() {
+    fn different_pixels_or_a_wrong_fluence_shape_are_refused() {
         let a = reconstruction([30.0, 41.0], [0.0, 0.0]);
         let simulation = truth();
         for pixel in [[2e-8, 2e-8], [f64::NAN, 3e-8], [0.0, 0.0]] {

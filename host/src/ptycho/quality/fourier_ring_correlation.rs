@@ -1,4 +1,4 @@
-//! Fourier ring correlation: to which spatial frequency two images agree.
+//! Fourier ring correlation: the spatial frequency up to which two images agree.
 
 use super::transform::{Transform, frequency};
 use ndarray::Array2;
@@ -6,56 +6,58 @@ use num_complex::Complex;
 use serde::Serialize;
 use std::f64::consts::PI;
 
-/// Share of the image's length, at each end, over which the window rises from 0 to 1.
+/// Fraction of the image's length, at each end, over which the window rises from 0 to 1.
 const WINDOW_EDGE: f64 = 0.25;
 
-/// Signal-to-noise ratios of the two thresholds, for one of two images that each hold half of the
-/// data (van Heel & Schatz 2005, J. Struct. Biol. 151, 250: ½ bit is SNR 0.4142 of the whole, 1 bit
-/// is SNR 1 of the whole).
+/// Signal-to-noise ratios of the two thresholds, for one of two images that each contain half of
+/// the data (van Heel & Schatz 2005, J. Struct. Biol. 151, 250: ½ bit corresponds to an SNR of
+/// 0.4142, and 1 bit to an SNR of 1, of the whole data).
 const SNR_HALF_BIT: f64 = 0.207_106_781_186_547_5;
 const SNR_ONE_BIT: f64 = 0.5;
 
 /// One ring.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Ring {
-    /// Middle of the ring, cycles per pixel (of the coarser axis where pixels are not square).
+    /// Frequency of the ring's middle, cycles per pixel (of the coarser axis if pixels are not
+    /// square).
     pub frequency: f64,
     /// Re Σ A B* / √(Σ|A|² Σ|B|²) over the ring, −1…1.
     pub correlation: f64,
-    /// What half a bit of information a pixel needs.
+    /// Half-bit threshold: half a bit of information per pixel.
     pub half_bit: f64,
-    /// What one bit of information a pixel needs.
+    /// One-bit threshold: one bit of information per pixel.
     pub one_bit: f64,
-    /// Independent values in the ring: its pixels, less what the window makes dependent.
+    /// Number of independent values in the ring: its pixels, reduced by the window's correlations.
     pub independent: f64,
 }
 
-/// Where a curve first falls below a threshold.
+/// Frequency at which a curve first falls below a threshold.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Resolution {
-    /// Cycles per pixel.
+    /// Frequency, cycles per pixel.
     pub frequency: f64,
     /// Half the period at that frequency, m: one pixel at the highest frequency.
     pub half_period: f64,
-    /// The curve stays above the threshold up to the highest frequency, so that the pixels limit
-    /// the resolution.
+    /// Whether the curve stays above the threshold up to the highest frequency, so that the pixel
+    /// size limits the resolution.
     pub limited_by_pixel: bool,
 }
 
 /// Rings from the lowest frequency above 0 to half a cycle per pixel.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct FourierRingCorrelation {
-    /// Frequencies rising.
+    /// Rings by ascending frequency.
     pub rings: Vec<Ring>,
-    /// `None` where the two images do not agree at all.
+    /// Resolution at the half-bit threshold; `None` if the images do not agree at all.
     pub half_bit: Option<Resolution>,
-    /// `None` where the two images do not agree at all.
+    /// Resolution at the one-bit threshold; `None` if the images do not agree at all.
     pub one_bit: Option<Resolution>,
 }
 
-/// Correlates `a` and `b`, same shape (row, column), already aligned; `pixel` (row, column), m.
-/// Means are taken off and the borders faded (Tukey window), or the frame itself would correlate.
-/// Images need not be square; fewer than 8 pixels on an axis give no rings.
+/// Correlates the aligned images `a` and `b` of the same shape (row, column); `pixel` is (row,
+/// column), m. Means are subtracted and borders tapered with a Tukey window, as otherwise the edges
+/// would correlate. Images need not be square; with fewer than 8 pixels along an axis there are no
+/// rings.
 #[must_use]
 pub fn correlate(
     a: &Array2<Complex<f64>>,
@@ -88,15 +90,15 @@ pub fn correlate(
     let (fa, fb) = (spectrum(a), spectrum(b));
 
     let coarse = pixel[0].max(pixel[1]);
-    let stretch = pixel.map(|p| coarse / p);
-    // A ring is one line of the axis with the poorer frequency resolution wide.
-    let width = (stretch[0] / rows as f64).max(stretch[1] / columns as f64);
+    let axis_scale = pixel.map(|p| coarse / p);
+    // A ring is as wide as one line along the axis with the coarser frequency resolution.
+    let width = (axis_scale[0] / rows as f64).max(axis_scale[1] / columns as f64);
     let count = (0.5 / width).floor() as usize;
     let mut sums = vec![(0.0, 0.0, 0.0, 0.0); count + 1];
     for ((r, c), va) in fa.indexed_iter() {
         let f = [
-            frequency(r, rows) * stretch[0],
-            frequency(c, columns) * stretch[1],
+            frequency(r, rows) * axis_scale[0],
+            frequency(c, columns) * axis_scale[1],
         ];
         let ring = (f[0].hypot(f[1]) / width).round() as usize;
         if let Some(sum) = sums.get_mut(ring) {
@@ -131,14 +133,14 @@ pub fn correlate(
     }
 }
 
-/// Threshold for `n` independent values at signal-to-noise ratio `snr` (van Heel & Schatz 2005,
-/// equation 17).
+/// Threshold for `n` independent values at the signal-to-noise ratio `snr` (van Heel & Schatz
+/// 2005, equation 17).
 fn threshold(snr: f64, n: f64) -> f64 {
     let cross = 2.0 * snr.sqrt() / n.sqrt();
     (snr + cross + 1.0 / n.sqrt()) / (snr + 1.0 + cross)
 }
 
-/// Tukey window, never 0.
+/// Tukey window that never reaches 0.
 fn window(n: usize) -> Vec<f64> {
     let edge = WINDOW_EDGE * n as f64;
     (0..n)
@@ -149,27 +151,27 @@ fn window(n: usize) -> Vec<f64> {
         .collect()
 }
 
-/// Share of a spectrum's values that stay independent under a window w: (Σw²)² / (n Σw⁴).
+/// Fraction of a spectrum's values that remain independent under a window w: (Σw²)² / (n Σw⁴).
 fn independence(window: &[f64]) -> f64 {
     let second: f64 = window.iter().map(|w| w * w).sum();
     let fourth: f64 = window.iter().map(|w| w.powi(4)).sum();
     second * second / (window.len() as f64 * fourth)
 }
 
-/// First frequency at which the curve falls below its threshold, interpolated between rings.
+/// First frequency at which the curve falls below the threshold, interpolated between rings.
 fn first_crossing(rings: &[Ring], level: impl Fn(&Ring) -> f64, pixel: f64) -> Option<Resolution> {
     let above = |r: &Ring| r.correlation - level(r);
-    // A threshold of 1 or more (few values in the ring) cannot be passed and says nothing.
-    let telling: Vec<&Ring> = rings.iter().filter(|r| level(r) < 0.99).collect();
-    let below = telling.iter().position(|r| above(r) < 0.0);
+    // With few values in a ring the threshold is 1 or more and cannot be exceeded.
+    let informative: Vec<&Ring> = rings.iter().filter(|r| level(r) < 0.99).collect();
+    let below = informative.iter().position(|r| above(r) < 0.0);
     let (frequency, limited_by_pixel) = match below {
-        None => (telling.last()?.frequency, true),
+        None => (informative.last()?.frequency, true),
         Some(0) => return None,
         Some(i) => {
-            let (before, after) = (above(telling[i - 1]), above(telling[i]));
-            let share = before / (before - after);
-            let (low, high) = (telling[i - 1].frequency, telling[i].frequency);
-            (low + share * (high - low), false)
+            let (before, after) = (above(informative[i - 1]), above(informative[i]));
+            let fraction = before / (before - after);
+            let (low, high) = (informative[i - 1].frequency, informative[i].frequency);
+            (low + fraction * (high - low), false)
         }
     };
     Some(Resolution {
@@ -200,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn an_image_agrees_with_itself_to_the_last_pixel() {
+    fn an_image_agrees_with_itself_up_to_the_highest_frequency() {
         let a = noise((60, 84), 1);
         let frc = correlate(&a, &a.mapv(|v| v * 3.0), [2e-8, 2e-8]);
         assert_eq!(frc.rings.len(), 30);
@@ -214,7 +216,7 @@ mod tests {
     }
 
     #[test]
-    fn independent_noise_correlates_as_little_as_its_count_allows() {
+    fn independent_noise_is_uncorrelated_within_its_statistics() {
         let frc = correlate(&noise((128, 96), 2), &noise((128, 96), 3), [1e-8, 1e-8]);
         for ring in &frc.rings {
             let bound = 3.0 / ring.independent.sqrt();
@@ -239,18 +241,18 @@ mod tests {
         let b = &signal + &noise((rows, columns), 6).mapv(|v| v * 0.2);
         let frc = correlate(&a, &b, [1e-8, 1e-8]);
         let found = frc.half_bit.unwrap();
-        // The window smears by one to two lines of 1/128.
+        // The window broadens the limit by one to two lines of 1/128.
         assert!((found.frequency - limit).abs() < 2.0 / 128.0, "{found:?}");
         assert!((found.half_period - 0.5e-8 / found.frequency).abs() < 1e-20);
         for ring in frc.rings.iter().filter(|r| r.frequency < limit - 0.03) {
-            // Power of the noise 0.04 of the signal's: 1/1.04 is expected.
+            // The noise has 0.04 of the signal's power, so the expected correlation is 1/1.04.
             assert!((ring.correlation - 1.0 / 1.04).abs() < 0.03, "{ring:?}");
         }
     }
 
     #[test]
     fn thresholds_are_the_published_ones() {
-        // van Heel & Schatz 2005, equations 13 and 14, with their rounded numbers.
+        // van Heel & Schatz 2005, equations 13 and 14, with the rounded constants given there.
         let n: f64 = 250.0;
         let half = (0.2071 + 1.9102 / n.sqrt()) / (1.2071 + 0.9102 / n.sqrt());
         let one = (0.5 + 2.4142 / n.sqrt()) / (1.5 + 2_f64.sqrt() / n.sqrt());

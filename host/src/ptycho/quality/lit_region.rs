@@ -1,34 +1,36 @@
-//! Where a specimen was lit well enough to be judged.
+//! The region of a specimen that was lit well enough to be compared.
 
 use ndarray::Array2;
 use std::ops::Range;
 
-/// How the lit region is drawn from the fluence.
+/// How the lit region is derived from the fluence.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct LitRegion {
-    /// A pixel is lit where its fluence exceeds this share of the typical fluence (the median over
-    /// all pixels above a hundredth of the maximum).
-    pub share: f64,
-    /// Pixels taken off all round, because the border of the scan is badly determined.
+    /// Fraction of the typical fluence (the median over all pixels above a hundredth of the
+    /// maximum) that a lit pixel's fluence exceeds.
+    pub fraction: f64,
+    /// Width of the border, pixels, that is removed because the edge of a scan is poorly
+    /// determined.
     pub erosion: usize,
 }
 
-/// Pixels below this share of the greatest fluence are unlit without question and do not count
-/// towards the typical fluence.
+/// Pixels below this fraction of the maximum fluence are unlit and do not count towards the typical
+/// fluence.
 const DARK: f64 = 0.01;
 
 impl Default for LitRegion {
     fn default() -> Self {
         Self {
-            share: 0.2,
+            fraction: 0.2,
             erosion: 4,
         }
     }
 }
 
 impl LitRegion {
-    /// 1 on lit pixels, 0 elsewhere; same shape as `fluence` (row, column), any unit. All 0 where
-    /// nothing was lit. Where erosion would leave nothing, none is made.
+    /// Returns 1 on lit pixels and 0 elsewhere, in the shape of `fluence` (row, column), which may
+    /// have any unit. All values are 0 if nothing was lit. The erosion is skipped if it would leave
+    /// nothing.
     #[must_use]
     pub fn weight(&self, fluence: &Array2<f64>) -> Array2<f64> {
         let brightest = fluence.iter().copied().fold(0.0, f64::max);
@@ -42,21 +44,21 @@ impl LitRegion {
         }
         let middle = bright.len() / 2;
         let typical = *bright.select_nth_unstable_by(middle, f64::total_cmp).1;
-        let lit = fluence.mapv(|v| v > self.share * typical);
+        let lit = fluence.mapv(|v| v > self.fraction * typical);
         let eroded = eroded(&lit, self.erosion);
-        let kept = if eroded.iter().any(|v| *v) {
+        let weight = if eroded.iter().any(|v| *v) {
             &eroded
         } else {
             &lit
         };
-        kept.mapv(|v| if v { 1.0 } else { 0.0 })
+        weight.mapv(|v| if v { 1.0 } else { 0.0 })
     }
 }
 
-/// Takes `radius` pixels (a square neighbourhood) off a region; beyond the array nothing is lit.
+/// Erodes a region by `radius` pixels (a square neighbourhood); nothing outside the array is lit.
 fn eroded(region: &Array2<bool>, radius: usize) -> Array2<bool> {
     let (rows, columns) = region.dim();
-    // Sums over all pixels above and to the left answer "is a whole square lit" in four reads.
+    // With a summed-area table four reads tell whether a whole square is lit.
     let mut sums = Array2::<usize>::zeros((rows + 1, columns + 1));
     for ((r, c), lit) in region.indexed_iter() {
         sums[[r + 1, c + 1]] =
@@ -72,7 +74,7 @@ fn eroded(region: &Array2<bool>, radius: usize) -> Array2<bool> {
     })
 }
 
-/// Rows and columns of the smallest box that holds every pixel with weight; `None` where there is
+/// Rows and columns of the smallest box that contains every pixel with weight; `None` if there is
 /// none.
 #[must_use]
 pub fn bounding_box(weight: &Array2<f64>) -> Option<[Range<usize>; 2]> {
@@ -90,7 +92,7 @@ pub fn bounding_box(weight: &Array2<f64>) -> Option<[Range<usize>; 2]> {
     (bounds[1] > 0).then(|| [bounds[0]..bounds[1], bounds[2]..bounds[3]])
 }
 
-/// Rows and columns of the largest box in which every pixel has weight; empty where there is none.
+/// Rows and columns of the largest box in which every pixel has weight; empty if there is none.
 #[must_use]
 pub fn largest_rectangle(weight: &Array2<f64>) -> [Range<usize>; 2] {
     let columns = weight.ncols();
@@ -100,15 +102,15 @@ pub fn largest_rectangle(weight: &Array2<f64>) -> [Range<usize>; 2] {
         for (height, w) in heights.iter_mut().zip(row) {
             *height = if *w > 0.0 { *height + 1 } else { 0 };
         }
-        // (first column, height) of the boxes still open, heights rising.
+        // (first column, height) of the boxes that are still open, by ascending height.
         let mut open: Vec<(usize, usize)> = Vec::new();
         for c in 0..=columns {
             let height = heights.get(c).copied().unwrap_or(0);
             let mut first = c;
-            while let Some((start, tall)) = open.pop_if(|(_, tall)| *tall >= height) {
-                let area = tall * (c - start);
+            while let Some((start, top)) = open.pop_if(|(_, top)| *top >= height) {
+                let area = top * (c - start);
                 if area > best.0 {
-                    best = (area, [r + 1 - tall..r + 1, start..c]);
+                    best = (area, [r + 1 - top..r + 1, start..c]);
                 }
                 first = start;
             }
@@ -123,7 +125,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_plateau_is_lit_and_its_border_taken_off() {
+    fn the_plateau_is_lit_without_its_border() {
         let fluence = Array2::from_shape_fn((20, 30), |(r, c)| {
             if (3..17).contains(&r) && (5..25).contains(&c) {
                 100.0
@@ -132,7 +134,7 @@ mod tests {
             }
         });
         let weight = LitRegion {
-            share: 0.2,
+            fraction: 0.2,
             erosion: 2,
         }
         .weight(&fluence);
@@ -145,19 +147,19 @@ mod tests {
     }
 
     #[test]
-    fn the_largest_box_equals_the_one_found_by_trying_all() {
+    fn the_largest_box_agrees_with_an_exhaustive_search() {
         use rand::{RngExt, SeedableRng};
         let mut random = rand_pcg::Pcg64::seed_from_u64(7);
         for _ in 0..50 {
             let weight = Array2::from_shape_fn((7, 9), |_| f64::from(random.random_bool(0.8)));
-            let mut most = 0;
+            let mut largest = 0;
             for r0 in 0..7 {
                 for r1 in r0 + 1..=7 {
                     for c0 in 0..9 {
                         for c1 in c0 + 1..=9 {
                             let inside = weight.slice(ndarray::s![r0..r1, c0..c1]);
                             if inside.iter().all(|w| *w > 0.0) {
-                                most = most.max((r1 - r0) * (c1 - c0));
+                                largest = largest.max((r1 - r0) * (c1 - c0));
                             }
                         }
                     }
@@ -166,7 +168,7 @@ mod tests {
             let [rows, columns] = largest_rectangle(&weight);
             let found = weight.slice(ndarray::s![rows.clone(), columns.clone()]);
             assert!(found.iter().all(|w| *w > 0.0));
-            assert_eq!(rows.len() * columns.len(), most);
+            assert_eq!(rows.len() * columns.len(), largest);
         }
     }
 }

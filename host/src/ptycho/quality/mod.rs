@@ -1,4 +1,4 @@
-//! How good a reconstruction is: against the truth, or against another one.
+//! Quality of a reconstruction compared with the truth or with another reconstruction.
 
 mod ambiguities;
 mod comparison;
@@ -10,10 +10,10 @@ mod refinement;
 mod transform;
 mod translation;
 
-pub use ambiguities::{Aligned, REACH, align};
+pub use ambiguities::{Aligned, SEARCH_RADIUS, align};
 pub use comparison::{Comparison, QualityError, Reference, compare};
 pub use fourier_ring_correlation::{FourierRingCorrelation, Resolution, Ring, correlate};
 pub use lit_region::{LitRegion, bounding_box, largest_rectangle};
 pub use modes::{OrthogonalModes, orthogonalise};
 pub use phase::{FlatPhase, flatten};
-pub use translation::Weighted;
+pub use translation::WeightedImage;

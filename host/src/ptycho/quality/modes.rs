@@ -1,22 +1,22 @@
-//! Orthogonal probe modes: the same mixed state, written with modes that can be compared.
+//! Orthogonal probe modes: an equivalent set of modes that can be compared between runs.
 
 use nalgebra::DMatrix;
 use ndarray::{Array3, Axis, s};
 use num_complex::Complex;
 
-/// Probe modes that are orthogonal, strongest first, and each one's share of the power.
+/// Orthogonal probe modes, strongest first, and the fraction of the power in each.
 #[derive(Debug, Clone, PartialEq)]
 pub struct OrthogonalModes {
     /// (mode, row, column), √photons.
     pub probe: Array3<Complex<f64>>,
-    /// Share of each mode in the whole power; they sum to 1, or are all 0 for a dark probe.
+    /// Fraction of the total power in each mode; the sum is 1, or 0 for a dark probe.
     pub power: Vec<f64>,
 }
 
-/// Orthogonalises `probe` (mode, row, column). Modes enter the intensity only through
-/// Σ P_m* P_m, which any unitary mixture leaves alone: the eigenvectors of the Gram matrix
-/// G_mn = ⟨P_m, P_n⟩ give the mixture whose modes are orthogonal (Thibault & Menzel 2013). Shape,
-/// whole power and the sum of |P|² at every pixel stay as they were. Values must be finite.
+/// Orthogonalises `probe` (mode, row, column). The intensity depends on the modes only through
+/// Σ P_m* P_m, which is invariant under unitary mixtures; the eigenvectors of the Gram matrix
+/// G_mn = ⟨P_m, P_n⟩ give the mixture of orthogonal modes (Thibault & Menzel 2013). The shape, the
+/// total power and the sum of |P|² at every pixel do not change. Values must be finite.
 #[must_use]
 pub fn orthogonalise(probe: &Array3<Complex<f64>>) -> OrthogonalModes {
     let modes = probe.len_of(Axis(0));
@@ -64,7 +64,7 @@ mod tests {
     }
 
     #[test]
-    fn modes_become_orthogonal_and_the_light_stays() {
+    fn modes_become_orthogonal_and_the_power_is_conserved() {
         let mut random = rand_pcg::Pcg64::seed_from_u64(3);
         let mut value = || Complex::new(random.random::<f64>(), random.random::<f64>() - 0.5);
         let probe = Array3::from_shape_fn((4, 9, 6), |(m, ..)| value() * (1.0 + m as f64));
@@ -96,7 +96,7 @@ mod tests {
     }
 
     #[test]
-    fn modes_that_were_orthogonal_keep_their_power() {
+    fn orthogonal_modes_keep_their_power() {
         let mut probe = Array3::zeros((2, 1, 2));
         probe[[0, 0, 0]] = Complex::new(0.0, 1.0);
         probe[[1, 0, 1]] = Complex::new(3.0, 0.0);
@@ -106,7 +106,7 @@ mod tests {
     }
 
     #[test]
-    fn a_dark_probe_has_no_shares() {
+    fn the_modes_of_a_dark_probe_have_no_power() {
         assert_eq!(orthogonalise(&Array3::zeros((2, 3, 3))).power, [0.0, 0.0]);
     }
 }

@@ -1,28 +1,28 @@
-//! The phase of one object, fit to be looked at.
+//! Removal of the phase ramp and the constant phase of an object for display.
 
-use super::translation::Weighted;
+use super::translation::WeightedImage;
 use ndarray::Array2;
 use num_complex::Complex;
 use std::f64::consts::TAU;
 
-/// An object whose background phase is flat and zero.
+/// An object with a flat background phase of zero.
 #[derive(Debug, Clone, PartialEq)]
 pub struct FlatPhase {
-    /// (row, column).
+    /// The object (row, column).
     pub object: Array2<Complex<f64>>,
-    /// Ramp taken off, (row, column), rad a pixel.
+    /// Ramp removed, (row, column), rad per pixel.
     pub ramp: [f64; 2],
-    /// Constant phase taken off, rad, after the ramp (which is counted from pixel (0, 0)).
+    /// Constant phase, rad, removed after the ramp (which is zero at pixel (0, 0)).
     pub constant: f64,
 }
 
-/// Takes the phase ramp and the constant phase off an object, judged where it has weight.
+/// Removes the phase ramp and the constant phase of an object, estimated where it has weight.
 ///
-/// The ramp is the median of the phase steps between neighbours (measured from their mean
-/// direction, so that steps beyond ±π do no harm): edges of the specimen are few and do not move a
-/// median. The constant makes the median phase 0. Without weight the object stays as it is.
+/// The ramp is the median of the phase steps between neighbours, measured relative to their mean
+/// direction, so that steps beyond ±π are harmless; the few edges of the specimen do not affect a
+/// median. The constant makes the median phase 0. Without any weight the object is left unchanged.
 #[must_use]
-pub fn flatten(image: Weighted<'_>) -> FlatPhase {
+pub fn flatten(image: WeightedImage<'_>) -> FlatPhase {
     let ramp = [0, 1].map(|axis| typical_phase(steps(image, axis)));
     let mut object = Array2::from_shape_fn(image.values.dim(), |(r, c)| {
         image.values[[r, c]] * Complex::cis(-ramp[0] * r as f64 - ramp[1] * c as f64)
@@ -38,8 +38,8 @@ pub fn flatten(image: Weighted<'_>) -> FlatPhase {
     }
 }
 
-/// O(r+1) O*(r) along `axis`, where both have weight.
-fn steps(image: Weighted<'_>, axis: usize) -> Vec<Complex<f64>> {
+/// O(r+1) O*(r) along `axis`, where both pixels have weight.
+fn steps(image: WeightedImage<'_>, axis: usize) -> Vec<Complex<f64>> {
     let (rows, columns) = image.values.dim();
     let next = |(r, c): (usize, usize)| (r + usize::from(axis == 0), c + usize::from(axis == 1));
     image
@@ -53,7 +53,7 @@ fn steps(image: Weighted<'_>, axis: usize) -> Vec<Complex<f64>> {
         .collect()
 }
 
-/// Median phase, counted from the direction of the sum, in [−π, π]; 0 for nothing.
+/// Median phase, measured relative to the direction of the sum, in [−π, π]; 0 without values.
 fn typical_phase(values: Vec<Complex<f64>>) -> f64 {
     let sum: Complex<f64> = values.iter().filter(|v| v.is_finite()).sum();
     let direction = sum.arg();
@@ -77,7 +77,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn ramp_and_constant_come_off_and_the_specimen_stays() {
+    fn ramp_and_constant_are_removed_and_the_specimen_is_kept() {
         let shape = (50, 70);
         let specimen = Array2::from_shape_fn(shape, |(r, c)| {
             let inside = (20..35).contains(&r) && (10..40).contains(&c);
@@ -90,10 +90,10 @@ mod tests {
         let mut tilted = Array2::from_shape_fn(shape, |(r, c)| {
             specimen[[r, c]] * Complex::cis(2.0 + ramp[0] * r as f64 + ramp[1] * c as f64)
         });
-        // What lies outside of the lit region must not matter.
+        // Values outside the lit region must not matter.
         tilted[[0, 0]] = Complex::from(1e6);
         tilted[[49, 69]] = Complex::new(f64::NAN, 0.0);
-        let flat = flatten(Weighted {
+        let flat = flatten(WeightedImage {
             values: &tilted,
             weight: &weight,
         });
@@ -106,9 +106,9 @@ mod tests {
     }
 
     #[test]
-    fn without_light_nothing_is_taken_off() {
+    fn without_lit_pixels_nothing_is_removed() {
         let object = Array2::from_elem((3, 4), Complex::new(0.3, 0.7));
-        let flat = flatten(Weighted {
+        let flat = flatten(WeightedImage {
             values: &object,
             weight: &Array2::zeros((3, 4)),
         });

@@ -1,40 +1,43 @@
-//! Sub-pixel displacement, phase ramp and complex factor between two images, by least squares.
+//! Least-squares fit of the sub-pixel displacement, phase ramp and complex factor between two
+//! images.
 
 use super::transform::{Transform, fast_length, frequency};
-use super::translation::Weighted;
+use super::translation::WeightedImage;
 use nalgebra::{Matrix6, Vector6};
 use ndarray::{Array2, Zip, s};
 use num_complex::Complex;
 use std::f64::consts::{PI, TAU};
 use std::ops::Range;
 
-/// Pixels of the reference taken all round the window, so that shifting it brings in what lies
-/// there; the outer [`TAPER`] of them fall smoothly to the mean, because the transform is periodic.
+/// Margin of the reference around the window, pixels, so that a shift brings in the actual
+/// neighbourhood; the outer [`TAPER`] pixels fall smoothly to the mean, as the transform is
+/// periodic.
 const MARGIN: usize = 24;
 const TAPER: usize = 20;
 
-/// Gauss-Newton converges quadratically from half a pixel; this many steps mean it does not.
+/// Largest number of steps; from half a pixel away Gauss-Newton converges quadratically in fewer.
 const STEPS: usize = 40;
 
-/// Converged when a step is below this: pixels, radians at the window's edge, share of the factor.
-const SMALL: f64 = 1e-6;
+/// Largest step at convergence: pixels, radians at the window's edge, relative change of the
+/// factor.
+const STEP_TOLERANCE: f64 = 1e-6;
 
-/// What makes scale · exp(−i ramp·r) · a(r) as like b(r + shift) as can be.
+/// Parameters for which scale · exp(−i ramp·r) · a(r) fits b(r + shift) best.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Fit {
-    /// (row, column), pixels.
+    /// Displacement (row, column), pixels.
     pub(super) shift: [f64; 2],
-    /// (row, column), rad a pixel.
+    /// Phase ramp (row, column), rad per pixel.
     pub(super) ramp: [f64; 2],
-    /// With r counted from the window's middle.
+    /// Complex factor, for r measured from the window's middle.
     pub(super) scale: Complex<f64>,
 }
 
-/// Refines `whole` (pixels) over `window` of `a`. `weight` has the window's shape. Returns the fit,
-/// the window of `a` after ramp and scale, and the window of `b` after the shift.
+/// Refines the displacement `whole` (pixels) over `window` of `a`; `weight` has the window's shape.
+/// Returns the fit, the window of `a` with ramp and scale applied, and the shifted window of `b`.
 pub(super) fn refine(
     a: &Array2<Complex<f64>>,
-    b: Weighted<'_>,
+    b: WeightedImage<'_>,
     weight: &Array2<f64>,
     window: &[Range<usize>; 2],
     whole: [i64; 2],
@@ -43,7 +46,7 @@ pub(super) fn refine(
     let reference = Shifter::new(b, window, whole);
     let (rows, columns) = a.dim();
     let half = [rows, columns].map(|n| (n as f64 - 1.0).max(1.0) / 2.0);
-    // From −1 to 1 over the window.
+    // Coordinates from −1 to 1 over the window.
     let along = |at: (usize, usize)| [at.0 as f64 / half[0] - 1.0, at.1 as f64 / half[1] - 1.0];
     let turned = |k: [f64; 2]| {
         Array2::from_shape_fn((rows, columns), |at| {
@@ -92,15 +95,16 @@ pub(super) fn refine(
             }
         }
         normal.fill_lower_triangle_with_upper_triangle();
-        let small_factor = SMALL * scale.norm();
-        let settled = |step: &Vector6<f64>| {
-            step.rows(2, 4).amax() < SMALL && step.rows(0, 2).norm() < small_factor
+        let factor_tolerance = STEP_TOLERANCE * scale.norm();
+        let converged = |step: &Vector6<f64>| {
+            step.rows(2, 4).amax() < STEP_TOLERANCE && step.rows(0, 2).norm() < factor_tolerance
         };
         let mut better = false;
         while !better && damping < 1e9 {
             let mut damped = normal;
             for i in 0..6 {
-                // An image without contrast leaves the shift free: it then stays where it is.
+                // An image without contrast does not determine the shift, which then stays
+                // unchanged.
                 damped[(i, i)] += damping * damped[(i, i)] + f64::MIN_POSITIVE;
             }
             let step = damped.cholesky().map(|c| c.solve(&right));
@@ -108,7 +112,7 @@ pub(super) fn refine(
                 damping *= 10.0;
                 continue;
             };
-            if settled(&step) {
+            if converged(&step) {
                 break;
             }
             let new_k = [k[0] + step[2], k[1] + step[3]];
@@ -142,7 +146,7 @@ pub(super) fn refine(
     (fit, [flat, moved])
 }
 
-/// γ that minimises Σ w |γ a − b|².
+/// Factor γ that minimises Σ w |γ a − b|².
 fn best_factor(
     a: &Array2<Complex<f64>>,
     b: &Array2<Complex<f64>>,
@@ -173,8 +177,8 @@ fn distance(
         .fold(0.0, |sum, a, b, w| sum + w * (a * scale - b).norm_sqr())
 }
 
-/// The frequency (row, column), rad a pixel, at which `beat` is strongest, to half a line of its
-/// own resolution: the largest value of its transform, zero-padded to twice its size.
+/// Frequency (row, column), rad per pixel, at which `beat` is strongest: the maximum of its
+/// transform after zero-padding to twice its size, accurate to half a line of its own resolution.
 pub(super) fn strongest_frequency(beat: &Array2<Complex<f64>>) -> [f64; 2] {
     let (rows, columns) = beat.dim();
     let shape = [fast_length(2 * rows), fast_length(2 * columns)];
@@ -190,27 +194,27 @@ pub(super) fn strongest_frequency(beat: &Array2<Complex<f64>>) -> [f64; 2] {
     [0, 1].map(|axis| TAU * frequency(best.1[axis], shape[axis]))
 }
 
-/// A window of an image, at any sub-pixel displacement.
+/// Samples a window of an image at sub-pixel displacements.
 struct Shifter {
     transform: Transform,
     shape: [usize; 2],
-    /// Of the image without `mean`, tapered at the margin.
+    /// Spectrum of the image minus `mean`, tapered at the margin.
     spectrum: Array2<Complex<f64>>,
     mean: Complex<f64>,
     window: [usize; 2],
 }
 
 impl Shifter {
-    fn new(image: Weighted<'_>, window: &[Range<usize>; 2], whole: [i64; 2]) -> Self {
+    fn new(image: WeightedImage<'_>, window: &[Range<usize>; 2], whole: [i64; 2]) -> Self {
         let extent = [0, 1].map(|axis| window[axis].len() + 2 * MARGIN);
         let shape = extent.map(fast_length);
         let (rows, columns) = image.values.dim();
-        // Beyond the image its border goes on.
-        let place = |i: usize, axis: usize, n: usize| {
+        // Outside the image its border pixels are repeated.
+        let index = |i: usize, axis: usize, n: usize| {
             let at = window[axis].start as i64 + whole[axis] + i as i64 - MARGIN as i64;
             at.clamp(0, n as i64 - 1) as usize
         };
-        let at = |r: usize, c: usize| (place(r, 0, rows), place(c, 1, columns));
+        let at = |r: usize, c: usize| (index(r, 0, rows), index(c, 1, columns));
         let mut mean = Complex::default();
         let mut whole_weight = 0.0;
         for r in MARGIN..extent[0] - MARGIN {
@@ -245,13 +249,13 @@ impl Shifter {
         }
     }
 
-    /// image(r + by), over the window.
+    /// image(r + by) over the window.
     fn shifted(&self, by: [f64; 2]) -> Array2<Complex<f64>> {
         self.filtered(by, |_| Complex::from(1.0))
             .mapv_into(|v| v + self.mean)
     }
 
-    /// ∂ image(r + by) / ∂ by along `axis`, over the window.
+    /// Derivative ∂ image(r + by) / ∂ by along `axis`, over the window.
     fn slope(&self, by: [f64; 2], axis: usize) -> Array2<Complex<f64>> {
         self.filtered(by, |f| Complex::new(0.0, TAU * f[axis]))
     }

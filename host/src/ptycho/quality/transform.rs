@@ -1,4 +1,4 @@
-//! Two-dimensional Fourier transforms of whole images, for registration and ring correlation.
+//! Two-dimensional Fourier transforms of images for registration and ring correlation.
 
 use ndarray::parallel::prelude::*;
 use ndarray::{Array2, Axis};
@@ -23,12 +23,12 @@ impl Transform {
         }
     }
 
-    /// Σ a exp(−2πi f·r), zero frequency at (0, 0).
+    /// Forward transform Σ a exp(−2πi f·r), zero frequency at (0, 0).
     pub(super) fn forward(&self, image: Array2<Complex<f64>>) -> Array2<Complex<f64>> {
         both_axes(image, &self.forward)
     }
 
-    /// The exact inverse of [`Self::forward`], its 1/n included.
+    /// Inverse of [`Self::forward`], including the factor 1/n.
     pub(super) fn inverse(&self, spectrum: Array2<Complex<f64>>) -> Array2<Complex<f64>> {
         let mut image = both_axes(spectrum, &self.inverse);
         let scale = 1.0 / (self.shape[0] * self.shape[1]) as f64;
@@ -76,7 +76,7 @@ pub(super) fn frequency(k: usize, n: usize) -> f64 {
     signed / n as f64
 }
 
-/// The least length ≥ `n` whose only prime factors are 2, 3 and 5: those transform fast.
+/// Smallest length ≥ `n` whose only prime factors are 2, 3 and 5, for which transforms are fast.
 pub(super) fn fast_length(n: usize) -> usize {
     let smooth = |mut m: usize| {
         for p in [2, 3, 5] {
@@ -113,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn fast_lengths_are_the_least_smooth_ones() {
+    fn fast_lengths_are_the_smallest_smooth_lengths() {
         assert_eq!([1, 7, 97, 121, 128].map(fast_length), [1, 8, 100, 125, 128]);
     }
 }

@@ -1,42 +1,42 @@
-//! By how many whole pixels two images of one specimen are displaced, whatever their phase ramps.
+//! Displacement in whole pixels between two images of one specimen, independent of phase ramps.
 
 use super::transform::{Transform, fast_length};
 use ndarray::{Array2, Zip};
 use num_complex::Complex;
 use std::ops::Range;
 
-/// Of the largest overlap of the two weights, this share must remain for a displacement to count:
-/// a few pixels in a corner always fit.
-const LEAST_OVERLAP: f64 = 0.5;
+/// Smallest overlap of the two weights, relative to the largest, at which a displacement counts: a
+/// few pixels in a corner always fit.
+const MIN_OVERLAP: f64 = 0.5;
 
-/// Values (row, column) and how much each pixel counts (0 or 1, same shape).
+/// An image and the weight of each pixel (0 or 1, same shape).
 #[derive(Debug, Clone, Copy)]
-pub struct Weighted<'a> {
-    /// (row, column).
+pub struct WeightedImage<'a> {
+    /// Values (row, column).
     pub values: &'a Array2<Complex<f64>>,
-    /// (row, column); 0 where the values mean nothing.
+    /// Weights (row, column); 0 where the values are meaningless.
     pub weight: &'a Array2<f64>,
 }
 
-/// The displacement t, among `start` ± `reach` on both axes, for which `a` at r looks most like
-/// `b` at r + t for r in `window`. `None` where the images have no contrast or no common pixels.
+/// Finds the displacement t within `start` ± `radius` on both axes for which `a` at r best matches
+/// `b` at r + t, with r in `window`. `None` if the images have no contrast or no common pixels.
 ///
-/// Compared are the products of neighbours D(r) = O(r+1) O*(r) along both axes, with their means
-/// taken off, by a normalised correlation over valid pixels: a phase ramp and a complex factor
-/// multiply D by a constant only, so they need not be known.
+/// The match is the normalised correlation, over valid pixels, of the products of neighbours D(r) =
+/// O(r+1) O*(r) along both axes, with their means subtracted. A phase ramp and a complex factor
+/// only multiply D by a constant, so they need not be known.
 pub(super) fn whole_pixels(
-    a: Weighted<'_>,
-    b: Weighted<'_>,
+    a: WeightedImage<'_>,
+    b: WeightedImage<'_>,
     window: &[Range<usize>; 2],
     start: [i64; 2],
-    reach: usize,
+    radius: usize,
 ) -> Option<[i64; 2]> {
-    let shape = [0, 1].map(|axis| fast_length(window[axis].len() + 2 * reach));
+    let shape = [0, 1].map(|axis| fast_length(window[axis].len() + 2 * radius));
     let transform = Transform::new(shape);
     let corner_a = [0, 1].map(|axis| window[axis].start as i64);
-    let corner_b = [0, 1].map(|axis| corner_a[axis] + start[axis] - reach as i64);
+    let corner_b = [0, 1].map(|axis| corner_a[axis] + start[axis] - radius as i64);
     let extent_a = [0, 1].map(|axis| window[axis].len());
-    let extent_b = extent_a.map(|n| n + 2 * reach);
+    let extent_b = extent_a.map(|n| n + 2 * radius);
 
     let mut fit = Array2::<f64>::zeros(shape);
     let mut energy_a = Array2::<f64>::zeros(shape);
@@ -60,35 +60,35 @@ pub(super) fn whole_pixels(
         overlap.zip_mut_with(&correlation(&w, &v), |sum, c| *sum += c.re);
     }
 
-    let steps = || (0..=2 * reach).flat_map(|r| (0..=2 * reach).map(move |c| (r, c)));
-    let most = steps().map(|at| overlap[at]).fold(0.0, f64::max);
+    let steps = || (0..=2 * radius).flat_map(|r| (0..=2 * radius).map(move |c| (r, c)));
+    let largest_overlap = steps().map(|at| overlap[at]).fold(0.0, f64::max);
     let mut best = (0.0, None);
     for at in steps() {
-        // Half a pixel of overlap is the transforms' rounding, not a pixel.
-        if overlap[at] < (LEAST_OVERLAP * most).max(0.5) {
+        // An overlap below half a pixel is a rounding error of the transforms.
+        if overlap[at] < (MIN_OVERLAP * largest_overlap).max(0.5) {
             continue;
         }
         let energy = (energy_a[at].max(0.0) * energy_b[at].max(0.0)).sqrt();
-        let likeness = fit[at] / energy;
-        if energy > 0.0 && likeness > best.0 {
-            best = (likeness, Some(at));
+        let similarity = fit[at] / energy;
+        if energy > 0.0 && similarity > best.0 {
+            best = (similarity, Some(at));
         }
     }
     let (r, c) = best.1?;
-    let step = |found: usize, axis: usize| start[axis] + found as i64 - reach as i64;
+    let step = |found: usize, axis: usize| start[axis] + found as i64 - radius as i64;
     Some([step(r, 0), step(c, 1)])
 }
 
-/// w D, w |D|² and w on a grid of `shape`, for the `extent` of the image that begins at `corner`
-/// (which may lie outside of it: weight 0 there); D has its weighted mean taken off.
+/// w D, w |D|² and w on a grid of `shape`, for the `extent` of the image that starts at `corner`
+/// (pixels outside the image have weight 0); the weighted mean of D is subtracted.
 fn neighbours(
-    image: Weighted<'_>,
+    image: WeightedImage<'_>,
     axis: usize,
     corner: [i64; 2],
     extent: [usize; 2],
     shape: [usize; 2],
 ) -> [Array2<Complex<f64>>; 3] {
-    let place = |r: usize, c: usize| -> Option<[(usize, usize); 2]> {
+    let pair = |r: usize, c: usize| -> Option<[(usize, usize); 2]> {
         let row = usize::try_from(corner[0] + r as i64).ok()?;
         let column = usize::try_from(corner[1] + c as i64).ok()?;
         let next = (
@@ -104,7 +104,7 @@ fn neighbours(
     let mut mean = Complex::default();
     let mut whole = 0.0;
     for ((r, c), product) in products.indexed_iter_mut() {
-        if let Some([here, next]) = place(r, c) {
+        if let Some([here, next]) = pair(r, c) {
             let w = image.weight[here] * image.weight[next];
             *product = image.values[next] * image.values[here].conj();
             weight[[r, c]] = Complex::from(w);

@@ -1,19 +1,20 @@
-//! A calculation on the CPU.
+//! The engine on the CPU.
 
 use super::number::Number;
-use super::tile::{Chunk, Shared, Sums, Turns, compute, particles_together};
+use super::tile::{Chunk, RotationsAndChannels, Shared, Sums, compute, particles_per_chunk};
+use crate::run::Setup;
 use crate::sas::plan::Plan;
-use crate::sas::{self, Calculation, Precision, SasError, Setup, Vector};
+use crate::sas::{self, Calculation, Precision, SasError, Vector};
 use rayon::prelude::*;
-use warpstride_kernels::sas::lanes::Units;
+use warpstride_kernels::sas::simd::Units;
 
-/// A calculation on the CPU, over all threads of the current rayon pool.
+/// Evaluates a calculation on the CPU with all threads of the current rayon pool.
 pub struct CpuEngine {
     calculation: Calculation,
-    half: Half,
+    tiles: PrecisionTiles,
 }
 
-enum Half {
+enum PrecisionTiles {
     Double(Tiles<f64>),
     Single(Tiles<f32>),
 }
@@ -24,20 +25,20 @@ struct Tiles<T> {
 }
 
 impl CpuEngine {
-    /// For any number of vectors.
+    /// An engine for a calculation.
     #[must_use]
     pub fn new(calculation: Calculation) -> Self {
         Self::with_units(calculation, Units::of_this_machine())
     }
 
-    /// With vector units up to these: for comparisons.
+    /// Limits the vector units that are used; for comparisons.
     #[must_use]
     pub fn with_units(calculation: Calculation, units: Units) -> Self {
-        let half = match calculation.precision {
-            Precision::F64 => Half::Double(Tiles::new(&calculation, units)),
-            Precision::F32 => Half::Single(Tiles::new(&calculation, units)),
+        let tiles = match calculation.precision {
+            Precision::F64 => PrecisionTiles::Double(Tiles::new(&calculation, units)),
+            Precision::F32 => PrecisionTiles::Single(Tiles::new(&calculation, units)),
         };
-        Self { calculation, half }
+        Self { calculation, tiles }
     }
 }
 
@@ -53,14 +54,14 @@ impl<T: Number> Tiles<T> {
     /// Σ w F and Σ w F² at each fine point.
     fn sums(&self, plan: &Plan) -> Sums {
         let particles = plan.particles.len();
-        let together = particles_together(particles);
-        let turns = Turns::<T>::of(plan);
+        let per_chunk = particles_per_chunk(particles);
+        let oriented = RotationsAndChannels::<T>::of(plan);
         let of_chunk = |chunk: &Chunk<T>| {
             let part = |i: usize| {
-                let range = i * together..particles.min((i + 1) * together);
-                compute(&self.shared, plan, &turns, range, chunk)
+                let range = i * per_chunk..particles.min((i + 1) * per_chunk);
+                compute(&self.shared, plan, &oriented, range, chunk)
             };
-            let parts = particles.div_ceil(together);
+            let parts = particles.div_ceil(per_chunk);
             if parts == 1 {
                 return part(0);
             }
@@ -87,9 +88,9 @@ impl sas::Engine for CpuEngine {
             .par_iter()
             .map(|vector| {
                 let plan = Plan::new(&self.calculation, vector)?;
-                let sums = match &self.half {
-                    Half::Double(tiles) => tiles.sums(&plan),
-                    Half::Single(tiles) => tiles.sums(&plan),
+                let sums = match &self.tiles {
+                    PrecisionTiles::Double(tiles) => tiles.sums(&plan),
+                    PrecisionTiles::Single(tiles) => tiles.sums(&plan),
                 };
                 Ok(plan.intensities(&self.calculation, &sums.amplitudes, &sums.intensities))
             })
@@ -99,10 +100,10 @@ impl sas::Engine for CpuEngine {
     fn setup(&self) -> Setup {
         Setup {
             backend: "cpu",
-            device: None,
-            precision: match self.half {
-                Half::Double(_) => f64::NAME,
-                Half::Single(_) => f32::NAME,
+            device: format!("{} threads", rayon::current_num_threads()),
+            precision: match self.tiles {
+                PrecisionTiles::Double(_) => f64::NAME,
+                PrecisionTiles::Single(_) => f32::NAME,
             },
         }
     }

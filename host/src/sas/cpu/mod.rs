@@ -1,4 +1,4 @@
-//! The CPU half: particles and points over threads, wave vectors over vector units.
+//! The CPU back end: threads over particles and points, vector units over wave vectors.
 
 mod engine;
 mod number;

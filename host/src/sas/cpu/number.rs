@@ -1,18 +1,18 @@
-//! The two precisions.
+//! The two precisions of the CPU back end.
 
 use warpstride_kernels::sas::catalogue::AnyModel;
-use warpstride_kernels::sas::lanes::Units;
+use warpstride_kernels::sas::simd::Units;
 use warpstride_kernels::sas::sums::Job;
 
 /// `f64` or `f32`.
 pub(super) trait Number: Copy + Default + Into<f64> + Send + Sync + 'static {
-    /// As summaries name it.
+    /// The name in summaries.
     const NAME: &'static str;
 
-    /// Rounded to it.
+    /// Rounds a value to this precision.
     fn of(value: f64) -> Self;
 
-    /// Adds a particle's scattering to sums.
+    /// Adds the scattering of a particle to the sums of a job.
     fn add(model: &dyn AnyModel, units: Units, job: Job<'_, Self>);
 }
 

@@ -1,7 +1,8 @@
-//! Some particles at some points: the work of one thread at a time.
+//! Sums over some particles at some points: the unit of work of one thread.
 //!
-//! How points and particles are cut depends on the calculation only, so that sums are in one order whatever the
-//! number of threads: over the particles of a block in single steps, over blocks, over chunks of particles.
+//! The division into points and particles depends only on the calculation, so the order of each sum
+//! is the same for any number of threads: over the particles of a block in the calculation's
+//! precision, then over blocks, then over chunks of particles.
 
 use super::number::Number;
 use crate::sas::Points;
@@ -10,17 +11,18 @@ use crate::sas::plan::Plan;
 use std::ops::Range;
 use std::sync::OnceLock;
 use warpstride_kernels::sas::catalogue::AnyModel;
-use warpstride_kernels::sas::lanes::Units;
 use warpstride_kernels::sas::model::Symmetry;
+use warpstride_kernels::sas::simd::Units;
 use warpstride_kernels::sas::sums::{Directions, Job, Magnetic, PADDING, Turned, Waves};
 
-/// Particles of a block, whose sums are in the calculation's own precision; beyond they are doubles.
+/// Particles per block: sums within a block are in the calculation's precision, sums over blocks in
+/// double precision.
 const BLOCK: usize = 64;
-/// Chunks of particles, at most: each has its own sums.
-const MOST_CHUNKS: usize = 256;
+/// Maximum number of chunks of particles; each has its own sums.
+const MAX_CHUNKS: usize = 256;
 
-/// Points of a chunk: enough to be worth a particle's state, few enough to occupy all threads.
-fn points_together(points: &Points, symmetry: Symmetry) -> usize {
+/// Points per chunk: enough to amortise the state of a particle, few enough to occupy all threads.
+fn points_per_chunk(points: &Points, symmetry: Symmetry) -> usize {
     match (points, symmetry) {
         (Points::Curve(_), Symmetry::Axial) => 16,
         (Points::Curve(_), Symmetry::Triaxial) => 4,
@@ -28,9 +30,9 @@ fn points_together(points: &Points, symmetry: Symmetry) -> usize {
     }
 }
 
-/// Particles of a chunk.
-pub(super) fn particles_together(particles: usize) -> usize {
-    particles.div_ceil(MOST_CHUNKS).next_multiple_of(BLOCK)
+/// Particles per chunk.
+pub(super) fn particles_per_chunk(particles: usize) -> usize {
+    particles.div_ceil(MAX_CHUNKS).next_multiple_of(BLOCK)
 }
 
 fn padded<T: Number>(values: &[f64], pad: Option<f64>) -> Vec<T> {
@@ -41,9 +43,9 @@ fn padded<T: Number>(values: &[f64], pad: Option<f64>) -> Vec<T> {
     out
 }
 
-/// Points that are computed together, padded.
+/// Points that are computed together, padded to the vector width.
 pub(super) enum Chunk<T> {
-    /// |q|, also as doubles.
+    /// |q|, and the same in double precision.
     Curve { doubles: Vec<f64>, q: Vec<T> },
     /// Pixels.
     Pixels {
@@ -54,20 +56,20 @@ pub(super) enum Chunk<T> {
 }
 
 impl<T: Number> Chunk<T> {
-    /// All points, cut.
+    /// Divides all points into chunks.
     pub(super) fn all(points: &Points, symmetry: Symmetry) -> Vec<Self> {
-        let together = points_together(points, symmetry);
+        let per_chunk = points_per_chunk(points, symmetry);
         match points {
             Points::Curve(q) => q
-                .chunks(together)
+                .chunks(per_chunk)
                 .map(|q| Self::Curve {
                     doubles: q.to_vec(),
                     q: padded(q, None),
                 })
                 .collect(),
             Points::Pixels { qx, qy } => qx
-                .chunks(together)
-                .zip(qy.chunks(together))
+                .chunks(per_chunk)
+                .zip(qy.chunks(per_chunk))
                 .map(|(qx, qy)| Self::Pixels {
                     count: qx.len(),
                     qx: padded(qx, None),
@@ -77,7 +79,7 @@ impl<T: Number> Chunk<T> {
         }
     }
 
-    /// Points in it.
+    /// Number of points without padding.
     pub(super) fn len(&self) -> usize {
         match self {
             Self::Curve { doubles, .. } => doubles.len(),
@@ -101,7 +103,7 @@ struct PaddedDirections<T> {
     weights: Vec<T>,
 }
 
-/// What all tiles share.
+/// Data that all tiles share.
 pub(super) struct Shared<T> {
     form: &'static dyn AnyModel,
     units: Units,
@@ -176,17 +178,17 @@ impl Sums {
     }
 }
 
-/// Rotations and channels of a plan in a precision.
-pub(super) struct Turns<'a, T> {
-    turns: Vec<Turned<T>>,
+/// Rotations and spin channels of a plan in one precision.
+pub(super) struct RotationsAndChannels<'a, T> {
+    rotations: Vec<Turned<T>>,
     channels: Vec<Magnetic<'a>>,
 }
 
-impl<'a, T: Number> Turns<'a, T> {
+impl<'a, T: Number> RotationsAndChannels<'a, T> {
     pub(super) fn of(plan: &'a Plan) -> Self {
-        let turned = |turn: &crate::sas::jitter::Turn| Turned {
-            rows: turn.rows.map(|row| row.map(T::of)),
-            weight: T::of(turn.weight),
+        let turned = |rotation: &crate::sas::jitter::Rotation| Turned {
+            rows: rotation.rows.map(|row| row.map(T::of)),
+            weight: T::of(rotation.weight),
         };
         let magnetic = |channel: &'a crate::sas::magnetism::Channel| Magnetic {
             weight: channel.weight,
@@ -194,17 +196,17 @@ impl<'a, T: Number> Turns<'a, T> {
             moments: &channel.moments,
         };
         Self {
-            turns: plan.turns.iter().map(turned).collect(),
+            rotations: plan.rotations.iter().map(turned).collect(),
             channels: plan.channels.iter().map(magnetic).collect(),
         }
     }
 }
 
-/// Sums over some of a plan's particles at a chunk of points.
+/// Sums over some particles of a plan at a chunk of points.
 pub(super) fn compute<T: Number>(
     shared: &Shared<T>,
     plan: &Plan,
-    turns: &Turns<'_, T>,
+    oriented: &RotationsAndChannels<'_, T>,
     particles: Range<usize>,
     chunk: &Chunk<T>,
 ) -> Sums {
@@ -215,27 +217,34 @@ pub(super) fn compute<T: Number>(
     let mut kept = Vec::new();
     let mut in_block = 0;
     for index in particles {
-        let weight = plan.particles.read(index, &mut values);
-        let turns_kept = if plan.cutoff == 0.0 || matches!(chunk, Chunk::Curve { .. }) {
-            turns.turns.as_slice()
+        let weight = plan.particles.fill_values(index, &mut values);
+        let rotations_kept = if plan.cutoff == 0.0 || matches!(chunk, Chunk::Curve { .. }) {
+            oriented.rotations.as_slice()
         } else {
             kept.clear();
-            let pairs = plan.turns.iter().zip(&turns.turns);
-            let left = pairs.filter(|(turn, _)| plan.keeps(weight * turn.weight));
+            let pairs = plan.rotations.iter().zip(&oriented.rotations);
+            let left = pairs.filter(|(rotation, _)| plan.above_cutoff(weight * rotation.weight));
             kept.extend(left.map(|(_, turned)| *turned));
             kept.as_slice()
         };
         let counts = match chunk {
-            Chunk::Curve { .. } => plan.keeps(weight),
-            Chunk::Pixels { .. } => weight > 0.0 && !turns_kept.is_empty(),
+            Chunk::Curve { .. } => plan.above_cutoff(weight),
+            Chunk::Pixels { .. } => weight > 0.0 && !rotations_kept.is_empty(),
         };
         if !(counts && shared.form.volume(&values).material.is_finite()) {
             continue;
         }
         match chunk {
             Chunk::Curve { doubles, q } => {
-                let of_all = (weight, plan.averages.half_size);
-                add_curve(shared, &values, of_all, doubles, q, &mut block)
+                let weight_and_half_size = (weight, plan.averages.half_size);
+                add_curve(
+                    shared,
+                    &values,
+                    weight_and_half_size,
+                    doubles,
+                    q,
+                    &mut block,
+                )
             }
             Chunk::Pixels { qx, qy, .. } => T::add(
                 shared.form,
@@ -246,8 +255,8 @@ pub(super) fn compute<T: Number>(
                     waves: Waves::Pixels {
                         qx,
                         qy,
-                        turns: turns_kept,
-                        channels: &turns.channels,
+                        turns: rotations_kept,
+                        channels: &oriented.channels,
                     },
                     amplitudes: &mut block.0,
                     intensities: &mut block.1,
@@ -264,7 +273,8 @@ pub(super) fn compute<T: Number>(
     sums
 }
 
-/// `half_size`: of the largest particle, which decides the rule for all.
+/// Adds the scattering of a particle to a curve. `half_size` is that of the largest particle, which
+/// determines the quadrature for all particles.
 fn add_curve<T: Number>(
     shared: &Shared<T>,
     values: &[f64],

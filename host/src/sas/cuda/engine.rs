@@ -1,15 +1,17 @@
-//! Intensities on a machine.
+//! The engine on a device.
 //!
-//! A call plans its vectors on the host, sends what has changed since the last one, queues the model's kernel over
-//! all of them, the structure factor's, the last step and the resolution, and waits once, for the result.
+//! A call plans its vectors on the host, uploads the data that have changed since the last call,
+//! queues the kernels of the model, of the structure factor, of the final step and of the
+//! resolution for all vectors, and waits once for the result.
 
-use super::cut::Tuning;
 use super::grid::{Grid, Rules};
-use super::members::{Members, Sums, sums};
-use super::resident::{Resident, Room};
-use crate::gpu::{Buffer, Machine, Result as GpuResult};
+use super::members::{Members, SumPartition, partition_sums};
+use super::mirrored_buffer::MirroredBuffer;
+use super::partition::Tuning;
+use crate::gpu::{Buffer, Device, GrowableBuffer, Result as GpuResult};
+use crate::run::Setup;
 use crate::sas::plan::Plan;
-use crate::sas::{Calculation, Engine, Points, Precision, SasError, Setup, Vector};
+use crate::sas::{Calculation, Engine, Points, Precision, SasError, Vector};
 use rayon::prelude::*;
 use warpstride_device::launch::Work;
 use warpstride_kernels::sas::finish::SECTIONS;
@@ -20,21 +22,26 @@ use warpstride_kernels::sas::member::SasMember;
 use warpstride_kernels::sas::model::Symmetry;
 use warpstride_kernels::sas::smear::SasSmear;
 
-/// Most partial sums (pairs) and items of a launch: kernels count in 32 bits.
-const MOST: usize = 1 << 30;
-/// Share of the free memory that partial sums may take.
-const SHARE: usize = 2;
-/// Evaluations that a call should have to fill a device, for each of its multiprocessors: some for every thread that
-/// it holds.
-const FILLING: usize = 2048 * 32;
+/// Maximum number of partial sums (pairs) and work items of a launch: kernels count in 32 bits.
+const MAX_SUMS: usize = 1 << 30;
+/// Partial sums take at most this fraction (one half) of the free device memory.
+const MEMORY_SHARE: usize = 2;
+/// Evaluations per multiprocessor that fill a device: some for every thread that it holds.
+const EVALUATIONS_PER_MULTIPROCESSOR: usize = 2048 * 32;
 
-/// Launches of a kernel that is timed.
-const TIMED: usize = 10;
+/// Launches per timing of a kernel.
+const TIMED_LAUNCHES: usize = 10;
 
-/// Whether evaluations of these models (`P@S` are two) launch the kernel of that name: what a GPU's program keeps
-/// ([`CudaMachine::keeping`](crate::gpu::CudaMachine::keeping)).
+/// The kernels that evaluations of these models launch (`P@S` are two models), for
+/// [`CudaDevice::new`](crate::gpu::CudaDevice::new).
 #[must_use]
-pub fn needs(models: &[&str], kernel: &str) -> bool {
+pub fn kernels(models: &[&str]) -> crate::cuda::Kernels {
+    crate::kernels::unpacked(warpstride_ptx::SAS).only(|kernel| uses_kernel(models, kernel))
+}
+
+/// Whether evaluations of these models launch the kernel of that name.
+#[must_use]
+pub fn uses_kernel(models: &[&str], kernel: &str) -> bool {
     let Some(rest) = kernel.strip_prefix("sas_") else {
         return false;
     };
@@ -47,127 +54,129 @@ pub fn needs(models: &[&str], kernel: &str) -> bool {
     })
 }
 
-/// A calculation on a machine.
-pub struct GpuEngine<M: Machine> {
-    machine: M,
+/// Evaluates a calculation on a device.
+pub struct GpuEngine<M: Device> {
+    device: M,
     calculation: Calculation,
-    stage: Stage<M>,
+    evaluator: PrecisionEvaluator<M>,
     tuning: Tuning,
-    /// Bytes of partial sums.
-    room: usize,
+    /// Device memory for partial sums, bytes.
+    partial_sum_bytes: usize,
 }
 
-enum Stage<M: Machine> {
+enum PrecisionEvaluator<M: Device> {
     Double(Evaluator<M, f64>),
     Single(Evaluator<M, f32>),
 }
 
-/// Buffers of one precision.
-struct Evaluator<M: Machine, R: Arithmetic> {
+/// Buffers and launches in one precision.
+struct Evaluator<M: Device, R: Arithmetic> {
     model: &'static str,
     structure: Option<&'static str>,
     symmetry: Symmetry,
-    /// Whether pixels see oriented particles.
+    /// Whether the points are pixels and the particles have an orientation.
     image: bool,
     grid: Grid<M, R>,
     rules: Rules<M, R>,
-    smear: Option<Smear<M>>,
-    columns: Resident<M, u32>,
-    table: Resident<M, R>,
-    rotations: Resident<M, R>,
-    finals: Resident<M, f64>,
-    particles: Summed<M, R>,
-    structures: Summed<M, R>,
-    fine: Room<M, f64>,
-    out: Room<M, f64>,
+    smear: Option<SmearingMatrix<M>>,
+    columns: MirroredBuffer<M, u32>,
+    table: MirroredBuffer<M, R>,
+    rotations: MirroredBuffer<M, R>,
+    finals: MirroredBuffer<M, f64>,
+    particles: PartialSums<M, R>,
+    structures: PartialSums<M, R>,
+    fine: GrowableBuffer<M, f64>,
+    out: GrowableBuffer<M, f64>,
 }
 
-/// Members and their partial sums.
-struct Summed<M: Machine, R: Arithmetic> {
-    members: Resident<M, SasMember>,
-    partial: Room<M, R>,
+/// Members and their partial sums on the device.
+struct PartialSums<M: Device, R: Arithmetic> {
+    members: MirroredBuffer<M, SasMember>,
+    partial: GrowableBuffer<M, R>,
     partials: usize,
     items: usize,
     count: usize,
 }
 
-/// A resolution's matrix.
-struct Smear<M: Machine> {
-    weights: Resident<M, f64>,
-    offsets: Resident<M, u32>,
-    first: Resident<M, u32>,
+/// The matrix of a resolution on the device.
+struct SmearingMatrix<M: Device> {
+    weights: MirroredBuffer<M, f64>,
+    offsets: MirroredBuffer<M, u32>,
+    first: MirroredBuffer<M, u32>,
     weight_count: usize,
     rows: usize,
 }
 
-/// Queues what `launches` gives, on so many blocks where they are stated, and says what it answers besides.
-fn queued<M: Machine, A>(
-    machine: &M,
+/// Queues the launch that `launches` produces, on `blocks` blocks if given, and returns the other
+/// result of `launches`.
+fn queue<M: Device, A>(
+    device: &M,
     blocks: Option<u32>,
     launches: impl FnOnce(Launcher<'_, M::Space>) -> A,
 ) -> GpuResult<A> {
     let mut queued = Ok(());
     let answer = launches(&mut |launch, work| {
         let work = blocks.map_or(work, |n| Work::Grid([n, 1, 1]));
-        queued = machine.launch_any(launch, work);
+        queued = device.launch_any(launch, work);
     });
     queued.map(|()| answer)
 }
 
-impl<M: Machine> GpuEngine<M> {
-    /// Sends what all vectors share.
+impl<M: Device> GpuEngine<M> {
+    /// Uploads the data that all vectors share.
     ///
     /// # Errors
-    /// The machine's; a model without kernels.
-    pub fn new(machine: M, calculation: Calculation) -> Result<Self, SasError> {
-        let stage = match calculation.precision {
-            Precision::F64 => Stage::Double(Evaluator::new(&machine, &calculation)?),
-            Precision::F32 => Stage::Single(Evaluator::new(&machine, &calculation)?),
+    /// An error of the device, or a model without kernels.
+    pub fn new(device: M, calculation: Calculation) -> Result<Self, SasError> {
+        let evaluator = match calculation.precision {
+            Precision::F64 => PrecisionEvaluator::Double(Evaluator::new(&device, &calculation)?),
+            Precision::F32 => PrecisionEvaluator::Single(Evaluator::new(&device, &calculation)?),
         };
-        let (free, _) = machine.memory()?;
+        let (free, _) = device.memory()?;
         Ok(Self {
-            machine,
+            device,
             calculation,
-            stage,
+            evaluator,
             tuning: Tuning::default(),
-            room: free / SHARE,
+            partial_sum_bytes: free / MEMORY_SHARE,
         })
     }
 
-    /// For measurements: other cuts and grids. Results differ by rounding where the cut does.
+    /// Overrides the division into tasks and the launch grid, for measurements. Another division
+    /// changes results by rounding.
     #[must_use]
-    pub fn tuned(mut self, tuning: Tuning) -> Self {
+    pub fn with_tuning(mut self, tuning: Tuning) -> Self {
         self.tuning = tuning;
         self
     }
 
-    /// Milliseconds that each kernel takes for these vectors, by the device's clock: the model's, the structure
-    /// factor's and the last step. The vectors must fit into memory together.
+    /// Milliseconds per kernel for these vectors, by the device's clock: the model's, the structure
+    /// factor's and the final one. All vectors must fit into memory together.
     ///
     /// # Errors
-    /// As [`Engine::evaluate`].
+    /// As for [`Engine::evaluate`].
     pub fn time_stages(
         &mut self,
         vectors: &[Vector],
     ) -> Result<Vec<(&'static str, f32)>, SasError> {
         self.evaluate(vectors)?;
-        let (machine, tuning) = (&self.machine, self.tuning);
+        let (device, tuning) = (&self.device, self.tuning);
         let cutoff = self.calculation.cutoff;
-        match &mut self.stage {
-            Stage::Double(e) => e.time_stages(machine, cutoff, vectors.len(), tuning),
-            Stage::Single(e) => e.time_stages(machine, cutoff, vectors.len(), tuning),
+        match &mut self.evaluator {
+            PrecisionEvaluator::Double(e) => e.time_stages(device, cutoff, vectors.len(), tuning),
+            PrecisionEvaluator::Single(e) => e.time_stages(device, cutoff, vectors.len(), tuning),
         }
     }
 
-    /// Bytes that partial sums may take; for tests.
+    /// Limits the device memory for partial sums, bytes; for tests.
     #[must_use]
-    pub fn with_room(mut self, bytes: usize) -> Self {
-        self.room = bytes;
+    pub fn with_partial_sum_bytes(mut self, bytes: usize) -> Self {
+        self.partial_sum_bytes = bytes;
         self
     }
 }
 
-impl<M: Machine> Engine for GpuEngine<M> {
+impl<M: Device> Engine for GpuEngine<M> {
     fn evaluate(&mut self, vectors: &[Vector]) -> Result<Vec<Vec<f64>>, SasError> {
         let calculation = &self.calculation;
         let plans: Vec<Plan> = if vectors.len() == 1 {
@@ -180,38 +189,42 @@ impl<M: Machine> Engine for GpuEngine<M> {
         if points == 0 {
             return Ok(vec![Vec::new(); vectors.len()]);
         }
-        match &mut self.stage {
-            Stage::Double(e) => e.evaluate(&self.machine, &plans, self.tuning, self.room),
-            Stage::Single(e) => e.evaluate(&self.machine, &plans, self.tuning, self.room),
+        match &mut self.evaluator {
+            PrecisionEvaluator::Double(e) => {
+                e.evaluate(&self.device, &plans, self.tuning, self.partial_sum_bytes)
+            }
+            PrecisionEvaluator::Single(e) => {
+                e.evaluate(&self.device, &plans, self.tuning, self.partial_sum_bytes)
+            }
         }
     }
 
     fn setup(&self) -> Setup {
         Setup {
-            backend: self.machine.backend(),
-            device: Some(self.machine.device_name()),
-            precision: match self.stage {
-                Stage::Double(_) => f64::NAME,
-                Stage::Single(_) => f32::NAME,
+            backend: self.device.backend(),
+            device: self.device.device_name(),
+            precision: match self.evaluator {
+                PrecisionEvaluator::Double(_) => f64::NAME,
+                PrecisionEvaluator::Single(_) => f32::NAME,
             },
         }
     }
 
     fn batch(&self) -> usize {
-        let work = match &self.stage {
-            Stage::Double(e) => e.work(&self.calculation),
-            Stage::Single(e) => e.work(&self.calculation),
+        let work = match &self.evaluator {
+            PrecisionEvaluator::Double(e) => e.work(&self.calculation),
+            PrecisionEvaluator::Single(e) => e.work(&self.calculation),
         };
-        let filling = FILLING * self.machine.multiprocessors() as usize;
-        (filling / work.max(1)).clamp(1, 1024)
+        let evaluations = EVALUATIONS_PER_MULTIPROCESSOR * self.device.multiprocessors() as usize;
+        (evaluations / work.max(1)).clamp(1, 1024)
     }
 }
 
-impl<M: Machine, R: Arithmetic + PartialEq> Summed<M, R> {
-    fn new(machine: &M) -> GpuResult<Self> {
+impl<M: Device, R: Arithmetic + PartialEq> PartialSums<M, R> {
+    fn new(device: &M) -> GpuResult<Self> {
         Ok(Self {
-            members: Resident::new(machine, "particles")?,
-            partial: Room::new(machine, "partial sums")?,
+            members: MirroredBuffer::new(device, "particles")?,
+            partial: GrowableBuffer::new(device, "partial sums")?,
             partials: 0,
             items: 0,
             count: 0,
@@ -220,24 +233,24 @@ impl<M: Machine, R: Arithmetic + PartialEq> Summed<M, R> {
 
     fn set(
         &mut self,
-        machine: &M,
-        launch: &super::members::Launch,
+        device: &M,
+        launch: &super::members::MemberLaunch,
         copies: usize,
     ) -> GpuResult<()> {
-        self.members.set(machine, &launch.members)?;
+        self.members.set(device, &launch.members)?;
         self.partials = launch.partials * copies;
         self.items = launch.items;
         self.count = launch.members.len();
-        self.partial.reserve(machine, 2 * self.partials)
+        self.partial.reserve(device, 2 * self.partials)
     }
 }
 
-impl<M: Machine> Smear<M> {
-    fn new(machine: &M, resolution: &crate::sas::Resolution) -> GpuResult<Self> {
+impl<M: Device> SmearingMatrix<M> {
+    fn new(device: &M, resolution: &crate::sas::Resolution) -> GpuResult<Self> {
         let mut smear = Self {
-            weights: Resident::new(machine, "resolution")?,
-            offsets: Resident::new(machine, "resolution")?,
-            first: Resident::new(machine, "resolution")?,
+            weights: MirroredBuffer::new(device, "resolution")?,
+            offsets: MirroredBuffer::new(device, "resolution")?,
+            first: MirroredBuffer::new(device, "resolution")?,
             weight_count: resolution.weights.len(),
             rows: resolution.count.len(),
         };
@@ -247,15 +260,15 @@ impl<M: Machine> Smear<M> {
             sum += count;
             offsets.push(sum);
         }
-        smear.weights.set(machine, &resolution.weights)?;
-        smear.offsets.set(machine, &offsets)?;
-        smear.first.set(machine, &resolution.first)?;
+        smear.weights.set(device, &resolution.weights)?;
+        smear.offsets.set(device, &offsets)?;
+        smear.first.set(device, &resolution.first)?;
         Ok(smear)
     }
 }
 
-impl<M: Machine, R: Arithmetic + PartialEq> Evaluator<M, R> {
-    fn new(machine: &M, calculation: &Calculation) -> Result<Self, SasError> {
+impl<M: Device, R: Arithmetic + PartialEq> Evaluator<M, R> {
+    fn new(device: &M, calculation: &Calculation) -> Result<Self, SasError> {
         let form = calculation.definition.form();
         let symmetry = form.symmetry();
         let points = calculation.fine_points();
@@ -266,26 +279,26 @@ impl<M: Machine, R: Arithmetic + PartialEq> Evaluator<M, R> {
             structure: calculation.definition.structure().map(|s| s.info().name),
             symmetry,
             image,
-            grid: Grid::new(machine, points, image)?,
-            rules: Rules::new(machine, symmetry)?,
+            grid: Grid::new(device, points, image)?,
+            rules: Rules::new(device, symmetry)?,
             smear: (calculation.resolution.as_ref())
-                .map(|resolution| Smear::new(machine, resolution))
+                .map(|resolution| SmearingMatrix::new(device, resolution))
                 .transpose()?,
-            columns: Resident::new(machine, "parameters")?,
-            table: Resident::new(machine, "parameters")?,
-            rotations: Resident::new(machine, "orientations")?,
-            finals: Resident::new(machine, "parameters")?,
-            particles: Summed::new(machine)?,
-            structures: Summed::new(machine)?,
-            fine: Room::new(machine, "intensities")?,
-            out: Room::new(machine, "intensities")?,
+            columns: MirroredBuffer::new(device, "parameters")?,
+            table: MirroredBuffer::new(device, "parameters")?,
+            rotations: MirroredBuffer::new(device, "orientations")?,
+            finals: MirroredBuffer::new(device, "parameters")?,
+            particles: PartialSums::new(device)?,
+            structures: PartialSums::new(device)?,
+            fine: GrowableBuffer::new(device, "intensities")?,
+            out: GrowableBuffer::new(device, "intensities")?,
         })
     }
 
-    /// Evaluations of the form factor for the defaults.
+    /// Evaluations of the form factor for the default values.
     fn work(&self, calculation: &Calculation) -> usize {
         let mesh: usize = calculation
-            .spreads
+            .polydispersity
             .iter()
             .map(|s| s.points.max(1))
             .product();
@@ -313,21 +326,21 @@ impl<M: Machine, R: Arithmetic + PartialEq> Evaluator<M, R> {
 
     fn evaluate(
         &mut self,
-        machine: &M,
+        device: &M,
         plans: &[Plan],
         tuning: Tuning,
-        room: usize,
+        partial_sum_bytes: usize,
     ) -> Result<Vec<Vec<f64>>, SasError> {
         let copies = if self.image { self.grid.len() } else { 1 };
-        let most = (room / (2 * size_of::<R>())).min(MOST);
-        let cut: Vec<(Sums, Option<Sums>)> = plans
+        let most = (partial_sum_bytes / (2 * size_of::<R>())).min(MAX_SUMS);
+        let partitions: Vec<(SumPartition, Option<SumPartition>)> = plans
             .iter()
             .map(|plan| {
                 let (symmetry, image) = (self.symmetry, self.image);
-                sums(plan, &self.grid, &mut self.rules, symmetry, image, tuning)
+                partition_sums(plan, &self.grid, &mut self.rules, symmetry, image, tuning)
             })
             .collect();
-        self.rules.upload(machine)?;
+        self.rules.upload(device)?;
         let sections = plans
             .iter()
             .map(|p| p.channels.len())
@@ -336,18 +349,18 @@ impl<M: Machine, R: Arithmetic + PartialEq> Evaluator<M, R> {
             .max(1);
         if sections > SECTIONS {
             return Err(SasError::Refused(format!(
-                "{}: {sections} spin cross sections; at most {SECTIONS} are computed",
+                "{}: expected at most {SECTIONS} spin cross sections, found {sections}",
                 self.model
             )));
         }
-        // What fits into memory at a time.
+        // Vectors are evaluated in batches that fit into memory.
         let mut results = Vec::with_capacity(plans.len());
         let mut start = 0;
         while start < plans.len() {
             let mut taken = 0_usize;
             let mut end = start;
             while end < plans.len() {
-                let (particles, structure) = &cut[end];
+                let (particles, structure) = &partitions[end];
                 let mut size = particles.size(copies) * sections;
                 size = size.saturating_add(structure.as_ref().map_or(0, |s| s.size(1)));
                 size = size.max(self.grid.len());
@@ -359,16 +372,16 @@ impl<M: Machine, R: Arithmetic + PartialEq> Evaluator<M, R> {
             }
             if end == start {
                 return Err(SasError::Refused(format!(
-                    "{}: the sums of one set of parameters do not fit into the memory of {}: fewer points of the \
-                     mesh or fewer pixels are expected",
+                    "{}: the sums of one set of parameters do not fit into the memory of {}: use fewer points \
+                     of the mesh or fewer pixels",
                     self.model,
-                    machine.device_name()
+                    device.device_name()
                 )));
             }
-            self.some(
-                machine,
+            self.evaluate_together(
+                device,
                 &plans[start..end],
-                &cut[start..end],
+                &partitions[start..end],
                 sections,
                 tuning,
                 &mut results,
@@ -378,39 +391,39 @@ impl<M: Machine, R: Arithmetic + PartialEq> Evaluator<M, R> {
         Ok(results)
     }
 
-    /// Vectors that fit.
-    fn some(
+    /// Evaluates vectors that fit into memory together.
+    fn evaluate_together(
         &mut self,
-        machine: &M,
+        device: &M,
         plans: &[Plan],
-        cut: &[(Sums, Option<Sums>)],
+        partitions: &[(SumPartition, Option<SumPartition>)],
         sections: usize,
         tuning: Tuning,
         results: &mut Vec<Vec<f64>>,
     ) -> Result<(), SasError> {
         let mut members = Members::<R>::new(sections);
-        for (plan, (particles, structure)) in plans.iter().zip(cut) {
+        for (plan, (particles, structure)) in plans.iter().zip(partitions) {
             members.push(plan, particles, structure.as_ref(), self.image);
         }
         let copies = if self.image { self.grid.len() } else { 1 };
-        self.columns.set(machine, &members.columns)?;
-        self.table.set(machine, &members.table)?;
-        self.rotations.set(machine, &members.rotations)?;
-        self.finals.set(machine, &members.finals)?;
-        self.particles.set(machine, &members.particles, copies)?;
-        self.structures.set(machine, &members.structures, 1)?;
+        self.columns.set(device, &members.columns)?;
+        self.table.set(device, &members.table)?;
+        self.rotations.set(device, &members.rotations)?;
+        self.finals.set(device, &members.finals)?;
+        self.particles.set(device, &members.particles, copies)?;
+        self.structures.set(device, &members.structures, 1)?;
 
         let fine_points = self.grid.len();
         let vectors = plans.len();
-        self.fine.reserve(machine, vectors * fine_points)?;
+        self.fine.reserve(device, vectors * fine_points)?;
         let cutoff = plans.first().map_or(0.0, |plan| plan.cutoff);
-        self.sum_particles(machine, R::of(cutoff), tuning)?;
-        self.sum_structures(machine)?;
-        self.finish(machine, vectors, sections)?;
+        self.sum_particles(device, R::of(cutoff), tuning)?;
+        self.sum_structures(device)?;
+        self.finish(device, vectors, sections)?;
         let (result, points) = match &self.smear {
             Some(smear) => {
-                self.out.reserve(machine, vectors * smear.rows)?;
-                machine.launch(
+                self.out.reserve(device, vectors * smear.rows)?;
+                device.launch(
                     &SasSmear {
                         out: self.out.buffer_mut().write(),
                         fine: self.fine.buffer().read(),
@@ -430,14 +443,14 @@ impl<M: Machine, R: Arithmetic + PartialEq> Evaluator<M, R> {
             None => (&self.fine, fine_points),
         };
         let mut values = vec![0.0; result.len()];
-        machine.download(result.buffer(), &mut values)?;
+        device.download(result.buffer(), &mut values)?;
         results.extend(values.chunks(points).take(vectors).map(<[f64]>::to_vec));
         Ok(())
     }
 
     fn time_stages(
         &mut self,
-        machine: &M,
+        device: &M,
         cutoff: f64,
         vectors: usize,
         tuning: Tuning,
@@ -446,12 +459,12 @@ impl<M: Machine, R: Arithmetic + PartialEq> Evaluator<M, R> {
         let mut times = Vec::new();
         for stage in ["particles", "structures", "finish"] {
             let mut failed = Ok(());
-            let ms = machine.time_ms(&mut || {
-                for _ in 0..TIMED {
+            let ms = device.time_ms(&mut || {
+                for _ in 0..TIMED_LAUNCHES {
                     failed = match stage {
-                        "particles" => self.sum_particles(machine, R::of(cutoff), tuning),
-                        "structures" => self.sum_structures(machine),
-                        _ => self.finish(machine, vectors, sections),
+                        "particles" => self.sum_particles(device, R::of(cutoff), tuning),
+                        "structures" => self.sum_structures(device),
+                        _ => self.finish(device, vectors, sections),
                     };
                     if failed.is_err() {
                         break;
@@ -460,14 +473,14 @@ impl<M: Machine, R: Arithmetic + PartialEq> Evaluator<M, R> {
                 Ok(())
             })?;
             failed?;
-            times.push((stage, ms / TIMED as f32));
+            times.push((stage, ms / TIMED_LAUNCHES as f32));
         }
         Ok(times)
     }
 
-    fn sum_particles(&mut self, machine: &M, cutoff: R, tuning: Tuning) -> Result<(), SasError> {
+    fn sum_particles(&mut self, device: &M, cutoff: R, tuning: Tuning) -> Result<(), SasError> {
         let (summed, grid) = (&mut self.particles, &self.grid);
-        let known = if self.image {
+        let has_kernel = if self.image {
             let arguments = ImageArguments {
                 partial: summed.partial.buffer_mut().write(),
                 members: summed.members.buffer().read(),
@@ -482,7 +495,7 @@ impl<M: Machine, R: Arithmetic + PartialEq> Evaluator<M, R> {
                 items: summed.items as u32,
                 cutoff,
             };
-            queued(machine, tuning.blocks, |to| {
+            queue(device, tuning.blocks, |to| {
                 R::image(self.model, arguments, to)
             })?
         } else {
@@ -500,14 +513,14 @@ impl<M: Machine, R: Arithmetic + PartialEq> Evaluator<M, R> {
                 items: summed.items as u32,
                 cutoff,
             };
-            queued(machine, tuning.blocks, |to| {
+            queue(device, tuning.blocks, |to| {
                 R::curve(self.model, arguments, to)
             })?
         };
-        answered(self.model, known)
+        require_kernel(self.model, has_kernel)
     }
 
-    fn sum_structures(&mut self, machine: &M) -> Result<(), SasError> {
+    fn sum_structures(&mut self, device: &M) -> Result<(), SasError> {
         let Some(structure) = self.structure else {
             return Ok(());
         };
@@ -526,11 +539,11 @@ impl<M: Machine, R: Arithmetic + PartialEq> Evaluator<M, R> {
             items: summed.items as u32,
             cutoff: R::of(0.0),
         };
-        let known = queued(machine, None, |to| R::curve(structure, arguments, to))?;
-        answered(structure, known)
+        let has_kernel = queue(device, None, |to| R::curve(structure, arguments, to))?;
+        require_kernel(structure, has_kernel)
     }
 
-    fn finish(&mut self, machine: &M, vectors: usize, sections: usize) -> Result<(), SasError> {
+    fn finish(&mut self, device: &M, vectors: usize, sections: usize) -> Result<(), SasError> {
         let arguments = FinishArguments {
             out: self.fine.buffer_mut().write(),
             partial: self.particles.partial.buffer().read(),
@@ -547,18 +560,18 @@ impl<M: Machine, R: Arithmetic + PartialEq> Evaluator<M, R> {
             points: self.grid.len() as u32,
             vectors: vectors as u32,
         };
-        Ok(queued(machine, None, |to| {
+        Ok(queue(device, None, |to| {
             R::finish(self.image, arguments, to)
         })?)
     }
 }
 
-fn answered(model: &str, known: bool) -> Result<(), SasError> {
-    if known {
+fn require_kernel(model: &str, has_kernel: bool) -> Result<(), SasError> {
+    if has_kernel {
         return Ok(());
     }
     Err(SasError::Refused(format!(
-        "{model} has no kernel on a GPU: choose --backend cpu"
+        "{model} has no GPU kernel: choose --backend cpu"
     )))
 }
 

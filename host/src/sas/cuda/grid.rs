@@ -1,65 +1,66 @@
-//! What all vectors share: wave vectors, and directions.
+//! Wave vectors and directions, which all parameter vectors share.
 
-use super::resident::Resident;
-use crate::gpu::{Machine, Result};
+use super::mirrored_buffer::MirroredBuffer;
+use crate::gpu::{Device, Result};
 use crate::sas::Points;
-use crate::sas::magnetism::LEAST_Q_SQUARED;
+use crate::sas::magnetism::MIN_Q_SQUARED;
 use crate::sas::orientation::{directions, level};
 use warpstride_kernels::sas::launches::Arithmetic;
 use warpstride_kernels::sas::member::SEGMENTS;
 use warpstride_kernels::sas::model::Symmetry;
 
-/// Wave vectors on a machine.
-pub(super) struct Grid<M: Machine, R: Arithmetic> {
+/// Wave vectors on the host and on the device.
+pub(super) struct Grid<M: Device, R: Arithmetic> {
     /// |q|, ascending, 1/Å.
     pub(super) ascending: Vec<f64>,
-    /// The same on the machine.
-    pub(super) q: Resident<M, R>,
-    /// Place of each point in that order.
-    pub(super) ranks: Resident<M, u32>,
+    /// The same on the device.
+    pub(super) q: MirroredBuffer<M, R>,
+    /// Rank of each point in that order.
+    pub(super) ranks: MirroredBuffer<M, u32>,
     /// Pixels as given; empty for curves.
-    pub(super) qx: Resident<M, R>,
-    pub(super) qy: Resident<M, R>,
-    /// Headings (c², cs, s², 1) of magnetic particles: in the order of |q| of isotropic ones, else as given.
-    pub(super) headings: Resident<M, R>,
+    pub(super) qx: MirroredBuffer<M, R>,
+    pub(super) qy: MirroredBuffer<M, R>,
+    /// Directions (c², cs, s², 1) of q for magnetic particles: ordered by |q| for isotropic
+    /// particles, otherwise as given.
+    pub(super) headings: MirroredBuffer<M, R>,
 }
 
 fn rounded<R: Arithmetic>(values: impl IntoIterator<Item = f64>) -> Vec<R> {
     values.into_iter().map(R::of).collect()
 }
 
-impl<M: Machine, R: Arithmetic + PartialEq> Grid<M, R> {
-    pub(super) fn new(machine: &M, points: &Points, oriented: bool) -> Result<Self> {
+impl<M: Device, R: Arithmetic + PartialEq> Grid<M, R> {
+    pub(super) fn new(device: &M, points: &Points, oriented: bool) -> Result<Self> {
         let q: Vec<f64> = match points {
             Points::Curve(q) => q.clone(),
             Points::Pixels { qx, qy } => qx.iter().zip(qy).map(|(x, y)| x.hypot(*y)).collect(),
         };
         let mut order: Vec<usize> = (0..q.len()).collect();
         order.sort_by(|a, b| q[*a].total_cmp(&q[*b]));
-        let mut place = vec![0; q.len()];
+        let mut ranks = vec![0; q.len()];
         for (rank, point) in order.iter().enumerate() {
-            place[*point] = rank as u32;
+            ranks[*point] = rank as u32;
         }
         let ascending: Vec<f64> = order.iter().map(|point| q[*point]).collect();
         let mut grid = Self {
-            q: Resident::new(machine, "wave vectors")?,
-            ranks: Resident::new(machine, "order of the wave vectors")?,
-            qx: Resident::new(machine, "wave vectors")?,
-            qy: Resident::new(machine, "wave vectors")?,
-            headings: Resident::new(machine, "directions of the wave vectors")?,
+            q: MirroredBuffer::new(device, "wave vectors")?,
+            ranks: MirroredBuffer::new(device, "order of the wave vectors")?,
+            qx: MirroredBuffer::new(device, "wave vectors")?,
+            qy: MirroredBuffer::new(device, "wave vectors")?,
+            headings: MirroredBuffer::new(device, "directions of the wave vectors")?,
             ascending,
         };
         let sorted: Vec<R> = rounded(grid.ascending.iter().copied());
-        grid.q.set(machine, &sorted)?;
-        grid.ranks.set(machine, &place)?;
+        grid.q.set(device, &sorted)?;
+        grid.ranks.set(device, &ranks)?;
         if let Points::Pixels { qx, qy } = points {
             let values: [Vec<R>; 2] = [qx, qy].map(|q| rounded(q.iter().copied()));
-            grid.qx.set(machine, &values[0])?;
-            grid.qy.set(machine, &values[1])?;
+            grid.qx.set(device, &values[0])?;
+            grid.qy.set(device, &values[1])?;
             let heading = |point: usize| {
                 let (x, y) = (qx[point], qy[point]);
                 let square = x * x + y * y;
-                if square > LEAST_Q_SQUARED {
+                if square > MIN_Q_SQUARED {
                     [x * x / square, x * y / square, y * y / square, 1.0]
                 } else {
                     [0.0; 4]
@@ -70,54 +71,55 @@ impl<M: Machine, R: Arithmetic + PartialEq> Grid<M, R> {
             } else {
                 rounded(order.iter().flat_map(|point| heading(*point)))
             };
-            grid.headings.set(machine, &headings)?;
+            grid.headings.set(device, &headings)?;
         }
         Ok(grid)
     }
 
-    /// Points.
+    /// Number of points.
     pub(super) fn len(&self) -> usize {
         self.ascending.len()
     }
 
-    /// Wave vectors of each order of the orientation average, for particles of that largest half size.
+    /// Number of wave vectors for each order of the orientation average, for particles of that
+    /// largest half size.
     pub(super) fn rows(&self, symmetry: Symmetry, half_size: f64) -> [usize; SEGMENTS] {
         let mut rows = [0; SEGMENTS];
         if symmetry == Symmetry::Isotropic {
             rows[0] = self.len();
             return rows;
         }
-        let mut before = 0;
+        let mut row_start = 0;
         for (number, count) in rows.iter_mut().enumerate() {
-            let up_to = self
+            let row_end = self
                 .ascending
                 .partition_point(|q| level(q * half_size) <= number);
-            *count = up_to - before;
-            before = up_to;
+            *count = row_end - row_start;
+            row_start = row_end;
         }
         rows
     }
 }
 
-/// Rules of the orientation average on a machine: those that were needed so far.
-pub(super) struct Rules<M: Machine, R: Arithmetic> {
+/// Quadrature rules of the orientation average on the device: those used so far.
+pub(super) struct Rules<M: Device, R: Arithmetic> {
     symmetry: Symmetry,
-    table: Resident<M, R>,
+    table: MirroredBuffer<M, R>,
     values: Vec<R>,
     first: [Option<u32>; SEGMENTS],
 }
 
-impl<M: Machine, R: Arithmetic + PartialEq> Rules<M, R> {
-    pub(super) fn new(machine: &M, symmetry: Symmetry) -> Result<Self> {
+impl<M: Device, R: Arithmetic + PartialEq> Rules<M, R> {
+    pub(super) fn new(device: &M, symmetry: Symmetry) -> Result<Self> {
         Ok(Self {
             symmetry,
-            table: Resident::new(machine, "directions")?,
+            table: MirroredBuffer::new(device, "directions")?,
             values: Vec::new(),
             first: [None; SEGMENTS],
         })
     }
 
-    /// Directions of a rule.
+    /// Number of directions of a rule.
     pub(super) fn len(&self, level: usize) -> usize {
         if self.symmetry == Symmetry::Isotropic {
             return 1;
@@ -125,7 +127,7 @@ impl<M: Machine, R: Arithmetic + PartialEq> Rules<M, R> {
         directions(self.symmetry, level).len()
     }
 
-    /// The rule's first direction in the table.
+    /// Index of the rule's first direction in the table; adds the rule if it is new.
     pub(super) fn first(&mut self, level: usize) -> u32 {
         if self.symmetry == Symmetry::Isotropic {
             return 0;
@@ -146,9 +148,9 @@ impl<M: Machine, R: Arithmetic + PartialEq> Rules<M, R> {
         first
     }
 
-    /// The table, with all rules that were asked for.
-    pub(super) fn upload(&mut self, machine: &M) -> Result<()> {
-        self.table.set(machine, &self.values)
+    /// Uploads the table with all rules that were added.
+    pub(super) fn upload(&mut self, device: &M) -> Result<()> {
+        self.table.set(device, &self.values)
     }
 
     pub(super) fn table(&self) -> &M::Buffer<R> {

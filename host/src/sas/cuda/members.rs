@@ -1,8 +1,9 @@
-//! Vectors as kernels read them: tables of values, and members with their cuts. Plain data.
+//! Parameter vectors in the layout that kernels read: tables of values, and members with their
+//! division into tasks. Plain data.
 
-use super::cut::{Blocks, Tuning, of_curve, of_image};
 use super::grid::{Grid, Rules};
-use crate::gpu::Machine;
+use super::partition::{Blocks, Tuning, partition_curve, partition_image};
+use crate::gpu::Device;
 use crate::sas::mesh::Mesh;
 use crate::sas::plan::Plan;
 use warpstride_kernels::sas::finish::FINALS;
@@ -10,30 +11,30 @@ use warpstride_kernels::sas::launches::Arithmetic;
 use warpstride_kernels::sas::member::{NONE, SEGMENTS, SasAxis, SasMember, SasSegment, column};
 use warpstride_kernels::sas::model::Symmetry;
 
-/// Members of one launch, and what they make.
+/// Members of one launch, with their numbers of work items and partial sums.
 #[derive(Debug, Default)]
-pub(super) struct Launch {
+pub(super) struct MemberLaunch {
     pub(super) members: Vec<SasMember>,
     pub(super) items: usize,
     pub(super) partials: usize,
 }
 
-/// What kernels are told of the vectors of a call.
+/// Kernel arguments for the vectors of a call.
 pub(super) struct Members<R> {
     pub(super) columns: Vec<u32>,
     pub(super) table: Vec<R>,
-    /// Of images: 8 numbers a turn.
+    /// For images: 8 numbers per rotation.
     pub(super) rotations: Vec<R>,
     pub(super) finals: Vec<f64>,
-    pub(super) particles: Launch,
-    pub(super) structures: Launch,
-    /// Members of a vector.
+    pub(super) particles: MemberLaunch,
+    pub(super) structures: MemberLaunch,
+    /// Members per vector.
     pub(super) sections: usize,
 }
 
-/// Sums of a vector, cut.
+/// Division of the sums of a vector into tasks.
 #[derive(Debug, Clone)]
-pub(super) struct Sums {
+pub(super) struct SumPartition {
     mesh_lanes: u32,
     direction_lanes: u32,
     segments: [SasSegment; SEGMENTS],
@@ -41,7 +42,7 @@ pub(super) struct Sums {
     items: usize,
 }
 
-/// Segments with their first rows and tasks.
+/// Segments with their first rows and tasks, and the number of tasks.
 fn segments(
     rows: [usize; SEGMENTS],
     directions: [usize; SEGMENTS],
@@ -66,9 +67,9 @@ fn segments(
     (segments, first_task)
 }
 
-impl Sums {
-    /// Of a curve.
-    pub(super) fn of_curve<M: Machine, R: Arithmetic + PartialEq>(
+impl SumPartition {
+    /// Division for a curve.
+    pub(super) fn of_curve<M: Device, R: Arithmetic + PartialEq>(
         mesh: usize,
         rows: [usize; SEGMENTS],
         rules: Option<&mut Rules<M, R>>,
@@ -82,25 +83,25 @@ impl Sums {
                 first[level] = rules.first(level);
             }
         }
-        let cut = of_curve(mesh, rows, directions, tuning);
-        let (mut segments, tasks) = segments(rows, directions, cut.segments);
+        let partition = partition_curve(mesh, rows, directions, tuning);
+        let (mut segments, tasks) = segments(rows, directions, partition.segments);
         for (segment, first) in segments.iter_mut().zip(first) {
             segment.first_direction = first;
         }
-        let together = 1 << (5 - cut.mesh_lanes - cut.direction_lanes);
+        let tasks_per_item = 1 << (5 - partition.mesh_lanes - partition.direction_lanes);
         Self {
-            mesh_lanes: cut.mesh_lanes,
-            direction_lanes: cut.direction_lanes,
+            mesh_lanes: partition.mesh_lanes,
+            direction_lanes: partition.direction_lanes,
             segments,
             tasks,
-            items: tasks.div_ceil(together),
+            items: tasks.div_ceil(tasks_per_item),
         }
     }
 
-    /// Of an image.
+    /// Division for an image.
     pub(super) fn of_image(mesh: usize, rotations: usize, pixels: usize, tuning: Tuning) -> Self {
         let mut blocks = [Blocks::default(); SEGMENTS];
-        blocks[0] = of_image(mesh, rotations, pixels, tuning);
+        blocks[0] = partition_image(mesh, rotations, pixels, tuning);
         let (segments, tasks) = segments([1, 0, 0, 0], [rotations, 0, 0, 0], blocks);
         Self {
             mesh_lanes: 0,
@@ -111,7 +112,8 @@ impl Sums {
         }
     }
 
-    /// Partial sums, and items of a launch, are fewer than this; each has `copies` (pixels).
+    /// Upper limit of the number of partial sums and of work items of a launch; each partial sum
+    /// has `copies` (pixels).
     pub(super) fn size(&self, copies: usize) -> usize {
         self.tasks.saturating_mul(copies)
     }
@@ -124,19 +126,20 @@ impl<R: Arithmetic> Members<R> {
             table: Vec::new(),
             rotations: Vec::new(),
             finals: Vec::new(),
-            particles: Launch::default(),
-            structures: Launch::default(),
+            particles: MemberLaunch::default(),
+            structures: MemberLaunch::default(),
             sections,
         }
     }
 
-    /// A mesh's values into the table; gives its first column and its axes.
+    /// Appends the values of a mesh to the table; returns its first column and its axes.
     fn mesh(&mut self, mesh: &Mesh) -> (u32, [SasAxis; 5]) {
         let first = self.columns.len();
         let base = self.table.len();
         self.table.extend(mesh.base().iter().map(|v| R::of(*v)));
-        let place = |i: usize| column((base + i) as u32, None);
-        self.columns.extend((0..mesh.base().len()).map(place));
+        let constant_column = |i: usize| column((base + i) as u32, None);
+        self.columns
+            .extend((0..mesh.base().len()).map(constant_column));
         let mut axes = [SasAxis::default(); 5];
         let mut stride = mesh.len();
         for (number, (axis, of)) in axes.iter_mut().zip(mesh.axes()).enumerate() {
@@ -152,12 +155,17 @@ impl<R: Arithmetic> Members<R> {
             };
             self.table
                 .extend(of.weighted.weights.iter().map(|v| R::of(*v)));
-            self.columns[first + of.place] = column(values as u32, Some(number as u32));
+            self.columns[first + of.value_index] = column(values as u32, Some(number as u32));
         }
         (first as u32, axes)
     }
 
-    fn member(launch: &mut Launch, sums: &Sums, mesh: &Mesh, (columns, axis): (u32, [SasAxis; 5])) {
+    fn member(
+        launch: &mut MemberLaunch,
+        sums: &SumPartition,
+        mesh: &Mesh,
+        (columns, axis): (u32, [SasAxis; 5]),
+    ) {
         launch.members.push(SasMember {
             first_item: launch.items as u32,
             tasks: sums.tasks as u32,
@@ -176,14 +184,20 @@ impl<R: Arithmetic> Members<R> {
     }
 
     /// Appends a vector.
-    pub(super) fn push(&mut self, plan: &Plan, sums: &Sums, structure: Option<&Sums>, image: bool) {
+    pub(super) fn push(
+        &mut self,
+        plan: &Plan,
+        sums: &SumPartition,
+        structure: Option<&SumPartition>,
+        image: bool,
+    ) {
         let of_mesh = self.mesh(&plan.particles);
         let mut sums = sums.clone();
         if image {
             sums.segments[0].first_direction = (self.rotations.len() / 8) as u32;
-            for turn in &plan.turns {
-                let [a, b, c] = turn.rows;
-                let numbers = [a[0], b[0], c[0], turn.weight, a[1], b[1], c[1], 0.0];
+            for rotation in &plan.rotations {
+                let [a, b, c] = rotation.rows;
+                let numbers = [a[0], b[0], c[0], rotation.weight, a[1], b[1], c[1], 0.0];
                 self.rotations.extend(numbers.map(R::of));
             }
         }
@@ -223,25 +237,25 @@ impl<R: Arithmetic> Members<R> {
     }
 }
 
-/// Sums of a plan's particles, and of its structure factor.
-pub(super) fn sums<M: Machine, R: Arithmetic + PartialEq>(
+/// Division of the sums over a plan's particles, and of those of its structure factor.
+pub(super) fn partition_sums<M: Device, R: Arithmetic + PartialEq>(
     plan: &Plan,
     grid: &Grid<M, R>,
     rules: &mut Rules<M, R>,
     symmetry: Symmetry,
     image: bool,
     tuning: Tuning,
-) -> (Sums, Option<Sums>) {
+) -> (SumPartition, Option<SumPartition>) {
     let mesh = plan.particles.len();
     let particles = if image {
-        Sums::of_image(mesh, plan.turns.len(), grid.len(), tuning)
+        SumPartition::of_image(mesh, plan.rotations.len(), grid.len(), tuning)
     } else {
         let rows = grid.rows(symmetry, plan.averages.half_size);
-        Sums::of_curve(mesh, rows, Some(rules), tuning)
+        SumPartition::of_curve(mesh, rows, Some(rules), tuning)
     };
     let structure = plan.product.as_ref().map(|product| {
         let rows = grid.rows(Symmetry::Isotropic, 0.0);
-        Sums::of_curve::<M, R>(product.mesh.len(), rows, None, tuning)
+        SumPartition::of_curve::<M, R>(product.mesh.len(), rows, None, tuning)
     });
     (particles, structure)
 }

@@ -1,40 +1,38 @@
-//! The GPU's half: all wave vectors, directions, particles and parameter vectors of a call in one launch, in double
-//! or single precision, on any [`Machine`](crate::gpu::Machine).
+//! The GPU back end: all wave vectors, directions, particles and parameter vectors of a call in one
+//! launch, in double or single precision, on any [`Device`](crate::gpu::Device).
 //!
-//! In the order in which a call meets them: `plan.rs` of the room (what a vector asks for), `cut.rs` (how its sums are
-//! cut into tasks, from the vector alone), `members.rs` (that as kernels read it), `engine.rs` (launches).
+//! A call passes through `plan.rs` of the parent module (what to compute for a vector),
+//! `partition.rs` (how its sums are divided into tasks, from the vector alone), `members.rs` (the
+//! layout that kernels read) and `engine.rs` (launches).
 
-mod cut;
 mod engine;
 mod grid;
 mod members;
-mod resident;
+mod mirrored_buffer;
+mod partition;
 
-pub use cut::Tuning;
-pub use engine::{GpuEngine, needs};
+pub use engine::{GpuEngine, kernels, uses_kernel};
+pub use partition::Tuning;
 
 use super::{Calculation, Engine, SasError};
-use crate::gpu::{CudaMachine, EmulatedMachine};
+use crate::gpu::{CudaDevice, EmulatedDevice};
 
-/// [`GpuEngine::new`] on a CUDA device, as what every back end offers. Compiled here once, and not again by every
-/// program that asks for it.
+/// A boxed [`GpuEngine`] on a CUDA device. Compiling it here avoids compiling it again in every
+/// program that uses it.
 ///
 /// # Errors
-/// As there.
-pub fn on_cuda(
-    machine: CudaMachine,
-    calculation: Calculation,
-) -> Result<Box<dyn Engine>, SasError> {
-    Ok(Box::new(GpuEngine::new(machine, calculation)?))
+/// As for [`GpuEngine::new`].
+pub fn on_cuda(device: CudaDevice, calculation: Calculation) -> Result<Box<dyn Engine>, SasError> {
+    Ok(Box::new(GpuEngine::new(device, calculation)?))
 }
 
-/// The same on the emulator.
+/// A boxed [`GpuEngine`] on the emulator.
 ///
 /// # Errors
-/// As [`GpuEngine::new`].
+/// As for [`GpuEngine::new`].
 pub fn on_emulator(
-    machine: EmulatedMachine,
+    device: EmulatedDevice,
     calculation: Calculation,
 ) -> Result<Box<dyn Engine>, SasError> {
-    Ok(Box::new(GpuEngine::new(machine, calculation)?))
+    Ok(Box::new(GpuEngine::new(device, calculation)?))
 }

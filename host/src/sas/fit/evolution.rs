@@ -1,4 +1,5 @@
-//! Differential evolution, rand/1/bin (Storn and Price, J. Global Optim. 11, 341, 1997): a generation is one batch.
+//! Differential evolution, rand/1/bin (Storn and Price, J. Global Optim. 11, 341, 1997); each
+//! generation is one batch.
 
 use super::linear::Trial;
 use super::multi_start::latin_hypercube;
@@ -6,20 +7,22 @@ use super::search::{Search, Space, Stop};
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 
-/// Members for each number searched, and how many at least and at most.
+/// Members per search parameter, and the least and greatest number of members.
 const MEMBERS: (usize, usize, usize) = (12, 24, 512);
-/// Difference vectors are taken this often, drawn anew for each generation: a fixed factor can stall.
+/// Range of the factor of difference vectors, drawn for each generation: a fixed factor can stall.
 const FACTOR: (f64, f64) = (0.5, 1.0);
-/// Chance of a number to come from the mutant; high because parameters of a form factor are correlated.
+/// Probability that a value comes from the mutant; high because parameters of a form factor are
+/// correlated.
 const CROSSOVER: f64 = 0.9;
-/// The population has drawn together when worst and best differ by this share of χ², …
-const TOGETHER: f64 = 1e-3;
-/// … or by this share of the bounds in every direction: a minimum that a descent finds the bottom of.
-const NARROW: f64 = 1e-3;
+/// The population has converged if the worst and the best χ² differ by this relative amount, …
+const CONVERGED_CHI2: f64 = 1e-3;
+/// … or if its extent is at most this share of the bounds in every direction: a descent then finds
+/// the minimum.
+const CONVERGED_SHARE: f64 = 1e-3;
 
-/// A member.
+/// A member of the population.
 struct Member {
-    /// Shares of the bounds.
+    /// Position within the bounds, 0 to 1 per parameter.
     shares: Vec<f64>,
     trial: Option<Trial>,
 }
@@ -30,10 +33,10 @@ impl Member {
     }
 }
 
-/// A population.
+/// A population and its state.
 pub(super) struct Evolution {
     members: Vec<Member>,
-    /// Shares of the mutants under way.
+    /// Positions of the mutants that are being evaluated.
     mutants: Vec<Vec<f64>>,
     random: Pcg64Mcg,
     generations: usize,
@@ -41,13 +44,13 @@ pub(super) struct Evolution {
     stop: Option<Stop>,
 }
 
-/// Members when none are asked for.
+/// Default number of members.
 pub(super) fn default_members(dimensions: usize) -> usize {
     (MEMBERS.0 * dimensions).clamp(MEMBERS.1, MEMBERS.2)
 }
 
 impl Evolution {
-    /// The first member is `start`, as shares of the bounds.
+    /// A population whose first member is `start`, a position within the bounds.
     pub(super) fn new(start: Vec<f64>, members: usize, seed: u64, most: usize) -> Self {
         let members = members.max(4);
         let dimensions = start.len();
@@ -69,23 +72,23 @@ impl Evolution {
         }
     }
 
-    /// The best so far.
+    /// The best trial so far.
     pub(super) fn best(&self) -> Option<&Trial> {
         let all = self.members.iter().filter_map(|m| m.trial.as_ref());
         all.min_by(|a, b| a.chi2.total_cmp(&b.chi2))
     }
 
-    /// Generations done.
+    /// Number of completed generations.
     pub(super) fn generations(&self) -> usize {
         self.generations
     }
 
-    /// Members.
+    /// Number of members.
     pub(super) fn len(&self) -> usize {
         self.members.len()
     }
 
-    /// Ends it with what it has.
+    /// Ends the search with the current result.
     pub(super) fn end(&mut self, why: Stop) {
         self.stop.get_or_insert(why);
     }
@@ -108,39 +111,40 @@ impl Evolution {
             if j != certain && self.random.random::<f64>() >= CROSSOVER {
                 continue;
             }
-            let wanted = base[j] + factor * (plus[j] - minus[j]);
-            // Beyond a bound: somewhere between the base and the bound, so that minima at bounds stay within reach.
+            let mutated = base[j] + factor * (plus[j] - minus[j]);
+            // A value beyond a bound becomes a random value between the base and the bound, so that
+            // minima at bounds remain reachable.
             let chance = self.random.random::<f64>();
-            *share = if wanted < 0.0 {
+            *share = if mutated < 0.0 {
                 base[j] * chance
-            } else if wanted > 1.0 {
+            } else if mutated > 1.0 {
                 base[j] + (1.0 - base[j]) * chance
             } else {
-                wanted
+                mutated
             };
         }
         shares
     }
 
-    fn together(&self) -> bool {
+    fn has_converged(&self) -> bool {
         let best = self.members.iter().map(Member::chi2);
         let (best, worst) = (
             best.clone().fold(f64::INFINITY, f64::min),
             best.fold(0.0, f64::max),
         );
-        let level = worst - best <= TOGETHER * best;
+        let level = worst - best <= CONVERGED_CHI2 * best;
         let dimensions = self.members.first().map_or(0, |m| m.shares.len());
         let narrow = (0..dimensions).all(|j| {
             let shares = self.members.iter().map(|m| m.shares[j]);
             let low = shares.clone().fold(f64::INFINITY, f64::min);
-            shares.fold(0.0, f64::max) - low <= NARROW
+            shares.fold(0.0, f64::max) - low <= CONVERGED_SHARE
         });
         level || narrow
     }
 }
 
 impl Search for Evolution {
-    fn wanted(&mut self, space: &Space<'_>) -> Vec<Vec<f64>> {
+    fn ask(&mut self, space: &Space<'_>) -> Vec<Vec<f64>> {
         if self.stop.is_some() {
             return Vec::new();
         }
@@ -161,11 +165,11 @@ impl Search for Evolution {
         self.mutants.iter().map(values).collect()
     }
 
-    fn told(&mut self, _space: &Space<'_>, trials: Vec<Trial>) {
+    fn tell(&mut self, _space: &Space<'_>, trials: Vec<Trial>) {
         let mutants = std::mem::take(&mut self.mutants);
         for ((member, mut trial), shares) in self.members.iter_mut().zip(trials).zip(mutants) {
             if member.trial.is_none() || trial.chi2 <= member.chi2() {
-                // A member's residuals are never looked at again.
+                // The residuals of members are not used again.
                 trial.residuals = Vec::new();
                 *member = Member {
                     shares,
@@ -174,7 +178,7 @@ impl Search for Evolution {
             }
         }
         self.generations += 1;
-        if self.together() {
+        if self.has_converged() {
             self.end(Stop::Population);
         } else if self.generations >= self.most {
             self.end(Stop::Iterations);

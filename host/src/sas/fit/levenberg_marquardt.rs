@@ -1,64 +1,65 @@
-//! Levenberg's and Marquardt's method within bounds, a few damping values at once.
+//! The Levenberg–Marquardt method within bounds, with several damping values per batch.
 //!
-//! The step δ minimises |r + J δ|² + λ |D δ|², D the lengths of J's columns (Marquardt, J. SIAM 11, 431, 1963); a
-//! component that would leave its bounds stops there, and the others are solved again. Scale and background are no
-//! columns: r is what they leave, and its finite differences are the derivatives of that (see `linear`).
+//! The step δ minimises |r + J δ|² + λ |D δ|², where D holds the lengths of J's columns (Marquardt,
+//! J. SIAM 11, 431, 1963). A component that would cross a bound stops there, and the others are
+//! solved for again. Scale and background have no columns: r is the residual after they are solved
+//! for, and its finite differences are the derivatives of that residual (see `linear`).
 
 use super::linear::Trial;
 use super::search::{Search, Space, Stop};
 use nalgebra::{DMatrix, DVector};
 
-/// Relative change of χ² that no longer matters.
+/// Relative change of χ² at which the descent ends.
 const FALL: f64 = 1e-10;
-/// Relative change of parameters that no longer matters.
+/// Relative change of the parameters at which the descent ends.
 const CHANGE: f64 = 1e-8;
-/// Cosine between residuals and a column that is a right angle.
+/// Cosine of the angle between residuals and a column that counts as 0.
 const RIGHT_ANGLE: f64 = 1e-10;
-/// Share of the data's own χ² that is rounding.
+/// Share of the χ² of a zero model that is rounding.
 const ROUNDING: f64 = 1e-26;
-/// Damping values of one batch, as multiples of the one in force.
+/// Damping values of one batch, relative to the current one.
 const DAMPINGS: [f64; 4] = [0.01, 0.3, 10.0, 300.0];
-/// Damping at first: columns have length 1.
+/// Initial damping, for columns of length 1.
 const FIRST_DAMPING: f64 = 0.03;
-/// Damping after a batch without success is this much larger.
+/// Factor of the damping after a batch without improvement.
 const HARDER: f64 = 1e4;
-/// Beyond these a damping changes nothing.
+/// Range of effective damping values.
 const DAMPING_RANGE: (f64, f64) = (1e-14, 1e12);
-/// A singular value below this share of the largest is none.
+/// Singular values below this share of the largest count as 0.
 const SINGULAR: f64 = 1e-13;
 
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Stage {
-    /// Waits for the residuals at the start and its differences.
+    /// Waits for the residuals at the start and for differences.
     Start,
     /// Waits for differences.
     Columns,
-    /// Waits for the trials of a few dampings.
+    /// Waits for trials with several damping values.
     Trials,
 }
 
-/// One descent.
+/// One descent to a minimum.
 pub(super) struct Descent {
     stage: Stage,
-    /// Numbers searched, where the descent stands.
+    /// Current values of the search parameters.
     at: Vec<f64>,
     best: Option<Trial>,
-    /// Steps of the differences under way.
+    /// Steps of the differences that are being evaluated.
     differences: Vec<f64>,
-    /// Derivatives of the residuals, (point, number searched).
+    /// Derivatives of the residuals, (point, search parameter).
     jacobian: DMatrix<f64>,
-    /// Q^T r and R of the Jacobian's QR decomposition, columns divided by `lengths`.
+    /// Qᵀr and R of the QR decomposition of the Jacobian, whose columns are divided by `lengths`.
     decomposed: Option<Decomposed>,
     damping: f64,
-    /// Steps of the trials under way, with the fall of χ² that each promises.
+    /// Steps of the trials that are being evaluated, with the predicted decrease of χ².
     steps: Vec<(Vec<f64>, f64)>,
     iterations: usize,
     most: usize,
     stop: Option<Stop>,
-    /// Numbers that no residual depended on at first.
+    /// Search parameters without any effect at the start.
     idle: Vec<usize>,
-    /// χ² of data against nothing.
-    nothing: f64,
+    /// χ² of a model that is 0.
+    chi2_of_zero: f64,
 }
 
 struct Decomposed {
@@ -68,7 +69,7 @@ struct Decomposed {
 }
 
 impl Descent {
-    /// From `start` (numbers searched), with at most so many iterations.
+    /// A descent from `start` (search parameters) with at most `most` iterations.
     pub(super) fn new(space: &Space<'_>, start: Vec<f64>, most: usize) -> Self {
         let measured = space.problem.measured();
         let pairs = measured.intensity.iter().zip(&measured.sigma);
@@ -85,28 +86,28 @@ impl Descent {
             most,
             stop: None,
             idle: Vec::new(),
-            nothing: pairs.map(|(i, s)| (i / s) * (i / s)).sum(),
+            chi2_of_zero: pairs.map(|(i, s)| (i / s) * (i / s)).sum(),
         }
     }
 
-    /// The best so far.
+    /// The best trial so far.
     pub(super) fn best(&self) -> Option<&Trial> {
         self.best.as_ref()
     }
 
-    /// Iterations done.
+    /// Number of completed iterations.
     pub(super) fn iterations(&self) -> usize {
         self.iterations
     }
 
-    /// Ends it with what it has.
+    /// Ends the descent with the current result.
     pub(super) fn end(&mut self, why: Stop) {
         self.stop.get_or_insert(why);
         self.jacobian = DMatrix::zeros(0, 0);
         self.decomposed = None;
     }
 
-    /// The numbers searched that no residual depended on where it began.
+    /// Search parameters without any effect at the start.
     pub(super) fn idle(&self) -> &[usize] {
         &self.idle
     }
@@ -116,10 +117,10 @@ impl Descent {
             .map(|j| {
                 let (low, high) = space.bounds(j);
                 let step = space.step * space.parameter(j).size(self.at[j]);
-                // Towards the side with more room, so that a bound is never crossed.
+                // Steps go towards the more distant bound, so that no bound is crossed.
                 let forward = high - self.at[j] >= self.at[j] - low;
-                let wanted = self.at[j] + if forward { step } else { -step };
-                wanted.clamp(low, high) - self.at[j]
+                let requested = self.at[j] + if forward { step } else { -step };
+                requested.clamp(low, high) - self.at[j]
             })
             .collect();
         (0..space.len())
@@ -155,7 +156,7 @@ impl Descent {
         self.jacobian = jacobian;
     }
 
-    /// Columns of length 1 and their triangle, from which every damping is solved.
+    /// Normalises the columns and computes the QR decomposition, which serves every damping value.
     fn decompose(&mut self) {
         let Some(best) = &self.best else { return };
         let mut scaled = std::mem::replace(&mut self.jacobian, DMatrix::zeros(0, 0));
@@ -181,7 +182,7 @@ impl Descent {
         });
     }
 
-    /// Whether χ² is level in every direction that the bounds leave.
+    /// Whether the gradient of χ² vanishes in every direction that the bounds leave.
     fn level(&self, space: &Space<'_>) -> bool {
         let (Some(of), Some(best)) = (&self.decomposed, &self.best) else {
             return false;
@@ -200,7 +201,7 @@ impl Descent {
         let Some(of) = &self.decomposed else {
             return Vec::new();
         };
-        let room: Vec<(f64, f64)> = (0..self.at.len())
+        let limits: Vec<(f64, f64)> = (0..self.at.len())
             .map(|j| {
                 let (low, high) = space.bounds(j);
                 (low - self.at[j], high - self.at[j])
@@ -210,9 +211,9 @@ impl Descent {
             .iter()
             .map(|factor| {
                 let damping = (self.damping * factor).clamp(DAMPING_RANGE.0, DAMPING_RANGE.1);
-                let step = of.step(damping, &room);
-                let promise = of.promise(&step);
-                (step, promise)
+                let step = of.step(damping, &limits);
+                let predicted_decrease = of.predicted_decrease(&step);
+                (step, predicted_decrease)
             })
             .collect();
         self.steps
@@ -241,13 +242,16 @@ impl Descent {
             .enumerate()
             .min_by(|a, b| a.1.chi2.total_cmp(&b.1.chi2));
         let Some((which, trial)) = found.filter(|(_, trial)| trial.chi2 < before) else {
-            // The step of the least damping is the longest; where that is nothing, nothing is left.
+            // The step with the least damping is the longest; if it changes nothing, no step does.
             let longest = self.steps.first().is_none_or(|(step, _)| small(self, step));
-            let promised = self.steps.iter().map(|(_, promise)| *promise);
-            let promised = promised.fold(0.0, f64::max);
+            let largest_prediction = self
+                .steps
+                .iter()
+                .map(|(_, predicted_decrease)| *predicted_decrease);
+            let largest_prediction = largest_prediction.fold(0.0, f64::max);
             if longest {
                 self.end(Stop::Step);
-            } else if promised <= FALL * before {
+            } else if largest_prediction <= FALL * before {
                 self.end(Stop::ChiSquared);
             } else if self.damping >= DAMPING_RANGE.1 {
                 self.end(Stop::Stuck);
@@ -257,13 +261,13 @@ impl Descent {
             self.damping *= HARDER;
             return;
         };
-        let (step, promise) = self.steps.swap_remove(which);
+        let (step, predicted_decrease) = self.steps.swap_remove(which);
         self.damping = (self.damping * DAMPINGS[which]).clamp(DAMPING_RANGE.0, DAMPING_RANGE.1);
         let fall = before - trial.chi2;
         let short = small(self, &step);
         self.at = space.projection.of(&trial.values);
         self.best = Some(trial);
-        if fall <= FALL * before && promise <= FALL * before {
+        if fall <= FALL * before && predicted_decrease <= FALL * before {
             self.end(Stop::ChiSquared);
         } else if short {
             self.end(Stop::Step);
@@ -276,33 +280,34 @@ impl Descent {
 }
 
 impl Decomposed {
-    /// The step for a damping; `room` is how far each number may go down and up.
-    fn step(&self, damping: f64, room: &[(f64, f64)]) -> Vec<f64> {
-        let count = room.len();
+    /// The step for a damping value; `limits` holds the largest changes downwards and upwards of
+    /// each parameter.
+    fn step(&self, damping: f64, limits: &[(f64, f64)]) -> Vec<f64> {
+        let count = limits.len();
         let mut step = vec![0.0; count];
         let mut free: Vec<usize> = (0..count).filter(|j| self.lengths[*j] > 0.0).collect();
         let mut right = -&self.residuals;
         while !free.is_empty() {
             let solved = damped(&self.r.select_columns(&free), &right, damping);
-            let wanted: Vec<f64> = free
+            let requested: Vec<f64> = free
                 .iter()
                 .zip(solved.iter())
                 .map(|(j, z)| z / self.lengths[*j])
                 .collect();
             let beyond = |i: &usize| {
-                let (low, high) = room[free[*i]];
-                wanted[*i] < low || wanted[*i] > high
+                let (low, high) = limits[free[*i]];
+                requested[*i] < low || requested[*i] > high
             };
             let stopped: Vec<usize> = (0..free.len()).filter(beyond).collect();
             if stopped.is_empty() {
-                for (j, value) in free.iter().zip(&wanted) {
+                for (j, value) in free.iter().zip(&requested) {
                     step[*j] = *value;
                 }
                 break;
             }
             for i in &stopped {
                 let j = free[*i];
-                step[j] = wanted[*i].clamp(room[j].0, room[j].1);
+                step[j] = requested[*i].clamp(limits[j].0, limits[j].1);
                 right -= self.r.column(j) * (step[j] * self.lengths[j]);
             }
             free = (0..free.len())
@@ -313,8 +318,8 @@ impl Decomposed {
         step
     }
 
-    /// How much χ² would fall if the residuals were linear.
-    fn promise(&self, step: &[f64]) -> f64 {
+    /// The decrease of χ² if the residuals were linear.
+    fn predicted_decrease(&self, step: &[f64]) -> f64 {
         let scaled = DVector::from_iterator(
             step.len(),
             step.iter().zip(&self.lengths).map(|(s, length)| s * length),
@@ -324,7 +329,7 @@ impl Decomposed {
     }
 }
 
-/// argmin |M z − b|² + λ |z|² by the singular values of M; directions without one are left alone.
+/// argmin |M z − b|² + λ |z|² from the singular values of M; null directions stay 0.
 fn damped(matrix: &DMatrix<f64>, right: &DVector<f64>, damping: f64) -> DVector<f64> {
     let svd = matrix.clone().svd(true, true);
     let (Some(u), Some(v_t)) = (&svd.u, &svd.v_t) else {
@@ -343,22 +348,22 @@ fn damped(matrix: &DMatrix<f64>, right: &DVector<f64>, damping: f64) -> DVector<
 }
 
 impl Search for Descent {
-    fn wanted(&mut self, space: &Space<'_>) -> Vec<Vec<f64>> {
+    fn ask(&mut self, space: &Space<'_>) -> Vec<Vec<f64>> {
         if self.stop.is_some() {
             return Vec::new();
         }
         match self.stage {
             Stage::Start => {
-                let mut wanted = vec![self.at.clone()];
-                wanted.extend(self.columns(space));
-                wanted
+                let mut requested = vec![self.at.clone()];
+                requested.extend(self.columns(space));
+                requested
             }
             Stage::Columns => self.columns(space),
             Stage::Trials => self.trials(space),
         }
     }
 
-    fn told(&mut self, space: &Space<'_>, mut trials: Vec<Trial>) {
+    fn tell(&mut self, space: &Space<'_>, mut trials: Vec<Trial>) {
         if self.stage == Stage::Trials {
             self.take_trials(space, trials);
         } else {
@@ -391,7 +396,7 @@ impl Search for Descent {
             return;
         }
         let chi2 = self.best.as_ref().map_or(f64::INFINITY, |best| best.chi2);
-        if chi2 <= ROUNDING * self.nothing {
+        if chi2 <= ROUNDING * self.chi2_of_zero {
             self.end(Stop::Exact);
         } else if self.idle.len() == space.len() {
             self.end(Stop::Flat);

@@ -1,64 +1,65 @@
-//! Scale and background: the two numbers that the intensity is linear in. They are not searched but solved for,
-//! exactly and for each trial (variable projection: Golub and Pereyra, Inverse Problems 19, R1, 2003).
+//! Scale and background, on which the intensity depends linearly. They are not searched but solved
+//! for exactly in each trial (variable projection: Golub and Pereyra, Inverse Problems 19, R1,
+//! 2003).
 
 use super::problem::{Problem, Target};
 use crate::sas::Vector;
 
-/// One of the two.
+/// Scale or background.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum Factor {
-    /// As set.
+    /// Fixed at this value.
     Fixed(f64),
-    /// Solved for within bounds; the number of the parameter.
+    /// Solved for within bounds: index of the parameter, and its bounds.
     Solved(usize, (f64, f64)),
 }
 
-/// Scale and background of a problem, and what is left to search.
+/// Scale and background of a problem, and the parameters that remain to be searched.
 #[derive(Debug, Clone)]
 pub(super) struct Projection {
-    /// Places in a vector's values.
-    places: (Option<usize>, Option<usize>),
+    /// Indices of scale and background in a vector's values.
+    indices: (Option<usize>, Option<usize>),
     scale: Factor,
     background: Factor,
-    /// Numbers of the parameters that are searched.
+    /// Indices of the parameters that are searched.
     pub(super) searched: Vec<usize>,
-    /// What a background of 1 adds to each point; 1 but where the resolution loses something.
+    /// Intensity of a background of 1 at each point: 1 unless the resolution loses a part of it.
     pub(super) flat: Vec<f64>,
 }
 
-/// A vector of values held against the data.
+/// Parameter values compared with the data.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Trial {
-    /// All parameters, in their order.
+    /// Values of all parameters, in their order.
     pub(super) values: Vec<f64>,
-    /// (data − model)/σ at each point; empty where the model is not finite.
+    /// (data − model)/σ at each point; empty if the model is not finite.
     pub(super) residuals: Vec<f64>,
-    /// Their squares added; infinite where the model is not finite.
+    /// Sum of the squared residuals; infinite if the model is not finite.
     pub(super) chi2: f64,
 }
 
 impl Projection {
     pub(super) fn new(problem: &Problem) -> Self {
-        let places = problem.linear_places();
-        let factor = |place: Option<usize>, otherwise: f64| {
+        let indices = problem.linear_indices();
+        let factor = |index: Option<usize>, otherwise: f64| {
             let fitted = problem
                 .parameters()
                 .iter()
-                .position(|p| place.is_some_and(|at| p.target == Target::Value(at)));
-            match (fitted, place) {
+                .position(|p| index.is_some_and(|at| p.target == Target::Value(at)));
+            match (fitted, index) {
                 (Some(at), _) => Factor::Solved(at, problem.parameters()[at].bounds),
-                (None, Some(place)) => Factor::Fixed(problem.vector(&[]).values[place]),
+                (None, Some(index)) => Factor::Fixed(problem.vector(&[]).values[index]),
                 (None, None) => Factor::Fixed(otherwise),
             }
         };
-        let (scale, background) = (factor(places.0, 1.0), factor(places.1, 0.0));
+        let (scale, background) = (factor(indices.0, 1.0), factor(indices.1, 0.0));
         let solved = |i: usize| {
             [scale, background]
                 .iter()
                 .any(|f| matches!(f, Factor::Solved(at, _) if *at == i))
         };
         Self {
-            places,
+            indices,
             scale,
             background,
             searched: (0..problem.parameters().len())
@@ -68,27 +69,27 @@ impl Projection {
         }
     }
 
-    /// The vector whose intensities are those of `values` with scale 1 and background 0.
+    /// The vector for `values` with scale 1 and background 0.
     pub(super) fn bare(&self, problem: &Problem, values: &[f64]) -> Vector {
         self.with(problem.vector(values), 1.0, 0.0)
     }
 
-    /// The vector whose intensities are [`Projection::flat`].
+    /// The vector with scale 0 and background 1, whose intensities are [`Projection::flat`].
     pub(super) fn background_alone(&self, problem: &Problem) -> Vector {
         self.with(problem.vector(&problem.start()), 0.0, 1.0)
     }
 
     fn with(&self, mut vector: Vector, scale: f64, background: f64) -> Vector {
-        if let Some(at) = self.places.0 {
+        if let Some(at) = self.indices.0 {
             vector.values[at] = scale;
         }
-        if let Some(at) = self.places.1 {
+        if let Some(at) = self.indices.1 {
             vector.values[at] = background;
         }
         vector
     }
 
-    /// All parameters, `searched` in their places and the others as they begin.
+    /// Values of all parameters: those of `searched`, and the start values of the others.
     pub(super) fn all(&self, problem: &Problem, searched: &[f64]) -> Vec<f64> {
         let mut values = problem.start();
         for (at, value) in self.searched.iter().zip(searched) {
@@ -97,12 +98,12 @@ impl Projection {
         values
     }
 
-    /// Those of `values` that are searched.
+    /// The entries of `values` that are searched.
     pub(super) fn of(&self, values: &[f64]) -> Vec<f64> {
         self.searched.iter().map(|at| values[*at]).collect()
     }
 
-    /// Best scale and background for the intensities `bare`, and what remains.
+    /// Solves for scale and background, given the intensities `bare`, and computes the residuals.
     pub(super) fn trial(&self, problem: &Problem, mut values: Vec<f64>, bare: &[f64]) -> Trial {
         if !bare.iter().all(|v| v.is_finite()) {
             return Trial {
@@ -132,7 +133,7 @@ impl Projection {
         }
     }
 
-    /// The scale in force at `values`.
+    /// The scale at `values`.
     pub(super) fn scale(&self, values: &[f64]) -> f64 {
         match self.scale {
             Factor::Fixed(scale) => scale,
@@ -140,7 +141,7 @@ impl Projection {
         }
     }
 
-    /// Parameter number of the scale, if it is solved for; of the background likewise.
+    /// Indices of the scale and the background among the parameters, if they are solved for.
     pub(super) fn solved(&self) -> [Option<usize>; 2] {
         [self.scale, self.background].map(|factor| match factor {
             Factor::Fixed(_) => None,
@@ -148,8 +149,8 @@ impl Projection {
         })
     }
 
-    /// Least squares for the two within their bounds: of a convex problem in two numbers the solution is inside, on
-    /// one of the four edges, or in a corner.
+    /// Least squares for both within their bounds: the solution of this convex problem lies inside,
+    /// on one of the four edges, or in a corner.
     fn solve(&self, problem: &Problem, bare: &[f64]) -> (f64, f64) {
         match (self.scale, self.background) {
             (Factor::Fixed(scale), Factor::Fixed(background)) => (scale, background),
@@ -172,7 +173,8 @@ impl Projection {
     }
 }
 
-/// Sums of the normal equations, m the bare model, f the flat one, d the data, each over σ.
+/// Sums of the normal equations, where m is the bare model, f the flat one and d the data, each
+/// divided by σ.
 struct Sums {
     mm: f64,
     mf: f64,
@@ -211,7 +213,7 @@ impl Sums {
         ratio(self.fd - scale * self.mf, self.ff)
     }
 
-    /// χ² less that of nothing.
+    /// χ² minus that of a zero model.
     fn gain(&self, (scale, background): (f64, f64)) -> f64 {
         let quadratic = scale * scale * self.mm
             + 2.0 * scale * background * self.mf
@@ -227,7 +229,8 @@ impl Sums {
                 && background >= of_background.0
                 && background <= of_background.1
         };
-        // A model as flat as the background leaves the two undetermined: then the scale is taken at a bound.
+        // A model as flat as the background leaves both undetermined: then the scale is set to a
+        // bound.
         if determinant > 1e-14 * self.mm * self.ff {
             let scale = (self.md * self.ff - self.fd * self.mf) / determinant;
             let background = (self.fd * self.mm - self.md * self.mf) / determinant;

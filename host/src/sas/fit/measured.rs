@@ -1,41 +1,41 @@
-//! What a fit is held against: intensities with their standard deviations.
+//! The data of a fit: intensities with their standard deviations.
 
 use crate::data::{Curve, Scattering, ScatteringImage, Smearing};
 use crate::sas::{Points, SasError};
 use serde::Serialize;
 
-/// Where the weights of the points come from.
+/// Origin of the points' weights.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Weighting {
-    /// The data's standard deviations; √|I| where they have none.
+    /// The standard deviations of the data; √|I| if there are none.
     #[default]
     Data,
-    /// σ = √|I|, as of counts.
+    /// σ = √|I|, as for counts.
     Root,
-    /// σ = |I|: every point to the same share of itself.
+    /// σ = |I|: the same relative weight for every point.
     Relative,
     /// σ = 1.
     Unit,
 }
 
-/// Which points take part.
+/// Selection of the fitted points.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Selection {
     /// Least and greatest |q|, 1/Å, both included.
     pub q: Option<(f64, f64)>,
-    /// Points with I ≤ 0 are left out. They belong to a fit (leaving them out lifts the background); this is for
-    /// comparison with programs that do without them.
+    /// Whether points with I ≤ 0 are left out. They belong to a fit (without them the background is
+    /// too high); this option is for comparison with programs that omit them.
     pub positive: bool,
-    /// True for the points that take part, one for each of the data's.
+    /// One entry per point of the data: `true` for points to fit.
     pub mask: Option<Vec<bool>>,
 }
 
 impl Selection {
-    /// The points of `data` that take part, with a note on those that do not.
+    /// The selected points of `data`, with a note on the others.
     ///
     /// # Errors
-    /// An empty range, a mask of another length, no points left.
+    /// An empty range, a mask of another length, or no points left.
     pub fn of(&self, data: &Scattering) -> Result<Scattering, SasError> {
         let (intensity, q): (&[f64], Vec<f64>) = match data {
             Scattering::Curve(curve) => (&curve.intensity, curve.q.clone()),
@@ -49,14 +49,14 @@ impl Selection {
             && (low >= high || low.is_nan() || high.is_nan())
         {
             return Err(SasError::Refused(format!(
-                "q from {low} to {high}: the first must be the lesser"
+                "q from {low} to {high}: expected the first to be less than the second"
             )));
         }
         if let Some(mask) = &self.mask
             && mask.len() != total
         {
             return Err(SasError::Refused(format!(
-                "the mask has {} points, the data have {total}",
+                "the mask has {} points, but the data have {total}",
                 mask.len()
             )));
         }
@@ -74,7 +74,7 @@ impl Selection {
                 (low.min(*q), high.max(*q))
             });
             return Err(SasError::Refused(format!(
-                "no point of the data is left: their q goes from {low} to {high} 1/Å"
+                "no point of the data is selected: their q ranges from {low} to {high} 1/Å"
             )));
         }
         let mut selected = match data {
@@ -82,7 +82,7 @@ impl Selection {
             Scattering::Image(image) => Scattering::Image(part_of_image(image, &kept)),
         };
         if count < total {
-            let note = format!("{count} of the data's {total} points take part");
+            let note = format!("{count} of {total} points of the data are fitted");
             match &mut selected {
                 Scattering::Curve(curve) => curve.notes.push(note),
                 Scattering::Image(image) => image.notes.push(note),
@@ -132,26 +132,27 @@ fn part_of_image(image: &ScatteringImage, kept: &[bool]) -> ScatteringImage {
 /// Intensities with standard deviations.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Measured {
-    /// Where they were measured.
+    /// Points of the measurement.
     pub points: Points,
     /// Intensities, 1/cm.
     pub intensity: Vec<f64>,
     /// Standard deviations, positive.
     pub sigma: Vec<f64>,
-    /// Whether `sigma` is the data's. Otherwise χ² has no absolute meaning, and uncertainties are scaled so that
-    /// the reduced χ² is 1.
+    /// Whether `sigma` comes from the data. Otherwise χ² has no absolute meaning, and uncertainties
+    /// are scaled so that the reduced χ² is 1.
     pub known_sigma: bool,
-    /// The file's or the data's name.
+    /// Title of the data, or name of the file.
     pub title: String,
-    /// What was noticed on the way.
+    /// Notes on the data.
     pub notes: Vec<String>,
 }
 
 impl Measured {
-    /// From data as read, or the part that a [`Selection`] left.
+    /// Takes data as read, or the part that a [`Selection`] left.
     ///
     /// # Errors
-    /// Lengths that differ, a standard deviation that is not positive, numbers that are not finite.
+    /// Lengths that differ, a standard deviation that is not positive, or values that are not
+    /// finite.
     pub fn new(data: &Scattering, weighting: Weighting) -> Result<Self, SasError> {
         let (points, intensity, sigma, title, notes) = match data {
             Scattering::Curve(of) => {
@@ -175,7 +176,7 @@ impl Measured {
             (None, weighting) => {
                 if weighting == Weighting::Data {
                     notes.push(
-                        "the data have no uncertainties: weights are those of σ = √|I|, and the parameters' uncertainties assume that the model is right"
+                        "the data have no uncertainties: weights assume σ = √|I|, and the parameters' uncertainties assume that the model is correct"
                             .to_owned(),
                     );
                 }
@@ -183,7 +184,7 @@ impl Measured {
                     Weighting::Relative => value.abs(),
                     _ => value.abs().sqrt(),
                 };
-                made_up(intensity, size)
+                estimated_sigma(intensity, size)
             }
         };
         for (name, values) in [("intensities", intensity), ("standard deviations", &sigma)] {
@@ -201,7 +202,7 @@ impl Measured {
         };
         if let Some(at) = (0..intensity.len()).find(bad) {
             return Err(SasError::Refused(format!(
-                "{title}: point {} has intensity {} and standard deviation {}: finite numbers are expected, the second above 0",
+                "{title}: point {}: expected a finite intensity and a standard deviation above 0, found {} and {}",
                 at + 1,
                 intensity[at],
                 sigma[at]
@@ -218,8 +219,8 @@ impl Measured {
     }
 }
 
-/// σ by a rule; where it gives 0, the least one that is not.
-fn made_up(intensity: &[f64], size: impl Fn(&f64) -> f64) -> Vec<f64> {
+/// σ by a rule; where the rule gives 0, the smallest positive σ.
+fn estimated_sigma(intensity: &[f64], size: impl Fn(&f64) -> f64) -> Vec<f64> {
     let sizes: Vec<f64> = intensity.iter().map(size).collect();
     let least = sizes.iter().copied().filter(|s| *s > 0.0);
     let least = least.fold(f64::INFINITY, f64::min);
@@ -243,7 +244,7 @@ mod tests {
     }
 
     #[test]
-    fn a_selection_takes_everything_along_and_says_so() {
+    fn a_selection_applies_to_all_columns_and_is_noted() {
         let selection = Selection {
             q: Some((0.2, 0.4)),
             positive: true,
@@ -254,13 +255,13 @@ mod tests {
         };
         assert_eq!(part.q, [0.4]);
         assert_eq!(part.smearing, Some(Smearing::Pinhole(vec![4.0])));
-        assert_eq!(part.notes, ["1 of the data's 4 points take part"]);
+        assert_eq!(part.notes, ["1 of 4 points of the data are fitted"]);
     }
 
     #[test]
     fn selections_without_points_are_refused() {
         let cases = [
-            (Some((0.3, 0.2)), None, "the lesser"),
+            (Some((0.3, 0.2)), None, "the first to be less"),
             (Some((0.5, 0.6)), None, "from 0.1 to 0.4"),
             (None, Some(vec![true]), "mask has 1"),
         ];
@@ -287,7 +288,7 @@ mod tests {
     }
 
     #[test]
-    fn a_standard_deviation_of_zero_is_refused_with_its_place() {
+    fn a_standard_deviation_of_zero_is_refused_with_its_point() {
         let Scattering::Curve(mut of) = curve() else {
             panic!("a curve")
         };

@@ -1,4 +1,4 @@
-//! Several descents side by side: all that they want next is one batch.
+//! Several descents at once: all vectors that they ask for form one batch.
 
 use super::levenberg_marquardt::Descent;
 use super::linear::Trial;
@@ -8,24 +8,24 @@ use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 use serde::Serialize;
 
-/// Minima closer than this share of their parameters' sizes are one.
-const SAME: f64 = 1e-3;
-/// Minima that are told.
-const TOLD: usize = 20;
+/// Minima that differ by less than this share of their parameters' sizes are the same.
+const SAME_MINIMUM: f64 = 1e-3;
+/// Maximum number of reported minima.
+const MAX_MINIMA: usize = 20;
 
-/// Where some of the starts ended.
+/// A minimum in which some of the starts ended.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Minimum {
-    /// Its χ².
+    /// χ² at the minimum.
     pub chi2: f64,
-    /// The parameters, in their order.
+    /// Parameter values, in their order.
     pub values: Vec<f64>,
-    /// Starts that ended there.
+    /// Number of starts that ended there.
     pub starts: usize,
 }
 
-/// `count` points of the bounds, as shares: in each direction one in each of `count` equal parts (McKay, Beckman and
-/// Conover, Technometrics 21, 239, 1979).
+/// `count` positions within the bounds, 0 to 1 per direction: in each direction one in each of
+/// `count` equal parts (McKay, Beckman and Conover, Technometrics 21, 239, 1979).
 pub(super) fn latin_hypercube(count: usize, dimensions: usize, seed: u64) -> Vec<Vec<f64>> {
     let mut random = Pcg64Mcg::seed_from_u64(seed);
     let mut points = vec![vec![0.0; dimensions]; count];
@@ -39,15 +39,15 @@ pub(super) fn latin_hypercube(count: usize, dimensions: usize, seed: u64) -> Vec
     points
 }
 
-/// The descents.
+/// The descents of all starts.
 pub(super) struct MultiStart {
     descents: Vec<Descent>,
-    /// Values that each wanted.
-    wanted: Vec<usize>,
+    /// Number of vectors that each descent asked for.
+    requested: Vec<usize>,
 }
 
 impl MultiStart {
-    /// The first begins at `first` (numbers searched), the others in the bounds.
+    /// Descents from `first` (search parameters) and from other starts within the bounds.
     pub(super) fn new(
         space: &Space<'_>,
         first: Vec<f64>,
@@ -67,42 +67,42 @@ impl MultiStart {
             .map(|start| Descent::new(space, start, most))
             .collect();
         Self {
-            wanted: vec![0; descents.len()],
+            requested: vec![0; descents.len()],
             descents,
         }
     }
 
-    /// The best of all so far, and which it is.
+    /// The best trial so far, and the index of its descent.
     pub(super) fn best(&self) -> Option<(usize, &Trial)> {
         let all = self.descents.iter().enumerate();
         all.filter_map(|(i, descent)| Some((i, descent.best()?)))
             .min_by(|a, b| a.1.chi2.total_cmp(&b.1.chi2))
     }
 
-    /// Why the best one ended.
+    /// Why the best descent ended.
     pub(super) fn stop_of_best(&self) -> Option<Stop> {
         self.best().and_then(|(i, _)| self.descents[i].stopped())
     }
 
-    /// Iterations of the one that did most.
+    /// Largest number of iterations of a descent.
     pub(super) fn iterations(&self) -> usize {
         let all = self.descents.iter().map(Descent::iterations);
         all.max().unwrap_or(0)
     }
 
-    /// Descents that go on.
+    /// Number of descents that have not ended.
     pub(super) fn running(&self) -> usize {
         let all = self.descents.iter();
         all.filter(|descent| descent.stopped().is_none()).count()
     }
 
-    /// Numbers searched without any effect where the first descent stands.
+    /// Search parameters without any effect at the start of the first descent.
     pub(super) fn idle(&self) -> Vec<usize> {
         let first = self.descents.first();
         first.map_or_else(Vec::new, |descent| descent.idle().to_vec())
     }
 
-    /// Distinct places where descents ended, best first.
+    /// Distinct minima in which descents ended, best first.
     pub(super) fn minima(&self, space: &Space<'_>) -> Vec<Minimum> {
         let mut ends: Vec<&Trial> = self
             .descents
@@ -116,7 +116,7 @@ impl MultiStart {
             let same = |known: &Minimum| {
                 space.projection.searched.iter().all(|i| {
                     let size = space.problem.parameters()[*i].size(known.values[*i]);
-                    (known.values[*i] - end.values[*i]).abs() <= SAME * size
+                    (known.values[*i] - end.values[*i]).abs() <= SAME_MINIMUM * size
                 })
             };
             match minima.iter_mut().find(|known| same(known)) {
@@ -128,27 +128,27 @@ impl MultiStart {
                 }),
             }
         }
-        minima.truncate(TOLD);
+        minima.truncate(MAX_MINIMA);
         minima
     }
 }
 
 impl Search for MultiStart {
-    fn wanted(&mut self, space: &Space<'_>) -> Vec<Vec<f64>> {
+    fn ask(&mut self, space: &Space<'_>) -> Vec<Vec<f64>> {
         let mut all = Vec::new();
-        for (descent, count) in self.descents.iter_mut().zip(&mut self.wanted) {
-            let wanted = descent.wanted(space);
-            *count = wanted.len();
-            all.extend(wanted);
+        for (descent, count) in self.descents.iter_mut().zip(&mut self.requested) {
+            let requested = descent.ask(space);
+            *count = requested.len();
+            all.extend(requested);
         }
         all
     }
 
-    fn told(&mut self, space: &Space<'_>, mut trials: Vec<Trial>) {
-        for (descent, count) in self.descents.iter_mut().zip(&self.wanted) {
+    fn tell(&mut self, space: &Space<'_>, mut trials: Vec<Trial>) {
+        for (descent, count) in self.descents.iter_mut().zip(&self.requested) {
             if descent.stopped().is_none() {
                 let rest = trials.split_off((*count).min(trials.len()));
-                descent.told(space, trials);
+                descent.tell(space, trials);
                 trials = rest;
             }
         }

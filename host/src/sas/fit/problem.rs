@@ -1,10 +1,10 @@
-//! A fit before it runs: calculation, data, and the parameters that are searched.
+//! The problem of a fit: calculation, data, and the parameters to fit.
 
 use super::Measured;
 use crate::sas::{Calculation, Role, SasError, Vector};
 
-/// Parameters that count things: a derivative means nothing.
-const WHOLE: [&str; 6] = [
+/// Integer parameters, for which derivatives have no meaning.
+const INTEGER_PARAMETERS: [&str; 6] = [
     "n",
     "n_shells",
     "n_steps",
@@ -13,22 +13,24 @@ const WHOLE: [&str; 6] = [
     "Nlayers",
 ];
 
-/// Width that a search begins with where none was set: at 0 the intensity does not depend on it to first order.
+/// Start value of a width if none is set: at 0 the intensity does not depend on the width to first
+/// order.
 const START_WIDTH: f64 = 0.1;
 
-/// What to fit, as asked for.
+/// A parameter to fit.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Free {
-    /// A parameter, or `NAME_pd` for the width of its spread.
+    /// Name of a parameter, or `NAME_pd` for the width of its distribution.
     pub name: String,
-    /// Least and greatest value; `None`: the parameter's own limits.
+    /// Least and greatest value; `None`: the limits of the parameter.
     pub bounds: Option<(f64, f64)>,
-    /// Where to begin; `None`: at the value in the vector if the bounds have it, else in their middle.
+    /// Start value; `None`: the value in the vector if it is within the bounds, otherwise their
+    /// middle.
     pub start: Option<f64>,
 }
 
 impl Free {
-    /// Within bounds.
+    /// A parameter within bounds.
     #[must_use]
     pub fn within(name: &str, low: f64, high: f64) -> Self {
         Self {
@@ -38,7 +40,7 @@ impl Free {
         }
     }
 
-    /// Anywhere that the parameter may be.
+    /// A parameter within its own limits.
     #[must_use]
     pub fn anywhere(name: &str) -> Self {
         Self {
@@ -48,21 +50,21 @@ impl Free {
         }
     }
 
-    /// Beginning there.
+    /// With this start value.
     #[must_use]
     pub fn from(mut self, start: f64) -> Self {
         self.start = Some(start);
         self
     }
 
-    /// `radius=20:100`, `radius=20:45:100` (with the start in the middle) or `radius`.
+    /// Parses `radius=20:100`, `radius=20:45:100` (with the start in the middle) or `radius`.
     ///
     /// # Errors
-    /// Anything else, in a sentence.
+    /// The text has another form.
     pub fn parse(text: &str) -> Result<Self, SasError> {
         let refused = || {
             SasError::Refused(format!(
-                "--fit {text}: NAME, NAME=LEAST:GREATEST or NAME=LEAST:START:GREATEST is expected"
+                "--fit {text}: expected NAME, NAME=LOW:HIGH or NAME=LOW:START:HIGH"
             ))
         };
         let Some((name, bounds)) = text.split_once('=') else {
@@ -82,32 +84,33 @@ impl Free {
     }
 }
 
-/// Where a fitted number stands in a [`Vector`].
+/// Location of a fitted value in a [`Vector`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Target {
-    /// In its values.
+    /// Index among the values.
     Value(usize),
-    /// In its widths.
+    /// Index among the widths.
     Width(usize),
 }
 
 /// A fitted parameter.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Parameter {
-    /// As asked for.
+    /// Name, as in [`Free`].
     pub name: String,
-    /// As in the definition's table; nothing for a relative width.
+    /// Units, as in the definition's table; empty for a relative width.
     pub units: &'static str,
-    /// Its place.
+    /// Location in a vector.
     pub target: Target,
-    /// Least and greatest value, either may be infinite.
+    /// Least and greatest value; either may be infinite.
     pub bounds: (f64, f64),
-    /// Where the search begins, within the bounds.
+    /// Start value, within the bounds.
     pub start: f64,
 }
 
 impl Parameter {
-    /// Length below which a change is small: its size, or a share of what the bounds allow.
+    /// Scale for changes of the parameter: its absolute value, but at least a share of the range of
+    /// its bounds.
     pub(super) fn size(&self, value: f64) -> f64 {
         let span = self.bounds.1 - self.bounds.0;
         let floor = if span.is_finite() {
@@ -119,13 +122,14 @@ impl Parameter {
         if size > 0.0 { size } else { 1.0 }
     }
 
-    /// Whether samples are spread evenly in its logarithm: positive and over more than a decade.
+    /// Whether samples are distributed evenly in the logarithm: for positive bounds of more than a
+    /// decade.
     pub(super) fn logarithmic(&self) -> bool {
         let (low, high) = self.bounds;
         low > 0.0 && high.is_finite() && high > 10.0 * low
     }
 
-    /// The value at a share 0…1 of its bounds.
+    /// The value at a relative position (0 to 1) within the bounds.
     pub(super) fn at(&self, share: f64) -> f64 {
         let (low, high) = self.bounds;
         let value = if self.logarithmic() {
@@ -137,7 +141,7 @@ impl Parameter {
     }
 }
 
-/// A fit before it runs.
+/// The problem of a fit.
 #[derive(Debug, Clone)]
 pub struct Problem {
     calculation: Calculation,
@@ -147,12 +151,13 @@ pub struct Problem {
 }
 
 impl Problem {
-    /// Fits `free` of `calculation` to `measured`; every other number is as in `base`.
+    /// Fits the parameters `free` of `calculation` to `measured`; all other values are as in
+    /// `base`.
     ///
     /// # Errors
-    /// One sentence: nothing to fit, a name twice or unknown, a width without a spread, something that counts,
-    /// bounds that are reversed or beyond the parameter's limits, a start outside of them, more parameters than
-    /// points, points that are not the calculation's.
+    /// Nothing to fit; a duplicate or unknown name; a width without a distribution; an integer
+    /// parameter; bounds that are reversed or beyond the parameter's limits; a start outside them;
+    /// more parameters than points; or points other than those of the calculation.
     pub fn new(
         calculation: Calculation,
         measured: Measured,
@@ -162,23 +167,26 @@ impl Problem {
         let model = calculation.definition.name();
         if calculation.points != measured.points {
             return Err(SasError::Refused(format!(
-                "{model}: the model is computed at {} points and the data have {}, or they lie elsewhere",
+                "{model}: the model is computed at {} points and the data have {}, or their coordinates differ",
                 calculation.points.len(),
                 measured.points.len()
             )));
         }
-        let (rows, spreads) = (calculation.definition.rows().len(), &calculation.spreads);
-        if base.values.len() != rows || base.widths.len() != spreads.len() {
+        let (rows, polydispersity) = (
+            calculation.definition.rows().len(),
+            &calculation.polydispersity,
+        );
+        if base.values.len() != rows || base.widths.len() != polydispersity.len() {
             return Err(SasError::Refused(format!(
-                "{model}: a vector of {} values and {} widths was given, {rows} and {} are expected",
+                "{model}: expected a vector of {rows} values and {} widths, found {} and {}",
+                polydispersity.len(),
                 base.values.len(),
-                base.widths.len(),
-                spreads.len()
+                base.widths.len()
             )));
         }
         if free.is_empty() {
             return Err(SasError::Refused(format!(
-                "{model}: there is nothing to fit; name parameters with --fit, such as --fit scale"
+                "{model}: no parameters to fit; name them with --fit, such as --fit scale"
             )));
         }
         if free.len() > measured.intensity.len() {
@@ -189,13 +197,10 @@ impl Problem {
             });
         }
         let mut parameters: Vec<Parameter> = Vec::with_capacity(free.len());
-        for wish in free {
-            let parameter = parameter(&calculation, &base, wish)?;
+        for free in free {
+            let parameter = parameter(&calculation, &base, free)?;
             if parameters.iter().any(|p| p.target == parameter.target) {
-                return Err(SasError::Refused(format!(
-                    "{} is to be fitted twice",
-                    wish.name
-                )));
+                return Err(SasError::Refused(format!("{} is fitted twice", free.name)));
             }
             parameters.push(parameter);
         }
@@ -211,7 +216,7 @@ impl Problem {
         Ok(problem)
     }
 
-    /// What is computed.
+    /// The calculation.
     #[must_use]
     pub fn calculation(&self) -> &Calculation {
         &self.calculation
@@ -223,28 +228,29 @@ impl Problem {
         &self.measured
     }
 
-    /// What is fitted, in the order asked for.
+    /// The fitted parameters, in the order of their request.
     #[must_use]
     pub fn parameters(&self) -> &[Parameter] {
         &self.parameters
     }
 
-    /// Where it begins: a value for each parameter.
+    /// Start values of the parameters.
     #[must_use]
     pub fn start(&self) -> Vec<f64> {
         self.parameters.iter().map(|p| p.start).collect()
     }
 
-    /// Points less parameters.
+    /// Number of points minus number of parameters.
     #[must_use]
     pub fn degrees_of_freedom(&self) -> usize {
         self.measured.intensity.len() - self.parameters.len()
     }
 
-    /// The vector that has `values` for the fitted parameters.
+    /// The vector with `values` for the fitted parameters.
     ///
     /// # Panics
-    /// Never for as many values as parameters; fewer leave the rest as it was.
+    /// Never for as many values as parameters; with fewer, the remaining parameters keep their base
+    /// values.
     #[must_use]
     pub fn vector(&self, values: &[f64]) -> Vector {
         let mut vector = self.base.clone();
@@ -257,7 +263,7 @@ impl Problem {
         vector
     }
 
-    /// Values and widths that are not fitted, by name.
+    /// Names and values of the parameters and widths that are not fitted.
     #[must_use]
     pub fn fixed(&self) -> Vec<(String, f64)> {
         let rows = self.calculation.definition.rows();
@@ -267,39 +273,39 @@ impl Problem {
         let named = values.map(|i| (rows[i].name.clone(), self.base.values[i]));
         named
             .chain(widths.map(|i| {
-                let row = &rows[self.calculation.spreads[i].parameter];
+                let row = &rows[self.calculation.polydispersity[i].parameter];
                 (format!("{}_pd", row.name), self.base.widths[i])
             }))
             .collect()
     }
 
-    /// Places of scale and background in a vector's values.
-    pub(super) fn linear_places(&self) -> (Option<usize>, Option<usize>) {
+    /// Indices of scale and background in a vector's values.
+    pub(super) fn linear_indices(&self) -> (Option<usize>, Option<usize>) {
         let rows = self.calculation.definition.rows();
-        let place = |role| rows.iter().position(|row| row.role == role);
-        (place(Role::Scale), place(Role::Background))
+        let position = |role| rows.iter().position(|row| row.role == role);
+        (position(Role::Scale), position(Role::Background))
     }
 }
 
-fn parameter(calculation: &Calculation, base: &Vector, wish: &Free) -> Result<Parameter, SasError> {
+fn parameter(calculation: &Calculation, base: &Vector, free: &Free) -> Result<Parameter, SasError> {
     let rows = calculation.definition.rows();
     let model = calculation.definition.name();
-    let of_width = wish.name.strip_suffix("_pd").filter(|of| {
+    let of_width = free.name.strip_suffix("_pd").filter(|of| {
         let known = |name: &str| rows.iter().any(|row| row.name == name);
-        !known(&wish.name) && known(of)
+        !known(&free.name) && known(of)
     });
     let (target, units, limits) = if let Some(of) = of_width {
         let at = calculation
-            .spreads
+            .polydispersity
             .iter()
-            .position(|spread| rows.get(spread.parameter).is_some_and(|row| row.name == of))
+            .position(|polydispersity| rows.get(polydispersity.parameter).is_some_and(|row| row.name == of))
             .ok_or_else(|| {
                 SasError::Refused(format!(
                     "{} cannot be fitted without a distribution of {of}: add --pd {of}={START_WIDTH}",
-                    wish.name
+                    free.name
                 ))
             })?;
-        let row = &rows[calculation.spreads[at].parameter];
+        let row = &rows[calculation.polydispersity[at].parameter];
         let units = if matches!(row.role, Role::Angle(_)) {
             row.units
         } else {
@@ -307,52 +313,52 @@ fn parameter(calculation: &Calculation, base: &Vector, wish: &Free) -> Result<Pa
         };
         (Target::Width(at), units, (0.0, f64::INFINITY))
     } else {
-        let at = calculation.definition.place(&wish.name)?;
+        let at = calculation.definition.parameter_index(&free.name)?;
         let row = &rows[at];
         let mode = matches!(
             row.role,
             Role::StructureFactorMode | Role::RadiusEffectiveMode
         );
-        if mode || WHOLE.contains(&row.name.as_str()) {
+        if mode || INTEGER_PARAMETERS.contains(&row.name.as_str()) {
             return Err(SasError::Refused(format!(
-                "{model}: {} takes whole numbers and cannot be fitted; set it with --set and compare fits",
+                "{model}: {} is an integer and cannot be fitted; set it with --set and compare fits",
                 row.name
             )));
         }
         (Target::Value(at), row.units, row.limits)
     };
-    let asked = wish.bounds.unwrap_or(match target {
+    let requested = free.bounds.unwrap_or(match target {
         Target::Value(at) if rows[at].role == Role::Scale => (0.0, f64::INFINITY),
         _ => limits,
     });
     let refused = |why: String| {
         Err(SasError::Refused(format!(
             "{model}: --fit {}={}:{}: {why}",
-            wish.name, asked.0, asked.1
+            free.name, requested.0, requested.1
         )))
     };
-    if asked.0.is_nan() || asked.1.is_nan() || asked.0 >= asked.1 {
-        return refused("the first bound must be less than the second".to_owned());
+    if requested.0.is_nan() || requested.1.is_nan() || requested.0 >= requested.1 {
+        return refused("expected a first bound less than the second".to_owned());
     }
-    if asked.0 < limits.0 || asked.1 > limits.1 {
+    if requested.0 < limits.0 || requested.1 > limits.1 {
         return refused(format!(
-            "{} must stay from {} to {}",
-            wish.name, limits.0, limits.1
+            "expected bounds of {} from {} to {}",
+            free.name, limits.0, limits.1
         ));
     }
-    if matches!(target, Target::Width(_)) && !asked.1.is_finite() && wish.bounds.is_some() {
-        return refused("a width needs a finite bound".to_owned());
+    if matches!(target, Target::Width(_)) && !requested.1.is_finite() && free.bounds.is_some() {
+        return refused("expected a finite upper bound of a width".to_owned());
     }
-    // Wider than its centre, a distribution is no longer one of sizes.
+    // A distribution wider than its centre does not describe sizes.
     let widest = match units {
         "" if matches!(target, Target::Width(_)) => 1.0,
         _ if matches!(target, Target::Width(_)) => 90.0,
         _ => f64::INFINITY,
     };
-    let bounds = if wish.bounds.is_some() {
-        asked
+    let bounds = if free.bounds.is_some() {
+        requested
     } else {
-        (asked.0, asked.1.min(widest))
+        (requested.0, requested.1.min(widest))
     };
     let inside = |value: f64| value.is_finite() && value >= bounds.0 && value <= bounds.1;
     let set = match target {
@@ -361,15 +367,15 @@ fn parameter(calculation: &Calculation, base: &Vector, wish: &Free) -> Result<Pa
         Target::Width(_) => START_WIDTH * if units.is_empty() { 1.0 } else { 100.0 },
     };
     let mut parameter = Parameter {
-        name: wish.name.clone(),
+        name: free.name.clone(),
         units,
         target,
         bounds,
         start: set,
     };
-    parameter.start = match wish.start {
+    parameter.start = match free.start {
         Some(start) if inside(start) => start,
-        Some(start) => return refused(format!("its start {start} lies outside of these")),
+        Some(start) => return refused(format!("its start {start} is outside the bounds")),
         None if inside(set) => set,
         None if bounds.0.is_finite() && bounds.1.is_finite() => parameter.at(0.5),
         None if bounds.0.is_finite() => bounds.0,

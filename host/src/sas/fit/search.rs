@@ -1,4 +1,4 @@
-//! What every search has in common: it asks for values, and is told what they gave.
+//! The ask-and-tell interface of all searches.
 
 use super::linear::{Projection, Trial};
 use super::problem::Problem;
@@ -8,51 +8,51 @@ use serde::Serialize;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Stop {
-    /// χ² neither fell nor could have fallen by more than a share of 1e-10.
+    /// Neither the actual nor the predicted relative decrease of χ² exceeded 1e-10.
     ChiSquared,
-    /// The last step changed no parameter by more than a share of 1e-8.
+    /// The last step changed no parameter by more than 1e-8 of its size.
     Step,
-    /// χ² is as level as arithmetic allows in every direction that the bounds leave.
+    /// The gradient of χ² vanishes, to rounding, in every direction that the bounds leave.
     Gradient,
-    /// Data and model agree to the last digits.
+    /// Data and model agree to rounding.
     Exact,
-    /// Scale and background alone were fitted: solved at once.
+    /// Only scale and background were fitted, which are solved for directly.
     Solved,
     /// No step lowers χ².
     Stuck,
-    /// The population has drawn together.
+    /// The population has converged.
     Population,
-    /// As many iterations as allowed.
+    /// The maximum number of iterations was reached.
     Iterations,
-    /// Somebody stopped it.
+    /// The fit was interrupted.
     Interrupted,
-    /// The model has no finite intensities where the search began.
+    /// The model has no finite intensities at the start.
     NotFinite,
-    /// Nothing that is searched changes the intensities where the search began: the best scale there is 0, or the
-    /// parameters do nothing.
+    /// No search parameter has an effect at the start: the best scale there is 0, or the parameters
+    /// have no effect at all.
     Flat,
 }
 
 impl Stop {
-    /// In words.
+    /// A description.
     #[must_use]
-    pub fn words(self) -> &'static str {
+    pub fn description(self) -> &'static str {
         match self {
-            Self::ChiSquared => "chi-squared no longer falls",
+            Self::ChiSquared => "chi-squared no longer decreases",
             Self::Step => "the parameters no longer change",
-            Self::Gradient => "chi-squared is level",
+            Self::Gradient => "the gradient of chi-squared vanishes",
             Self::Exact => "data and model agree",
-            Self::Solved => "solved at once",
-            Self::Stuck => "no step lowers chi-squared",
-            Self::Population => "the population has drawn together",
-            Self::Iterations => "the iterations were used up",
+            Self::Solved => "solved directly",
+            Self::Stuck => "no step decreases chi-squared",
+            Self::Population => "the population has converged",
+            Self::Iterations => "the maximum number of iterations was reached",
             Self::Interrupted => "interrupted",
-            Self::Flat => "nothing that is searched changes the intensities at the start",
+            Self::Flat => "no search parameter has an effect at the start",
             Self::NotFinite => "the model has no finite intensities at the start",
         }
     }
 
-    /// Whether it is a minimum.
+    /// Whether the search ended in a minimum.
     #[must_use]
     pub fn converged(self) -> bool {
         !matches!(
@@ -62,36 +62,36 @@ impl Stop {
     }
 }
 
-/// A search in the parameters that are not solved for.
+/// A search over the parameters that are not solved for.
 pub(super) trait Search {
-    /// Values whose intensities it needs next, all to be computed at once; none when it has ended.
-    fn wanted(&mut self, space: &Space<'_>) -> Vec<Vec<f64>>;
-    /// What they gave, in their order.
-    fn told(&mut self, space: &Space<'_>, trials: Vec<Trial>);
-    /// Why it ended.
+    /// Vectors to evaluate next, in one batch; none if the search has ended.
+    fn ask(&mut self, space: &Space<'_>) -> Vec<Vec<f64>>;
+    /// Takes the trials of these vectors, in their order.
+    fn tell(&mut self, space: &Space<'_>, trials: Vec<Trial>);
+    /// Why the search ended, if it has.
     fn stopped(&self) -> Option<Stop>;
 }
 
-/// Where a search goes.
+/// The search space.
 pub(super) struct Space<'a> {
     pub(super) problem: &'a Problem,
     pub(super) projection: &'a Projection,
-    /// Share of a parameter's size by which derivatives step.
+    /// Step of one-sided differences, relative to a parameter's size.
     pub(super) step: f64,
 }
 
 impl Space<'_> {
-    /// Numbers searched.
+    /// Number of search parameters.
     pub(super) fn len(&self) -> usize {
         self.projection.searched.len()
     }
 
-    /// The parameter behind a number searched.
+    /// The parameter with index `at` among the search parameters.
     pub(super) fn parameter(&self, at: usize) -> &super::Parameter {
         &self.problem.parameters()[self.projection.searched[at]]
     }
 
-    /// Least and greatest of a number searched.
+    /// Bounds of a search parameter.
     pub(super) fn bounds(&self, at: usize) -> (f64, f64) {
         self.parameter(at).bounds
     }

@@ -1,38 +1,40 @@
-//! What a minimum says about its parameters: covariance, uncertainties, correlations.
+//! Statistics of the parameters at a minimum: covariance, uncertainties, correlations.
 
 use nalgebra::DMatrix;
 use serde::Serialize;
 
-/// A bound where a parameter stopped.
+/// The bound at which a parameter stopped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Bound {
     /// The least value allowed.
     Least,
-    /// The greatest.
+    /// The greatest value allowed.
     Greatest,
 }
 
-/// Weight in an undetermined direction from which a parameter is called undetermined.
+/// Least component along an undetermined direction for which a parameter counts as undetermined.
 const SHARE: f64 = 0.03;
 
-/// Figures of a minimum. Entries of parameters at a bound and of those that the data do not determine are `None`.
+/// Statistics of a minimum. Entries are `None` for parameters at a bound and for those that the
+/// data do not determine.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Statistics {
     /// Covariance of the parameters, (parameter, parameter).
     pub covariance: Vec<Vec<Option<f64>>>,
-    /// Standard uncertainty of each.
+    /// Standard uncertainty of each parameter.
     pub uncertainty: Vec<Option<f64>>,
     /// Correlation, −1…1.
     pub correlation: Vec<Vec<Option<f64>>>,
-    /// Parameters that the data do not determine, alone or in company.
+    /// Parameters that the data do not determine, alone or in combination with others.
     pub undetermined: Vec<usize>,
 }
 
 impl Statistics {
-    /// Of a minimum where `jacobian` (point, parameter) has the derivatives of the residuals. Parameters with a true
-    /// `held` count as known. The covariance is that of the linearised problem, (JᵀJ)⁻¹, times `factor`: 1 where the
-    /// data's σ are known. Singular values below `noise` of the largest are none.
+    /// Statistics of a minimum; `jacobian` (point, parameter) holds the derivatives of the
+    /// residuals there. Parameters whose entry in `held` is true count as known. The covariance is
+    /// that of the linearised problem, (JᵀJ)⁻¹, times `factor`, which is 1 if the σ of the data are
+    /// known. Singular values below `noise` times the largest count as 0.
     #[must_use]
     pub fn new(jacobian: &DMatrix<f64>, held: &[bool], factor: f64, noise: f64) -> Self {
         let count = jacobian.ncols();
@@ -50,9 +52,9 @@ impl Statistics {
             let svd = scaled.qr().r().svd(false, true);
             if let Some(v_t) = svd.v_t {
                 let largest = svd.singular_values.max();
-                let sound = |k: &usize| svd.singular_values[*k] > noise * largest;
+                let is_significant = |k: &usize| svd.singular_values[*k] > noise * largest;
                 let (kept, lost): (Vec<usize>, Vec<usize>) =
-                    (0..free.len()).partition(|k| sound(k));
+                    (0..free.len()).partition(|k| is_significant(k));
                 let is_lost = |i: usize| lost.iter().any(|k| v_t[(*k, i)].abs() > SHARE);
                 undetermined.extend((0..free.len()).filter(|i| is_lost(*i)).map(|i| free[i]));
                 for a in (0..free.len()).filter(|a| !is_lost(*a)) {
@@ -95,7 +97,7 @@ impl Statistics {
 mod tests {
     use super::*;
 
-    /// Points 0…4, the columns 1 and x, so that (JᵀJ)⁻¹ = [[30, −10], [−10, 5]] / 50.
+    /// Points 0…4 with the columns 1 and x, so that (JᵀJ)⁻¹ = [[30, −10], [−10, 5]] / 50.
     fn line() -> DMatrix<f64> {
         DMatrix::from_fn(5, 2, |i, j| if j == 0 { 1.0 } else { i as f64 })
     }
@@ -115,15 +117,15 @@ mod tests {
     }
 
     #[test]
-    fn what_is_held_leaves_the_others_as_if_known() {
+    fn held_parameters_count_as_known() {
         let of = Statistics::new(&line(), &[true, false], 1.0, 1e-10);
         assert_eq!(of.uncertainty[0], None);
         assert!((of.uncertainty[1].unwrap() - 30.0_f64.sqrt().recip()).abs() < 1e-12);
     }
 
     #[test]
-    fn a_direction_without_data_is_said_and_the_rest_stands() {
-        // Columns 0 and 1 only occur as their sum, column 3 not at all.
+    fn undetermined_directions_are_reported_and_others_unaffected() {
+        // Columns 0 and 1 occur only as their sum, and column 3 has no effect.
         let jacobian = DMatrix::from_fn(6, 4, |i, j| match j {
             0 | 1 => 1.0,
             2 => [1.0, -1.0][i % 2],

@@ -1,21 +1,22 @@
-//! From weight functions to the matrix: the points that all rows share, and the quadrature of each row on them.
+//! Construction of the matrix from weight functions: the points that all rows share, and the
+//! quadrature of each row on them.
 
 use super::Resolution;
 use crate::sas::{Points, SasError};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// Fine points that are the most.
-pub(super) const MOST_POINTS: usize = 1 << 22;
-/// Weights that are the most, 256 MiB.
-pub(super) const MOST_WEIGHTS: usize = 1 << 25;
-/// Lowest fine point as a share of the lowest q of the data: many models are infinite at zero. What is nearer to
-/// zero counts as if it were there.
-pub(super) const LOWEST: f64 = 0.02;
-/// Points of a cubic.
+/// Maximum number of fine points.
+pub(super) const MAX_POINTS: usize = 1 << 22;
+/// Maximum number of weights, 256 MiB.
+pub(super) const MAX_WEIGHTS: usize = 1 << 25;
+/// Lowest fine point relative to the lowest q of the data, because many models are infinite at
+/// zero. Contributions from closer to zero are evaluated there.
+pub(super) const LOWEST_SHARE: f64 = 0.02;
+/// Points of the cubic interpolation.
 const STENCIL: usize = 4;
 
-/// Five-point Gauss–Legendre on −1…1 (Abramowitz & Stegun, table 25.4): (node, weight).
+/// Five-point Gauss–Legendre rule on −1…1 (Abramowitz & Stegun, table 25.4): (node, weight).
 pub(super) const GAUSS: [(f64, f64); 5] = [
     (-0.906_179_845_938_664, 0.236_926_885_056_189_1),
     (-0.538_469_310_105_683_1, 0.478_628_670_499_366_5),
@@ -24,9 +25,9 @@ pub(super) const GAUSS: [(f64, f64); 5] = [
     (0.906_179_845_938_664, 0.236_926_885_056_189_1),
 ];
 
-/// Where a row needs points, and how near to each other.
+/// An interval in which a row needs points, and their largest step.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Demand {
+pub(super) struct SamplingInterval {
     pub(super) low: f64,
     pub(super) high: f64,
     /// Largest step, 1/Å; positive.
@@ -35,35 +36,36 @@ pub(super) struct Demand {
 
 fn too_large(what: &str, found: usize, most: usize) -> SasError {
     SasError::Refused(format!(
-        "resolution: it takes {found} {what}, {most} are the most: fewer points or wider steps are expected"
+        "resolution: expected at most {most} {what}, found {found}: use fewer points or wider steps"
     ))
 }
 
-/// Points from the lowest to the highest q that any row asks for, none where no row asks; nowhere further apart than
-/// the share `relative` of q.
-pub(super) fn nodes(demands: &[Demand], relative: f64) -> Result<Vec<f64>, SasError> {
-    let mut waiting = demands.to_vec();
-    waiting.sort_by(|a, b| a.low.total_cmp(&b.low));
-    let mut waiting = waiting.as_slice();
-    // Steps of the rows that ask for points here, the smallest on top. Positive numbers have the order of their bits.
+/// The shared points: from the lowest to the highest q of the intervals, without points in gaps
+/// between them, and with steps of at most `relative` times q.
+pub(super) fn nodes(intervals: &[SamplingInterval], relative: f64) -> Result<Vec<f64>, SasError> {
+    let mut pending = intervals.to_vec();
+    pending.sort_by(|a, b| a.low.total_cmp(&b.low));
+    let mut pending = pending.as_slice();
+    // Steps of the intervals that contain the current point, smallest on top. The bit patterns of
+    // positive numbers have the same order as the numbers.
     let mut active: BinaryHeap<Reverse<(u64, u64)>> = BinaryHeap::new();
     let mut nodes: Vec<f64> = Vec::new();
     let (mut at, mut end) = (f64::NEG_INFINITY, f64::NEG_INFINITY);
     loop {
         if at >= end {
-            let Some(next) = waiting.first() else {
+            let Some(next) = pending.first() else {
                 break;
             };
-            // The stretch that ended with the last point is followed by another.
+            // The last interval has ended; continue with the next one.
             at = at.max(next.low);
             if nodes.last().is_none_or(|last| *last < at) {
                 nodes.push(at);
             }
         }
-        while let Some((next, rest)) = waiting.split_first()
+        while let Some((next, rest)) = pending.split_first()
             && next.low <= at
         {
-            waiting = rest;
+            pending = rest;
             end = end.max(next.high);
             active.push(Reverse((next.step.to_bits(), next.high.to_bits())));
         }
@@ -80,15 +82,16 @@ pub(super) fn nodes(demands: &[Demand], relative: f64) -> Result<Vec<f64>, SasEr
             .peek()
             .map_or(f64::INFINITY, |Reverse((step, _))| f64::from_bits(*step));
         let mut step = narrowest.min(relative * at);
-        for next in waiting {
+        for next in pending {
             if next.low >= at + step {
                 break;
             }
-            // Not far into a stretch with smaller steps.
+            // Do not step far into an interval with smaller steps.
             step = step.min((next.low - at).max(next.step));
         }
-        let joined = waiting.first().is_some_and(|next| next.low <= end);
-        // The last of a stretch is its end, without a crumb of a step before it.
+        let joined = pending.first().is_some_and(|next| next.low <= end);
+        // An interval ends with its last point; the last two steps share the rest, so that no tiny
+        // step remains.
         let next = if !joined && at + 1.5 * step >= end {
             if at + step >= end {
                 end
@@ -100,62 +103,58 @@ pub(super) fn nodes(demands: &[Demand], relative: f64) -> Result<Vec<f64>, SasEr
         };
         if !(next > at && next.is_finite()) {
             return Err(SasError::Refused(format!(
-                "resolution: steps of {step:e} at q = {at} cannot be made in double precision"
+                "resolution: steps of {step:e} at q = {at} are below double precision"
             )));
         }
         at = next;
-        if nodes.len() >= MOST_POINTS {
-            return Err(too_large(
-                "fine points or more",
-                nodes.len() + 1,
-                MOST_POINTS,
-            ));
+        if nodes.len() >= MAX_POINTS {
+            return Err(too_large("fine points", nodes.len() + 1, MAX_POINTS));
         }
         nodes.push(at);
     }
     Ok(nodes)
 }
 
-/// A matrix that grows row by row.
+/// A builder that adds rows to a matrix.
 pub(super) struct Builder {
     /// Shared points, ascending.
     nodes: Vec<f64>,
-    /// Place of each shared point among the fine points.
-    places: Vec<u32>,
+    /// Index of each shared point among the fine points.
+    indices: Vec<u32>,
     fine: Vec<f64>,
     first: Vec<u32>,
     count: Vec<u32>,
     weights: Vec<f64>,
 }
 
-/// The row that is being added: weights of the shared points `range`.
+/// A row under construction: weights of the shared points `range`.
 pub(super) struct Row<'n> {
     nodes: &'n [f64],
-    /// Points that the row may use.
+    /// Range of points available to the row.
     range: std::ops::Range<usize>,
     weights: Vec<f64>,
 }
 
 impl Builder {
-    /// A matrix over `nodes`, and over `exact`, where rows without a width need their own.
+    /// A matrix over the points `nodes`, and over the points `exact` of rows without a width.
     pub(super) fn new(nodes: Vec<f64>, exact: &[f64]) -> Self {
         let mut exact = exact.to_vec();
         exact.sort_by(f64::total_cmp);
         exact.dedup();
-        let (mut fine, mut places) = (Vec::with_capacity(nodes.len() + exact.len()), Vec::new());
+        let (mut fine, mut indices) = (Vec::with_capacity(nodes.len() + exact.len()), Vec::new());
         let mut exact = exact.into_iter().peekable();
         for node in &nodes {
             while let Some(q) = exact.next_if(|q| q < node) {
                 fine.push(q);
             }
             exact.next_if(|q| q == node);
-            places.push(fine.len() as u32);
+            indices.push(fine.len() as u32);
             fine.push(*node);
         }
         fine.extend(exact);
         Self {
             nodes,
-            places,
+            indices,
             fine,
             first: Vec::new(),
             count: Vec::new(),
@@ -163,8 +162,8 @@ impl Builder {
         }
     }
 
-    /// Refuses rows that are too many weights together; asked before any is computed. `reach` has the lowest and
-    /// highest q of each row that has a width.
+    /// Refuses rows with too many weights in total, before any is computed. `reach` holds the
+    /// lowest and the highest q of each row with a width.
     pub(super) fn check(
         &mut self,
         rows: usize,
@@ -176,22 +175,22 @@ impl Builder {
             let end = self.fine.partition_point(|n| *n <= high);
             total = total.saturating_add(end.saturating_sub(start));
         }
-        if total > MOST_WEIGHTS {
-            return Err(too_large("weights", total, MOST_WEIGHTS));
+        if total > MAX_WEIGHTS {
+            return Err(too_large("weights", total, MAX_WEIGHTS));
         }
         self.weights.reserve(total);
         Ok(())
     }
 
-    /// A row of a single weight at `q`, one of the exact points.
+    /// Adds a row with a single weight at `q`, one of the exact points.
     pub(super) fn exact(&mut self, q: f64) {
-        let place = self.fine.partition_point(|f| *f < q);
-        self.first.push(place as u32);
+        let index = self.fine.partition_point(|f| *f < q);
+        self.first.push(index as u32);
         self.count.push(1);
         self.weights.push(1.0);
     }
 
-    /// A row that may use the points in `low..=high`, as `fill` says.
+    /// Adds a row over the points in `low..=high`; `fill` computes its weights.
     pub(super) fn row(
         &mut self,
         low: f64,
@@ -205,8 +204,8 @@ impl Builder {
                 "resolution: no fine point lies between {low} and {high}"
             )));
         }
-        let first = self.places[start];
-        let count = (self.places[end - 1] - first) as usize + 1;
+        let first = self.indices[start];
+        let count = (self.indices[end - 1] - first) as usize + 1;
         let mut row = Row {
             nodes: &self.nodes,
             range: start..end,
@@ -216,20 +215,20 @@ impl Builder {
         let total: f64 = row.weights.iter().sum();
         if !(total.is_finite() && total > 0.0) {
             return Err(SasError::Refused(format!(
-                "resolution: the weights between {low} and {high} add up to {total}: a positive number is expected"
+                "resolution: sum of the weights between {low} and {high}: expected a positive number, found {total}"
             )));
         }
         let base = self.weights.len();
         self.weights.resize(base + count, 0.0);
-        for (place, weight) in self.places[start..end].iter().zip(&row.weights) {
-            self.weights[base + (place - first) as usize] = weight / total;
+        for (index, weight) in self.indices[start..end].iter().zip(&row.weights) {
+            self.weights[base + (index - first) as usize] = weight / total;
         }
         self.first.push(first);
         self.count.push(count as u32);
         Ok(())
     }
 
-    /// The matrix.
+    /// The completed matrix.
     pub(super) fn finish(self) -> Resolution {
         Resolution {
             fine: Points::Curve(self.fine),
@@ -241,10 +240,11 @@ impl Builder {
 }
 
 impl Row<'_> {
-    /// Adds `weight` · I(x) with I interpolated; x lies between the points `left` and `left + 1`, or beyond the ends.
+    /// Adds `weight` · I(x) with interpolated I; x lies between the points `left` and `left + 1`,
+    /// or outside both ends.
     fn add(&mut self, left: usize, x: f64, weight: f64) {
         let (start, end) = (self.range.start, self.range.end);
-        // Below the lowest point of all, and above the highest, I is what it is there.
+        // Outside the points I has its value at the nearest end.
         let x = x.clamp(self.nodes[0], self.nodes[self.nodes.len() - 1]);
         let size = STENCIL.min(end - start);
         let from = left
@@ -262,8 +262,9 @@ impl Row<'_> {
         }
     }
 
-    /// Adds ∫ g(x) I(x) dx over `low..high`, with the substitution x = x(u), where `inverse` is u(x): between points
-    /// the rule is Gauss's in u, and `density` is g dx/du as a function of u and x.
+    /// Adds ∫ g(x) I(x) dx over `low..high` with the substitution x = x(u). `inverse` is u(x),
+    /// `position` is x(u) and `density` is g dx/du as a function of u; a Gauss rule in u integrates
+    /// each interval between points.
     pub(super) fn integrate(
         &mut self,
         low: f64,

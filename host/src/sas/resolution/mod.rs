@@ -1,10 +1,11 @@
-//! Resolution: measured intensities are averages over nearby wave vectors, so a matrix times the intensities at a
-//! finer set of points.
+//! Resolution: measured intensities are averages over nearby wave vectors, so they are the product
+//! of a matrix and the intensities at a finer set of points.
 //!
-//! A row of the matrix is a quadrature of ∫ g(q') I(q') dq' with the row's own weight function g. All rows share one
-//! set of points q_k, fine where the narrowest of the weight functions there asks for it; between the points I is the
-//! cubic through the four nearest ones, and each stretch between two points is integrated with g as it is, so that the
-//! error is that of the cubics: 1e-6 for q^-4 and a width of 5 %, where bins of the same size have 1e-3.
+//! Each row of the matrix is a quadrature of ∫ g(q') I(q') dq' with its own weight function g. All
+//! rows share one set of points q_k, as fine as the narrowest weight function at each q requires.
+//! Between the points I is the cubic through the four nearest ones, and each interval between two
+//! points is integrated with the exact g. The error is therefore that of the cubics: 1e-6 for q^-4
+//! and a width of 5 %, compared with 1e-3 for bins of the same size.
 
 mod matrix;
 mod pinhole;
@@ -18,14 +19,14 @@ pub use slit::Slit;
 use super::{Points, SasError};
 use crate::data::{Curve, ScatteringImage, Smearing};
 
-/// A matrix whose rows are stretches of a finer set of points.
+/// A sparse matrix whose rows cover contiguous ranges of the fine points.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Resolution {
-    /// Where the model is computed.
+    /// The points at which the model is computed.
     pub fine: Points,
     /// First fine point of each row.
     pub first: Vec<u32>,
-    /// Fine points of each row.
+    /// Number of fine points of each row.
     pub count: Vec<u32>,
     /// Weights, row after row.
     pub weights: Vec<f64>,
@@ -49,10 +50,10 @@ impl Resolution {
         .collect()
     }
 
-    /// The resolution that a measured curve has; `None` where it has none.
+    /// The resolution of a measured curve; `None` if it has none.
     ///
     /// # Errors
-    /// Widths that are none.
+    /// Invalid widths.
     pub fn of_curve(curve: &Curve) -> Result<Option<Self>, SasError> {
         match &curve.smearing {
             None => Ok(None),
@@ -69,10 +70,10 @@ impl Resolution {
         }
     }
 
-    /// The resolution that a measured image has; `None` where it has none.
+    /// The resolution of a measured image; `None` if it has none.
     ///
     /// # Errors
-    /// Widths that are none.
+    /// Invalid widths.
     pub fn of_image(image: &ScatteringImage) -> Result<Option<Self>, SasError> {
         match &image.resolution {
             None => Ok(None),
@@ -83,17 +84,17 @@ impl Resolution {
     }
 }
 
-/// Refuses q that no curve has.
+/// Refuses an empty list and q that are not finite and positive.
 fn check_q(q: &[f64]) -> Result<(), SasError> {
     if q.is_empty() {
         return Err(SasError::Refused(
-            "resolution: there are no points; at least one is expected".to_owned(),
+            "resolution: there are no points; expected at least one".to_owned(),
         ));
     }
     match q.iter().position(|q| !(q.is_finite() && *q > 0.0)) {
         None => Ok(()),
         Some(i) => Err(SasError::Refused(format!(
-            "resolution: q of point {} is {}: a positive number is expected",
+            "resolution: q of point {}: expected a positive number, found {}",
             i + 1,
             q[i]
         ))),

@@ -1,39 +1,40 @@
-//! Pinhole resolution: a Gaussian in q, cut on both sides.
+//! Pinhole resolution: a truncated Gaussian in q.
 //!
-//! I_s(q) = ∫ g I(|q'|) dq' / ∫ g dq' with g = exp(−½ ((q' − q)/σ)²), q' from q − 2.5 σ to q + 3 σ. The cut follows
-//! J. G. Barker and J. S. Pedersen, J. Appl. Cryst. 28 (1995) 105: the true function, a broadened triangle, has no
-//! tails, and steep models would live off them.
+//! I_s(q) = ∫ g I(|q'|) dq' / ∫ g dq' with g = exp(−½ ((q' − q)/σ)²), q' from q − 2.5 σ to q + 3 σ.
+//! The truncation follows J. G. Barker and J. S. Pedersen, J. Appl. Cryst. 28 (1995) 105: the true
+//! function, a broadened triangle, has no tails, and in a Gaussian's tails steep models would
+//! dominate the average.
 
-use super::matrix::{Builder, Demand, LOWEST, nodes};
+use super::matrix::{Builder, LOWEST_SHARE, SamplingInterval, nodes};
 use super::{Resolution, check_q};
 use crate::sas::{Points, SasError};
 
 /// Widths of a weight function.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Width {
-    /// A share of q.
+    /// Relative to q.
     Relative(f64),
-    /// The same everywhere, 1/Å.
+    /// The same at all points, 1/Å.
     Same(f64),
-    /// At each point, 1/Å.
+    /// One per point, 1/Å.
     Each(Vec<f64>),
 }
 
-/// Where the model is computed.
+/// The points at which the model is computed.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Sampling {
-    /// At so many points per σ, wherever the data are, and not more than `step` (1/Å) apart. Particles of size D have
-    /// fringes of width 2π/D; a step of a tenth of it (or five points per σ, where fringes are not much narrower than
-    /// σ) resolves them.
+    /// A grid with this many points per σ, independent of the data's points, and with steps of at
+    /// most `step` (1/Å). Particles of size D have fringes of width 2π/D, which a step of a tenth
+    /// of that resolves (or five points per σ, if fringes are not much narrower than σ).
     Fine {
         /// Points per σ, at least 1.
         per_sigma: f64,
-        /// Largest step, 1/Å; infinity: no limit.
+        /// Largest step, 1/Å; infinity for no limit.
         step: f64,
     },
-    /// At the points of the data, continued on both sides with their mean steps; weights are those of bins about the
-    /// points, differences of the error function, for bins whose point is within the cut. That is what sasmodels
-    /// computes: as coarse as the data are.
+    /// The points of the data, extended on both sides with their mean steps. Weights are those of
+    /// bins around the points, differences of the error function, for bins whose point lies within
+    /// the truncation. This is sasmodels' method, and as coarse as the data.
     Data,
 }
 
@@ -51,25 +52,25 @@ impl Default for Sampling {
 pub struct Pinhole {
     /// σ.
     pub width: Width,
-    /// Reach to lower q, σ.
+    /// Extent towards lower q, σ.
     pub below: f64,
-    /// Reach to higher q, σ.
+    /// Extent towards higher q, σ.
     pub above: f64,
-    /// Where the model is computed.
+    /// The points at which the model is computed.
     pub sampling: Sampling,
 }
 
-/// Points are at most this share of q apart, where σ is large.
-const RELATIVE: f64 = 0.1;
-/// A width below this share of q is none: no model changes over it.
-const NARROWEST: f64 = 1e-7;
-/// σ/q of a point, at most. At 1 a third of the beam is already beyond the beam stop.
-const WIDEST: f64 = 2.0;
-/// σ/q for all points, less than.
-const WIDEST_RELATIVE: f64 = 1.0;
+/// Largest step relative to q, where σ is large.
+const MAX_RELATIVE_STEP: f64 = 0.1;
+/// Widths below this share of q count as 0: no model changes over them.
+const NEGLIGIBLE_WIDTH: f64 = 1e-7;
+/// Maximum σ/q of a point. At 1 a third of the beam is already on the other side of the beam stop.
+const MAX_RELATIVE_WIDTH: f64 = 2.0;
+/// Exclusive limit of a σ/q for all points.
+const RELATIVE_WIDTH_LIMIT: f64 = 1.0;
 
 impl Width {
-    /// σ of each point, checked by `limit`, the largest one at a q.
+    /// σ of each point; `limit` gives the largest valid σ at a q.
     pub(super) fn values(
         &self,
         what: &str,
@@ -78,15 +79,15 @@ impl Width {
     ) -> Result<Vec<f64>, SasError> {
         let refused = |found: String, expected: &str| {
             SasError::Refused(format!(
-                "resolution: {what} is {found}: {expected} is expected"
+                "resolution: {what}: expected {expected}, found {found}"
             ))
         };
         let values: Vec<f64> = match self {
             Self::Relative(share) => {
-                if !(*share >= 0.0 && *share < WIDEST_RELATIVE) {
+                if !(*share >= 0.0 && *share < RELATIVE_WIDTH_LIMIT) {
                     return Err(refused(
                         format!("{share} of q"),
-                        "a share from 0 to less than 1",
+                        "a share of q from 0 to less than 1",
                     ));
                 }
                 q.iter().map(|q| share * q).collect()
@@ -95,7 +96,7 @@ impl Width {
             Self::Each(widths) => {
                 if widths.len() != q.len() {
                     return Err(refused(
-                        format!("given for {} points", widths.len()),
+                        widths.len().to_string(),
                         &format!("one for each of the {} points", q.len()),
                     ));
                 }
@@ -116,7 +117,7 @@ impl Width {
 }
 
 impl Pinhole {
-    /// From q − 2.5 σ to q + 3 σ, at five points per σ.
+    /// Extends from q − 2.5 σ to q + 3 σ, with five points per σ.
     #[must_use]
     pub fn new(width: Width) -> Self {
         Self {
@@ -127,7 +128,7 @@ impl Pinhole {
         }
     }
 
-    /// With another reach: 3 and 3 is in use too.
+    /// Sets the extents; 3 and 3 are also common.
     #[must_use]
     pub fn reaching(self, below: f64, above: f64) -> Self {
         Self {
@@ -137,7 +138,7 @@ impl Pinhole {
         }
     }
 
-    /// With other points.
+    /// Sets the points at which the model is computed.
     #[must_use]
     pub fn sampled(self, sampling: Sampling) -> Self {
         Self { sampling, ..self }
@@ -146,14 +147,16 @@ impl Pinhole {
     /// The matrix for data at `q` (positive, any order).
     ///
     /// # Errors
-    /// Widths that are negative, no numbers, or larger than twice q; more points than memory should take.
+    /// Widths that are negative, NaN, or larger than twice q; too many points.
     pub fn resolution(&self, q: &[f64]) -> Result<Resolution, SasError> {
         check_q(q)?;
-        let sigma = self.width.values("the width of q", q, |q| WIDEST * q)?;
+        let sigma = self
+            .width
+            .values("the width of q", q, |q| MAX_RELATIVE_WIDTH * q)?;
         for (what, reach) in [("below", self.below), ("above", self.above)] {
             if !(0.1..=10.0).contains(&reach) {
                 return Err(SasError::Refused(format!(
-                    "resolution: its reach {what} is {reach} σ: 0.1 to 10 is expected"
+                    "resolution: extent {what} q: expected 0.1 to 10 σ, found {reach} σ"
                 )));
             }
         }
@@ -161,7 +164,7 @@ impl Pinhole {
             Sampling::Fine { per_sigma, step } => {
                 if !(1.0..=1000.0).contains(&per_sigma) || step <= 0.0 || step.is_nan() {
                     return Err(SasError::Refused(format!(
-                        "resolution: {per_sigma} points per σ and steps of at most {step}: 1 to 1000 and a positive step are expected"
+                        "resolution: expected 1 to 1000 points per σ and a positive step, found {per_sigma} and {step}"
                     )));
                 }
                 self.fine(q, &sigma, per_sigma, step)
@@ -177,20 +180,20 @@ impl Pinhole {
         per_sigma: f64,
         step: f64,
     ) -> Result<Resolution, SasError> {
-        let lowest = LOWEST * q.iter().copied().fold(f64::INFINITY, f64::min);
-        let blurred = |q: f64, sigma: f64| sigma > NARROWEST * q;
+        let lowest = LOWEST_SHARE * q.iter().copied().fold(f64::INFINITY, f64::min);
+        let smeared = |q: f64, sigma: f64| sigma > NEGLIGIBLE_WIDTH * q;
         let reach = |q: f64, sigma: f64| {
             let high = q + self.above * sigma;
-            // What is beyond zero is the other side of the beam.
+            // Negative q lies on the other side of the beam.
             let mirrored = self.below * sigma - q;
             ((q - self.below * sigma).max(lowest), high.max(mirrored))
         };
         let pairs = || q.iter().copied().zip(sigma.iter().copied());
-        let demands: Vec<Demand> = pairs()
-            .filter(|(q, s)| blurred(*q, *s))
+        let intervals: Vec<SamplingInterval> = pairs()
+            .filter(|(q, s)| smeared(*q, *s))
             .map(|(q, s)| {
                 let (low, high) = reach(q, s);
-                Demand {
+                SamplingInterval {
                     low,
                     high,
                     step: (s / per_sigma).min(step),
@@ -198,13 +201,13 @@ impl Pinhole {
             })
             .collect();
         let exact: Vec<f64> = pairs()
-            .filter(|(q, s)| !blurred(*q, *s))
+            .filter(|(q, s)| !smeared(*q, *s))
             .map(|(q, _)| q)
             .collect();
-        let mut matrix = Builder::new(nodes(&demands, RELATIVE)?, &exact);
-        matrix.check(q.len(), demands.iter().map(|d| (d.low, d.high)))?;
+        let mut matrix = Builder::new(nodes(&intervals, MAX_RELATIVE_STEP)?, &exact);
+        matrix.check(q.len(), intervals.iter().map(|d| (d.low, d.high)))?;
         for (q, s) in pairs() {
-            if !blurred(q, s) {
+            if !smeared(q, s) {
                 matrix.exact(q);
                 continue;
             }
@@ -221,17 +224,17 @@ impl Pinhole {
         Ok(matrix.finish())
     }
 
-    /// Bins about the data's own points.
+    /// Bins around the data's own points.
     fn bins(&self, q: &[f64], sigma: &[f64]) -> Result<Resolution, SasError> {
         let mut points = q.to_vec();
         points.sort_by(f64::total_cmp);
         points.dedup();
-        let lowest = LOWEST * points[0];
+        let lowest = LOWEST_SHARE * points[0];
         let pairs = || q.iter().copied().zip(sigma.iter().copied());
         let ends = pairs().fold((f64::INFINITY, 0.0_f64), |(low, high), (q, s)| {
             (low.min(q - self.below * s), high.max(q + self.above * s))
         });
-        let points = continued(&points, ends, lowest)?;
+        let points = extended(&points, ends, lowest)?;
         let mut edges = Vec::with_capacity(points.len() + 1);
         if let [only] = points[..] {
             edges.extend([0.5 * only, 1.5 * only]);
@@ -240,7 +243,7 @@ impl Pinhole {
             edges.extend(points.windows(2).map(|pair| 0.5 * (pair[0] + pair[1])));
             let [.., a, b] = points[..] else {
                 return Err(SasError::Refused(
-                    "resolution: there are no points".to_owned(),
+                    "resolution: there are no points; expected at least one".to_owned(),
                 ));
             };
             edges.push(1.5 * b - 0.5 * a);
@@ -251,7 +254,7 @@ impl Pinhole {
             let start = points.partition_point(|p| *p < low);
             let end = points.partition_point(|p| *p <= high);
             let sum = |edge: f64| {
-                let s = s.max(NARROWEST * q);
+                let s = s.max(NEGLIGIBLE_WIDTH * q);
                 libm::erf((edge - q) / (std::f64::consts::SQRT_2 * s))
             };
             let total: f64 = (start..end)
@@ -259,10 +262,10 @@ impl Pinhole {
                 .sum();
             first.push(start as u32);
             count.push((end - start) as u32);
-            if weights.len() + (end - start) > super::matrix::MOST_WEIGHTS {
+            if weights.len() + (end - start) > super::matrix::MAX_WEIGHTS {
                 return Err(SasError::Refused(format!(
-                    "resolution: it takes more than {} weights",
-                    super::matrix::MOST_WEIGHTS
+                    "resolution: expected at most {} weights",
+                    super::matrix::MAX_WEIGHTS
                 )));
             }
             weights.extend((start..end).map(|i| (sum(edges[i + 1]) - sum(edges[i])) / total));
@@ -276,13 +279,13 @@ impl Pinhole {
     }
 }
 
-/// `points`, ascending, with steps like those at their ends down to `ends.0` and up to `ends.1`; without those
-/// nearer to zero than `lowest`.
-fn continued(points: &[f64], ends: (f64, f64), lowest: f64) -> Result<Vec<f64>, SasError> {
+/// `points`, ascending, extended with steps like those at their ends down to `ends.0` and up to
+/// `ends.1`; points closer to zero than `lowest` are left out.
+fn extended(points: &[f64], ends: (f64, f64), lowest: f64) -> Result<Vec<f64>, SasError> {
     let [first, last] = [points[0], points[points.len() - 1]];
-    let step = |inner: f64, end: f64, room: f64| {
+    let step = |inner: f64, end: f64, distance: f64| {
         let step = (inner - end).abs();
-        if step > 0.0 { step } else { room / 15.0 }
+        if step > 0.0 { step } else { distance / 15.0 }
     };
     let below = step(
         points.get(1).copied().unwrap_or(first),
@@ -290,24 +293,24 @@ fn continued(points: &[f64], ends: (f64, f64), lowest: f64) -> Result<Vec<f64>, 
         first - ends.0,
     );
     let above = step(points[points.len().saturating_sub(2)], last, ends.1 - last);
-    let steps = |room: f64, step: f64| {
-        if room > 0.0 {
-            (room / step).ceil()
+    let steps = |distance: f64, step: f64| {
+        if distance > 0.0 {
+            (distance / step).ceil()
         } else {
             0.0
         }
     };
     let (down, up) = (steps(first - ends.0, below), steps(ends.1 - last, above));
-    let beside = down + up;
-    if beside >= super::matrix::MOST_POINTS as f64 || beside.is_nan() {
+    let beyond = down + up;
+    if beyond >= super::matrix::MAX_POINTS as f64 || beyond.is_nan() {
         return Err(SasError::Refused(format!(
-            "resolution: {} points beside the data are too many; `Sampling::Fine` is for widths that are much larger than the data's steps",
+            "resolution: {} points beyond the data are too many; use `Sampling::Fine` for widths much larger than the steps of the data",
             down + up
         )));
     }
     let (down, up) = (down as usize, up as usize);
-    // The ends themselves, not what rounding makes of them: a row's reach ends there, and where the curve is steep
-    // its outermost point counts.
+    // The exact ends, without rounding: the extent of a row ends there, and its outermost point
+    // matters for steep curves.
     let between = |from: f64, to: f64, i: usize, n: usize| {
         if i == n {
             to

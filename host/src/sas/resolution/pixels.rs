@@ -1,18 +1,19 @@
-//! Resolution of images: about every pixel a cloud of points, Gaussian along and across the direction of q.
+//! Resolution of images: a cloud of points around every pixel, Gaussian along and across the
+//! direction of q.
 //!
-//! With t = r²/2 the Gaussian exp(−r²/2) r dr dφ is exp(−t) dt dφ: radii are those of Gauss's rule in r up to the
-//! reach, angles are evenly spaced, which is exact for harmonics below their number.
+//! With t = r²/2 the Gaussian exp(−r²/2) r dr dφ is exp(−t) dt dφ. Radii follow a Gauss rule in r
+//! up to the reach. Angles are evenly spaced, which is exact for harmonics below their number.
 
 use super::Resolution;
 use crate::sas::{Points, SasError};
 use std::f64::consts::TAU;
 
-/// Points about a pixel.
+/// The points around a pixel.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Cloud {
-    /// Radii, 1 to 64.
+    /// Number of radii, 1 to 64.
     pub radial: usize,
-    /// Angles, 1 to 256.
+    /// Number of angles, 1 to 256.
     pub azimuthal: usize,
     /// Largest radius, σ.
     pub reach: f64,
@@ -29,10 +30,10 @@ impl Default for Cloud {
     }
 }
 
-/// Fine points that are the most: 64 Mi, 1.5 GiB.
-const MOST: usize = 1 << 26;
+/// Maximum number of fine points: 64 Mi, 1.5 GiB.
+const MAX_POINTS: usize = 1 << 26;
 /// Largest σ, 1/Å.
-const WIDEST: f64 = 100.0;
+const MAX_WIDTH: f64 = 100.0;
 
 /// Nodes and weights of Gauss–Legendre on 0…1, by Newton's iteration from Tricomi's estimate.
 fn gauss_legendre(n: usize) -> Vec<(f64, f64)> {
@@ -60,26 +61,26 @@ fn gauss_legendre(n: usize) -> Vec<(f64, f64)> {
 }
 
 impl Cloud {
-    /// Points of a pixel.
+    /// Number of points per pixel.
     #[must_use]
     pub fn len(&self) -> usize {
         self.radial.saturating_mul(self.azimuthal)
     }
 
-    /// Whether there are none.
+    /// Whether there are no points.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Points of the cloud in units of σ, (along, across, weight); weights add up to 1.
+    /// Points of the cloud in units of σ (along, across, weight); the weights sum to 1.
     fn points(&self) -> Vec<[f64; 3]> {
         let mut points = Vec::with_capacity(self.radial * self.azimuthal);
         for (i, (node, weight)) in gauss_legendre(self.radial).into_iter().enumerate() {
             let r = self.reach * node;
             let weight = weight * r * (-0.5 * r * r).exp();
             for j in 0..self.azimuthal {
-                // Every other ring is turned by half a step.
+                // Every other ring is rotated by half a step.
                 let phase = 0.5 * (i % 2) as f64;
                 let (sin, cos) = (TAU * (j as f64 + phase) / self.azimuthal as f64).sin_cos();
                 points.push([r * cos, r * sin, weight]);
@@ -92,12 +93,11 @@ impl Cloud {
         points
     }
 
-    /// The matrix for pixels at (`qx`, `qy`), with standard deviations along and across the direction of q, 1/Å. At
-    /// q = 0 along is qx.
+    /// The matrix for pixels at (`qx`, `qy`) with standard deviations along and across the
+    /// direction of q, 1/Å. At q = 0 that direction is qx.
     ///
     /// # Errors
-    /// Lengths that differ; widths that are negative, no numbers or beyond 100 1/Å; more points than memory should
-    /// take.
+    /// Lengths that differ; widths that are negative, NaN or beyond 100 1/Å; too many points.
     pub fn resolution(
         &self,
         qx: &[f64],
@@ -113,7 +113,7 @@ impl Cloud {
                 .any(|l| *l != n)
         {
             return refused(format!(
-                "there are {n} qx, {} qy, {} widths along and {} across: the same number of each, at least 1, is expected",
+                "expected the same number of qx, qy and widths, at least 1, found {n} qx, {} qy, {} widths along and {} across",
                 qy.len(),
                 along.len(),
                 across.len()
@@ -124,24 +124,24 @@ impl Cloud {
             || !(0.1..=10.0).contains(&self.reach)
         {
             return refused(format!(
-                "a cloud of {} radii, {} angles and {} σ: 1 to 64, 1 to 256 and 0.1 to 10 are expected",
+                "expected a cloud of 1 to 64 radii, 1 to 256 angles and 0.1 to 10 σ, found {}, {} and {}",
                 self.radial, self.azimuthal, self.reach
             ));
         }
         if let Some(i) = (0..n).find(|i| !(qx[*i].is_finite() && qy[*i].is_finite())) {
             return refused(format!(
-                "pixel {} is at ({}, {}): numbers are expected",
+                "pixel {}: expected finite qx and qy, found ({}, {})",
                 i + 1,
                 qx[i],
                 qy[i]
             ));
         }
         for (what, widths) in [("along", along), ("across", across)] {
-            if let Some(i) = widths.iter().position(|w| !(0.0..=WIDEST).contains(w)) {
+            if let Some(i) = widths.iter().position(|w| !(0.0..=MAX_WIDTH).contains(w)) {
                 return refused(format!(
-                    "the width {what} q is {} at pixel {}: a number from 0 to {WIDEST} is expected",
-                    widths[i],
-                    i + 1
+                    "pixel {}: the width {what} q: expected 0 to {MAX_WIDTH}, found {}",
+                    i + 1,
+                    widths[i]
                 ));
             }
         }
@@ -151,9 +151,9 @@ impl Cloud {
             .map(|i| if smeared(i) { cloud.len() as u32 } else { 1 })
             .collect();
         let total = count.iter().map(|c| *c as usize).sum::<usize>();
-        if total > MOST {
+        if total > MAX_POINTS {
             return refused(format!(
-                "{n} pixels with {} points about each are {total} points, {MOST} are the most: fewer pixels or a smaller cloud are expected",
+                "expected at most {MAX_POINTS} points, found {total} for {n} pixels with {} each: use fewer pixels or a smaller cloud",
                 cloud.len()
             ));
         }

@@ -1,5 +1,5 @@
-//! Why passing means right: the oracle is the defining integral, by Simpson's rule in steps so small that its own error
-//! is far below the tolerance, or in closed form; nothing of the matrix's quadrature is used in it.
+//! The reference is the defining integral, in closed form or by Simpson's rule with steps whose own
+//! error is far below the tolerance; it uses nothing of the matrix's quadrature.
 
 use super::*;
 use crate::sas::points;
@@ -31,7 +31,7 @@ fn simpson(low: f64, high: f64, n: usize, f: impl Fn(f64) -> f64) -> f64 {
     (f(low) + inner + f(high)) * h / 3.0
 }
 
-/// The truncated Gaussian average, on both sides of the beam.
+/// The average over the truncated Gaussian, on both sides of the beam.
 fn gaussian_average(q: f64, sigma: f64, reach: [f64; 2], model: impl Fn(f64) -> f64) -> f64 {
     let gauss = |t: f64| (-0.5 * ((t - q) / sigma).powi(2)).exp();
     let [low, high] = [q - reach[0] * sigma, q + reach[1] * sigma];
@@ -62,7 +62,7 @@ fn assert_close(found: f64, expected: f64, relative: f64, what: &str) {
     );
 }
 
-/// Rows add up to 1, stay within the fine points, and the fine points ascend.
+/// Checks that rows sum to 1 and stay within the fine points, and that the fine points ascend.
 fn assert_sound(of: &Resolution, rows: usize) {
     assert_eq!([of.first.len(), of.count.len()], [rows; 2]);
     let fine = of.fine.len();
@@ -82,7 +82,7 @@ fn assert_sound(of: &Resolution, rows: usize) {
 }
 
 #[test]
-fn a_constant_stays_what_it_is() {
+fn a_constant_is_unchanged() {
     let q = log_q(1e-3, 0.5, 40);
     let each: Vec<f64> = q.iter().map(|q| 1e-3 + 0.02 * q).collect();
     for of in [
@@ -120,7 +120,7 @@ fn a_constant_stays_what_it_is() {
 }
 
 #[test]
-fn pinhole_averages_are_the_integral() {
+fn pinhole_averages_match_the_integral() {
     let q = log_q(2e-3, 0.4, 30);
     for (share, reach, tolerance) in [
         (0.01, [2.5, 3.0], 1e-8),
@@ -154,8 +154,9 @@ fn pinhole_averages_are_the_integral() {
 }
 
 #[test]
-fn fringes_are_averaged_over() {
-    // Fringes of 2π/R = 0.0063 1/Å and less than σ from q = 0.04 on, as in `100nmPinholeSphere.txt`.
+fn fringes_are_averaged_correctly() {
+    // Fringes of 2π/R = 0.0063 1/Å are narrower than σ from q = 0.04 on, as in
+    // `100nmPinholeSphere.txt`.
     let q = log_q(1e-3, 0.2, 60);
     let sigma = |q: f64| 0.15 * q;
     let model = sphere(500.0);
@@ -179,7 +180,7 @@ fn fringes_are_averaged_over() {
 }
 
 #[test]
-fn what_is_beyond_the_beam_counts_from_the_other_side() {
+fn widths_beyond_the_beam_include_the_other_side() {
     // Widths as in `n_coreshell.txt`: larger than q at the lowest points.
     let q = log_q(1e-3, 0.1, 25);
     let widths: Vec<f64> = q.iter().map(|q| 1e-3_f64.hypot(0.06 * q)).collect();
@@ -195,7 +196,7 @@ fn what_is_beyond_the_beam_counts_from_the_other_side() {
 }
 
 #[test]
-fn bins_of_dense_data_come_to_the_same() {
+fn bins_of_dense_data_agree_with_the_fine_grid() {
     let q = log_q(5e-3, 0.2, 2000);
     let pinhole = Pinhole::new(Width::Relative(0.05));
     let bins = pinhole
@@ -216,7 +217,7 @@ fn bins_of_dense_data_come_to_the_same() {
 }
 
 #[test]
-fn steep_models_stay_positive() {
+fn smeared_steep_models_stay_positive() {
     // From one fine point to the next this falls by factors of up to 400.
     let q = log_q(1e-2, 0.5, 50);
     let of = Pinhole::new(Width::Relative(0.05)).resolution(&q).unwrap();
@@ -226,7 +227,7 @@ fn steep_models_stay_positive() {
 }
 
 #[test]
-fn slits_of_power_laws_are_closed_forms() {
+fn slit_averages_of_power_laws_match_closed_forms() {
     let q = log_q(3e-5, 0.006, 40);
     let length = 0.117;
     let of = Slit {
@@ -250,7 +251,7 @@ fn slits_of_power_laws_are_closed_forms() {
 
 /// Fringes of spheres of 1000 Å are 0.003 1/Å apart.
 #[test]
-fn slits_see_fringes_with_steps_that_do() {
+fn slit_averages_resolve_fringes_with_suitable_steps() {
     let (size, length) = (2000.0, 0.05);
     let q = log_q(0.01, 0.2, 12);
     let model = |q: f64| 2.0 + (size * q).cos();
@@ -264,17 +265,17 @@ fn slits_see_fringes_with_steps_that_do() {
     assert_sound(&of, q.len());
     let found = smeared(&of, model);
     for (found, q) in found.iter().zip(&q) {
-        // The middles of many stretches.
-        let stretches = 200_000;
-        let at = |i: usize| length * (i as f64 + 0.5) / stretches as f64;
-        let sum: f64 = (0..stretches).map(|i| model(q.hypot(at(i)))).sum();
-        assert_close(*found, sum / stretches as f64, 1e-3, &format!("q = {q}"));
+        // Midpoint rule with many intervals.
+        let segments = 200_000;
+        let at = |i: usize| length * (i as f64 + 0.5) / segments as f64;
+        let sum: f64 = (0..segments).map(|i| model(q.hypot(at(i)))).sum();
+        assert_close(*found, sum / segments as f64, 1e-3, &format!("q = {q}"));
     }
 }
 
 #[test]
-fn slits_with_a_width_are_closed_forms() {
-    // exp(−a q²) is a product: an error function for each direction.
+fn slit_averages_with_a_width_match_closed_forms() {
+    // exp(−a q²) separates into a product with one error function per direction.
     let a = 150_f64.powi(2) / 3.0;
     let root = a.sqrt();
     let q = log_q(1e-3, 0.02, 25);
@@ -313,7 +314,7 @@ fn slits_with_a_width_are_closed_forms() {
 }
 
 #[test]
-fn order_repetition_and_narrow_points_do_not_matter() {
+fn order_repetition_and_points_without_width_do_not_change_results() {
     let mut q = log_q(1e-3, 0.3, 20);
     let straight = Pinhole::new(Width::Relative(0.07)).resolution(&q).unwrap();
     q.reverse();
@@ -327,7 +328,7 @@ fn order_repetition_and_narrow_points_do_not_matter() {
         assert_eq!(*value, b[19 - i]);
     }
     assert_eq!(b[3], b[20]);
-    // Points without a width are computed where they are.
+    // Points without a width are computed exactly there.
     let mut widths: Vec<f64> = q.iter().map(|q| 0.07 * q).collect();
     widths[3] = 0.0;
     widths[5] = 1e-12;
@@ -370,7 +371,7 @@ fn one_point_is_enough() {
 }
 
 #[test]
-fn widths_that_are_none_are_one_sentence() {
+fn invalid_widths_are_refused() {
     let q = [0.01, 0.02];
     let each = |widths: &[f64]| Pinhole::new(Width::Each(widths.to_vec())).resolution(&q);
     let slit = |length: f64, width: f64| {
@@ -420,7 +421,7 @@ fn widths_that_are_none_are_one_sentence() {
 }
 
 #[test]
-fn sizes_are_bounded() {
+fn sizes_are_limited() {
     let step = Sampling::Fine {
         per_sigma: 5.0,
         step: 1e-12,
@@ -431,7 +432,7 @@ fn sizes_are_bounded() {
         .resolution(&q)
         .unwrap_err()
         .to_string();
-    assert!(text.contains("the most"), "{text}");
+    assert!(text.contains("expected at most"), "{text}");
     let many = log_q(1e-3, 0.5, 300_000);
     let text = Pinhole::new(Width::Relative(0.1))
         .sampled(Sampling::Fine {
@@ -452,7 +453,7 @@ fn sizes_are_bounded() {
         .resolution(&vec![0.1; n], &vec![0.1; n], &vec![0.1; n], &vec![0.1; n])
         .unwrap_err()
         .to_string();
-    assert!(text.contains("the most"), "{text}");
+    assert!(text.contains("expected at most"), "{text}");
 }
 
 /// Mean of a function over a pixel's cloud.
@@ -465,14 +466,15 @@ fn over_cloud(of: &Resolution, f: impl Fn(f64, f64) -> f64) -> Vec<f64> {
 }
 
 #[test]
-fn clouds_have_the_moments_of_a_cut_gaussian() {
-    // Along the diagonal, so that along and across are turned by 45° from qx and qy.
+fn clouds_have_the_moments_of_a_truncated_gaussian() {
+    // On the diagonal, so that the directions along and across are rotated by 45° from qx and qy.
     let (q, along, across) = (0.1, 0.01, 0.004);
     let of = Cloud::default()
         .resolution(&[q, -q, 0.0], &[q, q, 0.0], &[along; 3], &[across; 3])
         .unwrap();
     assert_sound(&of, 3);
-    // Of exp(−t) on 0..T, T = reach²/2, the mean of t is the variance in each direction in units of σ².
+    // For exp(−t) on 0..T, T = reach²/2, the mean of t is the variance in each direction in units
+    // of σ².
     let t = 4.5_f64;
     let variance = 1.0 - t * (-t).exp() / (1.0 - (-t).exp());
     let [xx, xy] = [
@@ -490,13 +492,13 @@ fn clouds_have_the_moments_of_a_cut_gaussian() {
     let second = over_cloud(&of, |x, y| (x + q) * (y - q));
     close(second[1], -xy);
     close(over_cloud(&of, |x, _| (x - q) * (x - q))[0], xx);
-    // At the centre along is qx.
+    // At the centre, the direction along q is qx.
     close(over_cloud(&of, |x, _| x * x)[2], variance * along * along);
     close(over_cloud(&of, |_, y| y * y)[2], variance * across * across);
     for (mean, expected) in over_cloud(&of, |x, _| x).iter().zip([q, -q, 0.0]) {
         close(*mean, expected);
     }
-    // Guinier's law against the same integral in polar coordinates.
+    // Guinier's law compared with the same integral in polar coordinates.
     let model = |x: f64, y: f64| (-(x * x + y * y) * 30_f64.powi(2) / 3.0).exp();
     let ring = |r: f64| {
         simpson(0.0, std::f64::consts::TAU, 200, |phi| {

@@ -1,16 +1,16 @@
-//! `mri_coil_…`: images of coils and their sums.
+//! `mri_coil_…`: coil images and their sums.
 
 use super::super::bench::{Bench, Case, wide};
-use super::super::shape::Source;
+use super::super::random_data::Source;
 use super::C;
-use crate::gpu::{Buffer, Machine, Result};
+use crate::gpu::{Buffer, Device, Result};
 use warpstride_device::Complex32;
 use warpstride_device::launch::{Emulated, Work};
 use warpstride_kernels::mri::coil_combine::MriCoilCombine;
 use warpstride_kernels::mri::coil_images::MriCoilImages;
 use warpstride_kernels::mri::weigh_samples::MriWeighSamples;
 
-pub(super) fn coil<M: Machine>(
+pub(super) fn coil<M: Device>(
     bench: &mut Bench<'_, M>,
     length: usize,
     coils: usize,
@@ -26,14 +26,14 @@ pub(super) fn coil<M: Machine>(
     let [image_on, maps_on, images_on] =
         [on.upload(&image)?, on.upload(&maps)?, on.upload(&images)?];
     let weights_on = on.upload(&weights)?;
-    let seen: Vec<C> = (0..coils * length)
+    let coil_images: Vec<C> = (0..coils * length)
         .map(|n| wide(maps[n]) * wide(image[n % length]))
         .collect();
     bench.run(
         Case::of::<MriCoilImages<'_, Emulated>>(shape.clone())
             .timed(timed, (8 + 16 * coils) * length),
         on.poisoned::<Complex32>(coils * length)?,
-        |machine, images| {
+        |device, images| {
             let launch = MriCoilImages {
                 image: image_on.read(),
                 maps: maps_on.read(),
@@ -41,14 +41,14 @@ pub(super) fn coil<M: Machine>(
                 voxels,
                 coils: count,
             };
-            machine.launch(&launch, Work::Elements(length))
+            device.launch(&launch, Work::Elements(length))
         },
-        |on, images| on.error(images, &seen),
+        |on, images| on.error(images, &coil_images),
     )?;
-    let together: Vec<C> = (0..length)
+    let combined: Vec<C> = (0..length)
         .map(|n| {
-            let places = (0..coils).map(|c| c * length + n);
-            places
+            let offsets = (0..coils).map(|c| c * length + n);
+            offsets
                 .map(|at| wide(maps[at]).conj() * wide(images[at]))
                 .sum()
         })
@@ -57,7 +57,7 @@ pub(super) fn coil<M: Machine>(
         Case::of::<MriCoilCombine<'_, Emulated>>(shape.clone())
             .timed(timed, (8 + 16 * coils) * length),
         on.poisoned::<Complex32>(length)?,
-        |machine, image| {
+        |device, image| {
             let launch = MriCoilCombine {
                 images: images_on.read(),
                 maps: maps_on.read(),
@@ -65,9 +65,9 @@ pub(super) fn coil<M: Machine>(
                 voxels,
                 coils: count,
             };
-            machine.launch(&launch, Work::Elements(length))
+            device.launch(&launch, Work::Elements(length))
         },
-        |on, image| on.error(image, &together),
+        |on, image| on.error(image, &combined),
     )?;
     let weighed: Vec<C> = (0..coils * length)
         .map(|n| wide(images[n]) * f64::from(weights[n % length]))
@@ -75,14 +75,14 @@ pub(super) fn coil<M: Machine>(
     bench.run(
         Case::of::<MriWeighSamples<'_, Emulated>>(shape),
         on.upload(&images)?,
-        |machine, values| {
+        |device, values| {
             let launch = MriWeighSamples {
                 weights: weights_on.read(),
                 values: values.write(),
                 samples: voxels,
                 images: count,
             };
-            machine.launch(&launch, Work::Elements(length))
+            device.launch(&launch, Work::Elements(length))
         },
         |on, values| on.error(values, &weighed),
     )

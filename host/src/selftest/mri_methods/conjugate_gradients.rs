@@ -1,9 +1,9 @@
 //! `mri_cg_…`: the vector steps of conjugate gradients.
 
 use super::super::bench::{Bench, Case, wide};
-use super::super::shape::Source;
-use super::{C, stretches};
-use crate::gpu::{Buffer, Machine, Result};
+use super::super::random_data::Source;
+use super::{C, partial_sums};
+use crate::gpu::{Buffer, Device, Result};
 use warpstride_device::Complex32;
 use warpstride_device::launch::{Emulated, Work};
 use warpstride_kernels::mri::PARTIAL_SUMS;
@@ -11,7 +11,7 @@ use warpstride_kernels::mri::cg_curvature::MriCgCurvature;
 use warpstride_kernels::mri::cg_direction::MriCgDirection;
 use warpstride_kernels::mri::cg_step::MriCgStep;
 
-pub(super) fn conjugate_gradients<M: Machine>(
+pub(super) fn conjugate_gradients<M: Device>(
     bench: &mut Bench<'_, M>,
     length: usize,
     timed: bool,
@@ -28,7 +28,7 @@ pub(super) fn conjugate_gradients<M: Machine>(
         .zip(&q)
         .map(|(p, q)| wide(*q) + wide(*p) * f64::from(lambda))
         .collect();
-    let curvature = stretches(length, |n| (wide(p[n]).conj() * q_new[n]).re);
+    let curvature = partial_sums(length, |n| (wide(p[n]).conj() * q_new[n]).re);
     bench.run(
         Case::of::<MriCgCurvature<'_, Emulated>>(shape.clone()),
         (
@@ -36,7 +36,7 @@ pub(super) fn conjugate_gradients<M: Machine>(
             on.poisoned::<f64>(PARTIAL_SUMS)?,
             on.upload(&[u32::MAX])?,
         ),
-        |machine, (q, curvature, iteration)| {
+        |device, (q, curvature, iteration)| {
             let launch = MriCgCurvature {
                 direction: p_on.read(),
                 applied: q.write(),
@@ -45,7 +45,7 @@ pub(super) fn conjugate_gradients<M: Machine>(
                 voxels,
                 lambda,
             };
-            machine.launch(&launch, Work::Blocks(PARTIAL_SUMS))
+            device.launch(&launch, Work::Blocks(PARTIAL_SUMS))
         },
         |on, (q, sums, iteration)| {
             Ok(on
@@ -55,7 +55,7 @@ pub(super) fn conjugate_gradients<M: Machine>(
         },
     )?;
 
-    // |r|² of 3 iterations, the second of which is under way.
+    // |r|² of 3 iterations, of which the second is in progress.
     let history = [7.0, 5.0, 0.0];
     for curvature in [4.0, 0.0] {
         let sums: Vec<f64> = (0..PARTIAL_SUMS)
@@ -72,7 +72,7 @@ pub(super) fn conjugate_gradients<M: Machine>(
                 .collect()
         };
         let (x_new, r_new) = (step(&x, &p, 1.0), step(&r, &q, -1.0));
-        let squares = stretches(length, |n| r_new[n].norm_sqr());
+        let squares = partial_sums(length, |n| r_new[n].norm_sqr());
         let (q_on, sums_on) = (on.upload(&q)?, on.upload(&sums)?);
         let (history_on, iteration) = (on.upload(&history)?, on.upload(&[1_u32])?);
         bench.run(
@@ -82,7 +82,7 @@ pub(super) fn conjugate_gradients<M: Machine>(
                 on.upload(&r)?,
                 on.poisoned::<f64>(PARTIAL_SUMS)?,
             ),
-            |machine, (x, r, squares)| {
+            |device, (x, r, squares)| {
                 let launch = MriCgStep {
                     image: x.write(),
                     residual: r.write(),
@@ -95,7 +95,7 @@ pub(super) fn conjugate_gradients<M: Machine>(
                     voxels,
                     entries: 3,
                 };
-                machine.launch(&launch, Work::Blocks(PARTIAL_SUMS))
+                device.launch(&launch, Work::Blocks(PARTIAL_SUMS))
             },
             |on, (x, r, sums)| {
                 Ok(on
@@ -116,7 +116,7 @@ pub(super) fn conjugate_gradients<M: Machine>(
     bench.run(
         Case::of::<MriCgDirection<'_, Emulated>>(shape.clone()).timed(timed, 24 * length),
         (on.upload(&p)?, on.upload(&history)?),
-        |machine, (direction, history)| {
+        |device, (direction, history)| {
             let launch = MriCgDirection {
                 direction: direction.write(),
                 residual: r_on.read(),
@@ -126,7 +126,7 @@ pub(super) fn conjugate_gradients<M: Machine>(
                 voxels,
                 entries: 3,
             };
-            machine.launch(&launch, Work::Elements(length.max(1)))
+            device.launch(&launch, Work::Elements(length.max(1)))
         },
         |on, (found, history)| {
             Ok(on

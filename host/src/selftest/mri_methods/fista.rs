@@ -1,22 +1,18 @@
 //! `mri_fista_…` and `mri_soft_threshold`: the proximal gradient steps.
 
 use super::super::bench::{Bench, Case, all_wide, wide};
-use super::super::shape::Source;
-use super::{C, stretches};
-use crate::gpu::{Buffer, Machine, Result};
+use super::super::random_data::Source;
+use super::{C, partial_sums};
+use crate::gpu::{Buffer, Device, Result};
 use warpstride_device::Complex32;
 use warpstride_device::launch::{Emulated, Work};
 use warpstride_kernels::mri::PARTIAL_SUMS;
-use warpstride_kernels::mri::fista_ahead::MriFistaAhead;
+use warpstride_kernels::mri::fista_extrapolate::MriFistaExtrapolate;
 use warpstride_kernels::mri::fista_point::MriFistaPoint;
 use warpstride_kernels::mri::scaled_copy::MriScaledCopy;
 use warpstride_kernels::mri::squares::MriSquares;
 
-pub(super) fn fista<M: Machine>(
-    bench: &mut Bench<'_, M>,
-    length: usize,
-    timed: bool,
-) -> Result<()> {
+pub(super) fn fista<M: Device>(bench: &mut Bench<'_, M>, length: usize, timed: bool) -> Result<()> {
     let on = bench.on();
     let shape = format!("{length} voxels");
     let mut source = Source::new("fista", &shape);
@@ -36,7 +32,7 @@ pub(super) fn fista<M: Machine>(
     bench.run(
         Case::of::<MriFistaPoint<'_, Emulated>>(shape.clone()),
         (on.poisoned::<Complex32>(length)?, on.upload(&[u32::MAX])?),
-        |machine, (next, iteration)| {
+        |device, (next, iteration)| {
             let launch = MriFistaPoint {
                 next: next.write(),
                 ahead: y_on.read(),
@@ -46,33 +42,33 @@ pub(super) fn fista<M: Machine>(
                 voxels,
                 step,
             };
-            machine.launch(&launch, Work::Elements(length.max(1)))
+            device.launch(&launch, Work::Elements(length.max(1)))
         },
         |on, (next, iteration)| Ok(on.error(next, &point)?.max(on.error(iteration, &[0])?)),
     )?;
 
     let momenta = [0.0_f32, 0.4];
     let (momenta_on, iteration) = (on.upload(&momenta)?, on.upload(&[1_u32])?);
-    let ahead = |next: &[Complex32], now: &[Complex32]| -> Vec<C> {
+    let extrapolate = |next: &[Complex32], now: &[Complex32]| -> Vec<C> {
         let each = next.iter().zip(now);
         each.map(|(next, now)| wide(*next) + (wide(*next) - wide(*now)) * f64::from(momenta[1]))
             .collect()
     };
-    let (y_new, a_y_new) = (ahead(&next, &x), ahead(&a_next, &a_x));
+    let (y_new, a_y_new) = (extrapolate(&next, &x), extrapolate(&a_next, &a_x));
     let mut squares = vec![0.0; PARTIAL_SUMS];
-    squares.extend(stretches(length, |n| {
+    squares.extend(partial_sums(length, |n| {
         (wide(b[n]) - wide(a_next[n])).norm_sqr()
     }));
     let first_row = vec![0.0_f64; 2 * PARTIAL_SUMS];
     bench.run(
-        Case::of::<MriFistaAhead<'_, Emulated>>(shape.clone()),
+        Case::of::<MriFistaExtrapolate<'_, Emulated>>(shape.clone()),
         (
             (on.upload(&y)?, on.upload(&x)?),
             (on.upload(&a_y)?, on.upload(&a_x)?),
             on.upload(&first_row)?,
         ),
-        |machine, ((y, x), (a_y, a_x), squares)| {
-            let launch = MriFistaAhead {
+        |device, ((y, x), (a_y, a_x), squares)| {
+            let launch = MriFistaExtrapolate {
                 ahead: y.write(),
                 now: x.write(),
                 next: next_on.read(),
@@ -87,7 +83,7 @@ pub(super) fn fista<M: Machine>(
                 iterations: 2,
                 rows: 2,
             };
-            machine.launch(&launch, Work::Blocks(PARTIAL_SUMS))
+            device.launch(&launch, Work::Blocks(PARTIAL_SUMS))
         },
         |on, ((y, x), (a_y, a_x), sums)| {
             Ok(on
@@ -103,28 +99,28 @@ pub(super) fn fista<M: Machine>(
     bench.run(
         Case::of::<MriScaledCopy<'_, Emulated>>(shape.clone()).timed(timed, 16 * length),
         on.poisoned::<Complex32>(length)?,
-        |machine, to| {
+        |device, to| {
             let launch = MriScaledCopy {
                 from: y_on.read(),
                 to: to.write(),
                 voxels,
                 factor: 1.75,
             };
-            machine.launch(&launch, Work::Elements(length))
+            device.launch(&launch, Work::Elements(length))
         },
         |on, to| on.error(to, &scaled),
     )?;
-    let squares = stretches(length, |n| wide(y[n]).norm_sqr());
+    let squares = partial_sums(length, |n| wide(y[n]).norm_sqr());
     bench.run(
         Case::of::<MriSquares<'_, Emulated>>(shape).timed(timed, 8 * length),
         on.poisoned::<f64>(PARTIAL_SUMS)?,
-        |machine, sums| {
+        |device, sums| {
             let launch = MriSquares {
                 values: y_on.read(),
                 squares: sums.write(),
                 voxels,
             };
-            machine.launch(&launch, Work::Blocks(PARTIAL_SUMS))
+            device.launch(&launch, Work::Blocks(PARTIAL_SUMS))
         },
         |on, sums| on.error(sums, &squares),
     )

@@ -1,22 +1,22 @@
-//! The vector steps of MRI's methods: `mri_cg_…`, `mri_fista_…`, `mri_coil_…`, `mri_variation_…`,
-//! `mri_wavelet_pass` and what is between them.
+//! The vector steps of MRI's methods: `mri_cg_…`, `mri_fista_…`, `mri_coil_…`, `mri_tv_…`,
+//! `mri_wavelet_pass` and the kernels between them.
 
 mod coils;
 mod conjugate_gradients;
 mod fista;
-mod variation;
+mod total_variation;
 mod wavelets;
 
 use super::Size;
 use super::bench::Bench;
-use crate::gpu::{Machine, Result};
+use crate::gpu::{Device, Result};
 use crate::mri::Grid;
 use num_complex::Complex;
 use warpstride_kernels::mri::PARTIAL_SUMS;
 
 type C = Complex<f64>;
 
-pub(super) fn cases<M: Machine>(bench: &mut Bench<'_, M>, size: Size) -> Result<()> {
+pub(crate) fn cases<M: Device>(bench: &mut Bench<'_, M>, size: Size) -> Result<()> {
     let lengths: &[usize] = match size {
         Size::Small => &[0, 1, 255, 1009],
         Size::Device => &[0, 1, 255, 1009, 65_536, 1 << 21],
@@ -41,15 +41,15 @@ pub(super) fn cases<M: Machine>(bench: &mut Bench<'_, M>, size: Size) -> Result<
     }
     for grid in grids {
         for images in [1, 3] {
-            variation::variation(bench, grid, images)?;
+            total_variation::total_variation(bench, grid, images)?;
             wavelets::wavelets(bench, grid, images)?;
         }
     }
     Ok(())
 }
 
-/// The stretch sums of `value(n)`, as the kernels cut them.
-fn stretches(length: usize, value: impl Fn(usize) -> f64) -> Vec<f64> {
+/// Partial sums of `value(n)`, with the boundaries that the kernels use.
+fn partial_sums(length: usize, value: impl Fn(usize) -> f64) -> Vec<f64> {
     let each = length.div_ceil(PARTIAL_SUMS);
     (0..PARTIAL_SUMS)
         .map(|part| {
@@ -59,8 +59,8 @@ fn stretches(length: usize, value: impl Fn(usize) -> f64) -> Vec<f64> {
         .collect()
 }
 
-/// Number of a voxel along the axes column, row, slice.
-fn place(n: usize, grid: Grid) -> [usize; 3] {
+/// Indices of a voxel along the axes column, row, slice.
+fn indices(n: usize, grid: Grid) -> [usize; 3] {
     let [columns, rows, _] = grid.along_k();
     [n % columns, n / columns % rows, n / columns / rows]
 }

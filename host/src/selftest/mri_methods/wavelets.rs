@@ -1,9 +1,9 @@
 //! `mri_wavelet_pass`: analysis and synthesis.
 
 use super::super::bench::{Bench, Case, all_wide, wide};
-use super::super::shape::Source;
-use super::{C, place, strides};
-use crate::gpu::{Buffer, Machine, Result};
+use super::super::random_data::Source;
+use super::{C, indices, strides};
+use crate::gpu::{Buffer, Device, Result};
 use crate::mri::Grid;
 use crate::mri::cpu::{coarsest, levels};
 use warpstride_device::Complex32;
@@ -42,7 +42,7 @@ fn synthesised(line: &[C]) -> Vec<C> {
     out
 }
 
-pub(super) fn wavelets<M: Machine>(
+pub(super) fn wavelets<M: Device>(
     bench: &mut Bench<'_, M>,
     grid: Grid,
     images: usize,
@@ -63,28 +63,28 @@ pub(super) fn wavelets<M: Machine>(
                 let mut reference = all_wide(&values);
                 for image in reference.chunks_mut(grid.voxels()) {
                     for n in 0..grid.voxels() {
-                        let begins = place(n, grid);
-                        let inside = (0..3).all(|a| begins[a] < corner[a]);
-                        if begins[axis] > 0 || !inside {
+                        let start = indices(n, grid);
+                        let inside = (0..3).all(|a| start[a] < corner[a]);
+                        if start[axis] > 0 || !inside {
                             continue;
                         }
-                        let places = (0..corner[axis]).map(|i| n + i * strides(grid)[axis]);
-                        let line: Vec<C> = places.clone().map(|at| image[at]).collect();
+                        let offsets = (0..corner[axis]).map(|i| n + i * strides(grid)[axis]);
+                        let line: Vec<C> = offsets.clone().map(|at| image[at]).collect();
                         let line = if inverse {
                             synthesised(&line)
                         } else {
                             analysed(&line)
                         };
-                        places.zip(line).for_each(|(at, value)| image[at] = value);
+                        offsets.zip(line).for_each(|(at, value)| image[at] = value);
                     }
                 }
-                let way = if inverse { "back" } else { "forth" };
+                let direction = if inverse { "inverse" } else { "forward" };
                 bench.run(
                     Case::of::<MriWaveletPass<'_, Emulated>>(format!(
-                        "{shape}, corner {corner:?}, axis {axis}, {way}"
+                        "{shape}, corner {corner:?}, axis {axis}, {direction}"
                     )),
                     on.poisoned::<Complex32>(values.len())?,
-                    |machine, to| {
+                    |device, to| {
                         let launch = MriWaveletPass {
                             from: from.read(),
                             to: to.write(),
@@ -98,7 +98,7 @@ pub(super) fn wavelets<M: Machine>(
                             axis: axis as u32,
                             inverse: u32::from(inverse),
                         };
-                        machine.launch(&launch, Work::Elements(values.len()))
+                        device.launch(&launch, Work::Elements(values.len()))
                     },
                     |on, to| on.error(to, &reference),
                 )?;
@@ -112,7 +112,7 @@ pub(super) fn wavelets<M: Machine>(
         .iter()
         .enumerate()
         .map(|(n, value)| {
-            let at = place(n % grid.voxels(), grid);
+            let at = indices(n % grid.voxels(), grid);
             let value = wide(*value);
             if (0..3).all(|a| at[a] < corner[a]) {
                 return value;
@@ -123,7 +123,7 @@ pub(super) fn wavelets<M: Machine>(
     bench.run(
         Case::of::<MriSoftThreshold<'_, Emulated>>(shape),
         on.upload(&values)?,
-        |machine, coefficients| {
+        |device, coefficients| {
             let launch = MriSoftThreshold {
                 coefficients: coefficients.write(),
                 columns,
@@ -135,7 +135,7 @@ pub(super) fn wavelets<M: Machine>(
                 corner_slices: corner[2] as u32,
                 threshold,
             };
-            machine.launch(&launch, Work::Elements(values.len()))
+            device.launch(&launch, Work::Elements(values.len()))
         },
         |on, coefficients| on.error(coefficients, &reference),
     )

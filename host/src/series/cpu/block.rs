@@ -1,44 +1,46 @@
-//! Eight short buckets at once: one in each lane of vector registers, a value of each in a row.
+//! Reduces eight short buckets at once: each bucket has a lane of the vector registers, each row
+//! holds one value per bucket.
 //!
-//! Below a bucket's last value lies whatever lay there before, or behind the bucket in the series. Nothing reads it: sums
-//! take −0 in its place, which changes no sum, and the order a key that no value has.
+//! Rows below a bucket's last value hold arbitrary data, from an earlier block or from the points
+//! that follow the bucket. Nothing depends on it: sums replace it with −0, which changes no sum,
+//! and the order replaces it with a key greater than that of any value.
 
-use super::keys::{self, NONE, keys, plain, value};
+use super::keys::{self, NONE, canonical_nan, keys, value};
 use super::network;
 use super::statistics::{Content, Quantile, Statistics};
 use pulp::Simd;
 use warpstride_kernels::series::sums::SHORT;
 
-/// Buckets at once: doubles of the widest vector registers.
+/// Number of buckets in a block: doubles in the widest vector registers.
 pub(super) const LANES: usize = 8;
 
-/// Values of a bucket that are copied at once.
-const STRETCH: usize = 8;
+/// Number of values of a bucket copied at once.
+const COPY_LEN: usize = 8;
 
-/// One number of each bucket.
-pub(super) type Lanes = [f64; LANES];
+/// One number per bucket.
+pub(super) type LaneValues = [f64; LANES];
 
-/// Up to eight buckets of up to [`SHORT`] values.
+/// Up to eight buckets of up to [`SHORT`] values each.
 pub(super) struct Block {
-    /// Values of each bucket; 0 of lanes without one.
+    /// Number of values in each bucket; 0 for lanes without a bucket.
     counts: [u64; LANES],
-    /// Least and most values of a bucket.
+    /// Least and greatest number of values in a bucket.
     full: usize,
     rows: usize,
-    values: [Lanes; SHORT],
+    values: [LaneValues; SHORT],
     keys: [[i64; LANES]; SHORT],
 }
 
-/// What eight buckets have for the columns.
+/// Computed statistics of eight buckets.
 pub(super) struct Results {
-    pub(super) sums: Lanes,
-    pub(super) means: Lanes,
-    pub(super) deviations: Lanes,
-    pub(super) least: Lanes,
-    pub(super) greatest: Lanes,
-    pub(super) unique: Lanes,
-    /// (quantile).
-    pub(super) quantiles: Vec<Lanes>,
+    pub(super) sums: LaneValues,
+    pub(super) means: LaneValues,
+    pub(super) deviations: LaneValues,
+    pub(super) least: LaneValues,
+    pub(super) greatest: LaneValues,
+    pub(super) unique: LaneValues,
+    /// Quantiles: (quantile, lane).
+    pub(super) quantiles: Vec<LaneValues>,
 }
 
 impl Results {
@@ -54,9 +56,9 @@ impl Results {
         }
     }
 
-    /// Those of a column that must be computed.
+    /// The results of a column that has to be computed.
     #[inline(always)]
-    pub(super) fn of(&self, content: Content) -> &Lanes {
+    pub(super) fn of(&self, content: Content) -> &LaneValues {
         match content {
             Content::Mean => &self.means,
             Content::Deviation => &self.deviations,
@@ -64,13 +66,13 @@ impl Results {
             Content::Greatest => &self.greatest,
             Content::Unique => &self.unique,
             Content::Quantile(quantile) => &self.quantiles[quantile],
-            // The others are read from the points.
+            // The other contents are read from the points.
             _ => &self.sums,
         }
     }
 }
 
-/// A vector of a row, of `vectors` that a row has.
+/// Returns a vector of a row that consists of `vectors` vectors.
 #[inline(always)]
 fn of_row<T: Copy>(rows: &[T], row: usize, vectors: usize, vector: usize) -> T {
     rows[row * vectors + vector]
@@ -87,7 +89,8 @@ impl Block {
         }
     }
 
-    /// Takes the short ones of up to eight buckets, of which `firsts` are the first points. Whether there are any.
+    /// Loads the short buckets among up to eight buckets whose first points are `firsts`. Returns
+    /// whether there are any.
     #[inline(always)]
     pub(super) fn load(&mut self, values: &[f64], firsts: &[u32], counts: &[u32]) -> bool {
         self.counts = [0; LANES];
@@ -98,9 +101,9 @@ impl Block {
             }
             self.counts[lane] = count as u64;
             let mut behind = &values[*first as usize..];
-            for rows in self.values[..count.next_multiple_of(STRETCH)].chunks_exact_mut(STRETCH) {
-                if let Some((stretch, rest)) = behind.split_first_chunk::<STRETCH>() {
-                    for (row, value) in rows.iter_mut().zip(stretch) {
+            for rows in self.values[..count.next_multiple_of(COPY_LEN)].chunks_exact_mut(COPY_LEN) {
+                if let Some((part, rest)) = behind.split_first_chunk::<COPY_LEN>() {
+                    for (row, value) in rows.iter_mut().zip(part) {
                         row[lane] = *value;
                     }
                     behind = rest;
@@ -117,22 +120,27 @@ impl Block {
         self.rows > 0
     }
 
-    /// All that is wanted of the buckets.
+    /// Computes all requested statistics of the buckets.
     #[inline(always)]
-    pub(super) fn reduce<S: Simd>(&mut self, simd: S, wanted: &Statistics, results: &mut Results) {
-        if wanted.sums {
-            self.sums(simd, wanted.deviations, results);
+    pub(super) fn reduce<S: Simd>(
+        &mut self,
+        simd: S,
+        statistics: &Statistics,
+        results: &mut Results,
+    ) {
+        if statistics.sums {
+            self.sums(simd, statistics.deviations, results);
         }
-        if wanted.ordered() {
+        if statistics.ordered() {
             self.find_keys(simd);
             network::sort(simd, &mut self.keys, self.rows);
-            self.read_order(simd, wanted, results);
-        } else if wanted.extremes {
+            self.read_order(simd, statistics, results);
+        } else if statistics.extremes {
             self.extremes(simd, results);
         }
     }
 
-    /// Σ `of`(v) of the buckets in a vector of lanes.
+    /// Σ `of`(v) of each bucket in a vector of lanes.
     #[inline(always)]
     fn sum<S: Simd>(&self, simd: S, vector: usize, of: impl Fn(S::f64s) -> S::f64s) -> S::f64s {
         let vectors = LANES / S::F64_LANES;
@@ -158,7 +166,7 @@ impl Block {
         let to_means = S::as_mut_simd_f64s(&mut results.means).0;
         let to_deviations = S::as_mut_simd_f64s(&mut results.deviations).0;
         for vector in 0..LANES / S::F64_LANES {
-            // Closures too must be compiled for the vectors at hand.
+            // Closures must be compiled for the selected vector instructions too.
             let sum = self.sum(
                 simd,
                 vector,
@@ -166,8 +174,8 @@ impl Block {
                 |v| v,
             );
             let mean = simd.div_f64s(sum, lengths[vector]);
-            to_sums[vector] = plain(simd, sum);
-            to_means[vector] = plain(simd, mean);
+            to_sums[vector] = canonical_nan(simd, sum);
+            to_means[vector] = canonical_nan(simd, mean);
             if deviations {
                 let squares = self.sum(
                     simd,
@@ -180,12 +188,12 @@ impl Block {
                 );
                 let freedom = simd.sub_f64s(lengths[vector], simd.splat_f64s(1.0));
                 let deviation = simd.sqrt_f64s(simd.div_f64s(squares, freedom));
-                to_deviations[vector] = plain(simd, deviation);
+                to_deviations[vector] = canonical_nan(simd, deviation);
             }
         }
     }
 
-    /// Keys of all rows that the network will sort.
+    /// Computes the keys of all rows that the network sorts.
     #[inline(always)]
     fn find_keys<S: Simd>(&mut self, simd: S) {
         let vectors = LANES / S::F64_LANES;
@@ -222,28 +230,29 @@ impl Block {
         }
     }
 
-    /// What sorted rows tell.
+    /// Reads the requested statistics from the sorted rows.
     #[inline(always)]
-    fn read_order<S: Simd>(&self, simd: S, wanted: &Statistics, results: &mut Results) {
-        if wanted.extremes {
+    fn read_order<S: Simd>(&self, simd: S, statistics: &Statistics, results: &mut Results) {
+        if statistics.extremes {
             results.least = self.keys[0].map(value);
             for (lane, greatest) in results.greatest.iter_mut().enumerate() {
                 let last = (self.counts[lane] as usize).max(1) - 1;
                 *greatest = value(self.keys[last][lane]);
             }
         }
-        if wanted.unique {
+        if statistics.unique {
             self.unique(simd, &mut results.unique);
         }
-        let quantiles = wanted.quantiles.iter().zip(&mut results.quantiles);
+        let quantiles = statistics.quantiles.iter().zip(&mut results.quantiles);
         for (number, (quantile, to)) in quantiles.enumerate() {
-            // Lanes without a bucket have the place of one value.
-            let place = |lane: usize| wanted.short_place(self.counts[lane].max(1) as usize, number);
-            let fractions: Lanes = std::array::from_fn(|lane| place(lane).fraction);
+            // LaneValues without a bucket use the position for one value.
+            let position =
+                |lane: usize| statistics.short_position(self.counts[lane].max(1) as usize, number);
+            let fractions: LaneValues = std::array::from_fn(|lane| position(lane).fraction);
             let below: [i64; LANES] =
-                std::array::from_fn(|lane| self.keys[place(lane).below][lane]);
+                std::array::from_fn(|lane| self.keys[position(lane).below][lane]);
             let above: [i64; LANES] =
-                std::array::from_fn(|lane| self.keys[place(lane).above][lane]);
+                std::array::from_fn(|lane| self.keys[position(lane).above][lane]);
             let below = S::as_simd_i64s(&below).0;
             let above = S::as_simd_i64s(&above).0;
             let fractions = S::as_simd_f64s(&fractions).0;
@@ -256,14 +265,14 @@ impl Block {
         }
     }
 
-    /// Distinct values of sorted rows.
+    /// Counts the distinct values of sorted rows.
     #[inline(always)]
-    fn unique<S: Simd>(&self, simd: S, to: &mut Lanes) {
+    fn unique<S: Simd>(&self, simd: S, to: &mut LaneValues) {
         let vectors = LANES / S::F64_LANES;
         let keys = S::as_simd_i64s(self.keys.as_flattened()).0;
         let counts = S::as_simd_u64s(&self.counts).0;
         for (vector, to) in S::as_mut_simd_f64s(to).0.iter_mut().enumerate() {
-            // Values compare as −0 = +0. NaN does not equal itself; its keys do.
+            // Values compare as −0 = +0. NaN does not equal itself, but the keys of NaNs are equal.
             let mut unique = simd.splat_f64s(1.0);
             let mut before = keys[vector];
             for row in 1..self.rows {
@@ -284,7 +293,7 @@ impl Block {
     }
 }
 
-/// Quantiles between the values `a` and `b` of each lane.
+/// Interpolates quantiles between the values `a` and `b` of each lane.
 #[inline(always)]
 fn between<S: Simd>(
     simd: S,
@@ -304,7 +313,8 @@ fn between<S: Simd>(
         Quantile::Median => result,
         Quantile::Percent(_) => simd.select_f64s(simd.equal_f64s(fractions, zero), a, result),
     };
-    // x − x is 0 of finite numbers only. The others go by the definition: there are infinities, NaN, or an overflow.
+    // x − x is 0 for finite numbers only. Infinities, NaN and overflows are computed by the
+    // definition.
     let finite = simd.equal_f64s(simd.sub_f64s(result, result), zero);
     let other = simd.select_f64s(finite, zero, simd.splat_f64s(1.0));
     if simd.reduce_max_f64s(other) == 0.0 {

@@ -1,18 +1,17 @@
-//! A plan on the CPU.
+//! Executes a plan on the CPU.
 
 use super::heads::Heads;
 use super::prepare::{Points, prepare};
 use super::rates::differences;
 use super::reduce::reduce;
 use super::statistics::Statistics;
-use crate::series::{
-    Aggregate, Batch, Buckets, Column, Engine, Resample, Resampled, SeriesError, Setup,
-};
+use crate::run::Setup;
+use crate::series::{Aggregate, Batch, Buckets, Column, Engine, Resample, Resampled, SeriesError};
 
-/// Most points of a batch: positions have 32 bits.
-const MOST_POINTS: usize = 1 << 31;
+/// Most points in a batch: positions have 32 bits.
+const MAX_POINTS: usize = 1 << 31;
 
-/// Aggregation by the threads of the current rayon pool.
+/// Aggregates with the threads of the current rayon pool.
 ///
 /// ```
 /// use warpstride::series::cpu::CpuEngine;
@@ -39,7 +38,7 @@ pub struct CpuEngine {
 }
 
 impl CpuEngine {
-    /// For any number of batches.
+    /// Makes an engine for any number of batches.
     #[must_use]
     pub fn new(plan: Resample) -> Self {
         let device = match rayon::current_num_threads() {
@@ -51,11 +50,12 @@ impl CpuEngine {
             setup: Setup {
                 backend: "cpu",
                 device,
+                precision: "f64",
             },
         }
     }
 
-    /// The plan's aggregates of the values or of the rates, at every granularity.
+    /// Computes the plan's aggregates of the values or of the rates at every granularity.
     fn of_values(
         &self,
         points: &Points<'_>,
@@ -68,7 +68,7 @@ impl CpuEngine {
         if aggregates.is_empty() {
             return Ok(());
         }
-        let wanted = Statistics::new(aggregates.iter().map(|aggregate| aggregate.method));
+        let statistics = Statistics::new(aggregates.iter().map(|aggregate| aggregate.method));
         let differences = if rates {
             differences(points)?
         } else {
@@ -77,7 +77,7 @@ impl CpuEngine {
         let values = if rates { &differences } else { &*points.values };
         for granularity in self.plan.granularities() {
             let heads = Heads::find(points, rates, granularity.bucketing())?;
-            let columns = reduce(points, values, &heads, &wanted)?;
+            let columns = reduce(points, values, &heads, &statistics)?;
             let named = aggregates.iter().zip(columns.columns);
             buckets.push(Buckets {
                 granularity: *granularity,
@@ -107,9 +107,9 @@ impl Engine for CpuEngine {
     }
 
     fn resample(&mut self, batch: &Batch) -> Result<Resampled, SeriesError> {
-        if batch.len() > MOST_POINTS {
+        if batch.len() > MAX_POINTS {
             return Err(SeriesError::Batch(format!(
-                "a batch of {} points: at most {MOST_POINTS} can be aggregated at a time",
+                "a batch of {} points: expected at most {MAX_POINTS} points",
                 batch.len()
             )));
         }

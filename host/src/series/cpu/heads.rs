@@ -1,28 +1,30 @@
-//! Where buckets begin.
+//! Finds the first points of buckets.
 
-use super::memory::{allow, cut, reserve, zeroed};
+use super::memory::{allow, reserve, split_lengths, zeroed};
 use super::prepare::{PIECE, Points};
 use crate::series::SeriesError;
 use rayon::prelude::*;
 use std::ops::Range;
 use warpstride_kernels::series::bucket::Bucketing;
 
-/// Points looked at together; where the last lies in the bucket that is open, none begins one.
+/// Number of points examined at once; if the last lies in the open bucket, none of them begins a
+/// bucket.
 const STEP: usize = 8;
 
 const WHAT: &str = "first points of buckets";
 
-/// Points in a row, and the buckets that begin among them.
+/// A range of points, and the buckets that begin in it.
 #[derive(Debug, Clone)]
 pub(super) struct Piece {
     points: Range<usize>,
-    /// Series whose first point lies here; those without points are of the piece before the next point.
+    /// Series whose first point lies in this piece. Series without points belong to the piece
+    /// before the next point.
     series: Range<usize>,
-    /// (bucket), first points of the buckets that begin here.
+    /// (bucket), first points of the buckets that begin in this piece.
     pub(super) firsts: Vec<u32>,
-    /// The number of the first of them.
+    /// Index of the first of these buckets.
     first_bucket: usize,
-    /// The first point of the first bucket that begins behind this piece.
+    /// First point of the first bucket that begins after this piece.
     next: usize,
 }
 
@@ -30,20 +32,20 @@ pub(super) struct Piece {
 #[derive(Debug)]
 pub(super) struct Heads {
     pub(super) pieces: Vec<Piece>,
-    /// (series + 1): first buckets.
+    /// (series + 1): first bucket of each series.
     pub(super) offsets: Vec<usize>,
     rule: Bucketing,
 }
 
 impl Heads {
-    /// Finds the buckets of a rule. For rates the first points of series belong to none.
+    /// Finds the buckets of a rule. For rates, the first point of a series belongs to no bucket.
     pub(super) fn find(
         points: &Points<'_>,
         rates: bool,
         rule: Bucketing,
     ) -> Result<Self, SeriesError> {
         if rule.calendar == 0 {
-            // So that the compiler sees one way through it.
+            // A constant, so that the compiler removes the calendar code.
             let index = |time| {
                 Bucketing {
                     calendar: 0,
@@ -70,8 +72,8 @@ impl Heads {
         let mut pieces = pieces(points.times.len(), points.offsets);
 
         let of_pieces: Vec<&mut [usize]> =
-            cut(&mut offsets, pieces.iter().map(|piece| piece.series.len())).collect();
-        // A thread finds the buckets of its pieces in the same memory.
+            split_lengths(&mut offsets, pieces.iter().map(|piece| piece.series.len())).collect();
+        // Each thread reuses the same memory for all its pieces.
         let found = || vec![0; PIECE + STEP];
         pieces.par_iter_mut().zip(of_pieces).try_for_each_init(
             found,
@@ -108,12 +110,12 @@ impl Heads {
         })
     }
 
-    /// Buckets of all series.
+    /// Number of buckets of all series.
     pub(super) fn buckets(&self) -> usize {
         self.offsets[self.offsets.len() - 1]
     }
 
-    /// Writes first moments and numbers of points of a piece's buckets.
+    /// Writes the bucket starts and numbers of points of a piece's buckets.
     pub(super) fn fill(
         &self,
         points: &Points<'_>,
@@ -136,7 +138,7 @@ impl Heads {
         for ((count, first), next) in counts.iter_mut().zip(firsts).zip(nexts.chain([piece.next])) {
             *count = (next - *first as usize) as u32;
         }
-        // The last bucket of a series ends with it.
+        // The last bucket of a series ends with the series.
         for series in piece.series.start.saturating_sub(1)..piece.series.end {
             let behind = self.offsets[series + 1];
             if behind > self.offsets[series].max(piece.first_bucket)
@@ -149,7 +151,7 @@ impl Heads {
     }
 }
 
-/// Pieces of `points` points.
+/// Splits `points` points into pieces.
 fn pieces(points: usize, offsets: &[usize]) -> Vec<Piece> {
     let series = offsets.len() - 1;
     let mut before = 0;
@@ -175,7 +177,8 @@ fn pieces(points: usize, offsets: &[usize]) -> Vec<Piece> {
 }
 
 impl Piece {
-    /// Finds the buckets that begin here, and for each series that begins here how many of them lie before it.
+    /// Finds the buckets that begin in this piece, and for each series that begins in it the number of
+    /// buckets before the series.
     fn find<I: Fn(u64) -> u64>(
         &mut self,
         points: &Points<'_>,
@@ -185,7 +188,7 @@ impl Piece {
     ) -> Result<(), SeriesError> {
         let begins = |series: usize| points.offsets[series] + usize::from(rates);
         if let Some(open) = self.series.start.checked_sub(1) {
-            // A series that began before.
+            // A series that began in an earlier piece.
             let from = self.points.start;
             let end = points.ends[open].min(self.points.end);
             if from < end {
@@ -211,22 +214,22 @@ impl Piece {
     }
 }
 
-/// A way through points.
+/// State of a pass over points.
 struct Scan<'a, I> {
     /// (point).
     times: &'a [i64],
     rule: Bucketing,
-    /// As the rule's.
+    /// Maps a time to the index of its bucket under the rule.
     index: I,
-    /// First points of buckets, of which there are `found`, and room for [`STEP`] more than a piece has.
+    /// First points of buckets, `found` of them, with capacity for [`STEP`] more than a piece has.
     firsts: &'a mut [u32],
     found: usize,
 }
 
 impl<I: Fn(u64) -> u64> Scan<'_, I> {
-    /// Finds the buckets that begin in a range of points, where that of point `before` is open.
+    /// Finds the buckets that begin in a range of points; the bucket of point `before` is open.
     fn points(&mut self, range: Range<usize>, before: Option<usize>) {
-        // No bucket has this number: times have 63 bits.
+        // No bucket has this index: times have 63 bits.
         const NONE: u64 = u64::MAX;
         let mut open = before.map_or(NONE, |point| (self.index)(self.times[point] as u64));
         let mut point = range.start;
@@ -240,15 +243,16 @@ impl<I: Fn(u64) -> u64> Scan<'_, I> {
         self.step(point, rest, open);
     }
 
-    /// Up to [`STEP`] points from `first` on. The bucket that is open then.
+    /// Processes up to [`STEP`] points from `first` on. Returns the bucket that is open at the end.
     #[inline(always)]
     fn step(&mut self, first: usize, times: &[i64], mut open: u64) -> u64 {
         let firsts = &mut self.firsts[self.found..self.found + STEP];
         let mut found = 0;
-        for (place, time) in times.iter().enumerate() {
+        for (position, time) in times.iter().enumerate() {
             let index = (self.index)(*time as u64);
-            // Written in any case and kept or not: a branch here would be guessed wrongly once a bucket.
-            firsts[found % STEP] = (first + place) as u32;
+            // Every point is written, and kept only if it begins a bucket: a branch would be
+            // mispredicted once per bucket.
+            firsts[found % STEP] = (first + position) as u32;
             found += usize::from(index != open);
             open = index;
         }

@@ -1,5 +1,5 @@
-//! The order of values in vector registers: [`order::key`] with its first bit turned, so that signed numbers compare as
-//! the values do.
+//! The order of values in vector registers: [`order::key`] with its first bit inverted, so that
+//! signed integers compare as the values do.
 
 use pulp::Simd;
 use warpstride_kernels::series::order;
@@ -10,7 +10,7 @@ pub(super) const NONE: i64 = i64::MAX;
 /// Keys of values.
 #[inline(always)]
 pub(super) fn keys<S: Simd>(simd: S, values: S::f64s) -> S::i64s {
-    let bits = simd.transmute_u64s_f64s(plain(simd, values));
+    let bits = simd.transmute_u64s_f64s(canonical_nan(simd, values));
     let negative = simd.less_than_i64s(simd.transmute_i64s_u64s(bits), simd.splat_i64s(0));
     let turned = simd.xor_u64s(bits, simd.splat_u64s(i64::MAX as u64));
     simd.transmute_i64s_u64s(simd.select_u64s(negative, turned, bits))
@@ -25,9 +25,9 @@ pub(super) fn values<S: Simd>(simd: S, keys: S::i64s) -> S::f64s {
     simd.transmute_f64s_u64s(simd.select_u64s(negative, turned, bits))
 }
 
-/// One NaN for all.
+/// Replaces every NaN by the same NaN.
 #[inline(always)]
-pub(super) fn plain<S: Simd>(simd: S, values: S::f64s) -> S::f64s {
+pub(super) fn canonical_nan<S: Simd>(simd: S, values: S::f64s) -> S::f64s {
     let numbers = simd.equal_f64s(values, values);
     simd.select_f64s(numbers, values, simd.splat_f64s(f64::NAN))
 }
@@ -43,7 +43,7 @@ mod tests {
     use super::*;
     use pulp::{Arch, WithSimd};
 
-    /// Keys, and their values.
+    /// Computes keys and converts them back to values.
     struct Both<'a>(&'a [f64; 8]);
 
     impl WithSimd for Both<'_> {
@@ -62,7 +62,7 @@ mod tests {
     }
 
     #[test]
-    fn keys_are_those_of_the_contract() {
+    fn vector_keys_match_scalar_keys() {
         let odd_nan = f64::from_bits(0xfff0_0000_0000_0001);
         let all = [
             f64::NEG_INFINITY,

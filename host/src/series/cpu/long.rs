@@ -1,4 +1,4 @@
-//! Sums and extremes of a bucket of more than a few values, by the chunks of [`warpstride_kernels::series::sums`].
+//! Sums and extremes of a long bucket, by the chunks of [`warpstride_kernels::series::sums`].
 
 use super::keys::keys;
 use pulp::{NullaryFnOnce, Simd, WithSimd};
@@ -6,10 +6,10 @@ use rayon::prelude::*;
 use warpstride_kernels::series::order;
 use warpstride_kernels::series::sums::{LANES, SHORT, across, chunk_range, chunks};
 
-/// Values of a bucket beyond which all threads take part in it.
+/// Number of values of a bucket beyond which all threads share its work.
 pub(super) const SHARED: usize = 1 << 18;
 
-/// Σ `of`(v) in the order of additions.
+/// Σ `of`(v) in the prescribed order of additions.
 pub(super) fn sum(values: &[f64], of: impl Fn(f64) -> f64 + Sync + Copy) -> f64 {
     let n = values.len();
     if n <= SHORT {
@@ -32,7 +32,7 @@ pub(super) fn sum(values: &[f64], of: impl Fn(f64) -> f64 + Sync + Copy) -> f64 
     plain_sum(&sums)
 }
 
-/// Σ v in the order of additions.
+/// Σ v in the prescribed order of additions.
 pub(super) fn plain_sum(values: &[f64]) -> f64 {
     sum(values, std::convert::identity)
 }
@@ -67,7 +67,7 @@ fn chunk_sum(values: &[f64], of: impl Fn(f64) -> f64) -> f64 {
     across(lanes)
 }
 
-/// Keys of the least and the greatest value.
+/// Keys of the smallest and the largest value.
 pub(super) fn extremes(values: &[f64]) -> (u64, u64) {
     let arch = pulp::Arch::new();
     let of = |values: &[f64]| arch.dispatch(PartExtremes(values));
@@ -80,7 +80,7 @@ pub(super) fn extremes(values: &[f64]) -> (u64, u64) {
         .reduce(|| (u64::MAX, 0), |a, b| (a.0.min(b.0), a.1.max(b.1)))
 }
 
-/// Keys of the least and the greatest value, without threads.
+/// Keys of the smallest and the largest value, single-threaded.
 struct PartExtremes<'a>(&'a [f64]);
 
 impl WithSimd for PartExtremes<'_> {
@@ -88,17 +88,17 @@ impl WithSimd for PartExtremes<'_> {
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) -> (u64, u64) {
-        // Several vectors at once: a comparison waits for the one before.
+        // Several independent vectors, because each comparison depends on the one before.
         const AT_ONCE: usize = 4;
         let mut least = [simd.splat_i64s(i64::MAX); AT_ONCE];
         let mut greatest = [simd.splat_i64s(i64::MIN); AT_ONCE];
         let (vectors, rest) = S::as_simd_f64s(self.0);
         let (rows, few) = vectors.as_chunks::<AT_ONCE>();
         for row in rows {
-            for place in 0..AT_ONCE {
-                let keys = keys(simd, row[place]);
-                least[place] = simd.min_i64s(least[place], keys);
-                greatest[place] = simd.max_i64s(greatest[place], keys);
+            for vector in 0..AT_ONCE {
+                let keys = keys(simd, row[vector]);
+                least[vector] = simd.min_i64s(least[vector], keys);
+                greatest[vector] = simd.max_i64s(greatest[vector], keys);
             }
         }
         for values in few {

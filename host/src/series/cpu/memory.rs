@@ -1,13 +1,14 @@
-//! Memory, asked for before it is taken.
+//! Memory allocations that are checked in advance.
 
-use crate::io::Memory;
 use crate::series::SeriesError;
+use crate::system::Memory;
 use bytemuck::Zeroable;
 
-/// Bytes below which the system is not asked what is left: asking takes longer than small batches do.
+/// Allocations below this number of bytes skip the query for available memory, which takes longer
+/// than small batches.
 const UNASKED: usize = 16 << 20;
 
-/// Whether `needed` bytes may be taken.
+/// Checks that `needed` bytes are available.
 pub(super) fn allow(what: &'static str, needed: usize) -> Result<(), SeriesError> {
     if needed >= UNASKED && needed as u64 > Memory::available().limit() {
         return Err(SeriesError::HostMemory { what, needed });
@@ -15,7 +16,8 @@ pub(super) fn allow(what: &'static str, needed: usize) -> Result<(), SeriesError
     Ok(())
 }
 
-/// `length` zeros. The system gives pages of zeros when they are first touched, by the thread that fills them.
+/// Allocates `length` zeros. The system provides zero pages when the thread that fills them first
+/// touches them.
 pub(super) fn zeroed<T: Zeroable>(
     what: &'static str,
     length: usize,
@@ -26,7 +28,7 @@ pub(super) fn zeroed<T: Zeroable>(
     })
 }
 
-/// Room for `length` more elements.
+/// Reserves capacity for `length` more elements.
 pub(super) fn reserve<T>(
     what: &'static str,
     vector: &mut Vec<T>,
@@ -40,8 +42,8 @@ pub(super) fn reserve<T>(
         })
 }
 
-/// Slices of these lengths, one after the other.
-pub(super) fn cut<T>(
+/// Splits a slice into consecutive slices of the given lengths.
+pub(super) fn split_lengths<T>(
     mut rest: &mut [T],
     lengths: impl Iterator<Item = usize>,
 ) -> impl Iterator<Item = &mut [T]> {
@@ -57,7 +59,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_cannot_be_had_is_refused_with_its_size() {
+    fn failed_allocations_are_reported_with_their_size() {
         let text = zeroed::<f64>("the test", 1 << 60).unwrap_err().to_string();
         assert!(
             text.contains("the test") && text.contains("9223372036854775808"),

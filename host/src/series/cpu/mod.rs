@@ -1,9 +1,9 @@
-//! Aggregation on the CPU: the reference, and the fast path where there is no GPU.
+//! Aggregation on the CPU: the reference, and the fast path without a GPU.
 //!
-//! Series are cut into pieces of equal numbers of points, which threads take (`heads` finds the buckets that begin
-//! in a piece, `reduce` fills their rows of the columns). Short buckets are reduced eight at a time, one in each
-//! lane of vector registers; long ones by the chunks of [`warpstride_kernels::series::sums`]. No result depends on
-//! the number of threads.
+//! The points are split into pieces of equal size, which threads process (`heads` finds the buckets
+//! that begin in a piece, `reduce` fills their rows of the columns). Short buckets are reduced
+//! eight at a time, one in each lane of the vector registers; long ones by the chunks of
+//! [`warpstride_kernels::series::sums`]. No result depends on the number of threads.
 
 mod block;
 mod engine;

@@ -1,10 +1,11 @@
-//! Sorting networks over rows: each lane is sorted by itself, all in the same steps.
+//! Sorting networks over rows: every lane is sorted independently in the same steps.
 
 use super::block::LANES;
 use pulp::Simd;
 
-/// Pairs of rows that a network of `rows` compares, in their order; the lesser goes to the first. K. Batcher's merging of
-/// odd and even places (AFIPS Spring Joint Computer Conference 32 (1968) 307).
+/// The pairs of rows that a network for `rows` rows compares, in order; the smaller key goes to the
+/// first row. K. Batcher's odd-even merge sort (AFIPS Spring Joint Computer Conference 32 (1968)
+/// 307).
 const fn pairs<const PAIRS: usize>(rows: usize) -> [(u8, u8); PAIRS] {
     let mut pairs = [(0, 0); PAIRS];
     let mut found = 0;
@@ -36,15 +37,15 @@ const fn pairs<const PAIRS: usize>(rows: usize) -> [(u8, u8); PAIRS] {
 const OF_16: [(u8, u8); 63] = pairs(16);
 const OF_32: [(u8, u8); 191] = pairs(32);
 
-/// Most rows.
+/// Largest number of rows.
 pub(super) const ROWS: usize = 32;
 
-/// Rows that a network sorts which sorts `rows`.
+/// Number of rows of the smallest network that sorts `rows` rows.
 pub(super) fn size(rows: usize) -> usize {
     rows.next_power_of_two().max(4)
 }
 
-/// Sorts the lanes of the first [`size`]`(rows)` rows.
+/// Sorts each lane of the first [`size`]`(rows)` rows.
 #[inline(always)]
 pub(super) fn sort<S: Simd>(simd: S, keys: &mut [[i64; LANES]; ROWS], rows: usize) {
     match rows {
@@ -55,7 +56,7 @@ pub(super) fn sort<S: Simd>(simd: S, keys: &mut [[i64; LANES]; ROWS], rows: usiz
     }
 }
 
-/// Vectors of a row.
+/// Number of vectors in a row.
 const fn vectors<S: Simd>() -> usize {
     LANES / S::I64_LANES
 }
@@ -74,7 +75,7 @@ fn of_pairs<S: Simd>(simd: S, keys: &mut [[i64; LANES]; ROWS], pairs: &[(u8, u8)
     }
 }
 
-/// Exchanges in registers.
+/// Compares and exchanges rows in registers.
 macro_rules! exchange {
     ($simd:ident, $row:ident: $($upper:literal $lower:literal),*) => {
         $(($row[$upper], $row[$lower]) = (
@@ -135,7 +136,7 @@ mod tests {
         }
     }
 
-    /// Sorts a sequence of zeros and ones in the second lane, and its opposite in the last.
+    /// Sorts a sequence of zeros and ones in the second lane, and its complement in the last.
     fn is_sorted(rows: usize, ones: impl Fn(usize) -> bool) -> bool {
         let mut keys = [[7; LANES]; ROWS];
         for (row, keys) in keys[..rows].iter_mut().enumerate() {
@@ -150,8 +151,9 @@ mod tests {
     }
 
     #[test]
-    fn every_sequence_of_zeros_and_ones_is_sorted() {
-        // Which proves it for all sequences (D. Knuth, The Art of Computer Programming 3, 5.3.4, theorem Z).
+    fn every_zero_one_sequence_is_sorted() {
+        // By the zero-one principle, this proves it for all sequences (D. Knuth, The Art of
+        // Computer Programming 3, 5.3.4, theorem Z).
         for rows in [4_usize, 8, 16] {
             for pattern in 0..1_u32 << rows {
                 assert!(
@@ -163,8 +165,8 @@ mod tests {
     }
 
     #[test]
-    fn of_32_rows_every_two_halves_are_merged() {
-        // A half is sorted as 16 rows are; then only the numbers of ones in each matter.
+    fn any_two_halves_of_32_rows_are_merged() {
+        // Each half is sorted like 16 rows; after that only the numbers of ones matter.
         for upper in 0..=16 {
             for lower in 0..=16 {
                 let ones = |row: usize| (row * 7 + 3) % 16 < if row < 16 { upper } else { lower };

@@ -1,51 +1,56 @@
-//! Quantiles and distinct values of a bucket of more than a few values.
+//! Quantiles and distinct values of a long bucket.
 
 use super::block::Results;
 use super::long::SHARED;
 use super::memory::{allow, reserve};
 use super::select::select;
-use super::statistics::{Place, Statistics};
+use super::statistics::{QuantilePosition, Statistics};
 use crate::series::SeriesError;
 use rayon::prelude::*;
 use warpstride_kernels::series::order::{key, unique_key, value};
 
-/// Memory that a thread uses again.
+/// Memory that a thread reuses.
 #[derive(Default)]
 pub(super) struct Scratch {
     keys: Vec<u64>,
-    places: Vec<Place>,
+    positions: Vec<QuantilePosition>,
     ranks: Vec<usize>,
     found: Vec<u64>,
 }
 
-/// Writes the bucket's quantiles and number of distinct values to a lane; `extremes` are its least and greatest key.
+/// Writes the bucket's quantiles and number of distinct values to a lane; `extremes` are its
+/// smallest and largest key.
 pub(super) fn long_bucket(
     values: &[f64],
     extremes: (u64, u64),
-    wanted: &Statistics,
+    statistics: &Statistics,
     lane: usize,
     results: &mut Results,
     scratch: &mut Scratch,
 ) -> Result<(), SeriesError> {
     let Scratch {
         keys,
-        places,
+        positions,
         ranks,
         found,
     } = scratch;
-    places.clear();
-    places.extend(
-        wanted
+    positions.clear();
+    positions.extend(
+        statistics
             .quantiles
             .iter()
-            .map(|quantile| quantile.place(values.len())),
+            .map(|quantile| quantile.position(values.len())),
     );
     ranks.clear();
-    ranks.extend(places.iter().flat_map(|place| [place.below, place.above]));
+    ranks.extend(
+        positions
+            .iter()
+            .flat_map(|position| [position.below, position.above]),
+    );
     ranks.sort_unstable();
     ranks.dedup();
     found.clear();
-    if wanted.unique {
+    if statistics.unique {
         sort(values, keys)?;
         let pairs = keys.windows(2);
         let new = |pair: &&[u64]| {
@@ -58,18 +63,18 @@ pub(super) fn long_bucket(
         select(values, key, extremes, ranks, found)?;
     }
     let at = |rank: usize| value(found[ranks.partition_point(|known| *known < rank)]);
-    for ((quantile, place), to) in wanted
+    for ((quantile, position), to) in statistics
         .quantiles
         .iter()
-        .zip(&*places)
+        .zip(&*positions)
         .zip(&mut results.quantiles)
     {
-        to[lane] = quantile.between(at(place.below), at(place.above), place.fraction);
+        to[lane] = quantile.between(at(position.below), at(position.above), position.fraction);
     }
     Ok(())
 }
 
-/// The keys of a bucket, sorted.
+/// Sorts the keys of a bucket.
 fn sort(values: &[f64], keys: &mut Vec<u64>) -> Result<(), SeriesError> {
     const WHAT: &str = "distinct values";
     keys.clear();

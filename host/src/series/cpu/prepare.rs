@@ -1,37 +1,43 @@
-//! Points in the order of time: NaN left out where they are to be, series sorted, duplicates dropped.
+//! Prepares points in time order: drops NaN if requested, sorts series, drops duplicates.
 
-use super::memory::{allow, cut, reserve, zeroed};
+use super::memory::{allow, reserve, split_lengths, zeroed};
 use crate::series::{Batch, NanPolicy, SeriesError};
 use rayon::prelude::*;
 use std::borrow::Cow;
 
-/// Points that a thread takes at once.
+/// Number of points in a thread's work item.
 pub(super) const PIECE: usize = 1 << 15;
 
-/// Points beyond which one series is sorted by all threads.
+/// Number of points beyond which all threads sort one series together.
 const LONG: usize = 1 << 16;
 
-/// Series whose points rise in time. The batch's own memory, where nothing had to change.
+/// Series with strictly rising times. Borrows the batch's memory if nothing has to change.
 #[derive(Debug)]
 pub(super) struct Points<'a> {
     /// (point), nanoseconds since 1970.
     pub(super) times: Cow<'a, [i64]>,
     /// (point).
     pub(super) values: Cow<'a, [f64]>,
-    /// (series + 1): first points, as the batch has them.
+    /// (series + 1): first points, as in the batch.
     pub(super) offsets: &'a [usize],
-    /// (series): the points after the last. Between it and the next series' first point lies nothing of meaning.
+    /// (series): end of the series' points. The points between it and the next series' first point
+    /// are undefined.
     pub(super) ends: Cow<'a, [usize]>,
-    /// Points that were dropped because one of the same time stood before them.
+    /// Points dropped because an earlier one has the same time.
     pub(super) duplicates: usize,
-    /// Points that were dropped because they were NaN.
+    /// Points dropped because they are NaN.
     pub(super) skipped: usize,
 }
 
-/// The points of a batch in the order of time.
+/// Returns the points of a batch in time order.
 pub(super) fn prepare(batch: &Batch, nan: NanPolicy) -> Result<Points<'_>, SeriesError> {
     let skip = nan == NanPolicy::Skip;
-    let with_nan = || batch.values().par_chunks(PIECE).any(|part| !numbers(part));
+    let with_nan = || {
+        batch
+            .values()
+            .par_chunks(PIECE)
+            .any(|part| !all_numbers(part))
+    };
     if rises(batch) && !(skip && with_nan()) {
         return Ok(Points {
             times: Cow::Borrowed(batch.times()),
@@ -45,7 +51,7 @@ pub(super) fn prepare(batch: &Batch, nan: NanPolicy) -> Result<Points<'_>, Serie
     sorted(batch, skip)
 }
 
-/// Whether the points of every series strictly rise in time.
+/// Whether the times of every series rise strictly.
 fn rises(batch: &Batch) -> bool {
     let (times, offsets) = (batch.times(), batch.offsets());
     let of_piece = |from: usize| {
@@ -79,19 +85,19 @@ impl pulp::NullaryFnOnce for Rising<'_> {
 
     #[inline(always)]
     fn call(self) -> bool {
-        // Without a way out in the middle, so that it is vectors' work.
+        // Without an early exit, so that the compiler vectorizes it.
         let later = self.0.get(1..).unwrap_or_default();
         let pairs = self.0.iter().zip(later);
         pairs.fold(true, |ok, (a, b)| ok & (a < b))
     }
 }
 
-/// Whether none is NaN.
-fn numbers(values: &[f64]) -> bool {
+/// Whether no value is NaN.
+fn all_numbers(values: &[f64]) -> bool {
     values.iter().fold(true, |ok, v| ok & !v.is_nan())
 }
 
-/// A task: some series in a row, and where their points go.
+/// A work item: consecutive series, and where their points go.
 struct Task<'a> {
     series: std::ops::Range<usize>,
     times: &'a mut [i64],
@@ -99,7 +105,7 @@ struct Task<'a> {
     ends: &'a mut [usize],
 }
 
-/// What was dropped.
+/// Numbers of dropped points.
 #[derive(Clone, Copy, Default)]
 struct Dropped {
     duplicates: usize,
@@ -109,7 +115,7 @@ struct Dropped {
 fn sorted(batch: &Batch, skip: bool) -> Result<Points<'_>, SeriesError> {
     const WHAT: &str = "sorting by time";
     let offsets = batch.offsets();
-    // Series in a row until they have a piece's points.
+    // Groups consecutive series until a group has the points of a piece.
     let mut bounds = vec![0];
     for series in 1..=batch.series() {
         let first = bounds[bounds.len() - 1];
@@ -118,7 +124,7 @@ fn sorted(batch: &Batch, skip: bool) -> Result<Points<'_>, SeriesError> {
         }
     }
     let longest = offsets.windows(2).map(|pair| pair[1] - pair[0]).max();
-    // A thread has the pairs of one series and as much again to merge them.
+    // A thread holds the pairs of one series and as much memory again for merging them.
     let scratch = 2 * size_of::<(i64, f64)>() * longest.unwrap_or(0);
     let results = batch.len() * size_of::<(i64, f64)>();
     let sorters = rayon::current_num_threads().min(bounds.len());
@@ -133,9 +139,9 @@ fn sorted(batch: &Batch, skip: bool) -> Result<Points<'_>, SeriesError> {
     let tasks = || bounds.windows(2).map(|pair| pair[0]..pair[1]);
     let points = || tasks().map(|task| offsets[task.end] - offsets[task.start]);
     let tasks: Vec<Task<'_>> = tasks()
-        .zip(cut(&mut times, points()))
-        .zip(cut(&mut values, points()))
-        .zip(cut(&mut ends, tasks().map(|task| task.len())))
+        .zip(split_lengths(&mut times, points()))
+        .zip(split_lengths(&mut values, points()))
+        .zip(split_lengths(&mut ends, tasks().map(|task| task.len())))
         .map(|(((series, times), values), ends)| Task {
             series,
             times,
@@ -194,7 +200,7 @@ impl Task<'_> {
     }
 }
 
-/// By time; points of the same time stay in their order.
+/// Sorts by time; points of equal time keep their order.
 fn sort(pairs: &mut [(i64, f64)]) {
     if pairs.len() > LONG {
         pairs.par_sort_by_key(|pair| pair.0);
@@ -203,7 +209,7 @@ fn sort(pairs: &mut [(i64, f64)]) {
     }
 }
 
-/// Writes points that do not fall in time, of each time the first. How many that are.
+/// Writes points of non-decreasing time, keeping the first of each time. Returns their number.
 fn write(pairs: &[(i64, f64)], times: &mut [i64], values: &mut [f64]) -> usize {
     let mut kept = 0;
     for (time, value) in pairs {

@@ -1,11 +1,11 @@
-//! Differences between neighbours.
+//! Differences between consecutive values.
 
 use super::memory::{allow, zeroed};
 use super::prepare::{PIECE, Points};
 use crate::series::SeriesError;
 use rayon::prelude::*;
 
-/// (point), v_i − v_{i−1}. At the first point of a series it means nothing and is not read.
+/// (point), v_i − v_{i−1}. The entry of the first point of a series is undefined and never read.
 pub(super) fn differences(points: &Points<'_>) -> Result<Vec<f64>, SeriesError> {
     const WHAT: &str = "rates";
     let values = &*points.values;

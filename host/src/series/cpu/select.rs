@@ -1,15 +1,16 @@
-//! The k-th of many values, for several k at once: by counting in bins of equal width between the least and the
-//! greatest key, then again within the bins that hold a wanted one.
+//! Selects the k-th smallest of many values for several k at once: counts keys in bins of equal
+//! width between the smallest and the largest key, then repeats this within the bins that contain a
+//! requested rank.
 
 use super::long::SHARED;
 use super::memory::reserve;
 use crate::series::SeriesError;
 use rayon::prelude::*;
 
-/// Bins; their counts stay in the first-level cache.
+/// Number of bins; their counts fit in the first-level cache.
 const BINS: usize = 1 << 11;
 
-/// Keys below which counting costs more than moving them about.
+/// Number of keys below which partitioning is faster than counting.
 const FEW: usize = 1 << 9;
 
 /// Writes the keys at `ranks` (from 0, rising) of `items`; `least` and `greatest` bound their keys.
@@ -31,7 +32,7 @@ pub(super) fn select<T: Copy + Sync>(
         let mut keys = Vec::new();
         reserve("quantiles", &mut keys, items.len())?;
         keys.extend(items.iter().map(|item| key(*item)));
-        move_about(&mut keys, ranks, found);
+        partition(&mut keys, ranks, found);
         return Ok(());
     }
     let width = 64 - (greatest - least).leading_zeros();
@@ -39,8 +40,9 @@ pub(super) fn select<T: Copy + Sync>(
     let bin = |item: T| ((key(item) - least) >> shift) as usize;
     let counts = count(items, bin);
 
-    // The wanted bins: ranks in them, from which rank on they reach, where their keys go.
-    let mut wanted: Vec<(usize, std::ops::Range<usize>, usize)> = Vec::new();
+    // The bins with a requested rank: the range of ranks, the rank of their first key, and where
+    // their keys go.
+    let mut chosen: Vec<(usize, std::ops::Range<usize>, usize)> = Vec::new();
     let (mut below, mut rank) = (0, 0);
     for (bin, count) in counts.iter().enumerate() {
         let before = rank;
@@ -48,30 +50,30 @@ pub(super) fn select<T: Copy + Sync>(
             rank += 1;
         }
         if rank > before {
-            wanted.push((bin, before..rank, below));
+            chosen.push((bin, before..rank, below));
         }
         below += *count as usize;
     }
     if shift == 0 {
-        for (bin, ranks, _) in wanted {
+        for (bin, ranks, _) in chosen {
             found[ranks].fill(least + bin as u64);
         }
         return Ok(());
     }
-    let mut place = vec![usize::MAX; BINS];
+    let mut slot = vec![usize::MAX; BINS];
     let mut candidates = Vec::new();
-    for (number, (bin, _, _)) in wanted.iter().enumerate() {
-        place[*bin] = number;
+    for (number, (bin, _, _)) in chosen.iter().enumerate() {
+        slot[*bin] = number;
         let mut keys: Vec<u64> = Vec::new();
         reserve("quantiles", &mut keys, counts[*bin] as usize)?;
         candidates.push(keys);
     }
     for item in items {
-        if let Some(keys) = candidates.get_mut(place[bin(*item)]) {
+        if let Some(keys) = candidates.get_mut(slot[bin(*item)]) {
             keys.push(key(*item));
         }
     }
-    for ((bin, at, below), keys) in wanted.into_iter().zip(&candidates) {
+    for ((bin, at, below), keys) in chosen.into_iter().zip(&candidates) {
         let least = least + ((bin as u64) << shift);
         let greatest = greatest.min(least.saturating_add((1 << shift) - 1));
         let ranks: Vec<usize> = ranks[at.clone()].iter().map(|rank| rank - below).collect();
@@ -86,7 +88,7 @@ pub(super) fn select<T: Copy + Sync>(
     Ok(())
 }
 
-/// Items of each bin.
+/// Counts the items of each bin.
 fn count<T: Copy + Sync>(items: &[T], bin: impl Fn(T) -> usize + Sync) -> Vec<u32> {
     let of = |items: &[T]| {
         let mut counts = vec![0; BINS];
@@ -109,17 +111,17 @@ fn count<T: Copy + Sync>(items: &[T], bin: impl Fn(T) -> usize + Sync) -> Vec<u3
     )
 }
 
-/// By parting the keys at each rank.
-fn move_about(keys: &mut [u64], ranks: &[usize], found: &mut [u64]) {
+/// Selects by partitioning the keys at each rank.
+fn partition(keys: &mut [u64], ranks: &[usize], found: &mut [u64]) {
     let (mut rest, mut passed) = (keys, 0);
-    for (place, rank) in ranks.iter().enumerate() {
+    for (slot, rank) in ranks.iter().enumerate() {
         if *rank < passed {
             // The same rank again.
-            found[place] = found[place - 1];
+            found[slot] = found[slot - 1];
             continue;
         }
         let (_, at, behind) = rest.select_nth_unstable(*rank - passed);
-        found[place] = *at;
+        found[slot] = *at;
         (rest, passed) = (behind, *rank + 1);
     }
 }

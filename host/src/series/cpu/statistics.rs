@@ -1,10 +1,10 @@
-//! What the aggregates of a plan take to compute.
+//! The columns and work that the aggregates of a plan require.
 
 use crate::series::Method;
 use warpstride_kernels::series::quantile::{interpolate, middle, position};
 use warpstride_kernels::series::sums::SHORT;
 
-/// What a column holds.
+/// The contents of a column.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Content {
     Count,
@@ -16,26 +16,27 @@ pub(super) enum Content {
     Last,
     Unique,
     Deviation,
-    /// By its number among the quantiles.
+    /// Index into the quantiles.
     Quantile(usize),
 }
 
-/// A quantile.
+/// A quantile to compute.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Quantile {
     Median,
     Percent(f64),
 }
 
-/// Between which of the sorted values a quantile lies, and how far on the way.
+/// The two sorted values between which a quantile lies, and the fraction of the way from one to the
+/// other.
 #[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Place {
+pub(super) struct QuantilePosition {
     pub(super) below: usize,
     pub(super) above: usize,
     pub(super) fraction: f64,
 }
 
-/// The columns of one granularity, and which work they need.
+/// The columns of one granularity, and the work that they require.
 #[derive(Debug)]
 pub(super) struct Statistics {
     pub(super) contents: Vec<Content>,
@@ -44,8 +45,8 @@ pub(super) struct Statistics {
     pub(super) deviations: bool,
     pub(super) unique: bool,
     pub(super) quantiles: Vec<Quantile>,
-    /// (points of a short bucket − 1, quantile).
-    short: Vec<Place>,
+    /// (values of a short bucket − 1, quantile).
+    short: Vec<QuantilePosition>,
 }
 
 impl Statistics {
@@ -80,7 +81,7 @@ impl Statistics {
                 .flat_map(|n| {
                     quantiles
                         .iter()
-                        .map(move |quantile: &Quantile| quantile.place(n))
+                        .map(move |quantile: &Quantile| quantile.position(n))
                 })
                 .collect(),
             quantiles,
@@ -88,23 +89,23 @@ impl Statistics {
         }
     }
 
-    /// Whether buckets' values must be put in order.
+    /// Whether the values of buckets must be sorted.
     pub(super) fn ordered(&self) -> bool {
         self.unique || !self.quantiles.is_empty()
     }
 
-    /// The place of a quantile of `n` ≤ [`SHORT`] values.
+    /// Position of a quantile among `n` ≤ [`SHORT`] values.
     #[inline(always)]
-    pub(super) fn short_place(&self, n: usize, quantile: usize) -> &Place {
+    pub(super) fn short_position(&self, n: usize, quantile: usize) -> &QuantilePosition {
         &self.short[(n - 1) * self.quantiles.len() + quantile]
     }
 }
 
 impl Quantile {
-    /// Of `n` ≥ 1 values.
-    pub(super) fn place(self, n: usize) -> Place {
+    /// Position of the quantile among `n` ≥ 1 values.
+    pub(super) fn position(self, n: usize) -> QuantilePosition {
         match self {
-            Self::Median => Place {
+            Self::Median => QuantilePosition {
                 below: (n - 1) / 2,
                 above: n / 2,
                 fraction: 0.0,
@@ -112,7 +113,7 @@ impl Quantile {
             Self::Percent(percent) => {
                 let (below, fraction) = position(n as u32, percent);
                 let below = below as usize;
-                Place {
+                QuantilePosition {
                     below,
                     above: below + usize::from(fraction > 0.0),
                     fraction,
@@ -121,24 +122,25 @@ impl Quantile {
         }
     }
 
-    /// Between the two values of its place.
+    /// Interpolates between the two values of the position.
     #[inline(always)]
     pub(super) fn between(self, below: f64, above: f64, fraction: f64) -> f64 {
-        plain(match self {
+        canonical_nan(match self {
             Self::Median => middle(below, above),
             Self::Percent(_) => interpolate(below, above, fraction),
         })
     }
 }
 
-/// One NaN for all. Which one an addition gives depends on its instruction.
+/// Replaces every NaN by the same NaN, because the NaN that an addition returns depends on its
+/// instruction.
 #[inline(always)]
-pub(super) fn plain(value: f64) -> f64 {
+pub(super) fn canonical_nan(value: f64) -> f64 {
     warpstride_kernels::series::order::one_nan(value)
 }
 
-/// √(`squares`/(`n` − 1)); NaN of one value.
+/// √(`squares`/(`n` − 1)); NaN for one value.
 #[inline(always)]
 pub(super) fn deviation(squares: f64, n: u32) -> f64 {
-    plain((squares / (f64::from(n) - 1.0)).sqrt())
+    canonical_nan((squares / (f64::from(n) - 1.0)).sqrt())
 }

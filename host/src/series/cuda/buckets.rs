@@ -1,24 +1,24 @@
-//! Where the buckets of a granularity begin, and the methods of one pass.
+//! Finds the buckets of a granularity, and computes the one-pass methods.
 
 use super::resident::{Columns, Heads, Points};
 use super::sort::grow;
-use crate::gpu::{Buffer, Machine, Result};
+use crate::gpu::{Buffer, Device, Result};
 use crate::series::Method;
 use warpstride_device::launch::Work;
 use warpstride_kernels::series::bucket::Bucketing;
+use warpstride_kernels::series::lookback::progress_len;
 use warpstride_kernels::series::methods;
 use warpstride_kernels::series::partial::places;
 use warpstride_kernels::series::reduce_long::{STRETCH, SeriesDeviations, SeriesReduceLong};
 use warpstride_kernels::series::reduce_tiles::{SeriesReduceCalendar, SeriesReduceFixed};
 use warpstride_kernels::series::starts::SeriesStarts;
 use warpstride_kernels::series::tile::tiles;
-use warpstride_kernels::series::told::progress_len;
 
-/// Points of a block for long buckets: eight warps.
+/// Number of points per block for long buckets: eight warps.
 const BLOCK: usize = 8 * STRETCH as usize;
 
-/// Bits of methods of one pass; columns stand in the order of the bits.
-fn bits_of(wanted: &[Method]) -> u32 {
+/// The bit set of the one-pass methods; columns are in the order of the bits.
+fn method_bits(methods: &[Method]) -> u32 {
     let bit = |method: &Method| match method {
         Method::Sum => methods::SUM,
         Method::Mean => methods::MEAN,
@@ -29,61 +29,62 @@ fn bits_of(wanted: &[Method]) -> u32 {
         Method::Std => methods::STD,
         _ => 0,
     };
-    wanted.iter().map(bit).fold(0, |all, bit| all | bit)
+    methods.iter().map(bit).fold(0, |all, bit| all | bit)
 }
 
-/// What finding buckets keeps.
-pub(super) struct OnePass<M: Machine> {
+/// Buffers for finding buckets and for the one-pass methods.
+pub(super) struct OnePass<M: Device> {
     methods: u32,
-    /// (point), bits of the points that series begin with.
+    /// (point), bits that mark the first points of series.
     begins: M::Buffer<u32>,
-    /// (tile + 1), first series.
+    /// (tile + 1), first series of each tile.
     of_tile: M::Buffer<u32>,
-    /// The tile kernel's own; all 0 where it is new.
+    /// State of the tile kernel; all 0 when new.
     progress: M::Buffer<u32>,
-    /// (chunk), of buckets that have several.
+    /// (chunk), partial sums of buckets with several chunks.
     sums: M::Buffer<f64>,
-    /// (chunk), least and greatest.
+    /// (chunk), keys of the smallest and largest value.
     keys: M::Buffer<[u64; 2]>,
-    /// (chunk); all 0 between launches.
+    /// (chunk), number of finished chunks; all 0 between launches.
     come: M::Buffer<u32>,
 }
 
-impl<M: Machine> OnePass<M> {
-    /// Without memory.
-    pub(super) fn new(machine: &M, wanted: &[Method]) -> Result<Self> {
+impl<M: Device> OnePass<M> {
+    /// Makes empty buffers.
+    pub(super) fn new(device: &M, methods: &[Method]) -> Result<Self> {
         Ok(Self {
-            methods: bits_of(wanted),
-            begins: machine.alloc("beginnings of series", 0)?,
-            of_tile: machine.alloc("series of tiles", 0)?,
-            progress: machine.alloc("tiles of points", 0)?,
-            sums: machine.alloc("sums of chunks", 0)?,
-            keys: machine.alloc("least and greatest of chunks", 0)?,
-            come: machine.alloc("chunks of buckets", 0)?,
+            methods: method_bits(methods),
+            begins: device.alloc("beginnings of series", 0)?,
+            of_tile: device.alloc("series of tiles", 0)?,
+            progress: device.alloc("tiles of points", 0)?,
+            sums: device.alloc("sums of chunks", 0)?,
+            keys: device.alloc("extremes of chunks", 0)?,
+            come: device.alloc("finished chunks of buckets", 0)?,
         })
     }
 
-    /// Whether nothing but where buckets begin is wanted.
+    /// Whether no one-pass method is requested, only the buckets themselves.
     pub(super) fn is_empty(&self) -> bool {
         self.methods == 0
     }
 
-    /// Queues where series begin, which all granularities of the same points need.
-    pub(super) fn queue_series(&mut self, machine: &M, points: &Points<M>) -> Result<()> {
+    /// Queues the search for the first points of series, which all granularities of the same points
+    /// need.
+    pub(super) fn queue_series(&mut self, device: &M, points: &Points<M>) -> Result<()> {
         let (count, series) = (points.points, points.series);
         grow(
-            machine,
+            device,
             "beginnings of series",
             &mut self.begins,
             count.div_ceil(32),
         )?;
         grow(
-            machine,
+            device,
             "series of tiles",
             &mut self.of_tile,
             tiles(count) + 1,
         )?;
-        machine.zero(&mut self.begins)?;
+        device.zero(&mut self.begins)?;
         let launch = SeriesStarts {
             offsets: points.offsets.read(),
             bits: self.begins.write(),
@@ -91,14 +92,14 @@ impl<M: Machine> OnePass<M> {
             points: count as u32,
             series: series as u32,
         };
-        machine.launch(&launch, Work::Elements(series.max(tiles(count) + 1)))
+        device.launch(&launch, Work::Elements(series.max(tiles(count) + 1)))
     }
 
-    /// Queues the buckets of a granularity; `covering`: (window of 32 points), gets the bucket that its first point lies
-    /// in.
+    /// Queues the search for the buckets of a granularity. `covering`: (window of 32 points),
+    /// receives the bucket of the window's first point.
     pub(super) fn queue(
         &mut self,
-        machine: &M,
+        device: &M,
         points: &Points<M>,
         rule: Bucketing,
         heads: &mut Heads<M>,
@@ -107,12 +108,12 @@ impl<M: Machine> OnePass<M> {
     ) -> Result<()> {
         let count = points.points;
         grow(
-            machine,
+            device,
             "tiles of points",
             &mut self.progress,
             progress_len(count),
         )?;
-        grow(machine, "buckets of points", covering, count.div_ceil(32))?;
+        grow(device, "buckets of points", covering, count.div_ceil(32))?;
         macro_rules! tiles {
             ($kernel:ident, $($rule:ident),*) => {
                 $kernel {
@@ -127,7 +128,7 @@ impl<M: Machine> OnePass<M> {
                     covering: covering.write(),
                     facts: heads.facts.write(),
                     columns: columns.values.write(),
-                    room: self.progress.len() as u32,
+                    progress_length: self.progress.len() as u32,
                     progress: self.progress.write(),
                     points: count as u32,
                     series: points.series as u32,
@@ -141,30 +142,31 @@ impl<M: Machine> OnePass<M> {
         }
         let work = Work::Turns(tiles(count));
         if rule.calendar == 0 {
-            machine.launch(&tiles!(SeriesReduceFixed, step, magic, shift), work)
+            device.launch(&tiles!(SeriesReduceFixed, step, magic, shift), work)
         } else {
-            machine.launch(&tiles!(SeriesReduceCalendar, calendar), work)
+            device.launch(&tiles!(SeriesReduceCalendar, calendar), work)
         }
     }
 
-    /// Queues the methods of buckets of more than 32 points, and their greatest length.
+    /// Queues the methods of buckets with more than 32 points, and the length of the longest
+    /// bucket.
     pub(super) fn queue_long(
         &mut self,
-        machine: &M,
+        device: &M,
         points: &Points<M>,
         covering: &M::Buffer<u32>,
         heads: &mut Heads<M>,
         columns: &mut Columns<M>,
     ) -> Result<()> {
         let count = points.points;
-        grow(machine, "sums of chunks", &mut self.sums, places(count))?;
+        grow(device, "sums of chunks", &mut self.sums, places(count))?;
+        grow(device, "extremes of chunks", &mut self.keys, places(count))?;
         grow(
-            machine,
-            "least and greatest of chunks",
-            &mut self.keys,
+            device,
+            "finished chunks of buckets",
+            &mut self.come,
             places(count),
         )?;
-        grow(machine, "chunks of buckets", &mut self.come, places(count))?;
         macro_rules! long {
             ($kernel:ident, $facts:ident) => {
                 $kernel {
@@ -185,9 +187,9 @@ impl<M: Machine> OnePass<M> {
             };
         }
         let work = Work::Turns(count.div_ceil(BLOCK).max(1));
-        machine.launch(&long!(SeriesReduceLong, write), work)?;
+        device.launch(&long!(SeriesReduceLong, write), work)?;
         if self.methods & methods::STD != 0 {
-            machine.launch(&long!(SeriesDeviations, read), work)?;
+            device.launch(&long!(SeriesDeviations, read), work)?;
         }
         Ok(())
     }

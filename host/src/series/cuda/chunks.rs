@@ -1,62 +1,62 @@
-//! How a batch is cut into chunks, each of which gives whole buckets by itself: between series, and within a long one
+//! Splits a batch into chunks of whole buckets: between series, and within a long series at points
 //! where buckets of all granularities begin. Plain data.
 
 use super::prepare::Prepared;
 use std::ops::Range;
 use warpstride_kernels::series::bucket::Bucketing;
 
-/// Steps back from a place before no common beginning of buckets is looked for any more.
+/// Number of candidate positions examined before the search for a common bucket start gives up.
 const STEPS: usize = 4096;
 
-/// Points that travel and are computed together.
+/// Points that are transferred and computed together.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Chunk {
-    /// Series of which it has points; of the first and the last maybe not all.
+    /// Series with points in this chunk; the first and the last may be incomplete.
     pub(super) series: Range<usize>,
-    /// Points of the batch.
+    /// Range of points of the batch.
     pub(super) points: Range<usize>,
-    /// Whether the first series begins in a chunk before.
+    /// Whether the first series begins in an earlier chunk.
     pub(super) continued: bool,
-    /// The point of the first series that stands before `points` and goes along before them, because the first
-    /// difference is from it.
+    /// The point of the first series before `points`, which is transferred in front of them because
+    /// the first difference needs it.
     pub(super) lead: Option<usize>,
-    /// Whether all of its series are sorted.
+    /// Whether all series of the chunk are sorted.
     pub(super) sorted: bool,
-    /// Whether a timestamp may occur twice in a series.
+    /// Whether a timestamp may occur more than once in a series.
     pub(super) repeats: bool,
-    /// Series with points.
+    /// Number of series with points.
     pub(super) nonempty: usize,
-    /// (granularity): buckets there can be, that of the lead included.
+    /// (granularity): most buckets there can be, including the lead's.
     pub(super) capacities: Vec<usize>,
 }
 
-/// Points of a chunk; a series counts as one.
+/// Limits on the size of a chunk in points; each series counts as one more point.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Sizes {
-    /// About so many.
+    /// Approximate size.
     pub(super) usual: usize,
-    /// Not more.
+    /// Largest size.
     pub(super) most: usize,
 }
 
-/// A series that cannot be cut as it would have to be.
+/// The error for a series that cannot be split into chunks that fit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct TooLong {
-    /// Its number.
+    /// Index of the series.
     pub(super) series: usize,
-    /// Points that belong together.
+    /// Number of points that must stay together.
     pub(super) points: usize,
-    /// Whether they do because they are in no order.
+    /// Whether they must stay together because they are unsorted.
     pub(super) unsorted: bool,
 }
 
 impl Chunk {
-    /// Points that travel.
+    /// Number of points transferred, including the lead.
     pub(super) fn len(&self) -> usize {
         self.points.len() + usize::from(self.lead.is_some())
     }
 
-    /// (series + 1), among the points that travel. A lead belongs to the first series.
+    /// (series + 1), offsets among the transferred points. A lead belongs to the first series.
     pub(super) fn offsets<'a>(
         &self,
         prepared: &'a Prepared<'_>,
@@ -74,8 +74,8 @@ impl Chunk {
     }
 }
 
-/// The chunks of a batch whose buckets have these rules, for differences of points too.
-pub(super) fn cut(
+/// Splits a batch into chunks for granularities with these rules, and for rates if requested.
+pub(super) fn split_batch(
     prepared: &Prepared<'_>,
     rules: &[Bucketing],
     rates: bool,
@@ -86,7 +86,7 @@ pub(super) fn cut(
     let (mut series, mut point) = (0, 0);
     while series < prepared.series() {
         let (first, start) = (series, point);
-        // What is left of series, as long as it fits.
+        // Adds the rest of this series and further series as long as they fit.
         let mut taken = 0;
         while series < prepared.series() {
             let rest = offsets[series + 1] - point + 1;
@@ -107,7 +107,7 @@ pub(super) fn cut(
     Ok(chunks)
 }
 
-/// Where the part of a series ends that begins at `start`.
+/// The end of the part of a series that begins at `start`.
 fn end_of_part(
     prepared: &Prepared<'_>,
     series: usize,
@@ -117,44 +117,44 @@ fn end_of_part(
 ) -> Result<usize, TooLong> {
     let end = prepared.offsets[series + 1];
     let rest = end - start;
-    let look = prepared.looks[series];
-    if look.sorted {
-        // Parts of one length.
+    let stats = prepared.stats[series];
+    if stats.sorted {
+        // Parts of equal length.
         let part = rest.div_ceil(rest.div_ceil(sizes.usual.max(1)).max(1));
-        let mut wanted = part;
-        while wanted < rest {
-            let within = wanted.min(sizes.most);
-            if let Some(place) = beginning(&prepared.times[start..end], within, rules) {
-                return Ok(start + place);
+        let mut target = part;
+        while target < rest {
+            let within = target.min(sizes.most);
+            if let Some(point) = common_start(&prepared.times[start..end], within, rules) {
+                return Ok(start + point);
             }
-            if wanted >= sizes.most {
+            if target >= sizes.most {
                 break;
             }
-            wanted += part;
+            target += part;
         }
     }
     if rest > sizes.most {
         return Err(TooLong {
             series,
             points: rest,
-            unsorted: !look.sorted,
+            unsorted: !stats.sorted,
         });
     }
     Ok(end)
 }
 
-/// The last place not behind `wanted` and not the first where a bucket of every rule begins.
-fn beginning(times: &[u64], wanted: usize, rules: &[Bucketing]) -> Option<usize> {
-    let mut place = wanted;
+/// The last point at or before `limit`, except point 0, where a bucket of every rule begins.
+fn common_start(times: &[u64], limit: usize, rules: &[Bucketing]) -> Option<usize> {
+    let mut point = limit;
     for _ in 0..STEPS {
         let earliest = rules.iter().map(|rule| {
-            let index = rule.index(times[place]);
-            times[..place].partition_point(|time| rule.index(*time) < index)
+            let index = rule.index(times[point]);
+            times[..point].partition_point(|time| rule.index(*time) < index)
         });
         match earliest.min() {
-            Some(same) if same == place => return Some(place),
+            Some(same) if same == point => return Some(point),
             None | Some(0) => return None,
-            Some(before) => place = before,
+            Some(before) => point = before,
         }
     }
     None
@@ -172,24 +172,24 @@ fn chunk(
     let continued = points.start > offsets[series.start];
     let mut lead = None;
     if rates && continued {
-        // Of several at the time before the first counts.
+        // If several points share the preceding time, the first is used.
         let before = &times[offsets[series.start]..points.start];
         let time = times[points.start - 1];
         let earlier = before.partition_point(|earlier| *earlier < time);
         lead = Some(offsets[series.start] + earlier);
     }
-    let looks = &prepared.looks[series.clone()];
+    let stats = &prepared.stats[series.clone()];
     let capacities = rules.iter().map(|rule| {
-        let of_series = series.clone().zip(looks).map(|(series, look)| {
+        let of_series = series.clone().zip(stats).map(|(series, stats)| {
             let first = offsets[series].max(points.start);
             let end = offsets[series + 1].min(points.end);
             if first == end {
                 return 0;
             }
-            let (least, greatest) = if look.sorted {
+            let (least, greatest) = if stats.sorted {
                 (times[first], times[end - 1])
             } else {
-                (look.least, look.greatest)
+                (stats.least, stats.greatest)
             };
             let span = rule.index(greatest) - rule.index(least);
             usize::try_from(span).map_or(end - first, |span| {
@@ -203,8 +203,10 @@ fn chunk(
     Chunk {
         capacities: capacities.collect(),
         nonempty: series.clone().filter(has_points).count(),
-        sorted: looks.iter().all(|look| look.sorted),
-        repeats: looks.iter().any(|look| look.repeated > 0 || !look.sorted),
+        sorted: stats.iter().all(|stats| stats.sorted),
+        repeats: stats
+            .iter()
+            .any(|stats| stats.repeated > 0 || !stats.sorted),
         continued,
         series,
         points,

@@ -1,51 +1,53 @@
-//! Timestamps on their way to the device: of each frame of 1024 points the least, and of each point the distance from it
-//! in a unit that all distances are multiples of. Exact, or not at all.
+//! Compressed timestamps for the transfer to the device: the minimum of each frame of 1024 points,
+//! and the distance of each point from it in a unit that divides all distances. The coding is
+//! lossless; otherwise it is not used.
 //!
-//! Packing divides by multiplication: for an odd d the quotient of a multiple n is n·d⁻¹ modulo 2⁶⁴, and n is a multiple
-//! exactly where that is not greater than (2⁶⁴ − 1)/d (T. Granlund, P. Montgomery, PLDI 1994, section 9).
+//! Packing divides by multiplication: for an odd d, the quotient of a multiple n is n·d⁻¹ modulo
+//! 2⁶⁴, and n is a multiple if and only if that product is at most (2⁶⁴ − 1)/d (T. Granlund, P.
+//! Montgomery, PLDI 1994, section 9).
 
 use super::resident::Points;
 use super::sort::grow;
-use crate::gpu::{Buffer, Machine, Result};
+use crate::gpu::{Buffer, Device, Result};
 use bytemuck::Pod;
 use rayon::prelude::*;
 use warpstride_device::launch::Work;
 use warpstride_kernels::series::unpack::{FRAME, SeriesUnpack16, SeriesUnpack32, frames};
 
-/// Frames that one thread packs.
+/// Number of frames that one thread packs.
 const FRAMES: usize = 64;
-/// Frames, and points of each, that are looked at before all are packed.
+/// Number of frames, and of points in each, that are sampled before all are packed.
 const SAMPLES: usize = 32;
 const SAMPLE: usize = 128;
-/// Times that packing is tried again with what the last one showed, before timestamps travel as they are.
+/// Number of attempts to pack with an adjusted coding before timestamps are transferred unchanged.
 const TRIES: u32 = 4;
 
-/// How many bytes a distance has.
+/// Size of a distance.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Width {
     /// 16 bits.
     Two,
     /// 32 bits.
     Four,
-    /// Timestamps travel as they are.
+    /// Timestamps are transferred unchanged.
     Raw,
 }
 
-/// How timestamps travel.
+/// The coding of timestamps.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Coding {
     /// Nanoseconds, at least 1.
     pub(super) unit: u64,
-    /// Of a distance.
+    /// Size of a distance.
     pub(super) width: Width,
     tries: u32,
 }
 
-/// What distances are stored as.
+/// An integer type that stores distances.
 pub(super) trait Distance: Pod + Send + Sync {
-    /// The greatest.
+    /// The largest distance.
     const MOST: u64;
-    /// Of its lower bits.
+    /// Converts from the lower bits of `units`.
     fn of(units: u64) -> Self;
 }
 
@@ -63,12 +65,12 @@ impl Distance for u32 {
     }
 }
 
-/// A division that is a multiplication.
+/// Division by a constant, done by multiplication.
 #[derive(Clone, Copy)]
 struct Divisor {
     zeros: u32,
     inverse: u64,
-    /// The greatest quotient of a multiple that may be.
+    /// The largest quotient that is accepted for a multiple.
     most: u64,
 }
 
@@ -76,7 +78,7 @@ impl Divisor {
     fn new(unit: u64, most: u64) -> Self {
         let zeros = unit.trailing_zeros() % u64::BITS;
         let odd = (unit >> zeros).max(1);
-        // Newton: of five correct bits at first, 10, 20, 40, 80.
+        // Newton's iteration: five correct bits at first, then 10, 20, 40, 80.
         let mut inverse = odd.wrapping_mul(3) ^ 2;
         for _ in 0..4 {
             inverse = inverse.wrapping_mul(2_u64.wrapping_sub(odd.wrapping_mul(inverse)));
@@ -88,7 +90,7 @@ impl Divisor {
         }
     }
 
-    /// The quotient, and whether it is one and small enough.
+    /// Returns the quotient, and whether it is exact and small enough.
     fn divide(self, n: u64) -> (u64, bool) {
         let quotient = (n >> self.zeros).wrapping_mul(self.inverse);
         let left = n & ((1 << self.zeros) - 1);
@@ -103,13 +105,14 @@ fn greatest_common_divisor(mut a: u64, mut b: u64) -> u64 {
     a
 }
 
-/// The least and the greatest.
+/// The smallest and the largest timestamp.
 fn range(times: &[u64]) -> (u64, u64) {
     let least = times.iter().copied().min().unwrap_or(0);
     (least, times.iter().copied().max().unwrap_or(0))
 }
 
-/// The greatest unit not greater than `unit` (0 for any) that the distances of a frame are multiples of; 0 for any.
+/// The largest divisor of `unit` (0: any number) that divides all distances of a frame; 0 if any
+/// number does.
 fn common_unit(times: &[u64], mut unit: u64) -> u64 {
     let (least, _) = range(times);
     for time in times {
@@ -122,14 +125,14 @@ fn common_unit(times: &[u64], mut unit: u64) -> u64 {
 }
 
 impl Coding {
-    /// As they are.
+    /// Timestamps are transferred unchanged.
     pub(super) const RAW: Self = Self {
         unit: 1,
         width: Width::Raw,
         tries: 0,
     };
 
-    /// What suits some of the timestamps.
+    /// Guesses a coding from a sample of the timestamps.
     pub(super) fn guess(times: &[u64]) -> Self {
         let step = frames(times.len()).div_ceil(SAMPLES).max(1);
         let sampled = times.chunks(FRAME).step_by(step);
@@ -154,7 +157,7 @@ impl Coding {
         }
     }
 
-    /// Bytes that so many timestamps have on their way.
+    /// Bytes transferred for the given number of timestamps.
     pub(super) fn bytes(self, points: usize) -> usize {
         let distance = match self.width {
             Width::Two => 2,
@@ -164,10 +167,12 @@ impl Coding {
         8 * frames(points) + distance * points
     }
 
-    /// Packs timestamps into `bases`, (frame), and `distances`, (point), which must be as wide as the width says.
+    /// Packs timestamps into `bases`, (frame), and `distances`, (point), whose type must match the
+    /// width.
     ///
     /// # Errors
-    /// Another coding, which suits what was found: to be tried next, and in the end [`Width::Raw`].
+    /// Another coding, which fits the frame that failed and is to be tried next; at last
+    /// [`Width::Raw`].
     pub(super) fn pack<D: Distance>(
         self,
         times: &[u64],
@@ -196,7 +201,7 @@ impl Coding {
         refused.map_or(Ok(()), |frame| Err(self.after(frame)))
     }
 
-    /// What suits this frame too, which the coding did not.
+    /// Returns a coding that also fits this frame, for which the current one failed.
     fn after(self, frame: &[u64]) -> Self {
         if self.tries == TRIES {
             return Self::RAW;
@@ -210,53 +215,54 @@ impl Coding {
     }
 }
 
-/// Coded timestamps on the device.
-pub(super) struct Coded<M: Machine> {
+/// Coded timestamps in device memory.
+pub(super) struct Coded<M: Device> {
     /// (frame), nanoseconds since 1970.
     pub(super) bases: M::Buffer<u64>,
-    /// (point), of [`Width::Two`].
+    /// (point), distances of [`Width::Two`].
     pub(super) narrow: M::Buffer<u16>,
-    /// (point), of [`Width::Four`].
+    /// (point), distances of [`Width::Four`].
     pub(super) wide: M::Buffer<u32>,
 }
 
-impl<M: Machine> Coded<M> {
-    /// Without memory.
+impl<M: Device> Coded<M> {
+    /// Makes empty buffers.
     ///
     /// # Errors
-    /// The driver's.
-    pub(super) fn new(machine: &M) -> Result<Self> {
+    /// Errors of the driver.
+    pub(super) fn new(device: &M) -> Result<Self> {
         Ok(Self {
-            bases: machine.alloc("coded timestamps", 0)?,
-            narrow: machine.alloc("coded timestamps", 0)?,
-            wide: machine.alloc("coded timestamps", 0)?,
+            bases: device.alloc("coded timestamps", 0)?,
+            narrow: device.alloc("coded timestamps", 0)?,
+            wide: device.alloc("coded timestamps", 0)?,
         })
     }
 
-    /// Room for so many timestamps.
+    /// Makes the buffers large enough for the given number of timestamps.
     ///
     /// # Errors
-    /// Out of memory.
-    pub(super) fn reserve(&mut self, machine: &M, coding: Coding, points: usize) -> Result<()> {
+    /// If device memory is insufficient.
+    pub(super) fn reserve(&mut self, device: &M, coding: Coding, points: usize) -> Result<()> {
         const WHAT: &str = "coded timestamps";
         match coding.width {
-            Width::Two => grow(machine, WHAT, &mut self.narrow, points)?,
-            Width::Four => grow(machine, WHAT, &mut self.wide, points)?,
+            Width::Two => grow(device, WHAT, &mut self.narrow, points)?,
+            Width::Four => grow(device, WHAT, &mut self.wide, points)?,
             Width::Raw => return Ok(()),
         }
-        grow(machine, WHAT, &mut self.bases, frames(points))
+        grow(device, WHAT, &mut self.bases, frames(points))
     }
 
-    /// Queues: the points get their timestamps, except [`Width::Raw`], which have come as they are.
+    /// Queues the decoding of the timestamps, unless they are [`Width::Raw`] and were transferred
+    /// unchanged.
     ///
     /// # Errors
-    /// The driver's.
-    pub(super) fn queue(&self, machine: &M, coding: Coding, points: &mut Points<M>) -> Result<()> {
+    /// Errors of the driver.
+    pub(super) fn queue(&self, device: &M, coding: Coding, points: &mut Points<M>) -> Result<()> {
         let (from, to) = (0, points.points as u32);
         let work = Work::Elements(points.points);
         let unit = coding.unit;
         match coding.width {
-            Width::Two => machine.launch(
+            Width::Two => device.launch(
                 &SeriesUnpack16 {
                     bases: self.bases.read(),
                     distances: self.narrow.read(),
@@ -267,7 +273,7 @@ impl<M: Machine> Coded<M> {
                 },
                 work,
             ),
-            Width::Four => machine.launch(
+            Width::Four => device.launch(
                 &SeriesUnpack32 {
                     bases: self.bases.read(),
                     distances: self.wide.read(),
@@ -286,13 +292,13 @@ impl<M: Machine> Coded<M> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::gpu::EmulatedMachine;
+    use crate::gpu::EmulatedDevice;
 
-    /// There and back; the coding that was taken in the end.
+    /// Packs and decodes timestamps, and returns the coding that was used.
     fn travelled(times: &[u64]) -> Coding {
-        let machine = EmulatedMachine::default();
-        let mut points = Points::with_room(&machine, times.len(), 1).unwrap();
-        let mut coded = Coded::new(&machine).unwrap();
+        let device = EmulatedDevice::default();
+        let mut points = Points::with_capacity(&device, times.len(), 1).unwrap();
+        let mut coded = Coded::new(&device).unwrap();
         let mut bases = vec![0; frames(times.len())];
         let (mut narrow, mut wide) = (vec![0_u16; times.len()], vec![0_u32; times.len()]);
         let mut coding = Coding::guess(times);
@@ -307,21 +313,21 @@ mod tests {
                 Err(other) => coding = other,
             }
         }
-        coded.reserve(&machine, coding, times.len()).unwrap();
-        machine.upload(&mut coded.bases, &bases).unwrap();
+        coded.reserve(&device, coding, times.len()).unwrap();
+        device.upload(&mut coded.bases, &bases).unwrap();
         match coding.width {
-            Width::Two => machine.upload(&mut coded.narrow, &narrow).unwrap(),
-            _ => machine.upload(&mut coded.wide, &wide).unwrap(),
+            Width::Two => device.upload(&mut coded.narrow, &narrow).unwrap(),
+            _ => device.upload(&mut coded.wide, &wide).unwrap(),
         }
-        coded.queue(&machine, coding, &mut points).unwrap();
+        coded.queue(&device, coding, &mut points).unwrap();
         let mut back = vec![0_u64; times.len()];
-        machine.download(&points.times, &mut back).unwrap();
+        device.download(&points.times, &mut back).unwrap();
         assert_eq!(back, times);
         coding
     }
 
     #[test]
-    fn what_is_packed_comes_back() {
+    fn packed_timestamps_are_restored() {
         let second = 1_000_000_000;
         let regular: Vec<u64> = (0..5000)
             .map(|i| 1_428_102_660 * second + 5 * second * i)
@@ -330,7 +336,7 @@ mod tests {
         assert_eq!((coding.unit, coding.width), (5 * second, Width::Two));
         assert_eq!(coding.bytes(5000), 5 * 8 + 2 * 5000);
 
-        // Milliseconds that jitter, in no order.
+        // Unordered timestamps with jitter of milliseconds.
         let jittered: Vec<u64> = (0..3000)
             .map(|i| (i * 7919 % 3000 * 5000 + i % 13) * 1_000_000 + 1)
             .collect();
@@ -342,15 +348,15 @@ mod tests {
         let ends = [0, u64::MAX >> 1];
         assert_eq!(travelled(&ends).unit, u64::MAX >> 1);
         assert_eq!(travelled(&[0, 1, u64::MAX >> 1]).width, Width::Raw);
-        // Greater than any unit whose multiples fit 64 bits.
+        // Larger than any unit whose multiples fit in 64 bits.
         let long: Vec<u64> = (0..7).map(|i| i << 60).collect();
         assert_eq!(travelled(&long).unit, 1 << 60);
         assert_eq!(Coding::guess(&[]).width, Width::Raw);
     }
 
     #[test]
-    fn a_guess_that_does_not_suit_all_is_mended() {
-        // Not among the sampled points: another unit, then a greater distance.
+    fn a_failed_guess_is_corrected() {
+        // Points that are not sampled have another unit, then a larger distance.
         let mut times: Vec<u64> = (0..200_000).map(|i| i * 6000).collect();
         times[1500] += 1000;
         let coding = travelled(&times);
@@ -358,7 +364,7 @@ mod tests {
         times[1500] += 1000 << 30;
         let coding = travelled(&times);
         assert_eq!((coding.unit, coding.width), (1000, Width::Four));
-        // Several frames, each of which asks for another unit.
+        // Several frames, each with another unit.
         for (frame, more) in [3, 5, 7, 11, 13].into_iter().enumerate() {
             times[FRAME * (7 * frame + 2) - 1] += 8 * more;
         }
@@ -369,7 +375,7 @@ mod tests {
     }
 
     #[test]
-    fn division_is_exact_or_refused() {
+    fn inexact_divisions_are_detected() {
         for unit in [
             1,
             2,

@@ -1,45 +1,46 @@
-//! Points without those at whose time another one of their series stands before.
+//! Removes every point for which an earlier point of its series has the same time.
 
-use super::keep::Keep;
+use super::compact::Compact;
 use super::resident::Points;
 use super::sort::grow;
-use crate::gpu::{Machine, Result};
-use warpstride_kernels::series::keep::NO_REPEATS;
+use crate::gpu::{Device, Result};
+use warpstride_kernels::series::compact::NO_REPEATS;
 
-/// What leaving out duplicates keeps.
-pub(super) struct Duplicates<M: Machine> {
-    keep: Keep<M>,
+/// Buffers for the removal of duplicates.
+pub(super) struct Duplicates<M: Device> {
+    compact: Compact<M>,
     packed: Points<M>,
 }
 
-impl<M: Machine> Duplicates<M> {
-    /// Without memory.
+impl<M: Device> Duplicates<M> {
+    /// Makes empty buffers.
     ///
     /// # Errors
-    /// The driver's.
-    pub(super) fn new(machine: &M) -> Result<Self> {
+    /// Errors of the driver.
+    pub(super) fn new(device: &M) -> Result<Self> {
         Ok(Self {
-            keep: Keep::new(machine)?,
-            packed: Points::with_room(machine, 0, 0)?,
+            compact: Compact::new(device)?,
+            packed: Points::with_capacity(device, 0, 0)?,
         })
     }
 
-    /// Leaves them out of sorted points, waits, and gives how many points are left. The points get other buffers.
+    /// Removes duplicates from sorted points, waits, and returns the number of remaining points.
+    /// Replaces the points' buffers.
     ///
     /// # Errors
-    /// Out of memory, or the driver's.
-    pub(super) fn drop_from(&mut self, machine: &M, points: &mut Points<M>) -> Result<usize> {
+    /// If device memory is insufficient; errors of the driver.
+    pub(super) fn drop_from(&mut self, device: &M, points: &mut Points<M>) -> Result<usize> {
         if points.points == 0 {
             return Ok(0);
         }
         let packed = &mut self.packed;
-        grow(machine, "timestamps", &mut packed.times, points.points)?;
-        grow(machine, "values", &mut packed.values, points.points)?;
+        grow(device, "timestamps", &mut packed.times, points.points)?;
+        grow(device, "values", &mut packed.values, points.points)?;
         let offsets = points.series + 1;
-        grow(machine, "offsets of series", &mut packed.offsets, offsets)?;
+        grow(device, "offsets of series", &mut packed.offsets, offsets)?;
         (packed.points, packed.series) = (points.points, points.series);
-        self.keep.queue(machine, points, packed, NO_REPEATS)?;
-        packed.points = self.keep.kept(machine)?.min(points.points);
+        self.compact.queue(device, points, packed, NO_REPEATS)?;
+        packed.points = self.compact.selected(device)?.min(points.points);
         std::mem::swap(points, packed);
         Ok(points.points)
     }
@@ -48,28 +49,28 @@ impl<M: Machine> Duplicates<M> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::gpu::EmulatedMachine;
+    use crate::gpu::EmulatedDevice;
 
     #[test]
-    fn the_first_of_each_time_stays() {
-        let machine = EmulatedMachine::default();
-        let mut points = Points::with_room(&machine, 7, 3).unwrap();
-        machine
+    fn the_first_point_of_each_time_is_kept() {
+        let device = EmulatedDevice::default();
+        let mut points = Points::with_capacity(&device, 7, 3).unwrap();
+        device
             .upload(&mut points.times, &[1_u64, 1, 2, 2, 2, 2, 3])
             .unwrap();
         let values = [0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0];
-        machine.upload(&mut points.values, &values).unwrap();
-        machine
+        device.upload(&mut points.values, &values).unwrap();
+        device
             .upload(&mut points.offsets, &[0_u32, 4, 4, 7])
             .unwrap();
-        let mut duplicates = Duplicates::new(&machine).unwrap();
-        assert_eq!(duplicates.drop_from(&machine, &mut points).unwrap(), 4);
+        let mut duplicates = Duplicates::new(&device).unwrap();
+        assert_eq!(duplicates.drop_from(&device, &mut points).unwrap(), 4);
         let (mut values, mut offsets) = ([0.0; 7], [0_u32; 4]);
-        machine.download(&points.values, &mut values).unwrap();
-        machine.download(&points.offsets, &mut offsets).unwrap();
+        device.download(&points.values, &mut values).unwrap();
+        device.download(&points.offsets, &mut offsets).unwrap();
         assert_eq!(values[..4], [0.0, 2.0, 4.0, 6.0]);
         assert_eq!(offsets, [0, 2, 2, 4]);
-        let mut none = Points::with_room(&machine, 0, 2).unwrap();
-        assert_eq!(duplicates.drop_from(&machine, &mut none).unwrap(), 0);
+        let mut none = Points::with_capacity(&device, 0, 2).unwrap();
+        assert_eq!(duplicates.drop_from(&device, &mut none).unwrap(), 0);
     }
 }

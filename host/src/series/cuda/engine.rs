@@ -1,50 +1,53 @@
-//! The engine: a batch in chunks over several queues of the device, and the whole that comes back.
+//! The engine: distributes the chunks of a batch over several streams of a device and assembles the
+//! results.
 
 use super::chunks::{self, Chunk, Sizes, TooLong};
-use super::lane::{Done, Job, Lane};
 use super::order::Order;
+use super::output_columns::OutputColumns;
 use super::packed::Packed;
 use super::prepare::Prepared;
 use super::results::{Collector, Pool, TableResult};
+use super::stream_queue::{FinishedChunk, Job, StreamQueue};
 use super::times::{self, StageTime};
-use super::wanted::Wanted;
-use crate::gpu::{GpuError, Machine};
-use crate::series::{Batch, Engine, Resample, Resampled, SeriesError, Setup};
+use crate::gpu::{Device, GpuError};
+use crate::run::Setup;
+use crate::series::{Batch, Engine, Resample, Resampled, SeriesError};
 use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use warpstride_kernels::series::bucket::Bucketing;
 
-/// Points of a chunk: long enough that the start of a copy does not matter (16 MB are 0.3 ms at 55 GB/s), short enough
-/// that the first and the last, which nothing overlaps with, do not either.
+/// Number of points per chunk: large enough that the latency of a copy is negligible (16 MB take
+/// 0.3 ms at 55 GB/s), small enough that so are the first and the last copy, which nothing
+/// overlaps.
 const USUAL: usize = 1 << 20;
-/// Points that places of 32 bits, of which one is kept, can tell apart.
+/// Largest number of points that can be addressed by 32-bit indices, one of which is reserved.
 const MOST: usize = (1 << 31) - 2;
-/// How long the host looks again and again whether a chunk is done, before it sleeps.
-const LOOKING: Duration = Duration::from_millis(5);
+/// How long the host polls a chunk before it blocks.
+const POLLING: Duration = Duration::from_millis(5);
 
-/// Whether the aggregation launches the kernel of that name.
+/// The kernels of an aggregation, for [`CudaDevice::new`](crate::gpu::CudaDevice::new).
 #[must_use]
-pub fn needs(kernel: &str) -> bool {
-    kernel.starts_with("series_")
+pub fn kernels() -> crate::cuda::Kernels {
+    crate::kernels::unpacked(warpstride_ptx::SERIES)
 }
 
-/// A plan on a device.
-pub struct GpuEngine<M: Machine> {
-    machines: Vec<M>,
-    /// (machine).
-    lanes: Vec<Lane<M>>,
+/// Executes a plan on a device.
+pub struct GpuEngine<M: Device> {
+    devices: Vec<M>,
+    /// (device).
+    queues: Vec<StreamQueue<M>>,
     pool: Pool<M>,
     plan: Resample,
     rules: Vec<Bucketing>,
-    wanted: Vec<Wanted>,
+    outputs: Vec<OutputColumns>,
     sizes: Sizes,
-    /// Whether timestamps are coded on their way.
+    /// Whether timestamps are compressed for the transfer.
     coded: bool,
     setup: Setup,
 }
 
-impl<M: Machine> std::fmt::Debug for GpuEngine<M> {
+impl<M: Device> std::fmt::Debug for GpuEngine<M> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("GpuEngine")
             .field("setup", &self.setup)
@@ -53,8 +56,8 @@ impl<M: Machine> std::fmt::Debug for GpuEngine<M> {
     }
 }
 
-/// A batch in page-locked memory, looked at and cut into chunks.
-pub struct Staged<M: Machine> {
+/// A batch in page-locked memory, examined and split into chunks.
+pub struct Staged<M: Device> {
     jobs: Vec<Job>,
     packed: Vec<Packed<M>>,
     series: usize,
@@ -62,18 +65,18 @@ pub struct Staged<M: Machine> {
 }
 
 /// Aggregates in page-locked memory, chunk by chunk.
-pub struct Fetched<M: Machine> {
-    done: Vec<Done<M>>,
+pub struct PinnedResults<M: Device> {
+    done: Vec<FinishedChunk<M>>,
 }
 
-impl<M: Machine> Staged<M> {
-    /// Chunks.
+impl<M: Device> Staged<M> {
+    /// Number of chunks.
     #[must_use]
     pub fn chunks(&self) -> usize {
         self.jobs.len()
     }
 
-    /// Bytes that travel to the device.
+    /// Bytes transferred to the device.
     #[must_use]
     pub fn bytes(&self) -> usize {
         let chunks = self.packed.iter().zip(&self.jobs);
@@ -81,44 +84,45 @@ impl<M: Machine> Staged<M> {
     }
 }
 
-impl<M: Machine> Fetched<M> {
-    /// Buckets of each chunk and granularity.
+impl<M: Device> PinnedResults<M> {
+    /// The buckets of each chunk and granularity.
     pub fn tables(&self) -> impl Iterator<Item = &TableResult<M>> {
         self.done.iter().flat_map(|done| &done.tables)
     }
 }
 
-impl<M: Machine> GpuEngine<M> {
-    /// On one queue: copies are not overlapped with work.
+impl<M: Device> GpuEngine<M> {
+    /// Makes an engine with one stream: copies do not overlap with computation.
     ///
     /// # Errors
-    /// The machine's.
-    pub fn new(machine: M, plan: Resample) -> Result<Self, SeriesError> {
-        Self::with_lanes(vec![machine], plan)
+    /// Errors of the device.
+    pub fn new(device: M, plan: Resample) -> Result<Self, SeriesError> {
+        Self::with_streams(vec![device], plan)
     }
 
-    /// On several queues of one device, which take chunks in turn.
+    /// Makes an engine with several streams of one device, which process chunks in turn.
     ///
     /// # Errors
-    /// No queue, or the machine's.
-    pub fn with_lanes(machines: Vec<M>, plan: Resample) -> Result<Self, SeriesError> {
-        let Some(first) = machines.first() else {
+    /// If `devices` is empty; errors of the device.
+    pub fn with_streams(devices: Vec<M>, plan: Resample) -> Result<Self, SeriesError> {
+        let Some(first) = devices.first() else {
             return Err(GpuError::NoDevices.into());
         };
         let setup = Setup {
             backend: first.backend(),
             device: first.device_name(),
+            precision: "f64",
         };
-        let wanted = Wanted::of(&plan);
+        let outputs = OutputColumns::of(&plan);
         let granularities = plan.granularities().len();
         let (free, _) = first.memory()?;
-        let room = free / 10 * 9 / machines.len();
-        let most = (room / bytes_of_point::<M>(granularities, &wanted)).clamp(1, MOST);
-        let lanes = machines.iter();
-        let lanes = lanes.map(|machine| Lane::new(machine, granularities, &wanted));
+        let available = free / 10 * 9 / devices.len();
+        let most = (available / bytes_of_point::<M>(granularities, &outputs)).clamp(1, MOST);
+        let queues = devices.iter();
+        let queues = queues.map(|device| StreamQueue::new(device, granularities, &outputs));
         Ok(Self {
-            lanes: lanes.collect::<Result<_, _>>()?,
-            machines,
+            queues: queues.collect::<Result<_, _>>()?,
+            devices,
             pool: Pool::new(),
             rules: plan.granularities().iter().map(|g| g.bucketing()).collect(),
             sizes: Sizes {
@@ -126,13 +130,13 @@ impl<M: Machine> GpuEngine<M> {
                 most,
             },
             coded: true,
-            wanted,
+            outputs,
             plan,
             setup,
         })
     }
 
-    /// With other sizes of chunks: about `usual` points, not more than `most`.
+    /// Sets the sizes of chunks: about `usual` points, at most `most`.
     #[must_use]
     pub fn chunked(mut self, usual: usize, most: usize) -> Self {
         let most = most.clamp(1, MOST);
@@ -143,23 +147,24 @@ impl<M: Machine> GpuEngine<M> {
         self
     }
 
-    /// With coded timestamps on their way to the device, as usual, or without.
+    /// Sets whether timestamps are compressed for the transfer to the device. On by default.
     #[must_use]
     pub fn coded(self, coded: bool) -> Self {
         Self { coded, ..self }
     }
 
-    /// The chunks of a batch. Where no cut suits all granularities each gets its own.
+    /// Splits a batch into chunks. If no split suits all granularities, each granularity gets its
+    /// own chunks.
     fn jobs(&self, prepared: &Prepared<'_>) -> Result<Vec<Job>, SeriesError> {
         let rates = self
             .plan
             .aggregates()
             .iter()
             .any(|aggregate| aggregate.rate);
-        let of = |places: Vec<usize>| {
-            let rules: Vec<Bucketing> = places.iter().map(|place| self.rules[*place]).collect();
-            let chunks = chunks::cut(prepared, &rules, rates, self.sizes)?;
-            let granularities: Arc<[usize]> = places.into();
+        let of = |indices: Vec<usize>| {
+            let rules: Vec<Bucketing> = indices.iter().map(|index| self.rules[*index]).collect();
+            let chunks = chunks::split_batch(prepared, &rules, rates, self.sizes)?;
+            let granularities: Arc<[usize]> = indices.into();
             let job = |chunk: Chunk| Job {
                 chunk,
                 granularities: Arc::clone(&granularities),
@@ -168,14 +173,14 @@ impl<M: Machine> GpuEngine<M> {
         };
         let all = (0..self.rules.len()).collect();
         let jobs: Result<Vec<Job>, TooLong> = of(all).or_else(|_| {
-            let each = (0..self.rules.len()).map(|place| of(vec![place]));
+            let each = (0..self.rules.len()).map(|index| of(vec![index]));
             let each = each.collect::<Result<Vec<_>, _>>()?;
             Ok(each.into_iter().flatten().collect())
         });
-        jobs.map_err(|refused| self.refusal(refused))
+        jobs.map_err(|refused| self.too_long_error(refused))
     }
 
-    fn refusal(
+    fn too_long_error(
         &self,
         TooLong {
             series,
@@ -183,31 +188,31 @@ impl<M: Machine> GpuEngine<M> {
             unsorted,
         }: TooLong,
     ) -> SeriesError {
-        let bytes = points.saturating_mul(bytes_of_point::<M>(self.rules.len(), &self.wanted));
+        let bytes = points.saturating_mul(bytes_of_point::<M>(self.rules.len(), &self.outputs));
         let (why, what) = if unsorted {
-            ("are not in the order of time", "sort them")
+            ("are not sorted by time", "sort them")
         } else {
-            ("cannot be cut between buckets", "choose shorter buckets")
+            ("cannot be split between buckets", "choose shorter buckets")
         };
         SeriesError::DeviceMemory(format!(
-            "series {series}: its {points} points {why} and need {bytes} bytes of the memory of {} together, which has \
-             room for {} points at a time: {what}, or compute on the CPU",
+            "series {series}: its {points} points {why} and need {bytes} bytes of memory of {}, which has \
+             space for {} points at a time: {what}, or use the CPU",
             self.setup.device, self.sizes.most
         ))
     }
 
-    /// A batch in page-locked memory, for [`GpuEngine::resample_staged`].
+    /// Copies a batch to page-locked memory, for [`GpuEngine::resample_staged`].
     ///
     /// # Errors
-    /// Out of memory, or series too long for the device.
+    /// If memory is insufficient, or a series is too long for the device.
     pub fn stage(&mut self, batch: &Batch) -> Result<Staged<M>, SeriesError> {
         let prepared = Prepared::new(batch, self.plan.nan())?;
         let jobs = self.jobs(&prepared)?;
-        let machine = &self.machines[0];
+        let device = &self.devices[0];
         let mut packed = Vec::with_capacity(jobs.len());
         for job in &jobs {
-            let mut chunk = Packed::new(machine)?;
-            chunk.fill(machine, &prepared, &job.chunk, self.coded)?;
+            let mut chunk = Packed::new(device)?;
+            chunk.fill(device, &prepared, &job.chunk, self.coded)?;
             packed.push(chunk);
         }
         Ok(Staged {
@@ -218,95 +223,98 @@ impl<M: Machine> GpuEngine<M> {
         })
     }
 
-    /// All aggregates of a batch that lies in page-locked memory, to page-locked memory.
+    /// Computes all aggregates of a batch in page-locked memory, and leaves them in page-locked
+    /// memory.
     ///
     /// # Errors
-    /// Out of memory, or the device's.
-    pub fn resample_staged(&mut self, staged: &Staged<M>) -> Result<Fetched<M>, SeriesError> {
+    /// If memory is insufficient; errors of the device.
+    pub fn resample_staged(&mut self, staged: &Staged<M>) -> Result<PinnedResults<M>, SeriesError> {
         let mut done = Vec::with_capacity(staged.jobs.len());
-        let supply = Supply::Ahead(&staged.packed);
-        self.run(&staged.jobs, &supply, &mut |_, chunk| {
+        let packed_chunks = PackedChunks::Ready(&staged.packed);
+        self.run(&staged.jobs, &packed_chunks, &mut |_, chunk| {
             done.push(chunk);
             Ok(())
         })?;
-        Ok(Fetched { done })
+        Ok(PinnedResults { done })
     }
 
-    /// What the stages take on the first chunk of a batch when it lies in the device's memory, sorted. With
-    /// [`GpuEngine::chunked`] it can be the whole batch.
+    /// Measures the time of each stage for the first chunk of a batch that is sorted and in device
+    /// memory. With [`GpuEngine::chunked`], the chunk can be the whole batch.
     ///
     /// # Errors
-    /// Out of memory, or the device's.
+    /// If memory is insufficient; errors of the device.
     pub fn time_stages(&mut self, staged: &Staged<M>) -> Result<Vec<StageTime>, SeriesError> {
         let (Some(job), Some(packed)) = (staged.jobs.first(), staged.packed.first()) else {
             return Ok(Vec::new());
         };
-        let (machine, lane) = (&self.machines[0], &mut self.lanes[0]);
-        let (sent, _) = lane.load(machine, &job.chunk, Some(packed))?;
-        let times = times::of_stages(machine, lane, job, &self.rules, &self.wanted)?;
+        let (device, queue) = (&self.devices[0], &mut self.queues[0]);
+        let (sent, _) = queue.load(device, &job.chunk, Some(packed))?;
+        let times = times::of_stages(device, queue, job, &self.rules, &self.outputs)?;
         drop(sent);
         Ok(times)
     }
 
-    /// Milliseconds, by the device's clock, in which it sorts the first chunk of a batch; `None` where that is sorted.
+    /// Milliseconds, by the device's clock, to sort the first chunk of a batch; `None` if it is
+    /// already sorted.
     ///
     /// # Errors
-    /// Out of memory, or the device's.
+    /// If memory is insufficient; errors of the device.
     pub fn time_sort(&mut self, staged: &Staged<M>) -> Result<Option<f64>, SeriesError> {
         let (Some(job), Some(packed)) = (staged.jobs.first(), staged.packed.first()) else {
             return Ok(None);
         };
-        let (machine, lane) = (&self.machines[0], &mut self.lanes[0]);
-        Ok(times::of_sort(machine, lane, &job.chunk, packed)?)
+        let (device, queue) = (&self.devices[0], &mut self.queues[0]);
+        Ok(times::of_sort(device, queue, &job.chunk, packed)?)
     }
 
-    /// Lets the page-locked memory of results be used again.
-    pub fn recycle(&mut self, fetched: Fetched<M>) {
-        for done in fetched.done {
+    /// Returns the page-locked memory of results to the pool.
+    pub fn recycle(&mut self, results: PinnedResults<M>) {
+        for done in results.done {
             self.pool.give_back(done.tables);
         }
     }
 
-    /// What was fetched of a batch as one whole; the page-locked memory can be used again.
+    /// Assembles the results of a batch, and returns their page-locked memory to the pool.
     ///
     /// # Errors
-    /// Out of host memory.
+    /// If host memory is insufficient.
     pub fn collect(
         &mut self,
         staged: &Staged<M>,
-        fetched: Fetched<M>,
+        results: PinnedResults<M>,
     ) -> Result<Resampled, SeriesError> {
         let mut whole = self.whole(&staged.jobs, staged.series)?;
         let mut duplicates = 0;
-        for done in fetched.done {
+        for done in results.done {
             duplicates += append(&mut whole, &staged.jobs, &mut self.pool, done);
         }
         Ok(whole.finish(duplicates, staged.skipped))
     }
 }
 
-/// Where packed chunks come from.
-enum Supply<'a, M: Machine> {
-    /// All are there.
-    Ahead(&'a [Packed<M>]),
-    /// Each lane packs its own.
-    InTurn(&'a Prepared<'a>),
+/// The source of packed chunks.
+enum PackedChunks<'a, M: Device> {
+    /// All chunks are already packed.
+    Ready(&'a [Packed<M>]),
+    /// Each stream packs its chunks when it starts them.
+    OnDemand(&'a Prepared<'a>),
 }
 
-type Sink<'a, M> = &'a mut dyn FnMut(&mut Pool<M>, Done<M>) -> Result<(), SeriesError>;
+type Sink<'a, M> = &'a mut dyn FnMut(&mut Pool<M>, FinishedChunk<M>) -> Result<(), SeriesError>;
 
-impl<M: Machine> GpuEngine<M> {
-    /// Chunk after chunk over the lanes in turn; `sink` takes what is done in their order.
+impl<M: Device> GpuEngine<M> {
+    /// Processes the chunks on the streams in turn; `sink` receives the results in the order of the
+    /// chunks.
     fn run(
         &mut self,
         jobs: &[Job],
-        supply: &Supply<'_, M>,
+        packed_chunks: &PackedChunks<'_, M>,
         sink: Sink<'_, M>,
     ) -> Result<(), SeriesError> {
-        let ran = self.run_all(jobs, supply, sink);
+        let ran = self.run_all(jobs, packed_chunks, sink);
         if ran.is_err() {
-            for lane in &mut self.lanes {
-                lane.abandon();
+            for queue in &mut self.queues {
+                queue.abandon();
             }
         }
         ran
@@ -315,28 +323,28 @@ impl<M: Machine> GpuEngine<M> {
     fn run_all(
         &mut self,
         jobs: &[Job],
-        supply: &Supply<'_, M>,
+        packed_chunks: &PackedChunks<'_, M>,
         sink: Sink<'_, M>,
     ) -> Result<(), SeriesError> {
-        let lanes = self.lanes.len();
+        let queues = self.queues.len();
         let mut under_way = VecDeque::new();
         for (number, job) in jobs.iter().enumerate() {
-            let at = number % lanes;
-            if under_way.len() == lanes {
+            let at = number % queues;
+            if under_way.len() == queues {
                 self.finish_oldest(&mut under_way, sink)?;
             }
-            let (machine, lane) = (&self.machines[at], &mut self.lanes[at]);
-            let packed = match supply {
-                Supply::Ahead(packed) => Some(&packed[number]),
-                Supply::InTurn(prepared) => {
-                    lane.pack(machine, prepared, &job.chunk, self.coded)?;
+            let (device, queue) = (&self.devices[at], &mut self.queues[at]);
+            let packed = match packed_chunks {
+                PackedChunks::Ready(packed) => Some(&packed[number]),
+                PackedChunks::OnDemand(prepared) => {
+                    queue.pack(device, prepared, &job.chunk, self.coded)?;
                     None
                 }
             };
-            lane.start(machine, number, job, packed, &self.rules, &self.wanted)?;
+            queue.start(device, number, job, packed, &self.rules, &self.outputs)?;
             under_way.push_back(at);
             for at in &under_way {
-                self.lanes[*at].advance(&self.machines[*at], &mut self.pool)?;
+                self.queues[*at].advance(&self.devices[*at], &mut self.pool)?;
             }
         }
         while !under_way.is_empty() {
@@ -345,7 +353,7 @@ impl<M: Machine> GpuEngine<M> {
         Ok(())
     }
 
-    /// Waits for the oldest chunk; meanwhile the others go on.
+    /// Waits for the oldest chunk, and meanwhile advances the others.
     fn finish_oldest(
         &mut self,
         under_way: &mut VecDeque<usize>,
@@ -358,40 +366,46 @@ impl<M: Machine> GpuEngine<M> {
         loop {
             let mut done = false;
             for at in under_way.iter() {
-                let ready = self.lanes[*at].advance(&self.machines[*at], &mut self.pool)?;
+                let ready = self.queues[*at].advance(&self.devices[*at], &mut self.pool)?;
                 done |= ready && *at == oldest;
             }
-            if done || began.elapsed() > LOOKING {
+            if done || began.elapsed() > POLLING {
                 break;
             }
             std::thread::yield_now();
         }
         under_way.pop_front();
-        match self.lanes[oldest].finish(&self.machines[oldest], &mut self.pool)? {
+        match self.queues[oldest].finish(&self.devices[oldest], &mut self.pool)? {
             Some(done) => sink(&mut self.pool, done),
             None => Ok(()),
         }
     }
 
-    /// Nothing yet, with room for what may come.
+    /// Makes an empty collector with capacity for all results.
     fn whole(&self, jobs: &[Job], series: usize) -> Result<Collector, SeriesError> {
         let mut capacities = vec![0; self.rules.len()];
         for job in jobs {
-            for (place, capacity) in job.granularities.iter().zip(&job.chunk.capacities) {
-                capacities[*place] += capacity;
+            for (index, capacity) in job.granularities.iter().zip(&job.chunk.capacities) {
+                capacities[*index] += capacity;
             }
         }
-        let tables = self.wanted.len();
-        Collector::new(&self.plan, &self.wanted, &capacities.repeat(tables), series)
+        let tables = self.outputs.len();
+        Collector::new(
+            &self.plan,
+            &self.outputs,
+            &capacities.repeat(tables),
+            series,
+        )
     }
 }
 
-/// Takes a chunk's results into the whole; gives its duplicates, where they were not counted before.
-fn append<M: Machine>(
+/// Appends the results of a chunk to the whole. Returns its duplicates unless they were already
+/// counted.
+fn append<M: Device>(
     whole: &mut Collector,
     jobs: &[Job],
     pool: &mut Pool<M>,
-    done: Done<M>,
+    done: FinishedChunk<M>,
 ) -> usize {
     let job = &jobs[done.job];
     for table in &done.tables {
@@ -405,7 +419,7 @@ fn append<M: Machine>(
     }
 }
 
-impl<M: Machine> Engine for GpuEngine<M> {
+impl<M: Device> Engine for GpuEngine<M> {
     fn setup(&self) -> &Setup {
         &self.setup
     }
@@ -419,23 +433,27 @@ impl<M: Machine> Engine for GpuEngine<M> {
         let jobs = self.jobs(&prepared)?;
         let mut whole = self.whole(&jobs, prepared.series())?;
         let mut duplicates = 0;
-        self.run(&jobs, &Supply::InTurn(&prepared), &mut |pool, done| {
-            duplicates += append(&mut whole, &jobs, pool, done);
-            Ok(())
-        })?;
+        self.run(
+            &jobs,
+            &PackedChunks::OnDemand(&prepared),
+            &mut |pool, done| {
+                duplicates += append(&mut whole, &jobs, pool, done);
+                Ok(())
+            },
+        )?;
         Ok(whole.finish(duplicates, prepared.skipped))
     }
 }
 
-/// Bytes of the device's memory for a point, where each is a bucket of its own.
-fn bytes_of_point<M: Machine>(granularities: usize, wanted: &[Wanted]) -> usize {
-    // Timestamps and values as they come, sorted, without duplicates, and rates; numbers of points for each of these;
-    // coded timestamps; what finding buckets keeps.
+/// Bytes of device memory per point if each point is a bucket of its own.
+fn bytes_of_point<M: Device>(granularities: usize, outputs: &[OutputColumns]) -> usize {
+    // Timestamps and values as transferred, sorted, without duplicates, and as rates; numbers of
+    // points for each of these; compressed timestamps; buffers for finding buckets.
     const OF_POINTS: usize = 4 * 16 + 4 * 4 + 4 + 4;
-    let of_tables = wanted.iter().map(|wanted| {
+    let of_tables = outputs.iter().map(|outputs| {
         // First point, start, columns, and the bucket of every 32nd point.
-        let table = 4 + 8 + 8 * wanted.columns() + 1;
-        granularities * table + Order::<M>::bytes_of_point(&wanted.of_order)
+        let table = 4 + 8 + 8 * outputs.columns() + 1;
+        granularities * table + Order::<M>::bytes_of_point(&outputs.ordered)
     });
     OF_POINTS + of_tables.sum::<usize>()
 }

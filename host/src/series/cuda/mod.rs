@@ -1,24 +1,26 @@
-//! The GPU's half: series to buckets and their aggregates on any [`Machine`](crate::gpu::Machine).
+//! Aggregation on any [`Device`](crate::gpu::Device): series to buckets and their aggregates.
 //!
-//! In the order in which a batch meets them: `prepare.rs` (what the host learns of it), `chunks.rs` (how it is cut),
-//! `packed.rs` and `coded.rs` (how a chunk travels), `lane.rs` (a chunk on one queue of the device, whose steps back are in
-//! `lane/back.rs`): `sort.rs` and
-//! `duplicates.rs` (points in the order of time), `rates.rs` (differences), `buckets.rs` (where they begin, and methods
-//! of one pass), `order.rs` (order statistics); `results.rs` (the way back), `engine.rs` (all chunks over all queues).
+//! The files in the order of processing: `prepare.rs` (the host examines the batch), `chunks.rs`
+//! (splits it), `packed.rs` and `coded.rs` (transfer of a chunk), `stream_queue.rs` (a chunk on one
+//! stream; `stream_queue/read_back.rs` returns its results), `sort.rs` and `duplicates.rs` (points
+//! in time order), `rates.rs` (differences), `buckets.rs` (finding buckets, one-pass methods),
+//! `order.rs` (order statistics), `results.rs` (results on the host), `engine.rs` (all chunks on
+//! all streams).
 //!
-//! Until buckets are found no stage waits for the host: buffers have room for as many as there can be, and how many
-//! there are is read on the device. That number travels back then, with what is known of the longest bucket's length:
-//! which decides whether there is more to do for long ones, what kernels order statistics need, and how much of the
-//! results travels.
+//! No stage waits for the host until the buckets are found: buffers have capacity for the largest
+//! possible number of buckets, and the device reads the actual number. That number is then read
+//! back together with a bound on the length of the longest bucket. It determines whether long
+//! buckets need more work, which kernels compute the order statistics, and how much of the results
+//! is transferred.
 
 mod buckets;
 mod chunks;
 mod coded;
+mod compact;
 mod duplicates;
 mod engine;
-mod keep;
-mod lane;
 mod order;
+mod output_columns;
 mod packed;
 mod prepare;
 mod rates;
@@ -26,11 +28,11 @@ mod resident;
 mod results;
 mod sort;
 mod stages;
+mod stream_queue;
 mod times;
-mod wanted;
 
-pub use engine::{Fetched, GpuEngine, Staged, needs};
-pub use resident::{Columns, Heads, Points, Room};
+pub use engine::{GpuEngine, PinnedResults, Staged, kernels};
+pub use resident::{Columns, Heads, Points};
 pub use results::TableResult;
 pub use times::StageTime;
 pub(crate) use times::median;

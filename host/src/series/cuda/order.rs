@@ -1,10 +1,10 @@
 //! Order statistics of buckets: quantiles and numbers of distinct values.
 //!
-//! Which kernel does a bucket depends on its points alone, and each kernel leaves the others' buckets alone; all of them
-//! are queued, and those that have nothing to do leave at once.
+//! The number of points of a bucket alone decides which kernel handles it, and each kernel skips
+//! the buckets of the others. All kernels are queued; those without work return at once.
 
 use super::resident::{Columns, Heads, Points};
-use crate::gpu::{Buffer, Machine, Result};
+use crate::gpu::{Buffer, Device, Result};
 use crate::series::Method;
 use warpstride_device::launch::Work;
 use warpstride_kernels::series::order_block::SeriesOrderBlock;
@@ -19,25 +19,26 @@ use warpstride_kernels::series::order_select::{
 use warpstride_kernels::series::order_short::{FEW, SeriesOrder8, SeriesOrder32};
 use warpstride_kernels::series::order_warp::SeriesOrderWarp;
 
-/// Points that a warp of [`SeriesOrderWarp`] and a block of [`SeriesOrderBlock`] look at together.
+/// Number of points that a warp of [`SeriesOrderWarp`] and a block of [`SeriesOrderBlock`] process
+/// together.
 const WARP_POINTS: usize = 256;
 const BLOCK_POINTS: usize = 4096;
-/// Warps of a block.
+/// Warps per block.
 const WARPS: usize = 4;
 
 /// The order statistics of a plan.
-pub(super) struct Order<M: Machine> {
-    /// All of them.
-    wanted: M::Buffer<OrderQuery>,
-    /// The quantiles among them, so many together as a launch for long buckets takes.
+pub(super) struct Order<M: Device> {
+    /// All queries.
+    queries: M::Buffer<OrderQuery>,
+    /// The quantiles among them, grouped as launches for long buckets take them.
     quantiles: Vec<M::Buffer<OrderQuery>>,
-    /// Columns of numbers of distinct values.
+    /// Columns of the numbers of distinct values.
     distinct: Vec<u32>,
     long: Long<M>,
 }
 
-/// Memory for buckets that no block can hold; none until there can be such.
-struct Long<M: Machine> {
+/// Memory for buckets that exceed a block; empty until there may be any.
+struct Long<M: Device> {
     /// (slot, query, end, bin); all 0 between launches.
     histograms: M::Buffer<u32>,
     /// (slot, query, end).
@@ -52,14 +53,15 @@ struct Long<M: Machine> {
     table: M::Buffer<u64>,
 }
 
-impl<M: Machine> Order<M> {
-    /// For those of `methods` that are of order; the first goes to column `first_column`, the others to those after it.
+impl<M: Device> Order<M> {
+    /// Prepares those of `methods` that need sorted values; the first is written to column
+    /// `first_column`, the others to the following columns.
     ///
     /// # Errors
-    /// Out of memory.
-    pub(super) fn new(machine: &M, methods: &[Method], first_column: usize) -> Result<Self> {
-        let of_order = methods.iter().filter(|method| method.is_of_order());
-        let queries: Vec<OrderQuery> = of_order
+    /// If device memory is insufficient.
+    pub(super) fn new(device: &M, methods: &[Method], first_column: usize) -> Result<Self> {
+        let ordered = methods.iter().filter(|method| method.needs_sorted_values());
+        let queries: Vec<OrderQuery> = ordered
             .zip(first_column..)
             .map(|(method, column)| {
                 let (kind, percent) = match method {
@@ -75,36 +77,37 @@ impl<M: Machine> Order<M> {
             })
             .collect();
         let buffer = |queries: &[OrderQuery]| {
-            let mut buffer = machine.alloc("wanted order statistics", queries.len())?;
-            machine.upload(&mut buffer, queries)?;
+            let mut buffer = device.alloc("order statistics", queries.len())?;
+            device.upload(&mut buffer, queries)?;
             Ok(buffer)
         };
         let (distinct, quantiles): (Vec<_>, Vec<_>) =
             queries.iter().partition(|query| query.kind == NUNIQUE);
         Ok(Self {
-            wanted: buffer(&queries)?,
+            queries: buffer(&queries)?,
             quantiles: quantiles
                 .chunks(QUERIES)
                 .map(buffer)
                 .collect::<Result<_>>()?,
             distinct: distinct.iter().map(|query| query.column).collect(),
-            long: Long::new(machine)?,
+            long: Long::new(device)?,
         })
     }
 
-    /// Whether there are none.
+    /// Whether there are no order statistics.
     pub(super) fn is_empty(&self) -> bool {
-        self.wanted.is_empty()
+        self.queries.is_empty()
     }
 
-    /// Queues all of them. `covering`: (window of 32 points), the bucket that its first point lies in; `longest`: no
-    /// bucket has more points (where nothing else is known, the number of points).
+    /// Queues all of them. `covering`: (window of 32 points), the bucket of the window's first
+    /// point; `longest`: an upper bound on the points of a bucket (the number of points if nothing
+    /// else is known).
     ///
     /// # Errors
-    /// Out of memory, or the driver's.
+    /// If device memory is insufficient; errors of the driver.
     pub(super) fn queue(
         &mut self,
-        machine: &M,
+        device: &M,
         points: &Points<M>,
         covering: &M::Buffer<u32>,
         heads: &Heads<M>,
@@ -116,17 +119,17 @@ impl<M: Machine> Order<M> {
         }
         macro_rules! sorted {
             ($kernel:ident, $work:expr $(, $covering:ident)?) => {
-                machine.launch(
+                device.launch(
                     &$kernel {
                         values: points.values.read(),
                         first: heads.first.read(),
                         $($covering: covering.read(),)?
                         facts: heads.facts.read(),
-                        wanted: self.wanted.read(),
+                        wanted: self.queries.read(),
                         out: columns.values.write(),
                         points: points.points as u32,
                         capacity: heads.capacity as u32,
-                        queries: self.wanted.len() as u32,
+                        queries: self.queries.len() as u32,
                         columns: columns.count as u32,
                         stride: columns.stride as u32,
                     },
@@ -147,14 +150,14 @@ impl<M: Machine> Order<M> {
             sorted!(SeriesOrderBlock, Work::Blocks(groups), covering)?;
         }
         if longest > LONG as usize {
-            self.queue_long(machine, points, covering, heads, columns)?;
+            self.queue_long(device, points, covering, heads, columns)?;
         }
         Ok(())
     }
 
     fn queue_long(
         &mut self,
-        machine: &M,
+        device: &M,
         points: &Points<M>,
         covering: &M::Buffer<u32>,
         heads: &Heads<M>,
@@ -164,15 +167,15 @@ impl<M: Machine> Order<M> {
         let parts = Work::Blocks(2 * slots);
         let most = self.quantiles.iter().map(M::Buffer::<_>::len).max();
         let long = &mut self.long;
-        long.reserve_ranks(machine, slots, 2 * most.unwrap_or(0))?;
-        for wanted in &self.quantiles {
+        long.reserve_ranks(device, slots, 2 * most.unwrap_or(0))?;
+        for queries in &self.quantiles {
             for pass in 0..PASSES {
                 let select = SeriesOrderSelect {
                     values: points.values.read(),
                     first: heads.first.read(),
                     covering: covering.read(),
                     facts: heads.facts.read(),
-                    wanted: wanted.read(),
+                    wanted: queries.read(),
                     histograms: long.histograms.write(),
                     states: long.states.write(),
                     found: long.found.write(),
@@ -181,16 +184,16 @@ impl<M: Machine> Order<M> {
                     points: points.points as u32,
                     capacity: heads.capacity as u32,
                     slots: slots as u32,
-                    queries: wanted.len() as u32,
+                    queries: queries.len() as u32,
                     columns: columns.count as u32,
                     stride: columns.stride as u32,
                     pass,
                 };
-                machine.launch(&select, parts)?;
+                device.launch(&select, parts)?;
             }
         }
         for column in &self.distinct {
-            long.reserve_table(machine, slots, points.points)?;
+            long.reserve_table(device, slots, points.points)?;
             let clear = SeriesDistinctClear {
                 first: heads.first.read(),
                 covering: covering.read(),
@@ -200,7 +203,7 @@ impl<M: Machine> Order<M> {
                 capacity: heads.capacity as u32,
                 slots: slots as u32,
             };
-            machine.launch(&clear, parts)?;
+            device.launch(&clear, parts)?;
             let distinct = SeriesDistinct {
                 values: points.values.read(),
                 first: heads.first.read(),
@@ -217,15 +220,15 @@ impl<M: Machine> Order<M> {
                 stride: columns.stride as u32,
                 column: *column,
             };
-            machine.launch(&distinct, parts)?;
+            device.launch(&distinct, parts)?;
         }
         Ok(())
     }
 
-    /// Bytes of a point that [`Order::queue`] keeps at most, for whoever plans memory.
+    /// Upper bound on the bytes per point that [`Order::queue`] allocates.
     pub(super) fn bytes_of_point(methods: &[Method]) -> usize {
-        let of_order = methods.iter().filter(|method| method.is_of_order());
-        let quantiles = of_order
+        let ordered = methods.iter().filter(|method| method.needs_sorted_values());
+        let quantiles = ordered
             .filter(|method| **method != Method::Nunique)
             .count()
             .min(QUERIES);
@@ -240,42 +243,42 @@ impl<M: Machine> Order<M> {
     }
 }
 
-impl<M: Machine> Long<M> {
-    fn new(machine: &M) -> Result<Self> {
+impl<M: Device> Long<M> {
+    fn new(device: &M) -> Result<Self> {
         Ok(Self {
-            histograms: machine.alloc("digits of long buckets", 0)?,
-            states: machine.alloc("ranks of long buckets", 0)?,
-            found: machine.alloc("keys of long buckets", 0)?,
-            done: machine.alloc("tiles of long buckets", 0)?,
-            counts: machine.alloc("distinct values of long buckets", 0)?,
-            table: machine.alloc("values of long buckets", 0)?,
+            histograms: device.alloc("digits of long buckets", 0)?,
+            states: device.alloc("ranks of long buckets", 0)?,
+            found: device.alloc("keys of long buckets", 0)?,
+            done: device.alloc("tiles of long buckets", 0)?,
+            counts: device.alloc("distinct values of long buckets", 0)?,
+            table: device.alloc("values of long buckets", 0)?,
         })
     }
 
-    /// Memory that grows is zeroed.
-    fn reserve_ranks(&mut self, machine: &M, slots: usize, ranks: usize) -> Result<()> {
+    /// Zeroes memory that grows.
+    fn reserve_ranks(&mut self, device: &M, slots: usize, ranks: usize) -> Result<()> {
         let all = slots.saturating_mul(ranks);
         if self.states.len() < all {
-            self.histograms = machine.alloc("digits of long buckets", 0)?;
-            self.histograms = machine.alloc("digits of long buckets", all.saturating_mul(BINS))?;
-            self.found = machine.alloc("keys of long buckets", all)?;
-            self.states = machine.alloc("ranks of long buckets", all)?;
+            self.histograms = device.alloc("digits of long buckets", 0)?;
+            self.histograms = device.alloc("digits of long buckets", all.saturating_mul(BINS))?;
+            self.found = device.alloc("keys of long buckets", all)?;
+            self.states = device.alloc("ranks of long buckets", all)?;
         }
-        self.reserve_slots(machine, slots)
+        self.reserve_slots(device, slots)
     }
 
-    fn reserve_table(&mut self, machine: &M, slots: usize, points: usize) -> Result<()> {
+    fn reserve_table(&mut self, device: &M, slots: usize, points: usize) -> Result<()> {
         if self.table.len() < 2 * points {
-            self.table = machine.alloc("values of long buckets", 0)?;
-            self.table = machine.alloc("values of long buckets", 2 * points)?;
+            self.table = device.alloc("values of long buckets", 0)?;
+            self.table = device.alloc("values of long buckets", 2 * points)?;
         }
-        self.reserve_slots(machine, slots)
+        self.reserve_slots(device, slots)
     }
 
-    fn reserve_slots(&mut self, machine: &M, slots: usize) -> Result<()> {
+    fn reserve_slots(&mut self, device: &M, slots: usize) -> Result<()> {
         if self.counts.len() < slots {
-            self.done = machine.alloc("tiles of long buckets", slots)?;
-            self.counts = machine.alloc("distinct values of long buckets", slots)?;
+            self.done = device.alloc("tiles of long buckets", slots)?;
+            self.counts = device.alloc("distinct values of long buckets", slots)?;
         }
         Ok(())
     }
@@ -284,9 +287,9 @@ impl<M: Machine> Long<M> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::gpu::EmulatedMachine;
+    use crate::gpu::EmulatedDevice;
 
-    /// The definition: sort, then take.
+    /// The definition: sort, then select.
     fn expected(bucket: &[f64], method: Method) -> f64 {
         let mut sorted = bucket.to_vec();
         sorted.sort_by(f64::total_cmp);
@@ -307,14 +310,14 @@ mod tests {
     }
 
     #[test]
-    fn buckets_of_all_lengths_are_answered() {
-        let machine = EmulatedMachine::default();
+    fn order_statistics_of_buckets_of_all_lengths() {
+        let device = EmulatedDevice::default();
         let mut methods = vec![Method::Nunique, Method::Median];
-        // More than one launch for long buckets takes.
+        // More queries than a launch for long buckets takes.
         methods.extend((0..9).map(|i| Method::Percentile(f64::from(12 * i))));
         methods.push(Method::Sum);
-        let mut order = Order::new(&machine, &methods, 1).unwrap();
-        // Long ones the second time, when memory is made for them; short ones again.
+        let mut order = Order::new(&device, &methods, 1).unwrap();
+        // Long buckets come second, when their memory is allocated; then short ones again.
         for lengths in [&[3, 1, 20][..], &[7, 5000, 300, 9000, 1000, 30], &[4, 700]] {
             let mut first = vec![0_u32];
             for length in lengths {
@@ -329,24 +332,24 @@ mod tests {
                 .map(|point| first.partition_point(|f| *f <= point) as u32 - 1)
                 .collect();
             let longest = *lengths.iter().max().unwrap();
-            let mut facts = vec![0; Heads::<EmulatedMachine>::FACTS];
-            facts[Heads::<EmulatedMachine>::BUCKETS] = lengths.len() as u32;
-            facts[Heads::<EmulatedMachine>::LONGEST] = longest;
-            let mut points = Points::with_room(&machine, count as usize, 1).unwrap();
-            machine.upload(&mut points.values, &values).unwrap();
-            let mut heads = Heads::with_room(&machine, lengths.len(), 1).unwrap();
-            machine.upload(&mut heads.first, &first).unwrap();
-            machine.upload(&mut heads.facts, &facts).unwrap();
-            let mut there = machine.alloc("", covering.len()).unwrap();
-            machine.upload(&mut there, &covering).unwrap();
+            let mut facts = vec![0; Heads::<EmulatedDevice>::FACTS];
+            facts[Heads::<EmulatedDevice>::BUCKETS] = lengths.len() as u32;
+            facts[Heads::<EmulatedDevice>::LONGEST] = longest;
+            let mut points = Points::with_capacity(&device, count as usize, 1).unwrap();
+            device.upload(&mut points.values, &values).unwrap();
+            let mut heads = Heads::with_capacity(&device, lengths.len(), 1).unwrap();
+            device.upload(&mut heads.first, &first).unwrap();
+            device.upload(&mut heads.facts, &facts).unwrap();
+            let mut there = device.alloc("", covering.len()).unwrap();
+            device.upload(&mut there, &covering).unwrap();
             let stride = lengths.len() + 1;
-            let mut columns = Columns::with_room(&machine, stride, 12).unwrap();
+            let mut columns = Columns::with_capacity(&device, stride, 12).unwrap();
             let known = longest as usize;
             order
-                .queue(&machine, &points, &there, &heads, &mut columns, known)
+                .queue(&device, &points, &there, &heads, &mut columns, known)
                 .unwrap();
             let mut found = vec![0.0; 12 * stride];
-            machine.download(&columns.values, &mut found).unwrap();
+            device.download(&columns.values, &mut found).unwrap();
             for (column, method) in (1..).zip(&methods[..11]) {
                 for bucket in 0..lengths.len() {
                     let of = first[bucket] as usize..first[bucket + 1] as usize;

@@ -1,9 +1,9 @@
-//! A chunk in page-locked memory, as it travels.
+//! A chunk in page-locked memory, ready for the transfer.
 
 use super::chunks::Chunk;
 use super::coded::{Coding, Width};
-use super::prepare::{Prepared, room};
-use crate::gpu::{Machine, Result};
+use super::prepare::{Prepared, vec_with_capacity};
+use crate::gpu::{Device, Result};
 use crate::series::SeriesError;
 use bytemuck::Pod;
 use rayon::prelude::*;
@@ -11,14 +11,14 @@ use std::borrow::Cow;
 use std::sync::Arc;
 use warpstride_kernels::series::unpack::frames;
 
-/// Elements that one thread copies at a time.
+/// Number of elements that one thread copies at a time.
 const COPY: usize = 1 << 17;
-/// What timestamps are called when there is no memory for them.
+/// Name of the timestamps in errors.
 const TIMES: &str = "timestamps";
 
-/// A chunk's points and its series. Memory may be longer than what is in it.
-pub(super) struct Packed<M: Machine> {
-    /// How timestamps travel, which says where they are.
+/// The points and series of a chunk. Buffers may be longer than their contents.
+pub(super) struct Packed<M: Device> {
+    /// The coding of the timestamps, which decides which buffers hold them.
     pub(super) coding: Coding,
     /// (point), nanoseconds since 1970.
     pub(super) times: Arc<M::Pinned<u64>>,
@@ -32,56 +32,56 @@ pub(super) struct Packed<M: Machine> {
     pub(super) values: Arc<M::Pinned<f64>>,
     /// (series + 1).
     pub(super) offsets: Arc<M::Pinned<u32>>,
-    /// (series + 2), with the lead as a series of its own; only where there is one.
+    /// (series + 2), offsets with the lead as a separate series; used only with a lead.
     pub(super) split: Arc<M::Pinned<u32>>,
 }
 
-impl<M: Machine> Packed<M> {
-    /// Without memory.
-    pub(super) fn new(machine: &M) -> Result<Self> {
+impl<M: Device> Packed<M> {
+    /// Makes empty buffers.
+    pub(super) fn new(device: &M) -> Result<Self> {
         let offsets = "offsets of series";
         Ok(Self {
             coding: Coding::RAW,
-            times: Arc::new(machine.pinned(TIMES, 0)?),
-            bases: Arc::new(machine.pinned(TIMES, 0)?),
-            narrow: Arc::new(machine.pinned(TIMES, 0)?),
-            wide: Arc::new(machine.pinned(TIMES, 0)?),
-            values: Arc::new(machine.pinned("values", 0)?),
-            offsets: Arc::new(machine.pinned(offsets, 0)?),
-            split: Arc::new(machine.pinned(offsets, 0)?),
+            times: Arc::new(device.pinned(TIMES, 0)?),
+            bases: Arc::new(device.pinned(TIMES, 0)?),
+            narrow: Arc::new(device.pinned(TIMES, 0)?),
+            wide: Arc::new(device.pinned(TIMES, 0)?),
+            values: Arc::new(device.pinned("values", 0)?),
+            offsets: Arc::new(device.pinned(offsets, 0)?),
+            split: Arc::new(device.pinned(offsets, 0)?),
         })
     }
 
-    /// Takes in a chunk, with coded timestamps if that is wanted and they can be.
+    /// Packs a chunk, with compressed timestamps if requested and possible.
     pub(super) fn fill(
         &mut self,
-        machine: &M,
+        device: &M,
         prepared: &Prepared<'_>,
         chunk: &Chunk,
         coded: bool,
     ) -> std::result::Result<(), SeriesError> {
-        self.fill_times(machine, &travelling(prepared, chunk)?, coded)?;
+        self.fill_times(device, &travelling(prepared, chunk)?, coded)?;
         let lead = chunk.lead.map(|point| prepared.values[point]);
-        let values = ours(machine, &mut self.values, "values", chunk.len())?;
+        let values = exclusive(device, &mut self.values, "values", chunk.len())?;
         let (head, rest) = values.split_at_mut(usize::from(lead.is_some()));
         head.fill(lead.unwrap_or(0.0));
         copy(&prepared.values[chunk.points.clone()], rest);
         let series = chunk.series.len() + 1;
-        let offsets = ours(machine, &mut self.offsets, "offsets of series", series)?;
-        for (place, offset) in offsets.iter_mut().zip(chunk.offsets(prepared)) {
-            *place = offset;
+        let offsets = exclusive(device, &mut self.offsets, "offsets of series", series)?;
+        for (index, offset) in offsets.iter_mut().zip(chunk.offsets(prepared)) {
+            *index = offset;
         }
         if chunk.lead.is_some() {
-            let split = ours(machine, &mut self.split, "offsets of series", series + 1)?;
+            let split = exclusive(device, &mut self.split, "offsets of series", series + 1)?;
             let offsets = [0, 1].into_iter().chain(chunk.offsets(prepared).skip(1));
-            for (place, offset) in split.iter_mut().zip(offsets) {
-                *place = offset;
+            for (index, offset) in split.iter_mut().zip(offsets) {
+                *index = offset;
             }
         }
         Ok(())
     }
 
-    fn fill_times(&mut self, machine: &M, times: &[u64], coded: bool) -> Result<()> {
+    fn fill_times(&mut self, device: &M, times: &[u64], coded: bool) -> Result<()> {
         let mut coding = if coded {
             Coding::guess(times)
         } else {
@@ -89,17 +89,20 @@ impl<M: Machine> Packed<M> {
         };
         loop {
             let packed = if coding.width == Width::Raw {
-                copy(times, ours(machine, &mut self.times, TIMES, times.len())?);
+                copy(
+                    times,
+                    exclusive(device, &mut self.times, TIMES, times.len())?,
+                );
                 Ok(())
             } else {
-                let bases = ours(machine, &mut self.bases, TIMES, frames(times.len()))?;
+                let bases = exclusive(device, &mut self.bases, TIMES, frames(times.len()))?;
                 match coding.width {
                     Width::Two => {
-                        let narrow = ours(machine, &mut self.narrow, TIMES, times.len())?;
+                        let narrow = exclusive(device, &mut self.narrow, TIMES, times.len())?;
                         coding.pack(times, bases, narrow)
                     }
                     _ => {
-                        let wide = ours(machine, &mut self.wide, TIMES, times.len())?;
+                        let wide = exclusive(device, &mut self.wide, TIMES, times.len())?;
                         coding.pack(times, bases, wide)
                     }
                 }
@@ -112,7 +115,7 @@ impl<M: Machine> Packed<M> {
         }
     }
 
-    /// Bytes that travel to the device.
+    /// Bytes transferred to the device.
     pub(super) fn bytes(&self, chunk: &Chunk) -> usize {
         let offsets = chunk.series.len() + 1;
         let split = if chunk.lead.is_some() { offsets + 1 } else { 0 };
@@ -120,7 +123,7 @@ impl<M: Machine> Packed<M> {
     }
 }
 
-/// Timestamps of the points that travel.
+/// Timestamps of the transferred points.
 fn travelling<'a>(
     prepared: &'a Prepared<'_>,
     chunk: &Chunk,
@@ -130,7 +133,7 @@ fn travelling<'a>(
         None => Ok(Cow::Borrowed(&times[chunk.points.clone()])),
         Some(lead) if lead + 1 == start => Ok(Cow::Borrowed(&times[lead..chunk.points.end])),
         Some(lead) => {
-            let mut together = room(chunk.len())?;
+            let mut together = vec_with_capacity(chunk.len())?;
             together.push(times[lead]);
             together.extend_from_slice(&times[chunk.points.clone()]);
             Ok(Cow::Owned(together))
@@ -138,17 +141,17 @@ fn travelling<'a>(
     }
 }
 
-/// Memory that is long enough and that no copy holds.
-fn ours<'a, M: Machine, T: Pod + Send + Sync>(
-    machine: &M,
+/// Returns memory that is long enough and not in use by a copy.
+fn exclusive<'a, M: Device, T: Pod + Send + Sync>(
+    device: &M,
     memory: &'a mut Arc<M::Pinned<T>>,
     what: &'static str,
     len: usize,
 ) -> Result<&'a mut [T]> {
     if memory.len() < len || Arc::get_mut(memory).is_none() {
-        *memory = Arc::new(machine.pinned(what, len)?);
+        *memory = Arc::new(device.pinned(what, len)?);
     }
-    // Made just now, or nobody else's.
+    // It was allocated just now, or no copy holds it.
     Ok(Arc::get_mut(memory).map_or(&mut [], |memory| &mut memory[..len]))
 }
 

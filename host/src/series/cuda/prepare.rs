@@ -1,39 +1,39 @@
-//! What the host learns of a batch before any of it travels: points that are skipped, and of every series whether its
-//! points stand in order and between which times.
+//! The host examines a batch before the transfer: it drops NaN if requested, and determines for
+//! every series whether its points are sorted and their range of time.
 
 use crate::series::{Batch, NanPolicy, SeriesError};
 use rayon::prelude::*;
 use std::borrow::Cow;
 
-/// Points that one thread looks at.
-const LOOK: usize = 1 << 16;
-/// Series that one thread looks at, where they are short.
+/// Number of points that one thread examines.
+const PART_POINTS: usize = 1 << 16;
+/// Number of short series that one thread examines.
 const SERIES: usize = 256;
 
-/// What one look at a series' timestamps shows.
+/// Order and range of a series' timestamps.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Look {
-    /// No timestamp stands after a greater one.
+pub(super) struct TimestampStats {
+    /// Whether no timestamp follows a later one.
     pub(super) sorted: bool,
-    /// Timestamps that equal the one before.
+    /// Number of timestamps equal to the preceding one.
     pub(super) repeated: usize,
-    /// Nanoseconds since 1970; 0 where there are no points.
+    /// Nanoseconds since 1970; 0 if there are no points.
     pub(super) least: u64,
-    /// Nanoseconds since 1970; 0 where there are no points.
+    /// Nanoseconds since 1970; 0 if there are no points.
     pub(super) greatest: u64,
 }
 
-impl Look {
-    const NOTHING: Self = Self {
+impl TimestampStats {
+    const EMPTY: Self = Self {
         sorted: true,
         repeated: 0,
         least: 0,
         greatest: 0,
     };
 
-    fn at(times: &[i64]) -> Self {
+    fn of(times: &[i64]) -> Self {
         let Some(first) = times.first() else {
-            return Self::NOTHING;
+            return Self::EMPTY;
         };
         let (mut least, mut greatest) = (*first, *first);
         let (mut falls, mut repeated) = (0_usize, 0_usize);
@@ -51,20 +51,21 @@ impl Look {
         }
     }
 
-    /// Of a long series, by several threads. Each looks at the last point of the part before too.
-    fn at_long(times: &[i64]) -> Self {
-        let parts = (0..times.len().div_ceil(LOOK)).into_par_iter();
+    /// Examines a long series with several threads. Each also reads the last point of the preceding
+    /// part.
+    fn of_long(times: &[i64]) -> Self {
+        let parts = (0..times.len().div_ceil(PART_POINTS)).into_par_iter();
         let of_part = |part: usize| {
-            let first = (part * LOOK).saturating_sub(1);
-            Self::at(&times[first..times.len().min((part + 1) * LOOK)])
+            let first = (part * PART_POINTS).saturating_sub(1);
+            Self::of(&times[first..times.len().min((part + 1) * PART_POINTS)])
         };
         parts
             .map(of_part)
-            .reduce_with(Self::and)
-            .unwrap_or(Self::NOTHING)
+            .reduce_with(Self::combined_with)
+            .unwrap_or(Self::EMPTY)
     }
 
-    fn and(self, other: Self) -> Self {
+    fn combined_with(self, other: Self) -> Self {
         Self {
             sorted: self.sorted && other.sorted,
             repeated: self.repeated + other.repeated,
@@ -74,7 +75,7 @@ impl Look {
     }
 }
 
-/// A batch without skipped points, and a look at each of its series.
+/// A batch without skipped points, and the facts about each of its series.
 pub(super) struct Prepared<'a> {
     /// (point), nanoseconds since 1970.
     pub(super) times: Cow<'a, [u64]>,
@@ -83,28 +84,28 @@ pub(super) struct Prepared<'a> {
     /// (series + 1).
     pub(super) offsets: Cow<'a, [usize]>,
     /// (series).
-    pub(super) looks: Vec<Look>,
-    /// Points that were NaN.
+    pub(super) stats: Vec<TimestampStats>,
+    /// Number of skipped points with NaN.
     pub(super) skipped: usize,
 }
 
 impl<'a> Prepared<'a> {
-    /// Looks at a batch.
+    /// Examines a batch.
     ///
     /// # Errors
-    /// Out of host memory.
+    /// If host memory is insufficient.
     pub(super) fn new(batch: &'a Batch, nan: NanPolicy) -> Result<Self, SeriesError> {
         let mut prepared = Self {
             times: Cow::Borrowed(bytemuck::cast_slice(batch.times())),
             values: Cow::Borrowed(batch.values()),
             offsets: Cow::Borrowed(batch.offsets()),
-            looks: Vec::new(),
+            stats: Vec::new(),
             skipped: 0,
         };
         if nan == NanPolicy::Skip {
             prepared.skip()?;
         }
-        prepared.look()?;
+        prepared.examine()?;
         Ok(prepared)
     }
 
@@ -116,17 +117,17 @@ impl<'a> Prepared<'a> {
         self.offsets.len() - 1
     }
 
-    /// Leaves out points that are NaN.
+    /// Drops points with NaN.
     fn skip(&mut self) -> Result<(), SeriesError> {
         let of_part = |values: &[f64]| values.iter().filter(|value| value.is_nan()).count();
-        let skipped: usize = self.values.par_chunks(LOOK).map(of_part).sum();
+        let skipped: usize = self.values.par_chunks(PART_POINTS).map(of_part).sum();
         if skipped == 0 {
             return Ok(());
         }
         let left = self.points() - skipped;
-        let mut times = room(left)?;
-        let mut values = room(left)?;
-        let mut offsets = room(self.offsets.len())?;
+        let mut times = vec_with_capacity(left)?;
+        let mut values = vec_with_capacity(left)?;
+        let mut offsets = vec_with_capacity(self.offsets.len())?;
         offsets.push(0);
         for pair in self.offsets.windows(2) {
             for point in pair[0]..pair[1] {
@@ -145,29 +146,30 @@ impl<'a> Prepared<'a> {
         Ok(())
     }
 
-    fn look(&mut self) -> Result<(), SeriesError> {
+    fn examine(&mut self) -> Result<(), SeriesError> {
         let times: &[i64] = bytemuck::cast_slice(&self.times);
-        let mut looks = room(self.series())?;
+        let mut stats = vec_with_capacity(self.series())?;
         let pairs = self.offsets.par_windows(2).with_min_len(SERIES);
         let of_series = |pair: &[usize]| match &times[pair[0]..pair[1]] {
-            long if long.len() > 2 * LOOK => Look::at_long(long),
-            short => Look::at(short),
+            long if long.len() > 2 * PART_POINTS => TimestampStats::of_long(long),
+            short => TimestampStats::of(short),
         };
-        pairs.map(of_series).collect_into_vec(&mut looks);
-        self.looks = looks;
+        pairs.map(of_series).collect_into_vec(&mut stats);
+        self.stats = stats;
         Ok(())
     }
 }
 
-/// An empty vector with room for so many.
-pub(super) fn room<T>(len: usize) -> Result<Vec<T>, SeriesError> {
-    let mut room = Vec::new();
-    room.try_reserve_exact(len)
+/// An empty vector with the given capacity.
+pub(super) fn vec_with_capacity<T>(len: usize) -> Result<Vec<T>, SeriesError> {
+    let mut vector = Vec::new();
+    vector
+        .try_reserve_exact(len)
         .map_err(|_| SeriesError::HostMemory {
             what: "points and buckets",
             needed: len.saturating_mul(size_of::<T>()),
         })?;
-    Ok(room)
+    Ok(vector)
 }
 
 #[cfg(test)]
@@ -175,25 +177,28 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_long_series_is_seen_as_a_whole() {
-        let rising: Vec<i64> = (0..3 * LOOK as i64).collect();
+    fn parts_of_a_long_series_are_combined() {
+        let rising: Vec<i64> = (0..3 * PART_POINTS as i64).collect();
         let mut falls = rising.clone();
-        // Between two threads' parts.
-        falls.swap(LOOK - 1, LOOK);
+        // At the boundary between two threads' parts.
+        falls.swap(PART_POINTS - 1, PART_POINTS);
         let mut repeats = rising.clone();
-        repeats[2 * LOOK] = repeats[2 * LOOK - 1];
+        repeats[2 * PART_POINTS] = repeats[2 * PART_POINTS - 1];
         for (times, sorted, repeated) in
             [(&rising, true, 0), (&falls, false, 0), (&repeats, true, 1)]
         {
-            let look = Look::at_long(times);
-            assert_eq!(look, Look::at(times));
-            assert_eq!((look.sorted, look.repeated), (sorted, repeated));
-            assert_eq!((look.least, look.greatest), (0, 3 * LOOK as u64 - 1));
+            let stats = TimestampStats::of_long(times);
+            assert_eq!(stats, TimestampStats::of(times));
+            assert_eq!((stats.sorted, stats.repeated), (sorted, repeated));
+            assert_eq!(
+                (stats.least, stats.greatest),
+                (0, 3 * PART_POINTS as u64 - 1)
+            );
         }
     }
 
     #[test]
-    fn skipped_points_leave_series_where_they_were() {
+    fn skipping_points_keeps_the_order_of_series() {
         let nan = f64::NAN;
         let batch = Batch::new(
             vec![5, 4, 9, 9, 1],
@@ -206,10 +211,10 @@ mod tests {
         assert_eq!(*prepared.values, [1.0, 2.0]);
         assert_eq!(*prepared.offsets, [0, 1, 1, 2, 2]);
         assert_eq!(prepared.skipped, 3);
-        let sorted: Vec<bool> = prepared.looks.iter().map(|look| look.sorted).collect();
+        let sorted: Vec<bool> = prepared.stats.iter().map(|stats| stats.sorted).collect();
         assert_eq!(sorted, [true; 4]);
         let kept = Prepared::new(&batch, NanPolicy::Keep).unwrap();
         assert_eq!(kept.points(), 5);
-        assert_eq!((kept.looks[0].sorted, kept.looks[2].repeated), (false, 1));
+        assert_eq!((kept.stats[0].sorted, kept.stats[2].repeated), (false, 1));
     }
 }

@@ -1,77 +1,77 @@
-//! Differences of the values of sorted points, each at the time of the later one.
+//! Differences of consecutive values of sorted points, each at the time of the later point.
 
-use super::keep::Keep;
+use super::compact::Compact;
 use super::resident::Points;
-use crate::gpu::{Machine, Result};
-use warpstride_kernels::series::keep::DIFFERENCES;
+use crate::gpu::{Device, Result};
+use warpstride_kernels::series::compact::DIFFERENCES;
 
-/// What taking differences keeps.
-pub(super) struct Rates<M: Machine> {
-    keep: Keep<M>,
+/// Buffers for taking differences.
+pub(super) struct Rates<M: Device> {
+    compact: Compact<M>,
 }
 
-impl<M: Machine> Rates<M> {
-    /// Without memory.
+impl<M: Device> Rates<M> {
+    /// Makes empty buffers.
     ///
     /// # Errors
-    /// The driver's.
-    pub(super) fn new(machine: &M) -> Result<Self> {
+    /// Errors of the driver.
+    pub(super) fn new(device: &M) -> Result<Self> {
         Ok(Self {
-            keep: Keep::new(machine)?,
+            compact: Compact::new(device)?,
         })
     }
 
-    /// Queues: `rates` get the differences of `points`; of both it is known how many they are: of each series with points
-    /// one less.
+    /// Queues the computation of `rates` from `points`. The number of points of both is known: each
+    /// non-empty series has one rate less than points.
     ///
     /// # Errors
-    /// Out of memory, or the driver's.
+    /// If device memory is insufficient; errors of the driver.
     pub(super) fn queue(
         &mut self,
-        machine: &M,
+        device: &M,
         points: &Points<M>,
         rates: &mut Points<M>,
     ) -> Result<()> {
         if points.points == 0 {
-            return machine.zero(&mut rates.offsets);
+            return device.zero(&mut rates.offsets);
         }
-        self.keep.queue(machine, points, rates, DIFFERENCES)
+        self.compact.queue(device, points, rates, DIFFERENCES)
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::gpu::EmulatedMachine;
+    use crate::gpu::EmulatedDevice;
 
     #[test]
-    fn the_first_point_of_a_series_has_none() {
-        let machine = EmulatedMachine::default();
-        let mut points = Points::with_room(&machine, 6, 4).unwrap();
+    fn the_first_point_of_a_series_has_no_rate() {
+        let device = EmulatedDevice::default();
+        let mut points = Points::with_capacity(&device, 6, 4).unwrap();
         let (times, values) = ([1_u64, 2, 3, 1, 5, 9], [1.0, 4.0, 2.0, 7.0, 7.0, 8.5]);
-        machine.upload(&mut points.times, &times).unwrap();
-        machine.upload(&mut points.values, &values).unwrap();
-        machine
+        device.upload(&mut points.times, &times).unwrap();
+        device.upload(&mut points.values, &values).unwrap();
+        device
             .upload(&mut points.offsets, &[0_u32, 3, 3, 4, 6])
             .unwrap();
-        let mut rates = Points::with_room(&machine, 3, 4).unwrap();
-        let mut stage = Rates::new(&machine).unwrap();
-        stage.queue(&machine, &points, &mut rates).unwrap();
+        let mut rates = Points::with_capacity(&device, 3, 4).unwrap();
+        let mut stage = Rates::new(&device).unwrap();
+        stage.queue(&device, &points, &mut rates).unwrap();
         let (mut times, mut values, mut offsets) = ([0_u64; 3], [0.0; 3], [0_u32; 5]);
-        machine.download(&rates.times, &mut times).unwrap();
-        machine.download(&rates.values, &mut values).unwrap();
-        machine.download(&rates.offsets, &mut offsets).unwrap();
+        device.download(&rates.times, &mut times).unwrap();
+        device.download(&rates.values, &mut values).unwrap();
+        device.download(&rates.offsets, &mut offsets).unwrap();
         assert_eq!(times, [2, 3, 9]);
         assert_eq!(values, [3.0, -2.0, 1.5]);
         assert_eq!(offsets, [0, 2, 2, 2, 3]);
-        // One point each: nothing is left.
-        machine
+        // One point per series: nothing is left.
+        device
             .upload(&mut points.offsets, &[0_u32, 1, 1, 1, 1])
             .unwrap();
         points.points = 1;
-        let mut none = Points::with_room(&machine, 0, 4).unwrap();
-        stage.queue(&machine, &points, &mut none).unwrap();
-        machine.download(&none.offsets, &mut offsets).unwrap();
+        let mut none = Points::with_capacity(&device, 0, 4).unwrap();
+        stage.queue(&device, &points, &mut none).unwrap();
+        device.download(&none.offsets, &mut offsets).unwrap();
         assert_eq!(offsets, [0; 5]);
     }
 }

@@ -1,203 +1,144 @@
-//! Series on a machine.
+//! Series in device memory.
 
-use crate::gpu::{Buffer, Machine, Result};
-use bytemuck::Pod;
+use crate::gpu::{Buffer, Device, Result};
 
-/// Points in the order of time, each timestamp of a series once. Buffers may be longer than what is stated here.
-pub struct Points<M: Machine> {
-    /// (point), nanoseconds since 1970; rises within a series.
+/// Points in time order, each timestamp at most once per series. Buffers may be longer than their
+/// contents.
+pub struct Points<M: Device> {
+    /// (point), nanoseconds since 1970; rising within a series.
     pub times: M::Buffer<u64>,
     /// (point).
     pub values: M::Buffer<f64>,
-    /// (series + 1): first points of the series.
+    /// (series + 1): first point of each series.
     pub offsets: M::Buffer<u32>,
-    /// Points of all series.
+    /// Number of points of all series.
     pub points: usize,
-    /// Series.
+    /// Number of series.
     pub series: usize,
 }
 
-/// Buckets of one granularity. Buffers have room for `capacity` of them; how many there are stands in
-/// [`Heads::facts`], on the device.
-pub struct Heads<M: Machine> {
-    /// (bucket + 1): first point of each bucket; after the last the number of points.
+/// Buckets of one granularity. Buffers have capacity for `capacity` buckets; the actual number is
+/// in [`Heads::facts`], on the device.
+pub struct Heads<M: Device> {
+    /// (bucket + 1): first point of each bucket, followed by the number of points.
     pub first: M::Buffer<u32>,
-    /// (bucket), first moment in nanoseconds since 1970.
+    /// (bucket), bucket start in nanoseconds since 1970.
     pub starts: M::Buffer<i64>,
     /// (series + 1): first bucket of each series.
     pub of_series: M::Buffer<u32>,
-    /// [`Heads::BUCKETS`], [`Heads::LONGEST`], and what stages keep for each other.
+    /// [`Heads::BUCKETS`], [`Heads::LONGEST`], and values that stages share.
     pub facts: M::Buffer<u32>,
-    /// Most buckets.
+    /// Largest number of buckets.
     pub capacity: usize,
 }
 
-/// Aggregates of the buckets of one granularity, one column after the other.
-pub struct Columns<M: Machine> {
+/// Aggregates of the buckets of one granularity, column by column.
+pub struct Columns<M: Device> {
     /// (column, bucket).
     pub values: M::Buffer<f64>,
-    /// Elements from one column to the next: buckets there is room for.
+    /// Distance between columns in elements: the capacity for buckets.
     pub stride: usize,
-    /// Columns.
+    /// Number of columns.
     pub count: usize,
 }
 
-impl<M: Machine> Points<M> {
-    /// Room for so many.
+impl<M: Device> Points<M> {
+    /// Allocates memory for the given numbers of points and series.
     ///
     /// # Errors
-    /// Out of memory.
-    pub fn with_room(machine: &M, points: usize, series: usize) -> Result<Self> {
+    /// If device memory is insufficient.
+    pub fn with_capacity(device: &M, points: usize, series: usize) -> Result<Self> {
         Ok(Self {
-            times: machine.alloc("timestamps", points)?,
-            values: machine.alloc("values", points)?,
-            offsets: machine.alloc("offsets of series", series + 1)?,
+            times: device.alloc("timestamps", points)?,
+            values: device.alloc("values", points)?,
+            offsets: device.alloc("offsets of series", series + 1)?,
             points,
             series,
         })
     }
 
-    /// Makes these the numbers of points and series, with new buffers where the old ones are too short; what was in
-    /// them is lost then.
+    /// Sets the numbers of points and series. Buffers that are too short are replaced, and lose
+    /// their contents.
     ///
     /// # Errors
-    /// Out of memory.
-    pub fn reserve(&mut self, machine: &M, points: usize, series: usize) -> Result<()> {
+    /// If device memory is insufficient.
+    pub fn reserve(&mut self, device: &M, points: usize, series: usize) -> Result<()> {
         if points > self.times.len().min(self.values.len()) || series >= self.offsets.len() {
-            // The old ones first: both may not fit.
-            *self = Self::with_room(machine, 0, 0)?;
-            *self = Self::with_room(machine, points, series)?;
+            // The old buffers are freed first, because both may not fit.
+            *self = Self::with_capacity(device, 0, 0)?;
+            *self = Self::with_capacity(device, points, series)?;
         }
         (self.points, self.series) = (points, series);
         Ok(())
     }
 }
 
-impl<M: Machine> Heads<M> {
-    /// Place in [`Heads::facts`]: buckets of all series.
+impl<M: Device> Heads<M> {
+    /// Index in [`Heads::facts`]: number of buckets of all series.
     pub const BUCKETS: usize = 0;
-    /// Place in [`Heads::facts`]: points of the longest bucket.
+    /// Index in [`Heads::facts`]: number of points of the longest bucket.
     pub const LONGEST: usize = 1;
-    /// Places.
+    /// Length of [`Heads::facts`].
     pub const FACTS: usize = 8;
 
-    /// Points of the longest bucket, as far as facts tell.
+    /// Number of points of the longest bucket, as far as the facts tell.
     pub(super) fn longest(facts: &[u32]) -> usize {
         facts.get(Self::LONGEST).map_or(0, |n| *n as usize)
     }
 
-    /// Room for `capacity` buckets.
+    /// Allocates memory for `capacity` buckets.
     ///
     /// # Errors
-    /// Out of memory.
-    pub fn with_room(machine: &M, capacity: usize, series: usize) -> Result<Self> {
+    /// If device memory is insufficient.
+    pub fn with_capacity(device: &M, capacity: usize, series: usize) -> Result<Self> {
         Ok(Self {
-            first: machine.alloc("buckets", capacity + 1)?,
-            starts: machine.alloc("starts of buckets", capacity)?,
-            of_series: machine.alloc("buckets of series", series + 1)?,
-            facts: machine.alloc("facts of buckets", Self::FACTS)?,
+            first: device.alloc("buckets", capacity + 1)?,
+            starts: device.alloc("starts of buckets", capacity)?,
+            of_series: device.alloc("buckets of series", series + 1)?,
+            facts: device.alloc("facts of buckets", Self::FACTS)?,
             capacity,
         })
     }
 
-    /// As [`Points::reserve`].
+    /// Sets the numbers of buckets and series, as [`Points::reserve`] does.
     ///
     /// # Errors
-    /// Out of memory.
-    pub fn reserve(&mut self, machine: &M, capacity: usize, series: usize) -> Result<()> {
+    /// If device memory is insufficient.
+    pub fn reserve(&mut self, device: &M, capacity: usize, series: usize) -> Result<()> {
         if capacity > self.starts.len() || series >= self.of_series.len() {
             let buckets = capacity.max(self.starts.len());
-            *self = Self::with_room(machine, 0, 0)?;
-            *self = Self::with_room(machine, buckets, series)?;
+            *self = Self::with_capacity(device, 0, 0)?;
+            *self = Self::with_capacity(device, buckets, series)?;
         }
         self.capacity = capacity;
         Ok(())
     }
 }
 
-impl<M: Machine> Columns<M> {
-    /// Room for `count` columns of `stride` buckets.
+impl<M: Device> Columns<M> {
+    /// Allocates memory for `count` columns of `stride` buckets.
     ///
     /// # Errors
-    /// Out of memory.
-    pub fn with_room(machine: &M, stride: usize, count: usize) -> Result<Self> {
+    /// If device memory is insufficient.
+    pub fn with_capacity(device: &M, stride: usize, count: usize) -> Result<Self> {
         Ok(Self {
-            values: machine.alloc("aggregates", stride.saturating_mul(count))?,
+            values: device.alloc("aggregates", stride.saturating_mul(count))?,
             stride,
             count,
         })
     }
 
-    /// As [`Points::reserve`], for as many columns as before.
+    /// Sets the number of buckets, as [`Points::reserve`] does; the number of columns stays.
     ///
     /// # Errors
-    /// Out of memory.
-    pub fn reserve(&mut self, machine: &M, stride: usize) -> Result<()> {
+    /// If device memory is insufficient.
+    pub fn reserve(&mut self, device: &M, stride: usize) -> Result<()> {
         if stride.saturating_mul(self.count) > self.values.len() {
             let count = self.count;
-            *self = Self::with_room(machine, 0, count)?;
-            *self = Self::with_room(machine, stride, count)?;
+            *self = Self::with_capacity(device, 0, count)?;
+            *self = Self::with_capacity(device, stride, count)?;
         }
         self.stride = stride;
         Ok(())
-    }
-}
-
-/// Room on a machine that grows when more is asked for, and never shrinks.
-pub struct Room<M: Machine, T: Pod + Send> {
-    what: &'static str,
-    buffer: M::Buffer<T>,
-    len: usize,
-}
-
-impl<M: Machine, T: Pod + Send> Room<M, T> {
-    /// None yet; `what` names it in errors.
-    ///
-    /// # Errors
-    /// The driver's.
-    pub fn new(machine: &M, what: &'static str) -> Result<Self> {
-        Ok(Self {
-            what,
-            buffer: machine.alloc(what, 0)?,
-            len: 0,
-        })
-    }
-
-    /// At least so many elements. What was there is lost where it grows.
-    ///
-    /// # Errors
-    /// Out of memory.
-    pub fn reserve(&mut self, machine: &M, len: usize) -> Result<()> {
-        if len > self.len {
-            // The old one first: both may not fit.
-            self.buffer = machine.alloc(self.what, 0)?;
-            self.len = 0;
-            self.buffer = machine.alloc(self.what, len)?;
-            self.len = len;
-        }
-        Ok(())
-    }
-
-    /// Elements.
-    #[must_use]
-    pub fn len(&self) -> usize {
-        self.len
-    }
-
-    /// Whether there are none.
-    #[must_use]
-    pub fn is_empty(&self) -> bool {
-        self.len == 0
-    }
-
-    /// The memory.
-    #[must_use]
-    pub fn buffer(&self) -> &M::Buffer<T> {
-        &self.buffer
-    }
-
-    /// The memory.
-    pub fn buffer_mut(&mut self) -> &mut M::Buffer<T> {
-        &mut self.buffer
     }
 }

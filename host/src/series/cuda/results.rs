@@ -1,22 +1,23 @@
-//! Aggregates on their way back: page-locked memory that chunks' results come to, and the whole that is made of them.
+//! Read-back of aggregates: page-locked memory for the results of chunks, and the assembly of the
+//! whole.
 
-use super::prepare::room;
-use super::wanted::{Source, Wanted};
-use crate::gpu::{Copying, Machine, Result};
+use super::output_columns::{OutputColumns, Source};
+use super::prepare::vec_with_capacity;
+use crate::gpu::{Device, PendingCopy, Result};
 use crate::series::{Buckets, Column, Resample, Resampled, SeriesError};
 use rayon::prelude::*;
 
-/// Elements that page-locked memory is a multiple of.
+/// Lengths of page-locked memory are multiples of this number of elements.
 const ROUND: usize = 1 << 12;
 
-/// Page-locked memory that is used again and again.
-pub(super) struct Pool<M: Machine> {
+/// Page-locked memory for reuse.
+pub(super) struct Pool<M: Device> {
     wide: Vec<M::Pinned<i64>>,
     narrow: Vec<M::Pinned<u32>>,
     values: Vec<M::Pinned<f64>>,
 }
 
-impl<M: Machine> Pool<M> {
+impl<M: Device> Pool<M> {
     pub(super) fn new() -> Self {
         Self {
             wide: Vec::new(),
@@ -25,18 +26,18 @@ impl<M: Machine> Pool<M> {
         }
     }
 
-    pub(super) fn wide(&mut self, machine: &M, len: usize) -> Result<M::Pinned<i64>> {
-        let more = || machine.pinned("starts of buckets", rounded(len));
+    pub(super) fn wide(&mut self, device: &M, len: usize) -> Result<M::Pinned<i64>> {
+        let more = || device.pinned("starts of buckets", rounded(len));
         taken(&mut self.wide, len).map_or_else(more, Ok)
     }
 
-    pub(super) fn narrow(&mut self, machine: &M, len: usize) -> Result<M::Pinned<u32>> {
-        let more = || machine.pinned("buckets", rounded(len));
+    pub(super) fn narrow(&mut self, device: &M, len: usize) -> Result<M::Pinned<u32>> {
+        let more = || device.pinned("buckets", rounded(len));
         taken(&mut self.narrow, len).map_or_else(more, Ok)
     }
 
-    pub(super) fn values(&mut self, machine: &M, len: usize) -> Result<M::Pinned<f64>> {
-        let more = || machine.pinned("aggregates", rounded(len));
+    pub(super) fn values(&mut self, device: &M, len: usize) -> Result<M::Pinned<f64>> {
+        let more = || device.pinned("aggregates", rounded(len));
         taken(&mut self.values, len).map_or_else(more, Ok)
     }
 
@@ -50,12 +51,12 @@ impl<M: Machine> Pool<M> {
     }
 }
 
-/// So that memory suits chunks of about one size.
+/// Rounds up, so that memory can be reused by chunks of similar size.
 fn rounded(len: usize) -> usize {
     len.next_multiple_of(ROUND)
 }
 
-/// The shortest that is long enough.
+/// Removes and returns the shortest buffer that is long enough.
 fn taken<P: std::ops::Deref<Target = [T]>, T>(idle: &mut Vec<P>, len: usize) -> Option<P> {
     let long_enough = idle
         .iter()
@@ -65,8 +66,8 @@ fn taken<P: std::ops::Deref<Target = [T]>, T>(idle: &mut Vec<P>, len: usize) -> 
     Some(idle.swap_remove(at))
 }
 
-/// Buckets of a chunk at one granularity on their way.
-pub(super) struct Incoming<M: Machine> {
+/// Buckets of a chunk at one granularity that are being read back.
+pub(super) struct PendingTable<M: Device> {
     pub(super) table: usize,
     pub(super) buckets: usize,
     pub(super) series: usize,
@@ -76,7 +77,7 @@ pub(super) struct Incoming<M: Machine> {
     pub(super) columns: M::Received<f64>,
 }
 
-impl<M: Machine> Incoming<M> {
+impl<M: Device> PendingTable<M> {
     pub(super) fn ready(&self) -> bool {
         self.starts.ready() && self.first.ready() && self.of_series.ready() && self.columns.ready()
     }
@@ -94,9 +95,10 @@ impl<M: Machine> Incoming<M> {
     }
 }
 
-/// Buckets of a chunk at one granularity, in page-locked memory, which may be longer than what is in it.
-pub struct TableResult<M: Machine> {
-    /// Place among [`Resampled::buckets`].
+/// Buckets of a chunk at one granularity in page-locked memory, which may be longer than its
+/// contents.
+pub struct TableResult<M: Device> {
+    /// Index into [`Resampled::buckets`].
     table: usize,
     buckets: usize,
     series: usize,
@@ -106,8 +108,8 @@ pub struct TableResult<M: Machine> {
     columns: M::Pinned<f64>,
 }
 
-impl<M: Machine> TableResult<M> {
-    /// Place among [`Resampled::buckets`].
+impl<M: Device> TableResult<M> {
+    /// Index into [`Resampled::buckets`].
     #[must_use]
     pub fn table(&self) -> usize {
         self.table
@@ -119,7 +121,7 @@ impl<M: Machine> TableResult<M> {
         &self.starts[..self.buckets]
     }
 
-    /// (bucket), points.
+    /// (bucket), number of points.
     pub fn counts(&self) -> impl IndexedParallelIterator<Item = u32> + '_ {
         let first = &self.first[..=self.buckets];
         first
@@ -127,14 +129,15 @@ impl<M: Machine> TableResult<M> {
             .map(|pair| pair[1].wrapping_sub(pair[0]))
     }
 
-    /// (bucket), a column of the device: of the wanted methods of one pass in the order sum, mean, min, max, first, last,
-    /// std, then of those of order in that of the plan. Counts have none.
+    /// (bucket), a column of the device: the requested one-pass methods in the order sum, mean,
+    /// min, max, first, last, std, then the methods on sorted values in the order of the plan.
+    /// Counts have no column.
     #[must_use]
     pub fn column(&self, column: usize) -> &[f64] {
         &self.columns[column * self.buckets..][..self.buckets]
     }
 
-    /// (series), the bucket behind its last one, from the chunk's first.
+    /// (series), end of its buckets, counted from the first bucket of the chunk.
     fn ends(&self) -> impl Iterator<Item = usize> + '_ {
         let of_series = &self.of_series[..=self.series];
         let ends = of_series[1..].iter();
@@ -142,17 +145,17 @@ impl<M: Machine> TableResult<M> {
     }
 }
 
-/// The whole, chunk by chunk.
+/// Assembles the results of all chunks.
 pub(super) struct Collector {
     resampled: Resampled,
     sources: Vec<Vec<Source>>,
 }
 
 impl Collector {
-    /// For a plan's results, with room for so many buckets in each table.
+    /// Makes an empty result of a plan with the given capacity of each table.
     pub(super) fn new(
         plan: &Resample,
-        wanted: &[Wanted],
+        outputs: &[OutputColumns],
         capacities: &[usize],
         series: usize,
     ) -> std::result::Result<Self, SeriesError> {
@@ -160,39 +163,39 @@ impl Collector {
             resampled: Resampled::default(),
             sources: Vec::new(),
         };
-        let tables = wanted
+        let tables = outputs
             .iter()
-            .flat_map(|wanted| plan.granularities().iter().map(move |g| (wanted, g)));
-        for ((wanted, granularity), capacity) in tables.zip(capacities) {
-            let mut offsets = room(series + 1)?;
+            .flat_map(|outputs| plan.granularities().iter().map(move |g| (outputs, g)));
+        for ((outputs, granularity), capacity) in tables.zip(capacities) {
+            let mut offsets = vec_with_capacity(series + 1)?;
             offsets.push(0);
             let column = |aggregate| {
                 Ok(Column {
                     aggregate,
-                    values: room(*capacity)?,
+                    values: vec_with_capacity(*capacity)?,
                 })
             };
-            let columns = wanted.aggregates.iter().copied().map(column);
+            let columns = outputs.aggregates.iter().copied().map(column);
             collector.resampled.buckets.push(Buckets {
                 granularity: *granularity,
-                rate: wanted.rate,
+                rate: outputs.rate,
                 offsets,
-                starts: room(*capacity)?,
-                counts: room(*capacity)?,
+                starts: vec_with_capacity(*capacity)?,
+                counts: vec_with_capacity(*capacity)?,
                 columns: columns.collect::<std::result::Result<_, SeriesError>>()?,
             });
-            collector.sources.push(wanted.sources.clone());
+            collector.sources.push(outputs.sources.clone());
         }
         Ok(collector)
     }
 
-    /// What comes next; `continued` where its first series is the last of what was there.
-    pub(super) fn append<M: Machine>(&mut self, result: &TableResult<M>, continued: bool) {
+    /// Appends the next chunk; `continued` if its first series is the last one appended before.
+    pub(super) fn append<M: Device>(&mut self, result: &TableResult<M>, continued: bool) {
         let buckets = &mut self.resampled.buckets[result.table];
         let before = buckets.starts.len();
-        for (place, end) in result.ends().enumerate() {
+        for (index, end) in result.ends().enumerate() {
             match buckets.offsets.last_mut() {
-                Some(last) if place == 0 && continued => *last = before + end,
+                Some(last) if index == 0 && continued => *last = before + end,
                 _ => buckets.offsets.push(before + end),
             }
         }
@@ -204,7 +207,7 @@ impl Collector {
             .zip(&self.sources[result.table])
             .for_each(|(column, source)| match source {
                 Source::Counts => column.values.extend(counts.iter().map(|n| f64::from(*n))),
-                Source::Column(place) => column.values.extend_from_slice(result.column(*place)),
+                Source::Column(index) => column.values.extend_from_slice(result.column(*index)),
             });
     }
 

@@ -1,46 +1,50 @@
-//! Points in the order of time.
+//! Sorts points by series and time.
 
 use super::resident::Points;
-use crate::gpu::{Buffer, Machine, Result};
+use crate::gpu::{Buffer, Device, Result};
 use bytemuck::Pod;
 use warpstride_device::launch::Work;
+use warpstride_kernels::series::check_sorted::{
+    DESCENTS, PLACES, REPEATS, SeriesCheckSorted, VARYING,
+};
 use warpstride_kernels::series::scan::SeriesScanRows;
 use warpstride_kernels::series::series_of::tiles;
 use warpstride_kernels::series::sort::{DIGITS, SeriesSortCount, SeriesSortGather, SeriesSortMove};
-use warpstride_kernels::series::survey::{DESCENTS, PLACES, REPEATS, SeriesSurvey, VARYING};
 
-/// Bits of a digit.
+/// Bits per digit.
 const BITS: u64 = (DIGITS - 1) as u64;
 
-/// What the timestamps of points show.
+/// Properties of the timestamps of points.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Survey {
-    /// Points with a timestamp less than that before in their series: 0 where all is sorted.
+pub(super) struct TimestampCheck {
+    /// Number of points with an earlier timestamp than the preceding point of their series; 0 if all
+    /// series are sorted.
     pub(super) descents: usize,
-    /// Points with the timestamp of the one before in their series: where all is sorted, the duplicates.
+    /// Number of points with the same timestamp as the preceding point of their series; if all series
+    /// are sorted, the number of duplicates.
     pub(super) repeats: usize,
-    /// Bits in which timestamps differ.
+    /// Bits in which the timestamps differ.
     pub(super) varying: u64,
 }
 
-impl Survey {
-    /// Looks at the points and waits for the answer.
+impl TimestampCheck {
+    /// Examines the points and waits for the result.
     ///
     /// # Errors
-    /// Out of memory, or the driver's.
-    pub(super) fn of<M: Machine>(machine: &M, points: &Points<M>) -> Result<Self> {
+    /// If device memory is insufficient; errors of the driver.
+    pub(super) fn of<M: Device>(device: &M, points: &Points<M>) -> Result<Self> {
         let mut found = [0_u32; PLACES];
         if points.points > 0 {
-            let mut survey = machine.alloc::<u32>("survey of timestamps", PLACES)?;
-            let launch = SeriesSurvey {
+            let mut check = device.alloc::<u32>("check of timestamps", PLACES)?;
+            let launch = SeriesCheckSorted {
                 times: points.times.read(),
                 offsets: points.offsets.read(),
-                survey: survey.write(),
+                counts: check.write(),
                 points: points.points as u32,
                 series: points.series as u32,
             };
-            machine.launch(&launch, Work::Elements(points.points))?;
-            machine.download(&survey, &mut found)?;
+            device.launch(&launch, Work::Elements(points.points))?;
+            device.download(&check, &mut found)?;
         }
         Ok(Self {
             descents: found[DESCENTS] as usize,
@@ -50,25 +54,25 @@ impl Survey {
     }
 }
 
-/// What a sort keeps.
-pub(super) struct Sort<M: Machine> {
+/// Buffers of a sort.
+pub(super) struct Sort<M: Device> {
     times: M::Buffer<u64>,
     values: M::Buffer<f64>,
-    /// (point), numbers before the sort: what a pass reads, and what it writes.
+    /// (point), indices before the sort: input and output of a pass.
     numbers: [M::Buffer<u32>; 2],
     /// (digit, tile).
     counts: M::Buffer<u32>,
     totals: M::Buffer<u32>,
 }
 
-/// One digit.
+/// A pass over one digit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Pass {
     shift: u32,
     by_series: bool,
 }
 
-/// Digits that hold all bits of `varying`, from the lowest on; none of them begins with a bit that does not vary.
+/// The digits that cover all bits of `varying`, from the lowest. Each begins with a varying bit.
 fn digits(varying: u64, by_series: bool) -> impl Iterator<Item = Pass> {
     let mut rest = varying;
     std::iter::from_fn(move || {
@@ -84,7 +88,7 @@ fn digits(varying: u64, by_series: bool) -> impl Iterator<Item = Pass> {
 /// All passes: by time, then by series.
 fn passes(varying: u64, series: usize) -> Vec<Pass> {
     let greatest = series.saturating_sub(1) as u64;
-    // All bits up to the greatest number's highest.
+    // All bits up to the highest bit of the greatest index.
     let of_series = u64::MAX.checked_shr(greatest.leading_zeros()).unwrap_or(0);
     let by_time: Vec<Pass> = digits(varying, false).collect();
     if by_time.is_empty() {
@@ -93,48 +97,43 @@ fn passes(varying: u64, series: usize) -> Vec<Pass> {
     by_time.into_iter().chain(digits(of_series, true)).collect()
 }
 
-impl<M: Machine> Sort<M> {
-    /// Without memory.
+impl<M: Device> Sort<M> {
+    /// Makes empty buffers.
     ///
     /// # Errors
-    /// The driver's.
-    pub(super) fn new(machine: &M) -> Result<Self> {
+    /// Errors of the driver.
+    pub(super) fn new(device: &M) -> Result<Self> {
         Ok(Self {
-            times: machine.alloc("timestamps to sort", 0)?,
-            values: machine.alloc("values to sort", 0)?,
+            times: device.alloc("timestamps to sort", 0)?,
+            values: device.alloc("values to sort", 0)?,
             numbers: [
-                machine.alloc("places of points", 0)?,
-                machine.alloc("places of points", 0)?,
+                device.alloc("indices of points", 0)?,
+                device.alloc("indices of points", 0)?,
             ],
-            counts: machine.alloc("digits of timestamps", 0)?,
-            totals: machine.alloc("digits of timestamps", DIGITS)?,
+            counts: device.alloc("digits of timestamps", 0)?,
+            totals: device.alloc("digits of timestamps", DIGITS)?,
         })
     }
 
-    /// Queues: brings the points of every series in the order of time; those of one time stay in their order. Bits of
-    /// timestamps that are not among `varying` must be the same in all. The points get other buffers.
+    /// Queues a stable sort of the points of every series by time. Bits outside `varying` must be
+    /// the same in all timestamps. Replaces the points' buffers.
     ///
     /// # Errors
-    /// Out of memory, or the driver's.
-    pub(super) fn queue(
-        &mut self,
-        machine: &M,
-        points: &mut Points<M>,
-        varying: u64,
-    ) -> Result<()> {
+    /// If device memory is insufficient; errors of the driver.
+    pub(super) fn queue(&mut self, device: &M, points: &mut Points<M>, varying: u64) -> Result<()> {
         let (count, series) = (points.points, points.series);
         let passes = passes(varying, series);
         if count == 0 || passes.is_empty() {
             return Ok(());
         }
         let tiles = tiles(count);
-        grow(machine, "timestamps to sort", &mut self.times, count)?;
-        grow(machine, "values to sort", &mut self.values, count)?;
+        grow(device, "timestamps to sort", &mut self.times, count)?;
+        grow(device, "values to sort", &mut self.values, count)?;
         for numbers in &mut self.numbers {
-            grow(machine, "places of points", numbers, count)?;
+            grow(device, "indices of points", numbers, count)?;
         }
         grow(
-            machine,
+            device,
             "digits of timestamps",
             &mut self.counts,
             DIGITS * tiles,
@@ -154,14 +153,14 @@ impl<M: Machine> Sort<M> {
                 by_series,
                 in_order,
             };
-            machine.launch(&counting, Work::Blocks(tiles))?;
+            device.launch(&counting, Work::Blocks(tiles))?;
             let scan = SeriesScanRows {
                 counts: self.counts.write(),
                 totals: self.totals.write(),
                 rows: DIGITS as u32,
                 length: tiles as u32,
             };
-            machine.launch(&scan, Work::Blocks(DIGITS))?;
+            device.launch(&scan, Work::Blocks(DIGITS))?;
             let moving = SeriesSortMove {
                 times: points.times.read(),
                 numbers: from.read(),
@@ -176,7 +175,7 @@ impl<M: Machine> Sort<M> {
                 by_series,
                 in_order,
             };
-            machine.launch(&moving, Work::Blocks(tiles))?;
+            device.launch(&moving, Work::Blocks(tiles))?;
             std::mem::swap(&mut points.times, &mut self.times);
             self.numbers.swap(0, 1);
         }
@@ -186,23 +185,23 @@ impl<M: Machine> Sort<M> {
             out: self.values.write(),
             points: count as u32,
         };
-        machine.launch(&gather, Work::Elements(count))?;
+        device.launch(&gather, Work::Elements(count))?;
         std::mem::swap(&mut points.values, &mut self.values);
         Ok(())
     }
 }
 
-/// At least so many elements; what was there is lost where it grows.
-pub(super) fn grow<M: Machine, T: Pod + Send>(
-    machine: &M,
+/// Replaces a buffer that has fewer than `len` elements; its contents are lost.
+pub(super) fn grow<M: Device, T: Pod + Send>(
+    device: &M,
     what: &'static str,
     buffer: &mut M::Buffer<T>,
     len: usize,
 ) -> Result<()> {
     if buffer.len() < len {
-        // The old one first: both may not fit.
-        *buffer = machine.alloc(what, 0)?;
-        *buffer = machine.alloc(what, len)?;
+        // The old buffer is freed first, because both may not fit.
+        *buffer = device.alloc(what, 0)?;
+        *buffer = device.alloc(what, len)?;
     }
     Ok(())
 }
@@ -210,10 +209,10 @@ pub(super) fn grow<M: Machine, T: Pod + Send>(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::gpu::EmulatedMachine;
+    use crate::gpu::EmulatedDevice;
 
     #[test]
-    fn digits_leave_out_what_does_not_vary() {
+    fn digits_skip_constant_bits() {
         let shifts = |varying, series| {
             let passes = passes(varying, series);
             passes
@@ -234,22 +233,22 @@ mod tests {
 
     #[test]
     fn a_batch_is_sorted_by_series_and_time() {
-        let machine = EmulatedMachine::default();
+        let device = EmulatedDevice::default();
         let times: Vec<u64> = (0..5000)
             .map(|i| 1 << 40 | (i * 7919 % 1000) << 9)
             .collect();
         let values: Vec<f64> = (0..5000).map(f64::from).collect();
         let offsets = [0_u32, 0, 17, 4500, 5000];
-        let mut points = Points::with_room(&machine, 5000, 4).unwrap();
-        machine.upload(&mut points.times, &times).unwrap();
-        machine.upload(&mut points.values, &values).unwrap();
-        machine.upload(&mut points.offsets, &offsets).unwrap();
-        let survey = Survey::of(&machine, &points).unwrap();
-        assert!(survey.descents > 0);
-        assert_eq!(survey.varying & !(1023 << 9), 0);
-        let mut sort = Sort::new(&machine).unwrap();
-        sort.queue(&machine, &mut points, survey.varying).unwrap();
-        assert_eq!(Survey::of(&machine, &points).unwrap().descents, 0);
+        let mut points = Points::with_capacity(&device, 5000, 4).unwrap();
+        device.upload(&mut points.times, &times).unwrap();
+        device.upload(&mut points.values, &values).unwrap();
+        device.upload(&mut points.offsets, &offsets).unwrap();
+        let check = TimestampCheck::of(&device, &points).unwrap();
+        assert!(check.descents > 0);
+        assert_eq!(check.varying & !(1023 << 9), 0);
+        let mut sort = Sort::new(&device).unwrap();
+        sort.queue(&device, &mut points, check.varying).unwrap();
+        assert_eq!(TimestampCheck::of(&device, &points).unwrap().descents, 0);
         let mut expected: Vec<usize> = Vec::new();
         for pair in offsets.windows(2) {
             let mut order: Vec<usize> = (pair[0] as usize..pair[1] as usize).collect();
@@ -257,7 +256,7 @@ mod tests {
             expected.extend(order);
         }
         let mut found = vec![0.0; 5000];
-        machine.download(&points.values, &mut found).unwrap();
+        device.download(&points.values, &mut found).unwrap();
         let expected: Vec<f64> = expected.iter().map(|i| values[*i]).collect();
         assert_eq!(found, expected);
     }

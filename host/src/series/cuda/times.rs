@@ -1,52 +1,53 @@
-//! What the stages take on points that lie in the device's memory, by its own clock.
+//! Measures the stages on points in device memory, by the device's clock.
 
 use super::chunks::Chunk;
-use super::lane::{Job, Lane, Stage};
+use super::output_columns::OutputColumns;
 use super::packed::Packed;
-use super::wanted::Wanted;
-use crate::gpu::{Machine, Result};
+use super::stream_queue::{Job, Stage, StreamQueue};
+use crate::gpu::{Device, Result};
 use warpstride_kernels::series::bucket::Bucketing;
 
-/// Recorded together for one reading of the clock, so that their start does not count.
-const TOGETHER: usize = 10;
-/// Readings, of which the median counts.
+/// Number of repetitions captured in a graph and timed together, so that the launch overhead is
+/// negligible.
+const REPETITIONS: usize = 10;
+/// Number of readings, of which the median is taken.
 const READINGS: usize = 9;
 
-/// The device's time for a stage.
+/// The time that the device takes for a stage.
 #[derive(Debug, Clone, PartialEq)]
 pub struct StageTime {
-    /// `series` (where they begin: the end of loading, or part of rates), `all` that follows when points are loaded,
-    /// `rates`, `one pass` (where buckets begin too), `long` (its methods of buckets of more than 32 points; about 0 where
-    /// there are none), or `order`.
+    /// `series` (finding the first points of series: the end of loading, or a part of rates), `all`
+    /// stages after loading, `rates`, `one pass` (includes finding buckets), `long` (one-pass
+    /// methods of buckets with more than 32 points; about 0 if there are none), or `order`.
     pub stage: &'static str,
-    /// Place of the granularity; none of stages that have to do with none.
+    /// Index of the granularity; `None` for stages that do not depend on it.
     pub granularity: Option<usize>,
-    /// Of rates.
+    /// Whether the stage processes rates.
     pub rate: bool,
     /// Milliseconds.
     pub milliseconds: f64,
 }
 
-/// Of what follows when the chunk is loaded: of all stages together, then of each.
-pub(super) fn of_stages<M: Machine>(
-    machine: &M,
-    lane: &mut Lane<M>,
+/// Times of what follows after the chunk is loaded: of all stages together, then of each.
+pub(super) fn of_stages<M: Device>(
+    device: &M,
+    queue: &mut StreamQueue<M>,
     job: &Job,
     rules: &[Bucketing],
-    wanted: &[Wanted],
+    outputs: &[OutputColumns],
 ) -> Result<Vec<StageTime>> {
-    // Memory is taken before anything is timed or recorded.
-    lane.index(machine, &job.chunk, wanted, &mut |_, work| work())?;
-    lane.find(machine, job, rules, wanted, &mut |_, work| work())?;
-    let known = lane.longest(machine, job)?;
-    lane.long(machine, job, wanted, &known, &mut |_, work| work())?;
-    let longest = lane.longest(machine, job)?;
-    lane.order(machine, job, wanted, &longest, &mut |_, work| work())?;
-    machine.synchronize()?;
-    let milliseconds = median(machine, &mut || {
-        lane.find(machine, job, rules, wanted, &mut |_, work| work())?;
-        lane.long(machine, job, wanted, &known, &mut |_, work| work())?;
-        lane.order(machine, job, wanted, &longest, &mut |_, work| work())
+    // Memory is allocated before anything is timed or captured.
+    queue.index(device, &job.chunk, outputs, &mut |_, work| work())?;
+    queue.find(device, job, rules, outputs, &mut |_, work| work())?;
+    let known = queue.longest(device, job)?;
+    queue.long(device, job, outputs, &known, &mut |_, work| work())?;
+    let longest = queue.longest(device, job)?;
+    queue.order(device, job, outputs, &longest, &mut |_, work| work())?;
+    device.synchronize()?;
+    let milliseconds = median(device, &mut || {
+        queue.find(device, job, rules, outputs, &mut |_, work| work())?;
+        queue.long(device, job, outputs, &known, &mut |_, work| work())?;
+        queue.order(device, job, outputs, &longest, &mut |_, work| work())
     })?;
     let mut times = vec![StageTime {
         stage: "all",
@@ -59,21 +60,21 @@ pub(super) fn of_stages<M: Machine>(
             stage: stage.name,
             granularity: stage.granularity,
             rate: stage.rate,
-            milliseconds: median(machine, work)?,
+            milliseconds: median(device, work)?,
         });
         Ok(())
     };
-    lane.index(machine, &job.chunk, wanted, &mut each)?;
-    lane.find(machine, job, rules, wanted, &mut each)?;
-    lane.long(machine, job, wanted, &known, &mut each)?;
-    lane.order(machine, job, wanted, &longest, &mut each)?;
+    queue.index(device, &job.chunk, outputs, &mut each)?;
+    queue.find(device, job, rules, outputs, &mut each)?;
+    queue.long(device, job, outputs, &known, &mut each)?;
+    queue.order(device, job, outputs, &longest, &mut each)?;
     Ok(times)
 }
 
-/// Milliseconds of the sort of a chunk as it arrives; none where it is sorted.
-pub(super) fn of_sort<M: Machine>(
-    machine: &M,
-    lane: &mut Lane<M>,
+/// Milliseconds to sort a chunk as transferred; `None` if it is already sorted.
+pub(super) fn of_sort<M: Device>(
+    device: &M,
+    queue: &mut StreamQueue<M>,
     chunk: &Chunk,
     packed: &Packed<M>,
 ) -> Result<Option<f64>> {
@@ -82,31 +83,31 @@ pub(super) fn of_sort<M: Machine>(
     }
     let mut readings = Vec::with_capacity(READINGS);
     for _ in 0..=READINGS {
-        let sent = lane.arrive(machine, chunk, Some(packed))?;
-        machine.synchronize()?;
+        let sent = queue.arrive(device, chunk, Some(packed))?;
+        device.synchronize()?;
         drop(sent);
-        readings.push(f64::from(machine.time_ms(&mut || lane.sort(machine))?));
+        readings.push(f64::from(device.time_ms(&mut || queue.sort(device))?));
     }
-    // The first has taken memory.
+    // The first run allocated memory.
     readings.remove(0);
     readings.sort_by(f64::total_cmp);
     Ok(Some(readings[READINGS / 2]))
 }
 
-/// Milliseconds of some work that can be repeated.
-pub(crate) fn median<M: Machine>(machine: &M, work: &mut dyn FnMut() -> Result<()>) -> Result<f64> {
-    let mut together = || (0..TOGETHER).try_for_each(|_| work());
-    let mut recording = machine.record(&mut together)?;
-    let mut again = || match &mut recording {
-        Some(recording) => machine.replay(recording),
+/// Median time of a repeatable operation in milliseconds.
+pub(crate) fn median<M: Device>(device: &M, work: &mut dyn FnMut() -> Result<()>) -> Result<f64> {
+    let mut together = || (0..REPETITIONS).try_for_each(|_| work());
+    let mut graph = device.capture(&mut together)?;
+    let mut again = || match &mut graph {
+        Some(graph) => device.replay(graph),
         None => together(),
     };
     again()?;
-    machine.synchronize()?;
+    device.synchronize()?;
     let mut readings = Vec::with_capacity(READINGS);
     for _ in 0..READINGS {
-        let together = machine.time_ms(&mut again)?;
-        readings.push(f64::from(together) / TOGETHER as f64);
+        let together = device.time_ms(&mut again)?;
+        readings.push(f64::from(together) / REPETITIONS as f64);
     }
     readings.sort_by(f64::total_cmp);
     Ok(readings[READINGS / 2])

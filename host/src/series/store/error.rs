@@ -1,109 +1,105 @@
-//! What can be wrong with a store or with what is asked of it, one sentence each.
+//! Errors of a store, one sentence each.
 
 use super::super::SeriesError;
-use crate::io::Bytes;
+use crate::system::Bytes;
 
-/// Why a store was not made, read or added to.
+/// Why a store could not be created, read or written.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
-    /// The system refuses the file.
+    /// An error of the file system.
     #[error("{file}: {what}: {reason}")]
     File {
         /// The store, as given.
         file: String,
-        /// `cannot be opened`, …
+        /// The failed operation: `cannot be opened`, …
         what: &'static str,
-        /// The system's words.
+        /// The system's message.
         reason: String,
     },
-    /// Another kind of file.
-    #[error("{file}: is not a store of series: {found}")]
+    /// The file is not a store.
+    #[error("{file}: expected a store of series, found {found}")]
     Foreign {
         /// The store, as given.
         file: String,
-        /// What was found.
+        /// What the file is instead.
         found: String,
     },
-    /// Another process writes.
-    #[error(
-        "{file}: another process is writing to it; one writer at a time is possible, try again when it is done"
-    )]
+    /// Another process is writing to the store.
+    #[error("{file}: another process is writing to it; try again when it has finished")]
     Busy {
         /// The store, as given.
         file: String,
     },
-    /// What is in the file cannot be.
+    /// The contents of the file are inconsistent.
     #[error(
-        "{file}: is damaged: {found}; make the store again from its inputs, or take a copy of it"
+        "{file}: is damaged: {found}; create the store again from its inputs, or restore a copy"
     )]
     Damaged {
         /// The store, as given.
         file: String,
-        /// What was found.
+        /// The inconsistency.
         found: String,
     },
-    /// A policy that contradicts itself.
+    /// An invalid policy.
     #[error("policy {name}: {why}")]
     Policy {
         /// Its name or file.
         name: String,
-        /// What is wrong, and what is expected.
+        /// The error and the expected value.
         why: String,
     },
-    /// A store keeps the policy that it was made with.
+    /// The store has another policy, which cannot be changed.
     #[error(
-        "{file}: was made with policy {stored}, and keeps it; {asked} is another: leave --policy out, or make another store"
+        "{file}: created with policy {stored}, which differs from {requested}; omit --policy, or create another store"
     )]
     OtherPolicy {
         /// The store, as given.
         file: String,
-        /// What it was made with, in words.
+        /// Description of the store's policy.
         stored: String,
-        /// What was asked for, in words.
-        asked: String,
+        /// Description of the requested policy.
+        requested: String,
     },
-    /// A store must have a policy.
-    #[error(
-        "{file}: does not exist yet: --policy low, medium, high or FILE.toml is needed to make it"
-    )]
+    /// A new store needs a policy.
+    #[error("{file}: does not exist yet; use --policy low, medium, high or FILE.toml to create it")]
     NoPolicy {
         /// The store, as given.
         file: String,
     },
-    /// Asked for what the store does not have.
-    #[error("{file}: has no {what} '{asked}': {there_is}")]
+    /// The store does not contain what was requested.
+    #[error("{file}: no {what} '{requested}': {available}")]
     Unknown {
         /// The store, as given.
         file: String,
         /// `series`, `granularity`, `aggregate`.
         what: &'static str,
-        /// As asked.
-        asked: String,
-        /// What it has instead.
-        there_is: String,
+        /// The requested name.
+        requested: String,
+        /// What the store contains instead.
+        available: String,
     },
-    /// Series that cannot be stored.
+    /// Invalid names of series.
     #[error("{0}")]
     Series(String),
-    /// Points that must be merged at a time, and are more than fits.
+    /// The points to merge at once do not fit in memory.
     #[error(
-        "series '{series}': {new} points of the batch and {stored} stored ones of its back window need {needed} of memory with those of other series, but {available} may be used; {cure} is expected"
+        "series '{series}': {new} points of the batch and {stored} stored points of its back window need {needed} of memory together with other series, but only {available} is available; use {remedy}"
     )]
     TooLarge {
-        /// The one that has the most.
+        /// The series with the most points.
         series: String,
         /// Points of the batch.
         new: usize,
-        /// Points that are stored, about.
+        /// Approximate number of stored points.
         stored: usize,
-        /// What would take less.
-        cure: &'static str,
+        /// What would need less memory.
+        remedy: &'static str,
         /// Bytes needed.
         needed: Bytes,
         /// Bytes that may be used.
         available: Bytes,
     },
-    /// The engine's.
+    /// An error of the engine.
     #[error(transparent)]
     Aggregation(Box<SeriesError>),
 }

@@ -1,10 +1,10 @@
-//! The file of a store: made whole or not at all, opened by one writer and any number of readers, and whatever its
-//! engine does with a damaged one, answered with a sentence.
+//! The file of a store: created completely or not at all, and opened by one writer and any number
+//! of readers. Failures of the database on a damaged file become errors with one sentence.
 
 use super::record::checksum_of_policy;
 use super::{Policy, StoreError};
-use crate::io::atomic::beside;
-use crate::io::contained;
+use crate::system::atomic_file::temporary_file_for;
+use crate::system::catch_panic;
 use redb::{
     ConcurrencyMode, Database, DatabaseError, ReadOnlyDatabase, StorageError, TableDefinition,
 };
@@ -12,29 +12,30 @@ use std::path::Path;
 
 /// `format`, `policy` (TOML), `policy name`, `policy checksum`, `totals`.
 pub(super) const META: TableDefinition<'_, &str, &[u8]> = TableDefinition::new("meta");
-/// Number of each series: [`super::record::seal_id`].
+/// Index of each series, by name: [`super::record::seal_id`].
 pub(super) const NAMES: TableDefinition<'_, &str, u64> = TableDefinition::new("names");
-/// Numbers of each series: [`super::record::State`].
+/// Counts of each series: [`super::record::State`].
 pub(super) const SERIES: TableDefinition<'_, u32, &[u8]> = TableDefinition::new("series");
-/// (series, stretch of time): [`super::record::Points`].
+/// (series, time interval): [`super::record::Points`].
 pub(super) const RAW: TableDefinition<'_, (u32, u64), &[u8]> = TableDefinition::new("points");
-/// (series, archive, block): lanes, [`super::record::Lane`].
+/// (series, archive, block): aggregates, [`super::record::BlockColumn`].
 pub(super) const BLOCKS: TableDefinition<'_, (u32, u8, u64), &[u8]> =
     TableDefinition::new("buckets");
 
 const FORMAT: &str = "warpstride series store 2";
 
-/// What cannot be read, in a sentence.
+/// Name of a record for error messages.
 pub(super) const A_NAME: &str = "the number of a series";
 
-/// Bytes of the file that the engine keeps in memory, written ones included.
+/// Bytes of the file that the database caches, including written ones.
 const WRITER_CACHE: usize = 256 << 20;
 const READER_CACHE: usize = 64 << 20;
 
-/// Readers that meet a file whose writer was killed repair it; another may be faster.
+/// Number of attempts to open a store. A reader that finds the file of a killed writer repairs it,
+/// unless another reader is faster.
 const ATTEMPTS: usize = 5;
 
-/// What goes wrong inside the engine or with a record.
+/// Errors of the database or of a record.
 pub(super) enum Fault {
     Engine(redb::Error),
     /// A record that cannot be read.
@@ -80,9 +81,11 @@ impl Fault {
                 redb::Error::Io(e) => match e.kind() {
                     std::io::ErrorKind::InvalidData => StoreError::Foreign {
                         file,
-                        found: "it does not begin as one".to_owned(),
+                        found: "another kind of file".to_owned(),
                     },
-                    std::io::ErrorKind::UnexpectedEof => damaged("it ends too early".to_owned()),
+                    std::io::ErrorKind::UnexpectedEof => {
+                        damaged("the file ends too early".to_owned())
+                    }
                     _ => StoreError::File {
                         file,
                         what: "cannot be read or written",
@@ -91,15 +94,15 @@ impl Fault {
                 },
                 redb::Error::TableDoesNotExist(name) => StoreError::Foreign {
                     file,
-                    found: format!("it has no table '{name}'"),
+                    found: format!("a database without table '{name}'"),
                 },
                 redb::Error::TableTypeMismatch { table, .. } => StoreError::Foreign {
                     file,
-                    found: format!("its table '{table}' holds something else"),
+                    found: format!("a database whose table '{table}' has other types"),
                 },
                 redb::Error::UpgradeRequired(version) => StoreError::Foreign {
                     file,
-                    found: format!("its format {version} is too old"),
+                    found: format!("the outdated database format {version}"),
                 },
                 other => damaged(other.to_string()),
             },
@@ -107,17 +110,17 @@ impl Fault {
     }
 }
 
-/// Runs `work` on the engine. Where the file contradicts itself the engine may panic; that is an error of the file like
-/// others.
+/// Runs `work` on the database. The database may panic if the file is inconsistent, which becomes
+/// an error as well.
 pub(super) fn on_engine<T>(
     file: &str,
     work: impl FnOnce() -> Result<T, Fault>,
 ) -> Result<T, StoreError> {
-    match contained(work) {
+    match catch_panic(work) {
         Some(done) => done.map_err(|fault| fault.of(file)),
         None => Err(StoreError::Damaged {
             file: file.to_owned(),
-            found: "its tables contradict themselves".to_owned(),
+            found: "inconsistent tables".to_owned(),
         }),
     }
 }
@@ -138,7 +141,7 @@ fn refused(file: &str, what: &'static str, reason: &dyn std::fmt::Display) -> St
     }
 }
 
-/// Whether there is a file; a folder, a device or a pipe is refused.
+/// Whether the file exists. Folders, devices and pipes are rejected.
 pub(super) fn exists(path: &Path) -> Result<bool, StoreError> {
     let file = path.display().to_string();
     match std::fs::metadata(path) {
@@ -156,15 +159,15 @@ pub(super) fn exists(path: &Path) -> Result<bool, StoreError> {
     }
 }
 
-/// Makes a store without series, unless somebody else makes one meanwhile. A killed process leaves a
-/// `.NAME.….partial` at most.
+/// Creates a store without series, unless another process creates it in the meantime. A killed
+/// process leaves at most a `.NAME.….partial` file.
 pub(super) fn create(path: &Path, policy: &Policy, totals: &[u8]) -> Result<(), StoreError> {
     let file = path.display().to_string();
-    let cannot = |e: &dyn std::fmt::Display| refused(&file, "cannot be made", e);
+    let cannot = |e: &dyn std::fmt::Display| refused(&file, "cannot be created", e);
     if path.file_name().is_none() {
-        return Err(cannot(&"it names no file"));
+        return Err(cannot(&"the path has no file name"));
     }
-    let temporary = beside(path).map_err(|e| cannot(&e))?;
+    let temporary = temporary_file_for(path).map_err(|e| cannot(&e))?;
     on_engine(&file, || {
         let database = builder(WRITER_CACHE).create(temporary.path())?;
         let transaction = database.begin_write()?;
@@ -190,7 +193,7 @@ pub(super) fn create(path: &Path, policy: &Policy, totals: &[u8]) -> Result<(), 
         Err(e) if e.error.kind() == std::io::ErrorKind::AlreadyExists => return Ok(()),
         Err(e) => return Err(cannot(&e.error)),
     }
-    // Makes the name durable; not every file system can.
+    // Makes the name durable, if the file system supports it.
     let folder = path
         .parent()
         .filter(|folder| !folder.as_os_str().is_empty());
@@ -199,13 +202,13 @@ pub(super) fn create(path: &Path, policy: &Policy, totals: &[u8]) -> Result<(), 
     Ok(())
 }
 
-/// Opens to write; repairs what a killed writer left.
+/// Opens the file for writing, and repairs it after a writer was killed.
 pub(super) fn open_writer(path: &Path) -> Result<Database, StoreError> {
     let file = path.display().to_string();
     on_engine(&file, || Ok(builder(WRITER_CACHE).open(path)?))
 }
 
-/// Opens to read, also while another process writes.
+/// Opens the file for reading, even while another process writes.
 pub(super) fn open_reader(path: &Path) -> Result<ReadOnlyDatabase, StoreError> {
     let file = path.display().to_string();
     on_engine(&file, || {
@@ -214,16 +217,16 @@ pub(super) fn open_reader(path: &Path) -> Result<ReadOnlyDatabase, StoreError> {
                 Err(DatabaseError::RepairAborted) => {}
                 other => return Ok(other?),
             }
-            // The writer was killed. Opening to write repairs the file.
+            // The writer was killed. Opening the file for writing repairs it.
             match builder(READER_CACHE).open(path) {
-                // The repair is another's.
+                // Another reader is repairing it.
                 Err(DatabaseError::DatabaseAlreadyOpen) => {
                     std::thread::sleep(std::time::Duration::from_millis(50));
                 }
                 Err(DatabaseError::Storage(StorageError::Io(e))) if is_denied(&e) => {
                     return Err(Fault::Store(StoreError::File {
                         file: file.clone(),
-                        what: "its writer was killed, and who puts it in order must be allowed to write to it",
+                        what: "cannot be repaired after its writer was killed, which requires write permission",
                         reason: e.to_string(),
                     }));
                 }
@@ -239,7 +242,7 @@ fn is_denied(error: &std::io::Error) -> bool {
     matches!(error.kind(), PermissionDenied | ReadOnlyFilesystem)
 }
 
-/// The policy of a store.
+/// Reads the policy of a store.
 pub(super) fn policy_of(
     file: &str,
     meta: &impl redb::ReadableTable<&'static str, &'static [u8]>,
@@ -251,8 +254,8 @@ pub(super) fn policy_of(
     let format = text("format")?;
     if format.as_deref() != Some(FORMAT) {
         let found = match format {
-            Some(format) => format!("its format is '{}'", format.escape_debug()),
-            None => "it says nothing of its format".to_owned(),
+            Some(format) => format!("format '{}'", format.escape_debug()),
+            None => "a database without a format".to_owned(),
         };
         return Err(Fault::Store(StoreError::Foreign {
             file: file.to_owned(),

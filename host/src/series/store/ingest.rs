@@ -1,4 +1,4 @@
-//! Points into a store: a batch, a transaction.
+//! Adds points to a store: each batch is one transaction.
 
 mod batch;
 mod tables;
@@ -7,30 +7,30 @@ use super::super::{Batch, Engine, Resample};
 use super::file::{self, META, on_engine};
 use super::read::Totals;
 use super::{Policy, StoreError};
-use batch::Ingest;
+use batch::BatchIngest;
 use redb::{Database, ReadableDatabase};
 use serde::Serialize;
 use std::path::{Path, PathBuf};
 
-/// Longest name of a series, bytes.
-pub const LONGEST_NAME: usize = 4096;
+/// Longest name of a series in bytes.
+pub const MAX_NAME_BYTES: usize = 4096;
 
-/// What became of a batch.
+/// Counts of an ingested batch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
 pub struct Ingested {
     /// Points of the batch.
     pub points: u64,
-    /// Points of new timestamps.
+    /// Points with new timestamps.
     pub added: u64,
-    /// Points that took the place of stored ones of the same time.
+    /// Points that replaced stored points of the same time.
     pub replaced: u64,
-    /// Points left out because the batch had one of the same series and time before them.
+    /// Points left out because an earlier point of the batch has the same series and time.
     pub duplicates: u64,
-    /// Points left out because they came after their back window.
+    /// Points left out because they are older than the back window.
     pub refused: u64,
-    /// Series that had none before.
+    /// Series that did not exist before.
     pub new_series: u64,
-    /// Buckets that were computed, of all archives.
+    /// Buckets computed, in all archives together.
     pub buckets: u64,
 }
 
@@ -46,7 +46,7 @@ impl std::ops::AddAssign for Ingested {
     }
 }
 
-/// A store that this process alone writes to.
+/// A store opened for writing, exclusively by this process.
 pub struct StoreWriter {
     file: String,
     database: Option<Database>,
@@ -54,15 +54,17 @@ pub struct StoreWriter {
     policy: Policy,
     plan: Resample,
     totals: Totals,
-    /// It was not there before.
+    /// Whether this writer created the file.
     made: bool,
 }
 
 impl StoreWriter {
-    /// Opens a store, or makes it with `policy`. Without a policy, and with its own, an existing one is taken.
+    /// Opens a store, or creates it with `policy`. An existing store is opened if `policy` is
+    /// `None` or its own.
     ///
     /// # Errors
-    /// Another writer, another policy, no store and no policy, a file that is no store, the system's refusals.
+    /// If there is another writer, another policy, neither a store nor a policy, or the file is not
+    /// a store; errors of the file system.
     pub fn open(path: &Path, policy: Option<&Policy>) -> Result<Self, StoreError> {
         let file = path.display().to_string();
         let made = !file::exists(path)?;
@@ -79,13 +81,13 @@ impl StoreWriter {
             let policy = file::policy_of(&file, &meta)?;
             Ok((policy, Totals::of(&meta)?))
         })?;
-        if let Some(asked) = policy
-            && !asked.keeps_the_same(&stored)
+        if let Some(requested) = policy
+            && !requested.same_contents(&stored)
         {
             return Err(StoreError::OtherPolicy {
                 file,
                 stored: stored.to_string(),
-                asked: asked.to_string(),
+                requested: requested.to_string(),
             });
         }
         Ok(Self {
@@ -99,30 +101,31 @@ impl StoreWriter {
         })
     }
 
-    /// What it keeps.
+    /// The policy of the store.
     #[must_use]
     pub fn policy(&self) -> &Policy {
         &self.policy
     }
 
-    /// What an engine must compute for [`StoreWriter::ingest`].
+    /// The plan of the engine for [`StoreWriter::ingest`].
     #[must_use]
     pub fn plan(&self) -> &Resample {
         &self.plan
     }
 
-    /// Of all batches so far.
+    /// Counts of all batches so far.
     #[must_use]
     pub fn totals(&self) -> Totals {
         self.totals
     }
 
-    /// Takes a batch whose series have these names. When this returns, all of it is on the storage; on an error
-    /// nothing of it is. Series without points are left out.
+    /// Adds a batch whose series have these names. On success, the whole batch is on disk; on an
+    /// error, none of it is. Series without points are ignored.
     ///
     /// # Errors
-    /// Names that are not those of the batch, one that occurs twice, is empty or longer than [`LONGEST_NAME`]; an
-    /// engine of another plan; the engine's errors, no memory, the system's refusals.
+    /// If the number of names differs, or a name is repeated, empty or longer than
+    /// [`MAX_NAME_BYTES`]; if the engine has another plan; if memory is insufficient; errors of the
+    /// engine and of the file system.
     pub fn ingest(
         &mut self,
         engine: &mut dyn Engine,
@@ -132,22 +135,22 @@ impl StoreWriter {
         check(names, batch)?;
         if engine.plan() != &self.plan {
             return Err(StoreError::Series(
-                "the engine's plan is not that of the store's policy".to_owned(),
+                "the engine's plan differs from the plan of the store's policy".to_owned(),
             ));
         }
         let file = self.file.clone();
         let database = self.database.as_ref().ok_or_else(|| StoreError::File {
             file: file.clone(),
             what: "cannot be written",
-            reason: "it was closed".to_owned(),
+            reason: "the store was closed".to_owned(),
         })?;
         let transaction = on_engine(&file, || {
             let mut transaction = database.begin_write()?;
-            // A killed writer's file is opened again without reading all of it.
+            // Quick repair: the file of a killed writer can be opened without reading all of it.
             transaction.set_quick_repair(true);
             Ok(transaction)
         })?;
-        let work = Ingest {
+        let work = BatchIngest {
             file: &file,
             policy: &self.policy,
             names,
@@ -166,22 +169,22 @@ impl StoreWriter {
                 Ok(done)
             }
             Err(error) => {
-                // What went wrong counts, not that taking it back does too.
+                // The original error is reported, not a failure to abort.
                 let _ = on_engine(&file, || Ok(transaction.abort()?));
                 Err(error)
             }
         }
     }
 
-    /// Takes the file away if it was made here and no batch came into it; whether that is so.
+    /// Removes the file if this writer created it and no batch was stored. Returns whether it did.
     ///
     /// # Errors
-    /// The system's.
+    /// Errors of the file system.
     pub fn discard_if_empty(self) -> Result<bool, StoreError> {
         if !self.made || self.totals.batches > 0 {
             return Ok(false);
         }
-        // While it is open nobody else can write to it.
+        // No other process can write to it while it is open.
         std::fs::remove_file(&self.path).map_err(|e| StoreError::File {
             file: self.file.clone(),
             what: "is empty and cannot be removed",
@@ -190,10 +193,10 @@ impl StoreWriter {
         Ok(true)
     }
 
-    /// Closes the file; as dropping does, with the error.
+    /// Closes the file like dropping does, but returns errors.
     ///
     /// # Errors
-    /// The system's.
+    /// Errors of the file system.
     pub fn close(mut self) -> Result<(), StoreError> {
         match self.database.take() {
             Some(database) => on_engine(&self.file, || Ok(database.close()?)),
@@ -205,7 +208,7 @@ impl StoreWriter {
 impl Drop for StoreWriter {
     fn drop(&mut self) {
         if let Some(database) = self.database.take() {
-            // Everything acknowledged is on the storage already.
+            // Everything acknowledged is already on disk.
             let _ = on_engine(&self.file, || {
                 drop(database);
                 Ok(())
@@ -225,9 +228,9 @@ fn check(names: &[String], batch: &Batch) -> Result<(), StoreError> {
     }
     let mut seen = std::collections::HashSet::with_capacity(names.len());
     for name in names {
-        if name.is_empty() || name.len() > LONGEST_NAME {
+        if name.is_empty() || name.len() > MAX_NAME_BYTES {
             return refuse(format!(
-                "a series whose name has {} bytes: 1 to {LONGEST_NAME} are expected",
+                "series name of {} bytes: expected 1 to {MAX_NAME_BYTES}",
                 name.len()
             ));
         }

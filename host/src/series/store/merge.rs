@@ -1,26 +1,26 @@
-//! What an ingest changes of a series: which points are new, which buckets they touch, and which points those buckets
-//! are to be computed from.
+//! Determines the effect of new points on a series: which points are new, which buckets they
+//! affect, and from which points those buckets are recomputed.
 
 use super::Policy;
 use super::record::Points;
 
-/// The points of a series from some time on, after an ingest.
+/// The points of a series from some time on, after merging.
 #[derive(Debug, Default)]
 pub(super) struct Merged {
-    /// Those that were stored, and those that were taken.
+    /// Stored and new points.
     pub(super) points: Points,
-    /// (point): whether it is new, or has another value than before.
+    /// (point): whether it is new or has a new value.
     pub(super) fresh: Vec<bool>,
-    /// New timestamps.
+    /// Number of new timestamps.
     pub(super) added: u64,
-    /// Points that took the place of stored ones.
+    /// Number of points that replaced stored points.
     pub(super) replaced: u64,
-    /// Points of the batch at the time of an earlier one in it.
+    /// Number of points of the batch with the time of an earlier one.
     pub(super) duplicates: u64,
 }
 
-/// Merges `stored` points (rising times) with those of a batch, of any order: of the batch's points of one time the
-/// first counts, and it takes the place of a stored one.
+/// Merges `stored` points (rising times) with the points of a batch, in any order. Of several
+/// points of the batch at one time, the first is used, and it replaces a stored point.
 pub(super) fn merge(stored: Points, mut batch: Vec<(i64, f64)>) -> Merged {
     let given = batch.len();
     if !batch.is_sorted_by(|a, b| a.0 < b.0) {
@@ -31,7 +31,7 @@ pub(super) fn merge(stored: Points, mut batch: Vec<(i64, f64)>) -> Merged {
         duplicates: (given - batch.len()) as u64,
         ..Merged::default()
     };
-    // Most batches come after what is stored.
+    // Most batches follow the stored points.
     let early = batch.first().map_or(stored.times.len(), |first| {
         stored.times.partition_point(|time| *time < first.0)
     });
@@ -72,26 +72,26 @@ impl Merged {
     }
 }
 
-/// Buckets to be computed again, and from what.
+/// Buckets to recompute, and the points to compute them from.
 #[derive(Debug, Default)]
-pub(super) struct Touched {
-    /// (archive): numbers of the buckets, rising.
+pub(super) struct AffectedBuckets {
+    /// (archive): bucket indices, rising.
     pub(super) buckets: Vec<Vec<u64>>,
-    /// All points of these buckets and, for rates, the one before each run of them.
+    /// All points of these buckets and, for rates, the point before each run of buckets.
     pub(super) points: Points,
 }
 
-/// What `merged` touches in archives whose last point is at `last`. All points of the touched buckets must be in it and,
-/// for rates, the one before them.
+/// The buckets affected by `merged` in archives whose last point is at `last`. `merged` must
+/// contain all points of these buckets and, for rates, the preceding point.
 ///
-/// A new point also changes the difference at the point after it.
-pub(super) fn touched(policy: &Policy, merged: &Merged, last: i64) -> Touched {
+/// A new point also changes the difference at the next point.
+pub(super) fn affected(policy: &Policy, merged: &Merged, last: i64) -> AffectedBuckets {
     let rates = policy.has_rates();
     let fresh = &merged.fresh;
     let times = &merged.points.times;
     let touches = |point: usize| fresh[point] || rates && point > 0 && fresh[point - 1];
     let mut needed = vec![false; times.len()];
-    let mut touched = Touched::default();
+    let mut affected = AffectedBuckets::default();
     for archive in policy.archives() {
         let first_kept = archive.first_kept(last);
         let bucket_of = |point: usize| times[point] as u64 / archive.step;
@@ -113,13 +113,13 @@ pub(super) fn touched(policy: &Policy, merged: &Merged, last: i64) -> Touched {
             }
             begin = end;
         }
-        touched.buckets.push(buckets);
+        affected.buckets.push(buckets);
     }
     for (point, _) in needed.iter().enumerate().filter(|(_, needed)| **needed) {
-        touched.points.times.push(times[point]);
-        touched.points.values.push(merged.points.values[point]);
+        affected.points.times.push(times[point]);
+        affected.points.values.push(merged.points.values[point]);
     }
-    touched
+    affected
 }
 
 #[cfg(test)]
@@ -141,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_of_a_batch_counts_and_takes_the_stored_ones_place() {
+    fn the_first_point_of_a_batch_replaces_the_stored_point() {
         let stored = points(&[(1, 10.0), (5, 50.0), (7, 70.0), (9, 90.0)]);
         let batch = vec![(8, 1.0), (5, 2.0), (5, 3.0), (11, 4.0), (7, 70.0), (8, 5.0)];
         let merged = merge(stored, batch);
@@ -154,14 +154,14 @@ mod tests {
             (11, 4.0),
         ];
         assert_eq!(merged.points, points(&expected));
-        // The same value again changes nothing.
+        // Writing the same value again has no effect.
         assert_eq!(merged.fresh, [false, true, false, true, false, true]);
         let counts = (merged.added, merged.replaced, merged.duplicates);
         assert_eq!(counts, (2, 2, 2));
     }
 
     #[test]
-    fn touched_buckets_have_all_their_points() {
+    fn affected_buckets_have_all_their_points() {
         let stored = points(&[
             (3, 0.0),
             (12, 1.0),
@@ -171,17 +171,17 @@ mod tests {
             (41, 5.0),
         ]);
         let merged = merge(stored, vec![(15, 9.0)]);
-        let plain = touched(&policy("'sum'"), &merged, 41);
+        let plain = affected(&policy("'sum'"), &merged, 41);
         assert_eq!(plain.buckets, [vec![1], vec![0]]);
         assert_eq!(plain.points.times, [3, 12, 15, 18, 21, 35]);
     }
 
     #[test]
-    fn a_rate_reaches_the_next_point() {
+    fn a_rate_affects_the_next_point() {
         let stored = points(&[(3, 0.0), (12, 1.0), (35, 4.0), (85, 5.0), (99, 6.0)]);
         let merged = merge(stored, vec![(38, 9.0)]);
-        let rates = touched(&policy("'rate:sum'"), &merged, 99);
-        // That of 85 changes too.
+        let rates = affected(&policy("'rate:sum'"), &merged, 99);
+        // The difference at 85 changes too.
         assert_eq!(rates.buckets, [vec![3, 8], vec![0, 2]]);
         assert_eq!(rates.points.times, [3, 12, 35, 38, 85, 99]);
         let fine = Policy::from_toml(
@@ -189,16 +189,16 @@ mod tests {
             "p",
             "back_window = 1\naggregates = ['rate:sum']\n[[archive]]\ngranularity = '10ns'\npoints = 100\n",
         );
-        let rates = touched(&fine.unwrap(), &merged, 99);
+        let rates = affected(&fine.unwrap(), &merged, 99);
         assert_eq!(rates.buckets, [vec![3, 8]]);
-        // 12 and 38 only for the differences.
+        // 12 and 38 are needed for the differences only.
         assert_eq!(rates.points.times, [12, 35, 38, 85]);
     }
 
     #[test]
-    fn what_is_not_kept_is_not_computed() {
+    fn expired_buckets_are_not_computed() {
         let merged = merge(Points::default(), (0..20).map(|i| (i * 20, 1.0)).collect());
-        let plain = touched(&policy("'sum'"), &merged, 380);
+        let plain = affected(&policy("'sum'"), &merged, 380);
         assert_eq!(plain.buckets[1], [7, 8, 9]);
         assert_eq!(plain.buckets[0].len(), 20);
     }

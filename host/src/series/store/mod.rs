@@ -1,17 +1,18 @@
-//! A store of aggregates: one file that keeps, of every series, what an archive [`Policy`] says.
+//! A store of aggregates: a single file that keeps the archives of a [`Policy`] for every series.
 //!
-//! A [`StoreWriter`] takes batches of points; each is one transaction, there wholly or not at all whenever the process
-//! or the machine stops. Points may be late by the policy's back window: so far back they are kept themselves, and
-//! the buckets that they touch are computed again from them. A [`StoreReader`] gives aggregates back, also while
-//! another process writes.
+//! A [`StoreWriter`] adds batches of points. Each batch is a transaction, stored completely or not
+//! at all even if the process or the computer stops. Points may be late by the policy's back
+//! window: the raw points of the window are kept, and affected buckets are recomputed from them. A
+//! [`StoreReader`] returns aggregates, even while another process writes.
 //!
 //! ```text
 //! window start = ⌊last/G⌋·G − back_window·G     G: the coarsest granularity, last: time of the last point
 //! kept buckets: start > ⌊last/g⌋·g − timespan   for every archive, of granularity g
 //! ```
 //!
-//! For series without two points of one time the contents do not depend on how points were cut into batches, nor on
-//! the batches' order, as long as none comes after its window. The file is described in `docs/series-store.md`.
+//! For series without repeated timestamps, the contents depend neither on the division of points
+//! into batches nor on the order of the batches, as long as no point is older than its window.
+//! `docs/series-store.md` describes the file.
 
 mod error;
 mod file;
@@ -24,10 +25,10 @@ mod record;
 mod replace;
 
 pub use error::StoreError;
-pub use ingest::{Ingested, LONGEST_NAME, StoreWriter};
+pub use ingest::{Ingested, MAX_NAME_BYTES, StoreWriter};
 pub use pending::Pending;
-pub use policy::{Archive, MOST_AGGREGATES, MOST_ARCHIVES, Policy};
-pub use read::{Archived, Query, SeriesFacts, StoreReader, Totals};
+pub use policy::{Archive, MAX_AGGREGATES, MAX_ARCHIVES, Policy};
+pub use read::{ArchivedBuckets, Query, SeriesInfo, StoreReader, Totals};
 
 #[cfg(test)]
 mod tests;

@@ -1,11 +1,11 @@
-//! Points in the order of reading, until they are a batch.
+//! Collects points in reading order until they form a batch.
 
 use super::super::{Batch, SeriesError};
 
-/// What memory is asked for.
+/// Purpose of the allocations, for errors.
 const WHAT: &str = "a batch of points";
 
-/// Points of many series, mixed, each with the number of its series.
+/// Interleaved points of many series, each with the index of its series.
 #[derive(Debug, Default)]
 pub struct Pending {
     series: Vec<u32>,
@@ -14,14 +14,14 @@ pub struct Pending {
 }
 
 impl Pending {
-    /// Bytes that a point takes: as it waits, and once more when all are sorted by their series.
-    pub const BYTES_OF_A_POINT: usize = 52;
+    /// Bytes per point: once while pending, and once more while sorted by series.
+    pub const BYTES_PER_POINT: usize = 52;
 
-    /// Appends points: (point) numbers of their series, nanoseconds since 1970, values. Three equal lengths are expected;
-    /// what is more is left out.
+    /// Appends points: (point) series indices, nanoseconds since 1970, values. The lengths should
+    /// be equal; excess elements are ignored.
     ///
     /// # Errors
-    /// No memory.
+    /// If memory is insufficient.
     pub fn extend(
         &mut self,
         series: &[u32],
@@ -38,22 +38,23 @@ impl Pending {
         Ok(())
     }
 
-    /// Points.
+    /// Number of points.
     #[must_use]
     pub fn len(&self) -> usize {
         self.series.len()
     }
 
-    /// Whether there are none.
+    /// Whether there are no points.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.series.is_empty()
     }
 
-    /// All of them as a batch, with the numbers of its series, rising; the points of each keep their order. None is left.
+    /// Returns all points as a batch, and the rising indices of its series. Points of a series keep
+    /// their order. No points remain.
     ///
     /// # Errors
-    /// A timestamp before 1970, no memory.
+    /// If a timestamp is before 1970 or memory is insufficient.
     pub fn take(&mut self) -> Result<(Vec<u32>, Batch), SeriesError> {
         let Self {
             series,
@@ -66,20 +67,22 @@ impl Pending {
         numbers.sort_unstable();
         numbers.dedup();
         let mut offsets = vec![0; numbers.len() + 1];
-        let mut places = Vec::new();
-        reserve(&mut places, series.len())?;
+        let mut positions = Vec::new();
+        reserve(&mut positions, series.len())?;
         let mut last = (0, 0);
         for (point, number) in series.iter().enumerate() {
-            // Neighbours are of one series mostly.
+            // Consecutive points mostly belong to the same series.
             if point == 0 || last.0 != *number {
-                let place = numbers.binary_search(number).unwrap_or_else(|place| place);
-                last = (*number, place);
+                let position = numbers
+                    .binary_search(number)
+                    .unwrap_or_else(|position| position);
+                last = (*number, position);
             }
-            places.push(last.1);
+            positions.push(last.1);
             offsets[last.1 + 1] += 1;
         }
-        for place in 1..offsets.len() {
-            offsets[place] += offsets[place - 1];
+        for position in 1..offsets.len() {
+            offsets[position] += offsets[position - 1];
         }
         let mut next = offsets.clone();
         let (mut sorted_times, mut sorted_values) = (Vec::new(), Vec::new());
@@ -87,16 +90,16 @@ impl Pending {
         reserve(&mut sorted_values, values.len())?;
         sorted_times.resize(times.len(), 0);
         sorted_values.resize(values.len(), 0.0);
-        for (point, place) in places.into_iter().enumerate() {
-            sorted_times[next[place]] = times[point];
-            sorted_values[next[place]] = values[point];
-            next[place] += 1;
+        for (point, position) in positions.into_iter().enumerate() {
+            sorted_times[next[position]] = times[point];
+            sorted_values[next[position]] = values[point];
+            next[position] += 1;
         }
         Ok((numbers, Batch::new(sorted_times, sorted_values, offsets)?))
     }
 }
 
-/// Room for more elements, or the error that there is none.
+/// Reserves capacity for more elements.
 fn reserve<T>(vector: &mut Vec<T>, more: usize) -> Result<(), SeriesError> {
     vector
         .try_reserve(more)

@@ -1,34 +1,34 @@
 //! Archive policies: what a store keeps of every series.
 
+mod file;
 #[cfg(test)]
 mod tests;
-mod written;
 
 use super::super::{Aggregate, Granularity, Method, NanPolicy, Resample};
 use super::StoreError;
 use std::fmt;
 
-/// Most archives of a policy.
-pub const MOST_ARCHIVES: usize = 16;
-/// Most aggregates of a policy.
-pub const MOST_AGGREGATES: usize = 64;
+/// Largest number of archives in a policy.
+pub const MAX_ARCHIVES: usize = 16;
+/// Largest number of aggregates in a policy.
+pub const MAX_AGGREGATES: usize = 64;
 
 const SECOND: u64 = 1_000_000_000;
 const MINUTE: u64 = 60 * SECOND;
 const HOUR: u64 = 60 * MINUTE;
 const DAY: u64 = 24 * HOUR;
 
-/// Buckets of one length, and how many of them are kept.
+/// A bucket length, and how many buckets are kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Archive {
-    /// Length of a bucket, nanoseconds.
+    /// Length of a bucket in nanoseconds.
     pub step: u64,
-    /// Buckets that are kept: the one of the last point, and those before it.
+    /// Number of buckets kept: the bucket of the last point, and those before it.
     pub buckets: u64,
 }
 
 impl Archive {
-    /// So many nanoseconds of buckets of so many.
+    /// An archive of `timespan` nanoseconds with buckets of `step` nanoseconds.
     const fn spanning(step: u64, timespan: u64) -> Self {
         Self {
             step,
@@ -42,28 +42,29 @@ impl Archive {
         Granularity::Fixed(self.step)
     }
 
-    /// How far back it reaches, nanoseconds.
+    /// Length of the kept period in nanoseconds.
     #[must_use]
     pub fn timespan(&self) -> u64 {
         self.step * self.buckets
     }
 
-    /// The first bucket that is kept where the last point is at `last`: its start is later than the last bucket's
-    /// less the timespan.
+    /// Index of the first bucket kept if the last point is at `last`: its start is later than the
+    /// start of the last bucket minus the timespan.
     pub(super) fn first_kept(&self, last: i64) -> u64 {
         (last as u64 / self.step).saturating_sub(self.buckets - 1)
     }
 }
 
 impl fmt::Display for Archive {
-    /// `1m for 7d`.
+    /// Formats as `1m for 7d`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let timespan = Granularity::Fixed(self.timespan());
         write!(f, "{} for {timespan}", self.granularity())
     }
 }
 
-/// What a store keeps of every series: archives, the aggregates of their buckets, and how late points may come.
+/// What a store keeps of every series: archives, the aggregates of their buckets, and how late
+/// points may arrive.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Policy {
     name: String,
@@ -73,14 +74,16 @@ pub struct Policy {
 }
 
 impl Policy {
-    /// Names of those that need no file.
+    /// Names of the built-in policies.
     pub const BUILT_IN: [&'static str; 3] = ["low", "medium", "high"];
 
-    /// `back_window`: buckets of the coarsest granularity, before the one of the last point, that points may still come
-    /// for. `aggregates` are those of every archive.
+    /// Makes a policy. `back_window`: number of buckets of the coarsest granularity, before the
+    /// bucket of the last point, for which points are still accepted. `aggregates` apply to every
+    /// archive.
     ///
     /// # Errors
-    /// No archive or too many, one twice, lengths of nothing, no aggregates, one twice, or times beyond 2⁶³ ns.
+    /// If there are no archives or too many, repeated archives, empty lengths, no aggregates,
+    /// repeated aggregates, or times beyond 2⁶³ ns.
     pub fn new(
         name: String,
         mut archives: Vec<Archive>,
@@ -93,15 +96,15 @@ impl Policy {
                 why,
             })
         };
-        if archives.is_empty() || archives.len() > MOST_ARCHIVES {
+        if archives.is_empty() || archives.len() > MAX_ARCHIVES {
             return refuse(format!(
-                "has {} archives: 1 to {MOST_ARCHIVES} are expected",
+                "expected 1 to {MAX_ARCHIVES} archives, found {}",
                 archives.len()
             ));
         }
-        if aggregates.is_empty() || aggregates.len() > MOST_AGGREGATES {
+        if aggregates.is_empty() || aggregates.len() > MAX_AGGREGATES {
             return refuse(format!(
-                "has {} aggregates: 1 to {MOST_AGGREGATES} are expected",
+                "expected 1 to {MAX_AGGREGATES} aggregates, found {}",
                 aggregates.len()
             ));
         }
@@ -109,7 +112,7 @@ impl Policy {
             let timespan = archive.step.checked_mul(archive.buckets);
             if !matches!(timespan, Some(1..) if timespan <= Some(i64::MAX as u64)) {
                 return refuse(format!(
-                    "an archive of {} buckets of {} ns: a timespan of 1 ns to 292 years is expected",
+                    "archive of {} buckets of {} ns: expected a timespan of 1 ns to 292 years",
                     archive.buckets, archive.step
                 ));
             }
@@ -118,7 +121,7 @@ impl Policy {
         let coarsest = archives[archives.len() - 1].step;
         if !matches!(coarsest.checked_mul(back_window), Some(window) if window <= i64::MAX as u64) {
             return refuse(format!(
-                "back_window is {back_window}: so many buckets of {} are more than 292 years",
+                "back_window {back_window}: expected at most 292 years of buckets of {}",
                 Granularity::Fixed(coarsest)
             ));
         }
@@ -134,7 +137,7 @@ impl Policy {
         })
     }
 
-    /// Of a name in [`Policy::BUILT_IN`].
+    /// The policy with a name in [`Policy::BUILT_IN`].
     #[must_use]
     pub fn built_in(name: &str) -> Option<Self> {
         let (archives, back_window) = match name {
@@ -170,34 +173,34 @@ impl Policy {
         Self::new(name.to_owned(), archives, aggregates, back_window).ok()
     }
 
-    /// Its name, for people: two policies are the same if they keep the same.
+    /// The name, for display: policies are compared by their contents only.
     #[must_use]
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// From the finest to the coarsest.
+    /// The archives from the finest to the coarsest.
     #[must_use]
     pub fn archives(&self) -> &[Archive] {
         &self.archives
     }
 
-    /// Of every archive, in the order given.
+    /// The aggregates of every archive, in the given order.
     #[must_use]
     pub fn aggregates(&self) -> &[Aggregate] {
         &self.aggregates
     }
 
-    /// Buckets of the coarsest granularity before the one of the last point.
+    /// Number of buckets of the coarsest granularity before the bucket of the last point.
     #[must_use]
     pub fn back_window(&self) -> u64 {
         self.back_window
     }
 
-    /// What an engine must compute for a store of this policy.
+    /// The plan of an engine for a store with this policy.
     ///
     /// # Errors
-    /// None: it was tried when the policy was made.
+    /// None: [`Policy::new`] has checked the plan.
     pub fn plan(&self) -> Result<Resample, StoreError> {
         let granularities = self.archives.iter().map(Archive::granularity).collect();
         Ok(Resample::new(
@@ -207,9 +210,9 @@ impl Policy {
         )?)
     }
 
-    /// Whether both keep the same, whatever their names.
+    /// Whether both policies keep the same, regardless of their names.
     #[must_use]
-    pub fn keeps_the_same(&self, other: &Self) -> bool {
+    pub fn same_contents(&self, other: &Self) -> bool {
         (&self.archives, &self.aggregates, self.back_window)
             == (&other.archives, &other.aggregates, other.back_window)
     }
@@ -218,7 +221,7 @@ impl Policy {
         self.aggregates.iter().any(|aggregate| aggregate.rate)
     }
 
-    /// The first moment that points may still come for, where the last point is at `last`; nanoseconds since 1970.
+    /// Start of the back window if the last point is at `last`; nanoseconds since 1970.
     #[must_use]
     pub fn window_start(&self, last: i64) -> i64 {
         let coarsest = self.archives[self.archives.len() - 1].step;
@@ -226,8 +229,8 @@ impl Policy {
         (block * coarsest) as i64
     }
 
-    /// The start of the earliest bucket that a point at `time` lies in: to compute its buckets again, points are needed
-    /// from there on.
+    /// Start of the earliest bucket that contains `time`: recomputing the buckets of `time` needs
+    /// the points from there on.
     pub(super) fn reach(&self, time: i64) -> i64 {
         let starts = self
             .archives
@@ -238,7 +241,7 @@ impl Policy {
 }
 
 impl fmt::Display for Policy {
-    /// `medium (1m for 7d, 1h for 365d; mean, max; back window 1)`.
+    /// Formats as `medium (1m for 7d, 1h for 365d; mean, max; back window 1)`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let archives: Vec<String> = self.archives.iter().map(ToString::to_string).collect();
         let aggregates: Vec<String> = self.aggregates.iter().map(ToString::to_string).collect();

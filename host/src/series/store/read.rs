@@ -1,8 +1,10 @@
-//! What is in a store.
+//! Reads stores.
 
 use super::super::{Aggregate, Granularity};
 use super::file::{self, BLOCKS, Fault, META, NAMES, SERIES, on_engine};
-use super::record::{BUCKETS, Place, State, open_id, read_numbers, read_one_lane, write_numbers};
+use super::record::{
+    BUCKETS, RecordKey, State, open_id, read_numbers, read_one_column, write_numbers,
+};
 use super::{Policy, StoreError};
 use redb::{
     ReadOnlyDatabase, ReadTransaction, ReadableDatabase, ReadableTable, ReadableTableMetadata,
@@ -10,23 +12,23 @@ use redb::{
 use serde::Serialize;
 use std::path::Path;
 
-/// Series among which the nearest name is looked for.
+/// Number of series searched for the most similar name.
 const MOST_COMPARED: usize = 200_000;
 
-/// Numbers of a whole store.
+/// Counts of a whole store.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
 pub struct Totals {
-    /// Series.
+    /// Number of series.
     pub series: u64,
-    /// Points that were taken, those of the same series and time counted once.
+    /// Points accepted; points of the same series and time count once.
     pub points: u64,
-    /// Points whose value took the place of one of the same time.
+    /// Points whose value replaced one of the same time.
     pub replaced: u64,
-    /// Points that came after their back window.
+    /// Points older than their back window.
     pub refused: u64,
-    /// Batches.
+    /// Number of batches.
     pub batches: u64,
-    /// Time of the last point of all, nanoseconds since 1970.
+    /// Time of the last point of all series, nanoseconds since 1970.
     pub last: i64,
 }
 
@@ -40,14 +42,15 @@ impl Totals {
             self.batches,
             self.last as u64,
         ];
-        write_numbers(&numbers, Place::TOTALS)
+        write_numbers(&numbers, RecordKey::TOTALS)
     }
 
     pub(super) fn of(
         meta: &impl ReadableTable<&'static str, &'static [u8]>,
     ) -> Result<Self, Fault> {
         let record = meta.get("totals")?;
-        let numbers = record.and_then(|record| read_numbers::<6>(record.value(), Place::TOTALS));
+        let numbers =
+            record.and_then(|record| read_numbers::<6>(record.value(), RecordKey::TOTALS));
         let [series, points, replaced, refused, batches, last] =
             numbers.ok_or(Fault::Record("the totals"))?;
         Ok(Self {
@@ -61,48 +64,48 @@ impl Totals {
     }
 }
 
-/// Numbers of a series.
+/// Counts of a series.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct SeriesFacts {
+pub struct SeriesInfo {
     /// Its name.
     pub series: String,
-    /// Points that were taken, those of the same time counted once.
+    /// Points accepted; points of the same time count once.
     pub points: u64,
-    /// Points whose value took the place of one of the same time.
+    /// Points whose value replaced one of the same time.
     pub replaced: u64,
-    /// Points that came after the back window.
+    /// Points older than the back window.
     pub refused: u64,
-    /// Time of its last point, nanoseconds since 1970.
+    /// Time of the last point, nanoseconds since 1970.
     pub last: i64,
 }
 
-/// What is asked for.
+/// A query for the buckets of one series.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Query {
     /// Name of the series.
     pub series: String,
-    /// Of an archive of the policy.
+    /// Granularity of an archive of the policy.
     pub granularity: Granularity,
-    /// One of the policy.
+    /// Aggregate of the policy.
     pub aggregate: Aggregate,
-    /// Buckets that begin at this time or later, nanoseconds since 1970.
+    /// Include buckets that begin at this time or later, nanoseconds since 1970.
     pub start: Option<i64>,
-    /// Buckets that begin before this time.
+    /// Include buckets that begin before this time.
     pub end: Option<i64>,
 }
 
-/// Buckets of a series, in the order of time.
+/// Buckets of a series in time order.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub struct Archived {
-    /// First moments, nanoseconds since 1970.
+pub struct ArchivedBuckets {
+    /// Bucket starts, nanoseconds since 1970.
     pub starts: Vec<i64>,
-    /// Their aggregate.
+    /// Values of the aggregate.
     pub values: Vec<f64>,
 }
 
-/// A store that is read; another process may write to it.
+/// A store opened for reading; another process may write to it.
 ///
-/// It shows the contents of one moment: that when it was opened.
+/// It shows the contents at the time it was opened.
 pub struct StoreReader {
     file: String,
     policy: Policy,
@@ -115,7 +118,7 @@ pub struct StoreReader {
 impl StoreReader {
     /// Opens a store.
     ///
-    /// # Errors
+    /// If the file does not exist, is not a store or is damaged; errors of the file system.
     /// No such file, one that is no store or is damaged, the system's refusals.
     pub fn open(path: &Path) -> Result<Self, StoreError> {
         let file = path.display().to_string();
@@ -143,13 +146,13 @@ impl StoreReader {
         })
     }
 
-    /// What it keeps.
+    /// The policy of the store.
     #[must_use]
     pub fn policy(&self) -> &Policy {
         &self.policy
     }
 
-    /// Of all batches.
+    /// Counts of all batches.
     #[must_use]
     pub fn totals(&self) -> Totals {
         self.totals
@@ -160,21 +163,21 @@ impl StoreReader {
         self.transaction.as_ref().ok_or_else(closed)
     }
 
-    /// Blocks of buckets in the file.
+    /// Number of blocks of buckets in the file.
     ///
     /// # Errors
-    /// A damaged file, the system's refusals.
+    /// If the file is damaged; errors of the file system.
     pub fn blocks(&self) -> Result<u64, StoreError> {
         on_engine(&self.file, || {
             Ok(self.transaction()?.open_table(BLOCKS)?.len()?)
         })
     }
 
-    /// Series from the `from`-th on, in the order of their names, `most` at most.
+    /// At most `most` series from the `from`-th on, in the order of their names.
     ///
     /// # Errors
-    /// A damaged file, the system's refusals.
-    pub fn series(&self, from: usize, most: usize) -> Result<Vec<SeriesFacts>, StoreError> {
+    /// If the file is damaged; errors of the file system.
+    pub fn series(&self, from: usize, most: usize) -> Result<Vec<SeriesInfo>, StoreError> {
         on_engine(&self.file, || {
             let names = self.transaction()?.open_table(NAMES)?;
             let states = self.transaction()?.open_table(SERIES)?;
@@ -183,7 +186,7 @@ impl StoreReader {
                 let (name, id) = entry?;
                 let id = open_id(name.value(), id.value()).ok_or(Fault::Record(file::A_NAME))?;
                 let state = state_of(&states, id)?;
-                facts.push(SeriesFacts {
+                facts.push(SeriesInfo {
                     series: name.value().to_owned(),
                     points: state.points,
                     replaced: state.replaced,
@@ -195,43 +198,50 @@ impl StoreReader {
         })
     }
 
-    /// Buckets of a series.
+    /// The buckets of a series.
     ///
     /// # Errors
-    /// A series, granularity or aggregate that the store does not have; a damaged file, the system's refusals.
-    pub fn query(&self, query: &Query) -> Result<Archived, StoreError> {
-        let unknown = |what: &'static str, asked: String, there_is: String| StoreError::Unknown {
-            file: self.file.clone(),
-            what,
-            asked,
-            there_is,
-        };
+    /// If the store has no such series, granularity or aggregate, or is damaged; errors of the file
+    /// system.
+    pub fn query(&self, query: &Query) -> Result<ArchivedBuckets, StoreError> {
+        let unknown =
+            |what: &'static str, requested: String, available: String| StoreError::Unknown {
+                file: self.file.clone(),
+                what,
+                requested,
+                available,
+            };
         let archives = self.policy.archives();
         let archive = archives
             .iter()
             .position(|archive| archive.granularity() == query.granularity);
         let Some(number) = archive else {
-            let there_is = listed(archives.iter().map(|archive| archive.granularity()));
+            let available = listed(archives.iter().map(|archive| archive.granularity()));
             return Err(unknown(
                 "granularity",
                 query.granularity.to_string(),
-                there_is,
+                available,
             ));
         };
         let aggregates = self.policy.aggregates();
-        let Some(lane) = aggregates.iter().position(|kept| *kept == query.aggregate) else {
-            let there_is = listed(aggregates);
-            return Err(unknown("aggregate", query.aggregate.to_string(), there_is));
+        let Some(column) = aggregates.iter().position(|kept| *kept == query.aggregate) else {
+            let available = listed(aggregates);
+            return Err(unknown("aggregate", query.aggregate.to_string(), available));
         };
-        let found = on_engine(&self.file, || self.find(query, number, lane))?;
+        let found = on_engine(&self.file, || self.find(query, number, column))?;
         found.ok_or_else(|| {
-            let there_is = self.nearest(&query.series);
-            unknown("series", query.series.clone(), there_is)
+            let available = self.nearest(&query.series);
+            unknown("series", query.series.clone(), available)
         })
     }
 
-    /// Nothing where there is no such series.
-    fn find(&self, query: &Query, number: usize, lane: usize) -> Result<Option<Archived>, Fault> {
+    /// `None` if there is no such series.
+    fn find(
+        &self,
+        query: &Query,
+        number: usize,
+        column: usize,
+    ) -> Result<Option<ArchivedBuckets>, Fault> {
         let transaction = self.transaction()?;
         let Some(id) = transaction.open_table(NAMES)?.get(query.series.as_str())? else {
             return Ok(None);
@@ -239,27 +249,27 @@ impl StoreReader {
         let id = open_id(&query.series, id.value()).ok_or(Fault::Record(file::A_NAME))?;
         let state = state_of(&transaction.open_table(SERIES)?, id)?;
         let archive = self.policy.archives()[number];
-        // Bucket numbers: the first that is wanted, and the first that is not wanted any more.
+        // Index of the first bucket to return, and of the first one after the last.
         let at_or_after = |time: i64| (time.max(0) as u64).div_ceil(archive.step);
         let first = archive
             .first_kept(state.last)
             .max(query.start.map_or(0, at_or_after));
         let end = query.end.map_or(u64::MAX, at_or_after);
-        let mut found = Archived::default();
+        let mut found = ArchivedBuckets::default();
         if first >= end {
             return Ok(Some(found));
         }
         let key = |block: u64| (id, number as u8, block);
         let blocks = transaction.open_table(BLOCKS)?;
         for entry in blocks.range(key(first / BUCKETS)..=key((end - 1) / BUCKETS))? {
-            let (place, record) = entry?;
-            let block = place.value().2;
-            let place = Place::of_block(id, number as u8, block);
-            let lane = read_one_lane(record.value(), lane, place);
-            let lane = lane.ok_or(Fault::Record("a block of buckets"))?;
-            for (bucket, value) in lane.values.iter().enumerate() {
-                let there = lane.present >> bucket & 1 == 1;
-                // A number beyond 2⁶³ ns is none that this program writes.
+            let (key, record) = entry?;
+            let block = key.value().2;
+            let key = RecordKey::of_block(id, number as u8, block);
+            let column = read_one_column(record.value(), column, key);
+            let column = column.ok_or(Fault::Record("a block of buckets"))?;
+            for (bucket, value) in column.values.iter().enumerate() {
+                let there = column.present >> bucket & 1 == 1;
+                // This program never writes times beyond 2⁶³ ns.
                 let bucket = block
                     .checked_mul(BUCKETS)
                     .map(|first| first + bucket as u64);
@@ -277,17 +287,17 @@ impl StoreReader {
         Ok(Some(found))
     }
 
-    /// What there is instead of a series.
-    fn nearest(&self, asked: &str) -> String {
+    /// Suggests existing series instead of a missing one.
+    fn nearest(&self, requested: &str) -> String {
         if self.totals.series == 0 {
-            return "it has no series yet".to_owned();
+            return "the store has no series yet".to_owned();
         }
         let nearest = on_engine(&self.file, || {
             let names = self.transaction()?.open_table(NAMES)?;
             let mut nearest: Option<(usize, String)> = None;
             for entry in names.iter()?.take(MOST_COMPARED) {
                 let name = entry?.0;
-                let distance = strsim::damerau_levenshtein(asked, name.value());
+                let distance = strsim::damerau_levenshtein(requested, name.value());
                 if nearest.as_ref().is_none_or(|(least, _)| distance < *least) {
                     nearest = Some((distance, name.value().to_owned()));
                 }
@@ -296,9 +306,9 @@ impl StoreReader {
         });
         match nearest {
             Ok(Some((_, name))) => {
-                format!("the nearest of its {} is '{name}'", self.totals.series)
+                format!("the nearest of {} series is '{name}'", self.totals.series)
             }
-            _ => format!("it has {} others", self.totals.series),
+            _ => format!("the store has {} other series", self.totals.series),
         }
     }
 }
@@ -320,8 +330,8 @@ fn state_of(states: &impl ReadableTable<u32, &'static [u8]>, id: u32) -> Result<
     state.ok_or(Fault::Record("the state of a series"))
 }
 
-/// `it has 1m, 1h`.
+/// Formats as `expected 1m, 1h`.
 fn listed(all: impl IntoIterator<Item = impl ToString>) -> String {
     let all: Vec<String> = all.into_iter().map(|one| one.to_string()).collect();
-    format!("it has {}", all.join(", "))
+    format!("expected {}", all.join(", "))
 }

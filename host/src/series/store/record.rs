@@ -1,12 +1,12 @@
-//! The records of a store as bytes. All numbers are little-endian, all records end in the CRC-32 of their bytes and of the
-//! place that they belong to ([`Place`]), so that none is taken for another one's.
+//! The binary records of a store. All numbers are little-endian, and every record ends in the
+//! CRC-32 of its bytes and its key ([`RecordKey`]), so that a record under a wrong key is detected.
 
-/// What a record is found by: its table, and the numbers of its key.
+/// The key of a record: its table, and the numbers of the table's key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Place([u64; 4]);
+pub(super) struct RecordKey([u64; 4]);
 
-impl Place {
-    /// The numbers of the whole store.
+impl RecordKey {
+    /// The totals of the whole store.
     pub(super) const TOTALS: Self = Self([0; 4]);
 
     /// The state of a series.
@@ -14,9 +14,9 @@ impl Place {
         Self([1, id.into(), 0, 0])
     }
 
-    /// Points of a series and stretch of time.
-    pub(super) fn of_points(id: u32, stretch: u64) -> Self {
-        Self([2, id.into(), stretch, 0])
+    /// Points of a series in a time interval.
+    pub(super) fn of_points(id: u32, interval: u64) -> Self {
+        Self([2, id.into(), interval, 0])
     }
 
     /// A block of buckets.
@@ -24,7 +24,7 @@ impl Place {
         Self([3, id.into(), archive.into(), block])
     }
 
-    /// CRC-32 of a record that stands here.
+    /// CRC-32 of a record with this key.
     fn checksum(self, body: &[u8]) -> u32 {
         let mut sum = crc32fast::Hasher::new();
         sum.update(body);
@@ -33,12 +33,12 @@ impl Place {
     }
 }
 
-/// The number of a series as it is stored by its name: the upper half is the CRC-32 of both.
+/// The id of a series as stored under its name: the upper half is the CRC-32 of both.
 pub(super) fn seal_id(name: &str, id: u32) -> u64 {
     u64::from(checksum_of_name(name, id)) << 32 | u64::from(id)
 }
 
-/// The number of a series, if it is the one of this name.
+/// The id of a series if it belongs to this name.
 pub(super) fn open_id(name: &str, sealed: u64) -> Option<u32> {
     let id = sealed as u32;
     (seal_id(name, id) == sealed).then_some(id)
@@ -51,41 +51,41 @@ fn checksum_of_name(name: &str, id: u32) -> u32 {
     sum.finalize()
 }
 
-/// Points of a series, of one stretch of time, in its order.
+/// Points of a series in a time interval, in time order.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub(super) struct Points {
-    /// (point), nanoseconds since 1970; rises.
+    /// (point), nanoseconds since 1970; rising.
     pub(super) times: Vec<i64>,
     /// (point).
     pub(super) values: Vec<f64>,
 }
 
-/// Numbers of a series.
+/// Counts of a series.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) struct State {
     /// Time of the last point, nanoseconds since 1970.
     pub(super) last: i64,
-    /// Points that were taken, those of the same time counted once.
+    /// Points accepted; points of the same time count once.
     pub(super) points: u64,
-    /// Points whose value took the place of one of the same time.
+    /// Points whose value replaced one of the same time.
     pub(super) replaced: u64,
-    /// Points that came too late.
+    /// Points that were too late.
     pub(super) refused: u64,
 }
 
-/// Buckets of a block.
+/// Number of buckets in a block.
 pub(super) const BUCKETS: u64 = 32;
 
-/// One aggregate in the buckets of a block.
+/// One aggregate for the buckets of a block.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Lane {
-    /// Which of them have a value: bit b is bucket b.
+pub(super) struct BlockColumn {
+    /// Bit mask of the buckets that have a value: bit b is bucket b.
     pub(super) present: u32,
-    /// Of every bucket; 0 where there is none.
+    /// Value of every bucket; 0 if there is none.
     pub(super) values: [f64; BUCKETS as usize],
 }
 
-impl Default for Lane {
+impl Default for BlockColumn {
     fn default() -> Self {
         Self {
             present: 0,
@@ -94,8 +94,8 @@ impl Default for Lane {
     }
 }
 
-impl Lane {
-    /// Puts a value into a bucket, or takes it out.
+impl BlockColumn {
+    /// Sets or removes the value of a bucket.
     pub(super) fn set(&mut self, bucket: usize, value: Option<f64>) {
         let bit = 1 << bucket;
         self.present = if value.is_some() {
@@ -107,7 +107,7 @@ impl Lane {
     }
 }
 
-/// CRC-32 of a policy as it is stored.
+/// CRC-32 of a stored policy.
 pub(super) fn checksum_of_policy(name: &str, toml: &str) -> [u8; 4] {
     let mut sum = crc32fast::Hasher::new();
     sum.update(&(name.len() as u64).to_le_bytes());
@@ -116,14 +116,14 @@ pub(super) fn checksum_of_policy(name: &str, toml: &str) -> [u8; 4] {
     sum.finalize().to_le_bytes()
 }
 
-/// What is read, from the front.
+/// Reads a record from the front.
 struct Bytes<'a>(&'a [u8]);
 
 impl<'a> Bytes<'a> {
-    /// Without the checksum at the end, which must be right.
-    fn checked(record: &'a [u8], place: Place) -> Option<Self> {
+    /// Checks and removes the checksum at the end.
+    fn checked(record: &'a [u8], key: RecordKey) -> Option<Self> {
         let (body, sum) = record.split_last_chunk::<4>()?;
-        (place.checksum(body) == u32::from_le_bytes(*sum)).then_some(Self(body))
+        (key.checksum(body) == u32::from_le_bytes(*sum)).then_some(Self(body))
     }
 
     fn take<const N: usize>(&mut self) -> Option<[u8; N]> {
@@ -149,7 +149,8 @@ impl<'a> Bytes<'a> {
         Some(())
     }
 
-    /// Seven bits a byte, the lowest first; the highest bit says that more follow.
+    /// A variable-length integer: seven bits per byte, the lowest first; the highest bit marks a
+    /// continuation.
     fn varying(&mut self) -> Option<u64> {
         let mut number = 0_u64;
         for shift in (0..64).step_by(7) {
@@ -179,21 +180,21 @@ fn put_varying(out: &mut Vec<u8>, mut number: u64) {
     out.push(number as u8);
 }
 
-fn seal(mut out: Vec<u8>, place: Place) -> Vec<u8> {
-    let sum = place.checksum(&out);
+fn seal(mut out: Vec<u8>, key: RecordKey) -> Vec<u8> {
+    let sum = key.checksum(&out);
     out.extend(sum.to_le_bytes());
     out
 }
 
-/// Some numbers.
-pub(super) fn write_numbers(numbers: &[u64], place: Place) -> Vec<u8> {
+/// Writes a record of numbers.
+pub(super) fn write_numbers(numbers: &[u64], key: RecordKey) -> Vec<u8> {
     let bytes = numbers.iter().flat_map(|n| n.to_le_bytes());
-    seal(bytes.collect(), place)
+    seal(bytes.collect(), key)
 }
 
-/// So many numbers.
-pub(super) fn read_numbers<const N: usize>(record: &[u8], place: Place) -> Option<[u64; N]> {
-    let mut bytes = Bytes::checked(record, place)?;
+/// Reads a record of `N` numbers.
+pub(super) fn read_numbers<const N: usize>(record: &[u8], key: RecordKey) -> Option<[u64; N]> {
+    let mut bytes = Bytes::checked(record, key)?;
     let mut numbers = [0; N];
     for number in &mut numbers {
         *number = bytes.number()?;
@@ -202,15 +203,15 @@ pub(super) fn read_numbers<const N: usize>(record: &[u8], place: Place) -> Optio
 }
 
 impl State {
-    /// Of series `id`.
+    /// Writes the state of series `id`.
     pub(super) fn write(&self, id: u32) -> Vec<u8> {
         let numbers = [self.last as u64, self.points, self.replaced, self.refused];
-        write_numbers(&numbers, Place::of_series(id))
+        write_numbers(&numbers, RecordKey::of_series(id))
     }
 
-    /// Of series `id`.
+    /// Reads the state of series `id`.
     pub(super) fn read(record: &[u8], id: u32) -> Option<Self> {
-        let [last, points, replaced, refused] = read_numbers(record, Place::of_series(id))?;
+        let [last, points, replaced, refused] = read_numbers(record, RecordKey::of_series(id))?;
         Some(Self {
             last: i64::try_from(last).ok()?,
             points,
@@ -221,9 +222,9 @@ impl State {
 }
 
 impl Points {
-    /// Number of points, then the first time, then the differences of times in the greatest power of ten nanoseconds
-    /// that divides them all, then the values.
-    pub(super) fn write(times: &[i64], values: &[f64], place: Place) -> Vec<u8> {
+    /// The number of points, the first time, the differences of times in units of the greatest
+    /// power of ten nanoseconds that divides them all, and the values.
+    pub(super) fn write(times: &[i64], values: &[f64], key: RecordKey) -> Vec<u8> {
         let mut out = Vec::with_capacity(times.len() * 11 + 24);
         let differences = || times.windows(2).map(|pair| (pair[1] - pair[0]) as u64);
         let mut unit = 1_000_000_000;
@@ -241,14 +242,14 @@ impl Points {
         for value in values {
             out.extend(value.to_le_bytes());
         }
-        seal(out, place)
+        seal(out, key)
     }
 
     /// Appends the points of a record.
-    pub(super) fn read_into(&mut self, record: &[u8], place: Place) -> Option<()> {
-        let mut bytes = Bytes::checked(record, place)?;
+    pub(super) fn read_into(&mut self, record: &[u8], key: RecordKey) -> Option<()> {
+        let mut bytes = Bytes::checked(record, key)?;
         let count = usize::try_from(bytes.varying()?).ok()?;
-        // Each takes a value and, but for the first, a byte of time at least.
+        // Each point has a value and, except for the first, at least one byte of time.
         if count == 0 || count.checked_mul(8)? > bytes.0.len() {
             return None;
         }
@@ -275,49 +276,56 @@ impl Points {
     }
 }
 
-/// The lanes one after the other: the mask, then the values of its bits.
-pub(super) fn write_block(lanes: &[Lane], place: Place) -> Vec<u8> {
-    let values: u32 = lanes.iter().map(|lane| lane.present.count_ones()).sum();
-    let mut out = Vec::with_capacity(lanes.len() * 4 + values as usize * 8 + 4);
-    for lane in lanes {
-        out.extend(lane.present.to_le_bytes());
-        for (bucket, value) in lane.values.iter().enumerate() {
-            if lane.present >> bucket & 1 == 1 {
+/// The columns one after another: for each, the mask and the values of its set bits.
+pub(super) fn write_block(columns: &[BlockColumn], key: RecordKey) -> Vec<u8> {
+    let values: u32 = columns
+        .iter()
+        .map(|column| column.present.count_ones())
+        .sum();
+    let mut out = Vec::with_capacity(columns.len() * 4 + values as usize * 8 + 4);
+    for column in columns {
+        out.extend(column.present.to_le_bytes());
+        for (bucket, value) in column.values.iter().enumerate() {
+            if column.present >> bucket & 1 == 1 {
                 out.extend(value.to_le_bytes());
             }
         }
     }
-    seal(out, place)
+    seal(out, key)
 }
 
-fn read_lane(bytes: &mut Bytes<'_>) -> Option<Lane> {
-    let mut lane = Lane {
+fn read_column(bytes: &mut Bytes<'_>) -> Option<BlockColumn> {
+    let mut column = BlockColumn {
         present: bytes.mask()?,
-        ..Lane::default()
+        ..BlockColumn::default()
     };
     for bucket in 0..BUCKETS as usize {
-        if lane.present >> bucket & 1 == 1 {
-            lane.values[bucket] = bytes.value()?;
+        if column.present >> bucket & 1 == 1 {
+            column.values[bucket] = bytes.value()?;
         }
     }
-    Some(lane)
+    Some(column)
 }
 
-/// All `lanes` of a block.
-pub(super) fn read_block(record: &[u8], lanes: usize, place: Place) -> Option<Vec<Lane>> {
-    let mut bytes = Bytes::checked(record, place)?;
-    let read: Option<Vec<Lane>> = (0..lanes).map(|_| read_lane(&mut bytes)).collect();
+/// Reads all `columns` of a block.
+pub(super) fn read_block(
+    record: &[u8],
+    columns: usize,
+    key: RecordKey,
+) -> Option<Vec<BlockColumn>> {
+    let mut bytes = Bytes::checked(record, key)?;
+    let read: Option<Vec<BlockColumn>> = (0..columns).map(|_| read_column(&mut bytes)).collect();
     bytes.end(read?)
 }
 
-/// One lane of a block.
-pub(super) fn read_one_lane(record: &[u8], lane: usize, place: Place) -> Option<Lane> {
-    let mut bytes = Bytes::checked(record, place)?;
-    for _ in 0..lane {
+/// Reads one column of a block.
+pub(super) fn read_one_column(record: &[u8], column: usize, key: RecordKey) -> Option<BlockColumn> {
+    let mut bytes = Bytes::checked(record, key)?;
+    for _ in 0..column {
         let present = bytes.mask()?;
         bytes.skip(present.count_ones() as usize * 8)?;
     }
-    read_lane(&mut bytes)
+    read_column(&mut bytes)
 }
 
 #[cfg(test)]
@@ -331,7 +339,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn points_come_back(
+        fn points_are_restored(
             first in 0..i64::MAX / 2,
             steps in prop::collection::vec((1..1_000_000_i64, 0..10_u32), 0..40),
             value in any::<f64>(),
@@ -341,60 +349,60 @@ mod tests {
                 times.push(times[times.len() - 1] + step * 10_i64.pow(*power));
             }
             let values: Vec<f64> = (0..times.len()).map(|i| value * i as f64).collect();
-            let place = Place::of_points(3, 5);
-            let record = Points::write(&times, &values, place);
+            let key = RecordKey::of_points(3, 5);
+            let record = Points::write(&times, &values, key);
             let mut read = Points::default();
-            prop_assert!(read.read_into(&record, Place::of_points(3, 6)).is_none());
-            prop_assert!(read.read_into(&record, place).is_some());
+            prop_assert!(read.read_into(&record, RecordKey::of_points(3, 6)).is_none());
+            prop_assert!(read.read_into(&record, key).is_some());
             prop_assert_eq!(&read.times, &times);
             prop_assert_eq!(bits(&read.values), bits(&values));
-            // Points must come after those that were read before.
-            prop_assert!(read.read_into(&record, place).is_none());
+            // Points must follow those that were read before.
+            prop_assert!(read.read_into(&record, key).is_none());
         }
 
         #[test]
-        fn blocks_come_back(masks in prop::collection::vec(any::<u32>(), 1..5), value in any::<f64>()) {
-            let lanes: Vec<Lane> = masks
+        fn blocks_are_restored(masks in prop::collection::vec(any::<u32>(), 1..5), value in any::<f64>()) {
+            let columns: Vec<BlockColumn> = masks
                 .iter()
                 .map(|mask| {
-                    let mut lane = Lane::default();
+                    let mut column = BlockColumn::default();
                     for bucket in 0..BUCKETS as usize {
                         let there = mask >> bucket & 1 == 1;
-                        lane.set(bucket, there.then_some(value + bucket as f64));
+                        column.set(bucket, there.then_some(value + bucket as f64));
                     }
-                    lane
+                    column
                 })
                 .collect();
-            let place = Place::of_block(2, 1, 9);
-            let record = write_block(&lanes, place);
-            let read = read_block(&record, lanes.len(), place).unwrap();
-            for (number, lane) in lanes.iter().enumerate() {
-                prop_assert_eq!(read[number].present, lane.present);
-                prop_assert_eq!(bits(&read[number].values), bits(&lane.values));
-                let alone = read_one_lane(&record, number, place).unwrap();
-                prop_assert_eq!(bits(&alone.values), bits(&lane.values));
+            let key = RecordKey::of_block(2, 1, 9);
+            let record = write_block(&columns, key);
+            let read = read_block(&record, columns.len(), key).unwrap();
+            for (number, column) in columns.iter().enumerate() {
+                prop_assert_eq!(read[number].present, column.present);
+                prop_assert_eq!(bits(&read[number].values), bits(&column.values));
+                let alone = read_one_column(&record, number, key).unwrap();
+                prop_assert_eq!(bits(&alone.values), bits(&column.values));
             }
-            prop_assert!(read_block(&record, lanes.len() + 1, place).is_none());
-            for other in [Place::of_block(3, 1, 9), Place::of_block(2, 0, 9), Place::of_block(2, 1, 8)] {
-                prop_assert!(read_block(&record, lanes.len(), other).is_none());
-                prop_assert!(read_one_lane(&record, 0, other).is_none());
+            prop_assert!(read_block(&record, columns.len() + 1, key).is_none());
+            for other in [RecordKey::of_block(3, 1, 9), RecordKey::of_block(2, 0, 9), RecordKey::of_block(2, 1, 8)] {
+                prop_assert!(read_block(&record, columns.len(), other).is_none());
+                prop_assert!(read_one_column(&record, 0, other).is_none());
             }
         }
 
         #[test]
-        fn other_bytes_are_no_records(record in prop::collection::vec(any::<u8>(), 0..200)) {
-            // With the right checksum, as an enemy would write it.
-            let place = Place::of_series(4);
-            for record in [seal(record.clone(), place), record] {
+        fn arbitrary_bytes_are_rejected(record in prop::collection::vec(any::<u8>(), 0..200)) {
+            // With a correct checksum, as an attacker could write it.
+            let key = RecordKey::of_series(4);
+            for record in [seal(record.clone(), key), record] {
                 let mut points = Points::default();
-                if points.read_into(&record, place).is_some() {
+                if points.read_into(&record, key).is_some() {
                     prop_assert_eq!(points.times.len(), points.values.len());
                     prop_assert!(points.times.windows(2).all(|pair| pair[0] < pair[1]));
                 }
                 let _ = (
                     State::read(&record, 4),
-                    read_block(&record, 3, place),
-                    read_one_lane(&record, 2, place),
+                    read_block(&record, 3, key),
+                    read_one_column(&record, 2, key),
                 );
             }
         }
@@ -405,12 +413,12 @@ mod tests {
         let times: Vec<i64> = (0..100)
             .map(|i| 1_700_000_000_000_000_000 + i * 10_000_000_000)
             .collect();
-        let record = Points::write(&times, &vec![0.0; 100], Place::of_points(0, 0));
+        let record = Points::write(&times, &vec![0.0; 100], RecordKey::of_points(0, 0));
         assert!(record.len() < 100 * 9 + 20, "{}", record.len());
     }
 
     #[test]
-    fn a_changed_bit_is_noticed() {
+    fn changed_bits_are_detected() {
         let state = State {
             last: 5,
             points: 3,
@@ -424,7 +432,7 @@ mod tests {
     }
 
     #[test]
-    fn a_number_belongs_to_its_name() {
+    fn an_id_belongs_to_its_name() {
         let sealed = seal_id("cpu", 7);
         assert_eq!(open_id("cpu", sealed), Some(7));
         assert_eq!(open_id("cpv", sealed), None);

@@ -1,44 +1,45 @@
-//! Why a stream of points cannot be aggregated.
+//! Errors of an aggregation of a stream of points.
 
-use crate::io::{Bytes, IoError};
+use crate::io::IoError;
 use crate::series::{Granularity, SeriesError};
+use crate::system::Bytes;
 
-/// What ended a stream.
+/// Why a stream ended early.
 #[derive(Debug, thiserror::Error)]
 pub enum StreamError {
-    /// The engine, or points that make no batch.
+    /// An error of the engine, or points that do not form a batch.
     #[error(transparent)]
     Series(Box<SeriesError>),
-    /// Whoever takes the results.
+    /// An error of the consumer of the results.
     #[error(transparent)]
     Io(#[from] IoError),
-    /// The storage of what does not fit in memory.
+    /// An error of the storage of points that do not fit in memory.
     #[error(
-        "temporary files in {folder}: {reason}; the points do not fit in memory and are kept there"
+        "temporary files in {folder}: {reason}; they hold the points that do not fit in memory"
     )]
     Storage {
-        /// Where.
+        /// The folder of the temporary files.
         folder: String,
-        /// The system's words.
+        /// The system's message.
         reason: std::io::Error,
     },
-    /// One bucket that does not fit.
+    /// A bucket does not fit in memory.
     #[error(
-        "series {series}: its bucket of {granularity} has {points} points, which need {needed} of memory, but {available} may be used; a shorter granularity or more memory is needed"
+        "series {series}: a bucket of {granularity} has {points} points and needs {needed} of memory, but only {available} is available; use a shorter granularity or more memory"
     )]
     Bucket {
-        /// Number of the series, from 0, in the order of its first point.
+        /// Index of the series, from 0, in the order of the first points.
         series: usize,
         /// The longest granularity.
         granularity: Granularity,
-        /// Points to be in memory at a time.
+        /// Number of points needed in memory at once.
         points: u64,
-        /// What they take with their results.
+        /// Memory for them and their results.
         needed: Bytes,
-        /// The limit.
+        /// The memory limit.
         available: Bytes,
     },
-    /// It was asked to stop.
+    /// The caller asked to stop.
     #[error("stopped before the end")]
     Stopped,
 }

@@ -1,34 +1,34 @@
-//! Points of blocks, by series: in memory as long as they fit.
+//! Groups the points of blocks by series, in memory as long as they fit.
 
 use super::StreamError;
-use super::need::{Extent, GATHERED, Need};
+use super::batch_memory::{BatchMemory, Extent, GATHERED};
 use super::run_file::{Point, RunFile};
-use crate::io::series::Block;
+use crate::series::io::Block;
 use crate::series::{Batch, Resample, SeriesError};
 use std::path::PathBuf;
 
-/// Which points take part, and what they may take.
+/// Limits of time and memory.
 #[derive(Debug, Clone)]
 pub struct Limits {
     /// Earlier points are left out, nanoseconds since 1970.
     pub start: Option<i64>,
-    /// Points from here on are left out.
+    /// Points at or after this time are left out.
     pub end: Option<i64>,
     /// Bytes of memory for points, engine and results.
     pub memory: u64,
-    /// Where temporary files go if that does not suffice.
+    /// Folder for temporary files, if memory does not suffice.
     pub folder: PathBuf,
 }
 
-/// Takes points block by block.
+/// Collects points block by block.
 #[derive(Debug)]
 pub struct Gather {
     limits: Limits,
-    /// Those that are in memory, in the order of the input.
+    /// Points in memory, in the order of the input.
     blocks: Vec<Block>,
-    /// Whether the last of them has its series in their order.
+    /// Whether the series of the last block are sorted.
     in_order: bool,
-    /// Points in them.
+    /// Number of points in the blocks.
     held: u64,
     /// (series).
     extents: Vec<Extent>,
@@ -42,12 +42,12 @@ pub struct Gathered {
     pub(super) points: Points,
     /// (series).
     pub(super) extents: Vec<Extent>,
-    pub(super) need: Need,
+    pub(super) need: BatchMemory,
     pub(super) limits: Limits,
     pub(super) outside: u64,
 }
 
-/// Where they are.
+/// The storage of the points.
 #[derive(Debug)]
 pub(super) enum Points {
     Memory(Batch),
@@ -55,7 +55,7 @@ pub(super) enum Points {
 }
 
 impl Gather {
-    /// Of no points.
+    /// Starts without points.
     #[must_use]
     pub fn new(limits: Limits) -> Self {
         Self {
@@ -69,15 +69,15 @@ impl Gather {
         }
     }
 
-    /// Takes a block. Series are numbered from 0 in the order of their first points.
+    /// Adds a block. Series are numbered from 0 in the order of their first points.
     ///
     /// # Errors
-    /// Lengths that disagree, a time before 1970, or the storage's.
+    /// If lengths differ or a time is before 1970; errors of the storage.
     pub fn push(&mut self, mut block: Block) -> Result<(), StreamError> {
         let points = block.times.len();
         if block.values.len() != points || block.series.len() != points {
             return Err(SeriesError::Batch(format!(
-                "a block has {points} timestamps, {} values and {} numbers of series",
+                "a block has {points} timestamps, {} values and {} series indices",
                 block.values.len(),
                 block.series.len()
             ))
@@ -87,28 +87,28 @@ impl Gather {
             let time = block.times[point];
             return Err(SeriesError::Negative { point, time }.into());
         }
-        self.outside += keep_between(&mut block, self.limits.start, self.limits.end);
+        self.outside += retain_between(&mut block, self.limits.start, self.limits.end);
         self.measure(&block);
         self.held += block.times.len() as u64;
-        self.keep(block);
+        self.append(block);
         if self.held.saturating_mul(GATHERED) > self.limits.memory {
             self.spill()?;
         }
         Ok(())
     }
 
-    /// Points so far that take part.
+    /// Number of points within the limits so far.
     #[must_use]
     pub fn points(&self) -> u64 {
         self.extents.iter().map(|extent| extent.points).sum()
     }
 
-    /// All of them, for a plan.
+    /// Completes the collection for a plan.
     ///
     /// # Errors
-    /// No memory, or the storage's.
+    /// If memory is insufficient; errors of the storage.
     pub fn finish(mut self, plan: &Resample) -> Result<Gathered, StreamError> {
-        let need = Need::new(plan, self.limits.memory);
+        let need = BatchMemory::new(plan, self.limits.memory);
         let bytes: u64 = self.extents.iter().map(|extent| need.of(extent)).sum();
         let in_memory = self.file.is_none() && need.fits(self.held, bytes);
         let points = if in_memory {
@@ -117,7 +117,7 @@ impl Gather {
             self.spill()?;
             match self.file {
                 Some(file) => Points::Storage(file),
-                // Nothing was spilled: there are no points.
+                // Nothing was spilled, so there are no points.
                 None => Points::Memory(self.batch()?),
             }
         };
@@ -130,9 +130,9 @@ impl Gather {
         })
     }
 
-    /// Appends the block to the last one where that keeps the series in their order: of one series, or of series one
-    /// after the other, there is one block at the end, which is the batch.
-    fn keep(&mut self, mut block: Block) {
+    /// Appends the block to the last one if that keeps its series sorted. Points of one series, or
+    /// of series one after another, thus end as a single block, which becomes the batch.
+    fn append(&mut self, mut block: Block) {
         let Some(first) = block.series.first().copied() else {
             return;
         };
@@ -155,14 +155,14 @@ impl Gather {
         if *last as usize >= self.extents.len() {
             self.extents.resize(*last as usize + 1, Extent::NONE);
         }
-        for (series, times) in stretches(block) {
+        for (series, times) in series_runs(block) {
             let mut extent = self.extents[series];
             times.iter().for_each(|time| extent.add(*time));
             self.extents[series] = extent;
         }
     }
 
-    /// (series + 1), of the points in memory.
+    /// (series + 1), offsets of the points in memory.
     fn offsets(&self) -> Vec<usize> {
         let mut offsets = vec![0; self.extents.len() + 1];
         for block in &self.blocks {
@@ -176,7 +176,7 @@ impl Gather {
         offsets
     }
 
-    /// All points by series, in the order of the input; nothing was spilled.
+    /// All points grouped by series, in the order of the input. Nothing must have been spilled.
     fn batch(&mut self) -> Result<Batch, StreamError> {
         let mut offsets = vec![0];
         let mut end = 0;
@@ -193,14 +193,14 @@ impl Gather {
         let mut next = offsets.clone();
         for block in self.blocks.drain(..) {
             let mut first = 0;
-            for (series, of_stretch) in stretches(&block) {
-                let (from, to) = (first..first + of_stretch.len(), next[series]);
-                next[series] += of_stretch.len();
+            for (series, times_of_run) in series_runs(&block) {
+                let (from, to) = (first..first + times_of_run.len(), next[series]);
+                next[series] += times_of_run.len();
                 first = from.end;
-                if let [time] = of_stretch {
+                if let [time] = times_of_run {
                     (times[to], values[to]) = (*time, block.values[from.start]);
                 } else {
-                    times[to..next[series]].copy_from_slice(of_stretch);
+                    times[to..next[series]].copy_from_slice(times_of_run);
                     values[to..next[series]].copy_from_slice(&block.values[from]);
                 }
             }
@@ -208,7 +208,7 @@ impl Gather {
         Ok(Batch::new(times, values, offsets)?)
     }
 
-    /// Makes a run of the points in memory.
+    /// Writes the points in memory as a run.
     fn spill(&mut self) -> Result<(), StreamError> {
         if self.held == 0 {
             return Ok(());
@@ -245,18 +245,18 @@ impl Gather {
     }
 }
 
-/// The times of points of one series that follow each other, with its number.
-fn stretches(block: &Block) -> impl Iterator<Item = (usize, &[i64])> {
+/// Consecutive times of points of one series, with its index.
+fn series_runs(block: &Block) -> impl Iterator<Item = (usize, &[i64])> {
     let mut first = 0;
-    block.series.chunk_by(|a, b| a == b).map(move |stretch| {
+    block.series.chunk_by(|a, b| a == b).map(move |run| {
         let from = first;
-        first += stretch.len();
-        (stretch[0] as usize, &block.times[from..first])
+        first += run.len();
+        (run[0] as usize, &block.times[from..first])
     })
 }
 
-/// Leaves out what lies before `start` or not before `end`; gives how many points.
-fn keep_between(block: &mut Block, start: Option<i64>, end: Option<i64>) -> u64 {
+/// Removes points before `start`, or at or after `end`. Returns their number.
+fn retain_between(block: &mut Block, start: Option<i64>, end: Option<i64>) -> u64 {
     let inside = |time: i64| start.is_none_or(|s| time >= s) && end.is_none_or(|e| time < e);
     let before = block.times.len();
     if (start.is_none() && end.is_none()) || block.times.iter().all(|time| inside(*time)) {
@@ -274,7 +274,7 @@ fn retain<T>(column: &mut Vec<T>, keep: &[bool]) {
     column.retain(|_| kept.next().copied().unwrap_or(true));
 }
 
-/// So many zeros, or the error that there is no memory for them.
+/// Allocates zeros, or returns an error.
 pub(super) fn zeroed<T: bytemuck::Zeroable>(count: usize) -> Result<Vec<T>, SeriesError> {
     bytemuck::allocation::try_zeroed_vec(count).map_err(|()| SeriesError::HostMemory {
         what: "a batch of points",

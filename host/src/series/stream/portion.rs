@@ -1,23 +1,23 @@
-//! What is computed at a time.
+//! Portions of the points that are computed at once.
 
 use super::StreamError;
+use super::batch_memory::{BatchMemory, Extent};
 use super::gather::zeroed;
-use super::need::{Extent, Need};
 use super::run_file::RunFile;
 use crate::series::Batch;
 use std::ops::Range;
 
-/// A part of all series.
+/// A portion of all points.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Portion {
-    /// Whole series, one after the other.
+    /// Whole series.
     Series(Range<usize>),
-    /// One series that is cut in time.
-    Cut(usize),
+    /// One series that is split in time.
+    SplitSeries(usize),
 }
 
-/// All series in portions that fit, in their order.
-pub(super) fn cut(extents: &[Extent], need: &Need) -> Vec<Portion> {
+/// Splits the series into consecutive portions that fit.
+pub(super) fn split(extents: &[Extent], need: &BatchMemory) -> Vec<Portion> {
     let mut portions = Vec::new();
     let (mut first, mut points, mut bytes) = (0, 0, 0);
     for (series, extent) in extents.iter().enumerate() {
@@ -28,7 +28,7 @@ pub(super) fn cut(extents: &[Extent], need: &Need) -> Vec<Portion> {
             }
             (first, points, bytes) = (series, 0, 0);
             if !need.fits(extent.points, of_series) {
-                portions.push(Portion::Cut(series));
+                portions.push(Portion::SplitSeries(series));
                 first = series + 1;
                 continue;
             }
@@ -42,7 +42,7 @@ pub(super) fn cut(extents: &[Extent], need: &Need) -> Vec<Portion> {
     portions
 }
 
-/// The points of whole series, in the order in which a stable sort by time has those of each run.
+/// Loads the points of whole series, run by run, in the order of a stable sort within each run.
 pub(super) fn load(
     file: &RunFile,
     series: &Range<usize>,

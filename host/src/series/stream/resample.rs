@@ -1,45 +1,47 @@
-//! From gathered points to aggregates.
+//! Computes aggregates of collected points.
 
 use super::gather::{Gathered, Points};
+use super::pending_columns::PendingColumns;
 use super::portion::{self, Portion};
 use super::run_file::Point;
-use super::waiting::Waiting;
 use super::window::Windows;
 use super::{Limits, StreamError};
 use crate::series::{Aggregate, Buckets, Column, Engine, Granularity, Resample, Resampled};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread;
 
-/// Buckets of one series, granularity and aggregate, in the order of time.
+/// Buckets of one series, granularity and aggregate, in time order.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Rows<'r> {
-    /// Number of the series.
+    /// Index of the series.
     pub series: usize,
     /// Length of the buckets.
     pub granularity: Granularity,
-    /// What the values are.
+    /// The aggregate of the values.
     pub aggregate: Aggregate,
-    /// (bucket), first moment in nanoseconds since 1970.
+    /// (bucket), bucket start in nanoseconds since 1970.
     pub starts: &'r [i64],
     /// (bucket).
     pub values: &'r [f64],
-    /// (bucket), points, where some may have fewer than the aggregate needs: those are left out.
+    /// (bucket), number of points, if some buckets may have too few points for the aggregate; these
+    /// must be omitted.
     pub counts: Option<&'r [u32]>,
 }
 
-/// Takes aggregates.
+/// Consumes aggregates.
 pub trait Sink: Send {
-    /// Rows in the order of the series, the plan's granularities, its aggregates, and time; many come in several calls.
+    /// Receives rows in the order of the series, the plan's granularities, its aggregates, and
+    /// time. Long columns arrive in several calls.
     ///
     /// # Errors
-    /// Its own, which end the stream; [`StreamError::Stopped`] where it was asked to stop.
+    /// Its own errors, which end the stream; [`StreamError::Stopped`] to stop.
     fn take<'r>(&mut self, rows: &mut dyn Iterator<Item = Rows<'r>>) -> Result<(), StreamError>;
 }
 
 impl Rows<'_> {
-    /// First moments and values of the buckets that have one.
+    /// Starts and values of the buckets that have enough points.
     pub fn present(&self) -> impl Iterator<Item = (i64, f64)> {
-        let least = self.aggregate.method.least_values();
+        let least = self.aggregate.method.min_values();
         let counts = self.counts;
         let all = self.starts.iter().zip(self.values).enumerate();
         all.filter(move |(bucket, _)| counts.is_none_or(|counts| counts[*bucket] >= least))
@@ -47,22 +49,23 @@ impl Rows<'_> {
     }
 }
 
-/// What became of the points.
+/// Counts of the processed points.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Tally {
-    /// Points between the limits.
+    /// Points within the limits.
     pub points: u64,
-    /// Points outside of them.
+    /// Points outside the limits.
     pub outside: u64,
-    /// Points that were left out because one of the same series and time stood before them.
+    /// Points left out because an earlier point has the same series and time.
     pub duplicates: u64,
-    /// Points that were left out because they were NaN.
+    /// Points left out because they are NaN.
     pub skipped: u64,
-    /// Series with points.
+    /// Number of series with points.
     pub series: u64,
-    /// Buckets of the values and of the rates, where the plan has such, of each granularity.
+    /// Number of buckets of each granularity, of values and of rates if the plan has such
+    /// aggregates.
     pub buckets: Vec<(Granularity, bool, u64)>,
-    /// Batches that were computed.
+    /// Number of batches.
     pub batches: u64,
     /// Bytes of points that did not fit in memory.
     pub spilled: u64,
@@ -70,33 +73,34 @@ pub struct Tally {
 
 /// Results on the way from the engine to the sink.
 struct Job {
-    /// Number of the batch's first series.
+    /// Index of the batch's first series.
     first: usize,
     resampled: Resampled,
-    /// Of a series that is cut in time.
-    window: Option<Cut>,
+    /// Set for a series that is split in time.
+    window: Option<WindowRange>,
 }
 
-/// What counts of a window's buckets.
+/// The range of buckets that a window is responsible for.
 #[derive(Clone, Copy)]
-struct Cut {
+struct WindowRange {
     from: i64,
     to: Option<i64>,
     last: bool,
 }
 
-impl Cut {
+impl WindowRange {
     fn has(&self, start: i64) -> bool {
         start >= self.from && self.to.is_none_or(|to| start < to)
     }
 }
 
 impl Gathered {
-    /// Computes everything and tells it to `sink`. `watch` hears how many points are done, and ends the stream by
-    /// `false`.
+    /// Computes all aggregates and passes them to `sink`. `watch` receives the number of finished
+    /// points, and stops the stream by returning `false`.
     ///
     /// # Errors
-    /// The engine's, the sink's, the storage's, a bucket that does not fit, or that it was asked to stop.
+    /// Errors of the engine, the sink and the storage; if a bucket does not fit or the stream was
+    /// stopped.
     pub fn resample(
         self,
         engine: &mut dyn Engine,
@@ -118,17 +122,17 @@ impl Gathered {
         }
         let limits = self.limits.clone();
         thread::scope(|scope| {
-            // One batch is told while the next is computed.
+            // Results of one batch are consumed while the next is computed.
             let (sender, receiver) = sync_channel(0);
             let plan = &plan;
-            let telling = scope.spawn(move || tell(&receiver, plan, &limits, sink));
+            let sending = scope.spawn(move || send_results(&receiver, plan, &limits, sink));
             let computed = self.compute(engine, plan, &mut tally, &sender, watch);
             drop(sender);
-            let told = telling
+            let sent = sending
                 .join()
                 .unwrap_or_else(|panic| std::panic::resume_unwind(panic));
-            // A sender without a receiver says nothing of the reason.
-            told?;
+            // The error of a closed channel does not contain the reason.
+            sent?;
             computed.map(|()| tally)
         })
     }
@@ -164,7 +168,7 @@ impl Gathered {
             Points::Storage(file) => file,
         };
         tally.spilled = file.bytes();
-        for portion in portion::cut(&self.extents, &self.need) {
+        for portion in portion::split(&self.extents, &self.need) {
             go_on(0)?;
             match portion {
                 Portion::Series(series) => {
@@ -179,7 +183,7 @@ impl Gathered {
                         window: None,
                     })?;
                 }
-                Portion::Cut(series) => {
+                Portion::SplitSeries(series) => {
                     let extent = &self.extents[series];
                     let mut windows = Windows::new(&file, series, extent, plan, &self.need)?;
                     let mut next = windows.next()?;
@@ -191,7 +195,7 @@ impl Gathered {
                         tally.batches += 1;
                         go_on(window.own)?;
                         next = windows.next()?;
-                        let cut = Cut {
+                        let cut = WindowRange {
                             from: window.from,
                             to: window.to,
                             last: next.is_none(),
@@ -211,7 +215,7 @@ impl Gathered {
 }
 
 impl Tally {
-    /// A whole batch.
+    /// Counts a whole batch.
     fn add(&mut self, of: &Resampled) {
         self.batches += 1;
         self.duplicates += of.duplicates as u64;
@@ -236,15 +240,15 @@ impl Tally {
     }
 }
 
-/// Hands results to the sink in their order.
-fn tell(
+/// Passes results to the sink in order.
+fn send_results(
     jobs: &Receiver<Job>,
     plan: &Resample,
     limits: &Limits,
     sink: &mut dyn Sink,
 ) -> Result<(), StreamError> {
     let columns = plan.granularities().len() * plan.aggregates().len();
-    let mut waiting = Waiting::new(&limits.folder, columns);
+    let mut pending = PendingColumns::new(&limits.folder, columns);
     let mut rows = Vec::new();
     for Job {
         first,
@@ -253,24 +257,24 @@ fn tell(
     } in jobs
     {
         let Some(cut) = window else {
-            tell_batch(first, &resampled, plan, sink)?;
+            send_batch(first, &resampled, plan, sink)?;
             continue;
         };
         for (column, (buckets, of)) in in_order(&resampled, plan).enumerate() {
             rows.clear();
             let counting = buckets.of(of, 0).filter(|(start, _)| cut.has(*start));
             rows.extend(counting.map(|(time, value)| Point { time, value }));
-            waiting.keep(column, &rows)?;
+            pending.append(column, &rows)?;
         }
         if cut.last {
-            waiting.tell(first, plan, sink)?;
+            pending.flush(first, plan, sink)?;
         }
     }
     Ok(())
 }
 
-/// All rows of a batch.
-fn tell_batch(
+/// Passes all rows of a batch to the sink.
+fn send_batch(
     first: usize,
     resampled: &Resampled,
     plan: &Resample,
@@ -281,7 +285,7 @@ fn tell_batch(
     let mut rows = (0..series).flat_map(|of_batch| {
         columns.iter().map(move |(buckets, column)| {
             let range = buckets.offsets[of_batch]..buckets.offsets[of_batch + 1];
-            let some_lack = column.aggregate.method.least_values() > 1;
+            let some_lack = column.aggregate.method.min_values() > 1;
             Rows {
                 series: first + of_batch,
                 granularity: buckets.granularity,

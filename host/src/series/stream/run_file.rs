@@ -1,4 +1,4 @@
-//! Runs of points in a temporary file that has no name.
+//! Runs of points in an anonymous temporary file.
 
 use super::StreamError;
 use bytemuck::{Pod, Zeroable};
@@ -7,10 +7,10 @@ use std::io::{self, BufWriter, Read, Seek, SeekFrom, Write};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
-/// Bytes that are written or read at a time.
+/// Number of bytes written or read at a time.
 const PIECE: usize = 1 << 20;
 
-/// A point as it lies in the file.
+/// A point as stored in the file.
 #[derive(Debug, Clone, Copy, PartialEq, Pod, Zeroable)]
 #[repr(C)]
 pub(super) struct Point {
@@ -21,8 +21,9 @@ pub(super) struct Point {
 
 const POINT: u64 = size_of::<Point>() as u64;
 
-/// An open file without a name: the system takes its space back when it is closed, however the program ends.
-pub(super) fn nameless(folder: &Path) -> Result<File, StreamError> {
+/// An open file without a name: the system reclaims its space when it is closed, even if the
+/// program is killed.
+pub(super) fn anonymous_file(folder: &Path) -> Result<File, StreamError> {
     tempfile::tempfile_in(folder).map_err(|e| storage(folder, e))
 }
 
@@ -33,14 +34,14 @@ pub(super) fn storage(folder: &Path, reason: io::Error) -> StreamError {
     }
 }
 
-/// Where a run lies.
+/// Location of a run.
 #[derive(Debug, Clone, Copy)]
 struct Run {
-    /// Byte of its first point.
+    /// Byte offset of its points.
     points: u64,
-    /// Byte of its offsets, (series + 1) numbers of 64 bits.
+    /// Byte offset of its series offsets, (series + 1) 64-bit numbers.
     offsets: u64,
-    /// Series that were known then.
+    /// Number of series known when the run was written.
     series: usize,
 }
 
@@ -56,14 +57,14 @@ pub(super) struct RunFile {
 impl RunFile {
     pub(super) fn new(folder: &Path) -> Result<Self, StreamError> {
         Ok(Self {
-            file: nameless(folder)?,
+            file: anonymous_file(folder)?,
             folder: folder.to_owned(),
             runs: Vec::new(),
             end: 0,
         })
     }
 
-    /// Bytes of it.
+    /// Size of the file in bytes.
     pub(super) fn bytes(&self) -> u64 {
         self.end
     }
@@ -72,7 +73,7 @@ impl RunFile {
         self.runs.len()
     }
 
-    /// Appends a run: points by series and, within a series, by time; `offsets`: (series + 1).
+    /// Appends a run: points grouped by series and sorted by time; `offsets`: (series + 1).
     pub(super) fn append(&mut self, points: &[Point], offsets: &[u64]) -> Result<(), StreamError> {
         let run = Run {
             points: self.end,
@@ -92,14 +93,14 @@ impl RunFile {
         Ok(())
     }
 
-    /// Numbers of the first points, in a run, of the series in `series` and of the one after them.
+    /// Index of the first point, within a run, of each of the series and of the one after them.
     pub(super) fn offsets(
         &self,
         run: usize,
         series: &Range<usize>,
     ) -> Result<Vec<u64>, StreamError> {
         let of = self.runs[run];
-        // Series that came later have no points.
+        // Series that appeared later have no points.
         let known = series.start.min(of.series)..series.end.min(of.series);
         let mut offsets = vec![0_u64; known.len() + 1];
         let at = of.offsets + known.start as u64 * size_of::<u64>() as u64;
@@ -109,7 +110,7 @@ impl RunFile {
         Ok(offsets)
     }
 
-    /// Hands the points `range` of a run to `take`, piece by piece.
+    /// Passes the points `range` of a run to `take`, piece by piece.
     pub(super) fn points(
         &self,
         run: usize,
@@ -129,7 +130,8 @@ impl RunFile {
         Ok(())
     }
 
-    /// The first of the points `range` of a run, which are in the order of time, that is not before `time`.
+    /// Index of the first point at or after `time` among the points `range` of a run, which are
+    /// sorted by time.
     pub(super) fn first_from(
         &self,
         run: usize,

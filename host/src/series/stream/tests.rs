@@ -1,16 +1,16 @@
-//! However little memory there is, the rows are those of one batch: the same bits in the same order. One batch is what
-//! the engines' own tests are about.
+//! For any memory limit, the rows equal those of a single batch: the same bits in the same order.
+//! The engines' own tests cover single batches.
 
 use super::*;
-use crate::io::series::Block;
 use crate::series::cpu::CpuEngine;
+use crate::series::io::Block;
 use crate::series::{Batch, Engine, Granularity, NanPolicy, Resample};
 
-/// Rows as they come, values as bits.
+/// Collects rows in order, with the bits of the values.
 #[derive(Debug, Default, PartialEq)]
-struct Told(Vec<(usize, Granularity, String, i64, u64)>);
+struct CollectedRows(Vec<(usize, Granularity, String, i64, u64)>);
 
-impl Sink for Told {
+impl Sink for CollectedRows {
     fn take<'r>(&mut self, rows: &mut dyn Iterator<Item = Rows<'r>>) -> Result<(), StreamError> {
         for of in rows {
             let name = of.aggregate.to_string();
@@ -29,7 +29,7 @@ impl Sink for Told {
     }
 }
 
-/// Numbers that look random, the same every time.
+/// A deterministic pseudo-random sequence.
 struct Numbers(u64);
 
 impl Numbers {
@@ -44,11 +44,11 @@ impl Numbers {
 }
 
 const SECOND: i64 = 1_000_000_000;
-/// 2014-01-30, so that months and weeks change.
+/// 2014-01-30, shortly before a month and a week end.
 const BEGIN: i64 = 1_391_040_000 * SECOND;
 
-/// `points` of several series, one of them much longer than the others, in no order of time; some occur twice, some are
-/// NaN.
+/// `count` unordered points of several series, one of them much longer than the others; some points
+/// are repeated, some are NaN.
 fn points(count: usize, span: i64) -> Vec<(u32, i64, f64)> {
     let mut numbers = Numbers(7);
     let mut points: Vec<(u32, i64, f64)> = Vec::new();
@@ -103,23 +103,27 @@ fn limits(memory: u64, folder: &std::path::Path) -> Limits {
     }
 }
 
-fn stream(blocks: &[Block], plan: &Resample, limits: Limits) -> Result<(Told, Tally), StreamError> {
+fn stream(
+    blocks: &[Block],
+    plan: &Resample,
+    limits: Limits,
+) -> Result<(CollectedRows, Tally), StreamError> {
     let folder = limits.folder.clone();
     let mut gather = Gather::new(limits);
     for block in blocks {
         gather.push(block.clone())?;
     }
-    let mut rows = Told::default();
-    let mut heard = 0;
+    let mut rows = CollectedRows::default();
+    let mut finished = 0;
     let mut engine = CpuEngine::new(plan.clone());
     let tally = gather
         .finish(plan)?
         .resample(&mut engine, &mut rows, &mut |done| {
-            assert!(done >= heard);
-            heard = done;
+            assert!(done >= finished);
+            finished = done;
             true
         })?;
-    assert_eq!(heard, tally.points);
+    assert_eq!(finished, tally.points);
     assert_eq!(
         std::fs::read_dir(folder).unwrap().count(),
         0,
@@ -128,7 +132,8 @@ fn stream(blocks: &[Block], plan: &Resample, limits: Limits) -> Result<(Told, Ta
     Ok((rows, tally))
 }
 
-/// Plans: granularities that divide each other and that do not, the calendar, rates.
+/// Plans with granularities that do and do not divide each other, calendar granularities, and
+/// rates.
 const PLANS: [(&str, &str, NanPolicy); 5] = [
     (
         "60s,1h",
@@ -150,20 +155,20 @@ const PLANS: [(&str, &str, NanPolicy); 5] = [
 ];
 
 #[test]
-fn little_memory_changes_no_bit() {
+fn results_do_not_depend_on_memory() {
     let folder = tempfile::tempdir().unwrap();
     let points = points(20_000, 40 * 86_400);
     let blocks = blocks(&points, &[1000, 17, 1, 333]);
     for (granularities, aggregates, nan) in PLANS {
         let plan = plan(granularities, aggregates, nan);
-        let (whole, told) = stream(&blocks, &plan, limits(1 << 30, folder.path())).unwrap();
-        assert_eq!((told.batches, told.spilled), (1, 0));
+        let (whole, whole_tally) = stream(&blocks, &plan, limits(1 << 30, folder.path())).unwrap();
+        assert_eq!((whole_tally.batches, whole_tally.spilled), (1, 0));
         let mut cut_in_time = false;
         for memory in [6 << 20, 1 << 20, 300 << 10] {
             let longest_bucket = granularities.contains('H');
             let found = stream(&blocks, &plan, limits(memory, folder.path()));
             if longest_bucket && memory < 6 << 20 {
-                // Half a year of one series is more than that.
+                // A bucket of half a year of one series exceeds that.
                 let refused = found.unwrap_err().to_string();
                 assert!(
                     refused.contains("bucket of H") && refused.contains("memory"),
@@ -179,11 +184,11 @@ fn little_memory_changes_no_bit() {
             cut_in_time |= tally.batches > 5;
             assert!(rows == whole, "{granularities} {memory}");
             let same = Tally {
-                batches: told.batches,
-                spilled: told.spilled,
+                batches: whole_tally.batches,
+                spilled: whole_tally.spilled,
                 ..tally
             };
-            assert_eq!(same, told);
+            assert_eq!(same, whole_tally);
         }
         assert!(
             cut_in_time || granularities.contains('H'),
@@ -193,7 +198,7 @@ fn little_memory_changes_no_bit() {
 }
 
 #[test]
-fn one_long_series_is_cut_where_buckets_begin() {
+fn a_long_series_is_split_at_bucket_starts() {
     let folder = tempfile::tempdir().unwrap();
     let all: Vec<(u32, i64, f64)> = (0..50_000)
         .map(|i| (0, BEGIN + i * SECOND, (i % 977) as f64))
@@ -204,7 +209,7 @@ fn one_long_series_is_cut_where_buckets_begin() {
     let (rows, tally) = stream(&blocks, &plan, limits(1 << 20, folder.path())).unwrap();
     assert!(rows == whole);
     assert!(tally.batches >= 5, "{tally:?}");
-    // By hand: 50 000 s from a full hour on.
+    // Calculated by hand: 50 000 s from a full hour on.
     assert_eq!(
         tally.buckets.iter().map(|b| b.2).collect::<Vec<_>>(),
         [834, 14, 834, 14]
@@ -212,7 +217,7 @@ fn one_long_series_is_cut_where_buckets_begin() {
 }
 
 #[test]
-fn limits_are_about_points() {
+fn limits_select_points() {
     let folder = tempfile::tempdir().unwrap();
     let points = points(3000, 86_400);
     let (start, end) = (BEGIN + 20_000 * SECOND, BEGIN + 60_000 * SECOND);
@@ -242,7 +247,7 @@ fn limits_are_about_points() {
 }
 
 #[test]
-fn the_ends_of_time_are_ordinary() {
+fn extreme_times_are_supported() {
     let folder = tempfile::tempdir().unwrap();
     let times = [0, 1, SECOND, i64::MAX - SECOND, i64::MAX - 1, i64::MAX];
     let mut all = Vec::new();
@@ -270,13 +275,13 @@ fn the_ends_of_time_are_ordinary() {
                 assert!(tally.batches > 1);
                 assert!(rows == whole, "{granularities}");
             }
-            Err(why) => assert!(why.to_string().contains("its bucket of"), "{why}"),
+            Err(why) => assert!(why.to_string().contains("a bucket of"), "{why}"),
         }
     }
 }
 
 #[test]
-fn who_says_stop_is_heard_and_nothing_is_left() {
+fn a_stopped_stream_leaves_no_files() {
     let folder = tempfile::tempdir().unwrap();
     let all = points(20_000, 86_400);
     let plan = plan("60s", "mean", NanPolicy::Keep);
@@ -285,23 +290,23 @@ fn who_says_stop_is_heard_and_nothing_is_left() {
         for block in blocks(&all, &[500]) {
             gather.push(block).unwrap();
         }
-        let mut asked = 0;
+        let mut calls = 0;
         let mut engine = CpuEngine::new(plan.clone());
-        let end =
-            gather
-                .finish(&plan)
-                .unwrap()
-                .resample(&mut engine, &mut Told::default(), &mut |_| {
-                    asked += 1;
-                    asked < 2
-                });
+        let end = gather.finish(&plan).unwrap().resample(
+            &mut engine,
+            &mut CollectedRows::default(),
+            &mut |_| {
+                calls += 1;
+                calls < 2
+            },
+        );
         assert!(matches!(end, Err(StreamError::Stopped)), "{end:?}");
         assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
     }
 }
 
 #[test]
-fn a_sink_that_fails_ends_the_stream_with_its_own_words() {
+fn the_error_of_a_sink_ends_the_stream() {
     struct Full;
     impl Sink for Full {
         fn take<'r>(&mut self, _: &mut dyn Iterator<Item = Rows<'r>>) -> Result<(), StreamError> {
@@ -326,7 +331,7 @@ fn a_sink_that_fails_ends_the_stream_with_its_own_words() {
 }
 
 #[test]
-fn blocks_that_disagree_are_refused_and_no_points_are_no_rows() {
+fn inconsistent_blocks_are_rejected_and_empty_streams_have_no_rows() {
     let folder = tempfile::tempdir().unwrap();
     let mut gather = Gather::new(limits(1 << 20, folder.path()));
     let block = |series: &[u32], times: &[i64], values: &[f64]| Block {
@@ -339,10 +344,13 @@ fn blocks_that_disagree_are_refused_and_no_points_are_no_rows() {
     let refused = gather
         .push(block(&[0, 0], &[1, -1], &[1.0, 2.0]))
         .unwrap_err();
-    assert!(refused.to_string().contains("before 1970"), "{refused}");
+    assert!(
+        refused.to_string().contains("expected a time from 1970 on"),
+        "{refused}"
+    );
     gather.push(block(&[], &[], &[])).unwrap();
     let plan = plan("60s", "mean", NanPolicy::Keep);
-    let mut rows = Told::default();
+    let mut rows = CollectedRows::default();
     let mut engine = CpuEngine::new(plan.clone());
     let tally = gather
         .finish(&plan)
@@ -352,12 +360,12 @@ fn blocks_that_disagree_are_refused_and_no_points_are_no_rows() {
     assert_eq!((rows.0.len(), tally.points), (0, 0));
 }
 
-/// What is in memory at a time is what was said to be.
+/// Batches do not exceed the estimated memory.
 #[test]
 fn batches_stay_within_the_limit() {
     struct Least(CpuEngine, usize);
     impl Engine for Least {
-        fn setup(&self) -> &crate::series::Setup {
+        fn setup(&self) -> &crate::run::Setup {
             self.0.setup()
         }
         fn plan(&self) -> &Resample {
@@ -382,7 +390,7 @@ fn batches_stay_within_the_limit() {
     gather
         .finish(&plan)
         .unwrap()
-        .resample(&mut engine, &mut Told::default(), &mut |_| true)
+        .resample(&mut engine, &mut CollectedRows::default(), &mut |_| true)
         .unwrap();
     assert!(engine.1 * 96 <= memory as usize, "{}", engine.1);
 }

@@ -1,46 +1,47 @@
-//! A series that is cut in time.
+//! Splits a series in time.
 //!
-//! A window is answerable for the buckets that begin in it. It begins where a bucket of the longest granularity does;
-//! its points go on to the end of the last of its buckets, which of granularities that do not divide each other may lie
-//! in the next window. For rates the last point before the window stands in front.
+//! A window computes the buckets that begin in it. It starts at the start of a bucket of the
+//! longest granularity. Its points extend to the end of its last bucket, which may lie in the next
+//! window if granularities do not divide each other. For rates, the last point before the window is
+//! placed in front.
 
 use super::StreamError;
+use super::batch_memory::{BatchMemory, Extent, longest};
 use super::gather::zeroed;
-use super::need::{Extent, Need, longest};
 use super::run_file::{Point, RunFile};
-use crate::io::Bytes;
 use crate::series::{Batch, NanPolicy, Resample};
+use crate::system::Bytes;
 use std::ops::Range;
 use warpstride_kernels::series::bucket::{Bucketing, DAY};
 
 /// A window with its points.
 #[derive(Debug)]
 pub(super) struct Window {
-    /// Sorted, without duplicates and without what is skipped.
+    /// Sorted points without duplicates and skipped points.
     pub(super) batch: Batch,
-    /// Buckets from here on count.
+    /// Start of the range of buckets to compute.
     pub(super) from: i64,
-    /// Up to here; `None`: all others.
+    /// End of the range; `None`: no end.
     pub(super) to: Option<i64>,
-    /// Of the window's own points.
+    /// Number of the window's own points.
     pub(super) own: u64,
     pub(super) duplicates: u64,
     pub(super) skipped: u64,
 }
 
-/// The windows of a series, one after the other.
+/// The consecutive windows of a series.
 #[derive(Debug)]
 pub(super) struct Windows<'a> {
     file: &'a RunFile,
     series: usize,
     plan: &'a Resample,
-    need: &'a Need,
-    /// (run), points that no window had yet.
+    need: &'a BatchMemory,
+    /// (run), points that have not been in a window yet.
     left: Vec<Range<u64>>,
-    /// Greatest time of the series.
+    /// Largest time of the series.
     last: i64,
     from: i64,
-    /// The last point before `from`, where the plan has rates.
+    /// The last point before `from`, if the plan has rates.
     before: Option<Point>,
     done: bool,
 }
@@ -51,7 +52,7 @@ impl<'a> Windows<'a> {
         series: usize,
         extent: &Extent,
         plan: &'a Resample,
-        need: &'a Need,
+        need: &'a BatchMemory,
     ) -> Result<Self, StreamError> {
         let mut left = Vec::new();
         for run in 0..file.runs() {
@@ -71,7 +72,7 @@ impl<'a> Windows<'a> {
         })
     }
 
-    /// The next one; `None` after the last.
+    /// The next window; `None` after the last.
     pub(super) fn next(&mut self) -> Result<Option<Window>, StreamError> {
         if self.done {
             return Ok(None);
@@ -127,7 +128,8 @@ impl<'a> Windows<'a> {
         Ok(Some(window))
     }
 
-    /// Where the window ends: as late as fits, where a bucket of the longest granularity begins.
+    /// The end of the window: the latest start of a bucket of the longest granularity such that the
+    /// points fit.
     fn end(&self) -> Result<Option<i64>, StreamError> {
         let Some(granularity) = longest(self.plan) else {
             return Ok(None);
@@ -148,10 +150,10 @@ impl<'a> Windows<'a> {
         if fits(&taken(None)?) {
             return Ok(None);
         }
-        // Numbers of buckets: the window may end before `low`, and not before `high`.
+        // Bucket indices: the window may end at `low`, and not at `high`.
         let mut low = rule.index(first as u64) + 1;
         let mut high = rule.index(self.last as u64) + 1;
-        let at = |index: u64| beginning(&rule, index, self.last);
+        let at = |index: u64| bucket_start(&rule, index, self.last);
         let alone = taken(at(low))?;
         if !fits(&alone) {
             return Err(StreamError::Bucket {
@@ -173,7 +175,7 @@ impl<'a> Windows<'a> {
         Ok(at(low))
     }
 
-    /// The least time that is left.
+    /// The smallest remaining time.
     fn first(&self) -> Result<i64, StreamError> {
         let mut first = self.last;
         for (run, left) in self.left.iter().enumerate() {
@@ -186,7 +188,7 @@ impl<'a> Windows<'a> {
         Ok(first)
     }
 
-    /// (run), what is left before `until`.
+    /// (run), remaining points before `until`.
     fn counts(&self, until: Option<i64>) -> Result<Vec<Range<u64>>, StreamError> {
         let runs = self.left.iter().enumerate();
         runs.map(|(run, left)| match until {
@@ -196,7 +198,7 @@ impl<'a> Windows<'a> {
         .collect()
     }
 
-    /// What is left before `until`, sorted; points of one time in the order of the input.
+    /// Remaining points before `until`, sorted; points of equal time in the order of the input.
     fn load(&self, until: Option<i64>) -> Result<Vec<Point>, StreamError> {
         let ranges = self.counts(until)?;
         let count: u64 = ranges.iter().map(|r| r.end - r.start).sum();
@@ -213,22 +215,23 @@ impl<'a> Windows<'a> {
     }
 }
 
-/// The end of all buckets that begin before `to`; `None`: there is nothing after them.
+/// The end of all buckets that begin before `to`; `None` if it exceeds the range of times.
 fn reach(plan: &Resample, to: i64) -> Option<i64> {
     let last = (to - 1).max(0);
     let mut until = to;
     for granularity in plan.granularities() {
         let rule = granularity.bucketing();
-        until = until.max(beginning(&rule, rule.index(last as u64) + 1, i64::MAX)?);
+        until = until.max(bucket_start(&rule, rule.index(last as u64) + 1, i64::MAX)?);
     }
     Some(until)
 }
 
-/// Where bucket `index` begins, if that is not after `last` and can be said in 63 bits.
-fn beginning(rule: &Bucketing, index: u64, last: i64) -> Option<i64> {
+/// The start of bucket `index` if it is not after `last` and fits in 63 bits.
+fn bucket_start(rule: &Bucketing, index: u64, last: i64) -> Option<i64> {
     let start = match rule.step {
         0 => {
-            // A year before the last moment there is nothing that could overflow.
+            // Calendar computations cannot overflow up to a year before the last representable
+            // time.
             let safe = i64::MAX as u64 - 367 * DAY;
             (rule.index(safe) >= index).then(|| rule.start(index))?
         }

@@ -1,15 +1,17 @@
-//! Intensities of curves and images: of the textbook, published ones, distributions, products, resolution.
+//! Intensities of curves and images: textbook and published values, distributions, products,
+//! resolution.
 
-use super::super::support::Place;
+use super::super::support::TestFolder;
 use super::{evaluate, evaluated, intensities, json, near, numbers, shared};
 use serde_json::Value;
 
-/// (3 (sin x − x cos x)/x³)² of the textbook, on absolute scale: contrast 5, 1 % of the volume.
+/// The textbook form factor (3 (sin x − x cos x)/x³)² on absolute scale: contrast 5, volume
+/// fraction 1 %.
 #[test]
-fn spheres_are_those_of_the_textbook() {
-    let place = Place::new();
+fn spheres_match_the_textbook() {
+    let folder = TestFolder::new();
     let found = evaluated(
-        &place,
+        &folder,
         "sphere",
         &[
             "--set",
@@ -33,7 +35,7 @@ fn spheres_are_those_of_the_textbook() {
         .collect();
     let found_intensity = numbers(&found["intensity"]);
     for (a, b) in found_intensity.iter().zip(&expected) {
-        // Zeros of the form factor are differences of equal numbers.
+        // Near its zeros the form factor is a difference of nearly equal numbers.
         assert!((a - b).abs() <= 1e-9 * b + 1e-12 * expected[0], "{a} {b}");
     }
     for key in [
@@ -51,24 +53,25 @@ fn spheres_are_those_of_the_textbook() {
     assert_eq!(found["polydispersity"], Value::Array(Vec::new()));
 }
 
-/// A law that diverges is infinite at q = 0, on a curve and in an image; others have their limit there.
+/// A model that diverges is infinite at q = 0 on a curve and in an image; others have their limit
+/// there.
 #[test]
-fn what_diverges_is_infinite_at_the_origin() {
-    let place = Place::new();
+fn diverging_models_are_infinite_at_the_origin() {
+    let folder = TestFolder::new();
     for model in ["power_law", "porod", "broad_peak", "guinier_porod"] {
-        let said = evaluate(&place, model, &["--points=0.1,0", "--json"]);
-        let found = json(&said.out);
+        let output = evaluate(&folder, model, &["--points=0.1,0", "--json"]);
+        let found = json(&output.out);
         assert!(found["intensity"][0].is_f64() && found["intensity"][1].is_null());
         assert!(
-            said.err.contains("1 of 2 intensities are no finite"),
-            "{model}: {said:?}"
+            output.err.contains("1 of 2 intensities are not finite"),
+            "{model}: {output:?}"
         );
-        let said = evaluate(&place, model, &["--points=0:0,0.1:0"]);
-        assert!(said.out.contains(" inf\n"), "{model}: {said:?}");
+        let output = evaluate(&folder, model, &["--points=0:0,0.1:0"]);
+        assert!(output.out.contains(" inf\n"), "{model}: {output:?}");
     }
     for model in ["sphere", "guinier", "dab", "mono_gauss_coil", "hardsphere"] {
-        let said = evaluate(&place, model, &["--points=0,1e-9", "--json"]);
-        let found = numbers(&json(&said.out)["intensity"]);
+        let output = evaluate(&folder, model, &["--points=0,1e-9", "--json"]);
+        let found = numbers(&json(&output.out)["intensity"]);
         assert!(
             (found[0] / found[1] - 1.0).abs() < 1e-6,
             "{model}: {found:?}"
@@ -76,14 +79,15 @@ fn what_diverges_is_infinite_at_the_origin() {
     }
 }
 
-/// By the file's own rule, through the real command: curves, distributions, products, images, magnetism.
+/// Published values, with the tolerance that the file defines, computed by the command: curves,
+/// distributions, products, images, magnetism.
 #[test]
-fn the_published_values_are_met() {
+fn published_values_are_reproduced() {
     let Some(path) = shared("published values", "published-values.json") else {
         return;
     };
     let published = json(&std::fs::read_to_string(path).unwrap());
-    let place = Place::new();
+    let folder = TestFolder::new();
     let mut checked = 0;
     for name in [
         "sphere",
@@ -104,7 +108,7 @@ fn the_published_values_are_met() {
                 if key == "@S" {
                     model = format!("{name}@{}", value.as_str().unwrap());
                 } else if let Some(of) = key.strip_suffix("_pd") {
-                    // Without a number of points that program computes one.
+                    // Without a number of points sasmodels computes a single one.
                     if let Some(points) = settings.get(&format!("{key}_n")) {
                         options.push(format!("--pd={of}={value}:gaussian:{points}"));
                     }
@@ -123,9 +127,9 @@ fn the_published_values_are_met() {
                 .collect();
             options.push(format!("--points={}", points.join(",")));
             let options: Vec<&str> = options.iter().map(String::as_str).collect();
-            let said = evaluate(&place, &model, &[&["--json"], &options[..]].concat());
-            assert_eq!(said.code, Some(0), "{options:?} {said:?}");
-            let found = numbers(&json(&said.out)["intensity"]);
+            let output = evaluate(&folder, &model, &[&["--json"], &options[..]].concat());
+            assert_eq!(output.code, Some(0), "{options:?} {output:?}");
+            let found = numbers(&json(&output.out)["intensity"]);
             let expected = numbers(&test["I"]);
             for (a, b) in found.iter().zip(&expected) {
                 let allowed = 1.5 * 10_f64.powf(b.abs().log10().ceil() - 5.0);
@@ -140,13 +144,13 @@ fn the_published_values_are_met() {
     assert!(checked > 60, "{checked}");
 }
 
-/// The sums of the specification: no jitter, jitter of two angles.
+/// Sums of images, computed by another program, without jitter and with jitter of two angles.
 #[test]
-fn images_have_the_sums_of_another_program() {
-    let place = Place::new();
+fn sums_of_images_match_another_program() {
+    let folder = TestFolder::new();
     let view = ["--q2d", "0.2:128", "--set", "theta=60,phi=30"];
     let sum = |options: &[&str]| -> f64 {
-        intensities(&place, "cylinder", &[&view, options].concat())
+        intensities(&folder, "cylinder", &[&view, options].concat())
             .iter()
             .sum()
     };
@@ -158,10 +162,10 @@ fn images_have_the_sums_of_another_program() {
 }
 
 #[test]
-fn an_image_has_its_pixels_in_rows_from_below() {
-    let place = Place::new();
+fn an_image_has_rows_of_pixels_from_the_bottom() {
+    let folder = TestFolder::new();
     let found = evaluated(
-        &place,
+        &folder,
         "cylinder",
         &["--q2d", "0.1:5", "--set", "phi=0,theta=90"],
     );
@@ -170,25 +174,29 @@ fn an_image_has_its_pixels_in_rows_from_below() {
         assert!((found - expected).abs() < 1e-15, "{qx:?}");
     }
     assert!(qy[..5].iter().all(|q| *q == -0.1));
-    // The axis lies along x: intensity falls off along it and stays across it.
+    // The axis lies along x: intensity falls off along it and stays high across it.
     assert!(intensity[10] < 0.1 * intensity[2], "{intensity:?}");
     let pair = intensities(
-        &place,
+        &folder,
         "cylinder",
         &["--points", "0.05:0.1", "--set", "phi=0,theta=90"],
     );
     near(&pair, &intensity[23..24], 1e-12);
 }
 
-/// Distributions mean what they say: weights of an array are the average, narrow ones change nothing.
+/// An array gives the weighted average, and narrow distributions change nothing.
 #[test]
 fn distributions_are_averages() {
-    let place = Place::new();
-    std::fs::write(place.path("sizes.txt"), "# Å, weight\n40 1\n60, 3 # more\n").unwrap();
+    let folder = TestFolder::new();
+    std::fs::write(
+        folder.path("sizes.txt"),
+        "# Å, weight\n40 1\n60, 3 # more\n",
+    )
+    .unwrap();
     let at = ["--points", "0.01,0.05,0.1"];
     let of = |set: &str, options: &[&str]| {
         let set = ["--set", set, "--set", "background=0"];
-        intensities(&place, "sphere", &[&at[..], &set, options].concat())
+        intensities(&folder, "sphere", &[&at[..], &set, options].concat())
     };
     let mixed = of("radius=50", &["--pd", "radius=array:sizes.txt"]);
     let again = of("radius=50", &["--pd", "radius=0.1:array:sizes.txt"]);
@@ -226,24 +234,24 @@ fn distributions_are_averages() {
 
 #[test]
 fn a_product_tends_to_its_form_factor_when_dilute() {
-    let place = Place::new();
+    let folder = TestFolder::new();
     let at = ["--q", "0.01:0.2:9"];
     let form = intensities(
-        &place,
+        &folder,
         "sphere",
         &[&at[..], &["--set", "background=0,scale=1e-6"]].concat(),
     );
     for mode in ["0", "1"] {
         let set = format!("volfraction=1e-6,background=0,structure_factor_mode={mode}");
         let product = intensities(
-            &place,
+            &folder,
             "sphere@hardsphere",
             &[&at[..], &["--set", &set]].concat(),
         );
         near(&product, &form, 1e-4);
     }
     let dense = intensities(
-        &place,
+        &folder,
         "sphere@hardsphere",
         &[
             &at[..],
@@ -257,23 +265,23 @@ fn a_product_tends_to_its_form_factor_when_dilute() {
     assert!(dense[0] < 0.2 * form[0], "{dense:?}");
 }
 
-/// A resolution leaves a flat intensity as it is, and fills minima.
+/// Smearing leaves a constant unchanged and fills minima.
 #[test]
-fn smearing_keeps_what_is_flat_and_fills_minima() {
-    let place = Place::new();
+fn smearing_preserves_constants_and_fills_minima() {
+    let folder = TestFolder::new();
     let at = ["--points", "0.02,0.0749,0.1"];
     for resolution in ["pinhole:0.05", "slit:0.01,0", "slit:0.01", "slit:0,0.005"] {
         let smear = ["--resolution", resolution];
         let flat = ["--set", "scale=0,background=3"];
         near(
-            &intensities(&place, "sphere", &[&at[..], &smear, &flat].concat()),
+            &intensities(&folder, "sphere", &[&at[..], &smear, &flat].concat()),
             &[3.0; 3],
             1e-9,
         );
-        // q R = 4.493: the first zero of the form factor.
+        // q R = 4.493 is the first zero of the form factor.
         let set = ["--set", "radius=60,background=0"];
-        let sharp = intensities(&place, "sphere", &[&at[..], &set].concat());
-        let smeared = intensities(&place, "sphere", &[&at[..], &set, &smear].concat());
+        let sharp = intensities(&folder, "sphere", &[&at[..], &set].concat());
+        let smeared = intensities(&folder, "sphere", &[&at[..], &set, &smear].concat());
         assert!(
             smeared[1] > 10.0 * sharp[1],
             "{resolution}: {sharp:?} {smeared:?}"
@@ -287,16 +295,16 @@ fn smearing_keeps_what_is_flat_and_fills_minima() {
         "--set",
         "scale=0,background=3",
     ];
-    near(&intensities(&place, "cylinder", &image), &[3.0; 81], 1e-9);
+    near(&intensities(&folder, "cylinder", &image), &[3.0; 81], 1e-9);
 }
 
 #[test]
-fn single_precision_is_near_double() {
-    let place = Place::new();
+fn single_precision_is_close_to_double() {
+    let folder = TestFolder::new();
     let options = ["--q", "0.001:0.3:30:log", "--pd", "radius=0.1"];
-    let double = intensities(&place, "cylinder", &options);
+    let double = intensities(&folder, "cylinder", &options);
     let found = evaluated(
-        &place,
+        &folder,
         "cylinder",
         &[&options[..], &["--precision", "f32"]].concat(),
     );
@@ -304,15 +312,15 @@ fn single_precision_is_near_double() {
     near(&numbers(&found["intensity"]), &double, 1e-4);
 }
 
-/// Names, units, defaults and limits are those that users of the field know.
+/// Names and defaults of parameters are those of sasmodels.
 #[test]
-fn parameters_are_the_published_ones() {
+fn parameters_match_the_published_ones() {
     let Some(path) = shared("published parameters", "published-values.json") else {
         return;
     };
     let published = json(&std::fs::read_to_string(path).unwrap());
-    let place = Place::new();
-    let all = json(&place.run(&["sas", "models", "--json"]).out);
+    let folder = TestFolder::new();
+    let all = json(&folder.run(&["sas", "models", "--json"]).out);
     for model in all.as_array().unwrap() {
         let name = model["name"].as_str().unwrap();
         for row in published["models"][name]["parameters"]

@@ -1,26 +1,27 @@
-//! Inputs of all kinds: compressed, several, ISO times, Parquet, standard input, rows that cannot be read.
+//! Input formats: compressed files, several files, ISO times, Parquet, standard input, malformed
+//! rows.
 
-use super::super::support::Place;
+use super::super::support::TestFolder;
 use super::{MANY, json, output, resample, rows, three, values};
 use std::io::Write;
 use std::process::Stdio;
 
 #[test]
-fn compressed_and_several_inputs_are_one() {
-    let place = Place::new();
+fn compressed_and_split_inputs_equal_one_file() {
+    let dir = TestFolder::new();
     let text = three(3000);
-    std::fs::write(place.path("all.csv"), &text).unwrap();
+    std::fs::write(dir.path("all.csv"), &text).unwrap();
     let (head, body) = text.split_at(text.find('\n').unwrap() + 1);
     let middle = body.len() / 2 + body[body.len() / 2..].find('\n').unwrap() + 1;
     let mut gz = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
     gz.write_all(format!("{head}{}", &body[..middle]).as_bytes())
         .unwrap();
-    std::fs::write(place.path("one.csv.gz"), gz.finish().unwrap()).unwrap();
+    std::fs::write(dir.path("one.csv.gz"), gz.finish().unwrap()).unwrap();
     let rest = format!("{head}{}", &body[middle..]);
     let zst = zstd::encode_all(rest.as_bytes(), 1).unwrap();
-    std::fs::write(place.path("two.csv.zst"), zst).unwrap();
+    std::fs::write(dir.path("two.csv.zst"), zst).unwrap();
     resample(
-        &place,
+        &dir,
         &[&["all.csv", "-o", "all.out.csv", "--quiet"], &MANY[..]].concat(),
     )
     .well();
@@ -32,16 +33,16 @@ fn compressed_and_several_inputs_are_one() {
         "--summary",
         "s.json",
     ];
-    let said = resample(&place, &[&parts, &MANY[..]].concat());
-    said.well();
+    let result = resample(&dir, &[&parts, &MANY[..]].concat());
+    result.well();
     assert!(
-        said.out.contains("2 files") && said.out.contains("points/s"),
+        result.out.contains("2 files") && result.out.contains("points/s"),
         "{}",
-        said.out
+        result.out
     );
-    let read = |name: &str| std::fs::read(place.path(name)).unwrap();
+    let read = |name: &str| std::fs::read(dir.path(name)).unwrap();
     assert!(read("all.out.csv") == read("parts.out.csv"));
-    let summary = json(&place, "s.json");
+    let summary = json(&dir, "s.json");
     assert_eq!(
         summary["inputs"],
         serde_json::json!(["one.csv.gz", "two.csv.zst"])
@@ -52,14 +53,14 @@ fn compressed_and_several_inputs_are_one() {
 
 /// A quote somewhere in a row does not change the name of its series.
 #[test]
-fn blanks_around_names_are_no_other_series() {
-    let place = Place::new();
+fn blanks_around_names_are_ignored() {
+    let dir = TestFolder::new();
     let text = "series,timestamp,value\ncpu ,0,1\ncpu ,10,\"2\"\n cpu,20,3\n\" cpu\",30,4\n";
-    std::fs::write(place.path("blank.csv"), text).unwrap();
+    std::fs::write(dir.path("blank.csv"), text).unwrap();
     let options = ["blank.csv", "-o", "-", "-a", "count", "-g", "1h", "--quiet"];
-    let said = resample(&place, &options);
-    said.well();
-    let found: Vec<(String, f64)> = rows(&said.out)
+    let result = resample(&dir, &options);
+    result.well();
+    let found: Vec<(String, f64)> = rows(&result.out)
         .into_iter()
         .map(|row| (row.series, row.value))
         .collect();
@@ -71,10 +72,10 @@ fn blanks_around_names_are_no_other_series() {
 }
 
 #[test]
-fn times_are_read_and_written_as_iso_too() {
-    let place = Place::new();
+fn iso_times_are_read_and_written() {
+    let dir = TestFolder::new();
     let text = "when,load\n2014-01-01T12:00:30Z,1\n2014-01-01 13:00:30+01:00,9\n2014-01-01T12:01:00.5Z,4\n";
-    std::fs::write(place.path("x.csv"), text).unwrap();
+    std::fs::write(dir.path("x.csv"), text).unwrap();
     let columns = ["--time-column", "when", "--value-column", "load", "--quiet"];
     let options = [
         "x.csv",
@@ -85,20 +86,20 @@ fn times_are_read_and_written_as_iso_too() {
         "--aggregate",
         "count",
     ];
-    resample(&place, &[&options[..], &columns].concat()).well();
-    let rows = output(&place, "x.out.csv");
+    resample(&dir, &[&options[..], &columns].concat()).well();
+    let rows = output(&dir, "x.out.csv");
     let found: Vec<(&str, f64)> = rows
         .iter()
         .map(|row| (row.time.as_str(), row.value))
         .collect();
-    // The second stands at the first one's time.
+    // The second point has the same time as the first.
     assert_eq!(
         found,
         [("2014-01-01T12:00:00Z", 1.0), ("2014-01-01T12:01:00Z", 1.0)]
     );
-    // What was written is read again.
+    // The output is a valid input.
     resample(
-        &place,
+        &dir,
         &[
             "x.out.csv",
             "-o",
@@ -111,45 +112,41 @@ fn times_are_read_and_written_as_iso_too() {
         ],
     )
     .well();
-    let again = output(&place, "again.csv");
+    let again = output(&dir, "again.csv");
     assert_eq!((again[0].series.as_str(), again[0].value), ("x", 2.0));
 }
 
 #[test]
-fn parquet_has_the_same_rows_as_text() {
-    let place = Place::new();
-    std::fs::write(place.path("three.csv"), three(3000)).unwrap();
+fn parquet_and_csv_outputs_have_equal_rows() {
+    let dir = TestFolder::new();
+    std::fs::write(dir.path("three.csv"), three(3000)).unwrap();
     let hours = ["--granularity", "5m", "--aggregate", "mean", "--quiet"];
+    resample(&dir, &[&["three.csv", "-o", "t.csv"], &hours[..]].concat()).well();
     resample(
-        &place,
-        &[&["three.csv", "-o", "t.csv"], &hours[..]].concat(),
-    )
-    .well();
-    resample(
-        &place,
+        &dir,
         &[&["three.csv", "-o", "t.parquet"], &hours[..]].concat(),
     )
     .well();
-    // Both are points again.
+    // Both outputs are valid inputs.
     resample(
-        &place,
+        &dir,
         &[&["t.csv", "-o", "from-csv.csv"], &hours[..]].concat(),
     )
     .well();
     resample(
-        &place,
+        &dir,
         &[&["t.parquet", "-o", "from-parquet.csv"], &hours[..]].concat(),
     )
     .well();
-    let read = |name: &str| std::fs::read(place.path(name)).unwrap();
+    let read = |name: &str| std::fs::read(dir.path(name)).unwrap();
     assert!(read("from-csv.csv") == read("from-parquet.csv") && read("from-csv.csv").len() > 200);
 }
 
 #[test]
-fn malformed_rows_are_left_out_and_counted_where_that_is_asked_for() {
-    let place = Place::new();
+fn malformed_rows_are_skipped_and_counted_on_request() {
+    let dir = TestFolder::new();
     let text = "timestamp,value\n0,1\nyesterday,2\n10,three\n20,4\n";
-    std::fs::write(place.path("m.csv"), text).unwrap();
+    std::fs::write(dir.path("m.csv"), text).unwrap();
     let options = [
         "m.csv",
         "-o",
@@ -161,34 +158,34 @@ fn malformed_rows_are_left_out_and_counted_where_that_is_asked_for() {
         "--summary",
         "s.json",
     ];
-    let said = resample(&place, &options);
-    assert_eq!(said.code, Some(0), "{said:?}");
+    let result = resample(&dir, &options);
+    assert_eq!(result.code, Some(0), "{result:?}");
     assert!(
-        said.err.contains("2 malformed rows") && said.err.contains("line 3"),
-        "{said:?}"
+        result.err.contains("2 malformed rows") && result.err.contains("line 3"),
+        "{result:?}"
     );
-    assert_eq!(values(&place, "out.csv")["sum"], [5.0]);
-    let malformed = &json(&place, "s.json")["malformed"];
+    assert_eq!(values(&dir, "out.csv")["sum"], [5.0]);
+    let malformed = &json(&dir, "s.json")["malformed"];
     assert_eq!(malformed["rows"], 2);
     assert!(
         malformed["first"][1].as_str().unwrap().contains("three"),
         "{malformed}"
     );
-    let quiet = resample(&place, &[&options[..], &["--quiet"]].concat());
+    let quiet = resample(&dir, &[&options[..], &["--quiet"]].concat());
     quiet.well();
     assert_eq!(quiet.out, "");
 }
 
 #[test]
-fn standard_input_and_output_are_files_too() {
-    let place = Place::new();
-    let mut command = place.command();
+fn standard_input_and_output_work_like_files() {
+    let dir = TestFolder::new();
+    let mut command = dir.command();
     command
         .args(["series", "resample", "-", "-o", "-", "--backend", "cpu"])
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped());
-    let mut child = place.start(&mut command);
+    let mut child = dir.start(&mut command);
     let mut to = child.stdin.take().unwrap();
     to.write_all(b"t,v\n0,1\n30,2\n").unwrap();
     drop(to);

@@ -1,6 +1,7 @@
-//! The aggregates themselves: published tables, another program's values of real series, calendar buckets.
+//! The computed aggregates: published tables, reference values of another program for real series,
+//! calendar buckets.
 
-use super::super::support::{Place, skipped};
+use super::super::support::{TestFolder, skipped};
 use super::{MANY, NOON, Row, json, output, resample, rows, three, values, write_points};
 use serde_json::Value;
 use std::path::PathBuf;
@@ -13,12 +14,12 @@ fn near(found: &[f64], expected: &[f64]) {
     }
 }
 
-/// The tables of the specification, which other programs' tests have too.
+/// The tables of the specification, which other programs test against as well.
 #[test]
-fn the_published_tables_are_met() {
-    let place = Place::new();
+fn published_tables_are_reproduced() {
+    let dir = TestFolder::new();
     write_points(
-        &place,
+        &dir,
         "a.csv",
         &[0, 10, 20, 30, 40, 60, 70, 80, 90, 100, 110, 120, 130],
         &[
@@ -27,11 +28,11 @@ fn the_published_tables_are_met() {
     );
     let all = "first,last,count,sum,mean,median,56pct,min,max,std,nunique";
     resample(
-        &place,
+        &dir,
         &["a.csv", "-o", "a.out.csv", "--aggregate", all, "--quiet"],
     )
     .well();
-    let found = values(&place, "a.out.csv");
+    let found = values(&dir, "a.out.csv");
     for (name, expected) in [
         ("first", [3.0, 8.0, 4.0]),
         ("last", [5.0, 9.0, 2.0]),
@@ -47,7 +48,7 @@ fn the_published_tables_are_met() {
     ] {
         near(&found[name], &expected);
     }
-    let rows = output(&place, "a.out.csv");
+    let rows = output(&dir, "a.out.csv");
     assert_eq!(
         (rows[0].series.as_str(), rows[0].granularity.as_str()),
         ("a", "60")
@@ -55,9 +56,9 @@ fn the_published_tables_are_met() {
     assert_eq!(rows[0].time, format!("{NOON}000000000"));
     assert_eq!(rows[2].time, format!("{}000000000", NOON + 120));
 
-    write_points(&place, "b.csv", &[0, 4, 9], &[3.0, 5.0, 6.0]);
+    write_points(&dir, "b.csv", &[0, 4, 9], &[3.0, 5.0, 6.0]);
     resample(
-        &place,
+        &dir,
         &[
             "b.csv",
             "-o",
@@ -68,18 +69,18 @@ fn the_published_tables_are_met() {
         ],
     )
     .well();
-    let found = values(&place, "b.out.csv");
+    let found = values(&dir, "b.out.csv");
     near(&[found["74pct"][0], found["95pct"][0]], &[5.48, 5.9]);
 
-    // Of one point there is no standard deviation, and no row.
-    write_points(&place, "c.csv", &[0, 4, 9, 66], &[3.0, 6.0, 5.0, 9.0]);
+    // One point has no standard deviation, hence no row.
+    write_points(&dir, "c.csv", &[0, 4, 9, 66], &[3.0, 6.0, 5.0, 9.0]);
     resample(
-        &place,
+        &dir,
         &["c.csv", "-o", "c.out.csv", "--aggregate", "std", "--quiet"],
     )
     .well();
     near(
-        &values(&place, "c.out.csv")["std"],
+        &values(&dir, "c.out.csv")["std"],
         &[1.527_525_231_651_946_5],
     );
 
@@ -87,9 +88,9 @@ fn the_published_tables_are_met() {
     let counter = [
         50.0, 55.0, 65.0, 66.0, 70.0, 83.0, 92.0, 103.0, 105.0, 5.0, 7.0, 23.0,
     ];
-    write_points(&place, "d.csv", &times, &counter);
+    write_points(&dir, "d.csv", &times, &counter);
     resample(
-        &place,
+        &dir,
         &[
             "d.csv",
             "-o",
@@ -101,15 +102,15 @@ fn the_published_tables_are_met() {
     )
     .well();
     near(
-        &values(&place, "d.out.csv")["rate:mean"],
+        &values(&dir, "d.out.csv")["rate:mean"],
         &[5.0, 5.0, 11.0, -32.0, 16.0],
     );
 
     let times = [0, 4, 62, 74, 84, 182, 202, 222, 249];
     let counter = [50.0, 55.0, 65.0, 66.0, 70.0, 105.0, 108.0, 200.0, 202.0];
-    write_points(&place, "e.csv", &times, &counter);
+    write_points(&dir, "e.csv", &times, &counter);
     resample(
-        &place,
+        &dir,
         &[
             "e.csv",
             "-o",
@@ -121,10 +122,10 @@ fn the_published_tables_are_met() {
     )
     .well();
     near(
-        &values(&place, "e.out.csv")["rate:last"],
+        &values(&dir, "e.out.csv")["rate:last"],
         &[5.0, 4.0, 92.0, 2.0],
     );
-    let minutes: Vec<String> = output(&place, "e.out.csv")
+    let minutes: Vec<String> = output(&dir, "e.out.csv")
         .into_iter()
         .map(|row| row.time)
         .collect();
@@ -132,9 +133,10 @@ fn the_published_tables_are_met() {
     assert_eq!(minutes, expected);
 }
 
-/// Real series against another program's aggregates: every granularity and method that the file has.
+/// Compares real series with another program's aggregates at every granularity and method in the
+/// file.
 #[test]
-fn real_series_have_another_programs_aggregates() {
+fn real_series_agree_with_another_program() {
     let Some(folder) = std::env::var_os("WARPSTRIDE_SHARED_DATA") else {
         skipped("real series", "$WARPSTRIDE_SHARED_DATA is not set");
         return;
@@ -148,7 +150,7 @@ fn real_series_have_another_programs_aggregates() {
         return;
     };
     let expected: Value = serde_json::from_str(&text).unwrap();
-    let place = Place::new();
+    let dir = TestFolder::new();
     let mut checked = 0;
     for file in ["TravelTime_387.csv", "nyc_taxi.csv"] {
         let of_file = &expected["files"][file];
@@ -162,8 +164,8 @@ fn real_series_have_another_programs_aggregates() {
                 .join(",")
         };
         let input = folder.join("nab").join(file);
-        let said = resample(
-            &place,
+        let result = resample(
+            &dir,
             &[
                 input.to_str().unwrap(),
                 "-o",
@@ -176,44 +178,44 @@ fn real_series_have_another_programs_aggregates() {
                 &list(methods.keys().collect()),
             ],
         );
-        assert_eq!(said.code, Some(0), "{said:?}");
-        let rows = output(&place, "out.csv");
+        assert_eq!(result.code, Some(0), "{result:?}");
+        let rows = output(&dir, "out.csv");
         for (granularity, methods) in granularities {
             for (method, expected) in methods.as_object().unwrap() {
                 let found: Vec<&Row> = rows
                     .iter()
                     .filter(|row| row.granularity == *granularity && row.aggregate == *method)
                     .collect();
-                let place = format!("{file} {granularity} {method}");
+                let case = format!("{file} {granularity} {method}");
                 assert_eq!(
                     found.len(),
                     expected["n"].as_u64().unwrap() as usize,
-                    "{place}"
+                    "{case}"
                 );
                 let sum: f64 = found.iter().map(|row| row.value).sum();
                 let scale: f64 = found.iter().map(|row| row.value.abs()).sum();
-                let wanted = expected["sum"].as_f64().unwrap();
+                let expected_sum = expected["sum"].as_f64().unwrap();
                 assert!(
-                    (sum - wanted).abs() <= 1e-12 * scale,
-                    "{place} {sum} {wanted}"
+                    (sum - expected_sum).abs() <= 1e-12 * scale,
+                    "{case} {sum} {expected_sum}"
                 );
                 let head = expected["head"].as_array().unwrap();
                 let tail = expected["tail"].as_array().unwrap();
                 let ends = found[..head.len()]
                     .iter()
                     .chain(&found[found.len() - tail.len()..]);
-                for (row, wanted) in ends.zip(head.iter().chain(tail)) {
-                    assert_eq!(row.time, wanted[0].to_string(), "{place}");
-                    let value = wanted[1].as_f64().unwrap();
+                for (row, expected) in ends.zip(head.iter().chain(tail)) {
+                    assert_eq!(row.time, expected[0].to_string(), "{case}");
+                    let value = expected[1].as_f64().unwrap();
                     assert!(
                         (row.value - value).abs() <= 1e-12 * value.abs(),
-                        "{place} {row:?}"
+                        "{case} {row:?}"
                     );
                     checked += 1;
                 }
             }
         }
-        let summary = json(&place, "s.json");
+        let summary = json(&dir, "s.json");
         assert_eq!(summary["duplicates"], of_file["duplicates"], "{file}");
         assert_eq!(summary["points"], of_file["n"], "{file}");
         assert_eq!(summary["series"], 1);
@@ -223,15 +225,15 @@ fn real_series_have_another_programs_aggregates() {
 }
 
 #[test]
-fn series_come_in_the_order_of_their_first_points_and_rows_in_order() {
-    let place = Place::new();
-    std::fs::write(place.path("three.csv"), three(9000)).unwrap();
+fn series_are_ordered_by_first_point_and_rows_by_time() {
+    let dir = TestFolder::new();
+    std::fs::write(dir.path("three.csv"), three(9000)).unwrap();
     resample(
-        &place,
+        &dir,
         &[&["three.csv", "-o", "out.csv", "--quiet"], &MANY[..]].concat(),
     )
     .well();
-    let text = std::fs::read_to_string(place.path("out.csv")).unwrap();
+    let text = std::fs::read_to_string(dir.path("out.csv")).unwrap();
     assert!(
         text.contains("\n\"a \"\"b\"\"\",60,mean,"),
         "{}",
@@ -261,13 +263,14 @@ fn series_come_in_the_order_of_their_first_points_and_rows_in_order() {
     assert!(order.is_sorted() && order.len() > 2000, "{}", order.len());
 }
 
-/// A file of one series is named like it; of two files at one time the first counts.
+/// The series of a file without a series column is named after the file; of points at one time, the
+/// first file's is used.
 #[test]
-fn the_first_of_several_points_at_a_time_counts() {
-    let place = Place::new();
-    std::fs::create_dir(place.path("new")).unwrap();
-    write_points(&place, "cpu.csv", &[0, 60, 60], &[1.0, 2.0, 99.0]);
-    write_points(&place, "new/cpu.csv", &[60, 120], &[88.0, 3.0]);
+fn the_first_of_several_points_at_one_time_is_used() {
+    let dir = TestFolder::new();
+    std::fs::create_dir(dir.path("new")).unwrap();
+    write_points(&dir, "cpu.csv", &[0, 60, 60], &[1.0, 2.0, 99.0]);
+    write_points(&dir, "new/cpu.csv", &[60, 120], &[88.0, 3.0]);
     let options = [
         "cpu.csv",
         "new/cpu.csv",
@@ -278,24 +281,24 @@ fn the_first_of_several_points_at_a_time_counts() {
         "--summary",
         "s.json",
     ];
-    let said = resample(&place, &options);
-    assert_eq!(said.code, Some(0), "{said:?}");
-    let note = "note: new/cpu.csv: its series is called 'cpu' after it, as one before is: both are one series\n";
-    assert_eq!(said.err, note);
-    assert_eq!(values(&place, "out.csv")["sum"], [1.0, 2.0, 3.0]);
+    let result = resample(&dir, &options);
+    assert_eq!(result.code, Some(0), "{result:?}");
+    let note = "note: new/cpu.csv: its series is named 'cpu' after the file, like an earlier one: both are treated as one series\n";
+    assert_eq!(result.err, note);
+    assert_eq!(values(&dir, "out.csv")["sum"], [1.0, 2.0, 3.0]);
     assert!(
-        output(&place, "out.csv")
+        output(&dir, "out.csv")
             .iter()
             .all(|row| row.series == "cpu")
     );
-    assert_eq!(json(&place, "s.json")["duplicates"], 2);
+    assert_eq!(json(&dir, "s.json")["duplicates"], 2);
 }
 
 #[test]
-fn start_and_end_are_about_points() {
-    let place = Place::new();
+fn start_and_end_select_points() {
+    let dir = TestFolder::new();
     write_points(
-        &place,
+        &dir,
         "a.csv",
         &[0, 30, 60, 90, 120],
         &[1.0, 2.0, 4.0, 8.0, 16.0],
@@ -315,19 +318,19 @@ fn start_and_end_are_about_points() {
             "--summary",
             "s.json",
         ];
-        resample(&place, &[&["a.csv", "-o", "out.csv"], &limits[..]].concat()).well();
-        let found = values(&place, "out.csv");
+        resample(&dir, &[&["a.csv", "-o", "out.csv"], &limits[..]].concat()).well();
+        let found = values(&dir, "out.csv");
         assert_eq!(found["sum"], [2.0, 12.0], "{start}");
         assert_eq!(found["rate:sum"], [6.0], "{start}");
-        assert_eq!(json(&place, "s.json")["outside"], 2);
+        assert_eq!(json(&dir, "s.json")["outside"], 2);
     }
 }
 
 #[test]
-fn nan_are_values_or_left_out() {
-    let place = Place::new();
+fn nan_are_kept_or_skipped() {
+    let dir = TestFolder::new();
     let text = "t,v\n0,1\n10,nan\n20,3\n60,NaN\n";
-    std::fs::write(place.path("n.csv"), text).unwrap();
+    std::fs::write(dir.path("n.csv"), text).unwrap();
     let run = |nan: &str| {
         let options = [
             "n.csv",
@@ -340,10 +343,10 @@ fn nan_are_values_or_left_out() {
             "--summary",
             "s.json",
         ];
-        resample(&place, &options).well();
+        resample(&dir, &options).well();
         (
-            values(&place, "out.csv"),
-            json(&place, "s.json")["skipped"].clone(),
+            values(&dir, "out.csv"),
+            json(&dir, "s.json")["skipped"].clone(),
         )
     };
     let (kept, skipped) = run("keep");
@@ -360,11 +363,11 @@ fn nan_are_values_or_left_out() {
 }
 
 #[test]
-fn weeks_and_months_are_those_of_the_calendar() {
-    let place = Place::new();
+fn calendar_buckets() {
+    let dir = TestFolder::new();
     // Saturday, Sunday, the last of January, the first of February.
     let text = "time,v\n2014-01-04,1\n2014-01-05,2\n2014-01-31,4\n2014-02-01,8\n";
-    std::fs::write(place.path("c.csv"), text).unwrap();
+    std::fs::write(dir.path("c.csv"), text).unwrap();
     let options = [
         "c.csv",
         "-o",
@@ -376,9 +379,9 @@ fn weeks_and_months_are_those_of_the_calendar() {
         "--timestamps",
         "iso",
     ];
-    let said = resample(&place, &options);
-    said.well();
-    let found: Vec<(String, String, f64)> = rows(&said.out)
+    let result = resample(&dir, &options);
+    result.well();
+    let found: Vec<(String, String, f64)> = rows(&result.out)
         .into_iter()
         .map(|row| (row.granularity, row.time[..10].to_owned(), row.value))
         .collect();

@@ -1,22 +1,19 @@
-//! How a run goes: inputs larger than memory, progress, Ctrl-C, plots, the emulator, the ladder.
+//! Runs as a whole: inputs larger than memory, progress, Ctrl-C, plots, the emulator, the ladder.
 
-use super::super::support::Place;
+use super::super::support::{TestFolder, read_png};
 use super::{MANY, NOON, json, resample, three};
 use serde_json::Value;
 use std::io::Write;
 
-/// Whatever the memory, the threads and the order of rows, the bytes are the same.
+/// The output bytes do not depend on memory, threads or row order.
 #[test]
 fn inputs_larger_than_memory_give_the_same_bytes() {
-    let place = Place::new();
-    std::fs::write(place.path("three.csv"), three(40_000)).unwrap();
+    let dir = TestFolder::new();
+    std::fs::write(dir.path("three.csv"), three(40_000)).unwrap();
     let run = |out: &str, options: &[&str]| {
         let fixed = ["three.csv", "-o", out, "--quiet", "--summary", "s.json"];
-        resample(&place, &[&fixed, &MANY[..], options].concat()).well();
-        (
-            std::fs::read(place.path(out)).unwrap(),
-            json(&place, "s.json"),
-        )
+        resample(&dir, &[&fixed, &MANY[..], options].concat()).well();
+        (std::fs::read(dir.path(out)).unwrap(), json(&dir, "s.json"))
     };
     let (whole, summary) = run("whole.csv", &[]);
     assert_eq!(summary["memory"]["spilled_bytes"], 0);
@@ -43,14 +40,14 @@ fn inputs_larger_than_memory_give_the_same_bytes() {
         }
     }
     assert!(run("one.csv", &["--threads", "1"]).0 == whole);
-    // Reversed: the same points, and no two of them at one time of a series.
+    // Reversed: the same points; no two points of a series share a time.
     let text = three(40_000);
     let mut lines: Vec<&str> = text.lines().collect();
     lines[4..].reverse();
-    std::fs::write(place.path("three.csv"), lines.join("\n")).unwrap();
+    std::fs::write(dir.path("three.csv"), lines.join("\n")).unwrap();
     assert!(run("reversed.csv", &[]).0 == whole);
     assert_eq!(
-        place.names(),
+        dir.names(),
         [
             "cut.csv",
             "one.csv",
@@ -63,23 +60,24 @@ fn inputs_larger_than_memory_give_the_same_bytes() {
 }
 
 #[test]
-fn a_plot_is_a_picture() {
-    let place = Place::new();
-    std::fs::write(place.path("three.csv"), three(3000)).unwrap();
-    let said = resample(&place, &["three.csv", "-o", "out.csv", "--plot", "p.png"]);
-    said.well();
-    assert!(said.out.contains("p.png"), "{}", said.out);
-    let picture = image::open(place.path("p.png")).unwrap().to_rgb8();
-    assert!(picture.width() >= 800 && picture.pixels().any(|p| p.0 == [0, 114, 178]));
+fn plots_are_written_as_png() {
+    let dir = TestFolder::new();
+    std::fs::write(dir.path("three.csv"), three(3000)).unwrap();
+    let result = resample(&dir, &["three.csv", "-o", "out.csv", "--plot", "p.png"]);
+    result.well();
+    assert!(result.out.contains("p.png"), "{}", result.out);
+    let picture = read_png(&dir.path("p.png"));
+    assert_eq!(picture.samples, 3);
+    assert!(picture.width >= 800 && picture.bytes.chunks(3).any(|p| p == [0, 114, 178]));
 }
 
 #[test]
-fn progress_is_json_lines() {
-    let place = Place::new();
-    std::fs::write(place.path("three.csv"), three(3000)).unwrap();
-    let said = resample(&place, &["three.csv", "-o", "out.csv", "--json-progress"]);
-    said.well();
-    let events: Vec<Value> = said
+fn progress_is_written_as_json_lines() {
+    let dir = TestFolder::new();
+    std::fs::write(dir.path("three.csv"), three(3000)).unwrap();
+    let result = resample(&dir, &["three.csv", "-o", "out.csv", "--json-progress"]);
+    result.well();
+    let events: Vec<Value> = result
         .out
         .lines()
         .map(|line| serde_json::from_str(line).unwrap())
@@ -93,18 +91,18 @@ fn progress_is_json_lines() {
     );
 }
 
-/// The input never ends, so the run cannot be over before it is stopped.
+/// The input never ends, so the run cannot finish before it is stopped.
 #[cfg(unix)]
 #[test]
 fn ctrl_c_leaves_nothing_behind() {
     for memory in ["8G", "256K"] {
-        let place = Place::new();
+        let dir = TestFolder::new();
         let made = std::process::Command::new("mkfifo")
-            .arg(place.path("endless.csv"))
+            .arg(dir.path("endless.csv"))
             .status()
             .unwrap();
         assert!(made.success());
-        let pipe = place.path("endless.csv");
+        let pipe = dir.path("endless.csv");
         let feeding = std::thread::spawn(move || {
             let mut to = std::fs::OpenOptions::new().write(true).open(pipe).unwrap();
             let mut second = NOON;
@@ -127,24 +125,24 @@ fn ctrl_c_leaves_nothing_behind() {
             "--json-progress",
         ];
         let fixed = ["series", "resample", "--backend", "cpu"];
-        let said = place.interrupt_at(
-            place.command().args(fixed).args(options),
+        let result = dir.interrupt_at(
+            dir.command().args(fixed).args(options),
             "\"stage\":\"read\"",
         );
-        assert_eq!(said.code, Some(130), "{said:?}");
+        assert_eq!(result.code, Some(130), "{result:?}");
         assert!(
-            said.err.contains("stopped after") && said.err.contains("nothing was written"),
-            "{said:?}"
+            result.err.contains("stopped after") && result.err.contains("nothing was written"),
+            "{result:?}"
         );
-        assert_eq!(place.names(), ["endless.csv"]);
+        assert_eq!(dir.names(), ["endless.csv"]);
         feeding.join().unwrap();
     }
 }
 
 #[test]
 fn the_emulator_gives_the_same_bytes() {
-    let place = Place::new();
-    std::fs::write(place.path("three.csv"), three(600)).unwrap();
+    let dir = TestFolder::new();
+    std::fs::write(dir.path("three.csv"), three(600)).unwrap();
     let all = [
         "--granularity",
         "60s,5m",
@@ -152,11 +150,7 @@ fn the_emulator_gives_the_same_bytes() {
         "all,rate:mean",
         "--quiet",
     ];
-    resample(
-        &place,
-        &[&["three.csv", "-o", "cpu.csv"], &all[..]].concat(),
-    )
-    .well();
+    resample(&dir, &[&["three.csv", "-o", "cpu.csv"], &all[..]].concat()).well();
     let emulated = [
         "series",
         "resample",
@@ -166,15 +160,15 @@ fn the_emulator_gives_the_same_bytes() {
         "--backend",
         "emulator",
     ];
-    place.run(&[&emulated, &all[..]].concat()).well();
-    let read = |name: &str| std::fs::read(place.path(name)).unwrap();
+    dir.run(&[&emulated, &all[..]].concat()).well();
+    let read = |name: &str| std::fs::read(dir.path(name)).unwrap();
     assert!(read("cpu.csv") == read("emulated.csv"));
 }
 
 #[test]
-fn the_ladder_is_climbed_in_the_emulator() {
-    let place = Place::new();
-    let said = place.run(&[
+fn the_ladder_runs_in_the_emulator() {
+    let dir = TestFolder::new();
+    let result = dir.run(&[
         "series",
         "ladder",
         "--backend",
@@ -183,14 +177,14 @@ fn the_ladder_is_climbed_in_the_emulator() {
         "-o",
         "l.json",
     ]);
-    said.well();
-    let told: Value = serde_json::from_str(&said.out).unwrap();
-    assert_eq!(told, json(&place, "l.json"));
-    let steps = told["steps"].as_array().unwrap();
+    result.well();
+    let ladder: Value = serde_json::from_str(&result.out).unwrap();
+    assert_eq!(ladder, json(&dir, "l.json"));
+    let steps = ladder["steps"].as_array().unwrap();
     let names: Vec<&str> = steps
         .iter()
         .map(|step| step["name"].as_str().unwrap())
         .collect();
     assert_eq!(names[..4], ["v1", "v2", "v3", "v4"]);
-    assert!(steps.iter().all(|step| step["right"] == true), "{told}");
+    assert!(steps.iter().all(|step| step["right"] == true), "{ladder}");
 }

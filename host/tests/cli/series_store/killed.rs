@@ -1,7 +1,7 @@
-//! Writers that end early, or meet another: kill -9 at random moments, Ctrl-C, two at once.
+//! Writers that end early or compete: kill -9 at random moments, Ctrl-C, two writers at once.
 
-use super::super::support::{Place, Said};
-use super::kept::{
+use super::super::support::{Output, TestFolder};
+use super::contents::{
     BATCH, BATCHES, KILLED, Random, References, contents, ingest_to_be_killed, rows_to_be_killed,
 };
 use super::write;
@@ -12,20 +12,18 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 use warpstride::series::store::StoreReader;
 
-/// 12 kills, or as many as `WARPSTRIDE_KILLS` says.
+/// Number of kills: 12, or the value of `WARPSTRIDE_KILLS`.
 fn kills() -> usize {
-    let typed = std::env::var("WARPSTRIDE_KILLS").ok();
-    typed.map_or(12, |typed| {
-        typed
-            .parse()
-            .expect("WARPSTRIDE_KILLS: a number is expected")
+    let value = std::env::var("WARPSTRIDE_KILLS").ok();
+    value.map_or(12, |value| {
+        value.parse().expect("WARPSTRIDE_KILLS: expected a number")
     })
 }
 
-/// The ingest that is killed, of `input`.
-fn ingest(place: &Place, input: &str) -> Command {
+/// The ingest of `input` that is to be killed.
+fn ingest(dir: &TestFolder, input: &str) -> Command {
     let batch = BATCH.to_string();
-    let mut command = place.command();
+    let mut command = dir.command();
     command
         .args(["series", "ingest", "store", input])
         .args(["--policy", "killed.toml", "--batch", &batch])
@@ -35,62 +33,62 @@ fn ingest(place: &Place, input: &str) -> Command {
     command
 }
 
-/// Kills an ingest of the file so many microseconds after it was started. Returns what it said.
-fn killed_after(place: &Place, wait: u64) -> String {
-    let mut child = place.start(&mut ingest(place, "in.csv"));
+/// Kills an ingest of the file `wait` microseconds after its start. Returns its standard output.
+fn killed_after(dir: &TestFolder, wait: u64) -> String {
+    let mut child = dir.start(&mut ingest(dir, "in.csv"));
     std::thread::sleep(Duration::from_micros(wait));
     child.kill().unwrap();
-    let mut said = String::new();
+    let mut result = String::new();
     let mut out = child.stdout.take().unwrap();
-    out.read_to_string(&mut said).unwrap();
+    out.read_to_string(&mut result).unwrap();
     child.wait().unwrap();
-    said
+    result
 }
 
-/// Kills an ingest through a pipe so many microseconds after it said that it has `batches` of them, while it works on
-/// the next, or waits for what comes after that: however slow or fast the machine is, it is between the first batch and
-/// the last. Returns what it said.
-fn killed_at(place: &Place, rows: &[String], batches: usize, wait: u64) -> String {
-    let mut child = place.start(ingest(place, "-").stdin(Stdio::piped()));
+/// Kills an ingest from a pipe `wait` microseconds after it reported `batches` batches, while it
+/// works on the next or waits for more input: on a computer of any speed, the kill falls between
+/// the first batch and the last. Returns its standard output.
+fn killed_at(dir: &TestFolder, rows: &[String], batches: usize, wait: u64) -> String {
+    let mut child = dir.start(ingest(dir, "-").stdin(Stdio::piped()));
     let mut pipe = child.stdin.take().unwrap();
     let rows = rows[..(batches + 1) * BATCH].join("\n");
     pipe.write_all(format!("series,timestamp_ns,value\n{rows}\n").as_bytes())
         .unwrap();
     let mut out = BufReader::new(child.stdout.take().unwrap());
-    let (mut said, text) = (String::new(), format!("\"batch\":{batches},"));
-    while !said.contains(&text) {
-        let read = out.read_line(&mut said).unwrap();
-        assert!(read > 0, "it ended: {said}");
+    let (mut result, text) = (String::new(), format!("\"batch\":{batches},"));
+    while !result.contains(&text) {
+        let read = out.read_line(&mut result).unwrap();
+        assert!(read > 0, "the ingest ended early: {result}");
     }
     std::thread::sleep(Duration::from_micros(wait));
     child.kill().unwrap();
     drop(pipe);
-    out.read_to_string(&mut said).unwrap();
+    out.read_to_string(&mut result).unwrap();
     child.wait().unwrap();
-    said
+    result
 }
 
 #[test]
-fn nothing_acknowledged_is_lost_by_kill_nine() {
-    let place = Place::new();
+fn kill_nine_loses_no_acknowledged_batch() {
+    let dir = TestFolder::new();
     let mut random = Random(0x9e37_79b9_7f4a_7c15);
     let rows = rows_to_be_killed(&mut random);
-    write(&place, "killed.toml", KILLED);
+    write(&dir, "killed.toml", KILLED);
     write(
-        &place,
+        &dir,
         "in.csv",
         &format!("series,timestamp_ns,value\n{}\n", rows.join("\n")),
     );
     let mut references = References {
-        place: &place,
+        dir: &dir,
         rows: &rows,
         known: BTreeMap::new(),
     };
     let begun = Instant::now();
-    ingest_to_be_killed(&place, "straight", "in.csv").well();
+    ingest_to_be_killed(&dir, "straight", "in.csv").well();
     let whole_run = begun.elapsed().as_micros() as u64;
-    let store = place.path("store");
-    // Batches of the input that the store has, at least and in truth.
+    let store = dir.path("store");
+    // Least and actual number of stored batches of the input.
     let mut stored = 0;
     let (mut midway, mut again, mut unsaid) = (0, 0, 0);
     for kill in 0..kills() {
@@ -100,22 +98,23 @@ fn nothing_acknowledged_is_lost_by_kill_nine() {
             0
         };
         again += usize::from(before > 0);
-        let said = if kill % 2 == 0 {
-            // Some while the store is being made. Where it ends before it is killed, that is a case too.
+        let result = if kill % 2 == 0 {
+            // Some kills fall into the creation of the store. An ingest that ends before the kill
+            // is a valid case too.
             let most = if kill % 4 == 0 {
                 whole_run / 10
             } else {
                 whole_run
             };
-            killed_after(&place, random.below(most + 1))
+            killed_after(&dir, random.below(most + 1))
         } else {
             let batches = 1 + random.below(BATCHES as u64 - 2) as usize;
             let wait = random.below(2 * whole_run / BATCHES as u64 + 1);
-            killed_at(&place, &rows, batches, wait)
+            killed_at(&dir, &rows, batches, wait)
         };
-        let acknowledged = said
+        let acknowledged = result
             .lines()
-            // The last line may be cut.
+            // The last line may be incomplete.
             .filter_map(|line| serde_json::from_str::<Value>(line).ok())
             .filter(|line| line["event"] == "batch")
             .map(|line| {
@@ -133,7 +132,7 @@ fn nothing_acknowledged_is_lost_by_kill_nine() {
         let committed = (totals.batches - before) as usize;
         assert!(
             committed == acknowledged || committed == acknowledged + 1,
-            "kill {kill}: {acknowledged} batches were acknowledged, {committed} are there"
+            "kill {kill}: {acknowledged} batches were acknowledged, {committed} are stored"
         );
         unsaid += committed - acknowledged;
         stored = stored.max(committed);
@@ -144,12 +143,12 @@ fn nothing_acknowledged_is_lost_by_kill_nine() {
         );
         assert!(
             kill % 2 == 0 || (0 < committed && committed < BATCHES),
-            "kill {kill}: {committed} batches are there"
+            "kill {kill}: {committed} batches are stored"
         );
         midway += usize::from(0 < committed && committed < BATCHES);
         if stored == BATCHES || random.below(4) == 0 {
-            // What was killed can be finished by the same command.
-            ingest_to_be_killed(&place, "store", "in.csv").well();
+            // The same command completes the ingest.
+            ingest_to_be_killed(&dir, "store", "in.csv").well();
             assert_eq!(
                 &contents(&store),
                 references.of(BATCHES),
@@ -159,7 +158,7 @@ fn nothing_acknowledged_is_lost_by_kill_nine() {
             stored = 0;
         }
     }
-    for name in place.names() {
+    for name in dir.names() {
         let known = [
             "in.csv",
             "killed.toml",
@@ -171,23 +170,22 @@ fn nothing_acknowledged_is_lost_by_kill_nine() {
         let partial = name.starts_with(".store.") && name.ends_with(".partial");
         assert!(partial || known.contains(&name.as_str()), "{name} was left");
     }
-    assert_eq!(&contents(&place.path("straight")), references.of(BATCHES));
+    assert_eq!(&contents(&dir.path("straight")), references.of(BATCHES));
     let mut err = std::io::stderr().lock();
     writeln!(
         err,
-        "{} kills, {midway} between the first batch and the last, {again} of a store that was there, {unsaid} after a commit that was not said yet",
+        "{} kills, {midway} between the first batch and the last, {again} with an existing store, {unsaid} after a commit that was not reported yet",
         kills()
     )
     .unwrap();
 }
 
 #[test]
-fn the_second_writer_is_refused_and_readers_are_not() {
-    let place = Place::new();
+fn a_second_writer_is_rejected_but_readers_are_not() {
+    let dir = TestFolder::new();
     let row = "cpu,1388577600,1.5\n";
-    let mut first = place.start(
-        place
-            .command()
+    let mut first = dir.start(
+        dir.command()
             .args([
                 "series", "ingest", "store", "-", "--policy", "low", "--batch", "1",
             ])
@@ -201,15 +199,14 @@ fn the_second_writer_is_refused_and_readers_are_not() {
     input.write_all(row.as_bytes()).unwrap();
     input.flush().unwrap();
     let mut lines = BufReader::new(first.stdout.take().unwrap()).lines();
-    // It has the store open before it has all of its input.
+    // The store is open before all of the input has arrived.
     let begun = lines.next().unwrap().unwrap();
     assert!(begun.contains("\"event\":\"start\""), "{begun}");
-    write(&place, "in.csv", &format!("series,timestamp,value\n{row}"));
+    write(&dir, "in.csv", &format!("series,timestamp,value\n{row}"));
     let second = ["series", "ingest", "store", "in.csv", "--backend", "cpu"];
-    place
-        .run(&second)
+    dir.run(&second)
         .refused(1, &["store: another process is writing to it"]);
-    place.run(&["series", "info", "store", "--json"]).well();
+    dir.run(&["series", "info", "store", "--json"]).well();
     drop(input);
     let rest: Vec<String> = lines.map(Result::unwrap).collect();
     assert!(
@@ -217,17 +214,17 @@ fn the_second_writer_is_refused_and_readers_are_not() {
         "{rest:?}"
     );
     assert!(first.wait().unwrap().success());
-    place.run(&second).well_but_notes();
-    let said = place.run(&["series", "info", "store", "--json"]);
-    let info: Value = serde_json::from_str(&said.out).unwrap();
+    dir.run(&second).well_with_notes();
+    let result = dir.run(&["series", "info", "store", "--json"]);
+    let info: Value = serde_json::from_str(&result.out).unwrap();
     assert_eq!(info["totals"]["points"], 1);
     assert_eq!(info["totals"]["replaced"], 1);
 }
 
-impl Said {
-    /// It ended well; notes on standard error are no complaint.
+impl Output {
+    /// The run succeeded; standard error has nothing but notes.
     #[track_caller]
-    fn well_but_notes(&self) {
+    fn well_with_notes(&self) {
         assert_eq!(self.code, Some(0), "{self:?}");
         assert!(
             self.err.lines().all(|line| line.starts_with("note: ")),
@@ -239,19 +236,18 @@ impl Said {
 #[cfg(unix)]
 #[test]
 fn ctrl_c_leaves_whole_batches() {
-    let place = Place::new();
+    let dir = TestFolder::new();
     let mut random = Random(77);
     let rows = rows_to_be_killed(&mut random);
-    write(&place, "killed.toml", KILLED);
+    write(&dir, "killed.toml", KILLED);
     write(
-        &place,
+        &dir,
         "in.csv",
         &format!("series,timestamp_ns,value\n{}\n", rows.join("\n")),
     );
     let batch = BATCH.to_string();
-    let said = place.interrupt_at(
-        place
-            .command()
+    let result = dir.interrupt_at(
+        dir.command()
             .args([
                 "series",
                 "ingest",
@@ -263,20 +259,21 @@ fn ctrl_c_leaves_whole_batches() {
             .args(["--batch", &batch, "--backend", "cpu", "--json-progress"]),
         "\"batch\":3,",
     );
-    assert_eq!(said.code, Some(130), "{said:?}");
+    assert_eq!(result.code, Some(130), "{result:?}");
     assert!(
-        said.err.contains("stored in store") && said.err.contains("goes on"),
-        "{said:?}"
+        result.err.contains("stored in store")
+            && result.err.contains("run the same command to continue"),
+        "{result:?}"
     );
-    let batches = StoreReader::open(&place.path("store"))
+    let batches = StoreReader::open(&dir.path("store"))
         .unwrap()
         .totals()
         .batches as usize;
     assert!((3..BATCHES).contains(&batches), "{batches}");
     let mut references = References {
-        place: &place,
+        dir: &dir,
         rows: &rows,
         known: BTreeMap::new(),
     };
-    assert_eq!(&contents(&place.path("store")), references.of(batches));
+    assert_eq!(&contents(&dir.path("store")), references.of(batches));
 }

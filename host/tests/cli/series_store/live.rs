@@ -1,6 +1,6 @@
-//! A pipe that stays open: what came through it is stored, not held back for what may come.
+//! A pipe that stays open: complete batches are stored without waiting for more input.
 
-use super::super::support::Place;
+use super::super::support::TestFolder;
 use super::{NOON, write};
 use std::fmt::Write as _;
 use std::io::{BufRead, BufReader, Write};
@@ -9,14 +9,13 @@ use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
 use warpstride::series::store::StoreReader;
 
-/// No machine is that slow.
+/// Longer than any computer needs.
 const LONG: Duration = Duration::from_secs(60);
 
-/// Begins an ingest of standard input in batches of ten points; the second is its lines as they come.
-fn begin(place: &Place) -> (Child, Receiver<String>) {
-    let mut child = place.start(
-        place
-            .command()
+/// Starts an ingest of standard input in batches of ten points; the receiver gets its output lines.
+fn begin(dir: &TestFolder) -> (Child, Receiver<String>) {
+    let mut child = dir.start(
+        dir.command()
             .args(["series", "ingest", "store", "-", "--policy", "medium"])
             .args(["--batch", "10", "--backend", "cpu", "--json-progress"])
             .stdin(Stdio::piped())
@@ -45,14 +44,14 @@ fn some(from: i64, count: i64) -> String {
 
 #[test]
 fn batches_are_stored_while_the_pipe_is_open() {
-    let place = Place::new();
-    let (mut child, lines) = begin(&place);
+    let dir = TestFolder::new();
+    let (mut child, lines) = begin(&dir);
     let mut pipe = child.stdin.take().unwrap();
     let mut send = |text: &str| {
         pipe.write_all(text.as_bytes()).unwrap();
         pipe.flush().unwrap();
     };
-    // The first line in two pieces, and a row that is not yet whole.
+    // The first line arrives in two pieces, and the last row is incomplete.
     send("series,times");
     send(&format!("tamp,value\n{}cpu,{}", some(0, 25), NOON + 25));
     let met = |text: &str| loop {
@@ -62,7 +61,7 @@ fn batches_are_stored_while_the_pipe_is_open() {
         }
     };
     met("\"batch\":2");
-    let stored = || StoreReader::open(&place.path("store")).unwrap().totals();
+    let stored = || StoreReader::open(&dir.path("store")).unwrap().totals();
     assert_eq!(stored().points, 20);
     send(",25\n");
     send(&some(26, 4));
@@ -75,48 +74,47 @@ fn batches_are_stored_while_the_pipe_is_open() {
     drop(pipe);
     assert!(child.wait().unwrap().success());
     assert_eq!(stored().points, 33);
-    // Through a pipe or from a file, the store is the same.
+    // The store is the same for a pipe and a file.
     write(
-        &place,
+        &dir,
         "in.csv",
         &format!("series,timestamp,value\n{}", some(0, 33)),
     );
     let options = [
         "series", "ingest", "other", "in.csv", "--policy", "medium", "--quiet",
     ];
-    place
-        .run(&[&options[..], &["--backend", "cpu"]].concat())
+    dir.run(&[&options[..], &["--backend", "cpu"]].concat())
         .well();
     let query = |store| {
-        let said = place.run(&[
+        let result = dir.run(&[
             "series", "query", store, "-s", "cpu", "-g", "1m", "-a", "sum",
         ]);
-        said.well();
-        said.out
+        result.well();
+        result.out
     };
     assert_eq!(query("store"), query("other"));
 }
 
-/// Ctrl-C is heard although nothing comes.
+/// Ctrl-C stops the ingest even if no input arrives.
 #[cfg(unix)]
 #[test]
-fn a_quiet_pipe_can_be_left() {
-    let place = Place::new();
-    let (mut child, lines) = begin(&place);
+fn ctrl_c_stops_an_idle_ingest() {
+    let dir = TestFolder::new();
+    let (mut child, lines) = begin(&dir);
     let mut pipe = child.stdin.take().unwrap();
     let text = format!("series,timestamp,value\n{}", some(0, 15));
     pipe.write_all(text.as_bytes()).unwrap();
-    let heard = lines.iter().any(|line| line.contains("\"batch\":1"));
-    assert!(heard);
+    let acknowledged = lines.iter().any(|line| line.contains("\"batch\":1"));
+    assert!(acknowledged);
     let kill = format!("kill -INT {}", child.id());
-    let mut kill = place.start(std::process::Command::new("sh").args(["-c", &kill]));
+    let mut kill = dir.start(std::process::Command::new("sh").args(["-c", &kill]));
     assert!(kill.wait().unwrap().success());
     let output = child.wait_with_output().unwrap();
     assert_eq!(output.status.code(), Some(130), "{output:?}");
-    let said = String::from_utf8(output.stderr).unwrap();
+    let result = String::from_utf8(output.stderr).unwrap();
     assert!(
-        said.contains("10 of the points before it are stored"),
-        "{said}"
+        result.contains("10 of the points before it are stored"),
+        "{result}"
     );
     drop(pipe);
 }

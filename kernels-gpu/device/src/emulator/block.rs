@@ -1,4 +1,4 @@
-//! What the threads of the running block wait for, and what they gave to each other.
+//! The state of the running block: what its threads wait for, and the values that they exchange.
 
 use std::panic::Location;
 
@@ -8,14 +8,14 @@ use super::{EmulatorError, Exchanged, Order};
 /// Lanes of a warp.
 pub(super) const WARP: usize = 32;
 
-/// Where a thread waits.
+/// The position in the source where a thread waits.
 #[derive(Clone, Copy)]
-pub(super) struct Place {
+pub(super) struct CallSite {
     pub(super) call: &'static str,
     pub(super) location: &'static Location<'static>,
 }
 
-impl PartialEq for Place {
+impl PartialEq for CallSite {
     fn eq(&self, other: &Self) -> bool {
         let same = std::ptr::eq(self.location, other.location) || self.location == other.location;
         same && self.call == other.call
@@ -25,13 +25,13 @@ impl PartialEq for Place {
 #[derive(Clone, Copy, PartialEq)]
 enum State {
     NotStarted,
-    /// Waited and may go on.
+    /// Can run.
     Ready,
     Running,
     /// Waits for its block.
-    Barrier(Place),
+    Barrier(CallSite),
     /// Waits for these lanes of its warp.
-    Warp(Place, u32),
+    Warp(CallSite, u32),
     Ended,
 }
 
@@ -39,13 +39,13 @@ pub(super) struct Block {
     order: Order,
     pub(super) index: [u32; 3],
     states: Vec<State>,
-    /// Threads at the block's barrier.
+    /// The number of threads at the block's barrier.
     waiting: usize,
-    /// What each thread gave to its barrier or its warp.
+    /// (thread), the value passed to the barrier or exchange.
     given: Vec<u64>,
-    /// What the last barrier made of it.
+    /// The result of the last barrier.
     folded: u64,
-    /// What each thread gets from its warp.
+    /// (thread), the result of the last exchange.
     taken: Vec<Exchanged>,
     pub(super) shared: SharedMemory,
 }
@@ -68,7 +68,7 @@ impl Block {
         }
     }
 
-    /// Begins the block after this one, x fastest; false when this was the last.
+    /// Moves to the next block, x fastest; returns false after the last block.
     pub(super) fn advance(&mut self, grid: [u32; 3]) -> bool {
         for (i, count) in self.index.iter_mut().zip(grid) {
             *i += 1;
@@ -90,7 +90,7 @@ impl Block {
         }
     }
 
-    /// The others of `n`, in the order of turns after `from`, and `from` last.
+    /// The other threads of `n`, in the order of execution after `from`, and then `from`.
     fn round(&self, n: usize, from: usize) -> impl Iterator<Item = usize> + use<> {
         let order = self.order;
         (1..=n).map(move |distance| match order {
@@ -101,7 +101,7 @@ impl Block {
         })
     }
 
-    /// The thread after `thread`, in the order of turns, that can run.
+    /// The next thread after `thread`, in the order of execution, that can run.
     pub(super) fn runnable_after(&self, thread: usize) -> Option<usize> {
         self.round(self.states.len(), thread)
             .find(|t| matches!(self.states[*t], State::NotStarted | State::Ready))
@@ -119,12 +119,12 @@ impl Block {
         self.states.iter().all(|state| *state == State::Ended)
     }
 
-    /// `thread` comes to a barrier. `None`: it waits, and finds the result in
+    /// `thread` arrives at a barrier. `None` means that it waits, and will find the result in
     /// [`folded`](Self::folded).
     pub(super) fn barrier(
         &mut self,
         thread: usize,
-        place: Place,
+        place: CallSite,
         value: u64,
         fold: &dyn Fn(&[u64]) -> u64,
     ) -> Option<u64> {
@@ -146,12 +146,12 @@ impl Block {
         self.folded
     }
 
-    /// `thread` comes to an exchange among the lanes of `mask`, of which it is one. `None`: it
-    /// waits, and finds the result in [`taken`](Self::taken).
+    /// `thread` arrives at an exchange among the lanes of `mask`, of which it is one. `None` means that it waits, and
+    /// will find the result in [`taken`](Self::taken).
     pub(super) fn exchange(
         &mut self,
         thread: usize,
-        place: Place,
+        place: CallSite,
         mask: u32,
         value: u64,
     ) -> Option<Exchanged> {
@@ -162,7 +162,7 @@ impl Block {
         self.states[thread] = State::Warp(place, mask);
         let here = |s: &State| matches!(s, State::Warp(p, m) if *m == mask && *p == place);
         let group = |l: &usize| mask >> l & 1 == 1;
-        // The lane whose turn comes next is most likely the one that is missing.
+        // The lane that runs next is the one that is most likely missing.
         let mut asked = self.round(lanes, lane).filter(group);
         if !asked.all(|l| here(&self.states[first + l])) {
             return None;
@@ -187,7 +187,7 @@ impl Block {
         self.taken[thread]
     }
 
-    /// No thread can run: where they are, in a block of `size` threads.
+    /// The error for a block of `size` threads in which no thread can run: where the threads wait.
     pub(super) fn diverged(&self, kernel: &'static str, size: [u32; 3]) -> EmulatorError {
         let [x, y, _] = size;
         let mut groups: Vec<(State, usize, usize)> = Vec::new();
@@ -206,8 +206,8 @@ impl Block {
                 more => format!(" and {more} others"),
             };
             let place = match state {
-                State::Barrier(Place { call, location }) => format!("at {call}, {location}"),
-                State::Warp(Place { call, location }, mask) => {
+                State::Barrier(CallSite { call, location }) => format!("at {call}, {location}"),
+                State::Warp(CallSite { call, location }, mask) => {
                     format!("at {call} with mask {mask:#010x}, {location}")
                 }
                 _ => "ended".to_owned(),

@@ -1,11 +1,11 @@
-//! Which thread of which block the calling operating-system thread is.
+//! The kernel thread that the calling operating-system thread currently runs.
 
 use std::cell::Cell;
 use std::ptr::NonNull;
 
 use super::LaunchConfig;
-use super::stands::{Turn, Yielder};
-use super::team::Team;
+use super::block_scheduler::BlockScheduler;
+use super::coroutines::{Resume, Yielder};
 
 /// One kernel thread.
 #[derive(Clone, Copy)]
@@ -14,9 +14,9 @@ pub(crate) struct Context {
     pub(crate) block_idx: [u32; 3],
     pub(crate) block_dim: [u32; 3],
     pub(crate) grid_dim: [u32; 3],
-    /// Place in the block, x fastest.
+    /// Index in the block, x fastest.
     pub(super) thread: usize,
-    team: NonNull<Team<'static>>,
+    scheduler: NonNull<BlockScheduler<'static>>,
     yielder: NonNull<Yielder>,
 }
 
@@ -26,16 +26,17 @@ thread_local! {
 
 impl Context {
     /// # Safety
-    /// While the context is used, `team` is borrowed and `yielder` is that of the coroutine that
-    /// uses it.
+    ///
+    /// While the context is used, `scheduler` must be borrowed, and `yielder` must belong to the coroutine that uses
+    /// it.
     pub(super) unsafe fn new(
-        team: NonNull<Team<'static>>,
+        scheduler: NonNull<BlockScheduler<'static>>,
         yielder: &Yielder,
         block_idx: [u32; 3],
         thread: usize,
     ) -> Self {
-        // SAFETY: the team is borrowed, says the caller.
-        let LaunchConfig { grid, block, .. } = unsafe { team.as_ref() }.config;
+        // SAFETY: the caller guarantees that the scheduler is borrowed.
+        let LaunchConfig { grid, block, .. } = unsafe { scheduler.as_ref() }.config;
         let [x, y, _] = block;
         let linear = thread as u32;
         Self {
@@ -44,27 +45,27 @@ impl Context {
             block_dim: block,
             grid_dim: grid,
             thread,
-            team,
+            scheduler,
             yielder: NonNull::from(yielder),
         }
     }
 
-    pub(super) fn team(&self) -> &Team<'_> {
-        // SAFETY: by the contract of `new`.
-        unsafe { self.team.as_ref() }
+    pub(super) fn scheduler(&self) -> &BlockScheduler<'_> {
+        // SAFETY: guaranteed by the contract of `new`.
+        unsafe { self.scheduler.as_ref() }
     }
 
-    /// From now on the calling operating-system thread is this kernel thread.
+    /// Makes the calling operating-system thread run this kernel thread.
     pub(super) fn enter(&self) {
         CONTEXT.set(Some(*self));
     }
 
-    /// Lets other threads of the block run, until it is this one's turn again.
-    pub(super) fn suspend(&self) -> Turn {
-        // SAFETY: by the contract of `new`; a coroutine's yielder lives as long as its body runs.
-        let turn = unsafe { self.yielder.as_ref() }.suspend(());
+    /// Runs other threads of the block until this one is resumed.
+    pub(super) fn suspend(&self) -> Resume {
+        // SAFETY: guaranteed by the contract of `new`; a coroutine's yielder lives as long as its body runs.
+        let resume = unsafe { self.yielder.as_ref() }.suspend(());
         self.enter();
-        turn
+        resume
     }
 }
 
@@ -77,8 +78,7 @@ pub(crate) fn current() -> Context {
     }
 }
 
-/// Runs `launch`, after which the calling operating-system thread is again the kernel thread that
-/// it was before, or none.
+/// Runs `launch`; afterwards the calling operating-system thread runs the same kernel thread as before, or none.
 pub(super) fn around<R>(launch: impl FnOnce() -> R) -> R {
     struct Restore(Option<Context>);
     impl Drop for Restore {

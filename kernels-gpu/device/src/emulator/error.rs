@@ -1,28 +1,28 @@
-//! Why the emulator stopped a launch.
+//! Errors that stop a launch in the emulator.
 
 use std::fmt;
 
 use crate::launch::ExtentError;
 
-/// Why the emulator stopped a launch. The same launch gives the same error, word for word.
+/// The reason why the emulator stopped a launch. The same launch always gives the same error.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum EmulatorError {
     /// The device would refuse the launch.
     Refused {
         /// Entry name.
         kernel: &'static str,
-        /// What it asked for, and what is possible.
+        /// What the launch asked for, and what is possible.
         reason: String,
     },
     /// An argument is too short.
     Extent(ExtentError),
-    /// Threads of a block wait for each other in different places, or for one that has ended.
+    /// Threads of a block wait for each other at different positions, or for a thread that has ended.
     Divergence {
         /// Entry name.
         kernel: &'static str,
         /// Block (x, y, z).
         block: [u32; 3],
-        /// Where its threads are: the lowest thread of each group, how many, and the place.
+        /// Where the threads wait: the lowest thread of each group, the number of threads, and the position.
         groups: Vec<String>,
     },
     /// The kernel panicked.
@@ -36,11 +36,11 @@ pub enum EmulatorError {
         /// The panic's message.
         message: String,
     },
-    /// There is no memory for the stack of a thread.
+    /// No memory is left for the stack of a thread.
     Stack {
         /// Entry name.
         kernel: &'static str,
-        /// The system's reason.
+        /// The operating system's reason.
         reason: String,
     },
 }

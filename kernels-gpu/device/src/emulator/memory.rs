@@ -1,11 +1,11 @@
-//! Buffers whose surroundings are watched.
+//! Buffers that detect writes beyond their ends.
 
 use bytemuck::{Pod, Zeroable};
 
 use crate::launch::{Emulated, Read, Write};
 
-/// Bytes before and behind the elements that nobody may touch; also the alignment, which is that
-/// of the CUDA driver's allocations.
+/// Bytes before and after the elements that must not change; also the alignment, which is that of the CUDA driver's
+/// allocations.
 const ZONE: usize = 256;
 
 #[derive(Clone, Copy, Zeroable, Pod)]
@@ -22,14 +22,14 @@ pub struct Memory<T> {
 }
 
 impl<T: Pod> Memory<T> {
-    /// Zeroed. `None` when there is not so much memory.
+    /// Zeroed elements. `None` if memory is insufficient.
     #[must_use]
     pub fn try_zeroed(len: usize) -> Option<Self> {
         Self::filled(len, 0)
     }
 
-    /// All bytes 0xFF (NaN as floating point), to show reads before the first write. `None` when
-    /// there is not so much memory.
+    /// Elements with all bytes 0xFF (NaN as floating point), which makes reads before the first write visible. `None`
+    /// if memory is insufficient.
     #[must_use]
     pub fn try_poisoned(len: usize) -> Option<Self> {
         Self::filled(len, 0xFF)
@@ -54,7 +54,7 @@ impl<T: Pod> Memory<T> {
         })
     }
 
-    /// A copy of `values`. `None` when there is not so much memory.
+    /// A copy of `values`. `None` if memory is insufficient.
     #[must_use]
     pub fn try_copy_of(values: &[T]) -> Option<Self> {
         let mut memory = Self::try_zeroed(values.len())?;
@@ -80,16 +80,16 @@ impl<T: Pod> Memory<T> {
         bytemuck::cast_slice_mut(&mut bytes[ZONE..ZONE + len])
     }
 
-    /// As an argument that is read.
+    /// The memory as an argument that is read.
     #[must_use]
     pub fn read(&self) -> Read<'_, Emulated, T> {
-        // The address comes from the whole allocation, so that a kernel that overruns hits a zone.
+        // The address is derived from the whole allocation, so that a kernel that overruns writes to a zone.
         let start = self.lines.as_ptr().wrapping_add(1);
         // SAFETY: `len` elements from the second line on, borrowed from self.
         unsafe { Read::from_raw(start.cast(), self.len) }
     }
 
-    /// As an argument that is written.
+    /// The memory as an argument that is written.
     #[must_use]
     pub fn write(&mut self) -> Write<'_, Emulated, T> {
         let start = self.lines.as_mut_ptr().wrapping_add(1);
@@ -97,10 +97,11 @@ impl<T: Pod> Memory<T> {
         unsafe { Write::from_raw(start.cast(), self.len) }
     }
 
-    /// Whether the zones before and behind are as they were made.
+    /// Checks that the zones before and after the elements are unchanged.
     ///
     /// # Errors
-    /// The distance in bytes of the first changed byte from the first element (negative before).
+    ///
+    /// The distance in bytes of the first changed byte from the first element (negative before it).
     pub fn check_canaries(&self) -> Result<(), isize> {
         let bytes: &[u8] = bytemuck::cast_slice(&self.lines);
         let end = ZONE + self.bytes();

@@ -1,22 +1,22 @@
 //! Runs a launch on the CPU, block by block.
 //!
-//! Within a block one thread runs at a time, from one barrier or warp exchange to the next, in a
-//! fixed order ([`Order`]): the same launch gives the same bits, atomics included. A thread is a
-//! coroutine with a stack of its own, on the operating-system thread that launched; stacks of
-//! threads that have ended are used again, so a kernel without barriers needs one.
+//! Within a block one thread runs at a time, from one barrier or warp exchange to the next, in a fixed order
+//! ([`Order`]): the same launch gives the same bits, including atomics. A thread is a coroutine with a stack of its
+//! own, on the operating-system thread that launched it; stacks of threads that have ended are reused, so a kernel
+//! without barriers needs only one.
 //!
-//! What goes wrong becomes an [`EmulatorError`], never a hang: threads that disagree on a barrier,
-//! a panic in the kernel, a launch that the device would refuse. Shared memory is filled with 0xFF
-//! bytes at every block's start. To show a missing barrier, run both orders and compare.
+//! Failures become an [`EmulatorError`] and never a hang: threads that wait at different barriers, a panic in the
+//! kernel, a launch that the device would refuse. Shared memory is filled with 0xFF bytes at the start of every
+//! block. To find a missing barrier, run both orders and compare the results.
 
 mod block;
+mod block_scheduler;
 pub(crate) mod context;
+mod coroutines;
 mod error;
 mod memory;
 mod shared_memory;
 mod stacks;
-mod stands;
-mod team;
 mod watched;
 
 pub use error::EmulatorError;
@@ -24,7 +24,7 @@ pub use memory::Memory;
 pub use watched::{Overrun, Watch, WatchedMemory};
 
 use crate::launch::{AnyLaunch, Emulated, Launch};
-use team::Team;
+use block_scheduler::BlockScheduler;
 
 /// Size of a launch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -33,7 +33,7 @@ pub struct LaunchConfig {
     pub grid: [u32; 3],
     /// Threads of a block (x, y, z).
     pub block: [u32; 3],
-    /// Bytes of dynamic shared memory of a block.
+    /// Bytes of dynamic shared memory in a block.
     pub shared_bytes: usize,
 }
 
@@ -50,22 +50,22 @@ impl LaunchConfig {
     }
 }
 
-/// In which order the threads of a block take their turns.
+/// The order in which the threads of a block run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Order {
-    /// From the first thread up.
+    /// From the first thread to the last.
     #[default]
     Ascending,
-    /// From the last thread down.
+    /// From the last thread to the first.
     Descending,
 }
 
-/// What the lanes of a warp gave to an exchange.
+/// The values that the lanes of a warp exchange.
 #[derive(Clone, Copy)]
 pub(crate) struct Exchanged {
-    /// By lane; all bits set for lanes that took no part.
+    /// (lane); all bits are set for lanes that took no part.
     pub(crate) values: [u64; 32],
-    /// Lanes that took part.
+    /// Lanes that took part, as bits.
     pub(crate) present: u32,
 }
 
@@ -77,10 +77,11 @@ impl Exchanged {
     }
 }
 
-/// Runs a launch, threads in ascending order.
+/// Runs a launch with threads in ascending order.
 ///
 /// # Errors
-/// [`EmulatorError`].
+///
+/// The reason why the emulator stopped the launch.
 pub fn launch(
     kernel: &(dyn AnyLaunch<Emulated> + Sync),
     config: LaunchConfig,
@@ -91,7 +92,8 @@ pub fn launch(
 /// Runs a launch in the given order of threads.
 ///
 /// # Errors
-/// [`EmulatorError`].
+///
+/// The reason why the emulator stopped the launch.
 pub fn launch_in(
     kernel: &(dyn AnyLaunch<Emulated> + Sync),
     config: LaunchConfig,
@@ -99,15 +101,15 @@ pub fn launch_in(
 ) -> Result<(), EmulatorError> {
     let threads = check(kernel, &config)?;
     let body = || {
-        // SAFETY: this is the emulator; extents were checked; the team has set the index.
+        // SAFETY: this is the emulator; extents were checked; the scheduler has set the index.
         unsafe { kernel.run() }
     };
-    Team::new(kernel.info().entry, config, threads, order, &body).run()
+    BlockScheduler::new(kernel.info().entry, config, threads, order, &body).run()
 }
 
-/// Most bytes of shared memory that a block can have (compute capability 9.0).
+/// The most shared memory that a block can have, in bytes (compute capability 9.0).
 pub const MAX_SHARED_BYTES: usize = 227 * 1024;
-/// Most bytes of static shared memory that a block can have.
+/// The most static shared memory that a block can have, in bytes.
 pub const MAX_STATIC_SHARED_BYTES: usize = 48 * 1024;
 
 fn check(kernel: &dyn AnyLaunch<Emulated>, config: &LaunchConfig) -> Result<u32, EmulatorError> {
@@ -121,18 +123,18 @@ fn check(kernel: &dyn AnyLaunch<Emulated>, config: &LaunchConfig) -> Result<u32,
     let threads = u64::from(x) * u64::from(y) * u64::from(z.min(64));
     if x > 1024 || y > 1024 || z > 64 || threads == 0 || threads > 1024 {
         return refuse(format!(
-            "a block of {x} × {y} × {z} threads: 1 … 1024 are possible"
+            "a block of {x} × {y} × {z} threads: expected 1 to 1024"
         ));
     }
     let [x, y, z] = config.grid;
     if x == 0 || y == 0 || z == 0 || x > 0x7fff_ffff || y > 65_535 || z > 65_535 {
         return refuse(format!(
-            "a grid of {x} × {y} × {z} blocks: 1 … 2147483647 × 65535 × 65535 are possible"
+            "a grid of {x} × {y} × {z} blocks: expected 1 to 2147483647 × 65535 × 65535"
         ));
     }
     if config.shared_bytes > MAX_SHARED_BYTES {
         return refuse(format!(
-            "{} bytes of dynamic shared memory: {MAX_SHARED_BYTES} are possible",
+            "dynamic shared memory: expected at most {MAX_SHARED_BYTES} bytes, found {}",
             config.shared_bytes
         ));
     }
@@ -141,43 +143,43 @@ fn check(kernel: &dyn AnyLaunch<Emulated>, config: &LaunchConfig) -> Result<u32,
     let needed = kernel.shared_bytes(threads);
     if config.shared_bytes < needed {
         return refuse(format!(
-            "{} bytes of dynamic shared memory: it needs {needed}",
+            "dynamic shared memory: expected at least {needed} bytes, found {}",
             config.shared_bytes
         ));
     }
     Ok(threads)
 }
 
-/// The calling kernel thread waits for its block; in how many threads the predicate is not 0.
+/// The calling kernel thread waits for its block. Returns the number of threads with a non-zero predicate.
 #[track_caller]
 pub(crate) fn barrier(call: &'static str, predicate: u32) -> u32 {
     block_fold(call, u64::from(predicate != 0), &|all| all.iter().sum()) as u32
 }
 
-/// The calling kernel thread waits for its block; every thread gets `fold` of what all gave, in
-/// the order of the threads. Which thread's `fold` is called is not told.
+/// The calling kernel thread waits for its block. Every thread gets the `fold` of all values, in the order of the
+/// threads. It is unspecified which thread's `fold` is called.
 #[track_caller]
 pub(crate) fn block_fold(call: &'static str, value: u64, fold: &dyn Fn(&[u64]) -> u64) -> u64 {
     let context = context::current();
     let location = std::panic::Location::caller();
     context
-        .team()
+        .scheduler()
         .barrier(&context, call, value, fold, location)
 }
 
-/// The calling kernel thread gives `value` and gets those of the lanes in `mask`.
+/// The calling kernel thread passes `value` to the lanes in `mask` and gets theirs.
 #[track_caller]
 pub(crate) fn warp_exchange(call: &'static str, mask: u32, value: u64) -> Exchanged {
     let context = context::current();
     context
-        .team()
+        .scheduler()
         .exchange(&context, call, mask, value, std::panic::Location::caller())
 }
 
 pub(crate) fn static_shared(key: *const u8, bytes: usize) -> *mut u8 {
-    context::current().team().static_shared(key, bytes)
+    context::current().scheduler().static_shared(key, bytes)
 }
 
 pub(crate) fn dynamic_shared() -> *mut u8 {
-    context::current().team().dynamic_shared()
+    context::current().scheduler().dynamic_shared()
 }

@@ -4,14 +4,14 @@ use super::MAX_STATIC_SHARED_BYTES;
 
 const POISON: u8 = 0xFF;
 
-/// Most alignment that an element of shared memory needs.
+/// The greatest alignment that an element of shared memory needs.
 #[derive(Clone, Copy)]
 #[repr(C, align(16))]
 struct Unit([u8; 16]);
 
 const POISONED: Unit = Unit([POISON; 16]);
 
-/// The dynamic array and the static ones, each made when a thread first asks for it.
+/// The dynamic array and the static ones, each created when a thread first asks for it.
 pub(super) struct SharedMemory {
     dynamic: Vec<Unit>,
     arrays: Vec<(usize, Vec<Unit>)>,
@@ -25,7 +25,7 @@ impl SharedMemory {
         }
     }
 
-    /// For the next block.
+    /// Fills all arrays with 0xFF for the next block.
     pub(super) fn poison(&mut self) {
         self.dynamic.fill(POISONED);
         for (_, array) in &mut self.arrays {
@@ -37,7 +37,7 @@ impl SharedMemory {
         self.dynamic.as_mut_ptr().cast()
     }
 
-    /// The array of the static at address `key`. `Err` with the total when that is too much.
+    /// The array of the static at address `key`; `Err` with the total size if it exceeds the limit.
     pub(super) fn array(&mut self, key: usize, bytes: usize) -> Result<*mut u8, usize> {
         let index = match self.arrays.iter().position(|(k, _)| *k == key) {
             Some(index) => index,

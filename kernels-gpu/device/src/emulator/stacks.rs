@@ -1,25 +1,24 @@
-//! Stacks for kernel threads, used again by later threads, blocks and launches.
+//! Stacks for kernel threads, reused by later threads, blocks and launches.
 
 use std::io;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use corosensei::stack::DefaultStack;
 
-/// Kernels keep little on the stack, also in debug builds; a panic's machinery needs the most. The
-/// system gives memory only to pages that were touched.
+/// Kernels need little stack, also in debug builds; handling a panic needs the most. The operating system provides
+/// memory only for pages that were touched.
 const STACK_BYTES: usize = 512 * 1024;
 
-/// Most stacks that are kept while no launch uses them: those of two of the largest blocks.
+/// The most stacks that are retained while no launch uses them: those of two of the largest blocks.
 const MOST_IDLE: usize = 2048;
 
-/// Stacks without a launch. A stack belongs to no operating-system thread; only a coroutine that
-/// stands on it does.
+/// Stacks that belong to no launch. A stack is not tied to an operating-system thread; only a coroutine on it is.
 pub(super) struct Pool {
     idle: Mutex<Vec<DefaultStack>>,
     most: usize,
 }
 
-/// That of all launches.
+/// The pool of all launches.
 pub(super) static POOL: Pool = Pool::new(MOST_IDLE);
 
 impl Pool {
@@ -35,7 +34,7 @@ impl Pool {
     }
 }
 
-/// The free stacks of one launch; dropping gives them to the pool.
+/// The free stacks of one launch; dropping it returns them to the pool.
 pub(super) struct Stacks<'p> {
     pool: &'p Pool,
     free: Vec<DefaultStack>,
@@ -49,10 +48,11 @@ impl<'p> Stacks<'p> {
         }
     }
 
-    /// A stack, the one used last first, with a page below it that ends the program when touched.
+    /// A stack, the most recently used first, with a guard page below it.
     ///
     /// # Errors
-    /// The system has no memory, or no more mappings.
+    ///
+    /// The operating system has no memory, or no more mappings.
     pub(super) fn take(&mut self) -> io::Result<DefaultStack> {
         if let Some(stack) = self.free.pop() {
             return Ok(stack);
@@ -61,7 +61,7 @@ impl<'p> Stacks<'p> {
         idle.map_or_else(|| DefaultStack::new(STACK_BYTES), Ok)
     }
 
-    /// For the next thread.
+    /// Returns a stack for the next thread.
     pub(super) fn give_back(&mut self, stack: DefaultStack) {
         self.free.push(stack);
     }

@@ -1,5 +1,5 @@
-//! Memory of a whole emulated machine: buffers between two zones of a known pattern, all of which
-//! can be looked at after every launch.
+//! The memory of an emulated device: buffers between two zones of a known pattern, all of which can be checked after
+//! every launch.
 
 use std::cell::UnsafeCell;
 use std::fmt;
@@ -10,27 +10,25 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 use crate::launch::{Emulated, Read, Write};
 use bytemuck::Pod;
 
-/// Bytes of a zone before and behind the elements, and the alignment: that of the CUDA driver's
-/// allocations.
+/// Bytes of a zone before and after the elements, and the alignment, which is that of the CUDA driver's allocations.
 const ZONE: usize = 256;
 
-/// What a zone is filled with.
+/// The value of a zone's bytes.
 const CANARY: u8 = 0xC5;
 
 #[repr(C, align(256))]
 struct Line([u8; ZONE]);
 
-/// The memory of one buffer: a zone, the elements, a zone. Everything is reached by raw pointers,
-/// elements and zones never by one reference.
+/// The memory of one buffer: a zone, the elements, a zone. All accesses use raw pointers, and no reference covers
+/// both elements and zones.
 struct Allocation {
     what: &'static str,
     lines: Box<[UnsafeCell<Line>]>,
     bytes: usize,
 }
 
-// SAFETY: elements are used through the one `WatchedMemory` by the usual rules of borrowing, or by
-// a launch to which they are lent; zones are only ever read, and a kernel that writes there is what
-// the check is for.
+// SAFETY: elements are accessed through the one `WatchedMemory` by the usual rules of borrowing, or by a launch that
+// borrows them; zones are only read, and writes to them by a kernel are what the check detects.
 unsafe impl Send for Allocation {}
 // SAFETY: as above.
 unsafe impl Sync for Allocation {}
@@ -46,7 +44,7 @@ impl Allocation {
             lines: lines.into_boxed_slice(),
             bytes,
         };
-        // SAFETY: both ranges lie within the lines, which nobody else knows yet.
+        // SAFETY: both ranges lie within the lines, which are not shared yet.
         unsafe {
             let start = allocation.start();
             start.write_bytes(CANARY, ZONE);
@@ -64,12 +62,12 @@ impl Allocation {
         self.start().wrapping_add(ZONE)
     }
 
-    /// Distance in bytes from the first element of the first changed byte of a zone.
+    /// Distance in bytes from the first element to the first changed byte of a zone.
     fn first_overrun(&self) -> Option<isize> {
         let end = ZONE + self.bytes;
         let size = self.lines.len() * ZONE;
         let changed = |at: &usize| {
-            // SAFETY: within the lines; zones are lent to nobody.
+            // SAFETY: within the lines; zones are never borrowed.
             unsafe { self.start().add(*at).read() != CANARY }
         };
         (0..ZONE)
@@ -79,7 +77,7 @@ impl Allocation {
     }
 }
 
-/// `len` elements of host memory that kernels of the emulator work on, zeroed at the start.
+/// `len` elements of host memory for kernels in the emulator, zeroed at the start.
 pub struct WatchedMemory<T> {
     allocation: Arc<Allocation>,
     len: usize,
@@ -113,46 +111,46 @@ impl<T: Pod> WatchedMemory<T> {
 }
 
 impl<T: Pod> WatchedMemory<T> {
-    /// Elements.
+    /// The number of elements.
     #[must_use]
     pub fn len(&self) -> usize {
         self.len
     }
 
-    /// Whether there are none.
+    /// Whether there are no elements.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len == 0
     }
 
-    /// As an argument that is read.
+    /// The memory as an argument that is read.
     #[must_use]
     pub fn read(&self) -> Read<'_, Emulated, T> {
-        // SAFETY: as `as_slice`. The address is good for the zones too, so that a kernel that
-        // overruns hits one.
+        // SAFETY: as in `as_slice`. The address is valid for the zones too, so that a kernel that overruns writes to
+        // one.
         unsafe { Read::from_raw(self.allocation.elements().cast(), self.len) }
     }
 
-    /// As an argument that is written.
+    /// The memory as an argument that is written.
     pub fn write(&mut self) -> Write<'_, Emulated, T> {
-        // SAFETY: as `as_mut_slice`.
+        // SAFETY: as in `as_mut_slice`.
         unsafe { Write::from_raw(self.allocation.elements().cast(), self.len) }
     }
 
-    /// Some elements as an argument that is read; `None`: they are not all there.
+    /// A range of elements as an argument that is read; `None` if the range exceeds the memory.
     #[must_use]
     pub fn read_range(&self, range: Range<usize>) -> Option<Read<'_, Emulated, T>> {
         let len = self.as_slice().get(range.clone())?.len();
         let first = self.allocation.elements().cast::<T>();
-        // SAFETY: as `read`, for elements that were just found.
+        // SAFETY: as in `read`, for elements that exist.
         Some(unsafe { Read::from_raw(first.wrapping_add(range.start), len) })
     }
 
-    /// Some elements as an argument that is written; `None`: they are not all there.
+    /// A range of elements as an argument that is written; `None` if the range exceeds the memory.
     pub fn write_range(&mut self, range: Range<usize>) -> Option<Write<'_, Emulated, T>> {
         let len = self.as_slice().get(range.clone())?.len();
         let first = self.allocation.elements().cast::<T>();
-        // SAFETY: as `write`, for elements that were just found.
+        // SAFETY: as in `write`, for elements that exist.
         Some(unsafe { Write::from_raw(first.wrapping_add(range.start), len) })
     }
 }
@@ -164,18 +162,18 @@ pub struct Overrun {
     pub buffer: &'static str,
     /// Bytes from the first element; negative before it.
     pub offset: isize,
-    /// Bytes that the buffer has.
+    /// The buffer's size in bytes.
     pub bytes: usize,
 }
 
-/// All buffers of one machine.
+/// All buffers of one device.
 #[derive(Default)]
 pub struct Watch {
     buffers: Mutex<Vec<Weak<Allocation>>>,
 }
 
 impl Watch {
-    /// `len` zeroed elements for `what`; `None`: there is not so much memory.
+    /// `len` zeroed elements for `what`; `None` if memory is insufficient.
     pub fn alloc<T: Pod>(&self, what: &'static str, len: usize) -> Option<WatchedMemory<T>> {
         const {
             assert!(
@@ -194,7 +192,7 @@ impl Watch {
         })
     }
 
-    /// The first buffer, in the order of their making, around which somebody wrote.
+    /// The first buffer, in the order of allocation, whose zones have changed.
     pub fn first_overrun(&self) -> Option<Overrun> {
         let buffers = self.buffers.lock().unwrap_or_else(PoisonError::into_inner);
         buffers.iter().filter_map(Weak::upgrade).find_map(|known| {

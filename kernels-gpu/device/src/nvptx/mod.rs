@@ -1,5 +1,5 @@
-//! The machine's instructions, by LLVM's intrinsics where it has them (LLVM then knows which of
-//! them a whole warp must reach together) and by inline assembly for the rest.
+//! The GPU's instructions: LLVM's intrinsics where they exist (LLVM then knows which of them a whole warp must reach
+//! together), otherwise inline assembly.
 
 use core::arch::asm;
 
@@ -80,12 +80,13 @@ unsafe extern "C" {
     #[link_name = "llvm.nvvm.div.approx.f"]
     pub(crate) fn div_approx(a: f32, b: f32) -> f32;
 
-    /// Supplied at link time (`cargo xtask build-ptx`): the block's dynamic shared memory.
+    /// The block's dynamic shared memory, which the device linker supplies.
     pub(crate) safe fn warpstride_dynamic_shared() -> *mut u8;
 }
 
 /// # Safety
-/// None is needed.
+///
+/// There are no requirements.
 #[inline(always)]
 pub(crate) unsafe fn hidden(value: u32) -> u32 {
     let same;
@@ -102,6 +103,7 @@ pub(crate) unsafe fn hidden(value: u32) -> u32 {
 }
 
 /// # Safety
+///
 /// `address` must be in global memory, valid and aligned.
 #[inline(always)]
 pub(crate) unsafe fn add_global_f32(address: *mut f32, value: f32) {
@@ -117,7 +119,8 @@ pub(crate) unsafe fn add_global_f32(address: *mut f32, value: f32) {
 }
 
 /// # Safety
-/// As [`add_global_f32`].
+///
+/// The same as for [`add_global_f32`].
 #[inline(always)]
 pub(crate) unsafe fn add_global_f64(address: *mut f64, value: f64) {
     // SAFETY: one atomic write at the caller's valid global address.
@@ -132,7 +135,8 @@ pub(crate) unsafe fn add_global_f64(address: *mut f64, value: f64) {
 }
 
 /// # Safety
-/// As [`add_global_f32`], for two values; `address` must be aligned to 8 bytes.
+///
+/// The same as for [`add_global_f32`], for two values; `address` must be aligned to 8 bytes.
 #[cfg(feature = "sm_90")]
 #[inline(always)]
 pub(crate) unsafe fn add_global_v2_f32(address: *mut f32, re: f32, im: f32) {
@@ -149,6 +153,7 @@ pub(crate) unsafe fn add_global_v2_f32(address: *mut f32, re: f32, im: f32) {
 }
 
 /// # Safety
+///
 /// `address` must be in shared memory, valid and aligned.
 #[inline(always)]
 pub(crate) unsafe fn add_shared_f32(address: *mut f32, value: f32) {
@@ -164,6 +169,7 @@ pub(crate) unsafe fn add_shared_f32(address: *mut f32, value: f32) {
 }
 
 /// # Safety
+///
 /// `to` must be in shared and `from` in global memory, both valid for 8 bytes and aligned to them.
 #[inline(always)]
 pub(crate) unsafe fn copy_to_shared_b64(to: *mut u64, from: *const u64) {
@@ -179,7 +185,8 @@ pub(crate) unsafe fn copy_to_shared_b64(to: *mut u64, from: *const u64) {
 }
 
 /// # Safety
-/// As [`copy_to_shared_b64`], for 16 bytes, so many bytes behind the addresses.
+///
+/// The same as for [`copy_to_shared_b64`], for 16 bytes at the given offsets in bytes from the addresses.
 #[inline(always)]
 pub(crate) unsafe fn copy_to_shared_b128<const TO: usize, const FROM: usize>(
     to: *mut u64,
@@ -199,7 +206,8 @@ pub(crate) unsafe fn copy_to_shared_b128<const TO: usize, const FROM: usize>(
 }
 
 /// # Safety
-/// None is needed.
+///
+/// There are no requirements.
 #[inline(always)]
 pub(crate) unsafe fn wait_for_copies() {
     // SAFETY: waits for this thread's own copies.
@@ -209,11 +217,12 @@ pub(crate) unsafe fn wait_for_copies() {
 }
 
 /// # Safety
+///
 /// `address` must be in global memory, valid and aligned, and constant during the launch.
 #[inline(always)]
 pub(crate) unsafe fn load_read_only_b32(address: *const u32) -> u32 {
     let value: u32;
-    // SAFETY: reads 4 bytes at the caller's valid global address, which nobody writes.
+    // SAFETY: reads 4 bytes at the caller's valid global address, which is not written.
     unsafe {
         asm!(
             "{{ .reg .b64 %g; cvta.to.global.u64 %g, {a}; ld.global.nc.b32 {v}, [%g]; }}",
@@ -226,11 +235,12 @@ pub(crate) unsafe fn load_read_only_b32(address: *const u32) -> u32 {
 }
 
 /// # Safety
-/// As [`load_read_only_b32`], 8 bytes, aligned to 8.
+///
+/// The same as for [`load_read_only_b32`], for 8 bytes, aligned to 8.
 #[inline(always)]
 pub(crate) unsafe fn load_read_only_v2(address: *const u32) -> [u32; 2] {
     let (a, b): (u32, u32);
-    // SAFETY: reads 8 bytes at the caller's valid, aligned global address, which nobody writes.
+    // SAFETY: reads 8 bytes at the caller's valid, aligned global address, which is not written.
     unsafe {
         asm!(
             "{{ .reg .b64 %g; cvta.to.global.u64 %g, {p}; ld.global.nc.v2.b32 {{{a}, {b}}}, [%g]; }}",
@@ -244,11 +254,12 @@ pub(crate) unsafe fn load_read_only_v2(address: *const u32) -> [u32; 2] {
 }
 
 /// # Safety
-/// As [`load_read_only_b32`], 16 bytes, aligned to 16.
+///
+/// The same as for [`load_read_only_b32`], for 16 bytes, aligned to 16.
 #[inline(always)]
 pub(crate) unsafe fn load_read_only_v4(address: *const u32) -> [u32; 4] {
     let (a, b, c, d): (u32, u32, u32, u32);
-    // SAFETY: reads 16 bytes at the caller's valid, aligned global address, which nobody writes.
+    // SAFETY: reads 16 bytes at the caller's valid, aligned global address, which is not written.
     unsafe {
         asm!(
             "{{ .reg .b64 %g; cvta.to.global.u64 %g, {p}; ld.global.nc.v4.b32 {{{a}, {b}, {c}, {d}}}, [%g]; }}",
@@ -263,14 +274,16 @@ pub(crate) unsafe fn load_read_only_v4(address: *const u32) -> [u32; 4] {
     [a, b, c, d]
 }
 
-/// 0 where `there` is 0. Stays where it stands: for what is loaded ahead of its use.
+/// The value at `address`, or 0 if `there` is 0. The compiler does not move the load: for values that are loaded
+/// ahead of their use.
 ///
 /// # Safety
-/// As [`load_read_only_b32`] where `there` is not 0.
+///
+/// The same as for [`load_read_only_b32`] if `there` is not 0.
 #[inline(always)]
 pub(crate) unsafe fn load_read_only_if_b32(there: u32, address: *const u32) -> u32 {
     let value: u32;
-    // SAFETY: reads 4 bytes at the caller's valid global address, which nobody writes, or nothing.
+    // SAFETY: reads 4 bytes at the caller's valid global address, which is not written, or nothing.
     unsafe {
         asm!(
             "{{ .reg .b64 %g; .reg .pred %q; setp.ne.u32 %q, {t}, 0; mov.b32 {v}, 0; cvta.to.global.u64 %g, {a}; @%q ld.global.nc.b32 {v}, [%g]; }}",
@@ -283,9 +296,10 @@ pub(crate) unsafe fn load_read_only_if_b32(there: u32, address: *const u32) -> u
     value
 }
 
-/// What is there for all threads of the device.
+/// The value that is visible to all threads of the device.
 ///
 /// # Safety
+///
 /// `address` must be in global memory, valid and aligned.
 #[inline(always)]
 pub(crate) unsafe fn load_device_u64(address: *const u64) -> u64 {

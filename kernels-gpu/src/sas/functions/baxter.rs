@@ -1,6 +1,6 @@
 //! Fluids of spheres by Baxter's factorisation: 1/S(q) = |Q̂(qσ)|², Q̂(y) = 1 − 12η ∫₀^∞ Q(r) e^{iyr} dr, lengths in
-//! diameters σ (R. J. Baxter, Aust. J. Phys. 21 (1968) 563). Within a sphere Q is a parabola, of which no more than
-//! sines over their arguments are left: nothing cancels as q → 0, and S is never negative.
+//! diameters σ (R. J. Baxter, Aust. J. Phys. 21 (1968) 563). Within a sphere Q is a parabola, which leaves only sines
+//! over their arguments: nothing cancels as q → 0, and S is never negative.
 
 use super::elementary::{polynomial, sin_cos};
 use super::waves::sphere_form_of;
@@ -9,16 +9,16 @@ use crate::sas::real::Real;
 /// 12η Q(½ + t) = `mean` + `slope` t + `bend` t² for |t| < ½.
 #[derive(Debug, Clone, Copy)]
 pub struct Core<R> {
-    /// At the middle.
+    /// The coefficient of 1.
     pub mean: R,
-    /// Of t.
+    /// The coefficient of t.
     pub slope: R,
-    /// Of t².
+    /// The coefficient of t².
     pub bend: R,
 }
 
 impl<R: Real> Core<R> {
-    /// Of Q(r) = a/2 (r² − 1) + b (r − 1) + c at the volume fraction η.
+    /// The core of Q(r) = a/2 (r² − 1) + b (r − 1) + c at the volume fraction η.
     #[inline(always)]
     pub fn of(eta: R, a: R, b: R, c: R) -> Self {
         let weight = eta.times(12.0);
@@ -30,7 +30,7 @@ impl<R: Real> Core<R> {
     }
 }
 
-/// Of x = y/2: cos x, sin x, and the real and minus the imaginary part of e^{−ix} Q̂(y) of the core alone.
+/// For x = y/2: cos x, sin x, and the real and minus the imaginary part of e^{−ix} Q̂(y) of the core alone.
 #[inline(always)]
 pub fn factor<R: Real>(x: R, core: &Core<R>) -> (R, R, R, R) {
     let x = x.max(R::of(1e-30));
@@ -48,7 +48,8 @@ pub fn factor<R: Real>(x: R, core: &Core<R>) -> (R, R, R, R) {
     (cos, sin, real, core.slope.mul_add(odd, sin))
 }
 
-/// ∫₀¹ xⁿ sin yx/(yx) dx for n = 2, 3 and 5: what terms 1, x and x³ of a direct correlation function make of y ≥ 0.
+/// ∫₀¹ xⁿ sin yx/(yx) dx for n = 2, 3 and 5: the contributions of the terms 1, x and x³ of a direct correlation
+/// function at y ≥ 0.
 #[inline(always)]
 pub fn moments<R: Real>(y: R) -> [R; 3] {
     let (sin, cos) = sin_cos(y);

@@ -7,7 +7,7 @@
 use super::elementary::{polynomial, sine};
 use crate::sas::real::Real;
 
-/// Where the amplitude and the phase take over.
+/// Where the expansion in amplitude and phase begins.
 const FAR: f64 = 8.0;
 
 /// x²/32 − 1.
@@ -104,7 +104,7 @@ fn j1_far<R: Real>(x: R) -> (R, R) {
     (amplitude * sine(x, -0.25, Some(phase * inverse)), root)
 }
 
-/// J₁(x), error, range and cost as of [`bessel_j0`].
+/// J₁(x); error, range and cost as for [`bessel_j0`].
 #[inline(always)]
 pub fn bessel_j1<R: Real>(x: R) -> R {
     let size = x.abs();

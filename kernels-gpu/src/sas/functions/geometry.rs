@@ -23,13 +23,13 @@ pub fn rod<R: Real>(radius: R, length: R) -> R {
     (radius.squared() * length).times(PI)
 }
 
-/// Volume that a plane cuts off a sphere, by its height.
+/// Volume that a plane cuts off a sphere, given its height.
 #[inline(always)]
 pub fn cap<R: Real>(height: R, radius: R) -> R {
     height.squared() * (radius.times(3.0) - height).times(PI / 3.0)
 }
 
-/// √(a² + b²) of numbers whose squares neither vanish nor overflow where it matters: phases.
+/// √(a² + b²) of numbers, such as phases, whose squares neither vanish nor overflow.
 #[inline(always)]
 pub fn hypot<R: Real>(a: R, b: R) -> R {
     a.mul_add(a, b * b).sqrt()
@@ -40,9 +40,9 @@ pub fn hypot<R: Real>(a: R, b: R) -> R {
 pub struct Caps<R> {
     /// Half the length of the cylinder.
     pub base: R,
-    /// Of each part above the end of the cylinder, 0 … 2 radius.
+    /// Height of each part above the end of the cylinder, 0 … 2 radius.
     pub height: R,
-    /// Of the sphere.
+    /// Radius of the sphere.
     pub radius: R,
 }
 

@@ -1,4 +1,4 @@
-//! Functions that form factors are made of, for any [`Real`](super::real::Real).
+//! Functions that form factors consist of, for any [`Real`](super::real::Real).
 
 mod baxter;
 mod bessel;

@@ -1,4 +1,4 @@
-//! Powers, and what polymers need of exponentials.
+//! Powers, and exponential functions for polymers.
 
 use crate::sas::real::Real;
 

@@ -1,4 +1,4 @@
-//! Functions that few models need, number by number.
+//! Functions that few models need, computed number by number.
 
 use crate::sas::real::Real;
 

@@ -7,7 +7,7 @@ use core::f64::consts::FRAC_PI_2;
 /// sin x / x; 1 at 0. To 4·10⁻¹⁶ (single: 2·10⁻⁷) of its envelope 1/x.
 #[inline(always)]
 pub fn sinc<R: Real>(x: R) -> R {
-    // So small a number is its own sine.
+    // A number this small is its own sine.
     let x = x.abs().max(R::of(1e-30));
     sin(x) / x
 }
@@ -22,7 +22,7 @@ pub fn sphere_form<R: Real>(x: R) -> R {
     )
 }
 
-/// The same of x and (sin x, cos x), which are asked for only where x ≥ 2.
+/// [`sphere_form`] of x and (sin x, cos x), which are computed only if x ≥ 2.
 #[inline(always)]
 pub(super) fn sphere_form_of<R: Real>(x: R, sin_cos: impl FnOnce() -> (R, R)) -> R {
     R::choose(

@@ -1,51 +1,51 @@
-//! `warpstride series info`: what a store keeps and holds.
+//! `warpstride series info`: policy and contents of a store.
 
-use crate::cli::args::SeriesInfoTyped;
+use crate::cli::args::SeriesInfoArgs;
 use crate::cli::failure::Failure;
 use crate::cli::output::{facts, say, say_json};
+use crate::series::io::iso;
+use crate::series::store::{Policy, SeriesInfo, StoreReader, Totals};
+use crate::system::Bytes;
+use crate::text::Table;
 use serde::Serialize;
-use warpstride::io::Bytes;
-use warpstride::io::series::iso;
-use warpstride::report::Table;
-use warpstride::series::store::{Policy, SeriesFacts, StoreReader, Totals};
 
-/// Series that are printed for people.
-const SHOWN: usize = 20;
+/// Number of series in the table.
+const MAX_SERIES_SHOWN: usize = 20;
 
-/// What `--json` prints.
+/// The document that `--json` prints.
 #[derive(Serialize)]
 struct Info {
     store: String,
     store_bytes: u64,
-    policy: Kept,
+    policy: PolicyInfo,
     totals: Totals,
-    /// Of 32 buckets, all archives.
+    /// Blocks of 32 buckets, all archives together.
     blocks: u64,
-    series: Vec<SeriesFacts>,
+    series: Vec<SeriesInfo>,
     version: &'static str,
 }
 
-/// A policy.
+/// The policy of a store.
 #[derive(Serialize)]
-struct Kept {
+struct PolicyInfo {
     name: String,
-    archives: Vec<KeptArchive>,
+    archives: Vec<ArchiveInfo>,
     aggregates: Vec<String>,
     back_window: u64,
 }
 
 #[derive(Serialize)]
-struct KeptArchive {
+struct ArchiveInfo {
     granularity: String,
     granularity_s: f64,
     timespan_s: f64,
-    /// Buckets that are kept of every series.
+    /// Buckets kept for every series.
     points: u64,
 }
 
-impl Kept {
+impl PolicyInfo {
     fn of(policy: &Policy) -> Self {
-        let archives = policy.archives().iter().map(|archive| KeptArchive {
+        let archives = policy.archives().iter().map(|archive| ArchiveInfo {
             granularity: archive.granularity().to_string(),
             granularity_s: archive.step as f64 / 1e9,
             timespan_s: archive.timespan() as f64 / 1e9,
@@ -64,20 +64,24 @@ impl Kept {
     }
 }
 
-/// Prints it.
-pub(crate) fn run(typed: &SeriesInfoTyped) -> Result<(), Failure> {
-    let reader = StoreReader::open(&typed.store)?;
-    let most = if typed.json { usize::MAX } else { SHOWN };
+/// Prints the policy and contents of a store.
+pub(crate) fn run(args: &SeriesInfoArgs) -> Result<(), Failure> {
+    let reader = StoreReader::open(&args.store)?;
+    let most = if args.json {
+        usize::MAX
+    } else {
+        MAX_SERIES_SHOWN
+    };
     let info = Info {
-        store: typed.store.display().to_string(),
-        store_bytes: std::fs::metadata(&typed.store).map_or(0, |found| found.len()),
-        policy: Kept::of(reader.policy()),
+        store: args.store.display().to_string(),
+        store_bytes: std::fs::metadata(&args.store).map_or(0, |found| found.len()),
+        policy: PolicyInfo::of(reader.policy()),
         totals: reader.totals(),
         blocks: reader.blocks()?,
         series: reader.series(0, most)?,
         version: env!("CARGO_PKG_VERSION"),
     };
-    if typed.json {
+    if args.json {
         return say_json(&info);
     }
     say(&text(&info, reader.policy()))

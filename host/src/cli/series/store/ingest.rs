@@ -1,30 +1,30 @@
-//! `warpstride series ingest`: points into a store, batch after batch.
+//! `warpstride series ingest`: adds points to a store, batch by batch.
 
-mod storing;
-mod told;
+mod batch_writer;
+mod report;
 
 use super::policy;
-use crate::cli::args::{IngestTyped, NanWord};
+use crate::cli::args::{IngestArgs, NanArg};
 use crate::cli::failure::Failure;
 use crate::cli::output::{note, say, were};
 use crate::cli::paths;
-use crate::cli::series::machine::Wanted;
+use crate::cli::series::backend::BackendConfig;
 use crate::cli::series::points::Inputs;
-use crate::cli::series::progress::{Form, Progress};
+use crate::cli::series::progress::{Progress, ProgressStyle};
+use crate::run::Interrupt;
+use crate::series::Engine as _;
+use crate::series::store::{MAX_NAME_BYTES, Pending, Policy, StoreWriter};
+use crate::system::Memory;
+use crate::system::write_whole;
+use batch_writer::BatchWriter;
+use report::{Counts, ProgressLine, Seconds, Summary, after};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
-use storing::Storing;
-use told::{Line, Seconds, SoFar, Summary, after};
-use warpstride::io::Memory;
-use warpstride::report::write_whole;
-use warpstride::run::Interrupt;
-use warpstride::series::Engine as _;
-use warpstride::series::store::{LONGEST_NAME, Pending, Policy, StoreWriter};
 
-/// Most points of a batch: they are kept in memory.
-const MOST_POINTS: usize = 1 << 28;
+/// Most points in a batch, which is held in memory.
+const MAX_POINTS: usize = 1 << 28;
 
-/// A checked ingest.
+/// The checked arguments of `warpstride series ingest`.
 #[derive(Debug)]
 pub(crate) struct Ingest {
     store: PathBuf,
@@ -32,84 +32,84 @@ pub(crate) struct Ingest {
     inputs: Inputs,
     skip_nan: bool,
     batch: usize,
-    machine: Wanted,
+    backend: BackendConfig,
     summary: Option<PathBuf>,
-    form: Form,
+    form: ProgressStyle,
 }
 
 impl Ingest {
-    /// Checks options and outputs.
-    pub(crate) fn from_typed(typed: &IngestTyped) -> Result<Self, Failure> {
-        if !(1..=MOST_POINTS).contains(&typed.batch) {
+    /// Checks the options and paths.
+    pub(crate) fn from_args(args: &IngestArgs) -> Result<Self, Failure> {
+        if !(1..=MAX_POINTS).contains(&args.batch) {
             return Err(Failure::usage(format!(
-                "--batch {}: 1 to {MOST_POINTS} points are expected",
-                typed.batch
+                "--batch {}: expected 1 to {MAX_POINTS} points",
+                args.batch
             )));
         }
-        let inputs = Inputs::from_typed(&typed.points)?.with_names_up_to(LONGEST_NAME);
+        let inputs = Inputs::from_args(&args.points)?.with_names_up_to(MAX_NAME_BYTES);
         if let Some(input) = inputs
             .paths()
             .iter()
-            .find(|input| paths::same(input, &typed.store))
+            .find(|input| paths::same(input, &args.store))
         {
             return Err(Failure::usage(format!(
-                "{}: is both the store and an input: another name is expected for one of them",
+                "{}: is both the store and an input; use another name for one of them",
                 input.display()
             )));
         }
-        let outputs: Vec<&Path> = typed.summary.iter().map(PathBuf::as_path).collect();
-        let read = [inputs.paths(), vec![&*typed.store]].concat();
+        let outputs: Vec<&Path> = args.summary.iter().map(PathBuf::as_path).collect();
+        let read = [inputs.paths(), vec![&*args.store]].concat();
         paths::check(&outputs, &read)?;
         Ok(Self {
-            store: typed.store.clone(),
-            policy: typed.policy.as_deref().map(policy::read).transpose()?,
+            store: args.store.clone(),
+            policy: args.policy.as_deref().map(policy::read).transpose()?,
             inputs,
-            skip_nan: typed.nan == NanWord::Skip,
-            batch: typed.batch,
-            machine: Wanted::from_typed(typed.machine)?,
-            summary: typed.summary.clone(),
-            form: match (typed.json_progress, typed.quiet) {
-                (true, _) => Form::Json,
-                (_, true) => Form::Quiet,
-                _ => Form::Bar,
+            skip_nan: args.nan == NanArg::Skip,
+            batch: args.batch,
+            backend: BackendConfig::from_args(args.backend)?,
+            summary: args.summary.clone(),
+            form: match (args.json_progress, args.quiet) {
+                (true, _) => ProgressStyle::Json,
+                (_, true) => ProgressStyle::Quiet,
+                _ => ProgressStyle::Bar,
             },
         })
     }
 
-    /// Reads and stores.
+    /// Reads the inputs and stores their points.
     pub(crate) fn run(self) -> Result<(), Failure> {
-        self.machine.start()?;
+        self.backend.start()?;
         let interrupt = Interrupt::on_ctrl_c()?;
         let memory = Memory::available().limit();
         let mut reader = self.inputs.open(memory)?;
         let limits = self.inputs.limits(&mut reader)?;
         let writer = StoreWriter::open(&self.store, self.policy.as_ref())?;
-        let engine = self.machine.engine(writer.plan())?;
+        let engine = self.backend.engine(writer.plan())?;
         let first_note = engine.note.clone();
         self.tell(first_note.as_deref());
-        let form = if self.form == Form::Bar {
-            Form::Bar
+        let form = if self.form == ProgressStyle::Bar {
+            ProgressStyle::Bar
         } else {
-            Form::Quiet
+            ProgressStyle::Quiet
         };
-        self.line(&Line::Start {
+        self.line(&ProgressLine::Start {
             batches: writer.totals().batches,
         })?;
-        let mut storing = Storing {
+        let mut storing = BatchWriter {
             ingest: &self,
             limits,
             memory,
             progress: Progress::new(form, self.inputs.mebibytes()),
             writer,
             engine,
-            so_far: SoFar::default(),
+            so_far: Counts::default(),
             batches: 0,
             pending: Pending::default(),
             seconds: Seconds::default(),
             begun: Instant::now(),
         };
         let stored = storing.all(&mut reader, &interrupt);
-        let Storing {
+        let BatchWriter {
             progress,
             writer,
             engine,
@@ -127,17 +127,17 @@ impl Ingest {
             return Err(after(failure, &self.store, so_far, batches));
         }
         let (totals, policy) = (writer.totals(), writer.policy().to_string());
-        let gone = match batches {
+        let discarded = match batches {
             0 => writer.discard_if_empty()?,
             _ => writer.close().map(|()| false)?,
         };
         seconds.total = begun.elapsed().as_secs_f64();
-        self.line(&Line::End)?;
+        self.line(&ProgressLine::End)?;
 
         let mut notes = reader.notes();
-        if gone {
+        if discarded {
             notes.push(format!(
-                "{}: was not made, because there was nothing to store",
+                "{}: not created because there was nothing to store",
                 self.store.display()
             ));
         }
@@ -174,7 +174,7 @@ impl Ingest {
             let text = serde_json::to_string_pretty(&summary)? + "\n";
             write_whole(path, text.as_bytes())?;
         }
-        if self.form == Form::Bar {
+        if self.form == ProgressStyle::Bar {
             say(&summary.table())?;
         }
         Ok(())
@@ -182,14 +182,14 @@ impl Ingest {
 
     fn tell(&self, sentence: Option<&str>) {
         if let Some(sentence) = sentence
-            && self.form != Form::Quiet
+            && self.form != ProgressStyle::Quiet
         {
             note(sentence);
         }
     }
 
-    fn line(&self, line: &Line) -> Result<(), Failure> {
-        if self.form != Form::Json {
+    fn line(&self, line: &ProgressLine) -> Result<(), Failure> {
+        if self.form != ProgressStyle::Json {
             return Ok(());
         }
         say(&(serde_json::to_string(line)? + "\n"))

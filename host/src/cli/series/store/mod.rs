@@ -1,4 +1,4 @@
-//! The commands on stores of series.
+//! The subcommands that work on stores of series.
 
 mod info;
 mod ingest;

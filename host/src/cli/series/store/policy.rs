@@ -1,34 +1,34 @@
-//! `--policy`.
+//! The option `--policy`.
 
 use crate::cli::failure::Failure;
+use crate::series::store::Policy;
 use std::io::Read;
 use std::path::Path;
-use warpstride::series::store::Policy;
 
-/// Longest file of a policy, bytes.
-const LONGEST: u64 = 1 << 20;
+/// Largest size of a policy file in bytes.
+const MAX_FILE_BYTES: u64 = 1 << 20;
 
-/// A built-in policy, or one of a file.
-pub(super) fn read(word: &str) -> Result<Policy, Failure> {
-    if let Some(policy) = Policy::built_in(word) {
+/// Returns a built-in policy, or reads one from a file.
+pub(super) fn read(argument: &str) -> Result<Policy, Failure> {
+    if let Some(policy) = Policy::built_in(argument) {
         return Ok(policy);
     }
-    let path = Path::new(word);
+    let path = Path::new(argument);
     let toml = path.extension().is_some_and(|ending| ending == "toml");
     if !toml && !path.exists() {
         return Err(Failure::usage(format!(
-            "--policy {word}: low, medium, high or the name of a TOML file is expected"
+            "--policy {argument}: expected low, medium, high or the name of a TOML file"
         )));
     }
     let cannot =
-        |e: &dyn std::fmt::Display| Failure::failed(format!("{word}: cannot be read: {e}"));
+        |e: &dyn std::fmt::Display| Failure::failed(format!("{argument}: cannot be read: {e}"));
     let file = std::fs::File::open(path).map_err(|e| cannot(&e))?;
     let mut text = String::new();
-    let mut some = file.take(LONGEST + 1);
-    some.read_to_string(&mut text).map_err(|e| cannot(&e))?;
-    if text.len() as u64 > LONGEST {
-        return Err(cannot(&"a policy of at most 1 MiB is expected"));
+    let mut limited = file.take(MAX_FILE_BYTES + 1);
+    limited.read_to_string(&mut text).map_err(|e| cannot(&e))?;
+    if text.len() as u64 > MAX_FILE_BYTES {
+        return Err(cannot(&"expected at most 1 MiB"));
     }
     let name = path.file_stem().unwrap_or(path.as_os_str());
-    Ok(Policy::from_toml(word, &name.to_string_lossy(), &text)?)
+    Ok(Policy::from_toml(argument, &name.to_string_lossy(), &text)?)
 }

@@ -1,29 +1,29 @@
 //! `warpstride series query`: buckets of one series.
 
-use crate::cli::args::{SeriesQueryTyped, TimestampsWord};
+use crate::cli::args::{SeriesQueryArgs, TimestampsArg};
 use crate::cli::failure::Failure;
 use crate::cli::output::say_json;
 use crate::cli::paths;
 use crate::cli::series::points::limits;
-use crate::cli::series::rows::Out;
+use crate::cli::series::rows::OutputConfig;
+use crate::series::Granularity;
+use crate::series::io::{Run, TimeUnit};
+use crate::series::store::{Query, StoreReader};
 use serde::Serialize;
 use std::path::PathBuf;
-use warpstride::io::series::{Run, TimeUnit};
-use warpstride::series::Granularity;
-use warpstride::series::store::{Query, StoreReader};
 
-/// A checked query.
+/// The checked arguments of `warpstride series query`.
 #[derive(Debug)]
 pub(crate) struct StoreQuery {
     store: PathBuf,
     query: Query,
-    out: Out,
+    out: OutputConfig,
     json: bool,
 }
 
-/// What `--json` prints. Values that are not finite are `null`.
+/// The document that `--json` prints. Non-finite values are `null`.
 #[derive(Serialize)]
-struct Found<'a> {
+struct QueryResult<'a> {
     store: String,
     series: &'a str,
     granularity: String,
@@ -35,42 +35,42 @@ struct Found<'a> {
 }
 
 impl StoreQuery {
-    /// Checks options and outputs.
-    pub(crate) fn from_typed(typed: SeriesQueryTyped) -> Result<Self, Failure> {
-        let granularity = typed.granularity.parse();
+    /// Checks the options and the output path.
+    pub(crate) fn from_args(args: SeriesQueryArgs) -> Result<Self, Failure> {
+        let granularity = args.granularity.parse();
         let granularity =
             granularity.map_err(|why| Failure::usage(format!("--granularity: {why}")))?;
-        let aggregate = typed.aggregate.parse();
+        let aggregate = args.aggregate.parse();
         let aggregate = aggregate.map_err(|why| Failure::usage(format!("--aggregate: {why}")))?;
-        let (start, end) = limits(typed.start.as_deref(), typed.end.as_deref(), TimeUnit::Auto)?;
-        let output = typed.output.unwrap_or_else(|| PathBuf::from("-"));
-        let out = Out::new(output, typed.timestamps)?;
-        if typed.json && typed.timestamps == TimestampsWord::Iso {
+        let (start, end) = limits(args.start.as_deref(), args.end.as_deref(), TimeUnit::Auto)?;
+        let output = args.output.unwrap_or_else(|| PathBuf::from("-"));
+        let out = OutputConfig::new(output, args.timestamps)?;
+        if args.json && args.timestamps == TimestampsArg::Iso {
             return Err(Failure::usage(
-                "--timestamps iso is about CSV: --json has nanoseconds",
+                "--timestamps iso: expected a CSV output; --json writes nanoseconds",
             ));
         }
         let outputs: Vec<_> = out.path().into_iter().collect();
-        paths::check(&outputs, &[&typed.store])?;
+        paths::check(&outputs, &[&args.store])?;
         Ok(Self {
-            store: typed.store,
+            store: args.store,
             query: Query {
-                series: typed.series,
+                series: args.series,
                 granularity,
                 aggregate,
                 start,
                 end,
             },
             out,
-            json: typed.json,
+            json: args.json,
         })
     }
 
-    /// Reads and writes.
+    /// Reads the buckets and writes them.
     pub(crate) fn run(self) -> Result<(), Failure> {
         let found = StoreReader::open(&self.store)?.query(&self.query)?;
         if self.json {
-            return say_json(&Found {
+            return say_json(&QueryResult {
                 store: self.store.display().to_string(),
                 series: &self.query.series,
                 granularity: self.query.granularity.to_string(),

@@ -1,11 +1,11 @@
-//! What analysis says of the iteration: eigenvalues, the maximum principle, its limit.
+//! Analytical properties of the iteration: eigenvalues, the maximum principle and the limit.
 
 use super::{BOUNDARIES, all, random, run};
 use crate::jacobi::{Boundary, Problem, Stopping};
 use ndarray::{Array2, s};
 use std::f64::consts::{PI, TAU};
 
-/// Starts from an eigenmode and compares with eigenvalue^sweeps times it.
+/// Starts from an eigenmode and expects it times eigenvalue^sweeps.
 fn decays(boundary: Boundary, mode: impl Fn(usize, usize) -> f64, eigenvalue: f64) {
     let (ny, nx, sweeps) = (22, 33, 40);
     let start = Array2::from_shape_fn((ny, nx), |(y, x)| mode(y, x));
@@ -26,7 +26,7 @@ fn decays(boundary: Boundary, mode: impl Fn(usize, usize) -> f64, eigenvalue: f6
 }
 
 #[test]
-fn eigenmodes_decay_by_their_eigenvalues() {
+fn eigenmodes_decay_with_their_eigenvalues() {
     // Sines that vanish on rows 0 and 21, columns 0 and 32.
     let (ky, kx) = (2.0 * PI / 21.0, 3.0 * PI / 32.0);
     decays(
@@ -41,7 +41,7 @@ fn eigenmodes_decay_by_their_eigenvalues() {
         |y, x| (ky * y as f64 + 0.3).cos() * (kx * x as f64 - 0.7).sin(),
         (kx.cos() + ky.cos()) / 2.0,
     );
-    // Periodic rows, columns that vanish.
+    // Waves with periodic rows and columns that vanish at the border.
     let kx = 5.0 * PI / 32.0;
     decays(
         Boundary::Textbook,
@@ -51,7 +51,7 @@ fn eigenmodes_decay_by_their_eigenvalues() {
 }
 
 #[test]
-fn the_first_norm_is_known() {
+fn the_first_norm_is_exact() {
     // Columns 1 and nx − 2 become sin(2πy/(ny−1))/4, and Σ sin² over a period is (ny − 1)/2.
     for ny in [5, 64, 257] {
         let problem = Problem::<f64>::new(40, ny, Boundary::Textbook).unwrap();
@@ -62,7 +62,7 @@ fn the_first_norm_is_known() {
 }
 
 #[test]
-fn no_value_leaves_the_range_of_the_start() {
+fn all_values_stay_within_the_range_of_the_start_field() {
     for boundary in BOUNDARIES {
         let start = random::<f32>((31, 45), 3);
         let problem = Problem::new(45, 31, boundary).unwrap();
@@ -80,7 +80,7 @@ fn no_value_leaves_the_range_of_the_start() {
 }
 
 #[test]
-fn a_source_without_mean_is_solved_for() {
+fn a_source_with_zero_mean_is_solved() {
     let (ny, nx) = (14, 19);
     let mut source = random::<f64>((ny, nx), 5);
     let inner = source.slice(s![1..ny - 1, 1..nx - 1]);

@@ -1,4 +1,4 @@
-//! The engine against two plain arrays, itself in other cuts, and analysis.
+//! The engine against two plain arrays, against other divisions of the work, and against analysis.
 
 mod against_two_arrays;
 mod analysis;
@@ -25,7 +25,7 @@ const SHAPES: [(usize, usize); 8] = [
     (9, 1100),
 ];
 
-/// Every sweep checked; a field that no longer changes goes on too.
+/// A rule that checks every sweep and never stops early.
 fn all(iterations: usize) -> Stopping {
     Stopping {
         iterations,
@@ -40,15 +40,15 @@ fn random<T: Real>((ny, nx): (usize, usize), seed: u64) -> Array2<T> {
     Array2::from_shape_simple_fn((ny, nx), || T::nearest(random.random_range(-1.0..1.0)))
 }
 
-/// What a run gave.
-struct Outcome<T> {
+/// The result of a run.
+struct RunResult<T> {
     field: Array2<T>,
     norms: Vec<Norm>,
     sweeps: usize,
     converged: bool,
 }
 
-fn run<T: Real>(problem: &Problem<T>, stopping: Stopping, time_block: usize) -> Outcome<T> {
+fn run<T: Real>(problem: &Problem<T>, stopping: Stopping, time_block: usize) -> RunResult<T> {
     let mut engine = CpuEngine::new(problem, stopping, time_block).unwrap();
     let mut norms = Vec::new();
     let mut converged = false;
@@ -57,7 +57,7 @@ fn run<T: Real>(problem: &Problem<T>, stopping: Stopping, time_block: usize) -> 
         norms.extend(advance.norms);
         converged = advance.converged;
     }
-    Outcome {
+    RunResult {
         field: engine.field().unwrap(),
         norms,
         sweeps: engine.sweeps(),
@@ -65,20 +65,21 @@ fn run<T: Real>(problem: &Problem<T>, stopping: Stopping, time_block: usize) -> 
     }
 }
 
-/// [`run`] by a pool of so many threads.
-fn run_by<T: Real>(
+/// [`run`] with a pool of `threads` threads.
+fn run_with_threads<T: Real>(
     threads: usize,
     problem: &Problem<T>,
     stopping: Stopping,
     time_block: usize,
-) -> Outcome<T> {
+) -> RunResult<T> {
     let pool = rayon::ThreadPoolBuilder::new().num_threads(threads);
     pool.build()
         .unwrap()
         .install(|| run(problem, stopping, time_block))
 }
 
-/// All problems of a shape: with and without a source, from the textbook's field and another.
+/// Problems of a shape, with and without a source, with the textbook's start field and with
+/// another.
 fn problems<T: Real>(shape: (usize, usize), boundary: Boundary) -> Vec<Problem<T>> {
     let plain = || Problem::new(shape.1, shape.0, boundary).unwrap();
     let start = || random(shape, 1);

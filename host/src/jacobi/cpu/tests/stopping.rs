@@ -1,4 +1,4 @@
-//! Runs end where the rule says, whatever the passes.
+//! Runs end according to the rule for any number of sweeps per pass.
 
 use super::{BOUNDARIES, all, problems, run};
 use crate::jacobi::cpu::CpuEngine;
@@ -11,7 +11,7 @@ fn the_first_sweep_that_meets_the_tolerance_is_the_last() {
         for problem in problems::<f32>((21, 30), boundary) {
             let history = run(&problem, all(60), 1).norms;
             for (last, check_every) in [(0, 1), (13, 1), (22, 2), (24, 5), (47, 3)] {
-                // Just met by the norm of sweep `last`, where that is checked.
+                // The tolerance is just met by the norm of sweep `last`, if that sweep is checked.
                 let stopping = Stopping {
                     iterations: 60,
                     tolerance: history[last].norm,
@@ -41,7 +41,7 @@ fn the_first_sweep_that_meets_the_tolerance_is_the_last() {
 }
 
 #[test]
-fn no_sweep_is_done_where_none_is_asked_for() {
+fn a_rule_without_iterations_does_no_sweep() {
     for boundary in BOUNDARIES {
         let problem = problems::<f64>((6, 8), boundary).remove(1);
         let mut expected = problem.start().unwrap().clone();
@@ -54,7 +54,7 @@ fn no_sweep_is_done_where_none_is_asked_for() {
 }
 
 #[test]
-fn a_field_that_overflows_is_an_error_with_its_sweep() {
+fn an_overflow_is_an_error_with_its_sweep() {
     let start = Array2::from_shape_fn((8, 8), |(y, x)| if (y + x) % 2 == 0 { 3e38 } else { 0.0 });
     let problem = Problem::<f32>::new(8, 8, Boundary::Periodic).unwrap();
     let problem = problem.with_start(start).unwrap();

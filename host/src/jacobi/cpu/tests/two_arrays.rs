@@ -1,9 +1,9 @@
-//! The relaxation as it is defined: two arrays, ghosts copied after every sweep.
+//! The definition of the relaxation: two arrays, and ghosts copied after every sweep.
 
 use crate::jacobi::{Boundary, Problem, Real};
 use ndarray::Array2;
 
-/// The field after `sweeps`, and √Σ(new − old)² of each in double precision.
+/// The field after `sweeps` sweeps, and √Σ(new − old)² of each sweep in double precision.
 pub(super) fn relaxed<T: Real>(problem: &Problem<T>, sweeps: usize) -> (Array2<T>, Vec<f64>) {
     let (ny, nx) = (problem.ny(), problem.nx());
     let mut old = Array2::from_elem((ny, nx), T::zero());

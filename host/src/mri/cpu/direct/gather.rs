@@ -1,20 +1,21 @@
-//! Every pair of voxel and sample by itself: a gather, in double precision whatever the data's.
+//! A gather over all pairs of voxel and sample, in double precision whatever the precision of the
+//! data.
 
-use super::turns::{cos_sin, reduced};
+use super::sincos::{cos_sin, reduced};
 use crate::mri::{FieldBasis, Grid};
 use ndarray::ArrayView2;
 use num_complex::Complex;
 use rayon::prelude::*;
 
-/// Positions, and samples, of a tile: its cosines and sines stay in the first cache.
+/// Positions and samples of a tile: its cosines and sines stay in the first-level cache.
 const TILE: usize = 256;
 
-/// Running sums of a tile: two registers of AVX-512.
+/// Running sums of a tile: two AVX-512 registers.
 const LANES: usize = 16;
 
-/// Phases in turns that are sums of products: t_mn = Σ_a u_a(m) v_a(n).
+/// Phases in cycles that are sums of products: t_mn = Σ_a u_a(m) v_a(n).
 ///
-/// The functions are the coordinates (u = k, v = x), then those of a field (u = c, v = ψ).
+/// The functions are the coordinates (u = k, v = x), followed by those of a field (u = c, v = ψ).
 pub(super) struct Phases {
     /// u, (function)(sample)
     samples: Vec<Vec<f64>>,
@@ -29,7 +30,7 @@ fn columns(array: ArrayView2<'_, f64>) -> Vec<Vec<f64>> {
 }
 
 impl Phases {
-    /// Of a `trajectory` (sample, axis) and `positions` (position, axis).
+    /// Phases of a `trajectory` (sample, axis) and `positions` (position, axis).
     pub(super) fn new(trajectory: ArrayView2<'_, f64>, positions: ArrayView2<'_, f64>) -> Self {
         Self {
             samples: columns(trajectory),
@@ -39,7 +40,7 @@ impl Phases {
         }
     }
 
-    /// Of the voxels of `grid`, with a field.
+    /// Phases of the voxels of `grid`, with a field.
     pub(super) fn on_grid(grid: Grid, trajectory: ArrayView2<'_, f64>, field: &FieldBasis) -> Self {
         let [slices, rows, columns_] = grid.shape;
         let offset = |i: usize, n: usize| i as f64 - (n / 2) as f64;
@@ -63,9 +64,9 @@ impl Phases {
         }
     }
 
-    /// Σ_n exp(−2πi t_mn) ρ_n of as many `images` (image, position) as there are.
+    /// Σ_n exp(−2πi t_mn) ρ_n of each of the `images` (image, position).
     pub(super) fn forward(&self, images: &[Complex<f64>]) -> Vec<Complex<f64>> {
-        // The roles change and the sign turns: conj(Σ exp(+2πi t) conj(ρ)).
+        // The roles change and the sign flips: conj(Σ exp(+2πi t) conj(ρ)).
         let conjugate: Vec<_> = images.iter().map(Complex::conj).collect();
         let mut sums = gather(
             &self.positions,
@@ -78,7 +79,7 @@ impl Phases {
         sums
     }
 
-    /// Σ_m exp(+2πi t_mn) d_m of as many series of `samples` (image, sample) as there are.
+    /// Σ_m exp(+2πi t_mn) d_m of each series of `samples` (image, sample).
     pub(super) fn adjoint(&self, samples: &[Complex<f64>]) -> Vec<Complex<f64>> {
         gather(
             &self.samples,
@@ -90,7 +91,7 @@ impl Phases {
     }
 }
 
-/// Σ_m exp(+2πi Σ_a from_a(m) to_a(n)) values_m, (image, n), of `values` (image, m).
+/// Σ_m exp(+2πi Σ_a from_a(m) to_a(n)) values_m, (image, n), with `values` (image, m).
 fn gather(
     from: &[Vec<f64>],
     to: &[Vec<f64>],
@@ -126,7 +127,7 @@ fn gather(
     sums
 }
 
-/// The targets of one task; compiled once for each set of vector instructions.
+/// The targets of one task; compiled once for each vector instruction set.
 struct Tile<'a> {
     from: &'a [Vec<f64>],
     to: &'a [Vec<f64>],
@@ -147,13 +148,13 @@ impl pulp::NullaryFnOnce for Tile<'_> {
         let mut sums = vec![Complex::default(); batch * self.count];
         let (mut cosine, mut sine) = ([0.0; TILE], [0.0; TILE]);
         for n in 0..self.count {
-            let place = self.start + n;
+            let target = self.start + n;
             for first in (0..sources).step_by(TILE) {
                 let end = sources.min(first + TILE);
                 let length = end - first;
                 let mut phase = [0.0; TILE];
                 for (from, to) in self.from.iter().zip(self.to) {
-                    let to = to[place];
+                    let to = to[target];
                     for (phase, from) in phase.iter_mut().zip(&from[first..end]) {
                         *phase += reduced(from * to);
                     }

@@ -1,13 +1,13 @@
-//! The sums themselves: F_mn = exp(−2πi (k_m·x_n + Σ_b c_mb ψ_b(x_n))).
+//! The exact sums: F_mn = exp(−2πi (k_m·x_n + Σ_b c_mb ψ_b(x_n))).
 //!
 //! On a grid of voxels without a field the exponentials separate per axis, so that both sums are
-//! products of real matrices (`separable`). With a field, or for voxels anywhere, every pair of
-//! voxel and sample has its own sine and cosine (`gather`).
+//! products of real matrices (`separable`). With a field, or for voxels that lie on no grid, every
+//! pair of voxel and sample has its own sine and cosine (`gather`).
 
 mod gather;
 mod positions;
 mod separable;
-mod turns;
+mod sincos;
 
 pub use positions::{fhd, point_spread};
 
@@ -31,11 +31,12 @@ enum Sums<T> {
 }
 
 impl<T: Real> Direct<T> {
-    /// Of a `trajectory` (sample, axis) in cycles/pixel, with the phases of `field` if there is one.
+    /// Plans the sums for a `trajectory` (sample, axis) in cycles/pixel, with the phases of `field`
+    /// if given.
     ///
     /// # Errors
-    /// [`ProblemError::Shape`]: another number of axes than the grid's, a field of other samples or
-    /// voxels.
+    /// [`ProblemError::Shape`] if the number of axes differs from the grid's, or the field has
+    /// another number of samples or voxels.
     pub fn new(
         grid: Grid,
         trajectory: ArrayView2<'_, f64>,
@@ -75,7 +76,7 @@ impl<T: Real> Direct<T> {
     }
 }
 
-/// That an array has the extents it should.
+/// Checks the shape of an array.
 fn check(
     what: &'static str,
     axes: &'static str,

@@ -1,4 +1,4 @@
-//! The direct sums for voxels anywhere.
+//! The direct sums for voxels that lie on no grid.
 
 use super::check;
 use super::gather::Phases;
@@ -6,13 +6,13 @@ use crate::mri::ProblemError;
 use ndarray::ArrayView2;
 use num_complex::Complex;
 
-/// FᴴD_n = Σ_m conj(φ_m) d_m exp(+2πi k_m·x_n), as many as there are positions.
+/// FᴴD_n = Σ_m conj(φ_m) d_m exp(+2πi k_m·x_n), one per position.
 ///
-/// `trajectory` (sample, axis) and `positions` (voxel, axis) in units whose product is turns;
-/// `phi` the samples' basis terms, `data` their values.
+/// `trajectory` (sample, axis) and `positions` (voxel, axis) are in units whose product is in
+/// cycles; `phi` are the samples' basis terms, `data` their values.
 ///
 /// # Errors
-/// [`ProblemError::Shape`].
+/// [`ProblemError::Shape`] if the arrays do not have the same numbers of samples and axes.
 pub fn fhd(
     trajectory: ArrayView2<'_, f64>,
     positions: ArrayView2<'_, f64>,
@@ -26,12 +26,13 @@ pub fn fhd(
     Ok(Phases::new(trajectory, positions).adjoint(&mu))
 }
 
-/// Q(x_n) = Σ_m |φ_m|² exp(+2πi k_m·x_n): the kernel of FᴴF, on voxel differences.
+/// Q(x_n) = Σ_m |φ_m|² exp(+2πi k_m·x_n): the kernel of FᴴF as a function of voxel differences.
 ///
-/// `trajectory` (sample, axis) and `positions` (difference, axis) in units whose product is turns.
+/// `trajectory` (sample, axis) and `positions` (difference, axis) are in units whose product is in
+/// cycles.
 ///
 /// # Errors
-/// [`ProblemError::Shape`].
+/// [`ProblemError::Shape`] if the arrays do not have the same numbers of samples and axes.
 pub fn point_spread(
     trajectory: ArrayView2<'_, f64>,
     positions: ArrayView2<'_, f64>,

@@ -1,14 +1,15 @@
-//! On a grid without a field, as products of real matrices.
+//! The sums on a grid without a field, as products of real matrices.
 //!
-//! Along a row of the image voxels n and −n have conjugate exponentials. With θ = 2π kx n,
+//! Along a row of the image the voxels n and −n have conjugate exponentials. With θ = 2π kx n,
 //!
 //! ρ(n) e^(−iθ) + ρ(−n) e^(iθ) = (ρ(n) + ρ(−n)) cos θ − i (ρ(n) − ρ(−n)) sin θ,
 //!
-//! so that a row's sum is a product of 2·(N/2 + 1) real numbers with cosines and sines of one block
-//! of samples: half the arithmetic of complex numbers, and all of it in a matrix product. Rows and
-//! slices follow with one complex multiplication a row. The adjoint goes the same way back.
+//! so that a row's sum is a product of 2·(N/2 + 1) real numbers with the cosines and sines of one
+//! block of samples: half the arithmetic of complex numbers, all of it in a matrix product. Rows
+//! and slices follow with one complex multiplication per row. The adjoint does the transposed steps
+//! in reverse order.
 
-use super::turns::{cos_sin, reduced};
+use super::sincos::{cos_sin, reduced};
 use crate::fft::Real;
 use crate::mri::Grid;
 use ndarray::linalg::general_mat_mul;
@@ -16,7 +17,7 @@ use ndarray::{ArrayView2, ArrayViewMut2};
 use num_complex::Complex;
 use rayon::prelude::*;
 
-/// Samples of a block: its sums and tables stay in the second cache.
+/// Samples of a block: its sums and tables stay in the second-level cache.
 const FORWARD_BLOCK: usize = 128;
 
 /// Samples between two synchronisations of the adjoint.
@@ -27,12 +28,13 @@ const BAND: usize = 32;
 
 pub(super) struct Separable<T> {
     grid: Grid,
-    /// (axis)(sample), cycles/pixel: kx, ky, kz, 0 where there is none
+    /// (axis)(sample), cycles/pixel: kx, ky, kz; 0 for an axis that the trajectory lacks
     trajectory: [Vec<f64>; 3],
     precision: std::marker::PhantomData<T>,
 }
 
-/// Offsets 0 … ⌊N/2⌋ of an axis of N: how far voxels lie from the centre on either side.
+/// Number of offsets 0 … ⌊N/2⌋ of an axis of N: the distances of voxels from the centre on either
+/// side.
 fn half(n: usize) -> usize {
     n / 2 + 1
 }
@@ -46,7 +48,7 @@ struct Exponentials<T> {
     samples: usize,
 }
 
-/// A task with loops of its own; compiled once for each set of vector instructions.
+/// A task with its own loops, compiled once for each vector instruction set.
 struct Vectorised<F>(F);
 
 impl<R, F: FnOnce() -> R> pulp::NullaryFnOnce for Vectorised<F> {
@@ -58,7 +60,7 @@ impl<R, F: FnOnce() -> R> pulp::NullaryFnOnce for Vectorised<F> {
     }
 }
 
-/// cos and sin of 2πkn for the samples of a block.
+/// Passes cos and sin of 2πkn for each sample of a block to `put`.
 #[inline(always)]
 fn table_row(k: &[f64], n: f64, mut put: impl FnMut(usize, f64, f64)) {
     for (m, k) in k.iter().enumerate() {
@@ -108,7 +110,7 @@ impl<T: Real> Exponentials<T> {
         matrix(&self.along_x, self.samples)
     }
 
-    /// exp(+2πi (ky y + kz z)) of a row of the image, (sample), into `phase`.
+    /// Stores exp(+2πi (ky y + kz z)) of a row of the image, (sample), in `phase`.
     #[inline(always)]
     fn of_row(&self, grid: Grid, row: usize, phase: &mut [Complex<T>]) {
         let [_, rows, _] = grid.shape;
@@ -131,7 +133,7 @@ fn matrix_mut<T>(values: &mut [T], columns: usize) -> ArrayViewMut2<'_, T> {
     ArrayViewMut2::from_shape((values.len() / columns, columns), values).expect("whole rows")
 }
 
-/// One row ρ (column) as two real ones: [e_re | o_im] and [e_im | −o_re], e the sums and o the
+/// One row ρ (column) as two real rows: [e_re | o_im] and [e_im | −o_re], with e the sums and o the
 /// differences of the voxels on either side of the centre.
 fn fold<T: Real>(row: &[Complex<T>], folded: &mut [T]) {
     let (n, half) = (row.len(), half(row.len()));
@@ -192,7 +194,7 @@ impl<T: Real> Separable<T> {
         self.trajectory[0].len()
     }
 
-    /// Slices × rows.
+    /// Number of rows in all slices.
     fn rows(&self) -> usize {
         self.grid.shape[0] * self.grid.shape[1]
     }
@@ -277,10 +279,11 @@ impl<T: Real> Separable<T> {
                 .par_chunks_mut(2 * BAND * width)
                 .enumerate()
                 .for_each(|(band, folded)| {
-                    let turned = self.turned(&exponentials, samples, &block, band, folded, width);
+                    let modulated =
+                        self.modulated(&exponentials, samples, &block, band, folded, width);
                     general_mat_mul(
                         T::one(),
-                        &matrix(&turned, block.len()),
+                        &matrix(&modulated, block.len()),
                         &exponentials.along_x().t(),
                         T::one(),
                         &mut matrix_mut(folded, width),
@@ -294,7 +297,7 @@ impl<T: Real> Separable<T> {
     }
 
     /// Samples times the exponentials of a band's rows, (row, real and imaginary part, sample).
-    fn turned(
+    fn modulated(
         &self,
         exponentials: &Exponentials<T>,
         samples: &[Complex<T>],
@@ -304,17 +307,17 @@ impl<T: Real> Separable<T> {
         width: usize,
     ) -> Vec<T> {
         let length = block.len();
-        let mut turned = vec![T::zero(); folded.len() / width * length];
+        let mut modulated = vec![T::zero(); folded.len() / width * length];
         let mut phase = vec![Complex::default(); length];
         pulp::Arch::new().dispatch(Vectorised(
             #[inline(always)]
             || {
-                for (row, turned) in turned.chunks_exact_mut(2 * length).enumerate() {
+                for (row, modulated) in modulated.chunks_exact_mut(2 * length).enumerate() {
                     let row = band * BAND + row;
                     let (image, row) = (row / self.rows(), row % self.rows());
                     exponentials.of_row(self.grid, row, &mut phase);
                     let samples = &samples[image * self.samples()..][block.clone()];
-                    let (real, imaginary) = turned.split_at_mut(length);
+                    let (real, imaginary) = modulated.split_at_mut(length);
                     for (m, sample) in samples.iter().enumerate() {
                         let value = phase[m] * *sample;
                         real[m] = value.re;
@@ -323,6 +326,6 @@ impl<T: Real> Separable<T> {
                 }
             },
         ));
-        turned
+        modulated
     }
 }

@@ -1,10 +1,11 @@
-//! Both forms against the sum written down as it is defined; adjointness; independence of threads.
+//! Both forms compared with the sum as it is defined; adjointness; independence of the number of
+//! threads.
 
 use super::*;
 use ndarray::Array2;
 use std::f64::consts::TAU;
 
-/// Numbers in −1 … 1 without a pattern that the sums could share.
+/// Numbers in −1 … 1 without a regularity that the sums could share.
 fn wave(n: usize, seed: f64) -> Vec<f64> {
     (0..n)
         .map(|i| (seed * (i as f64 + 1.0).powi(2)).sin())
@@ -35,8 +36,8 @@ fn field(grid: Grid, samples: usize, functions: usize) -> FieldBasis {
     }
 }
 
-/// k·x + Σ c ψ, in turns.
-fn turns(grid: Grid, k: &Array2<f64>, field: Option<&FieldBasis>, m: usize, n: usize) -> f64 {
+/// k·x + Σ c ψ, in cycles.
+fn cycles(grid: Grid, k: &Array2<f64>, field: Option<&FieldBasis>, m: usize, n: usize) -> f64 {
     let [slices, rows, columns] = grid.shape;
     let voxel = [n % columns, n / columns % rows, n / columns / rows];
     let size = [columns, rows, slices];
@@ -59,7 +60,7 @@ fn naive(
 ) -> Vec<Complex<f64>> {
     let sample = |m: usize| {
         let term =
-            |(n, v): (usize, &Complex<f64>)| v * Complex::cis(-TAU * turns(grid, k, field, m, n));
+            |(n, v): (usize, &Complex<f64>)| v * Complex::cis(-TAU * cycles(grid, k, field, m, n));
         image.iter().enumerate().map(term).sum()
     };
     (0..k.nrows()).map(sample).collect()
@@ -104,7 +105,7 @@ fn agrees<T: Real>(tolerance: f64, with_field: bool) {
             let error = difference(found, &expected);
             assert!(error < tolerance, "{grid:?} {samples} {error:e}");
         }
-        // ⟨Fρ, d⟩ = ⟨ρ, Fᴴd⟩, so that the adjoint is right because the forward sum is.
+        // ⟨Fρ, d⟩ = ⟨ρ, Fᴴd⟩: the adjoint is right because the forward sum is.
         let data = complex::<T>(batch * samples, 0.23);
         let mut back = vec![Complex::default(); batch * voxels];
         direct.adjoint(&data, &mut back);
@@ -130,28 +131,28 @@ fn norm<T: Real>(a: &[Complex<T>]) -> f64 {
 }
 
 #[test]
-fn both_directions_are_the_sum_as_defined() {
+fn both_directions_equal_the_definition() {
     agrees::<f64>(2e-14, false);
     agrees::<f32>(5e-7, false);
 }
 
 #[test]
-fn with_a_field_too() {
-    // 30 turns of the field: their rounding in double precision.
+fn both_directions_equal_the_definition_with_a_field() {
+    // Phases of up to 30 cycles from the field, rounded in double precision.
     agrees::<f64>(2e-13, true);
     agrees::<f32>(5e-7, true);
 }
 
 #[test]
 fn the_adjoint_of_one_sample_is_its_plane_wave() {
-    // Independent of the forward sum: one sample, the voxels' own phases.
+    // Independent of the forward sum: one sample, with the phases of the voxels.
     let grid = Grid::three(3, 4, 5);
     let k = trajectory(1, 3);
     let direct = Direct::<f64>::new(grid, k.view(), None).unwrap();
     let mut image = vec![Complex::default(); grid.voxels()];
     direct.adjoint(&[Complex::new(0.0, 2.0)], &mut image);
     for (n, value) in image.iter().enumerate() {
-        let expected = Complex::new(0.0, 2.0) * Complex::cis(TAU * turns(grid, &k, None, 0, n));
+        let expected = Complex::new(0.0, 2.0) * Complex::cis(TAU * cycles(grid, &k, None, 0, n));
         assert!((value - expected).norm() < 1e-14, "{n}");
     }
 }
@@ -176,7 +177,7 @@ fn results_do_not_depend_on_the_number_of_threads() {
 }
 
 #[test]
-fn positions_anywhere_agree_with_the_grid_and_refuse_other_shapes() {
+fn positions_off_the_grid_agree_with_the_grid_and_reject_wrong_shapes() {
     let grid = Grid::two(6, 5);
     let k = trajectory(50, 2);
     let position = |(n, a): (usize, usize)| match a {

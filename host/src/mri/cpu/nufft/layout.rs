@@ -1,32 +1,34 @@
-//! How the fine grid is shared: in rods along x.
+//! The decomposition of the fine grid into pencils along x.
 //!
-//! The grid is cut into bands along y and along z; a rod is the meeting of a band of each, with
-//! all x. A sample belongs to the rod of the first cell that it touches, and touches up to a
-//! kernel's width of cells beyond the rod. Bands are at least as thick as that and their number is
-//! one or even, so that rods whose bands both have the same parity touch different rows.
+//! The grid is cut into bands along y and along z; a pencil is the intersection of one band of
+//! each, with all x. A sample belongs to the pencil of the first cell that it touches, and touches
+//! up to a kernel's width of cells beyond the pencil. Bands are at least that thick and their
+//! number is one or even, so that pencils whose two bands have the same parities touch different
+//! rows.
 
 use super::super::super::Grid;
 use super::super::super::nufft::SpreadingKernel;
 
-/// Cells of a band, at least, of two and three axes: a rod of 2·10² cells should stay in a core's
-/// second-level cache, with as little as possible beside it that other rods touch too.
-const THICKNESS: [usize; 2] = [16, 16];
+/// Smallest thickness of a band in cells, for two and three axes: a pencil of 2·10² cells should
+/// stay in a core's second-level cache, with as few as possible of the cells that it shares with
+/// other pencils.
+const MIN_THICKNESS: [usize; 2] = [16, 16];
 
-/// The fine grid and its rods.
+/// The fine grid and its pencils.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Layout {
-    /// Of the fine grid along x, y, z.
+    /// Cells of the fine grid along x, y, z.
     pub(super) cells: [usize; 3],
     /// Cells that a sample touches along each axis: the kernel's width, or 1.
     pub(super) touched: [usize; 3],
-    /// Along y and z.
+    /// Bands along y and z.
     pub(super) bands: [Bands; 2],
 }
 
 /// Bands along an axis.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Bands {
-    /// 1, or even.
+    /// 1 or an even number.
     pub(super) count: usize,
     cells: usize,
     touched: usize,
@@ -34,7 +36,7 @@ pub(super) struct Bands {
 
 impl Bands {
     fn new(cells: usize, touched: usize, thickness: usize) -> Self {
-        // Bands are counted in 16 bits.
+        // Band numbers are stored in 16 bits.
         let fitting = (cells / thickness.max(touched)).min(1 << 15);
         let count = if fitting < 2 { 1 } else { fitting & !1 };
         Self {
@@ -48,10 +50,10 @@ impl Bands {
         band * self.cells / self.count
     }
 
-    /// The band of a cell.
+    /// The band that contains a cell.
     pub(super) fn of(&self, cell: usize) -> usize {
         let near = cell * self.count / self.cells;
-        // start() rounds down, so that the cell may already be the next band's.
+        // start() rounds down, so the cell may already belong to the next band.
         if near + 1 < self.count && self.start(near + 1) <= cell {
             near + 1
         } else {
@@ -59,12 +61,13 @@ impl Bands {
         }
     }
 
-    /// Cells that samples of a band may touch.
+    /// Cells that the samples of a band may touch.
     pub(super) fn height(&self, band: usize) -> usize {
         self.start(band + 1) - self.start(band) + self.touched - 1
     }
 
-    /// Of all cells, the band of this parity that touches it and how far it is from the band's start.
+    /// For every cell, the band of this parity that touches it and the cell's distance from the
+    /// band's start.
     pub(super) fn owners(&self, parity: usize) -> Vec<Option<(usize, usize)>> {
         let mut owners = vec![None; self.cells];
         for band in (parity..self.count).step_by(2) {
@@ -76,7 +79,7 @@ impl Bands {
         owners
     }
 
-    /// One of each that rods of the same kind may be done together.
+    /// Number of groups within which pencils can be computed in parallel.
     pub(super) fn parities(&self) -> usize {
         self.count.min(2)
     }
@@ -88,7 +91,7 @@ impl Layout {
         let encoded = |axis: usize| axis < grid.axes;
         let cells = std::array::from_fn(|a| if encoded(a) { kernel.fine(modes[a]) } else { 1 });
         let touched = std::array::from_fn(|a| if encoded(a) { kernel.width() } else { 1 });
-        let thickness = THICKNESS[grid.axes - 2];
+        let thickness = MIN_THICKNESS[grid.axes - 2];
         Self {
             cells,
             touched,
@@ -96,28 +99,28 @@ impl Layout {
         }
     }
 
-    /// Cells of the fine grid.
+    /// Number of cells of the fine grid.
     pub(super) fn count(&self) -> usize {
         self.cells.iter().product()
     }
 
-    pub(super) fn rods(&self) -> usize {
+    pub(super) fn pencils(&self) -> usize {
         self.bands[0].count * self.bands[1].count
     }
 
     /// (band along y, band along z).
-    pub(super) fn bands_of(&self, rod: usize) -> (usize, usize) {
-        (rod % self.bands[0].count, rod / self.bands[0].count)
+    pub(super) fn bands_of(&self, pencil: usize) -> (usize, usize) {
+        (pencil % self.bands[0].count, pencil / self.bands[0].count)
     }
 
-    /// The rod of a band along y and one along z.
-    pub(super) fn rod(&self, (y, z): (usize, usize)) -> usize {
+    /// The pencil of a band along y and one along z.
+    pub(super) fn pencil(&self, (y, z): (usize, usize)) -> usize {
         z * self.bands[0].count + y
     }
 
-    /// Rows along y and z of an array for a rod.
-    pub(super) fn heights(&self, rod: usize) -> (usize, usize) {
-        let (y, z) = self.bands_of(rod);
+    /// Rows along y and z of the array of a pencil.
+    pub(super) fn heights(&self, pencil: usize) -> (usize, usize) {
+        let (y, z) = self.bands_of(pencil);
         (self.bands[0].height(y), self.bands[1].height(z))
     }
 }

@@ -1,4 +1,4 @@
-//! The samples in the order in which the grid has them.
+//! The samples in the order in which they lie on the grid.
 
 use super::layout::{Bands, Layout};
 use crate::fft::Real;
@@ -6,52 +6,52 @@ use ndarray::ArrayView2;
 use rayon::prelude::*;
 use std::ops::Range;
 
-/// Cells along x within which samples keep their order.
-const BIN: usize = 8;
+/// Width of a bin along x, in cells; samples of a bin keep their order.
+const BIN_CELLS: usize = 8;
 
-/// Most samples of a part. Independent of the number of threads, for sums over a part and then over
-/// parts depend on it.
-const MOST: usize = 1 << 14;
+/// Most samples of a subproblem. It is independent of the number of threads, because the order of
+/// summation depends on it.
+const MAX_POINTS: usize = 1 << 14;
 
-/// Where a sample is, within its rod.
+/// The position of a sample within its pencil.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub(super) struct Point<T> {
-    /// The first cell that it touches: along x in the grid, along y and z in its rod.
+    /// The first cell that it touches: along x in the grid, along y and z in its pencil.
     pub(super) x: u32,
     pub(super) y: u16,
     pub(super) z: u16,
-    /// Where it is between the cells, −1 … 1: what the kernel's polynomials take.
+    /// Position between the cells, −1 … 1: the argument of the kernel's polynomials.
     pub(super) position: [T; 3],
 }
 
-/// Neighbouring samples of a rod, done in an array of their own.
+/// Neighbouring samples of a pencil, computed in an array of their own.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Part {
-    pub(super) rod: usize,
-    /// Of the sorted samples.
+pub(super) struct Subproblem {
+    pub(super) pencil: usize,
+    /// Range of the sorted samples.
     pub(super) points: Range<usize>,
-    /// First cells along x.
+    /// Range of their first cells along x.
     pub(super) x: Range<usize>,
 }
 
-/// All samples, sorted by rod and along it.
+/// All samples, sorted by pencil and by x.
 pub(super) struct SortedPoints<T> {
     pub(super) points: Vec<Point<T>>,
-    /// Which sample it is, of each sorted one.
+    /// Index of the sample that each sorted point is.
     pub(super) order: Vec<u32>,
-    /// Where it was sorted to, of each sample.
+    /// Index among the sorted points of each sample.
     pub(super) ranks: Vec<u32>,
-    /// By rods, each along x.
-    pub(super) parts: Vec<Part>,
-    /// The parts of each rod.
-    pub(super) of_rod: Vec<Range<usize>>,
+    /// Ordered by pencil, and by x within a pencil.
+    pub(super) subproblems: Vec<Subproblem>,
+    /// Range of the subproblems of each pencil.
+    pub(super) of_pencil: Vec<Range<usize>>,
 }
 
-/// Where samples fall on an axis, and which band of it has a cell.
+/// The mapping from k to cells of an axis, and from cells to bands.
 struct Axis {
     cells: f64,
     half_touched: f64,
-    /// Of every cell, its band and how far it is from the band's start.
+    /// The band of every cell, and the cell's distance from the band's start.
     bands: Vec<(u16, u16)>,
 }
 
@@ -77,7 +77,7 @@ impl Axis {
 
     /// First cell and position of k, in cycles/pixel.
     #[inline(always)]
-    fn place(&self, k: f64) -> (usize, f64) {
+    fn locate(&self, k: f64) -> (usize, f64) {
         let from = (k - k.floor()) * self.cells - self.half_touched;
         let first = from.ceil();
         let wrapped = if first < 0.0 {
@@ -89,34 +89,34 @@ impl Axis {
     }
 }
 
-/// The axes that k-space has.
-struct Places {
+/// The axes of k-space.
+struct PointLocator {
     axes: Vec<Axis>,
     bins: usize,
     bands_y: usize,
 }
 
-impl Places {
-    /// Rod and bin of a sample, as one number.
+impl PointLocator {
+    /// Pencil and bin of a sample, combined in one number.
     #[inline(always)]
     fn key(&self, k: &[f64]) -> u32 {
-        let (x, _) = self.axes[0].place(k[0]);
-        let (y, _) = self.axes[1].place(k[1]);
-        let mut rod = self.axes[1].bands[y].0 as usize;
+        let (x, _) = self.axes[0].locate(k[0]);
+        let (y, _) = self.axes[1].locate(k[1]);
+        let mut pencil = self.axes[1].bands[y].0 as usize;
         if let [_, _, z] = &self.axes[..] {
-            rod += self.bands_y * z.bands[z.place(k[2]).0].0 as usize;
+            pencil += self.bands_y * z.bands[z.locate(k[2]).0].0 as usize;
         }
-        (rod * self.bins + x / BIN) as u32
+        (pencil * self.bins + x / BIN_CELLS) as u32
     }
 
     #[inline(always)]
     fn point<T: Real>(&self, k: &[f64]) -> Point<T> {
-        let (x, at_x) = self.axes[0].place(k[0]);
-        let (y, at_y) = self.axes[1].place(k[1]);
+        let (x, at_x) = self.axes[0].locate(k[0]);
+        let (y, at_y) = self.axes[1].locate(k[1]);
         let (mut z, mut at_z) = (0, 0.0);
         if let [_, _, axis] = &self.axes[..] {
-            let place = axis.place(k[2]);
-            (z, at_z) = (axis.bands[place.0].1, place.1);
+            let (cell, position) = axis.locate(k[2]);
+            (z, at_z) = (axis.bands[cell].1, position);
         }
         Point {
             x: x as u32,
@@ -127,29 +127,29 @@ impl Places {
     }
 }
 
-/// A task of finding keys, compiled once for each set of vector instructions.
-struct Keys<'a> {
-    places: &'a Places,
+/// A task that computes keys, compiled once for each vector instruction set.
+struct KeyTask<'a> {
+    locator: &'a PointLocator,
     /// (sample, axis).
     k: &'a [f64],
     axes: usize,
     keys: &'a mut [u32],
 }
 
-impl pulp::NullaryFnOnce for Keys<'_> {
+impl pulp::NullaryFnOnce for KeyTask<'_> {
     type Output = ();
 
     #[inline(always)]
     fn call(self) {
         for (key, k) in self.keys.iter_mut().zip(self.k.chunks_exact(self.axes)) {
-            *key = self.places.key(k);
+            *key = self.locator.key(k);
         }
     }
 }
 
-/// A task of finding sorted points, as [`Keys`].
-struct Points<'a, T> {
-    places: &'a Places,
+/// A task that computes sorted points, like [`KeyTask`].
+struct PointTask<'a, T> {
+    locator: &'a PointLocator,
     /// (sample, axis), of all samples.
     k: &'a [f64],
     axes: usize,
@@ -157,14 +157,14 @@ struct Points<'a, T> {
     points: &'a mut [Point<T>],
 }
 
-impl<T: Real> pulp::NullaryFnOnce for Points<'_, T> {
+impl<T: Real> pulp::NullaryFnOnce for PointTask<'_, T> {
     type Output = ();
 
     #[inline(always)]
     fn call(self) {
         for (point, sample) in self.points.iter_mut().zip(self.order) {
             *point = self
-                .places
+                .locator
                 .point(&self.k[*sample as usize * self.axes..][..self.axes]);
         }
     }
@@ -178,34 +178,34 @@ impl<T: Real> SortedPoints<T> {
         let (count, axes) = trajectory.dim();
         let trajectory = trajectory.as_standard_layout();
         let k = trajectory.as_slice().unwrap_or_default();
-        let bins = layout.cells[0].div_ceil(BIN);
-        let places = Places {
+        let bins = layout.cells[0].div_ceil(BIN_CELLS);
+        let locator = PointLocator {
             axes: (0..axes).map(|axis| Axis::new(layout, axis)).collect(),
             bins,
             bands_y: layout.bands[0].count,
         };
-        // Rounding is one instruction of the vector sets, and a call without them.
+        // Rounding is one instruction of the vector instruction sets, and a call without them.
         let arch = pulp::Arch::new();
         let mut keys = vec![0_u32; count];
         keys.par_chunks_mut(CHUNK)
             .zip(k.par_chunks(CHUNK * axes))
             .for_each(|(keys, k)| {
-                arch.dispatch(Keys {
-                    places: &places,
+                arch.dispatch(KeyTask {
+                    locator: &locator,
                     k,
                     axes,
                     keys,
                 });
             });
-        let mut next = vec![0_u32; layout.rods() * bins + 1];
+        let mut next = vec![0_u32; layout.pencils() * bins + 1];
         for key in &keys {
             next[*key as usize + 1] += 1;
         }
         for key in 1..next.len() {
             next[key] += next[key - 1];
         }
-        let of_rods: Vec<Range<usize>> = (0..layout.rods())
-            .map(|rod| next[rod * bins] as usize..next[(rod + 1) * bins] as usize)
+        let point_ranges: Vec<Range<usize>> = (0..layout.pencils())
+            .map(|pencil| next[pencil * bins] as usize..next[(pencil + 1) * bins] as usize)
             .collect();
         let mut order = vec![0; count];
         let mut ranks = vec![0; count];
@@ -220,36 +220,36 @@ impl<T: Real> SortedPoints<T> {
             .par_chunks_mut(CHUNK)
             .zip(order.par_chunks(CHUNK))
             .for_each(|(points, order)| {
-                arch.dispatch(Points {
-                    places: &places,
+                arch.dispatch(PointTask {
+                    locator: &locator,
                     k,
                     axes,
                     order,
                     points,
                 });
             });
-        let mut parts = Vec::new();
-        let mut of_rod = Vec::new();
-        for (rod, range) in of_rods.into_iter().enumerate() {
-            let first = parts.len();
-            for start in range.clone().step_by(MOST) {
-                let range = start..range.end.min(start + MOST);
+        let mut subproblems = Vec::new();
+        let mut of_pencil = Vec::new();
+        for (pencil, range) in point_ranges.into_iter().enumerate() {
+            let first = subproblems.len();
+            for start in range.clone().step_by(MAX_POINTS) {
+                let range = start..range.end.min(start + MAX_POINTS);
                 let x = points[range.clone()].iter().map(|p| p.x as usize);
                 let (low, high) = x.fold((usize::MAX, 0), |(l, h), x| (l.min(x), h.max(x)));
-                parts.push(Part {
-                    rod,
+                subproblems.push(Subproblem {
+                    pencil,
                     points: range,
                     x: low..high + 1,
                 });
             }
-            of_rod.push(first..parts.len());
+            of_pencil.push(first..subproblems.len());
         }
         Self {
             points,
             order,
             ranks,
-            parts,
-            of_rod,
+            subproblems,
+            of_pencil,
         }
     }
 

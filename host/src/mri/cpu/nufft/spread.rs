@@ -1,62 +1,65 @@
-//! Type 1's first half: samples to the fine grid.
+//! The first half of type 1: spreading samples to the fine grid.
 
-use super::lanes::{Lanes, Rows};
 use super::layout::Layout;
-use super::points::{Part, SortedPoints};
+use super::points::{SortedPoints, Subproblem};
+use super::simd::{Rows, SimdKernel};
 use crate::fft::Real;
 use num_complex::Complex;
 use rayon::prelude::*;
 
-/// Parts of a rod that are in memory at a time.
-const TOGETHER: usize = 8;
+/// Subproblems of a pencil whose arrays are in memory at a time.
+const ARRAYS_AT_ONCE: usize = 8;
 
-/// `grid = Σ` of all samples' kernels, (z, y, x).
+/// `grid` = the sum of all samples' kernels, (z, y, x).
 ///
-/// Rods whose bands have the same parities touch different rows, each of which is lent to its rod; the
-/// kinds of parities follow each other, and so do the parts of a rod. So every cell's sum has one
-/// order.
+/// Pencils whose bands have the same parities touch different rows, each of which is borrowed by
+/// its pencil. The four groups of parities are processed one after another, and so are the
+/// subproblems of a pencil, so the order of summation of every cell is fixed.
 pub(super) fn spread<T: Real>(
     layout: &Layout,
-    lanes: &Lanes<T>,
+    kernel: &SimdKernel<T>,
     points: &SortedPoints<T>,
     samples: &[Complex<T>],
     grid: &mut [Complex<T>],
 ) {
     let [columns, rows, _] = layout.cells;
     grid.par_chunks_mut(columns * rows.min(64))
-        .for_each(|part| part.fill(Complex::default()));
+        .for_each(|chunk| chunk.fill(Complex::default()));
     for z_parity in 0..layout.bands[1].parities() {
         let z_owners = layout.bands[1].owners(z_parity);
         for y_parity in 0..layout.bands[0].parities() {
             let y_owners = layout.bands[0].owners(y_parity);
-            let mut rods: Vec<Rod<'_, T>> = (0..layout.rods()).map(Rod::new).collect();
+            let mut pencils: Vec<Pencil<'_, T>> = (0..layout.pencils()).map(Pencil::new).collect();
             let planes = grid.chunks_exact_mut(columns * rows);
             for (plane, owner) in planes.zip(&z_owners) {
                 let Some((z_band, z)) = *owner else { continue };
                 for (row, owner) in plane.chunks_exact_mut(columns).zip(&y_owners) {
                     if let Some((y_band, y)) = *owner {
-                        let rod = &mut rods[layout.rod((y_band, z_band))];
-                        rod.rows.push((y, z, row));
+                        let pencil = &mut pencils[layout.pencil((y_band, z_band))];
+                        pencil.rows.push((y, z, row));
                     }
                 }
             }
-            rods.retain(|rod| !rod.rows.is_empty() && !points.of_rod[rod.number].is_empty());
-            rods.into_par_iter()
+            pencils.retain(|pencil| {
+                !pencil.rows.is_empty() && !points.of_pencil[pencil.number].is_empty()
+            });
+            pencils
+                .into_par_iter()
                 .with_max_len(1)
-                .for_each_init(Vec::new, |array, rod| {
-                    rod.spread(layout, lanes, points, samples, array);
+                .for_each_init(Vec::new, |array, pencil| {
+                    pencil.spread(layout, kernel, points, samples, array);
                 });
         }
     }
 }
 
-/// A rod with the rows that it may write: (y, z, row), y and z from the rod's start.
-struct Rod<'a, T> {
+/// A pencil with the rows that it may write: (y, z, row), y and z relative to the pencil's start.
+struct Pencil<'a, T> {
     number: usize,
     rows: Vec<(usize, usize, &'a mut [Complex<T>])>,
 }
 
-impl<T: Real> Rod<'_, T> {
+impl<T: Real> Pencil<'_, T> {
     fn new(number: usize) -> Self {
         Self {
             number,
@@ -67,43 +70,49 @@ impl<T: Real> Rod<'_, T> {
     fn spread(
         mut self,
         layout: &Layout,
-        lanes: &Lanes<T>,
+        kernel: &SimdKernel<T>,
         points: &SortedPoints<T>,
         samples: &[Complex<T>],
         array: &mut Vec<Complex<T>>,
     ) {
-        let parts = &points.parts[points.of_rod[self.number].clone()];
-        if let [part] = parts {
-            spread_part(layout, lanes, points, part, samples, array);
-            self.add(layout, lanes, part, array);
+        let subproblems = &points.subproblems[points.of_pencil[self.number].clone()];
+        if let [subproblem] = subproblems {
+            spread_subproblem(layout, kernel, points, subproblem, samples, array);
+            self.add(layout, kernel, subproblem, array);
             return;
         }
-        for parts in parts.chunks(TOGETHER) {
-            let arrays: Vec<_> = parts
+        for subproblems in subproblems.chunks(ARRAYS_AT_ONCE) {
+            let arrays: Vec<_> = subproblems
                 .par_iter()
-                .map(|part| {
+                .map(|subproblem| {
                     let mut array = Vec::new();
-                    spread_part(layout, lanes, points, part, samples, &mut array);
+                    spread_subproblem(layout, kernel, points, subproblem, samples, &mut array);
                     array
                 })
                 .collect();
-            for (part, array) in parts.iter().zip(&arrays) {
-                self.add(layout, lanes, part, array);
+            for (subproblem, array) in subproblems.iter().zip(&arrays) {
+                self.add(layout, kernel, subproblem, array);
             }
         }
     }
 
-    /// Adds a part's array to the rows. Where a band is all of an axis, several of the array's rows may
-    /// belong to one of the grid.
-    fn add(&mut self, layout: &Layout, lanes: &Lanes<T>, part: &Part, array: &[Complex<T>]) {
+    /// Adds the array of a subproblem to the rows. If a band covers an entire axis, several rows of
+    /// the array may belong to one row of the grid.
+    fn add(
+        &mut self,
+        layout: &Layout,
+        kernel: &SimdKernel<T>,
+        subproblem: &Subproblem,
+        array: &[Complex<T>],
+    ) {
         let [columns, grid_rows, planes] = layout.cells;
         let (height, depth) = layout.heights(self.number);
-        let pitch = lanes.pitch(part.x.len());
+        let pitch = kernel.pitch(subproblem.x.len());
         for (y, z, row) in &mut self.rows {
             for z in (*z..depth).step_by(planes) {
                 for y in (*y..height).step_by(grid_rows) {
                     let mut from = &array[(z * height + y) * pitch..][..pitch];
-                    let mut to = part.x.start;
+                    let mut to = subproblem.x.start;
                     while !from.is_empty() {
                         let count = from.len().min(columns - to);
                         let (now, later) = from.split_at(count);
@@ -118,38 +127,42 @@ impl<T: Real> Rod<'_, T> {
     }
 }
 
-/// A part's array, (z, y, x).
-fn spread_part<T: Real>(
+/// The array of a subproblem, (z, y, x).
+fn spread_subproblem<T: Real>(
     layout: &Layout,
-    lanes: &Lanes<T>,
+    kernel: &SimdKernel<T>,
     points: &SortedPoints<T>,
-    part: &Part,
+    subproblem: &Subproblem,
     samples: &[Complex<T>],
     array: &mut Vec<Complex<T>>,
 ) {
-    let rows = part_rows(layout, lanes, part);
-    let (height, depth) = layout.heights(part.rod);
+    let rows = subproblem_rows(layout, kernel, subproblem);
+    let (height, depth) = layout.heights(subproblem.pencil);
     array.clear();
     array.resize(height * depth * rows.pitch, Complex::default());
-    // Collected before they are used, so that the loads do not wait for each other.
+    // The values are gathered before they are used, so that the loads do not wait for each other.
     let mut values = [Complex::default(); 128];
-    let mut first = part.points.start;
-    for order in points.order[part.points.clone()].chunks(values.len()) {
+    let mut first = subproblem.points.start;
+    for order in points.order[subproblem.points.clone()].chunks(values.len()) {
         for (value, sample) in values.iter_mut().zip(order) {
             *value = samples[*sample as usize];
         }
         let range = first..first + order.len();
-        lanes.spread(points, range.clone(), &values[..order.len()], rows, array);
+        kernel.spread(points, range.clone(), &values[..order.len()], rows, array);
         first = range.end;
     }
 }
 
-/// How a part's array lies.
-pub(super) fn part_rows<T: Real>(layout: &Layout, lanes: &Lanes<T>, part: &Part) -> Rows {
+/// Layout of the array of a subproblem.
+pub(super) fn subproblem_rows<T: Real>(
+    layout: &Layout,
+    kernel: &SimdKernel<T>,
+    subproblem: &Subproblem,
+) -> Rows {
     Rows {
-        start: part.x.start,
-        pitch: lanes.pitch(part.x.len()),
-        height: layout.heights(part.rod).0,
+        start: subproblem.x.start,
+        pitch: kernel.pitch(subproblem.x.len()),
+        height: layout.heights(subproblem.pencil).0,
         deep: layout.touched[2] > 1,
     }
 }

@@ -1,11 +1,11 @@
-//! Against the sums themselves, and against each other.
+//! The NUFFT compared with the exact sums, and its two types with each other.
 
 use super::*;
 use ndarray::Array2;
 use std::f64::consts::TAU;
 
-/// Numbers in −0.5 … 0.5 without any pattern that matters.
-fn scatter(seed: u64) -> impl FnMut() -> f64 {
+/// Numbers in −0.5 … 0.5 without a regularity that matters.
+fn random_numbers(seed: u64) -> impl FnMut() -> f64 {
     let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
     move || {
         state ^= state << 13;
@@ -16,7 +16,7 @@ fn scatter(seed: u64) -> impl FnMut() -> f64 {
 }
 
 fn values(count: usize, seed: u64) -> Vec<Complex<f64>> {
-    let mut next = scatter(seed);
+    let mut next = random_numbers(seed);
     (0..count).map(|_| Complex::new(next(), next())).collect()
 }
 
@@ -25,7 +25,7 @@ fn narrowed<T: Real>(values: &[Complex<f64>]) -> Vec<Complex<T>> {
     values.iter().map(narrow).collect()
 }
 
-/// exp(−2πi k n) of all n of an axis.
+/// exp(−2πi k n) for all n of an axis.
 fn phases(k: f64, n: usize) -> Vec<Complex<f64>> {
     (0..n)
         .map(|i| Complex::cis(-TAU * (k * (i as f64 - (n / 2) as f64)).fract()))
@@ -61,8 +61,8 @@ fn sums(
     (forward, adjoint)
 }
 
-/// Relative l² error. The exact values count at least `least`, for a single sample, or few, may cancel to
-/// anything.
+/// Relative l² error. The norm of the exact values is taken to be at least `least`, because a
+/// single sample, or a few, may cancel to anything.
 fn error<T: Real>(values: &[Complex<T>], exact: &[Complex<f64>], least: f64) -> f64 {
     let (mut error, mut norm) = (0.0, 0.0);
     for (v, e) in values.iter().zip(exact) {
@@ -72,12 +72,12 @@ fn error<T: Real>(values: &[Complex<T>], exact: &[Complex<f64>], least: f64) -> 
     (error / norm).sqrt().min(error.sqrt() / least)
 }
 
-/// The l² norm of as many sums of `values` with random phases.
+/// The expected l² norm of `sums` sums of `values` with random phases.
 fn expected_norm(values: &[Complex<f64>], sums: usize) -> f64 {
     (values.iter().map(Complex::norm_sqr).sum::<f64>() * sums as f64).sqrt()
 }
 
-/// A trajectory with what F and Fᴴ give of some image and some samples.
+/// A trajectory with F and Fᴴ of some image and some samples.
 struct Exact {
     name: &'static str,
     trajectory: Array2<f64>,
@@ -101,8 +101,8 @@ impl Exact {
         }
     }
 
-    /// Of random samples of many modes the error is hardly more than the tolerance, by which the
-    /// kernel is chosen; of any samples at most thrice that, as the project asks for.
+    /// For random samples of many modes the error is close to the tolerance, for which the kernel
+    /// is chosen; for any samples it is at most three times that, as the project requires.
     fn check<T: Real>(&self, nufft: &Nufft<T>, tolerance: f64) {
         let mut forward = vec![Complex::default(); self.samples.len()];
         nufft.forward(&narrowed(&self.image), &mut forward);
@@ -128,13 +128,13 @@ impl Exact {
 }
 
 fn random(count: usize, axes: usize) -> Array2<f64> {
-    let mut next = scatter(17);
+    let mut next = random_numbers(17);
     Array2::from_shape_fn((count, axes), |_| next())
 }
 
-/// Trajectories of every kind, of two or three axes.
+/// Trajectories of every kind, with two or three axes.
 fn trajectories(axes: usize) -> Vec<(&'static str, Array2<f64>)> {
-    let mut next = scatter(23);
+    let mut next = random_numbers(23);
     let radial = Array2::from_shape_fn((600, axes), |(i, axis)| {
         let angle = 2.4 * (i / 30) as f64;
         let tilt = 0.7 * (i / 30) as f64;
@@ -173,7 +173,7 @@ fn check_errors<T: Real>(tolerances: &[f64]) {
                 for oversampling in [2.0, 1.5, 1.25] {
                     let Ok(kernel) = SpreadingKernel::new::<T>(*tolerance, oversampling, grid.axes)
                     else {
-                        // 16 cells do not reach far at low oversampling.
+                        // 16 cells do not suffice at low oversampling.
                         assert!(oversampling < 2.0, "{tolerance}");
                         continue;
                     };
@@ -186,7 +186,7 @@ fn check_errors<T: Real>(tolerances: &[f64]) {
 }
 
 #[test]
-fn axes_of_any_length_keep_to_the_tolerance() {
+fn axes_of_any_length_meet_the_tolerance() {
     for grid in [
         Grid::two(1, 5),
         Grid::two(37, 2),
@@ -206,18 +206,18 @@ fn axes_of_any_length_keep_to_the_tolerance() {
 }
 
 #[test]
-fn errors_keep_to_the_tolerance_in_double_precision() {
+fn errors_meet_the_tolerance_in_double_precision() {
     check_errors::<f64>(&[1e-2, 1e-3, 1e-4, 1e-6, 1e-9, 1e-12]);
 }
 
 #[test]
-fn errors_keep_to_the_tolerance_in_single_precision() {
+fn errors_meet_the_tolerance_in_single_precision() {
     check_errors::<f32>(&[1e-2, 1e-3, 1e-4, 1e-5, 1e-6]);
 }
 
-/// 64², 5 000 random points, type 1, double precision: what FINUFFT is known to reach.
+/// 64², 5 000 random points, type 1, double precision: the errors that FINUFFT reaches.
 #[test]
-fn figures_of_a_good_library() {
+fn errors_are_those_of_finufft() {
     let grid = Grid::two(64, 64);
     let trajectory = random(5000, 2);
     let samples = values(5000, 6);
@@ -233,7 +233,7 @@ fn figures_of_a_good_library() {
         let mut image = vec![Complex::default(); grid.voxels()];
         nufft.adjoint(&samples, &mut image);
         let error = error(&image, &exact, expected_norm(&samples, image.len()));
-        // The mean over 5 000 samples and 4 096 modes is the expected error to some per cent.
+        // The mean over 5 000 samples and 4 096 modes equals the expected error to a few per cent.
         assert!(
             error <= 1.1 * tolerance.max(known),
             "{tolerance:e}: {error:e}"
@@ -241,7 +241,7 @@ fn figures_of_a_good_library() {
     }
 }
 
-/// ⟨Fρ, d⟩ = ⟨ρ, Fᴴd⟩ to rounding, whatever the tolerance.
+/// ⟨Fρ, d⟩ = ⟨ρ, Fᴴd⟩ to rounding, for any tolerance.
 fn adjointness<T: Real>(rounding: f64) {
     for grid in [
         Grid::two(40, 31),
@@ -280,8 +280,8 @@ fn the_adjoint_is_exact_to_rounding() {
 }
 
 #[test]
-fn any_number_of_threads_gives_the_same_bits() {
-    // More points than a part has, many of them in one rod.
+fn any_number_of_threads_gives_identical_bits() {
+    // More points than a subproblem has, many of them in one pencil.
     let mut trajectory = random(60_000, 2);
     for mut k in trajectory.rows_mut().into_iter().take(40_000) {
         k *= 0.1;
@@ -308,7 +308,7 @@ fn any_number_of_threads_gives_the_same_bits() {
 }
 
 #[test]
-fn images_of_a_batch_do_not_mix() {
+fn images_of_a_batch_are_independent() {
     let grid = Grid::two(20, 30);
     let trajectory = random(200, 2);
     let nufft = Nufft::<f64>::new(grid, trajectory.view(), 1e-6).unwrap();
@@ -323,18 +323,21 @@ fn images_of_a_batch_do_not_mix() {
 }
 
 #[test]
-fn what_cannot_be_done_is_refused() {
+fn invalid_arguments_are_rejected() {
     let grid = Grid::two(8, 8);
-    let refusal = |grid: Grid, trajectory: Array2<f64>, tolerance: f64| {
+    let rejection = |grid: Grid, trajectory: Array2<f64>, tolerance: f64| {
         let Err(error) = Nufft::<f32>::new(grid, trajectory.view(), tolerance) else {
             panic!("it was accepted");
         };
         error.to_string()
     };
-    assert!(refusal(grid, random(5, 2), 1e-9).contains("smallest"));
-    assert!(refusal(grid, random(5, 3), 1e-3).contains("shape"));
-    assert!(refusal(grid, Array2::from_elem((5, 2), f64::NAN), 1e-3).contains("not finite"));
-    assert!(refusal(Grid::two(0, 8), random(5, 2), 1e-3).contains("cannot have"));
+    assert!(rejection(grid, random(5, 2), 1e-9).contains("expected at least"));
+    assert!(rejection(grid, random(5, 3), 1e-3).contains("shape"));
+    assert!(
+        rejection(grid, Array2::from_elem((5, 2), f64::NAN), 1e-3)
+            .contains("expected finite values")
+    );
+    assert!(rejection(Grid::two(0, 8), random(5, 2), 1e-3).contains("cannot have"));
     let none = Nufft::<f32>::new(grid, random(0, 2).view(), 1e-3).unwrap();
     let mut image = vec![Complex::new(1.0, 1.0); 64];
     none.adjoint(&[], &mut image);

@@ -1,22 +1,22 @@
-//! Vectors of single and of double precision under one name.
+//! Vectors of single and double precision under one name.
 
-use super::lanes::Loop;
+use super::simd::SimdLoop;
 use crate::fft::Real;
 use pulp::{Arch, Simd, WithSimd};
 
-/// A precision whose loops can be compiled for every set of vector instructions.
+/// A precision whose loops can be compiled for every vector instruction set.
 pub(super) trait Arithmetic: Real {
-    /// Numbers of the vectors for at least `count`, on this machine.
+    /// Numbers in the vectors that hold at least `count`, on this CPU.
     fn numbers(count: usize) -> usize;
 
-    /// Runs a loop with this machine's vectors.
-    fn dispatch(work: impl Loop<Self>);
+    /// Runs a loop with this CPU's vectors.
+    fn dispatch(work: impl SimdLoop<Self>);
 }
 
-/// A precision in the vectors of an instruction set.
+/// A precision in the vectors of one instruction set.
 pub(super) trait Vectors<S: Simd>: Arithmetic {
     type Vector: bytemuck::Pod;
-    /// Numbers of a vector.
+    /// Numbers in a vector.
     const LANES: usize;
 
     fn splat(simd: S, value: Self) -> Self::Vector;
@@ -29,7 +29,7 @@ pub(super) trait Vectors<S: Simd>: Arithmetic {
     fn vectors_mut(numbers: &mut [Self]) -> &mut [Self::Vector];
 }
 
-/// Vectors of a row that there is code for; the most are 2 · 16 numbers one by one.
+/// Numbers of vectors per row for which there is code; the largest is 2 · 16 scalars.
 const COUNTS: [usize; 10] = [1, 2, 3, 4, 5, 6, 7, 8, 16, 32];
 
 macro_rules! arithmetic {
@@ -76,18 +76,18 @@ macro_rules! arithmetic {
                 }
                 let lanes = Arch::new().dispatch(Width);
                 let vectors = count.div_ceil(lanes);
-                let made = COUNTS.into_iter().find(|made| *made >= vectors);
-                made.unwrap_or(vectors) * lanes
+                let available = COUNTS.into_iter().find(|available| *available >= vectors);
+                available.unwrap_or(vectors) * lanes
             }
 
-            fn dispatch(work: impl Loop<Self>) {
+            fn dispatch(work: impl SimdLoop<Self>) {
                 Arch::new().dispatch($run(work));
             }
         }
 
         struct $run<L>(L);
 
-        impl<L: Loop<$real>> WithSimd for $run<L> {
+        impl<L: SimdLoop<$real>> WithSimd for $run<L> {
             type Output = ();
 
             #[inline(always)]
@@ -110,7 +110,7 @@ macro_rules! arithmetic {
     };
 }
 
-// The `_e` forms are fused where the instruction set has it, else a product and a sum.
+// The `_e` forms are fused if the instruction set has it, otherwise a product and a sum.
 arithmetic!(
     f32,
     f32s,

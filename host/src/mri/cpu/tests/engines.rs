@@ -1,4 +1,4 @@
-//! Whole reconstructions.
+//! Entire reconstructions.
 
 use super::*;
 use crate::mri::{
@@ -20,11 +20,11 @@ fn recipe(method: Method, operator: OperatorName) -> Recipe {
 
 const METHODS: [Method; 4] = [Method::Adjoint, Method::Cg, Method::Tv, Method::Wavelet];
 
-/// Samples of an image seen by coils with maps.
+/// Samples of an image measured by coils with known maps.
 fn problem(grid: Grid, coils: usize, samples: usize) -> (Problem, Vec<Complex<f64>>) {
     let (k, s) = (trajectory(samples, grid.axes), maps(grid, coils));
     let truth = complex::<f64>(grid.voxels(), 0.4);
-    let seen: Vec<_> = s
+    let measured: Vec<_> = s
         .rows()
         .into_iter()
         .flat_map(|coil| {
@@ -34,7 +34,7 @@ fn problem(grid: Grid, coils: usize, samples: usize) -> (Problem, Vec<Complex<f6
         .collect();
     let direct = Direct::<f64>::new(grid, k.view(), None).unwrap();
     let mut data = Array2::zeros((coils, samples));
-    direct.forward(&seen, data.as_slice_mut().unwrap());
+    direct.forward(&measured, data.as_slice_mut().unwrap());
     (Problem::new(grid, k, data).unwrap(), truth)
 }
 
@@ -47,12 +47,12 @@ fn run<T: Real>(problem: &Problem, recipe: &Recipe) -> (Array3<Complex<f64>>, Ve
     (engine.image().unwrap(), residuals)
 }
 
-fn far(a: &Array3<Complex<f64>>, b: &Array3<Complex<f64>>) -> f64 {
+fn difference_of(a: &Array3<Complex<f64>>, b: &Array3<Complex<f64>>) -> f64 {
     difference(a.as_slice().unwrap(), b.as_slice().unwrap())
 }
 
 #[test]
-fn data_of_zero_give_an_image_of_zero() {
+fn zero_data_give_a_zero_image() {
     let grid = Grid::two(8, 6);
     for coils in [1, 2] {
         let nothing = Array2::zeros((coils, 30));
@@ -81,21 +81,21 @@ fn operators_and_precisions_agree() {
         let numbers: Vec<_> = residuals.iter().map(|r| r.iteration).collect();
         assert_eq!(numbers, (1..=planned).collect::<Vec<_>>());
         let (same, _) = run::<f64>(&problem, &recipe(method, OperatorName::Toeplitz));
-        assert!(far(&same, &reference) < 1e-9, "{method:?}");
+        assert!(difference_of(&same, &reference) < 1e-9, "{method:?}");
         let (same, _) = run::<f64>(&problem, &recipe(method, OperatorName::Nufft));
-        assert!(far(&same, &reference) < 1e-9, "{method:?}");
+        assert!(difference_of(&same, &reference) < 1e-9, "{method:?}");
         let coarse = Recipe {
             tolerance: 1e-6,
             ..recipe(method, OperatorName::Toeplitz)
         };
         let (single, _) = run::<f32>(&problem, &coarse);
-        let error = far(&single, &reference);
+        let error = difference_of(&single, &reference);
         assert!(error < 1e-4, "{method:?} {error:e}");
     }
 }
 
 #[test]
-fn coils_without_maps_are_images_of_their_own() {
+fn without_maps_the_result_is_the_root_sum_of_squares() {
     let grid = Grid::two(6, 7);
     let (problem, truth) = problem(grid, 3, 400);
     let (image, _) = run::<f64>(
@@ -154,13 +154,13 @@ fn intensity_correction_multiplies_the_image_by_the_coils_sensitivity() {
 fn the_adjoint_divides_by_the_coils_intensity() {
     // All frequencies of the grid: FᴴF = 64, so that Σ conj(S) FᴴF S ρ/Σ|S|² = 64 ρ.
     let grid = Grid::two(8, 8);
-    let place = |(m, a): (usize, usize)| [m % 8, m / 8][a] as f64 / 8.0 - 0.5;
-    let k = Array2::from_shape_fn((64, 2), place);
+    let frequency = |(m, a): (usize, usize)| [m % 8, m / 8][a] as f64 / 8.0 - 0.5;
+    let k = Array2::from_shape_fn((64, 2), frequency);
     let (s, truth) = (maps(grid, 2), complex::<f64>(64, 0.4));
-    let seen = Array2::from_shape_fn((2, 64), |(c, n)| s[[c, n]] * truth[n]);
+    let measured = Array2::from_shape_fn((2, 64), |(c, n)| s[[c, n]] * truth[n]);
     let mut data = Array2::zeros((2, 64));
     let direct = Direct::<f64>::new(grid, k.view(), None).unwrap();
-    direct.forward(seen.as_slice().unwrap(), data.as_slice_mut().unwrap());
+    direct.forward(measured.as_slice().unwrap(), data.as_slice_mut().unwrap());
     let problem = Problem::new(grid, k, data).unwrap().with_maps(s).unwrap();
     let (image, _) = run::<f64>(&problem, &recipe(Method::Adjoint, OperatorName::Direct));
     let expected: Vec<_> = truth.iter().map(|v| v * 64.0).collect();
@@ -168,7 +168,7 @@ fn the_adjoint_divides_by_the_coils_intensity() {
 }
 
 #[test]
-fn a_field_is_taken_by_the_direct_operator_alone() {
+fn only_the_direct_operator_supports_a_field() {
     let grid = Grid::two(6, 6);
     let (problem, _) = problem(grid, 1, 40);
     let field = FieldBasis {
@@ -176,23 +176,23 @@ fn a_field_is_taken_by_the_direct_operator_alone() {
         maps: Array2::from_elem((1, 36), 50.0),
     };
     let problem = problem.with_field(field).unwrap();
-    let refused = CpuEngine::<f64>::new(&problem, &recipe(Method::Cg, OperatorName::Toeplitz));
-    assert!(matches!(refused.err(), Some(MriError::Unsupported(_))));
+    let rejected = CpuEngine::<f64>::new(&problem, &recipe(Method::Cg, OperatorName::Toeplitz));
+    assert!(matches!(rejected.err(), Some(MriError::Unsupported(_))));
     let (_, residuals) = run::<f64>(&problem, &recipe(Method::Cg, OperatorName::Direct));
     assert!(residuals[11].residual < residuals[0].residual);
 }
 
 #[test]
-fn numbers_out_of_range_are_said() {
+fn overflow_is_reported() {
     let grid = Grid::two(4, 4);
     let data = Array2::from_elem((1, 20), Complex::new(1e38, 1e38));
     let problem = Problem::new(grid, trajectory(20, 2), data).unwrap();
     for method in [Method::Cg, Method::Tv, Method::Wavelet] {
         let mut engine =
             CpuEngine::<f32>::new(&problem, &recipe(method, OperatorName::Direct)).unwrap();
-        let refused = engine.advance();
+        let rejected = engine.advance();
         assert!(matches!(
-            refused,
+            rejected,
             Err(MriError::NotFinite { iteration: 1, .. })
         ));
     }

@@ -1,4 +1,4 @@
-//! The methods against what defines their results.
+//! The methods compared with the definitions of their results.
 
 mod engines;
 mod operators;
@@ -11,7 +11,7 @@ use ndarray::Array2;
 use num_complex::Complex;
 use std::sync::Arc;
 
-/// Numbers in −1 … 1 without a pattern that the sums could share.
+/// Numbers in −1 … 1 without a regularity that the sums could share.
 fn wave(n: usize, seed: f64) -> Vec<f64> {
     (0..n)
         .map(|i| (seed * (i as f64 + 1.0).powi(2)).sin())
@@ -36,7 +36,7 @@ fn weights(samples: usize) -> Vec<f64> {
     wave(samples, 0.317).iter().map(|w| 1.5 + w).collect()
 }
 
-/// Smooth, of different moduli, nowhere all 0.
+/// Smooth maps of different moduli, nowhere all 0.
 fn maps(grid: Grid, coils: usize) -> Array2<Complex<f64>> {
     Array2::from_shape_fn((coils, grid.voxels()), |(c, n)| {
         let phase = 0.1 * n as f64 * (c as f64 + 1.0) / grid.voxels() as f64;

@@ -2,7 +2,7 @@
 
 use super::*;
 
-fn convolution_is_the_operator_there_and_back<T: Real>(tolerance: f64) {
+fn the_convolution_equals_forward_and_adjoint<T: Real>(tolerance: f64) {
     for (grid, samples) in [
         (Grid::two(16, 16), 300),
         (Grid::two(7, 20), 90),
@@ -24,13 +24,13 @@ fn convolution_is_the_operator_there_and_back<T: Real>(tolerance: f64) {
 }
 
 #[test]
-fn one_convolution_is_the_operator_there_and_back() {
-    convolution_is_the_operator_there_and_back::<f64>(1e-13);
-    convolution_is_the_operator_there_and_back::<f32>(1e-6);
+fn one_convolution_equals_forward_and_adjoint() {
+    the_convolution_equals_forward_and_adjoint::<f64>(1e-13);
+    the_convolution_equals_forward_and_adjoint::<f32>(1e-6);
 }
 
 #[test]
-fn a_convolution_is_of_its_own_grid_and_samples() {
+fn a_convolution_rejects_another_grid_and_other_weights() {
     let grid = Grid::two(6, 8);
     let k = trajectory(20, 2);
     let doubled = Direct::new(grid.doubled(), k.view(), None).unwrap();
@@ -44,11 +44,11 @@ fn a_convolution_is_of_its_own_grid_and_samples() {
 }
 
 #[test]
-fn of_the_samples_of_a_grid_the_operator_is_the_number_of_voxels() {
+fn for_cartesian_samples_the_operator_is_the_number_of_voxels() {
     // All frequencies j/N: FᴴF = N² exactly, so that Q is N² at 0 and nothing else.
     let grid = Grid::two(8, 8);
-    let place = |(m, a): (usize, usize)| [m % 8, m / 8][a] as f64 / 8.0 - 0.5;
-    let k = Array2::from_shape_fn((64, 2), place);
+    let frequency = |(m, a): (usize, usize)| [m % 8, m / 8][a] as f64 / 8.0 - 0.5;
+    let k = Array2::from_shape_fn((64, 2), frequency);
     let image = complex::<f64>(64, 0.3);
     let mut found = image.clone();
     convolved(grid, &k, &[1.0; 64]).apply(&mut found);
@@ -58,7 +58,7 @@ fn of_the_samples_of_a_grid_the_operator_is_the_number_of_voxels() {
 }
 
 #[test]
-fn with_coils_it_is_what_the_coils_samples_say() {
+fn with_coils_the_operator_equals_the_sum_over_coils() {
     // ⟨ρ, EᴴWE ρ'⟩ = Σ_c ⟨F S_c ρ, W F S_c ρ'⟩
     let grid = Grid::two(9, 12);
     let (k, w, s) = (trajectory(70, 2), weights(70), maps(grid, 4));
@@ -67,9 +67,9 @@ fn with_coils_it_is_what_the_coils_samples_say() {
     let mut expected = 0.0;
     for coil in s.rows() {
         let samples = |image: &[Complex<f64>]| {
-            let seen: Vec<_> = coil.iter().zip(image).map(|(s, v)| s * v).collect();
+            let measured: Vec<_> = coil.iter().zip(image).map(|(s, v)| s * v).collect();
             let mut samples = vec![Complex::default(); 70];
-            direct.forward(&seen, &mut samples);
+            direct.forward(&measured, &mut samples);
             samples
         };
         let weighted: Vec<_> = samples(&b).iter().zip(&w).map(|(d, w)| d * w).collect();
@@ -83,7 +83,7 @@ fn with_coils_it_is_what_the_coils_samples_say() {
 }
 
 #[test]
-fn corrected_maps_have_an_even_intensity() {
+fn corrected_maps_have_a_uniform_intensity() {
     let mut s = maps(Grid::two(4, 5), 3);
     s.column_mut(7).fill(Complex::default());
     let corrected = intensity_corrected(&s);

@@ -1,4 +1,4 @@
-//! Conjugate gradients and FISTA against the equations that they solve.
+//! Conjugate gradients and FISTA compared with the equations that they solve.
 
 use super::*;
 
@@ -17,7 +17,7 @@ fn problem(grid: Grid, samples: usize) -> (Sense<f64>, Vec<Complex<f64>>, Vec<Co
 }
 
 #[test]
-fn conjugate_gradients_find_the_image_and_say_how_far_they_are() {
+fn conjugate_gradients_find_the_image_and_report_the_residual() {
     let (mut sense, b, truth) = problem(Grid::two(6, 7), 200);
     let mut cg = ConjugateGradients::new(b.clone(), 0.0);
     let mut last = 1.0;
@@ -34,7 +34,7 @@ fn the_residual_is_that_of_the_equation_with_lambda() {
     let lambda = 40.0;
     let mut cg = ConjugateGradients::new(b.clone(), lambda);
     for iteration in 0..8 {
-        let said = cg.step(&mut sense);
+        let reported = cg.step(&mut sense);
         let mut image = vec![Complex::default(); b.len()];
         sense.normal(cg.image(), &mut image);
         let r: Vec<_> = (0..b.len())
@@ -42,23 +42,23 @@ fn the_residual_is_that_of_the_equation_with_lambda() {
             .collect();
         let is = norm_squared(&r) / norm_squared(&b);
         assert!(
-            (said - is).abs() < 1e-10 * is + 1e-28,
-            "{iteration} {said:e} {is:e}"
+            (reported - is).abs() < 1e-10 * is + 1e-28,
+            "{iteration} {reported:e} {is:e}"
         );
     }
 }
 
 #[test]
-fn nothing_stays_nothing_and_what_is_unseen_stays_unsought() {
+fn zero_data_and_zero_curvature_leave_the_image_at_zero() {
     let (mut sense, _, _) = problem(Grid::two(5, 5), 30);
     let mut cg = ConjugateGradients::new(vec![Complex::default(); 25], 0.0);
     assert_eq!(cg.step(&mut sense), 0.0);
     assert!(cg.image().iter().all(|v| *v == Complex::default()));
-    // Maps of 0 see nothing: no curvature along any direction.
+    // Maps of 0 measure nothing: there is no curvature along any direction.
     let grid = Grid::two(5, 5);
     let k = trajectory(30, 2);
-    let blind = Array2::zeros((2, 25));
-    let mut sense = Sense::new(convolved(grid, &k, &[1.0; 30]), Some(&blind));
+    let zero_maps = Array2::zeros((2, 25));
+    let mut sense = Sense::new(convolved(grid, &k, &[1.0; 30]), Some(&zero_maps));
     let mut cg = ConjugateGradients::new(complex::<f64>(25, 0.1), 0.0);
     assert_eq!(cg.step(&mut sense), 1.0);
     assert_eq!(cg.step(&mut sense), 1.0);
@@ -67,10 +67,11 @@ fn nothing_stays_nothing_and_what_is_unseen_stays_unsought() {
 
 #[test]
 fn after_an_exact_solution_nothing_changes() {
-    // All frequencies of a grid: A = 64, one iteration is enough and leaves r = 0 or its rounding.
+    // All frequencies of a grid: A = 64, so one iteration suffices and leaves r = 0 or its
+    // rounding.
     let grid = Grid::two(8, 8);
-    let place = |(m, a): (usize, usize)| [m % 8, m / 8][a] as f64 / 8.0 - 0.5;
-    let k = Array2::from_shape_fn((64, 2), place);
+    let frequency = |(m, a): (usize, usize)| [m % 8, m / 8][a] as f64 / 8.0 - 0.5;
+    let k = Array2::from_shape_fn((64, 2), frequency);
     let mut sense = Sense::new(convolved(grid, &k, &[1.0; 64]), None);
     let b = complex::<f64>(64, 0.2);
     let mut cg = ConjugateGradients::new(b.clone(), 0.0);
@@ -109,7 +110,7 @@ fn without_a_weight_both_regularisers_find_the_least_squares() {
 }
 
 #[test]
-fn the_objective_falls_to_where_no_other_image_is_better() {
+fn the_objective_falls_to_its_minimum() {
     let grid = Grid::two(16, 12);
     let lambda = 0.02;
     for wavelet in [false, true] {
@@ -137,25 +138,25 @@ fn the_objective_falls_to_where_no_other_image_is_better() {
             let r = penalty(fista.image());
             values.push(objective(&mut sense, &b, fista.image(), r));
         }
-        let least = values.last().unwrap();
-        let scale = values[0] - least;
+        let minimum = values.last().unwrap();
+        let scale = values[0] - minimum;
         assert!(scale > 0.0);
         for pair in values.windows(2) {
             assert!(pair[1] < pair[0] + 1e-4 * scale, "{values:?}");
         }
-        // Convex: what is not better near by is not better anywhere.
+        // The objective is convex: if no image nearby is better, none is.
         for (seed, size) in [(0.3, 1e-2), (0.5, 1e-1), (0.9, 1.0)] {
             let step = complex::<f64>(192, seed);
             let other: Vec<_> = (0..192)
                 .map(|n| fista.image()[n] + step[n] * size)
                 .collect();
             let r = penalty(&other);
-            assert!(objective(&mut sense, &b, &other, r) > least - 1e-6 * scale);
+            assert!(objective(&mut sense, &b, &other, r) > minimum - 1e-6 * scale);
         }
         for factor in [0.99, 1.01] {
             let other: Vec<_> = fista.image().iter().map(|x| x * factor).collect();
             let r = penalty(&other);
-            assert!(objective(&mut sense, &b, &other, r) > least - 1e-6 * scale);
+            assert!(objective(&mut sense, &b, &other, r) > minimum - 1e-6 * scale);
         }
     }
 }
@@ -167,9 +168,9 @@ fn the_residual_of_fista_is_that_of_its_image() {
     let regulariser = Regulariser::total_variation(grid, 1);
     let mut fista = Fista::new(&mut sense, regulariser, 64, b.clone(), 0.01);
     for _ in 0..30 {
-        let said = fista.step(&mut sense);
+        let reported = fista.step(&mut sense);
         let mut image = vec![Complex::default(); 64];
         sense.normal(fista.image(), &mut image);
-        assert!((said.sqrt() - difference(&image, &b)).abs() < 1e-12);
+        assert!((reported.sqrt() - difference(&image, &b)).abs() < 1e-12);
     }
 }

@@ -1,9 +1,9 @@
-//! The direct operators in the emulator against plain sums in double precision.
+//! The direct operators in the emulator compared with plain sums in double precision.
 
 use std::f64::consts::TAU;
 
 use super::{Direct, Functions, point_spread};
-use crate::gpu::{EmulatedMachine, Machine};
+use crate::gpu::{Device, EmulatedDevice};
 use crate::mri::{FieldBasis, Grid, Trigonometry};
 use ndarray::{Array1, Array2};
 use num_complex::Complex;
@@ -24,15 +24,15 @@ fn trajectory(samples: usize, axes: usize) -> Array2<f64> {
     Array2::from_shape_fn((samples, axes), |_| random.random::<f64>() - 0.5)
 }
 
-/// k·x in turns, (sample, voxel).
+/// k·x in cycles, (sample, voxel).
 fn phases(grid: Grid, trajectory: &Array2<f64>) -> Array2<f64> {
     let [slices, rows, columns] = grid.shape;
-    let place = |n: usize, extent: usize| n as f64 - (extent / 2) as f64;
+    let position = |n: usize, extent: usize| n as f64 - (extent / 2) as f64;
     Array2::from_shape_fn((trajectory.nrows(), grid.voxels()), |(m, n)| {
         let at = [
-            place(n % columns, columns),
-            place(n / columns % rows, rows),
-            place(n / columns / rows, slices),
+            position(n % columns, columns),
+            position(n / columns % rows, rows),
+            position(n / columns / rows, slices),
         ];
         let k = trajectory.row(m);
         k.iter().zip(at).map(|(k, x)| k * x).sum()
@@ -83,71 +83,70 @@ fn error(found: &[Complex<f32>], expected: &[Wide]) -> f64 {
     (away / norm).sqrt()
 }
 
-fn on(
-    machine: &EmulatedMachine,
+fn upload(
+    device: &EmulatedDevice,
     values: &[Complex<f32>],
-) -> <EmulatedMachine as Machine>::Buffer<Complex32> {
-    let mut buffer = machine.alloc("a test", values.len()).expect("memory");
-    machine.upload(&mut buffer, values).expect("an upload");
+) -> <EmulatedDevice as Device>::Buffer<Complex32> {
+    let mut buffer = device.alloc("a test", values.len()).expect("memory");
+    device.upload(&mut buffer, values).expect("an upload");
     buffer
 }
 
-fn back(
-    machine: &EmulatedMachine,
-    buffer: &<EmulatedMachine as Machine>::Buffer<Complex32>,
+fn download(
+    device: &EmulatedDevice,
+    buffer: &<EmulatedDevice as Device>::Buffer<Complex32>,
     len: usize,
 ) -> Vec<Complex<f32>> {
     let mut values = vec![Complex::new(0.0, 0.0); len];
-    machine.download(buffer, &mut values).expect("a download");
+    device.download(buffer, &mut values).expect("a download");
     values
 }
 
-/// Two and three axes, one image and several, few samples (cut into parts) and many.
+/// Two and three axes, one image and several, few samples (split into parts) and many.
 #[test]
-fn both_ways_equal_the_definition() {
+fn both_directions_equal_the_definition() {
     for (grid, samples, batch) in [
         (Grid::two(9, 13), 50, 3),
         (Grid::two(12, 10), 300, 1),
         (Grid::three(3, 6, 7), 170, 2),
     ] {
-        let machine = EmulatedMachine::new();
+        let device = EmulatedDevice::new();
         let k = trajectory(samples, grid.axes);
         let phases = phases(grid, &k);
         for (trigonometry, most) in [
             (Trigonometry::Accurate, 5e-7),
             (Trigonometry::Hardware, 1e-6),
         ] {
-            let direct =
-                Direct::new(&machine, grid, &k, None, trigonometry, batch).expect("a plan");
+            let direct = Direct::new(&device, grid, &k, None, trigonometry, batch).expect("a plan");
             let data = noise(1, batch * samples);
-            let mut images = on(&machine, &noise(9, batch * grid.voxels()));
+            let mut images = upload(&device, &noise(9, batch * grid.voxels()));
             direct
-                .adjoint(&machine, &on(&machine, &data), &mut images, batch)
+                .adjoint(&device, &upload(&device, &data), &mut images, batch)
                 .expect("a launch");
-            let found = back(&machine, &images, batch * grid.voxels());
-            let off = error(&found, &adjoint(&phases, &data));
-            assert!(off <= most, "{grid:?}: {off:.1e}");
+            let found = download(&device, &images, batch * grid.voxels());
+            let difference = error(&found, &adjoint(&phases, &data));
+            assert!(difference <= most, "{grid:?}: {difference:.1e}");
 
             let values = noise(2, batch * grid.voxels());
-            let mut there = on(&machine, &noise(8, batch * samples));
+            let mut transformed = upload(&device, &noise(8, batch * samples));
             direct
-                .forward(&machine, &on(&machine, &values), &mut there, batch)
+                .forward(&device, &upload(&device, &values), &mut transformed, batch)
                 .expect("a launch");
-            let found = back(&machine, &there, batch * samples);
-            let off = error(&found, &forward(&phases, &values));
-            assert!(off <= most, "{grid:?}: {off:.1e}");
+            let found = download(&device, &transformed, batch * samples);
+            let difference = error(&found, &forward(&phases, &values));
+            assert!(difference <= most, "{grid:?}: {difference:.1e}");
         }
     }
 }
 
 #[test]
 fn the_point_spread_is_that_of_the_weights() {
-    let machine = EmulatedMachine::new();
+    let device = EmulatedDevice::new();
     let grid = Grid::two(5, 4);
     let k = trajectory(31, 2);
     let weights = Array1::from_iter((0..31).map(|m| f64::from(m) / 31.0));
     let q = point_spread(
-        &machine,
+        &device,
         grid,
         &k,
         Some(weights.view()),
@@ -159,16 +158,16 @@ fn the_point_spread_is_that_of_the_weights() {
         .map(|w| Complex::new(*w as f32, 0.0))
         .collect();
     let expected = adjoint(&phases(grid.doubled(), &k), &values);
-    let off = error(&back(&machine, &q, grid.doubled().voxels()), &expected);
-    assert!(off <= 5e-7, "{off:.1e}");
+    let difference = error(&download(&device, &q, grid.doubled().voxels()), &expected);
+    assert!(difference <= 5e-7, "{difference:.1e}");
 }
 
 #[test]
-fn more_images_than_planned_are_refused() {
-    let machine = EmulatedMachine::new();
+fn more_images_than_planned_are_rejected() {
+    let device = EmulatedDevice::new();
     let grid = Grid::two(3, 3);
     let direct = Direct::new(
-        &machine,
+        &device,
         grid,
         &trajectory(4, 2),
         None,
@@ -176,12 +175,12 @@ fn more_images_than_planned_are_refused() {
         1,
     )
     .expect("a plan");
-    let data = on(&machine, &noise(1, 8));
-    let mut images = on(&machine, &noise(1, 18));
-    assert!(direct.adjoint(&machine, &data, &mut images, 2).is_err());
+    let data = upload(&device, &noise(1, 8));
+    let mut images = upload(&device, &noise(1, 18));
+    assert!(direct.adjoint(&device, &data, &mut images, 2).is_err());
     assert!(
         Direct::new(
-            &machine,
+            &device,
             grid,
             &trajectory(4, 3),
             None,
@@ -192,11 +191,11 @@ fn more_images_than_planned_are_refused() {
     );
 }
 
-/// Off-resonance of a few turns, and more functions than the kernel keeps in registers.
+/// Off-resonance of a few cycles, and more functions than the kernel holds in registers.
 #[test]
 fn a_field_basis_adds_its_phases() {
     for (grid, functions) in [(Grid::two(7, 9), 1), (Grid::three(2, 5, 4), 4)] {
-        let machine = EmulatedMachine::new();
+        let device = EmulatedDevice::new();
         let (samples, batch) = (70, 5);
         let k = trajectory(samples, grid.axes);
         let mut random = Pcg64Mcg::seed_from_u64(11);
@@ -207,7 +206,7 @@ fn a_field_basis_adds_its_phases() {
         };
         let phases = phases(grid, &k) + field.coefficients.dot(&field.maps);
         let direct = Direct::new(
-            &machine,
+            &device,
             grid,
             &k,
             Some(&field),
@@ -216,37 +215,37 @@ fn a_field_basis_adds_its_phases() {
         )
         .expect("a plan");
         let data = noise(1, batch * samples);
-        let mut images = on(&machine, &noise(9, batch * grid.voxels()));
+        let mut images = upload(&device, &noise(9, batch * grid.voxels()));
         direct
-            .adjoint(&machine, &on(&machine, &data), &mut images, batch)
+            .adjoint(&device, &upload(&device, &data), &mut images, batch)
             .expect("a launch");
-        let off = error(
-            &back(&machine, &images, batch * grid.voxels()),
+        let difference = error(
+            &download(&device, &images, batch * grid.voxels()),
             &adjoint(&phases, &data),
         );
-        assert!(off <= 5e-7, "{grid:?}: {off:.1e}");
+        assert!(difference <= 5e-7, "{grid:?}: {difference:.1e}");
         let values = noise(2, batch * grid.voxels());
-        let mut there = on(&machine, &noise(8, batch * samples));
+        let mut transformed = upload(&device, &noise(8, batch * samples));
         direct
-            .forward(&machine, &on(&machine, &values), &mut there, batch)
+            .forward(&device, &upload(&device, &values), &mut transformed, batch)
             .expect("a launch");
-        let off = error(
-            &back(&machine, &there, batch * samples),
+        let difference = error(
+            &download(&device, &transformed, batch * samples),
             &forward(&phases, &values),
         );
-        assert!(off <= 5e-7, "{grid:?}: {off:.1e}");
+        assert!(difference <= 5e-7, "{grid:?}: {difference:.1e}");
     }
 }
 
 #[test]
-fn phases_without_a_fraction_are_refused() {
+fn phases_without_an_accurate_fraction_are_rejected() {
     let functions = Functions::new(
         Array2::from_elem((2, 1), 1e6),
         Array2::from_elem((1, 3), 1e6),
     )
     .expect("functions");
     let plan = Direct::of_functions(
-        &EmulatedMachine::new(),
+        &EmulatedDevice::new(),
         &functions,
         Trigonometry::Accurate,
         1,

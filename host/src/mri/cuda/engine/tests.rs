@@ -1,8 +1,8 @@
-//! The same problem on the CPU in double precision and on the emulator: residuals and images agree to
-//! single precision, for every method and operator, with and without maps.
+//! The same problem on the CPU in double precision and on the emulator: residuals and images agree
+//! to single precision, for every method and operator, with and without maps.
 
 use super::GpuEngine;
-use crate::gpu::EmulatedMachine;
+use crate::gpu::EmulatedDevice;
 use crate::mri::cpu::CpuEngine;
 use crate::mri::{Engine, Grid, Method, OperatorName, Problem, Recipe, Trigonometry};
 use ndarray::{Array1, Array2, Array3};
@@ -47,20 +47,23 @@ fn run(engine: &mut dyn Engine) -> (Vec<f64>, Array3<Complex<f64>>) {
 }
 
 fn agree(problem: &Problem, recipe: &Recipe, tolerance: f64) {
-    let words = format!("{recipe:?} on {:?}", problem.grid());
+    let context = format!("{recipe:?} on {:?}", problem.grid());
     let mut cpu = CpuEngine::<f64>::new(problem, recipe).expect("CPU");
-    let machine = EmulatedMachine::new();
-    let mut gpu = GpuEngine::new(&machine, problem, recipe).expect("emulator");
+    let device = EmulatedDevice::new();
+    let mut gpu = GpuEngine::new(&device, problem, recipe).expect("emulator");
     let (expected, image) = run(&mut cpu);
     let (found, other) = run(&mut gpu);
-    assert_eq!(expected.len(), found.len(), "{words}");
+    assert_eq!(expected.len(), found.len(), "{context}");
     for (a, b) in expected.iter().zip(&found) {
-        assert!((a - b).abs() <= tolerance * a.max(1e-3), "{words}: {a} {b}");
+        assert!(
+            (a - b).abs() <= tolerance * a.max(1e-3),
+            "{context}: {a} {b}"
+        );
     }
     let norm =
         |image: &Array3<Complex<f64>>| image.iter().map(Complex::norm_sqr).sum::<f64>().sqrt();
     let error = norm(&(&image - &other)) / norm(&image);
-    assert!(error < tolerance, "{words}: {error}");
+    assert!(error < tolerance, "{context}: {error}");
 }
 
 fn recipe(operator: OperatorName, method: Method) -> Recipe {
@@ -97,7 +100,7 @@ fn every_method_and_operator_agrees_with_the_cpu() {
 }
 
 #[test]
-fn odd_grids_slices_and_corrected_intensities_agree_too() {
+fn odd_grids_slices_and_corrected_intensities_agree() {
     for grid in [Grid::two(7, 5), Grid::two(1, 1), Grid::three(4, 3, 8)] {
         for method in [Method::Cg, Method::Tv, Method::Wavelet] {
             let corrected = Recipe {
@@ -110,16 +113,16 @@ fn odd_grids_slices_and_corrected_intensities_agree_too() {
 }
 
 #[test]
-fn no_signal_gives_no_image() {
+fn zero_data_give_a_zero_image() {
     let of = |operator, method| {
         let some = problem(Grid::two(6, 6), 2, 20, true);
         let zero = Array2::zeros((2, 20));
         let problem = Problem::new(some.grid(), some.trajectory().clone(), zero)
             .and_then(|p| p.with_maps(some.maps().expect("maps").clone()))
             .expect("a problem");
-        let machine = EmulatedMachine::new();
+        let device = EmulatedDevice::new();
         let recipe = recipe(operator, method);
-        let mut engine = GpuEngine::new(&machine, &problem, &recipe).expect("an engine");
+        let mut engine = GpuEngine::new(&device, &problem, &recipe).expect("an engine");
         run(&mut engine)
     };
     for method in [Method::Cg, Method::Tv, Method::Wavelet] {

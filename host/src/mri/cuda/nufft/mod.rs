@@ -1,8 +1,9 @@
-//! Mirrors cpu/nufft.rs: the NUFFT on a machine, types 1 (adjoint) and 2 (forward).
+//! Mirrors cpu/nufft.rs: the NUFFT on a device, types 1 (adjoint) and 2 (forward).
 //!
-//! Type 1: samples spread onto tiles, the tiles added up on the fine grid, its transform, the kernel
-//! undone on the modes. Type 2: the same backwards, with the same weights. No atomics: the same bits
-//! every time. `kernels-gpu/src/mri/nufft_*.rs` have the counts.
+//! Type 1: samples are spread onto tiles, the tiles added up on the fine grid, the grid
+//! transformed, and the modes divided by the kernel's transform. Type 2 is its transpose, with the
+//! same weights. There are no atomics, so results are bit-identical every time.
+//! `kernels-gpu/src/mri/nufft_*.rs` have the operation counts.
 
 pub(crate) mod sorting;
 pub(crate) mod widths;
@@ -11,8 +12,8 @@ pub use sorting::NufftSizes;
 
 use super::super::nufft::SpreadingKernel;
 use super::super::{Grid, MriError};
-use super::images_together;
-use crate::gpu::{Buffer, Direction, GpuError, Machine, Result};
+use super::images_at_once;
+use crate::gpu::{Buffer, Device, Direction, GpuError, Result};
 use ndarray::{ArrayView1, ArrayView2};
 use sorting::{MergeLevel, Sorting};
 use warpstride_device::Complex32;
@@ -20,69 +21,69 @@ use warpstride_device::launch::Work;
 use warpstride_kernels::mri::nufft_gather::{MriNufftGather, MriNufftMerge};
 use warpstride_kernels::mri::nufft_modes::{MriNufftCrop, MriNufftPad};
 use warpstride_kernels::mri::nufft_tile::terms;
-use widths::{Part, Points};
+use widths::{ImageBatch, Points};
 
-/// Fine cells a voxel, along each axis.
+/// Fine cells per voxel along each axis.
 const OVERSAMPLING: f64 = 2.0;
-/// Does a stage of a name: queues it, or takes its time too.
-type Run<'a> = dyn FnMut(&'static str, &mut dyn FnMut() -> Result<()>) -> Result<()> + 'a;
+/// Runs a named stage: queues it, or also measures its time.
+type StageRunner<'a> = dyn FnMut(&'static str, &mut dyn FnMut() -> Result<()>) -> Result<()> + 'a;
 
-/// Widest kernel that there is in single precision.
+/// Widest kernel available in single precision.
 const WIDEST: usize = 8;
 
 /// F and Fᴴ of a trajectory, to a tolerance.
 ///
-/// Everything is allocated and uploaded when it is made; its calls only queue work, so that they can
-/// be recorded.
-pub struct Nufft<M: Machine> {
+/// Everything is allocated and uploaded by the constructor; calls only queue work, so that they can
+/// be captured in a graph.
+pub struct Nufft<M: Device> {
     grid: Grid,
     sizes: NufftSizes,
-    /// Images that the scratch holds.
-    together: usize,
+    /// Number of images that the scratch memory holds.
+    batch_size: usize,
     max_batch: usize,
     levels: Vec<MergeLevel>,
-    on: Points<M>,
+    points: Points<M>,
     slot_of_tile: M::Buffer<u32>,
     merges: M::Buffer<[u32; 2]>,
     /// 1/φ̂ of every voxel, along x, y, z.
     factors: [M::Buffer<f32>; 3],
     fine: M::Buffer<Complex32>,
     slots: M::Buffer<Complex32>,
-    /// Of `together` images, and of one.
+    /// Transforms of `batch_size` images, and of one.
     transforms: [M::Fft; 2],
 }
 
-impl<M: Machine> std::fmt::Debug for Nufft<M> {
+impl<M: Device> std::fmt::Debug for Nufft<M> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Nufft")
             .field("grid", &self.grid)
             .field("sizes", &self.sizes)
             .field("samples", &self.samples())
-            .field("together", &self.together)
+            .field("batch_size", &self.batch_size)
             .finish_non_exhaustive()
     }
 }
 
-fn upload<M: Machine, T: bytemuck::Pod + Send>(
-    machine: &M,
+fn upload<M: Device, T: bytemuck::Pod + Send>(
+    device: &M,
     what: &'static str,
     values: &[T],
 ) -> Result<M::Buffer<T>> {
-    let mut buffer = machine.alloc(what, values.len())?;
-    machine.upload(&mut buffer, values)?;
+    let mut buffer = device.alloc(what, values.len())?;
+    device.upload(&mut buffer, values)?;
     Ok(buffer)
 }
 
-impl<M: Machine> Nufft<M> {
+impl<M: Device> Nufft<M> {
     /// Sorts the points of `trajectory`, (sample, axis) in cycles/pixel with the axes kx, ky[, kz].
-    /// `weights`, one a sample, are for [`Nufft::adjoint_weighted`]. Calls take at most `max_batch`
-    /// images.
+    /// `weights`, one per sample, are for [`Nufft::adjoint_weighted`]. Calls take at most
+    /// `max_batch` images.
     ///
     /// # Errors
     /// A tolerance that single precision does not reach, a trajectory or weights of another shape,
-    /// too many samples, or the machine's.
+    /// too many samples, or an error of the device.
     pub fn new(
-        machine: &M,
+        device: &M,
         grid: Grid,
         trajectory: ArrayView2<'_, f64>,
         weights: Option<ArrayView1<'_, f64>>,
@@ -92,18 +93,18 @@ impl<M: Machine> Nufft<M> {
         let (count, axes) = trajectory.dim();
         if axes != grid.axes || !matches!(axes, 2 | 3) {
             return Err(MriError::Unsupported(format!(
-                "the NUFFT takes trajectories of 2 or 3 axes, as many as the image has: found {axes} for {}",
+                "NUFFT: expected a trajectory with as many axes as the image, 2 or 3, found {axes} for {}",
                 grid.axes
             )));
         }
         if weights.is_some_and(|weights| weights.len() != count) {
             return Err(MriError::Unsupported(format!(
-                "{count} samples need as many density weights"
+                "NUFFT: expected {count} density weights, one per sample"
             )));
         }
         if u32::try_from(count).is_err() {
             return Err(MriError::Unsupported(format!(
-                "{count} samples are too many for one NUFFT: the most are {}",
+                "NUFFT: expected at most {} samples, found {count}",
                 u32::MAX
             )));
         }
@@ -117,7 +118,7 @@ impl<M: Machine> Nufft<M> {
                 smallest: SpreadingKernel::smallest::<f32>(OVERSAMPLING, axes),
             });
         }
-        // (power, piece) becomes (piece, power).
+        // Transposes (power, piece) to (piece, power).
         let coefficients: Vec<f32> = (0..width)
             .flat_map(|piece| (0..terms(width)).map(move |power| power * width + piece))
             .map(|at| pieces.coefficients.get(at).map_or(0.0, |c| *c as f32))
@@ -130,8 +131,8 @@ impl<M: Machine> Nufft<M> {
             let points = sorting.points.iter();
             points.map(|p| weights[p.sample as usize] as f32).collect()
         });
-        let slots = sorting.heaps.len() * sizes.slot_cells();
-        let together = images_together(max_batch, 8 * (sizes.cells() + slots));
+        let slots = sorting.subproblems.len() * sizes.slot_cells();
+        let batch_size = images_at_once(max_batch, 8 * (sizes.cells() + slots));
         let factors = |axis: usize| -> Result<M::Buffer<f32>> {
             let factors: Vec<f32> = if axis < axes {
                 let factors = kernel.deapodisation(voxels[axis], sizes.fine[axis]);
@@ -139,29 +140,29 @@ impl<M: Machine> Nufft<M> {
             } else {
                 vec![1.0]
             };
-            upload(machine, "factors of the voxels", &factors)
+            upload(device, "deapodisation factors", &factors)
         };
         let [columns, rows, slices] = sizes.fine;
         let shape = [slices, rows, columns];
-        let plan = |images| machine.plan_fft(&shape[3 - axes..], images);
+        let plan = |images| device.plan_fft(&shape[3 - axes..], images);
         Ok(Self {
             grid,
             sizes,
-            together,
+            batch_size,
             max_batch,
-            on: Points {
-                points: upload(machine, "sorted points", &sorting.points)?,
-                heaps: upload(machine, "heaps of points", &sorting.heaps)?,
-                coefficients: upload(machine, "coefficients of the kernel", &coefficients)?,
-                weights: upload(machine, "sorted weights", &sorted_weights)?,
+            points: Points {
+                points: upload(device, "sorted points", &sorting.points)?,
+                subproblems: upload(device, "subproblems", &sorting.subproblems)?,
+                coefficients: upload(device, "coefficients of the kernel", &coefficients)?,
+                weights: upload(device, "sorted weights", &sorted_weights)?,
             },
-            slot_of_tile: upload(machine, "slots of the tiles", &sorting.slot_of_tile)?,
-            merges: upload(machine, "sums of slots", &sorting.merges)?,
+            slot_of_tile: upload(device, "slots of the tiles", &sorting.slot_of_tile)?,
+            merges: upload(device, "sums of slots", &sorting.merges)?,
             levels: sorting.levels,
             factors: [factors(0)?, factors(1)?, factors(2)?],
-            fine: machine.alloc("fine grid", together * sizes.cells())?,
-            slots: machine.alloc("tiles of the fine grid", together * slots)?,
-            transforms: [plan(together)?, plan(1)?],
+            fine: device.alloc("fine grid", batch_size * sizes.cells())?,
+            slots: device.alloc("tiles of the fine grid", batch_size * slots)?,
+            transforms: [plan(batch_size)?, plan(1)?],
         })
     }
 
@@ -171,62 +172,63 @@ impl<M: Machine> Nufft<M> {
         self.grid
     }
 
-    /// Samples of one image.
+    /// Number of samples of one image.
     #[must_use]
     pub fn samples(&self) -> usize {
-        self.on.points.len()
+        self.points.points.len()
     }
 
-    /// Extents of the fine grid.
+    /// Sizes of the fine grid.
     #[must_use]
     pub fn sizes(&self) -> NufftSizes {
         self.sizes
     }
 
-    /// Queues `samples = F images`: (image, slice, row, column) to (image, sample), of `batch` images.
+    /// Queues `samples = F images`: (image, slice, row, column) to (image, sample), for `batch`
+    /// images.
     ///
     /// # Errors
-    /// More images than the most, buffers too short, or the machine's.
+    /// More images than `max_batch`, buffers that are too short, or an error of the device.
     pub fn forward(
         &mut self,
-        machine: &M,
+        device: &M,
         images: &M::Buffer<Complex32>,
         samples: &mut M::Buffer<Complex32>,
         batch: usize,
     ) -> Result<()> {
-        self.forward_stages(machine, images, samples, batch, &mut |_, stage| stage())
+        self.forward_stages(device, images, samples, batch, &mut |_, stage| stage())
     }
 
-    /// Queues `images = Fᴴ samples`, of `batch` images.
+    /// Queues `images = Fᴴ samples`, for `batch` images.
     ///
     /// # Errors
-    /// As [`Nufft::forward`].
+    /// Like [`Nufft::forward`].
     pub fn adjoint(
         &mut self,
-        machine: &M,
+        device: &M,
         samples: &M::Buffer<Complex32>,
         images: &mut M::Buffer<Complex32>,
         batch: usize,
     ) -> Result<()> {
-        self.adjoint_stages(machine, samples, images, (batch, false), &mut |_, stage| {
+        self.adjoint_stages(device, samples, images, (batch, false), &mut |_, stage| {
             stage()
         })
     }
 
-    /// Queues `images = Fᴴ W samples`, of `batch` images; W is 1 where no weights were given.
+    /// Queues `images = Fᴴ W samples`, for `batch` images; W is 1 if no weights were given.
     ///
     /// # Errors
-    /// As [`Nufft::forward`].
+    /// Like [`Nufft::forward`].
     pub fn adjoint_weighted(
         &mut self,
-        machine: &M,
+        device: &M,
         samples: &M::Buffer<Complex32>,
         images: &mut M::Buffer<Complex32>,
         batch: usize,
     ) -> Result<()> {
-        let weighted = !self.on.weights.is_empty();
+        let weighted = !self.points.weights.is_empty();
         self.adjoint_stages(
-            machine,
+            device,
             samples,
             images,
             (batch, weighted),
@@ -234,47 +236,47 @@ impl<M: Machine> Nufft<M> {
         )
     }
 
-    /// [`Nufft::forward`] with the device's time for each stage, ms.
+    /// [`Nufft::forward`] with the device time of each stage, ms.
     ///
     /// # Errors
-    /// As [`Nufft::forward`].
+    /// Like [`Nufft::forward`].
     pub fn time_forward(
         &mut self,
-        machine: &M,
+        device: &M,
         images: &M::Buffer<Complex32>,
         samples: &mut M::Buffer<Complex32>,
         batch: usize,
     ) -> Result<Vec<(&'static str, f32)>> {
         let mut times = Vec::new();
-        self.forward_stages(machine, images, samples, batch, &mut |name, stage| {
-            times.push((name, machine.time_ms(stage)?));
+        self.forward_stages(device, images, samples, batch, &mut |name, stage| {
+            times.push((name, device.time_ms(stage)?));
             Ok(())
         })?;
         Ok(times)
     }
 
-    /// [`Nufft::adjoint`] with the device's time for each stage, ms.
+    /// [`Nufft::adjoint`] with the device time of each stage, ms.
     ///
     /// # Errors
-    /// As [`Nufft::forward`].
+    /// Like [`Nufft::forward`].
     pub fn time_adjoint(
         &mut self,
-        machine: &M,
+        device: &M,
         samples: &M::Buffer<Complex32>,
         images: &mut M::Buffer<Complex32>,
         batch: usize,
     ) -> Result<Vec<(&'static str, f32)>> {
         let mut times = Vec::new();
         let plain = (batch, false);
-        self.adjoint_stages(machine, samples, images, plain, &mut |name, stage| {
-            times.push((name, machine.time_ms(stage)?));
+        self.adjoint_stages(device, samples, images, plain, &mut |name, stage| {
+            times.push((name, device.time_ms(stage)?));
             Ok(())
         })?;
         Ok(times)
     }
 
-    /// Parts that the scratch holds, then images one by one.
-    fn parts(&self, batch: usize) -> Result<Vec<(Part, usize)>> {
+    /// Batches as large as the scratch memory, then the remaining images one by one.
+    fn batches(&self, batch: usize) -> Result<Vec<(ImageBatch, usize)>> {
         if batch > self.max_batch {
             return Err(GpuError::Size {
                 what: "images of a NUFFT",
@@ -282,32 +284,32 @@ impl<M: Machine> Nufft<M> {
                 host: batch * self.grid.voxels() * size_of::<Complex32>(),
             });
         }
-        let mut parts = Vec::new();
+        let mut batches = Vec::new();
         let mut first_image = 0;
         while first_image < batch {
-            let whole = batch - first_image >= self.together;
-            let images = if whole { self.together } else { 1 };
-            let part = Part {
+            let whole = batch - first_image >= self.batch_size;
+            let images = if whole { self.batch_size } else { 1 };
+            let part = ImageBatch {
                 first_image,
                 images,
             };
-            parts.push((part, usize::from(!whole)));
+            batches.push((part, usize::from(!whole)));
             first_image += images;
         }
-        Ok(parts)
+        Ok(batches)
     }
 
     fn forward_stages(
         &mut self,
-        machine: &M,
+        device: &M,
         images: &M::Buffer<Complex32>,
         samples: &mut M::Buffer<Complex32>,
         batch: usize,
-        run: &mut Run<'_>,
+        run: &mut StageRunner<'_>,
     ) -> Result<()> {
         let [columns, rows, slices] = self.grid.along_k().map(|n| n as u32);
         let [fine_columns, fine_rows, fine_slices] = self.sizes.fine.map(|n| n as u32);
-        for (part, transform) in self.parts(batch)? {
+        for (part, transform) in self.batches(batch)? {
             run("pad", &mut || {
                 let [along_x, along_y, along_z] = &self.factors;
                 let launch = MriNufftPad {
@@ -326,15 +328,15 @@ impl<M: Machine> Nufft<M> {
                     images: part.images as u32,
                 };
                 let lines = self.sizes.fine[1] * self.sizes.fine[2] * part.images;
-                machine.launch(&launch, Work::Blocks(lines))
+                device.launch(&launch, Work::Blocks(lines))
             })?;
             run("transform", &mut || {
                 let plan = &self.transforms[transform];
-                machine.fft(plan, &mut self.fine, Direction::Forward)
+                device.fft(plan, &mut self.fine, Direction::Forward)
             })?;
             run("interpolate", &mut || {
                 let arrays = (&self.fine, &mut *samples);
-                widths::interpolate(machine, &self.sizes, &self.on, arrays, part)
+                widths::interpolate(device, &self.sizes, &self.points, arrays, part)
             })?;
         }
         Ok(())
@@ -342,19 +344,19 @@ impl<M: Machine> Nufft<M> {
 
     fn adjoint_stages(
         &mut self,
-        machine: &M,
+        device: &M,
         samples: &M::Buffer<Complex32>,
         images: &mut M::Buffer<Complex32>,
         (batch, weighted): (usize, bool),
-        run: &mut Run<'_>,
+        run: &mut StageRunner<'_>,
     ) -> Result<()> {
         let [columns, rows, slices] = self.grid.along_k().map(|n| n as u32);
         let [fine_columns, fine_rows, fine_slices] = self.sizes.fine.map(|n| n as u32);
-        let slot_count = self.on.heaps.len() as u32;
-        for (part, transform) in self.parts(batch)? {
+        let slot_count = self.points.subproblems.len() as u32;
+        for (part, transform) in self.batches(batch)? {
             run("spread", &mut || {
                 let arrays = (samples, &mut self.slots);
-                widths::spread(machine, &self.sizes, &self.on, arrays, weighted, part)
+                widths::spread(device, &self.sizes, &self.points, arrays, weighted, part)
             })?;
             run("gather", &mut || {
                 for level in &self.levels {
@@ -368,7 +370,7 @@ impl<M: Machine> Nufft<M> {
                         stride: level.stride as u32,
                         images: part.images as u32,
                     };
-                    machine.launch(&launch, Work::Blocks(level.count * part.images))?;
+                    device.launch(&launch, Work::Blocks(level.count * part.images))?;
                 }
                 let [tiles_x, tiles_y, tiles_z] = self.sizes.tiles.map(|n| n as u32);
                 let launch = MriNufftGather {
@@ -384,11 +386,11 @@ impl<M: Machine> Nufft<M> {
                     images: part.images as u32,
                 };
                 let lines = self.sizes.fine[1] * self.sizes.fine[2] * part.images;
-                machine.launch(&launch, Work::Blocks(lines))
+                device.launch(&launch, Work::Blocks(lines))
             })?;
             run("transform", &mut || {
                 let plan = &self.transforms[transform];
-                machine.fft(plan, &mut self.fine, Direction::Inverse)
+                device.fft(plan, &mut self.fine, Direction::Inverse)
             })?;
             run("crop", &mut || {
                 let [along_x, along_y, along_z] = &self.factors;
@@ -408,7 +410,7 @@ impl<M: Machine> Nufft<M> {
                     images: part.images as u32,
                 };
                 let lines = self.grid.shape[0] * self.grid.shape[1] * part.images;
-                machine.launch(&launch, Work::Blocks(lines))
+                device.launch(&launch, Work::Blocks(lines))
             })?;
         }
         Ok(())

@@ -1,22 +1,22 @@
-//! First the launches against the plain sums in double precision, at sizes that divide by nothing and
-//! all kinds of points; then what does not follow from that: adjointness to rounding, the same bits
-//! again, and parts of a batch.
+//! First the launches compared with plain sums in double precision, at sizes without common
+//! divisors and for all kinds of points; then properties that do not follow from that: adjointness
+//! to rounding, bit-identical repetition, and batches computed in parts.
 
 use super::super::plain_sums::{C, adjoint, error, forward, narrow, noise, product};
 use super::*;
-use crate::gpu::EmulatedMachine;
+use crate::gpu::EmulatedDevice;
 use ndarray::{Array1, Array2};
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 use std::f64::consts::PI;
 
-/// (sample, axis): points of a kind.
+/// (sample, axis): points of the given kind.
 fn trajectory(kind: &str, count: usize, axes: usize) -> Array2<f64> {
     let mut random = Pcg64Mcg::seed_from_u64(11);
     let mut next = move || random.random_range(-0.5..=0.5_f64);
     match kind {
         "random" => Array2::from_shape_simple_fn((count, axes), next),
-        // Spokes through the centre, and beyond the edge in the corners no samples.
+        // Spokes through the centre; no samples in the corners.
         "radial" => Array2::from_shape_fn((count, axes), |(sample, axis)| {
             let spoke = (sample / 16) as f64;
             let radius = (sample % 16) as f64 / 16.0 - 0.5;
@@ -57,9 +57,9 @@ impl Case {
         }
     }
 
-    fn nufft(&self, machine: &EmulatedMachine, tolerance: f64) -> Nufft<EmulatedMachine> {
+    fn nufft(&self, device: &EmulatedDevice, tolerance: f64) -> Nufft<EmulatedDevice> {
         Nufft::new(
-            machine,
+            device,
             self.grid,
             self.trajectory.view(),
             None,
@@ -70,51 +70,51 @@ impl Case {
     }
 }
 
-/// What a call gives for one image or series of samples.
+/// The result of a call for one image or series of samples.
 fn run(
-    machine: &EmulatedMachine,
+    device: &EmulatedDevice,
     from: &[C],
     len: usize,
     call: impl FnOnce(
-        &<EmulatedMachine as Machine>::Buffer<Complex32>,
-        &mut <EmulatedMachine as Machine>::Buffer<Complex32>,
+        &<EmulatedDevice as Device>::Buffer<Complex32>,
+        &mut <EmulatedDevice as Device>::Buffer<Complex32>,
     ),
 ) -> Vec<Complex32> {
-    let mut given = machine.alloc("given", from.len()).unwrap();
-    machine.upload(&mut given, &narrow(from)).unwrap();
-    let mut out = machine.alloc("out", len).unwrap();
-    // A value that stays would show.
-    machine.upload(&mut out, &vec![f32::NAN; 2 * len]).unwrap();
+    let mut given = device.alloc("given", from.len()).unwrap();
+    device.upload(&mut given, &narrow(from)).unwrap();
+    let mut out = device.alloc("out", len).unwrap();
+    // NaN in the output reveals values that are not written.
+    device.upload(&mut out, &vec![f32::NAN; 2 * len]).unwrap();
     call(&given, &mut out);
     let mut values = vec![Complex32::ZERO; len];
-    machine.download(&out, &mut values).unwrap();
+    device.download(&out, &mut values).unwrap();
     values
 }
 
 fn check(case: &Case, tolerance: f64, what: &str) {
-    let machine = EmulatedMachine::new();
-    let mut nufft = case.nufft(&machine, tolerance);
+    let device = EmulatedDevice::new();
+    let mut nufft = case.nufft(&device, tolerance);
     let (voxels, count) = (case.image.len(), case.samples.len());
-    let found = run(&machine, &case.image, count, |image, samples| {
-        nufft.forward(&machine, image, samples, 1).unwrap();
+    let found = run(&device, &case.image, count, |image, samples| {
+        nufft.forward(&device, image, samples, 1).unwrap();
     });
-    let away = error(&found, &forward(case.grid, &case.trajectory, &case.image));
+    let difference = error(&found, &forward(case.grid, &case.trajectory, &case.image));
     assert!(
-        away <= 3.0 * tolerance,
-        "{what}, forward: {away:e} at {tolerance:e}"
+        difference <= 3.0 * tolerance,
+        "{what}, forward: {difference:e} at {tolerance:e}"
     );
-    let found = run(&machine, &case.samples, voxels, |samples, image| {
-        nufft.adjoint(&machine, samples, image, 1).unwrap();
+    let found = run(&device, &case.samples, voxels, |samples, image| {
+        nufft.adjoint(&device, samples, image, 1).unwrap();
     });
-    let away = error(&found, &adjoint(case.grid, &case.trajectory, &case.samples));
+    let difference = error(&found, &adjoint(case.grid, &case.trajectory, &case.samples));
     assert!(
-        away <= 3.0 * tolerance,
-        "{what}, adjoint: {away:e} at {tolerance:e}"
+        difference <= 3.0 * tolerance,
+        "{what}, adjoint: {difference:e} at {tolerance:e}"
     );
 }
 
 #[test]
-fn both_types_are_the_plain_sums_at_odd_sizes() {
+fn both_types_equal_the_plain_sums_at_odd_sizes() {
     for (grid, count) in [
         (Grid::two(1, 1), 5),
         (Grid::two(7, 5), 0),
@@ -149,16 +149,16 @@ fn the_error_is_at_most_three_tolerances_for_all_kinds_of_points() {
 
 #[test]
 fn the_adjoint_is_exact_to_rounding() {
-    let machine = EmulatedMachine::new();
+    let device = EmulatedDevice::new();
     for grid in [Grid::two(15, 10), Grid::three(5, 6, 9)] {
         let case = Case::new(grid, "random", 400);
         for tolerance in [1e-1, 1e-4] {
-            let mut nufft = case.nufft(&machine, tolerance);
-            let fm = run(&machine, &case.image, 400, |image, samples| {
-                nufft.forward(&machine, image, samples, 1).unwrap();
+            let mut nufft = case.nufft(&device, tolerance);
+            let fm = run(&device, &case.image, 400, |image, samples| {
+                nufft.forward(&device, image, samples, 1).unwrap();
             });
-            let fhd = run(&machine, &case.samples, grid.voxels(), |samples, image| {
-                nufft.adjoint(&machine, samples, image, 1).unwrap();
+            let fhd = run(&device, &case.samples, grid.voxels(), |samples, image| {
+                nufft.adjoint(&device, samples, image, 1).unwrap();
             });
             let (left, right) = (
                 product(&fm, &narrow(&case.samples)),
@@ -174,47 +174,47 @@ fn the_adjoint_is_exact_to_rounding() {
 }
 
 #[test]
-fn a_batch_is_its_images_one_by_one_and_weights_are_factors() {
-    let machine = EmulatedMachine::new();
+fn a_batch_equals_its_images_one_by_one_and_weights_are_factors() {
+    let device = EmulatedDevice::new();
     let grid = Grid::two(12, 9);
     let case = Case::new(grid, "random", 300);
     let weights = Array1::from_shape_fn(300, |sample| 0.1 + (sample % 7) as f64);
     let (voxels, batch) = (grid.voxels(), 3);
     let view = case.trajectory.view();
-    let mut nufft = Nufft::new(&machine, grid, view, Some(weights.view()), 1e-5, 5).unwrap();
-    // Parts of two, as where memory is short, and one image more.
-    nufft.together = 2;
-    nufft.transforms[0] = machine.plan_fft(&[32, 32], 2).unwrap();
+    let mut nufft = Nufft::new(&device, grid, view, Some(weights.view()), 1e-5, 5).unwrap();
+    // Batches of two, as if memory were short, and one more image.
+    nufft.batch_size = 2;
+    nufft.transforms[0] = device.plan_fft(&[32, 32], 2).unwrap();
     let samples = noise(3, batch * 300);
     let images = noise(4, batch * voxels);
-    let together = run(&machine, &samples, batch * voxels, |samples, images| {
+    let batched = run(&device, &samples, batch * voxels, |samples, images| {
         nufft
-            .adjoint_weighted(&machine, samples, images, batch)
+            .adjoint_weighted(&device, samples, images, batch)
             .unwrap();
     });
-    for (one, series) in together.chunks(voxels).zip(samples.chunks(300)) {
+    for (one, series) in batched.chunks(voxels).zip(samples.chunks(300)) {
         let weighted: Vec<C> = series.iter().zip(&weights).map(|(v, w)| v * w).collect();
         assert!(error(one, &adjoint(grid, &case.trajectory, &weighted)) < 3e-5);
     }
-    let together = run(&machine, &images, batch * 300, |images, samples| {
-        nufft.forward(&machine, images, samples, batch).unwrap();
+    let batched = run(&device, &images, batch * 300, |images, samples| {
+        nufft.forward(&device, images, samples, batch).unwrap();
     });
-    for (one, image) in together.chunks(300).zip(images.chunks(voxels)) {
+    for (one, image) in batched.chunks(300).zip(images.chunks(voxels)) {
         assert!(error(one, &forward(grid, &case.trajectory, image)) < 3e-5);
     }
-    let mut out = machine.alloc("out", 6 * voxels).unwrap();
-    let given = machine.alloc("given", 6 * 300).unwrap();
-    assert!(nufft.adjoint(&machine, &given, &mut out, 6).is_err());
+    let mut out = device.alloc("out", 6 * voxels).unwrap();
+    let given = device.alloc("given", 6 * 300).unwrap();
+    assert!(nufft.adjoint(&device, &given, &mut out, 6).is_err());
 }
 
 #[test]
-fn unlike_shapes_and_tolerances_out_of_reach_are_refused() {
-    let machine = EmulatedMachine::new();
+fn wrong_shapes_and_unreachable_tolerances_are_rejected() {
+    let device = EmulatedDevice::new();
     let grid = Grid::two(4, 4);
     let flat = Array2::zeros((3, 2));
     let new = |grid, trajectory: &Array2<f64>, weights: Option<&Array1<f64>>, tolerance| {
         let weights = weights.map(|weights| weights.view());
-        Nufft::new(&machine, grid, trajectory.view(), weights, tolerance, 1).map(|_| ())
+        Nufft::new(&device, grid, trajectory.view(), weights, tolerance, 1).map(|_| ())
     };
     assert!(new(grid, &flat, None, 1e-4).is_ok());
     assert!(new(Grid::three(2, 2, 2), &flat, None, 1e-4).is_err());

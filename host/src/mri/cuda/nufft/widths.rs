@@ -1,50 +1,50 @@
-//! Width and axes to kernel.
+//! Dispatch of kernel width and number of axes to a kernel.
 
 use super::NufftSizes;
-use crate::gpu::{Buffer, Machine, Result};
+use crate::gpu::{Buffer, Device, Result};
 use warpstride_device::Complex32;
 use warpstride_device::launch::Work;
 use warpstride_kernels::mri::nufft_interpolate::*;
 use warpstride_kernels::mri::nufft_spread::*;
-use warpstride_kernels::mri::nufft_tile::{NufftHeap, NufftPoint};
+use warpstride_kernels::mri::nufft_tile::{NufftPoint, NufftSubproblem};
 
-/// The sorted points on a machine.
-pub(crate) struct Points<M: Machine> {
+/// The sorted points on a device.
+pub(crate) struct Points<M: Device> {
     pub(crate) points: M::Buffer<NufftPoint>,
-    pub(crate) heaps: M::Buffer<NufftHeap>,
+    pub(crate) subproblems: M::Buffer<NufftSubproblem>,
     pub(crate) coefficients: M::Buffer<f32>,
-    /// In the sorted order; empty without.
+    /// In the sorted order; empty if there are none.
     pub(crate) weights: M::Buffer<f32>,
 }
 
-/// Some of the images of a call.
+/// A batch of the images of a call.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Part {
+pub(crate) struct ImageBatch {
     pub(crate) first_image: usize,
     pub(crate) images: usize,
 }
 
-/// Launches the kernel of that width; the last one is that of any other, of which there is none.
+/// Launches the kernel of the given width; the last arm is never used by another width.
 macro_rules! launch_of {
-    ($machine:ident, $work:expr, $choice:expr, $($key:pat => $kernel:ident),*; $fields:tt) => {
+    ($device:ident, $work:expr, $choice:expr, $($key:pat => $kernel:ident),*; $fields:tt) => {
         match $choice {
-            $($key => $machine.launch(&$kernel $fields, $work),)*
+            $($key => $device.launch(&$kernel $fields, $work),)*
         }
     };
 }
 
-/// Spreads the part's samples: a slot for every heap and image.
-pub(crate) fn spread<M: Machine>(
-    machine: &M,
+/// Spreads the samples of a batch: one slot for every subproblem and image.
+pub(crate) fn spread<M: Device>(
+    device: &M,
     sizes: &NufftSizes,
-    on: &Points<M>,
+    points: &Points<M>,
     (samples, slots): (&M::Buffer<Complex32>, &mut M::Buffer<Complex32>),
     weighted: bool,
-    part: Part,
+    part: ImageBatch,
 ) -> Result<()> {
-    let heaps = on.heaps.len();
+    let subproblems = points.subproblems.len();
     launch_of!(
-        machine, Work::Blocks(heaps * part.images), (sizes.axes, sizes.width),
+        device, Work::Blocks(subproblems * part.images), (sizes.axes, sizes.width),
         (2, 2) => MriNufftSpread2dW2, (2, 3) => MriNufftSpread2dW3, (2, 4) => MriNufftSpread2dW4,
         (2, 5) => MriNufftSpread2dW5, (2, 6) => MriNufftSpread2dW6, (2, 7) => MriNufftSpread2dW7,
         (2, _) => MriNufftSpread2dW8,
@@ -54,12 +54,12 @@ pub(crate) fn spread<M: Machine>(
         {
             slots: slots.write(),
             samples: samples.read(),
-            points: on.points.read(),
-            heaps: on.heaps.read(),
-            weights: on.weights.read(),
-            coefficients: on.coefficients.read(),
-            count: on.points.len() as u32,
-            heap_count: heaps as u32,
+            points: points.points.read(),
+            heaps: points.subproblems.read(),
+            weights: points.weights.read(),
+            coefficients: points.coefficients.read(),
+            count: points.points.len() as u32,
+            heap_count: subproblems as u32,
             weighted: u32::from(weighted),
             first_image: part.first_image as u32,
             images: part.images as u32,
@@ -67,17 +67,17 @@ pub(crate) fn spread<M: Machine>(
     )
 }
 
-/// Interpolates the part's samples from their fine grids.
-pub(crate) fn interpolate<M: Machine>(
-    machine: &M,
+/// Interpolates the samples of a batch from their fine grids.
+pub(crate) fn interpolate<M: Device>(
+    device: &M,
     sizes: &NufftSizes,
-    on: &Points<M>,
+    points: &Points<M>,
     (fine, samples): (&M::Buffer<Complex32>, &mut M::Buffer<Complex32>),
-    part: Part,
+    part: ImageBatch,
 ) -> Result<()> {
-    let heaps = on.heaps.len();
+    let subproblems = points.subproblems.len();
     launch_of!(
-        machine, Work::Blocks(heaps * part.images), (sizes.axes, sizes.width),
+        device, Work::Blocks(subproblems * part.images), (sizes.axes, sizes.width),
         (2, 2) => MriNufftInterpolate2dW2, (2, 3) => MriNufftInterpolate2dW3,
         (2, 4) => MriNufftInterpolate2dW4, (2, 5) => MriNufftInterpolate2dW5,
         (2, 6) => MriNufftInterpolate2dW6, (2, 7) => MriNufftInterpolate2dW7,
@@ -89,11 +89,11 @@ pub(crate) fn interpolate<M: Machine>(
         {
             samples: samples.write(),
             fine: fine.read(),
-            points: on.points.read(),
-            heaps: on.heaps.read(),
-            coefficients: on.coefficients.read(),
-            count: on.points.len() as u32,
-            heap_count: heaps as u32,
+            points: points.points.read(),
+            heaps: points.subproblems.read(),
+            coefficients: points.coefficients.read(),
+            count: points.points.len() as u32,
+            heap_count: subproblems as u32,
             tiles_x: sizes.tiles[0] as u32,
             tiles_y: sizes.tiles[1] as u32,
             tiles_z: sizes.tiles[2] as u32,

@@ -1,13 +1,13 @@
-//! T is FᴴWF: against the plain sums one after the other, with and without coils.
+//! T equals FᴴWF: compared with plain sums in sequence, with and without coils.
 
 use super::super::plain_sums::{C, adjoint, error, forward, narrow, noise};
 use super::*;
-use crate::gpu::EmulatedMachine;
+use crate::gpu::EmulatedDevice;
 use ndarray::{Array2, Array3};
 
 #[test]
-fn it_is_the_forward_sum_the_weights_and_the_adjoint_sum() {
-    let machine = EmulatedMachine::new();
+fn the_operator_equals_forward_sum_weights_and_adjoint_sum() {
+    let device = EmulatedDevice::new();
     for grid in [
         Grid::two(1, 1),
         Grid::two(7, 5),
@@ -24,7 +24,7 @@ fn it_is_the_forward_sum_the_weights_and_the_adjoint_sum() {
         let q = adjoint(doubled, &trajectory, &weights);
         let q = Array3::from_shape_vec(doubled.shape, q).unwrap();
         let coils = 3;
-        let mut toeplitz = Toeplitz::new(&machine, grid, q.view(), coils).unwrap();
+        let mut toeplitz = Toeplitz::new(&device, grid, q.view(), coils).unwrap();
 
         let gram = |image: &[C]| -> Vec<C> {
             let samples = forward(grid, &trajectory, image);
@@ -34,58 +34,58 @@ fn it_is_the_forward_sum_the_weights_and_the_adjoint_sum() {
         let images = noise(5, coils * voxels);
         let maps = noise(6, coils * voxels);
         let upload = |values: &[C]| {
-            let mut buffer = machine.alloc::<Complex32>("given", values.len()).unwrap();
-            machine.upload(&mut buffer, &narrow(values)).unwrap();
+            let mut buffer = device.alloc::<Complex32>("given", values.len()).unwrap();
+            device.upload(&mut buffer, &narrow(values)).unwrap();
             buffer
         };
         let (images_there, maps_there) = (upload(&images), upload(&maps));
         let image_there = upload(&images[..voxels]);
-        // All coils at once, in twos, and each for itself.
-        for together in [3, 2, 1] {
+        // All coils at once, two at a time, and one at a time.
+        for batch_size in [3, 2, 1] {
             let cells = toeplitz.spectrum.len();
-            toeplitz.together = together;
-            toeplitz.cells = machine.alloc("padded", together * cells).unwrap();
+            toeplitz.batch_size = batch_size;
+            toeplitz.cells = device.alloc("padded", batch_size * cells).unwrap();
             let shape = &toeplitz.padded[3 - grid.axes..];
-            toeplitz.transforms[0] = machine.plan_fft(shape, together).unwrap();
+            toeplitz.transforms[0] = device.plan_fft(shape, batch_size).unwrap();
 
-            let mut out = machine.alloc("out", coils * voxels).unwrap();
+            let mut out = device.alloc("out", coils * voxels).unwrap();
             toeplitz
-                .apply(&machine, &images_there, &mut out, coils)
+                .apply(&device, &images_there, &mut out, coils)
                 .unwrap();
             let mut found = vec![Complex32::ZERO; coils * voxels];
-            machine.download(&out, &mut found).unwrap();
+            device.download(&out, &mut found).unwrap();
             for (found, image) in found.chunks(voxels).zip(images.chunks(voxels)) {
-                let away = error(found, &gram(image));
-                assert!(away < 1e-6, "{grid:?}: {away:e}");
+                let difference = error(found, &gram(image));
+                assert!(difference < 1e-6, "{grid:?}: {difference:e}");
             }
 
-            let mut out = machine.alloc("out", voxels).unwrap();
+            let mut out = device.alloc("out", voxels).unwrap();
             toeplitz
-                .gram(&machine, &image_there, &mut out, &maps_there, coils)
+                .gram(&device, &image_there, &mut out, &maps_there, coils)
                 .unwrap();
             let mut expected = vec![C::default(); voxels];
             for map in maps.chunks(voxels) {
-                let seen: Vec<C> = map.iter().zip(&images).map(|(s, v)| s * v).collect();
-                for ((sum, value), s) in expected.iter_mut().zip(gram(&seen)).zip(map) {
+                let coil_image: Vec<C> = map.iter().zip(&images).map(|(s, v)| s * v).collect();
+                for ((sum, value), s) in expected.iter_mut().zip(gram(&coil_image)).zip(map) {
                     *sum += s.conj() * value;
                 }
             }
             let mut found = vec![Complex32::ZERO; voxels];
-            machine.download(&out, &mut found).unwrap();
-            let away = error(&found, &expected);
-            assert!(away < 1e-6, "{grid:?}, coils: {away:e}");
+            device.download(&out, &mut found).unwrap();
+            let difference = error(&found, &expected);
+            assert!(difference < 1e-6, "{grid:?}, coils: {difference:e}");
         }
         assert!(
             toeplitz
                 .apply(
-                    &machine,
+                    &device,
                     &images_there,
-                    &mut machine.alloc("out", 1).unwrap(),
+                    &mut device.alloc("out", 1).unwrap(),
                     4
                 )
                 .is_err()
         );
     }
     let q = Array3::zeros([1, 3, 3]);
-    assert!(Toeplitz::new(&machine, Grid::two(3, 3), q.view(), 1).is_err());
+    assert!(Toeplitz::new(&device, Grid::two(3, 3), q.view(), 1).is_err());
 }

@@ -1,11 +1,11 @@
-//! The kernel against quadrature and against its own definition.
+//! The kernel compared with quadrature and with its own definition.
 
 use super::*;
 
 const OVERSAMPLINGS: [f64; 3] = [1.25, 1.5, 2.0];
 
-/// ∫ φ(d) cos(2πξd) dd by Gauss–Chebyshev quadrature: d = (w/2) cos θ makes the integrand smooth and
-/// periodic, where the trapezium rule converges faster than any power.
+/// ∫ φ(d) cos(2πξd) dd by Gauss–Chebyshev quadrature: d = (w/2) cos θ makes the integrand smooth
+/// and periodic, so that the trapezium rule converges faster than any power.
 fn quadrature(kernel: &SpreadingKernel, frequency: f64) -> f64 {
     let half = 0.5 * kernel.width() as f64;
     let nodes = 400;
@@ -27,7 +27,7 @@ fn its_transform_is_the_integral() {
             let kernel = SpreadingKernel::of_width(width, oversampling, 1e-3);
             for frequency in [0.0, 0.1, 0.25, 0.4, 0.75, 1.3] {
                 let (exact, sum) = (kernel.fourier(frequency), quadrature(&kernel, frequency));
-                // sin θ makes the even extension of the integrand kink at 0 and π, by φ(w/2).
+                // The even extension of the integrand has a kink at 0 and π, because of φ(w/2).
                 let edge = kernel.value(0.5 * width as f64) * width as f64 * 1e-4;
                 assert!(
                     (exact - sum).abs() < 1e-14 * kernel.fourier(0.0) + edge,
@@ -76,8 +76,8 @@ fn the_pieces_are_the_kernel() {
     }
 }
 
-/// The error that the estimate foretells, measured: a point at x spread on an axis and transformed
-/// is Σ_j φ̂(k + jn) exp(−2πi (k + jn) x / n), divided by φ̂(k) it should be exp(−2πi kx/n).
+/// The measured error agrees with the estimate: a point at x, spread on an axis and transformed,
+/// gives Σ_j φ̂(k + jn) exp(−2πi (k + jn) x / n), which divided by φ̂(k) should be exp(−2πi kx/n).
 #[test]
 fn the_estimate_is_the_error_of_one_axis() {
     for oversampling in OVERSAMPLINGS {
@@ -119,7 +119,7 @@ fn the_estimate_is_the_error_of_one_axis() {
 }
 
 #[test]
-fn narrower_tolerances_need_wider_kernels_and_some_are_refused() {
+fn smaller_tolerances_need_wider_kernels_and_some_are_rejected() {
     let mut width = 0;
     for digits in 1..13 {
         let kernel = SpreadingKernel::new::<f64>(10_f64.powi(-digits), 2.0, 3).unwrap();

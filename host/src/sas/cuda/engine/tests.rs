@@ -1,17 +1,18 @@
-//! What a vector's numbers may not depend on: the batch, the memory, the grid. In the emulator, against the CPU's
-//! engine, whose sums have another order.
+//! Results of a vector depend neither on the batch nor on the memory nor on the launch grid, and
+//! agree with the CPU engine, whose sums have another order. All tests run in the emulator.
 
 use super::GpuEngine;
-use crate::gpu::EmulatedMachine;
+use crate::gpu::EmulatedDevice;
 use crate::sas::cpu::CpuEngine;
 use crate::sas::cuda::Tuning;
 use crate::sas::{
-    Calculation, Definition, Distribution, Engine, Points, Precision, SasError, Spread, Vector,
+    Calculation, Definition, Distribution, Engine, Points, Polydispersity, Precision, SasError,
+    Vector,
 };
 
-fn spread(calculation: &mut Calculation, name: &str, points: usize) {
-    calculation.spreads.push(Spread {
-        parameter: calculation.definition.place(name).unwrap(),
+fn add_polydispersity(calculation: &mut Calculation, name: &str, points: usize) {
+    calculation.polydispersity.push(Polydispersity {
+        parameter: calculation.definition.parameter_index(name).unwrap(),
         distribution: Distribution::Gaussian,
         points,
         nsigma: 3.0,
@@ -20,11 +21,11 @@ fn spread(calculation: &mut Calculation, name: &str, points: usize) {
 
 fn cylinders(points: Points) -> Calculation {
     let mut calculation = Calculation::new(Definition::parse("cylinder").unwrap(), points);
-    spread(&mut calculation, "radius", 5);
+    add_polydispersity(&mut calculation, "radius", 5);
     calculation
 }
 
-/// Unsorted, with a repetition.
+/// Unsorted points, one of them repeated.
 fn curve() -> Points {
     Points::Curve(vec![0.2, 0.01, 0.3, 0.01, 0.002, 0.05, 0.11])
 }
@@ -36,9 +37,9 @@ fn pixels() -> Points {
     }
 }
 
-/// Of different lengths, one without a spread: their meshes and cuts differ.
+/// Cylinders of different lengths, one without polydispersity: their meshes and divisions differ.
 fn vectors(calculation: &Calculation) -> Vec<Vector> {
-    let length = calculation.definition.place("length").unwrap();
+    let length = calculation.definition.parameter_index("length").unwrap();
     [(400.0, 0.1), (35.0, 0.2), (900.0, 0.0), (4000.0, 0.1)]
         .map(|(value, width)| {
             let mut vector = calculation.defaults();
@@ -49,8 +50,8 @@ fn vectors(calculation: &Calculation) -> Vec<Vector> {
         .to_vec()
 }
 
-fn on_machine(calculation: &Calculation) -> GpuEngine<EmulatedMachine> {
-    GpuEngine::new(EmulatedMachine::new(), calculation.clone()).unwrap()
+fn emulated_engine(calculation: &Calculation) -> GpuEngine<EmulatedDevice> {
+    GpuEngine::new(EmulatedDevice::new(), calculation.clone()).unwrap()
 }
 
 #[test]
@@ -60,20 +61,20 @@ fn a_vector_has_the_same_bits_alone_in_a_batch_in_little_memory_and_on_any_grid(
             let mut calculation = cylinders(points.clone());
             calculation.precision = precision;
             let vectors = vectors(&calculation);
-            let together = on_machine(&calculation).evaluate(&vectors).unwrap();
-            let mut engine = on_machine(&calculation);
+            let together = emulated_engine(&calculation).evaluate(&vectors).unwrap();
+            let mut engine = emulated_engine(&calculation);
             for (vector, expected) in vectors.iter().zip(&together) {
                 let alone = engine.evaluate(std::slice::from_ref(vector)).unwrap();
                 assert_eq!(alone[0], *expected);
             }
-            let mut little = on_machine(&calculation).with_room(1 << 15);
+            let mut little = emulated_engine(&calculation).with_partial_sum_bytes(1 << 15);
             assert_eq!(little.evaluate(&vectors).unwrap(), together);
             for blocks in [1, 3, 50] {
                 let tuning = Tuning {
                     blocks: Some(blocks),
                     ..Tuning::default()
                 };
-                let mut engine = on_machine(&calculation).tuned(tuning);
+                let mut engine = emulated_engine(&calculation).with_tuning(tuning);
                 assert_eq!(engine.evaluate(&vectors).unwrap(), together);
             }
         }
@@ -90,7 +91,7 @@ fn agrees_with_the_cpu() {
             let expected = CpuEngine::new(calculation.clone())
                 .evaluate(&vectors)
                 .unwrap();
-            let found = on_machine(&calculation).evaluate(&vectors).unwrap();
+            let found = emulated_engine(&calculation).evaluate(&vectors).unwrap();
             for (found, expected) in found.iter().flatten().zip(expected.iter().flatten()) {
                 assert!(
                     (found - expected).abs() <= 1e-11 * expected.abs(),
@@ -102,17 +103,17 @@ fn agrees_with_the_cpu() {
 }
 
 #[test]
-fn what_cannot_be_computed_is_said() {
+fn errors_name_the_parameter_or_the_memory() {
     let calculation = cylinders(curve());
-    let mut engine = on_machine(&calculation);
+    let mut engine = emulated_engine(&calculation);
     let mut vector = calculation.defaults();
-    vector.values[calculation.definition.place("radius").unwrap()] = -1.0;
+    vector.values[calculation.definition.parameter_index("radius").unwrap()] = -1.0;
     let Err(SasError::Value { name, value, .. }) = engine.evaluate(&[vector]) else {
         panic!("a negative radius has no intensities");
     };
     assert_eq!((name.as_str(), value), ("radius", -1.0));
-    let Err(SasError::Refused(why)) = on_machine(&calculation)
-        .with_room(64)
+    let Err(SasError::Refused(why)) = emulated_engine(&calculation)
+        .with_partial_sum_bytes(64)
         .evaluate(&vectors(&calculation))
     else {
         panic!("64 bytes are too few");

@@ -1,12 +1,13 @@
-//! Fits of formulas whose minima are known.
+//! Fits of formulas with known minima.
 
+mod parameters;
 mod searches;
 mod solutions;
-mod wishes;
 
-use super::{Comparison, Fit, Free, Measured, Options, Outcome, Problem};
-use crate::run::{Interrupt, Schedule, Silent, execute};
-use crate::sas::{Calculation, Definition, Engine, Points, SasError, Setup, Vector};
+use super::{Comparison, Fit, FitResult, Free, Measured, Options, Problem};
+use crate::run::Setup;
+use crate::run::{Interrupt, Run, Schedule, Silent};
+use crate::sas::{Calculation, Definition, Engine, Points, SasError, Vector};
 use rand::SeedableRng;
 use rand_distr::{Distribution, StandardNormal};
 use rand_pcg::Pcg64Mcg;
@@ -14,7 +15,7 @@ use rand_pcg::Pcg64Mcg;
 /// A formula of a vector's values and q, without scale and background.
 type Formula = fn(&Vector, f64) -> f64;
 
-/// An engine that computes a formula, and counts what it is asked for.
+/// An engine that computes a formula and counts its calls and vectors.
 struct Analytic {
     formula: Formula,
     q: Vec<f64>,
@@ -49,7 +50,7 @@ impl Engine for Analytic {
     fn setup(&self) -> Setup {
         Setup {
             backend: "cpu",
-            device: None,
+            device: String::new(),
             precision: "f64",
         }
     }
@@ -59,7 +60,8 @@ impl Engine for Analytic {
     }
 }
 
-/// A definition with seven unbounded numbers after scale and background: `porod_scale`, `porod_exp`, `peak_scale`, ….
+/// A definition with seven unbounded parameters after scale and background: `porod_scale`,
+/// `porod_exp`, `peak_scale`, ….
 const PLAIN: &str = "broad_peak";
 
 fn measured(q: &[f64], intensity: Vec<f64>, sigma: Vec<f64>) -> Measured {
@@ -73,7 +75,7 @@ fn measured(q: &[f64], intensity: Vec<f64>, sigma: Vec<f64>) -> Measured {
     }
 }
 
-/// The problem of `free` in `model` with its defaults, but those of `set`.
+/// The problem of fitting `free` in `model`, with its default values except those in `set`.
 fn problem(
     model: &str,
     data: Measured,
@@ -83,7 +85,7 @@ fn problem(
     let calculation = Calculation::new(Definition::parse(model)?, data.points.clone());
     let mut base = calculation.defaults();
     for (name, value) in set {
-        base.values[calculation.definition.place(name)?] = *value;
+        base.values[calculation.definition.parameter_index(name)?] = *value;
     }
     Problem::new(calculation, data, base, free)
 }
@@ -92,18 +94,20 @@ fn run(
     problem: &Problem,
     engine: &mut Analytic,
     options: Options,
-) -> Result<(Outcome, Comparison), SasError> {
-    let mut fit = Fit::new(problem.clone(), engine, options)?;
+) -> Result<(FitResult, Comparison), SasError> {
+    let fit = Fit::new(problem.clone(), engine, options)?;
     let never = Schedule { every: None };
-    execute(&mut fit, &mut Silent, &Interrupt::new(), never)?;
-    fit.outcome()
+    let mut run = Run::new(fit);
+    run.execute(&mut Silent, &Interrupt::new(), never)?;
+    let mut fit = run.into_steps();
+    fit.result()
 }
 
-fn values(outcome: &Outcome) -> Vec<f64> {
-    outcome.parameters.iter().map(|p| p.value).collect()
+fn values(result: &FitResult) -> Vec<f64> {
+    result.parameters.iter().map(|p| p.value).collect()
 }
 
-/// Evenly from `low` to `high`.
+/// Evenly spaced values from `low` to `high`.
 fn grid(low: f64, high: f64, count: usize) -> Vec<f64> {
     let step = (high - low) / (count - 1) as f64;
     (0..count).map(|i| low + step * i as f64).collect()

@@ -1,7 +1,7 @@
-//! How searches go: in batches, the same every time, to the global minimum, and until somebody stops them.
+//! Searches run in batches, are reproducible, find the global minimum, and can be interrupted.
 
 use super::*;
-use crate::run::{End, Iterate};
+use crate::run::{End, Run, Steps};
 use crate::sas::fit::{Method, Stop};
 
 /// 2 + sin(k q): χ² as a function of k has a minimum every few units.
@@ -27,7 +27,7 @@ fn waves(start: f64, bounds: (f64, f64)) -> (Vec<f64>, Problem) {
 }
 
 #[test]
-fn a_descent_from_a_bad_start_ends_elsewhere_and_population_and_starts_do_not() {
+fn populations_and_several_starts_find_the_minimum_that_one_bad_start_misses() {
     let (q, of) = waves(36.0, (10.0, 80.0));
     let options = Options::default();
     let (single, _) = run(&of, &mut Analytic::new(wave, &q), options).unwrap();
@@ -52,7 +52,7 @@ fn a_descent_from_a_bad_start_ends_elsewhere_and_population_and_starts_do_not() 
 }
 
 #[test]
-fn starts_tell_their_distinct_minima_best_first() {
+fn distinct_minima_of_the_starts_are_reported_best_first() {
     let (q, of) = waves(20.0, (10.0, 80.0));
     let options = Options {
         starts: 32,
@@ -71,7 +71,7 @@ fn starts_tell_their_distinct_minima_best_first() {
 }
 
 #[test]
-fn a_round_is_one_call_and_the_outcome_one_more() {
+fn each_round_and_the_final_result_is_one_call() {
     let (q, of) = waves(20.0, (10.0, 80.0));
     for (method, starts) in [
         (Method::LevenbergMarquardt, 1),
@@ -110,9 +110,9 @@ fn the_same_seed_gives_the_same_fit_and_another_seed_the_same_minimum() {
             ..Options::default()
         };
         let fit = |options| {
-            let (mut outcome, _) = run(&of, &mut Analytic::new(wave, &q), options).unwrap();
-            outcome.seconds = 0.0;
-            outcome
+            let (mut result, _) = run(&of, &mut Analytic::new(wave, &q), options).unwrap();
+            result.seconds = 0.0;
+            result
         };
         let (first, second) = (fit(options), fit(options));
         assert_eq!(first, second);
@@ -125,7 +125,7 @@ fn the_same_seed_gives_the_same_fit_and_another_seed_the_same_minimum() {
 }
 
 #[test]
-fn where_the_best_scale_is_zero_nothing_matters_and_that_is_said() {
+fn a_best_scale_of_zero_is_reported_as_flat() {
     // sin 22 q is anticorrelated with sin 40 q, and the scale must not be negative.
     let (q, of) = waves(22.0, (10.0, 80.0));
     let (found, _) = run(&of, &mut Analytic::new(wave, &q), Options::default()).unwrap();
@@ -134,7 +134,7 @@ fn where_the_best_scale_is_zero_nothing_matters_and_that_is_said() {
 }
 
 #[test]
-fn a_minimum_at_a_bound_is_within_reach_of_a_population() {
+fn populations_reach_minima_at_bounds() {
     let (q, of) = waves(60.0, (41.0, 80.0));
     let options = Options {
         method: Method::Evolution,
@@ -146,8 +146,8 @@ fn a_minimum_at_a_bound_is_within_reach_of_a_population() {
 }
 
 #[test]
-fn where_the_model_is_not_finite_nobody_goes() {
-    // The square root of 1 − k/30: not a number beyond 30.
+fn searches_avoid_values_where_the_model_is_not_finite() {
+    // √(1 − k/30) is NaN for k above 30.
     let edge = |v: &Vector, q: f64| (1.0 - v.values[2] / 30.0).sqrt() * q;
     let q = grid(0.1, 2.0, 20);
     let intensity: Vec<f64> = q.iter().map(|q| 0.1 * q).collect();
@@ -164,7 +164,7 @@ fn where_the_model_is_not_finite_nobody_goes() {
         refused.to_string().contains("no finite intensities"),
         "{refused}"
     );
-    // Of several starts, those elsewhere go on.
+    // Starts with finite intensities continue.
     let options = Options {
         starts: 8,
         ..Options::default()
@@ -184,15 +184,17 @@ fn an_interrupted_fit_has_the_best_so_far() {
         };
         let mut engine = Analytic::new(wave, &q);
         let mut fit = Fit::new(of.clone(), &mut engine, options).unwrap();
-        assert!(fit.outcome().is_err());
+        assert!(fit.result().is_err());
         for _ in 0..3 {
             fit.advance().unwrap();
         }
         let interrupt = Interrupt::new();
         interrupt.request();
         let never = Schedule { every: None };
-        let end = execute(&mut fit, &mut Silent, &interrupt, never).unwrap();
-        let (found, _) = fit.outcome().unwrap();
+        let mut run = Run::new(fit);
+        let end = run.execute(&mut Silent, &interrupt, never).unwrap();
+        let mut fit = run.into_steps();
+        let (found, _) = fit.result().unwrap();
         assert_eq!((end, found.stop), (End::Interrupted, Stop::Interrupted));
         assert_eq!(found.chi2, found.history[2].chi2);
         assert!(!found.converged && found.notes.iter().any(|n| n.contains("interrupted")));
@@ -200,7 +202,7 @@ fn an_interrupted_fit_has_the_best_so_far() {
 }
 
 #[test]
-fn iterations_that_are_used_up_are_said() {
+fn reaching_the_maximum_of_iterations_is_reported() {
     let (q, of) = waves(36.0, (10.0, 80.0));
     let options = Options {
         iterations: 1,
@@ -211,7 +213,7 @@ fn iterations_that_are_used_up_are_said() {
 }
 
 #[test]
-fn the_summary_has_what_it_promises_and_no_number_that_json_lacks() {
+fn the_summary_has_all_fields_and_null_for_infinite_bounds() {
     let (q, of) = waves(36.0, (10.0, 80.0));
     let (found, _) = run(&of, &mut Analytic::new(wave, &q), Options::default()).unwrap();
     let json: serde_json::Value = serde_json::from_str(&found.to_json().unwrap()).unwrap();
@@ -242,7 +244,7 @@ fn the_summary_has_what_it_promises_and_no_number_that_json_lacks() {
     assert!(json["parameters"][1]["high"].is_null());
 }
 
-/// Refuses numbers beyond a limit, as an engine does where a distribution has no sizes left.
+/// Refuses values beyond a limit, as an engine does for a distribution without sizes.
 struct Refusing(Analytic);
 
 impl Engine for Refusing {
@@ -263,7 +265,7 @@ impl Engine for Refusing {
 }
 
 #[test]
-fn vectors_that_the_model_refuses_are_places_where_nobody_goes() {
+fn searches_avoid_vectors_that_the_model_refuses() {
     let line = |v: &Vector, q: f64| v.values[2] * q;
     let q = grid(0.1, 2.0, 20);
     let intensity: Vec<f64> = q.iter().map(|q| 29.0 * q).collect();
@@ -276,10 +278,12 @@ fn vectors_that_the_model_refuses_are_places_where_nobody_goes() {
             starts,
             ..Options::default()
         };
-        let mut fit = Fit::new(of, &mut engine, options).unwrap();
+        let fit = Fit::new(of, &mut engine, options).unwrap();
         let never = Schedule { every: None };
-        execute(&mut fit, &mut Silent, &Interrupt::new(), never).unwrap();
-        match fit.outcome() {
+        let mut run = Run::new(fit);
+        run.execute(&mut Silent, &Interrupt::new(), never).unwrap();
+        let mut fit = run.into_steps();
+        match fit.result() {
             Ok((found, _)) => near(found.parameters[0].value, 29.0, 1e-6),
             Err(refused) => {
                 assert_eq!((start, starts), (50.0, 1));

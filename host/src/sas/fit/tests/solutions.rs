@@ -1,11 +1,11 @@
-//! Minima and uncertainties against what is known without a search: the normal equations, the truth that made the
-//! data, the scatter of many fits.
+//! Minima and uncertainties agree with references that need no search: the normal equations, the
+//! parameters that generated the data, the scatter of many fits.
 
 use super::*;
 use crate::sas::fit::{Bound, Stop};
 use nalgebra::{DMatrix, DVector};
 
-/// a q + b q² + c q³.
+/// The cubic a q + b q² + c q³.
 fn cubic(v: &Vector, q: f64) -> f64 {
     v.values[2] * q + v.values[3] * q * q + v.values[4] * q * q * q
 }
@@ -23,7 +23,7 @@ fn cubic_data() -> (Vec<f64>, Measured) {
     (q.clone(), measured(&q, intensity, sigma))
 }
 
-/// Solution and covariance of the normal equations of columns over σ.
+/// Solution and covariance of the normal equations for columns divided by σ.
 fn normal_equations(data: &Measured, columns: &[fn(f64) -> f64]) -> (DVector<f64>, DMatrix<f64>) {
     let Points::Curve(q) = &data.points else {
         panic!("a curve")
@@ -41,14 +41,14 @@ fn a_linear_model_has_the_solution_and_covariance_of_the_normal_equations() {
     let (q, data) = cubic_data();
     let free: Vec<Free> = CUBIC.iter().map(|name| Free::anywhere(name)).collect();
     let of = problem(PLAIN, data.clone(), &[("background", 0.0)], &free).unwrap();
-    let (outcome, _) = run(&of, &mut Analytic::new(cubic, &q), Options::default()).unwrap();
+    let (result, _) = run(&of, &mut Analytic::new(cubic, &q), Options::default()).unwrap();
     let (solution, covariance) = normal_equations(&data, &[|q| q, |q| q * q, |q| q * q * q]);
-    assert!(outcome.converged && outcome.iterations < 12, "{outcome:?}");
-    for (a, parameter) in outcome.parameters.iter().enumerate() {
+    assert!(result.converged && result.iterations < 12, "{result:?}");
+    for (a, parameter) in result.parameters.iter().enumerate() {
         near(parameter.value, solution[a], 1e-6);
         let uncertainty = parameter.uncertainty.unwrap();
         near(uncertainty, covariance[(a, a)].sqrt(), 1e-6);
-        for (b, found) in outcome.covariance[a].iter().enumerate() {
+        for (b, found) in result.covariance[a].iter().enumerate() {
             near(found.unwrap(), covariance[(a, b)], 1e-6);
         }
     }
@@ -64,10 +64,10 @@ fn scale_and_background_alone_are_solved_in_one_round() {
         ("peak_scale", 0.0),
     ];
     let of = problem(PLAIN, data.clone(), &set, &free).unwrap();
-    let (outcome, _) = run(&of, &mut Analytic::new(cubic, &q), Options::default()).unwrap();
+    let (result, _) = run(&of, &mut Analytic::new(cubic, &q), Options::default()).unwrap();
     let (solution, covariance) = normal_equations(&data, &[|_| 1.0, |q| q]);
-    assert_eq!((outcome.stop, outcome.history.len()), (Stop::Solved, 1));
-    for (a, parameter) in outcome.parameters.iter().enumerate() {
+    assert_eq!((result.stop, result.history.len()), (Stop::Solved, 1));
+    for (a, parameter) in result.parameters.iter().enumerate() {
         near(parameter.value, solution[a], 1e-10);
         near(
             parameter.uncertainty.unwrap(),
@@ -76,14 +76,14 @@ fn scale_and_background_alone_are_solved_in_one_round() {
         );
     }
     near(
-        outcome.correlation[0][1].unwrap(),
+        result.correlation[0][1].unwrap(),
         covariance[(0, 1)] / (covariance[(0, 0)] * covariance[(1, 1)]).sqrt(),
         1e-10,
     );
 }
 
 #[test]
-fn what_stops_at_a_bound_is_flagged_and_the_rest_is_best_there() {
+fn parameters_at_a_bound_are_flagged_and_the_others_are_optimal() {
     let (q, data) = cubic_data();
     let (open, _) = normal_equations(&data, &[|q| q, |q| q * q, |q| q * q * q]);
     let bound = open[0] - 0.5;
@@ -93,14 +93,14 @@ fn what_stops_at_a_bound_is_flagged_and_the_rest_is_best_there() {
         Free::anywhere(CUBIC[2]),
     ];
     let of = problem(PLAIN, data.clone(), &[("background", 0.0)], &free).unwrap();
-    let (outcome, _) = run(&of, &mut Analytic::new(cubic, &q), Options::default()).unwrap();
-    // The data less the held column, fitted by the other two.
+    let (result, _) = run(&of, &mut Analytic::new(cubic, &q), Options::default()).unwrap();
+    // The data minus the held column, fitted with the other two.
     let mut rest = data.clone();
     for (value, q) in rest.intensity.iter_mut().zip(&q) {
         *value -= bound * q;
     }
     let (solution, covariance) = normal_equations(&rest, &[|q| q * q, |q| q * q * q]);
-    let [held, second, third] = &outcome.parameters[..] else {
+    let [held, second, third] = &result.parameters[..] else {
         panic!("three parameters")
     };
     assert_eq!((held.value, held.at_bound), (bound, Some(Bound::Greatest)));
@@ -109,7 +109,7 @@ fn what_stops_at_a_bound_is_flagged_and_the_rest_is_best_there() {
     near(third.value, solution[1], 1e-6);
     near(second.uncertainty.unwrap(), covariance[(0, 0)].sqrt(), 1e-6);
     assert!(
-        outcome
+        result
             .notes
             .iter()
             .any(|n| n.contains("porod_scale stopped at a bound"))
@@ -117,9 +117,9 @@ fn what_stops_at_a_bound_is_flagged_and_the_rest_is_best_there() {
 }
 
 #[test]
-fn bounds_of_scale_and_background_hold() {
+fn scale_and_background_respect_their_bounds() {
     let q = grid(0.1, 2.0, 20);
-    // 2 q − 1: both bounds are active in turn, and the other is best for it.
+    // Data 2 q − 1: each bound is active in turn, and the other parameter is optimal for it.
     let line = |v: &Vector, q: f64| v.values[2] * q;
     let intensity: Vec<f64> = q.iter().map(|q| 2.0 * q - 1.0).collect();
     let data = measured(&q, intensity, vec![1.0; 20]);
@@ -133,8 +133,8 @@ fn bounds_of_scale_and_background_hold() {
             Free::within("background", background.0, background.1),
         ];
         let of = problem(PLAIN, data.clone(), &[("porod_scale", 1.0)], &free).unwrap();
-        let (outcome, _) = run(&of, &mut Analytic::new(line, &q), Options::default()).unwrap();
-        // A search over the box on a fine grid.
+        let (result, _) = run(&of, &mut Analytic::new(line, &q), Options::default()).unwrap();
+        // A grid search over the bounds.
         let chi2 =
             |s: f64, b: f64| -> f64 { q.iter().map(|q| (2.0 * q - 1.0 - s * q - b).powi(2)).sum() };
         let mut least = f64::INFINITY;
@@ -144,14 +144,14 @@ fn bounds_of_scale_and_background_hold() {
             }
         }
         assert!(
-            outcome.chi2 <= least + 1e-9 && outcome.chi2 > 0.98 * least - 1e-2,
-            "{outcome:?}"
+            result.chi2 <= least + 1e-9 && result.chi2 > 0.98 * least - 1e-2,
+            "{result:?}"
         );
-        assert!(outcome.parameters.iter().any(|p| p.at_bound.is_some()));
+        assert!(result.parameters.iter().any(|p| p.at_bound.is_some()));
     }
 }
 
-/// exp(−(q R)²/3).
+/// Guinier's law exp(−(q R)²/3).
 fn guinier(v: &Vector, q: f64) -> f64 {
     (-(q * v.values[2]).powi(2) / 3.0).exp()
 }
@@ -177,18 +177,18 @@ fn guinier_with_background_is_recovered_exactly() {
             &free,
         )
         .unwrap();
-        let (outcome, comparison) =
+        let (result, comparison) =
             run(&of, &mut Analytic::new(guinier, &q), Options::default()).unwrap();
-        let found = values(&outcome);
+        let found = values(&result);
         near(found[0], 41.0, 1e-8);
         near(found[1], 0.2, 1e-8);
         near(found[2], 37.0, 1e-8);
-        assert!(outcome.converged && comparison.residuals().iter().all(|r| r.abs() < 1e-6));
+        assert!(result.converged && comparison.residuals().iter().all(|r| r.abs() < 1e-6));
     }
 }
 
 #[test]
-fn two_exponentials_are_told_apart() {
+fn two_exponentials_are_separated() {
     let both =
         |v: &Vector, q: f64| (-v.values[3] * q).exp() + v.values[2] * (-v.values[4] * q).exp();
     let q = grid(0.0, 6.0, 120);
@@ -209,14 +209,14 @@ fn two_exponentials_are_told_apart() {
         &free,
     )
     .unwrap();
-    let (outcome, _) = run(&of, &mut Analytic::new(both, &q), Options::default()).unwrap();
-    for (found, truth) in values(&outcome).into_iter().zip([0.6, 0.4, 2.5, 5.0]) {
+    let (result, _) = run(&of, &mut Analytic::new(both, &q), Options::default()).unwrap();
+    for (found, truth) in values(&result).into_iter().zip([0.6, 0.4, 2.5, 5.0]) {
         near(found, truth, 1e-5);
     }
 }
 
 #[test]
-fn rosenbrock_is_walked_through() {
+fn the_rosenbrock_valley_is_solved() {
     // Residuals 10 (y − x²) and 1 − x from (−1.2, 1): Comput. J. 3, 175 (1960).
     let valley = |v: &Vector, q: f64| {
         let (x, y) = (v.values[2], v.values[3]);
@@ -236,21 +236,18 @@ fn rosenbrock_is_walked_through() {
         &free,
     )
     .unwrap();
-    let (outcome, _) = run(&of, &mut Analytic::new(valley, &q), Options::default()).unwrap();
-    near(outcome.parameters[0].value, 1.0, 1e-6);
-    near(outcome.parameters[1].value, 1.0, 1e-6);
-    assert_eq!(
-        (outcome.degrees_of_freedom, outcome.reduced_chi2),
-        (0, None)
-    );
-    assert!(outcome.iterations < 40, "{}", outcome.iterations);
+    let (result, _) = run(&of, &mut Analytic::new(valley, &q), Options::default()).unwrap();
+    near(result.parameters[0].value, 1.0, 1e-6);
+    near(result.parameters[1].value, 1.0, 1e-6);
+    assert_eq!((result.degrees_of_freedom, result.reduced_chi2), (0, None));
+    assert!(result.iterations < 40, "{}", result.iterations);
 }
 
-/// Fits of noisy data.
+/// Number of fits of noisy data.
 const FITS: usize = 1000;
 
 #[test]
-fn uncertainties_are_the_scatter_of_many_fits() {
+fn uncertainties_match_the_scatter_of_many_fits() {
     let q = grid(0.002, 0.08, 40);
     let truth: Vec<f64> = q
         .iter()
@@ -261,32 +258,34 @@ fn uncertainties_are_the_scatter_of_many_fits() {
         Free::anywhere("scale"),
         Free::anywhere("background"),
     ];
-    let (mut sums, mut squares, mut told, mut chi2) = ([0.0; 3], [0.0; 3], [0.0; 3], 0.0);
+    let (mut sums, mut squares, mut reported, mut chi2) = ([0.0; 3], [0.0; 3], [0.0; 3], 0.0);
     for noise in noise(40 * FITS, 7).chunks(40) {
         let intensity = truth.iter().zip(noise).map(|(i, e)| i + 0.03 * e);
         let data = measured(&q, intensity.collect(), vec![0.03; 40]);
         let of = problem("guinier", data, &[], &free).unwrap();
-        let (outcome, _) = run(&of, &mut Analytic::new(guinier, &q), Options::default()).unwrap();
-        chi2 += outcome.reduced_chi2.unwrap();
-        for (i, parameter) in outcome.parameters.iter().enumerate() {
+        let (result, _) = run(&of, &mut Analytic::new(guinier, &q), Options::default()).unwrap();
+        chi2 += result.reduced_chi2.unwrap();
+        for (i, parameter) in result.parameters.iter().enumerate() {
             sums[i] += parameter.value;
             squares[i] += parameter.value * parameter.value;
-            told[i] += parameter.uncertainty.unwrap();
+            reported[i] += parameter.uncertainty.unwrap();
         }
     }
     let count = FITS as f64;
-    for ((sum, square), told) in sums.iter().zip(&squares).zip(&told) {
+    for ((sum, square), reported) in sums.iter().zip(&squares).zip(&reported) {
         let mean = sum / count;
         let scatter = (square / count - mean * mean).sqrt();
-        // A standard deviation of 1000 numbers is known to 1/√2000 = 2.2 %: three of these.
-        near(told / count, scatter, 0.067);
+        // A standard deviation of 1000 values is known to 1/√2000 = 2.2 %; the tolerance is three
+        // times that.
+        near(reported / count, scatter, 0.067);
     }
-    // The reduced χ² has the mean 1 and the standard deviation √(2/37) over √1000 fits: four of these.
+    // The reduced χ² has mean 1, and its average over 1000 fits the standard deviation
+    // √(2/37)/√1000; the tolerance is four times that.
     near(chi2 / count, 1.0, 4.0 * (2.0_f64 / 37.0 / count).sqrt());
 }
 
 #[test]
-fn without_uncertainties_the_residuals_stand_for_them() {
+fn without_uncertainties_the_residuals_replace_them() {
     let (q, data) = cubic_data();
     let set = [
         ("porod_scale", 1.0),
@@ -299,10 +298,10 @@ fn without_uncertainties_the_residuals_stand_for_them() {
         data.sigma.iter_mut().for_each(|s| *s *= factor);
         data.known_sigma = known;
         let of = problem(PLAIN, data, &set, &free).unwrap();
-        let (outcome, _) = run(&of, &mut Analytic::new(cubic, &q), Options::default()).unwrap();
+        let (result, _) = run(&of, &mut Analytic::new(cubic, &q), Options::default()).unwrap();
         (
-            outcome.parameters[1].uncertainty.unwrap(),
-            outcome.reduced_chi2.unwrap(),
+            result.parameters[1].uncertainty.unwrap(),
+            result.reduced_chi2.unwrap(),
         )
     };
     let (known, reduced) = of_scale(1.0, true);
@@ -312,7 +311,7 @@ fn without_uncertainties_the_residuals_stand_for_them() {
 }
 
 #[test]
-fn a_sum_that_alone_is_determined_is_found_and_said() {
+fn a_determined_sum_of_undetermined_parameters_is_found_and_noted() {
     let sum = |v: &Vector, q: f64| (v.values[2] + v.values[3]) * q;
     let q = grid(0.1, 2.0, 20);
     let intensity: Vec<f64> = q.iter().map(|q| 3.0 * q + 0.5).collect();
@@ -322,36 +321,36 @@ fn a_sum_that_alone_is_determined_is_found_and_said() {
         Free::anywhere("background"),
     ];
     let of = problem(PLAIN, measured(&q, intensity, vec![1.0; 20]), &[], &free).unwrap();
-    let (outcome, _) = run(&of, &mut Analytic::new(sum, &q), Options::default()).unwrap();
-    let found = values(&outcome);
+    let (result, _) = run(&of, &mut Analytic::new(sum, &q), Options::default()).unwrap();
+    let found = values(&result);
     near(found[0] + found[1], 3.0, 1e-8);
     near(found[2], 0.5, 1e-8);
     assert_eq!(
         (
-            outcome.parameters[0].uncertainty,
-            outcome.parameters[1].uncertainty
+            result.parameters[0].uncertainty,
+            result.parameters[1].uncertainty
         ),
         (None, None)
     );
-    assert!(outcome.parameters[2].uncertainty.is_some());
-    let said = |n: &String| n.contains("do not determine porod_scale, porod_exp");
-    assert!(outcome.notes.iter().any(said), "{:?}", outcome.notes);
+    assert!(result.parameters[2].uncertainty.is_some());
+    let is_noted = |n: &String| n.contains("do not determine porod_scale, porod_exp");
+    assert!(result.notes.iter().any(is_noted), "{:?}", result.notes);
 }
 
 #[test]
-fn a_parameter_without_effect_stays_and_is_named() {
+fn a_parameter_without_effect_keeps_its_value_and_is_noted() {
     let (q, data) = cubic_data();
     let free = [
         Free::anywhere(CUBIC[0]),
         Free::within("peak_pos", 0.0, 9.0).from(4.0),
     ];
     let of = problem(PLAIN, data, &[], &free).unwrap();
-    let (outcome, _) = run(&of, &mut Analytic::new(cubic, &q), Options::default()).unwrap();
-    assert_eq!(outcome.parameters[1].value, 4.0);
-    let said = |n: &String| n.contains("peak_pos had no effect");
+    let (result, _) = run(&of, &mut Analytic::new(cubic, &q), Options::default()).unwrap();
+    assert_eq!(result.parameters[1].value, 4.0);
+    let is_noted = |n: &String| n.contains("peak_pos had no effect");
     assert!(
-        outcome.converged && outcome.notes.iter().any(said),
+        result.converged && result.notes.iter().any(is_noted),
         "{:?}",
-        outcome.notes
+        result.notes
     );
 }

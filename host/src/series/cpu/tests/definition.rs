@@ -1,4 +1,4 @@
-//! What is computed, as plain loops.
+//! The definition of the aggregation as plain loops.
 
 use crate::series::{
     Aggregate, Batch, Buckets, Calendar, Column, Granularity, Method, NanPolicy, Resample,
@@ -10,7 +10,7 @@ use warpstride_kernels::series::sums::ordered_sum;
 
 type Points = Vec<(i64, f64)>;
 
-/// All of a plan.
+/// Computes everything that a plan asks for.
 pub(super) fn definition(plan: &Resample, batch: &Batch) -> Resampled {
     let mut result = Resampled::default();
     let mut series: Vec<Points> = Vec::new();
@@ -41,7 +41,7 @@ pub(super) fn definition(plan: &Resample, batch: &Batch) -> Resampled {
     result
 }
 
-/// A series in the order of time; how many points were left out as NaN and as duplicates.
+/// Returns a series in time order, with the numbers of points dropped as NaN and as duplicates.
 fn cleaned(batch: &Batch, range: std::ops::Range<usize>, nan: NanPolicy) -> (Points, usize, usize) {
     let all = range.len();
     let mut points: Points = range
@@ -99,7 +99,7 @@ fn buckets(
     result
 }
 
-/// The first moment of the bucket of a time.
+/// The start of the bucket that contains a time.
 fn start(granularity: Granularity, time: i64) -> i64 {
     const DAY: i64 = 86_400_000_000_000;
     let months = match granularity {
@@ -113,7 +113,7 @@ fn start(granularity: Granularity, time: i64) -> i64 {
         Granularity::Calendar(Calendar::HalfYear) => 6,
         Granularity::Calendar(Calendar::Year) => 12,
     };
-    // Month by month from 1970.
+    // Counts month by month from 1970.
     let (mut day, mut month, mut first) = (0, 0, 0);
     loop {
         let year = 1970 + month / 12;

@@ -1,11 +1,11 @@
-//! The engine against the definition, on series that show what a stage must not forget.
+//! Compares the engine with the definition on series that exercise the special cases of each stage.
 
 use super::definition::definition;
 use super::*;
 use crate::series::Calendar;
 use rayon::ThreadPoolBuilder;
 
-/// Values without a pattern, of both signs.
+/// Values of both signs without a pattern.
 fn noise(i: usize) -> f64 {
     ((i as u64 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 11) as f64 / (1_u64 << 52) as f64 - 1.0
 }
@@ -20,7 +20,7 @@ fn agrees(plan: &Resample, batch: &Batch) {
 
 #[test]
 fn buckets_of_every_length_to_3000() {
-    // From lanes of a block to chunks, and the quantiles' ways of each.
+    // From single lanes of a block to several chunks, with all methods of finding quantiles.
     let mut points = Vec::new();
     for n in (1..=70).chain([127, 128, 511, 512, 513, 1023, 1024, 1025, 2047, 2048, 3000]) {
         let start = 4000 * SECOND * n as i64;
@@ -55,8 +55,9 @@ fn a_bucket_that_all_threads_share() {
 }
 
 #[test]
-fn selection_where_values_crowd() {
-    // Equal ones, a few far away, exponents of all sizes: bins of equal width part these badly.
+fn selection_among_crowded_values() {
+    // Equal values, a few outliers, exponents of all sizes: bins of equal width separate these
+    // badly.
     let kinds: [fn(usize) -> f64; 5] = [
         |i| {
             [
@@ -80,8 +81,9 @@ fn selection_where_values_crowd() {
 }
 
 #[test]
-fn pieces_begin_and_end_anywhere() {
-    // Series and buckets that end just before, at and just behind the pieces that threads take.
+fn series_and_buckets_end_near_piece_boundaries() {
+    // Series and buckets that end just before, at and just after the boundaries of the threads'
+    // pieces.
     let piece = super::super::prepare::PIECE;
     for around in [piece - 1, piece, piece + 1, 2 * piece, 2 * piece + 1] {
         let mut series = vec![Vec::new(); 8];
@@ -97,7 +99,7 @@ fn pieces_begin_and_end_anywhere() {
 }
 
 #[test]
-fn any_number_of_threads_gives_the_same_bits() {
+fn results_do_not_depend_on_the_number_of_threads() {
     let points = |n: i64| {
         (0..n)
             .map(|i| (i * SECOND, noise(i as usize)))
@@ -123,7 +125,7 @@ fn any_number_of_threads_gives_the_same_bits() {
 }
 
 #[test]
-fn a_batch_is_its_series() {
+fn series_of_a_batch_are_independent() {
     let series: Vec<Vec<(i64, f64)>> = (0..40)
         .map(|s| {
             (0..s % 7 * 9)
@@ -149,7 +151,7 @@ fn a_batch_is_its_series() {
 }
 
 #[test]
-fn of_one_time_the_first_in_the_input_stays() {
+fn the_first_of_several_points_at_one_time_is_kept() {
     let points = vec![
         (70 * SECOND, 9.0),
         (5 * SECOND, 1.0),
@@ -165,7 +167,7 @@ fn of_one_time_the_first_in_the_input_stays() {
 }
 
 #[test]
-fn a_skipped_nan_does_not_stand_for_its_time() {
+fn a_skipped_nan_does_not_hide_a_point_of_its_time() {
     let points = vec![
         (SECOND, f64::NAN),
         (SECOND, 2.0),
@@ -206,7 +208,7 @@ fn zeros_infinities_and_overflow() {
         5e-324,
         f64::NAN,
     ];
-    // All pairs and triples of them, a bucket each.
+    // A bucket for each pair and triple of these values.
     let mut points = Vec::new();
     for (a, first) in values.iter().enumerate() {
         for (b, second) in values.iter().enumerate() {
@@ -224,7 +226,7 @@ fn zeros_infinities_and_overflow() {
 }
 
 #[test]
-fn nothing_and_single_points() {
+fn empty_batches_and_single_points() {
     let plan = everything(&[seconds(60)], NanPolicy::Skip);
     let empty = resample(&plan, &batch(&[]));
     assert_eq!(empty.buckets[0].offsets, [0]);
@@ -246,7 +248,7 @@ fn nothing_and_single_points() {
 }
 
 #[test]
-fn calendars() {
+fn calendar_granularities() {
     use Calendar::{HalfYear, Month, Quarter, Week, Year};
     let granularities = [Week, Month, Quarter, HalfYear, Year].map(Granularity::Calendar);
     let plan = everything(&granularities, NanPolicy::Keep);
@@ -270,7 +272,7 @@ fn calendars() {
 }
 
 #[test]
-fn steps_of_one_nanosecond_and_of_all_time() {
+fn buckets_of_one_nanosecond_and_of_all_time() {
     let points: Vec<(i64, f64)> = (0..100)
         .map(|i| (i64::MAX - 99 + i, noise(i as usize)))
         .collect();
@@ -288,7 +290,7 @@ fn steps_of_one_nanosecond_and_of_all_time() {
 }
 
 #[test]
-fn setup_says_how_many_threads() {
+fn setup_reports_the_number_of_threads() {
     let plan = everything(&[seconds(1)], NanPolicy::Keep);
     let pool = ThreadPoolBuilder::new().num_threads(3).build().unwrap();
     let engine = pool.install(|| super::super::CpuEngine::new(plan.clone()));

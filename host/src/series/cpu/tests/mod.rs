@@ -1,5 +1,6 @@
-//! First the definition, as it is read, against published values of a few buckets (`tests/rooms/series_check_values.rs`
-//! has more of them); then the engine against the definition, to the bit, on all kinds of series.
+//! First compares the definition with published values of a few buckets
+//! (`tests/integration/series_check_values.rs` has more of them), then the engine with the
+//! definition, bit for bit, on all kinds of series.
 
 mod definition;
 mod engine;
@@ -11,7 +12,7 @@ use crate::series::{
 
 const SECOND: i64 = 1_000_000_000;
 
-/// Every method, and rates of them where all granularities have one length.
+/// Every method, also of rates if all granularities have a fixed length.
 fn everything(granularities: &[Granularity], nan: NanPolicy) -> Resample {
     let mut aggregates = Aggregate::all();
     for percent in [0.0, 5.0, 33.3, 50.0, 99.9, 100.0] {
@@ -34,7 +35,7 @@ fn resample(plan: &Resample, batch: &Batch) -> Resampled {
     super::CpuEngine::new(plan.clone()).resample(batch).unwrap()
 }
 
-/// Series of points.
+/// Makes a batch of series of points.
 fn batch(series: &[Vec<(i64, f64)>]) -> Batch {
     let mut offsets = vec![0];
     for points in series {
@@ -44,7 +45,7 @@ fn batch(series: &[Vec<(i64, f64)>]) -> Batch {
     Batch::new(times, values, offsets).unwrap()
 }
 
-/// The same bits, all NaNs taken as one.
+/// Asserts that the bits are the same; all NaNs are equal.
 fn assert_same(a: &Resampled, b: &Resampled) {
     assert_eq!((a.duplicates, a.skipped), (b.duplicates, b.skipped));
     assert_eq!(a.buckets.len(), b.buckets.len());
@@ -75,7 +76,7 @@ fn assert_same_buckets(a: &Buckets, b: &Buckets) {
     }
 }
 
-/// Of an aggregate of the only granularity.
+/// The column of an aggregate, for a plan with one granularity.
 fn column<'a>(result: &'a Resampled, name: &str) -> (&'a Buckets, &'a Column) {
     let aggregate: Aggregate = name.parse().unwrap();
     let all = result.buckets.iter();

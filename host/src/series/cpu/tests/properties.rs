@@ -1,4 +1,4 @@
-//! For series as they come.
+//! Properties that hold for arbitrary series.
 
 use super::definition::definition;
 use super::*;
@@ -33,7 +33,7 @@ fn policy() -> impl Strategy<Value = NanPolicy> {
 
 proptest! {
     #[test]
-    fn the_engine_is_the_definition(
+    fn the_engine_equals_the_definition(
         series in prop::collection::vec(series(), 0..6), steps in steps(), nan in policy(),
     ) {
         let (plan, batch) = (everything(&steps, nan), batch(&series));

@@ -1,4 +1,4 @@
-//! Chunks of many batches hold what they must, whatever the sizes.
+//! Chunks of random batches are complete and consistent for all sizes.
 
 use super::*;
 use crate::series::{Batch, Granularity, NanPolicy};
@@ -10,7 +10,7 @@ fn rules(names: &[&str]) -> Vec<Bucketing> {
     names.iter().map(read).collect()
 }
 
-/// Series of some lengths, steps of 0 … 20 s; some of them unsorted.
+/// Series of the given lengths with steps of 0 … 20 s; some of them may be unsorted.
 fn batch(lengths: &[usize], unsorted: bool, rng: &mut impl Rng) -> Batch {
     let (mut times, mut offsets) = (Vec::new(), vec![0]);
     for length in lengths {
@@ -29,7 +29,8 @@ fn batch(lengths: &[usize], unsorted: bool, rng: &mut impl Rng) -> Batch {
     Batch::new(times, values, offsets).unwrap()
 }
 
-/// Every point and series once and in order, no bucket in two chunks, room for all buckets.
+/// Asserts that each point and series occurs once and in order, that no bucket is split, and that
+/// all buckets fit in the capacity.
 fn check(prepared: &Prepared<'_>, rules: &[Bucketing], rates: bool, chunks: &[Chunk]) {
     let mut point = 0;
     let mut series = 0;
@@ -53,7 +54,7 @@ fn check(prepared: &Prepared<'_>, rules: &[Bucketing], rates: bool, chunks: &[Ch
         }
         assert_eq!(chunk.lead.is_some(), continued && rates);
         if let Some(lead) = chunk.lead {
-            // The first of those at the time before.
+            // The first of the points at the preceding time.
             assert!(times[lead] == times[chunk.points.start - 1]);
             assert!(lead == start || times[lead - 1] < times[lead]);
         }
@@ -63,10 +64,10 @@ fn check(prepared: &Prepared<'_>, rules: &[Bucketing], rates: bool, chunks: &[Ch
         let travelling: Vec<usize> = chunk.lead.into_iter().chain(chunk.points.clone()).collect();
         for (rule, capacity) in rules.iter().zip(&chunk.capacities) {
             let mut buckets = 0;
-            for (place, pair) in offsets.windows(2).enumerate() {
+            for (position, pair) in offsets.windows(2).enumerate() {
                 let of_series = &travelling[pair[0] as usize..pair[1] as usize];
                 for point in of_series {
-                    let bounds = &prepared.offsets[chunk.series.start + place..][..2];
+                    let bounds = &prepared.offsets[chunk.series.start + position..][..2];
                     assert!((bounds[0]..bounds[1]).contains(point));
                 }
                 let mut indices: Vec<u64> = of_series
@@ -86,7 +87,7 @@ fn check(prepared: &Prepared<'_>, rules: &[Bucketing], rates: bool, chunks: &[Ch
 }
 
 #[test]
-fn chunks_hold_whole_buckets_of_all_series_once() {
+fn chunks_contain_every_bucket_once_and_whole() {
     let mut rng = Pcg64Mcg::seed_from_u64(6);
     for names in [
         &["35s"][..],
@@ -111,7 +112,7 @@ fn chunks_hold_whole_buckets_of_all_series_once() {
                 for (usual, most) in [(1, 1000), (30, 1000), (100, 400), (100_000, 100_000)] {
                     let sizes = Sizes { usual, most };
                     for rates in [false, true] {
-                        let chunks = cut(&prepared, &rules, rates, sizes).unwrap();
+                        let chunks = split_batch(&prepared, &rules, rates, sizes).unwrap();
                         check(&prepared, &rules, rates, &chunks);
                     }
                 }
@@ -121,8 +122,8 @@ fn chunks_hold_whole_buckets_of_all_series_once() {
 }
 
 #[test]
-fn a_long_series_is_cut_where_all_granularities_begin() {
-    // 5 s apart; every 420 s buckets of 35 s and of 60 s begin.
+fn a_long_series_is_split_at_common_bucket_starts() {
+    // Points 5 s apart; buckets of 35 s and of 60 s begin together every 420 s.
     let times: Vec<i64> = (0..10_000).map(|i| i * 5_000_000_000).collect();
     let batch = Batch::single(times, vec![0.0; 10_000]).unwrap();
     let prepared = Prepared::new(&batch, NanPolicy::Keep).unwrap();
@@ -131,7 +132,7 @@ fn a_long_series_is_cut_where_all_granularities_begin() {
         usual: 1000,
         most: 1000,
     };
-    let chunks = cut(&prepared, &rules, true, sizes).unwrap();
+    let chunks = split_batch(&prepared, &rules, true, sizes).unwrap();
     check(&prepared, &rules, true, &chunks);
     for chunk in &chunks[1..] {
         assert_eq!(chunk.points.start % 84, 0);
@@ -146,26 +147,26 @@ fn a_long_series_is_cut_where_all_granularities_begin() {
 }
 
 #[test]
-fn what_cannot_be_cut_is_said() {
+fn series_that_cannot_be_split_are_reported() {
     let most = Sizes {
         usual: 10,
         most: 50,
     };
-    // All in one bucket.
+    // All points in one bucket.
     let times: Vec<i64> = (0..60).collect();
     let batch = Batch::single(times.clone(), vec![0.0; 60]).unwrap();
     let prepared = Prepared::new(&batch, NanPolicy::Keep).unwrap();
-    let refused = cut(&prepared, &rules(&["1s"]), false, most).unwrap_err();
+    let refused = split_batch(&prepared, &rules(&["1s"]), false, most).unwrap_err();
     let expected = TooLong {
         series: 0,
         points: 60,
         unsorted: false,
     };
     assert_eq!(refused, expected);
-    // Each in its own, but backwards.
+    // Each point in a bucket of its own, but in reverse order.
     let backwards = times.iter().rev().copied().collect();
     let batch = Batch::single(backwards, vec![0.0; 60]).unwrap();
     let prepared = Prepared::new(&batch, NanPolicy::Keep).unwrap();
-    let refused = cut(&prepared, &rules(&["1ns"]), false, most).unwrap_err();
+    let refused = split_batch(&prepared, &rules(&["1ns"]), false, most).unwrap_err();
     assert!(refused.unsorted);
 }

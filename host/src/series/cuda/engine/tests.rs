@@ -1,7 +1,8 @@
-//! The engine in the emulator against plain loops, bit for bit: whatever the plan, the batch, the chunks and the queues.
+//! The engine in the emulator against plain loops, bit for bit, for various plans, batches, chunks
+//! and streams.
 
 use super::*;
-use crate::gpu::EmulatedMachine;
+use crate::gpu::EmulatedDevice;
 use crate::series::definition::{self, difference};
 use crate::series::{Aggregate, Granularity, Method, NanPolicy};
 use rand::{Rng, RngExt, SeedableRng};
@@ -18,8 +19,8 @@ fn plan(granularities: &[&str], aggregates: &[&str], nan: NanPolicy) -> Resample
     Resample::new(granularities.collect(), aggregates, nan).unwrap()
 }
 
-fn machines(lanes: usize) -> Vec<EmulatedMachine> {
-    (0..lanes).map(|_| EmulatedMachine::new()).collect()
+fn devices(queues: usize) -> Vec<EmulatedDevice> {
+    (0..queues).map(|_| EmulatedDevice::new()).collect()
 }
 
 fn expect_same(found: &Resampled, plan: &Resample, batch: &Batch, what: &str) {
@@ -29,24 +30,25 @@ fn expect_same(found: &Resampled, plan: &Resample, batch: &Batch, what: &str) {
     }
 }
 
-/// A new engine's answer, that of one in chunks over three queues, and of the same when timestamps travel as they are.
+/// Checks a new engine, one with chunks over three streams, and the same with uncompressed
+/// timestamps.
 fn check(plan: &Resample, batch: &Batch, chunks: &[usize], what: &str) {
-    let mut engine = GpuEngine::new(EmulatedMachine::new(), plan.clone()).unwrap();
+    let mut engine = GpuEngine::new(EmulatedDevice::new(), plan.clone()).unwrap();
     expect_same(&engine.resample(batch).unwrap(), plan, batch, what);
     for usual in chunks {
-        let engine = GpuEngine::with_lanes(machines(3), plan.clone()).unwrap();
+        let engine = GpuEngine::with_streams(devices(3), plan.clone()).unwrap();
         let mut engine = engine.chunked(*usual, 1 << 20);
         let what = format!("{what}, chunks of {usual}");
         expect_same(&engine.resample(batch).unwrap(), plan, batch, &what);
         let mut engine = engine.coded(false);
         let staged = engine.stage(batch).unwrap();
-        let fetched = engine.resample_staged(&staged).unwrap();
-        let whole = engine.collect(&staged, fetched).unwrap();
+        let results = engine.resample_staged(&staged).unwrap();
+        let whole = engine.collect(&staged, results).unwrap();
         expect_same(&whole, plan, batch, &what);
     }
 }
 
-/// What points of a batch are like.
+/// Properties of the points of a batch.
 #[derive(Clone, Copy, Default)]
 struct Kind {
     unsorted: bool,
@@ -72,8 +74,8 @@ fn batch(lengths: &[usize], kind: Kind, rng: &mut impl Rng) -> Batch {
             });
         }
         if kind.unsorted {
-            for place in (first + 1..times.len()).rev() {
-                times.swap(place, rng.random_range(first..=place));
+            for index in (first + 1..times.len()).rev() {
+                times.swap(index, rng.random_range(first..=index));
             }
         }
         offsets.push(times.len());
@@ -82,7 +84,7 @@ fn batch(lengths: &[usize], kind: Kind, rng: &mut impl Rng) -> Batch {
 }
 
 #[test]
-fn batches_of_nothing_and_of_single_points() {
+fn empty_batches_and_single_points() {
     let plan = plan(&["1m", "1h", "W"], &[], NanPolicy::Skip);
     let rates = self::plan(&["1m"], &["rate:mean", "rate:count"], NanPolicy::Keep);
     for (times, values, offsets) in [
@@ -151,8 +153,8 @@ fn long_buckets_beside_short_ones() {
 }
 
 #[test]
-fn granularities_that_never_begin_together_get_chunks_of_their_own() {
-    // One second apart; 7 s and 11 s begin together every 77 s, which 40 points do not reach.
+fn granularities_without_common_starts_get_chunks_of_their_own() {
+    // Points one second apart; buckets of 7 s and 11 s begin together every 77 s, beyond 40 points.
     let times: Vec<i64> = (1..400).map(|i| i * SECOND).collect();
     let values = times.iter().map(|time| (*time as f64).sin()).collect();
     let batch = Batch::single(times, values).unwrap();
@@ -161,35 +163,35 @@ fn granularities_that_never_begin_together_get_chunks_of_their_own() {
         &["sum", "rate:max", "median"],
         NanPolicy::Keep,
     );
-    let engine = GpuEngine::with_lanes(machines(2), plan.clone()).unwrap();
+    let engine = GpuEngine::with_streams(devices(2), plan.clone()).unwrap();
     let mut engine = engine.chunked(30, 40);
     let whole = engine.resample(&batch).unwrap();
     expect_same(&whole, &plan, &batch, "7 s and 11 s");
 }
 
 #[test]
-fn what_does_not_fit_is_said() {
+fn batches_that_do_not_fit_are_rejected() {
     let times: Vec<i64> = (0..100).collect();
     let batch = Batch::single(times, vec![0.0; 100]).unwrap();
     let plan = plan(&["1s"], &["mean"], NanPolicy::Keep);
-    let mut engine = GpuEngine::new(EmulatedMachine::new(), plan.clone())
+    let mut engine = GpuEngine::new(EmulatedDevice::new(), plan.clone())
         .unwrap()
         .chunked(10, 50);
     let refused = engine.resample(&batch).unwrap_err().to_string();
     assert!(refused.contains("series 0: its 100 points"), "{refused}");
     assert!(refused.contains("shorter buckets"), "{refused}");
-    // The same engine goes on.
+    // The engine remains usable.
     let small = Batch::single(vec![5], vec![2.0]).unwrap();
     expect_same(
         &engine.resample(&small).unwrap(),
         &plan,
         &small,
-        "after a refusal",
+        "after an error",
     );
 }
 
 #[test]
-fn the_example_of_the_specification() {
+fn example_of_the_specification() {
     // g = 60 s from a full minute: check values of mean, std and 56pct.
     let seconds = [0, 10, 20, 30, 40, 60, 70, 80, 90, 100, 110, 120, 130];
     let values = [3, 5, 2, 3, 5, 8, 11, 22, 10, 42, 9, 4, 2];
@@ -209,7 +211,7 @@ fn the_example_of_the_specification() {
         NanPolicy::Keep,
     )
     .unwrap();
-    let mut engine = GpuEngine::new(EmulatedMachine::new(), plan.clone()).unwrap();
+    let mut engine = GpuEngine::new(EmulatedDevice::new(), plan.clone()).unwrap();
     let found = engine.resample(&batch).unwrap();
     let columns = &found.buckets[0].columns;
     assert_eq!(columns[0].values, [3.6, 17.0, 3.0]);

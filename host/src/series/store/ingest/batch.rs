@@ -1,64 +1,66 @@
-//! One batch on its way: read what its series have, merge, compute what is touched.
+//! Processes a batch: reads the stored points of its series, merges them, and recomputes the
+//! affected buckets.
 
 use super::Ingested;
-use super::tables::{Tables, old_blocks, stretch_of, write};
-use crate::io::{Bytes, Memory};
+use super::tables::{Tables, interval_of, old_blocks, write};
 use crate::series::store::file::{A_NAME, BLOCKS, Fault, META, NAMES, RAW, SERIES, on_engine};
-use crate::series::store::merge::{Merged, Touched, merge, touched};
+use crate::series::store::merge::{AffectedBuckets, Merged, affected, merge};
 use crate::series::store::read::Totals;
-use crate::series::store::record::{Place, Points, State, open_id, seal_id};
+use crate::series::store::record::{Points, RecordKey, State, open_id, seal_id};
 use crate::series::store::replace::replacements;
 use crate::series::store::{Policy, StoreError};
 use crate::series::{Batch, Engine};
+use crate::system::Bytes;
+use crate::system::Memory;
 use rayon::prelude::*;
 use redb::{ReadableTable, WriteTransaction};
 
-/// Points that are computed from at a time, stored ones included; a series alone may have more.
+/// Number of points processed at once, including stored ones; a single series may have more.
 const POINTS_AT_A_TIME: usize = 4 << 20;
 
-/// Bytes that a point takes while it is merged and aggregated.
-const BYTES_OF_A_POINT: usize = 120;
+/// Bytes per point while it is merged and aggregated.
+const BYTES_PER_POINT: usize = 120;
 
-/// The file's bytes of a stored point, at least.
+/// Lower bound on the bytes of a stored point in the file.
 const LEAST_BYTES_STORED: usize = 9;
 
 /// A series of a batch.
-struct Incoming {
+struct BatchSeries {
     id: u32,
-    /// Its number in the batch.
-    place: usize,
+    /// Index of the series in the batch.
+    index: usize,
     state: Option<State>,
-    /// The batch's points that are not too late.
+    /// Points of the batch within the back window.
     batch: Vec<(i64, f64)>,
     refused: u64,
-    /// Stretches of time and records of its stored points, as far back as they are needed, in their order.
+    /// Intervals and records of the stored points, as far back as needed, in order.
     stored: Vec<(u64, Vec<u8>)>,
 }
 
-impl Incoming {
-    /// Points.
+impl BatchSeries {
+    /// Number of points.
     fn size(&self) -> usize {
         self.batch.len() + self.size_stored()
     }
 
-    /// Stored points, estimated.
+    /// Estimated number of stored points.
     fn size_stored(&self) -> usize {
         let bytes: usize = self.stored.iter().map(|(_, record)| record.len()).sum();
         bytes / LEAST_BYTES_STORED
     }
 }
 
-/// A series after its points were merged.
-pub(super) struct Changed {
+/// A series after merging.
+pub(super) struct ChangedSeries {
     pub(super) id: u32,
     pub(super) before: Option<State>,
     pub(super) after: State,
     pub(super) merged: Merged,
-    pub(super) touched: Touched,
+    pub(super) affected: AffectedBuckets,
 }
 
-/// One batch on its way.
-pub(super) struct Ingest<'a> {
+/// A batch being ingested.
+pub(super) struct BatchIngest<'a> {
     pub(super) file: &'a str,
     pub(super) policy: &'a Policy,
     pub(super) names: &'a [String],
@@ -68,7 +70,7 @@ pub(super) struct Ingest<'a> {
     pub(super) done: Ingested,
 }
 
-impl Ingest<'_> {
+impl BatchIngest<'_> {
     pub(super) fn run(
         mut self,
         transaction: &WriteTransaction,
@@ -90,14 +92,14 @@ impl Ingest<'_> {
             let mut some = Vec::new();
             let mut points = 0;
             while points < POINTS_AT_A_TIME {
-                let Some((id, place)) = series.next() else {
+                let Some((id, index)) = series.next() else {
                     break;
                 };
-                let incoming = on_engine(file, || {
-                    self.read(&tables, id, place, u64::from(id) < known)
+                let entry = on_engine(file, || {
+                    self.read(&tables, id, index, u64::from(id) < known)
                 })?;
-                points += incoming.size();
-                some.push(incoming);
+                points += entry.size();
+                some.push(entry);
             }
             self.fits(&some, points)?;
             self.advance(&mut tables, some)?;
@@ -112,13 +114,13 @@ impl Ingest<'_> {
         Ok((self.done, self.totals))
     }
 
-    /// Numbers and places of the series that have points; new ones get a number.
+    /// Ids and batch indices of the series that have points; new series get an id.
     fn identify(&mut self, transaction: &WriteTransaction) -> Result<Vec<(u32, usize)>, Fault> {
         let mut table = transaction.open_table(NAMES)?;
         let offsets = self.batch.offsets();
         let mut found = Vec::with_capacity(self.names.len());
-        for (place, name) in self.names.iter().enumerate() {
-            if offsets[place] == offsets[place + 1] {
+        for (index, name) in self.names.iter().enumerate() {
+            if offsets[index] == offsets[index + 1] {
                 continue;
             }
             let known = table.get(name.as_str())?.map(|id| id.value());
@@ -126,7 +128,7 @@ impl Ingest<'_> {
                 Some(id) => open_id(name, id).ok_or(Fault::Record(A_NAME))?,
                 None => {
                     let id = u32::try_from(self.totals.series).map_err(|_| {
-                        StoreError::Series("the store has 2^32 series: no more fit".to_owned())
+                        StoreError::Series("expected at most 2^32 series in a store".to_owned())
                     })?;
                     self.totals.series += 1;
                     self.done.new_series += 1;
@@ -134,19 +136,20 @@ impl Ingest<'_> {
                     id
                 }
             };
-            found.push((id, place));
+            found.push((id, index));
         }
         Ok(found)
     }
 
-    /// What is stored of a series, as far as its new points reach; one that was `known` before has a state.
+    /// Reads the stored points of a series as far back as its new points reach. A series that is
+    /// `known` must have a state.
     fn read(
         &self,
         tables: &Tables<'_>,
         id: u32,
-        place: usize,
+        index: usize,
         known: bool,
-    ) -> Result<Incoming, Fault> {
+    ) -> Result<BatchSeries, Fault> {
         let record = tables.series.get(id)?;
         let state = match record {
             None if known => return Err(Fault::Record("the state of a series")),
@@ -156,7 +159,7 @@ impl Ingest<'_> {
             ),
         };
         let window = state.map_or(0, |state| self.policy.window_start(state.last));
-        let range = self.batch.offsets()[place]..self.batch.offsets()[place + 1];
+        let range = self.batch.offsets()[index]..self.batch.offsets()[index + 1];
         let times = &self.batch.times()[range.clone()];
         let values = &self.batch.values()[range];
         let batch: Vec<(i64, f64)> = times
@@ -168,21 +171,21 @@ impl Ingest<'_> {
         let refused = (times.len() - batch.len()) as u64;
         let mut stored = Vec::new();
         if let (Some(_), Some(earliest)) = (state, batch.iter().map(|point| point.0).min()) {
-            let stretch = stretch_of(self.policy, self.policy.reach(earliest));
+            let interval = interval_of(self.policy, self.policy.reach(earliest));
             if self.policy.has_rates()
-                && let Some(before) = tables.raw.range((id, 0)..(id, stretch))?.next_back()
+                && let Some(before) = tables.raw.range((id, 0)..(id, interval))?.next_back()
             {
                 let (key, record) = before?;
                 stored.push((key.value().1, record.value().to_vec()));
             }
-            for record in tables.raw.range((id, stretch)..=(id, u64::MAX))? {
+            for record in tables.raw.range((id, interval)..=(id, u64::MAX))? {
                 let (key, record) = record?;
                 stored.push((key.value().1, record.value().to_vec()));
             }
         }
-        Ok(Incoming {
+        Ok(BatchSeries {
             id,
-            place,
+            index,
             state,
             batch,
             refused,
@@ -190,19 +193,19 @@ impl Ingest<'_> {
         })
     }
 
-    /// Holds the points of some series against the memory.
-    fn fits(&self, some: &[Incoming], points: usize) -> Result<(), StoreError> {
+    /// Checks that the points of some series fit in memory.
+    fn fits(&self, some: &[BatchSeries], points: usize) -> Result<(), StoreError> {
         let available = Memory::available().limit();
-        let needed = points as u128 * BYTES_OF_A_POINT as u128;
+        let needed = points as u128 * BYTES_PER_POINT as u128;
         if needed <= u128::from(available) {
             return Ok(());
         }
-        let largest = some.iter().max_by_key(|incoming| incoming.size());
+        let largest = some.iter().max_by_key(|entry| entry.size());
         Err(StoreError::TooLarge {
-            series: largest.map_or_else(String::new, |incoming| self.names[incoming.place].clone()),
-            new: largest.map_or(0, |incoming| incoming.batch.len()),
-            stored: largest.map_or(0, Incoming::size_stored),
-            cure: match largest {
+            series: largest.map_or_else(String::new, |entry| self.names[entry.index].clone()),
+            new: largest.map_or(0, |entry| entry.batch.len()),
+            stored: largest.map_or(0, BatchSeries::size_stored),
+            remedy: match largest {
                 Some(largest) if largest.batch.len() < largest.size_stored() => {
                     "a policy with a smaller back_window"
                 }
@@ -213,12 +216,16 @@ impl Ingest<'_> {
         })
     }
 
-    /// Merges some series, computes what they touch, and puts it in its place.
-    fn advance(&mut self, tables: &mut Tables<'_>, some: Vec<Incoming>) -> Result<(), StoreError> {
+    /// Merges some series, computes the affected buckets, and writes the results.
+    fn advance(
+        &mut self,
+        tables: &mut Tables<'_>,
+        some: Vec<BatchSeries>,
+    ) -> Result<(), StoreError> {
         let (file, policy) = (self.file, self.policy);
-        let changed: Option<Vec<Changed>> = some
+        let changed: Option<Vec<ChangedSeries>> = some
             .into_par_iter()
-            .map(|incoming| change(policy, incoming))
+            .map(|entry| change(policy, entry))
             .collect();
         let changed = on_engine(file, || changed.ok_or(Fault::Record("points of a series")))?;
         for series in &changed {
@@ -228,34 +235,34 @@ impl Ingest<'_> {
         let mut values = Vec::new();
         let mut offsets = vec![0];
         for series in &changed {
-            times.extend_from_slice(&series.touched.points.times);
-            values.extend_from_slice(&series.touched.points.values);
+            times.extend_from_slice(&series.affected.points.times);
+            values.extend_from_slice(&series.affected.points.values);
             offsets.push(times.len());
         }
         let mut replaced = Vec::new();
         if !times.is_empty() {
             let resampled = self.engine.resample(&Batch::new(times, values, offsets)?)?;
-            let wanted: Vec<(u32, &[Vec<u64>])> = changed
+            let affected_blocks: Vec<(u32, &[Vec<u64>])> = changed
                 .iter()
-                .map(|series| (series.id, series.touched.buckets.as_slice()))
+                .map(|series| (series.id, series.affected.buckets.as_slice()))
                 .collect();
             let is_new: Vec<bool> = changed
                 .iter()
                 .map(|series| series.before.is_none())
                 .collect();
-            let old = on_engine(file, || old_blocks(tables, &wanted, &is_new))?;
+            let old = on_engine(file, || old_blocks(tables, &affected_blocks, &is_new))?;
             replaced = on_engine(file, || {
-                replacements(policy, &resampled, &wanted, &old)
+                replacements(policy, &resampled, &affected_blocks, &old)
                     .ok_or(Fault::Record("a block of buckets"))
             })?;
         }
         on_engine(file, || write(policy, tables, &changed, &replaced))
     }
 
-    fn count(&mut self, series: &Changed) {
+    fn count(&mut self, series: &ChangedSeries) {
         let merged = &series.merged;
         let refused = series.after.refused - series.before.map_or(0, |state| state.refused);
-        let buckets: usize = series.touched.buckets.iter().map(Vec::len).sum();
+        let buckets: usize = series.affected.buckets.iter().map(Vec::len).sum();
         self.done += Ingested {
             points: 0,
             added: merged.added,
@@ -272,27 +279,27 @@ impl Ingest<'_> {
     }
 }
 
-/// Merges, and says what is touched; nothing where a record cannot be read.
-fn change(policy: &Policy, incoming: Incoming) -> Option<Changed> {
+/// Merges the points and finds the affected buckets; `None` if a record cannot be read.
+fn change(policy: &Policy, entry: BatchSeries) -> Option<ChangedSeries> {
     let mut stored = Points::default();
-    for (stretch, record) in &incoming.stored {
-        stored.read_into(record, Place::of_points(incoming.id, *stretch))?;
+    for (interval, record) in &entry.stored {
+        stored.read_into(record, RecordKey::of_points(entry.id, *interval))?;
     }
-    let merged = merge(stored, incoming.batch);
-    let before = incoming.state.unwrap_or_default();
+    let merged = merge(stored, entry.batch);
+    let before = entry.state.unwrap_or_default();
     let newest = merged.points.times.last().copied().unwrap_or(0);
     let after = State {
         last: before.last.max(newest),
         points: before.points + merged.added,
         replaced: before.replaced + merged.replaced,
-        refused: before.refused + incoming.refused,
+        refused: before.refused + entry.refused,
     };
-    let touched = touched(policy, &merged, after.last);
-    Some(Changed {
-        id: incoming.id,
-        before: incoming.state,
+    let affected = affected(policy, &merged, after.last);
+    Some(ChangedSeries {
+        id: entry.id,
+        before: entry.state,
         after,
         merged,
-        touched,
+        affected,
     })
 }

@@ -1,9 +1,9 @@
-//! The tables that a batch changes: which of their records it needs, and what becomes of them.
+//! Reads and writes the tables that a batch changes.
 
-use super::batch::Changed;
+use super::batch::ChangedSeries;
 use crate::series::store::Policy;
 use crate::series::store::file::Fault;
-use crate::series::store::record::{BUCKETS, Place, Points};
+use crate::series::store::record::{BUCKETS, Points, RecordKey};
 use crate::series::store::replace::Replacement;
 use redb::{ReadableTable, Table};
 
@@ -14,26 +14,27 @@ pub(super) struct Tables<'t> {
     pub(super) blocks: Table<'t, (u32, u8, u64), &'static [u8]>,
 }
 
-/// Nanoseconds of a record of points: some fine buckets, not more than a coarse one.
-fn stretch(policy: &Policy) -> u64 {
+/// Length of the interval of a points record in nanoseconds: several fine buckets, at most a coarse
+/// one.
+fn interval_length(policy: &Policy) -> u64 {
     const FINE_BUCKETS: u64 = 64;
     let archives = policy.archives();
     let (finest, coarsest) = (archives[0].step, archives[archives.len() - 1].step);
     finest.saturating_mul(FINE_BUCKETS).min(coarsest)
 }
 
-pub(super) fn stretch_of(policy: &Policy, time: i64) -> u64 {
-    time as u64 / stretch(policy)
+pub(super) fn interval_of(policy: &Policy, time: i64) -> u64 {
+    time as u64 / interval_length(policy)
 }
 
-/// The stored records of the blocks that `wanted` touches, in its order; none of new series.
+/// The stored records of the affected blocks in `affected_blocks`, in the same order; `None` for new series.
 pub(super) fn old_blocks(
     tables: &Tables<'_>,
-    wanted: &[(u32, &[Vec<u64>])],
+    affected_blocks: &[(u32, &[Vec<u64>])],
     is_new: &[bool],
 ) -> Result<Vec<Option<Vec<u8>>>, Fault> {
     let mut old = Vec::new();
-    for ((id, archives), is_new) in wanted.iter().zip(is_new) {
+    for ((id, archives), is_new) in affected_blocks.iter().zip(is_new) {
         for (archive, buckets) in archives.iter().enumerate() {
             for some in buckets.chunk_by(|a, b| a / BUCKETS == b / BUCKETS) {
                 let record = if *is_new {
@@ -48,11 +49,11 @@ pub(super) fn old_blocks(
     Ok(old)
 }
 
-/// Puts everything in its place, and drops what is past.
+/// Writes all changes, and removes expired data.
 pub(super) fn write(
     policy: &Policy,
     tables: &mut Tables<'_>,
-    changed: &[Changed],
+    changed: &[ChangedSeries],
     replaced: &[Replacement],
 ) -> Result<(), Fault> {
     for replacement in replaced {
@@ -80,26 +81,32 @@ pub(super) fn write(
     Ok(())
 }
 
-/// Writes the records of points that changed. Of those that lie wholly before what the window reaches, the last one
-/// alone stays: it has the point before.
-fn write_points(policy: &Policy, tables: &mut Tables<'_>, series: &Changed) -> Result<(), Fault> {
+/// Writes the changed records of points. Of the records before the reach of the window, only the
+/// last is kept, because it contains the preceding point.
+fn write_points(
+    policy: &Policy,
+    tables: &mut Tables<'_>,
+    series: &ChangedSeries,
+) -> Result<(), Fault> {
     let Points { times, values } = &series.merged.points;
-    let first_of = |last| stretch_of(policy, policy.reach(policy.window_start(last)));
+    let first_of = |last| interval_of(policy, policy.reach(policy.window_start(last)));
     let first = first_of(series.after.last);
-    let before = times.partition_point(|time| stretch_of(policy, *time) < first);
+    let before = times.partition_point(|time| interval_of(policy, *time) < first);
     let keep_from = match before {
         0 => 0,
-        points => stretch_of(policy, times[points - 1]),
+        points => interval_of(policy, times[points - 1]),
     };
-    let mut begin = times.partition_point(|time| stretch_of(policy, *time) < keep_from);
+    let mut begin = times.partition_point(|time| interval_of(policy, *time) < keep_from);
     while begin < times.len() {
-        let stretch = stretch_of(policy, times[begin]);
-        let points = times[begin..].partition_point(|time| stretch_of(policy, *time) == stretch);
+        let interval = interval_of(policy, times[begin]);
+        let points = times[begin..].partition_point(|time| interval_of(policy, *time) == interval);
         let end = begin + points;
         if series.merged.fresh[begin..end].contains(&true) {
-            let place = Place::of_points(series.id, stretch);
-            let record = Points::write(&times[begin..end], &values[begin..end], place);
-            tables.raw.insert((series.id, stretch), record.as_slice())?;
+            let key = RecordKey::of_points(series.id, interval);
+            let record = Points::write(&times[begin..end], &values[begin..end], key);
+            tables
+                .raw
+                .insert((series.id, interval), record.as_slice())?;
         }
         begin = end;
     }

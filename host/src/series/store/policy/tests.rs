@@ -1,18 +1,18 @@
-//! The built-in policies, files of policies, and what is refused.
+//! Built-in policies, policy files, and invalid policies.
 
 use super::*;
 
 const GOOD: &str = "back_window = 2\naggregates = ['mean', 'rate:max', '95pct']\n\n[[archive]]\ngranularity = '1m'\ntimespan = '7d'\n\n[[archive]]\ngranularity = '10s'\npoints = 360\n";
 
 #[test]
-fn a_file_is_read_and_written() {
+fn policies_are_parsed_and_written() {
     let policy = Policy::from_toml("p.toml", "p", GOOD).unwrap();
     assert_eq!(
         policy.to_string(),
         "p (10s for 1h, 1m for 7d; mean, rate:max, 95pct; back window 2)"
     );
     let again = Policy::from_toml("q.toml", "q", &policy.to_toml()).unwrap();
-    assert!(again.keeps_the_same(&policy));
+    assert!(again.same_contents(&policy));
     for name in Policy::BUILT_IN {
         let policy = Policy::built_in(name).unwrap();
         let again = Policy::from_toml("f", name, &policy.to_toml()).unwrap();
@@ -23,20 +23,20 @@ fn a_file_is_read_and_written() {
 }
 
 #[test]
-fn what_is_wrong_is_said() {
+fn invalid_policies_are_reported() {
     let change = |from: &str, to: &str| {
         assert!(GOOD.contains(from));
         let text = GOOD.replacen(from, to, 1);
-        let said = Policy::from_toml("p.toml", "p", &text)
+        let message = Policy::from_toml("p.toml", "p", &text)
             .unwrap_err()
             .to_string();
         assert!(
-            said.starts_with("policy p.toml: ") && !said.contains('\n'),
-            "{said}"
+            message.starts_with("policy p.toml: ") && !message.contains('\n'),
+            "{message}"
         );
-        said
+        message
     };
-    for (from, to, words) in [
+    for (from, to, part) in [
         ("back_window = 2", "back_window = -1", "line 1"),
         (
             "back_window = 2",
@@ -46,30 +46,38 @@ fn what_is_wrong_is_said() {
         ("back_window = 2", "windows = 2", "unknown field `windows`"),
         ("back_window = 2\n", "", "missing field `back_window`"),
         ("'mean'", "'average'", "aggregate 'average': expected count"),
-        ("'mean', 'rate:max', '95pct'", "", "0 aggregates"),
-        ("'95pct'", "'mean'", "aggregate mean is named twice"),
-        ("'1m'", "'M'", "granularity M is of the calendar"),
+        ("'mean', 'rate:max', '95pct'", "", "aggregates, found 0"),
+        ("'95pct'", "'mean'", "aggregate mean: given twice"),
+        ("'1m'", "'M'", "granularity M: expected a fixed length"),
         ("'1m'", "'0s'", "granularity '0s'"),
-        ("'1m'", "'10s'", "granularity 10s is named twice"),
-        ("'7d'", "'90s'", "no whole number"),
-        ("timespan = '7d'", "", "neither timespan nor points"),
-        ("points = 360", "points = 360\ntimespan = '1h'", "both"),
+        ("'1m'", "'10s'", "granularity 10s: given twice"),
+        ("'7d'", "'90s'", "expected a multiple of the granularity"),
+        (
+            "timespan = '7d'",
+            "",
+            "expected either timespan or points, found neither",
+        ),
+        (
+            "points = 360",
+            "points = 360\ntimespan = '1h'",
+            "expected either timespan or points, found both",
+        ),
         ("points = 360", "points = 0", "1 or more"),
         ("points = 360", "points = 9223372036854775807", "292 years"),
         ("points = 360", "points = 3.5", "line 10"),
         ("[[archive]]", "[[archives]]", "unknown field `archives`"),
         ("back_window = 2", "back_window = ", "line 1"),
     ] {
-        let said = change(from, to);
-        assert!(said.contains(words), "{from} → {to}: {said}");
+        let message = change(from, to);
+        assert!(message.contains(part), "{from} → {to}: {message}");
     }
 }
 
 #[test]
-fn the_window_begins_at_a_coarse_bucket() {
+fn the_window_starts_at_a_coarse_bucket() {
     let policy = Policy::from_toml("p", "p", GOOD).unwrap();
     let second = SECOND as i64;
-    // 10 minutes and 59 s: two minutes before that of the last point.
+    // 10 minutes and 59 s: the window starts two minutes before the minute of the last point.
     assert_eq!(policy.window_start(659 * second), 480 * second);
     assert_eq!(policy.window_start(600 * second), 480 * second);
     assert_eq!(policy.window_start(30 * second), 0);

@@ -1,4 +1,5 @@
-//! Files that are no stores, cut ones, and ones with changed bytes: a sentence, never a panic.
+//! Other files, truncated files and files with changed bytes: an error with one sentence, never a
+//! panic.
 
 use super::plain_engine::PlainEngine;
 use super::{Folder, Points, batch_of, ingest, policy};
@@ -16,7 +17,7 @@ fn points(from: i64) -> Points {
         .collect()
 }
 
-/// Asks for everything, then adds a batch; the first error ends it.
+/// Reads everything, then adds a batch; stops at the first error.
 fn use_it(path: &Path) -> Result<(), StoreError> {
     ask(path)?;
     add(path)
@@ -47,7 +48,7 @@ fn add(path: &Path) -> Result<(), StoreError> {
 }
 
 #[test]
-fn other_files_are_refused() {
+fn other_files_are_rejected() {
     let folder = Folder::new();
     let path = folder.path("file");
     for bytes in [
@@ -62,25 +63,21 @@ fn other_files_are_refused() {
             StoreWriter::open(&path, None).err().unwrap(),
         ] {
             assert!(
-                error.to_string().contains("is not a store of series"),
+                error.to_string().contains("expected a store of series"),
                 "{error}"
             );
         }
-        assert_eq!(
-            std::fs::read(&path).unwrap(),
-            bytes,
-            "it was left as it was"
-        );
+        assert_eq!(std::fs::read(&path).unwrap(), bytes, "the file was changed");
     }
-    // Another program's file of the same engine.
+    // A database of the same kind, written by another program.
     std::fs::remove_file(&path).unwrap();
     redb::Database::create(&path).unwrap();
     let error = StoreReader::open(&path).err().unwrap().to_string();
-    assert!(error.contains("is not a store of series"), "{error}");
+    assert!(error.contains("expected a store of series"), "{error}");
 }
 
 #[test]
-fn damage_is_an_error_of_the_file() {
+fn damage_is_reported_as_an_error() {
     let folder = Folder::new();
     let (whole, path) = (folder.path("whole"), folder.path("damaged"));
     let policy = policy(
@@ -120,14 +117,15 @@ fn damage_is_an_error_of_the_file() {
             assert!(!text.contains('\n') && text.contains("damaged"), "{text}");
         }
     }
-    assert!(noticed > 60, "{noticed} of 150 were noticed");
+    assert!(noticed > 60, "{noticed} of 150 were detected");
 }
 
-/// Whole records in wrong places, as a changed bit in a key leaves them: the engine finds nothing wrong with them.
+/// Valid records under wrong keys, as a changed bit in a key leaves them; the database does not
+/// detect these.
 #[test]
-fn a_record_in_another_place_is_damage() {
+fn records_under_wrong_keys_are_detected() {
     type Change = fn(&WriteTransaction);
-    // Whether a reader meets it; a writer meets all of them.
+    // Whether a reader finds the damage; a writer finds all of it.
     let changes: [(&str, bool, Change); 7] = [
         ("a block of buckets", true, |of| {
             let mut blocks = of.open_table(BLOCKS).unwrap();

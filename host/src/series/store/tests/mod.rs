@@ -1,4 +1,5 @@
-//! Stores against the definition: aggregates of all points at once, by plain loops.
+//! Compares stores with the definition: aggregates of all points at once, computed with plain
+//! loops.
 
 mod damaged;
 mod plain_engine;
@@ -7,7 +8,7 @@ mod splits;
 mod windows;
 
 use super::super::{Batch, Engine, Resampled};
-use super::{Archived, Policy, Query, StoreReader, StoreWriter};
+use super::{ArchivedBuckets, Policy, Query, StoreReader, StoreWriter};
 use plain_engine::PlainEngine;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -15,7 +16,7 @@ use std::path::{Path, PathBuf};
 /// Points by series.
 type Points = BTreeMap<String, Vec<(i64, f64)>>;
 
-/// A folder for stores.
+/// A temporary folder for stores.
 struct Folder(tempfile::TempDir);
 
 impl Folder {
@@ -50,7 +51,7 @@ fn batch_of(points: &Points) -> (Vec<String>, Batch) {
     (points.keys().cloned().collect(), batch)
 }
 
-/// Makes or opens a store and ingests these batches.
+/// Creates or opens a store and ingests these batches.
 fn ingest(path: &Path, policy: &Policy, batches: &[Points]) -> Vec<super::Ingested> {
     let mut writer = StoreWriter::open(path, Some(policy)).unwrap();
     let mut engine = PlainEngine::new(writer.plan());
@@ -65,7 +66,7 @@ fn ingest(path: &Path, policy: &Policy, batches: &[Points]) -> Vec<super::Ingest
     done
 }
 
-/// Everything that a store answers: (series, granularity, aggregate) to start and bits.
+/// The contents of a store: (series, granularity, aggregate) to starts and bits.
 type Contents = BTreeMap<(String, String, String), Vec<(i64, u64)>>;
 
 fn bits(values: impl IntoIterator<Item = (i64, f64)>) -> Vec<(i64, u64)> {
@@ -88,7 +89,7 @@ fn contents(path: &Path) -> Contents {
                     start: None,
                     end: None,
                 };
-                let Archived { starts, values } = reader.query(&query).unwrap();
+                let ArchivedBuckets { starts, values } = reader.query(&query).unwrap();
                 let key = (
                     facts.series.clone(),
                     archive.granularity().to_string(),
@@ -101,8 +102,8 @@ fn contents(path: &Path) -> Contents {
     contents
 }
 
-/// What a store must answer after these points came at once: all aggregates, less what is older than its archive's
-/// timespan.
+/// The expected contents after ingesting these points at once: all aggregates, without buckets
+/// older than the archive's timespan.
 fn expected(policy: &Policy, points: &Points) -> Contents {
     let (names, batch) = batch_of(points);
     let resampled: Resampled = PlainEngine::new(&policy.plan().unwrap())

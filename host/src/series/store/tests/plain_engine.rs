@@ -1,6 +1,8 @@
-//! The definition as an engine.
+//! An engine that executes the definition.
 
-use crate::series::{Batch, Engine, Resample, Resampled, SeriesError, Setup, definition};
+use crate::run::Setup;
+
+use crate::series::{Batch, Engine, Resample, Resampled, SeriesError, definition};
 
 pub(super) struct PlainEngine {
     plan: Resample,

@@ -1,4 +1,4 @@
-//! What a store does not take, and who may open it.
+//! Rejected inputs of a store, and concurrent access.
 
 use super::plain_engine::PlainEngine;
 use super::{Folder, Points, batch_of, contents, ingest, policy};
@@ -12,9 +12,9 @@ fn small() -> Points {
     ])
 }
 
-fn said<T>(done: Result<T, StoreError>) -> String {
+fn error_of<T>(done: Result<T, StoreError>) -> String {
     match done {
-        Ok(_) => panic!("it was taken"),
+        Ok(_) => panic!("an error was expected"),
         Err(error) => error.to_string(),
     }
 }
@@ -23,7 +23,7 @@ fn said<T>(done: Result<T, StoreError>) -> String {
 fn a_store_keeps_its_policy() {
     let folder = Folder::new();
     let path = folder.path("store");
-    assert!(said(StoreWriter::open(&path, None)).contains("--policy low, medium, high"));
+    assert!(error_of(StoreWriter::open(&path, None)).contains("--policy low, medium, high"));
     let low = Policy::built_in("low").unwrap();
     drop(StoreWriter::open(&path, Some(&low)).unwrap());
     drop(StoreWriter::open(&path, None).unwrap());
@@ -36,7 +36,7 @@ fn a_store_keeps_its_policy() {
         "low"
     );
     let high = Policy::built_in("high").unwrap();
-    let text = said(StoreWriter::open(&path, Some(&high)));
+    let text = error_of(StoreWriter::open(&path, Some(&high)));
     for part in [
         "low (5m for 30d;",
         "high (1s for 1h, 1m for 7d, 1h for 365d;",
@@ -46,12 +46,12 @@ fn a_store_keeps_its_policy() {
 }
 
 #[test]
-fn one_writes_and_others_read() {
+fn one_writer_and_many_readers() {
     let folder = Folder::new();
     let path = folder.path("store");
     let policy = policy(1, &["sum"], &[("10ns", 5)]);
     let mut writer = StoreWriter::open(&path, Some(&policy)).unwrap();
-    let busy = said(StoreWriter::open(&path, Some(&policy)));
+    let busy = error_of(StoreWriter::open(&path, Some(&policy)));
     assert!(busy.contains("another process is writing"), "{busy}");
     let (names, batch) = batch_of(&small());
     let mut engine = PlainEngine::new(writer.plan());
@@ -63,7 +63,7 @@ fn one_writes_and_others_read() {
     let more = Points::from([("c".to_owned(), vec![(9, 3.0)])]);
     let (names, batch) = batch_of(&more);
     writer.ingest(&mut engine, &names, &batch).unwrap();
-    // It shows the moment when it was opened.
+    // It shows the contents at the time it was opened.
     assert_eq!(early.series(0, 9).unwrap().len(), 2);
     assert_eq!(
         StoreReader::open(&path)
@@ -75,18 +75,18 @@ fn one_writes_and_others_read() {
     );
     writer.close().unwrap();
     assert_eq!(early.series(1, 1).unwrap()[0].series, "b");
-    let text = said(StoreReader::open(&folder.path("none")));
+    let text = error_of(StoreReader::open(&folder.path("none")));
     assert!(text.contains("there is no such file"), "{text}");
     for text in [
-        said(StoreReader::open(folder.0.path())),
-        said(StoreWriter::open(folder.0.path(), Some(&policy))),
+        error_of(StoreReader::open(folder.0.path())),
+        error_of(StoreWriter::open(folder.0.path(), Some(&policy))),
     ] {
         assert!(text.contains("it is a folder"), "{text}");
     }
 }
 
 #[test]
-fn batches_that_are_not_for_it_are_refused_and_leave_nothing() {
+fn invalid_batches_are_rejected_without_changes() {
     let folder = Folder::new();
     let path = folder.path("store");
     let policy = policy(1, &["sum"], &[("10ns", 5)]);
@@ -96,15 +96,15 @@ fn batches_that_are_not_for_it_are_refused_and_leave_nothing() {
     let mut engine = PlainEngine::new(writer.plan());
     let batch = Batch::new(vec![50, 60], vec![1.0, 1.0], vec![0, 1, 2]).unwrap();
     let long = "x".repeat(5000);
-    for (names, words) in [
+    for (names, part) in [
         (vec!["a", "a"], "series 'a' occurs twice"),
         (vec!["a"], "1 names, but 2 series"),
         (vec!["a", ""], "0 bytes"),
         (vec!["a", long.as_str()], "5000 bytes"),
     ] {
         let names: Vec<String> = names.into_iter().map(str::to_owned).collect();
-        let text = said(writer.ingest(&mut engine, &names, &batch));
-        assert!(text.contains(words), "{text}");
+        let text = error_of(writer.ingest(&mut engine, &names, &batch));
+        assert!(text.contains(part), "{text}");
     }
     let other = Resample::new(
         vec!["1s".parse().unwrap()],
@@ -112,14 +112,14 @@ fn batches_that_are_not_for_it_are_refused_and_leave_nothing() {
         NanPolicy::Keep,
     );
     let names = ["a".to_owned(), "b".to_owned()];
-    let text = said(writer.ingest(&mut PlainEngine::new(&other.unwrap()), &names, &batch));
+    let text = error_of(writer.ingest(&mut PlainEngine::new(&other.unwrap()), &names, &batch));
     assert!(text.contains("plan"), "{text}");
     writer.close().unwrap();
     assert_eq!(contents(&path), before);
 }
 
 #[test]
-fn what_is_not_there_is_named_with_what_is() {
+fn errors_name_missing_and_existing_items() {
     let folder = Folder::new();
     let path = folder.path("store");
     let policy = policy(1, &["sum", "95pct"], &[("10ns", 5), ("1us", 9)]);
@@ -130,7 +130,7 @@ fn what_is_not_there_is_named_with_what_is() {
     ingest(&path, &policy, &[cpu]);
     let reader = StoreReader::open(&path).unwrap();
     let ask = |series: &str, granularity: &str, aggregate: &str| {
-        said(reader.query(&Query {
+        error_of(reader.query(&Query {
             series: series.to_owned(),
             granularity: granularity.parse().unwrap(),
             aggregate: aggregate.parse().unwrap(),
@@ -140,23 +140,23 @@ fn what_is_not_there_is_named_with_what_is() {
     };
     let text = ask("host.cpv", "10ns", "sum");
     assert!(
-        text.contains("'host.cpv': the nearest of its 2 is 'host.cpu'"),
+        text.contains("'host.cpv': the nearest of 2 series is 'host.cpu'"),
         "{text}"
     );
     let text = ask("host.cpu", "1m", "sum");
     assert!(
-        text.contains("no granularity '1m': it has 10ns, 1us"),
+        text.contains("no granularity '1m': expected 10ns, 1us"),
         "{text}"
     );
     let text = ask("host.cpu", "1us", "rate:sum");
     assert!(
-        text.contains("no aggregate 'rate:sum': it has sum, 95pct"),
+        text.contains("no aggregate 'rate:sum': expected sum, 95pct"),
         "{text}"
     );
     let empty = folder.path("empty");
     drop(StoreWriter::open(&empty, Some(&policy)).unwrap());
     let reader = StoreReader::open(&empty).unwrap();
-    let text = said(reader.query(&Query {
+    let text = error_of(reader.query(&Query {
         series: "x".to_owned(),
         granularity: "10ns".parse().unwrap(),
         aggregate: "sum".parse().unwrap(),

@@ -1,4 +1,4 @@
-//! However points are cut into batches, the store is the same.
+//! The contents of a store do not depend on the division of points into batches.
 
 use super::{Folder, Points, contents, expected, ingest, policy};
 use crate::series::store::Policy;
@@ -44,13 +44,13 @@ fn series() -> impl Strategy<Value = Vec<(i64, f64)>> {
     })
 }
 
-/// An order in which no point comes after its window, whatever the batches are.
+/// A random order in which no point is older than its window, for any division into batches.
 fn shuffled(policy: &Policy, points: &[(i64, f64)], random: &mut TestRng) -> Vec<(i64, f64)> {
     let mut rest = points.to_vec();
     let mut order: Vec<(i64, f64)> = Vec::new();
     let mut last = 0;
     while let Some((oldest, _)) = rest.first().copied() {
-        // Those that may come before the oldest of the rest.
+        // Points that may precede the oldest of the rest.
         let possible =
             rest.partition_point(|point| policy.window_start(point.0.max(last)) <= oldest);
         let next = rest.remove((random.next_u64() % possible.max(1) as u64) as usize);
@@ -64,7 +64,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 60, ..ProptestConfig::default() })]
 
     #[test]
-    fn batches_in_any_order_make_the_same_store(
+    fn batches_in_any_order_give_the_same_store(
         policy in policies(),
         series in prop::collection::vec(series(), 1..4),
         batches in 1..9_usize,
@@ -77,7 +77,7 @@ proptest! {
         for (number, points) in series.into_iter().enumerate() {
             let name = format!("s{number}");
             let order = shuffled(&policy, &points, &mut random);
-            // Cut at random places; some batches have nothing of a series.
+            // Split at random positions; some batches have no points of a series.
             let mut cuts: Vec<usize> = (0..batches - 1)
                 .map(|_| (random.next_u64() % (order.len() as u64 + 1)) as usize)
                 .collect();

@@ -1,9 +1,10 @@
-//! Back windows, timespans, points of one time, and what is computed again.
+//! Back windows, timespans, repeated timestamps, and recomputation.
 
 use super::plain_engine::PlainEngine;
 use super::{Folder, Points, batch_of, contents, expected, ingest, policy};
+use crate::run::Setup;
 use crate::series::store::{Ingested, Query, StoreReader, StoreWriter};
-use crate::series::{Batch, Engine, Resample, Resampled, SeriesError, Setup};
+use crate::series::{Batch, Engine, Resample, Resampled, SeriesError};
 
 fn one(points: &[(i64, f64)]) -> Points {
     Points::from([("a".to_owned(), points.to_vec())])
@@ -14,9 +15,9 @@ fn points_older_than_the_window_are_refused_and_counted() {
     let folder = Folder::new();
     let path = folder.path("store");
     let policy = policy(2, &["sum"], &[("10ns", 100), ("100ns", 100)]);
-    // The first batch is taken whole, however far it reaches.
+    // The first batch is accepted completely, regardless of its span.
     let first = one(&[(5, 1.0), (1000, 2.0), (3, 4.0)]);
-    // Now the window begins at 800.
+    // Now the window starts at 800.
     let second = one(&[(799, 8.0), (800, 16.0), (0, 32.0), (2000, 64.0), (801, 1.5)]);
     let mut both = first.clone();
     let done = ingest(&path, &policy, &[first, second]);
@@ -32,7 +33,7 @@ fn points_older_than_the_window_are_refused_and_counted() {
     let totals = reader.totals();
     assert_eq!((totals.points, totals.refused, totals.batches), (6, 2, 2));
     drop(reader);
-    // All of a batch too late: nothing but the count changes.
+    // If all points of a batch are too late, only the counts change.
     let before = contents(&path);
     let done = ingest(&path, &policy, &[one(&[(1, 1.0), (2, 1.0)])]);
     assert_eq!((done[0].refused, done[0].buckets), (2, 0));
@@ -44,7 +45,7 @@ fn granularities_need_not_divide_each_other() {
     let folder = Folder::new();
     let path = folder.path("store");
     let policy = policy(0, &["sum"], &[("30ns", 100), ("100ns", 100)]);
-    // The bucket of 30 ns from 90 on reaches over 100, where the window begins.
+    // The bucket of 30 ns that begins at 90 extends beyond 100, where the window starts.
     let parts = [one(&[(85, 1.0), (95, 2.0), (101, 4.0)]), one(&[(105, 8.0)])];
     ingest(&path, &policy, &parts);
     let whole = one(&[(85, 1.0), (95, 2.0), (101, 4.0), (105, 8.0)]);
@@ -52,7 +53,7 @@ fn granularities_need_not_divide_each_other() {
 }
 
 #[test]
-fn the_newer_batch_wins_and_the_first_of_a_batch() {
+fn the_newest_batch_and_the_first_point_of_a_batch_win() {
     let folder = Folder::new();
     let path = folder.path("store");
     let aggregates = ["sum", "first", "last", "rate:sum", "nunique"];
@@ -71,7 +72,7 @@ fn the_newer_batch_wins_and_the_first_of_a_batch() {
         added: 1,
         replaced: 2,
         duplicates: 1,
-        // That of 7, and that of 21 for the difference.
+        // The bucket of 7, and that of 21 because of the difference.
         buckets: 2,
         ..Ingested::default()
     };
@@ -97,7 +98,7 @@ fn old_buckets_are_dropped() {
         );
     }
     let reader = StoreReader::open(&path).unwrap();
-    // 40 buckets of 10 ns lie in three blocks of 32 at most, two of 50 ns in two.
+    // 40 buckets of 10 ns lie in at most three blocks of 32, two buckets of 50 ns in two.
     assert!(
         reader.blocks().unwrap() <= 5,
         "{}",
@@ -128,7 +129,7 @@ fn old_buckets_are_dropped() {
     assert_eq!(part(Some(i64::MIN), Some(i64::MAX)).len(), 40);
 }
 
-/// Counts the points that it is given.
+/// Counts the points that it aggregates.
 struct Counting(PlainEngine, usize);
 
 impl Engine for Counting {
@@ -147,7 +148,7 @@ impl Engine for Counting {
 }
 
 #[test]
-fn only_touched_buckets_are_computed_and_all_series_at_once() {
+fn only_affected_buckets_are_computed_for_all_series_at_once() {
     let folder = Folder::new();
     let policy = policy(9, &["mean"], &[("100ns", 1000)]);
     let mut writer = StoreWriter::open(&folder.path("s"), Some(&policy)).unwrap();
@@ -157,7 +158,7 @@ fn only_touched_buckets_are_computed_and_all_series_at_once() {
     let (names, batch) = batch_of(&all);
     let done = writer.ingest(&mut engine, &names, &batch).unwrap();
     assert_eq!((done.buckets, done.new_series, engine.1), (20, 2, 2000));
-    // A point of the seventh bucket of one, another value of one of the other.
+    // A new point in the seventh bucket of one series, a new value of one point of the other.
     let few = Points::from([
         ("a".to_owned(), vec![(650, 1.0)]),
         ("b".to_owned(), vec![(3, 3.0), (999, 0.0)]),

@@ -1,28 +1,29 @@
-//! Whether everything that the schemes queue is in order: all work is noticed, none is done.
+//! Race detection for the schemes: all operations are recorded, none is run.
 //!
-//! Two pieces of work that touch the same row, one of them writing, must be ordered by the lanes'
-//! own order, by marks and pushes, or by the host. Whatever a real device does in another order than
-//! that of the calls is then harmless. The emulator cannot show the lack of an order.
+//! Two operations that access the same row, at least one of them writing, must be ordered by their
+//! stream, by events and sends, or by the host. Then any order in which a real device runs them is
+//! correct. The emulator cannot detect a missing order, because it runs all operations in the order
+//! of the calls.
 
-mod fleet;
+mod group;
 mod order;
 mod reach;
 mod touched;
 
 use std::collections::BTreeMap;
 
-use super::FleetEngine;
-use crate::gpu::Fleet as _;
+use super::GroupEngine;
+use crate::gpu::DeviceGroup as _;
 use crate::jacobi::cuda::{Plan, Scheme};
 use crate::jacobi::{Boundary, Engine as _, Problem, Stopping};
-use fleet::{Behaviour, Call, RaceFleet};
+use group::{Behaviour, Call, RaceGroup};
 use order::Race;
 
-/// Columns: one vector, so that elements of a field are rows.
+/// Columns: one vector, so that the elements of a field are rows.
 const NX: usize = 4;
-/// Passes of a batch: marks are used again after two.
+/// Passes per batch: events are reused after two.
 const PASSES: usize = 4;
-/// Whole batches of a run: each of three fields is the first of one, and one again.
+/// Whole batches of a run: each of three fields is the first of a batch, and one of them twice.
 const BATCHES: usize = 4;
 
 #[derive(Debug, Clone, Copy)]
@@ -34,30 +35,30 @@ struct Case {
     boundary: Boundary,
     direct: bool,
     check_every: usize,
-    /// Memory for two fields only.
-    tight: bool,
+    /// Whether there is memory for only two fields.
+    two_fields: bool,
     converges_after: Option<usize>,
 }
 
-struct Run {
+struct Recording {
     races: Vec<Race>,
     calls: Vec<Call>,
 }
 
 impl Case {
-    /// Some whole batches, one that is shorter, and one with a pass of fewer sweeps; after it
-    /// converged the batch once more up to there.
-    fn run(&self, without: Option<usize>) -> Run {
-        let fleet = RaceFleet::new(Behaviour {
+    /// Records a run of several whole batches, a shorter one, and one with a pass of fewer sweeps.
+    /// If it converges, the last batch is repeated up to the sweep of convergence.
+    fn record(&self, omitted_call: Option<usize>) -> Recording {
+        let group = RaceGroup::new(Behaviour {
             devices: self.devices,
-            tight: self.tight,
+            two_fields: self.two_fields,
             converges_after: self.converges_after,
-            without,
+            omitted_call,
         });
         let problem = Problem::<f32>::new(NX, self.rows + 2, self.boundary).unwrap();
-        let most = PASSES * self.depth;
+        let max = PASSES * self.depth;
         let rule = Stopping {
-            iterations: BATCHES * most + self.depth + 1,
+            iterations: BATCHES * max + self.depth + 1,
             tolerance: 1e-8,
             check_every: self.check_every,
         };
@@ -67,30 +68,31 @@ impl Case {
             p2p: (self.devices > 1).then_some(self.direct),
             profile: false,
         };
-        let mut engine = FleetEngine::new(fleet, &problem, rule, plan).unwrap();
-        assert_eq!(engine.setup.time_block, self.depth);
-        engine.lengths.most = most;
+        let mut engine = GroupEngine::new(group, &problem, rule, plan).unwrap();
+        assert_eq!(engine.execution.time_block, self.depth);
+        engine.lengths.max = max;
         for block in &mut engine.blocks.blocks {
-            let sums = most * block.sums_stride as usize;
-            block.sums = engine.fleet.alloc(block.device, "sums", sums).unwrap();
-            block.totals = engine.fleet.alloc(block.device, "totals", most).unwrap();
+            let sums = max * block.sums_stride as usize;
+            block.sums = engine.group.alloc(block.device, "sums", sums).unwrap();
+            block.totals = engine.group.alloc(block.device, "totals", max).unwrap();
         }
-        if self.scheme.records() {
-            engine.recorded.clear();
-            engine.record().unwrap();
+        if self.scheme.uses_graphs() {
+            engine.graphs.clear();
+            engine.capture_batches().unwrap();
         }
         while !engine.finished() {
             engine.advance().unwrap();
         }
         assert_eq!(engine.converged, self.converges_after.is_some());
-        Run {
-            races: engine.fleet.races(),
-            calls: engine.fleet.calls(),
+        Recording {
+            races: engine.group.races(),
+            calls: engine.group.calls(),
         }
     }
 }
 
-/// Rows of all blocks where the smallest has `fewest` and none, one, or all but one are larger.
+/// Total numbers of rows for which the smallest block has `fewest` rows, and no block, one block,
+/// or all but one are larger.
 fn rows(fewest: usize, devices: usize) -> impl Iterator<Item = usize> {
     let mut larger = vec![0, 1, devices - 1];
     larger.retain(|larger| *larger < devices);
@@ -120,7 +122,7 @@ fn cases() -> Vec<Case> {
                             boundary,
                             direct,
                             check_every: [1, 2, 3][nth % 3],
-                            tight: nth % 7 == 0,
+                            two_fields: nth % 7 == 0,
                             converges_after: (nth % 5 < 3).then_some(nth % (3 * depth)),
                         });
                     }
@@ -132,9 +134,9 @@ fn cases() -> Vec<Case> {
 }
 
 #[test]
-fn all_that_touches_a_row_is_in_order() {
+fn all_accesses_to_a_row_are_ordered() {
     for case in cases() {
-        let races = case.run(None).races;
+        let races = case.record(None).races;
         if let Some(first) = races.first() {
             panic!("{case:?}: {} races, the first: {first}", races.len());
         }
@@ -157,7 +159,7 @@ fn small_cases(scheme: Scheme) -> Vec<Case> {
                         boundary,
                         direct,
                         check_every: 1,
-                        tight: false,
+                        two_fields: false,
                         converges_after: None,
                     });
                 }
@@ -167,26 +169,26 @@ fn small_cases(scheme: Scheme) -> Vec<Case> {
     cases
 }
 
-/// Statements that order something, of which no single execution is needed in any small run.
-fn not_needed(scheme: Scheme) -> Vec<Call> {
+/// Ordering calls in the source of which no single execution is needed in any small run.
+fn redundant_calls(scheme: Scheme) -> Vec<Call> {
     let mut all: BTreeMap<Call, bool> = BTreeMap::new();
     for case in small_cases(scheme) {
-        for (n, call) in case.run(None).calls.into_iter().enumerate() {
+        for (n, call) in case.record(None).calls.into_iter().enumerate() {
             let needed = all.entry(call).or_default();
-            *needed = *needed || !case.run(Some(n)).races.is_empty();
+            *needed = *needed || !case.record(Some(n)).races.is_empty();
         }
     }
     all.retain(|_, needed| !*needed);
     all.into_keys().collect()
 }
 
-/// The search finds what is left out: each statement, at least once, or else the others are
-/// stronger.
+/// Omitting an ordering call causes a race in at least one small run, unless the other calls
+/// already imply the order.
 #[test]
-fn whatever_order_is_left_out_is_missed() {
+fn omitting_an_ordering_call_causes_a_race() {
     for scheme in Scheme::ALL {
         let expected: &[&str] = match scheme {
-            // Each pass begins with a wait for the pushes: the host waits to show what it costs.
+            // Each pass begins with a wait for the sends; the host waits only to show its cost.
             Scheme::Streams => &[
                 "the host waits for bottom",
                 "the host waits for bulk",
@@ -194,7 +196,7 @@ fn whatever_order_is_left_out_is_missed() {
             ],
             _ => &[],
         };
-        let found = not_needed(scheme);
+        let found = redundant_calls(scheme);
         let whats: Vec<&str> = found.iter().map(|call| call.what.as_str()).collect();
         assert_eq!(whats, expected, "{scheme:?}: {found:?}");
     }

@@ -1,21 +1,21 @@
-//! What happens before what, and memory that is touched without an order.
+//! The happens-before relation, and accesses to memory that are not ordered.
 //!
-//! Every queue has a time line, and so has the host. A time line's clock says how far it knows all
-//! others to be. Of each element of memory the last write and the reads after it are kept: who comes
-//! next must know of them.
+//! Each stream and the host have a time line with a vector clock, which tracks how far all other
+//! time lines are known to have progressed. For each element of memory, the last write and the
+//! reads after it are stored; the next access must happen after them.
 
 use std::collections::BTreeMap;
 use std::fmt;
 use std::ops::Range;
 
-/// Number of a time line.
+/// The number of a time line.
 pub(super) type Line = usize;
 
-/// The host's.
+/// The time line of the host.
 pub(super) const HOST: Line = 0;
 
-/// Number of a mark.
-pub(super) type MarkId = usize;
+/// The number of an event.
+pub(super) type EventId = usize;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Access {
@@ -23,28 +23,28 @@ pub(super) enum Access {
     Write,
 }
 
-/// Elements that a piece of work touches, as addresses of bytes.
+/// The memory that an operation accesses, as addresses of bytes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Touch {
     pub(super) bytes: Range<usize>,
     pub(super) access: Access,
 }
 
-/// A piece of work, for messages.
+/// An operation, for messages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Work {
     pub(super) line: Line,
     pub(super) name: &'static str,
-    /// First sweep in its batch, where it is known.
+    /// First sweep within its batch, if known.
     pub(super) sweep: Option<usize>,
 }
 
-/// What is queued.
+/// A queued step.
 #[derive(Debug, Clone)]
 pub(super) enum Step {
     Touch(Work, Vec<Touch>),
-    Record(MarkId, Line),
-    Wait(MarkId, Line),
+    Record(EventId, Line),
+    Wait(EventId, Line),
 }
 
 impl Step {
@@ -57,7 +57,7 @@ impl Step {
     }
 }
 
-/// How far each time line is known to be.
+/// A vector clock: the known progress of each time line.
 #[derive(Debug, Clone, Default)]
 struct Clock(Vec<u32>);
 
@@ -86,7 +86,7 @@ impl Clock {
     }
 }
 
-/// When an element was touched, on its line, and by what.
+/// The time of an access on its time line, and the operation.
 #[derive(Debug, Clone, Copy)]
 struct Moment {
     line: Line,
@@ -97,7 +97,7 @@ struct Moment {
 #[derive(Debug, Clone, Default)]
 struct Element {
     written: Option<Moment>,
-    /// Since then, the last of each line.
+    /// The last read of each time line since then.
     read: Vec<Moment>,
 }
 
@@ -109,13 +109,13 @@ struct Memory {
     elements: Vec<Element>,
 }
 
-/// Two pieces of work without an order that touch the same memory.
+/// Two unordered operations that access the same memory.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Race {
     device: usize,
     what: &'static str,
     elements: Range<usize>,
-    /// In the order of the calls.
+    /// The two operations, in the order of the calls.
     works: [(Work, Access); 2],
 }
 
@@ -137,13 +137,13 @@ impl fmt::Display for Race {
     }
 }
 
-/// All time lines and all memory.
+/// The state of all time lines and all memory.
 #[derive(Debug, Default)]
 pub(super) struct Order {
     clocks: Vec<Clock>,
-    /// Of what is not recorded.
-    marks: BTreeMap<MarkId, Clock>,
-    /// By address.
+    /// Clocks of the events recorded outside of captures.
+    events: BTreeMap<EventId, Clock>,
+    /// Allocations by address.
     memory: BTreeMap<usize, Memory>,
     works: Vec<Work>,
     races: Vec<Race>,
@@ -154,7 +154,7 @@ impl Order {
         &self.races
     }
 
-    /// Memory that is not touched by anything yet.
+    /// Adds an allocation that has not been accessed yet.
     pub(super) fn allocated(
         &mut self,
         address: usize,
@@ -163,7 +163,7 @@ impl Order {
         what: &'static str,
     ) {
         let end = address + len * size;
-        // What was there before was given back.
+        // Earlier allocations at these addresses were freed.
         self.memory
             .retain(|start, old| *start >= end || start + old.elements.len() * old.size <= address);
         let elements = vec![Element::default(); len];
@@ -176,19 +176,19 @@ impl Order {
         self.memory.insert(address, memory);
     }
 
-    /// The device whose memory that is.
+    /// The device of the allocation that contains an address.
     pub(super) fn device_of(&self, address: usize) -> Option<usize> {
         let (_, memory) = self.memory.range(..=address).next_back()?;
         Some(memory.device)
     }
 
-    /// Where the memory begins that an address is in.
+    /// The start of the allocation that contains an address.
     pub(super) fn start_of(&self, address: usize) -> usize {
         let found = self.memory.range(..=address).next_back();
-        *found.expect("memory of the fleet").0
+        *found.expect("memory of the group").0
     }
 
-    /// The host goes on when those lines are done with what they have.
+    /// Makes the host wait for all work of these time lines.
     pub(super) fn host_waits(&mut self, lines: impl Iterator<Item = Line>) {
         for line in lines {
             let known = self.clock(line).clone();
@@ -198,24 +198,24 @@ impl Order {
 
     /// Queues one step.
     pub(super) fn queue(&mut self, step: &Step) {
-        let mut marks = std::mem::take(&mut self.marks);
-        self.act(step, &mut marks);
-        self.marks = marks;
+        let mut events = std::mem::take(&mut self.events);
+        self.act(step, &mut events);
+        self.events = events;
     }
 
-    /// Queues recorded steps: behind everything in all lines, and before everything after.
+    /// Queues captured steps after all earlier work and before all later work of all time lines.
     pub(super) fn replay(&mut self, steps: &[Step]) {
-        self.meet();
-        // A recording knows its own marks only.
-        let mut marks = BTreeMap::new();
+        self.synchronize_all();
+        // A graph contains only its own events.
+        let mut events = BTreeMap::new();
         for step in steps {
-            self.act(step, &mut marks);
+            self.act(step, &mut events);
         }
-        self.meet();
+        self.synchronize_all();
     }
 
-    /// Lets all lines but the host's wait for each other.
-    fn meet(&mut self) {
+    /// Makes all time lines except the host's wait for each other.
+    fn synchronize_all(&mut self) {
         let mut all = Clock::default();
         for clock in &self.clocks {
             all.learn(clock);
@@ -232,18 +232,18 @@ impl Order {
         &mut self.clocks[line]
     }
 
-    fn act(&mut self, step: &Step, marks: &mut BTreeMap<MarkId, Clock>) {
+    fn act(&mut self, step: &Step, events: &mut BTreeMap<EventId, Clock>) {
         let line = step.line();
-        // Nothing begins before it is queued.
+        // No operation begins before it is queued.
         let host = self.clock(HOST).clone();
         self.clock(line).learn(&host);
         match step {
-            Step::Record(mark, _) => {
-                marks.insert(*mark, self.clock(line).clone());
+            Step::Record(event, _) => {
+                events.insert(*event, self.clock(line).clone());
             }
-            Step::Wait(mark, _) => {
-                if let Some(marked) = marks.get(mark) {
-                    self.clock(line).learn(marked);
+            Step::Wait(event, _) => {
+                if let Some(recorded) = events.get(event) {
+                    self.clock(line).learn(recorded);
                 }
             }
             Step::Touch(work, touched) => {
@@ -267,7 +267,7 @@ impl Order {
         }
         let clock = &self.clocks[now.line];
         let found = self.memory.range_mut(..=touch.bytes.start).next_back();
-        let (start, memory) = found.expect("memory of the fleet");
+        let (start, memory) = found.expect("memory of the group");
         let elements =
             (touch.bytes.start - start) / memory.size..(touch.bytes.end - start) / memory.size;
         for at in elements {

@@ -1,21 +1,21 @@
-//! The rows that a launch is taken to touch are those that the kernel touches.
+//! The rows that the race detection assumes a launch to access are those that the kernel accesses.
 
 use warpstride_device::F32x4;
 use warpstride_device::launch::Emulated;
 
 use super::NX;
-use super::fleet::{Behaviour, RaceFleet};
+use super::group::{Behaviour, RaceGroup};
 use super::order::{Access, Step, Touch};
-use crate::gpu::{Buffer as _, Fleet as _, Lane, PlacedBuffer};
+use crate::gpu::{Buffer as _, DeviceGroup as _, EmulatedGroupBuffer, StreamId};
 use crate::jacobi::cuda::kernels::{Geometry, GpuReal, Memory, Part};
 
-/// Written to no row by the kernel.
+/// A value that the kernel never writes.
 const UNTOUCHED: F32x4 = F32x4([7.0; 4]);
 const ONE: F32x4 = F32x4([1.0; 4]);
 const NAN: F32x4 = F32x4([f32::NAN; 4]);
 
-/// Rows of the buffer, which are its elements.
-fn rows_of(touched: &[Touch], buffer: &PlacedBuffer<F32x4>, access: Access) -> Vec<bool> {
+/// Whether each row of the buffer, which is one element, is accessed.
+fn rows_of(touched: &[Touch], buffer: &EmulatedGroupBuffer<F32x4>, access: Access) -> Vec<bool> {
     let start = buffer.read().as_ptr().addr();
     let touches = |row: usize| {
         let at = start + row * size_of::<F32x4>();
@@ -26,9 +26,9 @@ fn rows_of(touched: &[Touch], buffer: &PlacedBuffer<F32x4>, access: Access) -> V
 }
 
 fn memory<'a>(
-    input: &'a PlacedBuffer<F32x4>,
-    out: &'a mut PlacedBuffer<F32x4>,
-    sums: &'a mut PlacedBuffer<f64>,
+    input: &'a EmulatedGroupBuffer<F32x4>,
+    out: &'a mut EmulatedGroupBuffer<F32x4>,
+    sums: &'a mut EmulatedGroupBuffer<f64>,
 ) -> Memory<'a, Emulated, F32x4> {
     Memory {
         input: input.read(),
@@ -38,16 +38,16 @@ fn memory<'a>(
     }
 }
 
-/// What a pass makes of the input, and what it is taken to touch.
+/// The result of a pass, and the rows that it is assumed to read and to write.
 fn pass(sweeps: usize, geometry: Geometry, values: &[F32x4]) -> (Vec<F32x4>, [Vec<bool>; 2]) {
-    let fleet = RaceFleet::new(Behaviour {
+    let group = RaceGroup::new(Behaviour {
         devices: 1,
         ..Behaviour::default()
     });
-    let field = || fleet.alloc::<F32x4>(0, "the field", values.len()).unwrap();
+    let field = || group.alloc::<F32x4>(0, "the field", values.len()).unwrap();
     let (mut input, mut out) = (field(), field());
-    let mut sums = fleet.alloc(0, "the norms", sweeps).unwrap();
-    let emulated = fleet.emulated();
+    let mut sums = group.alloc(0, "the norms", sweeps).unwrap();
+    let emulated = group.emulated();
     emulated.upload(&mut input, 0, values).unwrap();
     let untouched = vec![UNTOUCHED; values.len()];
     emulated.upload(&mut out, 0, &untouched).unwrap();
@@ -55,27 +55,27 @@ fn pass(sweeps: usize, geometry: Geometry, values: &[F32x4]) -> (Vec<F32x4>, [Ve
         first_row: sweeps as u32,
         end_row: 2 * sweeps as u32 + 1,
         strips: 1,
-        wanted: 1,
+        norm_mask: 1,
         sums_stride: 1,
         sums_offset: 0,
     };
-    let (device, lane) = (0, Lane::Bulk);
+    let (device, stream) = (0, StreamId::Bulk);
     f32::pass(
         emulated,
         device,
-        lane,
+        stream,
         sweeps,
         geometry,
         part,
         memory(&input, &mut out, &mut sums),
     )
     .unwrap();
-    let steps = fleet
+    let steps = group
         .capture(&mut || {
             f32::pass(
-                &fleet,
+                &group,
                 device,
-                lane,
+                stream,
                 sweeps,
                 geometry,
                 part,
@@ -95,10 +95,10 @@ fn pass(sweeps: usize, geometry: Geometry, values: &[F32x4]) -> (Vec<F32x4>, [Ve
     (found, rows)
 }
 
-/// No value beyond the rows that are read is seen in the result, the first and the last of them are;
-/// just the rows that are written change.
+/// The result depends on the first and the last of the rows that are read and on no row beyond
+/// them, and exactly the rows that are written change.
 #[test]
-fn launches_touch_the_rows_that_they_are_taken_to_touch() {
+fn launches_access_the_rows_that_they_are_assumed_to_access() {
     for sweeps in 1..=8 {
         for wraps in [false, true] {
             let (rows, halo) = (3 * sweeps + 4, if wraps { 0 } else { sweeps });
@@ -109,8 +109,8 @@ fn launches_touch_the_rows_that_they_are_taken_to_touch() {
                 nx: NX as u32,
                 wraps,
                 periodic_columns: false,
-                held_below: -1000,
-                held_from: 1000,
+                fixed_below: -1000,
+                fixed_from: 1000,
             };
             let ones = vec![ONE; rows + 2 * halo];
             let (_, [read, written]) = pass(sweeps, geometry, &ones);
@@ -127,8 +127,8 @@ fn launches_touch_the_rows_that_they_are_taken_to_touch() {
                 let mut values = ones.clone();
                 values[row] = NAN;
                 let (found, _) = pass(sweeps, geometry, &values);
-                let seen = found.iter().any(|quad| quad.0.iter().any(|x| x.is_nan()));
-                assert!(seen, "{sweeps} sweeps, row {row} is not needed");
+                let depends = found.iter().any(|quad| quad.0.iter().any(|x| x.is_nan()));
+                assert!(depends, "{sweeps} sweeps, row {row} is not needed");
             }
         }
     }

@@ -1,4 +1,4 @@
-//! The memory that a launch touches, by its own arguments.
+//! The memory that a launch accesses, derived from its arguments.
 
 use std::ops::Range;
 
@@ -8,10 +8,10 @@ use warpstride_device::launch::{Argument, Emulated, Launch};
 use super::order::{Access, Touch};
 use crate::jacobi::cuda::kernels::GpuReal;
 
-/// Which sweep of its batch a launch begins with, where that can be seen, and what it touches.
+/// The first sweep of a launch within its batch, if known, and the memory that the launch accesses.
 pub(super) type Touched = (Option<usize>, Vec<Touch>);
 
-/// Of the kernels of a relaxation in single precision without a source.
+/// Supports the kernels of a relaxation in single precision without a source.
 pub(super) fn touched<L: Launch<Emulated>>(
     launch: &L,
     sums_of: impl Fn(usize) -> usize,
@@ -24,14 +24,14 @@ pub(super) fn touched<L: Launch<Emulated>>(
     match entry {
         "jacobi_norms" => (None, norms(arguments(launch))),
         "jacobi_fixed_columns_f32" => (None, columns(arguments(launch))),
-        other => panic!("what {other} touches is not known here"),
+        other => panic!("unknown memory accesses of kernel {other}"),
     }
 }
 
-/// Addresses, and numbers.
+/// The addresses and the numbers among the arguments of a kernel.
 type Arguments<const P: usize, const N: usize> = ([usize; P], [i128; N]);
 
-/// Those of a kernel that has so many pointers and then so many whole numbers.
+/// The arguments of a kernel with `P` pointers followed by `N` integers.
 fn arguments<const P: usize, const N: usize>(launch: &impl Launch<Emulated>) -> Arguments<P, N> {
     let given = launch.arguments();
     assert_eq!(given.len(), P + N);
@@ -54,8 +54,8 @@ fn touch<T>(access: Access, address: usize, elements: Range<usize>) -> Touch {
     }
 }
 
-/// Reads its rows and as many beyond them as it has sweeps, writes its rows, and its strips' sums of
-/// the wanted sweeps.
+/// A pass reads its rows and one row beyond them on each side per sweep, and writes its rows and
+/// the sums of its strips for the sweeps whose norm is computed.
 fn pass(
     sweeps: usize,
     ([out, input, sums], numbers): Arguments<3, 14>,
@@ -73,7 +73,7 @@ fn pass(
         _,
         _,
         _,
-        wanted,
+        norm_mask,
         stride,
         offset,
     ] = numbers.map(|number| number as usize);
@@ -90,7 +90,7 @@ fn pass(
     let written = (first + halo) * pitch..(end + halo) * pitch;
     touched.push(touch::<F32x4>(Access::Write, out, written));
     let windows = nx.div_ceil(f32::own_columns(sweeps));
-    for t in (0..sweeps).filter(|t| wanted >> t & 1 != 0) {
+    for t in (0..sweeps).filter(|t| norm_mask >> t & 1 != 0) {
         let of_a_launch = offset..(offset + strips * windows).min(stride);
         let slots = t * stride + of_a_launch.start..t * stride + of_a_launch.end;
         touched.push(touch::<f64>(Access::Write, sums, slots));

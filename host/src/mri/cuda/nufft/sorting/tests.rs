@@ -1,4 +1,4 @@
-//! A point's record says where the point is, and every sample is in one heap of its own tile.
+//! A point's record encodes its position, and every sample is in one subproblem of its own tile.
 
 use super::*;
 use ndarray::Array2;
@@ -33,12 +33,12 @@ fn fine_grids_are_whole_tiles_of_small_factors() {
 }
 
 #[test]
-fn a_record_leads_back_to_the_point() {
+fn a_record_encodes_the_point() {
     for (axes, voxels) in [(2, [9, 30, 1]), (3, [9, 30, 17])] {
         for width in 2..=8 {
             let sizes = NufftSizes::new(voxels, axes, width);
             let mut trajectory = random(500, axes);
-            // Both ends of k-space, zero, its neighbours, and a point on a cell.
+            // Both ends of k-space, zero, its neighbours, and a point that coincides with a cell.
             for (sample, k) in [-0.5, 0.5, 0.0, -1e-18, 1e-18, 0.25]
                 .into_iter()
                 .enumerate()
@@ -48,18 +48,18 @@ fn a_record_leads_back_to_the_point() {
             let sorting = Sorting::new(&sizes, trajectory.view());
             let mut seen = vec![false; 500];
             let mut next = 0;
-            for (slot, heap) in sorting.heaps.iter().enumerate() {
-                assert_eq!(heap.first, next, "heaps follow each other");
-                assert!(heap.points > 0 && heap.points as usize <= HEAP);
-                next += heap.points;
-                for point in &sorting.points[heap.first as usize..next as usize] {
+            for (slot, subproblem) in sorting.subproblems.iter().enumerate() {
+                assert_eq!(subproblem.first, next, "subproblems follow each other");
+                assert!(subproblem.points > 0 && subproblem.points as usize <= MAX_POINTS);
+                next += subproblem.points;
+                for point in &sorting.points[subproblem.first as usize..next as usize] {
                     let sample = point.sample as usize;
                     assert!(!std::mem::replace(&mut seen[sample], true));
                     for axis in 0..axes {
                         let fine = sizes.fine[axis] as f64;
                         // x = first + w/2 − (t + 1)/2, t the argument of the polynomials.
                         let behind = 0.5 * (f64::from(point.argument(axis)) + 1.0);
-                        let first = f64::from(heap.origin[axis] + point.cell(axis));
+                        let first = f64::from(subproblem.origin[axis] + point.cell(axis));
                         let x = first + 0.5 * width as f64 - behind;
                         let expected = trajectory[[sample, axis]] * fine;
                         let away = (x - expected + 0.5 * fine).rem_euclid(fine) - 0.5 * fine;
@@ -68,7 +68,7 @@ fn a_record_leads_back_to_the_point() {
                 }
                 let own = TileLayout::new(width as u32, axes as u32).own;
                 let tile: [usize; 3] =
-                    std::array::from_fn(|axis| (heap.origin[axis] / own[axis]) as usize);
+                    std::array::from_fn(|axis| (subproblem.origin[axis] / own[axis]) as usize);
                 let tile = (tile[2] * sizes.tiles[1] + tile[1]) * sizes.tiles[0] + tile[0];
                 assert!(sorting.slot_of_tile[tile] as usize <= slot);
             }
@@ -78,30 +78,38 @@ fn a_record_leads_back_to_the_point() {
     }
 }
 
-/// Does what the launches of `mri_nufft_merge` do, with numbers for tiles.
+/// Emulates the launches of `mri_nufft_merge`, with numbers in place of tiles.
 #[test]
-fn merges_leave_the_sum_of_a_tiles_heaps_in_its_slot() {
-    for count in [0, 1, HEAP, HEAP + 1, 16 * HEAP, 17 * HEAP, 300 * HEAP] {
+fn merges_leave_the_sum_of_a_tiles_subproblems_in_its_slot() {
+    for count in [
+        0,
+        1,
+        MAX_POINTS,
+        MAX_POINTS + 1,
+        16 * MAX_POINTS,
+        17 * MAX_POINTS,
+        300 * MAX_POINTS,
+    ] {
         let sizes = NufftSizes::new([16, 16, 1], 2, 5);
-        // Nearly all in one tile, the last few elsewhere.
+        // Nearly all points in one tile, the last few elsewhere.
         let trajectory = Array2::from_shape_fn((count, 2), |(sample, axis)| match (sample, axis) {
             (0..5, 0) => 0.4,
             _ => 0.26,
         });
         let sorting = Sorting::new(&sizes, trajectory.view());
-        let mut slots: Vec<u64> = (0..sorting.heaps.len())
+        let mut slots: Vec<u64> = (0..sorting.subproblems.len())
             .map(|slot| 1 << (slot % 48))
             .collect();
         let expected: Vec<u64> = sorting
-            .heaps
+            .subproblems
             .chunk_by(|a, b| a.origin == b.origin)
-            .scan(0, |slot, heaps| {
+            .scan(0, |slot, subproblems| {
                 let first = *slot;
-                *slot += heaps.len();
+                *slot += subproblems.len();
                 Some(slots[first..*slot].iter().sum())
             })
             .collect();
-        let most = sorting.heaps.len();
+        let most = sorting.subproblems.len();
         for level in &sorting.levels {
             for [first, copies] in &sorting.merges[level.first..level.first + level.count] {
                 assert!((2..=MERGED).contains(copies) || *copies == 1);

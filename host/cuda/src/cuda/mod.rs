@@ -1,0 +1,75 @@
+//! The CUDA layer: contexts, streams, events, memory, kernels, graphs, peer copies and cuFFT.
+//!
+//! All calls of the CUDA driver and its libraries are in this module, and with them all `unsafe` of
+//! the host. Other modules see a device address only as a typed launch argument.
+//!
+//! Initialisation, devices and primary contexts come from `cust` 0.3.2. The other functions are
+//! declared again in [`ffi`], for two reasons: `cust_raw` types the driver's code as a Rust enum,
+//! so a code newer than the bindings would be undefined behaviour, and `cust` maps many codes to
+//! `UnknownError`.
+//!
+//! # Why the safe functions are sound
+//! * Memory is freed only when its context is idle: dropping a [`DeviceBuffer`] or a
+//!   [`PinnedBuffer`] waits first, so no work outlives its memory.
+//! * A copy takes the page-locked buffer by value and returns it when it is done ([`Transfer`]);
+//!   leaking the transfer leaks the buffer. A copy to the device may share the buffer instead
+//!   ([`SharedUpload`]): it holds an `Arc`, so the buffer can be read but not changed.
+//! * Each device has one [`Context`] at a time, which tracks all work on the device. If the work of
+//!   another device may use its memory, freeing waits for that work too.
+//! * While a [`Graph`] exists, the process frees no memory of any device, because the graph holds
+//!   addresses.
+//! * A stream that is being captured refuses copies with page-locked memory that the host can
+//!   access, and copies between devices without peer access. The host cannot access the memory of a
+//!   [`PeerChannel`], which is kept while a graph exists, as is an [`Event`] that is part of a
+//!   graph.
+//! * If a device fails while other work waits for it, that work is abandoned and the memory that it
+//!   may use is leaked.
+//! * Contents are [`bytemuck::Pod`]. The caller orders streams by events; a missing event gives
+//!   wrong numbers but never an invalid value.
+
+#![expect(
+    unsafe_code,
+    reason = "the only module of the host that calls the driver"
+)]
+
+mod buffer;
+mod context;
+mod contracts;
+mod copy;
+mod deferred_free;
+mod device;
+mod error;
+mod event;
+pub mod ffi;
+mod fft;
+mod graph;
+mod kernels;
+mod launch;
+mod lock;
+mod module;
+mod partition;
+mod peer;
+mod peer_channel;
+mod pinned;
+mod read_back;
+mod registry;
+mod staging;
+mod stream;
+
+pub use buffer::DeviceBuffer;
+pub use context::{Context, MemoryInfo};
+pub use copy::{SharedUpload, Transfer};
+pub use device::{DeviceInfo, NoDeviceReason, PeerLink, list_devices};
+pub use error::{CudaError, Result};
+pub use event::{Event, Timing};
+pub use fft::{FftDirection, FftPlan, FftWorkspace};
+pub use graph::Graph;
+pub use kernels::Kernels;
+pub use module::Module;
+pub use partition::{STRIDES, WAVES, partition};
+pub use peer::{copy_between, copy_range_between, enable_peer_access};
+pub use peer_channel::PeerChannel;
+pub use pinned::{PinnedBuffer, PinnedKind};
+pub use read_back::{CudaReadBack, ReadBackPool};
+pub use staging::Staging;
+pub use stream::{Priority, Stream};

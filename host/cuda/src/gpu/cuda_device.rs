@@ -1,0 +1,307 @@
+//! A CUDA device as a [`Device`].
+
+use std::ops::Range;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use bytemuck::Pod;
+use warpstride_device::Complex32;
+use warpstride_device::launch::{AnyLaunch, Cuda, Read, Work, Write};
+
+use super::{Buffer, Device, Direction, GpuError, PendingCopy, ReadBack, Result};
+use crate::cuda::{
+    Context, CudaReadBack, DeviceBuffer, DeviceInfo, Event, FftDirection, FftPlan, FftWorkspace,
+    Graph, Kernels, Module, PinnedBuffer, PinnedKind, Priority, ReadBackPool, SharedUpload,
+    Staging, Stream, Timing, Transfer,
+};
+
+/// A CUDA device with its kernels loaded and one stream for all work.
+#[derive(Debug)]
+pub struct CudaDevice {
+    info: DeviceInfo,
+    context: Arc<Context>,
+    stream: Arc<Stream>,
+    module: Arc<Module>,
+    transforms: Arc<FftWorkspace>,
+    read_backs: Arc<ReadBackPool>,
+    staging: Mutex<Staging>,
+    clock: (Event, Event),
+}
+
+impl CudaDevice {
+    /// Opens the device with this ordinal (from 0) and loads the kernels.
+    ///
+    /// # Errors
+    /// There is no driver or no such device, the device is older than the kernels, or the driver
+    /// cannot compile them.
+    pub fn new(device_ordinal: usize, kernels: &Kernels) -> Result<Self> {
+        let context = Context::new(device_ordinal)?;
+        let info = DeviceInfo::of(device_ordinal)?;
+        let module = Arc::new(Module::load(&context, kernels)?);
+        Self::with_module(context, info, module)
+    }
+
+    /// Another queue on the same device, with the same kernels. The two queues are not ordered: the
+    /// host has to wait for one queue before the other uses its results.
+    ///
+    /// # Errors
+    /// An error of the driver.
+    pub fn sibling(&self) -> Result<Self> {
+        let context = Arc::clone(&self.context);
+        Self::with_module(context, self.info.clone(), Arc::clone(&self.module))
+    }
+
+    fn with_module(context: Arc<Context>, info: DeviceInfo, module: Arc<Module>) -> Result<Self> {
+        let stream = Arc::new(Stream::new(&context, Priority::Normal)?);
+        Ok(Self {
+            module,
+            transforms: FftWorkspace::new(&stream)?,
+            read_backs: ReadBackPool::new(&context),
+            staging: Mutex::new(Staging::new(&context)),
+            clock: (
+                Event::new(&context, Timing::On)?,
+                Event::new(&context, Timing::On)?,
+            ),
+            info,
+            stream,
+            context,
+        })
+    }
+
+    /// The stream of all work.
+    #[must_use]
+    pub fn stream(&self) -> &Arc<Stream> {
+        &self.stream
+    }
+
+    /// The context of the device, to create further buffers, streams and events.
+    #[must_use]
+    pub fn context(&self) -> &Arc<Context> {
+        &self.context
+    }
+
+    /// The loaded kernels, to launch them in other streams.
+    #[must_use]
+    pub fn module(&self) -> &Module {
+        &self.module
+    }
+
+    /// The properties of the device.
+    #[must_use]
+    pub fn info(&self) -> &DeviceInfo {
+        &self.info
+    }
+
+    /// Captures the operations that `work` queues instead of running them; see [`Graph::capture`].
+    ///
+    /// # Errors
+    /// The error of `work`, which must not copy from or to the host, or an error of the driver.
+    pub fn capture_graph(&self, work: impl FnOnce() -> Result<()>) -> Result<Graph> {
+        Graph::capture(&self.stream, work)
+    }
+}
+
+impl From<Direction> for FftDirection {
+    fn from(direction: Direction) -> Self {
+        match direction {
+            Direction::Forward => Self::Forward,
+            Direction::Inverse => Self::Inverse,
+        }
+    }
+}
+
+impl<T: Pod> Buffer<Cuda, T> for DeviceBuffer<T> {
+    fn len(&self) -> usize {
+        self.len()
+    }
+
+    fn read(&self) -> Read<'_, Cuda, T> {
+        self.read()
+    }
+
+    fn write(&mut self) -> Write<'_, Cuda, T> {
+        self.write()
+    }
+}
+
+impl<T: Pod> ReadBack<T> for CudaReadBack<T> {
+    fn ready(&self) -> bool {
+        self.ready()
+    }
+
+    fn wait(self) -> Result<Vec<T>> {
+        Ok(self.wait()?)
+    }
+}
+
+impl PendingCopy<()> for SharedUpload {
+    fn ready(&self) -> bool {
+        self.ready()
+    }
+
+    fn wait(self) -> Result<()> {
+        Ok(self.wait()?)
+    }
+}
+
+impl<T: Pod> PendingCopy<PinnedBuffer<T>> for Transfer<T> {
+    fn ready(&self) -> bool {
+        self.ready()
+    }
+
+    fn wait(self) -> Result<PinnedBuffer<T>> {
+        Ok(self.wait()?)
+    }
+}
+
+fn expect_size(what: &'static str, buffer: usize, host: usize) -> Result<()> {
+    if buffer == host {
+        Ok(())
+    } else {
+        Err(GpuError::Size { what, buffer, host })
+    }
+}
+
+impl Device for CudaDevice {
+    type Space = Cuda;
+    type Buffer<T: Pod + Send> = DeviceBuffer<T>;
+    type Fft = FftPlan;
+    type ReadBack<T: Pod + Send> = CudaReadBack<T>;
+    type Graph = Graph;
+    type Pinned<T: Pod + Send + Sync> = PinnedBuffer<T>;
+    type Sent = SharedUpload;
+    type Received<T: Pod + Send + Sync> = Transfer<T>;
+
+    fn backend(&self) -> &'static str {
+        "cuda"
+    }
+
+    fn device_name(&self) -> String {
+        self.info.name.clone()
+    }
+
+    fn memory(&self) -> Result<(usize, usize)> {
+        let memory = self.context.memory()?;
+        Ok((memory.free, memory.total))
+    }
+
+    fn arch(&self) -> u32 {
+        self.module.arch()
+    }
+
+    fn multiprocessors(&self) -> u32 {
+        self.info.multiprocessors
+    }
+
+    fn alloc<T: Pod + Send>(&self, what: &'static str, len: usize) -> Result<DeviceBuffer<T>> {
+        Ok(DeviceBuffer::zeroed(&self.context, what, len)?)
+    }
+
+    fn upload<T: Pod + Send, H: Pod>(
+        &self,
+        buffer: &mut DeviceBuffer<T>,
+        host: &[H],
+    ) -> Result<()> {
+        expect_size("upload", buffer.bytes(), size_of_val(host))?;
+        let mut staging = self.staging.lock().unwrap_or_else(PoisonError::into_inner);
+        Ok(staging.upload(&self.stream, bytemuck::cast_slice(host), buffer)?)
+    }
+
+    fn download<T: Pod + Send, H: Pod>(
+        &self,
+        buffer: &DeviceBuffer<T>,
+        host: &mut [H],
+    ) -> Result<()> {
+        expect_size("download", buffer.bytes(), size_of_val(host))?;
+        let mut staging = self.staging.lock().unwrap_or_else(PoisonError::into_inner);
+        Ok(staging.download(&self.stream, buffer, bytemuck::cast_slice_mut(host))?)
+    }
+
+    fn read_back<T: Pod + Send>(&self, buffer: &DeviceBuffer<T>) -> Result<CudaReadBack<T>> {
+        Ok(self.read_backs.read_back(&self.stream, buffer)?)
+    }
+
+    fn pinned<T: Pod + Send + Sync>(
+        &self,
+        what: &'static str,
+        len: usize,
+    ) -> Result<PinnedBuffer<T>> {
+        let plain = PinnedKind::Plain;
+        Ok(PinnedBuffer::zeroed(&self.context, plain, what, len)?)
+    }
+
+    fn send<T: Pod + Send + Sync>(
+        &self,
+        from: &Arc<PinnedBuffer<T>>,
+        range: Range<usize>,
+        to: &mut DeviceBuffer<T>,
+        at: usize,
+    ) -> Result<SharedUpload> {
+        Ok(self.stream.upload_shared(from, range, to, at)?)
+    }
+
+    fn receive<T: Pod + Send + Sync>(
+        &self,
+        from: &DeviceBuffer<T>,
+        parts: &[Range<usize>],
+        to: PinnedBuffer<T>,
+    ) -> Result<Transfer<T>> {
+        Ok(self.stream.download_parts(from, parts, to)?)
+    }
+
+    fn copy<T: Pod + Send>(&self, from: &DeviceBuffer<T>, to: &mut DeviceBuffer<T>) -> Result<()> {
+        expect_size("copy", to.bytes(), from.bytes())?;
+        Ok(self.stream.copy(from, to)?)
+    }
+
+    fn zero<T: Pod + Send>(&self, buffer: &mut DeviceBuffer<T>) -> Result<()> {
+        Ok(self.stream.zero(buffer)?)
+    }
+
+    fn launch_any(&self, launch: &(dyn AnyLaunch<Cuda> + Sync), work: Work) -> Result<()> {
+        self.module.launch(&self.stream, launch, work)
+    }
+
+    fn plan_fft(&self, shape: &[usize], batch: usize) -> Result<FftPlan> {
+        Ok(self.transforms.plan(shape, batch)?)
+    }
+
+    fn fft(
+        &self,
+        plan: &FftPlan,
+        data: &mut DeviceBuffer<Complex32>,
+        direction: Direction,
+    ) -> Result<()> {
+        Ok(plan.execute(data, direction.into())?)
+    }
+
+    fn fft_to(
+        &self,
+        plan: &FftPlan,
+        from: &DeviceBuffer<Complex32>,
+        to: &mut DeviceBuffer<Complex32>,
+        direction: Direction,
+    ) -> Result<()> {
+        Ok(plan.execute_to(from, to, direction.into())?)
+    }
+
+    fn capture(&self, work: &mut dyn FnMut() -> Result<()>) -> Result<Option<Graph>> {
+        self.capture_graph(work).map(Some)
+    }
+
+    fn replay(&self, graph: &mut Graph) -> Result<()> {
+        Ok(graph.launch(&self.stream)?)
+    }
+
+    fn synchronize(&self) -> Result<()> {
+        Ok(self.stream.synchronize()?)
+    }
+
+    fn time_ms(&self, work: &mut dyn FnMut() -> Result<()>) -> Result<f32> {
+        let (start, end) = &self.clock;
+        start.record(&self.stream)?;
+        work()?;
+        end.record(&self.stream)?;
+        end.synchronize()?;
+        Ok(end.elapsed_ms(start)?)
+    }
+}

@@ -1,0 +1,244 @@
+//! The interface of a device: buffers, ordered launches, transforms and asynchronous copies.
+
+use std::ops::{DerefMut, Range};
+use std::sync::Arc;
+
+use bytemuck::Pod;
+use warpstride_device::launch::{AnyLaunch, Launch, Read, Space, Work, Write};
+
+use super::error::Result;
+
+/// Memory of a device: `len` elements of `T`, initially zero.
+pub trait Buffer<S: Space, T: Pod> {
+    /// The number of elements.
+    fn len(&self) -> usize;
+    /// Whether the buffer has no elements.
+    fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+    /// The buffer as a read-only launch argument.
+    fn read(&self) -> Read<'_, S, T>;
+    /// The buffer as a writable launch argument.
+    fn write(&mut self) -> Write<'_, S, T>;
+}
+
+/// The direction of a transform. Both directions are plain sums without a factor: a forward and an
+/// inverse transform together multiply by the number of elements of an array.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Direction {
+    /// Exponent −2πi.
+    Forward,
+    /// Exponent +2πi.
+    Inverse,
+}
+
+/// A pending copy of results to the host.
+pub trait ReadBack<T> {
+    /// Whether [`ReadBack::wait`] would return immediately.
+    fn ready(&self) -> bool;
+    /// Waits for the copy and returns the values.
+    ///
+    /// # Errors
+    /// The error of the copy or of earlier work.
+    fn wait(self) -> Result<Vec<T>>;
+}
+
+/// A pending copy from or to host memory. Dropping it waits for the copy.
+pub trait PendingCopy<B> {
+    /// Whether [`PendingCopy::wait`] would return immediately.
+    fn ready(&self) -> bool;
+    /// Waits for the copy and returns the memory that it owns.
+    ///
+    /// # Errors
+    /// The error of the copy or of earlier work.
+    fn wait(self) -> Result<B>;
+}
+
+/// A device that runs kernels: one ordered queue of launches, transforms and copies.
+pub trait Device {
+    /// The memory space of the device.
+    type Space: Space;
+    /// A buffer in device memory.
+    type Buffer<T: Pod + Send>: Buffer<Self::Space, T>;
+    /// A plan of batched transforms.
+    type Fft;
+    /// A pending read-back of results.
+    type ReadBack<T: Pod + Send>: ReadBack<T>;
+    /// A captured graph.
+    type Graph;
+    /// Host memory that the device can copy from and to asynchronously.
+    type Pinned<T: Pod + Send + Sync>: DerefMut<Target = [T]> + Send + Sync + 'static;
+    /// A pending copy from such memory.
+    type Sent: PendingCopy<()>;
+    /// A pending copy to such memory.
+    type Received<T: Pod + Send + Sync>: PendingCopy<Self::Pinned<T>>;
+
+    /// The back end, for summaries: `cuda` or `emulator`.
+    fn backend(&self) -> &'static str;
+
+    /// The name of the device, for summaries.
+    fn device_name(&self) -> String;
+
+    /// Free and total bytes of device memory.
+    ///
+    /// # Errors
+    /// An error of the driver.
+    fn memory(&self) -> Result<(usize, usize)>;
+
+    /// The compute capability of the loaded code, times ten (80 or 90).
+    fn arch(&self) -> u32;
+
+    /// The number of multiprocessors.
+    fn multiprocessors(&self) -> u32;
+
+    /// Allocates `len` zeroed elements; `what` names their purpose in errors.
+    ///
+    /// # Errors
+    /// Memory is exhausted.
+    fn alloc<T: Pod + Send>(&self, what: &'static str, len: usize) -> Result<Self::Buffer<T>>;
+
+    /// Copies host data to a whole buffer, in order with launches. On return `host` may be changed.
+    ///
+    /// Only the sizes in bytes must agree, so `host` may contain, for example, complex numbers of
+    /// another crate.
+    ///
+    /// # Errors
+    /// The sizes differ, or an error of the driver.
+    fn upload<T: Pod + Send, H: Pod>(&self, buffer: &mut Self::Buffer<T>, host: &[H])
+    -> Result<()>;
+
+    /// Waits for the queued work and copies a whole buffer to the host.
+    ///
+    /// # Errors
+    /// The sizes differ, or an error of the copy or of earlier work.
+    fn download<T: Pod + Send, H: Pod>(
+        &self,
+        buffer: &Self::Buffer<T>,
+        host: &mut [H],
+    ) -> Result<()>;
+
+    /// Queues a copy of a whole, preferably small, buffer to the host without waiting for it. Later
+    /// launches may overwrite the buffer without affecting the result.
+    ///
+    /// # Errors
+    /// An error of the driver.
+    fn read_back<T: Pod + Send>(&self, buffer: &Self::Buffer<T>) -> Result<Self::ReadBack<T>>;
+
+    /// Allocates `len` zeroed elements of host memory for [`Device::send`] and [`Device::receive`].
+    ///
+    /// # Errors
+    /// Memory is exhausted.
+    fn pinned<T: Pod + Send + Sync>(
+        &self,
+        what: &'static str,
+        len: usize,
+    ) -> Result<Self::Pinned<T>>;
+
+    /// Queues a copy of elements `range` of `from` to elements `at..` of `to` without waiting for
+    /// it. Until the copy is done, `from` can be read but not changed.
+    ///
+    /// # Errors
+    /// A range exceeds its buffer, or an error of the driver.
+    fn send<T: Pod + Send + Sync>(
+        &self,
+        from: &Arc<Self::Pinned<T>>,
+        range: Range<usize>,
+        to: &mut Self::Buffer<T>,
+        at: usize,
+    ) -> Result<Self::Sent>;
+
+    /// Queues copies of the ranges `parts` of `from`, one after the other, to the start of `to`
+    /// without waiting for them.
+    ///
+    /// # Errors
+    /// A range exceeds its buffer, or an error of the driver.
+    fn receive<T: Pod + Send + Sync>(
+        &self,
+        from: &Self::Buffer<T>,
+        parts: &[Range<usize>],
+        to: Self::Pinned<T>,
+    ) -> Result<Self::Received<T>>;
+
+    /// Queues a copy between two buffers of the same length.
+    ///
+    /// # Errors
+    /// The sizes differ, or an error of the driver.
+    fn copy<T: Pod + Send>(&self, from: &Self::Buffer<T>, to: &mut Self::Buffer<T>) -> Result<()>;
+
+    /// Queues filling a buffer with zero bytes.
+    ///
+    /// # Errors
+    /// An error of the driver.
+    fn zero<T: Pod + Send>(&self, buffer: &mut Self::Buffer<T>) -> Result<()>;
+
+    /// Queues a launch.
+    ///
+    /// # Errors
+    /// An argument is too short, or an error of the driver, with the name of the kernel.
+    fn launch<L: Launch<Self::Space> + Sync>(&self, launch: &L, work: Work) -> Result<()> {
+        self.launch_any(launch, work)
+    }
+
+    /// Like [`Device::launch`], for a kernel that is selected at run time.
+    ///
+    /// # Errors
+    /// As for [`Device::launch`].
+    fn launch_any(&self, launch: &(dyn AnyLaunch<Self::Space> + Sync), work: Work) -> Result<()>;
+
+    /// Plans a transform of `batch` arrays in complex single precision. `shape` is (row, column) or
+    /// (slice, row, column).
+    ///
+    /// # Errors
+    /// cuFFT was not found or rejects the size.
+    fn plan_fft(&self, shape: &[usize], batch: usize) -> Result<Self::Fft>;
+
+    /// Queues an in-place transform of the planned number of arrays at the start of `data`.
+    ///
+    /// # Errors
+    /// The buffer is too short, or an error of cuFFT.
+    fn fft(
+        &self,
+        plan: &Self::Fft,
+        data: &mut Self::Buffer<warpstride_device::Complex32>,
+        direction: Direction,
+    ) -> Result<()>;
+
+    /// Queues a transform of `from` into `to`; `from` keeps its values.
+    ///
+    /// # Errors
+    /// A buffer is too short, or an error of cuFFT.
+    fn fft_to(
+        &self,
+        plan: &Self::Fft,
+        from: &Self::Buffer<warpstride_device::Complex32>,
+        to: &mut Self::Buffer<warpstride_device::Complex32>,
+        direction: Direction,
+    ) -> Result<()>;
+
+    /// Captures the operations that `work` queues instead of running them, so that one call can
+    /// queue them again. Returns `None`, without calling `work`, if the device does not support
+    /// graphs.
+    ///
+    /// # Errors
+    /// The error of `work`, which must not copy from or to the host, or an error of the driver.
+    fn capture(&self, work: &mut dyn FnMut() -> Result<()>) -> Result<Option<Self::Graph>>;
+
+    /// Queues the operations of a graph. The buffers that they use must still exist.
+    ///
+    /// # Errors
+    /// An error of the driver.
+    fn replay(&self, graph: &mut Self::Graph) -> Result<()>;
+
+    /// Waits for all queued work.
+    ///
+    /// # Errors
+    /// The error of that work.
+    fn synchronize(&self) -> Result<()>;
+
+    /// The time in milliseconds that the device takes for the operations queued by `work`, by its
+    /// own clock (events).
+    ///
+    /// # Errors
+    /// The error of `work`, or an error of the driver.
+    fn time_ms(&self, work: &mut dyn FnMut() -> Result<()>) -> Result<f32>;
+}

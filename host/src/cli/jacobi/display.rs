@@ -1,0 +1,192 @@
+//! The output of `warpstride jacobi`.
+
+use crate::cli::output::facts;
+use crate::jacobi::{Norm, RunSummary};
+use crate::text::{Table, significant};
+
+/// Maximum number of norms in the table.
+const MAX_NORMS: usize = 12;
+
+/// The summary as text.
+pub(super) fn table(of: &RunSummary, written: &[String]) -> String {
+    let mut lines = vec![
+        (
+            "grid",
+            format!("{} x {} (ny x nx), {}", of.ny, of.nx, of.setup.precision),
+        ),
+        ("boundary", format!("{:?}", of.boundary).to_lowercase()),
+        (
+            "back end",
+            format!(
+                "{} ({})",
+                of.setup.backend,
+                distinct(&of.execution.device_names)
+            ),
+        ),
+    ];
+    if !of.execution.devices.is_empty() {
+        let numbers: Vec<String> = of
+            .execution
+            .devices
+            .iter()
+            .map(ToString::to_string)
+            .collect();
+        lines.push(("devices", numbers.join(", ")));
+    }
+    let block = match of.execution.time_block {
+        0 | 1 => String::new(),
+        sweeps => format!(", {sweeps} sweeps per pass"),
+    };
+    lines.push(("scheme", format!("{}{block}", of.execution.scheme)));
+    if let Some(direct) = of.execution.p2p {
+        let route = if direct {
+            "sent directly between devices"
+        } else {
+            "sent through the host"
+        };
+        lines.push(("halos", route.to_owned()));
+    }
+    let reason = if of.converged {
+        format!(" (tolerance {} met)", significant(of.tolerance, 3))
+    } else {
+        String::new()
+    };
+    lines.push(("sweeps", format!("{}{reason}", of.sweeps)));
+    lines.push((
+        "time",
+        format!(
+            "{} s, after {} s of set-up",
+            significant(of.seconds, 4),
+            significant(of.setup_seconds, 3)
+        ),
+    ));
+    lines.push((
+        "speed",
+        format!("{} cells/s", significant(of.cells_per_second, 4)),
+    ));
+    if let (Some(share), Some(floor)) = (of.share_of_floor, of.floor_seconds) {
+        lines.push((
+            "memory floor",
+            format!(
+                "{} s, {} % reached",
+                significant(floor, 3),
+                significant(100.0 * share, 3)
+            ),
+        ));
+    }
+    if let (Some(efficiency), Some(single)) = (of.efficiency, of.single_seconds) {
+        lines.push((
+            "efficiency",
+            format!(
+                "{} % ({} s on one device)",
+                significant(100.0 * efficiency, 3),
+                significant(single, 4)
+            ),
+        ));
+    }
+    for gap in of.idle_gap_us.iter().flatten() {
+        let number = of
+            .execution
+            .devices
+            .get(gap.device)
+            .copied()
+            .unwrap_or(gap.device);
+        lines.push((
+            "idle gap",
+            format!(
+                "{} µs (median), {} µs at most, device {number}",
+                significant(gap.median, 3),
+                significant(gap.max, 3)
+            ),
+        ));
+    }
+    for note in &of.notes {
+        lines.push(("note", note.clone()));
+    }
+    let mut name = "written";
+    for path in written {
+        lines.push((std::mem::take(&mut name), path.clone()));
+    }
+    let mut norms = Table::new(&["sweep", "norm"]);
+    for norm in thinned(&of.norms) {
+        norms.row([norm.sweep.to_string(), significant(norm.norm, 7)]);
+    }
+    format!("{}\n{norms}", facts(&lines))
+}
+
+/// CSV with the columns `sweep` and `norm`, and all digits of every norm.
+pub(super) fn csv(norms: &[Norm]) -> String {
+    let lines = norms
+        .iter()
+        .map(|norm| format!("{},{}\n", norm.sweep, norm.norm));
+    std::iter::once("sweep,norm\n".to_owned())
+        .chain(lines)
+        .collect()
+}
+
+/// At most [`MAX_NORMS`] evenly spaced norms, including the first and the last.
+fn thinned(norms: &[Norm]) -> Vec<Norm> {
+    if norms.len() <= MAX_NORMS {
+        return norms.to_vec();
+    }
+    let last = norms.len() - 1;
+    (0..MAX_NORMS)
+        .map(|line| norms[line * last / (MAX_NORMS - 1)])
+        .collect()
+}
+
+/// A list of names with the number of repetitions: `4 x A, B`.
+fn distinct(names: &[String]) -> String {
+    let mut counted: Vec<(&String, usize)> = Vec::new();
+    for name in names {
+        match counted.iter_mut().find(|(other, _)| *other == name) {
+            Some((_, count)) => *count += 1,
+            None => counted.push((name, 1)),
+        }
+    }
+    let parts = counted.iter().map(|(name, count)| match count {
+        1 => (*name).clone(),
+        _ => format!("{count} x {name}"),
+    });
+    parts.collect::<Vec<_>>().join(", ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn norms(count: usize) -> Vec<Norm> {
+        (0..count)
+            .map(|sweep| Norm {
+                sweep,
+                norm: 1.0 / (sweep + 1) as f64,
+            })
+            .collect()
+    }
+
+    #[test]
+    fn long_histories_keep_their_ends_and_their_order() {
+        assert_eq!(thinned(&norms(0)), []);
+        assert_eq!(thinned(&norms(12)), norms(12));
+        for count in [13, 24, 1000] {
+            let kept = thinned(&norms(count));
+            assert_eq!(
+                (kept.len(), kept[0].sweep, kept[11].sweep),
+                (12, 0, count - 1)
+            );
+            assert!(kept.windows(2).all(|pair| pair[0].sweep < pair[1].sweep));
+        }
+    }
+
+    #[test]
+    fn csv_has_all_digits() {
+        let text = csv(&norms(3));
+        assert_eq!(text, "sweep,norm\n0,1\n1,0.5\n2,0.3333333333333333\n");
+    }
+
+    #[test]
+    fn equal_devices_are_counted() {
+        let names = ["A", "B", "A"].map(str::to_owned);
+        assert_eq!(distinct(&names), "2 x A, B");
+    }
+}

@@ -1,0 +1,194 @@
+//! Options `--fit` and `--qrange`: fitted parameters, their bounds, and the range of q.
+
+use super::model_config::ModelConfig;
+use super::names;
+use super::parameters::{items, number};
+use crate::cli::failure::Failure;
+use crate::sas::Role;
+use crate::sas::fit::Free;
+
+/// The fitted parameters.
+#[derive(Debug)]
+pub(super) struct FitParameters {
+    pub(super) free: Vec<Free>,
+    /// Index in the model's table of each; for a width, that of its parameter.
+    pub(super) indices: Vec<usize>,
+    /// Parameters that are fitted without being named.
+    pub(super) implied: Vec<&'static str>,
+}
+
+/// Prefixes of names whose parameters, like a contrast, multiply the whole intensity together with
+/// `scale`.
+const FACTORS: [&str; 6] = [
+    "i_zero",
+    "lorentz_scale",
+    "peak_scale",
+    "porod_scale",
+    "volfraction",
+    "sld",
+];
+
+impl FitParameters {
+    /// Checks names and bounds.
+    pub(super) fn from_args(model: &ModelConfig, args: &[String]) -> Result<Self, Failure> {
+        let mut parameters = Self {
+            free: Vec::new(),
+            indices: Vec::new(),
+            implied: Vec::new(),
+        };
+        for item in items(args) {
+            let free = Free::parse(item).map_err(Failure::usage)?;
+            let option = format!("--fit {item}");
+            if parameters.free.iter().any(|other| other.name == free.name) {
+                return Err(Failure::usage(format!(
+                    "{option}: {} is already fitted by another --fit",
+                    free.name
+                )));
+            }
+            parameters.indices.push(index(model, &option, &free)?);
+            parameters.free.push(free);
+        }
+        if parameters.free.is_empty() {
+            return Err(Failure::usage(
+                "--fit is missing: expected the parameters to fit, such as --fit radius=20:100 --fit scale",
+            ));
+        }
+        parameters.add_linear(model)?;
+        Ok(parameters)
+    }
+
+    /// Adds scale and background unless they were set or another fitted parameter multiplies the
+    /// whole intensity.
+    fn add_linear(&mut self, model: &ModelConfig) -> Result<(), Failure> {
+        let definition = &model.definition;
+        let rows = definition.rows();
+        let factor = |index: &usize| {
+            let row = &rows[*index];
+            let named = FACTORS.iter().any(|name| row.name.starts_with(name));
+            row.sld || named && matches!(row.role, Role::Form(_))
+        };
+        let has_factor = self.indices.iter().any(factor);
+        for (name, fitted) in [("scale", !has_factor), ("background", true)] {
+            let index = names::parameter_index(definition, "--fit", name)?;
+            let named = self.free.iter().any(|free| free.name == name);
+            if fitted && !named && !model.values.is_set[index] {
+                self.free.push(Free {
+                    name: name.to_owned(),
+                    bounds: None,
+                    start: None,
+                });
+                self.indices.push(index);
+                self.implied.push(name);
+            }
+        }
+        Ok(())
+    }
+
+    /// A note on the parameters that were added.
+    pub(super) fn note(&self) -> Option<String> {
+        let (first, names) = (self.implied.first()?, self.implied.join(" and "));
+        let are = if self.implied.len() == 1 { "is" } else { "are" };
+        Some(format!(
+            "{names} {are} also fitted; --set {first}=… fixes the value"
+        ))
+    }
+
+    /// Refuses an option `over` bounds if a parameter has no finite ones; scale and background are
+    /// solved for and need none.
+    pub(super) fn check_bounds(&self, model: &ModelConfig, over: &str) -> Result<(), Failure> {
+        let rows = model.definition.rows();
+        let open = |(free, index): &(&Free, &usize)| {
+            let row = &rows[**index];
+            let (low, high) = free.bounds.unwrap_or(row.limits);
+            let solved = matches!(row.role, Role::Scale | Role::Background);
+            free.name == row.name && !solved && !(low.is_finite() && high.is_finite())
+        };
+        match self.free.iter().zip(&self.indices).find(open) {
+            Some((free, _)) => Err(Failure::usage(format!(
+                "{over}: needs finite bounds, and {} has none; give --fit {}=LOW:HIGH",
+                free.name, free.name
+            ))),
+            None => Ok(()),
+        }
+    }
+
+    /// Parameter values, with the upper bound of each fitted length.
+    pub(super) fn largest(&self, model: &ModelConfig) -> Vec<f64> {
+        let rows = model.definition.rows();
+        let mut values = model.values.values.clone();
+        for (free, index) in self.free.iter().zip(&self.indices) {
+            if let Some((_, high)) = free.bounds
+                && high.is_finite()
+                && free.name == rows[*index].name
+                && rows[*index].units == "Ang"
+            {
+                values[*index] = high;
+            }
+        }
+        values
+    }
+}
+
+fn index(model: &ModelConfig, option: &str, free: &Free) -> Result<usize, Failure> {
+    let definition = &model.definition;
+    if definition.parameter_index(&free.name).is_err()
+        && let Some(of) = free.name.strip_suffix("_pd")
+    {
+        let index = names::parameter_index(definition, option, of)?;
+        let Some(polydispersity) = model
+            .polydispersity
+            .iter()
+            .find(|s| s.parameter_index() == index)
+        else {
+            return Err(Failure::usage(format!(
+                "{option}: {of} has no distribution whose width could be fitted; add --pd {of}=0.1:gaussian"
+            )));
+        };
+        if polydispersity.file().is_some() {
+            return Err(Failure::usage(format!(
+                "{option}: the distribution of {of} comes from a file and has no width"
+            )));
+        }
+        return Ok(index);
+    }
+    let index = names::parameter_index(definition, option, &free.name)?;
+    if matches!(
+        definition.rows()[index].role,
+        Role::StructureFactorMode | Role::RadiusEffectiveMode
+    ) {
+        return Err(Failure::usage(format!(
+            "{option}: {} selects a formula and cannot be fitted; use --set {}=N",
+            free.name, free.name
+        )));
+    }
+    if let Some((low, high)) = free.bounds
+        && model.values.is_set[index]
+    {
+        let value = model.values.values[index];
+        if !(low..=high).contains(&value) {
+            return Err(Failure::usage(format!(
+                "{option}: the start --set {}={value} is outside the bounds {low} to {high}",
+                free.name
+            )));
+        }
+    }
+    Ok(index)
+}
+
+/// Parses `A:B`; either may be omitted.
+pub(super) fn q_range(text: &str) -> Result<(f64, f64), Failure> {
+    let option = format!("--qrange {text}");
+    let refuse = |why: &str| Err(Failure::usage(format!("{option}: {why}")));
+    let Some((low, high)) = text.split_once(':') else {
+        return refuse("expected A:B, such as 0.01:0.3");
+    };
+    let end = |text: &str, missing: f64| match text.trim() {
+        "" => Ok(missing),
+        text => number(&option, text, "a q in 1/A"),
+    };
+    let (low, high) = (end(low, 0.0)?, end(high, f64::INFINITY)?);
+    if low < 0.0 || low >= high {
+        return refuse("expected A of 0 or more, and B greater than A");
+    }
+    Ok((low, high))
+}

@@ -1,0 +1,160 @@
+//! Model options that `evaluate` and `fit` share.
+
+use super::parameters::{self, PolydispersityArg, Values};
+use super::{backend, names};
+use crate::cli::args::{BackendArgs, SasModelArgs};
+use crate::cli::failure::Failure;
+use crate::sas::{Calculation, Definition, Points, Polydispersity, Role, Vector};
+use serde::Serialize;
+use serde_json::{Map, Value};
+use std::path::Path;
+
+/// A model with checked values and distributions.
+#[derive(Debug)]
+pub(super) struct ModelConfig {
+    pub(super) definition: Definition,
+    pub(super) values: Values,
+    pub(super) polydispersity: Vec<PolydispersityArg>,
+    pub(super) cutoff: f64,
+    pub(super) backend: backend::BackendConfig,
+}
+
+/// A distribution in a summary.
+#[derive(Debug, Clone, Serialize)]
+pub(super) struct PolydispersitySummary {
+    parameter: String,
+    distribution: &'static str,
+    /// Relative width; for angles, degrees.
+    width: f64,
+    points: usize,
+    nsigma: f64,
+}
+
+impl ModelConfig {
+    /// Checks the options; `pixels`: in two dimensions. `fit` holds the lists of `--fit`.
+    pub(super) fn from_args(
+        args: &SasModelArgs,
+        backend: BackendArgs,
+        pixels: bool,
+        fit: &[String],
+    ) -> Result<Self, Failure> {
+        let named = parameters::items(&args.set).chain(parameters::items(fit));
+        let definition = names::with_magnetism_of(names::definition(&args.model)?, named);
+        if !(0.0..1.0).contains(&args.cutoff) {
+            return Err(Failure::usage(format!(
+                "--cutoff {}: expected a number from 0 to below 1",
+                args.cutoff
+            )));
+        }
+        let values = parameters::values(&definition, &args.set)?;
+        let polydispersity = parameters::polydispersity_args(&definition, &args.pd, pixels)?;
+        if args.cutoff > 0.0 && polydispersity.is_empty() {
+            return Err(Failure::usage(format!(
+                "--cutoff {}: applies to distributions, but no --pd gives one",
+                args.cutoff
+            )));
+        }
+        Ok(Self {
+            backend: backend::BackendConfig::from_args(backend, args.precision)?,
+            cutoff: args.cutoff,
+            definition,
+            values,
+            polydispersity,
+        })
+    }
+
+    /// Input files.
+    pub(super) fn inputs(&self) -> impl Iterator<Item = &Path> {
+        self.polydispersity
+            .iter()
+            .filter_map(PolydispersityArg::file)
+    }
+
+    /// The calculation at `points`, and the vector of the values that were set. Reads the files of
+    /// arrays.
+    pub(super) fn calculation(&self, points: Points) -> Result<(Calculation, Vector), Failure> {
+        let read = self
+            .polydispersity
+            .iter()
+            .map(PolydispersityArg::read)
+            .collect::<Result<Vec<(Polydispersity, f64)>, Failure>>()?;
+        let (polydispersity, widths) = read.into_iter().unzip();
+        let calculation = Calculation {
+            definition: self.definition.clone(),
+            points,
+            resolution: None,
+            polydispersity,
+            cutoff: self.cutoff,
+            precision: self.backend.precision(),
+        };
+        let vector = Vector {
+            values: self.values.values.clone(),
+            widths,
+        };
+        Ok((calculation, vector))
+    }
+
+    /// Names and values of the parameters in `vector`.
+    pub(super) fn parameters(&self, vector: &Vector) -> Map<String, Value> {
+        let named = self.definition.rows().iter().zip(&vector.values);
+        named
+            .map(|(row, value)| (row.name.clone(), Value::from(*value)))
+            .collect()
+    }
+
+    /// The options `--set`, `--pd` and `--cutoff` that reproduce `vector`; `pixels`: in two
+    /// dimensions.
+    pub(super) fn options(&self, vector: &Vector, pixels: bool) -> String {
+        let rows = self.definition.rows();
+        let effective = self.values.effective(&self.definition, pixels);
+        let set: Vec<String> = (0..rows.len())
+            .filter(|index| effective[*index])
+            .map(|index| format!("{}={}", rows[index].name, vector.values[index]))
+            .collect();
+        let polydispersity = self.polydispersity.iter().zip(&vector.widths);
+        let pd: String = polydispersity
+            .map(|(polydispersity, width)| format!(" --pd {}", polydispersity.to_arg(*width)))
+            .collect();
+        format!("--set {}{pd} --cutoff {}", set.join(","), self.cutoff)
+    }
+
+    /// The distributions with the widths of `vector`.
+    pub(super) fn polydispersity_summary(
+        &self,
+        polydispersity: &[Polydispersity],
+        vector: &Vector,
+    ) -> Vec<PolydispersitySummary> {
+        polydispersity
+            .iter()
+            .zip(&vector.widths)
+            .map(|(polydispersity, width)| PolydispersitySummary {
+                parameter: self.definition.rows()[polydispersity.parameter]
+                    .name
+                    .clone(),
+                distribution: parameters::distribution_name(&polydispersity.distribution),
+                width: *width,
+                points: polydispersity.points,
+                nsigma: polydispersity.nsigma,
+            })
+            .collect()
+    }
+
+    /// Diameter, Å, of particles with these `values` (in the order of the model's table); 0 if the
+    /// model has no size.
+    pub(super) fn diameter(&self, values: &[f64]) -> f64 {
+        let form = self.definition.form();
+        let mut of_form = vec![0.0; form.count()];
+        for (row, value) in self.definition.rows().iter().zip(values) {
+            if let Role::Form(index) = row.role {
+                of_form[index] = *value;
+            }
+        }
+        let modes = form.info().radius_modes.len();
+        let radius = if modes > 0 {
+            form.effective_radius(&of_form, 1)
+        } else {
+            0.0
+        };
+        2.0 * form.largest_half_size(&of_form).max(radius)
+    }
+}

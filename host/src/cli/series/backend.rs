@@ -1,0 +1,159 @@
+//! The engine of an aggregation on the back end that was chosen.
+
+use crate::cli::args::BackendArgs;
+use crate::cli::backend::request;
+use crate::cli::failure::Failure;
+use crate::cli::threads;
+use crate::cuda::CudaError;
+use crate::gpu::{CudaDevice, GpuError};
+use crate::run::{BackendKind, BackendRequest, Setup, fallback_note};
+use crate::series::cpu::CpuEngine;
+use crate::series::cuda::{GpuEngine, kernels};
+use crate::series::{Batch, Engine, Resample, Resampled, SeriesError};
+use std::time::{Duration, Instant};
+
+/// Where to compute, checked.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct BackendConfig {
+    request: BackendRequest,
+    threads: Option<usize>,
+}
+
+/// An engine, and what the user learns about it.
+pub(super) struct Chosen {
+    engine: Box<dyn Engine>,
+    /// A GPU that `auto` took, for which the CPU may stand in.
+    optional: bool,
+    /// What `auto` took, and why.
+    pub(super) note: Option<String>,
+    /// Time in the engine.
+    pub(super) spent: Duration,
+}
+
+impl BackendConfig {
+    /// Checks the options.
+    pub(super) fn from_args(typed: BackendArgs) -> Result<Self, Failure> {
+        threads::check(typed.threads)?;
+        Ok(Self {
+            request: request(typed.backend, typed.device, true, true)?,
+            threads: typed.threads,
+        })
+    }
+
+    /// Makes the pool of threads.
+    pub(super) fn start(self) -> Result<(), Failure> {
+        threads::start(self.threads)
+    }
+
+    /// Makes the engine of a plan.
+    pub(super) fn engine(self, plan: &Resample) -> Result<Chosen, Failure> {
+        let backend = self.request.open(None, kernels)?;
+        let made = backend.engine(
+            || Ok(()),
+            |kind| -> Result<Box<dyn Engine>, Failure> {
+                Ok(match kind {
+                    BackendKind::Cpu => Box::new(CpuEngine::new(plan.clone())),
+                    BackendKind::Emulator(device) => {
+                        Box::new(GpuEngine::new(device, plan.clone())?)
+                    }
+                    BackendKind::Cuda(device) => Box::new(on_gpu(*device, plan)?),
+                })
+            },
+        )?;
+        Ok(Chosen {
+            engine: made.engine,
+            optional: made.optional,
+            note: made.note,
+            spent: Duration::ZERO,
+        })
+    }
+}
+
+/// Queues of a GPU: one chunk goes there, one is computed, one comes back, and one is ready.
+const QUEUES: usize = 4;
+
+fn on_gpu(gpu: CudaDevice, plan: &Resample) -> Result<GpuEngine<CudaDevice>, SeriesError> {
+    let mut queues = Vec::new();
+    for _ in 1..QUEUES {
+        queues.push(gpu.sibling()?);
+    }
+    queues.push(gpu);
+    GpuEngine::with_streams(queues, plan.clone())
+}
+
+/// Every batch has the same bits on every back end, so the CPU can take over between two of them.
+impl Engine for Chosen {
+    fn setup(&self) -> &Setup {
+        self.engine.setup()
+    }
+
+    fn plan(&self) -> &Resample {
+        self.engine.plan()
+    }
+
+    fn resample(&mut self, batch: &Batch) -> Result<Resampled, SeriesError> {
+        let begun = Instant::now();
+        let computed = match self.engine.resample(batch) {
+            Err(why) if self.optional && lacks_memory(&why) => {
+                self.engine = Box::new(CpuEngine::new(self.plan().clone()));
+                (self.note, self.optional) = (Some(fallback_note(&why)), false);
+                self.engine.resample(batch)
+            }
+            computed => computed,
+        };
+        self.spent += begun.elapsed();
+        computed
+    }
+}
+
+/// Whether a batch does not fit into the device's memory. Anything else that goes wrong in the middle of a run is an
+/// error.
+fn lacks_memory(why: &SeriesError) -> bool {
+    matches!(
+        why,
+        SeriesError::DeviceMemory(_)
+            | SeriesError::Gpu(GpuError::Cuda(CudaError::OutOfMemory { .. }))
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::gpu::EmulatedDevice;
+    use crate::series::NanPolicy;
+
+    /// A device that holds four points, and a bucket of ten.
+    #[test]
+    fn the_cpu_stands_in_where_the_device_is_too_small() {
+        let plan = Resample::new(
+            vec!["1h".parse().unwrap()],
+            vec!["mean".parse().unwrap()],
+            NanPolicy::Keep,
+        )
+        .unwrap();
+        let batch = Batch::single((0..10).collect(), vec![2.0; 10]).unwrap();
+        for optional in [true, false] {
+            let small = GpuEngine::new(EmulatedDevice::new(), plan.clone()).unwrap();
+            let mut chosen = Chosen {
+                engine: Box::new(small.chunked(4, 4)),
+                optional,
+                note: None,
+                spent: Duration::ZERO,
+            };
+            let computed = chosen.resample(&batch);
+            if optional {
+                let expected = CpuEngine::new(plan.clone()).resample(&batch).unwrap();
+                assert_eq!(computed.unwrap(), expected);
+                assert_eq!(chosen.setup().backend, "cpu");
+                assert!(
+                    chosen
+                        .note
+                        .unwrap()
+                        .starts_with("falling back to the CPU: series 0")
+                );
+            } else {
+                assert!(matches!(computed, Err(SeriesError::DeviceMemory(_))));
+            }
+        }
+    }
+}

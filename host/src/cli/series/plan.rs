@@ -1,0 +1,62 @@
+//! Parses `--granularity`, `--aggregate` and `--nan` into a plan.
+
+use crate::cli::args::{NanArg, ResampleArgs};
+use crate::cli::failure::Failure;
+use crate::series::{Aggregate, Granularity, NanPolicy, Resample};
+
+/// Builds the plan of an aggregation from its arguments.
+pub(super) fn parse(args: &ResampleArgs) -> Result<Resample, Failure> {
+    let mut granularities: Vec<Granularity> = Vec::new();
+    for text in elements(&args.granularity) {
+        let granularity = text.parse();
+        granularities
+            .push(granularity.map_err(|why| Failure::usage(format!("--granularity: {why}")))?);
+    }
+    let mut aggregates: Vec<Aggregate> = Vec::new();
+    for text in elements(&args.aggregate) {
+        match text {
+            // Aggregates that are listed in addition to `all` are not duplicates.
+            "all" => {
+                for aggregate in Aggregate::all() {
+                    if !aggregates.contains(&aggregate) {
+                        aggregates.push(aggregate);
+                    }
+                }
+            }
+            _ => {
+                let aggregate = text.parse();
+                aggregates.push(
+                    aggregate
+                        .map_err(|why| Failure::usage(format!("--aggregate: {why}; or all")))?,
+                );
+            }
+        }
+    }
+    let nan = match args.nan {
+        NanArg::Keep => NanPolicy::Keep,
+        NanArg::Skip => NanPolicy::Skip,
+    };
+    Resample::new(granularities, aggregates, nan).map_err(Failure::usage)
+}
+
+/// The comma-separated elements of all arguments.
+fn elements(arguments: &[String]) -> impl Iterator<Item = &str> {
+    arguments
+        .iter()
+        .flat_map(|list| list.split(','))
+        .map(str::trim)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lists_are_split_at_commas() {
+        let arguments = ["60s, 5m".to_owned(), "1h".to_owned()];
+        assert_eq!(
+            elements(&arguments).collect::<Vec<_>>(),
+            ["60s", "5m", "1h"]
+        );
+    }
+}

@@ -1,0 +1,129 @@
+//! The timeline of the devices in the Chrome trace format, which Perfetto can open.
+
+use crate::jacobi::{Execution, IdleGap, Span};
+use crate::run::Setup;
+use serde::Serialize;
+use serde_json::{Value, json};
+
+#[derive(Serialize)]
+struct Trace<'a> {
+    #[serde(rename = "traceEvents")]
+    events: Vec<Value>,
+    #[serde(rename = "displayTimeUnit")]
+    unit: &'static str,
+    #[serde(rename = "otherData")]
+    other: Other<'a>,
+}
+
+#[derive(Serialize)]
+struct Other<'a> {
+    backend: &'a str,
+    scheme: &'a str,
+    idle_gap_us: &'a [IdleGap],
+}
+
+/// Encodes a timeline with a process for each device, a thread for each of its streams, an event
+/// for each kernel and copy (in microseconds), and the idle gaps between sweeps.
+///
+/// # Errors
+/// The JSON encoder fails.
+pub fn timeline(
+    setup: &Setup,
+    execution: &Execution,
+    spans: &[Span],
+    gaps: &[IdleGap],
+) -> Result<String, serde_json::Error> {
+    let mut streams: Vec<(usize, &str)> = Vec::new();
+    let mut events = Vec::with_capacity(spans.len());
+    for span in spans {
+        let key = (span.device, span.stream);
+        let stream = streams.iter().position(|other| *other == key);
+        let stream = stream.unwrap_or_else(|| {
+            streams.push(key);
+            streams.len() - 1
+        });
+        events.push(json!({
+            "ph": "X",
+            "pid": span.device,
+            "tid": stream,
+            "name": span.name,
+            "ts": span.start_us,
+            "dur": (span.end_us - span.start_us).max(0.0),
+        }));
+    }
+    let name = |kind: &str, process: usize, stream: usize, name: &str| json!({"ph": "M", "name": kind, "pid": process, "tid": stream, "args": {"name": name}});
+    let mut named: Vec<Value> = Vec::new();
+    for (device, number) in execution.devices.iter().enumerate() {
+        let device_name = execution
+            .device_names
+            .get(device)
+            .map_or("", String::as_str);
+        named.push(name(
+            "process_name",
+            device,
+            0,
+            &format!("device {number}: {device_name}"),
+        ));
+    }
+    for (stream, (device, stream_name)) in streams.iter().enumerate() {
+        named.push(name("thread_name", *device, stream, stream_name));
+    }
+    named.append(&mut events);
+    serde_json::to_string(&Trace {
+        events: named,
+        unit: "ns",
+        other: Other {
+            backend: setup.backend,
+            scheme: execution.scheme,
+            idle_gap_us: gaps,
+        },
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn devices_are_processes_and_streams_are_threads() {
+        let setup = Setup {
+            backend: "cuda",
+            ..Setup::default()
+        };
+        let execution = Execution {
+            scheme: "overlap",
+            devices: vec![4, 2],
+            device_names: vec!["A".to_owned(), "B".to_owned()],
+            ..Execution::default()
+        };
+        let span = |device, stream, start_us, end_us| Span {
+            batch: 0,
+            device,
+            stream,
+            name: "sweep",
+            start_us,
+            end_us,
+        };
+        let spans = [
+            span(0, "bulk", 0.0, 2.5),
+            span(1, "bulk", 1.0, 3.0),
+            span(1, "top", 1.0, 1.5),
+            span(0, "bulk", 3.0, 4.0),
+        ];
+        let text = timeline(&setup, &execution, &spans, &[]).unwrap();
+        let trace: Value = serde_json::from_str(&text).unwrap();
+        let events = trace["traceEvents"].as_array().unwrap();
+        let of = |kind: &str| events.iter().filter(|e| e["name"] == kind).count();
+        assert_eq!(
+            (of("process_name"), of("thread_name"), of("sweep")),
+            (2, 3, 4)
+        );
+        assert_eq!(events[0]["args"]["name"], "device 4: A");
+        let second_device = events.iter().filter(|e| e["ph"] == "X" && e["pid"] == 1);
+        let second_device: Vec<_> = second_device.collect();
+        assert_eq!(second_device.len(), 2);
+        assert_ne!(second_device[0]["tid"], second_device[1]["tid"]);
+        assert_eq!(second_device[0]["dur"], 2.0);
+        assert_eq!(trace["otherData"]["scheme"], "overlap");
+    }
+}

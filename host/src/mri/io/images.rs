@@ -1,0 +1,277 @@
+//! Complex images: results of reconstructions, references, coil maps and fields.
+//!
+//! Datasets, shapes and units are listed in `docs/formats.md`.
+
+use crate::data::{FieldPhases, MriImage};
+use crate::io::IoError;
+use crate::io::npy;
+use crate::io::output;
+use crate::io::source::{Numbers, Source};
+use crate::system::Memory;
+use hdf5_metno as hdf5;
+use ndarray::{Array1, Array2, Array3, Array4, ArrayD, Axis, Dimension, Ix2, Ix3, Ix4, arr1};
+use num_complex::Complex;
+use std::path::Path;
+
+const IMAGE: &str = "/image";
+
+/// Datasets that may hold an image, in the order of precedence.
+const IMAGES: [&str; 2] = ["/image/data", "/truth/image"];
+/// Datasets that may hold coil maps, in the order of precedence.
+const COIL_MAPS: [&str; 2] = ["/coil_maps/data", "/truth/coil_maps"];
+
+/// Whether `path` names a NumPy array.
+#[must_use]
+pub fn is_npy(path: &Path) -> bool {
+    path.extension()
+        .is_some_and(|e| e.eq_ignore_ascii_case("npy"))
+}
+
+/// Writes `result` to `path` atomically: as HDF5, or the image alone if the name ends in `.npy`.
+///
+/// # Errors
+/// [`IoError::Write`].
+pub fn write(path: &Path, result: &MriImage) -> Result<(), IoError> {
+    let double = result.precision == "f64";
+    if is_npy(path) {
+        let image = result.image.view().into_dyn();
+        let image = if result.volume {
+            image
+        } else {
+            image.index_axis_move(Axis(0), 0)
+        };
+        return npy::complex::write(path, image, double);
+    }
+    output::write(path, |file| {
+        let group = file.create_group(IMAGE)?;
+        if result.volume {
+            complex(&group, "data", &result.image, double)?;
+        } else {
+            let plane = result.image.index_axis(Axis(0), 0).to_owned();
+            complex(&group, "data", &plane, double)?;
+        }
+        let data = group.dataset("data")?;
+        let axes = if result.volume {
+            "slice, row, column"
+        } else {
+            "row, column"
+        };
+        attribute(&data, "axes", axes)?;
+        attribute(&data, "long_name", "image")?;
+        if let Some(view) = result.field_of_view {
+            output::array(&group, "field_of_view", &arr1(&view))?;
+        }
+        let process = group.create_group("process_1")?;
+        for (name, value) in [
+            ("program", "warpstride"),
+            ("version", &result.version),
+            ("backend", &result.backend),
+            ("device", &result.device),
+            ("precision", &result.precision),
+            ("operator", &result.operator),
+            ("method", &result.method),
+            ("source_file", &result.source),
+            ("recipe", &result.recipe),
+        ] {
+            output::text(&process, name, value)?;
+        }
+        let history = group.create_group("history")?;
+        let iterations: Array1<u64> = (1..=result.residuals.len() as u64).collect();
+        output::array(&history, "iteration", &iterations)?;
+        output::array(
+            &history,
+            "residual",
+            &Array1::from_vec(result.residuals.clone()),
+        )?;
+        match &result.coil_maps {
+            None => Ok(()),
+            Some(maps) => complex(&file.create_group("coil_maps")?, "data", maps, double),
+        }
+    })
+}
+
+/// (r, i) pairs of f64 or f32.
+fn complex<D: Dimension>(
+    group: &hdf5::Group,
+    name: &str,
+    values: &ndarray::Array<Complex<f64>, D>,
+    double: bool,
+) -> hdf5::Result<()> {
+    if double {
+        return output::array(group, name, values);
+    }
+    let single = values.mapv(|v| Complex::new(v.re as f32, v.im as f32));
+    output::array(group, name, &single)
+}
+
+fn attribute(data: &hdf5::Dataset, name: &str, value: &str) -> hdf5::Result<()> {
+    use std::str::FromStr;
+    let text = hdf5::types::VarLenUnicode::from_str(value)
+        .map_err(|e| hdf5::Error::from(format!("{name} cannot be stored as text: {e:?}")))?;
+    data.new_attr::<hdf5::types::VarLenUnicode>()
+        .create(name)?
+        .write_scalar(&text)
+}
+
+/// Reads an image (slice, row, column) from a result, from simulated samples or from `.npy`.
+///
+/// # Errors
+/// An [`IoError`] of one sentence.
+pub fn read(path: &Path) -> Result<Array3<Complex<f64>>, IoError> {
+    read_within(path, Memory::available())
+}
+
+/// Like [`read`], with a given memory limit.
+///
+/// # Errors
+/// An [`IoError`] of one sentence.
+pub fn read_within(path: &Path, memory: Memory) -> Result<Array3<Complex<f64>>, IoError> {
+    const EXPECTED: &str = "(row, column) or (slice, row, column)";
+    volume(path, memory, "image", &IMAGES, EXPECTED)
+}
+
+/// Reads coil maps (coil, slice, row, column) from a result, from simulated samples or from `.npy`.
+///
+/// # Errors
+/// An [`IoError`] of one sentence.
+pub fn read_coil_maps(path: &Path, memory: Memory) -> Result<Array4<Complex<f64>>, IoError> {
+    const EXPECTED: &str = "(coil, row, column) or (coil, slice, row, column)";
+    let (values, wrong) = values(path, memory, "coil maps", &COIL_MAPS)?;
+    let values = if values.ndim() == 3 {
+        values.insert_axis(Axis(1))
+    } else {
+        values
+    };
+    let values = values.into_dimensionality::<Ix4>();
+    let values = values.map_err(|_| wrong(EXPECTED))?;
+    finite(path, "coil maps", values.iter())?;
+    Ok(values)
+}
+
+/// Reads an off-resonance map (slice, row, column), Hz, from `.npy` or `/field/hertz`.
+///
+/// # Errors
+/// An [`IoError`] of one sentence.
+pub fn read_off_resonance(path: &Path, memory: Memory) -> Result<Array3<f64>, IoError> {
+    const EXPECTED: &str = "(row, column) or (slice, row, column), Hz";
+    let map = volume(
+        path,
+        memory,
+        "off-resonance map",
+        &["/field/hertz"],
+        EXPECTED,
+    )?;
+    Ok(map.mapv(|v| v.re))
+}
+
+fn volume(
+    path: &Path,
+    memory: Memory,
+    what: &str,
+    candidates: &[&str],
+    expected: &str,
+) -> Result<Array3<Complex<f64>>, IoError> {
+    let (values, wrong) = values(path, memory, what, candidates)?;
+    let values = if values.ndim() == 2 {
+        values.insert_axis(Axis(0))
+    } else {
+        values
+    };
+    let values = values.into_dimensionality::<Ix3>();
+    let values = values.map_err(|_| wrong(expected))?;
+    if values.is_empty() {
+        return Err(wrong(expected));
+    }
+    finite(path, what, values.iter())?;
+    Ok(values)
+}
+
+/// The values in a file, and a function that makes the error of their shape.
+#[expect(clippy::type_complexity, reason = "a pair of one use")]
+fn values(
+    path: &Path,
+    memory: Memory,
+    what: &str,
+    candidates: &[&str],
+) -> Result<(ArrayD<Complex<f64>>, impl Fn(&str) -> IoError + use<>), IoError> {
+    let (values, dataset) = if is_npy(path) {
+        let array = npy::complex::read_within(path, memory)?;
+        (array, "the array".to_owned())
+    } else {
+        let source = Source::open(path, memory)?;
+        let numbers = source.require(what, candidates)?;
+        (numbers.complex()?, numbers.path().to_owned())
+    };
+    let (file, found) = (path.display().to_string(), values.shape().to_vec());
+    let wrong = move |expected: &str| IoError::Shape {
+        file: file.clone(),
+        dataset: dataset.clone(),
+        found: found.clone(),
+        expected: expected.to_owned(),
+    };
+    Ok((values, wrong))
+}
+
+fn finite<'v>(
+    path: &Path,
+    what: &str,
+    mut values: impl Iterator<Item = &'v Complex<f64>>,
+) -> Result<(), IoError> {
+    match values.find(|v| !(v.re.is_finite() && v.im.is_finite())) {
+        None => Ok(()),
+        Some(value) => Err(IoError::Value {
+            file: path.display().to_string(),
+            dataset: what.to_owned(),
+            found: value.to_string(),
+            expected: "finite values".to_owned(),
+        }),
+    }
+}
+
+/// Reads phases of samples: `/field/coefficients` (sample, function) and `/field/maps` (function,
+/// \[slice,\] row, column).
+///
+/// # Errors
+/// An [`IoError`] of one sentence.
+pub fn read_field(path: &Path, memory: Memory) -> Result<FieldPhases, IoError> {
+    let source = Source::open(path, memory)?;
+    let at = |what: &str, path: &str| source.require(what, &[path]);
+    let coefficients = at("coefficients of the field", "/field/coefficients")?;
+    let maps = at("maps of the field", "/field/maps")?;
+    let functions = match (coefficients.shape(), maps.shape()) {
+        ([_, functions], [count, ..]) if functions == count => *functions,
+        ([_, _], [count, ..]) => {
+            return Err(coefficients.bad_shape(&format!("(sample, {count}), one column per map")));
+        }
+        _ => return Err(coefficients.bad_shape("(sample, function)")),
+    };
+    if functions == 0 {
+        return Err(maps.bad_shape("at least one function"));
+    }
+    let shaped = |numbers: &Numbers<'_>| -> Result<ArrayD<f64>, IoError> {
+        let values = numbers.reals()?;
+        match values.iter().find(|v| !v.is_finite()) {
+            None => Ok(values),
+            Some(value) => Err(numbers.bad_value(value, "finite values")),
+        }
+    };
+    let c: Array2<f64> = shaped(&coefficients)?
+        .into_dimensionality::<Ix2>()
+        .map_err(|_| coefficients.bad_shape("(sample, function)"))?;
+    let read = shaped(&maps)?;
+    let read = if read.ndim() == 3 {
+        read.insert_axis(Axis(1))
+    } else {
+        read
+    };
+    let maps: Array4<f64> = read
+        .into_dimensionality::<Ix4>()
+        .map_err(|_| maps.bad_shape("(function, [slice,] row, column)"))?;
+    Ok(FieldPhases {
+        coefficients: c,
+        maps,
+    })
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,461 @@
+//! Assembly of k-space from acquisitions.
+
+use super::acquisition::{Arrays, Head};
+use super::header::{Header, Space};
+use super::{Choice, Counter, KSpaceFile, LeftOut, ReadOptions};
+use crate::data::{Extent, KSpace, Readout};
+use crate::io::IoError;
+use crate::io::records::Records;
+use crate::io::source::Source;
+use ndarray::{Array2, Axis};
+use num_complex::Complex;
+
+/// Names of the axes in the header.
+const AXES: [&str; 3] = ["x", "y", "z"];
+
+/// Pixels whose sizes have a smaller relative difference count as equal.
+const SAME_PIXEL: f64 = 1e-4;
+
+/// Reads and joins the acquisitions that `options` select.
+pub(super) fn assemble(
+    source: &Source,
+    records: &Records<'_>,
+    header: &Header,
+    options: &ReadOptions,
+) -> Result<KSpaceFile, IoError> {
+    let mut notes = Vec::new();
+    let heads = Head::read_all(records)?;
+    let (chosen, left_out) = choose(source, records, &heads, options, &mut notes)?;
+    check(source, records, &heads, &chosen)?;
+    if header.encodings > 1 {
+        notes.push(format!(
+            "the header has {} encodings: the first one is used",
+            header.encodings
+        ));
+    }
+    let encoded = header.encoded.or(header.recon);
+    let Some(encoded) = encoded else {
+        return Err(IoError::Missing {
+            file: source.name().to_owned(),
+            what: "<reconSpace> or <encodedSpace> in its header, so the image size is unknown"
+                .to_owned(),
+            tried: vec![format!("/{}/xml", options.group.trim_matches('/'))],
+        });
+    };
+    let axes = if encoded.matrix[2] > 1 { 3 } else { 2 };
+    let raw = RawSamples::read(
+        source, records, &heads, &chosen, axes, header, encoded, &mut notes,
+    )?;
+    let (extent, factor) = raw.extent(header, encoded, axes, &mut notes);
+    let mut trajectory = raw.trajectory;
+    for (mut column, factor) in trajectory.axis_iter_mut(Axis(1)).zip(factor) {
+        if factor != 1.0 {
+            column.mapv_inplace(|k| k * factor);
+        }
+    }
+    let kspace = KSpace::new(extent, trajectory, raw.samples, raw.readouts).map_err(|error| {
+        IoError::KSpace {
+            file: source.name().to_owned(),
+            dataset: records.path().to_owned(),
+            source: Box::new(error),
+        }
+    })?;
+    if !left_out.is_empty() {
+        let list: Vec<String> = left_out
+            .iter()
+            .map(|l| format!("{} {}", l.acquisitions, l.what))
+            .collect();
+        notes.push(format!(
+            "{} of {} acquisitions are used; left out: {}",
+            chosen.len(),
+            heads.len(),
+            list.join(", ")
+        ));
+    }
+    Ok(KSpaceFile {
+        kspace,
+        trajectory: header.trajectory.clone(),
+        acquisitions: heads.len(),
+        left_out,
+        notes,
+    })
+}
+
+/// The acquisitions of the image, in the order of the file, and the kinds of the others.
+fn choose(
+    source: &Source,
+    records: &Records<'_>,
+    heads: &[Head],
+    options: &ReadOptions,
+    notes: &mut Vec<String>,
+) -> Result<(Vec<usize>, Vec<LeftOut>), IoError> {
+    let mut left_out: Vec<LeftOut> = Vec::new();
+    let mut leave_out = |what: &str| match left_out.iter_mut().find(|l| l.what == what) {
+        Some(known) => known.acquisitions += 1,
+        None => left_out.push(LeftOut {
+            what: what.to_owned(),
+            acquisitions: 1,
+        }),
+    };
+    let mut chosen = Vec::new();
+    for (number, head) in heads.iter().enumerate() {
+        if let Some(what) = head.left_out() {
+            leave_out(what);
+        } else if head.encoding_space_ref != 0 {
+            leave_out("acquisitions of other encodings");
+        } else {
+            chosen.push(number);
+        }
+    }
+    for counter in Counter::ALL {
+        let of = |number: &usize| counter.of(&heads[*number].idx);
+        let (Some(low), Some(high)) = (chosen.iter().map(of).min(), chosen.iter().map(of).max())
+        else {
+            break;
+        };
+        let value = match options.select.of(counter) {
+            Some(Choice::All) => continue,
+            Some(Choice::One(value)) => value,
+            None => {
+                if low != high {
+                    notes.push(format!(
+                        "there are several values of {counter}, {low} to {high}: {counter} {low} is used (to change this, use --select {counter}=NUMBER or {counter}=all)"
+                    ));
+                }
+                low
+            }
+        };
+        if !chosen.iter().any(|number| of(number) == value) {
+            return Err(IoError::Value {
+                file: source.name().to_owned(),
+                dataset: format!("--select {counter}={value}"),
+                found: "no such acquisition".to_owned(),
+                expected: format!("{counter} {low} to {high}"),
+            });
+        }
+        chosen.retain(|number| {
+            let taken = of(number) == value;
+            if !taken {
+                leave_out(&format!("acquisitions of another {counter}"));
+            }
+            taken
+        });
+    }
+    if chosen.is_empty() {
+        let found: Vec<String> = left_out
+            .iter()
+            .map(|l| format!("{} {}", l.acquisitions, l.what))
+            .collect();
+        return Err(IoError::Missing {
+            file: source.name().to_owned(),
+            what: if found.is_empty() {
+                "acquisitions".to_owned()
+            } else {
+                format!("imaging acquisitions, but {}", found.join(", "))
+            },
+            tried: vec![records.path().to_owned()],
+        });
+    }
+    Ok((chosen, left_out))
+}
+
+/// Rejects headers that cannot be read or are inconsistent.
+fn check(
+    source: &Source,
+    records: &Records<'_>,
+    heads: &[Head],
+    chosen: &[usize],
+) -> Result<(), IoError> {
+    let mut coils: Option<(usize, u16)> = None;
+    for &number in chosen {
+        let head = &heads[number];
+        let wrong = |found: String, expected: &str| Err(records.wrong(number, found, expected));
+        if head.compressed() {
+            return wrong(
+                "holds compressed samples".to_owned(),
+                "expected uncompressed samples; convert the file without compression",
+            );
+        }
+        if head.active_channels == 0 || head.number_of_samples == 0 {
+            return wrong(
+                format!(
+                    "has {} samples of {} coils",
+                    head.number_of_samples, head.active_channels
+                ),
+                "expected at least one sample of one coil",
+            );
+        }
+        if head.used_samples() == 0 {
+            return wrong(
+                format!(
+                    "has {} samples, of which {} before and {} after the signal are discarded",
+                    head.number_of_samples, head.discard_pre, head.discard_post
+                ),
+                "expected at least one sample that is not discarded",
+            );
+        }
+        match head.trajectory_dimensions {
+            0 => {
+                return wrong(
+                    "has no trajectory (trajectory_dimensions is 0)".to_owned(),
+                    "expected kx and ky of every sample; Cartesian data are not supported",
+                );
+            }
+            1 => {
+                return wrong(
+                    "has a trajectory of 1 dimension".to_owned(),
+                    "expected kx, ky and, for volumes, kz",
+                );
+            }
+            _ => {}
+        }
+        let (first, common) = *coils.get_or_insert((number, head.active_channels));
+        if head.active_channels != common {
+            return wrong(
+                format!("has {} coils", head.active_channels),
+                &format!("expected {common}, like acquisition {first}"),
+            );
+        }
+        let claimed = 8 * u64::from(head.number_of_samples) * u64::from(head.active_channels);
+        if claimed > source.length() {
+            return wrong(
+                format!("claims {claimed} bytes of samples"),
+                &format!(
+                    "expected at most the {} bytes of the file, which is truncated or damaged",
+                    source.length()
+                ),
+            );
+        }
+    }
+    Ok(())
+}
+
+/// The samples at the positions that the file gives.
+struct RawSamples {
+    /// (sample, axis), cycles per pixel of the encoded space.
+    trajectory: Array2<f64>,
+    /// (coil, sample).
+    samples: Array2<Complex<f64>>,
+    readouts: Vec<Readout>,
+}
+
+impl RawSamples {
+    #[expect(clippy::too_many_arguments, reason = "one reading, all of it needed")]
+    fn read(
+        source: &Source,
+        records: &Records<'_>,
+        heads: &[Head],
+        chosen: &[usize],
+        axes: usize,
+        header: &Header,
+        encoded: Space,
+        notes: &mut Vec<String>,
+    ) -> Result<Self, IoError> {
+        let coils = usize::from(heads[chosen[0]].active_channels);
+        let count: usize = chosen
+            .iter()
+            .map(|number| heads[*number].used_samples())
+            .sum();
+        // Both arrays, and one more trajectory for the check.
+        records.fits(count as u128 * (16 * coils as u128 + 16 * axes as u128))?;
+        let limit = source.memory().limit();
+        let mut raw = Self {
+            trajectory: Array2::zeros((count, axes)),
+            samples: Array2::zeros((coils, count)),
+            readouts: Vec::with_capacity(chosen.len()),
+        };
+        let centre = header
+            .centre_partition
+            .unwrap_or((encoded.matrix[2] / 2) as f64);
+        let (mut partitions, mut extra) = (false, 0);
+        // A variable-length sequence is at most as long as the file.
+        let batch = (limit / 4 / source.length().max(1)).clamp(1, 4096) as usize;
+        let mut begin = 0;
+        for part in chosen.chunks(batch) {
+            // Acquisitions that are adjacent in the file are read at once.
+            for run in part.chunk_by(|a, b| a + 1 == *b) {
+                let (first, last) = (run[0], run[run.len() - 1]);
+                let read: Vec<Arrays> = records.read(first..last + 1)?;
+                for (&number, arrays) in run.iter().zip(&read) {
+                    let head = &heads[number];
+                    let dimensions = usize::from(head.trajectory_dimensions);
+                    let partition = (dimensions < axes).then(|| {
+                        let step = f64::from(head.idx.kspace_encode_step_2);
+                        (step - centre) / encoded.matrix[2] as f64
+                    });
+                    partitions |= partition.is_some();
+                    extra = extra.max(dimensions.saturating_sub(axes));
+                    begin = raw.append(begin, number, head, arrays, partition).map_err(
+                        |(what, found, expected)| {
+                            let found = format!("has {found} numbers in its {what}");
+                            records.wrong(number, found, &expected)
+                        },
+                    )?;
+                }
+            }
+        }
+        if partitions {
+            notes.push(format!(
+                "kz is derived from kspace_encode_step_2: {} partitions centred at {centre}",
+                encoded.matrix[2]
+            ));
+        }
+        if extra > 0 {
+            notes.push(format!(
+                "the trajectory has {extra} column{} in addition to {}, possibly density weights: not used (--density computes weights)",
+                if extra == 1 { "" } else { "s" },
+                if axes == 3 { "kx, ky, kz" } else { "kx, ky of a single slice" }
+            ));
+        }
+        let mut lengths: Vec<usize> = raw.readouts.iter().map(|r| r.samples.len()).collect();
+        lengths.sort_unstable();
+        if let (Some(short), Some(long)) = (lengths.first(), lengths.last())
+            && short != long
+        {
+            notes.push(format!(
+                "the readouts have from {short} to {long} samples: all of them are used"
+            ));
+        }
+        Ok(raw)
+    }
+
+    /// Adds an acquisition's samples at index `begin` and returns the index of the next ones; or,
+    /// for an array of the wrong length, its name, its length and the expected length.
+    fn append(
+        &mut self,
+        begin: usize,
+        number: usize,
+        head: &Head,
+        arrays: &Arrays,
+        partition: Option<f64>,
+    ) -> Result<usize, (&'static str, usize, String)> {
+        let samples = usize::from(head.number_of_samples);
+        let (coils, axes) = (self.samples.nrows(), self.trajectory.ncols());
+        let dimensions = usize::from(head.trajectory_dimensions);
+        let lengths = [
+            (
+                "trajectory",
+                arrays.traj.len(),
+                samples * dimensions,
+                dimensions,
+                "dimensions",
+            ),
+            (
+                "data",
+                arrays.data.len(),
+                2 * samples * coils,
+                coils,
+                "coils, real and imaginary",
+            ),
+        ];
+        for (what, found, expected, of, unit) in lengths {
+            if found != expected {
+                return Err((
+                    what,
+                    found,
+                    format!("expected {expected} ({samples} samples of {of} {unit})"),
+                ));
+            }
+        }
+        let used_samples = head.used_samples();
+        let skipped = usize::from(head.discard_pre);
+        for j in 0..used_samples {
+            let position = &arrays.traj[(skipped + j) * dimensions..][..dimensions];
+            for axis in 0..axes {
+                self.trajectory[[begin + j, axis]] = match position.get(axis) {
+                    Some(k) => f64::from(*k),
+                    None => partition.unwrap_or(0.0),
+                };
+            }
+            for coil in 0..coils {
+                let at = 2 * (coil * samples + skipped + j);
+                let [re, im] = [arrays.data[at], arrays.data[at + 1]].map(f64::from);
+                self.samples[[coil, begin + j]] = Complex::new(re, im);
+            }
+        }
+        self.readouts.push(Readout {
+            samples: begin..begin + used_samples,
+            acquisition: number,
+            interval: f64::from(head.sample_time_us) * 1e-6,
+            discarded: skipped,
+        });
+        Ok(begin + used_samples)
+    }
+
+    /// The size of the image, and the factor of each axis of the trajectory.
+    ///
+    /// Positions are in cycles per pixel of the encoded space. The image has the size of
+    /// reconSpace, or of the encoded space if the pixels of reconSpace are larger than the
+    /// resolution of the trajectory.
+    fn extent(
+        &self,
+        header: &Header,
+        encoded: Space,
+        axes: usize,
+        notes: &mut Vec<String>,
+    ) -> (Extent, [f64; 3]) {
+        let recon = header.recon.unwrap_or(encoded);
+        let mut factor = [1.0; 3];
+        for (axis, factor) in factor.iter_mut().enumerate().take(axes) {
+            if let (Some(image), Some(measured)) = (recon.pixel(axis), encoded.pixel(axis)) {
+                let ratio = image / measured;
+                if (ratio - 1.0).abs() > SAME_PIXEL {
+                    *factor = ratio;
+                }
+            }
+        }
+        let most = |axis: usize| {
+            let column = self.trajectory.column(axis);
+            column.iter().fold(0.0, |most: f64, k| most.max(k.abs()))
+        };
+        let beyond = (0..axes).find(|axis| {
+            let reached = most(*axis);
+            reached <= 0.5 + KSpace::ROUNDING && reached * factor[*axis] > 0.5 + KSpace::ROUNDING
+        });
+        let flat_recon = recon.matrix[2] == 1 && axes == 3;
+        let taken = match beyond {
+            Some(axis) => {
+                notes.push(format!(
+                    "the image has the size of encodedSpace ({}): the pixels of reconSpace along {} are larger than the measured resolution",
+                    sizes(encoded), AXES[axis]
+                ));
+                factor = [1.0; 3];
+                encoded
+            }
+            None if flat_recon => {
+                notes.push(format!(
+                    "the image has the size of encodedSpace ({}): reconSpace has no third axis",
+                    sizes(encoded)
+                ));
+                factor = [1.0; 3];
+                encoded
+            }
+            None => {
+                if factor != [1.0; 3] {
+                    notes.push(format!(
+                        "the trajectory is in pixels of encodedSpace, but the image ({}) has those of reconSpace: the trajectory is multiplied by {:?}",
+                        sizes(recon), &factor[..axes]
+                    ));
+                } else if recon.matrix != encoded.matrix {
+                    notes.push(format!(
+                        "encodedSpace is oversampled ({}): the image has the size of reconSpace ({}) with the same pixels",
+                        sizes(encoded), sizes(recon)
+                    ));
+                }
+                recon
+            }
+        };
+        let [x, y, z] = taken.matrix;
+        let extent = Extent {
+            matrix: [if axes == 3 { z } else { 1 }, y, x],
+            axes,
+            field_of_view: taken.field_of_view.map(|[x, y, z]| [z, y, x]),
+        };
+        (extent, factor)
+    }
+}
+
+fn sizes(space: Space) -> String {
+    let [x, y, z] = space.matrix;
+    format!("{x} x {y} x {z}")
+}

@@ -1,0 +1,126 @@
+//! ISMRMRD: raw MR data (S. J. Inati et al., Magn. Reson. Med. 77 (2017) 411).
+//!
+//! A group with two datasets: `xml`, the header, and `data`, one record per acquisition. The reader
+//! takes what non-Cartesian images need; it counts and reports what it leaves out.
+//! `docs/formats.md` has the rules.
+
+mod acquisition;
+mod assemble;
+mod header;
+mod select;
+mod write;
+
+pub use select::{Choice, Counter, Selection, SelectionError};
+pub use write::{Recording, write};
+
+use crate::data::KSpace;
+use crate::io::IoError;
+use crate::io::source::Source;
+use crate::system::Memory;
+use std::path::Path;
+
+/// The group name that most files use.
+pub const DEFAULT_GROUP: &str = "dataset";
+
+/// Selection of the data to read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ReadOptions {
+    /// The group that holds `data` and `xml`.
+    pub group: String,
+    /// The image to read, if the file holds several.
+    pub select: Selection,
+}
+
+impl Default for ReadOptions {
+    fn default() -> Self {
+        Self {
+            group: DEFAULT_GROUP.to_owned(),
+            select: Selection::default(),
+        }
+    }
+}
+
+/// Acquisitions that were left out, by kind.
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
+pub struct LeftOut {
+    /// The kind.
+    pub what: String,
+    /// Their number.
+    pub acquisitions: usize,
+}
+
+/// Samples of k-space and the decisions made when they were read.
+#[derive(Debug, Clone, PartialEq)]
+pub struct KSpaceFile {
+    /// The data.
+    pub kspace: KSpace,
+    /// The trajectory's name in the header; empty if absent.
+    pub trajectory: String,
+    /// Number of acquisitions in the file.
+    pub acquisitions: usize,
+    /// Acquisitions that are not part of [`Self::kspace`].
+    pub left_out: Vec<LeftOut>,
+    /// Decisions of interest to the user, one sentence each.
+    pub notes: Vec<String>,
+}
+
+/// Reads the samples in `path`, which must fit into the available memory.
+///
+/// # Errors
+/// An [`IoError`] of one sentence.
+pub fn read(path: &Path, options: &ReadOptions) -> Result<KSpaceFile, IoError> {
+    read_within(path, options, Memory::available())
+}
+
+/// Like [`read`], with a given memory limit.
+///
+/// # Errors
+/// An [`IoError`] of one sentence.
+pub fn read_within(
+    path: &Path,
+    options: &ReadOptions,
+    memory: Memory,
+) -> Result<KSpaceFile, IoError> {
+    let source = Source::open(path, memory)?;
+    let group = options.group.trim_matches('/');
+    let data = format!("/{group}/data");
+    let records = match source.records(&data)? {
+        Some(records) => records,
+        None => {
+            return Err(IoError::Missing {
+                file: source.name().to_owned(),
+                what: format!("acquisitions{}", other_groups(&source, group)),
+                tried: vec![data],
+            });
+        }
+    };
+    let header = header::Header::read(&source, &format!("/{group}/xml"))?;
+    assemble::assemble(&source, &records, &header, options)
+}
+
+/// Names other groups that hold acquisitions.
+fn other_groups(source: &Source, group: &str) -> String {
+    // A damaged root group is reported elsewhere.
+    let names = source.groups().unwrap_or_default();
+    let candidates: Vec<String> = names
+        .into_iter()
+        .filter(|name| name != group)
+        .filter(|name| {
+            ["data", "xml"]
+                .iter()
+                .all(|part| source.has(&format!("/{name}/{part}")).unwrap_or(false))
+        })
+        .take(4)
+        .collect();
+    if candidates.is_empty() {
+        String::new()
+    } else {
+        format!(
+            " in the group {group} (--group {} has some)",
+            candidates.join(" or --group ")
+        )
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,142 @@
+//! The memory that a reconstruction needs.
+
+use super::{Grid, OperatorName};
+use crate::run::MemoryEstimate;
+
+/// Bytes of a complex number in double precision, as problems hold them.
+const DOUBLE: u128 = 16;
+/// Bytes of a complex number in single precision, as GPUs hold them.
+const SINGLE: u128 = 8;
+/// Images that an iteration keeps: b, ρ, r, p, Ap; seven of FISTA, and seven of total variation in
+/// three dimensions.
+const IMAGES: u128 = 14;
+/// Coils whose fine grids are held at once.
+const BATCH: u128 = 16;
+/// Fine cells a mode along an axis, at most.
+const FINE: u128 = 2;
+
+/// Sizes that determine the memory of a reconstruction.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct MemorySizes {
+    voxels: u128,
+    axes: u32,
+    samples: u128,
+    coils: u128,
+    operator: OperatorName,
+    /// Pipe and Menon's weights are sought.
+    pipe: bool,
+}
+
+impl MemorySizes {
+    /// An image of `grid` from `samples` a coil, with coil maps.
+    #[must_use]
+    pub fn new(grid: Grid, samples: usize, coils: usize, operator: OperatorName) -> Self {
+        let voxels = grid
+            .shape
+            .iter()
+            .fold(1, |n: u128, side| n.saturating_mul(*side as u128));
+        Self {
+            voxels,
+            axes: grid.axes as u32,
+            samples: samples as u128,
+            coils: coils as u128,
+            operator,
+            pipe: false,
+        }
+    }
+
+    /// The same with density weights by Pipe and Menon.
+    #[must_use]
+    pub fn with_pipe(self, pipe: bool) -> Self {
+        Self { pipe, ..self }
+    }
+
+    /// What is there for a time before the iterations, in double precision on the host: the doubled grid
+    /// with its fine grid, of the Toeplitz operator and of Pipe and Menon's weights; else the fine grid
+    /// of the coil maps' images, with those.
+    fn setup(&self) -> u128 {
+        let fine = FINE.pow(self.axes) * DOUBLE;
+        let doubled = 1_u128 << self.axes;
+        let maps = fine.saturating_add(3 * DOUBLE).saturating_mul(self.coils);
+        let each = if self.pipe || self.operator == OperatorName::Toeplitz {
+            maps.max(doubled * (fine + 3 * DOUBLE))
+        } else {
+            maps
+        };
+        let points = 8 * u128::from(self.axes) + 16 + 2 * DOUBLE;
+        self.voxels
+            .saturating_mul(each)
+            .saturating_add(self.samples.saturating_mul(points))
+    }
+
+    /// The problem itself: samples, trajectory and weights, maps.
+    fn problem(&self) -> u128 {
+        let places = 8 * (u128::from(self.axes) + 1);
+        let one = |n: u128| n.saturating_mul(DOUBLE).saturating_mul(self.coils);
+        one(self.samples)
+            .saturating_add(one(self.voxels))
+            .saturating_add(self.samples.saturating_mul(places))
+    }
+
+    /// What the operator and the iterations add, with complex numbers of so many bytes.
+    fn work(&self, complex: u128) -> u128 {
+        let times = |n: u128, m: u128| n.saturating_mul(m);
+        let images = times(self.voxels, (IMAGES + 2 * self.coils) * complex);
+        let samples = times(self.samples, 2 * self.coils * complex);
+        let fine = times(self.voxels, FINE.pow(self.axes) * complex);
+        let batch = self.coils.min(BATCH);
+        // The points in the order of their bins, and that order.
+        let points = times(self.samples, 8 * u128::from(self.axes) + 16);
+        let operator = match self.operator {
+            OperatorName::Direct => times(self.samples, 4 * u128::from(self.axes)),
+            OperatorName::Nufft => times(fine, batch).saturating_add(points),
+            OperatorName::Toeplitz => times(fine, batch + 1).saturating_add(points),
+        };
+        images.saturating_add(samples).saturating_add(operator)
+    }
+
+    /// The memory, with real numbers of `bytes` on the CPU.
+    #[must_use]
+    pub fn estimate(&self, bytes: usize) -> MemoryEstimate {
+        let work = self.work(2 * bytes as u128).max(self.setup());
+        // The file's values are there as long as the problem.
+        let problem = self.problem().saturating_mul(2);
+        let points = self.samples.saturating_mul(16);
+        MemoryEstimate {
+            cpu: whole(problem.saturating_add(work)),
+            gpu_host: whole(problem.saturating_add(self.setup())),
+            gpu_device: whole(self.work(SINGLE).saturating_add(points)),
+            advice: "take fewer acquisitions (--select) or a smaller matrix",
+        }
+    }
+}
+
+fn whole(bytes: u128) -> u64 {
+    u64::try_from(bytes).unwrap_or(u64::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_size_overflows_and_more_of_anything_needs_more() {
+        let need = |side: usize, samples: usize, coils: usize| {
+            MemorySizes::new(
+                Grid::three(side, side, side),
+                samples,
+                coils,
+                OperatorName::Nufft,
+            )
+            .estimate(8)
+            .cpu
+        };
+        assert_eq!(need(usize::MAX, usize::MAX, usize::MAX), u64::MAX);
+        let small = need(64, 1000, 4);
+        assert!(
+            small < need(65, 1000, 4) && small < need(64, 1001, 4) && small < need(64, 1000, 5)
+        );
+        // The fine grids of four coils, eight times the voxels, alone.
+        assert!(small > 4 * 8 * 64 * 64 * 64 * 16);
+    }
+}

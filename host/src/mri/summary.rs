@@ -1,0 +1,73 @@
+//! What a reconstruction says of itself in JSON.
+
+use serde::Serialize;
+
+/// What `--summary` writes. Numbers that are not finite are `null` in JSON.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct MriSummary {
+    /// `direct`, `nufft` or `toeplitz`.
+    pub operator: String,
+    /// `adjoint`, `cg`, `tv` or `wavelet`.
+    pub method: String,
+    /// `cpu`, `cuda` or `emulator`.
+    pub backend: String,
+    /// Name of the device.
+    pub device: String,
+    /// `f32` or `f64`.
+    pub precision: String,
+    /// Iterations done.
+    pub iterations: usize,
+    /// |r|²/|b|² after each of them.
+    pub residuals: Vec<f64>,
+    /// From the samples in memory to the image: maps, weights, plan and iterations, s.
+    pub seconds: f64,
+    /// What came before the first iteration, s.
+    pub setup_seconds: f64,
+    /// Mean time of an iteration, ms.
+    pub ms_per_iteration: Option<f64>,
+    /// Slices, rows, columns.
+    pub matrix: [usize; 3],
+    /// Coils.
+    pub coils: usize,
+    /// Readouts.
+    pub readouts: usize,
+    /// Samples of a coil.
+    pub samples: usize,
+    /// `auto`, `walsh`, `none` or a file.
+    pub coil_maps: String,
+    /// `none`, `ramp` or `pipe`.
+    pub density: String,
+    /// Weight of the regulariser.
+    pub lambda: f64,
+    /// Relative error that the NUFFT was planned for; none for the direct operator.
+    pub tolerance: Option<f64>,
+    /// `accurate` or `hardware`.
+    pub trigonometry: String,
+    /// Whether √Σ|S|² ρ was solved for.
+    pub intensity_correction: bool,
+    /// ‖a ρ − reference‖ / ‖reference‖, a the best complex factor.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub nrmse: Option<f64>,
+    /// 20 log₁₀(max|reference|/√MSE), dB.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub psnr: Option<f64>,
+    /// Mean structural similarity of the moduli.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ssim: Option<f64>,
+    /// The file of the samples, as given.
+    pub source: String,
+    /// Program version.
+    pub version: String,
+    /// Decisions that a user should know of.
+    pub notes: Vec<String>,
+}
+
+impl MriSummary {
+    /// As JSON, indented, with a newline at the end.
+    ///
+    /// # Errors
+    /// The encoder's.
+    pub fn to_json(&self) -> serde_json::Result<String> {
+        Ok(serde_json::to_string_pretty(self)? + "\n")
+    }
+}

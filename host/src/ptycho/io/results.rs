@@ -1,0 +1,254 @@
+//! Results files in a CXI-like layout, which other ptychography programs can open.
+//!
+//! `docs/formats.md` lists datasets, shapes and units.
+
+use crate::data::{Geometry, HistoryEntry, Reconstruction};
+use crate::io::IoError;
+use crate::io::output;
+use crate::io::source::{Numbers, Source};
+use crate::system::Memory;
+use hdf5_metno as hdf5;
+use ndarray::{Array, Array1, Array2, Axis, Dimension, Ix1, Ix2, Ix3, arr1};
+use num_complex::Complex;
+use std::path::Path;
+use std::str::FromStr;
+
+const IMAGE: &str = "/entry_1/image_1";
+const SOURCE: &str = "/entry_1/instrument_1/source_1";
+const DETECTOR: &str = "/entry_1/instrument_1/detector_1";
+const TRANSLATION: &str = "/entry_1/sample_1/geometry_1/translation";
+
+/// Writes `result` to `path` atomically. Object, probe and fluence are stored in single precision
+/// unless `result.double_precision` is set.
+///
+/// # Errors
+/// Returns [`IoError::Write`] if the file cannot be written.
+pub fn write(path: &Path, result: &Reconstruction) -> Result<(), IoError> {
+    output::write(path, |file| {
+        output::number(file, "cxi_version", 160_i64)?;
+        output::number(file, "number_of_entries", 1_i64)?;
+        let double = result.double_precision;
+        let image = file.create_group(IMAGE)?;
+        complex(&image, "data", &result.object, double)?;
+        let [rows, columns] = result.pixel;
+        output::number(&image, "y_pixel_size", rows)?;
+        output::number(&image, "x_pixel_size", columns)?;
+        output::array(&image, "origin", &arr1(&result.origin))?;
+        output::text(&image, "data_space", "real")?;
+        output::text(&image, "data_type", "transmission")?;
+        if double {
+            output::array(&image, "fluence", &result.fluence)?;
+        } else {
+            output::array(&image, "fluence", &result.fluence.mapv(|v| v as f32))?;
+        }
+        let corners = Array2::from_shape_fn((result.corners.len(), 2), |(j, axis)| {
+            result.corners[j][axis]
+        });
+        output::array(&image, "corners", &corners)?;
+        process(&image.create_group("process_1")?, result)?;
+        history(&image.create_group("history")?, &result.history)?;
+
+        let source = file.create_group(SOURCE)?;
+        complex(&source, "illumination", &result.probe, double)?;
+        output::array(
+            &source,
+            "mode_power",
+            &Array1::from_vec(result.mode_power.clone()),
+        )?;
+        output::number(&source, "wavelength", result.wavelength)?;
+        let energy = Geometry::energy_of_wavelength(result.wavelength);
+        output::number(&source, "energy", energy)?;
+        let detector = file.create_group(DETECTOR)?;
+        output::number(&detector, "distance", result.distance)?;
+        let count = result.positions.nrows();
+        let mut translation = Array2::zeros((count, 3));
+        translation
+            .column_mut(0)
+            .assign(&result.positions.column(1));
+        translation
+            .column_mut(1)
+            .assign(&result.positions.column(0));
+        output::array(file, TRANSLATION, &translation)?;
+        file.create_group("/entry_1/data_1")?
+            .link_soft(&format!("{IMAGE}/data"), "data")
+    })
+}
+
+/// Writes complex values as (r, i) pairs of f64 or f32.
+fn complex<D: Dimension>(
+    group: &hdf5::Group,
+    name: &str,
+    values: &Array<Complex<f64>, D>,
+    double: bool,
+) -> hdf5::Result<()> {
+    if double {
+        return output::array(group, name, values);
+    }
+    let single = values.mapv(|v| Complex::new(v.re as f32, v.im as f32));
+    output::array(group, name, &single)
+}
+
+fn process(group: &hdf5::Group, result: &Reconstruction) -> hdf5::Result<()> {
+    for (name, value) in [
+        ("program", "warpstride"),
+        ("version", &result.version),
+        ("backend", &result.backend),
+        ("device", &result.device),
+        ("source_file", &result.source),
+        ("recipe", &result.recipe),
+    ] {
+        output::text(group, name, value)?;
+    }
+    Ok(())
+}
+
+fn history(group: &hdf5::Group, entries: &[HistoryEntry]) -> hdf5::Result<()> {
+    let column = |name: &str, of: &dyn Fn(&HistoryEntry) -> f64| {
+        output::array(
+            group,
+            name,
+            &entries.iter().map(of).collect::<Array1<f64>>(),
+        )
+    };
+    column("err_fourier", &|e| e.err_fourier)?;
+    column("err_exit", &|e| e.err_exit)?;
+    column("err_phot", &|e| e.err_phot.unwrap_or(f64::NAN))?;
+    column("r_factor", &|e| e.r_factor.unwrap_or(f64::NAN))?;
+    column("seconds", &|e| e.seconds)?;
+    let iterations: Array1<u64> = entries.iter().map(|e| e.iteration as u64).collect();
+    output::array(group, "iteration", &iterations)?;
+    let engines = entries
+        .iter()
+        .map(|e| hdf5::types::VarLenUnicode::from_str(&e.engine))
+        .collect::<Result<Array1<_>, _>>()
+        .map_err(|e| hdf5::Error::from(format!("an engine's name is not valid text: {e:?}")))?;
+    output::array(group, "engine", &engines)
+}
+
+/// Reads the results in `path`, which must fit into the available memory.
+///
+/// # Errors
+/// Returns [`IoError`], displayed as one sentence.
+pub fn read(path: &Path) -> Result<Reconstruction, IoError> {
+    read_within(path, Memory::available())
+}
+
+/// Like [`read`], with a given memory limit.
+///
+/// # Errors
+/// Returns [`IoError`], displayed as one sentence.
+pub fn read_within(path: &Path, memory: Memory) -> Result<Reconstruction, IoError> {
+    let source = Source::open(path, memory)?;
+    let object = at(&source, "object", &format!("{IMAGE}/data"))?;
+    let probe = at(&source, "probe", &format!("{SOURCE}/illumination"))?;
+    let translation = at(&source, "positions", TRANSLATION)?;
+    let [count, 3] = translation.shape() else {
+        return Err(translation.bad_shape("shape (frame, 3) with x, y and z in metres"));
+    };
+    let count = *count;
+    let positions = shaped::<Ix2>(&translation, "shape (frame, 3)")?.select(Axis(1), &[1, 0]);
+    let corners = at(&source, "window corners", &format!("{IMAGE}/corners"))?;
+    if corners.shape() != [count, 2] {
+        return Err(corners.bad_shape(&format!("shape ({count}, 2), one corner per position")));
+    }
+    let corner =
+        |v: u64| u32::try_from(v).map_err(|_| corners.bad_value(v, "a pixel index below 2^32"));
+    let corners = corners
+        .unsigned()?
+        .exact_chunks(ndarray::IxDyn(&[1, 2]))
+        .into_iter()
+        .map(|c| Ok([corner(c[[0, 0]])?, corner(c[[0, 1]])?]))
+        .collect::<Result<_, IoError>>()?;
+    let fluence = at(&source, "fluence", &format!("{IMAGE}/fluence"))?;
+    let number = |name: &str, path: String| at(&source, name, &path)?.common_value();
+    let power = at(&source, "mode power", &format!("{SOURCE}/mode_power"))?;
+    let text = |name: &str| -> Result<String, IoError> {
+        let path = format!("{IMAGE}/process_1/{name}");
+        source
+            .text(&path)?
+            .ok_or_else(|| source.missing(name, &path))
+    };
+    Ok(Reconstruction {
+        double_precision: object.is_double(),
+        object: object
+            .complex()?
+            .into_dimensionality::<Ix2>()
+            .map_err(|_| object.bad_shape("shape (row, column)"))?,
+        probe: probe
+            .complex()?
+            .into_dimensionality::<Ix3>()
+            .map_err(|_| probe.bad_shape("shape (mode, row, column)"))?,
+        mode_power: shaped::<Ix1>(&power, "shape (mode)")?.to_vec(),
+        pixel: [
+            number("pixel size", format!("{IMAGE}/y_pixel_size"))?,
+            number("pixel size", format!("{IMAGE}/x_pixel_size"))?,
+        ],
+        positions,
+        corners,
+        origin: at(&source, "origin", &format!("{IMAGE}/origin"))?.one_or_two()?,
+        fluence: shaped::<Ix2>(&fluence, "shape (row, column)")?,
+        history: read_history(&source)?,
+        recipe: text("recipe")?,
+        backend: text("backend")?,
+        device: text("device")?,
+        version: text("version")?,
+        source: text("source_file")?,
+        wavelength: number("wavelength", format!("{SOURCE}/wavelength"))?,
+        distance: number("distance", format!("{DETECTOR}/distance"))?,
+    })
+}
+
+fn at<'s>(source: &'s Source, what: &str, path: &str) -> Result<Numbers<'s>, IoError> {
+    source.require(what, &[path])
+}
+
+fn shaped<D: Dimension>(numbers: &Numbers<'_>, expected: &str) -> Result<Array<f64, D>, IoError> {
+    numbers
+        .reals()?
+        .into_dimensionality::<D>()
+        .map_err(|_| numbers.bad_shape(expected))
+}
+
+fn read_history(source: &Source) -> Result<Vec<HistoryEntry>, IoError> {
+    let path = |name: &str| format!("{IMAGE}/history/{name}");
+    let iterations = at(source, "history", &path("iteration"))?;
+    let [count] = *iterations.shape() else {
+        return Err(iterations.bad_shape("shape (iteration)"));
+    };
+    let column = |name: &str| -> Result<Array1<f64>, IoError> {
+        let numbers = at(source, "history", &path(name))?;
+        let expected = format!("shape ({count}), as for the iterations");
+        let values = shaped::<Ix1>(&numbers, &expected)?;
+        if values.len() == count {
+            Ok(values)
+        } else {
+            Err(numbers.bad_shape(&expected))
+        }
+    };
+    let (fourier, exit) = (column("err_fourier")?, column("err_exit")?);
+    let (photon, r_factor) = (column("err_phot")?, column("r_factor")?);
+    let seconds = column("seconds")?;
+    let engines = source.texts(&path("engine"), count)?;
+    let computed = |v: f64| (!v.is_nan()).then_some(v);
+    iterations
+        .unsigned()?
+        .iter()
+        .zip(engines)
+        .enumerate()
+        .map(|(i, (iteration, engine))| {
+            Ok(HistoryEntry {
+                iteration: usize::try_from(*iteration)
+                    .map_err(|_| iterations.bad_value(iteration, "an iteration number"))?,
+                engine,
+                err_fourier: fourier[i],
+                err_exit: exit[i],
+                err_phot: computed(photon[i]),
+                r_factor: computed(r_factor[i]),
+                seconds: seconds[i],
+            })
+        })
+        .collect()
+}
+
+#[cfg(test)]
+pub(crate) mod tests;

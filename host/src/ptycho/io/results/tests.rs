@@ -1,0 +1,83 @@
+//! Round trips of results, and files that are refused.
+
+use super::*;
+use ndarray::Array3;
+
+fn result(double: bool) -> Reconstruction {
+    let entry = |iteration: usize, errors: Option<f64>| HistoryEntry {
+        iteration,
+        engine: if iteration < 2 { "dm" } else { "raar" }.to_owned(),
+        err_fourier: 1.0 / iteration as f64,
+        err_exit: 0.1,
+        err_phot: errors,
+        r_factor: errors.map(|f| f / 3.0),
+        seconds: iteration as f64 * 0.7,
+    };
+    Reconstruction {
+        object: Array2::from_shape_fn((7, 9), |(r, c)| Complex::new(r as f64, -(c as f64))),
+        probe: Array3::from_shape_fn((2, 4, 3), |(m, r, c)| {
+            Complex::new(m as f64 - c as f64, 0.5 * r as f64)
+        }),
+        mode_power: vec![0.75, 0.25],
+        pixel: [1.1e-8, 1.3e-8],
+        positions: Array2::from_shape_fn((3, 2), |(j, k)| j as f64 * 1e-7 - k as f64),
+        corners: vec![[0, 1], [2, 3], [4, u32::MAX]],
+        origin: [-1e-6, 2e-6],
+        fluence: Array2::from_elem((7, 9), 12.5),
+        history: vec![entry(1, None), entry(2, Some(0.25)), entry(3, None)],
+        recipe: "[[engine]]\nname = \"dm\" # α β\n".to_owned(),
+        backend: "cpu".to_owned(),
+        device: String::new(),
+        version: "0.1.0".to_owned(),
+        source: "a/b ü.cxi".to_owned(),
+        wavelength: 1e-10,
+        distance: 2.0,
+        double_precision: double,
+    }
+}
+
+/// A result of about 1 MB.
+pub(crate) fn large() -> Reconstruction {
+    let mut large = result(true);
+    large.object = Array2::from_elem((256, 256), Complex::new(0.5, 0.25));
+    large
+}
+
+#[test]
+fn a_result_is_read_back_unchanged_in_both_precisions() {
+    let folder = tempfile::tempdir().unwrap();
+    for double in [false, true] {
+        let path = folder.path().join("r.h5");
+        // All values of object, probe and fluence above are exact in f32.
+        let mut given = result(double);
+        if double {
+            given.object[[3, 3]].re = 1.0 / 3.0;
+        }
+        write(&path, &given).unwrap();
+        assert_eq!(read(&path).unwrap(), given);
+    }
+}
+
+#[test]
+fn a_result_without_frames_or_iterations_is_read_back_unchanged() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("r.h5");
+    let mut given = result(true);
+    given.positions = Array2::zeros((0, 2));
+    given.corners.clear();
+    given.history.clear();
+    write(&path, &given).unwrap();
+    assert_eq!(read(&path).unwrap(), given);
+}
+
+#[test]
+fn a_scan_is_not_read_as_a_result() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("s.cxi");
+    output::write(&path, |file| output::number(file, "cxi_version", 160_i64)).unwrap();
+    let text = read(&path).unwrap_err().to_string();
+    assert!(
+        text.contains("no object") && text.contains("image_1/data"),
+        "{text}"
+    );
+}

@@ -1,0 +1,176 @@
+//! Reader of CXI files, version 1.x
+//! (<https://raw.githubusercontent.com/cxidb/CXI/master/cxi_file_format.pdf>).
+
+use super::geometry::{ExpectedPaths, FileGeometry, resolve};
+use super::window::{Window, frame_shape};
+use super::{MaskPolarity, Parts, ReadOptions, ScanFile, position_count, probe, truth};
+use crate::io::IoError;
+use crate::io::source::{Numbers, Source};
+use ndarray::{Array2, Ix2};
+
+// Paths of actual datasets come before those that are usually links to them.
+const FRAMES: [&str; 2] = [
+    "/entry_1/instrument_1/detector_1/data",
+    "/entry_1/data_1/data",
+];
+const MASK: [&str; 2] = [
+    "/entry_1/instrument_1/detector_1/mask",
+    "/entry_1/data_1/mask",
+];
+const TRANSLATION: [&str; 4] = [
+    "/entry_1/sample_1/geometry_1/translation",
+    "/entry_1/data_1/translation",
+    "/entry_1/instrument_1/detector_1/translation",
+    "/entry_1/sample_1/geometry/translation",
+];
+const PROBE: [&str; 4] = [
+    "/entry_1/instrument_1/source_1/illumination",
+    "/entry_1/instrument_1/detector_1/illumination",
+    "/entry_1/instrument_1/source_1/probe",
+    "/entry_1/instrument_1/detector_1/probe",
+];
+const WAVELENGTH: &str = "/entry_1/instrument_1/source_1/wavelength";
+const ENERGY: &str = "/entry_1/instrument_1/source_1/energy";
+const DISTANCE: &str = "/entry_1/instrument_1/detector_1/distance";
+const PIXEL_ROWS: &str = "/entry_1/instrument_1/detector_1/y_pixel_size";
+const PIXEL_COLUMNS: &str = "/entry_1/instrument_1/detector_1/x_pixel_size";
+const BASIS: &str = "/entry_1/instrument_1/detector_1/basis_vectors";
+
+/// Reads the first entry of a CXI file.
+pub(super) fn read(source: &Source, options: &ReadOptions) -> Result<ScanFile, IoError> {
+    let mut notes = Vec::new();
+    let frames = source.require("frames", &FRAMES)?;
+    let shape = frame_shape(source, &frames)?;
+    let window = Window::new(source.name(), shape, options)?;
+    let mask = source.first(&MASK)?;
+    let per_frame = mask.as_ref().is_some_and(|m| m.shape().len() == 3);
+    source.allow(frames.path(), window.bytes(per_frame))?;
+
+    let translation = source.require("positions", &TRANSLATION)?;
+    let positions = positions(&translation)?;
+    if positions.nrows() != shape[0] {
+        return Err(position_count(
+            source,
+            translation.path(),
+            shape[0],
+            positions.nrows(),
+        ));
+    }
+    let geometry = resolve(
+        source,
+        &found(source, &mut notes)?,
+        options,
+        &ExpectedPaths {
+            wavelength: &[WAVELENGTH, ENERGY],
+            distance: &[DISTANCE],
+            pixel_size: &[PIXEL_ROWS, BASIS],
+        },
+        &mut notes,
+    )?;
+    let probe = match source.first(&PROBE)? {
+        Some(numbers) => Some((numbers.path().to_owned(), probe(&numbers)?)),
+        None => None,
+    };
+    let simulation = truth::read(source, &window, [shape[1], shape[2]])?;
+    let mask = match mask {
+        Some(m) => Some((
+            m.path().to_owned(),
+            window.mask(&m, shape, MaskPolarity::Bad)?,
+        )),
+        None => {
+            notes.push("the file has no mask: all pixels are treated as valid".to_owned());
+            None
+        }
+    };
+    Parts {
+        frames: (frames.path().to_owned(), window.counts(&frames)?),
+        mask,
+        positions: (translation.path().to_owned(), window.select(&positions)),
+        geometry,
+        probe,
+        simulation,
+        notes,
+    }
+    .into_scan(source, options)
+}
+
+/// Positions (frame, (row, column)) = (y, x) from a translation (frame, (x, y, z)), m.
+fn positions(translation: &Numbers<'_>) -> Result<Array2<f64>, IoError> {
+    let wrong = || translation.bad_shape("shape (frame, 3) with x, y and z in metres");
+    if !matches!(translation.shape(), [_, 2 | 3]) {
+        return Err(wrong());
+    }
+    let all = translation
+        .reals()?
+        .into_dimensionality::<Ix2>()
+        .map_err(|_| wrong())?;
+    Ok(all.select(ndarray::Axis(1), &[1, 0]))
+}
+
+/// Reads the geometry in the file; datasets that exist must be readable.
+fn found(source: &Source, notes: &mut Vec<String>) -> Result<FileGeometry, IoError> {
+    let value = |path: &str| -> Result<Option<(String, f64)>, IoError> {
+        match source.numbers(path)? {
+            Some(numbers) => Ok(Some((path.to_owned(), numbers.common_value()?))),
+            None => Ok(None),
+        }
+    };
+    let basis = basis(source)?;
+    if let Some([row, column]) = basis {
+        // Only the two detector axes matter; the third component is along the beam.
+        let along_y = row[1].abs() >= row[0].abs() && column[0].abs() >= column[1].abs();
+        if !along_y {
+            notes.push(format!(
+                "according to {BASIS} the detector's rows run along x; positions are still read as row = +y, column = +x (option `swap_axes` exchanges them)"
+            ));
+        } else if row[1] * column[0] < 0.0 {
+            notes.push(format!(
+                "{BASIS} mirrors one detector axis; positions are still read as row = +y, column = +x (options `flip_rows` and `flip_columns` invert them)"
+            ));
+        }
+    }
+    let sizes = (value(PIXEL_ROWS)?, value(PIXEL_COLUMNS)?);
+    let pixel_size = match (sizes, basis) {
+        ((Some((path, y)), Some((_, x))), _) => Some((path, [y, x])),
+        ((Some((path, p)), None) | (None, Some((path, p))), _) => {
+            notes.push(format!(
+                "{path} is used for both directions of the detector pixel"
+            ));
+            Some((path, [p, p]))
+        }
+        ((None, None), Some([row, column])) => {
+            notes.push(format!("the pixel size is taken from {BASIS}"));
+            let length = |v: [f64; 3]| v.iter().map(|c| c * c).sum::<f64>().sqrt();
+            Some((BASIS.to_owned(), [length(row), length(column)]))
+        }
+        ((None, None), None) => None,
+    };
+    Ok(FileGeometry {
+        wavelength: value(WAVELENGTH)?,
+        energy: value(ENERGY)?,
+        distance: value(DISTANCE)?,
+        pixel_size,
+    })
+}
+
+/// Vectors (x, y, z), m, from one detector pixel to the next row and to the next column. Files
+/// store them as columns, (3, 2), or, as the specification says, as rows, (2, 3).
+fn basis(source: &Source) -> Result<Option<[[f64; 3]; 2]>, IoError> {
+    let Some(numbers) = source.numbers(BASIS)? else {
+        return Ok(None);
+    };
+    let by_columns = match numbers.shape() {
+        [3, 2] => true,
+        [2, 3] => false,
+        _ => return Err(numbers.bad_shape("shape (3, 2) or (2, 3), in metres")),
+    };
+    let all = numbers.reals()?;
+    let at = |vector: usize, component: usize| {
+        if by_columns {
+            all[[component, vector]]
+        } else {
+            all[[vector, component]]
+        }
+    };
+    Ok(Some([0, 1].map(|v| [at(v, 0), at(v, 1), at(v, 2)])))
+}

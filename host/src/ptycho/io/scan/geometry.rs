@@ -1,0 +1,203 @@
+//! Wavelength, distance and pixel size from the file or the options.
+
+use super::ReadOptions;
+use crate::data::Geometry;
+use crate::io::IoError;
+use crate::io::source::Source;
+
+/// One electronvolt, J (CODATA 2018, exact).
+const ELECTRONVOLT: f64 = 1.602_176_634e-19;
+
+/// Energies below this are in joules: 10⁻⁶ J would be 6 · 10¹² eV.
+const LARGEST_JOULE: f64 = 1e-6;
+
+/// Energies from here on are in electronvolts: 100 keV is above, and 100 eV at the lower end of,
+/// the energies used for diffraction.
+const LARGEST_KEV: f64 = 100.0;
+
+/// Plausible wavelengths of photons or electrons, m: from γ rays to the far infrared.
+const WAVELENGTHS: std::ops::RangeInclusive<f64> = 1e-13..=1e-3;
+
+/// Geometry stored in a file: path of the dataset, and value.
+#[derive(Default)]
+pub(super) struct FileGeometry {
+    /// m.
+    pub(super) wavelength: Option<(String, f64)>,
+    /// J, eV or keV, depending on the magnitude.
+    pub(super) energy: Option<(String, f64)>,
+    /// m.
+    pub(super) distance: Option<(String, f64)>,
+    /// (row direction, column direction), m.
+    pub(super) pixel_size: Option<(String, [f64; 2])>,
+}
+
+/// Paths at which a format stores these values, for the error that one is missing.
+pub(super) struct ExpectedPaths {
+    pub(super) wavelength: &'static [&'static str],
+    pub(super) distance: &'static [&'static str],
+    pub(super) pixel_size: &'static [&'static str],
+}
+
+/// Energy in J, and the unit deduced from its magnitude.
+fn joule(energy: f64) -> (f64, &'static str) {
+    if energy < LARGEST_JOULE {
+        (energy, "J")
+    } else if energy < LARGEST_KEV {
+        (energy * 1e3 * ELECTRONVOLT, "keV")
+    } else {
+        (energy * ELECTRONVOLT, "eV")
+    }
+}
+
+/// Wavelength, m, of an energy; adds the deduced unit to the notes.
+fn wavelength_of(
+    source: &Source,
+    path: &str,
+    energy: f64,
+    notes: &mut Vec<String>,
+) -> Result<f64, IoError> {
+    if !(energy.is_finite() && energy > 0.0) {
+        return Err(value(
+            source,
+            path,
+            energy,
+            "a photon energy > 0 in J, eV or keV",
+        ));
+    }
+    let (in_joule, unit) = joule(energy);
+    let wavelength = Geometry::wavelength_of_energy(in_joule);
+    notes.push(format!(
+        "{path} is {energy}, interpreted as {unit}: wavelength {wavelength:.6e} m"
+    ));
+    Ok(wavelength)
+}
+
+fn value(source: &Source, path: &str, found: f64, expected: &str) -> IoError {
+    IoError::Value {
+        file: source.name().to_owned(),
+        dataset: path.to_owned(),
+        found: found.to_string(),
+        expected: expected.to_owned(),
+    }
+}
+
+fn missing(source: &Source, what: &str, tried: &[&str], option: &str) -> IoError {
+    let mut tried: Vec<String> = tried.iter().map(|t| (*t).to_owned()).collect();
+    tried.push(format!("the option `{option}`"));
+    IoError::Missing {
+        file: source.name().to_owned(),
+        what: what.to_owned(),
+        tried,
+    }
+}
+
+/// Combines the geometry of the file with that of the options; the options take precedence.
+pub(super) fn resolve(
+    source: &Source,
+    found: &FileGeometry,
+    options: &ReadOptions,
+    expected: &ExpectedPaths,
+    notes: &mut Vec<String>,
+) -> Result<Geometry, IoError> {
+    let constants = &options.constants;
+    if constants.wavelength.is_some() && constants.energy.is_some() {
+        return Err(IoError::Option {
+            file: source.name().to_owned(),
+            option: "constants.energy",
+            reason: "conflicts with constants.wavelength: expected only one of them".to_owned(),
+        });
+    }
+    let (wavelength, path) = if let Some(w) = constants.wavelength {
+        (w, "option constants.wavelength".to_owned())
+    } else if let Some(e) = constants.energy {
+        let path = "option constants.energy";
+        (wavelength_of(source, path, e, notes)?, path.to_owned())
+    } else if let Some((path, w)) = &found.wavelength {
+        if let Some((energy_path, e)) = &found.energy {
+            let other = Geometry::wavelength_of_energy(joule(*e).0);
+            if (other - w).abs() > 0.01 * w {
+                notes.push(format!(
+                    "{energy_path} ({e}) corresponds to a wavelength of {other:.6e} m; {path} ({w:.6e} m) is used"
+                ));
+            }
+        }
+        (*w, path.clone())
+    } else if let Some((path, e)) = &found.energy {
+        (wavelength_of(source, path, *e, notes)?, path.clone())
+    } else {
+        return Err(missing(
+            source,
+            "wavelength or energy",
+            expected.wavelength,
+            "constants.wavelength",
+        ));
+    };
+    if !WAVELENGTHS.contains(&wavelength) {
+        return Err(value(
+            source,
+            &path,
+            wavelength,
+            "a wavelength in metres between 1e-13 and 1e-3",
+        ));
+    }
+    let (distance, path) = match (constants.distance, &found.distance) {
+        (Some(d), _) => (d, "option constants.distance"),
+        (None, Some((path, d))) => {
+            if *d < 0.0 {
+                notes.push(format!("{path} is {d} m; its absolute value is used"));
+            }
+            (d.abs(), path.as_str())
+        }
+        (None, None) => {
+            return Err(missing(
+                source,
+                "distance",
+                expected.distance,
+                "constants.distance",
+            ));
+        }
+    };
+    let (pixel_size, pixel_path) = match (constants.pixel_size, &found.pixel_size) {
+        (Some(p), _) => (p, "option constants.pixel_size"),
+        (None, Some((path, p))) => (*p, path.as_str()),
+        (None, None) => {
+            return Err(missing(
+                source,
+                "pixel size",
+                expected.pixel_size,
+                "constants.pixel_size",
+            ));
+        }
+    };
+    for (path, length) in [
+        (path, distance),
+        (pixel_path, pixel_size[0]),
+        (pixel_path, pixel_size[1]),
+    ] {
+        if !(length.is_finite() && length > 0.0) {
+            return Err(value(source, path, length, "a finite length > 0 in metres"));
+        }
+    }
+    Ok(Geometry {
+        wavelength,
+        distance,
+        pixel_size,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_energy_in_any_unit_gives_the_same_wavelength() {
+        let kev = 12.398_419_84;
+        for energy in [kev, kev * 1e3, kev * 1e3 * ELECTRONVOLT] {
+            let w = Geometry::wavelength_of_energy(joule(energy).0);
+            assert!((w - 1e-10).abs() < 1e-18, "{energy}: {w}");
+        }
+        assert_eq!(joule(8.8).1, "keV");
+        assert_eq!(joule(520.0).1, "eV");
+        assert_eq!(joule(1.4e-15).1, "J");
+    }
+}

@@ -1,0 +1,194 @@
+//! Scan files: reads CXI, PtyPy's `.ptyd` and plain HDF5; writes CXI.
+
+mod cxi;
+mod geometry;
+mod plain;
+mod ptyd;
+mod truth;
+mod window;
+mod write;
+
+pub use crate::ptycho::read_options::{Constants, Format, MaskPolarity, Paths, ReadOptions};
+pub use write::write;
+
+use crate::data::{Geometry, Mask, Scan, ScanError, Simulation};
+use crate::io::IoError;
+use crate::io::source::Source;
+use crate::system::Memory;
+use ndarray::{Array2, Array3, Axis, Ix2, Ix3};
+use num_complex::Complex;
+use std::path::Path;
+
+/// A scan and the notes of its reader.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ScanFile {
+    /// The scan.
+    pub scan: Scan,
+    /// Decisions of the reader that the user should know about, one sentence each.
+    pub notes: Vec<String>,
+}
+
+/// Reads the scan in `path`, which must fit into the available memory.
+///
+/// # Errors
+/// Returns [`IoError`], displayed as one sentence.
+pub fn read(path: &Path, options: &ReadOptions) -> Result<ScanFile, IoError> {
+    read_within(path, options, Memory::available())
+}
+
+/// Like [`read`], with a given memory limit.
+///
+/// # Errors
+/// Returns [`IoError`], displayed as one sentence.
+pub fn read_within(
+    path: &Path,
+    options: &ReadOptions,
+    memory: Memory,
+) -> Result<ScanFile, IoError> {
+    let source = Source::open(path, memory)?;
+    let format = match options.format {
+        Format::Auto if options.paths.is_some() => Format::Hdf5,
+        // If the file is damaged, reading it as CXI reports the error.
+        Format::Auto
+            if source.has("/chunks").unwrap_or(false)
+                && !source.has("/entry_1").unwrap_or(true) =>
+        {
+            Format::Ptyd
+        }
+        Format::Auto => Format::Cxi,
+        given => given,
+    };
+    if options.paths.is_some() && format != Format::Hdf5 {
+        return Err(IoError::Option {
+            file: source.name().to_owned(),
+            option: "paths",
+            reason: "is only supported with format = \"hdf5\"".to_owned(),
+        });
+    }
+    match format {
+        Format::Ptyd => ptyd::read(&source, options),
+        Format::Hdf5 => plain::read(&source, options),
+        Format::Cxi | Format::Auto => cxi::read(&source, options),
+    }
+}
+
+/// Data found by the reader of a format: cut to the window, positions not yet flipped.
+struct Parts {
+    /// Path and counts (frame, row, column).
+    frames: (String, Array3<f32>),
+    mask: Option<(String, Mask)>,
+    /// Path and positions (frame, (row, column)), m.
+    positions: (String, Array2<f64>),
+    geometry: Geometry,
+    /// Path and probe (mode, row, column).
+    probe: Option<(String, Array3<Complex<f64>>)>,
+    simulation: Option<Simulation>,
+    notes: Vec<String>,
+}
+
+impl Parts {
+    /// Applies the options common to all formats and builds the scan.
+    fn into_scan(mut self, source: &Source, options: &ReadOptions) -> Result<ScanFile, IoError> {
+        let mut positions = self.positions.1;
+        if options.swap_axes {
+            positions = positions.select(Axis(1), &[1, 0]);
+        }
+        for (axis, flip) in [options.flip_rows, options.flip_columns]
+            .into_iter()
+            .enumerate()
+        {
+            if flip {
+                positions.column_mut(axis).mapv_inplace(|v| -v);
+            }
+        }
+        let mut dropped =
+            |what: &str, why: &str| self.notes.push(format!("{what} is ignored: {why}"));
+        if options.crop.is_some() {
+            if self.probe.take().is_some() {
+                dropped(
+                    "the start probe",
+                    "cropped frames have larger object pixels",
+                );
+            }
+            if self.simulation.take().is_some() {
+                dropped("the truth", "cropped frames have larger object pixels");
+            }
+        }
+        if (options.swap_axes || options.flip_rows || options.flip_columns)
+            && self.simulation.take().is_some()
+        {
+            dropped("the truth", "the positions are flipped or swapped");
+        }
+        let mask_path = self.mask.as_ref().map(|m| m.0.clone());
+        let probe_path = self.probe.as_ref().map(|p| p.0.clone());
+        let scan = Scan::new(
+            self.frames.1,
+            self.mask.map(|m| m.1),
+            positions,
+            self.geometry,
+            self.probe.map(|p| p.1),
+        )
+        .map_err(|error| {
+            let dataset = match &error {
+                ScanError::Empty(..) | ScanError::Count { .. } | ScanError::Dark { .. } => {
+                    self.frames.0.clone()
+                }
+                ScanError::PositionCount { .. } | ScanError::Position { .. } => {
+                    self.positions.0.clone()
+                }
+                ScanError::MaskShape { .. } | ScanError::AllMasked => {
+                    mask_path.unwrap_or_else(|| self.frames.0.clone())
+                }
+                ScanError::ProbeShape { .. } | ScanError::Probe => {
+                    probe_path.unwrap_or_else(|| self.frames.0.clone())
+                }
+                ScanError::Length { .. } => "the geometry".to_owned(),
+            };
+            IoError::Scan {
+                file: source.name().to_owned(),
+                dataset,
+                source: error,
+            }
+        })?;
+        let scan = match self.simulation {
+            Some(simulation) => scan.with_simulation(simulation),
+            None => scan,
+        };
+        Ok(ScanFile {
+            scan,
+            notes: self.notes,
+        })
+    }
+}
+
+/// Error for `found` positions of `frames` frames.
+fn position_count(source: &Source, path: &str, frames: usize, found: usize) -> IoError {
+    IoError::Scan {
+        file: source.name().to_owned(),
+        dataset: path.to_owned(),
+        source: ScanError::PositionCount {
+            frames,
+            positions: found,
+        },
+    }
+}
+
+/// Reads a probe (row, column) or (mode, row, column) as (mode, row, column).
+fn probe(numbers: &crate::io::source::Numbers<'_>) -> Result<Array3<Complex<f64>>, IoError> {
+    let wrong = || numbers.bad_shape("shape (row, column) or (mode, row, column)");
+    match numbers.shape().len() {
+        2 => Ok(numbers
+            .complex()?
+            .into_dimensionality::<Ix2>()
+            .map_err(|_| wrong())?
+            .insert_axis(Axis(0))),
+        3 => numbers
+            .complex()?
+            .into_dimensionality::<Ix3>()
+            .map_err(|_| wrong()),
+        _ => Err(wrong()),
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod tests;

@@ -1,0 +1,126 @@
+//! Reader of arbitrary HDF5 files, with the paths given in the options.
+
+use super::geometry::{ExpectedPaths, FileGeometry, resolve};
+use super::window::{Window, frame_shape};
+use super::{Parts, Paths, ReadOptions, ScanFile, position_count, probe};
+use crate::io::IoError;
+use crate::io::source::Source;
+use ndarray::{Array2, Axis, Ix2};
+
+/// Reads the datasets that `options.paths` names.
+pub(super) fn read(source: &Source, options: &ReadOptions) -> Result<ScanFile, IoError> {
+    let Some(paths) = &options.paths else {
+        return Err(IoError::Option {
+            file: source.name().to_owned(),
+            option: "format",
+            reason: "\"hdf5\" requires the table `paths` with at least `frames` and `positions`"
+                .to_owned(),
+        });
+    };
+    let mut notes = Vec::new();
+    let frames = source.require("frames", &[&paths.frames])?;
+    let shape = frame_shape(source, &frames)?;
+    let window = Window::new(source.name(), shape, options)?;
+    let mask = match &paths.mask {
+        Some(path) => Some(source.require("mask", &[path])?),
+        None => None,
+    };
+    let per_frame = mask.as_ref().is_some_and(|m| m.shape().len() == 3);
+    source.allow(frames.path(), window.bytes(per_frame))?;
+    let positions = positions(source, paths)?;
+    if positions.nrows() != shape[0] {
+        let found = positions.nrows();
+        return Err(position_count(source, &paths.positions, shape[0], found));
+    }
+    let geometry = resolve(
+        source,
+        &found(source, paths)?,
+        options,
+        &ExpectedPaths {
+            wavelength: &["the option `paths.wavelength`", "the option `paths.energy`"],
+            distance: &["the option `paths.distance`"],
+            pixel_size: &["the option `paths.pixel_size`"],
+        },
+        &mut notes,
+    )?;
+    let probe = match &paths.probe {
+        Some(path) => Some((path.clone(), probe(&source.require("probe", &[path])?)?)),
+        None => None,
+    };
+    let mask = match mask {
+        Some(m) => Some((
+            m.path().to_owned(),
+            window.mask(&m, shape, paths.mask_marks)?,
+        )),
+        None => {
+            notes.push("no mask is given: all pixels are treated as valid".to_owned());
+            None
+        }
+    };
+    Parts {
+        frames: (paths.frames.clone(), window.counts(&frames)?),
+        mask,
+        positions: (paths.positions.clone(), window.select(&positions)),
+        geometry,
+        probe,
+        simulation: None,
+        notes,
+    }
+    .into_scan(source, options)
+}
+
+/// Reads the positions (frame, (row, column)), m.
+fn positions(source: &Source, paths: &Paths) -> Result<Array2<f64>, IoError> {
+    let numbers = source.require("positions", &[&paths.positions])?;
+    let [row, column] = paths.position_order;
+    let wrong = || {
+        numbers.bad_shape(&format!(
+            "shape (frame, coordinate) with coordinates {row} and {column} (option `paths.position_order`)"
+        ))
+    };
+    match numbers.shape() {
+        [_, n] if row < *n && column < *n && row != column => {}
+        _ => return Err(wrong()),
+    }
+    if !(paths.position_unit.is_finite() && paths.position_unit > 0.0) {
+        return Err(IoError::Option {
+            file: source.name().to_owned(),
+            option: "paths.position_unit",
+            reason: format!(
+                "expected a length > 0 in metres, found {}",
+                paths.position_unit
+            ),
+        });
+    }
+    let all = numbers
+        .reals()?
+        .into_dimensionality::<Ix2>()
+        .map_err(|_| wrong())?;
+    Ok(all.select(Axis(1), &[row, column]) * paths.position_unit)
+}
+
+/// Reads the geometry from the datasets that are given; a path without a dataset is an error.
+fn found(source: &Source, paths: &Paths) -> Result<FileGeometry, IoError> {
+    let value = |what: &str, path: &Option<String>| -> Result<Option<(String, f64)>, IoError> {
+        match path {
+            None => Ok(None),
+            Some(path) => {
+                let numbers = source.require(what, &[path])?;
+                Ok(Some((path.clone(), numbers.common_value()?)))
+            }
+        }
+    };
+    let pixel_size = match &paths.pixel_size {
+        None => None,
+        Some(path) => {
+            let numbers = source.require("pixel size", &[path])?;
+            Some((path.clone(), numbers.one_or_two()?))
+        }
+    };
+    Ok(FileGeometry {
+        wavelength: value("wavelength", &paths.wavelength)?,
+        energy: value("energy", &paths.energy)?,
+        distance: value("distance", &paths.distance)?,
+        pixel_size,
+    })
+}

@@ -1,0 +1,319 @@
+//! Reader of PtyPy's `.ptyd`: `/chunks/<k>/{data, indices, positions, weights}` and `/meta`.
+
+use super::geometry::{ExpectedPaths, FileGeometry, resolve};
+use super::window::{Window, frame_shape};
+use super::{MaskPolarity, Parts, ReadOptions, ScanFile, position_count};
+use crate::data::Mask;
+use crate::io::IoError;
+use crate::io::source::{Numbers, Source};
+use ndarray::{Array2, Array3, ArrayViewMut, Axis, Dimension, Ix2, s};
+
+const CHUNKS: &str = "/chunks";
+const ENERGY: &str = "/meta/energy";
+const DISTANCE: &str = "/meta/distance";
+const PIXEL: &str = "/meta/psize";
+const CENTRE: &str = "/meta/center";
+const WEIGHT: &str = "/meta/weight2d";
+
+/// One chunk of frames.
+struct Chunk<'s> {
+    data: Numbers<'s>,
+    shape: [usize; 3],
+    weights: Option<Numbers<'s>>,
+    /// Index of each frame in the whole scan.
+    indices: Vec<u64>,
+    /// (frame, (row, column)), m.
+    positions: Array2<f64>,
+}
+
+/// Reads all chunks, in the order of their indices.
+pub(super) fn read(source: &Source, options: &ReadOptions) -> Result<ScanFile, IoError> {
+    let mut notes = Vec::new();
+    let chunks = chunks(source)?;
+    let Some(first) = chunks.first() else {
+        return Err(missing(source, "frames", "/chunks/0/data"));
+    };
+    let [_, rows, columns] = first.shape;
+    let mut count = 0_usize;
+    for chunk in &chunks {
+        if chunk.shape[1..] != [rows, columns] {
+            return Err(chunk.data.bad_shape(&format!(
+                "shape (frame, {rows}, {columns}), as in {}",
+                first.data.path()
+            )));
+        }
+        count = count.saturating_add(chunk.shape[0]);
+    }
+    let window = Window::new(source.name(), [count, rows, columns], options)?;
+    let common = source.numbers(WEIGHT)?.filter(|w| w.shape().len() == 2);
+    let weighted = chunks.iter().any(|c| c.weights.is_some());
+    let everything = Window {
+        frames: 0..count,
+        rows: 0..rows,
+        columns: 0..columns,
+    };
+    // Chunks are read one after the other and their frames moved to their final indices.
+    let largest = chunks.iter().map(|c| c.shape[0]).max().unwrap_or(0);
+    let chunk = Window {
+        frames: 0..largest,
+        ..everything.clone()
+    };
+    source.allow(
+        CHUNKS,
+        window.bytes(weighted).saturating_add(chunk.bytes(weighted)),
+    )?;
+
+    let geometry = resolve(
+        source,
+        &found(source)?,
+        options,
+        &ExpectedPaths {
+            wavelength: &[ENERGY],
+            distance: &[DISTANCE],
+            pixel_size: &[PIXEL],
+        },
+        &mut notes,
+    )?;
+    let offset = centre_offset(source, rows, columns, &mut notes)?;
+    let targets = target_indices(&chunks, &window, &mut notes);
+    let shape = [&window.frames, &window.rows, &window.columns].map(ExactSizeIterator::len);
+    let mut frames = Array3::<f32>::zeros(shape);
+    // All pixels of chunks without weights are valid.
+    let mut valid = weighted.then(|| Array3::from_elem(shape, true));
+    let mut positions = Array2::zeros((shape[0], 2));
+    let plane = s![window.rows.clone(), window.columns.clone()];
+    for (chunk, targets) in chunks.iter().zip(&targets) {
+        if targets.iter().all(Option::is_none) {
+            continue;
+        }
+        let all = Window {
+            frames: 0..chunk.shape[0],
+            ..everything.clone()
+        };
+        let to_from = || {
+            let to = targets.iter().enumerate();
+            to.filter_map(|(from, to)| Some(((*to)?, from)))
+        };
+        let mut counts = all.counts(&chunk.data)?;
+        roll(counts.view_mut(), offset);
+        for (to, from) in to_from() {
+            let frame = counts.index_axis(Axis(0), from);
+            frames
+                .index_axis_mut(Axis(0), to)
+                .assign(&frame.slice(&plane));
+            positions.row_mut(to).assign(&chunk.positions.row(from));
+        }
+        drop(counts);
+        if let (Some(weights), Some(valid)) = (&chunk.weights, &mut valid) {
+            let mut mask = all.mask(weights, chunk.shape, MaskPolarity::Valid)?;
+            roll_mask(&mut mask, offset);
+            for (to, from) in to_from() {
+                let mask = match &mask {
+                    Mask::Shared(m) => m.view(),
+                    Mask::PerFrame(m) => m.index_axis(Axis(0), from),
+                };
+                valid
+                    .index_axis_mut(Axis(0), to)
+                    .assign(&mask.slice(&plane));
+            }
+        }
+    }
+    let mask = match (valid, common) {
+        (Some(valid), _) => Some(Mask::PerFrame(valid)),
+        (None, Some(weight)) => {
+            let mut mask = everything.mask(&weight, [count, rows, columns], MaskPolarity::Valid)?;
+            roll_mask(&mut mask, offset);
+            Some(match mask {
+                Mask::Shared(m) => Mask::Shared(m.slice(&plane).to_owned()),
+                other @ Mask::PerFrame(_) => other,
+            })
+        }
+        (None, None) => {
+            notes.push("the file has no weights: all pixels are treated as valid".to_owned());
+            None
+        }
+    };
+    Parts {
+        frames: (format!("{CHUNKS}/*/data"), frames),
+        mask: mask.map(|m| (format!("{CHUNKS}/*/weights"), m)),
+        positions: (format!("{CHUNKS}/*/positions"), positions),
+        geometry,
+        probe: None,
+        simulation: None,
+        notes,
+    }
+    .into_scan(source, options)
+}
+
+/// For each frame of each chunk its index in the result, in the order of the stored indices; `None`
+/// outside the window.
+fn target_indices(
+    chunks: &[Chunk<'_>],
+    window: &Window,
+    notes: &mut Vec<String>,
+) -> Vec<Vec<Option<usize>>> {
+    let mut order: Vec<(u64, usize, usize)> = Vec::new();
+    for (k, chunk) in chunks.iter().enumerate() {
+        order.extend(chunk.indices.iter().enumerate().map(|(i, n)| (*n, k, i)));
+    }
+    order.sort_unstable();
+    let duplicates = order.windows(2).filter(|w| w[0].0 == w[1].0).count();
+    if duplicates > 0 {
+        notes.push(format!(
+            "{CHUNKS}/*/indices: {duplicates} frames have the index of another frame; these keep the order of the file"
+        ));
+    }
+    let mut targets: Vec<Vec<Option<usize>>> =
+        chunks.iter().map(|c| vec![None; c.shape[0]]).collect();
+    for (to, (_, chunk, frame)) in order[window.frames.clone()].iter().enumerate() {
+        targets[*chunk][*frame] = Some(to);
+    }
+    targets
+}
+
+fn missing(source: &Source, what: &str, tried: &str) -> IoError {
+    IoError::Missing {
+        file: source.name().to_owned(),
+        what: what.to_owned(),
+        tried: vec![tried.to_owned()],
+    }
+}
+
+/// Inspects every chunk and reads its small arrays.
+fn chunks(source: &Source) -> Result<Vec<Chunk<'_>>, IoError> {
+    let names = source
+        .members(CHUNKS)?
+        .ok_or_else(|| missing(source, "chunks", CHUNKS))?;
+    let mut chunks = Vec::with_capacity(names.len());
+    let mut next = 0_u64;
+    for name in names {
+        let part = |what: &str| format!("{CHUNKS}/{name}/{what}");
+        let Some(data) = source.numbers(&part("data"))? else {
+            continue;
+        };
+        let shape = frame_shape(source, &data)?;
+        let all = Window {
+            frames: 0..shape[0],
+            rows: 0..shape[1],
+            columns: 0..shape[2],
+        };
+        source.allow(data.path(), all.bytes(false))?;
+        let indices = match source.numbers(&part("indices"))? {
+            Some(numbers) => {
+                let all: Vec<u64> = numbers.unsigned()?.into_iter().collect();
+                if all.len() != shape[0] {
+                    return Err(
+                        numbers.bad_shape(&format!("one index for each of {} frames", shape[0]))
+                    );
+                }
+                all
+            }
+            None => (next..next.saturating_add(shape[0] as u64)).collect(),
+        };
+        next = next.saturating_add(shape[0] as u64);
+        let numbers = source.require("positions", &[&part("positions")])?;
+        let wrong = || numbers.bad_shape("shape (frame, 2) with row and column in metres");
+        let positions = numbers
+            .reals()?
+            .into_dimensionality::<Ix2>()
+            .map_err(|_| wrong())?;
+        if positions.ncols() != 2 {
+            return Err(wrong());
+        }
+        if positions.nrows() != shape[0] {
+            let found = positions.nrows();
+            return Err(position_count(source, numbers.path(), shape[0], found));
+        }
+        // PtyPy stores an empty array if it has no weights.
+        let weights = source
+            .numbers(&part("weights"))?
+            .filter(|w| !w.shape().contains(&0) && w.shape().len() >= 2);
+        chunks.push(Chunk {
+            data,
+            shape,
+            weights,
+            indices,
+            positions,
+        });
+    }
+    Ok(chunks)
+}
+
+fn found(source: &Source) -> Result<FileGeometry, IoError> {
+    let energy = match source.numbers(ENERGY)? {
+        Some(numbers) => Some((ENERGY.to_owned(), numbers.common_value()?)),
+        None => None,
+    };
+    let distance = match source.numbers(DISTANCE)? {
+        Some(numbers) => Some((DISTANCE.to_owned(), numbers.common_value()?)),
+        None => None,
+    };
+    let pixel_size = match source.numbers(PIXEL)? {
+        Some(numbers) => Some((PIXEL.to_owned(), numbers.one_or_two()?)),
+        None => None,
+    };
+    Ok(FileGeometry {
+        wavelength: None,
+        energy,
+        distance,
+        pixel_size,
+    })
+}
+
+/// Cyclic shift (rows, columns) that moves the zero frequency to (rows/2, columns/2).
+fn centre_offset(
+    source: &Source,
+    rows: usize,
+    columns: usize,
+    notes: &mut Vec<String>,
+) -> Result<[isize; 2], IoError> {
+    // PtyPy also allows a string ("fftshift"), which means the centre expected here.
+    let numbers = match source.numbers(CENTRE) {
+        Ok(Some(numbers)) => numbers,
+        Ok(None) | Err(IoError::Type { .. }) => return Ok([0, 0]),
+        Err(e) => return Err(e),
+    };
+    let centre = numbers.one_or_two()?;
+    let mut offset = [0; 2];
+    for (axis, size) in [rows, columns].into_iter().enumerate() {
+        if !(0.0..=size as f64).contains(&centre[axis]) {
+            return Err(numbers.bad_value(centre[axis], "a pixel within the frames"));
+        }
+        offset[axis] = (size / 2) as isize - centre[axis].round() as isize;
+    }
+    if offset != [0, 0] {
+        notes.push(format!(
+            "{CENTRE} is ({}, {}): the frames are shifted cyclically by {} rows and {} columns",
+            centre[0], centre[1], offset[0], offset[1]
+        ));
+    }
+    Ok(offset)
+}
+
+/// Shifts the last two axes cyclically by `offset`.
+fn roll<T: Clone, D: Dimension>(mut array: ArrayViewMut<'_, T, D>, offset: [isize; 2]) {
+    let first = array.ndim().saturating_sub(2);
+    for (axis, by) in offset.into_iter().enumerate() {
+        if by == 0 {
+            continue;
+        }
+        for mut line in array.lanes_mut(Axis(first + axis)) {
+            let mut values = line.to_vec();
+            if let Ok(length) = isize::try_from(values.len())
+                && length > 0
+            {
+                values.rotate_right(by.rem_euclid(length) as usize);
+            }
+            line.iter_mut()
+                .zip(values)
+                .for_each(|(to, from)| *to = from);
+        }
+    }
+}
+
+fn roll_mask(mask: &mut Mask, offset: [isize; 2]) {
+    match mask {
+        Mask::Shared(m) => roll(m.view_mut(), offset),
+        Mask::PerFrame(m) => roll(m.view_mut(), offset),
+    }
+}

@@ -1,0 +1,179 @@
+//! Selection of frames, rows and columns, and reading of frames and masks within it.
+
+use super::{MaskPolarity, ReadOptions};
+use crate::data::Mask;
+use crate::io::IoError;
+use crate::io::source::{Numbers, Source};
+use ndarray::{Array2, Array3, Axis, Ix2, Ix3, Slice};
+use std::ops::Range;
+
+/// Frames, rows and columns to read.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Window {
+    pub(super) frames: Range<usize>,
+    pub(super) rows: Range<usize>,
+    pub(super) columns: Range<usize>,
+}
+
+/// Range of `kept` out of `all` pixels whose pixel kept/2 is pixel all/2, so that the zero
+/// frequency stays in the centre.
+fn around_centre(all: usize, kept: usize) -> Range<usize> {
+    let start = all / 2 - kept / 2;
+    start..start + kept
+}
+
+impl Window {
+    /// The window that `options` select from frames of `shape` (frame, row, column).
+    pub(super) fn new(
+        file: &str,
+        shape: [usize; 3],
+        options: &ReadOptions,
+    ) -> Result<Self, IoError> {
+        let refuse = |option, reason| {
+            Err(IoError::Option {
+                file: file.to_owned(),
+                option,
+                reason,
+            })
+        };
+        let [count, rows, columns] = shape;
+        let frames = match options.frames {
+            None => 0..count,
+            Some([first, end]) if first < end && end <= count => first..end,
+            Some([first, end]) => {
+                return refuse(
+                    "frames",
+                    format!(
+                        "expected [first, end] with 0 <= first < end <= {count}, found [{first}, {end}]"
+                    ),
+                );
+            }
+        };
+        let [keep_rows, keep_columns] = options.crop.unwrap_or([rows, columns]);
+        if options.crop.is_some()
+            && !((1..=rows).contains(&keep_rows) && (1..=columns).contains(&keep_columns))
+        {
+            return refuse(
+                "crop",
+                format!(
+                    "expected at most [{rows}, {columns}] and at least [1, 1], found [{keep_rows}, {keep_columns}]"
+                ),
+            );
+        }
+        Ok(Self {
+            frames,
+            rows: around_centre(rows, keep_rows),
+            columns: around_centre(columns, keep_columns),
+        })
+    }
+
+    /// Bytes needed while reading the frames and, if there is one mask per frame, the masks.
+    pub(super) fn bytes(&self, per_frame_mask: bool) -> u128 {
+        // f32 counts; a mask is read as f32 and kept as bool.
+        let each = if per_frame_mask { 4 + 4 + 1 } else { 4 };
+        each * self.frames.len() as u128 * self.rows.len() as u128 * self.columns.len() as u128
+    }
+
+    /// Reads counts (frame, row, column).
+    pub(super) fn counts(&self, frames: &Numbers<'_>) -> Result<Array3<f32>, IoError> {
+        let parts = [self.frames.clone(), self.rows.clone(), self.columns.clone()];
+        frames
+            .part(&parts)?
+            .into_dimensionality::<Ix3>()
+            .map_err(|_| frames.bad_shape("shape (frame, row, column)"))
+    }
+
+    /// Reads a mask for frames of `shape` (frame, row, column) in the file.
+    pub(super) fn mask(
+        &self,
+        mask: &Numbers<'_>,
+        shape: [usize; 3],
+        polarity: MaskPolarity,
+    ) -> Result<Mask, IoError> {
+        let valid = |v: f32| match polarity {
+            MaskPolarity::Bad => v == 0.0,
+            MaskPolarity::Valid => v != 0.0,
+        };
+        let [count, rows, columns] = shape;
+        let wrong = || {
+            mask.bad_shape(&format!(
+                "shape ({rows}, {columns}) or ({count}, {rows}, {columns}), as for the frames"
+            ))
+        };
+        let plane = [self.rows.clone(), self.columns.clone()];
+        let shared = |parts: &[Range<usize>]| -> Result<Mask, IoError> {
+            let read = mask.part(parts)?;
+            let plane: Array2<f32> = if read.ndim() == 3 {
+                read.index_axis_move(Axis(0), 0)
+                    .into_dimensionality::<Ix2>()
+                    .map_err(|_| wrong())?
+            } else {
+                read.into_dimensionality::<Ix2>().map_err(|_| wrong())?
+            };
+            Ok(Mask::Shared(plane.mapv(valid)))
+        };
+        match mask.shape() {
+            [r, c] if [*r, *c] == [rows, columns] => shared(&plane),
+            [n, r, c] if [*n, *r, *c] == shape => {
+                let parts = [self.frames.clone(), self.rows.clone(), self.columns.clone()];
+                let read = mask
+                    .part(&parts)?
+                    .into_dimensionality::<Ix3>()
+                    .map_err(|_| wrong())?;
+                Ok(Mask::PerFrame(read.mapv(valid)))
+            }
+            [1, r, c] if [*r, *c] == [rows, columns] => {
+                shared(&[0..1, plane[0].clone(), plane[1].clone()])
+            }
+            _ => Err(wrong()),
+        }
+    }
+
+    /// Positions of the selected frames.
+    pub(super) fn select(&self, positions: &Array2<f64>) -> Array2<f64> {
+        positions
+            .slice_axis(Axis(0), Slice::from(self.frames.clone()))
+            .to_owned()
+    }
+}
+
+/// Shape (frame, row, column) of a dataset of frames.
+pub(super) fn frame_shape(source: &Source, frames: &Numbers<'_>) -> Result<[usize; 3], IoError> {
+    match frames.shape() {
+        [n, r, c] if ![*n, *r, *c].contains(&0) => Ok([*n, *r, *c]),
+        [_, _, _] => Err(frames.bad_shape("at least one frame of at least one pixel")),
+        found => Err(source.bad_shape(frames.path(), found, "rank 3 (frame, row, column)")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_crop_keeps_the_zero_frequency_in_the_centre() {
+        for all in 1..9 {
+            for kept in 1..=all {
+                let range = around_centre(all, kept);
+                assert_eq!(range.start + kept / 2, all / 2, "{all} {kept}");
+                assert!(range.end <= all);
+            }
+        }
+    }
+
+    #[test]
+    fn windows_outside_the_file_are_refused() {
+        let options = |frames, crop| ReadOptions {
+            frames,
+            crop,
+            ..ReadOptions::default()
+        };
+        let shape = [10, 8, 6];
+        assert!(Window::new("f", shape, &options(Some([0, 11]), None)).is_err());
+        assert!(Window::new("f", shape, &options(Some([4, 4]), None)).is_err());
+        assert!(Window::new("f", shape, &options(None, Some([9, 6]))).is_err());
+        assert!(Window::new("f", shape, &options(None, Some([0, 6]))).is_err());
+        let w = Window::new("f", shape, &options(Some([2, 5]), Some([4, 3]))).unwrap();
+        assert_eq!((w.frames, w.rows, w.columns), (2..5, 2..6, 2..5));
+    }
+}

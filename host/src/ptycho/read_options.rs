@@ -1,0 +1,153 @@
+//! Options for reading a scan file: the `[data]` table of a recipe.
+
+use serde::{Deserialize, Serialize};
+
+/// How to read a scan; the defaults read CXI and PtyPy files unchanged.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct ReadOptions {
+    /// Layout of the file; detected by default.
+    pub format: Format,
+    /// Range of frames `[first, end]`, `end` excluded; all frames by default.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub frames: Option<[usize; 2]>,
+    /// Rows and columns to keep around the zero frequency; all by default.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub crop: Option<[usize; 2]>,
+    /// Exchanges rows and columns of the positions, before any flip.
+    pub swap_axes: bool,
+    /// Inverts the sign of the positions' rows.
+    pub flip_rows: bool,
+    /// Inverts the sign of the positions' columns.
+    pub flip_columns: bool,
+    /// Values that replace those of the file.
+    pub constants: Constants,
+    /// Paths of the datasets in a plain HDF5 file (`format = "hdf5"`).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub paths: Option<Paths>,
+}
+
+/// Layout of a scan file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Format {
+    /// `hdf5` if `paths` is given, otherwise CXI or PtyPy, depending on the contents.
+    #[default]
+    Auto,
+    /// CXI 1.x.
+    Cxi,
+    /// PtyPy's `.ptyd`.
+    Ptyd,
+    /// Any HDF5 file, by `paths`.
+    Hdf5,
+}
+
+/// Geometry that replaces or completes that of the file.
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Constants {
+    /// Wavelength, m.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub wavelength: Option<f64>,
+    /// Energy: in J if below 10⁻⁶, in keV if below 100, otherwise in eV; excludes `wavelength`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub energy: Option<f64>,
+    /// Distance from the specimen to the detector, m.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub distance: Option<f64>,
+    /// Detector pixel (row direction, column direction), m.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub pixel_size: Option<[f64; 2]>,
+}
+
+/// Paths of the datasets in a plain HDF5 file.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Paths {
+    /// Counts (frame, row, column); zero frequency at (rows/2, columns/2).
+    pub frames: String,
+    /// Positions (frame, coordinate).
+    pub positions: String,
+    /// Indices of the row and column coordinates: `[0, 1]`, or `[1, 0]` for (x, y, z).
+    #[serde(default = "row_column")]
+    pub position_order: [usize; 2],
+    /// Unit of the positions in metres: 1e-6 for micrometres.
+    #[serde(default = "one")]
+    pub position_unit: f64,
+    /// Mask (row, column) or (frame, row, column).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mask: Option<String>,
+    /// Meaning of non-zero mask pixels.
+    #[serde(default)]
+    pub mask_marks: MaskPolarity,
+    /// Probe (row, column) or (mode, row, column).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub probe: Option<String>,
+    /// Wavelength: one number, m.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub wavelength: Option<String>,
+    /// Energy: one number, in J if below 10⁻⁶, in keV if below 100, otherwise in eV.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub energy: Option<String>,
+    /// Distance from the specimen to the detector: one number, m.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub distance: Option<String>,
+    /// Detector pixel: one number, or two (row direction, column direction), m.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pixel_size: Option<String>,
+}
+
+/// Meaning of non-zero mask pixels.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum MaskPolarity {
+    /// Non-zero pixels are bad, as in CXI.
+    #[default]
+    Bad,
+    /// Non-zero pixels are valid, as in PtyPy.
+    Valid,
+}
+
+fn row_column() -> [usize; 2] {
+    [0, 1]
+}
+
+fn one() -> f64 {
+    1.0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn options_survive_toml_and_unknown_keys_are_refused() {
+        let text = r#"
+            format = "hdf5"
+            frames = [3, 9]
+            flip_rows = true
+            [constants]
+            distance = 1.5
+            [paths]
+            frames = "/a/b"
+            positions = "/c"
+            position_order = [1, 0]
+            position_unit = 1e-6
+        "#;
+        let options: ReadOptions = toml::from_str(text).unwrap();
+        assert_eq!(options.constants.distance, Some(1.5));
+        let paths = options.paths.as_ref().unwrap();
+        assert_eq!(
+            (paths.position_order, paths.mask_marks),
+            ([1, 0], MaskPolarity::Bad)
+        );
+        let again: ReadOptions = toml::from_str(&toml::to_string(&options).unwrap()).unwrap();
+        assert_eq!(again, options);
+        let e = toml::from_str::<ReadOptions>("flip_row = true").unwrap_err();
+        assert!(e.to_string().contains("flip_row"), "{e}");
+        assert_eq!(
+            toml::from_str::<ReadOptions>("").unwrap(),
+            ReadOptions::default()
+        );
+    }
+}

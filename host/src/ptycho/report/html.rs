@@ -1,0 +1,258 @@
+//! Report of a reconstruction as a self-contained HTML file.
+
+use super::curves::{against_iteration, ring_correlation};
+use super::pictures::Pictures;
+use crate::data::{HistoryEntry, Reconstruction};
+use crate::ptycho::quality::Comparison;
+use crate::ptycho::summary::Summary;
+use crate::report::ReportError;
+use crate::report::page::{self, curve, escaped, figure, table};
+use crate::text::{length, significant};
+
+/// A metric of the history: heading, explanation, value.
+type Quantity = (&'static str, &'static str, fn(&HistoryEntry) -> Option<f64>);
+
+const QUANTITIES: [Quantity; 4] = [
+    (
+        "R factor",
+        "Deviation of the modelled from the measured diffraction amplitudes, relative to all measured light: Σ(√model − √measured)² / Σ measured. Smaller is better; noise sets the lower limit.",
+        |h| h.r_factor,
+    ),
+    (
+        "Photon error",
+        "Mean squared misfit of the modelled counts in units of their counting noise. About 1 if only photon noise is left; far above 1 if the model does not yet explain the data.",
+        |h| h.err_phot,
+    ),
+    (
+        "Fourier error",
+        "Mean squared deviation of the engine's internal amplitudes from the measured ones. It describes the internal state of the iteration and may stay above the error of the model.",
+        |h| Some(h.err_fourier),
+    ),
+    (
+        "Exit-wave change",
+        "Mean squared change of the waves behind the specimen in one iteration. When it no longer falls, the engine has converged.",
+        |h| Some(h.err_exit),
+    ),
+];
+
+/// Makes the page for `of` with its pictures and, if the truth is known, the comparison with it.
+/// The page loads no resources, runs no scripts, and adapts to small and dark screens.
+///
+/// # Errors
+/// Returns [`ReportError`] if a curve cannot be drawn.
+pub fn report(
+    of: &Reconstruction,
+    summary: &Summary,
+    pictures: &Pictures,
+    truth: Option<&Comparison>,
+) -> Result<String, ReportError> {
+    let mut page = page::head(&format!("Reconstruction of {}", of.source), &lead(summary));
+
+    page += "<section>\n<h2>Object</h2>\n<div class=\"pair\">\n";
+    page += &figure(&pictures.phase, "Phase of the object");
+    if let Some(stretched) = &pictures.phase_stretched {
+        page += &figure(stretched, "Phase of the object, stretched");
+    }
+    page += &figure(&pictures.modulus, "Modulus of the object");
+    page += "</div>\n</section>\n<section>\n<h2>Probe</h2>\n";
+    page += &figure(&pictures.probe, "Probe modes");
+    page += "</section>\n<section>\n<h2>Convergence</h2>\n<div class=\"pair\">\n";
+    for (name, meaning, value) in QUANTITIES {
+        let drawn =
+            against_iteration(&of.history, value).map_err(|e| ReportError(e.to_string()))?;
+        page += &curve(name, "iteration", meaning, drawn.as_deref());
+    }
+    page += "</div>\n</section>\n";
+    if let Some(truth) = truth {
+        page += &against_truth(truth)?;
+    }
+    page += "<section>\n<h2>Parameters</h2>\n";
+    page += &facts(of, summary);
+    if !of.recipe.trim().is_empty() {
+        page += &format!(
+            "<h3>Recipe</h3>\n<pre tabindex=\"0\"><code>{}</code></pre>\n",
+            escaped(of.recipe.trim_end())
+        );
+    }
+    page += "</section>\n";
+    page += &page::foot(&of.version);
+    Ok(page)
+}
+
+/// One or two sentences that summarise the run.
+fn lead(of: &Summary) -> String {
+    let mut text = format!(
+        "{} iterations ({}) over {} frames took {} s on {} ({})",
+        of.iterations,
+        of.engine,
+        of.frames,
+        significant(of.seconds, 3),
+        of.device,
+        of.backend
+    );
+    if let Some(per) = of.ms_per_iteration {
+        text += &format!(", {} ms per iteration", significant(per, 3));
+    }
+    text += ".";
+    if let Some(r) = of.r_factor {
+        text += &format!(" R = {}.", significant(r, 3));
+    }
+    if let Some(l2) = of.relative_l2 {
+        text += &format!(" Relative distance from the truth: {}.", significant(l2, 3));
+    }
+    escaped(&text)
+}
+
+fn against_truth(truth: &Comparison) -> Result<String, ReportError> {
+    let drawn = ring_correlation(&truth.frc).map_err(|e| ReportError(e.to_string()))?;
+    let resolution = |r: Option<f64>| r.map_or("not reached".to_owned(), |m| length(m, 3));
+    let mut text = String::from("<section>\n<h2>Against the truth</h2>\n");
+    text += &table(&[
+        ("Relative L2 distance", significant(truth.relative_l2, 3)),
+        (
+            "Half period at half a bit",
+            resolution(truth.resolution_half_bit),
+        ),
+        (
+            "Half period at one bit",
+            resolution(truth.resolution_one_bit),
+        ),
+        (
+            "Displacement removed (row, column)",
+            format!(
+                "{}, {} pixels",
+                significant(truth.shift_pixels[0], 3),
+                significant(truth.shift_pixels[1], 3)
+            ),
+        ),
+        ("Pixels compared", truth.weight_pixels.to_string()),
+    ]);
+    text += &curve(
+        "Fourier ring correlation",
+        "spatial frequency",
+        "Agreement of object and truth at each spatial frequency (blue); 1 is full agreement. Details beyond the frequency at which the curve falls below the half-bit line (orange) or the one-bit line (green) are not reliable.",
+        drawn.as_deref(),
+    );
+    Ok(text + "</section>\n")
+}
+
+fn facts(of: &Reconstruction, summary: &Summary) -> String {
+    let (modes, rows, columns) = of.probe.dim();
+    let pixel = if of.pixel[0] == of.pixel[1] {
+        length(of.pixel[0], 4)
+    } else {
+        format!(
+            "{} high, {} wide",
+            length(of.pixel[0], 4),
+            length(of.pixel[1], 4)
+        )
+    };
+    let number = |v: Option<f64>| v.map_or("not computed".to_owned(), |v| significant(v, 4));
+    table(&[
+        ("Scan", of.source.clone()),
+        (
+            "Frames",
+            format!("{} of {rows} × {columns} pixels", summary.frames),
+        ),
+        ("Wavelength", length(of.wavelength, 5)),
+        ("Specimen to detector", length(of.distance, 5)),
+        (
+            "Object",
+            format!(
+                "{} × {} pixels of {pixel}",
+                summary.object_shape[0], summary.object_shape[1]
+            ),
+        ),
+        ("Probe modes", modes.to_string()),
+        ("Engines", summary.engine.clone()),
+        ("Iterations", summary.iterations.to_string()),
+        ("R factor, last", number(summary.r_factor)),
+        ("Photon error, last", number(summary.err_phot)),
+        ("Fourier error, last", number(summary.err_fourier)),
+        ("Exit-wave change, last", number(summary.err_exit)),
+        ("Back end", of.backend.clone()),
+        ("Device", of.device.clone()),
+        ("Program", format!("warpstride {}", of.version)),
+    ])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ptycho::report::sample;
+
+    fn page() -> String {
+        let of = sample::reconstruction();
+        let summary = Summary::new(&of, 4.0, None);
+        report(&of, &summary, &Pictures::new(&of).unwrap(), None).unwrap()
+    }
+
+    #[test]
+    fn the_page_loads_no_resources_and_runs_no_scripts() {
+        let page = page();
+        assert!(!page.contains("<script") && !page.contains("<link"));
+        let links = page.matches("http").count();
+        // The namespace of each drawing is an identifier, not an address that is loaded.
+        assert_eq!(
+            links,
+            page.matches("xmlns=\"http://www.w3.org/2000/svg\"").count()
+        );
+        // Modulus, phase, phase stretched, probe.
+        assert_eq!(page.matches("src=\"data:image/png;base64,").count(), 4);
+        assert_eq!(
+            page.matches("<img").count(),
+            page.matches(" alt=\"").count()
+        );
+    }
+
+    #[test]
+    fn texts_from_files_are_escaped() {
+        let page = page();
+        assert!(page.contains("two &lt;cores&gt;") && !page.contains("<cores>"));
+        assert!(page.contains("scan &amp; more.cxi"));
+        assert!(page.contains("&lt;standard&gt; &amp; &quot;usual&quot;"));
+        assert_eq!(escaped("a\u{0}'b"), "a\u{fffd}&#39;b");
+    }
+
+    #[test]
+    fn every_opened_element_is_closed() {
+        let page = page();
+        for name in [
+            "html",
+            "head",
+            "body",
+            "main",
+            "section",
+            "figure",
+            "figcaption",
+            "table",
+            "tr",
+            "td",
+            "th",
+            "svg",
+            "pre",
+            "div",
+            "h1",
+            "h2",
+            "h3",
+            "header",
+            "footer",
+        ] {
+            let opened = page.matches(&format!("<{name}>")).count()
+                + page.matches(&format!("<{name} ")).count();
+            let closed = page.matches(&format!("</{name}>")).count();
+            assert!(opened == closed && opened > 0, "{name}: {opened} {closed}");
+        }
+    }
+
+    #[test]
+    fn missing_metrics_are_reported() {
+        let mut of = sample::reconstruction();
+        for entry in &mut of.history {
+            entry.r_factor = None;
+        }
+        let summary = Summary::new(&of, 4.0, None);
+        let page = report(&of, &summary, &Pictures::new(&of).unwrap(), None).unwrap();
+        assert!(page.contains("No value was computed") && page.contains("not computed"));
+    }
+}

@@ -1,0 +1,371 @@
+//! Pictures of the object and the probe.
+
+use crate::data::Reconstruction;
+use crate::ptycho::quality::{LitRegion, WeightedImage, bounding_box, flatten};
+use crate::report::canvas::{Canvas, INK, TEXT, width_of};
+use crate::report::colours::{Map, hue};
+use crate::report::picture::{BAR, GAP, LEAST_WIDTH, Picture, PictureError, colour_bar, map_ends};
+use crate::report::raster::Raster;
+use crate::text::{length, round_below, significant};
+use ndarray::{Array2, ArrayView2, Axis, s};
+use num_complex::Complex;
+use std::f64::consts::PI;
+use std::ops::Range;
+
+/// All pictures of a reconstruction.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Pictures {
+    /// Modulus of the object, grey.
+    pub modulus: Picture,
+    /// Phase of the object without its ramp, on a cyclic colour map over −π…π.
+    pub phase: Picture,
+    /// The same on a sequential map between its own limits, if they span less than π.
+    pub phase_stretched: Option<Picture>,
+    /// Probe modes: brightness is modulus, hue is phase.
+    pub probe: Picture,
+}
+
+/// Quantiles of the lit values between which grey and colour scales extend, so that single bad
+/// pixels have no effect.
+const LIMITS: [f64; 2] = [0.005, 0.995];
+
+/// Phase range below which the phase is also drawn stretched over a sequential map, as it is hardly
+/// visible on the cyclic map.
+const STRETCHED_BELOW: f64 = PI;
+
+/// Margin shown around the lit region, as a fraction of its extent.
+const MARGIN: f64 = 0.06;
+
+/// Approximate length of the longer side of an object's picture, pixels: smaller objects are
+/// enlarged to the first value, larger ones averaged down to the second.
+const OBJECT_SIDE: [usize; 2] = [640, 1600];
+/// The same for one probe mode.
+const PROBE_SIDE: [usize; 2] = [288, 400];
+/// Modes per row.
+const TILES: usize = 4;
+/// Largest number of modes drawn; others have negligible power.
+const MODES: usize = 16;
+
+impl Pictures {
+    /// Draws all pictures of `of`.
+    ///
+    /// # Errors
+    /// Returns [`PictureError`] for an object or a probe without pixels.
+    pub fn new(of: &Reconstruction) -> Result<Self, PictureError> {
+        let region = LitRegion::default();
+        let mut weight = region.weight(&of.fluence);
+        if weight.dim() != of.object.dim() || bounding_box(&weight).is_none() {
+            weight = Array2::ones(of.object.dim());
+        }
+        let lit = bounding_box(&weight).ok_or_else(|| PictureError::Empty {
+            what: "object",
+            shape: of.object.shape().to_vec(),
+        })?;
+        let flat = flatten(WeightedImage {
+            values: &of.object,
+            weight: &weight,
+        });
+        let shape: [usize; 2] = of.object.dim().into();
+        let [rows, columns] = [0, 1].map(|axis| widened(&lit[axis], shape[axis]));
+        let shown = flat.object.slice(s![rows.clone(), columns.clone()]);
+        let weight = weight.slice(s![rows, columns]);
+        Ok(Self {
+            modulus: modulus(shown, weight, of.pixel)?,
+            phase: phase(shown, weight, of.pixel)?,
+            phase_stretched: phase_stretched(shown, weight, of.pixel)?,
+            probe: probe(of)?,
+        })
+    }
+}
+
+fn modulus(
+    object: ArrayView2<'_, Complex<f64>>,
+    weight: ArrayView2<'_, f64>,
+    pixel: [f64; 2],
+) -> Result<Picture, PictureError> {
+    let [low, high] = limits(object, weight, |v| v.norm());
+    let map = Map::Grey { low, high };
+    let raster = Raster::new(object, pixel, OBJECT_SIDE);
+    let png = framed("Modulus", &raster, map, |v| map.colour(v.norm()))?;
+    let caption = format!(
+        "Modulus of the object's transmission. Black is {} or less, white {} or more (the middle 99 % of the lit region). {}",
+        significant(low, 3),
+        significant(high, 3),
+        raster.extent()
+    );
+    Ok(Picture { png, caption })
+}
+
+fn phase(
+    object: ArrayView2<'_, Complex<f64>>,
+    weight: ArrayView2<'_, f64>,
+    pixel: [f64; 2],
+) -> Result<Picture, PictureError> {
+    let [low, high] = limits(object, weight, |v| v.arg());
+    let raster = Raster::new(object, pixel, OBJECT_SIDE);
+    let png = framed("Phase", &raster, Map::Cyclic, |v| {
+        Map::Cyclic.colour(v.arg())
+    })?;
+    let caption = format!(
+        "Phase of the object's transmission, with its ramp removed and its median set to 0. The colours form a circle from -π to π; the middle 99 % of the lit region spans {} rad. {}",
+        significant(high - low, 3),
+        raster.extent()
+    );
+    Ok(Picture { png, caption })
+}
+
+fn phase_stretched(
+    object: ArrayView2<'_, Complex<f64>>,
+    weight: ArrayView2<'_, f64>,
+    pixel: [f64; 2],
+) -> Result<Option<Picture>, PictureError> {
+    let [low, high] = limits(object, weight, |v| v.arg());
+    if high - low >= STRETCHED_BELOW {
+        return Ok(None);
+    }
+    let raster = Raster::new(object, pixel, OBJECT_SIDE);
+    let map = Map::Sequential { low, high };
+    let png = framed("Phase, stretched", &raster, map, |v| map.colour(v.arg()))?;
+    let caption = format!(
+        "The same phase with its colours stretched over {} to {} rad, the middle 99 % of the lit region. {}",
+        significant(low, 3),
+        significant(high, 3),
+        raster.extent()
+    );
+    Ok(Some(Picture { png, caption }))
+}
+
+fn probe(of: &Reconstruction) -> Result<Picture, PictureError> {
+    if of.probe.is_empty() {
+        return Err(PictureError::Empty {
+            what: "probe",
+            shape: of.probe.shape().to_vec(),
+        });
+    }
+    let modes: Vec<(Raster, f64)> = of
+        .probe
+        .axis_iter(Axis(0))
+        .take(MODES)
+        .map(|mode| {
+            let raster = Raster::new(mode, of.pixel, PROBE_SIDE);
+            let brightest = raster.values.iter().map(|v| v.norm());
+            let brightest = brightest.filter(|v| v.is_finite()).fold(0.0, f64::max);
+            (raster, brightest)
+        })
+        .collect();
+    let [height, width] = modes[0].0.size;
+    let across = modes.len().min(TILES);
+    let down = modes.len().div_ceil(across);
+    let tile = [width + GAP, height + TEXT + 2 * GAP];
+    let below = [GAP, GAP + TEXT + down * tile[1]];
+    let mut canvas = Canvas::new(
+        (GAP + across * tile[0]).max(LEAST_WIDTH),
+        below[1] + footer_height(),
+    );
+    canvas.text([GAP, GAP], "Probe");
+    for (i, (raster, brightest)) in modes.iter().enumerate() {
+        let corner = [
+            GAP + i % across * tile[0],
+            2 * GAP + TEXT + i / across * tile[1],
+        ];
+        raster.draw_framed(&mut canvas, corner, |v| {
+            hue(
+                v.arg(),
+                if *brightest > 0.0 {
+                    v.norm() / brightest
+                } else {
+                    0.0
+                },
+            )
+        });
+        let power = of.mode_power.get(i).map_or(String::new(), |p| {
+            format!("{}: {} %", i + 1, significant(100.0 * p, 3))
+        });
+        canvas.text([corner[0], corner[1] + height + GAP / 2], &power);
+    }
+    footer(&mut canvas, below, &modes[0].0, Map::Cyclic);
+    let omitted = match of.probe.len_of(Axis(0)) {
+        all if all > MODES => format!(" The {MODES} strongest of {all} modes are shown."),
+        _ => String::new(),
+    };
+    let caption = format!(
+        "Probe modes, strongest first, with their fraction of the power. Brightness is the modulus (each mode relative to its own maximum), hue the phase.{omitted} {}",
+        modes[0].0.extent()
+    );
+    Ok(Picture {
+        png: canvas.png()?,
+        caption,
+    })
+}
+
+/// Limits of `value` over the lit pixels without the extremes; always low < high.
+fn limits(
+    object: ArrayView2<'_, Complex<f64>>,
+    weight: ArrayView2<'_, f64>,
+    value: impl Fn(&Complex<f64>) -> f64,
+) -> [f64; 2] {
+    let lit = object.iter().zip(weight).filter(|(_, w)| **w > 0.0);
+    let mut values: Vec<f64> = lit
+        .map(|(v, _)| value(v))
+        .filter(|v| v.is_finite())
+        .collect();
+    values.sort_unstable_by(f64::total_cmp);
+    let Some(last) = values.len().checked_sub(1) else {
+        return [0.0, 1.0];
+    };
+    let [low, high] = LIMITS.map(|fraction| values[(fraction * last as f64).round() as usize]);
+    // Prevents pure noise, or a division by zero, for a flat object.
+    let min_span = 1e-3 * low.abs().max(high.abs()).max(1e-3);
+    // A limit that is negligible against the other one is a rounding error, so it is set to 0.
+    let [low, high] = [low, high].map(|v| {
+        if v.abs() < 1e-6 * (high - low) {
+            0.0
+        } else {
+            v
+        }
+    });
+    let missing = (min_span - (high - low)).max(0.0) / 2.0;
+    [low - missing, high + missing]
+}
+
+fn widened(lit: &Range<usize>, length: usize) -> Range<usize> {
+    let margin = (MARGIN * lit.len() as f64).ceil() as usize;
+    lit.start.saturating_sub(margin)..(lit.end + margin).min(length)
+}
+
+/// Draws title, picture, scale bar and colour bar.
+fn framed(
+    title: &str,
+    raster: &Raster,
+    map: Map,
+    colour: impl Fn(&Complex<f64>) -> [u8; 3],
+) -> Result<Vec<u8>, PictureError> {
+    let [height, width] = raster.size;
+    let top = 2 * GAP + TEXT;
+    let mut canvas = Canvas::new(
+        (width + 2 * GAP).max(LEAST_WIDTH),
+        top + height + footer_height(),
+    );
+    canvas.text([GAP, GAP], title);
+    raster.draw_framed(&mut canvas, [GAP, top], colour);
+    footer(&mut canvas, [GAP, top + height], raster, map);
+    Ok(canvas.png()?)
+}
+
+fn footer_height() -> usize {
+    GAP + BAR[1] + GAP / 2 + TEXT + GAP
+}
+
+/// Draws the scale bar on the left and the colour bar with its labels beside it.
+fn footer(canvas: &mut Canvas, at: [usize; 2], raster: &Raster, map: Map) {
+    let (row, text_row) = (at[1] + GAP, at[1] + GAP + BAR[1] + GAP / 2);
+    let display_pixel = raster.metres[1] / raster.size[1] as f64;
+    let reach = (raster.size[1] as f64 * 0.3).clamp(16.0, BAR[0] as f64);
+    let bar = round_below(reach * display_pixel);
+    let bar_pixels = ((bar / display_pixel).round() as usize).max(1);
+    canvas.fill([at[0], row + BAR[1] / 2 - 2], [bar_pixels, 5], INK);
+    for end in [at[0], at[0] + bar_pixels - 2] {
+        canvas.fill([end, row], [2, BAR[1]], INK);
+    }
+    canvas.text([at[0], text_row], &length(bar, 1));
+
+    let [left, _] = map_ends(map);
+    let start = at[0] + BAR[0] + 3 * GAP + width_of(&left) / 2;
+    colour_bar(canvas, [start, row], map);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::sample;
+    use super::*;
+    use crate::report::canvas::WHITE;
+    use crate::report::png::Rgb;
+
+    fn decoded(picture: &Picture) -> Rgb {
+        Rgb::read(&picture.png)
+    }
+
+    /// Colour at a relative position (row, column) within the drawn object.
+    fn at(picture: &Rgb, of: &Reconstruction, position: [f64; 2]) -> [u8; 3] {
+        // The sample's lit region after erosion, 32 × 52 pixels, with its margin.
+        let shown = [36.0, 60.0];
+        assert_eq!(of.object.dim(), (60, 80));
+        let zoom = (OBJECT_SIDE[0] as f64 / shown[1]).floor();
+        let column = GAP as f64 + position[1] * shown[1] * zoom;
+        let row = (2 * GAP + TEXT) as f64 + position[0] * shown[0] * zoom;
+        picture.at(column as u32, row as u32)
+    }
+
+    #[test]
+    fn vacuum_is_bright_and_the_disc_dark_for_any_ramp() {
+        let mut of = sample::reconstruction();
+        for ((r, c), v) in of.object.indexed_iter_mut() {
+            *v *= Complex::cis(0.7 + 0.05 * r as f64 - 0.11 * c as f64);
+        }
+        let pictures = Pictures::new(&of).unwrap();
+        let modulus = decoded(&pictures.modulus);
+        assert_eq!(at(&modulus, &of, [0.5, 0.5]), [0; 3]);
+        assert_eq!(at(&modulus, &of, [0.05, 0.05]), WHITE);
+        // One radian is stretched too: the ends of the map are disc and vacuum.
+        let stretched = pictures.phase_stretched.unwrap();
+        let phase = decoded(&stretched);
+        let map = Map::Sequential {
+            low: -1.0,
+            high: 0.0,
+        };
+        assert_eq!(at(&phase, &of, [0.5, 0.5]), map.colour(-1.0));
+        assert_eq!(at(&phase, &of, [0.05, 0.05]), map.colour(0.0));
+        assert!(stretched.caption.contains("stretched over -1.00 to 0 rad"));
+    }
+
+    #[test]
+    fn phases_over_the_full_circle_use_only_the_cyclic_map() {
+        let mut of = sample::reconstruction();
+        for ((r, c), v) in of.object.indexed_iter_mut() {
+            let inside = (r as f64 - 30.0).hypot(c as f64 - 40.0) < 12.0;
+            *v = Complex::cis(if inside { 3.0 } else { 0.0 });
+            if r < 25 && c < 20 {
+                *v = Complex::cis(-2.5);
+            }
+        }
+        let pictures = Pictures::new(&of).unwrap();
+        let phase = decoded(&pictures.phase);
+        assert_eq!(at(&phase, &of, [0.5, 0.5]), Map::Cyclic.colour(3.0));
+        assert!(pictures.phase.caption.contains("circle"));
+        assert_eq!(pictures.phase_stretched, None);
+    }
+
+    #[test]
+    fn nan_values_and_a_missing_fluence_are_drawn() {
+        let mut of = sample::reconstruction();
+        of.object[[30, 40]] = Complex::new(f64::NAN, 1.0);
+        of.probe.fill(Complex::default());
+        let pictures = Pictures::new(&of).unwrap();
+        assert_eq!(
+            at(&decoded(&pictures.modulus), &of, [0.5, 0.5]),
+            crate::report::colours::NOT_FINITE
+        );
+        of.fluence.fill(0.0);
+        assert!(Pictures::new(&of).is_ok());
+        of.fluence = Array2::zeros((3, 3));
+        assert!(Pictures::new(&of).is_ok());
+        of.object = Array2::zeros((0, 5));
+        let refused = Pictures::new(&of);
+        assert!(matches!(
+            refused,
+            Err(PictureError::Empty { what: "object", .. })
+        ));
+    }
+
+    #[test]
+    fn every_mode_has_a_tile() {
+        let of = sample::reconstruction();
+        let probe = decoded(&Pictures::new(&of).unwrap().probe);
+        let tile = PROBE_SIDE[0] as u32 + GAP as u32;
+        let (row, first) = ((2 * GAP + TEXT) as u32 + 144, GAP as u32 + 144);
+        // The first mode is brightest in its middle, where the second has a node.
+        let bright = |column: u32| probe.at(column, row).iter().copied().max().unwrap();
+        // The brightest channel of any hue is at min_span 191.
+        assert!(bright(first) > 180 && bright(first + tile) < 20);
+    }
+}

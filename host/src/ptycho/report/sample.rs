@@ -1,0 +1,57 @@
+//! A small reconstruction for the tests of this module.
+
+use crate::data::{HistoryEntry, Reconstruction};
+use ndarray::{Array2, Array3};
+use num_complex::Complex;
+
+/// A disc of modulus 0.5 and phase −1 in vacuum, lit except for a border of 10 pixels; two modes;
+/// four iterations each of `dm` and `raar`, with R known for every third iteration.
+pub(crate) fn reconstruction() -> Reconstruction {
+    let shape = (60, 80);
+    let object = Array2::from_shape_fn(shape, |(r, c)| {
+        let inside = (r as f64 - 30.0).hypot(c as f64 - 40.0) < 12.0;
+        if inside {
+            Complex::from_polar(0.5, -1.0)
+        } else {
+            Complex::from(1.0)
+        }
+    });
+    let fluence = Array2::from_shape_fn(shape, |(r, c)| {
+        f64::from((10..50).contains(&r) && (10..70).contains(&c))
+    });
+    let probe = Array3::from_shape_fn((2, 16, 16), |(mode, r, c)| {
+        let at = [r, c].map(|v| v as f64 - 8.0);
+        let spot = (-(at[0] * at[0] + at[1] * at[1]) / 20.0).exp();
+        Complex::from(spot * if mode == 0 { 1.0 } else { 0.1 * at[0] })
+    });
+    let history = (1..=8)
+        .map(|iteration| HistoryEntry {
+            iteration,
+            engine: if iteration <= 4 { "dm" } else { "raar" }.to_owned(),
+            err_fourier: 1.0 / iteration as f64,
+            err_exit: 0.5 / iteration as f64,
+            err_phot: (iteration % 3 == 0).then_some(2.0 / iteration as f64),
+            r_factor: (iteration % 3 == 0).then_some(0.1 / iteration as f64),
+            seconds: 0.5 * iteration as f64,
+        })
+        .collect();
+    Reconstruction {
+        object,
+        probe,
+        mode_power: vec![0.9, 0.1],
+        pixel: [2e-8, 2e-8],
+        positions: Array2::from_shape_fn((3, 2), |(frame, _)| 2e-7 * frame as f64),
+        corners: vec![[10, 10], [20, 20], [30, 30]],
+        origin: [-2e-7, -2e-7],
+        fluence,
+        history,
+        recipe: "[dm]\nalpha = 1.0 # <standard> & \"usual\"\n".to_owned(),
+        backend: "cpu".to_owned(),
+        device: "two <cores>".to_owned(),
+        version: "0.1.0".to_owned(),
+        source: "scan & more.cxi".to_owned(),
+        wavelength: 1e-10,
+        distance: 2.0,
+        double_precision: true,
+    }
+}

@@ -1,0 +1,121 @@
+//! The present state of a run as a [`Reconstruction`]: what files, pictures and comparisons take.
+
+use super::quality::orthogonalise;
+use super::{EngineError, Precision, Problem, Recipe, Reconstructor};
+use crate::data::{Geometry, Reconstruction, Scan};
+use ndarray::{Array2, Array3, s};
+use num_complex::Complex;
+
+/// Where a run came from, for the record.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Origin {
+    /// The scan's file, as given.
+    pub source: String,
+    /// The resolved recipe, TOML.
+    pub recipe: String,
+}
+
+/// Takes object, probe and history out of `run`; the modes are orthogonal, strongest first.
+///
+/// # Errors
+/// The machine's.
+pub fn result(
+    run: &mut Reconstructor,
+    scan: &Scan,
+    problem: &Problem,
+    recipe: &Recipe,
+    origin: &Origin,
+) -> Result<Reconstruction, EngineError> {
+    run.complete()?;
+    let setup = run.engine().setup();
+    let object = run.engine().object()?;
+    let raw = run.engine().probe()?;
+    let modes = orthogonalise(&raw);
+    let power = raw.map(Complex::norm_sqr).sum_axis(ndarray::Axis(0));
+    let (rows, columns) = power.dim();
+    let mut fluence = Array2::zeros(object.dim());
+    for corner in &problem.positions.corners {
+        let [top, left] = corner.map(|v| v as usize);
+        let mut window = fluence.slice_mut(s![top..top + rows, left..left + columns]);
+        window += &power;
+    }
+    let mut probe = modes.probe;
+    if recipe.physical_probe {
+        add_quadratic_phase(&mut probe, problem.pixel, scan.geometry());
+    }
+    Ok(Reconstruction {
+        object,
+        probe,
+        mode_power: modes.power,
+        pixel: problem.pixel,
+        positions: scan.positions().clone(),
+        corners: problem.positions.corners.clone(),
+        origin: problem.positions.origin,
+        fluence,
+        history: run.progress().history.clone(),
+        recipe: origin.recipe.clone(),
+        backend: setup.backend.into(),
+        device: setup.device,
+        version: env!("CARGO_PKG_VERSION").into(),
+        source: origin.source.clone(),
+        wavelength: scan.geometry().wavelength,
+        distance: scan.geometry().distance,
+        double_precision: recipe.precision == Precision::F64,
+    })
+}
+
+/// Times exp(−iπ(x² + y²)/(λz)), x and y from the middle of the window.
+///
+/// Fresnel's kernel exp(+iπ(x − u)²/(λz)) is exp(+iπx²/(λz)) · exp(−2πi x u/(λz)) times a phase at the
+/// detector; the first factor is what the model's bare transform leaves to the probe.
+fn add_quadratic_phase(probe: &mut Array3<Complex<f64>>, pixel: [f64; 2], geometry: &Geometry) {
+    let (_, rows, columns) = probe.dim();
+    let curvature = std::f64::consts::PI / (geometry.wavelength * geometry.distance);
+    for ((_, row, column), value) in probe.indexed_iter_mut() {
+        let y = (row as f64 - (rows / 2) as f64) * pixel[0];
+        let x = (column as f64 - (columns / 2) as f64) * pixel[1];
+        *value *= Complex::cis(-curvature * (x * x + y * y));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The detector's magnitudes, computed from the physical probe by Fresnel's sum, are those of the
+    /// bare transform of the model's probe.
+    #[test]
+    fn the_physical_probe_gives_the_same_pattern_by_fresnels_sum() {
+        let (rows, columns) = (6, 5);
+        let geometry = Geometry {
+            wavelength: 1e-10,
+            distance: 2.0,
+            pixel_size: [75e-6, 60e-6],
+        };
+        let pixel = geometry.object_pixel(rows, columns);
+        let model = Array3::from_shape_fn((1, rows, columns), |(_, r, c)| {
+            Complex::new((r * 3 + c) as f64 % 7.0 - 2.0, (r + 2 * c) as f64 % 5.0)
+        });
+        let mut physical = model.clone();
+        add_quadratic_phase(&mut physical, pixel, &geometry);
+        let mut bare: Vec<_> = model.iter().copied().collect();
+        crate::fft::Fft2::new(rows, columns).forward(&mut bare);
+        let place = |i: usize, n: usize| i as f64 - (n / 2) as f64;
+        for (k, expected) in bare.iter().enumerate() {
+            // Frequencies and detector pixels, zero in the middle.
+            let v = place((k / columns + rows / 2) % rows, rows) * geometry.pixel_size[0];
+            let u = place((k % columns + columns / 2) % columns, columns) * geometry.pixel_size[1];
+            let wave: Complex<f64> = physical
+                .indexed_iter()
+                .map(|((_, r, c), p)| {
+                    let y = place(r, rows) * pixel[0] - v;
+                    let x = place(c, columns) * pixel[1] - u;
+                    let scale = geometry.wavelength * geometry.distance;
+                    p * Complex::cis(std::f64::consts::PI * (x * x + y * y) / scale)
+                })
+                .sum();
+            let norm = wave.norm() / ((rows * columns) as f64).sqrt();
+            assert!((norm - expected.norm()).abs() < 1e-9 * (1.0 + norm), "{k}");
+        }
+    }
+}

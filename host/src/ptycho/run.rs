@@ -1,0 +1,207 @@
+//! A reconstruction as steps of a [`Run`](crate::run::Run); it writes checkpoints, and stops when its metrics are not
+//! finite.
+
+use super::checkpointing::{CheckpointError, SavedRun, fingerprint};
+use super::{EngineError, Origin, Reconstructor};
+use crate::data::{HistoryEntry, Scan};
+use crate::run::Steps;
+use std::path::{Path, PathBuf};
+
+/// Why a reconstruction ended early.
+#[derive(Debug, thiserror::Error)]
+pub enum RunError {
+    /// The engine failed.
+    #[error(transparent)]
+    Engine(#[from] EngineError),
+    /// A checkpoint cannot be read or written.
+    #[error(transparent)]
+    Checkpoint(#[from] CheckpointError),
+    /// NaN or infinity.
+    #[error(
+        "the reconstruction diverged: {metric} of iteration {iteration} ({engine}) is {found}; nothing was written (weaker values of alpha or beta, clip_object or another start probe may help)"
+    )]
+    Diverged {
+        /// Name of the metric.
+        metric: &'static str,
+        /// Number of the iteration in the run, from 1.
+        iteration: usize,
+        /// Name of the engine.
+        engine: String,
+        /// NaN or infinity.
+        found: f64,
+    },
+}
+
+/// The iterations of a [`Reconstructor`], and its checkpoint file.
+pub struct ReconstructionSteps<'a> {
+    reconstructor: Reconstructor,
+    scan: &'a Scan,
+    origin: Origin,
+    path: PathBuf,
+    fingerprint: Option<String>,
+    saved: bool,
+    /// Entries of the history that were returned.
+    returned: usize,
+}
+
+/// A reconstruction with its history.
+pub type Run<'a> = crate::run::Run<ReconstructionSteps<'a>>;
+
+impl<'a> ReconstructionSteps<'a> {
+    /// A run from the beginning; checkpoints go to `path`.
+    #[must_use]
+    pub fn new(reconstructor: Reconstructor, scan: &'a Scan, origin: Origin, path: &Path) -> Self {
+        let path = path.to_owned();
+        Self {
+            reconstructor,
+            scan,
+            origin,
+            path,
+            fingerprint: None,
+            saved: false,
+            returned: 0,
+        }
+    }
+
+    /// Resumes from a saved run, which was read from `from`.
+    ///
+    /// # Errors
+    /// The state is of another scan, shape or precision.
+    pub fn resume(&mut self, saved: SavedRun, from: &Path) -> Result<(), RunError> {
+        saved.check_scan(from, self.scan)?;
+        self.returned = saved.progress.history.len();
+        self.fingerprint = Some(saved.fingerprint);
+        Ok(self.reconstructor.resume(saved.progress, &saved.state)?)
+    }
+
+    /// The reconstructor, for its results.
+    pub fn reconstructor(&mut self) -> &mut Reconstructor {
+        &mut self.reconstructor
+    }
+
+    /// Whether a checkpoint was written.
+    #[must_use]
+    pub fn saved(&self) -> bool {
+        self.saved
+    }
+
+    /// The new entries of the history. Metrics that are not finite end the run before they reach a checkpoint or a
+    /// result.
+    fn check_finite(&mut self) -> Result<Vec<HistoryEntry>, RunError> {
+        let progress = self.reconstructor.progress();
+        let returned = self.returned.min(progress.history.len());
+        let new = &progress.history[returned..];
+        for entry in new.iter().chain(&progress.incomplete) {
+            let metrics = [
+                ("err_fourier", Some(entry.err_fourier)),
+                ("err_exit", Some(entry.err_exit)),
+                ("err_phot", entry.err_phot),
+                ("R", entry.r_factor),
+            ];
+            for (metric, found) in metrics {
+                if let Some(found) = found.filter(|v| !v.is_finite()) {
+                    return Err(RunError::Diverged {
+                        metric,
+                        iteration: entry.iteration,
+                        engine: entry.engine.clone(),
+                        found,
+                    });
+                }
+            }
+        }
+        self.returned = progress.history.len();
+        Ok(new.to_vec())
+    }
+}
+
+impl Steps for ReconstructionSteps<'_> {
+    type Entry = HistoryEntry;
+    type Error = RunError;
+
+    fn planned(&self) -> usize {
+        self.reconstructor.planned()
+    }
+
+    fn done(&self) -> usize {
+        self.reconstructor.progress().total
+    }
+
+    fn finished(&self) -> bool {
+        self.reconstructor.finished()
+    }
+
+    fn advance(&mut self) -> Result<Vec<HistoryEntry>, RunError> {
+        self.reconstructor.advance()?;
+        self.check_finite()
+    }
+
+    fn flush(&mut self) -> Result<Vec<HistoryEntry>, RunError> {
+        self.reconstructor.flush()?;
+        self.check_finite()
+    }
+
+    fn checkpoint(&mut self) -> Result<(), RunError> {
+        let scan = self.scan;
+        let fingerprint = self
+            .fingerprint
+            .get_or_insert_with(|| fingerprint(scan))
+            .clone();
+        let saved = SavedRun {
+            source: self.origin.source.clone(),
+            backend: self.reconstructor.engine().setup().backend.to_owned(),
+            fingerprint,
+            recipe: self.origin.recipe.clone(),
+            progress: self.reconstructor.progress().clone(),
+            state: self.reconstructor.engine().save()?,
+        };
+        saved.write(&self.path)?;
+        self.saved = true;
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ptycho::cpu::CpuEngine;
+    use crate::ptycho::{EngineSpec, Problem, Recipe, SimulateOptions, simulate};
+
+    #[test]
+    fn a_diverged_run_does_not_replace_its_last_good_checkpoint() {
+        let options = SimulateOptions {
+            frame: 16,
+            positions: 6,
+            ..SimulateOptions::default()
+        };
+        let scan = simulate(&options).unwrap();
+        let recipe = Recipe {
+            engines: vec![EngineSpec::parse("dm:4").unwrap()],
+            ..Recipe::default()
+        };
+        let mut problem = Problem::new(&scan, &recipe).unwrap();
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("saved");
+        let origin = Origin {
+            source: "memory".into(),
+            recipe: recipe.to_toml().unwrap(),
+        };
+        let steps = |problem: &Problem| {
+            let engine = Box::new(CpuEngine::<f32>::new(problem));
+            let reconstructor = Reconstructor::new(engine, problem, &recipe);
+            ReconstructionSteps::new(reconstructor, &scan, origin.clone(), &path)
+        };
+        let mut good = steps(&problem);
+        good.advance().unwrap();
+        good.flush().unwrap();
+        good.checkpoint().unwrap();
+        let saved = std::fs::read(&path).unwrap();
+
+        problem
+            .object
+            .fill(num_complex::Complex::new(f64::NAN, 0.0));
+        let mut bad = steps(&problem);
+        let ended = bad.advance().and_then(|_| bad.flush());
+        assert!(matches!(ended, Err(RunError::Diverged { .. })));
+        assert_eq!(std::fs::read(&path).unwrap(), saved);
+    }
+}

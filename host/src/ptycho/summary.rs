@@ -1,0 +1,162 @@
+//! The summary of a run for other programs.
+
+use crate::data::{HistoryEntry, Reconstruction};
+use crate::ptycho::quality::Comparison;
+use serde::Serialize;
+
+/// What `--summary` writes. Numbers that are missing or not finite are `null` in JSON.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Summary {
+    /// `cpu`, `cuda` or `emulator`.
+    pub backend: String,
+    /// Name of the device.
+    pub device: String,
+    /// `f32` or `f64`.
+    pub precision: &'static str,
+    /// Engines in the order they ran, with the iterations that each did: `dm:40,raar:40`.
+    pub engine: String,
+    /// Iterations of all engines together.
+    pub iterations: usize,
+    /// Time of the whole reconstruction, s.
+    pub seconds: f64,
+    /// Mean time of an iteration, ms.
+    pub ms_per_iteration: Option<f64>,
+    /// Last R computed: Σ w (√I_model − √I)² / Σ w I.
+    pub r_factor: Option<f64>,
+    /// Last photon error computed.
+    pub err_phot: Option<f64>,
+    /// Last Fourier error.
+    pub err_fourier: Option<f64>,
+    /// Last change of the exit waves.
+    pub err_exit: Option<f64>,
+    /// Frames of the scan.
+    pub frames: usize,
+    /// Probe modes.
+    pub probe_modes: usize,
+    /// Share of each mode in the probe's power, strongest first.
+    pub mode_power: Vec<f64>,
+    /// Object shape (rows, columns).
+    pub object_shape: [usize; 2],
+    /// Object pixel (row, column), m.
+    pub pixel: [f64; 2],
+    /// The scan's file, as given.
+    pub source: String,
+    /// Program version.
+    pub version: String,
+    /// One entry an iteration.
+    pub history: Vec<HistoryEntry>,
+    /// ‖w (O − truth)‖ / ‖w truth‖ without the ambiguities; absent where the truth is unknown.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub relative_l2: Option<f64>,
+    /// Half period, m, to which object and truth agree at half a bit; absent where the truth is
+    /// unknown or they do not agree.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub resolution_half_bit: Option<f64>,
+}
+
+impl Summary {
+    /// Sums up `of`, which took `seconds` in all, and its comparison with the truth if there is
+    /// one.
+    #[must_use]
+    pub fn new(of: &Reconstruction, seconds: f64, truth: Option<&Comparison>) -> Self {
+        let last = of.history.last();
+        let newest =
+            |value: fn(&HistoryEntry) -> Option<f64>| of.history.iter().rev().find_map(value);
+        Self {
+            backend: of.backend.clone(),
+            device: of.device.clone(),
+            precision: if of.double_precision { "f64" } else { "f32" },
+            engine: engine_spans(&of.history)
+                .iter()
+                .map(|(name, [first, last])| format!("{name}:{}", last - first + 1))
+                .collect::<Vec<_>>()
+                .join(","),
+            iterations: of.history.len(),
+            seconds,
+            ms_per_iteration: last.map(|h| 1e3 * h.seconds / of.history.len() as f64),
+            r_factor: newest(|h| h.r_factor),
+            err_phot: newest(|h| h.err_phot),
+            err_fourier: last.map(|h| h.err_fourier),
+            err_exit: last.map(|h| h.err_exit),
+            frames: of.corners.len(),
+            probe_modes: of.probe.shape()[0],
+            mode_power: of.mode_power.clone(),
+            object_shape: of.object.dim().into(),
+            pixel: of.pixel,
+            source: of.source.clone(),
+            version: of.version.clone(),
+            history: of.history.clone(),
+            relative_l2: truth.map(|t| t.relative_l2),
+            resolution_half_bit: truth.and_then(|t| t.resolution_half_bit),
+        }
+    }
+
+    /// As JSON, indented, with a newline at the end.
+    ///
+    /// # Errors
+    /// None for what [`Self::new`] makes; the encoder's signature has one.
+    pub fn to_json(&self) -> serde_json::Result<String> {
+        Ok(serde_json::to_string_pretty(self)? + "\n")
+    }
+}
+
+/// Runs of one engine: its name and its entries' first and last iteration.
+pub(super) fn engine_spans(history: &[HistoryEntry]) -> Vec<(&str, [usize; 2])> {
+    history
+        .chunk_by(|a, b| a.engine == b.engine)
+        .filter_map(|run| {
+            let (first, last) = (run.first()?, run.last()?);
+            Some((first.engine.as_str(), [first.iteration, last.iteration]))
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ptycho::report::sample;
+
+    #[test]
+    fn the_keys_of_the_contract_are_there_and_nothing_is_nan() {
+        let mut of = sample::reconstruction();
+        of.history[7].err_exit = f64::NAN;
+        let json = Summary::new(&of, 4.0, None).to_json().unwrap();
+        let value: serde_json::Value = serde_json::from_str(&json).unwrap();
+        for key in [
+            "backend",
+            "device",
+            "engine",
+            "iterations",
+            "seconds",
+            "ms_per_iteration",
+            "r_factor",
+            "err_phot",
+            "err_fourier",
+            "err_exit",
+            "frames",
+            "probe_modes",
+            "history",
+        ] {
+            assert!(value.get(key).is_some(), "{key}");
+        }
+        assert_eq!(value["engine"], "dm:4,raar:4");
+        assert_eq!(value["iterations"], 8);
+        assert_eq!(value["ms_per_iteration"], 500.0);
+        assert_eq!(value["r_factor"], of.history[5].r_factor.unwrap());
+        assert!(value["err_exit"].is_null() && value["history"][7]["err_exit"].is_null());
+        assert_eq!(value["history"].as_array().unwrap().len(), 8);
+        assert!(value.get("relative_l2").is_none());
+    }
+
+    #[test]
+    fn a_run_without_iterations_has_no_metrics() {
+        let mut of = sample::reconstruction();
+        of.history.clear();
+        let summary = Summary::new(&of, 0.1, None);
+        assert_eq!((summary.engine.as_str(), summary.iterations), ("", 0));
+        assert_eq!(
+            (summary.ms_per_iteration, summary.err_fourier),
+            (None, None)
+        );
+    }
+}

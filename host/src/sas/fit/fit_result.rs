@@ -1,0 +1,142 @@
+//! The result of a fit.
+
+use super::{Bound, Measured, Method, Minimum, Stop};
+use crate::run::Setup;
+use serde::Serialize;
+
+/// A fitted parameter.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Fitted {
+    /// As in `--fit`.
+    pub name: String,
+    /// As in the model's table.
+    pub units: &'static str,
+    /// At the minimum.
+    pub value: f64,
+    /// Its standard uncertainty; none at a bound and where the data do not determine it.
+    pub uncertainty: Option<f64>,
+    /// Least value allowed; none: −∞.
+    pub low: Option<f64>,
+    /// Greatest value allowed; none: ∞.
+    pub high: Option<f64>,
+    /// Where the (first) search began.
+    pub start: f64,
+    /// The bound where it stopped.
+    pub at_bound: Option<Bound>,
+}
+
+/// A number that was not fitted.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Fixed {
+    /// As in `--set`, or `NAME_pd` of a width.
+    pub name: String,
+    /// Its value.
+    pub value: f64,
+}
+
+/// What `--summary` writes of a fit.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct FitResult {
+    /// The model.
+    pub model: String,
+    /// Title of the data.
+    pub data: String,
+    /// How it was searched.
+    pub method: Method,
+    /// Why it ended.
+    pub stop: Stop,
+    /// Whether that is a minimum.
+    pub converged: bool,
+    /// What was fitted.
+    pub parameters: Vec<Fitted>,
+    /// What was not.
+    pub fixed: Vec<Fixed>,
+    /// Σ ((data − model)/σ)².
+    pub chi2: f64,
+    /// The same over points.
+    pub chi2_per_point: f64,
+    /// The same over degrees of freedom.
+    pub reduced_chi2: Option<f64>,
+    /// Points that took part.
+    pub points: usize,
+    /// Points less parameters.
+    pub degrees_of_freedom: usize,
+    /// Whether the weights are the data's own; otherwise χ² has no absolute meaning.
+    pub known_sigma: bool,
+    /// In the order of the parameters.
+    pub covariance: Vec<Vec<Option<f64>>>,
+    /// In the order of the parameters.
+    pub correlation: Vec<Vec<Option<f64>>>,
+    /// Distinct minima that the starts found, best first.
+    pub minima: Vec<Minimum>,
+    /// Starts.
+    pub starts: usize,
+    /// Members of the population; none for descents alone.
+    pub population: Option<usize>,
+    /// Seed of the starts and the population.
+    pub seed: u64,
+    /// Iterations of the longest descent.
+    pub iterations: usize,
+    /// Generations of the population.
+    pub generations: usize,
+    /// Parameter vectors computed.
+    pub evaluations: usize,
+    /// Calls of the engine that computed them.
+    pub batches: usize,
+    /// Wall-clock seconds of the search.
+    pub seconds: f64,
+    /// The machine.
+    #[serde(flatten)]
+    pub setup: Setup,
+    /// Decisions that a user should know of.
+    pub notes: Vec<String>,
+    /// Program version.
+    pub version: &'static str,
+    /// χ² after each round of the search.
+    pub history: Vec<Entry>,
+}
+
+/// A round of a search.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Entry {
+    /// Its number, from 1.
+    pub iteration: usize,
+    /// The best χ² so far.
+    pub chi2: f64,
+    /// The same over points.
+    pub chi2_per_point: f64,
+    /// Descents (or members) that go on.
+    pub running: usize,
+    /// Parameter vectors computed so far.
+    pub evaluations: usize,
+}
+
+impl FitResult {
+    /// As JSON, indented, with a newline at the end. Numbers that are not finite are `null`.
+    ///
+    /// # Errors
+    /// The encoder's.
+    pub fn to_json(&self) -> serde_json::Result<String> {
+        Ok(serde_json::to_string_pretty(self)? + "\n")
+    }
+}
+
+/// A fit's intensities beside the data's, for pictures and tables.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Comparison {
+    /// The data.
+    pub measured: Measured,
+    /// The model's intensities at the same points, 1/cm.
+    pub model: Vec<f64>,
+}
+
+impl Comparison {
+    /// (data − model)/σ.
+    #[must_use]
+    pub fn residuals(&self) -> Vec<f64> {
+        let data = self.measured.intensity.iter().zip(&self.measured.sigma);
+        data.zip(&self.model)
+            .map(|((data, sigma), model)| (data - model) / sigma)
+            .collect()
+    }
+}

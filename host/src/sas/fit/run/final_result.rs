@@ -1,0 +1,197 @@
+//! The result of a fit: values, derivatives, uncertainties, and the intensities of model and data.
+
+use super::{Fit, Method, Phase};
+use crate::sas::fit::fit_result::{Comparison, FitResult, Fitted, Fixed};
+use crate::sas::fit::linear::Trial;
+use crate::sas::fit::multi_start::Minimum;
+use crate::sas::fit::search::Search as _;
+use crate::sas::fit::{Bound, Statistics, Stop};
+use crate::sas::{SasError, Vector};
+use nalgebra::DMatrix;
+use std::time::Instant;
+
+impl Fit<'_> {
+    /// The result so far, also of an interrupted fit, and the intensities of model and data.
+    /// Computes the derivatives at the best values by central differences, all in one batch.
+    ///
+    /// # Errors
+    /// An error of the engine, or no finite intensities were computed.
+    pub fn result(&mut self) -> Result<(FitResult, Comparison), SasError> {
+        let begun = Instant::now();
+        let model = self.problem.calculation().definition.name().to_owned();
+        let why = match &self.refused {
+            Some(refused) => format!(" ({refused})"),
+            None => String::new(),
+        };
+        let not_finite = || {
+            SasError::Refused(format!(
+                "{model}: no finite intensities were found{why}; try other bounds or another start"
+            ))
+        };
+        let values = self.best().ok_or_else(not_finite)?.to_vec();
+        let (plan, vectors) = self.central(&values);
+        let intensities = self.evaluate(&vectors, false)?.unwrap_or_default();
+        let at = self
+            .projection
+            .trial(&self.problem, values, &intensities[0]);
+        if !at.chi2.is_finite() {
+            return Err(not_finite());
+        }
+        let jacobian = self.jacobian(&at, &plan, &intensities);
+        let parameters = self.problem.parameters();
+        let at_bound: Vec<Option<Bound>> = parameters
+            .iter()
+            .zip(&at.values)
+            .map(|(parameter, value)| {
+                let near = |bound: f64| (value - bound).abs() <= 1e-9 * parameter.size(*value);
+                match parameter.bounds {
+                    (low, _) if near(low) => Some(Bound::Least),
+                    (_, high) if near(high) => Some(Bound::Greatest),
+                    _ => None,
+                }
+            })
+            .collect();
+        let held: Vec<bool> = at_bound.iter().map(Option::is_some).collect();
+        let points = self.problem.measured().intensity.len();
+        let degrees_of_freedom = self.problem.degrees_of_freedom();
+        let reduced = (degrees_of_freedom > 0).then(|| at.chi2 / degrees_of_freedom as f64);
+        let factor = match reduced {
+            Some(reduced) if !self.problem.measured().known_sigma => reduced,
+            _ => 1.0,
+        };
+        let statistics = Statistics::new(&jacobian, &held, factor, self.differences.noise);
+        self.searching += begun.elapsed();
+        let fitted = (0..parameters.len())
+            .map(|i| {
+                let parameter = &parameters[i];
+                let finite = |bound: f64| bound.is_finite().then_some(bound);
+                Fitted {
+                    name: parameter.name.clone(),
+                    units: parameter.units,
+                    value: at.values[i],
+                    uncertainty: statistics.uncertainty[i],
+                    low: finite(parameter.bounds.0),
+                    high: finite(parameter.bounds.1),
+                    start: parameter.start,
+                    at_bound: at_bound[i],
+                }
+            })
+            .collect();
+        let (stop, minima, iterations) = self.stop_minima_and_iterations();
+        let notes = self.notes(&statistics, &at_bound, stop, &minima);
+        let fixed = self.problem.fixed().into_iter();
+        let result = FitResult {
+            model,
+            data: self.problem.measured().title.clone(),
+            method: self.options.method,
+            stop,
+            converged: stop.converged(),
+            parameters: fitted,
+            fixed: fixed.map(|(name, value)| Fixed { name, value }).collect(),
+            chi2: at.chi2,
+            chi2_per_point: at.chi2 / points as f64,
+            reduced_chi2: reduced,
+            points,
+            degrees_of_freedom,
+            known_sigma: self.problem.measured().known_sigma,
+            covariance: statistics.covariance,
+            correlation: statistics.correlation,
+            minima,
+            starts: match self.options.method {
+                Method::LevenbergMarquardt => self.options.starts,
+                Method::Evolution => 1,
+            },
+            population: self.population().map(|(members, _)| members),
+            seed: self.options.seed,
+            iterations,
+            generations: self.population().map_or(0, |(_, generations)| generations),
+            evaluations: self.evaluations,
+            batches: self.batches,
+            seconds: self.searching.as_secs_f64(),
+            setup: self.engine.setup(),
+            notes,
+            version: env!("CARGO_PKG_VERSION"),
+            history: self.entries.clone(),
+        };
+        let measured = self.problem.measured();
+        let pairs = measured.intensity.iter().zip(&measured.sigma);
+        let model = pairs
+            .zip(&at.residuals)
+            .map(|((intensity, sigma), residual)| intensity - residual * sigma)
+            .collect();
+        let comparison = Comparison {
+            measured: measured.clone(),
+            model,
+        };
+        Ok((result, comparison))
+    }
+
+    /// Numbers of members and of generations of the population.
+    fn population(&self) -> Option<(usize, usize)> {
+        match &self.phase {
+            Phase::Population(evolution) => Some((evolution.len(), evolution.generations())),
+            Phase::Descents(_) => self.population,
+        }
+    }
+
+    fn stop_minima_and_iterations(&self) -> (Stop, Vec<Minimum>, usize) {
+        match &self.phase {
+            Phase::Population(_) => (Stop::Interrupted, Vec::new(), 0),
+            Phase::Descents(descents) => (
+                descents.stopped().unwrap_or(Stop::Interrupted),
+                descents.minima(&self.space()),
+                descents.iterations(),
+            ),
+        }
+    }
+
+    /// Vectors for central differences: the values themselves, then each search parameter decreased
+    /// and increased by a step, within its bounds. Returns the ends (decreased, increased) and the
+    /// vectors.
+    fn central(&self, values: &[f64]) -> (Vec<(f64, f64)>, Vec<Vector>) {
+        let mut vectors = vec![self.projection.bare(&self.problem, values)];
+        let mut plan = Vec::new();
+        for i in &self.projection.searched {
+            let parameter = &self.problem.parameters()[*i];
+            let step = self.differences.central * parameter.size(values[*i]);
+            let (low, high) = parameter.bounds;
+            let ends = ((values[*i] - step).max(low), (values[*i] + step).min(high));
+            for end in [ends.0, ends.1] {
+                let mut moved = values.to_vec();
+                moved[*i] = end;
+                vectors.push(self.projection.bare(&self.problem, &moved));
+            }
+            plan.push(ends);
+        }
+        (plan, vectors)
+    }
+
+    /// Derivatives of the model divided by σ, (point, parameter), including scale and background.
+    fn jacobian(&self, at: &Trial, plan: &[(f64, f64)], intensities: &[Vec<f64>]) -> DMatrix<f64> {
+        let measured = self.problem.measured();
+        let scale = self.projection.scale(&at.values);
+        let points = measured.intensity.len();
+        let mut jacobian = DMatrix::zeros(points, at.values.len());
+        let mut fill = |column: usize, slope: &dyn Fn(usize) -> f64| {
+            for (point, entry) in jacobian.column_mut(column).iter_mut().enumerate() {
+                *entry = slope(point) / measured.sigma[point];
+            }
+        };
+        for (k, (i, (low, high))) in self.projection.searched.iter().zip(plan).enumerate() {
+            let (less, more) = (&intensities[1 + 2 * k], &intensities[2 + 2 * k]);
+            fill(*i, &|point| {
+                scale * (more[point] - less[point]) / (high - low)
+            });
+        }
+        let [of_scale, of_background] = self.projection.solved();
+        for (column, basis) in [
+            (of_scale, &intensities[0]),
+            (of_background, &self.projection.flat),
+        ] {
+            if let Some(column) = column {
+                fill(column, &|point| basis[point]);
+            }
+        }
+        jacobian
+    }
+}

@@ -1,0 +1,160 @@
+//! NXcanSAS: errors name the dataset.
+
+use super::*;
+use crate::io::output;
+use hdf5_metno as hdf5;
+use ndarray::{Array1, Array2};
+
+/// Reads a valid file after `change`.
+fn changed(change: impl Fn(&hdf5::Group) -> hdf5::Result<()>) -> Result<Scattering, IoError> {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.h5");
+    let scattering = &examples()[2];
+    write_hdf5(
+        &path,
+        &Computed {
+            scattering,
+            process: &[],
+        },
+    )
+    .unwrap();
+    let file = hdf5::File::open_rw(&path).unwrap();
+    change(&file.group("sasentry01/sasdata01").unwrap()).unwrap();
+    file.close().unwrap();
+    let read = read(&path, &ReadOptions::default());
+    if let Err(e) = &read {
+        let text = e.to_string();
+        assert!(text.starts_with(&path.display().to_string()) && !text.contains('\n'));
+    }
+    read
+}
+
+fn assert_message(change: impl Fn(&hdf5::Group) -> hdf5::Result<()>, words: &[&str]) {
+    let text = changed(change).unwrap_err().to_string();
+    for word in words {
+        assert!(text.contains(word), "{word:?} is not in: {text}");
+    }
+}
+
+fn text(on: &hdf5::Location, name: &str, value: &str) -> hdf5::Result<()> {
+    let text = hdf5::types::FixedAscii::<16>::from_ascii(value.as_bytes()).unwrap();
+    let _ = on.delete_attr(name);
+    on.new_attr::<hdf5::types::FixedAscii<16>>()
+        .create(name)?
+        .write_scalar(&text)
+}
+
+fn replace(group: &hdf5::Group, name: &str, values: &[f64]) -> hdf5::Result<()> {
+    group.unlink(name)?;
+    output::array(group, name, &Array1::from(values.to_vec()))
+}
+
+#[test]
+fn errors_name_the_dataset() {
+    assert_message(
+        |g| text(g, "canSAS_class", "SASnote"),
+        &["SASdata", "SASentry"],
+    );
+    assert_message(|g| g.unlink("I"), &["no intensities", "sasdata01/I"]);
+    assert_message(|g| g.unlink("Q"), &["no wave vectors", "sasdata01/Q"]);
+    assert_message(|g| g.unlink("Idev"), &["no uncertainties", "Idev"]);
+    assert_message(
+        |g| replace(g, "Idev", &[1.0; 3]),
+        &["Idev", "shape 3", "4 numbers"],
+    );
+    assert_message(
+        |g| replace(g, "Idev", &[1.0, 1.0, -1.0, 1.0]),
+        &["point 3", "-1"],
+    );
+    assert_message(
+        |g| replace(g, "Qdev", &[1.0, 1.0, -1.0, 1.0]),
+        &["point 3", "dq"],
+    );
+    assert_message(
+        |g| replace(g, "I", &[1.0, f64::NAN, 1.0, 1.0]),
+        &["point 2", "NaN"],
+    );
+    assert_message(|g| replace(g, "Q", &[0.0; 4]), &["q > 0"]);
+    assert_message(
+        |g| text(&*g.dataset("Q")?, "units", "furlong"),
+        &["furlong", "sasdata01/Q"],
+    );
+    assert_message(
+        |g| {
+            g.unlink("I")?;
+            output::text(g, "I", "many")
+        },
+        &["sasdata01/I", "numbers"],
+    );
+    assert_message(
+        |g| {
+            g.unlink("I")?;
+            output::array(g, "I", &Array2::<f64>::zeros((2, 2)))
+        },
+        &["2 x 2", "one number for each q"],
+    );
+    assert_message(
+        |g| {
+            g.unlink("I")?;
+            let builder = g.new_dataset::<f64>().chunk(1 << 20);
+            builder.shape(1_usize << 40).create("I").map(drop)
+        },
+        &["sasdata01/I"],
+    );
+}
+
+#[test]
+fn other_texts_units_and_names_are_accepted() {
+    let read = changed(|g| {
+        text(g, "canSAS_class", "SASdata")?;
+        text(&*g.dataset("Q")?, "units", "1/nm")?;
+        text(&*g.dataset("I")?, "units", "Counts")?;
+        replace(g, "Qdev", &[0.0; 4])
+    });
+    let Ok(Scattering::Curve(curve)) = read else {
+        panic!("{read:?}");
+    };
+    assert!((curve.q[3] - 0.05).abs() < 1e-17);
+    assert_eq!(curve.smearing, None);
+    for words in ["1/nm", "Counts", "resolution is zero"] {
+        assert!(
+            curve.notes.iter().any(|n| n.contains(words)),
+            "{:?}",
+            curve.notes
+        );
+    }
+}
+
+#[test]
+fn axes_of_an_image_are_expanded_to_its_pixels() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.h5");
+    let scattering = &examples()[5];
+    for (first, shape) in [("Qx,Qy", (2, 3)), ("Qy,Qx", (3, 2))] {
+        write_hdf5(
+            &path,
+            &Computed {
+                scattering,
+                process: &[],
+            },
+        )
+        .unwrap();
+        let file = hdf5::File::open_rw(&path).unwrap();
+        let g = file.group("sasentry01/sasdata01").unwrap();
+        text(&g, "I_axes", first).unwrap();
+        replace(&g, "Qx", &[-0.1, 0.1]).unwrap();
+        replace(&g, "Qy", &[-0.2, 0.0, 0.2]).unwrap();
+        g.unlink("I").unwrap();
+        let values = Array2::from_shape_fn(shape, |(r, c)| (10 * r + c) as f64);
+        output::array(&g, "I", &values).unwrap();
+        file.close().unwrap();
+        let image = read_image(&path, &ReadOptions::default()).unwrap();
+        let at = |x: f64, y: f64| {
+            let found = (0..6).find(|i| image.qx[*i] == x && image.qy[*i] == y);
+            image.intensity[found.unwrap()]
+        };
+        // The first of I_axes varies more slowly.
+        let expected = if first == "Qx,Qy" { 12.0 } else { 21.0 };
+        assert_eq!(at(0.1, 0.2), expected);
+    }
+}

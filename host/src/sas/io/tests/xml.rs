@@ -1,0 +1,78 @@
+//! canSAS XML: units, and invalid files.
+
+use super::*;
+
+fn idata(q: &str, unit: &str, more: &str) -> String {
+    format!("<Idata><Q unit=\"{unit}\">{q}</Q><I unit=\"1/m\">200</I>{more}</Idata>")
+}
+
+#[test]
+fn units_of_xml_are_converted() {
+    let qdev = "<Idev unit=\"1/m\">10</Idev><Qdev unit=\"1/nm\">0.01</Qdev>";
+    let text = entry(&(idata("0.1", "1/nm", qdev) + &idata("0.02", "1/A", qdev)));
+    let curve = curve_from(&text);
+    assert!((curve.q[0] - 0.01).abs() < 1e-17 && curve.q[1] == 0.02);
+    assert_eq!(curve.intensity, [2.0; 2]);
+    assert_eq!(curve.sigma, Some(vec![0.1; 2]));
+    let Some(Smearing::Pinhole(width)) = &curve.smearing else {
+        panic!("no widths");
+    };
+    assert!((width[0] - 0.001).abs() < 1e-17);
+    assert!(
+        curve.notes.iter().any(|n| n.contains("1/nm")),
+        "{:?}",
+        curve.notes
+    );
+    assert!(
+        curve.notes.iter().any(|n| n.contains("1/m ")),
+        "{:?}",
+        curve.notes
+    );
+}
+
+#[test]
+fn invalid_xml_is_refused() {
+    let row = |q: &str, more: &str| idata(q, "1/A", more);
+    assert_refused(&entry(""), &["no points"]);
+    assert_refused("<SASroot><SASentry/></SASroot>", &["no data", "SASdata"]);
+    assert_refused(
+        &entry("<Idata><Q unit=\"1/A\">1</Q></Idata>"),
+        &["no I", "Idata 1"],
+    );
+    assert_refused(
+        &entry(&row("many", "")),
+        &["Q in Idata 1: expected", "found \"many\""],
+    );
+    assert_refused(&entry(&row("", "")), &["Q in Idata 1"]);
+    assert_refused(&entry(&row("NaN", "")), &["q in Idata 1", "finite"]);
+    assert_refused(
+        &entry(&idata("1", "furlong", "")),
+        &["unit of Q", "furlong", "1/nm"],
+    );
+    let sigma = "<Idev unit=\"1/cm\">1</Idev>";
+    let bad = "<Idev unit=\"1/cm\">-2</Idev>";
+    assert_refused(
+        &entry(&(row("1", sigma) + &row("2", bad))),
+        &["uncertainty in Idata 2", "-2"],
+    );
+    assert_refused(
+        &entry(&(row("1", sigma) + &row("2", ""))),
+        &["number of Idev", "expected 2 (one for each Q)", "found 1"],
+    );
+    assert_refused(&entry(&row("1", ""))[..80], &["not well-formed XML"]);
+    // Nested entities that would expand to more than 10⁹ characters.
+    let mut laughs = String::from("<?xml version=\"1.0\"?><!DOCTYPE a [<!ENTITY l0 \"0.1\">");
+    for i in 1..30 {
+        let inside = format!("&l{};", i - 1).repeat(10);
+        laughs.push_str(&format!("<!ENTITY l{i} \"{inside}\">"));
+    }
+    laughs.push_str("]>");
+    assert_refused(
+        &(laughs + &entry(&row("&l29;", ""))),
+        &["not well-formed XML"],
+    );
+    assert_refused(
+        &format!("<?xml version=\"1.0\"?>{}", "<a>".repeat(100_000)),
+        &["not well-formed XML"],
+    );
+}

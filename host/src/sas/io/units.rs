@@ -1,0 +1,94 @@
+//! Units of q and of intensities in files.
+
+/// Unit of q.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum QUnit {
+    /// 1/Å.
+    #[default]
+    InverseAngstrom,
+    /// 1/nm.
+    InverseNanometre,
+}
+
+impl QUnit {
+    /// Factor that converts this unit to 1/Å.
+    #[must_use]
+    pub fn factor(self) -> f64 {
+        match self {
+            Self::InverseAngstrom => 1.0,
+            Self::InverseNanometre => 0.1,
+        }
+    }
+}
+
+/// The length of a unit `1/length`, in lower case, without blanks and brackets.
+fn inverse_of(unit: &str) -> Option<String> {
+    let plain: String = unit
+        .chars()
+        .filter(|c| !c.is_whitespace() && !matches!(c, '{' | '}' | '(' | ')'))
+        .take(32)
+        .collect::<String>()
+        .to_lowercase()
+        .replace('\u{2212}', "-")
+        .replace("⁻¹", "^-1");
+    let length = plain
+        .strip_prefix("1/")
+        .or_else(|| plain.strip_suffix("^-1"))
+        .or_else(|| plain.strip_suffix("**-1"))
+        .or_else(|| plain.strip_suffix("-1"))?;
+    Some(length.to_owned())
+}
+
+/// Factor that converts q in `unit` to 1/Å.
+pub(super) fn of_q(unit: &str) -> Option<f64> {
+    match inverse_of(unit)?.as_str() {
+        "a" | "å" | "\u{212b}" | "a\u{30a}" | "\u{fffd}" | "ang" | "angstrom" | "angstroms"
+        | "ångström" => Some(1.0),
+        "nm" | "nanometer" | "nanometre" => Some(0.1),
+        "pm" => Some(100.0),
+        "um" | "µm" | "μm" => Some(1e-4),
+        "cm" => Some(1e-8),
+        "m" => Some(1e-10),
+        _ => None,
+    }
+}
+
+/// Factor that converts an intensity in `unit` to 1/cm; `None` if it is not a cross section per
+/// volume.
+pub(super) fn of_intensity(unit: &str) -> Option<f64> {
+    match inverse_of(unit)?.as_str() {
+        "cm" => Some(1.0),
+        "m" => Some(0.01),
+        "mm" => Some(10.0),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn all_spellings_of_a_unit_are_recognised() {
+        for a in [
+            "1/A",
+            "1/Å",
+            "A^-1",
+            " 1 / angstrom",
+            "Å⁻¹",
+            "A^{-1}",
+            "1/\u{212b}",
+        ] {
+            assert_eq!(of_q(a), Some(1.0), "{a}");
+        }
+        for nm in ["1/nm", "nm^-1", "nm-1", "NM^(-1)"] {
+            assert_eq!(of_q(nm), Some(0.1), "{nm}");
+        }
+        for other in ["", "nm", "1/s", "furlong"] {
+            assert_eq!(of_q(other), None, "{other}");
+        }
+        assert_eq!(of_intensity("1/cm"), Some(1.0));
+        assert_eq!(of_intensity("m^-1"), Some(0.01));
+        assert_eq!(of_intensity("Counts"), None);
+    }
+}

@@ -1,0 +1,406 @@
+//! Plots of curves: data with their uncertainties, a model, residuals.
+
+use crate::data::Curve;
+use crate::report::ReportError;
+use crate::report::bitmap::Bitmap;
+use crate::report::canvas::Canvas;
+use crate::report::curves::{AXES, CURVES, ticks};
+use crate::report::picture::Picture;
+use crate::sas::Points;
+use crate::sas::fit::Comparison;
+use crate::text::significant;
+use plotters::coord::Shift;
+use plotters::prelude::*;
+use std::ops::Range;
+
+/// Width and height of an SVG, units.
+const SVG_SIZE: (u32, u32) = (760, 560);
+/// Width and height of a PNG, pixels.
+const PNG_SIZE: (u32, u32) = (1200, 900);
+/// Share of the height for residuals.
+const RESIDUALS: f64 = 0.3;
+/// Decades below the largest intensity that are drawn.
+const DECADES: i32 = 12;
+/// Width of the labels of the vertical axis, in heights of a letter.
+const Y_LABEL_WIDTH: u32 = 6;
+
+/// Contents of a plot.
+#[derive(Debug, Clone, Copy)]
+pub struct ScatteringCurve<'a> {
+    /// |q|, 1/Å.
+    pub q: &'a [f64],
+    /// Intensities of the data, 1/cm.
+    pub data: Option<&'a [f64]>,
+    /// Standard deviations of the data, or estimates of them.
+    pub sigma: Option<&'a [f64]>,
+    /// Whether standard deviations are drawn as error bars.
+    pub bars: bool,
+    /// Intensities of the model.
+    pub model: Option<&'a [f64]>,
+}
+
+impl<'a> ScatteringCurve<'a> {
+    /// A plot of a model.
+    #[must_use]
+    pub fn of_model(q: &'a [f64], model: &'a [f64]) -> Self {
+        Self {
+            q,
+            data: None,
+            sigma: None,
+            bars: false,
+            model: Some(model),
+        }
+    }
+
+    /// A plot of data.
+    #[must_use]
+    pub fn of_data(curve: &'a Curve) -> Self {
+        Self {
+            q: &curve.q,
+            data: Some(&curve.intensity),
+            sigma: curve.sigma.as_deref(),
+            bars: true,
+            model: None,
+        }
+    }
+
+    /// A plot of a fit; `None` if the data are an image.
+    #[must_use]
+    pub fn of_fit(fit: &'a Comparison) -> Option<Self> {
+        let Points::Curve(q) = &fit.measured.points else {
+            return None;
+        };
+        Some(Self {
+            q,
+            data: Some(&fit.measured.intensity),
+            sigma: Some(&fit.measured.sigma),
+            bars: fit.measured.known_sigma,
+            model: Some(&fit.model),
+        })
+    }
+
+    /// The plot as an SVG element.
+    ///
+    /// # Errors
+    /// No intensity is positive, or drawing failed.
+    pub fn svg(&self) -> Result<String, ReportError> {
+        let mut svg = String::new();
+        {
+            let area = SVGBackend::with_string(&mut svg, SVG_SIZE).into_drawing_area();
+            self.draw(&area, 13, 1)?;
+        }
+        Ok(svg)
+    }
+
+    /// The plot as a PNG.
+    ///
+    /// # Errors
+    /// No intensity is positive, or drawing or encoding failed.
+    pub fn png(&self) -> Result<Picture, ReportError> {
+        let mut canvas = Canvas::new(PNG_SIZE.0 as usize, PNG_SIZE.1 as usize);
+        {
+            let area = Bitmap::new(&mut canvas, PNG_SIZE).into_drawing_area();
+            self.draw(&area, 16, 2)?;
+        }
+        Ok(Picture {
+            png: canvas.png().map_err(|e| ReportError(e.to_string()))?,
+            caption: self.caption(),
+        })
+    }
+
+    /// A description of the plot.
+    pub(super) fn caption(&self) -> String {
+        let mut text = String::from("Intensity in 1/cm against q in 1/Å, both logarithmic");
+        text += match (self.data, self.model) {
+            (Some(_), Some(_)) => {
+                ": data blue, model orange. Below: residuals in units of the standard deviation."
+            }
+            _ => ".",
+        };
+        let hidden = self
+            .data
+            .map_or(0, |data| data.iter().filter(|v| **v <= 0.0).count());
+        if hidden > 0 {
+            text += &format!(" {hidden} intensities that are not positive are not shown.");
+        }
+        text
+    }
+
+    fn residuals(&self) -> Option<Vec<(f64, f64)>> {
+        let (data, model) = (self.data?, self.model?);
+        let weight = |i: usize| self.sigma.map_or(1.0, |sigma| sigma[i]);
+        let all = (0..self.q.len()).map(|i| (self.q[i], (data[i] - model[i]) / weight(i)));
+        Some(all.filter(|(q, r)| *q > 0.0 && r.is_finite()).collect())
+    }
+
+    /// Ranges of q and of the intensities; `None` if no value is positive.
+    fn ranges(&self) -> Option<(Range<f64>, Range<f64>)> {
+        let positive = |v: &&f64| **v > 0.0 && v.is_finite();
+        let ends = |values: &mut dyn Iterator<Item = f64>| {
+            values.fold((f64::INFINITY, 0.0_f64), |(low, high), v| {
+                (low.min(v), high.max(v))
+            })
+        };
+        let q = ends(&mut self.q.iter().filter(positive).copied());
+        let data = self.data.into_iter().flatten().filter(positive).copied();
+        let model = self.model.into_iter().flatten().filter(positive).copied();
+        let of_data = ends(&mut data.clone());
+        let all = ends(&mut data.chain(model));
+        if !(q.1 > 0.0 && all.1 > 0.0) {
+            return None;
+        }
+        let floor = if of_data.1 > 0.0 {
+            of_data.0 / 10.0
+        } else {
+            all.1 * 10_f64.powi(-DECADES)
+        };
+        let low = all.0.max(floor).max(f64::MIN_POSITIVE);
+        let q = (q.0 / 1.1).max(f64::MIN_POSITIVE)..(q.1 * 1.1).min(f64::MAX);
+        Some((
+            q,
+            (low / 1.6).max(f64::MIN_POSITIVE)..(all.1 * 1.8).min(f64::MAX),
+        ))
+    }
+
+    fn draw<B: DrawingBackend>(
+        &self,
+        area: &DrawingArea<B, Shift>,
+        letters: u32,
+        stroke: u32,
+    ) -> Result<(), ReportError> {
+        let (q, intensities) = self
+            .ranges()
+            .ok_or_else(|| ReportError("no intensity is positive".to_owned()))?;
+        let residuals = self.residuals();
+        let failed = |e: DrawingAreaErrorKind<B::ErrorType>| ReportError(e.to_string());
+        let height = f64::from(area.dim_in_pixel().1);
+        let upper = if residuals.is_some() {
+            height * (1.0 - RESIDUALS)
+        } else {
+            height
+        };
+        let (above, below) = area.split_vertically(upper as u32);
+        let labels = Labels { letters, stroke, q };
+        self.draw_intensities(&above, &labels, intensities, residuals.is_none())
+            .map_err(failed)?;
+        if let Some(residuals) = residuals {
+            draw_residuals(&below, &labels, &residuals).map_err(failed)?;
+        }
+        area.present().map_err(failed)
+    }
+
+    fn draw_intensities<B: DrawingBackend>(
+        &self,
+        area: &DrawingArea<B, Shift>,
+        labels: &Labels,
+        range: Range<f64>,
+        last: bool,
+    ) -> Result<(), DrawingAreaErrorKind<B::ErrorType>> {
+        let style = ("sans-serif", labels.letters as i32);
+        let stroke = labels.stroke;
+        let q_axis = labels
+            .q
+            .clone()
+            .log_scale()
+            .with_key_points(ticks(&labels.q));
+        let axis = range.clone().log_scale().with_key_points(ticks(&range));
+        let mut chart = ChartBuilder::on(area)
+            .margin(labels.letters)
+            .margin_top(2 * labels.letters)
+            .x_label_area_size(if last {
+                3 * labels.letters
+            } else {
+                labels.letters
+            })
+            .y_label_area_size(Y_LABEL_WIDTH * labels.letters)
+            .build_cartesian_2d(q_axis, axis)?;
+        let hidden = |_: &f64| String::new();
+        let shown = |q: &f64| significant(*q, 1);
+        let formatter: &dyn Fn(&f64) -> String = if last { &shown } else { &hidden };
+        chart
+            .configure_mesh()
+            .axis_style(AXES)
+            .bold_line_style(AXES.mix(0.35))
+            .light_line_style(AXES.mix(0.12))
+            .label_style(style)
+            .x_desc(if last { "q, 1/Å" } else { "" })
+            .x_label_formatter(formatter)
+            .y_label_formatter(&|y| significant(*y, 1))
+            .draw()?;
+        area.draw_text(
+            "I, 1/cm",
+            &style.into_text_style(area),
+            (labels.letters as i32, labels.letters as i32 / 2),
+        )?;
+        let visible = |v: f64| v.is_finite() && v >= range.start && v <= range.end;
+        let on_axis = |q: f64| labels.q.contains(&q);
+        if let Some(data) = self.data {
+            let bars = self
+                .sigma
+                .filter(|_| self.bars)
+                .into_iter()
+                .flat_map(|sigma| {
+                    (0..self.q.len())
+                        .filter(|i| on_axis(self.q[*i]))
+                        .filter_map(|i| {
+                            let (low, high) = (data[i] - sigma[i], data[i] + sigma[i]);
+                            let ends = (low.max(range.start), high.min(range.end));
+                            (ends.0 < ends.1).then(|| {
+                                let ends = vec![(self.q[i], ends.0), (self.q[i], ends.1)];
+                                PathElement::new(ends, CURVES[0].mix(0.5).stroke_width(stroke))
+                            })
+                        })
+                });
+            chart.draw_series(bars)?;
+            let points = self.q.iter().zip(data);
+            let points = points.filter(|(q, v)| on_axis(**q) && visible(**v));
+            chart.draw_series(
+                points.map(|(q, v)| Circle::new((*q, *v), stroke + 1, CURVES[0].filled())),
+            )?;
+        }
+        if let Some(model) = self.model {
+            let points: Vec<Option<(f64, f64)>> = self
+                .q
+                .iter()
+                .zip(model)
+                .map(|(q, v)| (on_axis(*q) && visible(*v)).then_some((*q, *v)))
+                .collect();
+            for run in points.split(Option::is_none) {
+                let run = run.iter().copied().flatten();
+                chart.draw_series(LineSeries::new(run, CURVES[1].stroke_width(2 * stroke)))?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Settings common to both panels.
+struct Labels {
+    letters: u32,
+    stroke: u32,
+    q: Range<f64>,
+}
+
+fn draw_residuals<B: DrawingBackend>(
+    area: &DrawingArea<B, Shift>,
+    labels: &Labels,
+    residuals: &[(f64, f64)],
+) -> Result<(), DrawingAreaErrorKind<B::ErrorType>> {
+    let style = ("sans-serif", labels.letters as i32);
+    let largest = residuals.iter().map(|(_, r)| r.abs()).fold(0.0, f64::max);
+    let limit = (1.1 * largest)
+        .clamp(1e-9, f64::MAX / 4.0)
+        .max(if largest > 0.3 { 3.0 } else { 0.0 });
+    let q_axis = labels
+        .q
+        .clone()
+        .log_scale()
+        .with_key_points(ticks(&labels.q));
+    let mut chart = ChartBuilder::on(area)
+        .margin(labels.letters)
+        // Keeps the first label of the axis below the title.
+        .margin_top(2 * labels.letters)
+        .x_label_area_size(3 * labels.letters)
+        .y_label_area_size(Y_LABEL_WIDTH * labels.letters)
+        .build_cartesian_2d(q_axis, -limit..limit)?;
+    chart
+        .configure_mesh()
+        .axis_style(AXES)
+        .bold_line_style(AXES.mix(0.35))
+        .light_line_style(AXES.mix(0.12))
+        .label_style(style)
+        .y_labels(5)
+        .x_desc("q, 1/Å")
+        .x_label_formatter(&|q| significant(*q, 1))
+        .y_label_formatter(&|r| significant(*r, 2))
+        .draw()?;
+    area.draw_text(
+        "residuals, σ",
+        &style.into_text_style(area),
+        (labels.letters as i32, 0),
+    )?;
+    let zero = [(labels.q.start, 0.0), (labels.q.end, 0.0)];
+    chart.draw_series(LineSeries::new(zero, CURVES[1].stroke_width(labels.stroke)))?;
+    let points = residuals.iter().filter(|(q, _)| labels.q.contains(q));
+    chart.draw_series(points.map(|at| Circle::new(*at, labels.stroke + 1, CURVES[0].filled())))?;
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::report::png::Rgb;
+
+    fn curve() -> (Vec<f64>, Vec<f64>, Vec<f64>, Vec<f64>) {
+        let q: Vec<f64> = (1..50).map(|i| 0.01 * f64::from(i)).collect();
+        let model: Vec<f64> = q.iter().map(|q| 1e-3 + (-q * q * 400.0).exp()).collect();
+        let data = model.iter().map(|v| v * 1.05).collect();
+        let sigma = model.iter().map(|v| v * 0.1).collect();
+        (q, data, sigma, model)
+    }
+
+    #[test]
+    fn every_point_of_a_fit_is_drawn_twice_and_has_an_error_bar() {
+        let (q, data, sigma, model) = curve();
+        let of = ScatteringCurve {
+            q: &q,
+            data: Some(&data),
+            sigma: Some(&sigma),
+            bars: true,
+            model: Some(&model),
+        };
+        let svg = of.svg().unwrap();
+        assert_eq!(svg.matches("<circle").count(), 2 * q.len());
+        assert!(svg.matches("<polyline").count() >= q.len() + 2);
+        assert!(svg.contains("residuals") && svg.contains("1/cm"));
+        let png = of.png().unwrap();
+        let image = Rgb::read(&png.png);
+        assert_eq!((image.width(), image.height()), PNG_SIZE);
+        let blue = image.all().iter().filter(|p| **p == [46, 125, 215]).count();
+        let orange = image.all().iter().filter(|p| **p == [214, 120, 30]).count();
+        assert!(blue > 1000 && orange > 1000, "{blue} {orange}");
+    }
+
+    #[test]
+    fn intensities_that_are_not_positive_are_left_out_and_noted() {
+        let (q, mut data, sigma, model) = curve();
+        data[3] = 0.0;
+        data[7] = -2.0;
+        data[9] = f64::NAN;
+        let of = ScatteringCurve {
+            q: &q,
+            data: Some(&data),
+            sigma: Some(&sigma),
+            bars: true,
+            model: Some(&model),
+        };
+        // Three points are missing above, and one of them below.
+        assert_eq!(
+            of.svg().unwrap().matches("<circle").count(),
+            2 * q.len() - 4
+        );
+        assert!(of.caption().contains("2 intensities that are not positive"));
+    }
+
+    #[test]
+    fn empty_plots_are_errors_and_extreme_values_are_drawn() {
+        assert!(ScatteringCurve::of_model(&[], &[]).svg().is_err());
+        assert!(ScatteringCurve::of_model(&[0.1], &[-1.0]).png().is_err());
+        assert!(ScatteringCurve::of_model(&[0.1], &[1.0]).svg().is_ok());
+        let extreme = [f64::MIN_POSITIVE, f64::MAX];
+        assert!(
+            ScatteringCurve::of_model(&[1e-9, 1e9], &extreme)
+                .svg()
+                .is_ok()
+        );
+        let data = Some(&extreme[..]);
+        let all = ScatteringCurve {
+            q: &[1e-9, 1e9],
+            data,
+            sigma: Some(&[1e-300, 1e-300]),
+            bars: true,
+            model: Some(&[1.0, 1.0]),
+        };
+        assert!(all.svg().is_ok() && all.png().is_ok());
+    }
+}

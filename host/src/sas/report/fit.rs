@@ -1,0 +1,372 @@
+//! The report of a fit: a self-contained HTML file.
+
+use super::curve::ScatteringCurve;
+use super::image::comparison_picture;
+use crate::report::ReportError;
+use crate::report::curves::of_residuals;
+use crate::report::page::{self, curve, escaped, figure, table};
+use crate::report::picture::Picture;
+use crate::sas::fit::{Bound, Comparison, FitResult, Fitted};
+use crate::text::significant;
+use std::fmt::Write as _;
+
+fn failed(error: &dyn std::fmt::Display) -> ReportError {
+    ReportError(error.to_string())
+}
+
+/// Data, fit and residuals as a PNG: curves above one another, images side by side.
+///
+/// # Errors
+/// There is nothing to draw, or drawing failed.
+pub fn fit_picture(fit: &Comparison) -> Result<Picture, ReportError> {
+    match ScatteringCurve::of_fit(fit) {
+        Some(curve) => curve.png(),
+        None => comparison_picture(fit).map_err(|e| failed(&e)),
+    }
+}
+
+/// The page of a fit, which loads nothing and runs no script.
+///
+/// # Errors
+/// [`ReportError`] if a picture cannot be drawn.
+pub fn fit_report(result: &FitResult, fit: &Comparison) -> Result<String, ReportError> {
+    let title = format!("Fit of {} to {}", result.model, result.data);
+    let mut page = page::head(&title, &lead(result));
+    page += "<section>\n<h2>Data and fit</h2>\n";
+    page += &match ScatteringCurve::of_fit(fit) {
+        Some(drawn) => curve("Intensity", "q", &drawn.caption(), Some(&drawn.svg()?)),
+        None => figure(
+            &comparison_picture(fit).map_err(|e| failed(&e))?,
+            "Data, model and residuals",
+        ),
+    };
+    page += "</section>\n<section>\n<h2>Parameters</h2>\n";
+    page += &parameters(&result.parameters);
+    if result.parameters.len() > 1 {
+        page += "<h3>Correlation</h3>\n";
+        page += &correlation(result);
+    }
+    if result.minima.len() > 1 {
+        page += "<h3>Minima</h3>\n";
+        page += &minima(result);
+    }
+    page += "</section>\n<section>\n<h2>Convergence</h2>\n";
+    let history: Vec<f64> = result.history.iter().map(|e| e.chi2_per_point).collect();
+    let drawn = of_residuals(&history).map_err(|e| failed(&e))?;
+    page += &curve(
+        "χ² per point",
+        "round",
+        "Best mean squared residual so far, in units of the standard deviations, after each batch of parameter vectors. About 1 if the model explains the data within their uncertainties.",
+        drawn.as_deref(),
+    );
+    page += "</section>\n<section>\n<h2>Settings</h2>\n";
+    page += &facts(result);
+    if !result.notes.is_empty() {
+        page += "<h3>Notes</h3>\n<ul>\n";
+        for note in &result.notes {
+            let _ = writeln!(page, "<li>{}</li>", escaped(note));
+        }
+        page += "</ul>\n";
+    }
+    page += "</section>\n";
+    page += &page::foot(result.version);
+    Ok(page)
+}
+
+fn lead(of: &FitResult) -> String {
+    escaped(&format!(
+        "χ² per point {} for {} points and {} parameters: {}. The fit took {} s and {} evaluations of the model.",
+        significant(of.chi2_per_point, 4),
+        of.points,
+        of.parameters.len(),
+        of.stop.description(),
+        significant(of.seconds, 3),
+        of.evaluations
+    ))
+}
+
+/// A value and its uncertainty with the same number of decimals: `59.995 ± 0.012`.
+fn with_uncertainty(value: f64, uncertainty: Option<f64>) -> [String; 2] {
+    let Some(uncertainty) = uncertainty.filter(|u| *u > 0.0 && u.is_finite()) else {
+        return [significant(value, 6), "-".to_owned()];
+    };
+    let digits = if value == 0.0 {
+        1.0
+    } else {
+        value.abs().log10().floor() - uncertainty.log10().floor() + 2.0
+    };
+    let digits = digits.clamp(1.0, 12.0) as usize;
+    [significant(value, digits), significant(uncertainty, 2)]
+}
+
+fn html_table(header: &[String], rows: &[Vec<String>]) -> String {
+    let cells = |tag: &str, row: &[String]| -> String {
+        row.iter()
+            .map(|cell| format!("<{tag}>{}</{tag}>", escaped(cell)))
+            .collect()
+    };
+    let mut text = format!(
+        "<table>\n<thead>\n<tr>{}</tr>\n</thead>\n<tbody>\n",
+        cells("th", header)
+    );
+    for row in rows {
+        let _ = writeln!(text, "<tr>{}</tr>", cells("td", row));
+    }
+    text + "</tbody>\n</table>\n"
+}
+
+fn parameters(of: &[Fitted]) -> String {
+    let header = ["", "value", "± uncertainty", "unit", "bounds", "start", ""].map(str::to_owned);
+    let end = |bound: Option<f64>, other: &str| {
+        bound.map_or_else(|| other.to_owned(), |bound| significant(bound, 4))
+    };
+    let rows: Vec<Vec<String>> = of
+        .iter()
+        .map(|p| {
+            let [value, uncertainty] = with_uncertainty(p.value, p.uncertainty);
+            vec![
+                p.name.clone(),
+                value,
+                uncertainty,
+                p.units.to_owned(),
+                format!("{} to {}", end(p.low, "-∞"), end(p.high, "∞")),
+                significant(p.start, 4),
+                match p.at_bound {
+                    Some(Bound::Least) => "at its lower bound",
+                    Some(Bound::Greatest) => "at its upper bound",
+                    None => "",
+                }
+                .to_owned(),
+            ]
+        })
+        .collect();
+    html_table(&header, &rows)
+}
+
+fn correlation(of: &FitResult) -> String {
+    let names = of.parameters.iter().map(|p| p.name.clone());
+    let header: Vec<String> = std::iter::once(String::new()).chain(names).collect();
+    let rows: Vec<Vec<String>> = of
+        .parameters
+        .iter()
+        .zip(&of.correlation)
+        .map(|(parameter, row)| {
+            let cell = |v: &Option<f64>| v.map_or_else(|| "-".to_owned(), |v| format!("{v:.3}"));
+            let values = row.iter().map(cell);
+            std::iter::once(parameter.name.clone())
+                .chain(values)
+                .collect()
+        })
+        .collect();
+    html_table(&header, &rows)
+}
+
+fn minima(of: &FitResult) -> String {
+    let names = of.parameters.iter().map(|p| p.name.clone());
+    let header: Vec<String> = ["χ² per point", "starts"]
+        .map(str::to_owned)
+        .into_iter()
+        .chain(names)
+        .collect();
+    let rows: Vec<Vec<String>> = of
+        .minima
+        .iter()
+        .map(|minimum| {
+            let values = minimum.values.iter().map(|v| significant(*v, 5));
+            [
+                significant(minimum.chi2 / of.points as f64, 4),
+                minimum.starts.to_string(),
+            ]
+            .into_iter()
+            .chain(values)
+            .collect()
+        })
+        .collect();
+    html_table(&header, &rows)
+}
+
+fn facts(of: &FitResult) -> String {
+    let mut rows = vec![
+        ("Model", of.model.clone()),
+        ("Data", of.data.clone()),
+        ("Points", of.points.to_string()),
+        ("χ²", significant(of.chi2, 6)),
+        (
+            "Reduced χ²",
+            of.reduced_chi2
+                .map_or_else(|| "-".to_owned(), |v| significant(v, 5)),
+        ),
+        (
+            "Weights",
+            if of.known_sigma {
+                "the data's standard deviations"
+            } else {
+                "estimated"
+            }
+            .to_owned(),
+        ),
+        (
+            "Method",
+            match of.population {
+                Some(members) => format!(
+                    "differential evolution, {members} members, {} generations, then Levenberg–Marquardt",
+                    of.generations
+                ),
+                None => format!("Levenberg–Marquardt, {} starts", of.starts),
+            },
+        ),
+        ("Seed", of.seed.to_string()),
+        ("Iterations", of.iterations.to_string()),
+        (
+            "Evaluations",
+            format!("{} in {} batches", of.evaluations, of.batches),
+        ),
+        ("Back end", of.setup.backend.to_owned()),
+        ("Precision", of.setup.precision.to_owned()),
+    ];
+    if of.setup.backend != "cpu" {
+        rows.push(("Device", of.setup.device.clone()));
+    }
+    let fixed: Vec<String> = of
+        .fixed
+        .iter()
+        .map(|f| format!("{} = {}", f.name, significant(f.value, 6)))
+        .collect();
+    rows.push(("Not fitted", fixed.join(", ")));
+    table(&rows)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::run::Setup;
+    use crate::sas::Points;
+    use crate::sas::fit::{Entry, Fixed, Measured, Method, Minimum, Stop};
+
+    fn result() -> FitResult {
+        let parameter = |name: &str, value, uncertainty, at_bound| Fitted {
+            name: name.to_owned(),
+            units: "Ang",
+            value,
+            uncertainty,
+            low: Some(1.0),
+            high: None,
+            start: 2.0,
+            at_bound,
+        };
+        FitResult {
+            model: "sphere@hardsphere".to_owned(),
+            data: "drops <of> water & oil".to_owned(),
+            method: Method::Evolution,
+            stop: Stop::ChiSquared,
+            converged: true,
+            parameters: vec![
+                parameter("radius", 59.9948, Some(0.0123), None),
+                parameter("scale", 1.0, None, Some(Bound::Least)),
+            ],
+            fixed: vec![Fixed {
+                name: "sld".to_owned(),
+                value: 1.0,
+            }],
+            chi2: 4.0,
+            chi2_per_point: 1.0,
+            reduced_chi2: None,
+            points: 4,
+            degrees_of_freedom: 2,
+            known_sigma: true,
+            covariance: vec![vec![Some(1.5e-4), None], vec![None, None]],
+            correlation: vec![vec![Some(1.0), None], vec![None, None]],
+            minima: [4.0, 9.0]
+                .map(|chi2| Minimum {
+                    chi2,
+                    values: vec![60.0, 1.0],
+                    starts: 1,
+                })
+                .to_vec(),
+            starts: 1,
+            population: Some(24),
+            seed: 1,
+            iterations: 5,
+            generations: 9,
+            evaluations: 300,
+            batches: 12,
+            seconds: 0.01,
+            setup: Setup {
+                backend: "cpu",
+                device: String::new(),
+                precision: "f64",
+            },
+            notes: vec!["1 < 2".to_owned()],
+            version: "0.1.0",
+            history: (1..5)
+                .map(|iteration| Entry {
+                    iteration,
+                    chi2: 16.0 / iteration as f64,
+                    chi2_per_point: 4.0 / iteration as f64,
+                    running: 1,
+                    evaluations: 8 * iteration,
+                })
+                .collect(),
+        }
+    }
+
+    fn comparison(points: Points) -> Comparison {
+        Comparison {
+            measured: Measured {
+                points,
+                intensity: vec![4.0, 3.0, 2.0, 1.0],
+                sigma: vec![0.1; 4],
+                known_sigma: true,
+                title: String::new(),
+                notes: Vec::new(),
+            },
+            model: vec![4.1, 2.9, 2.1, 0.9],
+        }
+    }
+
+    #[test]
+    fn the_page_is_complete_loads_nothing_and_escapes_text() {
+        let curve = Points::Curve(vec![0.1, 0.2, 0.3, 0.4]);
+        let pixels = Points::Pixels {
+            qx: vec![0.0, 1.0, 0.0, 1.0],
+            qy: vec![0.0, 0.0, 1.0, 1.0],
+        };
+        for (points, pictures, drawings) in [(curve, 0, 2), (pixels, 1, 1)] {
+            let fit = comparison(points);
+            let page = fit_report(&result(), &fit).unwrap();
+            assert!(!page.contains("<script") && !page.contains("<of>"));
+            assert!(page.contains("drops &lt;of&gt; water &amp; oil") && page.contains("1 &lt; 2"));
+            assert_eq!(
+                page.matches("src=\"data:image/png;base64,").count(),
+                pictures
+            );
+            assert_eq!(page.matches("<svg").count(), drawings);
+            for name in [
+                "section", "figure", "table", "tr", "ul", "li", "svg", "main", "td", "th",
+            ] {
+                let opened = page.matches(&format!("<{name}>")).count()
+                    + page.matches(&format!("<{name} ")).count();
+                assert_eq!(
+                    opened,
+                    page.matches(&format!("</{name}>")).count(),
+                    "{name}"
+                );
+            }
+            assert!(fit_picture(&fit).unwrap().png.len() > 1000);
+        }
+    }
+
+    #[test]
+    fn values_are_rounded_to_their_uncertainties() {
+        let cases = [
+            (59.9948, Some(0.0123), ["59.995", "0.012"]),
+            (1.6e-3, Some(2.5e-6), ["0.0016000", "2.5e-6"]),
+            (0.0, Some(0.5), ["0", "0.50"]),
+            (3.0, Some(70.0), ["3", "70"]),
+            (12.5, None, ["12.5000", "-"]),
+        ];
+        for (value, uncertainty, expected) in cases {
+            assert_eq!(with_uncertainty(value, uncertainty), expected);
+        }
+    }
+}

@@ -1,0 +1,207 @@
+//! Reads points from the Arrow IPC formats (file and stream; Feather version 2 is the file format).
+//!
+//! A seekable file is read by its footer; a pipe or a compressed file is read as the stream that
+//! most programs write. The memory that a message needs is checked before the decoder sees it.
+
+mod blocks;
+mod cells;
+mod stream;
+
+use super::columns::{self, Columns};
+use super::input::Stream;
+use super::reader::{Block, Shared, Source};
+use super::typed::{Cell, Table};
+use super::{IoError, Memory, ReadOptions, allow, damaged};
+use crate::system::catch_panic;
+use arrow_ipc::{Endianness, Message, Schema as Described};
+use arrow_schema::{Schema, SchemaRef};
+use blocks::Blocks;
+use cells::Cells;
+use std::fs::File;
+use stream::Messages;
+
+/// A file or stream whose schema has been read.
+pub(super) struct Arrow {
+    table: Table,
+    batches: Batches,
+    columns: Columns,
+}
+
+/// The source of record batches.
+enum Batches {
+    Stream(Box<Messages>),
+    File(Box<Blocks>),
+}
+
+/// Rows per block.
+const ROWS: usize = 1 << 16;
+/// The continuation marker that precedes a message since version 0.15.
+const CONTINUATION: [u8; 4] = [0xff; 4];
+/// Upper bound on the memory that a byte of a schema may need.
+const GROWTH: u128 = 64;
+
+impl Arrow {
+    /// Reads the schema of a stream. Without a series column, all points belong to the series
+    /// `name`.
+    pub(super) fn stream(
+        file: String,
+        name: &str,
+        stream: Stream,
+        options: &ReadOptions,
+        shared: &mut Shared,
+    ) -> Result<Self, IoError> {
+        let (messages, schema) = Messages::open(file.clone(), stream, shared.memory)?;
+        let batches = Batches::Stream(Box::new(messages));
+        Self::open(file, name, batches, &schema, options, shared)
+    }
+
+    /// Reads the schema of a file of `length` bytes. Without a series column, all points belong to
+    /// the series `name`.
+    pub(super) fn file(
+        file: String,
+        name: &str,
+        (opened, length): (File, u64),
+        options: &ReadOptions,
+        shared: &mut Shared,
+    ) -> Result<Self, IoError> {
+        let (blocks, schema) = Blocks::open(file.clone(), opened, length, shared.memory)?;
+        let batches = Batches::File(Box::new(blocks));
+        Self::open(file, name, batches, &schema, options, shared)
+    }
+
+    fn open(
+        file: String,
+        name: &str,
+        batches: Batches,
+        schema: &SchemaRef,
+        options: &ReadOptions,
+        shared: &mut Shared,
+    ) -> Result<Self, IoError> {
+        let names: Vec<String> = schema.fields().iter().map(|f| f.name().clone()).collect();
+        let columns = columns::by_name(&file, &names, options, &mut shared.notes)?;
+        let field = |column: usize| schema.field(column).data_type();
+        let refuse = |column: usize, expected: &'static str| IoError::Type {
+            file: file.clone(),
+            dataset: format!(
+                "column {} ({})",
+                super::shorten(&names[column]),
+                super::shorten(&field(column).to_string())
+            ),
+            expected,
+        };
+        let kind = cells::time_kind(field(columns.time)).ok_or_else(|| {
+            refuse(
+                columns.time,
+                "timestamps (Timestamp, Date, integers or text)",
+            )
+        })?;
+        if !cells::is_number(field(columns.value)) {
+            return Err(refuse(
+                columns.value,
+                "numbers (floating-point or integers)",
+            ));
+        }
+        if let Some(series) = columns.series
+            && !cells::is_name(field(series))
+        {
+            return Err(refuse(series, "text or integers"));
+        }
+        let single = match columns.series {
+            Some(_) => None,
+            None => Some(shared.number_of_file(&file, name)?),
+        };
+        let table = Table::new(file, &names[columns.time], kind, single, options);
+        Ok(Self {
+            table,
+            batches,
+            columns,
+        })
+    }
+}
+
+/// Converts a schema to the decoder's type.
+fn schema_of(file: &str, described: Described<'_>) -> Result<SchemaRef, IoError> {
+    let broken = |e: &dyn std::fmt::Display| damaged(file, "Arrow schema", e);
+    if described.endianness() != Endianness::Little {
+        return Err(broken(&"numbers are big-endian, which is not supported"));
+    }
+    let schema: Schema = catch_panic(|| arrow_ipc::convert::try_fb_to_schema(described))
+        .ok_or_else(|| broken(&"the schema is damaged"))?
+        .map_err(|e| broken(&e))?;
+    Ok(SchemaRef::new(schema))
+}
+
+/// Checks the announced sizes of compressed buffers of a message against the memory.
+fn check(file: &str, message: &Message<'_>, body: &[u8], memory: Memory) -> Result<(), IoError> {
+    let batch = message
+        .header_as_record_batch()
+        .or_else(|| message.header_as_dictionary_batch().and_then(|d| d.data()));
+    let Some(batch) = batch else {
+        return Ok(());
+    };
+    let mut needed = 2 * body.len() as u128;
+    for buffer in batch.buffers().into_iter().flatten() {
+        if batch.compression().is_none() || buffer.length() == 0 {
+            continue;
+        }
+        let source = usize::try_from(buffer.offset()).ok();
+        let announced = source
+            .and_then(|source| body.get(source..)?.first_chunk::<8>())
+            .ok_or_else(|| damaged(file, "Arrow data", "a buffer lies outside its message"))?;
+        // −1: this buffer is not compressed.
+        needed += u128::from(i64::from_le_bytes(*announced).max(0).unsigned_abs());
+    }
+    allow(file, "an Arrow record batch", needed, memory)
+}
+
+impl Source for Arrow {
+    fn next(&mut self, shared: &mut Shared) -> Result<Option<Vec<Block>>, IoError> {
+        let next = match &mut self.batches {
+            Batches::Stream(messages) => messages.batch()?,
+            Batches::File(blocks) => blocks.batch()?,
+        };
+        let Some(batch) = next else {
+            self.table.end(shared);
+            return Ok(None);
+        };
+        let broken = |why: &str| damaged(&self.table.file, "Arrow data", why);
+        let cells = |column: usize| Cells::of(batch.column(column));
+        let opened = catch_panic(|| {
+            let series = self.columns.series.map(cells);
+            (cells(self.columns.time), cells(self.columns.value), series)
+        });
+        let (Some(time), Some(value), series) =
+            opened.ok_or_else(|| broken("a column is damaged"))?
+        else {
+            return Err(broken("a record batch does not match the schema"));
+        };
+        let series = match series {
+            None => None,
+            Some(None) => return Err(broken("a record batch does not match the schema")),
+            Some(series) => series,
+        };
+        let mut blocks = Vec::new();
+        let rows = batch.num_rows();
+        for from in (0..rows).step_by(ROWS) {
+            let part = from..rows.min(from + ROWS);
+            let count = part.len();
+            let cells = part.map(|row| {
+                let name = series.as_ref().map_or(Cell::Null, |s| s.at(row));
+                (time.at(row), value.at(row), name)
+            });
+            let block = self.table.block(count, cells, shared)?;
+            if !block.is_empty() {
+                blocks.push(block);
+            }
+        }
+        Ok(Some(blocks))
+    }
+
+    fn file(&self) -> &str {
+        &self.table.file
+    }
+
+    fn unit(&self) -> super::TimeUnit {
+        self.table.unit
+    }
+}

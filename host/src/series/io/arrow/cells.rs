@@ -1,0 +1,159 @@
+//! Access to Arrow arrays cell by cell.
+
+use crate::series::io::timestamp::Unit;
+use crate::series::io::typed::{Cell, TimeKind};
+use arrow_array::cast::AsArray;
+use arrow_array::types::{
+    ArrowPrimitiveType, Date32Type, Date64Type, Float16Type, Float32Type, Float64Type, Int8Type,
+    Int16Type, Int32Type, Int64Type, TimestampMicrosecondType, TimestampMillisecondType,
+    TimestampNanosecondType, TimestampSecondType, UInt8Type, UInt16Type, UInt32Type, UInt64Type,
+};
+use arrow_array::{
+    Array, ArrayRef, LargeStringArray, PrimitiveArray, StringArray, StringViewArray,
+};
+use arrow_schema::{DataType, TimeUnit};
+
+/// How a column's type represents timestamps; `None` if it does not.
+pub(super) fn time_kind(kind: &DataType) -> Option<TimeKind> {
+    Some(match kind {
+        DataType::Timestamp(TimeUnit::Second, _) => TimeKind::SinceEpoch(Unit::Seconds),
+        DataType::Timestamp(TimeUnit::Millisecond, _) | DataType::Date64 => {
+            TimeKind::SinceEpoch(Unit::Milliseconds)
+        }
+        DataType::Timestamp(TimeUnit::Microsecond, _) => TimeKind::SinceEpoch(Unit::Microseconds),
+        DataType::Timestamp(TimeUnit::Nanosecond, _) => TimeKind::SinceEpoch(Unit::Nanoseconds),
+        DataType::Date32 => TimeKind::Days,
+        other if is_integer(other) || is_text(other) => TimeKind::Inferred,
+        _ => return None,
+    })
+}
+
+fn is_integer(kind: &DataType) -> bool {
+    use DataType as D;
+    matches!(
+        kind,
+        D::Int8 | D::Int16 | D::Int32 | D::Int64 | D::UInt8 | D::UInt16 | D::UInt32 | D::UInt64
+    )
+}
+
+fn is_text(kind: &DataType) -> bool {
+    match kind {
+        DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View => true,
+        DataType::Dictionary(_, value) => {
+            !matches!(**value, DataType::Dictionary(..)) && is_text(value)
+        }
+        _ => false,
+    }
+}
+
+pub(super) fn is_number(kind: &DataType) -> bool {
+    let real = matches!(
+        kind,
+        DataType::Float16 | DataType::Float32 | DataType::Float64
+    );
+    real || is_integer(kind)
+}
+
+pub(super) fn is_name(kind: &DataType) -> bool {
+    is_text(kind) || is_integer(kind)
+}
+
+/// A column of a record batch.
+pub(super) enum Cells {
+    Integer(PrimitiveArray<Int64Type>),
+    Unsigned(PrimitiveArray<UInt64Type>),
+    Double(PrimitiveArray<Float64Type>),
+    Text(StringArray),
+    LargeText(LargeStringArray),
+    View(StringViewArray),
+    /// A dictionary: for each row the index of its value, unless it is null.
+    Coded(Vec<Option<usize>>, Box<Cells>),
+}
+
+impl Cells {
+    /// Returns `None` for an unsupported type.
+    pub(super) fn of(array: &ArrayRef) -> Option<Self> {
+        use DataType as D;
+        Some(match array.data_type() {
+            D::Int8 => Self::Integer(widened::<Int8Type, _>(array)?),
+            D::Int16 => Self::Integer(widened::<Int16Type, _>(array)?),
+            D::Int32 => Self::Integer(widened::<Int32Type, _>(array)?),
+            D::Date32 => Self::Integer(widened::<Date32Type, _>(array)?),
+            D::Int64 => Self::Integer(widened::<Int64Type, _>(array)?),
+            D::Date64 => Self::Integer(widened::<Date64Type, _>(array)?),
+            D::Timestamp(TimeUnit::Second, _) => {
+                Self::Integer(widened::<TimestampSecondType, _>(array)?)
+            }
+            D::Timestamp(TimeUnit::Millisecond, _) => {
+                Self::Integer(widened::<TimestampMillisecondType, _>(array)?)
+            }
+            D::Timestamp(TimeUnit::Microsecond, _) => {
+                Self::Integer(widened::<TimestampMicrosecondType, _>(array)?)
+            }
+            D::Timestamp(TimeUnit::Nanosecond, _) => {
+                Self::Integer(widened::<TimestampNanosecondType, _>(array)?)
+            }
+            D::UInt8 => Self::Unsigned(widened::<UInt8Type, _>(array)?),
+            D::UInt16 => Self::Unsigned(widened::<UInt16Type, _>(array)?),
+            D::UInt32 => Self::Unsigned(widened::<UInt32Type, _>(array)?),
+            D::UInt64 => Self::Unsigned(widened::<UInt64Type, _>(array)?),
+            D::Float16 => Self::Double(widened::<Float16Type, _>(array)?),
+            D::Float32 => Self::Double(widened::<Float32Type, _>(array)?),
+            D::Float64 => Self::Double(widened::<Float64Type, _>(array)?),
+            D::Utf8 => Self::Text(array.as_string_opt::<i32>()?.clone()),
+            D::LargeUtf8 => Self::LargeText(array.as_string_opt::<i64>()?.clone()),
+            D::Utf8View => Self::View(array.as_string_view_opt()?.clone()),
+            D::Dictionary(..) => {
+                let dictionary = array.as_any_dictionary_opt()?;
+                let keys = if dictionary.values().is_empty() {
+                    vec![0; array.len()]
+                } else {
+                    dictionary.normalized_keys()
+                };
+                let valid = |row: usize| dictionary.keys().is_valid(row);
+                let indices = keys.into_iter().enumerate();
+                let indices = indices
+                    .map(|(row, key)| valid(row).then_some(key))
+                    .collect();
+                match Self::of(dictionary.values())? {
+                    Self::Coded(..) => return None,
+                    values => Self::Coded(indices, Box::new(values)),
+                }
+            }
+            _ => return None,
+        })
+    }
+
+    #[inline]
+    pub(super) fn at(&self, row: usize) -> Cell<'_> {
+        fn valid<'c>(array: &dyn Array, row: usize, cell: impl FnOnce() -> Cell<'c>) -> Cell<'c> {
+            if row < array.len() && array.is_valid(row) {
+                cell()
+            } else {
+                Cell::Null
+            }
+        }
+        match self {
+            Self::Integer(array) => valid(array, row, || Cell::Integer(array.value(row))),
+            Self::Unsigned(array) => valid(array, row, || Cell::Unsigned(array.value(row))),
+            Self::Double(array) => valid(array, row, || Cell::Real(array.value(row))),
+            Self::Text(array) => valid(array, row, || Cell::Text(array.value(row).as_bytes())),
+            Self::LargeText(array) => valid(array, row, || Cell::Text(array.value(row).as_bytes())),
+            Self::View(array) => valid(array, row, || Cell::Text(array.value(row).as_bytes())),
+            Self::Coded(indices, values) => match indices.get(row) {
+                Some(Some(source)) => values.at(*source),
+                _ => Cell::Null,
+            },
+        }
+    }
+}
+
+/// The same numbers in a wider type.
+fn widened<T, W>(array: &ArrayRef) -> Option<PrimitiveArray<W>>
+where
+    T: ArrowPrimitiveType,
+    W: ArrowPrimitiveType,
+    W::Native: From<T::Native>,
+{
+    Some(array.as_primitive_opt::<T>()?.unary(W::Native::from))
+}

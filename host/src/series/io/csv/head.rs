@@ -1,0 +1,157 @@
+//! Reads the first line: the delimiter, the header if present, and the columns.
+
+use super::fields::Fields;
+use super::records::{Quoting, record};
+use crate::series::io::columns::{self, Columns};
+use crate::series::io::notes::Notes;
+use crate::series::io::timestamp::TimestampFormat;
+use crate::series::io::{IoError, ReadOptions, TimeUnit, format_error, number, shorten};
+
+/// Properties of a file, determined from its first line.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Head {
+    pub(super) delimiter: u8,
+    /// Fields per row.
+    pub(super) fields: usize,
+    pub(super) columns: Columns,
+    /// Unit of numeric timestamps: from the options, or stated by the column's name.
+    pub(super) unit: TimeUnit,
+    /// Number of bytes before the first row.
+    pub(super) bytes: usize,
+    /// Number of lines before the first row.
+    pub(super) lines: u64,
+}
+
+/// Examines the start of a text; `last` if it is the whole text.
+pub(super) fn read(
+    file: &str,
+    text: &[u8],
+    last: bool,
+    most: usize,
+    options: &ReadOptions,
+    notes: &mut Notes,
+) -> Result<Head, IoError> {
+    binary(file, text)?;
+    let bom = b"\xef\xbb\xbf";
+    let mut at = if text.starts_with(bom) { bom.len() } else { 0 };
+    let mut lines = 0;
+    loop {
+        let line = text[at..].split_inclusive(|b| *b == b'\n').next();
+        match line {
+            None => return Err(format_error(file, "an empty file")),
+            Some(line) if line.trim_ascii().is_empty() => {
+                at += line.len();
+                lines += 1;
+            }
+            Some(_) => break,
+        }
+    }
+    let line = text[at..].split(|b| *b == b'\n').next().unwrap_or_default();
+    let Some(delimiter) = delimiter_of(line) else {
+        return Err(format_error(
+            file,
+            format!(
+                "a first line without comma, semicolon or tab: '{}'",
+                shorten(&String::from_utf8_lossy(&line[..line.len().min(400)]))
+            ),
+        ));
+    };
+    let found = record(text, at, delimiter, most, last);
+    let Some(found) = found.filter(|r| r.quoting != Quoting::Open && r.end - at <= most) else {
+        return Err(format_error(
+            file,
+            "a first line with an unclosed quote or too many bytes",
+        ));
+    };
+    let mut splitter = Fields::new(delimiter);
+    let names: Vec<String> = splitter
+        .all(&text[at..found.end], found.quoting)
+        .iter()
+        .map(|field| String::from_utf8_lossy(field.trim_ascii()).into_owned())
+        .collect();
+    let plain = columns::by_number(file, names.len(), options);
+    if let Ok(Some(columns)) = plain
+        && is_row(&names, columns, options)
+    {
+        notes.add(file, columns.without_header());
+        return Ok(Head {
+            delimiter,
+            fields: names.len(),
+            columns,
+            unit: options.time_unit,
+            bytes: at,
+            lines,
+        });
+    }
+    // Numbers are not column names: such a first line is a row, but its columns are unknown.
+    if names.iter().any(|name| is_value(name)) {
+        plain?;
+        return Err(format_error(
+            file,
+            format!(
+                "a first line, '{}', that is neither a header nor a row of timestamp, value or series, timestamp, value; give the columns by number, from 1",
+                shorten(&names.join(", "))
+            ),
+        ));
+    }
+    let columns = columns::by_name(file, &names, options, notes)?;
+    let unit = match options.time_unit {
+        TimeUnit::Auto => columns::unit_of(&names[columns.time]),
+        stated => stated,
+    };
+    Ok(Head {
+        delimiter,
+        fields: names.len(),
+        columns,
+        unit,
+        bytes: found.end,
+        lines: lines + memchr::memchr_iter(b'\n', &text[at..found.end]).count() as u64,
+    })
+}
+
+fn is_value(text: &str) -> bool {
+    text.starts_with(|c: char| c.is_ascii_digit() || c == '-' || c == '.')
+        && number::value(text.as_bytes()).is_some()
+}
+
+fn is_row(fields: &[String], columns: Columns, options: &ReadOptions) -> bool {
+    let field = |column: usize| fields.get(column).map_or("", String::as_str);
+    let time = TimestampFormat::of_first(field(columns.time).as_bytes(), options.time_unit);
+    time.is_some() && number::value(field(columns.value).as_bytes()).is_some()
+}
+
+/// Rejects binary data.
+fn binary(file: &str, text: &[u8]) -> Result<(), IoError> {
+    let start = &text[..text.len().min(1 << 16)];
+    if let Some(at) = memchr::memchr(0, start) {
+        return Err(format_error(file, format!("binary data (byte {at} is 0)")));
+    }
+    let odd = start
+        .iter()
+        .filter(|b| !b.is_ascii() || (b.is_ascii_control() && !b.is_ascii_whitespace()))
+        .count();
+    // Names may be in any script; the last letter may be cut off.
+    let begin = std::str::from_utf8(&start[..start.len().min(64)]);
+    if odd > start.len() / 2 + 256 && begin.is_err_and(|e| e.error_len().is_some()) {
+        return Err(format_error(file, "binary data"));
+    }
+    Ok(())
+}
+
+/// The most frequent of comma, semicolon and tab outside quotes.
+fn delimiter_of(line: &[u8]) -> Option<u8> {
+    let mut counts = [0_usize; 3];
+    let mut quoted = false;
+    for byte in line {
+        match byte {
+            b'"' => quoted = !quoted,
+            b',' if !quoted => counts[0] += 1,
+            b';' if !quoted => counts[1] += 1,
+            b'\t' if !quoted => counts[2] += 1,
+            _ => {}
+        }
+    }
+    let most = counts.into_iter().max().filter(|count| *count > 0)?;
+    let position = counts.iter().position(|count| *count == most)?;
+    Some(b",;\t"[position])
+}

@@ -1,0 +1,246 @@
+//! Parses lines of text to points in parallel.
+//!
+//! A thread reads (and decompresses) ahead and splits the text at ends of records. The chunks of a
+//! window are parsed in parallel and returned in the order of the file. The result does not depend
+//! on where the text was split.
+
+mod fields;
+mod head;
+mod parse;
+mod records;
+
+pub(super) use records::Sizes;
+
+use super::input::{Stream, failed};
+use super::reader::{Block, Shared, Source};
+use super::timestamp::TimestampFormat;
+use super::{IoError, OnError, ReadOptions, TimeUnit, allow, damaged, format_error};
+use head::Head;
+use parse::{Context, Parsed};
+use rayon::prelude::*;
+use records::{RecordSplitter, Stop, Window};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
+use std::time::Duration;
+
+/// Number of windows in memory: parts received from a pipe, being filled, waiting, being parsed,
+/// and as points.
+const WINDOWS: u128 = 5;
+/// Time to wait for an idle pipe before the caller may decide to stop.
+const IDLE_WAIT: Duration = Duration::from_millis(100);
+
+/// A text whose first line has been read.
+pub(super) struct Csv {
+    file: String,
+    compression: Option<&'static str>,
+    head: Head,
+    time_format: Option<TimestampFormat>,
+    on_error: OnError,
+    longest_name: Option<usize>,
+    sizes: Sizes,
+    /// Index of the series if the file is one series.
+    single: Option<u32>,
+    windows: Windows,
+    /// Number of lines parsed, including the header.
+    lines: u64,
+}
+
+/// The source of windows.
+enum Windows {
+    /// The whole text is in memory.
+    Complete(Box<RecordSplitter>),
+    /// Another thread reads ahead.
+    Ahead(Receiver<Result<Option<Window>, Stop>>),
+}
+
+/// The next item of the source.
+enum NextWindow {
+    Window(Window),
+    End,
+    Stop(Stop),
+    /// No data yet.
+    Pending,
+    /// The reading thread has terminated.
+    Disconnected,
+}
+
+impl Windows {
+    fn next(&mut self) -> NextWindow {
+        let window = match self {
+            Self::Complete(cutter) => cutter.next(),
+            Self::Ahead(windows) => match windows.recv_timeout(IDLE_WAIT) {
+                Ok(window) => window,
+                Err(RecvTimeoutError::Timeout) => return NextWindow::Pending,
+                Err(RecvTimeoutError::Disconnected) => return NextWindow::Disconnected,
+            },
+        };
+        match window {
+            Ok(Some(window)) => NextWindow::Window(window),
+            Ok(None) => NextWindow::End,
+            Err(stop) => NextWindow::Stop(stop),
+        }
+    }
+}
+
+/// Sends windows until the end, an error, or the receiver is gone.
+fn read_ahead(mut cutter: RecordSplitter, windows: &SyncSender<Result<Option<Window>, Stop>>) {
+    loop {
+        let window = cutter.next();
+        let done = !matches!(window, Ok(Some(_)));
+        if windows.send(window).is_err() || done {
+            return;
+        }
+    }
+}
+
+impl Csv {
+    /// Reads the head of `stream`. Without a series column, all points belong to the series `name`.
+    pub(super) fn open(
+        file: String,
+        name: &str,
+        stream: Stream,
+        options: &ReadOptions,
+        sizes: Sizes,
+        shared: &mut Shared,
+    ) -> Result<Self, IoError> {
+        allow(
+            &file,
+            "lines of text",
+            WINDOWS * sizes.window as u128,
+            shared.memory,
+        )?;
+        let compression = stream.compression();
+        let mut cutter = RecordSplitter {
+            stream,
+            carry: Vec::new(),
+            ended: false,
+            delimiter: b',',
+            sizes,
+        };
+        cutter
+            .fill_head()
+            .map_err(|e| failed(&file, compression, &e))?;
+        let head = head::read(
+            &file,
+            &cutter.carry,
+            cutter.ended,
+            sizes.record,
+            options,
+            &mut shared.notes,
+        )?;
+        cutter.delimiter = head.delimiter;
+        cutter.carry.drain(..head.bytes);
+        let single = match head.columns.series {
+            Some(_) => None,
+            None => Some(shared.number_of_file(&file, name)?),
+        };
+        let windows = if cutter.ended {
+            Windows::Complete(Box::new(cutter))
+        } else {
+            let (sender, receiver) = sync_channel(1);
+            std::thread::Builder::new()
+                .name("reading".to_owned())
+                .spawn(move || read_ahead(cutter, &sender))
+                .map_err(|e| failed(&file, None, &e))?;
+            Windows::Ahead(receiver)
+        };
+        Ok(Self {
+            lines: head.lines,
+            file,
+            compression,
+            head,
+            time_format: None,
+            on_error: options.on_error,
+            longest_name: options.longest_name,
+            sizes,
+            single,
+            windows,
+        })
+    }
+
+    fn too_long(&self, line: u64) -> IoError {
+        format_error(
+            &self.file,
+            format!("more than {} bytes in line {line}", self.sizes.window),
+        )
+    }
+
+    fn stopped(&self, stop: &Stop) -> IoError {
+        match stop {
+            Stop::Read(error) => failed(&self.file, self.compression, error),
+            Stop::Long(before) => self.too_long(self.lines + before + 1),
+        }
+    }
+
+    /// The blocks of parsed chunks, in order.
+    fn collect_blocks(
+        &mut self,
+        parsed: Vec<Parsed>,
+        known: usize,
+        shared: &mut Shared,
+    ) -> Result<Vec<Block>, IoError> {
+        let mut blocks = Vec::with_capacity(parsed.len());
+        for mut part in parsed {
+            let first = self.lines + 1;
+            shared.record_faults(&self.file, "line", first, part.faults, self.on_error)?;
+            self.lines += part.lines;
+            let series = match self.single {
+                Some(number) => vec![number; part.times.len()],
+                None => {
+                    shared.renumber(&self.file, &mut part.series, known, &part.fresh)?;
+                    part.series
+                }
+            };
+            if !part.times.is_empty() {
+                blocks.push(Block {
+                    series,
+                    times: part.times,
+                    values: part.values,
+                });
+            }
+        }
+        Ok(blocks)
+    }
+}
+
+impl Source for Csv {
+    fn next(&mut self, shared: &mut Shared) -> Result<Option<Vec<Block>>, IoError> {
+        let window = match self.windows.next() {
+            NextWindow::Window(window) => window,
+            NextWindow::End => return Ok(None),
+            NextWindow::Stop(stop) => return Err(self.stopped(&stop)),
+            NextWindow::Pending => return Ok(Some(Vec::new())),
+            // The reading thread has panicked.
+            NextWindow::Disconnected => {
+                return Err(damaged(&self.file, "text", "the stream is damaged"));
+            }
+        };
+        let mut context = Context {
+            head: &self.head,
+            time_format: self.time_format,
+            names: &shared.names,
+            most: self.sizes.record,
+            on_error: self.on_error,
+            longest_name: self.longest_name,
+        };
+        if self.time_format.is_none() {
+            self.time_format = parse::time_format(&window.text, &context, self.head.unit);
+            context.time_format = self.time_format;
+        }
+        let starts = std::iter::once(0).chain(window.ends.iter().copied());
+        let ranges: Vec<_> = starts.zip(window.ends.iter().copied()).collect();
+        let parsed: Vec<Parsed> = ranges
+            .into_par_iter()
+            .map(|(from, end)| parse::chunk(&window.text[from..end], &context))
+            .collect();
+        let known = shared.names.len();
+        self.collect_blocks(parsed, known, shared).map(Some)
+    }
+
+    fn file(&self) -> &str {
+        &self.file
+    }
+
+    fn unit(&self) -> TimeUnit {
+        self.head.unit
+    }
+}

@@ -1,0 +1,294 @@
+//! Parses a chunk of whole records to points.
+
+use super::fields::{Fields, trimmed};
+use super::head::Head;
+use super::records::{Quoting, Record, record};
+use crate::series::io::names::{Lookup, NameError, Names};
+use crate::series::io::rows::{Fault, Faults};
+use crate::series::io::timestamp::{TimestampError, TimestampFormat};
+use crate::series::io::{OnError, TimeUnit, number};
+use memchr::{memchr, memchr_iter};
+
+/// The parsed contents of a chunk.
+#[derive(Debug, Default)]
+pub(super) struct Parsed {
+    /// (point), empty if the file is one series.
+    pub(super) series: Vec<u32>,
+    pub(super) times: Vec<i64>,
+    pub(super) values: Vec<f64>,
+    /// New names, numbered after the known ones.
+    pub(super) fresh: Names,
+    pub(super) faults: Faults,
+    /// Number of lines.
+    pub(super) lines: u64,
+}
+
+/// State shared by the chunks of a file.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Context<'c> {
+    pub(super) head: &'c Head,
+    /// `None` until a row has a timestamp.
+    pub(super) time_format: Option<TimestampFormat>,
+    pub(super) names: &'c Names,
+    /// Largest length of a record.
+    pub(super) most: usize,
+    pub(super) on_error: OnError,
+    pub(super) longest_name: Option<usize>,
+}
+
+/// Why a row is malformed.
+#[derive(Debug, Clone, Copy)]
+enum RowError<'r> {
+    Count(usize),
+    /// Number of bytes.
+    Long(usize),
+    Open,
+    Time(&'r [u8], TimestampError),
+    Value(&'r [u8]),
+    Series(&'r [u8], NameError),
+}
+
+/// Approximate minimum of bytes per row, for allocating the points at once.
+const ROW: usize = 20;
+
+pub(super) fn chunk(text: &[u8], context: &Context<'_>) -> Parsed {
+    let mut rows = Rows::new(text.len(), context);
+    let quotes = memchr(b'"', text).is_some();
+    let mut at = 0;
+    while at < text.len() {
+        // A small compressed file may contain a gigabyte of blank lines.
+        if text[at] == b'\n' {
+            rows.parsed.lines += 1;
+            at += 1;
+            continue;
+        }
+        let Record { end, quoting } = next(text, at, context, quotes);
+        if end - at > context.most {
+            rows.long(&text[at..end]);
+        } else {
+            rows.add(&text[at..end], quoting);
+        }
+        at = end;
+        if rows.parsed.faults.count > 0 && context.on_error == OnError::Fail {
+            break;
+        }
+    }
+    let mut parsed = rows.parsed;
+    parsed.fresh = rows.lookup.into_fresh();
+    parsed
+}
+
+/// The record that starts at `at`; the text consists of whole records.
+#[inline]
+fn next(text: &[u8], at: usize, context: &Context<'_>, quotes: bool) -> Record {
+    if quotes && let Some(found) = record(text, at, context.head.delimiter, context.most, true) {
+        return found;
+    }
+    Record {
+        end: memchr(b'\n', &text[at..]).map_or(text.len(), |position| at + position + 1),
+        quoting: Quoting::Plain,
+    }
+}
+
+struct Rows<'c> {
+    context: &'c Context<'c>,
+    time_format: TimestampFormat,
+    parsed: Parsed,
+    lookup: Lookup<'c>,
+    fields: Fields,
+}
+
+impl<'c> Rows<'c> {
+    fn new(bytes: usize, context: &'c Context<'c>) -> Self {
+        let points = bytes / ROW;
+        let several = context.head.columns.series.is_some();
+        Self {
+            context,
+            time_format: context.time_format.unwrap_or(TimestampFormat::Iso),
+            parsed: Parsed {
+                series: Vec::with_capacity(if several { points } else { 0 }),
+                times: Vec::with_capacity(points),
+                values: Vec::with_capacity(points),
+                ..Parsed::default()
+            },
+            lookup: Lookup::new(context.names, context.longest_name),
+            fields: Fields::new(context.head.delimiter),
+        }
+    }
+
+    /// Handles a record that exceeds the allowed length.
+    #[cold]
+    fn long(&mut self, row: &[u8]) {
+        let before = self.parsed.lines;
+        self.parsed.lines += memchr_iter(b'\n', row).count() as u64;
+        self.fault(before, RowError::Long(row.len()));
+    }
+
+    #[inline]
+    fn add(&mut self, row: &[u8], quoting: Quoting) {
+        let before = self.parsed.lines;
+        if quoting == Quoting::Plain {
+            self.parsed.lines += 1;
+            if let Err(wrong) = self.plain(row) {
+                if matches!(wrong, RowError::Count(_)) && row.trim_ascii().is_empty() {
+                    return;
+                }
+                self.fault(before, wrong);
+            }
+            return;
+        }
+        self.parsed.lines += memchr_iter(b'\n', row).count() as u64;
+        self.parsed.lines += u64::from(!row.ends_with(b"\n"));
+        if quoting == Quoting::Open {
+            self.fault(before, RowError::Open);
+            return;
+        }
+        self.quoted(before, row);
+    }
+
+    #[inline]
+    fn plain<'r>(&mut self, row: &'r [u8]) -> Result<(), RowError<'r>> {
+        let head = self.context.head;
+        let columns = head.columns;
+        match columns.series {
+            None => {
+                let indices = [columns.time, columns.value];
+                let [time, value] = self
+                    .fields
+                    .of_plain(row, indices, head.fields)
+                    .map_err(RowError::Count)?;
+                self.point(None, time, value)
+            }
+            Some(series) => {
+                let indices = [columns.time, columns.value, series];
+                let [time, value, series] = self
+                    .fields
+                    .of_plain(row, indices, head.fields)
+                    .map_err(RowError::Count)?;
+                self.point(Some(series.trim_ascii()), time, value)
+            }
+        }
+    }
+
+    fn quoted(&mut self, before: u64, row: &[u8]) {
+        let head = self.context.head;
+        let columns = head.columns;
+        let mut splitter = std::mem::replace(&mut self.fields, Fields::new(head.delimiter));
+        let fields = splitter.all(row, Quoting::Quoted);
+        let point = if fields.len() == head.fields {
+            let series = columns.series.map(|position| fields[position]);
+            self.point(series, fields[columns.time], fields[columns.value])
+        } else {
+            Err(RowError::Count(fields.len()))
+        };
+        if let Err(wrong) = point {
+            self.fault(before, wrong);
+        }
+        self.fields = splitter;
+    }
+
+    #[inline]
+    fn point<'r>(
+        &mut self,
+        series: Option<&'r [u8]>,
+        time: &'r [u8],
+        value: &'r [u8],
+    ) -> Result<(), RowError<'r>> {
+        let nanoseconds = match self.time_format.read(time) {
+            Ok(nanoseconds) => nanoseconds,
+            Err(TimestampError::Invalid) => {
+                let bare = time.trim_ascii();
+                self.time_format
+                    .read(bare)
+                    .map_err(|why| RowError::Time(bare, why))?
+            }
+            Err(why) => return Err(RowError::Time(time, why)),
+        };
+        let number = match number::value(value) {
+            Some(number) => number,
+            None => {
+                let bare = value.trim_ascii();
+                number::value(bare).ok_or(RowError::Value(bare))?
+            }
+        };
+        if let Some(name) = series {
+            let series = self
+                .lookup
+                .number(name)
+                .map_err(|why| RowError::Series(name, why))?;
+            self.parsed.series.push(series);
+        }
+        self.parsed.times.push(nanoseconds);
+        self.parsed.values.push(number);
+        Ok(())
+    }
+
+    #[cold]
+    fn fault(&mut self, before: u64, wrong: RowError<'_>) {
+        let (time_format, expected) = (self.time_format, self.context.head.fields);
+        let most = self.context.most;
+        let text =
+            |bytes: &[u8]| String::from_utf8_lossy(&bytes[..bytes.len().min(400)]).into_owned();
+        self.parsed.faults.add(|| match wrong {
+            RowError::Count(1) => Fault::new(
+                before,
+                "1 field".to_owned(),
+                format!("{expected} fields, as in the first line"),
+            ),
+            RowError::Count(found) => Fault::new(
+                before,
+                format!("{found} fields"),
+                format!("{expected}, as in the first line"),
+            ),
+            RowError::Long(bytes) => Fault::new(
+                before,
+                format!("a line of {bytes} bytes"),
+                format!("at most {most}"),
+            ),
+            RowError::Open => Fault::new(
+                before,
+                "an unclosed quoted field".to_owned(),
+                "a closing quote",
+            ),
+            RowError::Time(found, why) => Fault::time(before, &text(found), why, time_format),
+            RowError::Value(found) => Fault::value(before, &text(found)),
+            RowError::Series(found, why) => Fault::name(before, why, found),
+        });
+    }
+}
+
+/// The format of the first readable timestamp.
+pub(super) fn time_format(
+    text: &[u8],
+    context: &Context<'_>,
+    unit: TimeUnit,
+) -> Option<TimestampFormat> {
+    let quotes = memchr(b'"', text).is_some();
+    let mut fields = Fields::new(context.head.delimiter);
+    let mut at = 0;
+    while at < text.len() {
+        if text[at] == b'\n' {
+            at += 1;
+            continue;
+        }
+        let Record { end, quoting } = next(text, at, context, quotes);
+        let row = trimmed(&text[at..end]);
+        let count = |row| memchr_iter(context.head.delimiter, row).count() + 1;
+        let whole = match quoting {
+            Quoting::Plain => count(row) == context.head.fields,
+            Quoting::Quoted => true,
+            Quoting::Open => false,
+        };
+        if whole && end - at <= context.most {
+            let all = fields.all(row, quoting);
+            if all.len() == context.head.fields
+                && let Some(time) = all.get(context.head.columns.time)
+                && let Some(time_format) = TimestampFormat::of_first(time.trim_ascii(), unit)
+            {
+                return Some(time_format);
+            }
+        }
+        at = end;
+    }
+    None
+}

@@ -1,0 +1,163 @@
+//! Files of time series: CSV, Parquet and Arrow; results as CSV and Parquet.
+//!
+//! A [`Reader`] returns the points of its inputs as [`Block`]s of bounded size, one input after
+//! another, so an input may be larger than memory; [`read_all`] collects them. The format of a file
+//! is recognized by its contents: Parquet, Arrow (file or stream), otherwise lines of text; gzip
+//! and Zstandard are decompressed first. A [`ResultWriter`] writes aggregates as they arrive, and
+//! renames its file to the final name once it is complete.
+
+#[cfg(feature = "parquet")]
+mod arrow;
+mod collect;
+#[cfg(feature = "parquet")]
+mod columnar;
+#[cfg(not(feature = "parquet"))]
+#[path = "columnar_off.rs"]
+mod columnar;
+mod columns;
+mod csv;
+mod input;
+mod names;
+mod notes;
+mod number;
+#[cfg(feature = "parquet")]
+mod parquet;
+mod piped;
+mod reader;
+mod rows;
+mod timestamp;
+#[cfg(feature = "parquet")]
+mod typed;
+mod write;
+
+pub use collect::{Collected, read_all, read_all_within};
+pub use names::Names;
+pub use reader::{Block, Reader, Skipped};
+pub use write::{ResultFormat, ResultWriter, Run, Timestamps};
+
+use crate::io::IoError;
+use crate::system::Bytes;
+use crate::system::Memory;
+
+/// The unit of numeric timestamps, counted since 1970. ISO 8601 needs no unit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum TimeUnit {
+    /// Inferred from the magnitude of the first timestamp of a file (below 10¹⁰ seconds, 10¹³
+    /// milliseconds, 10¹⁶ microseconds, otherwise nanoseconds), or stated by the column's name
+    /// (`timestamp_ns`).
+    #[default]
+    Auto,
+    /// s.
+    Seconds,
+    /// ms.
+    Milliseconds,
+    /// µs.
+    Microseconds,
+    /// ns.
+    Nanoseconds,
+}
+
+/// The treatment of rows that cannot be read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum OnError {
+    /// Fail with an error that states the line.
+    #[default]
+    Fail,
+    /// Skip and count them.
+    Skip,
+}
+
+/// What to read, and how.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct ReadOptions {
+    /// Name of the timestamp column; `None`: a usual name. Columns of a file without a header are
+    /// named by number, from 1.
+    pub time_column: Option<String>,
+    /// Name of the value column; `None`: a usual name, or the only column left.
+    pub value_column: Option<String>,
+    /// Name of the series column; `None`: a usual name, or no such column: then the file is one
+    /// series, named after the file.
+    pub series_column: Option<String>,
+    /// Unit of numeric timestamps.
+    pub time_unit: TimeUnit,
+    /// The treatment of rows that cannot be read.
+    pub on_error: OnError,
+    /// Longest series name in bytes; `None`: unlimited.
+    pub longest_name: Option<usize>,
+}
+
+/// Parses a timestamp as in a file, ISO 8601 or a number of `unit`, to nanoseconds since 1970.
+///
+/// # Errors
+/// A message with the found and the expected text.
+pub fn moment(text: &str, unit: TimeUnit) -> Result<i64, String> {
+    let text = text.trim();
+    let time_format = timestamp::TimestampFormat::of_first(text.as_bytes(), unit).ok_or(
+        "expected an ISO 8601 timestamp such as 2014-02-14T14:30:00Z, or a number since 1970",
+    )?;
+    time_format.read(text.as_bytes()).map_err(|why| {
+        let fault = rows::Fault::time(0, text, why, time_format);
+        format!("{}; expected {}", fault.found, fault.expected)
+    })
+}
+
+/// Formats nanoseconds since 1970 as ISO 8601 in UTC.
+#[must_use]
+pub fn iso(nanoseconds: i64) -> String {
+    let mut text = Vec::new();
+    timestamp::write_iso(&mut text, nanoseconds);
+    String::from_utf8_lossy(&text).into_owned()
+}
+
+const EXPECTED: &str = "a file of time series (CSV, Parquet or Arrow, plain or with gzip or zstd)";
+
+fn format_error(file: &str, found: impl Into<String>) -> IoError {
+    IoError::Format {
+        file: file.to_owned(),
+        expected: EXPECTED,
+        found: found.into(),
+    }
+}
+
+fn damaged(file: &str, what: &str, reason: impl std::fmt::Display) -> IoError {
+    IoError::Damaged {
+        file: file.to_owned(),
+        dataset: what.to_owned(),
+        reason: shorten_to(&reason.to_string(), 200),
+    }
+}
+
+/// Checks that `needed` bytes for `what` are within the memory limit.
+fn allow(file: &str, what: &str, needed: u128, memory: Memory) -> Result<(), IoError> {
+    if needed <= u128::from(memory.limit()) {
+        return Ok(());
+    }
+    Err(IoError::SeriesTooLarge {
+        file: file.to_owned(),
+        what: what.to_owned(),
+        needed: Bytes(needed),
+        available: Bytes(u128::from(memory.limit())),
+    })
+}
+
+/// Shortens a text to one line for messages.
+fn shorten(text: &str) -> String {
+    shorten_to(text, 60)
+}
+
+fn shorten_to(text: &str, most: usize) -> String {
+    let mut line = String::new();
+    for c in text.trim().chars().take(most) {
+        match c {
+            _ if !c.is_control() => line.push(c),
+            '\t' | '\n' | '\r' => line.push(' '),
+            // Invisible characters are escaped.
+            _ => line.extend(c.escape_default()),
+        }
+    }
+    line.truncate(line.trim_end().len());
+    line
+}
+
+#[cfg(test)]
+mod tests;

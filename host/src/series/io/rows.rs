@@ -1,0 +1,134 @@
+//! Errors of malformed rows.
+
+use super::IoError;
+use super::names::NameError;
+use super::timestamp::{TimestampError, TimestampFormat};
+
+/// A row that cannot be read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Fault {
+    /// Number of lines (rows of Parquet and Arrow) before it, counted from the start of the
+    /// reader's chunk.
+    pub(super) before: u64,
+    pub(super) found: String,
+    pub(super) expected: String,
+}
+
+impl Fault {
+    pub(super) fn new(before: u64, found: String, expected: impl Into<String>) -> Self {
+        Self {
+            before,
+            found,
+            expected: expected.into(),
+        }
+    }
+
+    /// The error of an invalid timestamp.
+    pub(super) fn time(
+        before: u64,
+        text: &str,
+        why: TimestampError,
+        time_format: TimestampFormat,
+    ) -> Self {
+        let shown = format!("timestamp '{}'", super::shorten(text));
+        let (found, expected) = match why {
+            TimestampError::Invalid => (format!("{shown} is invalid"), time_format.description()),
+            TimestampError::TooEarly => (
+                format!("{shown} is before 1970"),
+                "a time from 1970 to 2262-04-11".to_owned(),
+            ),
+            TimestampError::TooLate => (
+                format!("{shown} is beyond 2262-04-11, the limit of 64-bit nanoseconds"),
+                "a time from 1970 to 2262-04-11".to_owned(),
+            ),
+            TimestampError::TooFine => (
+                format!("{shown} is between two nanoseconds"),
+                "whole nanoseconds".to_owned(),
+            ),
+            TimestampError::OtherUnit(unit) => (
+                format!("{shown} looks like {}", unit.description()),
+                format!(
+                    "{}, as in the first row of the file (use --time-unit if all rows have the same unit)",
+                    time_format.description()
+                ),
+            ),
+        };
+        Self::new(before, found, expected)
+    }
+
+    /// The error of an invalid value.
+    pub(super) fn value(before: u64, text: &str) -> Self {
+        let found = if text.is_empty() {
+            "value is empty".to_owned()
+        } else if text.parse::<f64>().is_ok() {
+            format!("value '{}' exceeds 1.8e308", super::shorten(text))
+        } else {
+            format!("value '{}' is not a number", super::shorten(text))
+        };
+        Self::new(before, found, "a number such as 21.5, or nan")
+    }
+
+    /// The error of an invalid series name.
+    pub(super) fn name(before: u64, why: NameError, name: &[u8]) -> Self {
+        match why {
+            NameError::Empty => Self::new(before, "the series has no name".to_owned(), "a name"),
+            NameError::Encoding => Self::new(
+                before,
+                format!(
+                    "series name '{}' is not UTF-8",
+                    super::shorten(&String::from_utf8_lossy(&name[..name.len().min(400)]))
+                ),
+                "UTF-8 text",
+            ),
+            NameError::ZeroByte => Self::new(
+                before,
+                format!(
+                    "series name '{}' contains a zero byte",
+                    super::shorten(&String::from_utf8_lossy(&name[..name.len().min(400)]))
+                ),
+                "text without zero bytes",
+            ),
+            NameError::TooLong(most) => Self::new(
+                before,
+                format!("series name has {} bytes", name.len()),
+                format!("at most {most}"),
+            ),
+            NameError::TooMany => Self::new(
+                before,
+                "too many series".to_owned(),
+                "at most 4294967295 series",
+            ),
+        }
+    }
+
+    /// Makes the error; `unit` is the unit of `before` (`line`, `row`), and `first` the number of
+    /// the reader's first one.
+    pub(super) fn into_error(self, file: &str, unit: &'static str, first: u64) -> IoError {
+        IoError::Row {
+            file: file.to_owned(),
+            unit,
+            number: first.saturating_add(self.before),
+            found: self.found,
+            expected: self.expected,
+        }
+    }
+}
+
+/// The errors in a part of a file: all are counted, the first few are kept.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct Faults {
+    pub(super) count: u64,
+    pub(super) first: Vec<Fault>,
+}
+
+/// Number of errors kept.
+pub(super) const MAX_KEPT: usize = 8;
+
+impl Faults {
+    pub(super) fn add(&mut self, fault: impl FnOnce() -> Fault) {
+        self.count += 1;
+        if self.first.len() < MAX_KEPT {
+            self.first.push(fault());
+        }
+    }
+}

@@ -1,0 +1,194 @@
+//! Arrow files and streams with all supported column types.
+
+use super::parquet_files::{of_good, read_table};
+use super::*;
+use crate::series::io::TimeUnit;
+use arrow_array::types::Int8Type;
+use arrow_array::{
+    Array, ArrayRef, Date32Array, DictionaryArray, Float32Array, Float64Array, Int32Array,
+    Int64Array, LargeStringArray, RecordBatch, StringArray, StringViewArray,
+    TimestampMicrosecondArray, TimestampMillisecondArray, TimestampNanosecondArray,
+    TimestampSecondArray, UInt64Array,
+};
+use arrow_ipc::CompressionType;
+use arrow_ipc::writer::{FileWriter, IpcWriteOptions, StreamWriter};
+use std::sync::Arc;
+
+/// A record batch of named columns.
+pub(super) fn batch(columns: &[(&str, ArrayRef)]) -> RecordBatch {
+    let nullable = columns
+        .iter()
+        .map(|(name, array)| (*name, Arc::clone(array), true));
+    RecordBatch::try_from_iter_with_nullable(nullable).unwrap()
+}
+
+/// Encodes record batches as a file or a stream.
+pub(super) fn arrow(
+    batches: &[RecordBatch],
+    file: bool,
+    packed: Option<CompressionType>,
+) -> Vec<u8> {
+    let options = IpcWriteOptions::default()
+        .try_with_compression(packed)
+        .unwrap();
+    let schema = batches[0].schema();
+    if file {
+        let mut writer = FileWriter::try_new_with_options(Vec::new(), &schema, options).unwrap();
+        batches.iter().for_each(|b| writer.write(b).unwrap());
+        writer.finish().unwrap();
+        return writer.into_inner().unwrap();
+    }
+    let mut writer = StreamWriter::try_new_with_options(Vec::new(), &schema, options).unwrap();
+    batches.iter().for_each(|b| writer.write(b).unwrap());
+    writer.finish().unwrap();
+    writer.into_inner().unwrap()
+}
+
+fn array<A: Array + 'static>(array: A) -> ArrayRef {
+    Arc::new(array)
+}
+
+/// Two record batches of two series in a dictionary.
+pub(super) fn good_batches() -> Vec<RecordBatch> {
+    [0, 100]
+        .into_iter()
+        .map(|from: i64| {
+            let names: DictionaryArray<Int8Type> =
+                (0..100).map(|i| Some(["a", "b"][i % 2])).collect();
+            let times = (0..100).map(|i| (START + from + i) * 1000);
+            batch(&[
+                ("series", array(names)),
+                (
+                    "timestamp",
+                    array(TimestampMillisecondArray::from_iter_values(times).with_timezone("UTC")),
+                ),
+                (
+                    "value",
+                    array(Float64Array::from_iter_values(
+                        (0..100).map(|i| (from + i) as f64),
+                    )),
+                ),
+            ])
+        })
+        .collect()
+}
+
+#[test]
+fn arrow_files_and_streams_are_read() {
+    for file in [true, false] {
+        for packed in [
+            None,
+            Some(CompressionType::LZ4_FRAME),
+            Some(CompressionType::ZSTD),
+        ] {
+            let bytes = arrow(&good_batches(), file, packed);
+            assert_eq!(
+                points(&read_table(&bytes).unwrap()),
+                of_good(),
+                "{file} {packed:?}"
+            );
+        }
+    }
+    for file in [true, false] {
+        let bytes = gzip(&arrow(&good_batches(), file, None));
+        assert_eq!(points(&read_table(&bytes).unwrap()), of_good());
+    }
+}
+
+#[test]
+fn all_arrow_types_are_read() {
+    let second = |i: i64| START + i;
+    let names = [
+        array(StringArray::from(vec!["a", "b"])),
+        array(LargeStringArray::from(vec!["a", "b"])),
+        array(StringViewArray::from(vec!["a", "b"])),
+    ];
+    let times = [
+        array(TimestampSecondArray::from(vec![second(0), second(1)])),
+        array(TimestampMicrosecondArray::from(vec![
+            second(0) * 1_000_000,
+            second(1) * 1_000_000,
+        ])),
+        array(TimestampNanosecondArray::from(vec![
+            second(0) * SECOND,
+            second(1) * SECOND,
+        ])),
+        array(Int64Array::from(vec![second(0), second(1)])),
+        array(UInt64Array::from(vec![second(0) as u64, second(1) as u64])),
+        array(Int32Array::from(vec![second(0) as i32, second(1) as i32])),
+        array(StringArray::from(vec![
+            "2014-02-14T14:30:00Z",
+            "2014-02-14T14:30:01Z",
+        ])),
+    ];
+    let values = [
+        array(Float64Array::from(vec![1.0, 2.0])),
+        array(Float32Array::from(vec![1.0, 2.0])),
+        array(Int32Array::from(vec![1, 2])),
+        array(UInt64Array::from(vec![1, 2])),
+    ];
+    let expected = [series("a", &[(0, 1.0)]), series("b", &[(1, 2.0)])];
+    for i in 0..7 {
+        let columns = [
+            ("series", &names[i % 3]),
+            ("time", &times[i]),
+            ("value", &values[i % 4]),
+        ];
+        let one = batch(&columns.map(|(name, array)| (name, Arc::clone(array))));
+        let read = read_table(&arrow(&[one], false, None)).unwrap();
+        assert_eq!(points(&read), expected, "{i}");
+    }
+    let days = batch(&[
+        (
+            "date",
+            array(Date32Array::from(vec![Some(1), None, Some(-1)])),
+        ),
+        (
+            "value",
+            array(Float64Array::from(vec![None, Some(1.0), Some(2.0)])),
+        ),
+    ]);
+    let read = read_bytes("cpu.bin", &arrow(&[days], true, None), &skipping()).unwrap();
+    assert_eq!(read.batch.times(), [86_400 * SECOND]);
+    assert!(read.batch.values()[0].is_nan());
+    assert_eq!(read.skipped.rows, 2);
+    says(&read.skipped.first[1], &["row 3", "before 1970"]);
+}
+
+#[test]
+fn the_stated_unit_applies_to_integers() {
+    let columns = [
+        ("time", array(Int64Array::from(vec![5, 6]))),
+        ("value", array(Float64Array::from(vec![1.0, 2.0]))),
+    ];
+    let options = ReadOptions {
+        time_unit: TimeUnit::Milliseconds,
+        ..ReadOptions::default()
+    };
+    let read = read_bytes("cpu.bin", &arrow(&[batch(&columns)], false, None), &options).unwrap();
+    assert_eq!(read.batch.times(), [5_000_000, 6_000_000]);
+}
+
+#[test]
+fn text_values_are_rejected() {
+    let texts = array(StringArray::from(vec!["1"]));
+    let columns = [("time", array(Int64Array::from(vec![1]))), ("value", texts)];
+    let error = read_table(&arrow(&[batch(&columns)], true, None)).unwrap_err();
+    says(&error, &["column value (Utf8)", "numbers"]);
+}
+
+#[test]
+fn names_with_zero_bytes_are_malformed_rows() {
+    let columns = [
+        ("series", array(StringArray::from(vec!["a\0", "b"]))),
+        ("time", array(Int64Array::from(vec![1, 2]))),
+        ("value", array(Float64Array::from(vec![1.0, 2.0]))),
+    ];
+    let bytes = arrow(&[batch(&columns)], true, None);
+    says(
+        &read_table(&bytes).unwrap_err(),
+        &["row 1", "'a\\u{0}' contains a zero byte"],
+    );
+    let read = read_bytes("cpu.bin", &bytes, &skipping()).unwrap();
+    assert_eq!((read.names, read.skipped.rows), (vec!["b".to_owned()], 1));
+}

@@ -1,0 +1,309 @@
+//! Parquet files with all supported column types and encodings.
+
+use super::*;
+use parquet::basic::{Compression, Encoding, ZstdLevel};
+use parquet::data_type::{
+    ByteArray, ByteArrayType, DoubleType, FloatType, Int32Type, Int64Type, Int96, Int96Type,
+};
+use parquet::file::properties::{WriterProperties, WriterPropertiesBuilder, WriterVersion};
+use parquet::file::writer::SerializedFileWriter;
+use parquet::schema::parser::parse_message_type;
+use std::sync::Arc;
+
+/// Values of a column; a nullable column also has levels, 0 for null.
+pub(super) enum Data {
+    I32(Vec<i32>),
+    I64(Vec<i64>),
+    I96(Vec<Int96>),
+    F32(Vec<f32>),
+    F64(Vec<f64>),
+    Text(Vec<&'static str>),
+}
+
+pub(super) type Column = (Data, Option<Vec<i16>>);
+
+/// Encodes row groups of columns as a Parquet file.
+pub(super) fn parquet(
+    schema: &str,
+    properties: WriterPropertiesBuilder,
+    groups: &[Vec<Column>],
+) -> Vec<u8> {
+    let schema = Arc::new(parse_message_type(&format!("message m {{ {schema} }}")).unwrap());
+    let mut writer =
+        SerializedFileWriter::new(Vec::new(), schema, Arc::new(properties.build())).unwrap();
+    for group in groups {
+        let mut row_group = writer.next_row_group().unwrap();
+        for (data, levels) in group {
+            let mut column = row_group.next_column().unwrap().unwrap();
+            let levels = levels.as_deref();
+            match data {
+                Data::I32(v) => column.typed::<Int32Type>().write_batch(v, levels, None),
+                Data::I64(v) => column.typed::<Int64Type>().write_batch(v, levels, None),
+                Data::I96(v) => column.typed::<Int96Type>().write_batch(v, levels, None),
+                Data::F32(v) => column.typed::<FloatType>().write_batch(v, levels, None),
+                Data::F64(v) => column.typed::<DoubleType>().write_batch(v, levels, None),
+                Data::Text(v) => {
+                    let texts: Vec<ByteArray> = v.iter().map(|t| ByteArray::from(*t)).collect();
+                    column
+                        .typed::<ByteArrayType>()
+                        .write_batch(&texts, levels, None)
+                }
+            }
+            .unwrap();
+            column.close().unwrap();
+        }
+        row_group.close().unwrap();
+    }
+    writer.into_inner().unwrap()
+}
+
+pub(super) fn plain() -> WriterPropertiesBuilder {
+    WriterProperties::builder()
+}
+
+pub(super) fn read_table(bytes: &[u8]) -> Result<Collected, String> {
+    read_bytes("cpu.bin", bytes, &ReadOptions::default())
+}
+
+/// Two row groups of two series.
+pub(super) fn good(properties: WriterPropertiesBuilder) -> Vec<u8> {
+    let schema = "required binary series (STRING); required int64 timestamp (TIMESTAMP(MICROS,true)); required double value;";
+    let group = |from: i64| {
+        let times = (0..100).map(|i| (START + from + i) * 1_000_000).collect();
+        vec![
+            (
+                Data::Text((0..100).map(|i| ["a", "b"][i % 2]).collect()),
+                None,
+            ),
+            (Data::I64(times), None),
+            (
+                Data::F64((0..100).map(|i| (from + i) as f64).collect()),
+                None,
+            ),
+        ]
+    };
+    parquet(schema, properties, &[group(0), group(100)])
+}
+
+/// The points of [`good`].
+pub(super) fn of_good() -> [Series; 2] {
+    [0, 1].map(|odd| {
+        let points: Vec<(i64, f64)> = (0..100)
+            .map(|i| (2 * i + odd, (2 * i + odd) as f64))
+            .collect();
+        series(["a", "b"][odd as usize], &points)
+    })
+}
+
+#[test]
+fn all_encodings_give_the_same_points() {
+    for properties in [
+        plain(),
+        plain().set_compression(Compression::SNAPPY),
+        plain().set_compression(Compression::LZ4_RAW),
+        plain().set_compression(Compression::GZIP(parquet::basic::GzipLevel::default())),
+        plain().set_compression(Compression::ZSTD(ZstdLevel::default())),
+        plain().set_writer_version(WriterVersion::PARQUET_2_0),
+        plain().set_dictionary_enabled(false),
+        plain()
+            .set_data_page_row_count_limit(10)
+            .set_write_batch_size(10),
+        plain()
+            .set_dictionary_enabled(false)
+            .set_column_encoding("timestamp".into(), Encoding::DELTA_BINARY_PACKED)
+            .set_column_encoding("value".into(), Encoding::BYTE_STREAM_SPLIT),
+    ] {
+        let read = read_table(&good(properties)).unwrap();
+        assert_eq!(points(&read), of_good());
+        assert!(read.notes.is_empty());
+    }
+    let coded = plain()
+        .set_dictionary_enabled(false)
+        .set_column_encoding("series".into(), Encoding::DELTA_BYTE_ARRAY);
+    says(
+        &read_table(&good(coded)).unwrap_err(),
+        &["row group 1", "delta-coded texts"],
+    );
+}
+
+#[test]
+fn all_timestamp_types_are_read() {
+    let expected = [series("cpu", &[(0, 1.0), (86_400, 2.0)])];
+    let days = 16_115;
+    let moment = |i: i64| START + 86_400 * i;
+    let julian = |i: u32| {
+        let mut value = Int96::new();
+        let nanoseconds = ((START % 86_400) * SECOND) as u64;
+        value.set_data(
+            nanoseconds as u32,
+            (nanoseconds >> 32) as u32,
+            2_440_588 + days as u32 + i,
+        );
+        value
+    };
+    for (kind, data) in [
+        (
+            "int64 timestamp (TIMESTAMP(MILLIS,true))",
+            Data::I64(vec![moment(0) * 1000, moment(1) * 1000]),
+        ),
+        (
+            "int64 timestamp (TIMESTAMP(NANOS,false))",
+            Data::I64(vec![moment(0) * SECOND, moment(1) * SECOND]),
+        ),
+        (
+            "int64 timestamp (TIMESTAMP_MILLIS)",
+            Data::I64(vec![moment(0) * 1000, moment(1) * 1000]),
+        ),
+        (
+            "int64 timestamp",
+            Data::I64(vec![moment(0) * 1_000_000, moment(1) * 1_000_000]),
+        ),
+        ("int64 timestamp_s", Data::I64(vec![moment(0), moment(1)])),
+        (
+            "int32 timestamp",
+            Data::I32(vec![moment(0) as i32, moment(1) as i32]),
+        ),
+        ("int96 timestamp", Data::I96(vec![julian(0), julian(1)])),
+        (
+            "binary timestamp (STRING)",
+            Data::Text(vec!["2014-02-14T14:30:00Z", "2014-02-15 14:30"]),
+        ),
+        (
+            "binary timestamp (STRING)",
+            Data::Text(vec!["1392388200", "1392474600.0"]),
+        ),
+    ] {
+        let schema = format!("required {kind}; required double value;");
+        let bytes = parquet(
+            &schema,
+            plain(),
+            &[vec![(data, None), (Data::F64(vec![1.0, 2.0]), None)]],
+        );
+        assert_eq!(points(&read_table(&bytes).unwrap()), expected, "{kind}");
+    }
+    let schema = "required int32 date (DATE); required float value;";
+    let columns = vec![
+        (Data::I32(vec![days, days + 1]), None),
+        (Data::F32(vec![0.1, 2.0]), None),
+    ];
+    let read = read_table(&parquet(schema, plain(), &[columns])).unwrap();
+    let midnight = i64::from(days) * 86_400 * SECOND;
+    assert_eq!(read.batch.times(), [midnight, midnight + 86_400 * SECOND]);
+    assert_eq!(read.batch.values(), [f64::from(0.1_f32), 2.0]);
+}
+
+#[test]
+fn null_values_are_nan_and_other_nulls_are_malformed_rows() {
+    let schema = "optional binary name (STRING); optional int64 time; optional int64 value (INTEGER(64,false));";
+    let columns = || {
+        vec![
+            (Data::Text(vec!["a", "a", "b"]), Some(vec![1, 1, 0, 1])),
+            (
+                Data::I64(vec![START, START + 2, START + 3]),
+                Some(vec![1, 0, 1, 1]),
+            ),
+            (Data::I64(vec![1, 2, -1]), Some(vec![1, 1, 1, 0])),
+        ]
+    };
+    let bytes = parquet(schema, plain(), &[columns()]);
+    says(
+        &read_table(&bytes).unwrap_err(),
+        &["row 2", "timestamp is null"],
+    );
+    let read = read_bytes("cpu.bin", &bytes, &skipping()).unwrap();
+    assert_eq!(read.names, ["a", "b"]);
+    assert_eq!(read.batch.times(), [START * SECOND, (START + 3) * SECOND]);
+    assert_eq!(read.batch.values()[0], 1.0);
+    assert!(read.batch.values()[1].is_nan());
+    assert_eq!(read.skipped.rows, 2);
+    says(&read.skipped.first[1], &["row 3", "no name"]);
+    says(&read.notes[0], &["1 null values were read as NaN"]);
+}
+
+#[test]
+fn unsigned_values_and_numeric_series_names() {
+    let schema =
+        "required int64 id; required int64 time; required int64 value (INTEGER(64,false));";
+    let columns = vec![
+        (Data::I64(vec![7, -8]), None),
+        (Data::I64(vec![START, START]), None),
+        (Data::I64(vec![-1, 5]), None),
+    ];
+    let read = read_table(&parquet(schema, plain(), &[columns])).unwrap();
+    assert_eq!(read.names, ["7", "-8"]);
+    assert_eq!(read.batch.values(), [u64::MAX as f64, 5.0]);
+}
+
+#[test]
+fn timestamps_out_of_range_or_of_mixed_units_are_malformed_rows() {
+    for (kind, times, parts) in [
+        (
+            "int64 timestamp (TIMESTAMP(NANOS,true))",
+            vec![1, -1],
+            &["row 2", "before 1970"][..],
+        ),
+        (
+            "int64 timestamp (TIMESTAMP(MILLIS,true))",
+            vec![i64::MAX],
+            &["row 1", "2262-04-11"],
+        ),
+        (
+            "int64 timestamp",
+            vec![START, START * 1000],
+            &["row 2", "milliseconds"],
+        ),
+    ] {
+        let schema = format!("required {kind}; required double value;");
+        let values = Data::F64(vec![0.0; times.len()]);
+        let bytes = parquet(
+            &schema,
+            plain(),
+            &[vec![(Data::I64(times), None), (values, None)]],
+        );
+        says(&read_table(&bytes).unwrap_err(), parts);
+    }
+}
+
+#[test]
+fn columns_of_other_types_are_rejected() {
+    let read = |schema: &str, first: Data, second: Data| {
+        read_table(&parquet(
+            schema,
+            plain(),
+            &[vec![(first, None), (second, None)]],
+        ))
+        .unwrap_err()
+    };
+    let error = read(
+        "required double time; required double value;",
+        Data::F64(vec![1.0]),
+        Data::F64(vec![1.0]),
+    );
+    says(&error, &["column time (DOUBLE)", "TIMESTAMP"]);
+    let error = read(
+        "required int64 time; required binary value (STRING);",
+        Data::I64(vec![1]),
+        Data::Text(vec!["1"]),
+    );
+    says(&error, &["column value (text)", "DOUBLE"]);
+    let error = read(
+        "required int64 when; required int64 value;",
+        Data::I64(vec![1]),
+        Data::I64(vec![1]),
+    );
+    says(&error, &["when, value", "time-column"]);
+}
+
+#[test]
+fn tables_without_rows_are_rejected() {
+    let schema = "required int64 time; required double value;";
+    for groups in [
+        vec![],
+        vec![vec![(Data::I64(vec![]), None), (Data::F64(vec![]), None)]],
+    ] {
+        says(
+            &read_table(&parquet(schema, plain(), &groups)).unwrap_err(),
+            &["no rows"],
+        );
+    }
+}

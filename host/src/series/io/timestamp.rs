@@ -1,0 +1,374 @@
+//! Parses and writes timestamps: ISO 8601, or numbers since 1970 in seconds, milliseconds,
+//! microseconds or nanoseconds.
+
+use super::TimeUnit;
+
+const SECOND: i64 = 1_000_000_000;
+const DAY_SECONDS: i64 = 86_400;
+
+/// The format of a file's timestamps.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum TimestampFormat {
+    /// ISO 8601.
+    Iso,
+    /// A number of units since 1970.
+    Epoch {
+        unit: Unit,
+        /// Whether the unit was inferred from the first timestamp. Timestamps that look like
+        /// another unit are then rejected.
+        concluded: bool,
+    },
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Unit {
+    Seconds,
+    Milliseconds,
+    Microseconds,
+    Nanoseconds,
+}
+
+/// Why a timestamp is invalid.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum TimestampError {
+    /// Not in the format of the file.
+    Invalid,
+    /// Before 1970.
+    TooEarly,
+    /// After 2262-04-11T23:47:16.854775807Z.
+    TooLate,
+    /// Finer than a nanosecond.
+    TooFine,
+    /// Looks like this unit instead of the file's.
+    OtherUnit(Unit),
+}
+
+impl Unit {
+    pub(super) fn named(unit: TimeUnit) -> Option<Self> {
+        match unit {
+            TimeUnit::Auto => None,
+            TimeUnit::Seconds => Some(Self::Seconds),
+            TimeUnit::Milliseconds => Some(Self::Milliseconds),
+            TimeUnit::Microseconds => Some(Self::Microseconds),
+            TimeUnit::Nanoseconds => Some(Self::Nanoseconds),
+        }
+    }
+
+    /// The unit that a number looks like: from 1970 to 2262, seconds are below 10¹⁰, milliseconds
+    /// below 10¹³, microseconds below 10¹⁶.
+    pub(super) fn of_magnitude(number: u64) -> Self {
+        match number {
+            0..10_000_000_000 => Self::Seconds,
+            10_000_000_000..10_000_000_000_000 => Self::Milliseconds,
+            10_000_000_000_000..10_000_000_000_000_000 => Self::Microseconds,
+            _ => Self::Nanoseconds,
+        }
+    }
+
+    pub(super) fn nanoseconds(self) -> u64 {
+        10_u64.pow(self.decimals())
+    }
+
+    /// Number of decimals from one unit down to the nanosecond.
+    fn decimals(self) -> u32 {
+        match self {
+            Self::Seconds => 9,
+            Self::Milliseconds => 6,
+            Self::Microseconds => 3,
+            Self::Nanoseconds => 0,
+        }
+    }
+
+    pub(super) fn description(self) -> &'static str {
+        match self {
+            Self::Seconds => "seconds",
+            Self::Milliseconds => "milliseconds",
+            Self::Microseconds => "microseconds",
+            Self::Nanoseconds => "nanoseconds",
+        }
+    }
+}
+
+impl TimestampFormat {
+    /// The format of a file whose first timestamp is `text`; `None` if it is not a timestamp.
+    pub(super) fn of_first(text: &[u8], unit: TimeUnit) -> Option<Self> {
+        let known =
+            |result: Result<i64, TimestampError>| !matches!(result, Err(TimestampError::Invalid));
+        if let Some(number) = whole_part(text) {
+            let time_format = Self::Epoch {
+                unit: Unit::named(unit).unwrap_or(Unit::of_magnitude(number)),
+                concluded: unit == TimeUnit::Auto,
+            };
+            return known(time_format.read(text)).then_some(time_format);
+        }
+        known(iso(text)).then_some(Self::Iso)
+    }
+
+    /// Parses a timestamp to nanoseconds since 1970.
+    #[inline]
+    pub(super) fn read(self, text: &[u8]) -> Result<i64, TimestampError> {
+        match self {
+            Self::Iso => iso(text),
+            Self::Epoch { unit, concluded } => epoch(text, unit, concluded),
+        }
+    }
+
+    /// The expected format, for messages.
+    pub(super) fn description(self) -> String {
+        match self {
+            Self::Iso => "an ISO 8601 timestamp such as 2014-02-14T14:30:00Z".to_owned(),
+            Self::Epoch { unit, .. } => {
+                format!("a number of {} since 1970", unit.description())
+            }
+        }
+    }
+}
+
+/// Nanoseconds since 1970 for an integer number of units.
+#[inline]
+pub(super) fn whole(number: i64, unit: Unit, concluded: bool) -> Result<i64, TimestampError> {
+    let count = u64::try_from(number).map_err(|_| TimestampError::TooEarly)?;
+    let inferred = Unit::of_magnitude(count);
+    if concluded && inferred != unit {
+        return Err(TimestampError::OtherUnit(inferred));
+    }
+    let nanoseconds = count
+        .checked_mul(unit.nanoseconds())
+        .ok_or(TimestampError::TooLate)?;
+    i64::try_from(nanoseconds).map_err(|_| TimestampError::TooLate)
+}
+
+/// The digits before the decimal point: at most 20 digits, optionally with a minus sign.
+fn whole_part(text: &[u8]) -> Option<u64> {
+    let text = text.strip_prefix(b"-").unwrap_or(text);
+    let digits = text.iter().take_while(|b| b.is_ascii_digit()).count();
+    let rest = &text[digits..];
+    if digits == 0 || !(rest.is_empty() || rest[0] == b'.') {
+        return None;
+    }
+    let number = text[..digits].iter().try_fold(0_u64, |n, digit| {
+        n.checked_mul(10)?.checked_add(u64::from(digit - b'0'))
+    });
+    Some(number.unwrap_or(u64::MAX))
+}
+
+/// Parses an integer or decimal number of units.
+fn epoch(text: &[u8], unit: Unit, concluded: bool) -> Result<i64, TimestampError> {
+    let mut number = 0_u64;
+    let mut rest = text;
+    while let [digit @ b'0'..=b'9', more @ ..] = rest {
+        number = number
+            .checked_mul(10)
+            .and_then(|n| n.checked_add(u64::from(digit - b'0')))
+            .unwrap_or(u64::MAX);
+        rest = more;
+    }
+    if rest.len() == text.len() {
+        // −0 is not before 1970, but does not occur in practice.
+        return Err(match whole_part(text) {
+            Some(_) => TimestampError::TooEarly,
+            None => TimestampError::Invalid,
+        });
+    }
+    if concluded {
+        let inferred = Unit::of_magnitude(number);
+        if inferred != unit {
+            return Err(TimestampError::OtherUnit(inferred));
+        }
+    }
+    let mut part = 0_u64;
+    match rest {
+        [] => {}
+        [b'.', decimals @ ..] => {
+            let mut digit_is = unit.nanoseconds();
+            for digit in decimals {
+                let value = u64::from(digit.wrapping_sub(b'0'));
+                if value > 9 {
+                    return Err(TimestampError::Invalid);
+                }
+                digit_is /= 10;
+                if digit_is == 0 && value != 0 {
+                    return Err(TimestampError::TooFine);
+                }
+                part += value * digit_is;
+            }
+        }
+        _ => return Err(TimestampError::Invalid),
+    }
+    let nanoseconds = number
+        .checked_mul(unit.nanoseconds())
+        .and_then(|n| n.checked_add(part))
+        .ok_or(TimestampError::TooLate)?;
+    i64::try_from(nanoseconds).map_err(|_| TimestampError::TooLate)
+}
+
+/// A number of two digits; a large number if there are other characters.
+#[inline(always)]
+fn two(tens: u8, ones: u8) -> i64 {
+    let (tens, ones) = (tens.wrapping_sub(b'0'), ones.wrapping_sub(b'0'));
+    if tens > 9 || ones > 9 {
+        return i64::MAX >> 32;
+    }
+    i64::from(tens * 10 + ones)
+}
+
+/// Parses `2014-02-14`, optionally followed by `T` or a space and `14:30`, `14:30:00` or
+/// `14:30:00.123456789`, and then by nothing (UTC), `Z`, `+01`, `+0100` or `+01:00`.
+fn iso(text: &[u8]) -> Result<i64, TimestampError> {
+    let Some((&[y1, y2, y3, y4, b'-', m1, m2, b'-', d1, d2], rest)) =
+        text.split_first_chunk::<10>()
+    else {
+        return Err(TimestampError::Invalid);
+    };
+    let year = two(y1, y2) * 100 + two(y3, y4);
+    let (month, day) = (two(m1, m2), two(d1, d2));
+    if !(0..=9999).contains(&year)
+        || !(1..=12).contains(&month)
+        || day < 1
+        || day > days_of_month(year, month)
+    {
+        return Err(TimestampError::Invalid);
+    }
+    let mut seconds = days_since_1970(year, month, day) * DAY_SECONDS;
+    let mut part = 0_i64;
+    match rest {
+        [] => {}
+        [b'T' | b't' | b' ', h1, h2, b':', m1, m2, rest @ ..] => {
+            let (hour, minute) = (two(*h1, *h2), two(*m1, *m2));
+            let (second, rest) = match rest {
+                [b':', s1, s2, rest @ ..] => (two(*s1, *s2), rest),
+                _ => (0, rest),
+            };
+            if hour > 23 || minute > 59 || second > 59 {
+                return Err(TimestampError::Invalid);
+            }
+            seconds += hour * 3600 + minute * 60 + second;
+            let rest = match rest {
+                [b'.', rest @ ..] => {
+                    let (value, rest) = fraction(rest)?;
+                    part = value;
+                    rest
+                }
+                _ => rest,
+            };
+            seconds -= offset(rest)?;
+        }
+        _ => return Err(TimestampError::Invalid),
+    }
+    if seconds < 0 {
+        return Err(TimestampError::TooEarly);
+    }
+    seconds
+        .checked_mul(SECOND)
+        .and_then(|n| n.checked_add(part))
+        .ok_or(TimestampError::TooLate)
+}
+
+/// Nanoseconds of the decimals at the start of `text`, and the remaining text.
+fn fraction(text: &[u8]) -> Result<(i64, &[u8]), TimestampError> {
+    let (mut value, mut digit_is) = (0_i64, SECOND);
+    let mut rest = text;
+    while let [digit @ b'0'..=b'9', more @ ..] = rest {
+        digit_is /= 10;
+        if digit_is == 0 && *digit != b'0' {
+            return Err(TimestampError::TooFine);
+        }
+        value += i64::from(digit - b'0') * digit_is;
+        rest = more;
+    }
+    if rest.len() == text.len() {
+        return Err(TimestampError::Invalid);
+    }
+    Ok((value, rest))
+}
+
+/// Offset of local time from UTC in seconds.
+fn offset(text: &[u8]) -> Result<i64, TimestampError> {
+    let (sign, hours, minutes) = match text {
+        [] | [b'Z' | b'z'] => return Ok(0),
+        [sign @ (b'+' | b'-'), h1, h2] => (sign, two(*h1, *h2), 0),
+        [sign @ (b'+' | b'-'), h1, h2, m1, m2] | [sign @ (b'+' | b'-'), h1, h2, b':', m1, m2] => {
+            (sign, two(*h1, *h2), two(*m1, *m2))
+        }
+        _ => return Err(TimestampError::Invalid),
+    };
+    if hours > 23 || minutes > 59 {
+        return Err(TimestampError::Invalid);
+    }
+    let seconds = hours * 3600 + minutes * 60;
+    Ok(if *sign == b'+' { seconds } else { -seconds })
+}
+
+fn days_of_month(year: i64, month: i64) -> i64 {
+    let leap = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
+    match month {
+        2 => 28 + i64::from(leap),
+        4 | 6 | 9 | 11 => 30,
+        _ => 31,
+    }
+}
+
+/// Days since 1970-01-01. Years start in March, so that the leap day is the last day.
+fn days_since_1970(year: i64, month: i64, day: i64) -> i64 {
+    let year = year - i64::from(month < 3);
+    let era = year.div_euclid(400);
+    let of_era = year.rem_euclid(400);
+    let of_year = (153 * ((month + 9) % 12) + 2) / 5 + day - 1;
+    era * 146_097 + of_era * 365 + of_era / 4 - of_era / 100 + of_year - 719_468
+}
+
+/// Year, month, day.
+fn date_of(days: i64) -> (i64, i64, i64) {
+    let days = days + 719_468;
+    let era = days.div_euclid(146_097);
+    let of_era = days.rem_euclid(146_097);
+    let year = (of_era - of_era / 1460 + of_era / 36_524 - of_era / 146_096) / 365;
+    let of_year = of_era - (365 * year + year / 4 - year / 100);
+    let march = (5 * of_year + 2) / 153;
+    let day = of_year - (153 * march + 2) / 5 + 1;
+    let month = if march < 10 { march + 3 } else { march - 9 };
+    (era * 400 + year + i64::from(month < 3), month, day)
+}
+
+/// Appends `2014-02-14T14:30:00Z`, with as many groups of three decimals as necessary.
+pub(super) fn write_iso(text: &mut Vec<u8>, nanoseconds: i64) {
+    fn digits(text: &mut Vec<u8>, value: i64, width: u32) {
+        for power in (0..width).rev() {
+            text.push(b'0' + (value / 10_i64.pow(power) % 10) as u8);
+        }
+    }
+    let (seconds, part) = (
+        nanoseconds.div_euclid(SECOND),
+        nanoseconds.rem_euclid(SECOND),
+    );
+    let (days, second) = (
+        seconds.div_euclid(DAY_SECONDS),
+        seconds.rem_euclid(DAY_SECONDS),
+    );
+    let (year, month, day) = date_of(days);
+    digits(text, year, 4);
+    for (mark, value) in [
+        (b'-', month),
+        (b'-', day),
+        (b'T', second / 3600),
+        (b':', second / 60 % 60),
+        (b':', second % 60),
+    ] {
+        text.push(mark);
+        digits(text, value, 2);
+    }
+    let (decimals, part) = match part {
+        0 => (0, 0),
+        p if p % 1_000_000 == 0 => (3, p / 1_000_000),
+        p if p % 1000 == 0 => (6, p / 1000),
+        p => (9, p),
+    };
+    if decimals > 0 {
+        text.push(b'.');
+        digits(text, part, decimals);
+    }
+    text.push(b'Z');
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,267 @@
+//! Converts rows of typed tables (Parquet and Arrow) to points.
+
+use super::names::{Lookup, NameError, Names};
+use super::reader::{Block, Shared};
+use super::rows::{Fault, Faults};
+use super::timestamp::{TimestampError, TimestampFormat, Unit, whole};
+use super::{IoError, OnError, ReadOptions, TimeUnit};
+
+/// A cell of a table.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) enum Cell<'c> {
+    Null,
+    Integer(i64),
+    /// An unsigned integer.
+    Unsigned(u64),
+    Real(f64),
+    /// Nanoseconds within a day, and the Julian day number.
+    Julian(u64, u32),
+    Text(&'c [u8]),
+}
+
+/// How a timestamp column represents times.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum TimeKind {
+    /// Numbers of this unit since 1970.
+    SinceEpoch(Unit),
+    /// Days since 1970.
+    Days,
+    /// Julian days and nanoseconds, Parquet's INT96.
+    Julian,
+    /// Numbers or texts whose format is determined by the first one.
+    Inferred,
+}
+
+/// The Julian day that begins at noon of 1970-01-01; files count it from midnight.
+const JULIAN_1970: i64 = 2_440_588;
+const DAY: i64 = 86_400_000_000_000;
+
+/// Converts the rows of a table to points.
+#[derive(Debug)]
+pub(super) struct Table {
+    pub(super) file: String,
+    kind: TimeKind,
+    time_format: Option<TimestampFormat>,
+    pub(super) unit: TimeUnit,
+    on_error: OnError,
+    longest_name: Option<usize>,
+    /// Index of the series if the file is one series.
+    pub(super) single: Option<u32>,
+    /// Number of rows so far.
+    rows: u64,
+    /// Number of null values.
+    nulls: u64,
+}
+
+impl Table {
+    /// `time` is the name of the timestamp column.
+    pub(super) fn new(
+        file: String,
+        time: &str,
+        kind: TimeKind,
+        single: Option<u32>,
+        options: &ReadOptions,
+    ) -> Self {
+        Self {
+            file,
+            kind,
+            time_format: None,
+            unit: match options.time_unit {
+                TimeUnit::Auto => super::columns::unit_of(time),
+                stated => stated,
+            },
+            on_error: options.on_error,
+            longest_name: options.longest_name,
+            single,
+            rows: 0,
+            nulls: 0,
+        }
+    }
+
+    /// Makes a block from `rows` rows of cells (time, value, series).
+    pub(super) fn block<'c>(
+        &mut self,
+        rows: usize,
+        cells: impl Iterator<Item = (Cell<'c>, Cell<'c>, Cell<'c>)>,
+        shared: &mut Shared,
+    ) -> Result<Block, IoError> {
+        let known = shared.names.len();
+        let mut filled = self.fill(rows, cells, &shared.names);
+        let first = self.rows + 1;
+        self.rows += rows as u64;
+        shared.record_faults(&self.file, "row", first, filled.faults, self.on_error)?;
+        match self.single {
+            Some(number) => filled.block.series = vec![number; filled.block.times.len()],
+            None => {
+                shared.renumber(&self.file, &mut filled.block.series, known, &filled.fresh)?;
+            }
+        }
+        Ok(filled.block)
+    }
+
+    fn fill<'c>(
+        &mut self,
+        rows: usize,
+        cells: impl Iterator<Item = (Cell<'c>, Cell<'c>, Cell<'c>)>,
+        names: &Names,
+    ) -> Filled {
+        let mut lookup = Lookup::new(names, self.longest_name);
+        let mut block = Block {
+            series: Vec::with_capacity(if self.single.is_none() { rows } else { 0 }),
+            times: Vec::with_capacity(rows),
+            values: Vec::with_capacity(rows),
+        };
+        let mut faults = Faults::default();
+        for (row, (time, value, series)) in cells.enumerate() {
+            let row = row as u64;
+            let point = self.time(row, time).and_then(|time| {
+                let value = self.value(row, value)?;
+                if self.single.is_none() {
+                    block.series.push(number(&mut lookup, row, series)?);
+                }
+                Ok((time, value))
+            });
+            match point {
+                Ok((time, value)) => {
+                    block.times.push(time);
+                    block.values.push(value);
+                }
+                Err(fault) => faults.add(|| fault),
+            }
+            if faults.count > 0 && self.on_error == OnError::Fail {
+                break;
+            }
+        }
+        Filled {
+            block,
+            faults,
+            fresh: lookup.into_fresh(),
+        }
+    }
+
+    #[inline]
+    fn time(&mut self, row: u64, cell: Cell<'_>) -> Result<i64, Fault> {
+        let read = match (cell, self.kind) {
+            (Cell::Null, _) => {
+                return Err(Fault::new(row, "the timestamp is null".to_owned(), "one"));
+            }
+            (Cell::Integer(n), TimeKind::SinceEpoch(unit)) => whole(n, unit, false),
+            (Cell::Integer(n), TimeKind::Days) if n < 0 => Err(TimestampError::TooEarly),
+            (Cell::Integer(n), TimeKind::Days) => n.checked_mul(DAY).ok_or(TimestampError::TooLate),
+            (Cell::Julian(nanoseconds, day), _) => julian(nanoseconds, day),
+            (Cell::Integer(n), _) => self.plain_number(n),
+            (Cell::Unsigned(n), _) => match i64::try_from(n) {
+                Ok(n) => self.plain_number(n),
+                Err(_) => Err(TimestampError::TooLate),
+            },
+            (Cell::Text(text), _) => self.text(text),
+            (Cell::Real(_), _) => Err(TimestampError::Invalid),
+        };
+        read.map_err(|why| self.timestamp_fault(row, cell, why))
+    }
+
+    fn plain_number(&mut self, number: i64) -> Result<i64, TimestampError> {
+        let auto = self.unit;
+        let time_format = *self
+            .time_format
+            .get_or_insert_with(|| TimestampFormat::Epoch {
+                unit: Unit::named(auto).unwrap_or(Unit::of_magnitude(number.unsigned_abs())),
+                concluded: auto == TimeUnit::Auto,
+            });
+        match time_format {
+            TimestampFormat::Epoch { unit, concluded } => whole(number, unit, concluded),
+            TimestampFormat::Iso => Err(TimestampError::Invalid),
+        }
+    }
+
+    fn text(&mut self, text: &[u8]) -> Result<i64, TimestampError> {
+        let text = text.trim_ascii();
+        if self.time_format.is_none() {
+            self.time_format = TimestampFormat::of_first(text, self.unit);
+        }
+        self.time_format.unwrap_or(TimestampFormat::Iso).read(text)
+    }
+
+    #[cold]
+    fn timestamp_fault(&self, row: u64, cell: Cell<'_>, why: TimestampError) -> Fault {
+        let text = match cell {
+            Cell::Integer(n) => n.to_string(),
+            Cell::Unsigned(n) => n.to_string(),
+            Cell::Julian(nanoseconds, day) => format!("Julian day {day}, {nanoseconds} ns"),
+            Cell::Text(text) => String::from_utf8_lossy(&text[..text.len().min(400)]).into_owned(),
+            Cell::Real(_) | Cell::Null => String::new(),
+        };
+        let time_format = match self.kind {
+            TimeKind::SinceEpoch(unit) => Some(TimestampFormat::Epoch {
+                unit,
+                concluded: false,
+            }),
+            _ => self.time_format,
+        };
+        Fault::time(row, &text, why, time_format.unwrap_or(TimestampFormat::Iso))
+    }
+
+    #[inline]
+    fn value(&mut self, row: u64, cell: Cell<'_>) -> Result<f64, Fault> {
+        Ok(match cell {
+            Cell::Real(value) => value,
+            Cell::Integer(n) => n as f64,
+            Cell::Unsigned(n) => n as f64,
+            Cell::Null => {
+                self.nulls += 1;
+                f64::NAN
+            }
+            Cell::Text(_) | Cell::Julian(..) => return Err(Fault::value(row, "a text")),
+        })
+    }
+
+    /// Adds a note about null values.
+    pub(super) fn end(&mut self, shared: &mut Shared) {
+        if self.nulls > 0 {
+            let note = format!("{} null values were read as NaN", self.nulls);
+            shared.notes.add(&self.file, note);
+            self.nulls = 0;
+        }
+    }
+}
+
+struct Filled {
+    block: Block,
+    faults: Faults,
+    fresh: Names,
+}
+
+fn julian(nanoseconds: u64, day: u32) -> Result<i64, TimestampError> {
+    if nanoseconds >= DAY.unsigned_abs() {
+        return Err(TimestampError::Invalid);
+    }
+    let days = i64::from(day) - JULIAN_1970;
+    if days < 0 {
+        return Err(TimestampError::TooEarly);
+    }
+    days.checked_mul(DAY)
+        .and_then(|n| n.checked_add(nanoseconds as i64))
+        .ok_or(TimestampError::TooLate)
+}
+
+/// The index of the series named by a cell.
+#[inline]
+fn number(lookup: &mut Lookup<'_>, row: u64, cell: Cell<'_>) -> Result<u32, Fault> {
+    let named = match cell {
+        Cell::Text(name) => lookup.number(name),
+        Cell::Integer(n) => lookup.number(n.to_string().as_bytes()),
+        Cell::Unsigned(n) => lookup.number(n.to_string().as_bytes()),
+        _ => Err(NameError::Empty),
+    };
+    named.map_err(|why| {
+        Fault::name(
+            row,
+            why,
+            if let Cell::Text(name) = cell {
+                name
+            } else {
+                b""
+            },
+        )
+    })
+}

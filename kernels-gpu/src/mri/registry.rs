@@ -1,0 +1,86 @@
+//! The list of the kernels of MRI.
+
+use super::{
+    cg_curvature, cg_direction, cg_step, coil_combine, coil_images, direct_adjoint, direct_forward,
+    direct_gather, direct_ladder_global, direct_ladder_rows, direct_ladder_staged,
+    direct_sum_parts, fista_extrapolate, fista_point, nufft_gather, nufft_interpolate, nufft_modes,
+    nufft_spread, scaled_copy, soft_threshold, squares, toeplitz, tv_dual_step, tv_primal,
+    wavelet_pass, weigh_samples,
+};
+use crate::info;
+use warpstride_device::launch::{Emulated, KernelInfo};
+
+/// Every kernel of MRI, in the order of the source files.
+pub(crate) const KERNELS: &[KernelInfo] = &[
+    info::<cg_curvature::MriCgCurvature<'static, Emulated>>(),
+    info::<cg_direction::MriCgDirection<'static, Emulated>>(),
+    info::<cg_step::MriCgStep<'static, Emulated>>(),
+    info::<coil_combine::MriCoilCombine<'static, Emulated>>(),
+    info::<coil_images::MriCoilImages<'static, Emulated>>(),
+    info::<direct_adjoint::MriDirectAdjoint<'static, Emulated>>(),
+    info::<direct_forward::MriDirectForward<'static, Emulated>>(),
+    info::<direct_gather::MriDirectGather<'static, Emulated>>(),
+    info::<direct_ladder_global::MriLadderGather<'static, Emulated>>(),
+    info::<direct_ladder_global::MriLadderMu<'static, Emulated>>(),
+    info::<direct_ladder_global::MriLadderRegisters<'static, Emulated>>(),
+    info::<direct_ladder_global::MriLadderScatter<'static, Emulated>>(),
+    info::<direct_ladder_global::MriLadderSplit<'static, Emulated>>(),
+    info::<direct_ladder_rows::MriLadderCoils<'static, Emulated>>(),
+    info::<direct_ladder_rows::MriLadderRotation<'static, Emulated>>(),
+    info::<direct_ladder_staged::MriLadderChunks<'static, Emulated>>(),
+    info::<direct_ladder_staged::MriLadderHardware<'static, Emulated>>(),
+    info::<direct_ladder_staged::MriLadderPack<'static, Emulated>>(),
+    info::<direct_ladder_staged::MriLadderStructs<'static, Emulated>>(),
+    info::<direct_ladder_staged::MriLadderVoxels<'static, Emulated>>(),
+    info::<direct_sum_parts::MriDirectSumParts<'static, Emulated>>(),
+    info::<fista_extrapolate::MriFistaExtrapolate<'static, Emulated>>(),
+    info::<fista_point::MriFistaPoint<'static, Emulated>>(),
+    info::<nufft_gather::MriNufftGather<'static, Emulated>>(),
+    info::<nufft_gather::MriNufftMerge<'static, Emulated>>(),
+    info::<nufft_interpolate::MriNufftInterpolate2dW2<'static, Emulated>>(),
+    info::<nufft_interpolate::MriNufftInterpolate2dW3<'static, Emulated>>(),
+    info::<nufft_interpolate::MriNufftInterpolate2dW4<'static, Emulated>>(),
+    info::<nufft_interpolate::MriNufftInterpolate2dW5<'static, Emulated>>(),
+    info::<nufft_interpolate::MriNufftInterpolate2dW6<'static, Emulated>>(),
+    info::<nufft_interpolate::MriNufftInterpolate2dW7<'static, Emulated>>(),
+    info::<nufft_interpolate::MriNufftInterpolate2dW8<'static, Emulated>>(),
+    info::<nufft_interpolate::MriNufftInterpolate3dW2<'static, Emulated>>(),
+    info::<nufft_interpolate::MriNufftInterpolate3dW3<'static, Emulated>>(),
+    info::<nufft_interpolate::MriNufftInterpolate3dW4<'static, Emulated>>(),
+    info::<nufft_interpolate::MriNufftInterpolate3dW5<'static, Emulated>>(),
+    info::<nufft_interpolate::MriNufftInterpolate3dW6<'static, Emulated>>(),
+    info::<nufft_interpolate::MriNufftInterpolate3dW7<'static, Emulated>>(),
+    info::<nufft_interpolate::MriNufftInterpolate3dW8<'static, Emulated>>(),
+    info::<nufft_modes::MriNufftCrop<'static, Emulated>>(),
+    info::<nufft_modes::MriNufftPad<'static, Emulated>>(),
+    info::<nufft_spread::MriNufftSpread2dW2<'static, Emulated>>(),
+    info::<nufft_spread::MriNufftSpread2dW3<'static, Emulated>>(),
+    info::<nufft_spread::MriNufftSpread2dW4<'static, Emulated>>(),
+    info::<nufft_spread::MriNufftSpread2dW5<'static, Emulated>>(),
+    info::<nufft_spread::MriNufftSpread2dW6<'static, Emulated>>(),
+    info::<nufft_spread::MriNufftSpread2dW7<'static, Emulated>>(),
+    info::<nufft_spread::MriNufftSpread2dW8<'static, Emulated>>(),
+    info::<nufft_spread::MriNufftSpread3dW2<'static, Emulated>>(),
+    info::<nufft_spread::MriNufftSpread3dW3<'static, Emulated>>(),
+    info::<nufft_spread::MriNufftSpread3dW4<'static, Emulated>>(),
+    info::<nufft_spread::MriNufftSpread3dW5<'static, Emulated>>(),
+    info::<nufft_spread::MriNufftSpread3dW6<'static, Emulated>>(),
+    info::<nufft_spread::MriNufftSpread3dW7<'static, Emulated>>(),
+    info::<nufft_spread::MriNufftSpread3dW8<'static, Emulated>>(),
+    info::<scaled_copy::MriScaledCopy<'static, Emulated>>(),
+    info::<soft_threshold::MriSoftThreshold<'static, Emulated>>(),
+    info::<squares::MriSquares<'static, Emulated>>(),
+    info::<toeplitz::MriToeplitzCrop<'static, Emulated>>(),
+    info::<toeplitz::MriToeplitzMultiply<'static, Emulated>>(),
+    info::<toeplitz::MriToeplitzPad<'static, Emulated>>(),
+    info::<tv_dual_step::MriTvDualStep<'static, Emulated>>(),
+    info::<tv_primal::MriTvPrimal<'static, Emulated>>(),
+    info::<wavelet_pass::MriWaveletPass<'static, Emulated>>(),
+    info::<weigh_samples::MriWeighSamples<'static, Emulated>>(),
+];
+
+/// Every kernel of MRI, in the order of the source files.
+#[must_use]
+pub fn registry() -> &'static [KernelInfo] {
+    KERNELS
+}

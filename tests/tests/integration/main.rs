@@ -1,0 +1,18 @@
+//! Tests across modules: back ends against each other, real data, and published values.
+
+mod back_ends;
+mod changing_back_ends;
+mod jacobi_failures;
+mod jacobi_fields;
+mod jacobi_history;
+mod mri_any_phases;
+mod mri_heart;
+mod mri_references;
+mod precision;
+mod sas_cpu;
+mod sas_fits;
+mod sas_published;
+mod series_check_values;
+mod series_nab;
+mod siemens_star;
+mod truth;
