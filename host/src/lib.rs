@@ -20,7 +20,7 @@
 //! # let engines = vec![EngineSpec::new(EngineName::Dm, 20), EngineSpec::new(EngineName::Raar, 10)];
 //! # let recipe = Recipe { engines, ..Recipe::default() };
 //!
-//! // `scan` from `io::scan::read` or `Scan::new`, `recipe` from `Recipe::default` or a file.
+//! // `scan` from `ptycho::io::scan::read` or `Scan::new`, `recipe` from `Recipe::default` or a file.
 //! let problem = Problem::new(&scan, &recipe)?;
 //! let mut run = Reconstructor::new(Box::new(CpuEngine::<f32>::new(&problem)), &problem, &recipe);
 //! while !run.finished() {
@@ -49,7 +49,7 @@
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
 //! # let options = SimulateOptions { matrix: 16, coils: 2, ..Default::default() };
 //!
-//! // Or `io::ismrmrd::read(path, &ReadOptions::default())?.kspace`.
+//! // Or `mri::io::ismrmrd::read(path, &ReadOptions::default())?.kspace`.
 //! let simulated = simulate(&options)?;
 //! let kspace = &simulated.kspace;
 //! let coils = kspace.coils();
@@ -206,8 +206,9 @@
 //! * `store`: the store of time series
 //! * `plots`: pictures and HTML reports
 //! * `cli`: the program
-//! * `static`: HDF5 files, with the C library built from source and linked in
-//! * `system-hdf5`: HDF5 files, with an installed libhdf5
+//! * `hdf5`: HDF5 files, by one of the next two
+//! * `static`: the C library is built from source and linked in
+//! * `system-hdf5`: an installed libhdf5 is linked
 
 #![cfg_attr(
     not(all(

@@ -45,13 +45,13 @@ pub(crate) const fn concatenate<const COUNT: usize>(
 }
 
 const SCIENCES: &[&[KernelInfo]] = &[
-    #[cfg(feature = "jacobi")]
+    #[cfg(all(feature = "jacobi", not(test)))]
     crate::jacobi::registry::KERNELS,
-    #[cfg(feature = "mri")]
+    #[cfg(all(feature = "mri", not(test)))]
     crate::mri::registry::KERNELS,
-    #[cfg(feature = "ptycho")]
+    #[cfg(all(feature = "ptycho", not(test)))]
     crate::ptycho::registry::KERNELS,
-    #[cfg(feature = "sas")]
+    #[cfg(all(feature = "sas", not(test)))]
     crate::sas::registry::KERNELS,
     #[cfg(feature = "series")]
     crate::series::registry::KERNELS,

@@ -113,3 +113,29 @@ fn names_are_unique_and_begin_with_their_science() {
         );
     }
 }
+
+/// `lib.rs` leaves the other sciences out of the build of the unit tests, so a test there would never run.
+#[test]
+fn only_the_time_series_have_unit_tests() {
+    let mut folders: Vec<_> = ["jacobi", "mri", "ptycho", "sas"]
+        .map(|science| {
+            Path::new(env!("CARGO_MANIFEST_DIR"))
+                .join("src")
+                .join(science)
+        })
+        .into();
+    let mut files = 0;
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(&folder).expect("a folder") {
+            let path = entry.expect("an entry").path();
+            if path.is_dir() {
+                folders.push(path);
+            } else {
+                let text = fs::read_to_string(&path).expect("a source file");
+                assert!(!text.contains("cfg(test)"), "{}", path.display());
+                files += 1;
+            }
+        }
+    }
+    assert!(files > 100, "{files} files");
+}

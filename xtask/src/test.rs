@@ -1,8 +1,11 @@
 //! `cargo xtask test`: checks everything that must hold before a change is merged.
 
+use std::fs::File;
+use std::io::{self, Seek};
+use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 use clap::ValueEnum;
 
 use crate::build_ptx::{self, Assembler, Mode};
@@ -28,7 +31,7 @@ pub(crate) enum Step {
     Dialect,
     /// Unit, integration and documentation tests; the examples are built
     Tests,
-    /// The program outside the workspace that has a kernel of its own
+    /// Programs outside the workspace: one calls the library, one has a kernel of its own
     Outside,
     /// The API documentation
     Doc,
@@ -46,7 +49,7 @@ impl Step {
             Self::Ptx => "PTX: rebuild, compare, lint, assemble",
             Self::Dialect => "kernels against the published cuda_std",
             Self::Tests => "tests",
-            Self::Outside => "a program outside the workspace with its own kernel",
+            Self::Outside => "programs outside the workspace",
             Self::Doc => "API documentation",
             Self::Deny => "licences and sources of dependencies",
         }
@@ -107,33 +110,31 @@ fn features() -> Result<()> {
     Ok(())
 }
 
-/// Tests the program of `docs/your-own-kernels.md`, and builds its PTX as a user would.
+/// Runs the program that calls the library; tests the one of `docs/your-own-kernels.md`, and builds its PTX as a user
+/// would.
 fn outside() -> Result<()> {
-    let folder = workspace::root()
-        .join("tests")
-        .join("outside")
-        .join("mandelbrot");
-    let cargo = || {
-        let mut command = host::cargo();
-        command.current_dir(&folder);
+    let outside = workspace::root().join("tests").join("outside");
+    let in_folder = |mut command: Command| {
+        command.env("CARGO_TARGET_DIR", workspace::target().join("outside"));
         command
     };
-    process::run(cargo().args(["test", "--workspace"]))?;
-    process::run(cargo().args(["run", "--", "--backend", "emulator"]))?;
-    process::run(
-        host::cargo()
-            .args([
-                "run",
-                "--package",
-                "warpstride-build-ptx",
-                "--",
-                "--no-ptxas",
-                "--manifest-path",
-            ])
-            .arg(folder.join("kernels").join("Cargo.toml"))
-            .arg("--output")
-            .arg(folder.join("mandelbrot.ptx")),
-    )
+    let cargo = |program: &str| {
+        let mut command = in_folder(host::cargo());
+        command.current_dir(outside.join(program));
+        command
+    };
+    process::run(cargo("reconstruct").args(["run", "--locked"]))?;
+    process::run(cargo("mandelbrot").args(["test", "--locked", "--workspace"]))?;
+    process::run(cargo("mandelbrot").args(["run", "--locked", "--", "--backend", "emulator"]))?;
+    let mandelbrot = outside.join("mandelbrot");
+    let mut build_ptx = in_folder(host::cargo());
+    build_ptx
+        .args(["run", "--package", "warpstride-build-ptx", "--"])
+        .args(["--no-ptxas", "--manifest-path"])
+        .arg(mandelbrot.join("kernels").join("Cargo.toml"))
+        .arg("--output")
+        .arg(mandelbrot.join("mandelbrot.ptx"));
+    process::run(&mut build_ptx)
 }
 
 fn deny() -> Result<()> {
@@ -147,6 +148,10 @@ fn deny() -> Result<()> {
     process::run(host::cargo().args(["deny", "check", "bans", "licenses", "sources"]))
 }
 
+/// Steps that build in folders of their own. They run in a second process while the others run, so that the cores are
+/// busy while one of the two waits for a download, a test or the end of a compilation.
+const BESIDE: [Step; 3] = [Step::Ptx, Step::Dialect, Step::Outside];
+
 /// Runs `only`, or every step if it is empty, until one fails.
 pub(crate) fn run(only: &[Step], assembler: Assembler) -> Result<()> {
     let steps: Vec<Step> = Step::value_variants()
@@ -154,8 +159,28 @@ pub(crate) fn run(only: &[Step], assembler: Assembler) -> Result<()> {
         .copied()
         .filter(|step| only.is_empty() || only.contains(step))
         .collect();
+    let (beside, own): (Vec<Step>, Vec<Step>) =
+        steps.iter().partition(|step| BESIDE.contains(step));
     let begin = Instant::now();
-    let mut times: Vec<(Step, Duration)> = Vec::new();
+    let times = if beside.is_empty() || own.is_empty() {
+        in_turn(&steps, assembler)?
+    } else {
+        let process = Beside::start(&beside, assembler)?;
+        let times = in_turn(&own, assembler)?;
+        process.finish()?;
+        times
+    };
+    println!("\nAll checks passed:");
+    for (step, took) in times {
+        println!("  {:>5.0} s  {}", took.as_secs_f64(), step.title());
+    }
+    println!("  {:>5.0} s  in total", begin.elapsed().as_secs_f64());
+    Ok(())
+}
+
+/// Runs `steps` one after the other until one fails. Returns what each took.
+fn in_turn(steps: &[Step], assembler: Assembler) -> Result<Vec<(Step, Duration)>> {
+    let mut times = Vec::new();
     for (index, &step) in steps.iter().enumerate() {
         println!("\n=== {} of {}: {}", index + 1, steps.len(), step.title());
         let start = Instant::now();
@@ -165,12 +190,60 @@ pub(crate) fn run(only: &[Step], assembler: Assembler) -> Result<()> {
         times.push((step, took));
         outcome.with_context(|| format!("step `{}` failed", name(step)))?;
     }
-    println!("\nAll checks passed:");
-    for (step, took) in times {
-        println!("  {:>5.0} s  {}", took.as_secs_f64(), step.title());
+    Ok(times)
+}
+
+/// A process that runs some of the steps; its output is shown at the end.
+struct Beside {
+    process: Child,
+    output: File,
+    names: String,
+}
+
+impl Beside {
+    fn start(steps: &[Step], assembler: Assembler) -> Result<Self> {
+        let names = steps.iter().map(|&step| name(step)).collect::<Vec<_>>();
+        let names = names.join(",");
+        println!("\n=== {names}: at the same time; their output comes last");
+        let output = tempfile::tempfile().context("cannot make a temporary file")?;
+        let mut command = Command::new(std::env::current_exe()?);
+        command.args(["test", "--only", &names]);
+        if assembler == Assembler::Off {
+            command.arg("--no-ptxas");
+        }
+        let process = command
+            .stdin(Stdio::null())
+            .stdout(output.try_clone()?)
+            .stderr(output.try_clone()?)
+            .spawn()
+            .with_context(|| format!("cannot start `{}`", process::shown(&command)))?;
+        Ok(Self {
+            process,
+            output,
+            names,
+        })
     }
-    println!("  {:>5.0} s  in total", begin.elapsed().as_secs_f64());
-    Ok(())
+
+    /// Waits for the process and shows what it printed.
+    fn finish(mut self) -> Result<()> {
+        let status = self.process.wait()?;
+        println!("\n=== {}", self.names);
+        self.output.rewind()?;
+        io::copy(&mut self.output, &mut io::stdout().lock())?;
+        if !status.success() {
+            bail!("one of the steps {} failed ({status})", self.names);
+        }
+        Ok(())
+    }
+}
+
+impl Drop for Beside {
+    /// After a failure of another step the process is of no use.
+    fn drop(&mut self) {
+        // It may have ended by itself, which is no failure.
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
 }
 
 /// The step's name as an argument of `--only`.
