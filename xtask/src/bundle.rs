@@ -37,7 +37,7 @@ pub(crate) fn run(folder: &Path, data: &[PathBuf]) -> Result<()> {
     }
 
     let program = folder.join("bin").join("warpstride");
-    strip(&demo::program(host)?, &program)?;
+    strip(&demo::program(host, "release")?, &program)?;
     let mut glibc = newest_glibc(&fs::read(&program)?);
     let tests = executables::build(host.cargo().args([
         "test",

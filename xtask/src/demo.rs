@@ -9,11 +9,11 @@ use crate::host::Host;
 use crate::workspace;
 use warpstride_build_ptx::process;
 
-/// Builds the host program in the release profile and returns its path.
-pub(crate) fn program(host: &Host) -> Result<PathBuf> {
+/// Builds the host program in a profile of the workspace and returns its path.
+pub(crate) fn program(host: &Host, profile: &str) -> Result<PathBuf> {
     let built = crate::executables::build(
         host.cargo()
-            .args(["build", "--release", "--package", "warpstride"])
+            .args(["build", "--profile", profile, "--package", "warpstride"])
             .args(["--bin", "warpstride"]),
     )?;
     built
@@ -26,11 +26,19 @@ pub(crate) fn program(host: &Host) -> Result<PathBuf> {
 /// Runs the command.
 pub(crate) fn run() -> Result<()> {
     let host = Host::prepare()?;
-    println!("Building warpstride (HDF5 from source takes a minute or two the first time)");
-    let program = program(host)?;
+    println!(
+        "Building warpstride quickly, that is, with little optimisation (HDF5 from source takes a minute or two the \
+         first time)"
+    );
+    let program = program(host, "demo")?;
     process::run(
         Command::new(program)
             .args(["demo", "-o"])
             .arg(workspace::root().join("demo-output")),
-    )
+    )?;
+    println!(
+        "\nThe times above are those of a build with little optimisation. For your own data, build with \
+         `cargo xtask cargo build --release`."
+    );
+    Ok(())
 }
