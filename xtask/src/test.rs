@@ -150,7 +150,7 @@ fn deny() -> Result<()> {
 
 /// Steps that build in folders of their own. They run in a second process while the others run, so that the cores are
 /// busy while one of the two waits for a download, a test or the end of a compilation.
-const BESIDE: [Step; 3] = [Step::Ptx, Step::Dialect, Step::Outside];
+const BACKGROUND: [Step; 3] = [Step::Ptx, Step::Dialect, Step::Outside];
 
 /// Runs `only`, or every step if it is empty, until one fails.
 pub(crate) fn run(only: &[Step], assembler: Assembler) -> Result<()> {
@@ -159,14 +159,14 @@ pub(crate) fn run(only: &[Step], assembler: Assembler) -> Result<()> {
         .copied()
         .filter(|step| only.is_empty() || only.contains(step))
         .collect();
-    let (beside, own): (Vec<Step>, Vec<Step>) =
-        steps.iter().partition(|step| BESIDE.contains(step));
+    let (background, foreground): (Vec<Step>, Vec<Step>) =
+        steps.iter().partition(|step| BACKGROUND.contains(step));
     let begin = Instant::now();
-    let times = if beside.is_empty() || own.is_empty() {
+    let times = if background.is_empty() || foreground.is_empty() {
         in_turn(&steps, assembler)?
     } else {
-        let process = Beside::start(&beside, assembler)?;
-        let times = in_turn(&own, assembler)?;
+        let process = Background::start(&background, assembler)?;
+        let times = in_turn(&foreground, assembler)?;
         process.finish()?;
         times
     };
@@ -194,13 +194,13 @@ fn in_turn(steps: &[Step], assembler: Assembler) -> Result<Vec<(Step, Duration)>
 }
 
 /// A process that runs some of the steps; its output is shown at the end.
-struct Beside {
+struct Background {
     process: Child,
     output: File,
     names: String,
 }
 
-impl Beside {
+impl Background {
     fn start(steps: &[Step], assembler: Assembler) -> Result<Self> {
         let names = steps.iter().map(|&step| name(step)).collect::<Vec<_>>();
         let names = names.join(",");
@@ -237,7 +237,7 @@ impl Beside {
     }
 }
 
-impl Drop for Beside {
+impl Drop for Background {
     /// After a failure of another step the process is of no use.
     fn drop(&mut self) {
         // It may have ended by itself, which is no failure.

@@ -39,3 +39,11 @@ pub(crate) fn for_kernels(typed: KernelBackendArgs) -> Result<KernelBackendArg, 
         (None, None) => Ok(KernelBackendArg::Auto),
     }
 }
+
+/// The option that asks for a GPU, for messages: `--device 1`, or `--backend cuda` if no GPU is named.
+pub(crate) fn gpu_option(device: Option<usize>) -> String {
+    device.map_or_else(
+        || "--backend cuda".to_owned(),
+        |device| format!("--device {device}"),
+    )
+}

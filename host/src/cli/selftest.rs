@@ -1,7 +1,7 @@
 //! `warpstride selftest`: compares every kernel and every engine with the CPU.
 
 use super::args::{KernelBackendArg, SelftestArgs};
-use super::backend::for_kernels;
+use super::backend::{for_kernels, gpu_option};
 use super::failure::Failure;
 use super::output::{complain, say, say_json};
 use crate::gpu::{CudaDevice, Device, EmulatedDevice};
@@ -27,7 +27,9 @@ pub(crate) fn run(args: &SelftestArgs) -> Result<(), Failure> {
     let results = match for_kernels(args.backend)? {
         KernelBackendArg::Emulator => emulated(args)?,
         KernelBackendArg::Cuda => {
-            let device = cuda().map_err(|why| Failure::failed(format!("--backend cuda: {why}")))?;
+            let device = cuda().map_err(|why| {
+                Failure::failed(format!("{}: {why}", gpu_option(args.backend.device)))
+            })?;
             run_on(args, &device, selftest::on_cuda)?
         }
         KernelBackendArg::Auto => match cuda() {

@@ -18,7 +18,7 @@ pub struct Origin {
 /// Takes object, probe and history out of `run`; the modes are orthogonal, strongest first.
 ///
 /// # Errors
-/// The machine's.
+/// The object or the probe cannot be read from the device.
 pub fn result(
     run: &mut Reconstructor,
     scan: &Scan,

@@ -115,8 +115,8 @@ impl BackendRequest {
         Ok(())
     }
 
-    /// Opens the back end, with `kernels` on a GPU. `cpu_only` is why no GPU may be used (its kernels have no double
-    /// precision, say), which only `auto` obeys.
+    /// Opens the back end, with `kernels` on a GPU. With `cpu_only`, the reason why the kernels cannot do this
+    /// computation (in double precision, say), `auto` takes the CPU.
     ///
     /// # Errors
     /// The GPU that was asked for cannot be opened.
@@ -270,7 +270,7 @@ mod tests {
     }
 
     #[test]
-    fn a_named_device_is_no_suggestion() {
+    fn a_named_device_never_falls_back() {
         let request = BackendRequest::new(BackendName::Auto, Some(999));
         let Err(error) = request.open(None, Kernels::default) else {
             panic!("there is no such device");

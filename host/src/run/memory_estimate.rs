@@ -40,7 +40,7 @@ impl MemoryEstimate {
     /// Checks that the host holds a run of `what` on the CPU.
     ///
     /// # Errors
-    /// It does not.
+    /// There is not enough memory.
     pub fn check_cpu(&self, what: &'static str, host: Memory) -> Result<(), OutOfMemory> {
         self.check(what, "the CPU back end", "host", self.cpu, host.limit())
     }
@@ -48,7 +48,7 @@ impl MemoryEstimate {
     /// Checks that the host holds its part of a run on a GPU.
     ///
     /// # Errors
-    /// It does not.
+    /// There is not enough memory.
     pub fn check_gpu_host(&self, what: &'static str, host: Memory) -> Result<(), OutOfMemory> {
         self.check(
             what,
@@ -62,7 +62,7 @@ impl MemoryEstimate {
     /// Checks that a device with `free` bytes holds its part of a run.
     ///
     /// # Errors
-    /// It does not.
+    /// There is not enough memory.
     pub fn check_gpu_device(&self, what: &'static str, free: u64) -> Result<(), OutOfMemory> {
         self.check(what, "the GPU back end", "device", self.gpu_device, free)
     }
@@ -70,7 +70,7 @@ impl MemoryEstimate {
     /// Checks that GPU `number` of several, with `free` bytes, holds its part of a run.
     ///
     /// # Errors
-    /// It does not.
+    /// There is not enough memory.
     pub fn check_gpu_number(
         &self,
         what: &'static str,
@@ -84,7 +84,7 @@ impl MemoryEstimate {
     /// Checks that the host holds a run in the emulator, whose device memory is host memory.
     ///
     /// # Errors
-    /// It does not.
+    /// There is not enough memory.
     pub fn check_emulator(&self, what: &'static str, host: Memory) -> Result<(), OutOfMemory> {
         let both = self.gpu_host.saturating_add(self.gpu_device);
         self.check(what, "the emulator", "host", both, host.limit())

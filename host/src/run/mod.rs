@@ -1,4 +1,5 @@
-//! The loop around every long computation, with progress, Ctrl-C and checkpoints.
+//! What all sciences share: where a computation runs ([`BackendRequest`], [`Setup`]), whether it fits
+//! ([`MemoryEstimate`]), and the loop around it with progress, Ctrl-C and checkpoints ([`Run`]).
 
 mod backend;
 mod interrupt;

@@ -23,14 +23,14 @@ pub trait Steps {
     /// available, possibly those of earlier iterations.
     ///
     /// # Errors
-    /// Its own. Metrics that are not finite are an error.
+    /// The step fails, or its metrics are not finite.
     fn advance(&mut self) -> Result<Vec<Self::Entry>, Self::Error>;
 
     /// Waits for the metrics of all iterations done so far. An engine that waits in [`Steps::advance`] has none
     /// left.
     ///
     /// # Errors
-    /// Its own.
+    /// The metrics cannot be read, or are not finite.
     fn flush(&mut self) -> Result<Vec<Self::Entry>, Self::Error> {
         Ok(Vec::new())
     }
@@ -38,7 +38,7 @@ pub trait Steps {
     /// Saves what is needed to resume. Does nothing for computations whose result is enough to go on from.
     ///
     /// # Errors
-    /// Its own.
+    /// The file cannot be written.
     fn checkpoint(&mut self) -> Result<(), Self::Error> {
         Ok(())
     }

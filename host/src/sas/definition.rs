@@ -109,7 +109,10 @@ fn rows_of(model: &dyn AnyModel, role: impl Fn(usize) -> Role) -> Vec<ParameterR
                 limits: row.limits,
                 about: row.about,
                 role,
-                polydisperse: matches!(row.kind, Kind::Volume | Kind::Spread | Kind::Orientation),
+                polydisperse: matches!(
+                    row.kind,
+                    Kind::Volume | Kind::Polydisperse | Kind::Orientation
+                ),
                 sld: row.kind == Kind::Sld,
             });
         }

@@ -97,7 +97,7 @@ pub enum Kind {
     /// Part of the volume; may be polydisperse.
     Volume,
     /// Not part of the volume, but may be polydisperse.
-    Spread,
+    Polydisperse,
     /// A number that is never polydisperse.
     Plain,
     /// Degrees, for data in two dimensions: `theta`, `phi`, `psi`.
@@ -241,7 +241,7 @@ macro_rules! model_values {
                 const KINDS: &[($crate::sas::model::Kind, usize)] =
                     &[$(($crate::sas::model::Kind::$kind, $crate::model_values!(@length $([$length])?))),*];
                 const COUNT: usize = $crate::sas::model::slds(KINDS);
-                $crate::sas::model::sld_places::<COUNT>(KINDS)
+                $crate::sas::model::sld_indices::<COUNT>(KINDS)
             };
 
             #[inline(always)]
@@ -322,7 +322,7 @@ pub const fn slds(rows: &[(Kind, usize)]) -> usize {
 /// The indices of the scattering length densities; for [`crate::model_values`].
 #[doc(hidden)]
 #[must_use]
-pub const fn sld_places<const N: usize>(rows: &[(Kind, usize)]) -> [usize; N] {
+pub const fn sld_indices<const N: usize>(rows: &[(Kind, usize)]) -> [usize; N] {
     let mut places = [0; N];
     let (mut found, mut at, mut row) = (0, 0, 0);
     while row < rows.len() {

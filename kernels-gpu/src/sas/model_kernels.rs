@@ -14,7 +14,7 @@ use warpstride_device::prelude::*;
 
 /// `$to!([hot] …)`, or `$to!([min_blocks = 2] …)` for models whose arrays or rare functions are in local memory, for
 /// which the build would refuse a `hot` kernel.
-macro_rules! by_heat {
+macro_rules! by_hotness {
     ($to:ident barbell $($rest:tt)*) => { $to!([min_blocks = 2] barbell $($rest)*); };
     ($to:ident capped_cylinder $($rest:tt)*) => { $to!([min_blocks = 2] capped_cylinder $($rest)*); };
     ($to:ident core_multi_shell $($rest:tt)*) => { $to!([min_blocks = 2] core_multi_shell $($rest)*); };
@@ -94,13 +94,13 @@ macro_rules! image_kernel {
 
 macro_rules! kernels_of {
     (isotropic $file:ident $model:ident) => {
-        by_heat!(curve_kernel $file $model f64);
-        by_heat!(curve_kernel $file $model f32);
+        by_hotness!(curve_kernel $file $model f64);
+        by_hotness!(curve_kernel $file $model f32);
     };
     ($symmetry:ident $file:ident $model:ident) => {
         kernels_of!(isotropic $file $model);
-        by_heat!(image_kernel $file $model f64);
-        by_heat!(image_kernel $file $model f32);
+        by_hotness!(image_kernel $file $model f64);
+        by_hotness!(image_kernel $file $model f32);
     };
 }
 

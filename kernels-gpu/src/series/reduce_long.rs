@@ -25,7 +25,7 @@ const WINDOW: u32 = 32;
 /// Windows of a warp.
 const WINDOWS: u32 = warp::SIZE;
 /// Points of a warp.
-pub const STRETCH: u32 = WINDOW * WINDOWS;
+pub const WARP_POINTS: u32 = WINDOW * WINDOWS;
 /// Values of a lane that are loaded together.
 const AHEAD: usize = 8;
 
@@ -174,8 +174,8 @@ impl Task {
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
     #[inline(always)]
     unsafe fn for_each_chunk(&self, mut of_warp: impl FnMut(Chunk)) {
-        for part in thread::warp_stride(self.parts.points.div_ceil(STRETCH)) {
-            let found = self.chunk_in(part * STRETCH + warp::lane_id() * WINDOW);
+        for part in thread::warp_stride(self.parts.points.div_ceil(WARP_POINTS)) {
+            let found = self.chunk_in(part * WARP_POINTS + warp::lane_id() * WINDOW);
             let (bucket, number) = found.unwrap_or((0, 0));
             let mut left = warp::ballot(warp::FULL, found.is_some());
             while left != 0 {

@@ -16,8 +16,8 @@ Examples:
 
 A sweep computes new = (E + W + N + S + f) / 4 in rows 1 to ny-2 and columns 1 to nx-2; the norm
 is the square root of the sum of (new - old)^2 over them. --devices, --scheme, --p2p, --no-p2p,
---profile and --efficiency imply --backend cuda, unless --backend emulator is given. Ctrl-C saves the
-field to -o, and --restart continues from it bit for bit.")]
+--profile and --efficiency imply --backend cuda, unless --backend emulator is given. Ctrl-C saves
+the field to -o, and --restart continues from it bit for bit.")]
 pub(crate) struct JacobiArgs {
     /// Columns [default: as the input files, or 16384]
     #[arg(long, value_name = "N", help_heading = "What to compute")]
@@ -114,7 +114,7 @@ pub(crate) struct JacobiArgs {
     /// Print the summary as JSON instead of the table
     #[arg(long, help_heading = "What to write", conflicts_with_all = ["json_progress", "quiet"])]
     pub(crate) json: bool,
-    /// Print only progress, as JSON lines, on standard output
+    /// Print progress as JSON lines on standard output, and no other text there
     #[arg(long, help_heading = "What to write", conflicts_with = "quiet")]
     pub(crate) json_progress: bool,
     /// Print errors only

@@ -186,7 +186,7 @@ pub(crate) struct MriReconstructArgs {
     /// Write the modulus as a picture
     #[arg(long, value_name = "F.png", help_heading = "What to write")]
     pub(crate) png: Option<PathBuf>,
-    /// Print progress as JSON lines, and nothing else, on standard output
+    /// Print progress as JSON lines on standard output, and no other text there
     #[arg(long, help_heading = "What to write", conflicts_with = "quiet")]
     pub(crate) json_progress: bool,
     /// Print errors only

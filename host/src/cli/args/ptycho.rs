@@ -176,10 +176,10 @@ pub(crate) struct ReconstructArgs {
         help_heading = "What to write"
     )]
     pub(crate) checkpoint_every: f64,
-    /// Write progress to standard output as JSON lines, and nothing else there
+    /// Print progress as JSON lines on standard output, and no other text there
     #[arg(long, help_heading = "What to write", conflicts_with = "quiet")]
     pub(crate) json_progress: bool,
-    /// Print nothing but errors
+    /// Print errors only
     #[arg(long, help_heading = "What to write")]
     pub(crate) quiet: bool,
 }

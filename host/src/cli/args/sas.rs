@@ -25,14 +25,16 @@ Examples:
     #[command(after_help = "\
 Examples:
   warpstride sas evaluate sphere --set radius=60,sld=4
-  warpstride sas evaluate cylinder --pd radius=0.1 --pd length=0.2:lognormal -o curve.csv --plot curve.png
+  warpstride sas evaluate cylinder --pd radius=0.1 --pd length=0.2:lognormal \\
+      -o curve.csv --plot curve.png
   warpstride sas evaluate sphere@hardsphere --set volfraction=0.2 --q 0.005:0.3:100 --json
-  warpstride sas evaluate cylinder --q2d 0.2:128 --set phi=30 --pd theta=15:gaussian:15 -o image.csv --plot image.png
+  warpstride sas evaluate cylinder --q2d 0.2:128 --set phi=30 --pd theta=15:gaussian:15 \\
+      -o image.csv --plot image.png
   warpstride sas evaluate sphere --set radius=500 --resolution pinhole:0.05 --points 0.01,0.02,0.03
 
 q in 1/A, intensities in 1/cm, lengths in A, scattering length densities in 1e-6/A^2, angles in
-degrees. A width of --pd is relative (0.1: the standard deviation is a tenth of the value) for sizes,
-and in degrees for angles. `sas info` and `sas fit` read the files that -o writes.")]
+degrees. A width of --pd is relative (0.1: the standard deviation is a tenth of the value) for
+sizes, and in degrees for angles. `sas info` and `sas fit` read the files that -o writes.")]
     Evaluate(Box<SasEvaluateArgs>),
     /// Describe a data file: points, resolution, suspicious values, a first estimate of the size
     #[command(after_help = "\
@@ -45,10 +47,14 @@ Examples:
     #[command(after_help = "\
 Examples:
   warpstride sas fit sphere data.txt --fit radius=20:100 --fit scale --fit background
-  warpstride sas fit sphere data.txt --pd radius=0.1:schulz --fit radius=20:100,radius_pd=0.05:0.4,scale
-  warpstride sas fit sphere@hardsphere data.xml --set sld=1 --fit radius=10:60,volfraction=0.01:0.4 --report fit.html
-  warpstride sas fit core_shell_sphere data.dat --fit radius,thickness,scale --method de --seed 7 --summary fit.json
-  warpstride sas fit cylinder data.h5 --fit radius=5:80,length=50:900,scale --starts 20 --qrange 0.01:0.3
+  warpstride sas fit sphere data.txt --pd radius=0.1:schulz \\
+      --fit radius=20:100,radius_pd=0.05:0.4,scale
+  warpstride sas fit sphere@hardsphere data.xml --set sld=1 \\
+      --fit radius=10:60,volfraction=0.01:0.4 --report fit.html
+  warpstride sas fit core_shell_sphere data.dat --fit radius,thickness,scale \\
+      --method de --seed 7 --summary fit.json
+  warpstride sas fit cylinder data.h5 --fit radius=5:80,length=50:900,scale \\
+      --starts 20 --qrange 0.01:0.3
 
 Bounds are LOW:HIGH; the default is the limits of the parameter. To fit the width of a distribution,
 give the distribution and the start value with --pd NAME=… and name the width NAME_pd. Ctrl-C stops
@@ -282,7 +288,7 @@ pub(crate) struct SasFitArgs {
     /// Print the summary as JSON instead of the table
     #[arg(long, help_heading = "What to write", conflicts_with_all = ["json_progress", "quiet"])]
     pub(crate) json: bool,
-    /// Print only progress, as JSON lines, on standard output
+    /// Print progress as JSON lines on standard output, and no other text there
     #[arg(long, help_heading = "What to write", conflicts_with = "quiet")]
     pub(crate) json_progress: bool,
     /// Print errors only

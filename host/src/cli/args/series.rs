@@ -132,7 +132,7 @@ pub(crate) struct ResampleArgs {
     /// Plot the first aggregate at the first granularity for up to eight series
     #[arg(long, value_name = "F.png", help_heading = "What to write")]
     pub(crate) plot: Option<PathBuf>,
-    /// Write progress as JSON lines to standard output, and no other text there
+    /// Print progress as JSON lines on standard output, and no other text there
     #[arg(long, help_heading = "What to write", conflicts_with = "quiet")]
     pub(crate) json_progress: bool,
     /// Print errors only

@@ -37,7 +37,7 @@ pub(crate) struct IngestArgs {
     /// Write counts, back end and seconds as JSON
     #[arg(long, value_name = "S.json", help_heading = "What to write")]
     pub(crate) summary: Option<PathBuf>,
-    /// Write a JSON line to standard output for every batch on disk, and no other text there
+    /// Print a JSON line on standard output for every batch on disk, and no other text there
     #[arg(long, help_heading = "What to write", conflicts_with = "quiet")]
     pub(crate) json_progress: bool,
     /// Print errors only

@@ -20,7 +20,7 @@ const TIME_BLOCKS: std::ops::RangeInclusive<usize> = 1..=8;
 /// `--devices`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Devices {
-    /// Not typed: the first.
+    /// None was named: the first.
     First,
     All,
     Named(Vec<usize>),
@@ -39,8 +39,8 @@ pub(super) struct BackendRequest {
 }
 
 impl BackendRequest {
-    /// Refuses what contradicts itself. Who asks for what only GPUs have wants GPUs: `auto` is
-    /// `cuda` then.
+    /// Refuses options that contradict each other. An option that only GPUs have turns `auto` into
+    /// `cuda`.
     pub(super) fn from_args(typed: &JacobiArgs) -> Result<Self, Failure> {
         let devices = match typed.devices.as_deref() {
             None => Devices::First,

@@ -1,7 +1,7 @@
 //! `warpstride mri ladder`: the textbook's optimisation steps on this device.
 
 use crate::cli::args::{KernelBackendArg, MriLadderArgs};
-use crate::cli::backend::for_kernels;
+use crate::cli::backend::{for_kernels, gpu_option};
 use crate::cli::failure::Failure;
 use crate::cli::output::{complain, say, say_json};
 use crate::gpu::{CudaDevice, Device, EmulatedDevice};
@@ -37,7 +37,9 @@ pub(crate) fn run(args: &MriLadderArgs) -> Result<(), Failure> {
     let result = match for_kernels(args.backend)? {
         KernelBackendArg::Emulator => measure(&EmulatedDevice::new(), emulator_size())?,
         KernelBackendArg::Cuda => {
-            let device = cuda().map_err(|why| Failure::failed(format!("--backend cuda: {why}")))?;
+            let device = cuda().map_err(|why| {
+                Failure::failed(format!("{}: {why}", gpu_option(args.backend.device)))
+            })?;
             measure(&device, LadderSize::default())?
         }
         KernelBackendArg::Auto => match cuda() {

@@ -2,7 +2,7 @@
 //! current kernel.
 
 use crate::cli::args::{KernelBackendArg, SeriesLadderArgs};
-use crate::cli::backend::for_kernels;
+use crate::cli::backend::{for_kernels, gpu_option};
 use crate::cli::failure::Failure;
 use crate::cli::output::{note, say, say_json};
 use crate::cli::paths;
@@ -55,9 +55,9 @@ impl Ladder {
         let result = match self.backend {
             KernelBackendArg::Emulator => emulated()?,
             KernelBackendArg::Cuda => {
-                let queues = self
-                    .queues()
-                    .map_err(|why| Failure::failed(format!("--backend cuda: {why}")))?;
+                let queues = self.queues().map_err(|why| {
+                    Failure::failed(format!("{}: {why}", gpu_option(self.device)))
+                })?;
                 measure(&queues, POINTS)?
             }
             KernelBackendArg::Auto => match self.queues() {

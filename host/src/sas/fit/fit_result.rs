@@ -85,7 +85,7 @@ pub struct FitResult {
     pub batches: usize,
     /// Wall-clock seconds of the search.
     pub seconds: f64,
-    /// The machine.
+    /// Back end, device and precision.
     #[serde(flatten)]
     pub setup: Setup,
     /// Decisions that a user should know of.

@@ -9,13 +9,13 @@ use warpstride_kernels::series::bucket::Bucketing;
 use warpstride_kernels::series::lookback::progress_len;
 use warpstride_kernels::series::methods;
 use warpstride_kernels::series::partial::places;
-use warpstride_kernels::series::reduce_long::{STRETCH, SeriesDeviations, SeriesReduceLong};
+use warpstride_kernels::series::reduce_long::{SeriesDeviations, SeriesReduceLong, WARP_POINTS};
 use warpstride_kernels::series::reduce_tiles::{SeriesReduceCalendar, SeriesReduceFixed};
 use warpstride_kernels::series::starts::SeriesStarts;
 use warpstride_kernels::series::tile::tiles;
 
 /// Number of points per block for long buckets: eight warps.
-const BLOCK: usize = 8 * STRETCH as usize;
+const BLOCK: usize = 8 * WARP_POINTS as usize;
 
 /// The bit set of the one-pass methods; columns are in the order of the bits.
 fn method_bits(methods: &[Method]) -> u32 {
