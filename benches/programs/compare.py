@@ -9,9 +9,9 @@ the standard output of every command are compared:
 
 * HDF5 files: each dataset and attribute bit by bit (the file itself contains times of creation). Needs h5py.
 * PNG, NPY, Parquet, Arrow and all other files that are not text: byte by byte.
-* Text (JSON, CSV, HTML, SVG, standard output): byte by byte; if different, then the numbers in it bit by bit as they
-  are printed, in their order. Times, versions and the name of the device differ from run to run, so JSON members
-  with such names, and printed times, are left out.
+* Text (JSON, CSV, HTML, SVG, standard output): byte by byte; if different, then the numbers in it as they are
+  printed, in their order; of JSON, those of the members that both have. Times, versions and
+  the name of the device differ from run to run, so JSON members with such names, and printed times, are left out.
 
 Prints one line for each difference and a table; exits with 1 if any number differs.
 """
@@ -59,13 +59,17 @@ def run(program, lines, folder, data, backend):
     return codes
 
 
-def without_times(value):
-    """JSON without the members that may differ."""
+def members(value, path=""):
+    """(path, number) of every number in JSON, in the order of the paths."""
     if isinstance(value, dict):
-        return {k: without_times(v) for k, v in value.items() if not TIMES.search(k)}
-    if isinstance(value, list):
-        return [without_times(v) for v in value]
-    return value
+        for key in sorted(value):
+            if not TIMES.search(key):
+                yield from members(value[key], f"{path}.{key}")
+    elif isinstance(value, list):
+        for number, one in enumerate(value):
+            yield from members(one, f"{path}[{number}]")
+    elif isinstance(value, (int, float)):
+        yield path, repr(value)
 
 
 def numbers(text):
@@ -81,7 +85,7 @@ def numbers(text):
         except ValueError:
             kept = (line for line in text.splitlines() if not LINES.search(line))
             return NUMBER.findall("\n".join(kept))
-    return NUMBER.findall(json.dumps([without_times(value) for value in parsed], sort_keys=True))
+    return dict(members(parsed))
 
 
 def same_hdf5(old, new):
@@ -138,6 +142,10 @@ def compare(old, new):
     if old.suffix in TEXT:
         texts = [content.decode("utf-8", "replace") for content in (first, second)]
         found = [numbers(text) for text in texts]
+        if all(isinstance(one, dict) for one in found):
+            # Members that only one of the two has are new or have another name.
+            both = sorted(set(found[0]) & set(found[1]))
+            found = [[f"{path} {one[path]}" for path in both] for one in found]
         if found[0] == found[1]:
             return "wording or times"
         for a, b in zip(*found):

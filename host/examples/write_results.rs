@@ -14,6 +14,7 @@ use warpstride::ptycho::Summary;
 use warpstride::ptycho::io::results;
 use warpstride::ptycho::quality::{Reference, compare, orthogonalise};
 use warpstride::ptycho::report::{Pictures, report};
+use warpstride::run::{RunRecord, Setup};
 use warpstride::system::write_whole;
 
 /// Object shape (rows, columns); its values are arbitrary.
@@ -137,7 +138,12 @@ fn main() -> anyhow::Result<()> {
             pixel: result.pixel,
         },
     )?;
-    let summary = Summary::new(&result, seconds, Some(&comparison));
+    let setup = Setup {
+        backend: "cpu",
+        device: result.device.clone(),
+        precision: "f64",
+    };
+    let summary = Summary::new(&result, RunRecord::new(setup, seconds), Some(&comparison));
     write_whole(&folder.join("summary.json"), summary.to_json()?.as_bytes())?;
     let page = report(&result, &summary, &pictures, Some(&comparison))?;
     write_whole(&folder.join("report.html"), page.as_bytes())?;

@@ -98,7 +98,7 @@ fn measure(
     let name = device.device_name();
     writeln!(
         out,
-        "\n{frames} frames {side}x{side}, {modes} mode(s), object {}x{}, {version:?}, {name}, copy {:.2} TB/s",
+        "\n{frames} frames {side}x{side}, modes: {modes}, object {}x{}, {version:?}, {name}, copy {:.2} TB/s",
         object[0],
         object[1],
         rate * 1e-12

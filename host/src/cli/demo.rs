@@ -31,8 +31,14 @@ pub(crate) struct DemoPart {
 /// Runs the parts of all sciences and prints their results.
 pub(crate) fn run(options: &DemoArgs, sciences: &[ScienceCommand]) -> Result<(), Failure> {
     let folder = options.output.clone();
+    let option = format!("-o {}", folder.display());
+    if fs::metadata(&folder).is_ok_and(|found| !found.is_dir()) {
+        return Err(Failure::failed(format!(
+            "{option}: expected a folder, found a file"
+        )));
+    }
     fs::create_dir_all(&folder)
-        .map_err(|why| Failure::failed(format!("{}: {why}", folder.display())))?;
+        .map_err(|why| Failure::failed(format!("{option}: the folder cannot be created: {why}")))?;
     let demo = Demo {
         program: env::current_exe()?,
         folder,

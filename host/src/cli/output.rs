@@ -1,6 +1,7 @@
 //! Printing to standard output and standard error.
 
 use super::failure::Failure;
+use crate::text::count;
 use serde::Serialize;
 use std::io::{self, ErrorKind, Write};
 
@@ -55,9 +56,7 @@ pub(crate) fn counted(counts: &[(u64, [&str; 2])]) -> Option<String> {
     let named: Vec<String> = counts
         .iter()
         .filter(|(count, _)| *count > 0)
-        .map(|(count, [one, several])| {
-            format!("{count} {}", if *count == 1 { one } else { several })
-        })
+        .map(|(number, noun)| count(*number, *noun))
         .collect();
     (!named.is_empty()).then(|| named.join(", "))
 }

@@ -52,7 +52,7 @@ pub struct Truth {
 pub enum KSpaceError {
     /// There are no samples.
     #[error(
-        "{samples} samples of {coils} coils: expected at least one sample of at least one coil"
+        "expected at least one sample of at least one coil, found {samples} samples of {coils} coils"
     )]
     Empty {
         /// Number of samples per coil.
@@ -62,7 +62,7 @@ pub enum KSpaceError {
     },
     /// The matrix does not define an image.
     #[error(
-        "matrix {found:?} (slices, rows, columns): expected 1 to {max} along each axis, and one slice if kz is not encoded"
+        "the matrix (slices, rows, columns): expected 1 to {max} along each axis, and one slice if kz is not encoded, found {found:?}"
     )]
     Matrix {
         /// Shape or size found.
@@ -82,7 +82,7 @@ pub enum KSpaceError {
     },
     /// A value is NaN or infinite.
     #[error(
-        "{what} of acquisition {acquisition}, sample {sample}, {axis} is {value}: expected a finite number"
+        "{what} of acquisition {acquisition}, sample {sample}, {axis}: expected a finite number, found {value}"
     )]
     NotFinite {
         /// `the trajectory` or `the signal`.
@@ -98,7 +98,7 @@ pub enum KSpaceError {
     },
     /// A coordinate lies outside ±0.5 cycles/pixel.
     #[error(
-        "the trajectory of acquisition {acquisition}, sample {sample} has {axis} = {}: expected −0.5 to 0.5 cycles/pixel{}",
+        "the trajectory of acquisition {acquisition}, sample {sample}, {axis}: expected −0.5 to 0.5 cycles/pixel, found {}{}",
         *.value as f32,
         advice(*.value)
     )]
@@ -322,14 +322,16 @@ mod tests {
     fn errors_name_the_acquisition_and_the_sample_in_the_file() {
         let text = kspace_with(|k, _| k[[4, 1]] = 0.7).unwrap_err().to_string();
         assert!(
-            text.contains("acquisition 7, sample 2 has ky = 0.7"),
+            text.contains(
+                "acquisition 7, sample 2, ky: expected −0.5 to 0.5 cycles/pixel, found 0.7"
+            ),
             "{text}"
         );
         let text = kspace_with(|k, _| k[[1, 0]] = f64::NAN)
             .unwrap_err()
             .to_string();
         assert!(
-            text.contains("acquisition 4, sample 2, kx is NaN"),
+            text.contains("acquisition 4, sample 2, kx: expected a finite number, found NaN"),
             "{text}"
         );
         let text = kspace_with(|_, d| d[[1, 3]].im = f64::INFINITY)

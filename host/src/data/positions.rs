@@ -22,7 +22,7 @@ pub struct PixelPositions {
 pub enum PositionError {
     /// The object would be implausibly large, which indicates a wrong unit.
     #[error(
-        "the positions span {span_rows:.3e} x {span_columns:.3e} m, an object of {} x {} pixels of {pixel_rows:.3e} x {pixel_columns:.3e} m for frames of {frame_rows} x {frame_columns}: expected positions in metres (and at most {limit:.0} object pixels per side)",
+        "expected positions in metres (and at most {limit:.0} object pixels per side), found a span of {span_rows:.3e} x {span_columns:.3e} m, an object of {} x {} pixels of {pixel_rows:.3e} x {pixel_columns:.3e} m for frames of {frame_rows} x {frame_columns}",
         count(*.rows),
         count(*.columns)
     )]
@@ -48,7 +48,7 @@ pub enum PositionError {
     },
     /// All frames are at the same pixel, which also indicates a wrong unit.
     #[error(
-        "all {frames} positions lie within {span:.3e} m, less than one object pixel of {pixel:.3e} m: expected positions in metres"
+        "expected positions in metres, found all {frames} within {span:.3e} m, less than one object pixel of {pixel:.3e} m"
     )]
     NoMovement {
         /// Number of frames.

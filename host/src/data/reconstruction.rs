@@ -19,7 +19,7 @@ pub struct HistoryEntry {
     pub err_phot: Option<f64>,
     /// Σ w (√I_model − √I)² / Σ w I, if computed.
     pub r_factor: Option<f64>,
-    /// Seconds from the start of the run to the end of this iteration.
+    /// Seconds spent in this iteration and those before it, without set-up and saving.
     pub seconds: f64,
 }
 

@@ -55,12 +55,10 @@ pub struct Scan {
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum ScanError {
     /// There are no frames, or the frames have no pixels.
-    #[error(
-        "the frames have shape {0} x {1} x {2}: expected at least one frame of at least one pixel"
-    )]
+    #[error("expected at least one frame of at least one pixel, found shape {0} x {1} x {2}")]
     Empty(usize, usize, usize),
     /// The numbers of frames and positions differ.
-    #[error("{frames} frames but {positions} positions: expected one position per frame")]
+    #[error("expected one position for each of {frames} frames, found {positions} positions")]
     PositionCount {
         /// Frames found.
         frames: usize,
@@ -68,7 +66,7 @@ pub enum ScanError {
         positions: usize,
     },
     /// A position is NaN or infinite.
-    #[error("position {frame} is ({row}, {column}): expected finite values in metres")]
+    #[error("position {frame}: expected finite values in metres, found ({row}, {column})")]
     Position {
         /// Index of the frame.
         frame: usize,
@@ -79,7 +77,7 @@ pub enum ScanError {
     },
     /// A valid pixel is NaN, infinite or negative.
     #[error(
-        "frame {frame}, row {row}, column {column} holds {found}: expected a finite count >= 0 (at most 3.4e38, the f32 range) on every unmasked pixel"
+        "frame {frame}, row {row}, column {column}: expected a finite count >= 0 (at most 3.4e38, the f32 range) on every unmasked pixel, found {found}"
     )]
     Count {
         /// Index of the frame.
@@ -92,14 +90,14 @@ pub enum ScanError {
         found: f32,
     },
     /// All valid pixels of the scan are zero.
-    #[error("every valid pixel of all {frames} frames is zero: expected at least one photon")]
+    #[error("expected at least one photon, found 0 in every valid pixel of all {frames} frames")]
     Dark {
         /// Number of frames.
         frames: usize,
     },
     /// The mask has the wrong shape.
     #[error(
-        "the mask has shape {found:?}, the frames {frames:?}: expected one mask (row, column), or one mask per frame"
+        "the mask: expected one (row, column), or one for each frame, of frames of shape {frames:?}, found shape {found:?}"
     )]
     MaskShape {
         /// Shape of the mask.
@@ -108,10 +106,10 @@ pub enum ScanError {
         frames: [usize; 3],
     },
     /// Every pixel is masked.
-    #[error("all pixels are masked as bad: expected at least one valid pixel")]
+    #[error("expected at least one valid pixel, found all masked as bad")]
     AllMasked,
     /// The start probe has the wrong shape.
-    #[error("the start probe has shape {found:?}: expected (mode, {rows}, {columns})")]
+    #[error("the start probe: expected shape (mode, {rows}, {columns}), found {found:?}")]
     ProbeShape {
         /// Shape found.
         found: Vec<usize>,
@@ -122,11 +120,11 @@ pub enum ScanError {
     },
     /// The start probe has NaN or infinite values, or no power.
     #[error(
-        "the start probe is zero everywhere or not finite: expected finite values with power > 0"
+        "the start probe: expected finite values with power > 0, found 0 everywhere or values that are not finite"
     )]
     Probe,
     /// A length is NaN, infinite, zero or negative.
-    #[error("{name} is {found}: expected a finite length > 0 m")]
+    #[error("{name}: expected a finite length > 0 m, found {found}")]
     Length {
         /// The length.
         name: &'static str,

@@ -15,7 +15,7 @@ pub enum IoError {
         reason: String,
     },
     /// The file has another format.
-    #[error("{file}: is not {expected}: {found}")]
+    #[error("{file}: expected {expected}, found {found}")]
     Format {
         /// The file, as given.
         file: String,
@@ -26,7 +26,7 @@ pub enum IoError {
     },
     /// The file is shorter than its header announces.
     #[error(
-        "{file}: is truncated: expected {expected} bytes, as its header says, found {found}; copy it again"
+        "{file}: expected {expected} bytes, as its header says, found {found} (truncated); copy it again"
     )]
     Truncated {
         /// The file, as given.
@@ -37,7 +37,7 @@ pub enum IoError {
         found: u64,
     },
     /// The file's structure is broken.
-    #[error("{file}: {dataset} cannot be read: {reason}")]
+    #[error("{file}: {dataset}: cannot be read: {reason}")]
     Damaged {
         /// The file, as given.
         file: String,
@@ -47,7 +47,7 @@ pub enum IoError {
         reason: String,
     },
     /// A required dataset is missing.
-    #[error("{file}: has no {what}: expected at {}", tried.join(" or "))]
+    #[error("{file}: expected {what} at {}, found none", tried.join(" or "))]
     Missing {
         /// The file, as given.
         file: String,
@@ -159,7 +159,7 @@ pub enum IoError {
         available: Bytes,
     },
     /// One row of a table of time series is invalid.
-    #[error("{file}: {unit} {number}: {found}; expected {expected}")]
+    #[error("{file}: {unit} {number}: expected {expected}, found {found}")]
     Row {
         /// The file, as given.
         file: String,
@@ -167,19 +167,21 @@ pub enum IoError {
         unit: &'static str,
         /// Number of the line or row, from 1.
         number: u64,
-        /// What is wrong with it.
+        /// What was found.
         found: String,
         /// Description of what was expected.
         expected: String,
     },
     /// A feature that HDF5 allows and this program does not support.
-    #[error("{file}: {dataset} {found}, which is not supported; {advice}")]
+    #[error("{file}: {dataset}: expected {expected}, found {found}; {advice}")]
     Unsupported {
         /// The file, as given.
         file: String,
         /// Path of the dataset.
         dataset: String,
-        /// The unsupported feature, as a predicate: `is a virtual dataset`.
+        /// What is supported.
+        expected: &'static str,
+        /// The unsupported feature: `a virtual dataset`.
         found: String,
         /// What the user can do about it.
         advice: &'static str,
@@ -205,7 +207,7 @@ pub enum IoError {
         source: Box<KSpaceError>,
     },
     /// One acquisition is invalid.
-    #[error("{file}: {dataset}: acquisition {acquisition} {found}: {expected}")]
+    #[error("{file}: {dataset}: acquisition {acquisition}: expected {expected}, found {found}")]
     Acquisition {
         /// The file, as given.
         file: String,
@@ -213,19 +215,19 @@ pub enum IoError {
         dataset: String,
         /// Number of the acquisition in the file, from 0.
         acquisition: usize,
-        /// What is wrong with it, as a predicate.
+        /// What was found.
         found: String,
         /// Description of what was expected.
         expected: String,
     },
     /// An option contradicts another one or the file.
-    #[error("{file}: option `{option}`: {reason}")]
+    #[error("{file}: {option}: {reason}")]
     Option {
         /// The file, as given.
         file: String,
-        /// Name of the option in the recipe.
+        /// The option on the command line, or its path in the recipe: `--select`, `data.frames`.
         option: &'static str,
-        /// What is wrong.
+        /// What was expected and found.
         reason: String,
     },
     /// The operating system refuses to write the file.

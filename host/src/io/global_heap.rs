@@ -34,7 +34,8 @@ pub(super) fn check(path: &Path) -> Result<(), IoError> {
         return Err(IoError::Unsupported {
             file: name,
             dataset: "the superblock".to_owned(),
-            found: "stores lengths in other than 8 bytes".to_owned(),
+            expected: "lengths of 8 bytes",
+            found: "another size".to_owned(),
             advice: "copy the data into a new file, for example with h5repack",
         });
     }

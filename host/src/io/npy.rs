@@ -219,13 +219,11 @@ impl Opened {
             });
         }
         if expected < self.length {
-            return Err(IoError::Damaged {
+            return Err(IoError::Value {
                 file: name,
                 dataset: "the array".to_owned(),
-                reason: format!(
-                    "{} bytes follow it; expected a file of one array",
-                    self.length - expected
-                ),
+                found: format!("{} bytes after it", self.length - expected),
+                expected: "a file of one array".to_owned(),
             });
         }
         Ok(self)

@@ -38,7 +38,7 @@ impl Source {
         let file = hdf5::File::open(path).map_err(|_| IoError::Format {
             file: name.clone(),
             expected: "a readable HDF5 file",
-            found: "its structure is damaged, or another program is writing it".to_owned(),
+            found: "a damaged one, or one that another program is writing".to_owned(),
         })?;
         Ok(Self {
             name,
@@ -98,12 +98,13 @@ impl Source {
         }
     }
 
-    fn unsupported(&self, dataset: &str, found: &str, advice: &'static str) -> IoError {
+    fn unsupported(&self, dataset: &str, found: &str) -> IoError {
         IoError::Unsupported {
             file: self.name.clone(),
             dataset: dataset.to_owned(),
+            expected: "data in the file itself",
             found: found.to_owned(),
-            advice,
+            advice: ADVICE_REPACK,
         }
     }
 
@@ -125,7 +126,7 @@ impl Source {
             match link {
                 None => return Ok(None),
                 Some(hdf5::LinkType::External) => {
-                    return Err(self.unsupported(path, "is a link to another file", ADVICE_REPACK));
+                    return Err(self.unsupported(path, "a link to another file"));
                 }
                 Some(hdf5::LinkType::Hard | hdf5::LinkType::Soft) => {}
             }
@@ -137,7 +138,7 @@ impl Source {
                 Err(_) => return Ok(None),
             };
             if group.filename() != self.file.filename() {
-                return Err(self.unsupported(path, "is a link to another file", ADVICE_REPACK));
+                return Err(self.unsupported(path, "a link to another file"));
             }
         }
         Ok(None)
@@ -158,7 +159,7 @@ impl Source {
             return Ok(None);
         };
         if group.filename() != self.file.filename() {
-            return Err(self.unsupported(path, "is a link to another file", ADVICE_REPACK));
+            return Err(self.unsupported(path, "a link to another file"));
         }
         Ok(Some(group))
     }
@@ -207,7 +208,7 @@ impl Source {
             )
         })?;
         if dataset.filename() != self.file.filename() {
-            return Err(self.unsupported(path, "is a link to another file", ADVICE_REPACK));
+            return Err(self.unsupported(path, "a link to another file"));
         }
         Ok(Some(dataset))
     }

@@ -31,15 +31,15 @@ pub(crate) fn check(path: &Path) -> Result<u64, IoError> {
     // Checked before opening: opening a pipe would wait for its writer.
     let metadata = std::fs::metadata(path).map_err(refused)?;
     if metadata.is_dir() {
-        return Err(not("it is a folder"));
+        return Err(not("a folder"));
     }
     if !metadata.is_file() {
-        return Err(not("it is a device, pipe or socket"));
+        return Err(not("a device, pipe or socket"));
     }
     let mut file = File::open(path).map_err(refused)?;
     let length = file.metadata().map_err(refused)?.len();
     if length == 0 {
-        return Err(not("it is empty"));
+        return Err(not("an empty file"));
     }
     let mut start = 0_u64;
     while start < length {
@@ -58,12 +58,12 @@ pub(crate) fn check(path: &Path) -> Result<u64, IoError> {
                     found: length,
                 }),
                 Some(_) => Ok(length),
-                None => Err(not("its superblock is damaged")),
+                None => Err(not("one with a damaged superblock")),
             };
         }
         start = if start == 0 { 512 } else { start * 2 };
     }
-    Err(not("it has no HDF5 signature"))
+    Err(not("a file without the signature of HDF5"))
 }
 
 /// Size in bytes of the length fields of the file `path`, which must have passed [`check`].

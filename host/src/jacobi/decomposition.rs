@@ -6,12 +6,12 @@ use std::ops::Range;
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum DecompositionError {
     /// There is no device.
-    #[error("expected at least one device")]
+    #[error("expected at least one device, found none")]
     NoDevice,
     /// A device would have no row.
     #[error(
-        "{devices} devices cannot share the {rows} inner row(s) of the grid (ny − 2): each needs at \
-         least one row"
+        "expected at most {rows} devices, as each needs one of the inner rows of the grid (ny − 2), \
+         found {devices}"
     )]
     TooManyDevices {
         /// The number of devices.

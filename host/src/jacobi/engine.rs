@@ -78,8 +78,9 @@ pub enum JacobiError {
     Decomposition(#[from] super::DecompositionError),
     /// A residual norm is not finite.
     #[error(
-        "the residual norm of sweep {sweep} is {norm}: squared changes exceed the range of this \
-         precision (in f32 changes above 1e19 do); use a smaller start field or source, or f64"
+        "the residual norm of sweep {sweep}: expected a finite number, found {norm}: squared changes \
+         exceed the range of this precision (in f32 changes above 1e19 do); use a smaller start \
+         field or source, or f64"
     )]
     NotFinite {
         /// Index of the sweep, from 0.

@@ -34,7 +34,21 @@ impl MemorySizes {
             cpu: whole(host + self.engine(self.ny)),
             gpu_host: whole(host),
             gpu_device: whole(self.device(rows)),
-            advice: "take a smaller grid (--nx, --ny), --precision f32 or more --devices",
+            advice: if self.bytes > size_of::<f32>() {
+                "take a smaller grid (--nx, --ny) or --precision f32"
+            } else {
+                "take a smaller grid (--nx, --ny)"
+            },
+        }
+    }
+
+    /// How to need less memory on each device, which more devices help with.
+    #[must_use]
+    pub fn device_advice(&self) -> &'static str {
+        if self.bytes > size_of::<f32>() {
+            "take more --devices, a smaller grid (--nx, --ny) or --precision f32"
+        } else {
+            "take more --devices or a smaller grid (--nx, --ny)"
         }
     }
 

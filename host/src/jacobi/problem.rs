@@ -69,7 +69,7 @@ impl Boundary {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ProblemError {
     /// The grid has no inner cell.
-    #[error("a grid of {ny} × {nx} (ny × nx) has no inner cell: both must be at least 3")]
+    #[error("expected a grid of at least 3 × 3 (rows × columns), found {ny} × {nx}")]
     TooSmall {
         /// Columns.
         nx: usize,
@@ -77,7 +77,7 @@ pub enum ProblemError {
         ny: usize,
     },
     /// More cells than memory can address.
-    #[error("a grid of {ny} × {nx} (ny × nx) is larger than any memory")]
+    #[error("expected a grid that memory can hold, found {ny} × {nx} (rows × columns)")]
     TooLarge {
         /// Columns.
         nx: usize,

@@ -2,10 +2,10 @@
 
 use super::{Boundary, Execution, IdleGap, Norm, Problem, Real, Run, Stopping, idle_gaps};
 use crate::io::npy::Element;
-use crate::run::Setup;
+use crate::run::RunRecord;
 use serde::Serialize;
 
-/// The summary of a run: what `--json` prints.
+/// The summary of a run: what `--json` prints. An iteration is a sweep.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct RunSummary {
     /// Columns.
@@ -14,30 +14,26 @@ pub struct RunSummary {
     pub ny: usize,
     /// What held at the border.
     pub boundary: Boundary,
-    /// Where it computed.
+    /// What the summaries of all sciences have: where it computed, files, times, notes.
     #[serde(flatten)]
-    pub setup: Setup,
+    pub record: RunRecord,
     /// How it did its sweeps.
     #[serde(flatten)]
     pub execution: Execution,
     /// Sweeps done.
-    pub sweeps: usize,
+    pub iterations: usize,
     /// Whether the tolerance was met.
     pub converged: bool,
     /// The norm to stop at.
     pub tolerance: f64,
     /// Norms of the checked sweeps.
     pub norms: Vec<Norm>,
-    /// Wall-clock seconds of the sweeps, without set-up and saving.
-    pub seconds: f64,
-    /// Wall-clock seconds of what came before the first sweep.
-    pub setup_seconds: f64,
-    /// Cells that a sweep computes, times sweeps, over `seconds`.
+    /// Cells that a sweep computes, times sweeps, over the seconds of the run.
     pub cells_per_second: f64,
     /// Seconds in which the devices read and write each of these cells once a sweep, at the speed
     /// that they copied at when the run began.
     pub floor_seconds: Option<f64>,
-    /// `floor_seconds / seconds`; above 1 where a pass over the memory does several sweeps.
+    /// `floor_seconds` over the seconds of the run; above 1 where a pass over the memory does several sweeps.
     pub share_of_floor: Option<f64>,
     /// Seconds of the same sweeps on the first device alone, where they were asked for.
     pub single_seconds: Option<f64>,
@@ -45,24 +41,21 @@ pub struct RunSummary {
     pub efficiency: Option<f64>,
     /// Idle time between sweeps, where a timeline was recorded.
     pub idle_gap_us: Option<Vec<IdleGap>>,
-    /// What was adapted to the grid or the devices, and why.
-    pub notes: Vec<String>,
-    /// Program version.
-    pub version: &'static str,
 }
 
 impl RunSummary {
-    /// The summary of a run so far.
+    /// The summary of a run so far; its record has the notes of the engine, but no files and no set-up.
     #[must_use]
     pub fn new<T: Real + Element>(
         run: &Run<'_, T>,
         problem: &Problem<T>,
         stopping: Stopping,
-        setup_seconds: f64,
     ) -> Self {
         let (steps, seconds) = (run.steps(), run.seconds());
         let engine = steps.engine();
         let (execution, sweeps) = (engine.execution().clone(), engine.sweeps());
+        let mut record = RunRecord::new(engine.setup().clone(), seconds);
+        record.notes.clone_from(&execution.notes);
         let cells = (problem.nx() - 2) as f64 * (problem.ny() - 2) as f64 * sweeps as f64;
         let floor_seconds = execution
             .copy_bytes_per_second
@@ -73,21 +66,17 @@ impl RunSummary {
             nx: problem.nx(),
             ny: problem.ny(),
             boundary: problem.boundary(),
-            setup: engine.setup().clone(),
-            sweeps,
+            record,
+            iterations: sweeps,
             converged: steps.converged(),
             tolerance: stopping.tolerance,
             norms: run.entries().to_vec(),
-            seconds,
-            setup_seconds,
             cells_per_second: share(cells, seconds),
             floor_seconds,
             share_of_floor: floor_seconds.map(|floor| share(floor, seconds)),
             single_seconds: None,
             efficiency: None,
             idle_gap_us: (!gaps.is_empty()).then_some(gaps),
-            notes: execution.notes.clone(),
-            version: env!("CARGO_PKG_VERSION"),
             execution,
         }
     }
@@ -95,7 +84,7 @@ impl RunSummary {
     /// With the seconds of the same sweeps on the first device alone.
     #[must_use]
     pub fn against_one_device(mut self, single_seconds: f64) -> Self {
-        let all = self.execution.devices.len() as f64 * self.seconds;
+        let all = self.execution.devices.len() as f64 * self.record.seconds;
         self.single_seconds = Some(single_seconds);
         self.efficiency = (all > 0.0).then(|| single_seconds / all);
         self

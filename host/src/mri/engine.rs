@@ -28,7 +28,7 @@ pub enum MriError {
     Problem(#[from] ProblemError),
     /// Overflow.
     #[error(
-        "the residual of iteration {iteration} is {residual}: the values overflow this precision; scale the data or use --precision f64"
+        "the residual of iteration {iteration}: expected a finite number, found {residual}: the values overflow this precision; scale the data or use --precision f64"
     )]
     NotFinite {
         /// Iterations done.
@@ -40,7 +40,7 @@ pub enum MriError {
     #[error("{0}")]
     Unsupported(String),
     /// A tolerance that no kernel reaches.
-    #[error("tolerance {tolerance:e}: expected at least {smallest:e} in {precision}")]
+    #[error("the tolerance: expected at least {smallest:e} in {precision}, found {tolerance:e}")]
     Tolerance {
         /// The requested tolerance.
         tolerance: f64,

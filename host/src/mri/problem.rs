@@ -8,11 +8,13 @@ use num_complex::Complex;
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum ProblemError {
     /// An empty grid, or one with slices that are not encoded.
-    #[error("the image cannot have {0:?} voxels (slices, rows, columns) and {1} axes of k-space")]
+    #[error(
+        "the image (slices, rows, columns): expected at least one voxel along each axis, and one slice for two axes of k-space, found {0:?} and {1} axes"
+    )]
     Grid([usize; 3], usize),
     /// More than memory can address.
     #[error(
-        "the problem exceeds the address space: {voxels} voxels, {samples} samples, {coils} coils"
+        "expected a problem that memory can address, found {voxels} voxels, {samples} samples, {coils} coils"
     )]
     TooLarge {
         /// Voxels.

@@ -7,9 +7,12 @@ use crate::report::curves::of_residuals;
 use crate::report::page::{self, curve, escaped, figure, table};
 use crate::report::picture::{Picture, PictureError};
 use crate::report::png::Grey;
-use crate::text::{length, significant};
+use crate::text::{count, length, significant};
 use ndarray::{Array2, ArrayView3, Axis};
 use num_complex::Complex;
+
+const SAMPLES: [&str; 2] = ["sample", "samples"];
+const COILS: [&str; 2] = ["coil", "coils"];
 
 /// The share of voxels that are darker than white, so that single bright voxels do not darken the
 /// picture.
@@ -147,14 +150,8 @@ pub fn mri_report(of: &MriImage, summary: &MriSummary) -> Result<String, ReportE
         page += "</section>\n";
     }
     page += "<section>\n<h2>Parameters</h2>\n";
-    page += &facts(summary);
-    if !summary.notes.is_empty() {
-        page += "<h3>Notes</h3>\n<ul>\n";
-        for note in &summary.notes {
-            page += &format!("<li>{}</li>\n", escaped(note));
-        }
-        page += "</ul>\n";
-    }
+    page += &facts(of, summary);
+    page += &page::notes(&summary.record.notes);
     page += "</section>\n";
     page += &page::foot(&of.version);
     Ok(page)
@@ -164,15 +161,14 @@ pub fn mri_report(of: &MriImage, summary: &MriSummary) -> Result<String, ReportE
 fn lead(of: &MriSummary) -> String {
     let what = match of.iterations {
         0 => "One adjoint transform".to_owned(),
-        n => format!("{n} iterations ({})", of.method),
+        n => format!("{} ({})", count(n, ["iteration", "iterations"]), of.method),
     };
     let mut text = format!(
-        "{what} from {} samples of {} coils took {} s on {} ({})",
-        of.samples,
-        of.coils,
-        significant(of.seconds, 3),
-        of.device,
-        of.backend
+        "{what} from {} of {} took {} s on {}",
+        count(of.samples, SAMPLES),
+        count(of.coils, COILS),
+        significant(of.record.seconds, 3),
+        of.record.setup
     );
     if let Some(per) = of.ms_per_iteration {
         text += &format!(", {} ms per iteration", significant(per, 3));
@@ -188,7 +184,7 @@ fn lead(of: &MriSummary) -> String {
     escaped(&text)
 }
 
-fn facts(of: &MriSummary) -> String {
+fn facts(image: &MriImage, of: &MriSummary) -> String {
     let [slices, rows, columns] = of.matrix;
     let matrix = if slices == 1 {
         format!("{rows} × {columns}")
@@ -198,13 +194,15 @@ fn facts(of: &MriSummary) -> String {
     let number = |value: Option<f64>, digits| value.map(|v| significant(v, digits));
     let last = of.residuals.last().copied();
     let rows = [
-        ("Samples", Some(of.source.clone())),
+        ("Samples", Some(image.source.clone())),
         ("Matrix", Some(matrix)),
         (
             "Readouts",
             Some(format!(
-                "{}, {} samples in total, {} coils",
-                of.readouts, of.samples, of.coils
+                "{}, {} in total, {}",
+                of.readouts,
+                count(of.samples, SAMPLES),
+                count(of.coils, COILS)
             )),
         ),
         ("Operator", Some(of.operator.clone())),
@@ -221,10 +219,8 @@ fn facts(of: &MriSummary) -> String {
         ("NRMSE", number(of.nrmse, 4)),
         ("PSNR", number(of.psnr, 4).map(|v| format!("{v} dB"))),
         ("SSIM", number(of.ssim, 4)),
-        ("Precision", Some(of.precision.clone())),
-        ("Back end", Some(of.backend.clone())),
-        ("Device", Some(of.device.clone())),
-        ("Program", Some(format!("warpstride {}", of.version))),
+        ("Back end", Some(of.record.setup.to_string())),
+        ("Program", Some(format!("warpstride {}", of.record.version))),
     ];
     let rows: Vec<(&str, String)> = rows
         .into_iter()
@@ -236,6 +232,7 @@ fn facts(of: &MriSummary) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::run::{RunRecord, Setup};
     use ndarray::Array3;
 
     fn image(slices: usize) -> MriImage {
@@ -259,16 +256,18 @@ mod tests {
     }
 
     fn summary() -> MriSummary {
+        let setup = Setup {
+            backend: "cpu",
+            device: "two <cores>".to_owned(),
+            precision: "f32",
+        };
+        let inputs = vec!["raw & more.h5".to_owned()];
         MriSummary {
+            record: RunRecord::new(setup, 0.5).after(inputs, 1.0, vec!["1 < 2".to_owned()]),
             operator: "toeplitz".to_owned(),
             method: "cg".to_owned(),
-            backend: "cpu".to_owned(),
-            device: "two <cores>".to_owned(),
-            precision: "f32".to_owned(),
             iterations: 3,
             residuals: vec![0.5, 0.1, 0.01],
-            seconds: 1.5,
-            setup_seconds: 1.0,
             ms_per_iteration: Some(170.0),
             matrix: [1, 30, 40],
             coils: 4,
@@ -283,9 +282,6 @@ mod tests {
             nrmse: None,
             psnr: None,
             ssim: None,
-            source: "raw & more.h5".to_owned(),
-            version: "0.1.0".to_owned(),
-            notes: vec!["1 < 2".to_owned()],
         }
     }
 

@@ -3,6 +3,7 @@
 use super::phantom::Phantom;
 use super::trajectory::Path;
 use crate::data::{Extent, KSpace, Readout, Truth};
+use crate::text::shortest;
 use ndarray::{Array2, Array3, Array4, Axis};
 use num_complex::Complex;
 use rand::SeedableRng;
@@ -132,7 +133,7 @@ impl SimulateOptions {
         match self.snr {
             Some(snr) if !(1e-6..=1e12).contains(&snr) => Err(SimulateError {
                 option: "--noise",
-                found: snr.to_string(),
+                found: shortest(snr),
                 expected: "a signal-to-noise ratio of 1e-6 to 1e12".to_owned(),
             }),
             _ => Ok(()),

@@ -1,28 +1,22 @@
 //! What a reconstruction says of itself in JSON.
 
+use crate::run::RunRecord;
 use serde::Serialize;
 
 /// What `--summary` writes. Numbers that are not finite are `null` in JSON.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct MriSummary {
+    /// What the summaries of all sciences have: where it was computed, files, times, notes.
+    #[serde(flatten)]
+    pub record: RunRecord,
     /// `direct`, `nufft` or `toeplitz`.
     pub operator: String,
     /// `adjoint`, `cg`, `tv` or `wavelet`.
     pub method: String,
-    /// `cpu`, `cuda` or `emulator`.
-    pub backend: String,
-    /// Name of the device.
-    pub device: String,
-    /// `f32` or `f64`.
-    pub precision: String,
     /// Iterations done.
     pub iterations: usize,
     /// |r|²/|b|² after each of them.
     pub residuals: Vec<f64>,
-    /// From the samples in memory to the image: maps, weights, plan and iterations, s.
-    pub seconds: f64,
-    /// What came before the first iteration, s.
-    pub setup_seconds: f64,
     /// Mean time of an iteration, ms.
     pub ms_per_iteration: Option<f64>,
     /// Slices, rows, columns.
@@ -54,12 +48,6 @@ pub struct MriSummary {
     /// Mean structural similarity of the moduli.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ssim: Option<f64>,
-    /// The file of the samples, as given.
-    pub source: String,
-    /// Program version.
-    pub version: String,
-    /// Decisions that a user should know of.
-    pub notes: Vec<String>,
 }
 
 impl MriSummary {

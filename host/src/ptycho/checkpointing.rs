@@ -22,15 +22,15 @@ pub enum CheckpointError {
     #[error(transparent)]
     Io(#[from] IoError),
     /// The checkpoint belongs to another kind of run.
-    #[error("{file}: not a checkpoint of a ptychographic reconstruction: {reason}")]
+    #[error("{file}: expected a checkpoint of a ptychographic reconstruction, found {found}")]
     Foreign {
         /// The file, as given.
         file: String,
         /// What is missing or different.
-        reason: String,
+        found: String,
     },
     /// The recipe in the checkpoint is invalid.
-    #[error("{file}: the recipe in the checkpoint cannot be used: {source}")]
+    #[error("{file}: recipe: {source}")]
     Recipe {
         /// The file, as given.
         file: String,
@@ -39,7 +39,7 @@ pub enum CheckpointError {
     },
     /// The checkpoint belongs to another scan.
     #[error(
-        "{file}: the checkpoint belongs to another scan ({source_file}): expected fingerprint {expected} of counts, mask, positions and geometry, found {found}"
+        "{file}: expected a checkpoint of this scan (fingerprint {expected} of counts, mask, positions and geometry), found one of another scan ({source_file}, fingerprint {found})"
     )]
     OtherScan {
         /// The file, as given.
@@ -131,23 +131,20 @@ impl SavedRun {
     pub fn read(path: &Path) -> Result<Self, CheckpointError> {
         let file = || path.display().to_string();
         let mut saved = checkpoint::read(path)?;
-        let foreign = |reason: String| CheckpointError::Foreign {
+        let foreign = |found: String| CheckpointError::Foreign {
             file: file(),
-            reason,
+            found,
         };
         let header: Header = serde_json::from_str(&saved.header)
-            .map_err(|e| foreign(format!("invalid header: {e}")))?;
+            .map_err(|_| foreign("a header of another form".to_owned()))?;
         if header.kind != KIND {
-            return Err(foreign(format!(
-                "expected kind {KIND:?}, found {:?}",
-                header.kind
-            )));
+            return Err(foreign(format!("one of kind {:?}", header.kind)));
         }
         let mut take =
             |name: &str| match (saved.complex32.remove(name), saved.complex64.remove(name)) {
                 (Some(v), _) => Ok(Values::F32(v.into_raw_vec_and_offset().0)),
                 (None, Some(v)) => Ok(Values::F64(v.into_raw_vec_and_offset().0)),
-                (None, None) => Err(foreign(format!("array {name:?} is missing"))),
+                (None, None) => Err(foreign(format!("no array {name:?}"))),
             };
         let [object, probe, exit] = ARRAYS;
         let state = EngineState {
@@ -188,11 +185,14 @@ impl SavedRun {
         };
         let entries = self.progress.history.len() + usize::from(self.progress.incomplete.is_some());
         if !fits || total != entries {
-            return Err(refused(RecipeError(format!(
-                "the run was at iteration {iteration} of engine {} of {}, with {entries} history entries for {total} iterations",
-                engine.saturating_add(1),
-                recipe.engines.len()
-            ))));
+            return Err(refused(RecipeError::new(
+                "engines",
+                format!(
+                    "iteration {iteration} of engine {} to be one of them, with {total} entries of history",
+                    engine.saturating_add(1)
+                ),
+                format!("{} engines, and {entries} entries", recipe.engines.len()),
+            )));
         }
         Ok(recipe)
     }
@@ -317,7 +317,7 @@ mod tests {
         checkpoint::write(&path, &other).unwrap();
         let text = SavedRun::read(&path).unwrap_err().to_string();
         assert!(
-            text.contains("a.checkpoint") && text.contains("kind"),
+            text.contains("a.checkpoint: expected a checkpoint"),
             "{text}"
         );
     }
@@ -344,7 +344,7 @@ mod tests {
             .unwrap_err()
             .to_string();
         assert!(
-            text.starts_with("c: the checkpoint belongs to another scan"),
+            text.starts_with("c: expected a checkpoint of this scan (fingerprint "),
             "{text}"
         );
     }

@@ -25,7 +25,7 @@ pub enum EngineError {
         expected: usize,
     },
     /// The saved state has another precision.
-    #[error("the saved state has another precision than this run")]
+    #[error("the saved state: expected the precision of this run, found another")]
     Precision,
 }
 

@@ -1,6 +1,7 @@
 //! Options of one engine of a recipe.
 
 use super::RecipeError;
+use crate::text::shortest;
 use serde::{Deserialize, Serialize};
 
 /// Available engines.
@@ -141,6 +142,8 @@ mod defaults {
 const ALPHA: f64 = 1.0;
 /// Default β.
 const BETA: f64 = 0.75;
+/// Most iterations of an engine.
+const MAX_ITERATIONS: usize = 10_000_000;
 
 impl EngineSpec {
     /// An engine with default options.
@@ -173,18 +176,19 @@ impl EngineSpec {
     /// # Errors
     /// Returns an error that says what is wrong with the text.
     pub fn parse(text: &str) -> Result<Self, RecipeError> {
-        let bad = |why: &str| RecipeError(format!("--engine {text}: {why}"));
+        let bad = |expected: &str| RecipeError::new("engine", expected, text);
         let (name, count) = text
             .split_once(':')
-            .ok_or_else(|| bad("expected NAME:ITERATIONS, for example dm:100"))?;
+            .ok_or_else(|| bad("NAME:ITERATIONS, such as dm:100"))?;
         let name = match name {
             "dm" => EngineName::Dm,
             "raar" => EngineName::Raar,
-            _ => return Err(bad("expected engine dm or raar")),
+            _ => return Err(bad("dm or raar before the colon")),
         };
+        let count = count.parse().ok();
         let count = count
-            .parse()
-            .map_err(|_| bad("expected a whole number of iterations"))?;
+            .filter(|count| (1..=MAX_ITERATIONS).contains(count))
+            .ok_or_else(|| bad(&format!("1 to {MAX_ITERATIONS} iterations")))?;
         Ok(Self::new(name, count))
     }
 
@@ -215,20 +219,30 @@ impl EngineSpec {
         }
     }
 
-    pub(super) fn check(&self) -> Result<(), String> {
+    pub(super) fn check(&self) -> Result<(), RecipeError> {
         let name = self.name.as_str();
         let within = |option: &str, value: f64, low: f64, high: f64| {
             if value >= low && value <= high {
-                Ok(())
-            } else {
-                Err(format!(
-                    "{name}.{option} = {value}: expected {low} to {high}"
-                ))
+                return Ok(());
             }
+            let expected = format!("{} to {}", shortest(low), shortest(high));
+            let option = format!("{name}.{option}");
+            Err(RecipeError::new(option, expected, shortest(value)))
+        };
+        let foreign = |option: &str, other: EngineName, value: f64| {
+            let expected = format!(
+                "an option of {name} ({option} is one of {})",
+                other.as_str()
+            );
+            Err(RecipeError::new(
+                format!("{name}.{option}"),
+                expected,
+                shortest(value),
+            ))
         };
         match (self.name, self.alpha, self.beta) {
-            (EngineName::Dm, _, Some(_)) => return Err("dm has no option beta".into()),
-            (EngineName::Raar, Some(_), _) => return Err("raar has no option alpha".into()),
+            (EngineName::Dm, _, Some(beta)) => return foreign("beta", EngineName::Raar, beta),
+            (EngineName::Raar, Some(alpha), _) => return foreign("alpha", EngineName::Dm, alpha),
             (EngineName::Dm, Some(alpha), None) => within("alpha", alpha, 1e-3, 2.0)?,
             (EngineName::Raar, None, Some(beta)) => within("beta", beta, 1e-3, 1.0)?,
             _ => {}
@@ -242,12 +256,19 @@ impl EngineSpec {
         within("probe_from", self.probe_from as f64, 1.0, 1e9)?;
         within("object_inertia", self.object_inertia, 0.0, 1e6)?;
         within("probe_inertia", self.probe_inertia, 0.0, 1e6)?;
-        within("iterations", self.iterations as f64, 1.0, 1e7)?;
+        within(
+            "iterations",
+            self.iterations as f64,
+            1.0,
+            MAX_ITERATIONS as f64,
+        )?;
         if let Some([low, high]) = self.clip_object
             && !((0.0..=1e6).contains(&low) && (low..=1e6).contains(&high))
         {
-            return Err(format!(
-                "{name}.clip_object = [{low}, {high}]: expected [lower, upper] within 0 to 1e6"
+            return Err(RecipeError::new(
+                format!("{name}.clip_object"),
+                "[lower, upper] within 0 to 1e6",
+                format!("[{}, {}]", shortest(low), shortest(high)),
             ));
         }
         for (option, value) in [

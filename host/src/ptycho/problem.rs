@@ -17,7 +17,7 @@ pub enum ProblemError {
     #[error(transparent)]
     Start(#[from] start::StartError),
     /// An array has too many elements for 32-bit indices.
-    #[error("the {what} would have {elements} elements: expected at most {limit}")]
+    #[error("the {what}: expected at most {limit} elements, found {elements}")]
     TooMany {
         /// The array.
         what: &'static str,

@@ -1,6 +1,12 @@
 //! Options for reading a scan file: the `[data]` table of a recipe.
 
+use super::RecipeError;
+use crate::text::shortest;
 use serde::{Deserialize, Serialize};
+use std::ops::RangeInclusive;
+
+/// Plausible wavelengths of photons or electrons, m: from γ rays to the far infrared.
+pub(super) const WAVELENGTHS: RangeInclusive<f64> = 1e-13..=1e-3;
 
 /// How to read a scan; the defaults read CXI and PtyPy files unchanged.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
@@ -25,6 +31,83 @@ pub struct ReadOptions {
     /// Paths of the datasets in a plain HDF5 file (`format = "hdf5"`).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub paths: Option<Paths>,
+}
+
+impl ReadOptions {
+    /// Checks what does not depend on the scan.
+    ///
+    /// # Errors
+    /// Returns an error that names the first option out of range.
+    pub(super) fn check(&self) -> Result<(), RecipeError> {
+        let refuse = |option: &str, expected: &str, found: String| {
+            Err(RecipeError::new(format!("data.{option}"), expected, found))
+        };
+        if let Some([first, end]) = self.frames
+            && first >= end
+        {
+            let found = format!("[{first}, {end}]");
+            return refuse("frames", "[first, end] with first below end", found);
+        }
+        if let Some([rows, columns]) = self.crop
+            && (rows == 0 || columns == 0)
+        {
+            let found = format!("[{rows}, {columns}]");
+            return refuse("crop", "[rows, columns] of at least 1 each", found);
+        }
+        let Constants {
+            wavelength,
+            energy,
+            distance,
+            pixel_size,
+        } = self.constants;
+        if let Some(wavelength) = wavelength
+            && !WAVELENGTHS.contains(&wavelength)
+        {
+            let expected = "a wavelength in metres between 1e-13 and 1e-3";
+            return refuse("constants.wavelength", expected, shortest(wavelength));
+        }
+        if let (Some(_), Some(energy)) = (wavelength, energy) {
+            let expected = "constants.wavelength or constants.energy, not both";
+            return refuse("constants.energy", expected, shortest(energy));
+        }
+        let [height, width] = pixel_size.map_or([None; 2], |side| side.map(Some));
+        for (option, value) in [
+            ("constants.energy", energy),
+            ("constants.distance", distance),
+            ("constants.pixel_size", height),
+            ("constants.pixel_size", width),
+            (
+                "paths.position_unit",
+                self.paths.as_ref().map(|paths| paths.position_unit),
+            ),
+        ] {
+            if let Some(value) = value
+                && !(value.is_finite() && value > 0.0)
+            {
+                return refuse(option, "a finite number above 0", shortest(value));
+            }
+        }
+        match (self.format, &self.paths) {
+            (Format::Hdf5, None) => refuse(
+                "format",
+                "the table data.paths with at least frames and positions beside \"hdf5\"",
+                "\"hdf5\" alone".to_owned(),
+            ),
+            (Format::Cxi | Format::Ptyd, Some(_)) => {
+                let found = if self.format == Format::Cxi {
+                    "cxi"
+                } else {
+                    "ptyd"
+                };
+                refuse(
+                    "format",
+                    "hdf5, as data.paths names the datasets",
+                    format!("\"{found}\""),
+                )
+            }
+            _ => Ok(()),
+        }
+    }
 }
 
 /// Layout of a scan file.

@@ -4,6 +4,7 @@
 //! is stored in the results file; used as a recipe, it repeats the run.
 
 use super::engine_spec::EngineSpec;
+use crate::text::{TomlError, shortest};
 use serde::{Deserialize, Serialize};
 
 /// Floating-point precision on the CPU; the GPU computes in `f32`.
@@ -128,18 +129,48 @@ impl Default for Recipe {
     }
 }
 
-/// Why a recipe is invalid, in one sentence.
+/// Why a recipe is invalid: the option (with its line in a document), what was expected, and what
+/// was found.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
-pub struct RecipeError(pub String);
+pub struct RecipeError(Box<TomlError>);
+
+impl RecipeError {
+    /// `option` is a path, such as `dm.alpha`.
+    pub(super) fn new(
+        option: impl Into<String>,
+        expected: impl Into<String>,
+        found: impl Into<String>,
+    ) -> Self {
+        Self(Box::new(TomlError {
+            line: None,
+            key: option.into(),
+            expected: expected.into(),
+            found: found.into(),
+        }))
+    }
+
+    /// Path of the option, such as `dm.alpha`; empty for the recipe as a whole.
+    #[must_use]
+    pub fn option(&self) -> &str {
+        &self.0.key
+    }
+
+    /// The error of the value of an option: `--set dm.alpha=9: expected 0.001 to 2`.
+    #[must_use]
+    pub fn of_option(&self, option: &str) -> String {
+        format!("{option}: expected {}", self.0.expected)
+    }
+}
 
 impl Recipe {
     /// Parses a TOML document.
     ///
     /// # Errors
-    /// Returns an error that names the line and the reason.
+    /// Returns an error that names the line and the key.
     pub fn from_toml(text: &str) -> Result<Self, RecipeError> {
-        let recipe: Self = toml::from_str(text).map_err(|e| RecipeError(one_line(&e)))?;
+        let recipe: Self = toml::from_str(text)
+            .map_err(|e| RecipeError(Box::new(TomlError::new(&e, Some(text)))))?;
         Ok(recipe.with_engine_defaults())
     }
 
@@ -148,7 +179,8 @@ impl Recipe {
     /// # Errors
     /// Returns an error if a value cannot be written as TOML (a seed of 2⁶³ or more).
     pub fn to_toml(&self) -> Result<String, RecipeError> {
-        toml::to_string(self).map_err(|e| RecipeError(format!("the recipe cannot be written: {e}")))
+        toml::to_string(self)
+            .map_err(|e| RecipeError::new("", "values that TOML can hold", e.to_string()))
     }
 
     /// Applies `PATH=VALUE`: `dm.alpha=0.9` sets an option of every engine of that name, `seed=7`
@@ -157,12 +189,14 @@ impl Recipe {
     /// # Errors
     /// Returns an error if there is no such engine or option, or if the value has the wrong type.
     pub fn set(&mut self, assignment: &str) -> Result<(), RecipeError> {
-        let bad = |why: String| RecipeError(format!("--set {assignment}: {why}"));
-        let (path, value) = assignment
-            .split_once('=')
-            .ok_or_else(|| bad("expected OPTION=VALUE".into()))?;
-        let value = parse_value(value.trim());
-        let keys: Vec<&str> = path.trim().split('.').collect();
+        let (path, text) = assignment.split_once('=').unwrap_or((assignment, ""));
+        let (path, text) = (path.trim(), text.trim());
+        let bad = |expected: String| RecipeError::new(path, expected, text);
+        if path.is_empty() || !assignment.contains('=') {
+            return Err(bad("OPTION=VALUE, such as dm.alpha=0.9".to_owned()));
+        }
+        let value = parse_value(text);
+        let keys: Vec<&str> = path.split('.').collect();
         let mut table = toml::Table::try_from(&*self).map_err(|e| bad(e.to_string()))?;
         match keys.as_slice() {
             [engine @ ("dm" | "raar"), option] => {
@@ -182,7 +216,9 @@ impl Recipe {
                     }
                 }
                 if !found {
-                    return Err(bad(format!("the recipe does not use engine {engine}")));
+                    return Err(bad(format!(
+                        "an engine of the recipe, which does not run {engine}"
+                    )));
                 }
             }
             [sections @ .., key] => {
@@ -192,15 +228,18 @@ impl Recipe {
                         .entry(*name)
                         .or_insert_with(|| toml::Value::Table(toml::Table::new()))
                         .as_table_mut()
-                        .ok_or_else(|| bad(format!("{name} is not a section")))?;
+                        .ok_or_else(|| {
+                            bad(format!("a section before the dot, and {name} is none"))
+                        })?;
                 }
                 section.insert((*key).into(), value);
             }
-            [] => return Err(bad("expected OPTION=VALUE".into())),
+            [] => {}
         }
-        *self = table
-            .try_into()
-            .map_err(|e: toml::de::Error| bad(one_line(&e)))?;
+        *self = table.try_into().map_err(|e: toml::de::Error| {
+            let TomlError { expected, .. } = TomlError::new(&e, None);
+            bad(expected)
+        })?;
         Ok(())
     }
 
@@ -209,47 +248,51 @@ impl Recipe {
     /// # Errors
     /// Returns an error that names the first option out of range.
     pub fn check(&self) -> Result<(), RecipeError> {
-        let check = || -> Result<(), String> {
-            if !(1..=64).contains(&self.probe_modes) {
-                return Err(format!(
-                    "probe_modes = {}: expected 1 to 64",
-                    self.probe_modes
-                ));
+        let within = |ok: bool, option: &str, expected: &str, found: String| {
+            if ok {
+                return Ok(());
             }
-            if i64::try_from(self.seed).is_err() {
-                return Err(format!(
-                    "seed = {}: expected at most {}",
-                    self.seed,
-                    i64::MAX
-                ));
-            }
-            let p = &self.probe;
-            if !(p.aperture > 0.0 && p.aperture <= 1.0) {
-                return Err(format!(
-                    "probe.aperture = {}: expected more than 0, at most 1",
-                    p.aperture
-                ));
-            }
-            if !(-10.0..=10.0).contains(&p.defocus) {
-                return Err(format!(
-                    "probe.defocus = {:e}: expected -10 to 10 (metres)",
-                    p.defocus
-                ));
-            }
-            if !(p.mode_power > 0.0 && p.mode_power <= 0.5) {
-                return Err(format!(
-                    "probe.mode_power = {}: expected more than 0, at most 0.5",
-                    p.mode_power
-                ));
-            }
-            if self.engines.is_empty() {
-                return Err(
-                    "engines = []: expected at least one engine, for example dm:100".into(),
-                );
-            }
-            self.engines.iter().try_for_each(EngineSpec::check)
+            Err(RecipeError::new(option, expected, found))
         };
-        check().map_err(RecipeError)
+        within(
+            (1..=64).contains(&self.probe_modes),
+            "probe_modes",
+            "1 to 64",
+            self.probe_modes.to_string(),
+        )?;
+        within(
+            i64::try_from(self.seed).is_ok(),
+            "seed",
+            "at most 9223372036854775807",
+            self.seed.to_string(),
+        )?;
+        let p = &self.probe;
+        within(
+            p.aperture > 0.0 && p.aperture <= 1.0,
+            "probe.aperture",
+            "more than 0, at most 1",
+            shortest(p.aperture),
+        )?;
+        within(
+            (-10.0..=10.0).contains(&p.defocus),
+            "probe.defocus",
+            "-10 to 10 (metres)",
+            shortest(p.defocus),
+        )?;
+        within(
+            p.mode_power > 0.0 && p.mode_power <= 0.5,
+            "probe.mode_power",
+            "more than 0, at most 0.5",
+            shortest(p.mode_power),
+        )?;
+        within(
+            !self.engines.is_empty(),
+            "engines",
+            "at least one engine, such as dm:100",
+            "[]".to_owned(),
+        )?;
+        self.data.check()?;
+        self.engines.iter().try_for_each(EngineSpec::check)
     }
 
     fn with_engine_defaults(mut self) -> Self {
@@ -263,18 +306,6 @@ fn parse_value(text: &str) -> toml::Value {
         .ok()
         .and_then(|mut table| table.remove("value"))
         .unwrap_or_else(|| toml::Value::String(text.into()))
-}
-
-fn one_line(error: &toml::de::Error) -> String {
-    let text = error.to_string();
-    let parts: Vec<&str> = text
-        .lines()
-        .map(str::trim)
-        .filter(|line| {
-            !line.is_empty() && !line.starts_with('|') && !line.starts_with(char::is_numeric)
-        })
-        .collect();
-    parts.join(": ")
 }
 
 #[cfg(test)]
@@ -317,40 +348,80 @@ mod tests {
     }
 
     #[test]
-    fn unknown_options_are_refused_in_one_line() {
-        for wrong in [
-            "dm.gamma=1",
-            "foo=1",
-            "dm.alpha",
-            "probe.x=2",
-            "dm.alpha=high",
-            "a.b.c=1",
+    fn assignments_are_refused_with_what_was_expected() {
+        for (wrong, text) in [
+            (
+                "dm.gamma=1",
+                "expected one of the keys name, iterations, alpha",
+            ),
+            ("foo=1", "expected one of the keys seed, precision"),
+            ("dm.alpha", "expected OPTION=VALUE, such as dm.alpha=0.9"),
+            ("=3", "expected OPTION=VALUE"),
+            (
+                "probe.x=2",
+                "expected one of the keys source, aperture, defocus or mode_power",
+            ),
+            (
+                "probe.source=lens",
+                "expected auto, file, mean-pattern or aperture",
+            ),
+            ("dm.alpha=high", "expected a number"),
+            (
+                "dm.power_bound=[1]",
+                "expected \"poisson\", \"off\" or a number of counts",
+            ),
+            ("seed=-1", "expected a whole number, 0 or more"),
+            ("a.b.c=1", "expected one of the keys seed, precision"),
+            (
+                "seed.b=1",
+                "expected a section before the dot, and seed is none",
+            ),
+            ("data.frames=5", "expected an array of 2 values"),
         ] {
-            let error = Recipe::default().set(wrong).unwrap_err().to_string();
-            assert!(
-                error.contains(wrong) && error.lines().count() == 1,
-                "{error}"
-            );
+            let error = Recipe::default().set(wrong).unwrap_err();
+            let shown = error.of_option(&format!("--set {wrong}"));
+            let start = format!("--set {wrong}: {text}");
+            assert!(shown.starts_with(&start), "{shown}");
+            assert_eq!(shown.lines().count(), 1, "{shown}");
         }
-        assert!(
-            EngineSpec::parse("foo:3")
+        let mut recipe = Recipe::default();
+        recipe.engines.truncate(1);
+        assert_eq!(
+            recipe
+                .set("raar.beta=0.5")
                 .unwrap_err()
-                .to_string()
-                .contains("expected engine dm or raar")
+                .of_option("--set raar.beta=0.5"),
+            "--set raar.beta=0.5: expected an engine of the recipe, which does not run raar"
         );
-        assert!(EngineSpec::parse("dm:-3").is_err() && EngineSpec::parse("dm").is_err());
+        for (wrong, expected) in [
+            (
+                "foo:3",
+                "engine: expected dm or raar before the colon, found foo:3",
+            ),
+            (
+                "dm",
+                "engine: expected NAME:ITERATIONS, such as dm:100, found dm",
+            ),
+            (
+                "dm:-3",
+                "engine: expected 1 to 10000000 iterations, found dm:-3",
+            ),
+            (
+                "dm:0",
+                "engine: expected 1 to 10000000 iterations, found dm:0",
+            ),
+        ] {
+            assert_eq!(EngineSpec::parse(wrong).unwrap_err().to_string(), expected);
+        }
     }
 
     #[test]
     fn an_option_of_the_other_engine_is_refused() {
         let mut recipe = Recipe::default();
         recipe.set("dm.beta=0.5").unwrap();
-        assert!(
-            recipe
-                .check()
-                .unwrap_err()
-                .to_string()
-                .contains("dm has no option beta")
+        assert_eq!(
+            recipe.check().unwrap_err().to_string(),
+            "dm.beta: expected an option of dm (beta is one of raar), found 0.5"
         );
     }
 
@@ -366,10 +437,17 @@ mod tests {
             "dm.clip_object=[2, 1]",
             "probe.defocus=1e300",
             "engines=[]",
+            "data.frames=[5, 2]",
+            "data.crop=[0, 8]",
+            "data.constants.wavelength=1",
+            "data.constants.distance=-1",
+            "data.format=hdf5",
         ] {
             let mut recipe = Recipe::default();
             recipe.set(wrong).unwrap();
-            assert!(recipe.check().is_err(), "{wrong}");
+            let error = recipe.check().expect_err(wrong);
+            let (option, _) = wrong.split_once('=').unwrap();
+            assert_eq!(error.option(), option, "{error}");
         }
     }
 }

@@ -18,7 +18,7 @@ pub struct Progress {
     pub iteration: usize,
     /// Finished iterations of the whole run.
     pub total: usize,
-    /// Elapsed time, seconds.
+    /// Seconds spent in iterations and in waiting for their metrics: without set-up and saving.
     pub seconds: f64,
     /// Metrics of the iterations so far.
     pub history: Vec<HistoryEntry>,
@@ -38,7 +38,9 @@ pub struct Reconstructor {
     progress: Progress,
     /// (iteration of the run, engine) of steps whose metrics have not arrived yet.
     pending: VecDeque<(usize, &'static str)>,
+    /// When the iteration that is being done, or waited for, began.
     clock: Instant,
+    /// Seconds before that.
     before: f64,
 }
 
@@ -70,7 +72,6 @@ impl Reconstructor {
         self.pending.clear();
         self.before = progress.seconds;
         self.progress = progress;
-        self.clock = Instant::now();
         self.skip_finished();
         Ok(())
     }
@@ -104,6 +105,19 @@ impl Reconstructor {
     /// # Errors
     /// Returns the engine's error.
     pub fn advance(&mut self) -> Result<(), EngineError> {
+        self.timed(Self::iterate)
+    }
+
+    /// Does `work`, which counts as computing time.
+    fn timed(&mut self, work: fn(&mut Self) -> Result<(), EngineError>) -> Result<(), EngineError> {
+        self.clock = Instant::now();
+        let done = work(self);
+        self.before += self.clock.elapsed().as_secs_f64();
+        self.progress.seconds = self.before;
+        done
+    }
+
+    fn iterate(&mut self) -> Result<(), EngineError> {
         let Some(spec) = self.specs.get(self.progress.engine) else {
             return Ok(());
         };
@@ -125,7 +139,7 @@ impl Reconstructor {
             self.skip_finished();
         }
         if self.finished() {
-            self.complete()?;
+            self.complete_all()?;
         }
         Ok(())
     }
@@ -135,7 +149,7 @@ impl Reconstructor {
     /// # Errors
     /// Returns the engine's error.
     pub fn flush(&mut self) -> Result<(), EngineError> {
-        self.collect(true)
+        self.timed(|run| run.collect(true))
     }
 
     /// Waits for every queued iteration and computes err_phot and R of the last one with an extra
@@ -144,6 +158,10 @@ impl Reconstructor {
     /// # Errors
     /// Returns the engine's error.
     pub fn complete(&mut self) -> Result<(), EngineError> {
+        self.timed(Self::complete_all)
+    }
+
+    fn complete_all(&mut self) -> Result<(), EngineError> {
         self.collect(true)?;
         if self.progress.incomplete.is_some() {
             let model = self.engine.metrics()?;

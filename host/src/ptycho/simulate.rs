@@ -3,6 +3,7 @@
 use super::start;
 use crate::data::{Geometry, PixelPositions, PositionError, Scan, ScanError, Simulation};
 use crate::fft::Fft2;
+use crate::text::shortest;
 use ndarray::{Array2, Array3, Axis, s};
 use num_complex::Complex;
 use rand::{RngExt, SeedableRng};
@@ -126,14 +127,14 @@ impl SimulateOptions {
         option(
             (0.0..=0.99).contains(&self.overlap),
             "--overlap",
-            self.overlap.to_string(),
+            shortest(self.overlap),
             "0 to 0.99",
         )?;
         let photons = self.photons;
         option(
             (1.0..=1e15).contains(&photons),
             "--photons",
-            photons.to_string(),
+            shortest(photons),
             "1 to 1e15",
         )?;
         let modes = self.probe_modes;
@@ -147,7 +148,7 @@ impl SimulateOptions {
         option(
             (0.0..=100.0).contains(&error),
             "--position-error",
-            error.to_string(),
+            shortest(error),
             "0 to 100 pixels",
         )?;
         let seed = self.seed;
@@ -155,7 +156,7 @@ impl SimulateOptions {
             i64::try_from(seed).is_ok(),
             "--seed",
             seed.to_string(),
-            "at most 2^63 - 1",
+            "at most 9223372036854775807",
         )
     }
 

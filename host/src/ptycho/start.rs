@@ -4,6 +4,7 @@ use super::probe_search;
 use super::recipe::{ProbeSource, Recipe};
 use crate::data::Scan;
 use crate::fft::Fft2;
+use crate::text::shortest;
 use ndarray::{Array2, Array3, ArrayViewMut2, Axis, s};
 use num_complex::Complex;
 use rand::{RngExt, SeedableRng};
@@ -14,15 +15,36 @@ use std::f64::consts::{PI, TAU};
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum StartError {
     /// The recipe requires the file's illumination, but there is none.
-    #[error(
-        "probe.source = \"file\": expected an illumination in the scan, found none; choose another probe.source"
-    )]
+    #[error("{}: {}", self.option(), self.reason())]
     NoIllumination,
     /// The aperture illuminates no pixel.
-    #[error(
-        "probe.aperture = {0}: expected a larger fraction of the frame's width, as this illuminates no detector pixel"
-    )]
+    #[error("{}: {}", self.option(), self.reason())]
     DarkAperture(String),
+}
+
+impl StartError {
+    /// Path of the option in the recipe.
+    #[must_use]
+    pub fn option(&self) -> &'static str {
+        match self {
+            Self::NoIllumination => "probe.source",
+            Self::DarkAperture(_) => "probe.aperture",
+        }
+    }
+
+    /// What was expected and found.
+    #[must_use]
+    pub fn reason(&self) -> String {
+        match self {
+            Self::NoIllumination => {
+                "expected an illumination in the scan, found none; choose another probe.source"
+                    .to_owned()
+            }
+            Self::DarkAperture(found) => format!(
+                "expected a fraction of the frame's width that illuminates a detector pixel, found {found}"
+            ),
+        }
+    }
 }
 
 /// Makes the start probe (mode, row, column), √photons, scaled so that Σ|P|² equals the total count
@@ -65,7 +87,7 @@ pub(super) fn probe(
             ));
             let mut main = aperture(rows, columns, recipe.probe.aperture);
             if main.iter().all(|v| v.norm_sqr() == 0.0) {
-                return Err(StartError::DarkAperture(recipe.probe.aperture.to_string()));
+                return Err(StartError::DarkAperture(shortest(recipe.probe.aperture)));
             }
             propagate(&mut main, scan, recipe.probe.defocus);
             main.insert_axis(Axis(0))

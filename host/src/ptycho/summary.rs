@@ -2,23 +2,19 @@
 
 use crate::data::{HistoryEntry, Reconstruction};
 use crate::ptycho::quality::Comparison;
+use crate::run::RunRecord;
 use serde::Serialize;
 
 /// What `--summary` writes. Numbers that are missing or not finite are `null` in JSON.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Summary {
-    /// `cpu`, `cuda` or `emulator`.
-    pub backend: String,
-    /// Name of the device.
-    pub device: String,
-    /// `f32` or `f64`.
-    pub precision: &'static str,
+    /// What the summaries of all sciences have: where it was computed, files, times, notes.
+    #[serde(flatten)]
+    pub record: RunRecord,
     /// Engines in the order they ran, with the iterations that each did: `dm:40,raar:40`.
     pub engine: String,
     /// Iterations of all engines together.
     pub iterations: usize,
-    /// Time of the whole reconstruction, s.
-    pub seconds: f64,
     /// Mean time of an iteration, ms.
     pub ms_per_iteration: Option<f64>,
     /// Last R computed: Σ w (√I_model − √I)² / Σ w I.
@@ -39,10 +35,6 @@ pub struct Summary {
     pub object_shape: [usize; 2],
     /// Object pixel (row, column), m.
     pub pixel: [f64; 2],
-    /// The scan's file, as given.
-    pub source: String,
-    /// Program version.
-    pub version: String,
     /// One entry an iteration.
     pub history: Vec<HistoryEntry>,
     /// ‖w (O − truth)‖ / ‖w truth‖ without the ambiguities; absent where the truth is unknown.
@@ -55,24 +47,20 @@ pub struct Summary {
 }
 
 impl Summary {
-    /// Sums up `of`, which took `seconds` in all, and its comparison with the truth if there is
-    /// one.
+    /// Sums up `of`, the record of its run, and its comparison with the truth if there is one.
     #[must_use]
-    pub fn new(of: &Reconstruction, seconds: f64, truth: Option<&Comparison>) -> Self {
+    pub fn new(of: &Reconstruction, record: RunRecord, truth: Option<&Comparison>) -> Self {
         let last = of.history.last();
         let newest =
             |value: fn(&HistoryEntry) -> Option<f64>| of.history.iter().rev().find_map(value);
         Self {
-            backend: of.backend.clone(),
-            device: of.device.clone(),
-            precision: if of.double_precision { "f64" } else { "f32" },
+            record,
             engine: engine_spans(&of.history)
                 .iter()
                 .map(|(name, [first, last])| format!("{name}:{}", last - first + 1))
                 .collect::<Vec<_>>()
                 .join(","),
             iterations: of.history.len(),
-            seconds,
             ms_per_iteration: last.map(|h| 1e3 * h.seconds / of.history.len() as f64),
             r_factor: newest(|h| h.r_factor),
             err_phot: newest(|h| h.err_phot),
@@ -83,8 +71,6 @@ impl Summary {
             mode_power: of.mode_power.clone(),
             object_shape: of.object.dim().into(),
             pixel: of.pixel,
-            source: of.source.clone(),
-            version: of.version.clone(),
             history: of.history.clone(),
             relative_l2: truth.map(|t| t.relative_l2),
             resolution_half_bit: truth.and_then(|t| t.resolution_half_bit),
@@ -120,7 +106,7 @@ mod tests {
     fn the_keys_of_the_contract_are_there_and_nothing_is_nan() {
         let mut of = sample::reconstruction();
         of.history[7].err_exit = f64::NAN;
-        let json = Summary::new(&of, 4.0, None).to_json().unwrap();
+        let json = Summary::new(&of, sample::record(), None).to_json().unwrap();
         let value: serde_json::Value = serde_json::from_str(&json).unwrap();
         for key in [
             "backend",
@@ -142,6 +128,7 @@ mod tests {
         assert_eq!(value["engine"], "dm:4,raar:4");
         assert_eq!(value["iterations"], 8);
         assert_eq!(value["ms_per_iteration"], 500.0);
+        assert_eq!(value["seconds"], 4.0);
         assert_eq!(value["r_factor"], of.history[5].r_factor.unwrap());
         assert!(value["err_exit"].is_null() && value["history"][7]["err_exit"].is_null());
         assert_eq!(value["history"].as_array().unwrap().len(), 8);
@@ -152,7 +139,7 @@ mod tests {
     fn a_run_without_iterations_has_no_metrics() {
         let mut of = sample::reconstruction();
         of.history.clear();
-        let summary = Summary::new(&of, 0.1, None);
+        let summary = Summary::new(&of, sample::record(), None);
         assert_eq!((summary.engine.as_str(), summary.iterations), ("", 0));
         assert_eq!(
             (summary.ms_per_iteration, summary.err_fourier),

@@ -71,6 +71,18 @@ pub(crate) fn table(rows: &[(&str, String)]) -> String {
     text + "</tbody>\n</table>\n"
 }
 
+/// A list of notes under its heading; nothing if there are none.
+pub(crate) fn notes(notes: &[String]) -> String {
+    if notes.is_empty() {
+        return String::new();
+    }
+    let mut text = String::from("<h3>Notes</h3>\n<ul>\n");
+    for note in notes {
+        let _ = writeln!(text, "<li>{}</li>", escaped(note));
+    }
+    text + "</ul>\n"
+}
+
 /// Escapes text for an element or a quoted attribute. Control characters that HTML forbids become
 /// `�`.
 pub(crate) fn escaped(text: &str) -> String {

@@ -66,20 +66,21 @@ pub struct OpenError {
     error: Box<GpuError>,
 }
 
-/// An open back end.
-pub enum BackendKind {
+/// An open back end: the CPU, a GPU or the emulator; or, with groups of devices for `C` and `E`, several of
+/// them.
+pub enum BackendKind<C = CudaDevice, E = EmulatedDevice> {
     /// The CPU.
     Cpu,
-    /// A GPU.
-    Cuda(Box<CudaDevice>),
+    /// A GPU, or a group of them.
+    Cuda(Box<C>),
     /// The emulator.
-    Emulator(EmulatedDevice),
+    Emulator(E),
 }
 
 /// An open back end, and how it was chosen.
-pub struct Backend {
-    kind: BackendKind,
-    /// `auto` chose it, so the CPU may take its place.
+pub struct Backend<C = CudaDevice, E = EmulatedDevice> {
+    kind: BackendKind<C, E>,
+    /// It is a GPU that `auto` chose, so the CPU may take its place.
     optional: bool,
     note: Option<String>,
 }
@@ -126,34 +127,114 @@ impl BackendRequest {
         kernels: impl FnOnce() -> Kernels,
     ) -> Result<Backend, OpenError> {
         let cuda = || CudaDevice::new(self.device.unwrap_or(0), &kernels()).map(Box::new);
-        let optional = self.backend == BackendName::Auto;
-        let (kind, note) = match (self.backend, cpu_only) {
-            (BackendName::Cpu, _) => (BackendKind::Cpu, None),
-            (BackendName::Emulator, _) => (BackendKind::Emulator(EmulatedDevice::new()), None),
-            (BackendName::Cuda, _) => {
-                let device = cuda().map_err(|error| OpenError {
-                    option: match self.device {
-                        Some(device) => format!("--device {device}"),
-                        None => "--backend cuda".to_owned(),
-                    },
-                    error: Box::new(error),
-                })?;
-                (BackendKind::Cuda(device), None)
-            }
-            (BackendName::Auto, Some(why)) => (BackendKind::Cpu, Some(fallback_note(&why))),
-            (BackendName::Auto, None) => match cuda() {
-                Ok(device) => {
-                    let note = format!("computing on the GPU: {}", device.info().name);
-                    (BackendKind::Cuda(device), Some(note))
-                }
-                Err(why) => (BackendKind::Cpu, Some(fallback_note(&why))),
+        let emulator = || Ok(EmulatedDevice::new());
+        let name = |device: &CudaDevice| device.info().name.clone();
+        let opened = Backend::open(self.backend, cpu_only, cuda, emulator, name);
+        opened.map_err(|error: GpuError| OpenError {
+            option: match self.device {
+                Some(device) => format!("--device {device}"),
+                None => "--backend cuda".to_owned(),
+            },
+            error: Box::new(error),
+        })
+    }
+}
+
+impl<C, E> Backend<C, E> {
+    /// Opens the back end `requested`; `cuda` and `emulator` open devices, and `name` names those of `cuda`. If
+    /// `cuda` fails for `auto`, or `cpu_only` has a reason why it need not be tried, the CPU takes its place.
+    ///
+    /// # Errors
+    /// Those of `cuda` and `emulator`, if they were asked for.
+    pub fn open<X: fmt::Display>(
+        requested: BackendName,
+        cpu_only: Option<&str>,
+        cuda: impl FnOnce() -> Result<Box<C>, X>,
+        emulator: impl FnOnce() -> Result<E, X>,
+        name: impl FnOnce(&C) -> String,
+    ) -> Result<Self, X> {
+        let optional = requested == BackendName::Auto;
+        let kind = match (requested, cpu_only) {
+            (BackendName::Cpu, _) => BackendKind::Cpu,
+            (BackendName::Emulator, _) => BackendKind::Emulator(emulator()?),
+            (BackendName::Auto, Some(why)) => return Ok(Self::cpu(Some(fallback_note(&why)))),
+            (BackendName::Cuda | BackendName::Auto, _) => match cuda() {
+                Ok(device) => BackendKind::Cuda(device),
+                Err(why) => return fall_back(optional, why).map(|note| Self::cpu(Some(note))),
             },
         };
-        Ok(Backend {
+        let (optional, note) = match &kind {
+            BackendKind::Cuda(device) if optional => (
+                true,
+                Some(format!("computing on the GPU: {}", name(device))),
+            ),
+            _ => (false, None),
+        };
+        Ok(Self {
             kind,
             optional,
             note,
         })
+    }
+
+    fn cpu(note: Option<String>) -> Self {
+        Self {
+            kind: BackendKind::Cpu,
+            optional: false,
+            note,
+        }
+    }
+
+    /// The back end.
+    #[must_use]
+    pub fn kind(&self) -> &BackendKind<C, E> {
+        &self.kind
+    }
+
+    /// Checks the back end. If `check` refuses a GPU that `auto` chose, but not the CPU, the CPU takes its place.
+    ///
+    /// # Errors
+    /// Those of `check`.
+    pub fn checked<X: fmt::Display>(
+        self,
+        check: impl Fn(&BackendKind<C, E>) -> Result<(), X>,
+    ) -> Result<Self, X> {
+        match check(&self.kind) {
+            Ok(()) => Ok(self),
+            Err(why) => {
+                let note = fall_back(self.optional, why)?;
+                check(&BackendKind::Cpu)?;
+                Ok(Self::cpu(Some(note)))
+            }
+        }
+    }
+
+    /// Makes an engine. If that fails in any way on a GPU that `auto` chose (no cuFFT, no memory, …) and `check_cpu`
+    /// allows it, the CPU takes its place. Also returns what `auto` chose, and why.
+    ///
+    /// # Errors
+    /// Those of `make` and `check_cpu`.
+    pub fn engine<T, X: fmt::Display>(
+        self,
+        check_cpu: impl FnOnce() -> Result<(), X>,
+        mut make: impl FnMut(BackendKind<C, E>) -> Result<T, X>,
+    ) -> Result<EngineChoice<T>, X> {
+        match make(self.kind) {
+            Ok(engine) => Ok(EngineChoice {
+                engine,
+                optional: self.optional,
+                note: self.note,
+            }),
+            Err(why) => {
+                let note = fall_back(self.optional, why)?;
+                check_cpu()?;
+                Ok(EngineChoice {
+                    engine: make(BackendKind::Cpu)?,
+                    optional: false,
+                    note: Some(note),
+                })
+            }
+        }
     }
 }
 
@@ -169,192 +250,61 @@ impl Backend {
         estimate: &MemoryEstimate,
         host: Memory,
     ) -> Result<Self, X> {
-        let fits = match &self.kind {
-            BackendKind::Cpu => estimate.check_cpu(what, host).map_err(X::from),
-            BackendKind::Emulator(_) => estimate.check_emulator(what, host).map_err(X::from),
-            BackendKind::Cuda(device) => match device.context().memory() {
-                Ok(memory) => estimate
-                    .check_gpu_device(what, memory.free as u64)
-                    .and_then(|()| estimate.check_gpu_host(what, host))
-                    .map_err(X::from),
-                Err(why) => Err(GpuError::from(why).into()),
-            },
-        };
-        match fits {
-            Err(why) if self.optional => {
-                estimate.check_cpu(what, host)?;
-                Ok(Self {
-                    kind: BackendKind::Cpu,
-                    note: Some(fallback_note(&why)),
-                    optional: false,
-                })
+        self.checked(|kind| {
+            match kind {
+                BackendKind::Cpu => estimate.check_cpu(what, host)?,
+                BackendKind::Emulator(_) => estimate.check_emulator(what, host)?,
+                BackendKind::Cuda(device) => {
+                    let memory = device.context().memory().map_err(GpuError::from)?;
+                    estimate.check_gpu_device(what, memory.free as u64)?;
+                    estimate.check_gpu_host(what, host)?;
+                }
             }
-            fits => fits.map(|()| self),
-        }
-    }
-
-    /// Makes an engine. If that fails in any way on a GPU that `auto` chose (no cuFFT, no memory, …) and `check_cpu`
-    /// allows it, the CPU takes its place. Also returns what `auto` chose, and why.
-    ///
-    /// # Errors
-    /// Those of `make` and `check_cpu`.
-    pub fn engine<E, X: fmt::Display>(
-        self,
-        check_cpu: impl FnOnce() -> Result<(), X>,
-        make: impl FnMut(BackendKind) -> Result<E, X>,
-    ) -> Result<Made<E>, X> {
-        let on_gpu = matches!(self.kind, BackendKind::Cuda(_));
-        self.engine_on(on_gpu, check_cpu, make)
-    }
-
-    fn engine_on<E, X: fmt::Display>(
-        self,
-        on_gpu: bool,
-        check_cpu: impl FnOnce() -> Result<(), X>,
-        mut make: impl FnMut(BackendKind) -> Result<E, X>,
-    ) -> Result<Made<E>, X> {
-        match make(self.kind) {
-            Err(why) if on_gpu && self.optional => {
-                check_cpu()?;
-                Ok(Made {
-                    engine: make(BackendKind::Cpu)?,
-                    optional: false,
-                    note: Some(fallback_note(&why)),
-                })
-            }
-            made => Ok(Made {
-                engine: made?,
-                optional: on_gpu && self.optional,
-                note: self.note,
-            }),
-        }
+            Ok(())
+        })
     }
 }
 
 /// An engine on the back end that was chosen.
-pub struct Made<E> {
+pub struct EngineChoice<T> {
     /// The engine.
-    pub engine: E,
+    pub engine: T,
     /// It computes on a GPU that `auto` chose.
-    pub optional: bool,
+    optional: bool,
     /// What `auto` chose, and why.
     pub note: Option<String>,
 }
 
-/// The note for the user when `auto` falls back to the CPU.
-#[must_use]
-pub fn fallback_note(why: &dyn fmt::Display) -> String {
+impl<T> EngineChoice<T> {
+    /// Puts an engine on the CPU in the place of one that failed on a GPU that `auto` chose.
+    ///
+    /// # Errors
+    /// The reason of the failure, if the engine is on any other back end.
+    pub fn fall_back<X: fmt::Display>(
+        &mut self,
+        why: X,
+        cpu: impl FnOnce(&T) -> T,
+    ) -> Result<(), X> {
+        self.note = Some(fall_back(self.optional, why)?);
+        self.optional = false;
+        self.engine = cpu(&self.engine);
+        Ok(())
+    }
+}
+
+/// What a failure means: the note that the CPU takes the place of a GPU that `auto` chose, or else the error. This
+/// alone decides when a run falls back.
+fn fall_back<X: fmt::Display>(optional: bool, why: X) -> Result<String, X> {
+    if optional {
+        Ok(fallback_note(&why))
+    } else {
+        Err(why)
+    }
+}
+
+fn fallback_note(why: &dyn fmt::Display) -> String {
     format!("falling back to the CPU: {why}")
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn double_precision_and_devices_belong_to_their_back_ends() {
-        let request = BackendRequest::new;
-        assert!(request(BackendName::Cuda, None).check(true, false).is_err());
-        assert!(request(BackendName::Cuda, None).check(true, true).is_ok());
-        assert!(request(BackendName::Auto, None).check(true, false).is_ok());
-        assert!(
-            request(BackendName::Cuda, Some(1))
-                .check(false, false)
-                .is_ok()
-        );
-        let error = request(BackendName::Cpu, Some(0)).check(false, false);
-        assert_eq!(
-            error.unwrap_err().to_string(),
-            "--device 0: expected --backend cuda, found cpu"
-        );
-    }
-
-    #[test]
-    fn a_named_device_never_falls_back() {
-        let request = BackendRequest::new(BackendName::Auto, Some(999));
-        let Err(error) = request.open(None, Kernels::default) else {
-            panic!("there is no such device");
-        };
-        let text = error.to_string();
-        assert!(text.starts_with("--device 999: "), "{text}");
-        let auto = BackendRequest::new(BackendName::Auto, None);
-        assert!(auto.open(None, Kernels::default).is_ok());
-    }
-
-    #[test]
-    fn what_does_not_fit_with_a_chosen_back_end_is_tried_on_the_cpu() {
-        let estimate = MemoryEstimate {
-            cpu: 10,
-            gpu_host: 10,
-            gpu_device: 10,
-            advice: "take less",
-        };
-        let fitting = |optional, bytes| {
-            let backend = Backend {
-                kind: BackendKind::Emulator(EmulatedDevice::new()),
-                optional,
-                note: None,
-            };
-            let host = Memory::limited(bytes);
-            let fitting = backend.fitting::<GpuOrMemory>("the run", &estimate, host);
-            fitting.map(|backend| (matches!(backend.kind, BackendKind::Cpu), backend.note))
-        };
-        let chosen = fitting(true, 20).unwrap_or_else(|error| panic!("{error}"));
-        assert_eq!(chosen, (false, None));
-        let (on_cpu, note) = fitting(true, 15).unwrap_or_else(|error| panic!("{error}"));
-        assert!(on_cpu);
-        let note = note.unwrap();
-        assert!(
-            note.starts_with("falling back to the CPU: the run needs"),
-            "{note}"
-        );
-        assert!(fitting(true, 5).is_err());
-        assert!(fitting(false, 15).is_err());
-    }
-
-    #[derive(Debug, thiserror::Error)]
-    enum GpuOrMemory {
-        #[error(transparent)]
-        Gpu(#[from] GpuError),
-        #[error(transparent)]
-        Memory(#[from] OutOfMemory),
-    }
-
-    /// A back end whose GPU is stood in for by the emulator.
-    fn made(optional: bool, cpu_fits: bool) -> Result<Made<&'static str>, String> {
-        let backend = Backend {
-            kind: BackendKind::Emulator(EmulatedDevice::new()),
-            optional,
-            note: None,
-        };
-        // What `engine` does for a GPU, with the kind that no machine without one can make.
-        let failing = |kind: BackendKind| match kind {
-            BackendKind::Cpu => Ok("cpu"),
-            _ => Err("cuFFT: no library found".to_owned()),
-        };
-        let on_gpu = true;
-        backend.engine_on(
-            on_gpu,
-            || {
-                if cpu_fits {
-                    Ok(())
-                } else {
-                    Err("the CPU lacks memory".to_owned())
-                }
-            },
-            failing,
-        )
-    }
-
-    #[test]
-    fn any_failure_of_a_chosen_gpu_falls_back_to_the_cpu() {
-        let made_on_cpu = made(true, true).unwrap();
-        assert_eq!((made_on_cpu.engine, made_on_cpu.optional), ("cpu", false));
-        assert_eq!(
-            made_on_cpu.note.unwrap(),
-            "falling back to the CPU: cuFFT: no library found"
-        );
-        assert_eq!(made(true, false).err().unwrap(), "the CPU lacks memory");
-        assert_eq!(made(false, true).err().unwrap(), "cuFFT: no library found");
-    }
-}
+mod tests;

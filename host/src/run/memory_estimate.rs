@@ -1,19 +1,44 @@
 //! The memory that a run needs, before any is allocated.
 
 use crate::system::{Bytes, Memory};
+use serde::Serialize;
 
 /// Bytes that a run needs with each back end.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct MemoryEstimate {
     /// Host memory of the CPU back end.
+    #[serde(rename = "cpu_bytes")]
     pub cpu: u64,
     /// Host memory of the GPU back end.
+    #[serde(rename = "gpu_host_bytes")]
     pub gpu_host: u64,
     /// Device memory of the GPU back end.
+    #[serde(rename = "gpu_device_bytes")]
     pub gpu_device: u64,
     /// How to need less.
     #[serde(skip)]
     pub advice: &'static str,
+}
+
+/// An estimate and what is available, as the `info` commands print it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct MemoryInfo {
+    /// What a run needs.
+    #[serde(flatten)]
+    pub estimate: MemoryEstimate,
+    /// Host memory that may be used.
+    pub available_host_bytes: u64,
+}
+
+impl MemoryInfo {
+    /// An estimate beside the memory of the host.
+    #[must_use]
+    pub fn new(estimate: MemoryEstimate, host: Memory) -> Self {
+        Self {
+            estimate,
+            available_host_bytes: host.limit(),
+        }
+    }
 }
 
 /// A run that needs more memory than is available.
@@ -115,6 +140,24 @@ impl MemoryEstimate {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_sizes_are_called_by_their_units() {
+        let estimate = MemoryEstimate {
+            cpu: 5,
+            gpu_host: 6,
+            gpu_device: 7,
+            advice: "take less",
+        };
+        let info = MemoryInfo::new(estimate, Memory::limited(8));
+        let expected = serde_json::json!({
+            "cpu_bytes": 5,
+            "gpu_host_bytes": 6,
+            "gpu_device_bytes": 7,
+            "available_host_bytes": 8,
+        });
+        assert_eq!(serde_json::to_value(info).unwrap(), expected);
+    }
 
     #[test]
     fn what_does_not_fit_is_refused_with_both_sizes() {

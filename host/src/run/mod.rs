@@ -1,5 +1,6 @@
 //! What all sciences share: where a computation runs ([`BackendRequest`], [`Setup`]), whether it fits
-//! ([`MemoryEstimate`]), and the loop around it with progress, Ctrl-C and checkpoints ([`Run`]).
+//! ([`MemoryEstimate`]), the loop around it with progress, Ctrl-C and checkpoints ([`Run`]), and what its
+//! summary says ([`RunRecord`]).
 
 mod backend;
 mod interrupt;
@@ -10,15 +11,17 @@ mod progress;
     reason = "the file is named by what it holds, a run"
 )]
 mod run;
+mod run_record;
 mod setup;
 
 pub use backend::{
-    Backend, BackendKind, BackendName, BackendRequest, Made, OpenError, RequestError, fallback_note,
+    Backend, BackendKind, BackendName, BackendRequest, EngineChoice, OpenError, RequestError,
 };
 pub use interrupt::Interrupt;
-pub use memory_estimate::{MemoryEstimate, OutOfMemory};
+pub use memory_estimate::{MemoryEstimate, MemoryInfo, OutOfMemory};
 #[cfg(feature = "cli")]
 pub use progress::Bar;
 pub use progress::{JsonLines, Observer, Silent};
 pub use run::{End, Run, Schedule, Steps};
+pub use run_record::RunRecord;
 pub use setup::Setup;

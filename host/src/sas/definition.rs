@@ -135,13 +135,13 @@ impl Definition {
         if let Some(structure) = structure {
             if structure.info().category != STRUCTURE_FACTOR {
                 return Err(SasError::Refused(format!(
-                    "{name}: {} is not a structure factor; expected one after @",
+                    "{name}: expected a structure factor after @, found {}",
                     structure.info().name
                 )));
             }
             if form.info().category == STRUCTURE_FACTOR {
                 return Err(SasError::Refused(format!(
-                    "{name}: {form_name} is a structure factor itself; expected a form factor before @"
+                    "{name}: expected a form factor before @, found the structure factor {form_name}"
                 )));
             }
         }

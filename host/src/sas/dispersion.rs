@@ -56,7 +56,9 @@ pub fn weighted_values(
         )))
     };
     if !(width.is_finite() && width >= 0.0) {
-        return refuse(format!("width {width}: expected a number of 0 or more"));
+        return refuse(format!(
+            "width: expected a number, 0 or more, found {width}"
+        ));
     }
     let (centre, sigma) = match about {
         Centre::Size(centre) => (centre, (width * centre).abs()),
@@ -153,7 +155,7 @@ fn array(
         .find(|(value, weight)| !(value.is_finite() && weight.is_finite() && *weight >= 0.0))
     {
         return Err(SasError::Refused(format!(
-            "polydispersity of {name}: value {value} with weight {weight}: expected finite numbers and weights of 0 or more"
+            "polydispersity of {name}: expected finite values and weights of 0 or more, found {value} with weight {weight}"
         )));
     }
     let (values, weights) = pairs
@@ -169,7 +171,7 @@ fn normalised(name: &str, mut weighted: WeightedValues) -> Result<WeightedValues
     let sum = weighted.weights.iter().sum::<f64>() + 0.0;
     if !(sum.is_finite() && sum > 0.0) {
         return Err(SasError::Refused(format!(
-            "polydispersity of {name}: the sum of its weights within the parameter's limits is {sum}: expected a number above 0"
+            "polydispersity of {name}: sum of its weights within the parameter's limits: expected a number above 0, found {sum}"
         )));
     }
     for weight in &mut weighted.weights {
@@ -370,11 +372,11 @@ mod tests {
         for (text, what) in [
             (
                 refused(Distribution::Gaussian, size, -0.1, FREE),
-                "width -0.1",
+                "found -0.1",
             ),
             (
                 refused(Distribution::Gaussian, size, f64::NAN, FREE),
-                "width NaN",
+                "found NaN",
             ),
             (
                 refused(Distribution::Schulz, Centre::Direction, 5.0, FREE),
@@ -386,7 +388,7 @@ mod tests {
             ),
             (
                 refused(Distribution::Gaussian, size, 0.1, (50.0, 60.0)),
-                "limits is 0",
+                "above 0, found 0",
             ),
             (
                 refused(Distribution::Array(vec![(1.0, -2.0)]), size, 0.1, FREE),

@@ -72,7 +72,7 @@ pub fn rotations(
         .filter(|n| *n <= MAX_ROTATIONS)
         .ok_or_else(|| {
             SasError::Refused(format!(
-                "the mesh of orientations has {} x {} x {} points: expected at most {MAX_ROTATIONS}",
+                "the mesh of orientations: expected at most {MAX_ROTATIONS} points, found {} x {} x {}",
                 sizes[0], sizes[1], sizes[2]
             ))
         })?;

@@ -34,7 +34,7 @@ impl Mesh {
     pub fn new(base: Vec<f64>, axes: Vec<Axis>) -> Result<Self, SasError> {
         if axes.len() > MAX_POLYDISPERSE {
             return Err(SasError::Refused(format!(
-                "{} parameters are polydisperse: expected at most {MAX_POLYDISPERSE}",
+                "expected at most {MAX_POLYDISPERSE} polydisperse parameters, found {}",
                 axes.len()
             )));
         }
@@ -50,7 +50,7 @@ impl Mesh {
                     .map(|axis| axis.weighted.values.len().to_string())
                     .collect();
                 SasError::Refused(format!(
-                    "the polydispersity mesh has {} points: expected at most {MAX_PARTICLES}",
+                    "the polydispersity mesh: expected at most {MAX_PARTICLES} points, found {}",
                     sizes.join(" x ")
                 ))
             })?;

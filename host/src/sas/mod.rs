@@ -40,7 +40,7 @@ use crate::gpu::GpuError;
 #[derive(Debug, thiserror::Error)]
 pub enum SasError {
     /// The model does not exist.
-    #[error("there is no model {name}{hint}; `warpstride sas models` lists them")]
+    #[error("{name}: expected the name of a model{hint}; `warpstride sas models` lists them")]
     NoModel {
         /// The name, as given.
         name: String,
@@ -48,7 +48,7 @@ pub enum SasError {
         hint: String,
     },
     /// The model has no such parameter.
-    #[error("{model} has no parameter {name}; it has {known}")]
+    #[error("{name}: expected a parameter of {model}: {known}")]
     NoParameter {
         /// The model.
         model: String,
@@ -58,7 +58,7 @@ pub enum SasError {
         known: String,
     },
     /// A parameter's value is outside its limits.
-    #[error("{model}: {name} = {value}: expected {expected}")]
+    #[error("{model}: {name}: expected {expected}, found {value}")]
     Value {
         /// The model.
         model: String,
@@ -70,7 +70,9 @@ pub enum SasError {
         expected: String,
     },
     /// A fit has more parameters than points.
-    #[error("{model}: {parameters} parameters cannot be fitted to {points} points")]
+    #[error(
+        "{model}: expected at least as many points as fitted parameters ({parameters}), found {points}"
+    )]
     TooFewPoints {
         /// The model.
         model: String,

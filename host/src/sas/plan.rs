@@ -134,7 +134,7 @@ impl Plan {
         calculation.check(vector)?;
         if !(calculation.cutoff >= 0.0 && calculation.cutoff < 1.0) {
             return Err(SasError::Refused(format!(
-                "cutoff {}: expected a number from 0 to below 1",
+                "the cutoff: expected a number from 0 to below 1, found {}",
                 calculation.cutoff
             )));
         }
@@ -182,7 +182,7 @@ impl Plan {
                 .filter(|row| row.polydisperse)
             else {
                 return Err(SasError::Refused(format!(
-                    "{name}: {} cannot be polydisperse",
+                    "{name}: expected a parameter that can be polydisperse, found {}",
                     rows.get(polydispersity.parameter)
                         .map_or("an unknown parameter", |row| &row.name)
                 )));
@@ -192,7 +192,7 @@ impl Plan {
                 .any(|other| other.parameter == polydispersity.parameter)
             {
                 return Err(SasError::Refused(format!(
-                    "{name}: {} has two distributions",
+                    "{name}: expected one distribution of each parameter, found two of {}",
                     row.name
                 )));
             }
@@ -235,7 +235,7 @@ impl Plan {
         };
         if particles.len().saturating_mul(rotations.len()) > MAX_PARTICLES {
             return Err(SasError::Refused(format!(
-                "{name}: the mesh has {} sizes x {} orientations: expected at most {MAX_PARTICLES}",
+                "{name}: the mesh: expected at most {MAX_PARTICLES} points, found {} sizes x {} orientations",
                 particles.len(),
                 rotations.len()
             )));
@@ -247,13 +247,13 @@ impl Plan {
         };
         if beta && !channels.is_empty() {
             return Err(SasError::Refused(format!(
-                "{name}: structure_factor_mode 1 (β) is not defined for magnetic particles"
+                "{name}: structure_factor_mode: expected 0 for magnetic particles, found 1 (β)"
             )));
         }
         let averages = average(form, &particles, &rotations, calculation.cutoff, mode);
         if averages.weight.is_nan() || averages.weight <= 0.0 {
             return Err(SasError::Refused(format!(
-                "{name}: no particle is left: expected compatible sizes and a cutoff below the largest weight"
+                "{name}: expected compatible sizes and a cutoff below the largest weight, found no particle left"
             )));
         }
         let product = match definition.structure() {

@@ -11,12 +11,12 @@ fn check(what: &str, n: usize, ends: [f64; 2]) -> Result<(), SasError> {
     let [a, b] = ends;
     if !(1..=MAX_POINTS).contains(&n) {
         return Err(SasError::Refused(format!(
-            "{what}: {n} points: expected 1 to {MAX_POINTS}"
+            "{what}: expected 1 to {MAX_POINTS} points, found {n}"
         )));
     }
     if !(a.is_finite() && b.is_finite()) {
         return Err(SasError::Refused(format!(
-            "{what} from {a} to {b}: expected finite numbers"
+            "{what}: expected finite numbers, found {a} to {b}"
         )));
     }
     Ok(())
@@ -69,7 +69,7 @@ fn positive(first: f64, last: f64, n: usize) -> Result<(), SasError> {
         return Ok(());
     }
     Err(SasError::Refused(format!(
-        "q from {first} to {last}: expected positive numbers"
+        "q: expected positive numbers, found {first} to {last}"
     )))
 }
 
@@ -82,7 +82,7 @@ pub fn listed(q: Vec<f64>) -> Result<Points, SasError> {
     match q.iter().position(|q| !(q.is_finite() && *q > 0.0)) {
         None => Ok(Points::Curve(q)),
         Some(i) => Err(SasError::Refused(format!(
-            "q of point {} is {}: expected a positive number",
+            "q of point {}: expected a positive number, found {}",
             i + 1,
             q[i]
         ))),
@@ -98,7 +98,7 @@ pub fn square(extent: f64, n: usize) -> Result<Points, SasError> {
     check("qx and qy", pixels, [extent; 2])?;
     if extent <= 0.0 || extent.is_nan() {
         return Err(SasError::Refused(format!(
-            "qx and qy to {extent}: expected a positive number"
+            "qx and qy: expected a positive extent, found {extent}"
         )));
     }
     let axis: Vec<f64> = spaced(-extent, extent, n).collect();
@@ -218,12 +218,12 @@ mod tests {
             (logarithmic(-0.1, 0.1, 5), "positive"),
             (linear(f64::NAN, 0.1, 5), "finite"),
             (linear(0.1, f64::INFINITY, 5), "finite"),
-            (linear(0.1, 0.2, 0), "0 points"),
+            (linear(0.1, 0.2, 0), "points, found 0"),
             (linear(0.1, 0.2, usize::MAX), "points"),
             (square(0.2, usize::MAX), "points"),
             (square(-0.2, 4), "positive"),
             (listed(vec![0.1, f64::NAN]), "point 2"),
-            (listed(Vec::new()), "0 points"),
+            (listed(Vec::new()), "points, found 0"),
         ] {
             let text = message(points);
             assert!(text.contains(word), "{text}");

@@ -28,7 +28,7 @@ impl Batch {
     ) -> Result<Self, SeriesError> {
         if times.len() != values.len() {
             return Err(SeriesError::Batch(format!(
-                "{} timestamps, but {} values",
+                "expected a value for each of {} timestamps, found {}",
                 times.len(),
                 values.len()
             )));

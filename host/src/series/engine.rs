@@ -12,19 +12,21 @@ pub enum SeriesError {
     Gpu(#[from] GpuError),
     /// An invalid granularity.
     #[error(
-        "granularity '{0}': expected a length such as 60s, 5m, 1h, 1d, 250ms (longer than zero, at most 106751d), or W, M, Q, H, Y"
+        "granularity {}: expected a length such as 60s, 5m, 1h, 1d, 250ms (longer than zero, at most 106751d), or W, M, Q, H, Y",
+        visible(.0)
     )]
     Granularity(String),
     /// An invalid aggregate.
     #[error(
-        "aggregate '{0}': expected count, sum, mean, min, max, first, last, nunique, std, median, a percentile such as 95pct, or one of these with the prefix rate:"
+        "aggregate {}: expected count, sum, mean, min, max, first, last, nunique, std, median, a percentile such as 95pct, or one of these with the prefix rate:",
+        visible(.0)
     )]
     Aggregate(String),
     /// Arrays that do not form series.
     #[error("{0}")]
     Batch(String),
     /// A timestamp before 1970.
-    #[error("point {point}: timestamp {time} ns: expected a time from 1970 on")]
+    #[error("point {point}: expected a timestamp from 1970 on, found {time} ns")]
     Negative {
         /// Index of the point in the batch, from 0.
         point: usize,
@@ -45,6 +47,11 @@ pub enum SeriesError {
         /// Number of bytes requested.
         needed: usize,
     },
+}
+
+/// The text, or two quotes for an empty one.
+fn visible(text: &str) -> &str {
+    if text.is_empty() { "''" } else { text }
 }
 
 /// Executes a plan on a back end. The same batch gives the same bits regardless of earlier batches

@@ -37,12 +37,16 @@ impl Resample {
         }
         for (i, granularity) in granularities.iter().enumerate() {
             if granularities[..i].contains(granularity) {
-                return refuse(format!("granularity {granularity}: given twice"));
+                return refuse(format!(
+                    "granularity {granularity}: expected each once, found it twice"
+                ));
             }
         }
         for (i, aggregate) in aggregates.iter().enumerate() {
             if aggregates[..i].contains(aggregate) {
-                return refuse(format!("aggregate {aggregate}: given twice"));
+                return refuse(format!(
+                    "aggregate {aggregate}: expected each once, found it twice"
+                ));
             }
         }
         let calendar = granularities
@@ -51,7 +55,7 @@ impl Resample {
         let rate = aggregates.iter().find(|a| a.rate);
         if let (Some(granularity), Some(aggregate)) = (calendar, rate) {
             return refuse(format!(
-                "{aggregate}: expected granularities of fixed length for rates, found granularity {granularity}"
+                "aggregate {aggregate}: expected granularities of fixed length for rates, found {granularity}"
             ));
         }
         Ok(Self {

@@ -139,10 +139,18 @@ pub(crate) fn temporary_file_for(target: &Path) -> io::Result<NamedTempFile> {
         builder.permissions(fs::Permissions::from_mode(0o666));
     }
     builder.tempfile_in(folder).map_err(|e| {
-        let kind = e.kind();
+        let (kind, is_folder) = (e.kind(), folder.is_dir());
         let folder = folder.display();
         match kind {
+            // Some file systems, such as /proc, report this for every new file.
+            io::ErrorKind::NotFound if is_folder => io::Error::new(
+                kind,
+                format!("no file can be created in the folder {folder}"),
+            ),
             io::ErrorKind::NotFound => io::Error::new(kind, format!("there is no folder {folder}")),
+            io::ErrorKind::NotADirectory => {
+                io::Error::new(kind, format!("{folder} is not a folder"))
+            }
             io::ErrorKind::PermissionDenied => {
                 io::Error::new(kind, format!("the folder {folder} is not writable"))
             }

@@ -1,14 +1,16 @@
-//! Services of the operating system that all modules use: available memory, atomic files, and
-//! caught panics.
+//! Services of the operating system that all modules use: available memory, the processor's name,
+//! atomic files, and caught panics.
 
 pub mod atomic_file;
 #[cfg(any(feature = "parquet", feature = "store"))]
 mod catch_panic;
 mod memory;
+mod processor;
 mod write_whole;
 
 pub use atomic_file::WriteError;
 #[cfg(any(feature = "parquet", feature = "store"))]
 pub(crate) use catch_panic::catch_panic;
 pub use memory::{Bytes, Memory};
+pub use processor::processor;
 pub use write_whole::write_whole;

@@ -1,9 +1,15 @@
-//! Formatting of numbers and tables as text.
+//! Formatting of numbers and tables as text, and errors of TOML texts.
 
+mod count;
 mod numbers;
 mod table;
+#[cfg(any(feature = "ptycho", feature = "series"))]
+mod toml_error;
 
+pub use count::count;
 #[cfg(feature = "plots")]
 pub(crate) use numbers::round_below;
-pub use numbers::{length, significant};
+pub use numbers::{length, shortest, significant};
 pub use table::Table;
+#[cfg(any(feature = "ptycho", feature = "series"))]
+pub(crate) use toml_error::TomlError;

@@ -1,5 +1,8 @@
 //! Formatting of numbers for people.
 
+/// Characters of a decimal up to which [`shortest`] writes it without an exponent.
+const LONGEST_PLAIN: usize = 6;
+
 /// Formats `value` with `digits` significant digits: as a decimal between 0.001 and 100 000, else
 /// with an exponent (`1.35e-7`). NaN and infinity become `nan` and `inf`.
 #[must_use]
@@ -21,6 +24,20 @@ pub fn significant(value: f64, digits: usize) -> String {
     }
     let decimals = (digits as i32 - 1 - exponent).max(0) as usize;
     format!("{value:.decimals$}")
+}
+
+/// The shortest decimal that reads back as `value`, with an exponent where that spares zeros: `0.25`,
+/// `100000`, `1e300`.
+#[must_use]
+pub fn shortest(value: f64) -> String {
+    let plain = value.to_string();
+    if value.is_finite() && plain.len() > LONGEST_PLAIN {
+        let scientific = format!("{value:e}");
+        if scientific.len() < plain.len() {
+            return scientific;
+        }
+    }
+    plain
 }
 
 /// Formats a length in m with a suitable unit: `12.5 nm`.
@@ -67,6 +84,25 @@ mod tests {
         ];
         for (value, expected) in cases {
             assert_eq!(significant(value, 3), expected);
+        }
+    }
+
+    #[test]
+    fn the_shortest_form_reads_back_as_the_same_number() {
+        for (value, expected) in [
+            (5.0, "5"),
+            (-0.25, "-0.25"),
+            (100_000.0, "100000"),
+            (0.000_001, "1e-6"),
+            (16_384_000.0, "16384000"),
+            (1e300, "1e300"),
+            (-1e-30, "-1e-30"),
+            (0.1 + 0.2, "0.30000000000000004"),
+            (f64::NAN, "NaN"),
+            (f64::NEG_INFINITY, "-inf"),
+        ] {
+            assert_eq!(shortest(value), expected);
+            assert!(value.is_nan() || expected.parse() == Ok(value));
         }
     }
 

@@ -138,7 +138,7 @@ fn fields_and_norms_equal_the_definition_for_every_boundary() {
             let summary = json(&output.out);
             // A norm of 0 meets any tolerance immediately.
             let sweeps = if zero { 1 } else { 9 };
-            assert_eq!(summary["sweeps"], sweeps);
+            assert_eq!(summary["iterations"], sweeps);
             for (sweep, norm) in summary["norms"].as_array().unwrap().iter().enumerate() {
                 assert_eq!(norm["sweep"], sweep);
                 let found = norm["norm"].as_f64().unwrap();
@@ -222,7 +222,7 @@ fn json_has_all_metrics() {
         assert_eq!(of[name], text);
     }
     assert_eq!(
-        (of["sweeps"].as_u64(), of["converged"].as_bool()),
+        (of["iterations"].as_u64(), of["converged"].as_bool()),
         (Some(40), Some(false))
     );
     assert_eq!(of["tolerance"], 1e-8);
@@ -285,7 +285,10 @@ fn the_run_stops_at_the_first_norm_that_meets_the_tolerance() {
     let options = ["--tolerance", &tolerance, "-o", "stopped.npy"];
     let stopped = json(&jacobi(&folder, &[&fixed[..], &options].concat()).out);
     assert_eq!(
-        (stopped["sweeps"].as_u64(), stopped["converged"].as_bool()),
+        (
+            stopped["iterations"].as_u64(),
+            stopped["converged"].as_bool()
+        ),
         (Some(38), Some(true))
     );
     assert_eq!(stopped["norms"].as_array().unwrap().len(), 38);

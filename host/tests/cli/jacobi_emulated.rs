@@ -109,14 +109,14 @@ fn every_boundary_with_source_restart_and_tolerance_agrees_on_several_devices() 
         cpu.well();
         let expected = json(&cpu.out);
         // It converges, and not in the last sweep of a pass of 8.
-        let sweeps = expected["sweeps"].as_u64().unwrap();
+        let sweeps = expected["iterations"].as_u64().unwrap();
         assert!(expected["converged"] == true && sweeps > 1 && !sweeps.is_multiple_of(8));
         for (scheme, devices) in [("events", "0,1"), ("overlap", "0,1,2"), ("auto", "0,1,2,3")] {
             let options = ["--scheme", scheme, "--devices", devices, "-o", "e.npy"];
             let output = emulated(&folder, &[&fixed[..], &options].concat());
             output.well();
             let found = json(&output.out);
-            for metric in ["sweeps", "converged", "boundary", "tolerance"] {
+            for metric in ["iterations", "converged", "boundary", "tolerance"] {
                 assert_eq!(found[metric], expected[metric], "{boundary}, {scheme}");
             }
             let best = if scheme == "auto" { "temporal" } else { scheme };
@@ -137,7 +137,7 @@ fn a_pass_deeper_than_the_blocks_is_reduced_with_a_note() {
     let of = json(&output.out);
     assert_eq!(of["time_block"], 2);
     let notes = of["notes"].as_array().unwrap();
-    let expected = "time block 2 instead of 5: the smallest block has 2 row(s)";
+    let expected = "time block 2 instead of 5: the smallest block has 2 rows";
     assert!(notes.iter().any(|note| note == expected), "{notes:?}");
 }
 

@@ -29,19 +29,28 @@ fn malformed_files_are_errors_as_start_field_and_as_source() {
     let data = [0; 4 * 12];
     let nan = f32::NAN.to_le_bytes().repeat(12);
     let cases: [(Vec<u8>, &[&str]); 14] = [
-        (Vec::new(), &["is not a NumPy array", "ends within"]),
+        (Vec::new(), &["expected a NumPy array", "ends within"]),
         (
             b"PK\x03\x04 a zip file".to_vec(),
             &["does not begin with \\x93NUMPY"],
         ),
-        (image("{'descr': '<f4', 'fo", &data), &["header is not one"]),
-        (image("\u{1}garbage", &data), &["header is not one"]),
-        (image(&"[".repeat(9999), &data), &["header is not one"]),
+        (
+            image("{'descr': '<f4', 'fo", &data),
+            &["a header that NumPy does not write"],
+        ),
+        (
+            image("\u{1}garbage", &data),
+            &["a header that NumPy does not write"],
+        ),
+        (
+            image(&"[".repeat(9999), &data),
+            &["a header that NumPy does not write"],
+        ),
         (
             image(&of("<f4", "(3, 4)"), &data[1..]),
             &["truncated", "copy it again"],
         ),
-        (image(&of("<f4", "(3, 4)"), &[0; 49]), &["1 bytes follow"]),
+        (image(&of("<f4", "(3, 4)"), &[0; 49]), &["1 bytes after it"]),
         (
             image(&of("<f4", "(12,)"), &data),
             &["expected rank 2 (row, column), found shape 12"],
@@ -113,16 +122,16 @@ fn shapes_that_disagree_or_are_too_small_are_errors() {
         &["--source", "a.npy", "--ny", "20"],
         &["a.npy: expected 20 rows", "--ny 20", "found 16 x 20"],
     );
-    refused(&["--source", "thin.npy"], &["thin.npy: ", "no inner cell"]);
-    refused(
-        &["--restart", "empty.npy"],
-        &["empty.npy: ", "no inner cell"],
-    );
+    refused(&["--source", "thin.npy"], &["thin.npy: ", "at least 3"]);
+    refused(&["--restart", "empty.npy"], &["empty.npy: ", "at least 3"]);
     for side in ["0", "1", "2"] {
         jacobi(&folder, &["--nx", side, "--ny", "9"]).refused(2, &["at least 3"]);
         jacobi(&folder, &["--nx", "9", "--ny", side]).refused(2, &["at least 3"]);
     }
-    jacobi(&folder, &["--nx", "18446744073709551615"]).refused(2, &["larger than any memory"]);
+    jacobi(&folder, &["--nx", "18446744073709551615"]).refused(
+        2,
+        &["--nx 18446744073709551615: expected a grid that memory can hold"],
+    );
     jacobi(&folder, &["--nx", "100000000", "--ny", "100000000"])
         .refused(1, &["GiB of host memory", "GiB is available", "--nx"]);
     assert_eq!(folder.names(), ["a.npy", "b.npy", "empty.npy", "thin.npy"]);
@@ -152,7 +161,10 @@ fn wrong_usage_is_an_error() {
     let cpu: [(&[&str], &[&str]); 23] = [
         (&["--save-every", "9"], &["--output"]),
         (&["--iterations", "0"], &["--iterations 0", "1 or more"]),
-        (&["--iterations", "-1"], &["unexpected argument"]),
+        (
+            &["--iterations", "-1"],
+            &["--iterations -1: expected a whole number"],
+        ),
         (&["--check-every", "0"], &["--check-every 0", "1 or more"]),
         (&["--tolerance", "-1e-9"], &["--tolerance", "0 or more"]),
         (&["--tolerance", "nan"], &["--tolerance NaN"]),
@@ -189,9 +201,12 @@ fn wrong_usage_is_an_error() {
         (&["--devices", ""], &["--devices", "commas"]),
         (&["--devices", "0,x"], &["--devices 0,x", "commas"]),
         (&["--devices", "0,-1"], &["--devices 0,-1", "commas"]),
-        (&["--devices", "0,1,0"], &["0 is named twice"]),
-        (&["--devices", "1,2"], &["numbered 0,1,2"]),
-        (&["--devices", "all"], &["as many devices as are named"]),
+        (
+            &["--devices", "0,1,0"],
+            &["each device once, found 0 twice"],
+        ),
+        (&["--devices", "1,2"], &["--devices 1,2: expected 0,1,2"]),
+        (&["--devices", "all"], &["--devices all: expected a list"]),
         (
             &["--scheme", "streams", "--time-block", "2"],
             &["--time-block 2", "temporal", "streams does one"],
@@ -216,7 +231,13 @@ fn more_devices_than_rows_are_an_error() {
         &folder,
         &[&options[..], &["--backend", "emulator"]].concat(),
     )
-    .refused(1, &["4 devices cannot share the 3 inner row(s)"]);
+    .refused(
+        2,
+        &[
+            "--devices 0,1,2,3: expected at most 3 for a grid of 5 rows",
+            "found 4",
+        ],
+    );
 }
 
 #[test]
@@ -234,15 +255,16 @@ fn outputs_that_are_inputs_or_cannot_be_written_are_errors() {
         &folder,
         &[&SMALL[..], &["-o", "b", "--plot", "./b"]].concat(),
     )
-    .refused(2, &["two outputs"]);
-    std::fs::create_dir(folder.path("folder")).unwrap();
-    for option in ["-o", "--plot"] {
-        jacobi(&folder, &[&SMALL[..], &[option, "none/f"]].concat())
-            .refused(1, &["none/f", "no folder"]);
-        jacobi(&folder, &[&SMALL[..], &[option, "folder"]].concat()).refused(1, &["is a folder"]);
+    .refused(2, &["--plot ./b: expected another name than -o b"]);
+    for (option, name) in [("-o", "f.npy"), ("--plot", "f.png")] {
+        let missing = format!("none/{name}");
+        jacobi(&folder, &[&SMALL[..], &[option, &missing]].concat())
+            .refused(1, &[&missing, "no folder"]);
+        std::fs::create_dir(folder.path(name)).unwrap();
+        jacobi(&folder, &[&SMALL[..], &[option, name]].concat()).refused(1, &["is a folder"]);
     }
     assert_eq!(std::fs::read(folder.path("a.npy")).unwrap(), before);
-    assert_eq!(folder.names(), ["a.npy", "folder"]);
+    assert_eq!(folder.names(), ["a.npy", "f.npy", "f.png"]);
 }
 
 #[test]
@@ -257,8 +279,8 @@ fn missing_gpus_are_errors_or_a_note() {
     }
     let run = |options: &[&str]| folder.run(&[&["jacobi"], &SMALL[..], options].concat());
     run(&["--backend", "cuda"]).refused(1, &["--backend cuda: ", "driver"]);
-    run(&["--devices", "3"]).refused(1, &["--devices: ", "driver"]);
-    run(&["--devices", "all"]).refused(1, &["--devices: ", "driver"]);
+    run(&["--devices", "3"]).refused(1, &["--devices 3: ", "driver"]);
+    run(&["--devices", "all"]).refused(1, &["--devices all: ", "driver"]);
     // An option that only GPUs have selects GPUs.
     run(&["--scheme", "graphs"]).refused(1, &["--backend cuda: ", "driver"]);
     // Without such options the CPU is used, with a note.

@@ -23,7 +23,9 @@ pub enum CudaError {
     #[error("the CUDA driver is installed but finds no device")]
     NoDevice,
     /// The requested device does not exist.
-    #[error("CUDA device {requested} not found: this machine has {found}, numbered from 0")]
+    #[error(
+        "CUDA device {requested}: expected a number below {found}, the devices of this machine"
+    )]
     Ordinal {
         /// The requested ordinal.
         requested: usize,
@@ -126,8 +128,8 @@ pub enum CudaError {
     },
     /// None of the PTX texts runs on the device.
     #[error(
-        "no kernels for compute capability {}.{}: the lowest supported is {}.{}",
-        .found / 10, .found % 10, .lowest / 10, .lowest % 10
+        "expected a device of compute capability {}.{} or higher, found {}.{}",
+        .lowest / 10, .lowest % 10, .found / 10, .found % 10
     )]
     Architecture {
         /// Compute capability of the device, times ten.

@@ -54,16 +54,16 @@ pub enum GpuError {
         error: Box<GpuError>,
     },
     /// A group without devices was requested.
-    #[error("a device group needs at least one device")]
+    #[error("expected at least one device in a group, found none")]
     NoDevices,
     /// A device was listed twice.
-    #[error("GPU {device} is listed twice: expected each device at most once")]
+    #[error("expected each device at most once, found GPU {device} twice")]
     DeviceTwice {
         /// The ordinal of the device.
         device: usize,
     },
     /// An index that the group does not have.
-    #[error("device index {device}: the group has {devices} devices, numbered from 0")]
+    #[error("device index {device}: expected a number below {devices}, the devices of the group")]
     NotInGroup {
         /// The requested index.
         device: usize,

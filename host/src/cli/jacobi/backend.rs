@@ -9,8 +9,9 @@ use crate::jacobi::cpu::CpuEngine;
 use crate::jacobi::cuda::kernels;
 use crate::jacobi::cuda::{GpuReal, GroupEngine, Plan, Scheme};
 use crate::jacobi::{Boundary, Decomposition, Engine, MemorySizes, Problem, Stopping};
-use crate::run::fallback_note;
+use crate::run::{Backend, BackendKind, BackendName, EngineChoice, MemoryEstimate};
 use crate::system::Memory;
+use std::fmt;
 
 /// What does not fit, for messages.
 const WHAT: &str = "the relaxation";
@@ -26,10 +27,24 @@ enum Devices {
     Named(Vec<usize>),
 }
 
+/// As an option: `--devices 0,2,3`
+impl fmt::Display for Devices {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::First => f.write_str("--devices"),
+            Self::All => f.write_str("--devices all"),
+            Self::Named(numbers) => write!(f, "--devices {}", list(numbers)),
+        }
+    }
+}
+
+/// An open back end: the CPU, or a group of devices.
+pub(super) type GroupBackend = Backend<CudaDeviceGroup, EmulatedDeviceGroup>;
+
 /// Where and how a run shall be computed, as far as that is known before any work.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct BackendRequest {
-    backend: BackendArg,
+pub(super) struct GroupRequest {
+    backend: BackendName,
     devices: Devices,
     scheme: SchemeArg,
     /// 0: as many as suit.
@@ -38,7 +53,7 @@ pub(super) struct BackendRequest {
     timeline: bool,
 }
 
-impl BackendRequest {
+impl GroupRequest {
     /// Refuses options that contradict each other. An option that only GPUs have turns `auto` into
     /// `cuda`.
     pub(super) fn from_args(typed: &JacobiArgs) -> Result<Self, Failure> {
@@ -63,7 +78,7 @@ impl BackendRequest {
         let backend = match (typed.backend.unwrap_or(BackendArg::Auto), asked) {
             (BackendArg::Cpu, Some((_, option))) => {
                 return Err(Failure::usage(format!(
-                    "{option} is for GPUs: it is not used by --backend cpu"
+                    "{option}: expected --backend cuda or emulator, found --backend cpu"
                 )));
             }
             (BackendArg::Auto, Some(_)) => BackendArg::Cuda,
@@ -71,15 +86,16 @@ impl BackendRequest {
         };
         if let (BackendArg::Emulator, Devices::All) = (backend, &devices) {
             return Err(Failure::usage(
-                "--devices all: the emulator has as many devices as are named (0,1,2)",
+                "--devices all: expected a list such as 0,1,2 for --backend emulator, which has any number of devices",
             ));
         }
         if let (BackendArg::Emulator, Devices::Named(numbers)) = (backend, &devices)
             && !numbers.iter().copied().eq(0..numbers.len())
         {
-            return Err(Failure::usage(
-                "--devices: those of the emulator are numbered 0,1,2,… in this order",
-            ));
+            return Err(Failure::usage(format!(
+                "--devices {}: expected 0,1,2,… in this order for --backend emulator",
+                list(numbers)
+            )));
         }
         if let Some(sweeps) = typed.time_block {
             if !TIME_BLOCKS.contains(&sweeps) {
@@ -91,13 +107,13 @@ impl BackendRequest {
             let blocking = matches!(typed.scheme, SchemeArg::Auto | SchemeArg::Temporal);
             if sweeps > 1 && !blocking {
                 return Err(Failure::usage(format!(
-                    "--time-block {sweeps} is for --scheme temporal: {} does one sweep a pass",
+                    "--time-block {sweeps}: expected 1, as --scheme {} does one sweep a pass (temporal does several)",
                     typed.scheme.name()
                 )));
             }
         }
         Ok(Self {
-            backend,
+            backend: backend.into(),
             devices,
             scheme: typed.scheme,
             time_block: typed.time_block.unwrap_or(0),
@@ -138,50 +154,27 @@ impl BackendRequest {
     }
 
     /// Opens the back end, if the run fits.
-    pub(super) fn open(&self, sizes: &MemorySizes) -> Result<Backend, Failure> {
-        let plain = |kind| Backend { kind, note: None };
-        match self.backend {
-            BackendArg::Cpu => self.cpu(sizes).map(plain),
-            BackendArg::Emulator => self.emulator(sizes).map(plain),
-            BackendArg::Cuda => self.cuda(sizes).map(plain),
-            BackendArg::Auto => match self.cuda(sizes) {
-                Ok(kind) => Ok(Backend {
-                    note: Some(format!("computing on the GPU: {}", kind.name())),
-                    kind,
-                }),
-                Err(Failure::Failed(why)) => Ok(Backend {
-                    kind: self.cpu(sizes)?,
-                    note: Some(fallback_note(&why)),
-                }),
-                Err(other) => Err(other),
-            },
-        }
+    pub(super) fn open(&self, sizes: &MemorySizes) -> Result<GroupBackend, Failure> {
+        let name = |group: &CudaDeviceGroup| group.device_name(0);
+        let cuda = || self.cuda(sizes).map(Box::new);
+        Backend::open(self.backend, None, cuda, || self.emulator(sizes), name)?
+            .checked(|kind| self.check(kind, sizes))
     }
 
-    fn cpu(&self, sizes: &MemorySizes) -> Result<BackendKind, Failure> {
-        let estimate = sizes.estimate(sizes.ny);
-        estimate.check_cpu(WHAT, Memory::available())?;
-        Ok(BackendKind::Cpu)
-    }
-
-    fn emulator(&self, sizes: &MemorySizes) -> Result<BackendKind, Failure> {
+    fn emulator(&self, sizes: &MemorySizes) -> Result<EmulatedDeviceGroup, Failure> {
         let devices = match &self.devices {
             Devices::Named(numbers) => numbers.len(),
             Devices::First | Devices::All => 1,
         };
-        Decomposition::new(sizes.ny, devices)?;
-        let estimate = sizes.emulated(devices);
-        estimate.check_emulator(WHAT, Memory::available())?;
-        let group = EmulatedDeviceGroup::new(devices);
-        self.check_links(&group, sizes.boundary)?;
-        Ok(BackendKind::Emulator(group))
+        self.check_rows(sizes, devices)?;
+        Ok(EmulatedDeviceGroup::new(devices))
     }
 
-    fn cuda(&self, sizes: &MemorySizes) -> Result<BackendKind, Failure> {
+    fn cuda(&self, sizes: &MemorySizes) -> Result<CudaDeviceGroup, Failure> {
         let requested = |why: &dyn std::fmt::Display| match (self.backend, &self.devices) {
-            (BackendArg::Auto, _) => Failure::failed(why),
+            (BackendName::Auto, _) => Failure::failed(why),
             (_, Devices::First) => Failure::failed(format!("--backend cuda: {why}")),
-            _ => Failure::failed(format!("--devices: {why}")),
+            (_, devices) => Failure::failed(format!("{devices}: {why}")),
         };
         let numbers = match &self.devices {
             Devices::First => vec![0],
@@ -191,22 +184,90 @@ impl BackendRequest {
                 listed.iter().map(|device| device.ordinal).collect()
             }
         };
-        let shared = Decomposition::new(sizes.ny, numbers.len())?;
+        self.check_rows(sizes, numbers.len())?;
         let kernels = if sizes.bytes == size_of::<f32>() {
             kernels::<f32>(sizes.source)
         } else {
             kernels::<f64>(sizes.source)
         };
-        let group = CudaDeviceGroup::new(&numbers, &kernels).map_err(|why| requested(&why))?;
-        let estimate = sizes.estimate(0);
-        estimate.check_gpu_host(WHAT, Memory::available())?;
-        for (device, number) in numbers.iter().enumerate() {
-            let (free, _) = group.memory(device)?;
-            let estimate = sizes.estimate(shared.rows(device).len());
-            estimate.check_gpu_number(WHAT, *number, free as u64)?;
+        CudaDeviceGroup::new(&numbers, &kernels).map_err(|why| requested(&why))
+    }
+
+    /// Checks that each of the devices has a row.
+    fn check_rows(&self, sizes: &MemorySizes, devices: usize) -> Result<(), Failure> {
+        let most = sizes.ny.saturating_sub(2);
+        if devices <= most {
+            return Ok(());
         }
-        self.check_links(&group, sizes.boundary)?;
-        Ok(BackendKind::Cuda(Box::new(group)))
+        let text = format!(
+            "{}: expected at most {most} for a grid of {} rows, of which each device computes at least one between the border rows, found {devices}",
+            self.devices, sizes.ny
+        );
+        // The machine or a file has a part in it, or the arguments alone.
+        if self.devices == Devices::All || sizes.restart || sizes.source {
+            return Err(Failure::failed(text));
+        }
+        Err(Failure::usage(text))
+    }
+
+    /// Checks that the run fits, and that the devices have the links that it needs.
+    fn check(
+        &self,
+        kind: &BackendKind<CudaDeviceGroup, EmulatedDeviceGroup>,
+        sizes: &MemorySizes,
+    ) -> Result<(), Failure> {
+        match kind {
+            BackendKind::Cpu => {
+                let estimate = sizes.estimate(sizes.ny);
+                Ok(estimate.check_cpu(WHAT, Memory::available())?)
+            }
+            BackendKind::Emulator(group) => {
+                let estimate = sizes.emulated(group.devices());
+                estimate.check_emulator(WHAT, Memory::available())?;
+                self.check_links(group, sizes.boundary)
+            }
+            BackendKind::Cuda(group) => {
+                let shared = Decomposition::new(sizes.ny, group.devices())?;
+                let estimate = sizes.estimate(0);
+                estimate.check_gpu_host(WHAT, Memory::available())?;
+                for device in 0..group.devices() {
+                    let (free, _) = group.memory(device)?;
+                    let estimate = MemoryEstimate {
+                        advice: sizes.device_advice(),
+                        ..sizes.estimate(shared.rows(device).len())
+                    };
+                    estimate.check_gpu_number(WHAT, group.ordinal(device), free as u64)?;
+                }
+                self.check_links(&**group, sizes.boundary)
+            }
+        }
+    }
+
+    /// Makes the engine. If that fails in any way on a GPU that `auto` chose, the CPU takes its place.
+    pub(super) fn engine<T: GpuReal + Element>(
+        &self,
+        backend: GroupBackend,
+        problem: &Problem<T>,
+        stopping: Stopping,
+        sizes: &MemorySizes,
+    ) -> Result<EngineChoice<Box<dyn Engine<T>>>, Failure> {
+        backend.engine(
+            || self.check(&BackendKind::Cpu, sizes),
+            |kind| {
+                Ok(match kind {
+                    BackendKind::Cpu => {
+                        let engine = CpuEngine::new(problem, stopping, self.time_block)?;
+                        Box::new(engine) as Box<dyn Engine<T>>
+                    }
+                    BackendKind::Emulator(group) => {
+                        Box::new(GroupEngine::new(group, problem, stopping, self.plan())?)
+                    }
+                    BackendKind::Cuda(group) => {
+                        Box::new(GroupEngine::new(*group, problem, stopping, self.plan())?)
+                    }
+                })
+            },
+        )
     }
 
     /// Refuses `--p2p` where two neighbours have no direct link.
@@ -225,12 +286,17 @@ impl BackendRequest {
         match missing {
             None => Ok(()),
             Some(link) => Err(Failure::failed(format!(
-                "--p2p: there is no direct link from device {} to device {}; --no-p2p sends through the host",
+                "--p2p: expected direct links between neighbours, found none from device {} to device {}; --no-p2p sends through the host",
                 group.ordinal(link.from),
                 group.ordinal(link.to)
             ))),
         }
     }
+}
+
+fn list(numbers: &[usize]) -> String {
+    let numbers: Vec<String> = numbers.iter().map(usize::to_string).collect();
+    numbers.join(",")
 }
 
 /// `0,2,3`: each once.
@@ -239,12 +305,12 @@ fn numbers(list: &str) -> Result<Vec<usize>, Failure> {
     for word in list.split(',') {
         let number = word.trim().parse().map_err(|_| {
             Failure::usage(format!(
-                "--devices {list}: expected all, or numbers separated by commas (0,2,3)"
+                "--devices {list}: expected all, or numbers separated by commas such as 0,2,3"
             ))
         })?;
         if numbers.contains(&number) {
             return Err(Failure::usage(format!(
-                "--devices {list}: {number} is named twice"
+                "--devices {list}: expected each device once, found {number} twice"
             )));
         }
         numbers.push(number);
@@ -252,79 +318,13 @@ fn numbers(list: &str) -> Result<Vec<usize>, Failure> {
     Ok(numbers)
 }
 
-enum BackendKind {
-    Cpu,
-    Cuda(Box<CudaDeviceGroup>),
-    Emulator(EmulatedDeviceGroup),
-}
-
-impl BackendKind {
-    fn name(&self) -> String {
-        match self {
-            Self::Cpu => "the CPU".to_owned(),
-            Self::Cuda(group) => group.device_name(0),
-            Self::Emulator(group) => group.device_name(0),
-        }
+/// The number of devices; 1 for the CPU.
+pub(super) fn device_count(backend: &GroupBackend) -> usize {
+    match backend.kind() {
+        BackendKind::Cpu => 1,
+        BackendKind::Cuda(group) => group.devices(),
+        BackendKind::Emulator(group) => group.devices(),
     }
-}
-
-/// An open back end.
-pub(super) struct Backend {
-    kind: BackendKind,
-    /// What `auto` chose, and why.
-    note: Option<String>,
-}
-
-impl Backend {
-    /// Devices; 1 for the CPU.
-    pub(super) fn devices(&self) -> usize {
-        match &self.kind {
-            BackendKind::Cpu => 1,
-            BackendKind::Cuda(group) => group.devices(),
-            BackendKind::Emulator(group) => group.devices(),
-        }
-    }
-
-    /// Makes the engine. If that fails in any way on a GPU that `auto` chose, the CPU takes its place.
-    pub(super) fn engine<T: GpuReal + Element>(
-        self,
-        problem: &Problem<T>,
-        stopping: Stopping,
-        request: &BackendRequest,
-        sizes: &MemorySizes,
-    ) -> Result<Ready<T>, Failure> {
-        let engine: Box<dyn Engine<T>> = match self.kind {
-            BackendKind::Cpu => Box::new(CpuEngine::new(problem, stopping, request.time_block)?),
-            BackendKind::Emulator(group) => {
-                Box::new(GroupEngine::new(group, problem, stopping, request.plan())?)
-            }
-            BackendKind::Cuda(group) => {
-                match GroupEngine::new(*group, problem, stopping, request.plan()) {
-                    Ok(engine) => Box::new(engine),
-                    Err(why) if request.backend == BackendArg::Auto => {
-                        request.cpu(sizes)?;
-                        let engine = CpuEngine::new(problem, stopping, request.time_block)?;
-                        return Ok(Ready {
-                            engine: Box::new(engine),
-                            note: Some(fallback_note(&why)),
-                        });
-                    }
-                    Err(why) => return Err(why.into()),
-                }
-            }
-        };
-        Ok(Ready {
-            engine,
-            note: self.note,
-        })
-    }
-}
-
-/// An engine at its start.
-pub(super) struct Ready<T> {
-    pub(super) engine: Box<dyn Engine<T>>,
-    /// What `auto` chose, and why.
-    pub(super) note: Option<String>,
 }
 
 #[cfg(test)]

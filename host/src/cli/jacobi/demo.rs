@@ -24,9 +24,9 @@ fn line(summary: &Summary) -> Result<String, Failure> {
     let last = summary.value["norms"].as_array().and_then(|n| n.last());
     let norm = last.and_then(|norm| norm["norm"].as_f64());
     Ok(format!(
-        "Backend {}, {} sweeps, norm {:.3e}, {:.1} million cells a second",
+        "Backend {}, {} iterations, norm {:.3e}, {:.1} million cells a second",
         summary.word("backend"),
-        summary.number("sweeps")?,
+        summary.number("iterations")?,
         summary.checked("norm", norm)?,
         summary.number("cells_per_second")? / 1e6
     ))
@@ -38,10 +38,10 @@ mod tests {
 
     #[test]
     fn the_line_has_the_metrics() {
-        let text = br#"{"backend": "cpu", "sweeps": 1000, "cells_per_second": 2.5e9,
+        let text = br#"{"backend": "cpu", "iterations": 1000, "cells_per_second": 2.5e9,
             "norms": [{"sweep": 1, "norm": 5.6}, {"sweep": 1000, "norm": 0.01234}]}"#;
         let line = line(&Summary::parse("jacobi", text).unwrap()).unwrap();
-        let expected = "Backend cpu, 1000 sweeps, norm 1.234e-2, 2500.0 million cells a second";
+        let expected = "Backend cpu, 1000 iterations, norm 1.234e-2, 2500.0 million cells a second";
         assert_eq!(line, expected);
     }
 }

@@ -8,21 +8,11 @@ use crate::text::{Table, significant};
 const MAX_NORMS: usize = 12;
 
 /// The summary as text.
-pub(super) fn table(of: &RunSummary, written: &[String]) -> String {
+pub(super) fn table(of: &RunSummary) -> String {
     let mut lines = vec![
-        (
-            "grid",
-            format!("{} x {} (ny x nx), {}", of.ny, of.nx, of.setup.precision),
-        ),
+        ("grid", format!("{} x {} (ny x nx)", of.ny, of.nx)),
         ("boundary", format!("{:?}", of.boundary).to_lowercase()),
-        (
-            "back end",
-            format!(
-                "{} ({})",
-                of.setup.backend,
-                distinct(&of.execution.device_names)
-            ),
-        ),
+        ("back end", of.record.setup.to_string()),
     ];
     if !of.execution.devices.is_empty() {
         let numbers: Vec<String> = of
@@ -51,13 +41,13 @@ pub(super) fn table(of: &RunSummary, written: &[String]) -> String {
     } else {
         String::new()
     };
-    lines.push(("sweeps", format!("{}{reason}", of.sweeps)));
+    lines.push(("sweeps", format!("{}{reason}", of.iterations)));
     lines.push((
         "time",
         format!(
             "{} s, after {} s of set-up",
-            significant(of.seconds, 4),
-            significant(of.setup_seconds, 3)
+            significant(of.record.seconds, 4),
+            significant(of.record.setup_seconds, 3)
         ),
     ));
     lines.push((
@@ -100,11 +90,12 @@ pub(super) fn table(of: &RunSummary, written: &[String]) -> String {
             ),
         ));
     }
-    for note in &of.notes {
+    // The other notes are on standard error.
+    for note in &of.execution.notes {
         lines.push(("note", note.clone()));
     }
     let mut name = "written";
-    for path in written {
+    for path in &of.record.outputs {
         lines.push((std::mem::take(&mut name), path.clone()));
     }
     let mut norms = Table::new(&["sweep", "norm"]);
@@ -133,22 +124,6 @@ fn thinned(norms: &[Norm]) -> Vec<Norm> {
     (0..MAX_NORMS)
         .map(|line| norms[line * last / (MAX_NORMS - 1)])
         .collect()
-}
-
-/// A list of names with the number of repetitions: `4 x A, B`.
-fn distinct(names: &[String]) -> String {
-    let mut counted: Vec<(&String, usize)> = Vec::new();
-    for name in names {
-        match counted.iter_mut().find(|(other, _)| *other == name) {
-            Some((_, count)) => *count += 1,
-            None => counted.push((name, 1)),
-        }
-    }
-    let parts = counted.iter().map(|(name, count)| match count {
-        1 => (*name).clone(),
-        _ => format!("{count} x {name}"),
-    });
-    parts.collect::<Vec<_>>().join(", ")
 }
 
 #[cfg(test)]
@@ -182,11 +157,5 @@ mod tests {
     fn csv_has_all_digits() {
         let text = csv(&norms(3));
         assert_eq!(text, "sweep,norm\n0,1\n1,0.5\n2,0.3333333333333333\n");
-    }
-
-    #[test]
-    fn equal_devices_are_counted() {
-        let names = ["A", "B", "A"].map(str::to_owned);
-        assert_eq!(distinct(&names), "2 x A, B");
     }
 }

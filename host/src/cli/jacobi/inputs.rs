@@ -8,6 +8,8 @@ use std::path::Path;
 
 /// Default number of rows and columns.
 const DEFAULT_SIDE: usize = 16384;
+/// Least number of rows and columns.
+const LEAST_SIDE: usize = 3;
 
 /// The size of the grid, and the file that it comes from.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -68,7 +70,19 @@ impl Grid {
     fn failure(&self, error: &ProblemError) -> Failure {
         match &self.file {
             Some(name) => Failure::failed(format!("{name}: {error}")),
-            None => Failure::usage(error),
+            None => {
+                let (nx, ny) = (("--nx", self.nx), ("--ny", self.ny));
+                Failure::usage(match error {
+                    ProblemError::TooSmall { .. } => {
+                        let (option, side) = if self.nx < LEAST_SIDE { nx } else { ny };
+                        format!("{option} {side}: expected at least {LEAST_SIDE}")
+                    }
+                    error => {
+                        let (option, side) = if self.nx > self.ny { nx } else { ny };
+                        format!("{option} {side}: {error}")
+                    }
+                })
+            }
         }
     }
 

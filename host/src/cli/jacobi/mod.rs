@@ -10,7 +10,8 @@ pub(crate) use demo::demo;
 use super::args::{BoundaryArg, JacobiArgs, PrecisionArg};
 use super::failure::Failure;
 use super::output::{note, say, say_json};
-use super::{paths, threads};
+use super::paths::{self, OutputFile};
+use super::threads;
 use crate::io::npy::{self, Element};
 use crate::jacobi::cuda::GpuReal;
 use crate::jacobi::report::{field_picture, timeline};
@@ -19,11 +20,14 @@ use crate::jacobi::{
 };
 use crate::run::{Bar, End, Interrupt, JsonLines, Observer, Schedule, Silent};
 use crate::system::write_whole;
-use crate::text::significant;
-use backend::BackendRequest;
+use crate::text::{count, shortest, significant};
+use backend::{GroupRequest, device_count};
 use inputs::Grid;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
+
+/// One sweep, several sweeps.
+const SWEEPS: [&str; 2] = ["sweep", "sweeps"];
 
 /// The form of the standard output.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -46,7 +50,7 @@ pub(crate) struct Relaxation {
     boundary: Boundary,
     source: Option<PathBuf>,
     restart: Option<PathBuf>,
-    request: BackendRequest,
+    request: GroupRequest,
     efficiency: bool,
     threads: Option<usize>,
     output: Option<PathBuf>,
@@ -73,13 +77,13 @@ impl Relaxation {
         if !(args.tolerance.is_finite() && args.tolerance >= 0.0) {
             return Err(Failure::usage(format!(
                 "--tolerance {}: expected a number, 0 or more",
-                args.tolerance
+                shortest(args.tolerance)
             )));
         }
         let every = Duration::try_from_secs_f64(args.save_every).map_err(|_| {
             Failure::usage(format!(
-                "--save-every {}: expected seconds, 0 or more",
-                args.save_every
+                "--save-every {}: expected seconds, 0 or more and below 1e19",
+                shortest(args.save_every)
             ))
         })?;
         threads::check(args.threads)?;
@@ -99,7 +103,7 @@ impl Relaxation {
             },
             source: args.source.clone(),
             restart: args.restart.clone(),
-            request: BackendRequest::from_args(args)?,
+            request: GroupRequest::from_args(args)?,
             efficiency: args.efficiency,
             threads: args.threads,
             output: args.output.clone(),
@@ -116,16 +120,20 @@ impl Relaxation {
                 _ => OutputFormat::Table,
             },
         };
-        let outputs = [&relax.output, &relax.plot, &relax.profile];
-        let outputs: Vec<&Path> = outputs
-            .into_iter()
-            .flatten()
-            .map(PathBuf::as_path)
-            .collect();
-        let inputs = [&relax.source, &relax.restart];
-        let inputs: Vec<&Path> = inputs.into_iter().flatten().map(PathBuf::as_path).collect();
-        paths::check(&outputs, &inputs)?;
+        let outputs = [
+            OutputFile::given("-o", relax.output.as_deref(), &[paths::NPY]),
+            OutputFile::given("--plot", relax.plot.as_deref(), &[paths::PNG]),
+            OutputFile::given("--profile", relax.profile.as_deref(), &[paths::JSON]),
+        ];
+        let outputs: Vec<OutputFile<'_>> = outputs.into_iter().flatten().collect();
+        paths::check(&outputs, &relax.inputs())?;
         Ok(relax)
+    }
+
+    /// The files that are read.
+    fn inputs(&self) -> Vec<&Path> {
+        let inputs = [&self.source, &self.restart].into_iter().flatten();
+        inputs.map(PathBuf::as_path).collect()
     }
 
     /// Reads the inputs, relaxes the field and writes the outputs.
@@ -154,17 +162,20 @@ impl Relaxation {
         let all_zero = self.boundary.periodic_columns()
             && problem.start().is_none()
             && problem.source().is_none();
-        let devices = backend.devices();
-        let ready = backend.engine(&problem, self.stopping, &self.request, &sizes)?;
-        self.note(ready.note);
-        self.note(all_zero.then(|| {
-            "the field is 0 and stays 0: with periodic columns, give a start field (--restart) or a \
-             source (--source)"
-                .to_owned()
-        }));
+        let devices = device_count(&backend);
+        let chosen = (self.request).engine(backend, &problem, self.stopping, &sizes)?;
+        let mut notes: Vec<String> = chosen.note.into_iter().collect();
+        if all_zero {
+            notes.push(
+                "the field is 0 and stays 0: with periodic columns, give a start field (--restart) or a \
+                 source (--source)"
+                    .to_owned(),
+            );
+        }
+        notes.iter().for_each(|sentence| self.note(sentence));
         let setup_seconds = begun.elapsed().as_secs_f64();
 
-        let mut steps = RelaxationSteps::new(ready.engine, self.stopping, self.output.as_deref());
+        let mut steps = RelaxationSteps::new(chosen.engine, self.stopping, self.output.as_deref());
         if self.profile.is_some() {
             steps = steps.with_timeline();
         }
@@ -172,30 +183,30 @@ impl Relaxation {
         let interrupt = Interrupt::on_ctrl_c()?;
         let mut observer = self.observer();
         let end = run.execute(observer.as_mut(), &interrupt, self.schedule)?;
-        let mut summary = RunSummary::new(&run, &problem, self.stopping, setup_seconds);
-        let written = self.write(&mut run, end)?;
+        let mut summary = RunSummary::new(&run, &problem, self.stopping);
+        summary.record = (summary.record).after(paths::names(self.inputs()), setup_seconds, notes);
+        summary.record.outputs = self.write(&mut run, end)?;
         drop(run);
         if self.efficiency && end == End::Finished {
             match self.single_device_seconds(devices, &sizes, &problem, &interrupt) {
-                Ok(Some(seconds)) => summary = summary.against_one_device(seconds),
-                Ok(None) => {}
+                Ok(seconds) => summary = summary.against_one_device(seconds),
                 // The requested run is complete, so its metrics are still printed.
-                Err(
-                    Failure::Failed(reason) | Failure::Usage(reason) | Failure::Interrupted(reason),
-                ) => {
-                    self.note(Some(format!("--efficiency: {reason}")));
+                Err(reason) => {
+                    let sentence = format!("--efficiency: {reason}");
+                    self.note(&sentence);
+                    summary.record.notes.push(sentence);
                 }
             }
         }
         match self.format {
-            OutputFormat::Table => say(&display::table(&summary, &written))?,
+            OutputFormat::Table => say(&display::table(&summary))?,
             OutputFormat::Csv => say(&display::csv(&summary.norms))?,
             OutputFormat::Json => say_json(&summary)?,
             OutputFormat::Progress | OutputFormat::Quiet => {}
         }
         match end {
             End::Finished => Ok(()),
-            End::Interrupted => Err(self.interrupted(summary.sweeps)),
+            End::Interrupted => Err(self.interrupted(summary.iterations)),
         }
     }
 
@@ -220,7 +231,7 @@ impl Relaxation {
         }
         if let (Some(path), Some(field)) = (&self.plot, &field) {
             let sweeps = run.steps().engine().sweeps();
-            let title = format!("Field after {sweeps} sweeps");
+            let title = format!("Field after {}", count(sweeps, SWEEPS));
             field_picture(&title, field.view())?.write(path)?;
             written.push(path.display().to_string());
         }
@@ -234,34 +245,27 @@ impl Relaxation {
         Ok(written)
     }
 
-    /// The time in seconds of the same sweeps on one device; `None`, with a note, if it is unknown.
+    /// The time in seconds of the same sweeps on one device.
     fn single_device_seconds<T: GpuReal + Element>(
         &self,
         devices: usize,
         sizes: &MemorySizes,
         problem: &Problem<T>,
         interrupt: &Interrupt,
-    ) -> Result<Option<f64>, Failure> {
+    ) -> Result<f64, Failure> {
         if devices == 1 {
-            self.note(Some(
-                "--efficiency: there is only one device, so there is nothing to compare with"
-                    .to_owned(),
+            return Err(Failure::failed(
+                "there is only one device, so there is nothing to compare with",
             ));
-            return Ok(None);
         }
         let request = self.request.alone();
         let backend = request.open(sizes)?;
-        let ready = backend.engine(problem, self.stopping, &request, sizes)?;
-        let mut run = Run::new(RelaxationSteps::new(ready.engine, self.stopping, None));
+        let chosen = request.engine(backend, problem, self.stopping, sizes)?;
+        let mut run = Run::new(RelaxationSteps::new(chosen.engine, self.stopping, None));
         let schedule = Schedule { every: None };
         match run.execute(&mut Silent, interrupt, schedule)? {
-            End::Finished => Ok(Some(run.seconds())),
-            End::Interrupted => {
-                self.note(Some(
-                    "--efficiency: interrupted before it was measured".to_owned(),
-                ));
-                Ok(None)
-            }
+            End::Finished => Ok(run.seconds()),
+            End::Interrupted => Err(Failure::failed("interrupted before it was measured")),
         }
     }
 
@@ -276,15 +280,14 @@ impl Relaxation {
             None => "the field is lost (save it with -o FIELD.npy)".to_owned(),
         };
         Failure::Interrupted(format!(
-            "stopped after {sweeps} of {planned} sweeps; {saved}"
+            "stopped after {sweeps} of {}; {saved}",
+            count(planned, SWEEPS)
         ))
     }
 
-    fn note(&self, sentence: Option<String>) {
-        if let Some(sentence) = sentence
-            && self.format != OutputFormat::Quiet
-        {
-            note(&sentence);
+    fn note(&self, sentence: &str) {
+        if self.format != OutputFormat::Quiet {
+            note(sentence);
         }
     }
 

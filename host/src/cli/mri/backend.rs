@@ -5,7 +5,7 @@ use crate::cli::failure::Failure;
 use crate::mri::cpu::CpuEngine;
 use crate::mri::cuda::{on_cuda, on_emulator};
 use crate::mri::{Engine, MemorySizes, Problem, Recipe};
-use crate::run::{Backend, BackendKind, Made};
+use crate::run::{Backend, BackendKind, EngineChoice};
 use crate::system::Memory;
 
 /// What does not fit, for messages.
@@ -26,7 +26,7 @@ pub(super) fn engine(
     recipe: &Recipe,
     precision: PrecisionArg,
     host: Memory,
-) -> Result<Made<Box<dyn Engine>>, Failure> {
+) -> Result<EngineChoice<Box<dyn Engine>>, Failure> {
     let (samples, coils) = (problem.trajectory().nrows(), problem.coils());
     let sizes = MemorySizes::new(problem.grid(), samples, coils, recipe.operator);
     let estimate = sizes.estimate(bytes(precision));

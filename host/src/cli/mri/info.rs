@@ -7,6 +7,7 @@ use crate::cli::output::{facts, say, say_json};
 use crate::data::KSpace;
 use crate::mri::io::ismrmrd::{self, KSpaceFile, LeftOut, ReadOptions};
 use crate::mri::{Coverage, MemorySizes, OperatorName, grid_of};
+use crate::run::MemoryInfo;
 use crate::system::Bytes;
 use crate::system::Memory;
 use crate::text::{length, significant};
@@ -27,9 +28,8 @@ pub(crate) struct Info {
 #[derive(Clone, Serialize)]
 struct OperatorMemory {
     operator: OperatorName,
-    cpu_bytes: u64,
-    cuda_host_bytes: u64,
-    cuda_device_bytes: u64,
+    #[serde(flatten)]
+    memory: MemoryInfo,
 }
 
 /// The description of a file.
@@ -58,7 +58,6 @@ struct FileInfo {
     left_out: Vec<LeftOut>,
     /// Memory of each operator in single precision, with coil maps.
     memory: Vec<OperatorMemory>,
-    available_host_bytes: u64,
     problems: Vec<String>,
     notes: Vec<String>,
 }
@@ -131,16 +130,12 @@ impl FileInfo {
                 .map(|operator| {
                     let sizes =
                         MemorySizes::new(grid_of(kspace), kspace.count(), kspace.coils(), operator);
-                    let estimate = sizes.estimate(4);
                     OperatorMemory {
                         operator,
-                        cpu_bytes: estimate.cpu,
-                        cuda_host_bytes: estimate.gpu_host,
-                        cuda_device_bytes: estimate.gpu_device,
+                        memory: MemoryInfo::new(sizes.estimate(4), memory),
                     }
                 })
                 .to_vec(),
-            available_host_bytes: memory.limit(),
             left_out: read.left_out,
             notes: read.notes,
             problems: Vec::new(),
@@ -174,16 +169,14 @@ impl FileInfo {
                 significant(self.coverage.undersampling, 3)
             ));
         }
-        if let Some(need) = self.memory.first()
-            && self
-                .memory
-                .iter()
-                .all(|n| n.cpu_bytes > self.available_host_bytes)
+        let fits = |of: &OperatorMemory| of.memory.estimate.cpu <= of.memory.available_host_bytes;
+        if let Some(OperatorMemory { memory, .. }) = self.memory.first()
+            && !self.memory.iter().any(fits)
         {
             problems.push(format!(
                 "the CPU back end needs {} of memory, but {} is available",
-                Bytes(u128::from(need.cpu_bytes)),
-                Bytes(u128::from(self.available_host_bytes))
+                Bytes(u128::from(memory.estimate.cpu)),
+                Bytes(u128::from(memory.available_host_bytes))
             ));
         }
         problems
@@ -226,8 +219,14 @@ impl FileInfo {
             (
                 "readouts",
                 format!(
-                    "{} of {each} samples, {} in total",
-                    self.readouts, self.samples
+                    "{} of {}, {} in total",
+                    self.readouts,
+                    if each == "1" {
+                        "1 sample".to_owned()
+                    } else {
+                        format!("{each} samples")
+                    },
+                    self.samples
                 ),
             ),
             (
@@ -269,9 +268,10 @@ impl FileInfo {
         for left in &self.left_out {
             lines.push(("left out", format!("{} {}", left.acquisitions, left.what)));
         }
-        for need in &self.memory {
+        for of in &self.memory {
             let bytes = |n: u64| Bytes(u128::from(n)).to_string();
-            let name = match need.operator {
+            let estimate = of.memory.estimate;
+            let name = match of.operator {
                 OperatorName::Direct => "memory, direct",
                 OperatorName::Nufft => "memory, nufft",
                 OperatorName::Toeplitz => "memory, toeplitz",
@@ -280,9 +280,9 @@ impl FileInfo {
                 name,
                 format!(
                     "{} on the CPU; {} on a GPU and {} on its host",
-                    bytes(need.cpu_bytes),
-                    bytes(need.cuda_device_bytes),
-                    bytes(need.cuda_host_bytes)
+                    bytes(estimate.cpu),
+                    bytes(estimate.gpu_device),
+                    bytes(estimate.gpu_host)
                 ),
             ));
         }

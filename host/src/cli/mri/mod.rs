@@ -32,13 +32,13 @@ pub(crate) fn run(command: MriCommand) -> Result<(), Failure> {
 fn read_options(group: &str, select: Option<&str>) -> Result<ReadOptions, Failure> {
     if group.trim_matches('/').is_empty() {
         return Err(Failure::usage(
-            "--group: expected the name of a group in the file, found an empty name",
+            "--group: expected the name of a group in the file, found an empty one",
         ));
     }
     let select = match select {
         None => Selection::default(),
         Some(text) => {
-            Selection::parse(text).map_err(|error| Failure::usage(format!("--select: {error}")))?
+            Selection::parse(text).map_err(|error| Failure::usage(format!("--select {error}")))?
         }
     };
     Ok(ReadOptions {

@@ -1,17 +1,20 @@
 //! From k-space and options to a problem and a recipe: density weights, coil maps, fields.
 
-use crate::cli::args::{DensityArg, MethodArg, OperatorArg, TrigArg};
+use crate::cli::args::{DensityArg, MethodArg, OperatorArg, PrecisionArg, TrigArg};
 use crate::cli::failure::Failure;
 use crate::data::KSpace;
 use crate::mri::coil_maps::{CoilMapMethod, estimate};
 use crate::mri::io::images;
+use crate::mri::nufft::SpreadingKernel;
 use crate::mri::{
     Coverage, FieldBasis, Grid, Method, OperatorName, Problem, Recipe, Trigonometry, grid_of,
 };
 use crate::mri::{cpu, density};
 use crate::system::Memory;
+use crate::text::shortest;
 use ndarray::{Array1, Array2, Array4, s};
 use num_complex::Complex;
+use std::fmt;
 use std::path::{Path, PathBuf};
 
 /// Source of the coil maps.
@@ -45,6 +48,8 @@ pub(super) struct ReconstructionOptions {
     pub(super) field: Option<FieldSource>,
 }
 
+/// Cells of the NUFFT's fine grid per mode, with which the smallest tolerance is reached.
+const OVERSAMPLING: f64 = 2.0;
 /// Default tolerance of the NUFFT.
 const TOLERANCE: f64 = 1e-5;
 /// Default number of iterations.
@@ -101,6 +106,17 @@ impl CoilMapSource {
     }
 }
 
+/// As an option: `--off-resonance hertz.npy`
+impl fmt::Display for FieldSource {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let option = match self {
+            Self::OffResonance(_) => "--off-resonance",
+            Self::Basis(_) => "--field",
+        };
+        write!(f, "{option} {}", self.file().display())
+    }
+}
+
 impl FieldSource {
     pub(super) fn file(&self) -> &Path {
         match self {
@@ -121,7 +137,7 @@ impl ReconstructionOptions {
         match self.iterations {
             Some(n) if adjoint && n != 0 => {
                 return Err(Failure::usage(format!(
-                    "--iterations {n}: --method adjoint has no iterations"
+                    "--iterations {n}: expected 0, as --method adjoint has no iterations"
                 )));
             }
             Some(n) if !adjoint && !(1..=MAX_ITERATIONS).contains(&n) => {
@@ -134,12 +150,14 @@ impl ReconstructionOptions {
         if let Some(lambda) = self.lambda {
             if !(lambda.is_finite() && lambda >= 0.0) {
                 return Err(Failure::usage(format!(
-                    "--lambda {lambda}: expected a number of at least 0"
+                    "--lambda {}: expected a number, 0 or more",
+                    shortest(lambda)
                 )));
             }
             if adjoint && lambda > 0.0 {
                 return Err(Failure::usage(format!(
-                    "--lambda {lambda}: --method adjoint has no regulariser"
+                    "--lambda {}: expected 0, as --method adjoint has no regulariser",
+                    shortest(lambda)
                 )));
             }
         }
@@ -147,14 +165,16 @@ impl ReconstructionOptions {
             && !(tolerance > 0.0 && tolerance < 1.0)
         {
             return Err(Failure::usage(format!(
-                "--tolerance {tolerance}: expected a number above 0 and below 1"
+                "--tolerance {}: expected a number above 0 and below 1",
+                shortest(tolerance)
             )));
         }
         let direct = matches!(self.operator, OperatorArg::Auto | OperatorArg::Direct);
-        if self.field.is_some() && !direct {
-            return Err(Failure::usage(
-                "--off-resonance and --field: supported by --operator direct only",
-            ));
+        if let (Some(field), false) = (&self.field, direct) {
+            return Err(Failure::usage(format!(
+                "{field}: expected --operator direct, found {}",
+                self.recipe().operator.name()
+            )));
         }
         if self.operator == OperatorArg::Toeplitz && adjoint {
             return Err(Failure::usage(
@@ -163,10 +183,34 @@ impl ReconstructionOptions {
         }
         if self.intensity_correction && self.maps == CoilMapSource::None {
             return Err(Failure::usage(
-                "--intensity-correction: needs coil maps, but --coil-maps is none",
+                "--intensity-correction: expected coil maps, found --coil-maps none",
             ));
         }
         Ok(())
+    }
+
+    /// Rejects a tolerance that no kernel of the NUFFT reaches along `axes` axes.
+    pub(super) fn check_tolerance(
+        &self,
+        precision: PrecisionArg,
+        axes: usize,
+    ) -> Result<(), Failure> {
+        let (smallest, name) = match precision {
+            PrecisionArg::F32 => (SpreadingKernel::smallest::<f32>(OVERSAMPLING, axes), "f32"),
+            PrecisionArg::F64 => (SpreadingKernel::smallest::<f64>(OVERSAMPLING, axes), "f64"),
+        };
+        match self.tolerance {
+            Some(tolerance)
+                if tolerance < smallest && self.recipe().operator != OperatorName::Direct =>
+            {
+                Err(Failure::usage(format!(
+                    "--tolerance {}: expected at least {} with --precision {name}",
+                    shortest(tolerance),
+                    shortest(smallest)
+                )))
+            }
+            _ => Ok(()),
+        }
     }
 
     /// One sentence for each option that has no effect on this run.
@@ -350,9 +394,9 @@ fn phases(field: &FieldSource, kspace: &KSpace, memory: Memory) -> Result<FieldB
                 ));
             }
             let times = kspace.times().ok_or_else(|| {
-                Failure::failed(
-                    "--off-resonance: the input file has no sample time (sample_time_us), so the phases are unknown",
-                )
+                Failure::failed(format!(
+                    "{field}: expected samples with their times (sample_time_us), which give the phases, found none"
+                ))
             })?;
             let count = times.len();
             Ok(FieldBasis {

@@ -8,7 +8,7 @@ use crate::cli::args::{MriReconstructArgs, PrecisionArg};
 use crate::cli::backend::request;
 use crate::cli::failure::Failure;
 use crate::cli::output::say;
-use crate::cli::threads;
+use crate::cli::{paths, threads};
 use crate::data::{KSpace, MriImage};
 use crate::mri::MriSummary;
 use crate::mri::io::images;
@@ -17,9 +17,11 @@ use crate::mri::metrics::compare;
 use crate::mri::{
     Coverage, MemorySizes, OperatorName, ReconstructionSteps, Residual, Run, Trigonometry, grid_of,
 };
-use crate::run::{BackendRequest, Bar, End, Interrupt, JsonLines, Observer, Schedule, Silent};
+use crate::run::{
+    BackendRequest, Bar, End, Interrupt, JsonLines, Observer, RunRecord, Schedule, Silent,
+};
 use crate::system::Memory;
-use crate::text::significant;
+use crate::text::{count, significant};
 use ndarray::Array3;
 use num_complex::Complex;
 use std::path::{Path, PathBuf};
@@ -40,6 +42,8 @@ enum ProgressOutput {
 #[derive(Debug)]
 pub(crate) struct Reconstruct {
     samples: PathBuf,
+    /// The files that are read: the samples first.
+    inputs: Vec<String>,
     read_options: ReadOptions,
     options: ReconstructionOptions,
     precision: PrecisionArg,
@@ -73,6 +77,8 @@ impl Reconstruct {
             },
         };
         options.check()?;
+        // A plane has the smallest of all; the samples tell whether there are three axes.
+        options.check_tolerance(args.precision, 2)?;
         let files = Files {
             image: args.output,
             summary: args.summary,
@@ -85,6 +91,7 @@ impl Reconstruct {
         inputs.extend(options.field.as_ref().map(FieldSource::file));
         files.check(&inputs)?;
         Ok(Self {
+            inputs: paths::names(inputs),
             read_options: read_options(&args.group, args.select.as_deref())?,
             samples: args.file,
             options,
@@ -104,10 +111,12 @@ impl Reconstruct {
     /// Reads the samples, computes and writes the image.
     pub(crate) fn run(self) -> Result<(), Failure> {
         threads::start(self.threads)?;
+        let begun = Instant::now();
         let memory = Memory::available();
         let read = ismrmrd::read(&self.samples, &self.read_options)?;
         let kspace = read.kspace;
         let grid = grid_of(&kspace);
+        self.options.check_tolerance(self.precision, grid.axes)?;
         let name = self.samples.display().to_string();
         let sizes = MemorySizes::new(
             grid,
@@ -128,20 +137,19 @@ impl Reconstruct {
             None => None,
         };
 
-        let start = Instant::now();
         let prepared = self.options.prepare(&kspace, memory)?;
-        let made = engine(
+        let chosen = engine(
             backend,
             &prepared.problem,
             &prepared.recipe,
             self.precision,
             memory,
         )?;
-        let setup_seconds = start.elapsed().as_secs_f64();
+        let setup_seconds = begun.elapsed().as_secs_f64();
         // Until here there is no image to save, so Ctrl-C ends the program.
         let interrupt = Interrupt::on_ctrl_c()?;
-        let backend = made.engine.setup().backend;
-        let mut notes: Vec<String> = made.note.into_iter().chain(read.notes).collect();
+        let backend = chosen.engine.setup().backend;
+        let mut notes: Vec<String> = chosen.note.into_iter().chain(read.notes).collect();
         notes.extend(self.options.without_effect(&prepared.recipe, backend));
         if kspace.samples().iter().all(|v| v.norm_sqr() == 0.0) {
             notes.push("all samples are 0, so the image is 0".to_owned());
@@ -155,26 +163,22 @@ impl Reconstruct {
             let lines = notes.iter().map(|sentence| format!("note: {sentence}\n"));
             say(&lines.collect::<String>())?;
         }
-        let mut run = Run::new(ReconstructionSteps::new(made.engine));
+        let mut run = Run::new(ReconstructionSteps::new(chosen.engine));
         let schedule = Schedule { every: None };
         let end = run.execute(self.progress.observer().as_mut(), &interrupt, schedule)?;
         let image = run.steps_mut().image()?;
-        let seconds = start.elapsed().as_secs_f64();
 
         let metrics = reference.and_then(|reference| compare(&image, &reference));
         let engine = run.steps().engine();
         let setup = engine.setup();
         let recipe = &prepared.recipe;
-        let summary = MriSummary {
+        let record = RunRecord::new(setup.clone(), run.seconds());
+        let mut summary = MriSummary {
+            record: record.after(self.inputs, setup_seconds, notes),
             operator: recipe.operator.name().to_owned(),
             method: recipe.method.name().to_owned(),
-            backend: setup.backend.to_owned(),
-            device: setup.device.clone(),
-            precision: setup.precision.to_owned(),
             iterations: engine.done(),
             residuals: run.entries().iter().map(|entry| entry.residual).collect(),
-            seconds,
-            setup_seconds,
             ms_per_iteration: run.ms_per_iteration(),
             matrix: grid.shape,
             coils: kspace.coils(),
@@ -195,9 +199,6 @@ impl Reconstruct {
             nrmse: metrics.map(|m| m.nrmse),
             psnr: metrics.map(|m| m.psnr),
             ssim: metrics.map(|m| m.ssim),
-            source: name,
-            version: env!("CARGO_PKG_VERSION").to_owned(),
-            notes,
         };
         let result = MriImage {
             image,
@@ -208,22 +209,22 @@ impl Reconstruct {
             recipe: serde_json::to_string(recipe)?,
             operator: summary.operator.clone(),
             method: summary.method.clone(),
-            backend: summary.backend.clone(),
-            device: summary.device.clone(),
-            precision: summary.precision.clone(),
-            version: summary.version.clone(),
-            source: summary.source.clone(),
+            backend: setup.backend.to_owned(),
+            device: setup.device.clone(),
+            precision: setup.precision.to_owned(),
+            version: summary.record.version.clone(),
+            source: name,
         };
-        let text = self.files.write(&result, &summary)?;
+        let text = self.files.write(&result, &mut summary)?;
         if self.progress == ProgressOutput::Text {
             say(&text)?;
         }
         match end {
             End::Finished => Ok(()),
             End::Interrupted => Err(Failure::Interrupted(format!(
-                "stopped after {} of {} iterations; the image so far is in {}",
+                "stopped after {} of {}; the image so far is in {}",
                 summary.iterations,
-                recipe.iterations,
+                count(recipe.iterations, ["iteration", "iterations"]),
                 self.files.image.display()
             ))),
         }
@@ -267,7 +268,7 @@ fn reference(
     }
     if image.iter().all(|v| v.norm_sqr() == 0.0) {
         return Err(Failure::failed(format!(
-            "{}: reference: expected an image that is not 0 everywhere",
+            "{}: reference: expected values other than 0, found none",
             path.display()
         )));
     }

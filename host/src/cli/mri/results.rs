@@ -2,13 +2,13 @@
 
 use crate::cli::failure::Failure;
 use crate::cli::output::facts;
-use crate::cli::paths;
+use crate::cli::paths::{self, OutputFile};
 use crate::data::MriImage;
 use crate::mri::MriSummary;
 use crate::mri::io::images;
 use crate::mri::report::{modulus_png, mri_report};
 use crate::system::write_whole;
-use crate::text::significant;
+use crate::text::{count, significant};
 use std::path::{Path, PathBuf};
 
 /// Paths of the output files.
@@ -24,17 +24,27 @@ impl Files {
     /// Checks, before any work, that every file can be written and that none of them is an input or
     /// given twice.
     pub(super) fn check(&self, inputs: &[&Path]) -> Result<(), Failure> {
-        let outputs: Vec<&Path> = std::iter::once(&self.image)
-            .chain(&self.summary)
-            .chain(&self.report)
-            .chain(&self.png)
-            .map(PathBuf::as_path)
-            .collect();
+        let outputs = [
+            Some(OutputFile::new(
+                "-o",
+                &self.image,
+                &[paths::HDF5, paths::NPY],
+            )),
+            OutputFile::given("--summary", self.summary.as_deref(), &[paths::JSON]),
+            OutputFile::given("--report", self.report.as_deref(), &[paths::HTML]),
+            OutputFile::given("--png", self.png.as_deref(), &[paths::PNG]),
+        ];
+        let outputs: Vec<OutputFile<'_>> = outputs.into_iter().flatten().collect();
         paths::check(&outputs, inputs)
     }
 
-    /// Writes the image first, then what is made from it; returns the text to print.
-    pub(super) fn write(&self, image: &MriImage, summary: &MriSummary) -> Result<String, Failure> {
+    /// Writes the image first, then what is made from it, and enters the files in the summary; returns the text to
+    /// print.
+    pub(super) fn write(
+        &self,
+        image: &MriImage,
+        summary: &mut MriSummary,
+    ) -> Result<String, Failure> {
         images::write(&self.image, image)?;
         let mut written = vec![self.image.display().to_string()];
         if let Some(path) = &self.png {
@@ -45,15 +55,16 @@ impl Files {
             write_whole(path, mri_report(image, summary)?.as_bytes())?;
             written.push(path.display().to_string());
         }
+        written.extend(self.summary.iter().map(|path| path.display().to_string()));
+        summary.record.outputs = written;
         if let Some(path) = &self.summary {
             write_whole(path, summary.to_json()?.as_bytes())?;
-            written.push(path.display().to_string());
         }
-        Ok(text(summary, &written))
+        Ok(text(summary))
     }
 }
 
-fn text(of: &MriSummary, written: &[String]) -> String {
+fn text(of: &MriSummary) -> String {
     let [slices, rows, columns] = of.matrix;
     let matrix = if slices == 1 {
         format!("{rows} x {columns}")
@@ -63,13 +74,14 @@ fn text(of: &MriSummary, written: &[String]) -> String {
     let mut lines = vec![
         (
             "image",
-            format!("{matrix} from {} samples of {} coils", of.samples, of.coils),
+            format!(
+                "{matrix} from {} of {}",
+                count(of.samples, ["sample", "samples"]),
+                count(of.coils, ["coil", "coils"])
+            ),
         ),
         ("method", format!("{}, {}", of.method, of.operator)),
-        (
-            "back end",
-            format!("{} ({}), {}", of.backend, of.device, of.precision),
-        ),
+        ("back end", of.record.setup.to_string()),
     ];
     if let Some(last) = of.residuals.last() {
         lines.push(("residual", significant(*last, 4)));
@@ -89,16 +101,16 @@ fn text(of: &MriSummary, written: &[String]) -> String {
         "time",
         match of.ms_per_iteration {
             Some(per) => format!(
-                "{} s, {} iterations of {} ms",
-                significant(of.seconds, 3),
-                of.iterations,
+                "{} s, {} of {} ms",
+                significant(of.record.seconds, 3),
+                count(of.iterations, ["iteration", "iterations"]),
                 significant(per, 3)
             ),
-            None => format!("{} s", significant(of.seconds, 3)),
+            None => format!("{} s", significant(of.record.seconds, 3)),
         },
     ));
     let mut name = "written";
-    for path in written {
+    for path in &of.record.outputs {
         lines.push((std::mem::take(&mut name), path.clone()));
     }
     facts(&lines)

@@ -3,6 +3,7 @@
 use crate::cli::args::{MriSimulateArgs, TrajectoryArg};
 use crate::cli::failure::Failure;
 use crate::cli::output::{facts, say};
+use crate::cli::paths::{self, OutputFile};
 use crate::mri::io::ismrmrd::{self, Recording};
 use crate::mri::trajectory::Path;
 use crate::mri::{Coverage, SimulateOptions, simulate};
@@ -47,7 +48,7 @@ impl Simulate {
                 Bytes(available)
             )));
         }
-        crate::system::atomic_file::check(&args.out)?;
+        paths::check(&[OutputFile::new("", &args.out, &[paths::ISMRMRD])], &[])?;
         Ok(Self {
             out: args.out.clone(),
             options,

@@ -4,7 +4,7 @@ use crate::cli::failure::Failure;
 use crate::ptycho::cpu::CpuEngine;
 use crate::ptycho::cuda::{on_cuda, on_emulator};
 use crate::ptycho::{Engine, Precision, Problem, Recipe, UpdateVersion, memory_estimate};
-use crate::run::{Backend, BackendKind, Made};
+use crate::run::{Backend, BackendKind, EngineChoice};
 use crate::system::Memory;
 
 /// What does not fit, for messages.
@@ -16,7 +16,7 @@ pub(super) fn engine(
     problem: &Problem,
     recipe: &Recipe,
     host: Memory,
-) -> Result<Made<Box<dyn Engine>>, Failure> {
+) -> Result<EngineChoice<Box<dyn Engine>>, Failure> {
     let (shape, object_shape) = (problem.shape(), problem.positions.object_shape);
     let version = UpdateVersion::choose(recipe.gpu.updates, shape, object_shape);
     let estimate = memory_estimate(shape, object_shape, recipe.precision);

@@ -1,7 +1,7 @@
 //! The files that a reconstruction writes.
 
 use crate::cli::failure::Failure;
-use crate::cli::paths;
+use crate::cli::paths::{self, OutputFile};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
@@ -32,17 +32,27 @@ impl Files {
     /// Checks, before any work, that every file can be written and that no path occurs twice or
     /// names an input.
     pub(super) fn check(&self, inputs: &[&Path]) -> Result<(), Failure> {
-        let outputs: Vec<&Path> = self.all().collect();
+        let pictures = self.pictures.iter().flatten();
+        let pictures = pictures.map(|path| OutputFile::new("picture", path, &[paths::PNG]));
+        let outputs: Vec<OutputFile<'_>> = [
+            OutputFile::new("-o", &self.result, &[paths::PTYCHO_RESULT]),
+            // A checkpoint that is resumed from has its name.
+            OutputFile::new("checkpoint", &self.checkpoint, &[]),
+        ]
+        .into_iter()
+        .chain(pictures)
+        .chain(OutputFile::given(
+            "--summary",
+            self.summary.as_deref(),
+            &[paths::JSON],
+        ))
+        .chain(OutputFile::given(
+            "--report",
+            self.report.as_deref(),
+            &[paths::HTML],
+        ))
+        .collect();
         paths::check(&outputs, inputs)
-    }
-
-    fn all(&self) -> impl Iterator<Item = &Path> {
-        [&self.result, &self.checkpoint]
-            .into_iter()
-            .chain(self.pictures.iter().flatten())
-            .chain(&self.summary)
-            .chain(&self.report)
-            .map(PathBuf::as_path)
     }
 }
 

@@ -1,15 +1,17 @@
 //! `warpstride ptycho info`.
 
 use super::overlap::Overlap;
+use super::recipe_origin::RecipeOrigin;
 use super::reconstruct::read_recipe;
 use crate::cli::args::InfoArgs;
 use crate::cli::failure::Failure;
 use crate::cli::output::{facts, say, say_json};
 use crate::data::{Mask, PixelPositions, Scan};
 use crate::ptycho::{Recipe, memory_estimate};
+use crate::run::MemoryInfo;
 use crate::system::Bytes;
 use crate::system::Memory;
-use crate::text::{length, significant};
+use crate::text::{count, length, significant};
 use serde::Serialize;
 use std::path::PathBuf;
 
@@ -31,6 +33,7 @@ const MIN_SIDE: usize = 8;
 #[derive(Debug)]
 pub(crate) struct Info {
     file: PathBuf,
+    origin: RecipeOrigin,
     recipe: Recipe,
     json: bool,
 }
@@ -55,14 +58,6 @@ struct ScanGeometry {
     object_pixel: [f64; 2],
 }
 
-#[derive(Serialize)]
-struct MemoryNeeds {
-    cpu_bytes: u64,
-    cuda_host_bytes: u64,
-    cuda_device_bytes: u64,
-    available_host_bytes: u64,
-}
-
 /// Everything known about a scan; `--json` prints it.
 #[derive(Serialize)]
 struct ScanInfo {
@@ -82,7 +77,7 @@ struct ScanInfo {
     simulated: bool,
     object_shape: Option<[usize; 2]>,
     probe_modes: usize,
-    memory: Option<MemoryNeeds>,
+    memory: Option<MemoryInfo>,
     problems: Vec<String>,
     notes: Vec<String>,
 }
@@ -96,6 +91,7 @@ impl Info {
             .map_or_else(|| Ok(Recipe::default()), read_recipe)?;
         Ok(Self {
             file: args.file,
+            origin: RecipeOrigin::of_file(args.recipe.as_deref()),
             recipe,
             json: args.json,
         })
@@ -104,7 +100,8 @@ impl Info {
     /// Reads the scan and prints its description; fails if the scan cannot be reconstructed.
     pub(crate) fn run(self) -> Result<(), Failure> {
         let memory = Memory::available();
-        let read = crate::ptycho::io::scan::read(&self.file, &self.recipe.data)?;
+        let read = crate::ptycho::io::scan::read(&self.file, &self.recipe.data)
+            .map_err(|error| self.origin.of_reading(error))?;
         let name = self.file.display().to_string();
         let [_, rows, columns] = read.scan.shape();
         let pixel = read.scan.object_pixel();
@@ -201,8 +198,10 @@ impl ScanInfo {
         let list = |frames: Vec<usize>, what: &str| {
             let shown: Vec<String> = frames.iter().take(5).map(ToString::to_string).collect();
             let more = if frames.len() > 5 { ", …" } else { "" };
-            (!frames.is_empty())
-                .then(|| format!("{} frames {what}: {}{more}", frames.len(), shown.join(", ")))
+            (!frames.is_empty()).then(|| {
+                let frames = count(frames.len(), ["frame", "frames"]);
+                format!("{frames} {what}: {}{more}", shown.join(", "))
+            })
         };
         let per_frame = matches!(scan.mask(), Mask::PerFrame(_));
         let masked: Vec<usize> = (0..self.frames)
@@ -232,8 +231,8 @@ impl ScanInfo {
                 .iter()
                 .filter(|v| f64::from(**v) == self.counts.max);
             problems.push(format!(
-                "{} pixels hold 2^{bits} - 1, a value that detectors use for bad or saturated pixels, but are not masked",
-                at.count()
+                "{} with 2^{bits} - 1, a value that detectors use for bad or saturated pixels, not masked",
+                count(at.count(), ["pixel", "pixels"])
             ));
         }
         let mean = scan.mean_frame();
@@ -270,12 +269,7 @@ impl ScanInfo {
             ));
         }
         self.object_shape = Some(object_shape);
-        self.memory = Some(MemoryNeeds {
-            cpu_bytes: estimate.cpu,
-            cuda_host_bytes: estimate.gpu_host,
-            cuda_device_bytes: estimate.gpu_device,
-            available_host_bytes: available.limit(),
-        });
+        self.memory = Some(MemoryInfo::new(estimate, available));
     }
 
     fn text(&self) -> String {
@@ -343,7 +337,7 @@ impl ScanInfo {
             if modes == 0 {
                 "none in the file".to_owned()
             } else {
-                format!("{modes} modes in the file")
+                format!("{} in the file", count(modes, ["mode", "modes"]))
             },
         ));
         lines.push((
@@ -360,9 +354,9 @@ impl ScanInfo {
             lines.push((
                 "memory, CPU",
                 format!(
-                    "{} with {} probe modes; {} is available",
-                    bytes(memory.cpu_bytes),
-                    self.probe_modes,
+                    "{} with {}; {} is available",
+                    bytes(memory.estimate.cpu),
+                    count(self.probe_modes, ["probe mode", "probe modes"]),
                     bytes(memory.available_host_bytes)
                 ),
             ));
@@ -370,8 +364,8 @@ impl ScanInfo {
                 "memory, GPU",
                 format!(
                     "{} on the device, {} on the host",
-                    bytes(memory.cuda_device_bytes),
-                    bytes(memory.cuda_host_bytes)
+                    bytes(memory.estimate.gpu_device),
+                    bytes(memory.estimate.gpu_host)
                 ),
             ));
         }

@@ -6,6 +6,7 @@ mod demo;
 mod files;
 mod info;
 mod overlap;
+mod recipe_origin;
 mod reconstruct;
 mod results;
 mod simulate;

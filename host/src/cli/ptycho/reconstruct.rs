@@ -2,12 +2,13 @@
 
 use super::backend::{WHAT, engine};
 use super::files::{Files, remove};
+use super::recipe_origin::RecipeOrigin;
 use super::results::FinishedRun;
 use crate::cli::args::{BackendArg, PrecisionArg, ReconstructArgs};
 use crate::cli::backend::request;
 use crate::cli::failure::Failure;
 use crate::cli::output::say;
-use crate::cli::paths::same;
+use crate::cli::paths::{self, OutputFile, same};
 use crate::cli::threads;
 use crate::data::{HistoryEntry, PixelPositions, Scan};
 use crate::ptycho::{
@@ -15,12 +16,13 @@ use crate::ptycho::{
     Reconstructor, Run, SavedRun, memory_estimate, result,
 };
 use crate::run::{
-    BackendRequest, Bar, End, Interrupt, JsonLines, MemoryEstimate, Observer, Schedule, Silent,
+    BackendRequest, Bar, End, Interrupt, JsonLines, MemoryEstimate, Observer, RunRecord, Schedule,
+    Silent,
 };
 use crate::system::Memory;
-use crate::text::significant;
+use crate::text::{count, shortest, significant};
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// Largest recipe file that is read, bytes; real recipes are far smaller.
 const MAX_RECIPE_BYTES: u64 = 1 << 20;
@@ -40,6 +42,9 @@ pub(super) enum ProgressOutput {
 #[derive(Debug)]
 pub(crate) struct Reconstruct {
     scan: PathBuf,
+    /// The files that are read: the scan, the recipe, the checkpoint.
+    inputs: Vec<String>,
+    origin: RecipeOrigin,
     recipe: Recipe,
     /// The resolved recipe, TOML.
     recipe_text: String,
@@ -56,14 +61,19 @@ impl Reconstruct {
     pub(crate) fn from_args(args: ReconstructArgs) -> Result<Self, Failure> {
         let every = Duration::try_from_secs_f64(args.checkpoint_every).map_err(|_| {
             Failure::usage(format!(
-                "--checkpoint-every {}: expected a number of seconds, 0 or more",
-                args.checkpoint_every
+                "--checkpoint-every {}: expected seconds, 0 or more and below 1e19",
+                shortest(args.checkpoint_every)
             ))
         })?;
         threads::check(args.threads)?;
+        let checkpoint = args.checkpoint.as_deref();
+        OutputFile::given("--checkpoint", checkpoint, &[paths::CHECKPOINT])
+            .as_ref()
+            .map_or(Ok(()), paths::check_name)?;
+        let origin = RecipeOrigin::new(&args);
         let (recipe, recipe_text, resume) = match &args.resume {
             None => {
-                let recipe = resolve(&args)?;
+                let recipe = resolve(&args, &origin)?;
                 let text = recipe.to_toml().map_err(Failure::usage)?;
                 (recipe, text, None)
             }
@@ -102,8 +112,11 @@ impl Reconstruct {
         let differs_from_output = |path: &&Path| !same(path, &files.checkpoint);
         inputs.extend(args.resume.as_deref().filter(differs_from_output));
         files.check(&inputs)?;
+        let read = [Some(&args.file), args.recipe.as_ref(), args.resume.as_ref()];
         Ok(Self {
+            inputs: paths::names(read.into_iter().flatten().map(PathBuf::as_path)),
             scan: args.file,
+            origin,
             recipe,
             recipe_text,
             files,
@@ -122,8 +135,10 @@ impl Reconstruct {
     /// Reads the scan, runs the reconstruction and writes the outputs.
     pub(crate) fn run(self) -> Result<(), Failure> {
         threads::start(self.threads)?;
+        let begun = Instant::now();
         let memory = Memory::available();
-        let file = crate::ptycho::io::scan::read(&self.scan, &self.recipe.data)?;
+        let file = crate::ptycho::io::scan::read(&self.scan, &self.recipe.data)
+            .map_err(|error| self.origin.of_reading(error))?;
         let scan = file.scan;
         let estimate = self.memory_estimate(&scan)?;
         let cpu_only = (self.recipe.precision == Precision::F64)
@@ -140,9 +155,9 @@ impl Reconstruct {
             start.probe.source = ProbeSource::MeanPattern;
         }
         let mut problem =
-            Problem::new(&scan, &start).map_err(|e| Failure::failed(format!("{name}: {e}")))?;
-        let made = engine(backend, &problem, &self.recipe, memory)?;
-        let backend = made.engine.setup().backend;
+            Problem::new(&scan, &start).map_err(|e| self.origin.of_problem(&name, &e))?;
+        let chosen = engine(backend, &problem, &self.recipe, memory)?;
+        let backend = chosen.engine.setup().backend;
         if let Some((path, saved)) = &self.resume {
             problem.notes = vec![format!("resumed from {}", path.display())];
             if saved.backend != backend {
@@ -152,13 +167,15 @@ impl Reconstruct {
                 ));
             }
         }
+        let notes = chosen.note.into_iter().chain(file.notes);
+        let notes: Vec<String> = notes.chain(problem.notes.iter().cloned()).collect();
         if self.progress_output == ProgressOutput::Text {
-            let notes = made.note.iter().chain(&file.notes).chain(&problem.notes);
             say(&notes
+                .iter()
                 .map(|note| format!("note: {note}\n"))
                 .collect::<String>())?;
         }
-        let reconstructor = Reconstructor::new(made.engine, &problem, &self.recipe);
+        let reconstructor = Reconstructor::new(chosen.engine, &problem, &self.recipe);
         let origin = Origin {
             source: name,
             recipe: self.recipe_text.clone(),
@@ -171,6 +188,7 @@ impl Reconstruct {
             resumed_from = Some(path);
         }
 
+        let setup_seconds = begun.elapsed().as_secs_f64();
         let interrupt = Interrupt::on_ctrl_c()?;
         let mut run = Run::new(steps);
         let end = run.execute(
@@ -183,10 +201,11 @@ impl Reconstruct {
         let result = result(reconstructor, &scan, &problem, &self.recipe, &origin)?;
         let planned = reconstructor.planned();
         let seconds = result.history.last().map_or(0.0, |entry| entry.seconds);
+        let record = RunRecord::new(reconstructor.engine().setup(), seconds);
         let finished = FinishedRun {
             result,
             scan: &scan,
-            seconds,
+            record: record.after(self.inputs, setup_seconds, notes),
             files: &self.files,
             interrupted: end == End::Interrupted,
         };
@@ -203,8 +222,9 @@ impl Reconstruct {
                 Ok(())
             }
             End::Interrupted => Err(Failure::Interrupted(format!(
-                "stopped after {} of {planned} iterations; the current result is in {}; resume with --resume {}",
+                "stopped after {} of {}; the current result is in {}; resume with --resume {}",
                 run.steps_mut().reconstructor().progress().total,
+                count(planned, ["iteration", "iterations"]),
                 self.files.result.display(),
                 self.files.checkpoint.display(),
             ))),
@@ -243,7 +263,7 @@ impl ProgressOutput {
 }
 
 /// Resolves the recipe: first the recipe file, then `--engine` and the other options, then `--set`.
-fn resolve(args: &ReconstructArgs) -> Result<Recipe, Failure> {
+fn resolve(args: &ReconstructArgs, origin: &RecipeOrigin) -> Result<Recipe, Failure> {
     let mut recipe = match &args.recipe {
         None => Recipe::default(),
         Some(path) => read_recipe(path)?,
@@ -252,9 +272,11 @@ fn resolve(args: &ReconstructArgs) -> Result<Recipe, Failure> {
         recipe.engines = args
             .engine
             .iter()
-            .map(|text| EngineSpec::parse(text))
-            .collect::<Result<_, _>>()
-            .map_err(Failure::usage)?;
+            .map(|text| {
+                EngineSpec::parse(text)
+                    .map_err(|e| Failure::usage(e.of_option(&format!("--engine {text}"))))
+            })
+            .collect::<Result<_, _>>()?;
     }
     if let Some(modes) = args.probe_modes {
         recipe.probe_modes = modes;
@@ -269,9 +291,11 @@ fn resolve(args: &ReconstructArgs) -> Result<Recipe, Failure> {
         recipe.seed = seed;
     }
     for assignment in &args.set {
-        recipe.set(assignment).map_err(Failure::usage)?;
+        recipe
+            .set(assignment)
+            .map_err(|e| Failure::usage(e.of_option(&format!("--set {assignment}"))))?;
     }
-    recipe.check().map_err(Failure::usage)?;
+    recipe.check().map_err(|error| origin.failure(&error))?;
     Ok(recipe)
 }
 
@@ -283,7 +307,7 @@ pub(super) fn read_recipe(path: &Path) -> Result<Recipe, Failure> {
     // Reading a device or a pipe may never end.
     if !metadata.is_file() {
         return Err(Failure::failed(format!(
-            "{name}: not a regular file: expected a recipe (TOML)"
+            "{name}: expected a recipe (TOML), found a folder, device or pipe"
         )));
     }
     if metadata.len() > MAX_RECIPE_BYTES {

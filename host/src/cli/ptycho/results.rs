@@ -7,15 +7,16 @@ use crate::data::{Reconstruction, Scan};
 use crate::ptycho::Summary;
 use crate::ptycho::quality::{Comparison, Reference, compare};
 use crate::ptycho::report::{Pictures, report};
+use crate::run::RunRecord;
 use crate::system::write_whole;
-use crate::text::significant;
+use crate::text::{count, significant};
 
 /// A run that is complete or was interrupted.
 pub(super) struct FinishedRun<'a> {
     pub(super) result: Reconstruction,
     pub(super) scan: &'a Scan,
-    /// Time spent in the iterations.
-    pub(super) seconds: f64,
+    /// Where it was computed, inputs, times, and the notes so far.
+    pub(super) record: RunRecord,
     pub(super) files: &'a Files,
     pub(super) interrupted: bool,
 }
@@ -28,7 +29,9 @@ impl FinishedRun<'_> {
         crate::ptycho::io::results::write(&files.result, &self.result)?;
         let mut written = vec![files.result.display().to_string()];
         let (truth, note) = self.against_truth();
-        let summary = Summary::new(&self.result, self.seconds, truth.as_ref());
+        let mut record = self.record.clone();
+        record.notes.extend(note.clone());
+        let mut summary = Summary::new(&self.result, record, truth.as_ref());
 
         if files.pictures.is_some() || files.report.is_some() {
             let pictures = Pictures::new(&self.result)?;
@@ -54,11 +57,12 @@ impl FinishedRun<'_> {
                 written.push(path.display().to_string());
             }
         }
+        written.extend(files.summary.iter().map(|path| path.display().to_string()));
+        summary.record.outputs = written;
         if let Some(path) = &files.summary {
             write_whole(path, summary.to_json()?.as_bytes())?;
-            written.push(path.display().to_string());
         }
-        Ok(self.text(&summary, note, &written))
+        Ok(self.text(&summary, note))
     }
 
     /// Refuses to write a result with NaN or infinite values.
@@ -77,8 +81,8 @@ impl FinishedRun<'_> {
             return Ok(());
         }
         Err(Failure::failed(format!(
-            "the reconstruction diverged: the object or the probe is not finite after {} iterations; {} was not written",
-            self.result.history.len(),
+            "the reconstruction diverged: the object or the probe is not finite after {}; {} was not written",
+            count(self.result.history.len(), ["iteration", "iterations"]),
             self.files.result.display()
         )))
     }
@@ -98,16 +102,14 @@ impl FinishedRun<'_> {
         }
     }
 
-    fn text(&self, summary: &Summary, note: Option<String>, written: &[String]) -> String {
+    fn text(&self, summary: &Summary, note: Option<String>) -> String {
+        let record = &summary.record;
         let metric = |value: Option<f64>| {
             value.map_or_else(|| "not computed".to_owned(), |v| significant(v, 4))
         };
         let mut lines = vec![
             ("engines", summary.engine.clone()),
-            (
-                "back end",
-                format!("{} ({})", summary.backend, summary.device),
-            ),
+            ("back end", record.setup.to_string()),
             ("R", metric(summary.r_factor)),
             ("err_phot", metric(summary.err_phot)),
         ];
@@ -125,11 +127,11 @@ impl FinishedRun<'_> {
                 Some(per) => {
                     format!(
                         "{} s, {} ms per iteration",
-                        significant(summary.seconds, 3),
+                        significant(record.seconds, 3),
                         significant(per, 3)
                     )
                 }
-                None => format!("{} s", significant(summary.seconds, 3)),
+                None => format!("{} s", significant(record.seconds, 3)),
             },
         ));
         if self.interrupted {
@@ -139,7 +141,7 @@ impl FinishedRun<'_> {
             ));
         }
         let mut label = "written";
-        for path in written {
+        for path in &record.outputs {
             lines.push((std::mem::take(&mut label), path.clone()));
         }
         lines.retain(|(_, value)| !value.is_empty());

@@ -3,6 +3,7 @@
 use crate::cli::args::{PatternArg, SimulateArgs};
 use crate::cli::failure::Failure;
 use crate::cli::output::{facts, say};
+use crate::cli::paths::{self, OutputFile};
 use crate::ptycho::{Pattern, SimulateError, SimulateOptions, simulate};
 use crate::system::Bytes;
 use crate::system::Memory;
@@ -53,7 +54,7 @@ impl Simulate {
         // Frames first: finding the object's size takes memory itself.
         check_memory(options.memory())?;
         check_memory(options.memory().saturating_add(options.object_memory()?))?;
-        crate::system::atomic_file::check(&args.out)?;
+        paths::check(&[OutputFile::new("", &args.out, &[paths::SCAN])], &[])?;
         Ok(Self {
             out: args.out.clone(),
             options,

@@ -4,7 +4,7 @@ use crate::cli::args::{BackendArgs, PrecisionArg};
 use crate::cli::backend::request;
 use crate::cli::failure::Failure;
 use crate::cli::threads;
-use crate::run::{BackendKind, BackendRequest, Made};
+use crate::run::{BackendKind, BackendRequest, EngineChoice};
 use crate::sas::cpu::CpuEngine;
 use crate::sas::cuda::{kernels, on_cuda, on_emulator};
 use crate::sas::{Calculation, Engine, Precision};
@@ -44,7 +44,10 @@ impl BackendConfig {
     }
 
     /// Makes the engine of the calculation.
-    pub(super) fn engine(self, calculation: Calculation) -> Result<Made<Box<dyn Engine>>, Failure> {
+    pub(super) fn engine(
+        self,
+        calculation: Calculation,
+    ) -> Result<EngineChoice<Box<dyn Engine>>, Failure> {
         let definition = &calculation.definition;
         let mut models = vec![definition.form().info().name];
         models.extend(definition.structure().map(|s| s.info().name));

@@ -9,18 +9,18 @@ use super::{files, table};
 use crate::cli::args::SasEvaluateArgs;
 use crate::cli::failure::Failure;
 use crate::cli::output::{facts, note, say, say_json};
-use crate::cli::paths;
+use crate::cli::paths::{self, OutputFile};
 use crate::data::{Curve, Scattering, ScatteringImage};
-use crate::run::Setup;
+use crate::run::{RunRecord, Setup};
 use crate::sas::Points;
 use crate::sas::report::{ScatteringCurve, intensity_picture};
 use crate::sas::resolution::Cloud;
 use crate::system::Bytes;
 use crate::system::Memory;
-use crate::text::significant;
+use crate::text::{count, significant};
 use serde::Serialize;
 use serde_json::{Map, Value};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::Instant;
 
 /// Host memory per point, bytes: q, intensity, sums, rows of text or of JSON.
@@ -53,16 +53,11 @@ struct Evaluated<'a> {
     polydispersity: Vec<PolydispersitySummary>,
     resolution: String,
     cutoff: f64,
+    /// The seconds are those of the evaluation alone.
     #[serde(flatten)]
-    setup: Setup,
-    /// Time of the evaluation alone.
-    seconds: f64,
-    setup_seconds: f64,
+    record: RunRecord,
     /// Command that repeats the evaluation.
     command: &'a str,
-    version: &'static str,
-    written: Vec<String>,
-    notes: &'a [String],
 }
 
 impl Evaluate {
@@ -77,7 +72,7 @@ impl Evaluate {
             ResolutionConfig::from_args(args.resolution.as_deref(), args.smear_on, false)?;
         if let (ResolutionArg::Slit { .. }, true) = (resolution.kind, points.pixels()) {
             return Err(Failure::usage(format!(
-                "--resolution {}: a slit applies to curves only, and {} requests an image; use pinhole:S",
+                "--resolution {}: expected pinhole:S for the pixels of {}, as a slit applies to curves only",
                 resolution.kind.to_arg(),
                 points.option
             )));
@@ -85,25 +80,19 @@ impl Evaluate {
         let model = ModelConfig::from_args(&args.model, args.backend, points.pixels(), &[])?;
         if points.pixels() && points.side.is_none() && args.plot.is_some() {
             return Err(Failure::usage(
-                "--plot: individual pixels cannot be drawn; use --q2d MAX:N",
+                "--plot: expected a curve or --q2d MAX:N, found individual pixels",
             ));
         }
         if args.quiet && args.output.is_none() && args.plot.is_none() {
             return Err(Failure::usage(
-                "--quiet: nothing would be printed or written; add -o or --plot",
+                "--quiet: expected -o or --plot beside it, found neither: the result would be lost",
             ));
         }
-        if let Some(path) = &args.output {
-            files::check_kind(path)?;
-        }
-        if let Some(path) = &args.plot {
-            paths::check_picture("--plot", path)?;
-        }
-        let outputs: Vec<&Path> = [&args.output, &args.plot]
-            .into_iter()
-            .flatten()
-            .map(PathBuf::as_path)
-            .collect();
+        let outputs = [
+            OutputFile::given("-o", args.output.as_deref(), files::FORMATS),
+            OutputFile::given("--plot", args.plot.as_deref(), &[paths::PNG]),
+        ];
+        let outputs: Vec<OutputFile<'_>> = outputs.into_iter().flatten().collect();
         paths::check(&outputs, &model.inputs().collect::<Vec<_>>())?;
         Ok(Self {
             model,
@@ -130,8 +119,8 @@ impl Evaluate {
             .model
             .polydispersity_summary(&calculation.polydispersity, &vector);
         let origin = Origin::of(&calculation);
-        let made = self.model.backend.engine(calculation)?;
-        let (mut engine, backend_note) = (made.engine, made.note);
+        let chosen = self.model.backend.engine(calculation)?;
+        let (mut engine, backend_note) = (chosen.engine, chosen.note);
         let setup_seconds = begun.elapsed().as_secs_f64();
         let begun = Instant::now();
         let mut computed = engine.evaluate(std::slice::from_ref(&vector))?;
@@ -150,10 +139,13 @@ impl Evaluate {
         );
         notes.extend(warnings(&intensity));
         let command = self.command(&vector, &setup);
-        let written = self.write(&intensity, &command, &setup)?;
+        let outputs = self.write(&intensity, &command, &setup)?;
         if !self.quiet {
             notes.iter().for_each(|sentence| note(sentence));
         }
+        let inputs = paths::names(self.model.inputs());
+        let mut record = RunRecord::new(setup, seconds).after(inputs, setup_seconds, notes);
+        record.outputs = outputs;
         if self.json {
             return say_json(&Evaluated {
                 model: self.model.definition.name(),
@@ -163,29 +155,24 @@ impl Evaluate {
                 polydispersity: distributions,
                 resolution: self.resolution.kind.to_arg(),
                 cutoff: self.model.cutoff,
-                setup,
-                seconds,
-                setup_seconds,
+                record,
                 command: &command,
-                version: env!("CARGO_PKG_VERSION"),
-                written,
-                notes: &notes,
             });
         }
         if self.quiet {
             return Ok(());
         }
-        if written.is_empty() {
+        if record.outputs.is_empty() {
             return say(&table::columns(&self.points.points, &intensity));
         }
         let mut lines = vec![
             ("model", self.model.definition.name().to_owned()),
             ("points", self.points.points.len().to_string()),
-            ("back end", files::backend_text(&setup)),
+            ("back end", record.setup.to_string()),
             ("time", format!("{} s", significant(seconds, 3))),
         ];
         let mut name = "written";
-        for path in written {
+        for path in record.outputs {
             lines.push((std::mem::take(&mut name), path));
         }
         say(&facts(&lines))
@@ -198,9 +185,9 @@ impl Evaluate {
         let needed = self.points.points.len() as u64 * bytes_per_point;
         if needed > memory.limit() {
             return Err(Failure::failed(format!(
-                "{}: {} points need {} of memory, but {} is available; request fewer points",
+                "{}: {} need {} of memory, but {} is available; request fewer points",
                 self.points.option,
-                self.points.points.len(),
+                count(self.points.points.len(), ["point", "points"]),
                 Bytes(u128::from(needed)),
                 Bytes(u128::from(memory.limit()))
             )));
@@ -257,7 +244,7 @@ impl Evaluate {
                 ),
                 ("model", title.to_owned()),
                 ("command", command.to_owned()),
-                ("back end", files::backend_text(setup)),
+                ("back end", setup.to_string()),
                 ("units", "q 1/Ang, intensity 1/cm".to_owned()),
             ];
             files::write(path, &scattering, &process)?;

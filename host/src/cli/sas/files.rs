@@ -2,12 +2,15 @@
 
 use crate::cli::args::QUnitArg;
 use crate::cli::failure::Failure;
+use crate::cli::paths::{self, Format};
 use crate::data::Scattering;
-use crate::run::Setup;
 use crate::sas::Points;
 use crate::sas::io::{Computed, QUnit, ReadOptions};
 use serde::Serialize;
 use std::path::Path;
+
+/// The formats of intensities.
+pub(super) const FORMATS: &[Format] = &[paths::CSV, paths::NXCANSAS];
 
 /// Whether the extension means HDF5 (`true`) or text (`false`); `None` if it is unknown.
 fn is_hdf5(path: &Path) -> Option<bool> {
@@ -16,16 +19,6 @@ fn is_hdf5(path: &Path) -> Option<bool> {
         "csv" | "txt" | "dat" => Some(false),
         _ => None,
     }
-}
-
-/// Refuses file names whose extension does not give the format.
-pub(super) fn check_kind(path: &Path) -> Result<(), Failure> {
-    is_hdf5(path).map(drop).ok_or_else(|| {
-        Failure::usage(format!(
-            "-o {}: expected a name that ends in .csv, .txt or .dat (text), or in .h5, .hdf5 or .nxs (NXcanSAS)",
-            path.display()
-        ))
-    })
 }
 
 /// Writes text or HDF5, as the extension of the name says.
@@ -63,7 +56,7 @@ pub(super) fn read_options(
 ) -> Result<ReadOptions, Failure> {
     if select.as_deref().is_some_and(|s| s.trim().is_empty()) {
         return Err(Failure::usage(
-            "--select: expected the number of a data set, from 1, or its title",
+            "--select: expected the number of a data set, from 1, or its title, found an empty one",
         ));
     }
     Ok(ReadOptions {
@@ -91,12 +84,4 @@ impl<'a> Coordinates<'a> {
             Points::Pixels { qx, qy } => Self::Pixels { qx, qy },
         }
     }
-}
-
-/// Back end, device and precision for output: `cuda (NVIDIA H200), f64`.
-pub(super) fn backend_text(setup: &Setup) -> String {
-    if setup.backend == "cpu" {
-        return format!("{}, {}", setup.backend, setup.precision);
-    }
-    format!("{} ({}), {}", setup.backend, setup.device, setup.precision)
 }

@@ -8,13 +8,15 @@ use super::results::{OutputFiles, Summary, table};
 use crate::cli::args::{FitMethodArg, SasFitArgs};
 use crate::cli::failure::Failure;
 use crate::cli::output::{note, say, say_json};
+use crate::cli::paths;
 use crate::data::Scattering;
 use crate::run::{Bar, End, Interrupt, JsonLines, Observer, Run, Schedule, Silent};
 use crate::sas::fit::{self, Entry, Measured, Method, Options, Problem, Selection, Weighting};
 use crate::sas::io::ReadOptions;
 use crate::sas::{Role, SasError, Vector};
-use crate::text::significant;
+use crate::text::{count, significant};
 use std::path::PathBuf;
+use std::time::Instant;
 
 /// What is printed on standard output.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -73,7 +75,7 @@ impl Fit {
                 "--json-progress"
             };
             return Err(Failure::usage(format!(
-                "{option}: the result would be lost; add -o, --summary, --report or --plot"
+                "{option}: expected -o, --summary, --report or --plot beside it, found none: the result would be lost"
             )));
         }
         let mut inputs = vec![args.data.as_path()];
@@ -103,6 +105,7 @@ impl Fit {
     /// Reads the data, runs the fit and writes the output.
     pub(crate) fn run(self) -> Result<(), Failure> {
         self.model.backend.start()?;
+        let begun = Instant::now();
         let file = self.data.display().to_string();
         let read = crate::sas::io::read(&self.data, &self.reading)?;
         let data = self
@@ -134,9 +137,9 @@ impl Fit {
                 why => Failure::usage(why),
             })?;
         let distributions = calculation.polydispersity.clone();
-        let made = self.model.backend.engine(calculation)?;
-        let mut engine = made.engine;
-        notes.extend(made.note);
+        let chosen = self.model.backend.engine(calculation)?;
+        let mut engine = chosen.engine;
+        notes.extend(chosen.note);
         if self.format != OutputFormat::Quiet {
             notes.iter().for_each(|sentence| note(sentence));
         }
@@ -145,6 +148,7 @@ impl Fit {
             fit::Fit::new(problem, engine.as_mut(), self.options).map_err(Failure::usage)?;
         // Until here there is nothing to save, and Ctrl-C ends the program.
         let interrupt = Interrupt::on_ctrl_c()?;
+        let setup_seconds = begun.elapsed().as_secs_f64();
         let mut run = Run::new(search.stopped_by(&interrupt));
         let schedule = Schedule { every: None };
         let end = run.execute(self.observer().as_mut(), &interrupt, schedule)?;
@@ -156,35 +160,36 @@ impl Fit {
         }
         let (mut result, comparison) = search.result()?;
         if self.format != OutputFormat::Quiet {
-            result.notes.iter().for_each(|sentence| note(sentence));
+            let found = result.record.notes.iter();
+            found.for_each(|sentence| note(sentence));
         }
-        notes.append(&mut result.notes);
-        result.notes = notes;
+        let inputs = std::iter::once(self.data.as_path()).chain(self.model.inputs());
+        result.record = (result.record).after(paths::names(inputs), setup_seconds, notes);
+        result.record.outputs = paths::names(self.files.all());
         let best = search.problem().vector(search.best().unwrap_or_default());
         let summary = Summary::new(
             &result,
             &comparison,
-            &file,
             smeared,
             self.model.polydispersity_summary(&distributions, &best),
             self.command(&best, pixels),
         );
-        let written = self.files.write(&result, &comparison, &summary)?;
+        (self.files).write(&result, &comparison, &summary, &file)?;
         match self.format {
-            OutputFormat::Table => say(&table(&result, &file, &written))?,
+            OutputFormat::Table => say(&table(&result, &file))?,
             OutputFormat::Json => say_json(&summary)?,
             OutputFormat::Progress | OutputFormat::Quiet => {}
         }
         match end {
             End::Finished => Ok(()),
             End::Interrupted => Err(Failure::Interrupted(format!(
-                "stopped after {} rounds with χ²/point {}; the best so far {}",
-                result.history.len(),
+                "stopped after {} with χ²/point {}; the best so far {}",
+                count(result.history.len(), ["round", "rounds"]),
                 significant(result.chi2_per_point, 4),
-                if written.is_empty() {
+                if self.files.is_empty() {
                     "was printed".to_owned()
                 } else {
-                    format!("is in {}", written.join(", "))
+                    format!("is in {}", result.record.outputs.join(", "))
                 }
             ))),
         }
@@ -204,7 +209,7 @@ impl Fit {
         };
         let refused = |option: &str, name: &str| {
             Err(Failure::usage(format!(
-                "{option} {name}: {file} holds a curve, on which {name} has no effect; it needs an image"
+                "{option} {name}: expected an image in {file}, found a curve, on which {name} has no effect"
             )))
         };
         if let Some(polydispersity) = self
@@ -261,7 +266,7 @@ fn options(args: &SasFitArgs) -> Result<Options, Failure> {
             options.iterations = args.iterations.unwrap_or(options.iterations);
             if let (Some(seed), 1) = (args.seed, options.starts) {
                 return Err(Failure::usage(format!(
-                    "--seed {seed}: a search from one start uses no random numbers; add --starts N or --method de"
+                    "--seed {seed}: expected --starts N or --method de beside it, as a search from one start uses no random numbers"
                 )));
             }
         }
@@ -270,7 +275,7 @@ fn options(args: &SasFitArgs) -> Result<Options, Failure> {
             options.generations = args.iterations.unwrap_or(options.generations);
             if let Some(starts) = args.starts {
                 return Err(Failure::usage(format!(
-                    "--starts {starts}: a population (--method de) has one start; use --method lm"
+                    "--starts {starts}: expected --method lm, found de, whose population has one start"
                 )));
             }
         }

@@ -6,6 +6,7 @@ use super::parameters::{items, number};
 use crate::cli::failure::Failure;
 use crate::sas::Role;
 use crate::sas::fit::Free;
+use crate::text::shortest;
 
 /// The fitted parameters.
 #[derive(Debug)]
@@ -41,7 +42,7 @@ impl FitParameters {
             let option = format!("--fit {item}");
             if parameters.free.iter().any(|other| other.name == free.name) {
                 return Err(Failure::usage(format!(
-                    "{option}: {} is already fitted by another --fit",
+                    "{option}: expected each parameter once, found {} twice",
                     free.name
                 )));
             }
@@ -50,7 +51,7 @@ impl FitParameters {
         }
         if parameters.free.is_empty() {
             return Err(Failure::usage(
-                "--fit is missing: expected the parameters to fit, such as --fit radius=20:100 --fit scale",
+                "--fit: expected the parameters to fit, such as --fit radius=20:100 --fit scale, found none",
             ));
         }
         parameters.add_linear(model)?;
@@ -105,7 +106,7 @@ impl FitParameters {
         };
         match self.free.iter().zip(&self.indices).find(open) {
             Some((free, _)) => Err(Failure::usage(format!(
-                "{over}: needs finite bounds, and {} has none; give --fit {}=LOW:HIGH",
+                "{over}: expected finite bounds of every parameter, found none of {}; use --fit {}=LOW:HIGH",
                 free.name, free.name
             ))),
             None => Ok(()),
@@ -141,12 +142,12 @@ fn index(model: &ModelConfig, option: &str, free: &Free) -> Result<usize, Failur
             .find(|s| s.parameter_index() == index)
         else {
             return Err(Failure::usage(format!(
-                "{option}: {of} has no distribution whose width could be fitted; add --pd {of}=0.1:gaussian"
+                "{option}: expected a distribution of {of} whose width can be fitted, found none; add --pd {of}=0.1:gaussian"
             )));
         };
         if polydispersity.file().is_some() {
             return Err(Failure::usage(format!(
-                "{option}: the distribution of {of} comes from a file and has no width"
+                "{option}: expected a distribution with a width, found that of {of} from a file"
             )));
         }
         return Ok(index);
@@ -157,8 +158,8 @@ fn index(model: &ModelConfig, option: &str, free: &Free) -> Result<usize, Failur
         Role::StructureFactorMode | Role::RadiusEffectiveMode
     ) {
         return Err(Failure::usage(format!(
-            "{option}: {} selects a formula and cannot be fitted; use --set {}=N",
-            free.name, free.name
+            "{option}: expected a number that can be fitted, found one that selects a formula; use --set {}=N",
+            free.name
         )));
     }
     if let Some((low, high)) = free.bounds
@@ -167,8 +168,11 @@ fn index(model: &ModelConfig, option: &str, free: &Free) -> Result<usize, Failur
         let value = model.values.values[index];
         if !(low..=high).contains(&value) {
             return Err(Failure::usage(format!(
-                "{option}: the start --set {}={value} is outside the bounds {low} to {high}",
-                free.name
+                "{option}: expected bounds around the start --set {}={}, found {} to {}, outside of which it is",
+                free.name,
+                shortest(value),
+                shortest(low),
+                shortest(high)
             )));
         }
     }

@@ -7,7 +7,7 @@ use crate::cli::output::{facts, say, say_json};
 use crate::data::{Curve, Scattering, ScatteringImage, Smearing};
 use crate::sas::io::ReadOptions;
 use crate::sas::{Guinier, guinier};
-use crate::text::significant;
+use crate::text::{count, significant};
 use serde::Serialize;
 use std::path::PathBuf;
 
@@ -194,8 +194,8 @@ impl DataSummary {
         }
         if self.points < FEW_POINTS {
             warnings.push(format!(
-                "only {} points: few parameters can be fitted",
-                self.points
+                "only {}: few parameters can be fitted",
+                count(self.points, ["point", "points"])
             ));
         }
         if self.not_positive > 0 {
@@ -245,8 +245,14 @@ impl DataSummary {
             (
                 "holds",
                 match self.kind {
-                    "image" => format!("an image I(qx, qy) of {} pixels", self.points),
-                    _ => format!("a curve I(q) of {} points", self.points),
+                    "image" => format!(
+                        "an image I(qx, qy) of {}",
+                        count(self.points, ["pixel", "pixels"])
+                    ),
+                    _ => format!(
+                        "a curve I(q) of {}",
+                        count(self.points, ["point", "points"])
+                    ),
                 },
             ),
             ("|q|", format!("{} 1/Å", span(self.q))),

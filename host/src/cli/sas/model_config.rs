@@ -5,6 +5,7 @@ use super::{backend, names};
 use crate::cli::args::{BackendArgs, SasModelArgs};
 use crate::cli::failure::Failure;
 use crate::sas::{Calculation, Definition, Points, Polydispersity, Role, Vector};
+use crate::text::shortest;
 use serde::Serialize;
 use serde_json::{Map, Value};
 use std::path::Path;
@@ -43,15 +44,15 @@ impl ModelConfig {
         if !(0.0..1.0).contains(&args.cutoff) {
             return Err(Failure::usage(format!(
                 "--cutoff {}: expected a number from 0 to below 1",
-                args.cutoff
+                shortest(args.cutoff)
             )));
         }
         let values = parameters::values(&definition, &args.set)?;
         let polydispersity = parameters::polydispersity_args(&definition, &args.pd, pixels)?;
         if args.cutoff > 0.0 && polydispersity.is_empty() {
             return Err(Failure::usage(format!(
-                "--cutoff {}: applies to distributions, but no --pd gives one",
-                args.cutoff
+                "--cutoff {}: expected a distribution (--pd), to which it applies, found none",
+                shortest(args.cutoff)
             )));
         }
         Ok(Self {

@@ -10,7 +10,7 @@ pub(super) fn definition(given: &str) -> Result<Definition, Failure> {
         SasError::NoModel { name, .. } => {
             let known = catalogue::models().iter().map(|model| model.info().name);
             Failure::usage(format!(
-                "there is no model {name}{}; `warpstride sas models` lists them",
+                "{name}: expected the name of a model{}; `warpstride sas models` lists them",
                 suggestion(nearest(&name, known))
             ))
         }
@@ -44,7 +44,7 @@ pub(super) fn parameter_index(
     definition.parameter_index(name).map_err(|_| {
         let names = || definition.rows().iter().map(|row| row.name.as_str());
         Failure::usage(format!(
-            "{option}: {} has no parameter {name}{}; it has {}",
+            "{option}: expected a parameter of {}{}: {}",
             definition.name(),
             suggestion(nearest(name, names())),
             names().collect::<Vec<_>>().join(", ")

@@ -5,6 +5,7 @@ use crate::cli::failure::Failure;
 use crate::sas::dispersion::MAX_POINTS;
 use crate::sas::mesh::MAX_POLYDISPERSE;
 use crate::sas::{Definition, Distribution, Polydispersity, Role};
+use crate::text::shortest;
 use std::path::{Path, PathBuf};
 
 /// Maximum size of a distribution's file, bytes: two columns of [`MAX_POINTS`] numbers and
@@ -47,7 +48,9 @@ pub(super) fn values(definition: &Definition, set: &[String]) -> Result<Values, 
         let (low, high) = row.limits;
         if !(low..=high).contains(&value) {
             return Err(Failure::usage(format!(
-                "{option}: {name} of {}: expected {low} to {high}",
+                "{option}: expected {} to {} for {name} of {}",
+                shortest(low),
+                shortest(high),
                 definition.name()
             )));
         }
@@ -62,7 +65,7 @@ pub(super) fn values(definition: &Definition, set: &[String]) -> Result<Values, 
         }
         if std::mem::replace(&mut is_set[parameter], true) {
             return Err(Failure::usage(format!(
-                "{option}: {name} is already set by another --set"
+                "{option}: expected each parameter once, found {name} twice"
             )));
         }
         values[parameter] = value;
@@ -125,7 +128,7 @@ fn refuse_width(definition: &Definition, option: &str, name: &str) -> Result<(),
         && definition.parameter_index(name).is_err()
     {
         return Err(Failure::usage(format!(
-            "{option}: {name} is a width; use --pd {of}=WIDTH:KIND"
+            "{option}: expected --pd {of}=WIDTH:KIND, as {name} is a width"
         )));
     }
     Ok(())
@@ -242,7 +245,7 @@ pub(super) fn polydispersity_args(
             .any(|other| other.parameter == polydispersity.parameter)
         {
             return Err(Failure::usage(format!(
-                "{}: {} already has a distribution from another --pd",
+                "{}: expected one distribution of each parameter, found two of {}",
                 polydispersity.option, polydispersity.name
             )));
         }
@@ -281,12 +284,12 @@ fn polydispersity_arg(
             .collect();
         return refuse(if others.is_empty() {
             format!(
-                "no parameter of {} can have a distribution",
+                "expected a parameter that can have a distribution, and {} has none",
                 definition.name()
             )
         } else {
             format!(
-                "{name} of {} cannot have a distribution; those that can: {}",
+                "expected a parameter of {} that can have a distribution: {}",
                 definition.name(),
                 others.join(", ")
             )
@@ -295,7 +298,7 @@ fn polydispersity_arg(
     let angle = matches!(row.role, Role::Angle(_));
     if angle && !pixels {
         return refuse(format!(
-            "{name} is an angle, and a curve is averaged over all directions; use --q2d for an image"
+            "expected --q2d for an image, as {name} is an angle, and a curve is averaged over all directions"
         ));
     }
     let arg = |width, shape| PolydispersityArg {
@@ -320,7 +323,7 @@ fn polydispersity_arg(
     };
     let width = number(&option, width_text, what)?;
     if width < 0.0 {
-        return refuse(format!("expected {what}, found {width}"));
+        return refuse(format!("expected {what}, found {}", shortest(width)));
     }
     let distribution = match parts.next() {
         None => Distribution::Gaussian,
@@ -347,12 +350,13 @@ fn polydispersity_arg(
         )?;
         if nsigma <= 0.0 {
             return refuse(format!(
-                "expected a reach of the mesh in standard deviations, above 0, found {nsigma}"
+                "expected a reach of the mesh in standard deviations, above 0, found {}",
+                shortest(nsigma)
             ));
         }
         if distribution == Distribution::Uniform {
             return refuse(
-                "uniform extends one standard deviation to either side and takes no NSIGMA"
+                "expected no NSIGMA, as uniform extends one standard deviation to either side"
                     .to_owned(),
             );
         }
@@ -362,7 +366,7 @@ fn polydispersity_arg(
     }
     if angle && matches!(distribution, Distribution::LogNormal | Distribution::Schulz) {
         return refuse(format!(
-            "{} is a distribution of sizes, not of angles",
+            "expected a distribution of angles, found {}, which is one of sizes",
             distribution_name(&distribution)
         ));
     }
@@ -415,7 +419,8 @@ fn array(path: &Path) -> Result<Vec<(f64, f64)>, Failure> {
         )));
     }
     let bytes = std::fs::read(path).map_err(|e| failed(&format!("cannot be read: {e}")))?;
-    let text = String::from_utf8(bytes).map_err(|_| failed(&"is not text"))?;
+    let text = String::from_utf8(bytes)
+        .map_err(|_| failed(&"expected text, found bytes that are not UTF-8"))?;
     let mut pairs = Vec::new();
     for (at, line) in text.lines().enumerate() {
         let line = line.split('#').next().unwrap_or_default();
@@ -449,7 +454,7 @@ fn array(path: &Path) -> Result<Vec<(f64, f64)>, Failure> {
         )));
     }
     if pairs.iter().all(|(_, weight)| *weight == 0.0) {
-        return Err(failed(&"every weight is 0; expected at least one above 0"));
+        return Err(failed(&"expected at least one weight above 0, found none"));
     }
     Ok(pairs)
 }

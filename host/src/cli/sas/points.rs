@@ -3,6 +3,7 @@
 use super::parameters::number;
 use crate::cli::failure::Failure;
 use crate::sas::{Points, points};
+use crate::text::shortest;
 
 /// Grid of `--q` by default.
 const DEFAULT: &str = "0.001:0.5:200:log";
@@ -126,7 +127,8 @@ fn listed(text: &str) -> Result<PointsConfig, Failure> {
             .collect::<Result<Vec<_>, _>>()?;
         if let Some(below) = q.iter().find(|q| **q < 0.0) {
             return Err(Failure::usage(format!(
-                "{option}: expected |q| of 0 or more, found {below}"
+                "{option}: expected |q| of 0 or more, found {}",
+                shortest(*below)
             )));
         }
         Points::Curve(q)
@@ -148,7 +150,8 @@ fn square_image(text: &str) -> Result<PointsConfig, Failure> {
     let most = number(&option, most, "a greatest qx in 1/A")?;
     if most <= 0.0 {
         return Err(Failure::usage(format!(
-            "{option}: expected a greatest qx above 0, found {most}"
+            "{option}: expected a greatest qx above 0, found {}",
+            shortest(most)
         )));
     }
     let side = point_count(&option, side)?;

@@ -6,6 +6,7 @@ use crate::cli::failure::Failure;
 use crate::data::{Scattering, Smearing};
 use crate::sas::resolution::{Cloud, Pinhole, Sampling, Slit, Width};
 use crate::sas::{Points, Resolution};
+use crate::text::shortest;
 use std::f64::consts::TAU;
 
 /// The resolution, and the points at which the model is computed.
@@ -29,7 +30,7 @@ impl ResolutionConfig {
         };
         if on.is_some() && !matches!(kind, ResolutionArg::Pinhole(_) | ResolutionArg::Data) {
             return Err(Failure::usage(format!(
-                "--smear-on: applies to pinhole smearing only, and --resolution is {}",
+                "--smear-on: expected --resolution pinhole:S or data, found {}",
                 kind.to_arg()
             )));
         }
@@ -80,7 +81,8 @@ impl ResolutionArg {
             let value = number(&option, text, what)?;
             if value < 0.0 {
                 return Err(Failure::usage(format!(
-                    "{option}: expected {what}, found {value}"
+                    "{option}: expected {what}, found {}",
+                    shortest(value)
                 )));
             }
             Ok(value)
@@ -93,7 +95,8 @@ impl ResolutionArg {
                 let share = non_negative(share, what)?;
                 if share == 0.0 || share >= 1.0 {
                     return Err(Failure::usage(format!(
-                        "{option}: expected {what}, found {share}"
+                        "{option}: expected {what}, found {}",
+                        shortest(share)
                     )));
                 }
                 Ok(Self::Pinhole(share))
@@ -172,7 +175,7 @@ impl ResolutionConfig {
             }
             (ResolutionArg::Slit { .. }, Points::Pixels { .. }) => {
                 return Err(Failure::usage(format!(
-                    "{option}: a slit applies to curves, not to images"
+                    "{option}: expected pinhole:S for an image, as a slit applies to curves only"
                 )));
             }
         };
@@ -222,7 +225,7 @@ impl ResolutionConfig {
                 }
                 _ if self.on_data => {
                     return Err(Failure::usage(format!(
-                        "--smear-on data: applies to pinhole smearing only, and {file} has no pinhole resolution"
+                        "--smear-on data: expected a pinhole resolution in {file}, found none"
                     )));
                 }
                 _ => Resolution::of_curve(curve),
@@ -236,7 +239,7 @@ impl ResolutionConfig {
 
 fn smear_on_data_refused() -> Failure {
     Failure::usage(
-        "--smear-on data: applies to curves only; an image is smeared over points around each pixel",
+        "--smear-on data: expected a curve, found an image, which is smeared over points around each pixel",
     )
 }
 

@@ -1,16 +1,16 @@
 //! Results of a fit: the fitted curve, summary, report, picture, and a table for the terminal.
 
-use super::files::{self, Coordinates, backend_text};
+use super::files::{self, Coordinates};
 use super::model_config::PolydispersitySummary;
 use crate::cli::failure::Failure;
 use crate::cli::output::facts;
-use crate::cli::paths;
+use crate::cli::paths::{self, OutputFile};
 use crate::data::{Curve, Scattering, ScatteringImage};
 use crate::sas::Points;
 use crate::sas::fit::{Bound, Comparison, FitResult, Method};
 use crate::sas::report::{fit_picture, fit_report};
 use crate::system::write_whole;
-use crate::text::{Table, significant};
+use crate::text::{Table, count, significant};
 use serde::Serialize;
 use std::path::{Path, PathBuf};
 
@@ -28,8 +28,6 @@ pub(super) struct OutputFiles {
 pub(super) struct Summary<'a> {
     #[serde(flatten)]
     result: &'a FitResult,
-    /// The data file, as given.
-    file: &'a str,
     resolution: String,
     polydispersity: Vec<PolydispersitySummary>,
     /// Command that computes the model with the fitted values.
@@ -55,14 +53,12 @@ impl<'a> Summary<'a> {
     pub(super) fn new(
         result: &'a FitResult,
         comparison: &'a Comparison,
-        file: &'a str,
         resolution: String,
         polydispersity: Vec<PolydispersitySummary>,
         command: String,
     ) -> Self {
         Self {
             result,
-            file,
             resolution,
             polydispersity,
             command,
@@ -78,7 +74,8 @@ impl<'a> Summary<'a> {
 }
 
 impl OutputFiles {
-    fn all(&self) -> impl Iterator<Item = &Path> {
+    /// The files in the order in which `--help` lists them.
+    pub(super) fn all(&self) -> impl Iterator<Item = &Path> {
         [&self.output, &self.summary, &self.report, &self.plot]
             .into_iter()
             .flatten()
@@ -93,23 +90,24 @@ impl OutputFiles {
     /// Checks, before any work, that every file can be written and that no two outputs, and no
     /// output and input, are the same file.
     pub(super) fn check(&self, inputs: &[&Path]) -> Result<(), Failure> {
-        if let Some(path) = &self.plot {
-            paths::check_picture("--plot", path)?;
-        }
-        if let Some(path) = &self.output {
-            files::check_kind(path)?;
-        }
-        paths::check(&self.all().collect::<Vec<_>>(), inputs)
+        let outputs = [
+            OutputFile::given("-o", self.output.as_deref(), files::FORMATS),
+            OutputFile::given("--summary", self.summary.as_deref(), &[paths::JSON]),
+            OutputFile::given("--report", self.report.as_deref(), &[paths::HTML]),
+            OutputFile::given("--plot", self.plot.as_deref(), &[paths::PNG]),
+        ];
+        let outputs: Vec<OutputFile<'_>> = outputs.into_iter().flatten().collect();
+        paths::check(&outputs, inputs)
     }
 
-    /// Writes the summary first, because it holds the result of the computation. Returns the names
-    /// of the files.
+    /// Writes the summary first, because it holds the result of the computation; `file` is that of the data.
     pub(super) fn write(
         &self,
         result: &FitResult,
         comparison: &Comparison,
         summary: &Summary<'_>,
-    ) -> Result<Vec<String>, Failure> {
+        file: &str,
+    ) -> Result<(), Failure> {
         if let Some(path) = &self.summary {
             let text = serde_json::to_string_pretty(summary)? + "\n";
             write_whole(path, text.as_bytes())?;
@@ -121,11 +119,11 @@ impl OutputFiles {
                     format!("warpstride {}", env!("CARGO_PKG_VERSION")),
                 ),
                 ("fit of", result.model.clone()),
-                ("to", summary.file.to_owned()),
+                ("to", file.to_owned()),
                 ("command", summary.command.clone()),
                 ("resolution", summary.resolution.clone()),
                 ("chi2 per point", significant(result.chi2_per_point, 6)),
-                ("back end", backend_text(&result.setup)),
+                ("back end", result.record.setup.to_string()),
                 ("units", "q 1/Ang, intensity 1/cm".to_owned()),
             ];
             files::write(path, &fitted(result, comparison), &process)?;
@@ -138,7 +136,7 @@ impl OutputFiles {
                 .map_err(|e| Failure::failed(format!("--plot: {e}")))?
                 .write(path)?;
         }
-        Ok(self.all().map(|path| path.display().to_string()).collect())
+        Ok(())
     }
 }
 
@@ -167,7 +165,7 @@ fn fitted(result: &FitResult, comparison: &Comparison) -> Scattering {
 }
 
 /// The table for the terminal.
-pub(super) fn table(result: &FitResult, file: &str, written: &[String]) -> String {
+pub(super) fn table(result: &FitResult, file: &str) -> String {
     let mut parameters = Table::new(&["parameter", "value", "±", "units", "bounds", ""]);
     for fitted in &result.parameters {
         let end = |end: Option<f64>| end.map_or_else(|| "…".to_owned(), |v| v.to_string());
@@ -204,9 +202,9 @@ pub(super) fn table(result: &FitResult, file: &str, written: &[String]) -> Strin
         (
             "χ²/point",
             format!(
-                "{} of {} points{}",
+                "{} of {}{}",
                 significant(result.chi2_per_point, 5),
-                result.points,
+                count(result.points, ["point", "points"]),
                 if result.known_sigma {
                     ""
                 } else {
@@ -214,18 +212,18 @@ pub(super) fn table(result: &FitResult, file: &str, written: &[String]) -> Strin
                 }
             ),
         ),
-        ("back end", backend_text(&result.setup)),
+        ("back end", result.record.setup.to_string()),
         (
             "time",
             format!(
-                "{} s, {} evaluations",
-                significant(result.seconds, 3),
-                result.evaluations
+                "{} s, {}",
+                significant(result.record.seconds, 3),
+                count(result.evaluations, ["evaluation", "evaluations"])
             ),
         ),
     ];
     let mut name = "written";
-    for path in written {
+    for path in &result.record.outputs {
         lines.push((std::mem::take(&mut name), path.clone()));
     }
     format!("{}\n{parameters}", facts(&lines))

@@ -6,7 +6,7 @@ use crate::cli::failure::Failure;
 use crate::cli::threads;
 use crate::cuda::CudaError;
 use crate::gpu::{CudaDevice, GpuError};
-use crate::run::{BackendKind, BackendRequest, Setup, fallback_note};
+use crate::run::{BackendKind, BackendRequest, EngineChoice, Setup};
 use crate::series::cpu::CpuEngine;
 use crate::series::cuda::{GpuEngine, kernels};
 use crate::series::{Batch, Engine, Resample, Resampled, SeriesError};
@@ -19,13 +19,9 @@ pub(super) struct BackendConfig {
     threads: Option<usize>,
 }
 
-/// An engine, and what the user learns about it.
-pub(super) struct Chosen {
-    engine: Box<dyn Engine>,
-    /// A GPU that `auto` took, for which the CPU may stand in.
-    optional: bool,
-    /// What `auto` took, and why.
-    pub(super) note: Option<String>,
+/// An engine, for which the CPU may stand in, and its time.
+pub(super) struct TimedEngine {
+    chosen: EngineChoice<Box<dyn Engine>>,
     /// Time in the engine.
     pub(super) spent: Duration,
 }
@@ -46,9 +42,9 @@ impl BackendConfig {
     }
 
     /// Makes the engine of a plan.
-    pub(super) fn engine(self, plan: &Resample) -> Result<Chosen, Failure> {
+    pub(super) fn engine(self, plan: &Resample) -> Result<TimedEngine, Failure> {
         let backend = self.request.open(None, kernels)?;
-        let made = backend.engine(
+        let chosen = backend.engine(
             || Ok(()),
             |kind| -> Result<Box<dyn Engine>, Failure> {
                 Ok(match kind {
@@ -60,12 +56,17 @@ impl BackendConfig {
                 })
             },
         )?;
-        Ok(Chosen {
-            engine: made.engine,
-            optional: made.optional,
-            note: made.note,
+        Ok(TimedEngine {
+            chosen,
             spent: Duration::ZERO,
         })
+    }
+}
+
+impl TimedEngine {
+    /// What `auto` chose, and why.
+    pub(super) fn note(&self) -> Option<&str> {
+        self.chosen.note.as_deref()
     }
 }
 
@@ -82,22 +83,23 @@ fn on_gpu(gpu: CudaDevice, plan: &Resample) -> Result<GpuEngine<CudaDevice>, Ser
 }
 
 /// Every batch has the same bits on every back end, so the CPU can take over between two of them.
-impl Engine for Chosen {
+impl Engine for TimedEngine {
     fn setup(&self) -> &Setup {
-        self.engine.setup()
+        self.chosen.engine.setup()
     }
 
     fn plan(&self) -> &Resample {
-        self.engine.plan()
+        self.chosen.engine.plan()
     }
 
     fn resample(&mut self, batch: &Batch) -> Result<Resampled, SeriesError> {
         let begun = Instant::now();
-        let computed = match self.engine.resample(batch) {
-            Err(why) if self.optional && lacks_memory(&why) => {
-                self.engine = Box::new(CpuEngine::new(self.plan().clone()));
-                (self.note, self.optional) = (Some(fallback_note(&why)), false);
-                self.engine.resample(batch)
+        let computed = match self.chosen.engine.resample(batch) {
+            Err(why) if lacks_memory(&why) => {
+                let fallen_back = self.chosen.fall_back(why, |engine| {
+                    Box::new(CpuEngine::new(engine.plan().clone()))
+                });
+                fallen_back.and_then(|()| self.chosen.engine.resample(batch))
             }
             computed => computed,
         };
@@ -120,7 +122,22 @@ fn lacks_memory(why: &SeriesError) -> bool {
 mod tests {
     use super::*;
     use crate::gpu::EmulatedDevice;
+    use crate::run::{Backend, BackendName};
     use crate::series::NanPolicy;
+
+    /// An engine that `auto` chose, or that was asked for.
+    fn stand_in(engine: Box<dyn Engine>, optional: bool) -> EngineChoice<Box<dyn Engine>> {
+        let requested = if optional {
+            BackendName::Auto
+        } else {
+            BackendName::Cuda
+        };
+        let cuda = || Ok::<_, String>(Box::new(()));
+        let opened = Backend::<(), ()>::open(requested, None, cuda, || Ok(()), |()| String::new());
+        let mut engine = Some(engine);
+        let make = |_| engine.take().ok_or_else(|| "made twice".to_owned());
+        opened.unwrap().engine(|| Ok(()), make).unwrap()
+    }
 
     /// A device that holds four points, and a bucket of ten.
     #[test]
@@ -134,22 +151,19 @@ mod tests {
         let batch = Batch::single((0..10).collect(), vec![2.0; 10]).unwrap();
         for optional in [true, false] {
             let small = GpuEngine::new(EmulatedDevice::new(), plan.clone()).unwrap();
-            let mut chosen = Chosen {
-                engine: Box::new(small.chunked(4, 4)),
-                optional,
-                note: None,
+            let mut engine = TimedEngine {
+                chosen: stand_in(Box::new(small.chunked(4, 4)), optional),
                 spent: Duration::ZERO,
             };
-            let computed = chosen.resample(&batch);
+            let computed = engine.resample(&batch);
             if optional {
                 let expected = CpuEngine::new(plan.clone()).resample(&batch).unwrap();
                 assert_eq!(computed.unwrap(), expected);
-                assert_eq!(chosen.setup().backend, "cpu");
+                assert_eq!(engine.setup().backend, "cpu");
+                let note = engine.note().unwrap();
                 assert!(
-                    chosen
-                        .note
-                        .unwrap()
-                        .starts_with("falling back to the CPU: series 0")
+                    note.starts_with("falling back to the CPU: series 0"),
+                    "{note}"
                 );
             } else {
                 assert!(matches!(computed, Err(SeriesError::DeviceMemory(_))));

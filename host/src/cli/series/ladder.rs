@@ -5,7 +5,7 @@ use crate::cli::args::{KernelBackendArg, SeriesLadderArgs};
 use crate::cli::backend::{for_kernels, gpu_option};
 use crate::cli::failure::Failure;
 use crate::cli::output::{note, say, say_json};
-use crate::cli::paths;
+use crate::cli::paths::{self, OutputFile};
 use crate::gpu::{CudaDevice, Device, EmulatedDevice, GpuError};
 use crate::series::ladder::{LadderStep, POINTS, QUEUES, ladder};
 use crate::system::write_whole;
@@ -39,9 +39,8 @@ impl Ladder {
     /// Checks the options and the output path.
     pub(crate) fn from_args(args: SeriesLadderArgs) -> Result<Self, Failure> {
         let backend = for_kernels(args.backend)?;
-        if let Some(path) = &args.output {
-            paths::check(&[path], &[])?;
-        }
+        let output = OutputFile::given("-o", args.output.as_deref(), &[paths::JSON]);
+        paths::check(output.as_slice(), &[])?;
         Ok(Self {
             backend,
             device: args.backend.device,

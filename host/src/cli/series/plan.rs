@@ -2,15 +2,13 @@
 
 use crate::cli::args::{NanArg, ResampleArgs};
 use crate::cli::failure::Failure;
-use crate::series::{Aggregate, Granularity, NanPolicy, Resample};
+use crate::series::{Aggregate, Granularity, NanPolicy, Resample, SeriesError};
 
 /// Builds the plan of an aggregation from its arguments.
 pub(super) fn parse(args: &ResampleArgs) -> Result<Resample, Failure> {
     let mut granularities: Vec<Granularity> = Vec::new();
     for text in elements(&args.granularity) {
-        let granularity = text.parse();
-        granularities
-            .push(granularity.map_err(|why| Failure::usage(format!("--granularity: {why}")))?);
+        granularities.push(text.parse().map_err(option)?);
     }
     let mut aggregates: Vec<Aggregate> = Vec::new();
     for text in elements(&args.aggregate) {
@@ -25,10 +23,8 @@ pub(super) fn parse(args: &ResampleArgs) -> Result<Resample, Failure> {
             }
             _ => {
                 let aggregate = text.parse();
-                aggregates.push(
-                    aggregate
-                        .map_err(|why| Failure::usage(format!("--aggregate: {why}; or all")))?,
-                );
+                aggregates
+                    .push(aggregate.map_err(|why| Failure::usage(format!("--{why}; or all")))?);
             }
         }
     }
@@ -36,7 +32,12 @@ pub(super) fn parse(args: &ResampleArgs) -> Result<Resample, Failure> {
         NanArg::Keep => NanPolicy::Keep,
         NanArg::Skip => NanPolicy::Skip,
     };
-    Resample::new(granularities, aggregates, nan).map_err(Failure::usage)
+    Resample::new(granularities, aggregates, nan).map_err(option)
+}
+
+/// The error of an option: it begins with `granularity` or `aggregate`, as the options are called.
+pub(super) fn option(error: SeriesError) -> Failure {
+    Failure::usage(format!("--{error}"))
 }
 
 /// The comma-separated elements of all arguments.

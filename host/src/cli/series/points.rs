@@ -46,7 +46,7 @@ impl Inputs {
             };
             if !seen.insert(real.unwrap_or_else(|| path.clone())) {
                 return Err(Failure::usage(format!(
-                    "{}: named twice: all its points would be duplicates",
+                    "{}: expected each input once, found it twice: all its points would be duplicates",
                     path.display()
                 )));
             }
@@ -58,7 +58,7 @@ impl Inputs {
         ] {
             if column.as_deref().is_some_and(|name| name.trim().is_empty()) {
                 return Err(Failure::usage(format!(
-                    "{option}: expected the name of a column, or its number from 1 if the file has no header"
+                    "{option}: expected the name of a column, or its number from 1 if the file has no header, found an empty one"
                 )));
             }
         }
@@ -215,7 +215,7 @@ pub(super) fn limits(
         let Some(text) = text else { return Ok(None) };
         if unit == TimeUnit::Auto && is_year(text) {
             return Err(Failure::usage(format!(
-                "{option} {text}: ambiguous: expected {text}-01-01 for the year or {text}.0 for seconds since 1970"
+                "{option} {text}: expected {text}-01-01 for the year or {text}.0 for seconds since 1970, found a number that may be either"
             )));
         }
         moment(text, unit)

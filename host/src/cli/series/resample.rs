@@ -4,19 +4,20 @@ use super::backend::BackendConfig;
 use super::points::{Inputs, PointsRead};
 use super::progress::{Progress, ProgressStyle};
 use super::rows::{OutputConfig, RowWriter};
-use super::summary::{Malformed, Seconds, Summary, Taken, buckets};
+use super::summary::{Malformed, StageSeconds, Summary, Taken, buckets};
 use super::{memory, plan, points};
 use crate::cli::args::ResampleArgs;
 use crate::cli::failure::Failure;
 use crate::cli::output::{note, say, were};
-use crate::cli::paths;
-use crate::run::Interrupt;
+use crate::cli::paths::{self, OutputFile};
+use crate::run::{Interrupt, RunRecord};
 use crate::series::io::Reader;
 use crate::series::stream::{Gather, Limits, StreamError, Tally};
 use crate::series::{Engine as _, Resample};
 use crate::system::Memory;
 use crate::system::write_whole;
-use std::path::{Path, PathBuf};
+use crate::text::count;
+use std::path::PathBuf;
 use std::time::Instant;
 
 /// The checked arguments of `warpstride series resample`.
@@ -40,14 +41,15 @@ impl Resampling {
         let out = OutputConfig::from_args(args)?;
         if out.is_standard() && args.json_progress {
             return Err(Failure::usage(
-                "-o - and --json-progress: both would write to standard output; expected a file name for -o",
+                "-o -: expected the name of a file beside --json-progress, which writes to standard output",
             ));
         }
-        if let Some(path) = &args.plot {
-            paths::check_picture("--plot", path)?;
-        }
-        let outputs = [out.path(), args.summary.as_deref(), args.plot.as_deref()];
-        let outputs: Vec<&Path> = outputs.into_iter().flatten().collect();
+        let outputs = [
+            out.file(),
+            OutputFile::given("--summary", args.summary.as_deref(), &[paths::JSON]),
+            OutputFile::given("--plot", args.plot.as_deref(), &[paths::PNG]),
+        ];
+        let outputs: Vec<OutputFile<'_>> = outputs.into_iter().flatten().collect();
         paths::check(&outputs, &inputs.paths())?;
         Ok(Self {
             backend: BackendConfig::from_args(args.backend)?,
@@ -68,6 +70,7 @@ impl Resampling {
     /// Reads, aggregates and writes.
     pub(crate) fn run(self) -> Result<(), Failure> {
         self.backend.start()?;
+        let started = Instant::now();
         let interrupt = Interrupt::on_ctrl_c()?;
         let memory = self
             .memory
@@ -75,6 +78,7 @@ impl Resampling {
         let mut reader = self.inputs.open(memory)?;
         let (start, end) = self.inputs.limits(&mut reader)?;
         let mut engine = self.backend.engine(&self.plan)?;
+        let setup_seconds = started.elapsed().as_secs_f64();
         let begun = Instant::now();
         let mut gather = Gather::new(Limits {
             start,
@@ -89,7 +93,7 @@ impl Resampling {
             return Err(Failure::failed(self.no_points_message(&read, (start, end))));
         }
         let read_seconds = begun.elapsed().as_secs_f64();
-        let first_note = engine.note.clone();
+        let first_note = engine.note().map(str::to_owned);
         self.note(first_note.as_deref());
 
         let planned = self.inputs.mebibytes();
@@ -140,13 +144,14 @@ impl Resampling {
         }
         let mut notes = self.collect_notes(&read, &tally);
         notes.extend(finished.note);
-        if engine.note != first_note {
-            notes.extend(engine.note.clone());
+        if engine.note() != first_note.as_deref() {
+            notes.extend(engine.note().map(str::to_owned));
         }
         notes.iter().for_each(|sentence| self.note(Some(sentence)));
         notes.extend(first_note.filter(|first_note| !notes.contains(first_note)));
+        let record = RunRecord::new(engine.setup().clone(), total);
         let mut summary = Summary {
-            inputs: self.inputs.names(),
+            record: record.after(self.inputs.names(), setup_seconds, notes),
             input_bytes: self.inputs.bytes(),
             points: tally.points,
             malformed: Malformed {
@@ -165,12 +170,10 @@ impl Resampling {
                 .map(ToString::to_string)
                 .collect(),
             rows: finished.rows,
-            setup: engine.setup().clone(),
-            seconds: Seconds {
+            stage_seconds: StageSeconds {
                 read: read_seconds,
                 compute: engine.spent.as_secs_f64(),
                 write: finished.seconds,
-                total,
             },
             points_per_second: tally.points as f64 / total,
             memory: Taken {
@@ -178,12 +181,10 @@ impl Resampling {
                 spilled_bytes: tally.spilled,
                 batches: tally.batches,
             },
-            written,
-            notes,
-            version: env!("CARGO_PKG_VERSION"),
         };
+        written.extend(self.summary.iter().map(|path| path.display().to_string()));
+        summary.record.outputs = written;
         if let Some(path) = &self.summary {
-            summary.written.push(path.display().to_string());
             let text = serde_json::to_string_pretty(&summary)? + "\n";
             write_whole(path, text.as_bytes())?;
         }
@@ -223,9 +224,9 @@ impl Resampling {
             .map(|l| l.0)
             .collect();
         format!(
-            "{}: none of {} points lies within {}",
+            "{}: none of {} lies within {}",
             self.inputs.description(),
-            read.points,
+            count(read.points, ["point", "points"]),
             args.join(" and ")
         )
     }
@@ -289,6 +290,7 @@ impl Resampling {
 
 fn stopped(points: u64) -> Failure {
     Failure::Interrupted(format!(
-        "stopped after reading {points} points; nothing was written"
+        "stopped after reading {}; nothing was written",
+        count(points, ["point", "points"])
     ))
 }

@@ -2,6 +2,7 @@
 
 use crate::cli::args::{ResampleArgs, TimestampsArg};
 use crate::cli::failure::Failure;
+use crate::cli::paths::{self, Format, OutputFile};
 use crate::report::Picture;
 use crate::run::Interrupt;
 use crate::series::io::{Names, ResultFormat, ResultWriter, Run, Timestamps};
@@ -13,6 +14,8 @@ use std::time::{Duration, Instant};
 
 /// The path that stands for standard output.
 const STANDARD: &str = "-";
+/// The formats of aggregates.
+const FORMATS: &[Format] = &[paths::ROWS, paths::PARQUET];
 
 /// The checked output options.
 #[derive(Debug)]
@@ -32,22 +35,13 @@ impl OutputConfig {
             TimestampsArg::Ns => Timestamps::Nanoseconds,
             TimestampsArg::Iso => Timestamps::Iso,
         };
-        let ending = path
-            .extension()
-            .and_then(|e| e.to_str())
-            .unwrap_or("")
-            .to_lowercase();
-        let standard = path == Path::new(STANDARD);
-        if !standard && !["csv", "txt", "parquet", "pq"].contains(&ending.as_str()) {
-            return Err(Failure::usage(format!(
-                "-o {}: expected a name that ends in .csv or .parquet, or - for standard output",
-                path.display()
-            )));
+        if path != Path::new(STANDARD) {
+            paths::check_name(&OutputFile::new("-o", &path, FORMATS))?;
         }
         let format = ResultFormat::of(&path, timestamps);
         if format == ResultFormat::Parquet && timestamps == Timestamps::Iso {
             return Err(Failure::usage(
-                "--timestamps iso: expected a CSV output; Parquet has its own timestamp type",
+                "--timestamps iso: expected a CSV output, found Parquet, which has its own timestamp type",
             ));
         }
         Ok(Self {
@@ -73,6 +67,11 @@ impl OutputConfig {
     /// The output file, if any.
     pub(super) fn path(&self) -> Option<&Path> {
         (!self.is_standard()).then_some(&self.path)
+    }
+
+    /// The output file, if any, to be checked.
+    pub(super) fn file(&self) -> Option<OutputFile<'_>> {
+        OutputFile::given("-o", self.path(), FORMATS)
     }
 
     /// A name of the output for messages.

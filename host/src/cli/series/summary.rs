@@ -1,19 +1,20 @@
 //! What an aggregation tells at its end.
 
 use crate::cli::output::{counted, facts};
-use crate::run::Setup;
+use crate::run::RunRecord;
 use crate::series::stream::Tally;
 use crate::series::{Granularity, Resample};
 use crate::system::Bytes;
-use crate::text::{Table, significant};
+use crate::text::{Table, count, significant};
 use serde::Serialize;
 
 /// `--summary`.
 #[derive(Debug, Serialize)]
 pub(super) struct Summary {
-    /// Files that were read.
-    pub(super) inputs: Vec<String>,
-    /// Bytes of them.
+    /// What the summaries of all sciences have. The seconds are those from the first byte to the last.
+    #[serde(flatten)]
+    pub(super) record: RunRecord,
+    /// Bytes of the inputs.
     pub(super) input_bytes: u64,
     /// Points that were aggregated, duplicates and NaN among them.
     pub(super) points: u64,
@@ -30,15 +31,10 @@ pub(super) struct Summary {
     pub(super) aggregates: Vec<String>,
     /// Rows of the output.
     pub(super) rows: u64,
-    #[serde(flatten)]
-    pub(super) setup: Setup,
-    pub(super) seconds: Seconds,
+    pub(super) stage_seconds: StageSeconds,
     /// Points over all seconds.
     pub(super) points_per_second: f64,
     pub(super) memory: Taken,
-    pub(super) written: Vec<String>,
-    pub(super) notes: Vec<String>,
-    pub(super) version: &'static str,
 }
 
 /// Rows that were left out.
@@ -54,21 +50,34 @@ pub(super) struct Malformed {
 pub(super) struct Buckets {
     pub(super) granularity: String,
     /// `null` for those of the calendar.
-    pub(super) seconds: Option<f64>,
+    pub(super) granularity_s: Option<f64>,
     /// With values; `null` where nothing was asked of the values.
     pub(super) buckets: Option<u64>,
     /// Buckets with rates; `null` without rates.
     pub(super) rate_buckets: Option<u64>,
 }
 
-/// Seconds of the stages. Computing and writing overlap.
-#[derive(Debug, Default, Serialize)]
-pub(super) struct Seconds {
+/// Seconds of the stages, which may overlap.
+#[derive(Debug, Clone, Copy, Default, Serialize)]
+pub(super) struct StageSeconds {
     pub(super) read: f64,
     pub(super) compute: f64,
+    /// For a store: merging and writing.
     pub(super) write: f64,
-    /// From the first byte to the last.
-    pub(super) total: f64,
+}
+
+impl StageSeconds {
+    /// The time of the run and of its stages.
+    pub(super) fn text(&self, total: f64) -> String {
+        let seconds = |value: f64| significant(value, 3);
+        format!(
+            "{} s: read {}, compute {}, write {}",
+            seconds(total),
+            seconds(self.read),
+            seconds(self.compute),
+            seconds(self.write)
+        )
+    }
 }
 
 /// What did not fit.
@@ -94,7 +103,7 @@ pub(super) fn buckets(plan: &Resample, tally: &Tally) -> Vec<Buckets> {
         .iter()
         .map(|granularity| Buckets {
             granularity: granularity.to_string(),
-            seconds: match granularity {
+            granularity_s: match granularity {
                 Granularity::Fixed(nanoseconds) => Some(*nanoseconds as f64 / 1e9),
                 Granularity::Calendar(_) => None,
             },
@@ -108,9 +117,11 @@ impl Summary {
     /// For people.
     pub(super) fn table(&self) -> String {
         let mut lines = Vec::new();
-        let inputs = match &self.inputs[..] {
+        let inputs = match &self.record.inputs[..] {
             [one] => one.clone(),
-            [first, .., last] => format!("{} files, {first} to {last}", self.inputs.len()),
+            [first, .., last] => {
+                format!("{} files, {first} to {last}", self.record.inputs.len())
+            }
             [] => String::new(),
         };
         lines.push((
@@ -119,7 +130,11 @@ impl Summary {
         ));
         lines.push((
             "points",
-            format!("{} of {} series", self.points, self.series),
+            format!(
+                "{} of {} series",
+                count(self.points, ["point", "points"]),
+                self.series
+            ),
         ));
         let left_out = counted(&[
             (self.malformed.rows, ["malformed row", "malformed rows"]),
@@ -136,42 +151,29 @@ impl Summary {
         lines.extend(left_out.map(|left_out| ("left out", left_out)));
         lines.push(("aggregates", self.aggregates.join(", ")));
         lines.push(("rows", self.rows.to_string()));
-        lines.push((
-            "back end",
-            format!("{} ({})", self.setup.backend, self.setup.device),
-        ));
+        lines.push(("back end", self.record.setup.to_string()));
         if self.memory.spilled_bytes > 0 {
             lines.push((
                 "memory",
                 format!(
-                    "{} allowed; {} of points went to temporary files, {} batches",
+                    "{} allowed; {} of points went to temporary files, {}",
                     Bytes(u128::from(self.memory.limit_bytes)),
                     Bytes(u128::from(self.memory.spilled_bytes)),
-                    self.memory.batches
+                    count(self.memory.batches, ["batch", "batches"])
                 ),
             ));
         }
-        let seconds = |value: f64| significant(value, 3);
-        lines.push((
-            "time",
-            format!(
-                "{} s: read {}, compute {}, write {}",
-                seconds(self.seconds.total),
-                seconds(self.seconds.read),
-                seconds(self.seconds.compute),
-                seconds(self.seconds.write)
-            ),
-        ));
+        lines.push(("time", self.stage_seconds.text(self.record.seconds)));
         lines.push((
             "speed",
             format!(
                 "{} points/s, {} MB/s",
                 significant(self.points_per_second, 3),
-                significant(self.input_bytes as f64 / 1e6 / self.seconds.total, 3)
+                significant(self.input_bytes as f64 / 1e6 / self.record.seconds, 3)
             ),
         ));
         let mut name = "written";
-        for path in &self.written {
+        for path in &self.record.outputs {
             lines.push((std::mem::take(&mut name), path.clone()));
         }
         let rates = self.granularities.iter().any(|g| g.rate_buckets.is_some());

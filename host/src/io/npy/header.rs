@@ -55,7 +55,7 @@ impl Header {
         };
         let mut take = |bytes: &mut [u8]| {
             file.read_exact(bytes).map_err(|e| match e.kind() {
-                ErrorKind::UnexpectedEof => not_npy("it ends within the header"),
+                ErrorKind::UnexpectedEof => not_npy("a file that ends within the header"),
                 _ => super::unreadable(name, &e),
             })
         };
@@ -63,7 +63,7 @@ impl Header {
         take(&mut start)?;
         let (magic, version) = start.split_at(MAGIC.len());
         if magic != MAGIC {
-            return Err(not_npy("it does not begin with \\x93NUMPY"));
+            return Err(not_npy("a file that does not begin with \\x93NUMPY"));
         }
         let mut length = [0; 4];
         let field = match version {
@@ -71,7 +71,7 @@ impl Header {
             [2 | 3, 0] => 4,
             _ => {
                 return Err(not_npy(&format!(
-                    "expected version 1.0 to 3.0, found {}.{}",
+                    "version {}.{} of the format (1.0 to 3.0 are read)",
                     version[0], version[1]
                 )));
             }
@@ -80,14 +80,15 @@ impl Header {
         let length = u32::from_le_bytes(length) as usize;
         if length > LARGEST_HEADER {
             return Err(not_npy(&format!(
-                "expected a header of at most {LARGEST_HEADER} bytes, found {length}"
+                "a header of {length} bytes (at most {LARGEST_HEADER} are read)"
             )));
         }
         let mut text = vec![0; length];
         take(&mut text)?;
-        let text = String::from_utf8(text).map_err(|_| not_npy("its header is not UTF-8 text"))?;
-        let entries = Entries::parse(&text)
-            .ok_or_else(|| not_npy("its header is not one that NumPy writes"))?;
+        let text =
+            String::from_utf8(text).map_err(|_| not_npy("a header that is not UTF-8 text"))?;
+        let entries =
+            Entries::parse(&text).ok_or_else(|| not_npy("a header that NumPy does not write"))?;
         let (kind, complex, big_endian) = element(&entries.description)
             .ok_or_else(|| wrong_element(name, &entries.description))?;
         Ok(Self {

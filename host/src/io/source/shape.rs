@@ -1,7 +1,7 @@
 //! Checks of a dataset's size against the file and the available memory, before anything is
 //! allocated.
 
-use super::{ADVICE_REPACK, IoError, Source};
+use super::{IoError, Source};
 use hdf5_metno as hdf5;
 use hdf5_metno::dataset::Layout;
 
@@ -42,11 +42,11 @@ impl Source {
         }
         let properties = dataset.create_plist().map_err(broken)?;
         if !properties.get_external().map_err(broken)?.is_empty() {
-            return Err(self.unsupported(path, "is stored in other files", ADVICE_REPACK));
+            return Err(self.unsupported(path, "data in other files"));
         }
         match properties.get_layout().map_err(broken)? {
             Layout::Virtual => {
-                return Err(self.unsupported(path, "is a virtual dataset", ADVICE_REPACK));
+                return Err(self.unsupported(path, "a virtual dataset"));
             }
             Layout::Contiguous => {
                 if let Some(offset) = dataset.offset() {

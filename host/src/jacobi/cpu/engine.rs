@@ -58,6 +58,7 @@ impl<T: Real> CpuEngine<T> {
         time_block: usize,
     ) -> Result<Self, JacobiError> {
         let threads = rayon::current_num_threads();
+        let setup = Setup::cpu(T::NAME);
         let (time_block, note) = choose_time_block(problem.ny(), threads, time_block);
         let layout = Layout::new(problem, time_block);
         let fields = 2 + usize::from(problem.source().is_some());
@@ -83,19 +84,15 @@ impl<T: Real> CpuEngine<T> {
         Ok(Self {
             grid: grid.expect("the grid of a valid problem"),
             stopping,
-            setup: Setup {
-                backend: "cpu",
-                device: cpu_name(threads),
-                precision: T::NAME,
-            },
             execution: Execution {
-                device_names: vec![cpu_name(threads)],
+                device_names: vec![setup.device.clone()],
                 scheme: "cpu",
                 time_block,
                 notes: note.into_iter().collect(),
                 copy_bytes_per_second,
                 ..Execution::default()
             },
+            setup,
             field,
             other,
             source: source.transpose()?,
@@ -242,15 +239,4 @@ fn copy_speed<T: Real>(from: &PaddedField<T>, to: &mut PaddedField<T>) -> Option
         best = best.min(copy.elapsed().as_secs_f64());
     }
     (best > 0.0).then(|| 2.0 * bytes as f64 / best)
-}
-
-/// `MODEL, N threads`, or `CPU, N threads` if the model is unknown.
-fn cpu_name(threads: usize) -> String {
-    let text = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
-    let model = text.lines().find_map(|line| {
-        let (key, value) = line.split_once(':')?;
-        (key.trim() == "model name").then(|| value.trim())
-    });
-    let threads_noun = if threads == 1 { "thread" } else { "threads" };
-    format!("{}, {threads} {threads_noun}", model.unwrap_or("CPU"))
 }

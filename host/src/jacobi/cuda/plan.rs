@@ -1,5 +1,6 @@
 //! The plan of a relaxation on a device group: scheme, sweeps per pass and route of the halos.
 
+use crate::text::count;
 use serde::Serialize;
 
 /// Maximum number of sweeps per pass for which there are kernels.
@@ -102,7 +103,7 @@ pub enum PlanError {
     },
     /// Several sweeps per pass with a scheme that does one.
     #[error(
-        "the scheme {} does one sweep per pass: {requested} sweeps need the scheme temporal",
+        "sweeps per pass: expected 1 with the scheme {} (temporal does several), found {requested}",
         scheme.name()
     )]
     OneSweep {
@@ -112,7 +113,9 @@ pub enum PlanError {
         requested: usize,
     },
     /// Direct sends between devices without a direct link.
-    #[error("GPU {from} has no direct link to GPU {to}: halos must be sent through the host")]
+    #[error(
+        "expected a direct link from GPU {from} to GPU {to}, found none: halos must be sent through the host"
+    )]
     NoLink {
         /// Ordinal of a device.
         from: usize,
@@ -152,7 +155,8 @@ impl Plan {
         let sweeps = depth.min(rows);
         let note = (sweeps < requested).then(|| {
             format!(
-                "time block {sweeps} instead of {requested}: the smallest block has {rows} row(s)"
+                "time block {sweeps} instead of {requested}: the smallest block has {}",
+                count(rows, ["row", "rows"])
             )
         });
         Ok((sweeps, note))

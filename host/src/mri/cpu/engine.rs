@@ -84,11 +84,7 @@ impl<T: Real> CpuEngine<T> {
         };
         Ok(Self {
             grid,
-            setup: Setup {
-                backend: "cpu",
-                device: format!("{} threads", rayon::current_num_threads()),
-                precision: if size_of::<T>() == 4 { "f32" } else { "f64" },
-            },
+            setup: Setup::cpu(if size_of::<T>() == 4 { "f32" } else { "f64" }),
             planned,
             done: 0,
             sense,

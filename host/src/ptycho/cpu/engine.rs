@@ -256,11 +256,7 @@ impl<T: Real> CpuEngine<T> {
 
 impl<T: Real> Engine for CpuEngine<T> {
     fn setup(&self) -> Setup {
-        Setup {
-            backend: "cpu",
-            device: format!("{} threads", rayon::current_num_threads()),
-            precision: if size_of::<T>() == 4 { "f32" } else { "f64" },
-        }
+        Setup::cpu(if size_of::<T>() == 4 { "f32" } else { "f64" })
     }
 
     fn step(&mut self, step: &Step) -> Result<(), EngineError> {

@@ -222,7 +222,7 @@ pub fn read_within(path: &Path, memory: Memory) -> Result<Checkpoint, IoError> {
         return Err(IoError::Format {
             file: name,
             expected: EXPECTED,
-            found: "it is not a regular file".to_owned(),
+            found: "a folder, device, pipe or socket".to_owned(),
         });
     }
     let file = File::open(path).map_err(refused)?;
@@ -314,15 +314,15 @@ impl<R: Read> ChecksumReader<'_, R> {
 
     fn checkpoint(mut self, length: u64) -> Result<Checkpoint, IoError> {
         if length < MIN_LENGTH {
-            return Err(self.format(format!("it has only {length} bytes")));
+            return Err(self.format(format!("a file of {length} bytes")));
         }
         if self.fixed::<8>()? != MAGIC {
-            return Err(self.format("its first bytes do not match".to_owned()));
+            return Err(self.format("a file that begins otherwise".to_owned()));
         }
         let version = u32::from_le_bytes(self.fixed()?);
         if version != VERSION {
             return Err(self.format(format!(
-                "expected format version {VERSION}, found {version}"
+                "version {version} of the format (only {VERSION} is read)"
             )));
         }
         let expected = u64::from_le_bytes(self.fixed()?);

@@ -68,7 +68,7 @@ fn truncated_files_and_other_formats_are_refused() {
     }
     assert_contains(&read_error(&path), &["truncated"]);
     std::fs::write(&path, "not a scan").unwrap();
-    assert_contains(&read_error(&path), &["not an HDF5 file"]);
+    assert_contains(&read_error(&path), &["expected an HDF5 file"]);
     assert_contains(&read_error(folder.path()), &["folder"]);
     assert_contains(
         &read_error(&folder.path().join("none.cxi")),
@@ -84,7 +84,7 @@ fn a_missing_dataset_is_named_with_the_paths_that_were_tried() {
     });
     assert_contains(
         &text,
-        &["no frames", "/entry_1/data_1/data", "detector_1/data"],
+        &["expected frames", "/entry_1/data_1/data", "detector_1/data"],
     );
     let text = error_after(|f| f.unlink(&format!("{DETECTOR}/distance")));
     assert_contains(&text, &["distance", "constants.distance"]);
@@ -100,7 +100,10 @@ fn wrong_ranks_lengths_types_and_values_are_named() {
     let rank = error_after(|f| replace(f, &data, &Array2::<u16>::zeros((5, 4))));
     assert_contains(&rank, &["5 x 4", "expected rank 3", "data"]);
     let count = error_after(|f| replace(f, translation, &Array2::<f64>::zeros((2, 3))));
-    assert_contains(&count, &["3 frames but 2 positions", "translation"]);
+    assert_contains(
+        &count,
+        &["each of 3 frames, found 2 positions", "translation"],
+    );
     let kind = error_after(|f| replace(f, &data, &Array3::from_elem((3, 5, 4), [1_u8; 16])));
     assert_contains(&kind, &["data: expected", "found another element type"]);
     let negative = error_after(|f| replace(f, &data, &Array3::from_elem((3, 5, 4), -2_i64)));
@@ -109,7 +112,7 @@ fn wrong_ranks_lengths_types_and_values_are_named() {
     assert_contains(&nan, &["NaN"]);
     let mask = format!("{DETECTOR}/mask");
     let masked = error_after(|f| replace(f, &mask, &Array2::from_elem((5, 4), 4_u32)));
-    assert_contains(&masked, &["all pixels are masked", "mask"]);
+    assert_contains(&masked, &["all masked as bad", "mask"]);
     let mask = error_after(|f| replace(f, &mask, &Array2::from_elem((4, 5), 0_u32)));
     assert_contains(&mask, &["4 x 5", "(5, 4)"]);
     let wavelength = "/entry_1/instrument_1/source_1/wavelength";
@@ -249,7 +252,7 @@ fn energies_and_plain_paths_are_read() {
         matches!(
             e,
             IoError::Option {
-                option: "paths",
+                option: "data.format",
                 ..
             }
         ),
@@ -338,7 +341,7 @@ fn a_ptyd_file_is_sorted_and_centred() {
         duplicate
             .notes
             .iter()
-            .any(|n| n.contains("indices: 1 frames")),
+            .any(|n| n.contains("indices: 1 frame has")),
         "{:?}",
         duplicate.notes
     );

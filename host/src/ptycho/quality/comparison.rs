@@ -52,7 +52,7 @@ pub struct Comparison {
 pub enum QualityError {
     /// The pixel sizes differ.
     #[error(
-        "the object pixels differ ({a_rows:.6e} x {a_columns:.6e} m and {b_rows:.6e} x {b_columns:.6e} m): expected equal pixels, as objects are compared pixel by pixel"
+        "expected equal object pixels, as objects are compared pixel by pixel, found {a_rows:.6e} x {a_columns:.6e} m and {b_rows:.6e} x {b_columns:.6e} m"
     )]
     PixelSize {
         /// A's pixel, m.
@@ -65,9 +65,7 @@ pub enum QualityError {
         b_columns: f64,
     },
     /// The fluence map does not match the object.
-    #[error(
-        "the fluence map has shape {found:?}, the object {expected:?}: expected one value per object pixel"
-    )]
+    #[error("the fluence map: expected the shape {expected:?} of the object, found {found:?}")]
     FluenceShape {
         /// Shape of the fluence.
         found: [usize; 2],
@@ -75,7 +73,9 @@ pub enum QualityError {
         expected: [usize; 2],
     },
     /// A value is NaN or infinite.
-    #[error("the object is not finite at row {row}, column {column}: the reconstruction diverged")]
+    #[error(
+        "the object, row {row}, column {column}: expected a finite value, found another: the reconstruction diverged"
+    )]
     NotFinite {
         /// Row of the pixel.
         row: usize,
@@ -83,11 +83,11 @@ pub enum QualityError {
         column: usize,
     },
     /// No pixel was lit.
-    #[error("no pixel of the object was lit, so there is nothing to compare")]
+    #[error("expected at least one lit pixel of the object to compare, found none")]
     Unlit,
     /// The objects do not overlap or have no contrast.
     #[error(
-        "no displacement near ({:.1}, {:.1}) pixels aligns the two objects: they do not overlap or have no contrast", start[0], start[1]
+        "expected objects that overlap and have contrast, found no displacement near ({:.1}, {:.1}) pixels that aligns them", start[0], start[1]
     )]
     NoCommonRegion {
         /// Displacement implied by the origins, (row, column), pixels.

@@ -7,7 +7,7 @@ use crate::ptycho::quality::Comparison;
 use crate::ptycho::summary::Summary;
 use crate::report::ReportError;
 use crate::report::page::{self, curve, escaped, figure, table};
-use crate::text::{length, significant};
+use crate::text::{count, length, significant};
 
 /// A metric of the history: heading, explanation, value.
 type Quantity = (&'static str, &'static str, fn(&HistoryEntry) -> Option<f64>);
@@ -68,6 +68,7 @@ pub fn report(
     }
     page += "<section>\n<h2>Parameters</h2>\n";
     page += &facts(of, summary);
+    page += &page::notes(&summary.record.notes);
     if !of.recipe.trim().is_empty() {
         page += &format!(
             "<h3>Recipe</h3>\n<pre tabindex=\"0\"><code>{}</code></pre>\n",
@@ -82,13 +83,12 @@ pub fn report(
 /// One or two sentences that summarise the run.
 fn lead(of: &Summary) -> String {
     let mut text = format!(
-        "{} iterations ({}) over {} frames took {} s on {} ({})",
-        of.iterations,
+        "{} ({}) over {} took {} s on {}",
+        count(of.iterations, ["iteration", "iterations"]),
         of.engine,
-        of.frames,
-        significant(of.seconds, 3),
-        of.device,
-        of.backend
+        count(of.frames, ["frame", "frames"]),
+        significant(of.record.seconds, 3),
+        of.record.setup
     );
     if let Some(per) = of.ms_per_iteration {
         text += &format!(", {} ms per iteration", significant(per, 3));
@@ -170,8 +170,7 @@ fn facts(of: &Reconstruction, summary: &Summary) -> String {
         ("Photon error, last", number(summary.err_phot)),
         ("Fourier error, last", number(summary.err_fourier)),
         ("Exit-wave change, last", number(summary.err_exit)),
-        ("Back end", of.backend.clone()),
-        ("Device", of.device.clone()),
+        ("Back end", summary.record.setup.to_string()),
         ("Program", format!("warpstride {}", of.version)),
     ])
 }
@@ -183,7 +182,7 @@ mod tests {
 
     fn page() -> String {
         let of = sample::reconstruction();
-        let summary = Summary::new(&of, 4.0, None);
+        let summary = Summary::new(&of, sample::record(), None);
         report(&of, &summary, &Pictures::new(&of).unwrap(), None).unwrap()
     }
 
@@ -209,7 +208,7 @@ mod tests {
     fn texts_from_files_are_escaped() {
         let page = page();
         assert!(page.contains("two &lt;cores&gt;") && !page.contains("<cores>"));
-        assert!(page.contains("scan &amp; more.cxi"));
+        assert!(page.contains("scan &amp; more.cxi") && page.contains("one &lt; two"));
         assert!(page.contains("&lt;standard&gt; &amp; &quot;usual&quot;"));
         assert_eq!(escaped("a\u{0}'b"), "a\u{fffd}&#39;b");
     }
@@ -251,7 +250,7 @@ mod tests {
         for entry in &mut of.history {
             entry.r_factor = None;
         }
-        let summary = Summary::new(&of, 4.0, None);
+        let summary = Summary::new(&of, sample::record(), None);
         let page = report(&of, &summary, &Pictures::new(&of).unwrap(), None).unwrap();
         assert!(page.contains("No value was computed") && page.contains("not computed"));
     }

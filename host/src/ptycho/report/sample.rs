@@ -1,8 +1,20 @@
 //! A small reconstruction for the tests of this module.
 
 use crate::data::{HistoryEntry, Reconstruction};
+use crate::run::{RunRecord, Setup};
 use ndarray::{Array2, Array3};
 use num_complex::Complex;
+
+/// The record of a run of [`reconstruction`].
+pub(crate) fn record() -> RunRecord {
+    let setup = Setup {
+        backend: "cpu",
+        device: "two <cores>".to_owned(),
+        precision: "f64",
+    };
+    let notes = vec!["one < two".to_owned()];
+    RunRecord::new(setup, 4.0).after(vec!["scan & more.cxi".to_owned()], 0.5, notes)
+}
 
 /// A disc of modulus 0.5 and phase −1 in vacuum, lit except for a border of 10 pixels; two modes;
 /// four iterations each of `dm` and `raar`, with R known for every third iteration.

@@ -98,14 +98,10 @@ impl sas::Engine for CpuEngine {
     }
 
     fn setup(&self) -> Setup {
-        Setup {
-            backend: "cpu",
-            device: format!("{} threads", rayon::current_num_threads()),
-            precision: match self.tiles {
-                PrecisionTiles::Double(_) => f64::NAME,
-                PrecisionTiles::Single(_) => f32::NAME,
-            },
-        }
+        Setup::cpu(match self.tiles {
+            PrecisionTiles::Double(_) => f64::NAME,
+            PrecisionTiles::Single(_) => f32::NAME,
+        })
     }
 
     fn batch(&self) -> usize {

@@ -1,7 +1,7 @@
 //! The result of a fit.
 
 use super::{Bound, Measured, Method, Minimum, Stop};
-use crate::run::Setup;
+use crate::run::RunRecord;
 use serde::Serialize;
 
 /// A fitted parameter.
@@ -37,6 +37,10 @@ pub struct Fixed {
 /// What `--summary` writes of a fit.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct FitResult {
+    /// What the summaries of all sciences have: where it was computed, files, times, notes. The seconds are those
+    /// of the search.
+    #[serde(flatten)]
+    pub record: RunRecord,
     /// The model.
     pub model: String,
     /// Title of the data.
@@ -83,15 +87,6 @@ pub struct FitResult {
     pub evaluations: usize,
     /// Calls of the engine that computed them.
     pub batches: usize,
-    /// Wall-clock seconds of the search.
-    pub seconds: f64,
-    /// Back end, device and precision.
-    #[serde(flatten)]
-    pub setup: Setup,
-    /// Decisions that a user should know of.
-    pub notes: Vec<String>,
-    /// Program version.
-    pub version: &'static str,
     /// χ² after each round of the search.
     pub history: Vec<Entry>,
 }

@@ -49,14 +49,14 @@ impl Selection {
             && (low >= high || low.is_nan() || high.is_nan())
         {
             return Err(SasError::Refused(format!(
-                "q from {low} to {high}: expected the first to be less than the second"
+                "the range of q: expected a first value less than the second, found {low} to {high}"
             )));
         }
         if let Some(mask) = &self.mask
             && mask.len() != total
         {
             return Err(SasError::Refused(format!(
-                "the mask has {} points, but the data have {total}",
+                "the mask: expected {total} points as in the data, found {}",
                 mask.len()
             )));
         }
@@ -74,7 +74,7 @@ impl Selection {
                 (low.min(*q), high.max(*q))
             });
             return Err(SasError::Refused(format!(
-                "no point of the data is selected: their q ranges from {low} to {high} 1/Å"
+                "expected at least one selected point, found none: the q of the data is {low} to {high} 1/Å"
             )));
         }
         let mut selected = match data {
@@ -190,7 +190,7 @@ impl Measured {
         for (name, values) in [("intensities", intensity), ("standard deviations", &sigma)] {
             if values.len() != points.len() {
                 return Err(SasError::Refused(format!(
-                    "{title}: {} {name} for {} points",
+                    "{title}: {name}: expected one for each point, found {} for {}",
                     values.len(),
                     points.len()
                 )));
@@ -261,9 +261,9 @@ mod tests {
     #[test]
     fn selections_without_points_are_refused() {
         let cases = [
-            (Some((0.3, 0.2)), None, "the first to be less"),
-            (Some((0.5, 0.6)), None, "from 0.1 to 0.4"),
-            (None, Some(vec![true]), "mask has 1"),
+            (Some((0.3, 0.2)), None, "first value less than the second"),
+            (Some((0.5, 0.6)), None, "0.1 to 0.4"),
+            (None, Some(vec![true]), "as in the data, found 1"),
         ];
         for (q, mask, word) in cases {
             let selection = Selection {

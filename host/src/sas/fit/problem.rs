@@ -2,6 +2,7 @@
 
 use super::Measured;
 use crate::sas::{Calculation, Role, SasError, Vector};
+use crate::text::shortest;
 
 /// Integer parameters, for which derivatives have no meaning.
 const INTEGER_PARAMETERS: [&str; 6] = [
@@ -167,7 +168,7 @@ impl Problem {
         let model = calculation.definition.name();
         if calculation.points != measured.points {
             return Err(SasError::Refused(format!(
-                "{model}: the model is computed at {} points and the data have {}, or their coordinates differ",
+                "{model}: expected the model at the points of the data, found {} points for {}, or other coordinates",
                 calculation.points.len(),
                 measured.points.len()
             )));
@@ -186,7 +187,7 @@ impl Problem {
         }
         if free.is_empty() {
             return Err(SasError::Refused(format!(
-                "{model}: no parameters to fit; name them with --fit, such as --fit scale"
+                "{model}: expected parameters to fit, such as --fit scale, found none"
             )));
         }
         if free.len() > measured.intensity.len() {
@@ -200,7 +201,10 @@ impl Problem {
         for free in free {
             let parameter = parameter(&calculation, &base, free)?;
             if parameters.iter().any(|p| p.target == parameter.target) {
-                return Err(SasError::Refused(format!("{} is fitted twice", free.name)));
+                return Err(SasError::Refused(format!(
+                    "{}: expected each parameter once, found it twice",
+                    free.name
+                )));
             }
             parameters.push(parameter);
         }
@@ -301,7 +305,7 @@ fn parameter(calculation: &Calculation, base: &Vector, free: &Free) -> Result<Pa
             .position(|polydispersity| rows.get(polydispersity.parameter).is_some_and(|row| row.name == of))
             .ok_or_else(|| {
                 SasError::Refused(format!(
-                    "{} cannot be fitted without a distribution of {of}: add --pd {of}={START_WIDTH}",
+                    "{}: expected a distribution of {of} whose width can be fitted, found none; add --pd {of}={START_WIDTH}",
                     free.name
                 ))
             })?;
@@ -321,7 +325,7 @@ fn parameter(calculation: &Calculation, base: &Vector, free: &Free) -> Result<Pa
         );
         if mode || INTEGER_PARAMETERS.contains(&row.name.as_str()) {
             return Err(SasError::Refused(format!(
-                "{model}: {} is an integer and cannot be fitted; set it with --set and compare fits",
+                "{model}: expected a number that can be fitted, found the integer {}; set it with --set and compare fits",
                 row.name
             )));
         }
@@ -333,8 +337,10 @@ fn parameter(calculation: &Calculation, base: &Vector, free: &Free) -> Result<Pa
     });
     let refused = |why: String| {
         Err(SasError::Refused(format!(
-            "{model}: --fit {}={}:{}: {why}",
-            free.name, requested.0, requested.1
+            "--fit {}={}:{}: {why}",
+            free.name,
+            shortest(requested.0),
+            shortest(requested.1)
         )))
     };
     if requested.0.is_nan() || requested.1.is_nan() || requested.0 >= requested.1 {
@@ -342,8 +348,9 @@ fn parameter(calculation: &Calculation, base: &Vector, free: &Free) -> Result<Pa
     }
     if requested.0 < limits.0 || requested.1 > limits.1 {
         return refused(format!(
-            "expected bounds of {} from {} to {}",
-            free.name, limits.0, limits.1
+            "expected bounds within {} to {}",
+            shortest(limits.0),
+            shortest(limits.1)
         ));
     }
     if matches!(target, Target::Width(_)) && !requested.1.is_finite() && free.bounds.is_some() {
@@ -375,7 +382,12 @@ fn parameter(calculation: &Calculation, base: &Vector, free: &Free) -> Result<Pa
     };
     parameter.start = match free.start {
         Some(start) if inside(start) => start,
-        Some(start) => return refused(format!("its start {start} is outside the bounds")),
+        Some(start) => {
+            return refused(format!(
+                "expected a start within the bounds, found {}",
+                shortest(start)
+            ));
+        }
         None if inside(set) => set,
         None if bounds.0.is_finite() && bounds.1.is_finite() => parameter.at(0.5),
         None if bounds.0.is_finite() => bounds.0,

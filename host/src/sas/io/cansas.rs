@@ -31,7 +31,7 @@ pub(super) fn read(
     let document = Document::parse_with_options(text, parsing).map_err(|e| {
         not_scattering(
             file,
-            format!("it is not well-formed XML: {}", shorten(&e.to_string())),
+            format!("XML that is not well-formed: {}", shorten(&e.to_string())),
         )
     })?;
     let root = document.root_element();
@@ -39,7 +39,7 @@ pub(super) fn read(
         let name = shorten(root.tag_name().name());
         return Err(not_scattering(
             file,
-            format!("its root is <{name}>, not <SASroot>"),
+            format!("XML with the root <{name}> instead of <SASroot>"),
         ));
     }
     let mut sets = Vec::new();

@@ -3,6 +3,7 @@
 
 use super::IoError;
 use crate::data::{Curve, ScatteringImage, Smearing};
+use crate::text::count;
 
 /// Columns of a curve as read; all of the same length.
 #[derive(Debug, Default)]
@@ -184,11 +185,7 @@ pub(super) fn curve(file: &str, raw: RawCurve, label: RowLabel<'_>) -> Result<Cu
         });
         notes.push(format!(
             "{} the same q as another{first}: all are kept",
-            if repeated == 1 {
-                "1 row has".to_owned()
-            } else {
-                format!("{repeated} rows have")
-            }
+            count(repeated, ["row has", "rows have"])
         ));
     }
     if order.len() < q.len() || descent.is_some() {

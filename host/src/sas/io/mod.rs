@@ -157,13 +157,13 @@ fn not_scattering(file: &str, found: impl Into<String>) -> IoError {
 fn regular(path: &Path, file: &str) -> Result<u64, IoError> {
     let kind = std::fs::metadata(path).map_err(|e| unreadable(file, &e))?;
     if kind.is_dir() {
-        return Err(not_scattering(file, "it is a folder"));
+        return Err(not_scattering(file, "a folder"));
     }
     if !kind.is_file() {
-        return Err(not_scattering(file, "it is a device, pipe or socket"));
+        return Err(not_scattering(file, "a device, pipe or socket"));
     }
     if kind.len() == 0 {
-        return Err(not_scattering(file, "it is empty"));
+        return Err(not_scattering(file, "an empty file"));
     }
     Ok(kind.len())
 }
@@ -188,7 +188,7 @@ fn whole_text(path: &Path, file: &str, length: u64, memory: Memory) -> Result<St
     if length > MAX_TEXT_BYTES {
         return Err(not_scattering(
             file,
-            format!("it has {length} bytes of text; expected at most {MAX_TEXT_BYTES}"),
+            format!("{length} bytes of text (at most {MAX_TEXT_BYTES} are read)"),
         ));
     }
     // The bytes, and a copy as text.
@@ -200,7 +200,7 @@ fn whole_text(path: &Path, file: &str, length: u64, memory: Memory) -> Result<St
     if let Some(at) = bytes.iter().position(|b| *b == 0) {
         return Err(not_scattering(
             file,
-            format!("it is binary (byte {at} is 0)"),
+            format!("binary data (byte {at} is 0)"),
         ));
     }
     let text = match String::from_utf8(bytes) {
@@ -209,7 +209,7 @@ fn whole_text(path: &Path, file: &str, length: u64, memory: Memory) -> Result<St
             let bytes = e.into_bytes();
             let non_ascii = bytes.iter().filter(|b| !b.is_ascii()).count();
             if non_ascii > 64 + bytes.len() / 8 {
-                return Err(not_scattering(file, "it is binary"));
+                return Err(not_scattering(file, "binary data"));
             }
             allow(file, "the text", 5 * u128::from(length), memory)?;
             String::from_utf8_lossy(&bytes).into_owned()
@@ -269,11 +269,11 @@ fn select(
         .or_else(|| titles.iter().position(|title| title == requested))
         .ok_or_else(|| IoError::Option {
             file: file.to_owned(),
-            option: "select",
+            option: "--select",
             reason: format!(
-                "there is no data set {}; the file has {}",
-                shorten(requested),
-                list()
+                "expected one of the data sets {}, found {}",
+                list(),
+                shorten(requested)
             ),
         })
 }

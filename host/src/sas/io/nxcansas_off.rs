@@ -17,6 +17,6 @@ pub(super) fn read(
 ) -> Result<Scattering, IoError> {
     Err(not_scattering(
         &path.display().to_string(),
-        "it is HDF5, which this program was built without (cargo feature hdf5)",
+        "HDF5, which this program was built without (cargo feature hdf5)",
     ))
 }

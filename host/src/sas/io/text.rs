@@ -157,7 +157,7 @@ fn longest(file: &str, text: &str) -> Result<Block, IoError> {
                 expected: "2 to 4 (q, I, its uncertainty, resolution)".to_owned(),
             }
         } else {
-            not_scattering(file, "it has no line with two or more numbers")
+            not_scattering(file, "no line with two or more numbers")
         }
     })
 }
@@ -233,8 +233,9 @@ pub(super) fn read(
     if options.select.is_some() {
         return Err(IoError::Option {
             file: file.to_owned(),
-            option: "select",
-            reason: "a file of columns holds one data set".to_owned(),
+            option: "--select",
+            reason: "expected no selection, found one: a file of columns holds one data set"
+                .to_owned(),
         });
     }
     let data = longest(file, text)?;

@@ -8,7 +8,7 @@ use crate::report::curves::{AXES, CURVES, ticks};
 use crate::report::picture::Picture;
 use crate::sas::Points;
 use crate::sas::fit::Comparison;
-use crate::text::significant;
+use crate::text::{count, significant};
 use plotters::coord::Shift;
 use plotters::prelude::*;
 use std::ops::Range;
@@ -121,7 +121,14 @@ impl<'a> ScatteringCurve<'a> {
             .data
             .map_or(0, |data| data.iter().filter(|v| **v <= 0.0).count());
         if hidden > 0 {
-            text += &format!(" {hidden} intensities that are not positive are not shown.");
+            let hidden = count(
+                hidden,
+                [
+                    "intensity that is not positive is",
+                    "intensities that are not positive are",
+                ],
+            );
+            text += &format!(" {hidden} not shown.");
         }
         text
     }

@@ -7,7 +7,7 @@ use crate::report::curves::of_residuals;
 use crate::report::page::{self, curve, escaped, figure, table};
 use crate::report::picture::Picture;
 use crate::sas::fit::{Bound, Comparison, FitResult, Fitted};
-use crate::text::significant;
+use crate::text::{count, significant};
 use std::fmt::Write as _;
 
 fn failed(error: &dyn std::fmt::Display) -> ReportError {
@@ -61,27 +61,22 @@ pub fn fit_report(result: &FitResult, fit: &Comparison) -> Result<String, Report
     );
     page += "</section>\n<section>\n<h2>Settings</h2>\n";
     page += &facts(result);
-    if !result.notes.is_empty() {
-        page += "<h3>Notes</h3>\n<ul>\n";
-        for note in &result.notes {
-            let _ = writeln!(page, "<li>{}</li>", escaped(note));
-        }
-        page += "</ul>\n";
-    }
+    page += &page::notes(&result.record.notes);
     page += "</section>\n";
-    page += &page::foot(result.version);
+    page += &page::foot(&result.record.version);
     Ok(page)
 }
 
 fn lead(of: &FitResult) -> String {
     escaped(&format!(
-        "χ² per point {} for {} points and {} parameters: {}. The fit took {} s and {} evaluations of the model.",
+        "χ² per point {} for {} and {}: {}. The fit took {} s and {} of the model on {}.",
         significant(of.chi2_per_point, 4),
-        of.points,
-        of.parameters.len(),
+        count(of.points, ["point", "points"]),
+        count(of.parameters.len(), ["parameter", "parameters"]),
         of.stop.description(),
-        significant(of.seconds, 3),
-        of.evaluations
+        significant(of.record.seconds, 3),
+        count(of.evaluations, ["evaluation", "evaluations"]),
+        of.record.setup
     ))
 }
 
@@ -209,24 +204,27 @@ fn facts(of: &FitResult) -> String {
             "Method",
             match of.population {
                 Some(members) => format!(
-                    "differential evolution, {members} members, {} generations, then Levenberg–Marquardt",
-                    of.generations
+                    "differential evolution, {members} members, {}, then Levenberg–Marquardt",
+                    count(of.generations, ["generation", "generations"])
                 ),
-                None => format!("Levenberg–Marquardt, {} starts", of.starts),
+                None => format!(
+                    "Levenberg–Marquardt, {}",
+                    count(of.starts, ["start", "starts"])
+                ),
             },
         ),
         ("Seed", of.seed.to_string()),
         ("Iterations", of.iterations.to_string()),
         (
             "Evaluations",
-            format!("{} in {} batches", of.evaluations, of.batches),
+            format!(
+                "{} in {}",
+                of.evaluations,
+                count(of.batches, ["batch", "batches"])
+            ),
         ),
-        ("Back end", of.setup.backend.to_owned()),
-        ("Precision", of.setup.precision.to_owned()),
+        ("Back end", of.record.setup.to_string()),
     ];
-    if of.setup.backend != "cpu" {
-        rows.push(("Device", of.setup.device.clone()));
-    }
     let fixed: Vec<String> = of
         .fixed
         .iter()
@@ -239,7 +237,7 @@ fn facts(of: &FitResult) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::run::Setup;
+    use crate::run::{RunRecord, Setup};
     use crate::sas::Points;
     use crate::sas::fit::{Entry, Fixed, Measured, Method, Minimum, Stop};
 
@@ -254,7 +252,15 @@ mod tests {
             start: 2.0,
             at_bound,
         };
+        let setup = Setup {
+            backend: "cpu",
+            device: String::new(),
+            precision: "f64",
+        };
+        let mut record = RunRecord::new(setup, 0.01);
+        record.notes.push("1 < 2".to_owned());
         FitResult {
+            record,
             model: "sphere@hardsphere".to_owned(),
             data: "drops <of> water & oil".to_owned(),
             method: Method::Evolution,
@@ -290,14 +296,6 @@ mod tests {
             generations: 9,
             evaluations: 300,
             batches: 12,
-            seconds: 0.01,
-            setup: Setup {
-                backend: "cpu",
-                device: String::new(),
-                precision: "f64",
-            },
-            notes: vec!["1 < 2".to_owned()],
-            version: "0.1.0",
             history: (1..5)
                 .map(|iteration| Entry {
                     iteration,

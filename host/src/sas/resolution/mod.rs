@@ -88,7 +88,7 @@ impl Resolution {
 fn check_q(q: &[f64]) -> Result<(), SasError> {
     if q.is_empty() {
         return Err(SasError::Refused(
-            "resolution: there are no points; expected at least one".to_owned(),
+            "resolution: expected at least one point, found none".to_owned(),
         ));
     }
     match q.iter().position(|q| !(q.is_finite() && *q > 0.0)) {

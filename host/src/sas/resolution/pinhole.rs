@@ -243,7 +243,7 @@ impl Pinhole {
             edges.extend(points.windows(2).map(|pair| 0.5 * (pair[0] + pair[1])));
             let [.., a, b] = points[..] else {
                 return Err(SasError::Refused(
-                    "resolution: there are no points; expected at least one".to_owned(),
+                    "resolution: expected at least one point, found none".to_owned(),
                 ));
             };
             edges.push(1.5 * b - 0.5 * a);

@@ -398,7 +398,7 @@ fn invalid_widths_are_refused() {
         (cloud(-1.0), "pixel 1"),
         (
             Pinhole::new(Width::Relative(0.1)).resolution(&[]),
-            "no points",
+            "at least one point, found none",
         ),
         (
             Pinhole::new(Width::Relative(0.1)).resolution(&[0.1, -0.1]),

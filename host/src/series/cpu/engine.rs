@@ -41,17 +41,9 @@ impl CpuEngine {
     /// Makes an engine for any number of batches.
     #[must_use]
     pub fn new(plan: Resample) -> Self {
-        let device = match rayon::current_num_threads() {
-            1 => "1 thread".to_owned(),
-            threads => format!("{threads} threads"),
-        };
         Self {
             plan,
-            setup: Setup {
-                backend: "cpu",
-                device,
-                precision: "f64",
-            },
+            setup: Setup::cpu("f64"),
         }
     }
 
@@ -109,7 +101,7 @@ impl Engine for CpuEngine {
     fn resample(&mut self, batch: &Batch) -> Result<Resampled, SeriesError> {
         if batch.len() > MAX_POINTS {
             return Err(SeriesError::Batch(format!(
-                "a batch of {} points: expected at most {MAX_POINTS} points",
+                "the batch: expected at most {MAX_POINTS} points, found {}",
                 batch.len()
             )));
         }

@@ -29,6 +29,6 @@ pub(super) fn open(
             options,
             shared,
         )?),
-        Content::Text(_) => return Err(format_error(&file, "it is text")),
+        Content::Text(_) => return Err(format_error(&file, "text")),
     })
 }

@@ -16,8 +16,8 @@ pub(super) fn open(
     _shared: &mut Shared,
 ) -> Result<Box<dyn Source + Send>, IoError> {
     let found = match content {
-        Content::Text(_) => "it is text",
-        _ => "it is Arrow or Parquet, which this program was built without (cargo feature parquet)",
+        Content::Text(_) => "text",
+        _ => "Arrow or Parquet, which this program was built without (cargo feature parquet)",
     };
     Err(format_error(&file, found))
 }

@@ -105,7 +105,8 @@ pub(super) fn by_name(
             return Err(IoError::Option {
                 file: file.to_owned(),
                 option,
-                reason: "the column is already used for something else; name another".to_owned(),
+                reason: "expected a column of its own, found one that another option names"
+                    .to_owned(),
             });
         }
     }
@@ -157,9 +158,9 @@ fn named(
         file: file.to_owned(),
         option,
         reason: format!(
-            "no column '{}'; the columns are {}",
-            super::shorten(wanted),
-            list(names.iter().map(String::as_str))
+            "expected one of the columns {}, found '{}'",
+            list(names.iter().map(String::as_str)),
+            super::shorten(wanted)
         ),
     })
 }
@@ -169,10 +170,10 @@ fn unknown(file: &str, names: &[String], option: &'static str, usual: &str) -> I
         file: file.to_owned(),
         option,
         reason: if names.is_empty() {
-            "the file has no columns".to_owned()
+            "expected the name of a column, found a file without columns".to_owned()
         } else {
             format!(
-                "none of the columns ({}) has a usual name such as {usual}; name the column",
+                "expected the name of one of the columns {}, as none has a usual name such as {usual}",
                 list(names.iter().map(String::as_str))
             )
         },
@@ -195,7 +196,7 @@ pub(super) fn by_number(
                 file: file.to_owned(),
                 option,
                 reason: format!(
-                    "no column '{}': the first line is not a header; expected a column number from 1 to {count}",
+                    "expected the number of a column, 1 to {count}, as the first line is no header; found '{}'",
                     super::shorten(text)
                 ),
             })

@@ -97,7 +97,7 @@ pub fn moment(text: &str, unit: TimeUnit) -> Result<i64, String> {
     )?;
     time_format.read(text.as_bytes()).map_err(|why| {
         let fault = rows::Fault::time(0, text, why, time_format);
-        format!("{}; expected {}", fault.found, fault.expected)
+        format!("expected {}, found {}", fault.expected, fault.found)
     })
 }
 

@@ -30,23 +30,23 @@ impl Fault {
         why: TimestampError,
         time_format: TimestampFormat,
     ) -> Self {
-        let shown = format!("timestamp '{}'", super::shorten(text));
+        let shown = format!("the timestamp '{}'", super::shorten(text));
         let (found, expected) = match why {
-            TimestampError::Invalid => (format!("{shown} is invalid"), time_format.description()),
+            TimestampError::Invalid => (shown, time_format.description()),
             TimestampError::TooEarly => (
-                format!("{shown} is before 1970"),
+                format!("{shown}, before 1970"),
                 "a time from 1970 to 2262-04-11".to_owned(),
             ),
             TimestampError::TooLate => (
-                format!("{shown} is beyond 2262-04-11, the limit of 64-bit nanoseconds"),
+                format!("{shown}, beyond the limit of 64-bit nanoseconds"),
                 "a time from 1970 to 2262-04-11".to_owned(),
             ),
             TimestampError::TooFine => (
-                format!("{shown} is between two nanoseconds"),
+                format!("{shown}, between two nanoseconds"),
                 "whole nanoseconds".to_owned(),
             ),
             TimestampError::OtherUnit(unit) => (
-                format!("{shown} looks like {}", unit.description()),
+                format!("{shown}, which looks like {}", unit.description()),
                 format!(
                     "{}, as in the first row of the file (use --time-unit if all rows have the same unit)",
                     time_format.description()
@@ -59,11 +59,11 @@ impl Fault {
     /// The error of an invalid value.
     pub(super) fn value(before: u64, text: &str) -> Self {
         let found = if text.is_empty() {
-            "value is empty".to_owned()
+            "an empty value".to_owned()
         } else if text.parse::<f64>().is_ok() {
-            format!("value '{}' exceeds 1.8e308", super::shorten(text))
+            format!("the value '{}', beyond 1.8e308", super::shorten(text))
         } else {
-            format!("value '{}' is not a number", super::shorten(text))
+            format!("the value '{}'", super::shorten(text))
         };
         Self::new(before, found, "a number such as 21.5, or nan")
     }
@@ -71,11 +71,13 @@ impl Fault {
     /// The error of an invalid series name.
     pub(super) fn name(before: u64, why: NameError, name: &[u8]) -> Self {
         match why {
-            NameError::Empty => Self::new(before, "the series has no name".to_owned(), "a name"),
+            NameError::Empty => {
+                Self::new(before, "an empty one".to_owned(), "the name of a series")
+            }
             NameError::Encoding => Self::new(
                 before,
                 format!(
-                    "series name '{}' is not UTF-8",
+                    "the series name '{}', which is not",
                     super::shorten(&String::from_utf8_lossy(&name[..name.len().min(400)]))
                 ),
                 "UTF-8 text",
@@ -83,21 +85,17 @@ impl Fault {
             NameError::ZeroByte => Self::new(
                 before,
                 format!(
-                    "series name '{}' contains a zero byte",
+                    "the series name '{}' with one",
                     super::shorten(&String::from_utf8_lossy(&name[..name.len().min(400)]))
                 ),
                 "text without zero bytes",
             ),
             NameError::TooLong(most) => Self::new(
                 before,
-                format!("series name has {} bytes", name.len()),
-                format!("at most {most}"),
+                format!("{} bytes", name.len()),
+                format!("a series name of at most {most} bytes"),
             ),
-            NameError::TooMany => Self::new(
-                before,
-                "too many series".to_owned(),
-                "at most 4294967295 series",
-            ),
+            NameError::TooMany => Self::new(before, "more".to_owned(), "at most 4294967295 series"),
         }
     }
 

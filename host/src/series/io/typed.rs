@@ -143,7 +143,7 @@ impl Table {
     fn time(&mut self, row: u64, cell: Cell<'_>) -> Result<i64, Fault> {
         let read = match (cell, self.kind) {
             (Cell::Null, _) => {
-                return Err(Fault::new(row, "the timestamp is null".to_owned(), "one"));
+                return Err(Fault::new(row, "none (null)".to_owned(), "a timestamp"));
             }
             (Cell::Integer(n), TimeKind::SinceEpoch(unit)) => whole(n, unit, false),
             (Cell::Integer(n), TimeKind::Days) if n < 0 => Err(TimestampError::TooEarly),

@@ -32,7 +32,7 @@ pub enum StoreError {
     },
     /// The contents of the file are inconsistent.
     #[error(
-        "{file}: is damaged: {found}; create the store again from its inputs, or restore a copy"
+        "{file}: expected a store of series, found a damaged one: {found}; create the store again from its inputs, or restore a copy"
     )]
     Damaged {
         /// The store, as given.
@@ -41,7 +41,7 @@ pub enum StoreError {
         found: String,
     },
     /// An invalid policy.
-    #[error("policy {name}: {why}")]
+    #[error("{name}: {why}")]
     Policy {
         /// Its name or file.
         name: String,
@@ -50,7 +50,7 @@ pub enum StoreError {
     },
     /// The store has another policy, which cannot be changed.
     #[error(
-        "{file}: created with policy {stored}, which differs from {requested}; omit --policy, or create another store"
+        "{file}: expected the store's policy {stored}, found {requested}; omit --policy, or create another store"
     )]
     OtherPolicy {
         /// The store, as given.
@@ -61,13 +61,15 @@ pub enum StoreError {
         requested: String,
     },
     /// A new store needs a policy.
-    #[error("{file}: does not exist yet; use --policy low, medium, high or FILE.toml to create it")]
+    #[error(
+        "{file}: expected a store, found no file; use --policy low, medium, high or FILE.toml to create it"
+    )]
     NoPolicy {
         /// The store, as given.
         file: String,
     },
     /// The store does not contain what was requested.
-    #[error("{file}: no {what} '{requested}': {available}")]
+    #[error("{file}: {what}: {available}, found '{requested}'")]
     Unknown {
         /// The store, as given.
         file: String,

@@ -98,13 +98,13 @@ impl Policy {
         };
         if archives.is_empty() || archives.len() > MAX_ARCHIVES {
             return refuse(format!(
-                "expected 1 to {MAX_ARCHIVES} archives, found {}",
+                "archive: expected 1 to {MAX_ARCHIVES}, found {}",
                 archives.len()
             ));
         }
         if aggregates.is_empty() || aggregates.len() > MAX_AGGREGATES {
             return refuse(format!(
-                "expected 1 to {MAX_AGGREGATES} aggregates, found {}",
+                "aggregates: expected 1 to {MAX_AGGREGATES}, found {}",
                 aggregates.len()
             ));
         }
@@ -112,7 +112,7 @@ impl Policy {
             let timespan = archive.step.checked_mul(archive.buckets);
             if !matches!(timespan, Some(1..) if timespan <= Some(i64::MAX as u64)) {
                 return refuse(format!(
-                    "archive of {} buckets of {} ns: expected a timespan of 1 ns to 292 years",
+                    "archive: expected a timespan of 1 ns to 292 years, found {} buckets of {} ns",
                     archive.buckets, archive.step
                 ));
             }
@@ -121,7 +121,7 @@ impl Policy {
         let coarsest = archives[archives.len() - 1].step;
         if !matches!(coarsest.checked_mul(back_window), Some(window) if window <= i64::MAX as u64) {
             return refuse(format!(
-                "back_window {back_window}: expected at most 292 years of buckets of {}",
+                "back_window: expected at most 292 years of buckets of {}, found {back_window}",
                 Granularity::Fixed(coarsest)
             ));
         }

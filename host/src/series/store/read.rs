@@ -290,7 +290,7 @@ impl StoreReader {
     /// Suggests existing series instead of a missing one.
     fn nearest(&self, requested: &str) -> String {
         if self.totals.series == 0 {
-            return "the store has no series yet".to_owned();
+            return "expected a series, of which the store has none yet".to_owned();
         }
         let nearest = on_engine(&self.file, || {
             let names = self.transaction()?.open_table(NAMES)?;
@@ -306,9 +306,12 @@ impl StoreReader {
         });
         match nearest {
             Ok(Some((_, name))) => {
-                format!("the nearest of {} series is '{name}'", self.totals.series)
+                format!(
+                    "expected one of {} series, the nearest of which is '{name}'",
+                    self.totals.series
+                )
             }
-            _ => format!("the store has {} other series", self.totals.series),
+            _ => format!("expected one of {} series", self.totals.series),
         }
     }
 }

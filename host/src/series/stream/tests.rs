@@ -345,7 +345,9 @@ fn inconsistent_blocks_are_rejected_and_empty_streams_have_no_rows() {
         .push(block(&[0, 0], &[1, -1], &[1.0, 2.0]))
         .unwrap_err();
     assert!(
-        refused.to_string().contains("expected a time from 1970 on"),
+        refused
+            .to_string()
+            .contains("expected a timestamp from 1970 on"),
         "{refused}"
     );
     gather.push(block(&[], &[], &[])).unwrap();

@@ -48,7 +48,7 @@ fn compressed_and_split_inputs_equal_one_file() {
         serde_json::json!(["one.csv.gz", "two.csv.zst"])
     );
     assert_eq!(summary["points"], 3000);
-    assert_eq!(summary["granularities"][2]["seconds"], 3600.0);
+    assert_eq!(summary["granularities"][2]["granularity_s"], 3600.0);
 }
 
 /// A quote somewhere in a row does not change the name of its series.

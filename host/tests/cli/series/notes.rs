@@ -23,7 +23,7 @@ fn notes_count_left_out_points_without_a_table() {
     resample(&dir, &[&options[..], &["--quiet"]].concat()).well();
     // The same file under another path is rejected.
     let result = resample(&dir, &["a.csv", "./a.csv", "-o", "o.csv"]);
-    result.refused(2, &["./a.csv", "named twice"]);
+    result.refused(2, &["./a.csv", "found it twice"]);
 }
 
 #[test]

@@ -117,7 +117,10 @@ fn invalid_input_is_rejected_with_a_message() {
     );
     write(&dir, "in.csv", &good);
     let ingest = |rest: &[&str]| dir.run(&[&["series", "ingest"], rest].concat());
-    ingest(&["store", "in.csv"]).refused(1, &["store: does not exist yet", "--policy low"]);
+    ingest(&["store", "in.csv"]).refused(
+        1,
+        &["store: expected a store, found no file", "--policy low"],
+    );
     ingest(&["store", "in.csv", "--policy", "lowest"])
         .refused(2, &["--policy lowest", "low, medium, high"]);
     ingest(&["store", "in.csv", "--policy", "p.toml"]).refused(1, &["p.toml: cannot be read"]);
@@ -126,10 +129,13 @@ fn invalid_input_is_rejected_with_a_message() {
         "p.toml",
         "back_window = 1\naggregates = ['mean']\nfoo = 1\n",
     );
-    ingest(&["store", "in.csv", "--policy", "p.toml"])
-        .refused(1, &["policy p.toml", "line 3", "foo"]);
+    ingest(&["store", "in.csv", "--policy", "p.toml"]).refused(
+        1,
+        &["p.toml: line 3: expected one of the keys", "found foo"],
+    );
     ingest(&["store", "in.csv", "--policy", "low", "--batch", "0"]).refused(2, &["--batch 0"]);
-    ingest(&["in.csv", "in.csv", "--policy", "low"]).refused(2, &["in.csv: is both"]);
+    ingest(&["in.csv", "in.csv", "--policy", "low"])
+        .refused(2, &["in.csv: expected another name for the store"]);
     ingest(&["store", "none.csv", "--policy", "low"]).refused(1, &["none.csv"]);
     ingest(&["no/store", "in.csv", "--policy", "low"])
         .refused(1, &["no/store: cannot be created: there is no folder no"]);
@@ -173,7 +179,7 @@ fn invalid_input_is_rejected_with_a_message() {
     ingest(&["store", "in.csv", "--policy", "high"]).refused(
         1,
         &[
-            "store: created with policy low (5m for 30d;",
+            "store: expected the store's policy low (5m for 30d;",
             "high (1s for 1h",
         ],
     );
@@ -182,12 +188,16 @@ fn invalid_input_is_rejected_with_a_message() {
         let options = ["-s", series, "-g", granularity, "-a", aggregate];
         dir.run(&[&["series", "query", store][..], &options].concat())
     };
-    query("store", "cpa", "5m", "mean").refused(1, &["no series 'cpa'", "'cpu'"]);
-    query("store", "cpu", "1m", "mean").refused(1, &["no granularity '1m': expected 5m"]);
-    query("store", "cpu", "5m", "median")
-        .refused(1, &["no aggregate 'median': expected count, sum"]);
-    query("store", "cpu", "5 m", "mean").refused(2, &["--granularity", "'5 m'"]);
-    query("store", "cpu", "5m", "average").refused(2, &["--aggregate", "'average'"]);
+    query("store", "cpa", "5m", "mean")
+        .refused(1, &["store: series: expected one of", "'cpu', found 'cpa'"]);
+    query("store", "cpu", "1m", "mean")
+        .refused(1, &["store: granularity: expected 5m, found '1m'"]);
+    query("store", "cpu", "5m", "median").refused(
+        1,
+        &["store: aggregate: expected count, sum", "found 'median'"],
+    );
+    query("store", "cpu", "5 m", "mean").refused(2, &["--granularity 5 m: expected"]);
+    query("store", "cpu", "5m", "average").refused(2, &["--aggregate average: expected"]);
     let options = [
         "-s", "cpu", "-g", "5m", "-a", "mean", "--start", "2", "--end", "1",
     ];
@@ -199,7 +209,10 @@ fn invalid_input_is_rejected_with_a_message() {
     write(&dir, "text", &good.repeat(200));
     write(&dir, "empty", "");
     for (name, words) in [
-        ("cut", "cut: is damaged"),
+        (
+            "cut",
+            "cut: expected a store of series, found a damaged one",
+        ),
         ("text", "expected a store of series"),
         ("empty", "expected a store of series"),
         ("none", "there is no such file"),

@@ -29,7 +29,7 @@ fn main() -> Result<()> {
         problem.shape(),
         problem.positions.object_shape,
     );
-    let made = BackendRequest::new(BackendName::Auto, None)
+    let chosen = BackendRequest::new(BackendName::Auto, None)
         .open(None, kernels)?
         .engine(
             || Ok::<_, anyhow::Error>(()),
@@ -43,11 +43,11 @@ fn main() -> Result<()> {
                 })
             },
         )?;
-    if let Some(note) = made.note {
+    if let Some(note) = chosen.note {
         println!("note: {note}");
     }
 
-    let mut run = Reconstructor::new(made.engine, &problem, &recipe);
+    let mut run = Reconstructor::new(chosen.engine, &problem, &recipe);
     while !run.finished() {
         run.advance()?;
     }

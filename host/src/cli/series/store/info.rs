@@ -6,7 +6,7 @@ use crate::cli::output::{facts, say, say_json};
 use crate::series::io::iso;
 use crate::series::store::{Policy, SeriesInfo, StoreReader, Totals};
 use crate::system::Bytes;
-use crate::text::Table;
+use crate::text::{Table, count};
 use serde::Serialize;
 
 /// Number of series in the table.
@@ -108,13 +108,8 @@ fn text(info: &Info, policy: &Policy) -> String {
         (
             "back window",
             format!(
-                "{} {} of {}",
-                policy.back_window(),
-                if policy.back_window() == 1 {
-                    "bucket"
-                } else {
-                    "buckets"
-                },
+                "{} of {}",
+                count(policy.back_window(), ["bucket", "buckets"]),
                 policy.archives()[policy.archives().len() - 1].granularity()
             ),
         ),

@@ -7,18 +7,19 @@ use super::policy;
 use crate::cli::args::{IngestArgs, NanArg};
 use crate::cli::failure::Failure;
 use crate::cli::output::{note, say, were};
-use crate::cli::paths;
+use crate::cli::paths::{self, OutputFile};
 use crate::cli::series::backend::BackendConfig;
 use crate::cli::series::points::Inputs;
 use crate::cli::series::progress::{Progress, ProgressStyle};
-use crate::run::Interrupt;
+use crate::cli::series::summary::{Malformed, StageSeconds};
+use crate::run::{Interrupt, RunRecord};
 use crate::series::Engine as _;
 use crate::series::store::{MAX_NAME_BYTES, Pending, Policy, StoreWriter};
 use crate::system::Memory;
 use crate::system::write_whole;
 use batch_writer::BatchWriter;
-use report::{Counts, ProgressLine, Seconds, Summary, after};
-use std::path::{Path, PathBuf};
+use report::{Counts, ProgressLine, Summary, after};
+use std::path::PathBuf;
 use std::time::Instant;
 
 /// Most points in a batch, which is held in memory.
@@ -53,13 +54,17 @@ impl Ingest {
             .find(|input| paths::same(input, &args.store))
         {
             return Err(Failure::usage(format!(
-                "{}: is both the store and an input; use another name for one of them",
+                "{}: expected another name for the store than the input {}",
+                args.store.display(),
                 input.display()
             )));
         }
-        let outputs: Vec<&Path> = args.summary.iter().map(PathBuf::as_path).collect();
+        let summary = OutputFile::given("--summary", args.summary.as_deref(), &[paths::JSON]);
         let read = [inputs.paths(), vec![&*args.store]].concat();
-        paths::check(&outputs, &read)?;
+        paths::check(summary.as_slice(), &read)?;
+        if !args.store.exists() {
+            paths::check_name(&OutputFile::new("", &args.store, &[paths::STORE]))?;
+        }
         Ok(Self {
             store: args.store.clone(),
             policy: args.policy.as_deref().map(policy::read).transpose()?,
@@ -79,13 +84,14 @@ impl Ingest {
     /// Reads the inputs and stores their points.
     pub(crate) fn run(self) -> Result<(), Failure> {
         self.backend.start()?;
+        let started = Instant::now();
         let interrupt = Interrupt::on_ctrl_c()?;
         let memory = Memory::available().limit();
         let mut reader = self.inputs.open(memory)?;
         let limits = self.inputs.limits(&mut reader)?;
         let writer = StoreWriter::open(&self.store, self.policy.as_ref())?;
         let engine = self.backend.engine(writer.plan())?;
-        let first_note = engine.note.clone();
+        let first_note = engine.note().map(str::to_owned);
         self.tell(first_note.as_deref());
         let form = if self.form == ProgressStyle::Bar {
             ProgressStyle::Bar
@@ -105,9 +111,10 @@ impl Ingest {
             so_far: Counts::default(),
             batches: 0,
             pending: Pending::default(),
-            seconds: Seconds::default(),
+            seconds: StageSeconds::default(),
             begun: Instant::now(),
         };
+        let setup_seconds = started.elapsed().as_secs_f64();
         let stored = storing.all(&mut reader, &interrupt);
         let BatchWriter {
             progress,
@@ -115,7 +122,7 @@ impl Ingest {
             engine,
             so_far,
             batches,
-            mut seconds,
+            seconds,
             begun,
             ..
         } = storing;
@@ -131,7 +138,7 @@ impl Ingest {
             0 => writer.discard_if_empty()?,
             _ => writer.close().map(|()| false)?,
         };
-        seconds.total = begun.elapsed().as_secs_f64();
+        let total = begun.elapsed().as_secs_f64();
         self.line(&ProgressLine::End)?;
 
         let mut notes = reader.notes();
@@ -148,27 +155,30 @@ impl Ingest {
                 were(skipped.rows, "malformed row")
             ));
         }
-        if engine.note != first_note {
-            notes.extend(engine.note.clone());
+        if engine.note() != first_note.as_deref() {
+            notes.extend(engine.note().map(str::to_owned));
         }
         notes.iter().for_each(|sentence| self.tell(Some(sentence)));
         notes.extend(first_note);
+        let outputs = (!discarded).then_some(&self.store).into_iter();
+        let outputs = outputs.chain(&self.summary).map(PathBuf::as_path);
+        let mut record = RunRecord::new(engine.setup().clone(), total);
+        record.outputs = paths::names(outputs);
         let summary = Summary {
             store: self.store.display().to_string(),
             policy,
-            inputs: self.inputs.names(),
+            record: record.after(self.inputs.names(), setup_seconds, notes),
             input_bytes: self.inputs.bytes(),
             so_far,
             batches,
-            malformed: skipped.rows,
-            first_malformed: &skipped.first,
+            malformed: Malformed {
+                rows: skipped.rows,
+                first: skipped.first.clone(),
+            },
             totals,
             store_bytes: std::fs::metadata(&self.store).map_or(0, |found| found.len()),
-            setup: engine.setup().clone(),
-            seconds,
-            points_per_second: so_far.taken.points as f64 / seconds.total,
-            notes: &notes,
-            version: env!("CARGO_PKG_VERSION"),
+            stage_seconds: seconds,
+            points_per_second: so_far.taken.points as f64 / total,
         };
         if let Some(path) = &self.summary {
             let text = serde_json::to_string_pretty(&summary)? + "\n";

@@ -27,7 +27,9 @@ pub(super) fn read(argument: &str) -> Result<Policy, Failure> {
     let mut limited = file.take(MAX_FILE_BYTES + 1);
     limited.read_to_string(&mut text).map_err(|e| cannot(&e))?;
     if text.len() as u64 > MAX_FILE_BYTES {
-        return Err(cannot(&"expected at most 1 MiB"));
+        return Err(Failure::failed(format!(
+            "{argument}: expected a policy (TOML) of at most {MAX_FILE_BYTES} bytes, found more"
+        )));
     }
     let name = path.file_stem().unwrap_or(path.as_os_str());
     Ok(Policy::from_toml(argument, &name.to_string_lossy(), &text)?)

@@ -4,6 +4,7 @@ use crate::cli::args::{SeriesQueryArgs, TimestampsArg};
 use crate::cli::failure::Failure;
 use crate::cli::output::say_json;
 use crate::cli::paths;
+use crate::cli::series::plan::option;
 use crate::cli::series::points::limits;
 use crate::cli::series::rows::OutputConfig;
 use crate::series::Granularity;
@@ -37,21 +38,17 @@ struct QueryResult<'a> {
 impl StoreQuery {
     /// Checks the options and the output path.
     pub(crate) fn from_args(args: SeriesQueryArgs) -> Result<Self, Failure> {
-        let granularity = args.granularity.parse();
-        let granularity =
-            granularity.map_err(|why| Failure::usage(format!("--granularity: {why}")))?;
-        let aggregate = args.aggregate.parse();
-        let aggregate = aggregate.map_err(|why| Failure::usage(format!("--aggregate: {why}")))?;
+        let granularity = args.granularity.parse().map_err(option)?;
+        let aggregate = args.aggregate.parse().map_err(option)?;
         let (start, end) = limits(args.start.as_deref(), args.end.as_deref(), TimeUnit::Auto)?;
         let output = args.output.unwrap_or_else(|| PathBuf::from("-"));
         let out = OutputConfig::new(output, args.timestamps)?;
         if args.json && args.timestamps == TimestampsArg::Iso {
             return Err(Failure::usage(
-                "--timestamps iso: expected a CSV output; --json writes nanoseconds",
+                "--timestamps iso: expected a CSV output, found --json, which writes nanoseconds",
             ));
         }
-        let outputs: Vec<_> = out.path().into_iter().collect();
-        paths::check(&outputs, &[&args.store])?;
+        paths::check(out.file().as_slice(), &[&args.store])?;
         Ok(Self {
             store: args.store,
             query: Query {

@@ -108,8 +108,8 @@ impl Head {
             if let Some(empty) = heads[start..].iter().position(Self::is_unwritten) {
                 return Err(records.wrong(
                     start + empty,
-                    "has 0 samples of 0 coils".to_owned(),
-                    "expected at least one sample of one coil",
+                    "0 samples of 0 coils".to_owned(),
+                    "at least one sample of one coil",
                 ));
             }
         }

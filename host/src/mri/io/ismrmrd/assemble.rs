@@ -37,8 +37,7 @@ pub(super) fn assemble(
     let Some(encoded) = encoded else {
         return Err(IoError::Missing {
             file: source.name().to_owned(),
-            what: "<reconSpace> or <encodedSpace> in its header, so the image size is unknown"
-                .to_owned(),
+            what: "<reconSpace> or <encodedSpace> in the header".to_owned(),
             tried: vec![format!("/{}/xml", options.group.trim_matches('/'))],
         });
     };
@@ -128,9 +127,13 @@ fn choose(
         if !chosen.iter().any(|number| of(number) == value) {
             return Err(IoError::Value {
                 file: source.name().to_owned(),
-                dataset: format!("--select {counter}={value}"),
-                found: "no such acquisition".to_owned(),
-                expected: format!("{counter} {low} to {high}"),
+                dataset: "--select".to_owned(),
+                found: format!("{counter}={value}"),
+                expected: if low == high {
+                    format!("{counter}={low}")
+                } else {
+                    format!("{counter}={low} to {counter}={high}")
+                },
             });
         }
         chosen.retain(|number| {
@@ -146,14 +149,15 @@ fn choose(
             .iter()
             .map(|l| format!("{} {}", l.acquisitions, l.what))
             .collect();
-        return Err(IoError::Missing {
+        return Err(IoError::Value {
             file: source.name().to_owned(),
-            what: if found.is_empty() {
-                "acquisitions".to_owned()
+            dataset: records.path().to_owned(),
+            expected: "imaging acquisitions".to_owned(),
+            found: if found.is_empty() {
+                "no acquisitions".to_owned()
             } else {
-                format!("imaging acquisitions, but {}", found.join(", "))
+                found.join(", ")
             },
-            tried: vec![records.path().to_owned()],
         });
     }
     Ok((chosen, left_out))
@@ -172,39 +176,39 @@ fn check(
         let wrong = |found: String, expected: &str| Err(records.wrong(number, found, expected));
         if head.compressed() {
             return wrong(
-                "holds compressed samples".to_owned(),
-                "expected uncompressed samples; convert the file without compression",
+                "compressed ones".to_owned(),
+                "uncompressed samples (convert the file without compression)",
             );
         }
         if head.active_channels == 0 || head.number_of_samples == 0 {
             return wrong(
                 format!(
-                    "has {} samples of {} coils",
+                    "{} samples of {} coils",
                     head.number_of_samples, head.active_channels
                 ),
-                "expected at least one sample of one coil",
+                "at least one sample of one coil",
             );
         }
         if head.used_samples() == 0 {
             return wrong(
                 format!(
-                    "has {} samples, of which {} before and {} after the signal are discarded",
+                    "{} samples, of which {} before and {} after the signal are discarded",
                     head.number_of_samples, head.discard_pre, head.discard_post
                 ),
-                "expected at least one sample that is not discarded",
+                "at least one sample that is not discarded",
             );
         }
         match head.trajectory_dimensions {
             0 => {
                 return wrong(
-                    "has no trajectory (trajectory_dimensions is 0)".to_owned(),
-                    "expected kx and ky of every sample; Cartesian data are not supported",
+                    "no trajectory (trajectory_dimensions is 0)".to_owned(),
+                    "kx and ky of every sample (Cartesian data are not supported)",
                 );
             }
             1 => {
                 return wrong(
-                    "has a trajectory of 1 dimension".to_owned(),
-                    "expected kx, ky and, for volumes, kz",
+                    "a trajectory of 1 dimension".to_owned(),
+                    "kx, ky and, for volumes, kz",
                 );
             }
             _ => {}
@@ -212,18 +216,15 @@ fn check(
         let (first, common) = *coils.get_or_insert((number, head.active_channels));
         if head.active_channels != common {
             return wrong(
-                format!("has {} coils", head.active_channels),
-                &format!("expected {common}, like acquisition {first}"),
+                format!("{} coils", head.active_channels),
+                &format!("{common} coils, like acquisition {first}"),
             );
         }
         let claimed = 8 * u64::from(head.number_of_samples) * u64::from(head.active_channels);
         if claimed > source.length() {
             return wrong(
-                format!("claims {claimed} bytes of samples"),
-                &format!(
-                    "expected at most the {} bytes of the file, which is truncated or damaged",
-                    source.length()
-                ),
+                format!("{claimed}, which it claims (the file is truncated or damaged)"),
+                &format!("at most the {} bytes of the file", source.length()),
             );
         }
     }
@@ -287,7 +288,7 @@ impl RawSamples {
                     extra = extra.max(dimensions.saturating_sub(axes));
                     begin = raw.append(begin, number, head, arrays, partition).map_err(
                         |(what, found, expected)| {
-                            let found = format!("has {found} numbers in its {what}");
+                            let found = format!("{found} numbers in its {what}");
                             records.wrong(number, found, &expected)
                         },
                     )?;
@@ -353,7 +354,7 @@ impl RawSamples {
                 return Err((
                     what,
                     found,
-                    format!("expected {expected} ({samples} samples of {of} {unit})"),
+                    format!("{expected} ({samples} samples of {of} {unit})"),
                 ));
             }
         }

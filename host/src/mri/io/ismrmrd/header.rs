@@ -48,7 +48,7 @@ impl Header {
     fn parse(text: &str) -> Result<Self, HeaderError> {
         if text.len() > MAX_BYTES {
             return Err(HeaderError::not_a_header(format!(
-                "expected at most {MAX_BYTES} bytes, found {}",
+                "{} bytes (at most {MAX_BYTES} are read)",
                 text.len()
             )));
         }
@@ -59,13 +59,13 @@ impl Header {
         // C programs may include the terminating zero in the length.
         let text = text.trim_end_matches('\0').trim_start();
         let document = Document::parse_with_options(text, options)
-            .map_err(|e| HeaderError::not_a_header(e.to_string()))?;
+            .map_err(|e| HeaderError::not_a_header(format!("text that is not XML ({e})")))?;
         let root = document.root_element();
         if root.tag_name().name() != "ismrmrdHeader" {
             let found = root.tag_name().name();
             let shown: String = found.chars().take(40).collect();
             return Err(HeaderError::not_a_header(format!(
-                "expected the root element <ismrmrdHeader>, found <{shown}>"
+                "the root element <{shown}> instead of <ismrmrdHeader>"
             )));
         }
         let encodings: Vec<Node<'_, '_>> = children(root, "encoding").collect();
@@ -162,14 +162,15 @@ impl HeaderError {
     fn of(self, file: &str, dataset: &str) -> IoError {
         let (file, dataset) = (file.to_owned(), dataset.to_owned());
         match self {
-            Self::NotAHeader(reason) => IoError::Damaged {
+            Self::NotAHeader(found) => IoError::Value {
                 file,
                 dataset,
-                reason: format!("not an ISMRMRD header: {reason}"),
+                found,
+                expected: "an ISMRMRD header".to_owned(),
             },
             Self::Missing(element) => IoError::Missing {
                 file,
-                what: format!("<{element}> in its header, so the image size is unknown"),
+                what: format!("<{element}> in the header"),
                 tried: vec![dataset],
             },
             Self::Matrix { path, found } => IoError::Value {
@@ -253,14 +254,14 @@ mod tests {
 
     #[test]
     fn other_texts_are_rejected() {
-        assert!(rejection("").contains("not an ISMRMRD header"));
-        assert!(rejection("<a><b></a>").contains("not an ISMRMRD header"));
+        assert!(rejection("").contains("expected an ISMRMRD header"));
+        assert!(rejection("<a><b></a>").contains("expected an ISMRMRD header"));
         assert!(rejection("<other/>").contains("<other>"));
         // Entities could expand a short text to a long one: they are not supported.
         let laughs = "<!DOCTYPE a [<!ENTITY b \"bbbb\">]><ismrmrdHeader>&b;</ismrmrdHeader>";
-        assert!(rejection(laughs).contains("not an ISMRMRD header"));
+        assert!(rejection(laughs).contains("expected an ISMRMRD header"));
         let deep = "<a>".repeat(200_000);
-        assert!(rejection(&deep).contains("not an ISMRMRD header"));
+        assert!(rejection(&deep).contains("expected an ISMRMRD header"));
     }
 
     #[test]

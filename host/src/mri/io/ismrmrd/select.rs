@@ -34,7 +34,7 @@ pub struct Selection(Vec<(Counter, Choice)>);
 /// A text that is not a selection.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "{found:?}: expected COUNTER=NUMBER or COUNTER=all, separated by commas; the counters are slice, contrast, phase, repetition, set"
+    "{found}: expected COUNTER=NUMBER or COUNTER=all, separated by commas; the counters are slice, contrast, phase, repetition, set"
 )]
 pub struct SelectionError {
     found: String,

@@ -77,7 +77,7 @@ fn a_scan_is_not_read_as_a_result() {
     output::write(&path, |file| output::number(file, "cxi_version", 160_i64)).unwrap();
     let text = read(&path).unwrap_err().to_string();
     assert!(
-        text.contains("no object") && text.contains("image_1/data"),
+        text.contains("expected object") && text.contains("image_1/data"),
         "{text}"
     );
 }

@@ -4,6 +4,8 @@ use super::ReadOptions;
 use crate::data::Geometry;
 use crate::io::IoError;
 use crate::io::source::Source;
+use crate::ptycho::read_options::WAVELENGTHS;
+use crate::text::shortest;
 
 /// One electronvolt, J (CODATA 2018, exact).
 const ELECTRONVOLT: f64 = 1.602_176_634e-19;
@@ -14,9 +16,6 @@ const LARGEST_JOULE: f64 = 1e-6;
 /// Energies from here on are in electronvolts: 100 keV is above, and 100 eV at the lower end of,
 /// the energies used for diffraction.
 const LARGEST_KEV: f64 = 100.0;
-
-/// Plausible wavelengths of photons or electrons, m: from γ rays to the far infrared.
-const WAVELENGTHS: std::ops::RangeInclusive<f64> = 1e-13..=1e-3;
 
 /// Geometry stored in a file: path of the dataset, and value.
 #[derive(Default)]
@@ -76,14 +75,14 @@ fn value(source: &Source, path: &str, found: f64, expected: &str) -> IoError {
     IoError::Value {
         file: source.name().to_owned(),
         dataset: path.to_owned(),
-        found: found.to_string(),
+        found: shortest(found),
         expected: expected.to_owned(),
     }
 }
 
 fn missing(source: &Source, what: &str, tried: &[&str], option: &str) -> IoError {
     let mut tried: Vec<String> = tried.iter().map(|t| (*t).to_owned()).collect();
-    tried.push(format!("the option `{option}`"));
+    tried.push(format!("the option {option}"));
     IoError::Missing {
         file: source.name().to_owned(),
         what: what.to_owned(),
@@ -103,14 +102,14 @@ pub(super) fn resolve(
     if constants.wavelength.is_some() && constants.energy.is_some() {
         return Err(IoError::Option {
             file: source.name().to_owned(),
-            option: "constants.energy",
-            reason: "conflicts with constants.wavelength: expected only one of them".to_owned(),
+            option: "data.constants.energy",
+            reason: "expected constants.wavelength or constants.energy, found both".to_owned(),
         });
     }
     let (wavelength, path) = if let Some(w) = constants.wavelength {
-        (w, "option constants.wavelength".to_owned())
+        (w, "option data.constants.wavelength".to_owned())
     } else if let Some(e) = constants.energy {
-        let path = "option constants.energy";
+        let path = "option data.constants.energy";
         (wavelength_of(source, path, e, notes)?, path.to_owned())
     } else if let Some((path, w)) = &found.wavelength {
         if let Some((energy_path, e)) = &found.energy {
@@ -129,7 +128,7 @@ pub(super) fn resolve(
             source,
             "wavelength or energy",
             expected.wavelength,
-            "constants.wavelength",
+            "data.constants.wavelength",
         ));
     };
     if !WAVELENGTHS.contains(&wavelength) {
@@ -141,7 +140,7 @@ pub(super) fn resolve(
         ));
     }
     let (distance, path) = match (constants.distance, &found.distance) {
-        (Some(d), _) => (d, "option constants.distance"),
+        (Some(d), _) => (d, "option data.constants.distance"),
         (None, Some((path, d))) => {
             if *d < 0.0 {
                 notes.push(format!("{path} is {d} m; its absolute value is used"));
@@ -153,19 +152,19 @@ pub(super) fn resolve(
                 source,
                 "distance",
                 expected.distance,
-                "constants.distance",
+                "data.constants.distance",
             ));
         }
     };
     let (pixel_size, pixel_path) = match (constants.pixel_size, &found.pixel_size) {
-        (Some(p), _) => (p, "option constants.pixel_size"),
+        (Some(p), _) => (p, "option data.constants.pixel_size"),
         (None, Some((path, p))) => (*p, path.as_str()),
         (None, None) => {
             return Err(missing(
                 source,
                 "pixel size",
                 expected.pixel_size,
-                "constants.pixel_size",
+                "data.constants.pixel_size",
             ));
         }
     };

@@ -61,8 +61,9 @@ pub fn read_within(
     if options.paths.is_some() && format != Format::Hdf5 {
         return Err(IoError::Option {
             file: source.name().to_owned(),
-            option: "paths",
-            reason: "is only supported with format = \"hdf5\"".to_owned(),
+            option: "data.format",
+            reason: "expected \"hdf5\", as data.paths names the datasets, found another format"
+                .to_owned(),
         });
     }
     match format {

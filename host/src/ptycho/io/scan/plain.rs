@@ -5,6 +5,7 @@ use super::window::{Window, frame_shape};
 use super::{Parts, Paths, ReadOptions, ScanFile, position_count, probe};
 use crate::io::IoError;
 use crate::io::source::Source;
+use crate::text::shortest;
 use ndarray::{Array2, Axis, Ix2};
 
 /// Reads the datasets that `options.paths` names.
@@ -12,8 +13,8 @@ pub(super) fn read(source: &Source, options: &ReadOptions) -> Result<ScanFile, I
     let Some(paths) = &options.paths else {
         return Err(IoError::Option {
             file: source.name().to_owned(),
-            option: "format",
-            reason: "\"hdf5\" requires the table `paths` with at least `frames` and `positions`"
+            option: "data.format",
+            reason: "expected the table data.paths with at least frames and positions beside \"hdf5\", found \"hdf5\" alone"
                 .to_owned(),
         });
     };
@@ -85,10 +86,10 @@ fn positions(source: &Source, paths: &Paths) -> Result<Array2<f64>, IoError> {
     if !(paths.position_unit.is_finite() && paths.position_unit > 0.0) {
         return Err(IoError::Option {
             file: source.name().to_owned(),
-            option: "paths.position_unit",
+            option: "data.paths.position_unit",
             reason: format!(
                 "expected a length > 0 in metres, found {}",
-                paths.position_unit
+                shortest(paths.position_unit)
             ),
         });
     }

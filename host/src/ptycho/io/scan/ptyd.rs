@@ -6,6 +6,7 @@ use super::{MaskPolarity, Parts, ReadOptions, ScanFile, position_count};
 use crate::data::Mask;
 use crate::io::IoError;
 use crate::io::source::{Numbers, Source};
+use crate::text::count;
 use ndarray::{Array2, Array3, ArrayViewMut, Axis, Dimension, Ix2, s};
 
 const CHUNKS: &str = "/chunks";
@@ -160,7 +161,8 @@ fn target_indices(
     let duplicates = order.windows(2).filter(|w| w[0].0 == w[1].0).count();
     if duplicates > 0 {
         notes.push(format!(
-            "{CHUNKS}/*/indices: {duplicates} frames have the index of another frame; these keep the order of the file"
+            "{CHUNKS}/*/indices: {} the index of another frame; these keep the order of the file",
+            count(duplicates, ["frame has", "frames have"])
         ));
     }
     let mut targets: Vec<Vec<Option<usize>>> =
@@ -283,8 +285,11 @@ fn centre_offset(
     }
     if offset != [0, 0] {
         notes.push(format!(
-            "{CENTRE} is ({}, {}): the frames are shifted cyclically by {} rows and {} columns",
-            centre[0], centre[1], offset[0], offset[1]
+            "{CENTRE} is ({}, {}): the frames are shifted cyclically by {} and {}",
+            centre[0],
+            centre[1],
+            count(offset[0], ["row", "rows"]),
+            count(offset[1], ["column", "columns"])
         ));
     }
     Ok(offset)

@@ -42,7 +42,7 @@ impl Window {
             Some([first, end]) if first < end && end <= count => first..end,
             Some([first, end]) => {
                 return refuse(
-                    "frames",
+                    "data.frames",
                     format!(
                         "expected [first, end] with 0 <= first < end <= {count}, found [{first}, {end}]"
                     ),
@@ -54,7 +54,7 @@ impl Window {
             && !((1..=rows).contains(&keep_rows) && (1..=columns).contains(&keep_columns))
         {
             return refuse(
-                "crop",
+                "data.crop",
                 format!(
                     "expected at most [{rows}, {columns}] and at least [1, 1], found [{keep_rows}, {keep_columns}]"
                 ),

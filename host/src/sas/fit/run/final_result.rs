@@ -1,6 +1,7 @@
 //! The result of a fit: values, derivatives, uncertainties, and the intensities of model and data.
 
 use super::{Fit, Method, Phase};
+use crate::run::RunRecord;
 use crate::sas::fit::fit_result::{Comparison, FitResult, Fitted, Fixed};
 use crate::sas::fit::linear::Trial;
 use crate::sas::fit::multi_start::Minimum;
@@ -80,7 +81,10 @@ impl Fit<'_> {
         let (stop, minima, iterations) = self.stop_minima_and_iterations();
         let notes = self.notes(&statistics, &at_bound, stop, &minima);
         let fixed = self.problem.fixed().into_iter();
+        let mut record = RunRecord::new(self.engine.setup(), self.searching.as_secs_f64());
+        record.notes = notes;
         let result = FitResult {
+            record,
             model,
             data: self.problem.measured().title.clone(),
             method: self.options.method,
@@ -107,10 +111,6 @@ impl Fit<'_> {
             generations: self.population().map_or(0, |(_, generations)| generations),
             evaluations: self.evaluations,
             batches: self.batches,
-            seconds: self.searching.as_secs_f64(),
-            setup: self.engine.setup(),
-            notes,
-            version: env!("CARGO_PKG_VERSION"),
             history: self.entries.clone(),
         };
         let measured = self.problem.measured();

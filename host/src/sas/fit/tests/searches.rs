@@ -111,7 +111,7 @@ fn the_same_seed_gives_the_same_fit_and_another_seed_the_same_minimum() {
         };
         let fit = |options| {
             let (mut result, _) = run(&of, &mut Analytic::new(wave, &q), options).unwrap();
-            result.seconds = 0.0;
+            result.record.seconds = 0.0;
             result
         };
         let (first, second) = (fit(options), fit(options));
@@ -130,7 +130,13 @@ fn a_best_scale_of_zero_is_reported_as_flat() {
     let (q, of) = waves(22.0, (10.0, 80.0));
     let (found, _) = run(&of, &mut Analytic::new(wave, &q), Options::default()).unwrap();
     assert_eq!((found.stop, found.converged), (Stop::Flat, false));
-    assert!(found.notes.iter().any(|n| n.contains("scale at the start")));
+    assert!(
+        found
+            .record
+            .notes
+            .iter()
+            .any(|n| n.contains("scale at the start"))
+    );
 }
 
 #[test]
@@ -197,7 +203,7 @@ fn an_interrupted_fit_has_the_best_so_far() {
         let (found, _) = fit.result().unwrap();
         assert_eq!((end, found.stop), (End::Interrupted, Stop::Interrupted));
         assert_eq!(found.chi2, found.history[2].chi2);
-        assert!(!found.converged && found.notes.iter().any(|n| n.contains("interrupted")));
+        assert!(!found.converged && found.record.notes.iter().any(|n| n.contains("interrupted")));
     }
 }
 

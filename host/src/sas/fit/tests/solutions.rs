@@ -108,12 +108,7 @@ fn parameters_at_a_bound_are_flagged_and_the_others_are_optimal() {
     near(second.value, solution[0], 1e-6);
     near(third.value, solution[1], 1e-6);
     near(second.uncertainty.unwrap(), covariance[(0, 0)].sqrt(), 1e-6);
-    assert!(
-        result
-            .notes
-            .iter()
-            .any(|n| n.contains("porod_scale stopped at a bound"))
-    );
+    assert!((result.record.notes.iter()).any(|n| n.contains("porod_scale stopped at a bound")));
 }
 
 #[test]
@@ -334,7 +329,11 @@ fn a_determined_sum_of_undetermined_parameters_is_found_and_noted() {
     );
     assert!(result.parameters[2].uncertainty.is_some());
     let is_noted = |n: &String| n.contains("do not determine porod_scale, porod_exp");
-    assert!(result.notes.iter().any(is_noted), "{:?}", result.notes);
+    assert!(
+        result.record.notes.iter().any(is_noted),
+        "{:?}",
+        result.record.notes
+    );
 }
 
 #[test]
@@ -349,8 +348,8 @@ fn a_parameter_without_effect_keeps_its_value_and_is_noted() {
     assert_eq!(result.parameters[1].value, 4.0);
     let is_noted = |n: &String| n.contains("peak_pos had no effect");
     assert!(
-        result.converged && result.notes.iter().any(is_noted),
+        result.converged && result.record.notes.iter().any(is_noted),
         "{:?}",
-        result.notes
+        result.record.notes
     );
 }

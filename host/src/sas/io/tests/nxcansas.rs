@@ -55,9 +55,9 @@ fn errors_name_the_dataset() {
         |g| text(g, "canSAS_class", "SASnote"),
         &["SASdata", "SASentry"],
     );
-    assert_message(|g| g.unlink("I"), &["no intensities", "sasdata01/I"]);
-    assert_message(|g| g.unlink("Q"), &["no wave vectors", "sasdata01/Q"]);
-    assert_message(|g| g.unlink("Idev"), &["no uncertainties", "Idev"]);
+    assert_message(|g| g.unlink("I"), &["expected intensities", "sasdata01/I"]);
+    assert_message(|g| g.unlink("Q"), &["expected wave vectors", "sasdata01/Q"]);
+    assert_message(|g| g.unlink("Idev"), &["expected uncertainties", "Idev"]);
     assert_message(
         |g| replace(g, "Idev", &[1.0; 3]),
         &["Idev", "shape 3", "4 numbers"],

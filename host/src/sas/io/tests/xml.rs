@@ -33,11 +33,14 @@ fn units_of_xml_are_converted() {
 #[test]
 fn invalid_xml_is_refused() {
     let row = |q: &str, more: &str| idata(q, "1/A", more);
-    assert_refused(&entry(""), &["no points"]);
-    assert_refused("<SASroot><SASentry/></SASroot>", &["no data", "SASdata"]);
+    assert_refused(&entry(""), &["expected points"]);
+    assert_refused(
+        "<SASroot><SASentry/></SASroot>",
+        &["expected data", "SASdata"],
+    );
     assert_refused(
         &entry("<Idata><Q unit=\"1/A\">1</Q></Idata>"),
-        &["no I", "Idata 1"],
+        &["expected I", "Idata 1"],
     );
     assert_refused(
         &entry(&row("many", "")),
@@ -59,7 +62,10 @@ fn invalid_xml_is_refused() {
         &entry(&(row("1", sigma) + &row("2", ""))),
         &["number of Idev", "expected 2 (one for each Q)", "found 1"],
     );
-    assert_refused(&entry(&row("1", ""))[..80], &["not well-formed XML"]);
+    assert_refused(
+        &entry(&row("1", ""))[..80],
+        &["XML that is not well-formed"],
+    );
     // Nested entities that would expand to more than 10⁹ characters.
     let mut laughs = String::from("<?xml version=\"1.0\"?><!DOCTYPE a [<!ENTITY l0 \"0.1\">");
     for i in 1..30 {
@@ -69,10 +75,10 @@ fn invalid_xml_is_refused() {
     laughs.push_str("]>");
     assert_refused(
         &(laughs + &entry(&row("&l29;", ""))),
-        &["not well-formed XML"],
+        &["XML that is not well-formed"],
     );
     assert_refused(
         &format!("<?xml version=\"1.0\"?>{}", "<a>".repeat(100_000)),
-        &["not well-formed XML"],
+        &["XML that is not well-formed"],
     );
 }

@@ -294,9 +294,7 @@ fn setup_reports_the_number_of_threads() {
     let plan = everything(&[seconds(1)], NanPolicy::Keep);
     let pool = ThreadPoolBuilder::new().num_threads(3).build().unwrap();
     let engine = pool.install(|| super::super::CpuEngine::new(plan.clone()));
-    assert_eq!(
-        (engine.setup().backend, &*engine.setup().device),
-        ("cpu", "3 threads")
-    );
+    let device = &engine.setup().device;
+    assert!(device.ends_with(", 3 threads"), "{device}");
     assert_eq!(engine.plan(), &plan);
 }

@@ -230,26 +230,17 @@ impl<'c> Rows<'c> {
         let text =
             |bytes: &[u8]| String::from_utf8_lossy(&bytes[..bytes.len().min(400)]).into_owned();
         self.parsed.faults.add(|| match wrong {
-            RowError::Count(1) => Fault::new(
-                before,
-                "1 field".to_owned(),
-                format!("{expected} fields, as in the first line"),
-            ),
             RowError::Count(found) => Fault::new(
                 before,
-                format!("{found} fields"),
-                format!("{expected}, as in the first line"),
+                found.to_string(),
+                format!("{expected} fields, as in the first line"),
             ),
             RowError::Long(bytes) => Fault::new(
                 before,
-                format!("a line of {bytes} bytes"),
-                format!("at most {most}"),
+                format!("{bytes} bytes"),
+                format!("a line of at most {most} bytes"),
             ),
-            RowError::Open => Fault::new(
-                before,
-                "an unclosed quoted field".to_owned(),
-                "a closing quote",
-            ),
+            RowError::Open => Fault::new(before, "none".to_owned(), "a closing quote"),
             RowError::Time(found, why) => Fault::time(before, &text(found), why, time_format),
             RowError::Value(found) => Fault::value(before, &text(found)),
             RowError::Series(found, why) => Fault::name(before, why, found),

@@ -335,9 +335,7 @@ fn packed(file: &str, compression: Compression) -> Result<(), IoError> {
     };
     Err(format_error(
         file,
-        format!(
-            "{name} compression is not supported; write the file with zstd, snappy, lz4 or gzip"
-        ),
+        format!("{name} compression; write the file with zstd, snappy, lz4 or gzip"),
     ))
 }
 

@@ -208,7 +208,7 @@ fn null_values_are_nan_and_other_nulls_are_malformed_rows() {
     let bytes = parquet(schema, plain(), &[columns()]);
     says(
         &read_table(&bytes).unwrap_err(),
-        &["row 2", "timestamp is null"],
+        &["row 2", "expected a timestamp, found none (null)"],
     );
     let read = read_bytes("cpu.bin", &bytes, &skipping()).unwrap();
     assert_eq!(read.names, ["a", "b"]);
@@ -216,7 +216,7 @@ fn null_values_are_nan_and_other_nulls_are_malformed_rows() {
     assert_eq!(read.batch.values()[0], 1.0);
     assert!(read.batch.values()[1].is_nan());
     assert_eq!(read.skipped.rows, 2);
-    says(&read.skipped.first[1], &["row 3", "no name"]);
+    says(&read.skipped.first[1], &["row 3", "the name of a series"]);
     says(&read.notes[0], &["1 null values were read as NaN"]);
 }
 

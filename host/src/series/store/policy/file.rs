@@ -3,6 +3,7 @@
 use super::{Archive, Policy};
 use crate::series::store::StoreError;
 use crate::series::{Aggregate, Granularity, SeriesError};
+use crate::text::TomlError;
 use serde::{Deserialize, Serialize};
 
 /// A policy as written in a file.
@@ -35,7 +36,7 @@ impl Policy {
             why,
         };
         let written: PolicyFile =
-            toml::from_str(text).map_err(|e| refuse(in_one_line(&e, text)))?;
+            toml::from_str(text).map_err(|e| refuse(TomlError::new(&e, Some(text)).to_string()))?;
         let archives: Result<Vec<Archive>, String> =
             written.archive.iter().map(ArchiveEntry::read).collect();
         let aggregates: Result<Vec<Aggregate>, _> =
@@ -78,10 +79,10 @@ impl ArchiveEntry {
         let length = |what: &str, text: &str| match text.parse::<Granularity>() {
             Ok(Granularity::Fixed(nanoseconds)) => Ok(nanoseconds),
             Ok(calendar) => Err(format!(
-                "{what} {calendar}: expected a fixed length such as 60s, 5m, 1h, 1d, found a calendar unit"
+                "{what}: expected a fixed length such as 60s, 5m, 1h, 1d, found the calendar unit {calendar}"
             )),
             Err(_) => Err(format!(
-                "{what} '{text}': expected a length such as 60s, 5m, 1h, 1d, 250ms"
+                "{what}: expected a length such as 60s, 5m, 1h, 1d, 250ms, found '{text}'"
             )),
         };
         let step = length("granularity", &self.granularity)?;
@@ -91,12 +92,14 @@ impl ArchiveEntry {
                 let nanoseconds = length("timespan", timespan)?;
                 if nanoseconds % step != 0 {
                     return Err(format!(
-                        "archive {archive}: timespan {timespan}: expected a multiple of the granularity"
+                        "archive {archive}: timespan: expected a multiple of the granularity, found {timespan}"
                     ));
                 }
                 Ok(Archive::spanning(step, nanoseconds))
             }
-            (None, Some(0)) => Err(format!("archive {archive}: points 0: expected 1 or more")),
+            (None, Some(0)) => Err(format!(
+                "archive {archive}: points: expected 1 or more, found 0"
+            )),
             (None, Some(buckets)) => Ok(Archive { step, buckets }),
             (Some(_), Some(_)) => Err(format!(
                 "archive {archive}: expected either timespan or points, found both"
@@ -105,19 +108,5 @@ impl ArchiveEntry {
                 "archive {archive}: expected either timespan or points, found neither"
             )),
         }
-    }
-}
-
-/// The error with its line.
-fn in_one_line(error: &toml::de::Error, text: &str) -> String {
-    let line = error.span().map(|span| {
-        let before = &text.as_bytes()[..span.start.min(text.len())];
-        before.iter().filter(|byte| **byte == b'\n').count() + 1
-    });
-    let message = error.message().split_whitespace().collect::<Vec<_>>();
-    let message = message.join(" ");
-    match line {
-        Some(line) => format!("line {line}: {message}"),
-        None => message,
     }
 }

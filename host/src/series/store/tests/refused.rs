@@ -140,19 +140,15 @@ fn errors_name_missing_and_existing_items() {
     };
     let text = ask("host.cpv", "10ns", "sum");
     assert!(
-        text.contains("'host.cpv': the nearest of 2 series is 'host.cpu'"),
+        text.contains(
+            "series: expected one of 2 series, the nearest of which is 'host.cpu', found 'host.cpv'"
+        ),
         "{text}"
     );
     let text = ask("host.cpu", "1m", "sum");
-    assert!(
-        text.contains("no granularity '1m': expected 10ns, 1us"),
-        "{text}"
-    );
+    assert!(text.contains("granularity: expected 10ns, 1us"), "{text}");
     let text = ask("host.cpu", "1us", "rate:sum");
-    assert!(
-        text.contains("no aggregate 'rate:sum': expected sum, 95pct"),
-        "{text}"
-    );
+    assert!(text.contains("aggregate: expected sum, 95pct"), "{text}");
     let empty = folder.path("empty");
     drop(StoreWriter::open(&empty, Some(&policy)).unwrap());
     let reader = StoreReader::open(&empty).unwrap();
@@ -163,5 +159,5 @@ fn errors_name_missing_and_existing_items() {
         start: None,
         end: None,
     }));
-    assert!(text.contains("no series yet"), "{text}");
+    assert!(text.contains("the store has none yet"), "{text}");
 }

@@ -1,15 +1,17 @@
 //! Collects blocks of points into batches and writes the batches to the store.
 
 use super::Ingest;
-use super::report::{Counts, ProgressLine, Seconds};
+use super::report::{Counts, ProgressLine};
 use crate::cli::failure::Failure;
-use crate::cli::series::backend::Chosen;
+use crate::cli::series::backend::TimedEngine;
 use crate::cli::series::points::Limits;
 use crate::cli::series::progress::Progress;
+use crate::cli::series::summary::StageSeconds;
 use crate::run::Interrupt;
 use crate::series::io::{Block, Reader};
 use crate::series::store::{Pending, StoreWriter};
 use crate::system::Bytes;
+use crate::text::count;
 use std::time::Instant;
 
 /// A running ingest.
@@ -21,11 +23,11 @@ pub(super) struct BatchWriter<'a> {
     pub(super) memory: u64,
     pub(super) progress: Progress,
     pub(super) writer: StoreWriter,
-    pub(super) engine: Chosen,
+    pub(super) engine: TimedEngine,
     pub(super) so_far: Counts,
     pub(super) batches: u64,
     pub(super) pending: Pending,
-    pub(super) seconds: Seconds,
+    pub(super) seconds: StageSeconds,
     pub(super) begun: Instant,
 }
 
@@ -37,8 +39,11 @@ impl BatchWriter<'_> {
     ) -> Result<(), Failure> {
         let mut first = true;
         let stopped = || Failure::Interrupted("stopped: nothing was stored".to_owned());
-        while let Some(block) = reader.step() {
+        loop {
+            let begun = Instant::now();
+            let Some(block) = reader.step() else { break };
             let block = self.filter_points(block?);
+            self.seconds.read += begun.elapsed().as_secs_f64();
             if interrupt.requested() {
                 return Err(stopped());
             }
@@ -80,8 +85,9 @@ impl BatchWriter<'_> {
             return Ok(());
         }
         Err(Failure::failed(format!(
-            "--batch {}: its first {points} points need {} of memory, but only {} is available; use a smaller batch",
+            "--batch {}: its first {} need {} of memory, but only {} is available; use a smaller batch",
             self.ingest.batch,
+            count(points, ["point", "points"]),
             Bytes(u128::from(needed)),
             Bytes(u128::from(self.memory))
         )))
@@ -125,7 +131,7 @@ impl BatchWriter<'_> {
         self.batches += 1;
         let compute = (self.engine.spent - computed).as_secs_f64();
         self.seconds.compute += compute;
-        self.seconds.store += begun.elapsed().as_secs_f64() - compute;
+        self.seconds.write += begun.elapsed().as_secs_f64() - compute;
         self.ingest.line(&ProgressLine::Batch {
             batch: self.batches,
             so_far: self.so_far,

@@ -2,10 +2,11 @@
 
 use crate::cli::failure::Failure;
 use crate::cli::output::{counted, facts};
-use crate::run::Setup;
+use crate::cli::series::summary::{Malformed, StageSeconds};
+use crate::run::RunRecord;
 use crate::series::store::{Ingested, Totals};
 use crate::system::Bytes;
-use crate::text::significant;
+use crate::text::{count, significant};
 use serde::Serialize;
 use std::path::Path;
 
@@ -39,34 +40,22 @@ pub(super) struct Counts {
 
 /// The document of `--summary`.
 #[derive(Serialize)]
-pub(super) struct Summary<'a> {
+pub(super) struct Summary {
     pub(super) store: String,
     pub(super) policy: String,
-    pub(super) inputs: Vec<String>,
+    /// What the summaries of all sciences have. The seconds are those from the first byte to the last.
+    #[serde(flatten)]
+    pub(super) record: RunRecord,
     pub(super) input_bytes: u64,
     #[serde(flatten)]
     pub(super) so_far: Counts,
     pub(super) batches: u64,
-    pub(super) malformed: u64,
-    /// Errors of the first malformed rows.
-    pub(super) first_malformed: &'a [String],
+    pub(super) malformed: Malformed,
     /// Counts of the whole store after the run.
     pub(super) totals: Totals,
     pub(super) store_bytes: u64,
-    #[serde(flatten)]
-    pub(super) setup: Setup,
-    pub(super) seconds: Seconds,
+    pub(super) stage_seconds: StageSeconds,
     pub(super) points_per_second: f64,
-    pub(super) notes: &'a [String],
-    pub(super) version: &'static str,
-}
-
-#[derive(Debug, Clone, Copy, Default, Serialize)]
-pub(super) struct Seconds {
-    pub(super) compute: f64,
-    /// Time for merging and writing.
-    pub(super) store: f64,
-    pub(super) total: f64,
 }
 
 /// Adds to a failure what was stored before it.
@@ -75,9 +64,10 @@ pub(super) fn after(failure: Failure, store: &Path, so_far: Counts, batches: u64
         return failure;
     }
     let stored = format!(
-        "{} of the points before it are stored in {} ({batches} batches); run the same command to continue",
+        "{} of the points before it are stored in {} ({}); run the same command to continue",
         so_far.taken.points,
-        store.display()
+        store.display(),
+        count(batches, ["batch", "batches"])
     );
     match failure {
         Failure::Failed(why) => Failure::Failed(format!("{why}; {stored}")),
@@ -86,12 +76,12 @@ pub(super) fn after(failure: Failure, store: &Path, so_far: Counts, batches: u64
     }
 }
 
-impl Summary<'_> {
+impl Summary {
     /// The summary as text.
     pub(super) fn table(&self) -> String {
         let taken = self.so_far.taken;
         let left_out = counted(&[
-            (self.malformed, ["malformed row", "malformed rows"]),
+            (self.malformed.rows, ["malformed row", "malformed rows"]),
             (
                 self.so_far.left_out,
                 ["point filtered out", "points filtered out"],
@@ -120,22 +110,17 @@ impl Summary<'_> {
         ));
         lines.push((
             "buckets",
-            format!("{} computed, in {} batches", taken.buckets, self.batches),
-        ));
-        lines.push((
-            "back end",
-            format!("{} ({})", self.setup.backend, self.setup.device),
-        ));
-        let seconds = |value: f64| significant(value, 3);
-        lines.push((
-            "time",
             format!(
-                "{} s: compute {}, store {}; {} points/s",
-                seconds(self.seconds.total),
-                seconds(self.seconds.compute),
-                seconds(self.seconds.store),
-                significant(self.points_per_second, 3)
+                "{} computed, in {}",
+                taken.buckets,
+                count(self.batches, ["batch", "batches"])
             ),
+        ));
+        lines.push(("back end", self.record.setup.to_string()));
+        lines.push(("time", self.stage_seconds.text(self.record.seconds)));
+        lines.push((
+            "speed",
+            format!("{} points/s", significant(self.points_per_second, 3)),
         ));
         facts(&lines)
     }

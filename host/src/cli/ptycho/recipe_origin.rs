@@ -1,0 +1,126 @@
+//! Where the options of a recipe come from, so that an error names what the user has to change.
+
+use crate::cli::args::ReconstructArgs;
+use crate::cli::failure::Failure;
+use crate::io::IoError;
+use crate::ptycho::{ProblemError, RecipeError};
+use std::path::Path;
+
+/// The sources of a recipe's options.
+#[derive(Debug, Default)]
+pub(super) struct RecipeOrigin {
+    /// The file with the recipe.
+    file: Option<String>,
+    /// Paths of options that the command line sets, each with the argument; later ones count.
+    arguments: Vec<(String, String)>,
+}
+
+impl RecipeOrigin {
+    /// The sources of `ptycho reconstruct`.
+    pub(super) fn new(args: &ReconstructArgs) -> Self {
+        let mut arguments = Vec::new();
+        if let Some(modes) = args.probe_modes {
+            arguments.push(("probe_modes".to_owned(), format!("--probe-modes {modes}")));
+        }
+        if let Some(seed) = args.seed {
+            arguments.push(("seed".to_owned(), format!("--seed {seed}")));
+        }
+        arguments.extend(args.set.iter().map(|assignment| {
+            let path = assignment.split('=').next().unwrap_or_default();
+            (path.trim().to_owned(), format!("--set {assignment}"))
+        }));
+        let file = args.recipe.as_deref().or(args.resume.as_deref());
+        Self {
+            arguments,
+            ..Self::of_file(file)
+        }
+    }
+
+    /// A recipe from a file, or the default one.
+    pub(super) fn of_file(path: Option<&Path>) -> Self {
+        Self {
+            file: path.map(|path| path.display().to_string()),
+            arguments: Vec::new(),
+        }
+    }
+
+    /// The argument that sets the option, or a table that has it.
+    fn argument(&self, option: &str) -> Option<(bool, &str)> {
+        let mut arguments = self.arguments.iter().rev();
+        arguments.find_map(|(path, argument)| {
+            let rest = option.strip_prefix(path.as_str())?;
+            (rest.is_empty() || rest.starts_with('.')).then_some((rest.is_empty(), &**argument))
+        })
+    }
+
+    /// The error of a value out of range.
+    pub(super) fn failure(&self, error: &RecipeError) -> Failure {
+        match (self.argument(error.option()), &self.file) {
+            (Some((true, argument)), _) => Failure::usage(error.of_option(argument)),
+            (Some((false, argument)), _) => Failure::usage(format!("{argument}: {error}")),
+            (None, Some(file)) => Failure::failed(format!("{file}: {error}")),
+            (None, None) => Failure::usage(error),
+        }
+    }
+
+    /// The error of reading a scan, which may be in an option.
+    pub(super) fn of_reading(&self, error: IoError) -> Failure {
+        match error {
+            IoError::Option {
+                file,
+                option,
+                reason,
+            } => self.with_scan(option, &file, &reason),
+            other => other.into(),
+        }
+    }
+
+    /// The error of preparing `scan`, which may be in an option.
+    pub(super) fn of_problem(&self, scan: &str, error: &ProblemError) -> Failure {
+        match error {
+            ProblemError::Start(start) => self.with_scan(start.option(), scan, &start.reason()),
+            other => Failure::failed(format!("{scan}: {other}")),
+        }
+    }
+
+    /// The error of an option that does not fit the scan.
+    fn with_scan(&self, option: &str, scan: &str, reason: &str) -> Failure {
+        Failure::failed(match (self.argument(option), &self.file) {
+            (Some((_, argument)), _) => format!("{argument}: {scan}: {reason}"),
+            (None, Some(file)) => format!("{file}: {option}: {scan}: {reason}"),
+            (None, None) => format!("{scan}: {option}: {reason}"),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_last_argument_that_sets_an_option_is_named() {
+        let origin = RecipeOrigin {
+            file: Some("beam.toml".to_owned()),
+            arguments: [
+                ("data", "--set data={frames=[0, 9]}"),
+                ("data.frames", "--set data.frames=[0,8]"),
+                ("seed", "--seed 3"),
+            ]
+            .map(|(path, argument)| (path.to_owned(), argument.to_owned()))
+            .to_vec(),
+        };
+        let named = |option: &str| {
+            origin
+                .with_scan(option, "a.cxi", "expected 1, found 2")
+                .to_string()
+        };
+        for (option, start) in [
+            ("data.frames", "--set data.frames=[0,8]: a.cxi: expected 1"),
+            ("data.crop", "--set data={frames=[0, 9]}: a.cxi: "),
+            ("database", "beam.toml: database: a.cxi: "),
+            ("probe.source", "beam.toml: probe.source: a.cxi: "),
+        ] {
+            assert!(named(option).starts_with(start), "{}", named(option));
+        }
+    }
+}
