@@ -8,13 +8,13 @@ use std::io::Write as _;
 use std::sync::Arc;
 
 use num_complex::Complex;
-use rustfft::FftPlanner;
 use warpstride_cuda::cuda::{
     Context, DeviceBuffer, FftDirection, FftWorkspace, Kernels, Priority, Staging, Stream,
 };
 use warpstride_cuda::gpu::{CudaDevice, Device, Direction, EmulatedDevice, ReadBack};
 use warpstride_device::Complex32;
 use warpstride_device::launch::{Launch, Work};
+use warpstride_fft::FftPlanner;
 use warpstride_kernels::ptycho::exit_wave_build::PtychoExitWaveBuild;
 
 fn kernels() -> Kernels {

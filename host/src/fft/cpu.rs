@@ -1,12 +1,12 @@
 //! Unitary 2-D Fourier transforms of single arrays.
 
 use num_complex::Complex;
-use rustfft::{Fft, FftNum, FftPlanner};
 use std::sync::Arc;
+use warpstride_fft::{Fft, FftPlanner, Precision};
 
 /// Floating-point type: `f32` or `f64`.
 pub trait Real:
-    FftNum
+    Precision
     + num_traits::Float
     + num_traits::NumAssign
     + num_traits::FloatConst

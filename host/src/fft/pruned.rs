@@ -3,9 +3,9 @@
 use super::Real;
 use num_complex::Complex;
 use rayon::prelude::*;
-use rustfft::{Fft, FftPlanner};
 use std::ops::Range;
 use std::sync::Arc;
+use warpstride_fft::{Fft, FftPlanner};
 
 /// Columns that a pass across rows processes at a time: whole cache lines of every row.
 const COLUMNS: usize = 32;

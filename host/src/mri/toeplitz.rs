@@ -9,7 +9,7 @@ use super::Grid;
 use ndarray::{Array3, ArrayView3};
 use num_complex::Complex;
 use rayon::prelude::*;
-use rustfft::FftPlanner;
+use warpstride_fft::FftPlanner;
 
 /// Cells of the convolution, (slice, row, column): for every encoded axis the smallest even product
 /// of 2, 3, 5 and 7 that is at least 2N − 1.

@@ -168,10 +168,21 @@ impl<'m, M: Device> Bench<'m, M> {
         let device = self.device;
         work(device, &mut outputs)?;
         let error = error(self.on(), &outputs)?;
+        self.note_timed(case, error, &mut || work(device, &mut outputs))
+    }
+
+    /// Notes a case with its `error`, and times runs of its `work` if it is timed. Apart from [`Self::run`], so that it
+    /// is not compiled again for every case.
+    fn note_timed(
+        &mut self,
+        case: Case,
+        error: f64,
+        work: &mut dyn FnMut() -> Result<()>,
+    ) -> Result<()> {
         let mut result = CaseResult::new(case.kernel, case.shape, error, case.tolerance);
         if let Some(bytes) = case.bytes {
             let mut times = (0..RUNS)
-                .map(|_| device.time_ms(&mut || work(device, &mut outputs)))
+                .map(|_| self.device.time_ms(work))
                 .collect::<Result<Vec<f32>>>()?;
             times.sort_by(f32::total_cmp);
             let milliseconds = f64::from(times[RUNS / 2]);

@@ -13,10 +13,10 @@ use std::time::Instant;
 
 use bytemuck::Pod;
 use rayon::prelude::*;
-use rustfft::{FftPlanner, num_complex};
 use warpstride_device::Complex32;
 use warpstride_device::emulator::{self, LaunchConfig, Watch, WatchedMemory};
 use warpstride_device::launch::{AnyLaunch, Emulated, KernelInfo, Read, Work, Write};
+use warpstride_fft::{FftPlanner, num_complex};
 
 use super::{Buffer, Device, Direction, GpuError, PendingCopy, ReadBack, Result};
 

@@ -3,8 +3,8 @@
 use crate::fft::Real;
 use crate::mri::Grid;
 use num_complex::Complex;
-use rustfft::{Fft, FftPlanner};
 use std::sync::Arc;
+use warpstride_fft::{Fft, FftPlanner};
 
 /// Lines of one task: two cache lines of adjacent single-precision values.
 pub(super) const LINES: usize = 16;

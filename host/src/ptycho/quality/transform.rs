@@ -3,8 +3,8 @@
 use ndarray::parallel::prelude::*;
 use ndarray::{Array2, Axis};
 use num_complex::Complex;
-use rustfft::{Fft, FftPlanner};
 use std::sync::Arc;
+use warpstride_fft::{Fft, FftPlanner};
 
 /// Forward and inverse transforms of one shape (rows, columns).
 pub(super) struct Transform {

@@ -1,9 +1,9 @@
 //! Transforms of the emulator: RustFFT along one axis after the other.
 
 use crate::gpu::Direction;
-use rustfft::{Fft, num_complex};
 use std::fmt;
 use std::sync::Arc;
+use warpstride_fft::{Fft, num_complex};
 
 /// A plan of transforms of `batch` arrays.
 pub struct EmulatedFft {
