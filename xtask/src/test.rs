@@ -117,6 +117,8 @@ fn outside() -> Result<()> {
     let outside = workspace::root().join("tests").join("outside");
     let in_folder = |mut command: Command| {
         command.env("CARGO_TARGET_DIR", workspace::target().join("outside"));
+        // The same settings for both, so that what both depend on is compiled once.
+        command.env("CARGO_PROFILE_DEV_DEBUG", "false");
         command
     };
     let cargo = |program: &str| {

@@ -1,12 +1,12 @@
-//! Back ends as they are typed.
+//! Back ends as command-line arguments.
 
 use super::args::{BackendArg, KernelBackendArg, KernelBackendArgs};
 use super::failure::Failure;
 use crate::run::{BackendName, BackendRequest, RequestError};
 
 impl From<BackendArg> for BackendName {
-    fn from(typed: BackendArg) -> Self {
-        match typed {
+    fn from(arg: BackendArg) -> Self {
+        match arg {
             BackendArg::Auto => Self::Auto,
             BackendArg::Cpu => Self::Cpu,
             BackendArg::Cuda => Self::Cuda,
@@ -29,8 +29,8 @@ pub(crate) fn request(
 }
 
 /// Where the kernels themselves are to run. Naming a GPU asks for it.
-pub(crate) fn for_kernels(typed: KernelBackendArgs) -> Result<KernelBackendArg, Failure> {
-    match (typed.backend, typed.device) {
+pub(crate) fn for_kernels(args: KernelBackendArgs) -> Result<KernelBackendArg, Failure> {
+    match (args.backend, args.device) {
         (Some(KernelBackendArg::Emulator), Some(device)) => Err(Failure::usage(format!(
             "--device {device}: expected --backend cuda, found emulator"
         ))),

@@ -56,26 +56,26 @@ pub(super) struct GroupRequest {
 impl GroupRequest {
     /// Refuses options that contradict each other. An option that only GPUs have turns `auto` into
     /// `cuda`.
-    pub(super) fn from_args(typed: &JacobiArgs) -> Result<Self, Failure> {
-        let devices = match typed.devices.as_deref() {
+    pub(super) fn from_args(args: &JacobiArgs) -> Result<Self, Failure> {
+        let devices = match args.devices.as_deref() {
             None => Devices::First,
             Some("all") => Devices::All,
             Some(list) => Devices::Named(numbers(list)?),
         };
-        let p2p = match (typed.p2p, typed.no_p2p) {
+        let p2p = match (args.p2p, args.no_p2p) {
             (false, false) => None,
             (yes, _) => Some(yes),
         };
         let of_gpus = [
             (devices != Devices::First, "--devices"),
-            (typed.scheme != SchemeArg::Auto, "--scheme"),
+            (args.scheme != SchemeArg::Auto, "--scheme"),
             (p2p == Some(true), "--p2p"),
             (p2p == Some(false), "--no-p2p"),
-            (typed.profile.is_some(), "--profile"),
-            (typed.efficiency, "--efficiency"),
+            (args.profile.is_some(), "--profile"),
+            (args.efficiency, "--efficiency"),
         ];
-        let asked = of_gpus.iter().find(|(typed, _)| *typed);
-        let backend = match (typed.backend.unwrap_or(BackendArg::Auto), asked) {
+        let asked = of_gpus.iter().find(|(given, _)| *given);
+        let backend = match (args.backend.unwrap_or(BackendArg::Auto), asked) {
             (BackendArg::Cpu, Some((_, option))) => {
                 return Err(Failure::usage(format!(
                     "{option}: expected --backend cuda or emulator, found --backend cpu"
@@ -97,28 +97,28 @@ impl GroupRequest {
                 list(numbers)
             )));
         }
-        if let Some(sweeps) = typed.time_block {
+        if let Some(sweeps) = args.time_block {
             if !TIME_BLOCKS.contains(&sweeps) {
                 return Err(Failure::usage(format!(
                     "--time-block {sweeps}: expected 1 to {}",
                     TIME_BLOCKS.end()
                 )));
             }
-            let blocking = matches!(typed.scheme, SchemeArg::Auto | SchemeArg::Temporal);
+            let blocking = matches!(args.scheme, SchemeArg::Auto | SchemeArg::Temporal);
             if sweeps > 1 && !blocking {
                 return Err(Failure::usage(format!(
                     "--time-block {sweeps}: expected 1, as --scheme {} does one sweep a pass (temporal does several)",
-                    typed.scheme.name()
+                    args.scheme.name()
                 )));
             }
         }
         Ok(Self {
             backend: backend.into(),
             devices,
-            scheme: typed.scheme,
-            time_block: typed.time_block.unwrap_or(0),
+            scheme: args.scheme,
+            time_block: args.time_block.unwrap_or(0),
             p2p,
-            timeline: typed.profile.is_some(),
+            timeline: args.profile.is_some(),
         })
     }
 

@@ -21,10 +21,10 @@ use simulate::Simulate;
 /// Runs the command.
 pub(crate) fn run(command: MriCommand) -> Result<(), Failure> {
     match command {
-        MriCommand::Simulate(typed) => Simulate::from_args(&typed)?.run(),
-        MriCommand::Info(typed) => Info::from_args(typed)?.run(),
-        MriCommand::Reconstruct(typed) => Reconstruct::from_args(*typed)?.run(),
-        MriCommand::Ladder(typed) => ladder::run(&typed),
+        MriCommand::Simulate(args) => Simulate::from_args(&args)?.run(),
+        MriCommand::Info(args) => Info::from_args(args)?.run(),
+        MriCommand::Reconstruct(args) => Reconstruct::from_args(*args)?.run(),
+        MriCommand::Ladder(args) => ladder::run(&args),
     }
 }
 

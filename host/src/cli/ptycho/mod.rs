@@ -23,9 +23,9 @@ use simulate::Simulate;
 /// Runs the command.
 pub(crate) fn run(command: PtychoCommand) -> Result<(), Failure> {
     match command {
-        PtychoCommand::Simulate(typed) => Simulate::from_args(&typed)?.run(),
-        PtychoCommand::Info(typed) => Info::from_args(typed)?.run(),
-        PtychoCommand::Reconstruct(typed) => Reconstruct::from_args(*typed)?.run(),
-        PtychoCommand::Compare(typed) => Compare::from_args(typed).run(),
+        PtychoCommand::Simulate(args) => Simulate::from_args(&args)?.run(),
+        PtychoCommand::Info(args) => Info::from_args(args)?.run(),
+        PtychoCommand::Reconstruct(args) => Reconstruct::from_args(*args)?.run(),
+        PtychoCommand::Compare(args) => Compare::from_args(args).run(),
     }
 }

@@ -19,13 +19,13 @@ pub(super) struct BackendConfig {
 
 impl BackendConfig {
     /// Checks the options.
-    pub(super) fn from_args(typed: BackendArgs, precision: PrecisionArg) -> Result<Self, Failure> {
-        threads::check(typed.threads)?;
+    pub(super) fn from_args(args: BackendArgs, precision: PrecisionArg) -> Result<Self, Failure> {
+        threads::check(args.threads)?;
         let double = precision == PrecisionArg::F64;
-        let request = request(typed.backend, typed.device, double, true)?;
+        let request = request(args.backend, args.device, double, true)?;
         Ok(Self {
             request,
-            threads: typed.threads,
+            threads: args.threads,
             precision,
         })
     }

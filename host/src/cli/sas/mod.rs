@@ -29,9 +29,9 @@ use models::Models;
 /// Runs the command.
 pub(crate) fn run(command: SasCommand) -> Result<(), Failure> {
     match command {
-        SasCommand::Models(typed) => Models::from_args(&typed)?.run(),
-        SasCommand::Evaluate(typed) => Evaluate::from_args(*typed)?.run(),
-        SasCommand::Info(typed) => Info::from_args(typed)?.run(),
-        SasCommand::Fit(typed) => Fit::from_args(*typed)?.run(),
+        SasCommand::Models(args) => Models::from_args(&args)?.run(),
+        SasCommand::Evaluate(args) => Evaluate::from_args(*args)?.run(),
+        SasCommand::Info(args) => Info::from_args(args)?.run(),
+        SasCommand::Fit(args) => Fit::from_args(*args)?.run(),
     }
 }

@@ -28,11 +28,11 @@ pub(super) struct TimedEngine {
 
 impl BackendConfig {
     /// Checks the options.
-    pub(super) fn from_args(typed: BackendArgs) -> Result<Self, Failure> {
-        threads::check(typed.threads)?;
+    pub(super) fn from_args(args: BackendArgs) -> Result<Self, Failure> {
+        threads::check(args.threads)?;
         Ok(Self {
-            request: request(typed.backend, typed.device, true, true)?,
-            threads: typed.threads,
+            request: request(args.backend, args.device, true, true)?,
+            threads: args.threads,
         })
     }
 

@@ -23,13 +23,13 @@ use resample::Resampling;
 /// Runs the command.
 pub(crate) fn run(command: SeriesCommand) -> Result<(), Failure> {
     match command {
-        SeriesCommand::Resample(typed) => Resampling::from_args(&typed)?.run(),
-        SeriesCommand::Ladder(typed) => Ladder::from_args(typed)?.run(),
+        SeriesCommand::Resample(args) => Resampling::from_args(&args)?.run(),
+        SeriesCommand::Ladder(args) => Ladder::from_args(args)?.run(),
         #[cfg(feature = "store")]
-        SeriesCommand::Ingest(typed) => store::Ingest::from_args(&typed)?.run(),
+        SeriesCommand::Ingest(args) => store::Ingest::from_args(&args)?.run(),
         #[cfg(feature = "store")]
-        SeriesCommand::Query(typed) => store::StoreQuery::from_args(*typed)?.run(),
+        SeriesCommand::Query(args) => store::StoreQuery::from_args(*args)?.run(),
         #[cfg(feature = "store")]
-        SeriesCommand::Info(typed) => store::info(&typed),
+        SeriesCommand::Info(args) => store::info(&args),
     }
 }
