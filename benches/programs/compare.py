@@ -3,9 +3,10 @@
 
     python3 compare.py OLD NEW --data DATA --work WORK [--backend cpu|cuda|emulator] [--only WORD]
 
-OLD and NEW are programs; DATA is the folder with the test data; WORK is made anew and keeps the outputs. The
-commands are the lines of commands.txt. Each program runs all of them in one folder of its own. Then every file and
-the standard output of every command are compared:
+OLD and NEW are programs, built without debug assertions (with them redb lays out stores otherwise); DATA is the
+folder with the test data; WORK is made anew and keeps the outputs. The commands are the lines of commands.txt. Each
+program runs all of them in one folder of its own. Then every file and the standard output of every command are
+compared:
 
 * HDF5 files: each dataset and attribute bit by bit (the file itself contains times of creation). Needs h5py.
 * PNG, NPY, Parquet, Arrow and all other files that are not text: byte by byte.
@@ -108,13 +109,17 @@ def same_hdf5(old, new):
         if isinstance(value, (str, bytes)) or not hasattr(value, "dtype"):
             return value
         if not value.dtype.hasobject:
-            return value.tobytes()
+            return (str(value.dtype), value.tobytes())
         if value.dtype.names:
             return [plain(value[name]) for name in value.dtype.names]
         return [plain(one) for one in value.ravel()] if value.ndim else plain(value.item())
 
     def same_value(a, b):
-        return plain(a) == plain(b)
+        a, b = plain(a), plain(b)
+        if a != b and all(isinstance(value, (str, bytes)) for value in (a, b)):
+            texts = [v if isinstance(v, str) else v.decode("utf-8", "replace") for v in (a, b)]
+            return numbers(texts[0]) == numbers(texts[1])
+        return a == b
 
     with h5py.File(old) as a, h5py.File(new) as b:
         paths = [[], []]
