@@ -106,6 +106,7 @@ fn available(text: &str, program: &Command) -> String {
 }
 
 fn execute(sciences: &[ScienceCommand], matches: &ArgMatches) -> Result<(), Failure> {
+    threads::check_environment()?;
     if let Some((name, options)) = matches.subcommand() {
         let mut named = sciences.iter();
         if let Some(science) = named.find(|science| science.definition.get_name() == name) {

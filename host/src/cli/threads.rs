@@ -1,4 +1,4 @@
-//! The option `--threads`.
+//! The option `--threads`, and the variables of the environment that have the same effect.
 
 use super::failure::Failure;
 
@@ -13,6 +13,23 @@ pub(crate) fn check(threads: Option<usize>) -> Result<(), Failure> {
         ))),
         _ => Ok(()),
     }
+}
+
+/// The variables from which rayon takes the number of threads if `--threads` is not given.
+const VARIABLES: [&str; 2] = ["RAYON_NUM_THREADS", "RAYON_RS_NUM_CPUS"];
+
+/// Checks the variables of the environment. Texts that are not numbers, and 0, mean the default.
+pub(crate) fn check_environment() -> Result<(), Failure> {
+    for name in VARIABLES {
+        let value = std::env::var(name).ok();
+        let threads = value.and_then(|text| text.parse::<usize>().ok());
+        if let Some(n) = threads.filter(|n| *n > MOST_THREADS) {
+            return Err(Failure::usage(format!(
+                "{name} {n}: expected 1 to {MOST_THREADS}"
+            )));
+        }
+    }
+    Ok(())
 }
 
 /// Sets the size of the global thread pool, if `--threads` is given.

@@ -46,6 +46,20 @@ pub enum PositionError {
         /// Largest allowed number of pixels per side.
         limit: f64,
     },
+    /// The positions are so far from 0 that their rounding is comparable with the object pixel.
+    #[error(
+        "expected positions near 0, in numbers at most half an object pixel of {pixel:.3e} m apart, found positions at {offset:.3e} m, where neighbouring {precision} numbers are {spacing:.3e} m apart; subtract an offset"
+    )]
+    Unresolved {
+        /// Object pixel, m.
+        pixel: f64,
+        /// Largest distance from 0 on an axis, m.
+        offset: f64,
+        /// `single-precision` or `double-precision`.
+        precision: &'static str,
+        /// Distance of neighbouring numbers there, m.
+        spacing: f64,
+    },
     /// All frames are at the same pixel, which also indicates a wrong unit.
     #[error(
         "expected positions in metres, found all {frames} within {span:.3e} m, less than one object pixel of {pixel:.3e} m"
@@ -122,6 +136,7 @@ impl PixelPositions {
                 limit: ALWAYS_ALLOWED.max(reach),
             });
         }
+        resolved(positions, pixel)?;
         if frames > 1 && span[0] < pixel[0] && span[1] < pixel[1] {
             return Err(PositionError::NoMovement {
                 frames,
@@ -155,6 +170,36 @@ impl PixelPositions {
     }
 }
 
+/// Refuses positions whose numbers are more than half an object pixel apart. If all of them are
+/// single-precision numbers, they were stored as such.
+fn resolved(positions: &Array2<f64>, pixel: [f64; 2]) -> Result<(), PositionError> {
+    // The rounding of a single position shifts nothing against anything.
+    if positions.nrows() < 2 {
+        return Ok(());
+    }
+    let single = positions.iter().all(|v| f64::from(*v as f32) == *v);
+    let (precision, relative) = if single {
+        ("single-precision", f64::from(f32::EPSILON))
+    } else {
+        ("double-precision", f64::EPSILON)
+    };
+    for (axis, pixel) in pixel.into_iter().enumerate() {
+        let column = positions.column(axis);
+        let offset = column.iter().fold(0.0, |most: f64, v| most.max(v.abs()));
+        // The numbers from 2ⁿ to 2ⁿ⁺¹ have the distance 2ⁿ ε.
+        let spacing = offset.log2().floor().exp2() * relative;
+        if spacing > pixel / 2.0 {
+            return Err(PositionError::Unresolved {
+                pixel,
+                offset,
+                precision,
+                spacing,
+            });
+        }
+    }
+    Ok(())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -180,6 +225,24 @@ mod tests {
         assert!(e.to_string().contains("metres"), "{e}");
         let e = PixelPositions::new(&(positions * 1e300), [1e-8, 1e-8], [128, 128], 0).unwrap_err();
         assert!(e.to_string().len() < 300, "{e}");
+    }
+
+    #[test]
+    fn positions_that_their_numbers_do_not_resolve_are_refused() {
+        let steps = array![[0.0, 0.0], [1.1e-6, 2.3e-6], [3.1e-6, 0.7e-6]];
+        let refused = |positions: &Array2<f64>| {
+            let grid = PixelPositions::new(positions, [2e-8, 2e-8], [64, 64], 0);
+            matches!(grid, Err(PositionError::Unresolved { .. }))
+        };
+        // Double-precision numbers are 1.9e-9 m apart at 10⁷ m, 1.5e-8 m at 10⁸ m.
+        assert!(!refused(&(&steps + 1e7)));
+        assert!(refused(&(&steps + 1e8)));
+        assert!(refused(&(&steps - 1e9)));
+        // Single-precision numbers are 7.5e-9 m apart at 0.1 m, 6e-8 m at 1 m.
+        let single = |offset: f64| (&steps + offset).mapv(|v| f64::from(v as f32));
+        assert!(!refused(&single(0.1)));
+        assert!(refused(&single(1.0)));
+        assert!(!refused(&(&steps + 1.0)));
     }
 
     #[test]

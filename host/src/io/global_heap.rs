@@ -22,19 +22,19 @@ const WINDOW: usize = 1 << 20;
 /// Checks all collections of the file `path`.
 ///
 /// # Errors
-/// [`IoError::Damaged`] if an object has no length, [`IoError::Unsupported`] if lengths do not have
-/// 8 bytes, [`IoError::Open`].
+/// [`IoError::Damaged`] if an object has no length, [`IoError::Unsupported`] if addresses or lengths do
+/// not have 8 bytes, [`IoError::Open`].
 pub(super) fn check(path: &Path) -> Result<(), IoError> {
     let name = path.display().to_string();
     let refused = |e: std::io::Error| IoError::Open {
         file: name.clone(),
         reason: e.to_string(),
     };
-    if superblock::length_size(path)? != 8 {
+    if superblock::field_sizes(path)? != [8, 8] {
         return Err(IoError::Unsupported {
             file: name,
             dataset: "the superblock".to_owned(),
-            expected: "lengths of 8 bytes",
+            expected: "addresses and lengths of 8 bytes",
             found: "another size".to_owned(),
             advice: "copy the data into a new file, for example with h5repack",
         });

@@ -19,5 +19,7 @@ pub(crate) mod records;
 pub(crate) mod source;
 #[cfg(feature = "hdf5")]
 mod superblock;
+#[cfg(any(all(feature = "mri", feature = "hdf5"), feature = "sas"))]
+pub(crate) mod xml;
 
 pub use error::IoError;

@@ -1,5 +1,7 @@
 //! One-dimensional datasets of records (compound types with members of variable length).
 
+mod sequences;
+
 use super::IoError;
 use super::source::Source;
 use crate::system::Bytes;

@@ -55,6 +55,11 @@ impl Source {
         &self.name
     }
 
+    /// The file.
+    pub(in crate::io) fn path(&self) -> &Path {
+        &self.path
+    }
+
     /// Length of the file, bytes.
     pub(crate) fn length(&self) -> u64 {
         self.length

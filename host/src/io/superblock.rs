@@ -66,11 +66,12 @@ pub(crate) fn check(path: &Path) -> Result<u64, IoError> {
     Err(not("a file without the signature of HDF5"))
 }
 
-/// Size in bytes of the length fields of the file `path`, which must have passed [`check`].
+/// Sizes in bytes of the addresses and of the lengths in the file `path`, which must have passed
+/// [`check`].
 ///
 /// # Errors
 /// [`IoError::Open`], [`IoError::Format`].
-pub(super) fn length_size(path: &Path) -> Result<u8, IoError> {
+pub(super) fn field_sizes(path: &Path) -> Result<[u8; 2], IoError> {
     let refused = |reason: String| IoError::Open {
         file: path.display().to_string(),
         reason,
@@ -85,8 +86,8 @@ pub(super) fn length_size(path: &Path) -> Result<u8, IoError> {
             .map_err(|e| refused(e.to_string()))?;
         if bytes.starts_with(&SIGNATURE) {
             return Ok(match bytes[8] {
-                0 | 1 => bytes[14],
-                _ => bytes[10],
+                0 | 1 => [bytes[13], bytes[14]],
+                _ => [bytes[9], bytes[10]],
             });
         }
         start = if start == 0 { 512 } else { start * 2 };

@@ -439,3 +439,48 @@ fn scans_larger_than_memory_are_refused() {
         .refused(1, &["GiB of host memory", "--probe-modes"]);
     assert_eq!(folder.names(), ["scan.cxi"]);
 }
+
+/// A file of 100 KiB can claim an object of 2 GiB, as missing chunks take no space.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_truth_that_does_not_fit_the_scan_is_refused_before_it_is_read() {
+    use num_complex::Complex;
+    let folder = TestFolder::with_scan();
+    modify(&folder, |file| {
+        file.unlink("/simulation/object")?;
+        file.new_dataset_builder()
+            .chunk((1000, 1000))
+            .deflate(1)
+            .empty::<Complex<f64>>()
+            .shape((12_000, 12_000))
+            .create("/simulation/object")
+            .map(drop)
+    });
+    let expected = [
+        "scan.cxi: /simulation/object: expected shape (row, column) of 32 x 32",
+        "found shape 12000 x 12000",
+    ];
+    refused(&folder, &expected);
+    let (output, peak) = folder.run_watched(&["ptycho", "info", "scan.cxi"]);
+    output.refused(1, &expected);
+    assert!(peak < 500 << 10, "{peak} KiB");
+}
+
+#[test]
+fn positions_far_from_the_origin_are_refused() {
+    let folder = TestFolder::with_scan();
+    modify(&folder, |file| {
+        let metres: Array2<f64> = file.dataset(TRANSLATION)?.read()?;
+        replace(file, TRANSLATION, &(metres + 1e9))
+    });
+    let words = [
+        "scan.cxi",
+        "expected positions near 0, in numbers at most half an object pixel of 2.000e-8 m apart",
+        "found positions at 1.000e9 m, where neighbouring double-precision numbers are 1.192e-7 m",
+    ];
+    folder.reconstruct(&["-o", "out.h5"]).refused(1, &words);
+    folder
+        .run(&["ptycho", "info", "scan.cxi"])
+        .refused(1, &words);
+    assert_eq!(folder.names(), ["scan.cxi"]);
+}

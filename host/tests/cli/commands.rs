@@ -1,6 +1,6 @@
 //! Output of the commands when they succeed.
 
-use super::support::TestFolder;
+use super::support::{Output, TestFolder};
 use std::process::Stdio;
 use warpstride::ptycho::io::results;
 
@@ -295,4 +295,24 @@ fn the_self_test_passes_on_the_emulator_and_prints_json() {
     // Every kernel and both engines are tested.
     assert!(cases.len() >= 20, "{}", cases.len());
     assert!(cases.iter().all(|case| case["passed"] == true), "{cases:?}");
+}
+
+#[test]
+fn the_environment_cannot_ask_for_more_threads_than_the_option() {
+    let folder = TestFolder::new();
+    let run = |threads: &str| {
+        let mut command = folder.command();
+        command
+            .args(["jacobi", "--nx", "8", "--ny", "8", "--backend", "cpu"])
+            .env("RAYON_NUM_THREADS", threads);
+        let output = command.stdout(Stdio::piped()).stderr(Stdio::piped());
+        let output = folder.start(output).wait_with_output().unwrap();
+        Output {
+            code: output.status.code(),
+            out: String::from_utf8(output.stdout).unwrap(),
+            err: String::from_utf8(output.stderr).unwrap(),
+        }
+    };
+    run("20000").refused(2, &["RAYON_NUM_THREADS 20000: expected 1 to 256"]);
+    run("2").well();
 }

@@ -384,3 +384,43 @@ fn invalid_simulation_options() {
         .refused(1, &["memory", "--coils"]);
     assert!(folder.names().is_empty());
 }
+
+/// HDF5 takes the memory for a sequence before it looks for it in the file.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_sequence_longer_than_its_acquisition_takes_no_memory() {
+    let folder = TestFolder::new();
+    let options = [
+        "mri",
+        "simulate",
+        "raw.h5",
+        "--matrix",
+        "32",
+        "--spokes",
+        "10",
+        "--samples",
+        "37",
+        "--coils",
+        "3",
+    ];
+    folder.run(&options).well();
+    // In a record: the lengths of trajectory and data, each with an address and an index.
+    let mut bytes = std::fs::read(folder.path("raw.h5")).unwrap();
+    let [traj, data] = [2 * 37_u32, 2 * 37 * 3].map(u32::to_le_bytes);
+    let at = bytes
+        .windows(32)
+        .position(|window| window[..4] == traj && window[16..20] == data)
+        .unwrap();
+    bytes[at + 19] = 0x40;
+    std::fs::write(folder.path("raw.h5"), bytes).unwrap();
+    let length = (1 << 30) + 2 * 37 * 3;
+    let found = format!("found {length} numbers in its data");
+    let words = [
+        "/dataset/data: acquisition 0: expected 222 (37 samples of 3 coils",
+        &found,
+    ];
+    assert_file_rejected(&folder, &words);
+    let (output, peak) = folder.run_watched(&["mri", "info", "raw.h5"]);
+    output.refused(1, &words);
+    assert!(peak < 500 << 10, "{peak} KiB");
+}

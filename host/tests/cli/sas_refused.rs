@@ -436,3 +436,22 @@ fn invalid_fits_are_refused() {
         ],
     );
 }
+
+/// The time of the parser grows with the square of an element's attributes.
+#[test]
+fn xml_with_too_many_attributes_is_refused_at_once() {
+    let folder = TestFolder::new();
+    let attributes: String = (0..200_000).map(|i| format!(" a{i}=\"\"")).collect();
+    let text = format!("<?xml version=\"1.0\"?><SASroot><SASentry{attributes}/></SASroot>");
+    std::fs::write(folder.path("wide.xml"), text).unwrap();
+    let begin = std::time::Instant::now();
+    folder.run(&["sas", "info", "wide.xml"]).refused(
+        1,
+        &[
+            "wide.xml: expected",
+            "an element with more than 256 attributes",
+        ],
+    );
+    let seconds = begin.elapsed().as_secs_f64();
+    assert!(seconds < 2.0, "{seconds} s");
+}

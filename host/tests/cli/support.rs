@@ -4,6 +4,8 @@ use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::{Mutex, PoisonError};
+#[cfg(target_os = "linux")]
+use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
 /// Held while this process has an HDF5 file open for writing, and while it starts a program: the
@@ -65,6 +67,39 @@ impl TestFolder {
             out: String::from_utf8(output.stdout).unwrap(),
             err: String::from_utf8(output.stderr).unwrap(),
         }
+    }
+
+    /// Runs the program for at most a minute; also returns the largest resident size that was seen,
+    /// KiB.
+    #[cfg(target_os = "linux")]
+    pub(crate) fn run_watched(&self, arguments: &[&str]) -> (Output, u64) {
+        let mut command = self.command();
+        command
+            .args(arguments)
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
+        let mut child = self.start(&mut command);
+        let status = format!("/proc/{}/status", child.id());
+        let begin = Instant::now();
+        let mut peak = 0;
+        while child.try_wait().unwrap().is_none() {
+            let text = std::fs::read_to_string(&status).unwrap_or_default();
+            let line = text.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+            let kib = line.and_then(|line| line.split_whitespace().next()?.parse().ok());
+            peak = peak.max(kib.unwrap_or(0));
+            if begin.elapsed() > Duration::from_secs(60) {
+                child.kill().unwrap();
+                panic!("{arguments:?} is still running");
+            }
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        let output = child.wait_with_output().unwrap();
+        let output = Output {
+            code: output.status.code(),
+            out: String::from_utf8(output.stdout).unwrap(),
+            err: String::from_utf8(output.stderr).unwrap(),
+        };
+        (output, peak)
     }
 
     /// Runs `command`, sends SIGINT when a line of its output contains `text`, and waits for its

@@ -9,6 +9,7 @@ use super::{
     IoError, MAX_NOTES, Memory, ReadOptions, allow, name_of, not_scattering, select, shorten, units,
 };
 use crate::data::Scattering;
+use crate::io::xml;
 use roxmltree::{Document, Node, ParsingOptions};
 
 /// Maximum number of elements, attributes and texts.
@@ -28,6 +29,7 @@ pub(super) fn read(
         nodes_limit: MAX_NODES,
         ..ParsingOptions::default()
     };
+    xml::check(text).map_err(|found| not_scattering(file, format!("XML with {found}")))?;
     let document = Document::parse_with_options(text, parsing).map_err(|e| {
         not_scattering(
             file,

@@ -260,6 +260,16 @@ impl RawSamples {
         // Both arrays, and one more trajectory for the check.
         records.fits(count as u128 * (16 * coils as u128 + 16 * axes as u128))?;
         let limit = source.memory().limit();
+        // HDF5 takes the memory for a sequence before it looks whether the file has one so long.
+        if let Some(lengths) = records.sequence_lengths(["traj", "data"])? {
+            for &number in chosen {
+                let found = lengths[number].map(|length| length as usize);
+                if let Some((what, found, expected)) = wrong_length(&heads[number], coils, found) {
+                    let found = format!("{found} numbers in its {what}");
+                    return Err(records.wrong(number, found, &expected));
+                }
+            }
+        }
         let mut raw = Self {
             trajectory: Array2::zeros((count, axes)),
             samples: Array2::zeros((coils, count)),
@@ -333,30 +343,9 @@ impl RawSamples {
         let samples = usize::from(head.number_of_samples);
         let (coils, axes) = (self.samples.nrows(), self.trajectory.ncols());
         let dimensions = usize::from(head.trajectory_dimensions);
-        let lengths = [
-            (
-                "trajectory",
-                arrays.traj.len(),
-                samples * dimensions,
-                dimensions,
-                "dimensions",
-            ),
-            (
-                "data",
-                arrays.data.len(),
-                2 * samples * coils,
-                coils,
-                "coils, real and imaginary",
-            ),
-        ];
-        for (what, found, expected, of, unit) in lengths {
-            if found != expected {
-                return Err((
-                    what,
-                    found,
-                    format!("{expected} ({samples} samples of {of} {unit})"),
-                ));
-            }
+        let found = [arrays.traj.len(), arrays.data.len()];
+        if let Some(wrong) = wrong_length(head, coils, found) {
+            return Err(wrong);
         }
         let used_samples = head.used_samples();
         let skipped = usize::from(head.discard_pre);
@@ -454,6 +443,40 @@ impl RawSamples {
         };
         (extent, factor)
     }
+}
+
+/// For an acquisition whose trajectory or data have the wrong length: the array's name, its length
+/// and the expected length.
+fn wrong_length(
+    head: &Head,
+    coils: usize,
+    [traj, data]: [usize; 2],
+) -> Option<(&'static str, usize, String)> {
+    let samples = usize::from(head.number_of_samples);
+    let dimensions = usize::from(head.trajectory_dimensions);
+    let lengths = [
+        (
+            "trajectory",
+            traj,
+            samples * dimensions,
+            dimensions,
+            "dimensions",
+        ),
+        (
+            "data",
+            data,
+            2 * samples * coils,
+            coils,
+            "coils, real and imaginary",
+        ),
+    ];
+    lengths
+        .into_iter()
+        .find(|(_, found, expected, ..)| found != expected)
+        .map(|(what, found, expected, of, unit)| {
+            let expected = format!("{expected} ({samples} samples of {of} {unit})");
+            (what, found, expected)
+        })
 }
 
 fn sizes(space: Space) -> String {

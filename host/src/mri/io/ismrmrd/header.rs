@@ -3,6 +3,7 @@
 use crate::data::KSpace;
 use crate::io::IoError;
 use crate::io::source::Source;
+use crate::io::xml;
 use roxmltree::{Document, Node, ParsingOptions};
 
 /// Largest size of a header in bytes, more than any real one has.
@@ -58,6 +59,7 @@ impl Header {
         };
         // C programs may include the terminating zero in the length.
         let text = text.trim_end_matches('\0').trim_start();
+        xml::check(text).map_err(|found| HeaderError::not_a_header(format!("XML with {found}")))?;
         let document = Document::parse_with_options(text, options)
             .map_err(|e| HeaderError::not_a_header(format!("text that is not XML ({e})")))?;
         let root = document.root_element();
@@ -260,6 +262,9 @@ mod tests {
         // Entities could expand a short text to a long one: they are not supported.
         let laughs = "<!DOCTYPE a [<!ENTITY b \"bbbb\">]><ismrmrdHeader>&b;</ismrmrdHeader>";
         assert!(rejection(laughs).contains("expected an ISMRMRD header"));
+        let wide: String = (0..200_000).map(|i| format!(" a{i}=\"\"")).collect();
+        let wide = rejection(&format!("<ismrmrdHeader{wide}/>"));
+        assert!(wide.contains("256 attributes"), "{wide}");
         let deep = "<a>".repeat(200_000);
         assert!(rejection(&deep).contains("expected an ISMRMRD header"));
     }

@@ -47,15 +47,7 @@ pub(super) fn read(source: &Source, options: &ReadOptions) -> Result<ScanFile, I
     source.allow(frames.path(), window.bytes(per_frame))?;
 
     let translation = source.require("positions", &TRANSLATION)?;
-    let positions = positions(&translation)?;
-    if positions.nrows() != shape[0] {
-        return Err(position_count(
-            source,
-            translation.path(),
-            shape[0],
-            positions.nrows(),
-        ));
-    }
+    let positions = positions(source, &translation, shape[0])?;
     let geometry = resolve(
         source,
         &found(source, &mut notes)?,
@@ -71,7 +63,16 @@ pub(super) fn read(source: &Source, options: &ReadOptions) -> Result<ScanFile, I
         Some(numbers) => Some((numbers.path().to_owned(), probe(&numbers)?)),
         None => None,
     };
-    let simulation = truth::read(source, &window, [shape[1], shape[2]])?;
+    let scan = truth::ScanGrid {
+        positions: if options.swap_axes {
+            positions.select(ndarray::Axis(1), &[1, 0])
+        } else {
+            positions.clone()
+        },
+        frame: [shape[1], shape[2]],
+        pixel: geometry.object_pixel(shape[1], shape[2]),
+    };
+    let simulation = truth::read(source, &window, &scan, &mut notes)?;
     let mask = match mask {
         Some(m) => Some((
             m.path().to_owned(),
@@ -94,11 +95,20 @@ pub(super) fn read(source: &Source, options: &ReadOptions) -> Result<ScanFile, I
     .into_scan(source, options)
 }
 
-/// Positions (frame, (row, column)) = (y, x) from a translation (frame, (x, y, z)), m.
-fn positions(translation: &Numbers<'_>) -> Result<Array2<f64>, IoError> {
+/// Positions (frame, (row, column)) = (y, x) from a translation (frame, (x, y, z)), m, of `frames`
+/// frames.
+fn positions(
+    source: &Source,
+    translation: &Numbers<'_>,
+    frames: usize,
+) -> Result<Array2<f64>, IoError> {
     let wrong = || translation.bad_shape("shape (frame, 3) with x, y and z in metres");
-    if !matches!(translation.shape(), [_, 2 | 3]) {
-        return Err(wrong());
+    match translation.shape() {
+        [found, 2 | 3] if *found == frames => {}
+        [found, 2 | 3] => {
+            return Err(position_count(source, translation.path(), frames, *found));
+        }
+        _ => return Err(wrong()),
     }
     let all = translation
         .reals()?

@@ -2,55 +2,103 @@
 
 use super::probe;
 use super::window::Window;
-use crate::data::Simulation;
+use crate::data::{PixelPositions, PositionError, Simulation};
 use crate::io::IoError;
 use crate::io::source::Numbers;
 use crate::io::source::Source;
-use ndarray::Ix2;
+use ndarray::{Array2, Ix2};
 use num_complex::Complex;
 
 pub(super) const GROUP: &str = "/simulation";
 
-/// Reads the truth of frames of `rows` × `columns`; `None` if the file has no `/simulation`.
+/// Rows and columns of an object that are accepted for any scan.
+const ALWAYS_ACCEPTED: usize = 1024;
+/// Largest accepted object, per side, in units of the object that the scan needs.
+const LARGEST: usize = 2;
+/// Most modes of the probe, as many as a reconstruction may have.
+const MOST_MODES: usize = 64;
+
+/// The scan that the truth belongs to, before any frames are left out.
+pub(super) struct ScanGrid {
+    /// (frame, (row, column)), m.
+    pub(super) positions: Array2<f64>,
+    /// Rows and columns of a frame.
+    pub(super) frame: [usize; 2],
+    /// Object pixel (row, column), m.
+    pub(super) pixel: [f64; 2],
+}
+
+impl ScanGrid {
+    /// Largest rows and columns of a true object; `None` if the positions are not plausible.
+    fn largest_object(&self) -> Option<[usize; 2]> {
+        let needed = match PixelPositions::new(&self.positions, self.pixel, self.frame, 0) {
+            Ok(positions) => positions.object_shape,
+            Err(PositionError::NoMovement { .. }) => self.frame,
+            Err(_) => return None,
+        };
+        Some(needed.map(|side| side.saturating_mul(LARGEST).max(ALWAYS_ACCEPTED)))
+    }
+}
+
+/// Reads the truth of `scan`; `None` if the file has no `/simulation`, or if the positions are not
+/// plausible. Shapes are compared with the scan before memory is taken.
 pub(super) fn read(
     source: &Source,
     window: &Window,
-    [rows, columns]: [usize; 2],
+    scan: &ScanGrid,
+    notes: &mut Vec<String>,
 ) -> Result<Option<Simulation>, IoError> {
     if !source.has(GROUP)? {
         return Ok(None);
     }
     let part = |name: &str| format!("{GROUP}/{name}");
     let object = source.require("true object", &[&part("object")])?;
+    let Some([most_rows, most_columns]) = scan.largest_object() else {
+        notes.push("the truth is ignored: the positions are not plausible".to_owned());
+        return Ok(None);
+    };
+    let [rows, columns] = scan.frame;
+    let fits = matches!(object.shape(), [r, c]
+        if (rows..=most_rows).contains(r) && (columns..=most_columns).contains(c));
+    if !fits {
+        return Err(object.bad_shape(&format!(
+            "shape (row, column) of {rows} x {columns}, a frame, to {most_rows} x {most_columns} pixels for the positions of this scan"
+        )));
+    }
     let true_object = object
         .complex()?
         .into_dimensionality::<Ix2>()
         .map_err(|_| object.bad_shape("shape (row, column)"))?;
-    if true_object.is_empty() {
-        return Err(object.bad_shape("shape (row, column) with at least one pixel"));
-    }
     let modes = source.require("true probe", &[&part("probe")])?;
-    let true_probe = probe(&modes)?;
-    if true_probe.is_empty() || true_probe.shape()[1..] != [rows, columns] {
+    let fits = match modes.shape() {
+        [r, c] => [*r, *c] == scan.frame,
+        [n, r, c] => (1..=MOST_MODES).contains(n) && [*r, *c] == scan.frame,
+        _ => false,
+    };
+    if !fits {
         return Err(modes.bad_shape(&format!(
-            "shape (mode, {rows}, {columns}), as for the frames"
+            "shape (mode, {rows}, {columns}), as for the frames, with 1 to {MOST_MODES} modes"
         )));
     }
+    let true_probe = probe(&modes)?;
     let positions = source.require("true positions", &[&part("positions")])?;
     let wrong = || positions.bad_shape("shape (frame, 2) with row and column in metres");
+    if positions.shape() != [scan.positions.nrows(), 2] {
+        return Err(wrong());
+    }
     let all = positions
         .reals()?
         .into_dimensionality::<Ix2>()
         .map_err(|_| wrong())?;
-    if all.ncols() != 2 || all.nrows() < window.frames.end {
-        return Err(wrong());
-    }
     let origin = source.require("true origin", &[&part("origin")])?;
     if origin.shape() != [2] {
         return Err(origin.bad_shape("two numbers (row and column in metres)"));
     }
     let origin_values = origin.reals()?;
     let seed = source.require("seed", &[&part("seed")])?;
+    if seed.shape().iter().any(|side| *side != 1) {
+        return Err(seed.bad_shape("one number"));
+    }
     let values = seed.unsigned()?;
     let Some(value) = values.first() else {
         return Err(seed.bad_shape("one number"));
