@@ -5,6 +5,10 @@ use super::IoError;
 use crate::data::{Curve, ScatteringImage, Smearing};
 use crate::text::count;
 
+/// Singular and plural for [`count`].
+const ROWS: [&str; 2] = ["row", "rows"];
+const PIXELS: [&str; 2] = ["pixel", "pixels"];
+
 /// Columns of a curve as read; all of the same length.
 #[derive(Debug, Default)]
 pub(super) struct RawCurve {
@@ -60,23 +64,14 @@ fn no_points_left(file: &str, found: &str) -> IoError {
     }
 }
 
-/// `1 row` or `7 rows`.
-fn counted(n: usize, what: &str) -> String {
-    if n == 1 {
-        format!("1 {what}")
-    } else {
-        format!("{n} {what}s")
-    }
-}
-
-/// Whether a column is only a placeholder: 0, or −1 as in SASfit, everywhere.
-fn is_placeholder(values: &[f64]) -> bool {
+/// Whether a column says nothing: 0, or −1 as SASfit writes, everywhere.
+fn is_unset(values: &[f64]) -> bool {
     [0.0, -1.0]
         .iter()
         .any(|none| values.iter().all(|v| v == none))
 }
 
-/// The uncertainties, which must be positive; `None`, with a note, for a placeholder.
+/// The uncertainties, which must be positive; `None`, with a note, for a column that says nothing.
 fn uncertainties(
     file: &str,
     sigma: Option<Vec<f64>>,
@@ -86,7 +81,7 @@ fn uncertainties(
     let Some(sigma) = sigma else {
         return Ok(None);
     };
-    if is_placeholder(&sigma) {
+    if is_unset(&sigma) {
         let found = sigma.first().copied().unwrap_or(0.0);
         notes.push(format!(
             "the uncertainties are {found} everywhere: they are ignored"
@@ -150,14 +145,14 @@ pub(super) fn curve(file: &str, raw: RawCurve, label: RowLabel<'_>) -> Result<Cu
     if order.is_empty() {
         return Err(no_points_left(
             file,
-            &format!("0 of {}", counted(dropped, "row")),
+            &format!("0 of {}", count(dropped, ROWS)),
         ));
     }
     if dropped > 0 {
         let first = q.iter().position(|q| *q <= 0.0).unwrap_or(0);
         notes.push(format!(
             "{} with q ≤ 0 left out ({})",
-            counted(dropped, "row"),
+            count(dropped, ROWS),
             label(first)
         ));
     }
@@ -200,9 +195,9 @@ pub(super) fn curve(file: &str, raw: RawCurve, label: RowLabel<'_>) -> Result<Cu
         }
     }
     // A bin without counts has neither intensity nor uncertainty. If all rows have none, the column
-    // is a placeholder.
+    // says nothing.
     if let Some(column) = &mut sigma
-        && !is_placeholder(column)
+        && !is_unset(column)
     {
         let counted_rows: Vec<usize> = (0..q.len())
             .filter(|i| intensity[*i] != 0.0 || column[*i] != 0.0)
@@ -210,7 +205,7 @@ pub(super) fn curve(file: &str, raw: RawCurve, label: RowLabel<'_>) -> Result<Cu
         if let Some(first) = (0..q.len()).find(|i| intensity[*i] == 0.0 && column[*i] == 0.0) {
             notes.push(format!(
                 "{} without counts (intensity and uncertainty 0) left out ({})",
-                counted(q.len() - counted_rows.len(), "row"),
+                count(q.len() - counted_rows.len(), ROWS),
                 label(order[first])
             ));
             select_rows(column, &counted_rows);
@@ -278,7 +273,7 @@ pub(super) fn image(
     } = raw;
     finite(file, "qx", &qx, label)?;
     finite(file, "qy", &qy, label)?;
-    if sigma.as_deref().is_some_and(is_placeholder) {
+    if sigma.as_deref().is_some_and(is_unset) {
         sigma = uncertainties(file, sigma, label, &mut notes)?;
     }
     if let Some(values) = &sigma
@@ -302,13 +297,13 @@ pub(super) fn image(
     if kept.is_empty() {
         return Err(no_points_left(
             file,
-            &format!("0 of {}", counted(qx.len(), "pixel")),
+            &format!("0 of {}", count(qx.len(), PIXELS)),
         ));
     }
     if kept.len() < qx.len() {
         notes.push(format!(
             "{} without an intensity or with uncertainty 0 left out",
-            counted(qx.len() - kept.len(), "pixel")
+            count(qx.len() - kept.len(), PIXELS)
         ));
         for column in [&mut qx, &mut qy, &mut intensity] {
             select_rows(column, &kept);

@@ -59,7 +59,7 @@ fn columns(text: &mut String, columns: &[(&str, &[f64])]) {
 
 fn curve_columns(text: &mut String, curve: &Curve) {
     let mut all: Vec<(&str, &[f64])> = vec![("q", &curve.q), ("intensity", &curve.intensity)];
-    // Zeros are placeholders for uncertainties, so that dq stays the fourth column.
+    // Zeros, which readers take for no uncertainties, so that dq stays the fourth column.
     let zeros = vec![0.0; curve.q.len()];
     let width = match &curve.smearing {
         Some(Smearing::Pinhole(width)) => Some(width),
