@@ -1,6 +1,7 @@
 //! One-dimensional datasets of records (compound types with members of variable length).
 
 mod sequences;
+mod unfilter;
 
 use super::IoError;
 use super::source::Source;
@@ -170,9 +171,6 @@ impl Records<'_> {
     }
 
     fn unreadable(&self) -> IoError {
-        self.source.damaged(
-            &self.path,
-            "its records are damaged or compressed with an unsupported filter (gzip, shuffle and Fletcher 32 are supported)",
-        )
+        self.source.damaged(&self.path, "its records are damaged")
     }
 }

@@ -4,6 +4,8 @@
 //! their data are in files that the user has not named. Attributes are read for formats that need
 //! them (`attributes.rs`), and only short strings.
 
+mod contents;
+mod filters;
 mod numbers;
 mod shape;
 mod texts;

@@ -7,10 +7,12 @@
 mod checkpointing;
 pub mod cpu;
 pub mod cuda;
+mod diagnosis;
 mod engine;
 mod engine_spec;
 pub mod io;
 mod memory_estimate;
+mod overlap;
 mod probe_search;
 mod problem;
 pub mod quality;
@@ -29,11 +31,13 @@ mod summary;
 mod update_version;
 
 pub use checkpointing::{CheckpointError, SavedRun, fingerprint};
+pub use diagnosis::{Diagnosis, diagnose, masked_pixels};
 pub use engine::{Engine, EngineError, EngineState, Values};
 pub use engine_spec::{EngineName, EngineSpec, PowerBound, PowerBoundSetting};
 pub use memory_estimate::memory_estimate;
+pub use overlap::Overlap;
 pub use problem::{Problem, ProblemError};
-pub use read_options::ReadOptions;
+pub use read_options::{NoData, NoDataSetting, ReadOptions};
 pub use recipe::{GpuOptions, Precision, ProbeSource, ProbeStart, Recipe, RecipeError, Updates};
 pub use reconstructor::{Progress, Reconstructor};
 pub use result::{Origin, result};

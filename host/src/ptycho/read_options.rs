@@ -8,6 +8,9 @@ use std::ops::RangeInclusive;
 /// Plausible wavelengths of photons or electrons, m: from γ rays to the far infrared.
 pub(super) const WAVELENGTHS: RangeInclusive<f64> = 1e-13..=1e-3;
 
+/// Most counts that `no_data` may name.
+const MAX_NO_DATA: usize = 64;
+
 /// How to read a scan; the defaults read CXI and PtyPy files unchanged.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
@@ -26,6 +29,8 @@ pub struct ReadOptions {
     pub flip_rows: bool,
     /// Inverts the sign of the positions' columns.
     pub flip_columns: bool,
+    /// Which counts mean that a pixel has no data; such pixels are masked.
+    pub no_data: NoData,
     /// Values that replace those of the file.
     pub constants: Constants,
     /// Paths of the datasets in a plain HDF5 file (`format = "hdf5"`).
@@ -53,6 +58,12 @@ impl ReadOptions {
         {
             let found = format!("[{rows}, {columns}]");
             return refuse("crop", "[rows, columns] of at least 1 each", found);
+        }
+        if let NoData::Values(values) = &self.no_data
+            && values.len() > MAX_NO_DATA
+        {
+            let expected = format!("at most {MAX_NO_DATA} counts");
+            return refuse("no_data", &expected, format!("{} counts", values.len()));
         }
         let Constants {
             wavelength,
@@ -107,6 +118,37 @@ impl ReadOptions {
             }
             _ => Ok(()),
         }
+    }
+}
+
+/// Named settings of [`NoData`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum NoDataSetting {
+    /// Values that detectors and their software write where there are no data: 2³¹−1, 2³²−1, 2⁶³−1
+    /// and 2⁶⁴−1 wherever they are found; −1, −2 and NaN, and 2¹⁵−1 and 2¹⁶−1 if no count is
+    /// larger, where many frames have them.
+    Auto,
+    /// None.
+    Off,
+}
+
+/// Which counts mean that a pixel has no data.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(
+    untagged,
+    expecting = "expected \"auto\", \"off\" or an array of counts"
+)]
+pub enum NoData {
+    /// `"auto"` or `"off"`.
+    Setting(NoDataSetting),
+    /// These counts, in every frame that has them.
+    Values(Vec<f64>),
+}
+
+impl Default for NoData {
+    fn default() -> Self {
+        Self::Setting(NoDataSetting::Auto)
     }
 }
 
@@ -209,6 +251,7 @@ mod tests {
             format = "hdf5"
             frames = [3, 9]
             flip_rows = true
+            no_data = [65535, -1]
             [constants]
             distance = 1.5
             [paths]
@@ -219,6 +262,7 @@ mod tests {
         "#;
         let options: ReadOptions = toml::from_str(text).unwrap();
         assert_eq!(options.constants.distance, Some(1.5));
+        assert_eq!(options.no_data, NoData::Values(vec![65535.0, -1.0]));
         let paths = options.paths.as_ref().unwrap();
         assert_eq!(
             (paths.position_order, paths.mask_marks),

@@ -377,6 +377,14 @@ mod tests {
                 "expected a section before the dot, and seed is none",
             ),
             ("data.frames=5", "expected an array of 2 values"),
+            (
+                "data.frames=[0, 1, 2]",
+                "expected an array with fewer values",
+            ),
+            (
+                "data.no_data=none",
+                "expected \"auto\", \"off\" or an array of counts",
+            ),
         ] {
             let error = Recipe::default().set(wrong).unwrap_err();
             let shown = error.of_option(&format!("--set {wrong}"));

@@ -11,6 +11,8 @@ pub struct Summary {
     /// What the summaries of all sciences have: where it was computed, files, times, notes.
     #[serde(flatten)]
     pub record: RunRecord,
+    /// Doubtful properties of the scan, as `ptycho info` finds them.
+    pub problems: Vec<String>,
     /// Engines in the order they ran, with the iterations that each did: `dm:40,raar:40`.
     pub engine: String,
     /// Iterations of all engines together.
@@ -55,6 +57,7 @@ impl Summary {
             |value: fn(&HistoryEntry) -> Option<f64>| of.history.iter().rev().find_map(value);
         Self {
             record,
+            problems: Vec::new(),
             engine: engine_spans(&of.history)
                 .iter()
                 .map(|(name, [first, last])| format!("{name}:{}", last - first + 1))
@@ -75,6 +78,13 @@ impl Summary {
             relative_l2: truth.map(|t| t.relative_l2),
             resolution_half_bit: truth.and_then(|t| t.resolution_half_bit),
         }
+    }
+
+    /// Adds what [`crate::ptycho::diagnose`] finds in the scan.
+    #[must_use]
+    pub fn with_problems(mut self, problems: Vec<String>) -> Self {
+        self.problems = problems;
+        self
     }
 
     /// As JSON, indented, with a newline at the end.
@@ -112,6 +122,7 @@ mod tests {
             "backend",
             "device",
             "engine",
+            "problems",
             "iterations",
             "seconds",
             "ms_per_iteration",

@@ -149,6 +149,7 @@ fn plain(expected: &str) -> String {
         "a string" | "string or table" => "a text in quotes".to_owned(),
         "a sequence" => "an array".to_owned(),
         "a map" => "a table".to_owned(),
+        "fewer elements in array" => "an array with fewer values".to_owned(),
         other if other.starts_with("struct ") => "a table".to_owned(),
         other => match other.strip_prefix("an array of length ") {
             Some(length) => format!("an array of {length} values"),

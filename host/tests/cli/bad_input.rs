@@ -128,7 +128,7 @@ fn invalid_counts_are_refused() {
 }
 
 #[test]
-fn info_reports_unmasked_full_scale_pixels_and_other_problems() {
+fn info_reports_masked_full_scale_pixels_and_other_problems() {
     let folder = TestFolder::with_scan();
     modify(&folder, |file| {
         let mut counts = frames(file).mapv(|v| v as u32);
@@ -140,7 +140,10 @@ fn info_reports_unmasked_full_scale_pixels_and_other_problems() {
     });
     let output = folder.run(&["ptycho", "info", "scan.cxi"]);
     output.well();
-    for words in ["1 pixel with 2^32 - 1", "75.0 % of the pixels are masked"] {
+    for words in [
+        "masked 1 pixel of 1 frame with 2^32 - 1",
+        "75.0 % of the pixels are masked",
+    ] {
         assert!(output.out.contains(words), "{words}: {output:?}");
     }
 }

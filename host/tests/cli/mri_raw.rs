@@ -107,6 +107,15 @@ impl RawFile {
 
     /// Writes `raw.h5`.
     pub(crate) fn write(&self, folder: &TestFolder) {
+        self.write_with(folder, |builder| builder);
+    }
+
+    /// Writes `raw.h5`, the records with these properties.
+    pub(crate) fn write_with(
+        &self,
+        folder: &TestFolder,
+        properties: impl FnOnce(hdf5::DatasetBuilder) -> hdf5::DatasetBuilder,
+    ) {
         let _guard = STARTING.lock().unwrap_or_else(PoisonError::into_inner);
         let file = hdf5::File::create(folder.path("raw.h5")).unwrap();
         let group = file.create_group("dataset").unwrap();
@@ -116,7 +125,7 @@ impl RawFile {
             builder.with_data(text.view()).create("xml").unwrap();
         }
         let records = Array1::from_vec(self.acquisitions.clone());
-        let builder = group.new_dataset_builder();
+        let builder = properties(group.new_dataset_builder());
         builder.with_data(records.view()).create("data").unwrap();
         file.close().unwrap();
     }

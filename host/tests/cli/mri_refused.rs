@@ -1,10 +1,12 @@
 //! Invalid ISMRMRD files and wrong usage of `mri`: one sentence each, no output files, no panic.
 
 use super::mri_raw::{Acquisition, RawFile, corrupt, header};
-use super::support::{Output, TestFolder};
+use super::support::{Output, STARTING, TestFolder};
 use hdf5_metno as hdf5;
 use hdf5_metno::types::VarLenArray;
 use ndarray::Array1;
+use std::io::{Read, Write};
+use std::sync::PoisonError;
 
 fn reconstruct(folder: &TestFolder, options: &[&str]) -> Output {
     let fixed = [
@@ -422,5 +424,58 @@ fn a_sequence_longer_than_its_acquisition_takes_no_memory() {
     assert_file_rejected(&folder, &words);
     let (output, peak) = folder.run_watched(&["mri", "info", "raw.h5"]);
     output.refused(1, &words);
+    assert!(peak < 500 << 10, "{peak} KiB");
+}
+
+/// The lengths of compressed records are read from the file, too.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_sequence_longer_than_its_acquisition_takes_no_memory_in_compressed_records() {
+    let folder = TestFolder::new();
+    let raw = RawFile::valid();
+    raw.write(&folder);
+    reconstruct(&folder, &["--quiet"]).well();
+    let plain = std::fs::read(folder.path("raw.h5")).unwrap();
+    let image = |folder: &TestFolder| {
+        let _held = STARTING.lock().unwrap_or_else(PoisonError::into_inner);
+        let result = hdf5::File::open(folder.path("out.h5")).unwrap();
+        let image = result.dataset("/image/data").unwrap();
+        image.read_raw::<num_complex::Complex<f32>>().unwrap()
+    };
+    let expected = image(&folder);
+    raw.write_with(&folder, |builder| builder.chunk(5).shuffle().deflate(4));
+    assert!(std::fs::read(folder.path("raw.h5")).unwrap() != plain);
+    reconstruct(&folder, &["--quiet"]).well();
+    assert!(image(&folder) == expected);
+    std::fs::remove_file(folder.path("out.h5")).unwrap();
+
+    // The second chunk is inflated, changed, and deflated better than before, so that it fits.
+    raw.write_with(&folder, |builder| builder.chunk(5).deflate(1));
+    let chunk = {
+        let _held = STARTING.lock().unwrap_or_else(PoisonError::into_inner);
+        let file = hdf5::File::open(folder.path("raw.h5")).unwrap();
+        file.dataset("dataset/data").unwrap().chunk_info(1).unwrap()
+    };
+    let mut bytes = std::fs::read(folder.path("raw.h5")).unwrap();
+    let [from, stored] = [chunk.addr, chunk.size].map(|n| n as usize);
+    let mut records = Vec::new();
+    let mut decoder = flate2::read::ZlibDecoder::new(&bytes[from..from + stored]);
+    decoder.read_to_end(&mut records).unwrap();
+    let [traj, data] = [2 * 16_u32, 2 * 16 * 2].map(u32::to_le_bytes);
+    let at = records
+        .windows(32)
+        .position(|window| window[..4] == traj && window[16..20] == data)
+        .unwrap();
+    records[at + 19] = 0x40;
+    let mut encoder = flate2::write::ZlibEncoder::new(Vec::new(), flate2::Compression::best());
+    encoder.write_all(&records).unwrap();
+    let changed = encoder.finish().unwrap();
+    assert!(changed.len() <= stored, "{} {stored}", changed.len());
+    bytes[from..from + changed.len()].copy_from_slice(&changed);
+    std::fs::write(folder.path("raw.h5"), bytes).unwrap();
+    let (output, peak) = folder.run_watched(&["mri", "info", "raw.h5"]);
+    let length = (1 << 30) + 64;
+    let found = format!("found {length} numbers in its data");
+    output.refused(1, &["/dataset/data: acquisition 5: expected 64", &found]);
     assert!(peak < 500 << 10, "{peak} KiB");
 }

@@ -24,6 +24,7 @@ Examples:
     #[command(after_help = "\
 Examples:
   warpstride ptycho info scan.cxi
+  warpstride ptycho info scan.cxi --probe-modes 5 --precision f64
   warpstride ptycho info scan.cxi --json
   warpstride ptycho info raw.h5 --recipe beamline.toml")]
     Info(InfoArgs),
@@ -101,9 +102,18 @@ pub(crate) struct InfoArgs {
     /// Scan file: CXI, PtyPy's ptyd, or plain HDF5 with a recipe that names its datasets
     #[arg(value_name = "FILE")]
     pub(crate) file: PathBuf,
-    /// Recipe (TOML) from which the [data] options and the number of probe modes are taken
+    /// Recipe (TOML) from which the [data] options, the number of probe modes and the precision are taken
     #[arg(long, value_name = "R.toml")]
     pub(crate) recipe: Option<PathBuf>,
+    /// Set one recipe option, such as data.swap_axes=true
+    #[arg(long, value_name = "OPTION=VALUE")]
+    pub(crate) set: Vec<String>,
+    /// Probe modes of the reconstruction whose memory is estimated [default: 1, or as in the recipe]
+    #[arg(long, value_name = "N")]
+    pub(crate) probe_modes: Option<usize>,
+    /// Its floating-point precision [default: f32, or as in the recipe]
+    #[arg(long, value_enum)]
+    pub(crate) precision: Option<PrecisionArg>,
     /// Print JSON
     #[arg(long)]
     pub(crate) json: bool,

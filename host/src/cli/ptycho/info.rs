@@ -1,13 +1,14 @@
 //! `warpstride ptycho info`.
 
-use super::overlap::Overlap;
 use super::recipe_origin::RecipeOrigin;
-use super::reconstruct::read_recipe;
+use super::reconstruct::{precision, read_recipe, set};
 use crate::cli::args::InfoArgs;
 use crate::cli::failure::Failure;
 use crate::cli::output::{facts, say, say_json};
-use crate::data::{Mask, PixelPositions, Scan};
-use crate::ptycho::{Recipe, memory_estimate};
+use crate::data::{PixelPositions, Scan};
+use crate::ptycho::{
+    Diagnosis, Overlap, Precision, Recipe, diagnose, masked_pixels, memory_estimate,
+};
 use crate::run::MemoryInfo;
 use crate::system::Bytes;
 use crate::system::Memory;
@@ -18,16 +19,8 @@ use std::path::PathBuf;
 /// One electronvolt, J (CODATA 2018, exact).
 const ELECTRONVOLT: f64 = 1.602_176_634e-19;
 
-/// Linear overlap that is commonly considered necessary for ptychography.
-const MIN_OVERLAP: f64 = 0.5;
-/// Distance of the mean pattern's centre of mass from the frame's centre, as a fraction of the
-/// frame, beyond which the zero frequency was probably stored elsewhere.
-const CENTRE_TOLERANCE: f64 = 0.1;
-
-/// Largest plausible fraction of masked pixels: detector gaps and dead pixels are fewer.
-const MAX_BAD_FRACTION: f64 = 0.5;
-/// Fewest rows or columns that resolve a diffraction pattern.
-const MIN_SIDE: usize = 8;
+/// What to try where the positions' axes may differ from those of the frames.
+const ORIENTATION: &str = "positions as in the file; if R stays high or the object looks blurred, try data.swap_axes, data.flip_rows and data.flip_columns (--set data.swap_axes=true)";
 
 /// The file to describe.
 #[derive(Debug)]
@@ -77,6 +70,8 @@ struct ScanInfo {
     simulated: bool,
     object_shape: Option<[usize; 2]>,
     probe_modes: usize,
+    /// `f32` or `f64`.
+    precision: &'static str,
     memory: Option<MemoryInfo>,
     problems: Vec<String>,
     notes: Vec<String>,
@@ -85,13 +80,18 @@ struct ScanInfo {
 impl Info {
     /// Reads the recipe, if one was given.
     pub(crate) fn from_args(args: InfoArgs) -> Result<Self, Failure> {
-        let recipe = args
+        let origin = RecipeOrigin::of(args.recipe.as_deref(), args.probe_modes, &args.set);
+        let mut recipe = args
             .recipe
             .as_deref()
             .map_or_else(|| Ok(Recipe::default()), read_recipe)?;
+        recipe.probe_modes = args.probe_modes.unwrap_or(recipe.probe_modes);
+        recipe.precision = args.precision.map_or(recipe.precision, precision);
+        set(&mut recipe, &args.set)?;
+        recipe.check().map_err(|error| origin.failure(&error))?;
         Ok(Self {
             file: args.file,
-            origin: RecipeOrigin::of_file(args.recipe.as_deref()),
+            origin,
             recipe,
             json: args.json,
         })
@@ -107,7 +107,7 @@ impl Info {
         let pixel = read.scan.object_pixel();
         let windows = PixelPositions::new(read.scan.positions(), pixel, [rows, columns], 0);
         let fatal = windows.as_ref().err().map(|e| format!("{name}: {e}"));
-        let mut info = ScanInfo::new(name, &read.scan, self.recipe.probe_modes, read.notes);
+        let mut info = ScanInfo::new(name, &read.scan, &self.recipe, read.notes);
         match windows {
             Ok(positions) => info.plan(positions.object_shape, &self.recipe, memory),
             Err(error) => info.problems.insert(0, error.to_string()),
@@ -122,7 +122,7 @@ impl Info {
 }
 
 impl ScanInfo {
-    fn new(file: String, scan: &Scan, probe_modes: usize, notes: Vec<String>) -> Self {
+    fn new(file: String, scan: &Scan, recipe: &Recipe, notes: Vec<String>) -> Self {
         let [frames, rows, columns] = scan.shape();
         let geometry = scan.geometry();
         let pixel = scan.object_pixel();
@@ -131,11 +131,7 @@ impl ScanInfo {
             .outer_iter()
             .map(|frame| frame.iter().map(|v| f64::from(*v)).sum())
             .collect();
-        let bad_of = |frame: usize| rows * columns - scan.mask().valid_in(frame);
-        let (bad, of) = match scan.mask() {
-            Mask::Shared(_) => (bad_of(0), rows * columns),
-            Mask::PerFrame(_) => ((0..frames).map(bad_of).sum(), frames * rows * columns),
-        };
+        let (bad, of) = masked_pixels(scan);
         let total: f64 = totals.iter().sum();
         let brightest = (0..frames)
             .max_by(|a, b| totals[*a].total_cmp(&totals[*b]))
@@ -145,7 +141,7 @@ impl ScanInfo {
             let low = column.iter().copied().fold(f64::INFINITY, f64::min);
             column.iter().copied().fold(f64::NEG_INFINITY, f64::max) - low
         });
-        let overlap = Overlap::estimate(scan.positions(), scan.probe(), [rows, columns], pixel);
+        let Diagnosis { overlap, problems } = diagnose(scan);
         let counts = Counts {
             total,
             mean: total / (frames * rows * columns) as f64,
@@ -153,7 +149,7 @@ impl ScanInfo {
             brightest_frame: brightest,
             brightest_frame_total: totals.get(brightest).copied().unwrap_or(0.0),
         };
-        let mut info = Self {
+        Self {
             file,
             frames,
             rows,
@@ -173,89 +169,15 @@ impl ScanInfo {
             illumination_modes: scan.probe().map_or(0, |p| p.dim().0),
             simulated: scan.simulation().is_some(),
             object_shape: None,
-            probe_modes,
+            probe_modes: recipe.probe_modes,
+            precision: match recipe.precision {
+                Precision::F32 => "f32",
+                Precision::F64 => "f64",
+            },
             memory: None,
-            problems: Vec::new(),
+            problems,
             notes,
-        };
-        info.problems = info.possible_problems(scan, &totals);
-        info
-    }
-
-    /// Properties of the data that often explain a poor reconstruction.
-    fn possible_problems(&self, scan: &Scan, totals: &[f64]) -> Vec<String> {
-        let mut problems = Vec::new();
-        match &self.overlap {
-            None => problems.push("the scan has a single frame, so nothing overlaps".to_owned()),
-            Some(o) if o.linear < MIN_OVERLAP => problems.push(format!(
-                "the linear overlap is about {:.0} % of the {}'s width: expected {:.0} % or more",
-                100.0 * o.linear,
-                o.width_of,
-                100.0 * MIN_OVERLAP
-            )),
-            Some(_) => {}
         }
-        let list = |frames: Vec<usize>, what: &str| {
-            let shown: Vec<String> = frames.iter().take(5).map(ToString::to_string).collect();
-            let more = if frames.len() > 5 { ", …" } else { "" };
-            (!frames.is_empty()).then(|| {
-                let frames = count(frames.len(), ["frame", "frames"]);
-                format!("{frames} {what}: {}{more}", shown.join(", "))
-            })
-        };
-        let per_frame = matches!(scan.mask(), Mask::PerFrame(_));
-        let masked: Vec<usize> = (0..self.frames)
-            .filter(|frame| per_frame && scan.mask().valid_in(*frame) == 0)
-            .collect();
-        let dark = (0..self.frames)
-            .filter(|f| totals[*f] == 0.0 && !masked.contains(f))
-            .collect();
-        problems.extend(list(masked, "without a valid pixel"));
-        problems.extend(list(dark, "without any counts"));
-        problems.extend(list(repeated(scan), "at the position of an earlier frame"));
-        if self.bad_pixel_share > MAX_BAD_FRACTION {
-            problems.push(format!(
-                "{} % of the pixels are masked as bad",
-                significant(100.0 * self.bad_pixel_share, 3)
-            ));
-        }
-        if self.rows.min(self.columns) < MIN_SIDE {
-            problems.push(format!(
-                "frames of {} x {} pixels are too small to resolve a diffraction pattern",
-                self.rows, self.columns
-            ));
-        }
-        if let Some(bits) = full_scale(self.counts.max) {
-            let at = scan
-                .frames()
-                .iter()
-                .filter(|v| f64::from(**v) == self.counts.max);
-            problems.push(format!(
-                "{} with 2^{bits} - 1, a value that detectors use for bad or saturated pixels, not masked",
-                count(at.count(), ["pixel", "pixels"])
-            ));
-        }
-        let mean = scan.mean_frame();
-        let whole = mean.sum();
-        let moment = |of: &dyn Fn(usize, usize) -> f64| {
-            mean.indexed_iter()
-                .map(|((r, c), v)| v * of(r, c))
-                .sum::<f64>()
-                / whole
-        };
-        let centre = [moment(&|r, _| r as f64), moment(&|_, c| c as f64)];
-        let shape = [self.rows, self.columns];
-        let off = (0..2).any(|axis| {
-            let expected = (shape[axis] / 2) as f64;
-            (centre[axis] - expected).abs() > CENTRE_TOLERANCE * shape[axis] as f64
-        });
-        if off {
-            problems.push(format!(
-                "the centre of mass of all frames is at row {:.1}, column {:.1}: expected the zero frequency at {}, {}",
-                centre[0], centre[1], self.rows / 2, self.columns / 2
-            ));
-        }
-        problems
     }
 
     fn plan(&mut self, object_shape: [usize; 2], recipe: &Recipe, available: Memory) {
@@ -351,12 +273,14 @@ impl ScanInfo {
         ));
         if let (Some([rows, columns]), Some(memory)) = (self.object_shape, &self.memory) {
             lines.push(("object", format!("{rows} x {columns} pixels")));
+            lines.push(("orientation", ORIENTATION.to_owned()));
             lines.push((
                 "memory, CPU",
                 format!(
-                    "{} with {}; {} is available",
+                    "{} with {} in {}; {} is available",
                     bytes(memory.estimate.cpu),
                     count(self.probe_modes, ["probe mode", "probe modes"]),
+                    self.precision,
                     bytes(memory.available_host_bytes)
                 ),
             ));
@@ -379,43 +303,5 @@ impl ScanInfo {
             lines.push(("problems", "none found".to_owned()));
         }
         facts(&lines)
-    }
-}
-
-/// Frames at exactly the position of an earlier frame.
-fn repeated(scan: &Scan) -> Vec<usize> {
-    let mut known = std::collections::HashSet::new();
-    scan.positions()
-        .rows()
-        .into_iter()
-        .enumerate()
-        .filter(|(_, p)| !known.insert([p[0].to_bits(), p[1].to_bits()]))
-        .map(|(frame, _)| frame)
-        .collect()
-}
-
-/// Number of bits if `count` is the largest integer of that many bits, rounded to f32.
-fn full_scale(count: f64) -> Option<u32> {
-    [15, 16, 31, 32, 63, 64]
-        .into_iter()
-        .find(|bits| count == f64::from((2_f64.powi(*bits as i32) - 1.0) as f32))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn full_scale_values_of_all_integer_types_are_recognised_after_rounding_to_f32() {
-        for (marker, bits) in [
-            (u16::MAX as f32, 16),
-            (i32::MAX as f32, 31),
-            (u32::MAX as f32, 32),
-            (u64::MAX as f32, 64),
-        ] {
-            assert_eq!(full_scale(f64::from(marker)), Some(bits));
-        }
-        assert_eq!(full_scale(65534.0), None);
-        assert_eq!(full_scale(0.0), None);
     }
 }

@@ -5,7 +5,6 @@ mod compare;
 mod demo;
 mod files;
 mod info;
-mod overlap;
 mod recipe_origin;
 mod reconstruct;
 mod results;

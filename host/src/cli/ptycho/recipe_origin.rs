@@ -18,29 +18,25 @@ pub(super) struct RecipeOrigin {
 impl RecipeOrigin {
     /// The sources of `ptycho reconstruct`.
     pub(super) fn new(args: &ReconstructArgs) -> Self {
-        let mut arguments = Vec::new();
-        if let Some(modes) = args.probe_modes {
-            arguments.push(("probe_modes".to_owned(), format!("--probe-modes {modes}")));
-        }
-        if let Some(seed) = args.seed {
-            arguments.push(("seed".to_owned(), format!("--seed {seed}")));
-        }
-        arguments.extend(args.set.iter().map(|assignment| {
-            let path = assignment.split('=').next().unwrap_or_default();
-            (path.trim().to_owned(), format!("--set {assignment}"))
-        }));
         let file = args.recipe.as_deref().or(args.resume.as_deref());
-        Self {
-            arguments,
-            ..Self::of_file(file)
+        let mut origin = Self::of(file, args.probe_modes, &args.set);
+        if let Some(seed) = args.seed {
+            let argument = ("seed".to_owned(), format!("--seed {seed}"));
+            origin.arguments.insert(0, argument);
         }
+        origin
     }
 
-    /// A recipe from a file, or the default one.
-    pub(super) fn of_file(path: Option<&Path>) -> Self {
+    /// A recipe from a file, or the default one, with options that the command line sets.
+    pub(super) fn of(file: Option<&Path>, probe_modes: Option<usize>, set: &[String]) -> Self {
+        let modes = probe_modes.map(|n| ("probe_modes".to_owned(), format!("--probe-modes {n}")));
+        let set = set.iter().map(|assignment| {
+            let path = assignment.split('=').next().unwrap_or_default();
+            (path.trim().to_owned(), format!("--set {assignment}"))
+        });
         Self {
-            file: path.map(|path| path.display().to_string()),
-            arguments: Vec::new(),
+            file: file.map(|path| path.display().to_string()),
+            arguments: modes.into_iter().chain(set).collect(),
         }
     }
 

@@ -13,7 +13,7 @@ use crate::cli::threads;
 use crate::data::{HistoryEntry, PixelPositions, Scan};
 use crate::ptycho::{
     EngineSpec, Origin, Precision, ProbeSource, Problem, Recipe, ReconstructionSteps,
-    Reconstructor, Run, SavedRun, memory_estimate, result,
+    Reconstructor, Run, SavedRun, diagnose, memory_estimate, result,
 };
 use crate::run::{
     BackendRequest, Bar, End, Interrupt, JsonLines, MemoryEstimate, Observer, RunRecord, Schedule,
@@ -169,11 +169,11 @@ impl Reconstruct {
         }
         let notes = chosen.note.into_iter().chain(file.notes);
         let notes: Vec<String> = notes.chain(problem.notes.iter().cloned()).collect();
+        let problems = diagnose(&scan).problems;
         if self.progress_output == ProgressOutput::Text {
-            say(&notes
-                .iter()
-                .map(|note| format!("note: {note}\n"))
-                .collect::<String>())?;
+            let notes = notes.iter().map(|note| format!("note: {note}\n"));
+            let warnings = problems.iter().map(|text| format!("warning: {text}\n"));
+            say(&notes.chain(warnings).collect::<String>())?;
         }
         let reconstructor = Reconstructor::new(chosen.engine, &problem, &self.recipe);
         let origin = Origin {
@@ -206,6 +206,7 @@ impl Reconstruct {
             result,
             scan: &scan,
             record: record.after(self.inputs, setup_seconds, notes),
+            problems,
             files: &self.files,
             interrupted: end == End::Interrupted,
         };
@@ -281,22 +282,31 @@ fn resolve(args: &ReconstructArgs, origin: &RecipeOrigin) -> Result<Recipe, Fail
     if let Some(modes) = args.probe_modes {
         recipe.probe_modes = modes;
     }
-    if let Some(precision) = args.precision {
-        recipe.precision = match precision {
-            PrecisionArg::F32 => Precision::F32,
-            PrecisionArg::F64 => Precision::F64,
-        };
+    if let Some(given) = args.precision {
+        recipe.precision = precision(given);
     }
     if let Some(seed) = args.seed {
         recipe.seed = seed;
     }
-    for assignment in &args.set {
-        recipe
-            .set(assignment)
-            .map_err(|e| Failure::usage(e.of_option(&format!("--set {assignment}"))))?;
-    }
+    set(&mut recipe, &args.set)?;
     recipe.check().map_err(|error| origin.failure(&error))?;
     Ok(recipe)
+}
+
+/// Applies `--set`.
+pub(super) fn set(recipe: &mut Recipe, assignments: &[String]) -> Result<(), Failure> {
+    assignments.iter().try_for_each(|assignment| {
+        let refused = recipe.set(assignment);
+        refused.map_err(|e| Failure::usage(e.of_option(&format!("--set {assignment}"))))
+    })
+}
+
+/// The precision that an argument names.
+pub(super) fn precision(given: PrecisionArg) -> Precision {
+    match given {
+        PrecisionArg::F32 => Precision::F32,
+        PrecisionArg::F64 => Precision::F64,
+    }
 }
 
 /// Reads a recipe from a file and checks it.

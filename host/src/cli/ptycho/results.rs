@@ -17,6 +17,8 @@ pub(super) struct FinishedRun<'a> {
     pub(super) scan: &'a Scan,
     /// Where it was computed, inputs, times, and the notes so far.
     pub(super) record: RunRecord,
+    /// Doubtful properties of the scan.
+    pub(super) problems: Vec<String>,
     pub(super) files: &'a Files,
     pub(super) interrupted: bool,
 }
@@ -31,7 +33,8 @@ impl FinishedRun<'_> {
         let (truth, note) = self.against_truth();
         let mut record = self.record.clone();
         record.notes.extend(note.clone());
-        let mut summary = Summary::new(&self.result, record, truth.as_ref());
+        let mut summary =
+            Summary::new(&self.result, record, truth.as_ref()).with_problems(self.problems.clone());
 
         if files.pictures.is_some() || files.report.is_some() {
             let pictures = Pictures::new(&self.result)?;

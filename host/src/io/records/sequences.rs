@@ -5,6 +5,7 @@
 //! index (4); file format specification 3.0, section IV.A.2.d.
 
 use super::Records;
+use super::unfilter::unfilter;
 use crate::io::IoError;
 use hdf5_metno as hdf5;
 use hdf5_metno::dataset::Layout;
@@ -20,21 +21,26 @@ const STRING_GROWTH: usize = 16 - size_of::<usize>();
 struct Part {
     /// Number of the first of them.
     first: usize,
+    count: usize,
     /// Where they begin, bytes from the start of the file.
     address: u64,
-    count: usize,
+    /// Bytes that they take there.
+    stored: u64,
+    /// Filters that were not applied to them, one bit each.
+    skipped: u32,
 }
 
 impl Records<'_> {
-    /// The lengths of the sequences `members` of each record; `None` if the records are compressed
-    /// or in the header of the dataset, where they cannot be read without HDF5, or take another
-    /// number of bytes than this layout.
+    /// The lengths of the sequences `members` of each record.
+    ///
+    /// # Errors
+    /// The file is damaged, or the records are stored in a way in which they cannot be read without HDF5.
     pub(crate) fn sequence_lengths<const N: usize>(
         &self,
         members: [&str; N],
-    ) -> Result<Option<Vec<[u32; N]>>, IoError> {
+    ) -> Result<Vec<[u32; N]>, IoError> {
         let TypeDescriptor::Compound(record) = &self.kind else {
-            return Ok(None);
+            return Err(self.unreadable());
         };
         let growth_before = |offset: usize| -> usize {
             let before = record.fields.iter().filter(|field| field.offset < offset);
@@ -49,91 +55,97 @@ impl Records<'_> {
             *offset = field.offset + growth_before(field.offset);
         }
         let size = record.size + growth_before(record.size);
-        let Some(parts) = self.parts(size)? else {
-            return Ok(None);
-        };
+        let parts = self.parts(size)?;
+        let filters = self.dataset.filters();
         self.allow(self.count, size_of::<[u32; N]>())?;
         let mut lengths = vec![[0; N]; self.count];
         let unreadable = |_| self.unreadable();
         let mut file = File::open(self.source.path()).map_err(unreadable)?;
-        let mut bytes = Vec::new();
-        for stored in parts {
-            let Some(part) = lengths.get_mut(stored.first..) else {
+        for part in parts {
+            let Some(found) = lengths.get_mut(part.first..) else {
                 continue;
             };
-            // The last chunk may reach beyond the last record.
-            let count = stored.count.min(part.len());
             // No more than the file has is read.
-            bytes.clear();
-            file.seek(SeekFrom::Start(stored.address))
+            let mut stored = Vec::new();
+            file.seek(SeekFrom::Start(part.address))
                 .map_err(unreadable)?;
             (&mut file)
-                .take((count * size) as u64)
-                .read_to_end(&mut bytes)
+                .take(part.stored)
+                .read_to_end(&mut stored)
                 .map_err(unreadable)?;
-            if bytes.len() != count * size {
-                return Err(self.unreadable());
-            }
-            for (found, record) in part.iter_mut().zip(bytes.chunks_exact(size)) {
+            let bytes = unfilter(stored, &filters, part.skipped, size, part.count)
+                .ok_or_else(|| self.unreadable())?;
+            // The last chunk may reach beyond the last record.
+            for (found, record) in found.iter_mut().zip(bytes.chunks_exact(size)) {
                 *found = offsets.map(|offset| {
                     let length = record.get(offset..offset + 4);
                     length.map_or(u32::MAX, |b| u32::from_le_bytes([b[0], b[1], b[2], b[3]]))
                 });
             }
         }
-        Ok(Some(lengths))
+        Ok(lengths)
     }
 
-    /// The parts of the dataset, of records of `size` bytes; `None` if they cannot be read.
-    fn parts(&self, size: usize) -> Result<Option<Vec<Part>>, IoError> {
+    /// The parts of the dataset, of records of `size` bytes.
+    fn parts(&self, size: usize) -> Result<Vec<Part>, IoError> {
         let unreadable = |_| self.unreadable();
         let properties = self.dataset.create_plist().map_err(unreadable)?;
+        let bytes = |count: usize| (count as u64).saturating_mul(size as u64);
         match properties.get_layout().map_err(unreadable)? {
             Layout::Contiguous => {
                 // Without an address nothing has been written, and all lengths are 0.
                 let Some(address) = self.dataset.offset() else {
-                    return Ok(Some(Vec::new()));
+                    return Ok(Vec::new());
                 };
-                if self.dataset.storage_size() != self.count as u64 * size as u64 {
-                    return Ok(None);
+                if self.dataset.storage_size() != bytes(self.count) {
+                    return Err(self.unreadable());
                 }
-                let whole = Part {
+                Ok(vec![Part {
                     first: 0,
-                    address,
                     count: self.count,
-                };
-                Ok(Some(vec![whole]))
+                    address,
+                    stored: bytes(self.count),
+                    skipped: 0,
+                }])
             }
-            Layout::Chunked if self.dataset.filters().is_empty() => {
+            Layout::Chunked => {
                 let chunk = properties.get_chunk().map_err(unreadable)?;
                 let Some(&[count]) = chunk.as_deref() else {
                     return Err(self.unreadable());
                 };
                 let mut parts = Vec::new();
-                let complete = self.visit_chunks(|first, address, bytes| {
+                let complete = self.visit_chunks(|first, address, stored, skipped| {
                     parts.push(Part {
                         first: usize::try_from(first).unwrap_or(usize::MAX),
+                        count,
                         address,
-                        count: count.min(self.count),
+                        stored,
+                        skipped,
                     });
-                    bytes == (count as u64).saturating_mul(size as u64)
+                    stored <= self.source.length()
                 });
-                Ok(complete.then_some(parts))
+                complete.then_some(parts).ok_or_else(|| self.unreadable())
             }
-            _ => Ok(None),
+            _ => Err(IoError::Unsupported {
+                file: self.source.name().to_owned(),
+                dataset: self.path.clone(),
+                expected: "records in chunks or in one piece",
+                found: "records in the header of the dataset".to_owned(),
+                advice: "write them again, for example with h5repack -l CHUNK=1",
+            }),
         }
     }
 
-    /// Calls `visit` with the first record, the address and the bytes of each chunk, as long as it
-    /// returns true; whether all were visited.
+    /// Calls `visit` with the first record, the address, the bytes and the skipped filters of each chunk,
+    /// as long as it returns true; whether all were visited.
     #[cfg(feature = "static")]
-    fn visit_chunks(&self, mut visit: impl FnMut(u64, u64, u64) -> bool) -> bool {
+    fn visit_chunks(&self, mut visit: impl FnMut(u64, u64, u64, u32) -> bool) -> bool {
         let mut all = true;
         let visited = self
             .dataset
             .chunks_visit(|chunk: hdf5::dataset::ChunkInfoRef<'_>| {
                 let first = chunk.offset.first().copied().unwrap_or(u64::MAX);
-                all &= visit(first, chunk.addr, chunk.size);
+                all &= visit(first, chunk.addr, chunk.size, chunk.filter_mask);
                 i32::from(!all)
             });
         all && visited.is_ok()
@@ -141,12 +153,12 @@ impl Records<'_> {
 
     /// Like the above, for versions of HDF5 that can only be asked for one chunk at a time.
     #[cfg(not(feature = "static"))]
-    fn visit_chunks(&self, mut visit: impl FnMut(u64, u64, u64) -> bool) -> bool {
+    fn visit_chunks(&self, mut visit: impl FnMut(u64, u64, u64, u32) -> bool) -> bool {
         let chunks = self.dataset.num_chunks().unwrap_or(0);
         (0..chunks).all(|number| match self.dataset.chunk_info(number) {
             Some(chunk) => {
                 let first = chunk.offset.first().copied().unwrap_or(u64::MAX);
-                visit(first, chunk.addr, chunk.size)
+                visit(first, chunk.addr, chunk.size, chunk.filter_mask)
             }
             None => false,
         })

@@ -124,10 +124,7 @@ impl Numbers<'_> {
     }
 
     fn unreadable(&self) -> IoError {
-        self.source.damaged(
-            &self.path,
-            "its data are damaged or compressed with an unsupported filter (gzip, shuffle and Fletcher 32 are supported)",
-        )
+        self.source.damaged(&self.path, "its data are damaged")
     }
 
     fn whole<T: hdf5::H5Type>(&self) -> Result<ArrayD<T>, IoError> {

@@ -63,6 +63,7 @@ impl Source {
                 }
             }
             Layout::Chunked => {
+                self.check_filters(path, &properties.get_filters().map_err(broken)?)?;
                 let chunk = properties.get_chunk().map_err(broken)?.unwrap_or_default();
                 self.allow(path, bytes_of(&chunk, item))?;
                 // HDF5 fills missing chunks one by one, which would take unlimited time.

@@ -106,9 +106,11 @@ fn wrong_ranks_lengths_types_and_values_are_named() {
     );
     let kind = error_after(|f| replace(f, &data, &Array3::from_elem((3, 5, 4), [1_u8; 16])));
     assert_contains(&kind, &["data: expected", "found another element type"]);
-    let negative = error_after(|f| replace(f, &data, &Array3::from_elem((3, 5, 4), -2_i64)));
-    assert_contains(&negative, &["-2", "frame 0"]);
-    let nan = error_after(|f| replace(f, &data, &Array3::from_elem((3, 5, 4), f64::NAN)));
+    let negative = error_after(|f| replace(f, &data, &Array3::from_elem((3, 5, 4), -3_i64)));
+    assert_contains(&negative, &["-3", "frame 0"]);
+    let mut one_nan = Array3::from_elem((3, 5, 4), 1.0);
+    one_nan[[1, 2, 3]] = f64::NAN;
+    let nan = error_after(|f| replace(f, &data, &one_nan));
     assert_contains(&nan, &["NaN"]);
     let mask = format!("{DETECTOR}/mask");
     let masked = error_after(|f| replace(f, &mask, &Array2::from_elem((5, 4), 4_u32)));

@@ -35,6 +35,9 @@ const QUANTITIES: [Quantity; 4] = [
     ),
 ];
 
+/// What to try where the positions' axes may differ from those of the frames.
+const ORIENTATION: &str = "If the object looks blurred or doubled and R stays high, the axes of the positions may be exchanged or inverted with respect to the frames: try <code>--set data.swap_axes=true</code>, <code>--set data.flip_rows=true</code> and <code>--set data.flip_columns=true</code>, also together, and keep what gives the lowest R.";
+
 /// Makes the page for `of` with its pictures and, if the truth is known, the comparison with it.
 /// The page loads no resources, runs no scripts, and adapts to small and dark screens.
 ///
@@ -48,13 +51,16 @@ pub fn report(
 ) -> Result<String, ReportError> {
     let mut page = page::head(&format!("Reconstruction of {}", of.source), &lead(summary));
 
+    page += &doubts(&summary.problems);
     page += "<section>\n<h2>Object</h2>\n<div class=\"pair\">\n";
     page += &figure(&pictures.phase, "Phase of the object");
     if let Some(stretched) = &pictures.phase_stretched {
         page += &figure(stretched, "Phase of the object, stretched");
     }
     page += &figure(&pictures.modulus, "Modulus of the object");
-    page += "</div>\n</section>\n<section>\n<h2>Probe</h2>\n";
+    page += "</div>\n";
+    page += &format!("<p>{ORIENTATION}</p>\n");
+    page += "</section>\n<section>\n<h2>Probe</h2>\n";
     page += &figure(&pictures.probe, "Probe modes");
     page += "</section>\n<section>\n<h2>Convergence</h2>\n<div class=\"pair\">\n";
     for (name, meaning, value) in QUANTITIES {
@@ -101,6 +107,20 @@ fn lead(of: &Summary) -> String {
         text += &format!(" Relative distance from the truth: {}.", significant(l2, 3));
     }
     escaped(&text)
+}
+
+/// Doubtful properties of the scan; nothing if there are none.
+fn doubts(problems: &[String]) -> String {
+    if problems.is_empty() {
+        return String::new();
+    }
+    let items: String = problems
+        .iter()
+        .map(|problem| format!("<li>{}</li>\n", escaped(problem)))
+        .collect();
+    format!(
+        "<section>\n<h2>Doubtful data</h2>\n<p>The result may be meaningless.</p>\n<ul>\n{items}</ul>\n</section>\n"
+    )
 }
 
 fn against_truth(truth: &Comparison) -> Result<String, ReportError> {
@@ -242,6 +262,16 @@ mod tests {
             let closed = page.matches(&format!("</{name}>")).count();
             assert!(opened == closed && opened > 0, "{name}: {opened} {closed}");
         }
+    }
+
+    #[test]
+    fn doubtful_data_are_named_before_the_object() {
+        let of = sample::reconstruction();
+        let problems = vec!["1 frame < 2 without any counts: 4".to_owned()];
+        let summary = Summary::new(&of, sample::record(), None).with_problems(problems);
+        let page = report(&of, &summary, &Pictures::new(&of).unwrap(), None).unwrap();
+        let at = |text: &str| page.find(text).unwrap_or_else(|| panic!("{text}"));
+        assert!(at("1 frame &lt; 2 without any counts: 4") < at("<h2>Object</h2>"));
     }
 
     #[test]

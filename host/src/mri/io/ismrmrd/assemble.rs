@@ -261,13 +261,12 @@ impl RawSamples {
         records.fits(count as u128 * (16 * coils as u128 + 16 * axes as u128))?;
         let limit = source.memory().limit();
         // HDF5 takes the memory for a sequence before it looks whether the file has one so long.
-        if let Some(lengths) = records.sequence_lengths(["traj", "data"])? {
-            for &number in chosen {
-                let found = lengths[number].map(|length| length as usize);
-                if let Some((what, found, expected)) = wrong_length(&heads[number], coils, found) {
-                    let found = format!("{found} numbers in its {what}");
-                    return Err(records.wrong(number, found, &expected));
-                }
+        let lengths = records.sequence_lengths(["traj", "data"])?;
+        for &number in chosen {
+            let found = lengths[number].map(|length| length as usize);
+            if let Some((what, found, expected)) = wrong_length(&heads[number], coils, found) {
+                let found = format!("{found} numbers in its {what}");
+                return Err(records.wrong(number, found, &expected));
             }
         }
         let mut raw = Self {

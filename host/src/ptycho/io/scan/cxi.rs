@@ -60,7 +60,10 @@ pub(super) fn read(source: &Source, options: &ReadOptions) -> Result<ScanFile, I
         &mut notes,
     )?;
     let probe = match source.first(&PROBE)? {
-        Some(numbers) => Some((numbers.path().to_owned(), probe(&numbers)?)),
+        Some(numbers) => Some((
+            numbers.path().to_owned(),
+            probe(&numbers, [shape[1], shape[2]])?,
+        )),
         None => None,
     };
     let scan = truth::ScanGrid {

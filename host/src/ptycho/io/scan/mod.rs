@@ -2,13 +2,16 @@
 
 mod cxi;
 mod geometry;
+mod no_data;
 mod plain;
 mod ptyd;
 mod truth;
 mod window;
 mod write;
 
-pub use crate::ptycho::read_options::{Constants, Format, MaskPolarity, Paths, ReadOptions};
+pub use crate::ptycho::read_options::{
+    Constants, Format, MaskPolarity, NoData, NoDataSetting, Paths, ReadOptions,
+};
 pub use write::write;
 
 use crate::data::{Geometry, Mask, Scan, ScanError, Simulation};
@@ -54,6 +57,13 @@ pub fn read_within(
                 && !source.has("/entry_1").unwrap_or(true) =>
         {
             Format::Ptyd
+        }
+        Format::Auto if !source.has("/entry_1").unwrap_or(true) => {
+            return Err(IoError::Format {
+                file: source.name().to_owned(),
+                expected: "a CXI or PtyPy scan, or a recipe whose table data.paths names the datasets (see `warpstride ptycho info --help`)",
+                found: format!("HDF5 with {}", source.contents()),
+            });
         }
         Format::Auto => Format::Cxi,
         given => given,
@@ -121,10 +131,17 @@ impl Parts {
             dropped("the truth", "the positions are flipped or swapped");
         }
         let mask_path = self.mask.as_ref().map(|m| m.0.clone());
+        let mask = no_data::mask(
+            source,
+            (&self.frames.0, &self.frames.1),
+            self.mask.map(|m| m.1),
+            &options.no_data,
+            &mut self.notes,
+        )?;
         let probe_path = self.probe.as_ref().map(|p| p.0.clone());
         let scan = Scan::new(
             self.frames.1,
-            self.mask.map(|m| m.1),
+            mask,
             positions,
             self.geometry,
             self.probe.map(|p| p.1),
@@ -174,9 +191,20 @@ fn position_count(source: &Source, path: &str, frames: usize, found: usize) -> I
     }
 }
 
-/// Reads a probe (row, column) or (mode, row, column) as (mode, row, column).
-fn probe(numbers: &crate::io::source::Numbers<'_>) -> Result<Array3<Complex<f64>>, IoError> {
-    let wrong = || numbers.bad_shape("shape (row, column) or (mode, row, column)");
+/// Reads a probe (row, column) or (mode, row, column) as (mode, row, column); rows and columns must be
+/// those of the frames in the file.
+fn probe(
+    numbers: &crate::io::source::Numbers<'_>,
+    [rows, columns]: [usize; 2],
+) -> Result<Array3<Complex<f64>>, IoError> {
+    let wrong = || {
+        numbers.bad_shape(&format!(
+            "shape ({rows}, {columns}) or (mode, {rows}, {columns}), as for the frames"
+        ))
+    };
+    if !numbers.shape().ends_with(&[rows, columns]) {
+        return Err(wrong());
+    }
     match numbers.shape().len() {
         2 => Ok(numbers
             .complex()?

@@ -45,7 +45,10 @@ pub(super) fn read(source: &Source, options: &ReadOptions) -> Result<ScanFile, I
         &mut notes,
     )?;
     let probe = match &paths.probe {
-        Some(path) => Some((path.clone(), probe(&source.require("probe", &[path])?)?)),
+        Some(path) => Some((
+            path.clone(),
+            probe(&source.require("probe", &[path])?, [shape[1], shape[2]])?,
+        )),
         None => None,
     };
     let mask = match mask {

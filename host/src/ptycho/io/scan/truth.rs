@@ -80,7 +80,7 @@ pub(super) fn read(
             "shape (mode, {rows}, {columns}), as for the frames, with 1 to {MOST_MODES} modes"
         )));
     }
-    let true_probe = probe(&modes)?;
+    let true_probe = probe(&modes, scan.frame)?;
     let positions = source.require("true positions", &[&part("positions")])?;
     let wrong = || positions.bad_shape("shape (frame, 2) with row and column in metres");
     if positions.shape() != [scan.positions.nrows(), 2] {

@@ -6,21 +6,22 @@ use serde::Serialize;
 
 /// An estimate of the linear overlap, 1 − step/width.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub(super) struct Overlap {
+pub struct Overlap {
     /// 1 − step/width; negative if neighbours do not touch.
-    pub(super) linear: f64,
+    pub linear: f64,
     /// Median distance to the nearest other position, m.
-    pub(super) step: f64,
+    pub step: f64,
     /// Width with which the step is compared, m.
-    pub(super) width: f64,
+    pub width: f64,
     /// `illumination`, or `frame` if the illumination is unknown.
-    pub(super) width_of: &'static str,
+    pub width_of: &'static str,
 }
 
 impl Overlap {
     /// Estimates the overlap; `None` for a single frame. Shapes: `probe` (mode, row, column),
     /// `frame` (rows, columns), `pixel` (row, column), m.
-    pub(super) fn estimate(
+    #[must_use]
+    pub fn estimate(
         positions: &Array2<f64>,
         probe: Option<&Array3<Complex<f64>>>,
         frame: [usize; 2],

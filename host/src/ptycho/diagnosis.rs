@@ -1,0 +1,359 @@
+//! Properties of a scan that often explain a poor or meaningless reconstruction.
+
+use super::overlap::Overlap;
+use crate::data::{Mask, Scan};
+use crate::text::{count, significant};
+use ndarray::{Array2, Axis};
+
+/// Linear overlap that is commonly considered necessary for ptychography.
+const MIN_OVERLAP: f64 = 0.5;
+/// Distance of the mean pattern's centre of mass from the frame's centre, as a fraction of the
+/// frame, beyond which the zero frequency was probably stored elsewhere.
+const CENTRE_TOLERANCE: f64 = 0.1;
+/// Largest plausible fraction of masked pixels: detector gaps and dead pixels are fewer.
+const MAX_BAD_FRACTION: f64 = 0.5;
+/// Fewest rows or columns that resolve a diffraction pattern.
+const MIN_SIDE: usize = 8;
+/// Largest plausible mean count at the border of the frames, relative to that of the whole frame: a
+/// far-field pattern fades towards the border.
+const MAX_BORDER: f64 = 0.5;
+/// Share of the frame's width that counts as its border, on each side.
+const BORDER: usize = 16;
+/// A hot pixel has so many times the counts of its neighbours.
+const HOT: f64 = 10.0;
+/// Fewest counts, of all frames together, by which a hot pixel exceeds that, so that noise does not.
+const HOT_COUNTS: f64 = 100.0;
+/// Fewest pixels with the largest count, and least such count, that suggest saturation.
+const SATURATED: (usize, f64) = (10, 64.0);
+/// Most frames or pixels that a message lists.
+const LISTED: usize = 5;
+
+/// What [`diagnose`] finds.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Diagnosis {
+    /// Overlap of neighbouring illuminations; `None` for a single frame.
+    pub overlap: Option<Overlap>,
+    /// One sentence for each doubtful property; none if the scan looks sound.
+    pub problems: Vec<String>,
+}
+
+/// Looks for properties of `scan` that often explain a poor or meaningless reconstruction.
+#[must_use]
+pub fn diagnose(scan: &Scan) -> Diagnosis {
+    let [_, rows, columns] = scan.shape();
+    let pixel = scan.object_pixel();
+    let overlap = Overlap::estimate(scan.positions(), scan.probe(), [rows, columns], pixel);
+    let mean = scan.mean_frame();
+    let mut problems = Vec::new();
+    problems.extend(few_overlaps(overlap.as_ref()));
+    problems.extend(frames(scan));
+    problems.extend(masked(scan));
+    problems.extend(counts(scan));
+    problems.extend(hot(scan, &mean));
+    problems.extend(far_field(scan, &mean));
+    problems.extend(centre(&mean));
+    Diagnosis { overlap, problems }
+}
+
+fn few_overlaps(overlap: Option<&Overlap>) -> Option<String> {
+    match overlap {
+        None => Some("the scan has a single frame, so nothing overlaps".to_owned()),
+        Some(o) if o.linear < MIN_OVERLAP => Some(format!(
+            "the linear overlap is about {:.0} % of the {}'s width: expected {:.0} % or more (a small one may also mean a wrong distance, pixel size or wavelength, or a near-field scan)",
+            100.0 * o.linear,
+            o.width_of,
+            100.0 * MIN_OVERLAP
+        )),
+        Some(_) => None,
+    }
+}
+
+/// `3 frames without any counts: 4, 7, 8`.
+fn listed<T: ToString>(found: &[T], nouns: [&str; 2], what: &str) -> Option<String> {
+    let shown: Vec<String> = found.iter().take(LISTED).map(ToString::to_string).collect();
+    let more = if found.len() > LISTED { ", …" } else { "" };
+    let found = (!found.is_empty()).then(|| count(found.len(), nouns))?;
+    Some(format!("{found} {what}: {}{more}", shown.join(", ")))
+}
+
+/// Frames that carry no information, or the same as others.
+fn frames(scan: &Scan) -> Vec<String> {
+    let nouns = ["frame", "frames"];
+    let count = scan.shape()[0];
+    let per_frame = matches!(scan.mask(), Mask::PerFrame(_));
+    let masked: Vec<usize> = (0..count)
+        .filter(|frame| per_frame && scan.mask().valid_in(*frame) == 0)
+        .collect();
+    let empty = |frame: &usize| {
+        scan.frames()
+            .index_axis(Axis(0), *frame)
+            .iter()
+            .all(|v| *v == 0.0)
+    };
+    let dark: Vec<usize> = (0..count)
+        .filter(|frame| empty(frame) && !masked.contains(frame))
+        .collect();
+    [
+        listed(&masked, nouns, "without a valid pixel"),
+        listed(&dark, nouns, "without any counts"),
+        listed(
+            &repeated(scan),
+            nouns,
+            "at the position of an earlier frame",
+        ),
+    ]
+    .into_iter()
+    .flatten()
+    .collect()
+}
+
+/// Frames at exactly the position of an earlier frame.
+fn repeated(scan: &Scan) -> Vec<usize> {
+    let mut known = std::collections::HashSet::new();
+    scan.positions()
+        .rows()
+        .into_iter()
+        .enumerate()
+        .filter(|(_, p)| !known.insert([p[0].to_bits(), p[1].to_bits()]))
+        .map(|(frame, _)| frame)
+        .collect()
+}
+
+/// Number of masked pixels, and of all pixels of the mask.
+#[must_use]
+pub fn masked_pixels(scan: &Scan) -> (usize, usize) {
+    let [frames, rows, columns] = scan.shape();
+    let bad_of = |frame: usize| rows * columns - scan.mask().valid_in(frame);
+    match scan.mask() {
+        Mask::Shared(_) => (bad_of(0), rows * columns),
+        Mask::PerFrame(_) => ((0..frames).map(bad_of).sum(), frames * rows * columns),
+    }
+}
+
+fn masked(scan: &Scan) -> Vec<String> {
+    let [_, rows, columns] = scan.shape();
+    let (bad, of) = masked_pixels(scan);
+    let share = bad as f64 / of as f64;
+    let mut problems = Vec::new();
+    if share > MAX_BAD_FRACTION {
+        problems.push(format!(
+            "{} % of the pixels are masked as bad",
+            significant(100.0 * share, 3)
+        ));
+    }
+    if rows.min(columns) < MIN_SIDE {
+        problems.push(format!(
+            "frames of {rows} x {columns} pixels are too small to resolve a diffraction pattern"
+        ));
+    }
+    problems
+}
+
+/// Values at the upper end: the largest of an integer type, or a count at which many pixels end.
+fn counts(scan: &Scan) -> Option<String> {
+    let max = scan.frames().iter().copied().fold(0.0, f32::max);
+    let (mut at, mut below) = (0_usize, 0_usize);
+    for count in scan.frames() {
+        at += usize::from(*count == max);
+        below += usize::from(*count < max && *count >= 0.95 * max);
+    }
+    if let Some(bits) = full_scale(f64::from(max)) {
+        return Some(format!(
+            "{} with 2^{bits} - 1, a value that detectors use for bad or saturated pixels, not masked",
+            count(at, ["pixel", "pixels"])
+        ));
+    }
+    // Counts of light thin out towards the largest one; those of a saturated detector pile up at it.
+    (at >= SATURATED.0 && f64::from(max) >= SATURATED.1 && at > below).then(|| {
+        let max = crate::text::shortest(f64::from(max));
+        format!(
+            "{} with the largest count, {max}, and fewer just below it: the detector may have been saturated (--set data.no_data=[{max}] masks them)",
+            count(at, ["pixel", "pixels"])
+        )
+    })
+}
+
+/// Number of bits if `count` is the largest integer of that many bits, rounded to f32.
+fn full_scale(count: f64) -> Option<i32> {
+    [15, 16, 31, 32, 63, 64]
+        .into_iter()
+        .find(|bits| count == f64::from((2_f64.powi(*bits) - 1.0) as f32))
+}
+
+/// Unmasked pixels far brighter than the pixels around them. Light of a far field covers several
+/// pixels if it is sampled finely enough.
+fn hot(scan: &Scan, mean: &Array2<f64>) -> Option<String> {
+    let [frames, rows, columns] = scan.shape();
+    let valid = |row: usize, column: usize| match scan.mask() {
+        Mask::Shared(plane) => plane[[row, column]],
+        Mask::PerFrame(each) => each
+            .index_axis(Axis(1), row)
+            .index_axis(Axis(1), column)
+            .iter()
+            .any(|valid| *valid),
+    };
+    let mut found = Vec::new();
+    for ((row, column), here) in mean.indexed_iter() {
+        if here * frames as f64 <= HOT_COUNTS {
+            continue;
+        }
+        let mut around: Vec<f64> = Vec::with_capacity(8);
+        for r in row.saturating_sub(1)..(row + 2).min(rows) {
+            for c in column.saturating_sub(1)..(column + 2).min(columns) {
+                if (r, c) != (row, column) && valid(r, c) {
+                    around.push(mean[[r, c]]);
+                }
+            }
+        }
+        around.sort_by(|a, b| b.total_cmp(a));
+        // The second brightest neighbour, so that two hot pixels side by side are found, too.
+        let Some(second) = around.get(1) else {
+            continue;
+        };
+        if (here - HOT * second) * frames as f64 > HOT_COUNTS {
+            found.push(format!("({row}, {column})"));
+        }
+    }
+    let nouns = ["pixel", "pixels"];
+    let what = "with far more counts than the pixels around (row, column), perhaps hot ones that need a mask";
+    listed(&found, nouns, what)
+}
+
+/// Patterns that do not fade towards the border of the frames.
+fn far_field(scan: &Scan, mean: &Array2<f64>) -> Option<String> {
+    let [_, rows, columns] = scan.shape();
+    if rows.min(columns) < MIN_SIDE {
+        return None;
+    }
+    let [high, wide] = [rows, columns].map(|side| side.div_ceil(BORDER));
+    let (mut border, mut whole) = ([0.0; 2], [0.0; 2]);
+    for ((row, column), value) in mean.indexed_iter() {
+        let masked = match scan.mask() {
+            Mask::Shared(plane) => !plane[[row, column]],
+            Mask::PerFrame(_) => false,
+        };
+        if masked {
+            continue;
+        }
+        let outside = row < high || row + high >= rows || column < wide || column + wide >= columns;
+        for [sum, pixels] in [Some(&mut whole), outside.then_some(&mut border)]
+            .into_iter()
+            .flatten()
+        {
+            *sum += value;
+            *pixels += 1.0;
+        }
+    }
+    let ratio = (border[0] / border[1]) / (whole[0] / whole[1]);
+    (ratio > MAX_BORDER).then(|| {
+        format!(
+            "the frames are {} times as bright at their border as on average: expected far-field patterns, which fade towards it (near-field and holographic scans cannot be reconstructed)",
+            significant(ratio, 2)
+        )
+    })
+}
+
+fn centre(mean: &Array2<f64>) -> Option<String> {
+    let (rows, columns) = mean.dim();
+    let whole = mean.sum();
+    let moment = |of: &dyn Fn(usize, usize) -> f64| {
+        mean.indexed_iter()
+            .map(|((r, c), v)| v * of(r, c))
+            .sum::<f64>()
+            / whole
+    };
+    let centre = [moment(&|r, _| r as f64), moment(&|_, c| c as f64)];
+    let shape = [rows, columns];
+    let off = (0..2).any(|axis| {
+        let expected = (shape[axis] / 2) as f64;
+        (centre[axis] - expected).abs() > CENTRE_TOLERANCE * shape[axis] as f64
+    });
+    off.then(|| {
+        format!(
+            "the centre of mass of all frames is at row {:.1}, column {:.1}: expected the zero frequency at {}, {}",
+            centre[0], centre[1], rows / 2, columns / 2
+        )
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::data::Geometry;
+    use ndarray::{Array2, Array3};
+
+    /// 30 frames of 32 × 32 pixels: a Gaussian in the middle with counts that vary.
+    fn frames_of_light() -> Array3<f32> {
+        Array3::from_shape_fn((30, 32, 32), |(f, r, c)| {
+            let square = (r as f64 - 16.0).powi(2) + (c as f64 - 16.0).powi(2);
+            let noise = ((f * 7 + r * 13 + c * 29) as f64 * 0.618_034).fract();
+            ((900.0 + 100.0 * noise) * (-square / 40.0).exp()).floor() as f32
+        })
+    }
+
+    fn problems(frames: Array3<f32>) -> Vec<String> {
+        let geometry = Geometry {
+            wavelength: 1e-10,
+            distance: 1.0,
+            pixel_size: [1e-4; 2],
+        };
+        let count = frames.dim().0;
+        let step = geometry.object_pixel(32, 32)[0] * 4.0;
+        let positions = Array2::from_shape_fn((count, 2), |(frame, axis)| {
+            step * [frame / 6, frame % 6][axis] as f64
+        });
+        diagnose(&Scan::new(frames, None, positions, geometry, None).unwrap()).problems
+    }
+
+    #[test]
+    fn sound_data_have_no_problems() {
+        assert_eq!(problems(frames_of_light()), Vec::<String>::new());
+    }
+
+    #[test]
+    fn each_doubtful_property_is_named() {
+        let mut hot = frames_of_light();
+        for mut frame in hot.outer_iter_mut() {
+            frame[[5, 27]] = 40.0;
+        }
+        let mut saturated = frames_of_light();
+        saturated.mapv_inplace(|v| v.min(700.0));
+        let flat = Array3::from_shape_fn((30, 32, 32), |(f, r, c)| ((f + r * c) % 7 + 20) as f32);
+        let mut moved = Array3::zeros((30, 32, 32));
+        for ((f, r, c), v) in frames_of_light().indexed_iter() {
+            moved[[f, (r + 16) % 32, c]] = *v;
+        }
+        let mut dark = frames_of_light();
+        dark.index_axis_mut(Axis(0), 4).fill(0.0);
+        for (frames, expected) in [
+            (
+                hot,
+                "1 pixel with far more counts than the pixels around (row, column), perhaps hot ones that need a mask: (5, 27)",
+            ),
+            (
+                saturated,
+                "with the largest count, 700, and fewer just below it",
+            ),
+            (flat, "times as bright at their border as on average"),
+            (moved, "times as bright at their border as on average"),
+            (dark, "1 frame without any counts: 4"),
+        ] {
+            let found = problems(frames);
+            assert!(found.len() == 1 && found[0].contains(expected), "{found:?}");
+        }
+    }
+
+    #[test]
+    fn full_scale_values_of_all_integer_types_are_recognised_after_rounding_to_f32() {
+        for (marker, bits) in [
+            (u16::MAX as f32, 16),
+            (i32::MAX as f32, 31),
+            (u32::MAX as f32, 32),
+            (u64::MAX as f32, 64),
+        ] {
+            assert_eq!(full_scale(f64::from(marker)), Some(bits));
+        }
+        assert_eq!(full_scale(65534.0), None);
+        assert_eq!(full_scale(0.0), None);
+    }
+}

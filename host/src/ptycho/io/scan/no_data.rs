@@ -1,0 +1,270 @@
+//! Counts that mean that a pixel has no data.
+//!
+//! Detectors and their software write the largest value of the data type, or −1 and −2, on gaps
+//! between modules and on bad pixels. Such a value taken for a count outweighs the whole pattern.
+
+use super::{NoData, NoDataSetting};
+use crate::data::Mask;
+use crate::io::IoError;
+use crate::io::source::Source;
+use crate::text::{count, shortest};
+use ndarray::{Array2, Array3};
+
+/// The least value, apart from negative ones and NaN, that `"auto"` may mask.
+const LEAST: f32 = 32767.0;
+
+/// Values that may mean no data, as rounded to f32.
+const CANDIDATES: [Candidate; 9] = [
+    Candidate::new(f32::NAN, "NaN", Rule::ManyFrames),
+    Candidate::new(-1.0, "-1", Rule::ManyFrames),
+    Candidate::new(-2.0, "-2", Rule::ManyFrames),
+    Candidate::new(18_446_744_073_709_551_615.0, "2^64 - 1", Rule::Always),
+    Candidate::new(9_223_372_036_854_775_807.0, "2^63 - 1", Rule::Always),
+    Candidate::new(4_294_967_295.0, "2^32 - 1", Rule::Always),
+    Candidate::new(2_147_483_647.0, "2^31 - 1", Rule::Always),
+    Candidate::new(65535.0, "2^16 - 1", Rule::LargestInManyFrames),
+    Candidate::new(LEAST, "2^15 - 1", Rule::LargestInManyFrames),
+];
+
+/// When a value means no data.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Rule {
+    /// Wherever it is found: no detector counts as many photons in a pixel.
+    Always,
+    /// If many frames have it.
+    ManyFrames,
+    /// If many frames have it and no count is larger.
+    LargestInManyFrames,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Candidate {
+    value: f32,
+    name: &'static str,
+    rule: Rule,
+}
+
+impl Candidate {
+    const fn new(value: f32, name: &'static str, rule: Rule) -> Self {
+        Self { value, name, rule }
+    }
+}
+
+/// A value that is masked.
+struct Marker {
+    value: f32,
+    name: String,
+}
+
+impl Marker {
+    fn is(&self, count: f32) -> bool {
+        count == self.value || (count.is_nan() && self.value.is_nan())
+    }
+}
+
+/// Adds the pixels without data to the mask of `frames`: path and counts (frame, row, column). A pixel
+/// that has none in at least half of the frames is masked in all of them. Says so in `notes`.
+///
+/// # Errors
+/// Returns [`IoError`] if one mask for each frame, where that is needed, does not fit into memory.
+pub(super) fn mask(
+    source: &Source,
+    frames: (&str, &Array3<f32>),
+    mask: Option<Mask>,
+    no_data: &NoData,
+    notes: &mut Vec<String>,
+) -> Result<Option<Mask>, IoError> {
+    let (path, frames) = frames;
+    if mask.as_ref().is_some_and(|mask| !fits(mask, frames)) {
+        // Refused with the scan.
+        return Ok(mask);
+    }
+    let markers = match no_data {
+        NoData::Setting(NoDataSetting::Off) => return Ok(mask),
+        NoData::Setting(NoDataSetting::Auto) => found(frames, mask.as_ref()),
+        NoData::Values(values) => values.iter().map(|value| named(*value)).collect(),
+    };
+    let Some(without) = frames_without(&markers, (path, frames), mask.as_ref(), notes) else {
+        return Ok(mask);
+    };
+    let (count, rows, columns) = frames.dim();
+    let always = without.mapv(|n| 2 * n >= count);
+    let shared = !matches!(mask, Some(Mask::PerFrame(_)))
+        && without.iter().all(|n| *n == 0 || 2 * n >= count);
+    if shared {
+        let mut plane = match mask {
+            Some(Mask::Shared(plane)) => plane,
+            _ => Array2::from_elem((rows, columns), true),
+        };
+        plane.zip_mut_with(&always, |valid, without| *valid &= !without);
+        return Ok(Some(Mask::Shared(plane)));
+    }
+    // Counts in f32, one byte for each pixel's mask.
+    source.allow(path, 5 * frames.len() as u128)?;
+    let mut each = match mask {
+        Some(Mask::PerFrame(each)) => each,
+        Some(Mask::Shared(plane)) => {
+            Array3::from_shape_fn(frames.dim(), |(_, row, column)| plane[[row, column]])
+        }
+        None => Array3::from_elem(frames.dim(), true),
+    };
+    for (mut valid, frame) in each.outer_iter_mut().zip(frames.outer_iter()) {
+        valid.zip_mut_with(&always, |valid, without| *valid &= !without);
+        valid.zip_mut_with(&frame, |valid, count| {
+            *valid &= !markers.iter().any(|marker| marker.is(*count));
+        });
+    }
+    Ok(Some(Mask::PerFrame(each)))
+}
+
+fn fits(mask: &Mask, frames: &Array3<f32>) -> bool {
+    let (_, rows, columns) = frames.dim();
+    match mask {
+        Mask::Shared(plane) => plane.dim() == (rows, columns),
+        Mask::PerFrame(each) => each.dim() == frames.dim(),
+    }
+}
+
+fn valid(mask: Option<&Mask>, [frame, row, column]: [usize; 3]) -> bool {
+    match mask {
+        None => true,
+        Some(Mask::Shared(plane)) => plane[[row, column]],
+        Some(Mask::PerFrame(each)) => each[[frame, row, column]],
+    }
+}
+
+fn named(value: f64) -> Marker {
+    Marker {
+        value: value as f32,
+        name: shortest(value),
+    }
+}
+
+/// The candidates that mean no data in these frames.
+fn found(frames: &Array3<f32>, mask: Option<&Mask>) -> Vec<Marker> {
+    let count = frames.dim().0;
+    let many = (count / 20).max(2).min(count);
+    let mut frames_with = [0_usize; CANDIDATES.len()];
+    let mut largest = 0.0_f32;
+    for (frame, counts) in frames.outer_iter().enumerate() {
+        if counts.iter().all(|count| (0.0..LEAST).contains(count)) {
+            continue;
+        }
+        let mut has = [false; CANDIDATES.len()];
+        for ((row, column), count) in counts.indexed_iter() {
+            if (0.0..LEAST).contains(count) || !valid(mask, [frame, row, column]) {
+                continue;
+            }
+            match CANDIDATES
+                .iter()
+                .position(|of| *count == of.value || (count.is_nan() && of.value.is_nan()))
+            {
+                Some(candidate) => has[candidate] = true,
+                None => largest = largest.max(*count),
+            }
+        }
+        for (frames, has) in frames_with.iter_mut().zip(has) {
+            *frames += usize::from(has);
+        }
+    }
+    let mut markers = Vec::new();
+    for (candidate, frames) in CANDIDATES.iter().zip(frames_with) {
+        let is_marker = match candidate.rule {
+            Rule::Always => frames > 0,
+            Rule::ManyFrames => frames >= many,
+            Rule::LargestInManyFrames => frames >= many && largest < candidate.value,
+        };
+        if is_marker {
+            markers.push(Marker {
+                value: candidate.value,
+                name: candidate.name.to_owned(),
+            });
+        } else if frames > 0 {
+            largest = largest.max(candidate.value);
+        }
+    }
+    markers
+}
+
+/// In how many frames each pixel (row, column) that is not masked has one of the markers; `None` if no
+/// pixel has. Adds a note for each marker.
+fn frames_without(
+    markers: &[Marker],
+    (path, frames): (&str, &Array3<f32>),
+    mask: Option<&Mask>,
+    notes: &mut Vec<String>,
+) -> Option<Array2<usize>> {
+    let (_, rows, columns) = frames.dim();
+    let mut without = Array2::zeros((rows, columns));
+    let mut pixels = vec![Array2::from_elem((rows, columns), false); markers.len()];
+    let mut frames_with = vec![0_usize; markers.len()];
+    for (frame, counts) in frames.outer_iter().enumerate() {
+        let mut has = vec![false; markers.len()];
+        for ((row, column), count) in counts.indexed_iter() {
+            if let Some(marker) = markers.iter().position(|marker| marker.is(*count))
+                && valid(mask, [frame, row, column])
+            {
+                without[[row, column]] += 1;
+                pixels[marker][[row, column]] = true;
+                has[marker] = true;
+            }
+        }
+        for (frames, has) in frames_with.iter_mut().zip(has) {
+            *frames += usize::from(has);
+        }
+    }
+    for ((marker, pixels), frames) in markers.iter().zip(pixels).zip(&frames_with) {
+        if *frames > 0 {
+            let affected = pixels.iter().filter(|has| **has).count();
+            notes.push(format!(
+                "{path}: masked {} of {} with {}, which means no data (option `data.no_data`)",
+                count(affected, ["pixel", "pixels"]),
+                count(*frames, ["frame", "frames"]),
+                marker.name,
+            ));
+        }
+    }
+    frames_with
+        .iter()
+        .any(|frames| *frames > 0)
+        .then_some(without)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// 40 frames of 2 × 3 pixels with small counts.
+    fn frames() -> Array3<f32> {
+        Array3::from_shape_fn((40, 2, 3), |(f, r, c)| ((f + r + c) % 5) as f32)
+    }
+
+    fn markers(frames: &Array3<f32>) -> Vec<String> {
+        found(frames, None).into_iter().map(|m| m.name).collect()
+    }
+
+    #[test]
+    fn values_of_many_frames_and_impossible_counts_are_markers() {
+        let mut of = frames();
+        assert!(markers(&of).is_empty());
+        of[[3, 0, 0]] = u32::MAX as f32;
+        assert_eq!(markers(&of), ["2^32 - 1"]);
+        of[[3, 1, 0]] = -1.0;
+        assert_eq!(markers(&of), ["2^32 - 1"], "-1 in one of 40 frames");
+        of[[4, 1, 0]] = -1.0;
+        assert_eq!(markers(&of), ["-1", "2^32 - 1"]);
+        let mut of = frames();
+        for frame in 0..8 {
+            of[[frame, 1, 1]] = 65535.0;
+            of[[frame, 1, 2]] = f32::NAN;
+        }
+        assert_eq!(markers(&of), ["NaN", "2^16 - 1"]);
+        of[[9, 0, 0]] = 65536.0;
+        assert_eq!(markers(&of), ["NaN"], "65535 is not the largest count");
+        let mut of = frames();
+        of.fill(65535.0);
+        of[[0, 0, 0]] = 1.0;
+        let hidden = Mask::Shared(Array2::from_elem((2, 3), false));
+        assert!(found(&of, Some(&hidden)).is_empty(), "already masked");
+    }
+}
