@@ -7,7 +7,7 @@ use super::results::FinishedRun;
 use crate::cli::args::{BackendArg, PrecisionArg, ReconstructArgs};
 use crate::cli::backend::request;
 use crate::cli::failure::Failure;
-use crate::cli::output::say;
+use crate::cli::output::{ProgressStream, note_lines, say};
 use crate::cli::paths::{self, OutputFile, same};
 use crate::cli::threads;
 use crate::data::{HistoryEntry, PixelPositions, Scan};
@@ -170,10 +170,7 @@ impl Reconstruct {
         let notes = chosen.note.into_iter().chain(file.notes);
         let notes: Vec<String> = notes.chain(problem.notes.iter().cloned()).collect();
         if self.progress_output == ProgressOutput::Text {
-            say(&notes
-                .iter()
-                .map(|note| format!("note: {note}\n"))
-                .collect::<String>())?;
+            say(&note_lines(&notes))?;
         }
         let reconstructor = Reconstructor::new(chosen.engine, &problem, &self.recipe);
         let origin = Origin {
@@ -256,7 +253,7 @@ impl ProgressOutput {
                     None => format!("{} {error}", entry.engine),
                 }
             })),
-            Self::Json => Box::new(JsonLines::new(std::io::stdout())),
+            Self::Json => Box::new(JsonLines::new(ProgressStream)),
             Self::Quiet => Box::new(Silent),
         }
     }
