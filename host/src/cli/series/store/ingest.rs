@@ -63,7 +63,7 @@ impl Ingest {
         let read = [inputs.paths(), vec![&*args.store]].concat();
         paths::check(summary.as_slice(), &read)?;
         if !args.store.exists() {
-            paths::check_name(&OutputFile::new("", &args.store, &[paths::STORE]))?;
+            paths::check(&[OutputFile::new("", &args.store, &[paths::STORE])], &[])?;
         }
         Ok(Self {
             store: args.store.clone(),
