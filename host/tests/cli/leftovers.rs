@@ -163,6 +163,10 @@ fn progress_on_a_full_device_is_an_error() {
         ])
         .well();
     for (words, output) in [
+        (
+            "series ingest o.store points.csv --policy low --backend cpu",
+            "o.store",
+        ),
         ("series resample points.csv -o o.csv --backend cpu", "o.csv"),
         (
             "sas fit sphere curve.txt --fit scale --set background=0 -o f.csv --backend cpu",

@@ -1,4 +1,4 @@
-//! Which columns are read.
+//! Columns by name, by number, and by their contents.
 
 use super::*;
 
