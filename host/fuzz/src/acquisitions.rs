@@ -153,6 +153,131 @@ pub fn build(path: &Path, bytes: &[u8]) -> hdf5::Result<()> {
     file.close()
 }
 
+/// Writes a valid file to `path` whose header is `text`.
+///
+/// # Errors
+/// HDF5 refuses the contents.
+pub fn build_with_header(path: &Path, text: &str) -> hdf5::Result<()> {
+    let mut choices = Choices(&[]);
+    let file = hdf5::File::with_options()
+        .with_fapl(|p| p.core_options(1 << 16, true))
+        .create(path)?;
+    let group = file.create_group("dataset")?;
+    store_header(&group, text, 0)?;
+    let all = (0..4).map(|_| acquisition(&mut choices)).collect();
+    records(&group, all, &mut choices)?;
+    file.close()
+}
+
+/// Writes a valid file to `path`, whose sequences of variable length are then changed in the file:
+/// their lengths, addresses and indices in the records, and the heaps that hold them.
+///
+/// # Errors
+/// HDF5 refuses the contents, or the file cannot be written.
+pub fn build_with_changed_sequences(path: &Path, bytes: &[u8]) -> hdf5::Result<()> {
+    let mut choices = Choices(bytes);
+    // The choices of a valid file, but for the layout of the records: contiguous or chunked.
+    let layout = choices.of(6);
+    let file = hdf5::File::with_options()
+        .with_fapl(|p| p.core_options(1 << 16, true))
+        .create(path)?;
+    let group = file.create_group("dataset")?;
+    header(&group, &mut Choices(&[]))?;
+    let count = 1 + usize::from(choices.of(8));
+    let all = (0..count).map(|_| acquisition(&mut Choices(&[]))).collect();
+    records(&group, all, &mut Choices(&[0, layout]))?;
+    let places = places(&group.dataset("data")?)?;
+    file.close()?;
+    let unchanged = |e: std::io::Error| hdf5::Error::from(e.to_string());
+    let mut image = std::fs::read(path).map_err(unchanged)?;
+    for _ in 0..1 + choices.of(4) {
+        change(&mut image, &places, &mut choices);
+    }
+    std::fs::write(path, image).map_err(unchanged)
+}
+
+/// Where the sequences of the records are stored: for each its length (4 bytes), the address of its
+/// heap (8) and its index there (4).
+fn places(dataset: &hdf5::Dataset) -> hdf5::Result<Vec<usize>> {
+    const SEQUENCE: usize = 16;
+    let parts = match dataset.offset() {
+        Some(address) => vec![(address, dataset.storage_size())],
+        None => (0..dataset.num_chunks().unwrap_or(0))
+            .filter_map(|number| dataset.chunk_info(number))
+            .map(|chunk| (chunk.addr, chunk.size))
+            .collect(),
+    };
+    let size = dataset.dtype()?.size();
+    let mut places = Vec::new();
+    for (address, bytes) in parts {
+        for record in 0..bytes as usize / size {
+            // Both sequences are at the end of the record.
+            let end = address as usize + (record + 1) * size;
+            places.extend([end - 2 * SEQUENCE, end - SEQUENCE]);
+        }
+    }
+    Ok(places)
+}
+
+/// Overwrites a number of a sequence, or of a heap.
+fn change(image: &mut [u8], places: &[usize], choices: &mut Choices<'_>) {
+    let heaps: Vec<usize> = (0..image.len().saturating_sub(4))
+        .filter(|at| image[*at..].starts_with(b"GCOL"))
+        .collect();
+    let length = image.len() as u64;
+    let chosen = usize::from(choices.next());
+    let sequence = (!places.is_empty()).then(|| places[chosen % places.len()]);
+    let heap = (!heaps.is_empty()).then(|| heaps[chosen % heaps.len()]);
+    let other = places.get(usize::from(choices.next())).copied();
+    // Place and bytes of the number.
+    let (place, width) = match choices.of(9) {
+        0 => (sequence, 4),
+        1 => (sequence.map(|at| at + 4), 8),
+        2 => (sequence.map(|at| at + 12), 4),
+        // The size of a heap.
+        3 => (heap.map(|at| at + 8), 8),
+        // The first object of a heap: index, references, size.
+        4 => (heap.map(|at| at + 16), 2),
+        5 => (heap.map(|at| at + 18), 2),
+        6 => (heap.map(|at| at + 24), 8),
+        // Its contents, of which a later object may begin there.
+        7 => (heap.map(|at| at + 32 + chosen), 8),
+        // Another sequence.
+        _ => {
+            if let (Some(to), Some(from)) = (sequence, other)
+                && from + 16 <= image.len()
+                && to + 16 <= image.len()
+            {
+                image.copy_within(from..from + 16, to);
+            }
+            return;
+        }
+    };
+    let Some(place) = place.filter(|place| place + width <= image.len()) else {
+        return;
+    };
+    let mut stored = [0; 8];
+    stored[..width].copy_from_slice(&image[place..place + width]);
+    let stored = u64::from_le_bytes(stored);
+    let value = match choices.of(14) {
+        0 => stored.wrapping_add(1),
+        1 => stored.wrapping_sub(1),
+        2 => 0,
+        3 => 1,
+        4 => u64::MAX,
+        5 => i32::MAX as u64,
+        6 => u64::from(u32::MAX / 4),
+        7 => stored.wrapping_mul(2),
+        8 => length,
+        9 => length - 1,
+        10 => heap.unwrap_or(0) as u64,
+        11 => 1 << (choices.next() % 64),
+        12 => u64::from(choices.next()),
+        _ => stored ^ (1 << (choices.next() % 64)),
+    };
+    image[place..place + width].copy_from_slice(&value.to_le_bytes()[..width]);
+}
+
 fn header(group: &hdf5::Group, choices: &mut Choices<'_>) -> hdf5::Result<()> {
     let side = |choices: &mut Choices<'_>, usual: &str| match choices.of(20) {
         1 => "0".to_owned(),
@@ -190,8 +315,13 @@ fn header(group: &hdf5::Group, choices: &mut Choices<'_>) -> hdf5::Result<()> {
         6 => text.clear(),
         _ => {}
     }
-    let value = VarLenUnicode::from_str(&text).unwrap_or_default();
-    match choices.of(12) {
+    store_header(group, &text, choices.of(12))
+}
+
+/// Stores the text of a header; `form` 0 is the usual one.
+fn store_header(group: &hdf5::Group, text: &str, form: u8) -> hdf5::Result<()> {
+    let value = VarLenUnicode::from_str(text).unwrap_or_default();
+    match form {
         1 => group
             .new_dataset::<VarLenUnicode>()
             .create("xml")?

@@ -1,6 +1,16 @@
 //! Generators of malformed files for fuzzing, and checks of what the readers return.
+//!
+//! With cargo-fuzz and a nightly toolchain, in `host/`:
+//!
+//! ```sh
+//! cargo +nightly fuzz run xml_attributes -- -max_total_time=600 -rss_limit_mb=512 -timeout=5
+//! ```
+//!
+//! `seeds` writes seed corpora for the targets that read whole files; the others begin with none.
 
 pub mod acquisitions;
+pub mod markup;
+pub mod samples;
 pub mod scattering;
 pub mod series;
 pub mod sound;

@@ -3,6 +3,7 @@
 use super::args::DemoArgs;
 use super::output::say;
 use super::{Failure, ScienceCommand};
+use crate::text::{shell_quoted, visible};
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
@@ -89,13 +90,13 @@ impl Demo {
     }
 }
 
-/// The command as a user would type it.
+/// The command as a user would type it in a shell.
 fn shown(command: &Command) -> String {
     let arguments = command.get_args().map(OsStr::to_string_lossy);
-    let words: Vec<_> = std::iter::once("warpstride".into())
-        .chain(arguments)
-        .collect();
-    words.join(" ")
+    std::iter::once("warpstride".to_owned())
+        .chain(arguments.map(|word| shell_quoted(&word).into_owned()))
+        .collect::<Vec<_>>()
+        .join(" ")
 }
 
 /// The results of all parts, and the files to look at.
@@ -110,13 +111,13 @@ fn report(parts: &[DemoPart], pictures: &[PathBuf]) -> String {
         text += "Pictures:\n";
     }
     for picture in pictures {
-        text += &format!("  {}\n", picture.display());
+        text += &format!("  {}\n", visible(&picture.display().to_string()));
     }
     if !reports.is_empty() {
         text += "Reports (open in a browser):\n";
     }
     for report in reports {
-        text += &format!("  {}\n", report.display());
+        text += &format!("  {}\n", visible(&report.display().to_string()));
     }
     text
 }

@@ -6,6 +6,7 @@ mod backend;
 pub(crate) mod demo;
 mod devices;
 pub(crate) mod failure;
+mod file_size;
 #[cfg(feature = "jacobi")]
 pub(crate) mod jacobi;
 #[cfg(all(feature = "mri", feature = "hdf5"))]
@@ -34,18 +35,25 @@ use std::process::ExitCode;
 
 /// Exit code for wrong usage, as clap and most programs use.
 const WRONG_USAGE: u8 = 2;
+/// Columns of the help on wide terminals.
+const HELP_WIDTH: usize = 100;
 /// Exit code after Ctrl-C: 128 + SIGINT.
 const INTERRUPTED: u8 = 130;
 
 /// Parses the command line, runs the command and returns the exit code: 0, 1 for bad input or a
 /// failure, 2 for wrong usage, 130 after Ctrl-C.
 pub fn run() -> ExitCode {
+    if let Err(failure) = file_size::report_as_error() {
+        output::complain(&failure.to_string());
+        return ExitCode::FAILURE;
+    }
     let sciences = science_commands();
     let matches = match program(&sciences).try_get_matches() {
         Ok(matches) => matches,
         Err(error) => return usage(&error),
     };
-    let (text, code) = match execute(&sciences, &matches) {
+    let done = execute(&sciences, &matches).and_then(|()| output::check_progress());
+    let (text, code) = match done {
         Ok(()) => return ExitCode::SUCCESS,
         Err(Failure::Failed(text)) => (text, ExitCode::FAILURE),
         Err(Failure::Usage(text)) => (text, ExitCode::from(WRONG_USAGE)),
@@ -75,6 +83,7 @@ fn program(sciences: &[ScienceCommand]) -> Command {
     let definitions = sciences.iter().map(|science| science.definition.clone());
     let program = Command::new("warpstride")
         .version(env!("CARGO_PKG_VERSION"))
+        .max_term_width(HELP_WIDTH)
         .about(args::ABOUT)
         .subcommands(definitions);
     let program = Tool::augment_subcommands(program)
@@ -97,10 +106,16 @@ fn with_negative_numbers(command: Command) -> Command {
 
 /// `text` without the examples of commands that `program` lacks.
 fn available(text: &str, program: &Command) -> String {
+    // Whether the command is known of which the next line may be the continuation.
+    let mut known = true;
+    let mut continued = false;
     let kept = text.lines().filter(|line| {
-        let example = line.strip_prefix("  warpstride ");
-        let name = example.and_then(|example| example.split(' ').next());
-        name.is_none_or(|name| program.find_subcommand(name).is_some())
+        if !std::mem::replace(&mut continued, line.ends_with('\\')) {
+            let example = line.strip_prefix("  warpstride ");
+            let name = example.and_then(|example| example.split(' ').next());
+            known = name.is_none_or(|name| program.find_subcommand(name).is_some());
+        }
+        known
     });
     kept.collect::<Vec<_>>().join("\n")
 }
@@ -289,6 +304,45 @@ mod tests {
         }
     }
 
+    /// Calls `check` with every command and the words that name it.
+    fn each(command: &mut Command, names: &str, check: &mut dyn FnMut(&mut Command, &str)) {
+        check(command, names);
+        for command in command.get_subcommands_mut() {
+            let names = format!("{names} {}", command.get_name());
+            each(command, &names, check);
+        }
+    }
+
+    /// On a terminal of 80 columns, too, each line of an example can be copied.
+    #[test]
+    fn examples_are_not_wrapped() {
+        let mut examples = 0;
+        let mut program = program(&science_commands()).term_width(80);
+        program.build();
+        each(&mut program, "warpstride", &mut |command, names| {
+            let help = command
+                .clone()
+                .term_width(80)
+                .render_long_help()
+                .to_string();
+            let Some(text) = command.get_after_help().map(ToString::to_string) else {
+                return;
+            };
+            let mut continued = false;
+            for line in text.lines() {
+                if continued || line.starts_with("  warpstride ") {
+                    assert!(
+                        help.lines().any(|shown| shown == line),
+                        "{names}: {line}\n{help}"
+                    );
+                    examples += 1;
+                }
+                continued = line.ends_with('\\');
+            }
+        });
+        assert!(examples > 15, "{examples}");
+    }
+
     #[test]
     fn the_options_are_consistent() {
         program(&science_commands()).debug_assert();
@@ -309,7 +363,7 @@ mod tests {
     #[test]
     fn only_examples_of_available_commands_are_shown() {
         let program = Command::new("warpstride").subcommand(Command::new("devices"));
-        let text = "Examples:\n  warpstride absent a.npy\n  warpstride devices\n\nExit codes";
+        let text = "Examples:\n  warpstride absent a.npy \\\n      -o b\n  warpstride devices\n\nExit codes";
         let expected = "Examples:\n  warpstride devices\n\nExit codes";
         assert_eq!(available(text, &program), expected);
     }

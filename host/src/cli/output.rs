@@ -1,9 +1,10 @@
 //! Printing to standard output and standard error.
 
 use super::failure::Failure;
-use crate::text::count;
+use crate::text::{count, visible};
 use serde::Serialize;
 use std::io::{self, ErrorKind, Write};
+use std::sync::OnceLock;
 
 /// Writes `text` to standard output. A closed pipe is not an error.
 pub(crate) fn say(text: &str) -> Result<(), Failure> {
@@ -13,6 +14,43 @@ pub(crate) fn say(text: &str) -> Result<(), Failure> {
             "standard output: cannot be written: {e}"
         ))),
         _ => Ok(()),
+    }
+}
+
+/// The first error of writing progress to standard output.
+static PROGRESS_ERROR: OnceLock<String> = OnceLock::new();
+
+/// Standard output for the progress of a run. An error does not end the run, which may have hours
+/// behind it; [`check_progress`] reports it afterwards.
+pub(crate) struct ProgressStream;
+
+impl Write for ProgressStream {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        remembered(io::stdout().write(bytes))
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        remembered(io::stdout().flush())
+    }
+}
+
+/// Keeps an error. A closed pipe is not one: its reader has seen enough.
+fn remembered<T>(result: io::Result<T>) -> io::Result<T> {
+    if let Err(error) = &result
+        && !matches!(error.kind(), ErrorKind::BrokenPipe | ErrorKind::Interrupted)
+    {
+        PROGRESS_ERROR.get_or_init(|| error.to_string());
+    }
+    result
+}
+
+/// Fails if progress could not be written.
+pub(crate) fn check_progress() -> Result<(), Failure> {
+    match PROGRESS_ERROR.get() {
+        None => Ok(()),
+        Some(reason) => Err(Failure::failed(format!(
+            "standard output: progress cannot be written: {reason}; the run was completed without it"
+        ))),
     }
 }
 
@@ -32,12 +70,17 @@ pub(crate) fn note(sentence: &str) {
 }
 
 fn to_standard_error(prefix: &str, sentence: &str) {
-    let line: String = sentence
-        .chars()
-        .map(|c| if c.is_control() { ' ' } else { c })
-        .collect();
+    let line = visible(sentence);
     // An error cannot be reported if standard error is closed.
     writeln!(io::stderr().lock(), "{prefix}: {}", line.trim()).unwrap_or_default();
+}
+
+/// Lines `note: …` for standard output.
+pub(crate) fn note_lines(notes: &[String]) -> String {
+    let lines = notes
+        .iter()
+        .map(|note| format!("note: {}\n", visible(note)));
+    lines.collect()
 }
 
 /// `1 row was`, `2 rows were`; `point of NaN` becomes `2 points of NaN were`.
@@ -61,7 +104,8 @@ pub(crate) fn counted(counts: &[(u64, [&str; 2])]) -> Option<String> {
     (!named.is_empty()).then(|| named.join(", "))
 }
 
-/// Lines of names and values, with the values aligned.
+/// Lines of names and values, with the values aligned. Each value is one line without characters on
+/// which a terminal would act.
 pub(crate) fn facts(lines: &[(&str, String)]) -> String {
     let width = lines
         .iter()
@@ -70,7 +114,7 @@ pub(crate) fn facts(lines: &[(&str, String)]) -> String {
         .unwrap_or(0);
     lines
         .iter()
-        .map(|(name, value)| format!("{name:<width$}  {value}\n"))
+        .map(|(name, value)| format!("{name:<width$}  {}\n", visible(value)))
         .collect()
 }
 

@@ -1,6 +1,7 @@
 //! Checks of the input and output files of a command, before any work.
 
 use super::failure::Failure;
+use crate::system::atomic_file;
 use std::fmt;
 use std::path::Path;
 
@@ -40,6 +41,9 @@ const FOREIGN: [&str; 25] = [
     "arrow", "bmp", "csv", "cxi", "dat", "gif", "gz", "h5", "hdf", "hdf5", "htm", "html", "jpeg",
     "jpg", "json", "nii", "npy", "npz", "parquet", "png", "pq", "svg", "toml", "txt", "zst",
 ];
+
+/// The name that stands for standard output.
+const STANDARD: &str = "-";
 
 /// An output file.
 #[derive(Debug, Clone, Copy)]
@@ -105,7 +109,7 @@ pub(crate) fn check(outputs: &[OutputFile<'_>], inputs: &[&Path]) -> Result<(), 
     }
     outputs.iter().try_for_each(check_name)?;
     for output in outputs {
-        crate::system::atomic_file::check(output.path).map_err(|why| {
+        atomic_file::check(output.path).map_err(|why| {
             Failure::failed(format!("{output}: cannot be written: {}", why.reason))
         })?;
     }
@@ -115,6 +119,11 @@ pub(crate) fn check(outputs: &[OutputFile<'_>], inputs: &[&Path]) -> Result<(), 
 /// Checks that the name of an output has the ending of one of its formats. A checkpoint and a store
 /// may have any name that does not mean another format.
 pub(crate) fn check_name(output: &OutputFile<'_>) -> Result<(), Failure> {
+    if output.path.as_os_str() == STANDARD {
+        return Err(Failure::usage(format!(
+            "{output}: expected the name of a file, found the sign of standard output, where this output cannot go"
+        )));
+    }
     let ending = ending(output.path);
     let mut known = output.formats.iter().flat_map(|format| format.endings);
     let last = ending.rsplit('.').next().unwrap_or_default().to_lowercase();
@@ -173,6 +182,8 @@ pub(crate) fn names<'a>(files: impl IntoIterator<Item = &'a Path>) -> Vec<String
 pub(crate) fn same(a: &Path, b: &Path) -> bool {
     let resolved = |path: &Path| {
         path.canonicalize().ok().or_else(|| {
+            // A link to a file that does not exist yet is that file.
+            let path = atomic_file::destination(path).ok()?;
             let folder = match path.parent() {
                 Some(folder) if !folder.as_os_str().is_empty() => folder,
                 _ => Path::new("."),

@@ -3,7 +3,7 @@
 use super::args::{KernelBackendArg, SelftestArgs};
 use super::backend::{for_kernels, gpu_option};
 use super::failure::Failure;
-use super::output::{complain, say, say_json};
+use super::output::{ProgressStream, complain, say, say_json};
 use crate::gpu::{CudaDevice, Device, EmulatedDevice};
 use crate::run::{Bar, JsonLines, Observer};
 use crate::science::registry;
@@ -70,7 +70,7 @@ fn run_on<M: Device>(
     run: impl FnOnce(&M, CaseCallback<'_>) -> Result<Vec<CaseResult>, SelftestError>,
 ) -> Result<Results, Failure> {
     let mut observer: Box<dyn Observer<CaseResult>> = if args.json_progress {
-        Box::new(JsonLines::new(std::io::stdout()))
+        Box::new(JsonLines::new(ProgressStream))
     } else {
         Box::new(Bar::new(|case: &CaseResult| {
             format!("kernels, {} {}", case.kernel, case.shape)

@@ -9,6 +9,8 @@ mod attributes;
 mod error;
 #[cfg(feature = "hdf5")]
 mod global_heap;
+#[cfg(feature = "hdf5")]
+mod hdf5_name;
 mod memory_limit;
 pub mod npy;
 #[cfg(feature = "hdf5")]

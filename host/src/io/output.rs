@@ -1,8 +1,10 @@
 //! Atomic writing of HDF5 files.
 
+use super::hdf5_name::Hdf5Name;
 use super::{IoError, superblock};
 use crate::system::atomic_file;
 use hdf5_metno as hdf5;
+use std::fs::OpenOptions;
 use std::path::Path;
 
 /// Bytes by which the image in memory grows. At most as many zeros are written after the data and
@@ -35,14 +37,16 @@ fn write_through_memory(
     temporary: &Path,
     fill: impl FnOnce(&hdf5::File) -> hdf5::Result<()>,
 ) -> hdf5::Result<()> {
+    let named = Hdf5Name::new(temporary, OpenOptions::new().read(true).write(true));
+    let named = named.map_err(|e| hdf5::Error::from(e.to_string()))?;
     let file = hdf5::File::with_options()
         .with_fapl(|p| p.core_options(GROWTH, true))
-        .create(temporary)?;
+        .create(named.path())?;
     // The flush reports errors of the operating system; closing alone may not.
     let filled = fill(&file).and_then(|()| file.flush());
     let closed = file.close();
     filled.and(closed)?;
-    hdf5::File::open(temporary).map(drop)
+    hdf5::File::open(named.path()).map(drop)
 }
 
 /// The operating system's message in an HDF5 error, or else HDF5's.

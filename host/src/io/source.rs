@@ -12,10 +12,12 @@ mod texts;
 
 pub(crate) use numbers::Numbers;
 
+use super::hdf5_name::Hdf5Name;
 use super::{IoError, global_heap, superblock};
 use crate::system::Memory;
 use hdf5_metno as hdf5;
 use std::cell::Cell;
+use std::fs::OpenOptions;
 use std::path::{Path, PathBuf};
 
 /// What to do about data that are in several files.
@@ -37,7 +39,12 @@ impl Source {
     pub(crate) fn open(path: &Path, memory: Memory) -> Result<Self, IoError> {
         let name = path.display().to_string();
         let length = superblock::check(path)?;
-        let file = hdf5::File::open(path).map_err(|_| IoError::Format {
+        let named = Hdf5Name::new(path, OpenOptions::new().read(true));
+        let named = named.map_err(|e| IoError::Open {
+            file: name.clone(),
+            reason: e.to_string(),
+        })?;
+        let file = hdf5::File::open(named.path()).map_err(|_| IoError::Format {
             file: name.clone(),
             expected: "a readable HDF5 file",
             found: "a damaged one, or one that another program is writing".to_owned(),

@@ -2,12 +2,12 @@
 //!
 //! Data are written to a temporary file in the folder of the output, flushed to the storage and
 //! then renamed to the output in one step. On an error, the temporary file is removed and an older
-//! output is unchanged. A killed process leaves at most a file `.NAME.….partial` in the folder.
+//! output is unchanged. A killed process leaves at most `.NAME.….partial` in the folder, which the
+//! next [`check`] of the same output removes.
 
+use super::temporary_file::{TemporaryFile, remove_leftovers};
 use std::fs::{self, File};
-use std::io;
 use std::path::{Path, PathBuf};
-use tempfile::NamedTempFile;
 
 /// Writes the file `path` atomically: calls `fill` with the path of a temporary file, and renames
 /// it to `path`.
@@ -39,14 +39,14 @@ pub struct WriteError {
 pub(crate) struct Partial {
     path: PathBuf,
     target: PathBuf,
-    temporary: NamedTempFile,
+    temporary: TemporaryFile,
 }
 
 impl Partial {
     /// Creates an empty temporary file in the folder of `path`.
     pub(crate) fn begin(path: &Path) -> Result<Self, WriteError> {
         let target = destination(path)?;
-        let temporary = temporary_file_for(&target).map_err(|e| refusal(path, &e))?;
+        let temporary = TemporaryFile::beside(&target).map_err(|e| refusal(path, &e))?;
         Ok(Self {
             path: path.to_owned(),
             target,
@@ -73,7 +73,7 @@ impl Partial {
         written.sync_all().map_err(|e| failed(&e))?;
         self.temporary
             .persist(&self.target)
-            .map_err(|e| refusal(&self.path, &e.error))?;
+            .map_err(|e| refusal(&self.path, &e))?;
         if let Some(folder) = self.target.parent() {
             // Makes the rename durable. Not every file system supports this, and the data are safe.
             let _ = File::open(folder).and_then(|f| f.sync_all());
@@ -82,13 +82,15 @@ impl Partial {
     }
 }
 
-/// Checks that `path` can be written, without changing anything.
+/// Checks that `path` can be written, without changing it. Removes what a killed process has left
+/// of it.
 ///
 /// # Errors
 /// [`WriteError`].
 pub fn check(path: &Path) -> Result<(), WriteError> {
     let target = destination(path)?;
-    temporary_file_for(&target)
+    remove_leftovers(&target);
+    TemporaryFile::beside(&target)
         .map(drop)
         .map_err(|e| refusal(path, &e))
 }
@@ -101,13 +103,13 @@ pub(crate) fn refusal<E: From<WriteError>>(path: &Path, reason: &dyn std::fmt::D
     })
 }
 
+/// Most links that are followed one after the other, as in Linux.
+const MAX_LINKS: usize = 40;
+
 /// Resolves links of `path`, which must be a regular file or not exist.
-fn destination(path: &Path) -> Result<PathBuf, WriteError> {
+pub(crate) fn destination(path: &Path) -> Result<PathBuf, WriteError> {
     let Ok(found) = fs::metadata(path) else {
-        if path.file_name().is_none() {
-            return Err(refusal(path, &"it is not the name of a file"));
-        }
-        return Ok(path.to_owned());
+        return absent_destination(path);
     };
     if found.is_dir() {
         return Err(refusal(path, &"it is a folder"));
@@ -121,42 +123,29 @@ fn destination(path: &Path) -> Result<PathBuf, WriteError> {
     fs::canonicalize(path).map_err(|e| refusal(path, &e))
 }
 
-/// An empty temporary file in the folder of `target`.
-pub(crate) fn temporary_file_for(target: &Path) -> io::Result<NamedTempFile> {
-    let folder = match target.parent() {
-        Some(p) if !p.as_os_str().is_empty() => p,
-        _ => Path::new("."),
-    };
-    let mut prefix = std::ffi::OsString::from(".");
-    prefix.push(target.file_name().unwrap_or_default());
-    prefix.push(".");
-    let mut builder = tempfile::Builder::new();
-    builder.prefix(&prefix).suffix(".partial");
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::PermissionsExt;
-        // Restricted by the user's umask, as for any other file.
-        builder.permissions(fs::Permissions::from_mode(0o666));
-    }
-    builder.tempfile_in(folder).map_err(|e| {
-        let (kind, is_folder) = (e.kind(), folder.is_dir());
-        let folder = folder.display();
-        match kind {
-            // Some file systems, such as /proc, report this for every new file.
-            io::ErrorKind::NotFound if is_folder => io::Error::new(
-                kind,
-                format!("no file can be created in the folder {folder}"),
-            ),
-            io::ErrorKind::NotFound => io::Error::new(kind, format!("there is no folder {folder}")),
-            io::ErrorKind::NotADirectory => {
-                io::Error::new(kind, format!("{folder} is not a folder"))
-            }
-            io::ErrorKind::PermissionDenied => {
-                io::Error::new(kind, format!("the folder {folder} is not writable"))
-            }
-            _ => io::Error::new(kind, format!("in the folder {folder}: {e}")),
+/// The file that writing to `path` creates: its own, or that of a link to a file that does not
+/// exist.
+fn absent_destination(path: &Path) -> Result<PathBuf, WriteError> {
+    let mut target = path.to_owned();
+    for _ in 0..MAX_LINKS {
+        if target.file_name().is_none() || is_folder_name(&target) {
+            return Err(refusal(path, &"it is not the name of a file"));
         }
-    })
+        match fs::read_link(&target) {
+            // A relative link begins in its own folder.
+            Ok(next) => target = target.parent().unwrap_or(Path::new("")).join(next),
+            Err(_) => return Ok(target),
+        }
+    }
+    Err(refusal(path, &"it is a link to itself"))
+}
+
+/// Whether only a folder can have this name: `x.h5/`, `x.h5/.`. ([`Path`] ignores both endings.)
+fn is_folder_name(path: &Path) -> bool {
+    let name = path.as_os_str().as_encoded_bytes();
+    let name = name.strip_suffix(b".").unwrap_or(name);
+    let last = name.last().copied().map(char::from);
+    last.is_some_and(std::path::is_separator)
 }
 
 // They write a scan, a checkpoint and a result.

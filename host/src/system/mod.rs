@@ -6,6 +6,7 @@ pub mod atomic_file;
 mod catch_panic;
 mod memory;
 mod processor;
+pub(crate) mod temporary_file;
 mod write_whole;
 
 pub use atomic_file::WriteError;

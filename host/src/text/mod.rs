@@ -2,14 +2,18 @@
 
 mod count;
 mod numbers;
+mod shell;
 mod table;
 #[cfg(any(feature = "ptycho", feature = "series"))]
 mod toml_error;
+mod visible;
 
 pub use count::count;
 #[cfg(feature = "plots")]
 pub(crate) use numbers::round_below;
 pub use numbers::{length, shortest, significant};
+pub use shell::shell_quoted;
 pub use table::Table;
 #[cfg(any(feature = "ptycho", feature = "series"))]
 pub(crate) use toml_error::TomlError;
+pub use visible::{is_invisible, visible};

@@ -22,10 +22,10 @@ impl Table {
         }
     }
 
-    /// Adds a row. Cells beyond the header are shown, and missing ones are empty. Line breaks and
-    /// other control characters become spaces.
+    /// Adds a row. Cells beyond the header are shown, and missing ones are empty. Each cell is
+    /// one line without characters on which a terminal would act.
     pub fn row<C: Into<String>>(&mut self, cells: impl IntoIterator<Item = C>) {
-        let plain = |cell: C| cell.into().replace(char::is_control, " ");
+        let plain = |cell: C| super::visible(&cell.into()).into_owned();
         self.rows.push(cells.into_iter().map(plain).collect());
     }
 }

@@ -54,7 +54,7 @@ fn values_out_of_range_name_their_option() {
         ),
         (
             "ptycho reconstruct scan.cxi -o a.h5 --set data.frames=[0,13]",
-            1,
+            2,
             "--set data.frames=[0,13]: scan.cxi: expected [first, end] with 0 <= first < end <= 12, found [0, 13]",
         ),
         (

@@ -1,6 +1,7 @@
 //! Tests of `series resample`: input files of points, and helpers that parse the output rows.
 
 mod inputs;
+mod labels;
 mod notes;
 mod numbers;
 mod runs;

@@ -10,9 +10,11 @@ Examples:
   warpstride jacobi --nx 2048 --ny 2048 -o field.npy --plot field.png
   warpstride jacobi --devices all --check-every 100 --efficiency
   warpstride jacobi --devices 0,1 --scheme events --profile timeline.json
-  warpstride jacobi --boundary dirichlet --restart start.npy --source f.npy -o solution.npy
+  warpstride jacobi --boundary dirichlet --restart start.npy --source f.npy \\
+      -o solution.npy
   warpstride jacobi --restart field.npy -o further.npy --iterations 5000 --json
-  warpstride jacobi --nx 40 --ny 30 --backend emulator --devices 0,1,2 --scheme overlap
+  warpstride jacobi --nx 40 --ny 30 --backend emulator --devices 0,1,2 \\
+      --scheme overlap
 
 A sweep computes new = (E + W + N + S + f) / 4 in rows 1 to ny-2 and columns 1 to nx-2; the norm
 is the square root of the sum of (new - old)^2 over them. --devices, --scheme, --p2p, --no-p2p,

@@ -59,10 +59,13 @@ Examples:
   warpstride ptycho compare result.h5 scan.cxi
   warpstride mri simulate phantom.h5 --trajectory golden --spokes 55
   warpstride mri reconstruct phantom.h5 -o image.h5 --png image.png
-  warpstride sas evaluate cylinder --set radius=30 --pd radius=0.1 --plot curve.png
-  warpstride sas fit sphere data.txt --fit radius=20:100 --fit scale --report fit.html
+  warpstride sas evaluate cylinder --set radius=30 --pd radius=0.1 \\
+      --plot curve.png
+  warpstride sas fit sphere data.txt --fit radius=20:100 --fit scale \\
+      --report fit.html
   warpstride jacobi --devices all --plot field.png
-  warpstride series resample cpu.csv -o hours.csv --granularity 1h --aggregate mean,max,95pct
+  warpstride series resample cpu.csv -o hours.csv --granularity 1h \\
+      --aggregate mean,max,95pct
   warpstride devices
   warpstride selftest
 

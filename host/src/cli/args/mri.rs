@@ -10,7 +10,8 @@ use std::path::PathBuf;
 Examples:
   warpstride mri simulate phantom.h5 --trajectory golden --spokes 55 --noise 30
   warpstride mri info phantom.h5
-  warpstride mri reconstruct phantom.h5 -o image.h5 --png image.png --reference phantom.h5")]
+  warpstride mri reconstruct phantom.h5 -o image.h5 --png image.png \\
+      --reference phantom.h5")]
 pub(crate) enum MriCommand {
     /// Simulate the samples of a phantom analytically; the file also holds the truth and the coil
     /// maps
@@ -18,7 +19,8 @@ pub(crate) enum MriCommand {
 Examples:
   warpstride mri simulate phantom.h5
   warpstride mri simulate golden.h5 --trajectory golden --spokes 55 --noise 30
-  warpstride mri simulate spiral.h5 --trajectory spiral --matrix 128 --coils 4 --seed 7
+  warpstride mri simulate spiral.h5 --trajectory spiral --matrix 128 \\
+      --coils 4 --seed 7
   warpstride mri simulate volume.h5 --3d --matrix 48 --coils 4")]
     Simulate(MriSimulateArgs),
     /// Describe a raw-data file: its acquisitions, those left out, and the memory each operator
@@ -33,10 +35,14 @@ Examples:
     #[command(after_help = "\
 Examples:
   warpstride mri reconstruct raw.h5 -o image.h5 --png image.png
-  warpstride mri reconstruct raw.h5 -o image.h5 --method cg --iterations 15 --density none
-  warpstride mri reconstruct raw.h5 -o image.npy --method wavelet --lambda 2e-3 --report report.html
-  warpstride mri reconstruct phantom.h5 -o image.h5 --reference phantom.h5 --summary s.json
-  warpstride mri reconstruct raw.h5 -o image.h5 --operator direct --off-resonance hertz.npy
+  warpstride mri reconstruct raw.h5 -o image.h5 --method cg --iterations 15 \\
+      --density none
+  warpstride mri reconstruct raw.h5 -o image.npy --method wavelet \\
+      --lambda 2e-3 --report report.html
+  warpstride mri reconstruct phantom.h5 -o image.h5 --reference phantom.h5 \\
+      --summary s.json
+  warpstride mri reconstruct raw.h5 -o image.h5 --operator direct \\
+      --off-resonance hertz.npy
 
 Ctrl-C saves the image so far.")]
     Reconstruct(Box<MriReconstructArgs>),

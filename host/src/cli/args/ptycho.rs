@@ -17,7 +17,8 @@ pub(crate) enum PtychoCommand {
 Examples:
   warpstride ptycho simulate scan.cxi
   warpstride ptycho simulate small.cxi --frame 64 --positions 40 --photons 1e6
-  warpstride ptycho simulate modes.cxi --probe-modes 3 --pattern round --overlap 0.8
+  warpstride ptycho simulate modes.cxi --probe-modes 3 --pattern round \\
+      --overlap 0.8
   warpstride ptycho simulate clean.cxi --no-noise --seed 7")]
     Simulate(SimulateArgs),
     /// Describe a scan file: contents, possible problems, and the memory a reconstruction needs
@@ -32,9 +33,12 @@ Examples:
     #[command(after_help = "\
 Examples:
   warpstride ptycho reconstruct scan.cxi -o result.h5
-  warpstride ptycho reconstruct scan.cxi -o result.h5 --engine dm:100 --engine raar:50
-  warpstride ptycho reconstruct scan.cxi -o result.h5 --set dm.alpha=0.9 --probe-modes 3
-  warpstride ptycho reconstruct scan.cxi -o result.h5 --backend cpu --report result.html
+  warpstride ptycho reconstruct scan.cxi -o result.h5 --engine dm:100 \\
+      --engine raar:50
+  warpstride ptycho reconstruct scan.cxi -o result.h5 --set dm.alpha=0.9 \\
+      --probe-modes 3
+  warpstride ptycho reconstruct scan.cxi -o result.h5 --backend cpu \\
+      --report result.html
   warpstride ptycho reconstruct scan.cxi -o result.h5 --resume result.checkpoint
 
 Ctrl-C saves a checkpoint and the current result; --resume continues bit for bit.")]

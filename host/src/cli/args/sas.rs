@@ -9,9 +9,11 @@ use std::path::PathBuf;
 #[command(after_help = "\
 Examples:
   warpstride sas models
-  warpstride sas evaluate sphere --set radius=60 --pd radius=0.1 --plot curve.png
+  warpstride sas evaluate sphere --set radius=60 --pd radius=0.1 \\
+      --plot curve.png
   warpstride sas info data.txt
-  warpstride sas fit sphere data.txt --fit radius=20:100 --fit scale --report fit.html")]
+  warpstride sas fit sphere data.txt --fit radius=20:100 --fit scale \\
+      --report fit.html")]
 pub(crate) enum SasCommand {
     /// List the models, or describe one of them: formula, source, parameters
     #[command(after_help = "\
@@ -27,10 +29,13 @@ Examples:
   warpstride sas evaluate sphere --set radius=60,sld=4
   warpstride sas evaluate cylinder --pd radius=0.1 --pd length=0.2:lognormal \\
       -o curve.csv --plot curve.png
-  warpstride sas evaluate sphere@hardsphere --set volfraction=0.2 --q 0.005:0.3:100 --json
-  warpstride sas evaluate cylinder --q2d 0.2:128 --set phi=30 --pd theta=15:gaussian:15 \\
+  warpstride sas evaluate sphere@hardsphere --set volfraction=0.2 \\
+      --q 0.005:0.3:100 --json
+  warpstride sas evaluate cylinder --q2d 0.2:128 --set phi=30 \\
+      --pd theta=15:gaussian:15 \\
       -o image.csv --plot image.png
-  warpstride sas evaluate sphere --set radius=500 --resolution pinhole:0.05 --points 0.01,0.02,0.03
+  warpstride sas evaluate sphere --set radius=500 --resolution pinhole:0.05 \\
+      --points 0.01,0.02,0.03
 
 q in 1/A, intensities in 1/cm, lengths in A, scattering length densities in 1e-6/A^2, angles in
 degrees. A width of --pd is relative (0.1: the standard deviation is a tenth of the value) for
@@ -46,7 +51,8 @@ Examples:
     /// Fit the parameters of a model to data
     #[command(after_help = "\
 Examples:
-  warpstride sas fit sphere data.txt --fit radius=20:100 --fit scale --fit background
+  warpstride sas fit sphere data.txt --fit radius=20:100 --fit scale \\
+      --fit background
   warpstride sas fit sphere data.txt --pd radius=0.1:schulz \\
       --fit radius=20:100,radius_pd=0.05:0.4,scale
   warpstride sas fit sphere@hardsphere data.xml --set sld=1 \\

@@ -11,20 +11,27 @@ use std::path::PathBuf;
 #[command(after_help = "\
 Examples:
   warpstride series resample cpu.csv -o minutes.csv
-  warpstride series resample *.csv.gz -o out.parquet --granularity 5m,1h,1d --aggregate all
+  warpstride series resample *.csv.gz -o out.parquet --granularity 5m,1h,1d \\
+      --aggregate all
   warpstride series ingest metrics.store cpu.csv --policy medium
-  warpstride series query metrics.store --series cpu --granularity 1h --aggregate mean
+  warpstride series query metrics.store --series cpu --granularity 1h \\
+      --aggregate mean
   warpstride series ladder")]
 pub(crate) enum SeriesCommand {
     /// Aggregate points by time buckets: any number of series, granularities and statistics in one pass
     #[command(after_help = "\
 Examples:
   warpstride series resample cpu.csv -o minutes.csv
-  warpstride series resample cpu.csv -o out.csv --granularity 60s,5m,1h --aggregate mean,95pct
-  warpstride series resample *.csv.gz -o out.parquet --granularity 1h,W,M --aggregate all
-  warpstride series resample net.csv -o rates.csv --aggregate rate:mean,rate:max -g 5m
+  warpstride series resample cpu.csv -o out.csv --granularity 60s,5m,1h \\
+      --aggregate mean,95pct
+  warpstride series resample *.csv.gz -o out.parquet --granularity 1h,W,M \\
+      --aggregate all
+  warpstride series resample net.csv -o rates.csv \\
+      --aggregate rate:mean,rate:max -g 5m
   warpstride series resample log.csv -o - --time-column when --value-column load
-  warpstride series resample cpu.csv -o d.csv --start 2014-01-01 --end 2014-01-02 --plot d.png
+  warpstride series resample hosts.csv -o out.csv --series-columns host,region
+  warpstride series resample cpu.csv -o d.csv --start 2014-01-01 \\
+      --end 2014-01-02 --plot d.png
 
 A bucket is a multiple of the granularity since 1970 (UTC), or a calendar week from Sunday (W),
 month (M), quarter (Q), half-year (H) or year (Y); only buckets with points are written. Points may
@@ -44,9 +51,12 @@ Examples:
     #[cfg(feature = "store")]
     #[command(after_help = "\
 Examples:
-  warpstride series ingest metrics.store monday.csv tuesday.csv.gz --policy medium
+  warpstride series ingest metrics.store monday.csv tuesday.csv.gz \\
+      --policy medium
   warpstride series ingest metrics.store wednesday.parquet
-  warpstride series ingest net.store net.csv --policy counters.toml --json-progress
+  warpstride series ingest metrics.store hosts.csv --series-columns host,region
+  warpstride series ingest net.store net.csv --policy counters.toml \\
+      --json-progress
 
 A policy has archives (bucket length, timespan), aggregates and a back window: low keeps 5m for 30d,
 medium 1m for 7d and 1h for 365d, high also 1s for 1h. Points may be late by up to the back window
@@ -56,11 +66,16 @@ A batch is reported once it is completely on disk; after a kill, run the same co
     Ingest(Box<IngestArgs>),
     #[cfg(feature = "store")]
     /// Read the buckets of a series from a store
-    #[command(after_help = "\
+    #[command(
+        override_usage = "warpstride series query [OPTIONS] <STORE> \\\n    --series <NAME> --granularity <LENGTH> --aggregate <NAME>",
+        after_help = "\
 Examples:
-  warpstride series query metrics.store --series cpu --granularity 1h --aggregate mean
-  warpstride series query metrics.store -s cpu -g 1m -a 95pct --start 2014-02-14 -o from.csv
-  warpstride series query metrics.store -s cpu -g 1h -a max --json")]
+  warpstride series query metrics.store --series cpu --granularity 1h \\
+      --aggregate mean
+  warpstride series query metrics.store -s cpu -g 1m -a 95pct \\
+      --start 2014-02-14 -o from.csv
+  warpstride series query metrics.store -s cpu -g 1h -a max --json"
+    )]
     Query(Box<SeriesQueryArgs>),
     /// Show the policy, series, points, last point and refused points of a store
     #[cfg(feature = "store")]
@@ -156,6 +171,25 @@ pub(crate) struct PointsArgs {
     /// Name of the column that holds the series names
     #[arg(long, value_name = "NAME", help_heading = "What to read")]
     pub(crate) series_column: Option<String>,
+    /// Names of label columns, separated by commas: every combination of their values is a series, named
+    /// host=a,region=eu
+    #[arg(
+        long,
+        value_name = "NAME,…",
+        value_delimiter = ',',
+        conflicts_with = "series_column",
+        help_heading = "What to read"
+    )]
+    pub(crate) series_columns: Vec<String>,
+    /// Names of text columns that do not tell series apart, separated by commas; any other text column
+    /// without an option is an error
+    #[arg(
+        long,
+        value_name = "NAME,…",
+        value_delimiter = ',',
+        help_heading = "What to read"
+    )]
+    pub(crate) ignore_columns: Vec<String>,
     /// Unit of numeric timestamps; auto infers it from their magnitude
     #[arg(long, value_enum, default_value_t = TimeUnitArg::Auto, help_heading = "What to read")]
     pub(crate) time_unit: TimeUnitArg,

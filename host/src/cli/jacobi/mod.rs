@@ -9,7 +9,7 @@ pub(crate) use demo::demo;
 
 use super::args::{BoundaryArg, JacobiArgs, PrecisionArg};
 use super::failure::Failure;
-use super::output::{note, say, say_json};
+use super::output::{ProgressStream, note, say, say_json};
 use super::paths::{self, OutputFile};
 use super::threads;
 use crate::io::npy::{self, Element};
@@ -298,7 +298,7 @@ impl Relaxation {
                     format!("norm {}", significant(norm.norm, 3))
                 }))
             }
-            OutputFormat::Progress => Box::new(JsonLines::new(std::io::stdout())),
+            OutputFormat::Progress => Box::new(JsonLines::new(ProgressStream)),
             OutputFormat::Quiet => Box::new(Silent),
         }
     }

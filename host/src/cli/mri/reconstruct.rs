@@ -7,7 +7,7 @@ use super::results::Files;
 use crate::cli::args::{MriReconstructArgs, PrecisionArg};
 use crate::cli::backend::request;
 use crate::cli::failure::Failure;
-use crate::cli::output::say;
+use crate::cli::output::{ProgressStream, note_lines, say};
 use crate::cli::{paths, threads};
 use crate::data::{KSpace, MriImage};
 use crate::mri::MriSummary;
@@ -160,8 +160,7 @@ impl Reconstruct {
             );
         }
         if self.progress == ProgressOutput::Text {
-            let lines = notes.iter().map(|sentence| format!("note: {sentence}\n"));
-            say(&lines.collect::<String>())?;
+            say(&note_lines(&notes))?;
         }
         let mut run = Run::new(ReconstructionSteps::new(chosen.engine));
         let schedule = Schedule { every: None };
@@ -237,7 +236,7 @@ impl ProgressOutput {
             Self::Text => Box::new(Bar::new(|entry: &Residual| {
                 format!("residual {}", significant(entry.residual, 3))
             })),
-            Self::Json => Box::new(JsonLines::new(std::io::stdout())),
+            Self::Json => Box::new(JsonLines::new(ProgressStream)),
             Self::Quiet => Box::new(Silent),
         }
     }

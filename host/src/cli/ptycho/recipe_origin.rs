@@ -81,11 +81,11 @@ impl RecipeOrigin {
 
     /// The error of an option that does not fit the scan.
     fn with_scan(&self, option: &str, scan: &str, reason: &str) -> Failure {
-        Failure::failed(match (self.argument(option), &self.file) {
-            (Some((_, argument)), _) => format!("{argument}: {scan}: {reason}"),
-            (None, Some(file)) => format!("{file}: {option}: {scan}: {reason}"),
-            (None, None) => format!("{scan}: {option}: {reason}"),
-        })
+        match (self.argument(option), &self.file) {
+            (Some((_, argument)), _) => Failure::usage(format!("{argument}: {scan}: {reason}")),
+            (None, Some(file)) => Failure::failed(format!("{file}: {option}: {scan}: {reason}")),
+            (None, None) => Failure::failed(format!("{scan}: {option}: {reason}")),
+        }
     }
 }
 

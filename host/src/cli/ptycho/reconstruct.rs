@@ -7,7 +7,7 @@ use super::results::FinishedRun;
 use crate::cli::args::{BackendArg, PrecisionArg, ReconstructArgs};
 use crate::cli::backend::request;
 use crate::cli::failure::Failure;
-use crate::cli::output::say;
+use crate::cli::output::{ProgressStream, note_lines, say};
 use crate::cli::paths::{self, OutputFile, same};
 use crate::cli::threads;
 use crate::data::{HistoryEntry, PixelPositions, Scan};
@@ -171,9 +171,8 @@ impl Reconstruct {
         let notes: Vec<String> = notes.chain(problem.notes.iter().cloned()).collect();
         let problems = diagnose(&scan).problems;
         if self.progress_output == ProgressOutput::Text {
-            let notes = notes.iter().map(|note| format!("note: {note}\n"));
             let warnings = problems.iter().map(|text| format!("warning: {text}\n"));
-            say(&notes.chain(warnings).collect::<String>())?;
+            say(&(note_lines(&notes) + &warnings.collect::<String>()))?;
         }
         let reconstructor = Reconstructor::new(chosen.engine, &problem, &self.recipe);
         let origin = Origin {
@@ -257,7 +256,7 @@ impl ProgressOutput {
                     None => format!("{} {error}", entry.engine),
                 }
             })),
-            Self::Json => Box::new(JsonLines::new(std::io::stdout())),
+            Self::Json => Box::new(JsonLines::new(ProgressStream)),
             Self::Quiet => Box::new(Silent),
         }
     }

@@ -195,13 +195,13 @@ impl Evaluate {
         Ok(())
     }
 
-    /// The command that repeats the computation.
+    /// The command that repeats the computation, quoted for a shell.
     fn command(&self, vector: &crate::sas::Vector, setup: &Setup) -> String {
         let resolution = self.resolution.to_arg();
         format!(
             "warpstride sas evaluate {} {} {}{resolution} --precision {} --backend {}",
             self.model.definition.name(),
-            self.points.option,
+            self.points.quoted_option(),
             self.model.options(vector, self.points.pixels()),
             setup.precision,
             setup.backend

@@ -7,7 +7,7 @@ use super::resolution::{ResolutionArg, ResolutionConfig};
 use super::results::{OutputFiles, Summary, table};
 use crate::cli::args::{FitMethodArg, SasFitArgs};
 use crate::cli::failure::Failure;
-use crate::cli::output::{note, say, say_json};
+use crate::cli::output::{ProgressStream, note, say, say_json};
 use crate::cli::paths;
 use crate::data::Scattering;
 use crate::run::{Bar, End, Interrupt, JsonLines, Observer, Run, Schedule, Silent};
@@ -231,7 +231,7 @@ impl Fit {
         }
     }
 
-    /// The command that computes the model with the fitted values.
+    /// The command that computes the model with the fitted values, quoted for a shell.
     fn command(&self, best: &Vector, pixels: bool) -> String {
         format!(
             "warpstride sas evaluate {} {}",
@@ -245,7 +245,7 @@ impl Fit {
             OutputFormat::Table | OutputFormat::Json => Box::new(Bar::new(|entry: &Entry| {
                 format!("χ²/point {}", significant(entry.chi2_per_point, 4))
             })),
-            OutputFormat::Progress => Box::new(JsonLines::new(std::io::stdout())),
+            OutputFormat::Progress => Box::new(JsonLines::new(ProgressStream)),
             OutputFormat::Quiet => Box::new(Silent),
         }
     }

@@ -5,7 +5,7 @@ use super::{backend, names};
 use crate::cli::args::{BackendArgs, SasModelArgs};
 use crate::cli::failure::Failure;
 use crate::sas::{Calculation, Definition, Points, Polydispersity, Role, Vector};
-use crate::text::shortest;
+use crate::text::{shell_quoted, shortest};
 use serde::Serialize;
 use serde_json::{Map, Value};
 use std::path::Path;
@@ -103,8 +103,8 @@ impl ModelConfig {
             .collect()
     }
 
-    /// The options `--set`, `--pd` and `--cutoff` that reproduce `vector`; `pixels`: in two
-    /// dimensions.
+    /// The options `--set`, `--pd` and `--cutoff` that reproduce `vector`, quoted for a shell;
+    /// `pixels`: in two dimensions.
     pub(super) fn options(&self, vector: &Vector, pixels: bool) -> String {
         let rows = self.definition.rows();
         let effective = self.values.effective(&self.definition, pixels);
@@ -114,7 +114,8 @@ impl ModelConfig {
             .collect();
         let polydispersity = self.polydispersity.iter().zip(&vector.widths);
         let pd: String = polydispersity
-            .map(|(polydispersity, width)| format!(" --pd {}", polydispersity.to_arg(*width)))
+            .map(|(polydispersity, width)| polydispersity.to_arg(*width))
+            .map(|argument| format!(" --pd {}", shell_quoted(&argument)))
             .collect();
         format!("--set {}{pd} --cutoff {}", set.join(","), self.cutoff)
     }

@@ -3,7 +3,7 @@
 use super::parameters::number;
 use crate::cli::failure::Failure;
 use crate::sas::{Points, points};
-use crate::text::shortest;
+use crate::text::{shell_quoted, shortest};
 
 /// Grid of `--q` by default.
 const DEFAULT: &str = "0.001:0.5:200:log";
@@ -33,6 +33,12 @@ impl PointsConfig {
             (_, _, Some(square)) => square_image(square),
             (q, ..) => grid(q.unwrap_or(DEFAULT)),
         }
+    }
+
+    /// The complete option, quoted for a shell.
+    pub(super) fn quoted_option(&self) -> String {
+        let (name, value) = self.option.split_once(' ').unwrap_or((&self.option, ""));
+        format!("{name} {}", shell_quoted(value))
     }
 
     /// Whether the points are pixels.

@@ -55,12 +55,13 @@ impl Inputs {
             ("--time-column", &args.time_column),
             ("--value-column", &args.value_column),
             ("--series-column", &args.series_column),
-        ] {
-            if column.as_deref().is_some_and(|name| name.trim().is_empty()) {
-                return Err(Failure::usage(format!(
-                    "{option}: expected the name of a column, or its number from 1 if the file has no header, found an empty one"
-                )));
-            }
+        ]
+        .into_iter()
+        .flat_map(|(option, column)| column.iter().map(move |column| (option, column)))
+        .chain(args.series_columns.iter().map(|c| ("--series-columns", c)))
+        .chain(args.ignore_columns.iter().map(|c| ("--ignore-columns", c)))
+        {
+            check_column(option, column)?;
         }
         let unit = match args.time_unit {
             TimeUnitArg::Auto => TimeUnit::Auto,
@@ -81,6 +82,8 @@ impl Inputs {
                 time_column: args.time_column.clone(),
                 value_column: args.value_column.clone(),
                 series_column: args.series_column.clone(),
+                series_columns: args.series_columns.clone(),
+                ignored_columns: args.ignore_columns.clone(),
                 time_unit: unit,
                 on_error: match args.on_error {
                     OnErrorArg::Fail => OnError::Fail,
@@ -149,6 +152,15 @@ impl Inputs {
             Memory::limited(memory.max(MIN_BYTES)),
         )?)
     }
+}
+
+fn check_column(option: &str, name: &str) -> Result<(), Failure> {
+    if name.trim().is_empty() {
+        return Err(Failure::usage(format!(
+            "{option}: expected the name of a column, or its number from 1 if the file has no header, found an empty one"
+        )));
+    }
+    Ok(())
 }
 
 impl PointsRead {

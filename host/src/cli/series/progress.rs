@@ -1,9 +1,9 @@
 //! Progress of an aggregation.
 
+use crate::cli::output::ProgressStream;
 use crate::run::{Bar, JsonLines, Observer, Silent};
 use crate::text::significant;
 use serde::Serialize;
-use std::io::stdout;
 use std::time::{Duration, Instant};
 
 /// Time between two entries.
@@ -48,7 +48,7 @@ impl Progress {
                 let points = significant(stage.points as f64, 3);
                 format!("MiB, {}: {points} points", stage.stage)
             })),
-            ProgressStyle::Json => Box::new(JsonLines::new(stdout())),
+            ProgressStyle::Json => Box::new(JsonLines::new(ProgressStream)),
             ProgressStyle::Quiet => Box::new(Silent),
         };
         observer.start(planned, 0);

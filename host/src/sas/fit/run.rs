@@ -128,7 +128,7 @@ impl<'a> Fit<'a> {
         {
             let name = &problem.parameters()[*i].name;
             return refused(format!(
-                "{name} has no finite bounds, between which a population or several starts could be spread: give --fit {name}=LEAST:GREATEST"
+                "{name} has no finite bounds, between which a population or several starts could be spread: give --fit {name}=LOW:HIGH"
             ));
         }
         let searched = projection.searched.len();

@@ -10,7 +10,8 @@ mod stream;
 use super::columns::{self, Columns};
 use super::input::Stream;
 use super::reader::{Block, Shared, Source};
-use super::typed::{Cell, Table};
+use super::series_key::SeriesKey;
+use super::typed::{NameCell, Table};
 use super::{IoError, Memory, ReadOptions, allow, damaged};
 use crate::system::catch_panic;
 use arrow_ipc::{Endianness, Message, Schema as Described};
@@ -101,14 +102,15 @@ impl Arrow {
                 "numbers (floating-point or integers)",
             ));
         }
-        if let Some(series) = columns.series
-            && !cells::is_name(field(series))
-        {
-            return Err(refuse(series, "text or integers"));
+        for series in columns.series.columns() {
+            if !cells::is_name(field(*series)) {
+                return Err(refuse(*series, "text or integers"));
+            }
         }
+        columns.reject_texts(&file, |column| cells::is_text(field(column)))?;
         let single = match columns.series {
-            Some(_) => None,
-            None => Some(shared.number_of_file(&file, name)?),
+            SeriesKey::File => Some(shared.number_of_file(&file, name)?),
+            SeriesKey::Column(_) | SeriesKey::Labels(_) => None,
         };
         let table = Table::new(file, &names[columns.time], kind, single, options);
         Ok(Self {
@@ -167,18 +169,14 @@ impl Source for Arrow {
         let broken = |why: &str| damaged(&self.table.file, "Arrow data", why);
         let cells = |column: usize| Cells::of(batch.column(column));
         let opened = catch_panic(|| {
-            let series = self.columns.series.map(cells);
+            let series = self.columns.series.columns().iter();
+            let series: Option<Vec<Cells>> = series.map(|column| cells(*column)).collect();
             (cells(self.columns.time), cells(self.columns.value), series)
         });
-        let (Some(time), Some(value), series) =
+        let (Some(time), Some(value), Some(series)) =
             opened.ok_or_else(|| broken("a column is damaged"))?
         else {
             return Err(broken("a record batch does not match the schema"));
-        };
-        let series = match series {
-            None => None,
-            Some(None) => return Err(broken("a record batch does not match the schema")),
-            Some(series) => series,
         };
         let mut blocks = Vec::new();
         let rows = batch.num_rows();
@@ -186,7 +184,7 @@ impl Source for Arrow {
             let part = from..rows.min(from + ROWS);
             let count = part.len();
             let cells = part.map(|row| {
-                let name = series.as_ref().map_or(Cell::Null, |s| s.at(row));
+                let name = NameCell::of(&self.columns.series, |position| series[position].at(row));
                 (time.at(row), value.at(row), name)
             });
             let block = self.table.block(count, cells, shared)?;

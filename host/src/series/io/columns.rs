@@ -1,7 +1,12 @@
 //! Selects the columns of timestamps, values and series names.
 
+mod named;
+
 use super::notes::Notes;
-use super::{IoError, ReadOptions};
+use super::series_key::SeriesKey;
+use super::timestamp::TimestampFormat;
+use super::{IoError, ReadOptions, TimeUnit, number};
+use named::{NamedColumns, named_twice};
 
 /// Names of timestamp columns, in lower case, in order of precedence.
 const TIMES: [&str; 10] = [
@@ -34,19 +39,42 @@ const SERIES: [&str; 9] = [
 ];
 
 /// Column indices, from 0.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Columns {
     pub(super) time: usize,
     pub(super) value: usize,
-    /// `None`: the file is one series.
-    pub(super) series: Option<usize>,
+    pub(super) series: SeriesKey,
+    /// Columns that nothing is read from, unless an option says so: (index, name).
+    pub(super) unused: Vec<(usize, String)>,
 }
 
 impl Columns {
+    /// Fails if a column that no option names holds texts.
+    #[cfg(feature = "parquet")]
+    pub(super) fn reject_texts(
+        &self,
+        file: &str,
+        is_text: impl Fn(usize) -> bool,
+    ) -> Result<(), IoError> {
+        let unused = self.unused.iter();
+        let texts: Vec<&str> = unused
+            .filter(|(column, _)| is_text(*column))
+            .map(|(_, name)| name.as_str())
+            .collect();
+        if texts.is_empty() {
+            return Ok(());
+        }
+        Err(unnamed_texts(file, texts))
+    }
+
     /// Describes the columns of a file without a header.
-    pub(super) fn without_header(self) -> String {
+    pub(super) fn without_header(&self) -> String {
         let mut columns = vec![(self.time, "timestamp"), (self.value, "value")];
-        columns.extend(self.series.map(|position| (position, "series")));
+        let what = match &self.series {
+            SeriesKey::Labels(_) => "label",
+            SeriesKey::File | SeriesKey::Column(_) => "series",
+        };
+        columns.extend(self.series.columns().iter().map(|column| (*column, what)));
         columns.sort_unstable();
         let described = columns
             .iter()
@@ -67,58 +95,57 @@ pub(super) fn by_name(
     notes: &mut Notes,
 ) -> Result<Columns, IoError> {
     let plain: Vec<String> = names.iter().map(|n| n.trim().to_lowercase()).collect();
-    let find = |known: &[&str]| known.iter().find_map(|k| plain.iter().position(|n| n == k));
-    let find_named = |option: &'static str, wanted: &Option<String>| match wanted {
-        None => Ok(None),
-        Some(wanted) => named(file, names, option, wanted).map(Some),
+    let asked = NamedColumns::of(file, options, |option, wanted| {
+        named(file, names, option, wanted)
+    })?;
+    let taken = |column: usize| asked.labels.contains(&column) || asked.ignored.contains(&column);
+    let find = |known: &[&str]| {
+        known
+            .iter()
+            .find_map(|k| (0..plain.len()).find(|c| plain[*c] == *k && !taken(*c)))
     };
-    let asked_value = find_named("--value-column", &options.value_column)?;
-    let asked_time = find_named("--time-column", &options.time_column)?;
-    let asked_series = find_named("--series-column", &options.series_column)?;
     let with_unit = || {
         plain.iter().position(|name| {
             let bare = UNITS.iter().find_map(|unit| name.strip_suffix(unit));
             bare.is_some_and(|bare| TIMES.contains(&bare))
         })
     };
-    let time = asked_time.or_else(|| find(&TIMES)).or_else(with_unit);
+    let time = asked.time.or_else(|| find(&TIMES));
+    let time = time.or_else(|| with_unit().filter(|column| !taken(*column)));
     let time = time.ok_or_else(|| unknown(file, names, "--time-column", "timestamp or time"))?;
-    let free = |column: &usize| *column != time && Some(*column) != asked_value;
-    let series = asked_series.or_else(|| find(&SERIES).filter(free));
+    let free = |column: &usize| *column != time && Some(*column) != asked.value;
+    let usual = match options.series_columns.is_empty() {
+        true => find(&SERIES).filter(free),
+        false => None,
+    };
+    let series = asked.series(names, usual);
     let rest: Vec<usize> = (0..names.len())
-        .filter(|column| *column != time && Some(*column) != series)
+        .filter(|column| *column != time && series != SeriesKey::Column(*column) && !taken(*column))
         .collect();
     let only = || match rest[..] {
         [column] => Some(column),
         _ => None,
     };
-    let free = |column: &usize| *column != time && Some(*column) != series;
-    let value = asked_value
-        .or_else(|| find(&VALUES).filter(free))
+    let value = asked
+        .value
+        .or_else(|| find(&VALUES).filter(|column| rest.contains(column)))
         .or_else(only);
     let value = value.ok_or_else(|| unknown(file, names, "--value-column", "value"))?;
     for (option, twice) in [
-        ("--value-column", value == time || Some(value) == series),
-        ("--series-column", series == Some(time)),
+        (
+            "--value-column",
+            value == time || series == SeriesKey::Column(value),
+        ),
+        ("--series-column", series == SeriesKey::Column(time)),
     ] {
         if twice {
-            return Err(IoError::Option {
-                file: file.to_owned(),
-                option,
-                reason: "expected a column of its own, found one that another option names"
-                    .to_owned(),
-            });
+            return Err(named_twice(file, option));
         }
     }
-    for (column, what) in [
-        (Some(time), "timestamps"),
-        (Some(value), "values"),
-        (series, "names"),
-    ] {
-        if let Some(column) = column
-            && let Some(other) =
-                (0..names.len()).find(|c| *c != column && plain[*c] == plain[column])
-        {
+    let mut used = vec![(time, "timestamps"), (value, "values")];
+    used.extend(series.columns().iter().map(|column| (*column, "names")));
+    for (column, what) in used {
+        if let Some(other) = (0..names.len()).find(|c| *c != column && plain[*c] == plain[column]) {
             notes.add(
                 file,
                 format!(
@@ -131,19 +158,64 @@ pub(super) fn by_name(
             );
         }
     }
-    let unused: Vec<&str> = rest
-        .iter()
-        .filter(|column| **column != value)
-        .map(|column| names[*column].as_str())
-        .collect();
-    if !unused.is_empty() {
-        notes.add(file, format!("unused columns: {}", list(unused)));
-    }
+    let unused = asked.unused(names, time, value, &series);
+    note_unused(file, &unused, notes);
     Ok(Columns {
         time,
         value,
         series,
+        unused,
     })
+}
+
+/// Adds a note about unused columns. Texts among them are an error once they are found.
+fn note_unused(file: &str, unused: &[(usize, String)], notes: &mut Notes) {
+    if !unused.is_empty() {
+        let unused = list(unused.iter().map(|(_, name)| name.as_str()));
+        notes.add(
+            file,
+            format!(
+                "unused columns: {unused}; name those that tell series apart with --series-columns"
+            ),
+        );
+    }
+}
+
+/// Texts that stand for a missing number, in lower case.
+const MISSING: [&str; 8] = ["-", ".", "?", "na", "n/a", "null", "none", "nil"];
+
+fn is_missing(field: &[u8]) -> bool {
+    let mut missing = MISSING.iter();
+    missing.any(|text| field.eq_ignore_ascii_case(text.as_bytes()))
+}
+
+/// Whether a field is a text rather than a number or a time; `None` if it is empty or stands for a
+/// missing number.
+pub(super) fn is_text(field: &[u8]) -> Option<bool> {
+    let field = field.trim_ascii();
+    if field.is_empty() || is_missing(field) {
+        return None;
+    }
+    let number = number::value(field).is_some();
+    Some(!number && TimestampFormat::of_first(field, TimeUnit::Auto).is_none())
+}
+
+/// The error of texts in columns that no option names: they may tell series apart, whose points
+/// would be mixed.
+pub(super) fn unnamed_texts<'n>(file: &str, names: impl IntoIterator<Item = &'n str>) -> IoError {
+    let names: Vec<&str> = names.into_iter().collect();
+    let columns = match names[..] {
+        [_] => "column",
+        _ => "columns",
+    };
+    IoError::Option {
+        file: file.to_owned(),
+        option: "--series-columns",
+        reason: format!(
+            "expected the text {columns} {} here if a series is a combination of labels, or in --ignore-columns, found neither",
+            list(names)
+        ),
+    }
 }
 
 /// The index of the column `wanted`.
@@ -187,46 +259,34 @@ pub(super) fn by_number(
     count: usize,
     options: &ReadOptions,
 ) -> Result<Option<Columns>, IoError> {
-    let find_named = |option: &'static str, wanted: &Option<String>| match wanted {
-        None => Ok(None),
-        Some(text) => {
-            let number: Option<usize> = text.trim().parse().ok();
-            let number = number.filter(|n| (1..=count).contains(n));
-            number.map(|n| Some(n - 1)).ok_or_else(|| IoError::Option {
-                file: file.to_owned(),
-                option,
-                reason: format!(
-                    "expected the number of a column, 1 to {count}, as the first line is no header; found '{}'",
-                    super::shorten(text)
-                ),
-            })
-        }
+    let asked = NamedColumns::of(file, options, |option, text| {
+        let number: Option<usize> = text.trim().parse().ok();
+        let number = number.filter(|n| (1..=count).contains(n));
+        number.map(|n| n - 1).ok_or_else(|| IoError::Option {
+            file: file.to_owned(),
+            option,
+            reason: format!(
+                "expected the number of a column, 1 to {count}, as the first line is no header; found '{}'",
+                super::shorten(text)
+            ),
+        })
+    })?;
+    let names: Vec<String> = (1..=count).map(|number| number.to_string()).collect();
+    let any = asked.series.is_some() || !asked.labels.is_empty() || !asked.ignored.is_empty();
+    let (time, value, usual) = match (count, asked.time, asked.value) {
+        (2, None, None) if !any => (0, 1, None),
+        (3, None, None) if !any => (1, 2, Some(0)),
+        (_, Some(time), Some(value)) => (time, value, None),
+        _ => return Ok(None),
     };
-    let time = find_named("--time-column", &options.time_column)?;
-    let value = find_named("--value-column", &options.value_column)?;
-    let series = find_named("--series-column", &options.series_column)?;
-    Ok(match (count, time, value, series) {
-        (2, None, None, None) => Some(Columns {
-            time: 0,
-            value: 1,
-            series: None,
-        }),
-        (3, None, None, None) => Some(Columns {
-            time: 1,
-            value: 2,
-            series: Some(0),
-        }),
-        (_, Some(time), Some(value), series)
-            if time != value && series != Some(time) && series != Some(value) =>
-        {
-            Some(Columns {
-                time,
-                value,
-                series,
-            })
-        }
-        _ => None,
-    })
+    let series = asked.series(&names, usual);
+    let unused = asked.unused(&names, time, value, &series);
+    Ok(Some(Columns {
+        time,
+        value,
+        series,
+        unused,
+    }))
 }
 
 /// Up to eight names, separated by commas.
@@ -241,8 +301,7 @@ fn list<'n>(names: impl IntoIterator<Item = &'n str>) -> String {
 }
 
 /// The unit stated by the name of a timestamp column.
-pub(super) fn unit_of(name: &str) -> super::TimeUnit {
-    use super::TimeUnit;
+pub(super) fn unit_of(name: &str) -> TimeUnit {
     let name = name.trim().to_lowercase();
     let units = [
         TimeUnit::Nanoseconds,
@@ -261,111 +320,4 @@ pub(super) fn unit_of(name: &str) -> super::TimeUnit {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn chosen(header: &str, options: &ReadOptions) -> Result<Columns, String> {
-        let names: Vec<String> = header.split(',').map(str::to_owned).collect();
-        by_name("a.csv", &names, options, &mut Notes::default()).map_err(|e| e.to_string())
-    }
-
-    #[test]
-    fn usual_names_are_recognized() {
-        for (header, expected) in [
-            ("timestamp,value", (0, 1, None)),
-            ("Series,Timestamp,Value", (1, 2, Some(0))),
-            ("time,temperature", (0, 1, None)),
-            ("metric,ts,reading", (1, 2, Some(0))),
-            ("value, time ,name", (1, 0, Some(2))),
-            (
-                "series,granularity_s,aggregate,timestamp_ns,value",
-                (3, 4, Some(0)),
-            ),
-            ("t,v", (0, 1, None)),
-        ] {
-            let columns = chosen(header, &ReadOptions::default()).unwrap();
-            assert_eq!(
-                (columns.time, columns.value, columns.series),
-                expected,
-                "{header}"
-            );
-        }
-        assert_eq!(unit_of("timestamp_ns"), super::super::TimeUnit::Nanoseconds);
-        assert_eq!(unit_of("timestamp"), super::super::TimeUnit::Auto);
-    }
-
-    #[test]
-    fn options_take_precedence() {
-        let options = ReadOptions {
-            time_column: Some("when".into()),
-            value_column: Some("id".into()),
-            ..ReadOptions::default()
-        };
-        let columns = chosen("time,when,id,value", &options).unwrap();
-        assert_eq!((columns.time, columns.value, columns.series), (1, 2, None));
-    }
-
-    #[test]
-    fn repeated_names_are_noted() {
-        let names = ["time", "value", "Value", "value"].map(str::to_owned);
-        let mut notes = Notes::default();
-        let columns = by_name("a.csv", &names, &ReadOptions::default(), &mut notes).unwrap();
-        assert_eq!(columns.value, 1);
-        let described = notes.sentences().join("\n");
-        assert!(
-            described.contains("columns 2 and 3 are both named 'value'")
-                && described.contains("using the values of column 2"),
-            "{described}"
-        );
-        let of_two = Columns {
-            time: 0,
-            value: 2,
-            series: Some(1),
-        };
-        assert!(
-            of_two
-                .without_header()
-                .ends_with("1 as timestamp, 2 as series, 3 as value")
-        );
-    }
-
-    #[test]
-    fn undetermined_columns_are_reported() {
-        let none = ReadOptions::default();
-        let error = chosen("when,temperature", &none).unwrap_err();
-        assert!(
-            error.contains("when, temperature") && error.contains("time-column"),
-            "{error}"
-        );
-        let error = chosen("time,a,b", &none).unwrap_err();
-        assert!(error.contains("value-column"), "{error}");
-        let options = ReadOptions {
-            series_column: Some("host".into()),
-            ..ReadOptions::default()
-        };
-        let error = chosen("time,value", &options).unwrap_err();
-        assert!(
-            error.contains("'host'") && error.contains("time, value"),
-            "{error}"
-        );
-        let options = ReadOptions {
-            value_column: Some("time".into()),
-            ..ReadOptions::default()
-        };
-        assert!(chosen("time,value", &options).is_err());
-    }
-
-    #[test]
-    fn columns_without_a_header_are_numbered() {
-        let none = ReadOptions::default();
-        assert_eq!(by_number("a", 4, &none).unwrap(), None);
-        assert_eq!(by_number("a", 3, &none).unwrap().unwrap().series, Some(0));
-        let options = ReadOptions {
-            time_column: Some("4".into()),
-            value_column: Some("1".into()),
-            ..ReadOptions::default()
-        };
-        assert_eq!(by_number("a", 4, &options).unwrap().unwrap().time, 3);
-        assert!(by_number("a", 3, &options).is_err());
-    }
-}
+mod tests;

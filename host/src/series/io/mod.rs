@@ -25,6 +25,7 @@ mod parquet;
 mod piped;
 mod reader;
 mod rows;
+mod series_key;
 mod timestamp;
 #[cfg(feature = "parquet")]
 mod typed;
@@ -78,6 +79,12 @@ pub struct ReadOptions {
     /// Name of the series column; `None`: a usual name, or no such column: then the file is one
     /// series, named after the file.
     pub series_column: Option<String>,
+    /// Names of the label columns: each distinct combination of their values is a series, named
+    /// `host=a,region=eu`. Empty: series are as [`ReadOptions::series_column`] says.
+    pub series_columns: Vec<String>,
+    /// Names of columns of text that do not tell series apart. Any other column of text is an
+    /// error.
+    pub ignored_columns: Vec<String>,
     /// Unit of numeric timestamps.
     pub time_unit: TimeUnit,
     /// The treatment of rows that cannot be read.

@@ -3,8 +3,10 @@
 use super::names::{Lookup, NameError, Names};
 use super::reader::{Block, Shared};
 use super::rows::{Fault, Faults};
+use super::series_key::SeriesKey;
 use super::timestamp::{TimestampError, TimestampFormat, Unit, whole};
 use super::{IoError, OnError, ReadOptions, TimeUnit};
+use std::borrow::Cow;
 
 /// A cell of a table.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -17,6 +19,46 @@ pub(super) enum Cell<'c> {
     /// Nanoseconds within a day, and the Julian day number.
     Julian(u64, u32),
     Text(&'c [u8]),
+}
+
+/// The name of a series in a row.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum NameCell<'c> {
+    /// The file is one series.
+    None,
+    One(Cell<'c>),
+    /// Made of labels.
+    Labels(Vec<u8>),
+}
+
+impl<'c> NameCell<'c> {
+    /// `cell` returns the cell of each column of `key`, by its position there. Null is an empty
+    /// label.
+    #[inline]
+    pub(super) fn of(key: &SeriesKey, mut cell: impl FnMut(usize) -> Cell<'c>) -> Self {
+        match key {
+            SeriesKey::File => Self::None,
+            SeriesKey::Column(_) => Self::One(cell(0)),
+            SeriesKey::Labels(labels) => {
+                let positions = 0..labels.columns().len();
+                let values: Vec<_> = positions.map(|p| cell(p).into_label()).collect();
+                let mut name = Vec::new();
+                labels.name(values.iter().map(|value| &**value), &mut name);
+                Self::Labels(name)
+            }
+        }
+    }
+}
+
+impl<'c> Cell<'c> {
+    fn into_label(self) -> Cow<'c, [u8]> {
+        match self {
+            Self::Text(text) => Cow::Borrowed(text),
+            Self::Integer(n) => Cow::Owned(n.to_string().into_bytes()),
+            Self::Unsigned(n) => Cow::Owned(n.to_string().into_bytes()),
+            Self::Null | Self::Real(_) | Self::Julian(..) => Cow::Borrowed(&[]),
+        }
+    }
 }
 
 /// How a timestamp column represents times.
@@ -82,7 +124,7 @@ impl Table {
     pub(super) fn block<'c>(
         &mut self,
         rows: usize,
-        cells: impl Iterator<Item = (Cell<'c>, Cell<'c>, Cell<'c>)>,
+        cells: impl Iterator<Item = (Cell<'c>, Cell<'c>, NameCell<'c>)>,
         shared: &mut Shared,
     ) -> Result<Block, IoError> {
         let known = shared.names.len();
@@ -102,7 +144,7 @@ impl Table {
     fn fill<'c>(
         &mut self,
         rows: usize,
-        cells: impl Iterator<Item = (Cell<'c>, Cell<'c>, Cell<'c>)>,
+        cells: impl Iterator<Item = (Cell<'c>, Cell<'c>, NameCell<'c>)>,
         names: &Names,
     ) -> Filled {
         let mut lookup = Lookup::new(names, self.longest_name);
@@ -117,7 +159,7 @@ impl Table {
             let point = self.time(row, time).and_then(|time| {
                 let value = self.value(row, value)?;
                 if self.single.is_none() {
-                    block.series.push(number(&mut lookup, row, series)?);
+                    block.series.push(number(&mut lookup, row, &series)?);
                 }
                 Ok((time, value))
             });
@@ -246,22 +288,13 @@ fn julian(nanoseconds: u64, day: u32) -> Result<i64, TimestampError> {
 
 /// The index of the series named by a cell.
 #[inline]
-fn number(lookup: &mut Lookup<'_>, row: u64, cell: Cell<'_>) -> Result<u32, Fault> {
-    let named = match cell {
-        Cell::Text(name) => lookup.number(name),
-        Cell::Integer(n) => lookup.number(n.to_string().as_bytes()),
-        Cell::Unsigned(n) => lookup.number(n.to_string().as_bytes()),
-        _ => Err(NameError::Empty),
+fn number(lookup: &mut Lookup<'_>, row: u64, name: &NameCell<'_>) -> Result<u32, Fault> {
+    let (named, text): (_, &[u8]) = match name {
+        NameCell::One(Cell::Text(name)) => (lookup.number(name), name),
+        NameCell::One(Cell::Integer(n)) => (lookup.number(n.to_string().as_bytes()), b""),
+        NameCell::One(Cell::Unsigned(n)) => (lookup.number(n.to_string().as_bytes()), b""),
+        NameCell::One(_) | NameCell::None => (Err(NameError::Empty), b""),
+        NameCell::Labels(name) => (lookup.number(name), name),
     };
-    named.map_err(|why| {
-        Fault::name(
-            row,
-            why,
-            if let Cell::Text(name) = cell {
-                name
-            } else {
-                b""
-            },
-        )
-    })
+    named.map_err(|why| Fault::name(row, why, text))
 }

@@ -3,8 +3,9 @@
 
 use super::record::checksum_of_policy;
 use super::{Policy, StoreError};
-use crate::system::atomic_file::temporary_file_for;
+use crate::system::atomic_file::destination;
 use crate::system::catch_panic;
+use crate::system::temporary_file::{TemporaryFile, remove_leftovers};
 use redb::{
     ConcurrencyMode, Database, DatabaseError, ReadOnlyDatabase, StorageError, TableDefinition,
 };
@@ -160,14 +161,13 @@ pub(super) fn exists(path: &Path) -> Result<bool, StoreError> {
 }
 
 /// Creates a store without series, unless another process creates it in the meantime. A killed
-/// process leaves at most a `.NAME.….partial` file.
+/// process leaves at most `.NAME.….partial`, which the next one removes.
 pub(super) fn create(path: &Path, policy: &Policy, totals: &[u8]) -> Result<(), StoreError> {
     let file = path.display().to_string();
     let cannot = |e: &dyn std::fmt::Display| refused(&file, "cannot be created", e);
-    if path.file_name().is_none() {
-        return Err(cannot(&"the path has no file name"));
-    }
-    let temporary = temporary_file_for(path).map_err(|e| cannot(&e))?;
+    let path = &destination(path).map_err(|e| cannot(&e.reason))?;
+    remove_leftovers(path);
+    let temporary = TemporaryFile::beside(path).map_err(|e| cannot(&e))?;
     on_engine(&file, || {
         let database = builder(WRITER_CACHE).create(temporary.path())?;
         let transaction = database.begin_write()?;
@@ -189,9 +189,9 @@ pub(super) fn create(path: &Path, policy: &Policy, totals: &[u8]) -> Result<(), 
         Ok(database.close()?)
     })?;
     match temporary.persist_noclobber(path) {
-        Ok(_) => {}
-        Err(e) if e.error.kind() == std::io::ErrorKind::AlreadyExists => return Ok(()),
-        Err(e) => return Err(cannot(&e.error)),
+        Ok(()) => {}
+        Err(e) if e.kind() == std::io::ErrorKind::AlreadyExists => return Ok(()),
+        Err(e) => return Err(cannot(&e)),
     }
     // Makes the name durable, if the file system supports it.
     let folder = path

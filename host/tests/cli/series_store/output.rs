@@ -138,7 +138,7 @@ fn invalid_input_is_rejected_with_a_message() {
         .refused(2, &["in.csv: expected another name for the store"]);
     ingest(&["store", "none.csv", "--policy", "low"]).refused(1, &["none.csv"]);
     ingest(&["no/store", "in.csv", "--policy", "low"])
-        .refused(1, &["no/store: cannot be created: there is no folder no"]);
+        .refused(1, &["no/store: cannot be written: there is no folder no"]);
     ingest(&[
         "other.csv",
         "in.csv",

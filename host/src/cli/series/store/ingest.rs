@@ -6,7 +6,7 @@ mod report;
 use super::policy;
 use crate::cli::args::{IngestArgs, NanArg};
 use crate::cli::failure::Failure;
-use crate::cli::output::{note, say, were};
+use crate::cli::output::{ProgressStream, note, say, were};
 use crate::cli::paths::{self, OutputFile};
 use crate::cli::series::backend::BackendConfig;
 use crate::cli::series::points::Inputs;
@@ -19,6 +19,7 @@ use crate::system::Memory;
 use crate::system::write_whole;
 use batch_writer::BatchWriter;
 use report::{Counts, ProgressLine, Summary, after};
+use std::io::Write as _;
 use std::path::PathBuf;
 use std::time::Instant;
 
@@ -63,7 +64,7 @@ impl Ingest {
         let read = [inputs.paths(), vec![&*args.store]].concat();
         paths::check(summary.as_slice(), &read)?;
         if !args.store.exists() {
-            paths::check_name(&OutputFile::new("", &args.store, &[paths::STORE]))?;
+            paths::check(&[OutputFile::new("", &args.store, &[paths::STORE])], &[])?;
         }
         Ok(Self {
             store: args.store.clone(),
@@ -202,6 +203,11 @@ impl Ingest {
         if self.form != ProgressStyle::Json {
             return Ok(());
         }
-        say(&(serde_json::to_string(line)? + "\n"))
+        let text = serde_json::to_string(line)? + "\n";
+        let mut stream = ProgressStream;
+        // The stream keeps an error, which ends the command once all points are stored.
+        let written = stream.write_all(text.as_bytes());
+        written.and_then(|()| stream.flush()).unwrap_or_default();
+        Ok(())
     }
 }

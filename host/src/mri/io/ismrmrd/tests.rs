@@ -216,6 +216,33 @@ proptest! {
     }
 }
 
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 300, failure_persistence: None, ..ProptestConfig::default() })]
+
+    /// Sequences of variable length, and their heaps, changed in the file.
+    #[test]
+    fn any_sequences_are_read_or_rejected(choices in prop::collection::vec(any::<u8>(), 6..30)) {
+        let folder = folder();
+        let path = folder.path().join("a.h5");
+        acquisitions::build_with_changed_sequences(&path, &choices).unwrap();
+        exercise(&path, &folder.path().join("again.h5"));
+    }
+}
+
+/// The header may be any text.
+#[test]
+fn a_header_with_very_many_attributes_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.h5");
+    let attributes: String = (0..300).map(|number| format!(" a{number}=''")).collect();
+    let text = format!("<ismrmrdHeader{attributes}/>");
+    acquisitions::build_with_header(&path, &text).unwrap();
+    let error = read(&path, &ReadOptions::default())
+        .unwrap_err()
+        .to_string();
+    assert!(error.contains("256 attributes"), "{error}");
+}
+
 /// Files with a few bytes changed, from a fixed seed; `WARPSTRIDE_MUTATIONS` sets their number. The
 /// fuzz target does this for longer.
 #[test]

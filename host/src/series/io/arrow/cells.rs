@@ -36,7 +36,7 @@ fn is_integer(kind: &DataType) -> bool {
     )
 }
 
-fn is_text(kind: &DataType) -> bool {
+pub(super) fn is_text(kind: &DataType) -> bool {
     match kind {
         DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View => true,
         DataType::Dictionary(_, value) => {

@@ -66,6 +66,14 @@ impl Fields {
         }
     }
 
+    /// Replaces `ends` by the ends of the fields of a record without quotes.
+    pub(super) fn ends_of_plain(&self, record: &[u8], ends: &mut Vec<usize>) {
+        let record = trimmed(record);
+        ends.clear();
+        ends.extend(memchr_iter(self.delimiter, record));
+        ends.push(record.len());
+    }
+
     /// All fields of a record; blanks around unquoted fields are removed.
     pub(super) fn all(&mut self, record: &[u8], quoting: Quoting) -> Vec<&[u8]> {
         let record = trimmed(record);

@@ -70,14 +70,14 @@ pub(super) fn read(
         .map(|field| String::from_utf8_lossy(field.trim_ascii()).into_owned())
         .collect();
     let plain = columns::by_number(file, names.len(), options);
-    if let Ok(Some(columns)) = plain
+    if let Ok(Some(columns)) = &plain
         && is_row(&names, columns, options)
     {
         notes.add(file, columns.without_header());
         return Ok(Head {
             delimiter,
             fields: names.len(),
-            columns,
+            columns: columns.clone(),
             unit: options.time_unit,
             bytes: at,
             lines,
@@ -114,7 +114,7 @@ fn is_value(text: &str) -> bool {
         && number::value(text.as_bytes()).is_some()
 }
 
-fn is_row(fields: &[String], columns: Columns, options: &ReadOptions) -> bool {
+fn is_row(fields: &[String], columns: &Columns, options: &ReadOptions) -> bool {
     let field = |column: usize| fields.get(column).map_or("", String::as_str);
     let time = TimestampFormat::of_first(field(columns.time).as_bytes(), options.time_unit);
     time.is_some() && number::value(field(columns.value).as_bytes()).is_some()

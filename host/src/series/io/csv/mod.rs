@@ -11,8 +11,10 @@ mod records;
 
 pub(super) use records::Sizes;
 
+use super::columns::unnamed_texts;
 use super::input::{Stream, failed};
 use super::reader::{Block, Shared, Source};
+use super::series_key::SeriesKey;
 use super::timestamp::TimestampFormat;
 use super::{IoError, OnError, ReadOptions, TimeUnit, allow, damaged, format_error};
 use head::Head;
@@ -42,6 +44,8 @@ pub(super) struct Csv {
     windows: Windows,
     /// Number of lines parsed, including the header.
     lines: u64,
+    /// Unused columns in which all fields so far are empty.
+    undecided: Vec<usize>,
 }
 
 /// The source of windows.
@@ -130,8 +134,8 @@ impl Csv {
         cutter.delimiter = head.delimiter;
         cutter.carry.drain(..head.bytes);
         let single = match head.columns.series {
-            Some(_) => None,
-            None => Some(shared.number_of_file(&file, name)?),
+            SeriesKey::File => Some(shared.number_of_file(&file, name)?),
+            SeriesKey::Column(_) | SeriesKey::Labels(_) => None,
         };
         let windows = if cutter.ended {
             Windows::Complete(Box::new(cutter))
@@ -145,6 +149,7 @@ impl Csv {
         };
         Ok(Self {
             lines: head.lines,
+            undecided: head.columns.unused.iter().map(|(c, _)| *c).collect(),
             file,
             compression,
             head,
@@ -171,6 +176,25 @@ impl Csv {
         }
     }
 
+    /// Fails if the first field of an unused column that is not empty is a text.
+    fn reject_texts(&mut self, decided: &[(usize, bool)]) -> Result<(), IoError> {
+        let is_text = |column: usize| {
+            let first = decided.iter().find(|(decided, _)| *decided == column);
+            first.map(|(_, text)| *text)
+        };
+        let unused = &self.head.columns.unused;
+        let texts: Vec<&str> = unused
+            .iter()
+            .filter(|(column, _)| self.undecided.contains(column) && is_text(*column) == Some(true))
+            .map(|(_, name)| name.as_str())
+            .collect();
+        if !texts.is_empty() {
+            return Err(unnamed_texts(&self.file, texts));
+        }
+        self.undecided.retain(|column| is_text(*column).is_none());
+        Ok(())
+    }
+
     /// The blocks of parsed chunks, in order.
     fn collect_blocks(
         &mut self,
@@ -180,6 +204,7 @@ impl Csv {
     ) -> Result<Vec<Block>, IoError> {
         let mut blocks = Vec::with_capacity(parsed.len());
         for mut part in parsed {
+            self.reject_texts(&part.decided)?;
             let first = self.lines + 1;
             shared.record_faults(&self.file, "line", first, part.faults, self.on_error)?;
             self.lines += part.lines;
@@ -221,6 +246,7 @@ impl Source for Csv {
             most: self.sizes.record,
             on_error: self.on_error,
             longest_name: self.longest_name,
+            undecided: &self.undecided,
         };
         if self.time_format.is_none() {
             self.time_format = parse::time_format(&window.text, &context, self.head.unit);

@@ -3,8 +3,10 @@
 use super::fields::{Fields, trimmed};
 use super::head::Head;
 use super::records::{Quoting, Record, record};
+use crate::series::io::columns;
 use crate::series::io::names::{Lookup, NameError, Names};
 use crate::series::io::rows::{Fault, Faults};
+use crate::series::io::series_key::{Labels, SeriesKey};
 use crate::series::io::timestamp::{TimestampError, TimestampFormat};
 use crate::series::io::{OnError, TimeUnit, number};
 use memchr::{memchr, memchr_iter};
@@ -21,6 +23,8 @@ pub(super) struct Parsed {
     pub(super) faults: Faults,
     /// Number of lines.
     pub(super) lines: u64,
+    /// The columns of [`Context::undecided`] whose first field is decided, and whether it is a text.
+    pub(super) decided: Vec<(usize, bool)>,
 }
 
 /// State shared by the chunks of a file.
@@ -34,6 +38,8 @@ pub(super) struct Context<'c> {
     pub(super) most: usize,
     pub(super) on_error: OnError,
     pub(super) longest_name: Option<usize>,
+    /// Unused columns of which it is not known yet whether they hold texts.
+    pub(super) undecided: &'c [usize],
 }
 
 /// Why a row is malformed.
@@ -46,6 +52,8 @@ enum RowError<'r> {
     Time(&'r [u8], TimestampError),
     Value(&'r [u8]),
     Series(&'r [u8], NameError),
+    /// The name is in [`Rows::name`].
+    Labels(NameError),
 }
 
 /// Approximate minimum of bytes per row, for allocating the points at once.
@@ -96,12 +104,18 @@ struct Rows<'c> {
     parsed: Parsed,
     lookup: Lookup<'c>,
     fields: Fields,
+    /// The part of [`Context::undecided`] that is still undecided.
+    undecided: Vec<usize>,
+    /// The ends of the fields of a row.
+    ends: Vec<usize>,
+    /// The name of a series that is made of labels.
+    name: Vec<u8>,
 }
 
 impl<'c> Rows<'c> {
     fn new(bytes: usize, context: &'c Context<'c>) -> Self {
         let points = bytes / ROW;
-        let several = context.head.columns.series.is_some();
+        let several = context.head.columns.series != SeriesKey::File;
         Self {
             context,
             time_format: context.time_format.unwrap_or(TimestampFormat::Iso),
@@ -113,6 +127,9 @@ impl<'c> Rows<'c> {
             },
             lookup: Lookup::new(context.names, context.longest_name),
             fields: Fields::new(context.head.delimiter),
+            undecided: context.undecided.to_vec(),
+            ends: Vec::new(),
+            name: Vec::new(),
         }
     }
 
@@ -149,35 +166,64 @@ impl<'c> Rows<'c> {
     #[inline]
     fn plain<'r>(&mut self, row: &'r [u8]) -> Result<(), RowError<'r>> {
         let head = self.context.head;
-        let columns = head.columns;
-        match columns.series {
-            None => {
+        let columns = &head.columns;
+        if !self.undecided.is_empty() {
+            self.decide_plain(row);
+        }
+        match &columns.series {
+            SeriesKey::File => {
                 let indices = [columns.time, columns.value];
                 let [time, value] = self
                     .fields
                     .of_plain(row, indices, head.fields)
                     .map_err(RowError::Count)?;
-                self.point(None, time, value)
+                let (time, value) = self.numbers(time, value)?;
+                self.push(time, value);
+                Ok(())
             }
-            Some(series) => {
-                let indices = [columns.time, columns.value, series];
+            SeriesKey::Column(series) => {
+                let indices = [columns.time, columns.value, *series];
                 let [time, value, series] = self
                     .fields
                     .of_plain(row, indices, head.fields)
                     .map_err(RowError::Count)?;
-                self.point(Some(series.trim_ascii()), time, value)
+                self.named(series.trim_ascii(), time, value)
+            }
+            SeriesKey::Labels(labels) => {
+                let mut ends = std::mem::take(&mut self.ends);
+                self.fields.ends_of_plain(row, &mut ends);
+                let count = ends.len();
+                let point = if count == head.fields {
+                    let field = |column: usize| field(row, &ends, column).trim_ascii();
+                    self.labelled(labels, field, field(columns.time), field(columns.value))
+                } else {
+                    Err(RowError::Count(count))
+                };
+                self.ends = ends;
+                point
             }
         }
     }
 
     fn quoted(&mut self, before: u64, row: &[u8]) {
         let head = self.context.head;
-        let columns = head.columns;
+        let columns = &head.columns;
         let mut splitter = std::mem::replace(&mut self.fields, Fields::new(head.delimiter));
         let fields = splitter.all(row, Quoting::Quoted);
         let point = if fields.len() == head.fields {
-            let series = columns.series.map(|position| fields[position]);
-            self.point(series, fields[columns.time], fields[columns.value])
+            if !self.undecided.is_empty() {
+                self.decide(|column| fields[column]);
+            }
+            let (time, value) = (fields[columns.time], fields[columns.value]);
+            match &columns.series {
+                SeriesKey::File => self
+                    .numbers(time, value)
+                    .map(|(time, value)| self.push(time, value)),
+                SeriesKey::Column(series) => self.named(fields[*series], time, value),
+                SeriesKey::Labels(labels) => {
+                    self.labelled(labels, |column| fields[column], time, value)
+                }
+            }
         } else {
             Err(RowError::Count(fields.len()))
         };
@@ -187,13 +233,31 @@ impl<'c> Rows<'c> {
         self.fields = splitter;
     }
 
+    #[cold]
+    fn decide_plain(&mut self, row: &[u8]) {
+        let mut ends = std::mem::take(&mut self.ends);
+        self.fields.ends_of_plain(row, &mut ends);
+        if ends.len() == self.context.head.fields {
+            self.decide(|column| field(row, &ends, column));
+        }
+        self.ends = ends;
+    }
+
+    /// Looks for texts in columns that nothing is read from.
+    fn decide<'r>(&mut self, field: impl Fn(usize) -> &'r [u8]) {
+        let decided = &mut self.parsed.decided;
+        self.undecided
+            .retain(|column| match columns::is_text(field(*column)) {
+                Some(text) => {
+                    decided.push((*column, text));
+                    false
+                }
+                None => true,
+            });
+    }
+
     #[inline]
-    fn point<'r>(
-        &mut self,
-        series: Option<&'r [u8]>,
-        time: &'r [u8],
-        value: &'r [u8],
-    ) -> Result<(), RowError<'r>> {
+    fn numbers<'r>(&self, time: &'r [u8], value: &'r [u8]) -> Result<(i64, f64), RowError<'r>> {
         let nanoseconds = match self.time_format.read(time) {
             Ok(nanoseconds) => nanoseconds,
             Err(TimestampError::Invalid) => {
@@ -211,22 +275,55 @@ impl<'c> Rows<'c> {
                 number::value(bare).ok_or(RowError::Value(bare))?
             }
         };
-        if let Some(name) = series {
-            let series = self
-                .lookup
-                .number(name)
-                .map_err(|why| RowError::Series(name, why))?;
-            self.parsed.series.push(series);
-        }
-        self.parsed.times.push(nanoseconds);
-        self.parsed.values.push(number);
+        Ok((nanoseconds, number))
+    }
+
+    /// Adds a point of the series `name`.
+    #[inline]
+    fn named<'r>(
+        &mut self,
+        name: &'r [u8],
+        time: &'r [u8],
+        value: &'r [u8],
+    ) -> Result<(), RowError<'r>> {
+        let (time, value) = self.numbers(time, value)?;
+        let series = self
+            .lookup
+            .number(name)
+            .map_err(|why| RowError::Series(name, why))?;
+        self.parsed.series.push(series);
+        self.push(time, value);
         Ok(())
+    }
+
+    /// Adds a point of the series that the labels in `field` name.
+    fn labelled<'r>(
+        &mut self,
+        labels: &Labels,
+        field: impl Fn(usize) -> &'r [u8],
+        time: &'r [u8],
+        value: &'r [u8],
+    ) -> Result<(), RowError<'r>> {
+        let (time, value) = self.numbers(time, value)?;
+        let values = labels.columns().iter().map(|column| field(*column));
+        labels.name(values, &mut self.name);
+        let series = self.lookup.number(&self.name).map_err(RowError::Labels)?;
+        self.parsed.series.push(series);
+        self.push(time, value);
+        Ok(())
+    }
+
+    #[inline]
+    fn push(&mut self, time: i64, value: f64) {
+        self.parsed.times.push(time);
+        self.parsed.values.push(value);
     }
 
     #[cold]
     fn fault(&mut self, before: u64, wrong: RowError<'_>) {
         let (time_format, expected) = (self.time_format, self.context.head.fields);
         let most = self.context.most;
+        let name = &self.name;
         let text =
             |bytes: &[u8]| String::from_utf8_lossy(&bytes[..bytes.len().min(400)]).into_owned();
         self.parsed.faults.add(|| match wrong {
@@ -244,8 +341,15 @@ impl<'c> Rows<'c> {
             RowError::Time(found, why) => Fault::time(before, &text(found), why, time_format),
             RowError::Value(found) => Fault::value(before, &text(found)),
             RowError::Series(found, why) => Fault::name(before, why, found),
+            RowError::Labels(why) => Fault::name(before, why, name),
         });
     }
+}
+
+/// A field of a record without quotes, of whose fields these are the ends.
+fn field<'r>(record: &'r [u8], ends: &[usize], column: usize) -> &'r [u8] {
+    let from = column.checked_sub(1).map_or(0, |before| ends[before] + 1);
+    &record[from..ends[column]]
 }
 
 /// The format of the first readable timestamp.

@@ -3,10 +3,11 @@
 mod column;
 mod pages;
 
-use super::columns::{self, Columns};
+use super::columns;
 use super::reader::{Block, Shared, Source};
+use super::series_key::SeriesKey;
 use super::timestamp::Unit;
-use super::typed::{Cell, Table, TimeKind};
+use super::typed::{NameCell, Table, TimeKind};
 use super::{IoError, ReadOptions, allow, damaged, format_error};
 use crate::system::catch_panic;
 use column::Column;
@@ -31,7 +32,9 @@ const TAIL: u64 = 8;
 pub(super) struct Parquet {
     table: Table,
     reader: SerializedFileReader<CheckedFile>,
-    columns: [Option<usize>; 3],
+    /// Indices of the columns: time, value, and those that name the series.
+    columns: Vec<usize>,
+    key: SeriesKey,
     /// The growth of pages in the open group, for [`CheckedFile`].
     growth: Arc<AtomicU64>,
     /// Index of the next row group.
@@ -39,11 +42,12 @@ pub(super) struct Parquet {
     open: Option<Group>,
 }
 
-/// Columns of a row group: time, value, series.
+/// Columns of a row group.
 struct Group {
     time: Column,
     value: Column,
-    series: Option<Column>,
+    /// The columns that name the series.
+    series: Vec<Column>,
 }
 
 impl Parquet {
@@ -89,11 +93,8 @@ impl Parquet {
             .iter()
             .map(|leaf| leaves[*leaf].name().to_owned())
             .collect();
-        let Columns {
-            time,
-            value,
-            series,
-        } = columns::by_name(&file, &names, options, &mut shared.notes)?;
+        let columns = columns::by_name(&file, &names, options, &mut shared.notes)?;
+        let (time, value) = (columns.time, columns.value);
         let leaf = |column: usize| &leaves[usable[column]];
         let refuse = |column: usize, expected: &'static str| IoError::Type {
             file: file.clone(),
@@ -113,24 +114,29 @@ impl Parquet {
         if !is_number(leaf(value)) {
             return Err(refuse(value, "numbers (DOUBLE, FLOAT or integers)"));
         }
-        if series.is_some_and(|s| !is_name(leaf(s))) {
-            return Err(refuse(series.unwrap_or(0), "text or integers"));
-        }
-        let chosen = [Some(time), Some(value), series].map(|c| c.map(|c| usable[c]));
-        for group in reader.metadata().row_groups() {
-            for column in chosen.into_iter().flatten() {
-                packed(&file, group.column(column).compression())?;
+        for series in columns.series.columns() {
+            if !is_name(leaf(*series)) {
+                return Err(refuse(*series, "text or integers"));
             }
         }
-        let single = match series {
-            Some(_) => None,
-            None => Some(shared.number_of_file(&file, name)?),
+        columns.reject_texts(&file, |column| is_text(leaf(column)))?;
+        let mut chosen = vec![usable[time], usable[value]];
+        chosen.extend(columns.series.columns().iter().map(|c| usable[*c]));
+        for group in reader.metadata().row_groups() {
+            for column in &chosen {
+                packed(&file, group.column(*column).compression())?;
+            }
+        }
+        let single = match columns.series {
+            SeriesKey::File => Some(shared.number_of_file(&file, name)?),
+            SeriesKey::Column(_) | SeriesKey::Labels(_) => None,
         };
         let table = Table::new(file, &names[time], kind, single, options);
         Ok(Self {
             table,
             reader,
             columns: chosen,
+            key: columns.series,
             growth,
             group: 0,
             open: None,
@@ -147,25 +153,30 @@ impl Parquet {
         if self.group >= self.reader.metadata().num_row_groups() {
             return Ok(false);
         }
-        let (reader, group, columns) = (&self.reader, self.group, self.columns);
+        let (reader, group, columns) = (&self.reader, self.group, &self.columns);
         let believed = &self.growth;
         let open = catch_panic(|| {
             let row_group = reader.get_row_group(group)?;
             let schema = reader.metadata().file_metadata().schema_descr();
             let packed = |leaf: usize| growth(row_group.metadata().column(leaf).compression());
-            let most = columns.into_iter().flatten().map(packed).max();
+            let most = columns.iter().copied().map(packed).max();
             believed.store(most.unwrap_or(1), Ordering::Relaxed);
-            let column =
-                |leaf: usize| Column::new(row_group.get_column_reader(leaf)?, &schema.column(leaf));
-            let [time, value, series] = columns.map(|leaf| leaf.map(column).transpose());
-            Ok::<_, ParquetError>((time?, value?, series?))
+            let column = |leaf: &usize| {
+                Column::new(row_group.get_column_reader(*leaf)?, &schema.column(*leaf))
+            };
+            columns
+                .iter()
+                .map(column)
+                .collect::<Result<Vec<_>, ParquetError>>()
         });
-        let (time, value, series) = open
+        let opened = open
             .ok_or_else(|| self.broken("the row group is damaged"))?
             .map_err(|e| self.broken(description(e)))?;
-        let (Some(time), Some(value)) = (time, value) else {
+        let mut opened = opened.into_iter();
+        let (Some(time), Some(value)) = (opened.next(), opened.next()) else {
             return Ok(false);
         };
+        let series = opened.collect();
         self.open = Some(Group {
             time,
             value,
@@ -182,13 +193,16 @@ impl Parquet {
         let rows = catch_panic(|| {
             let rows = group.time.decode(ROWS)?;
             let values = group.value.decode(ROWS)?;
-            let series = group.series.as_mut().map(|s| s.decode(ROWS)).transpose()?;
-            Ok::<_, ParquetError>((rows, values, series.unwrap_or(rows)))
+            let mut equal = rows == values;
+            for series in &mut group.series {
+                equal &= rows == series.decode(ROWS)?;
+            }
+            Ok::<_, ParquetError>((rows, equal))
         });
-        let (rows, values, series) = rows
+        let (rows, equal) = rows
             .ok_or_else(|| self.broken("the row group is damaged"))?
             .map_err(|e| self.broken(description(e)))?;
-        if rows != values || rows != series {
+        if !equal {
             return Err(self.broken("its columns have different lengths"));
         }
         Ok(rows)
@@ -216,10 +230,10 @@ impl Source for Parquet {
             series,
         } = group;
         let (mut times, mut values) = (time.cells(), value.cells());
-        let mut names = series.as_mut().map(|s| s.cells());
+        let mut names: Vec<_> = series.iter().map(Column::cells).collect();
         let cells = (0..rows).map(|_| {
-            let series = names.as_mut().map_or(Cell::Null, column::Cells::next);
-            (times.next(), values.next(), series)
+            let name = NameCell::of(&self.key, |position| names[position].next());
+            (times.next(), values.next(), name)
         });
         let block = self.table.block(rows, cells, shared)?;
         Ok(Some(if block.is_empty() {

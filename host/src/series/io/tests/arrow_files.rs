@@ -192,3 +192,40 @@ fn names_with_zero_bytes_are_malformed_rows() {
     let read = read_bytes("cpu.bin", &bytes, &skipping()).unwrap();
     assert_eq!((read.names, read.skipped.rows), (vec!["b".to_owned()], 1));
 }
+
+/// Texts, dictionaries and integers are labels; null is an empty label.
+#[test]
+fn label_columns_name_the_series() {
+    let regions: DictionaryArray<Int8Type> = [Some("eu"), Some("us"), None].into_iter().collect();
+    let good = batch(&[
+        (
+            "timestamp",
+            array(Int64Array::from(vec![START, START + 1, START + 2])),
+        ),
+        ("region", array(regions)),
+        ("host", array(StringViewArray::from(vec!["a", "a", "b"]))),
+        ("rack", array(UInt64Array::from(vec![1, 1, u64::MAX]))),
+        ("value", array(Float64Array::from(vec![0.0, 1.0, 2.0]))),
+    ]);
+    for file in [true, false] {
+        let bytes = arrow(std::slice::from_ref(&good), file, None);
+        let error = read_table(&bytes).unwrap_err();
+        says(
+            &error,
+            &["cpu.bin", "text columns region, host", "--series-columns"],
+        );
+        let options = ReadOptions {
+            series_columns: ["region", "host", "rack"].map(str::to_owned).into(),
+            ..ReadOptions::default()
+        };
+        let read = read_bytes("cpu.bin", &bytes, &options).unwrap();
+        assert_eq!(
+            points(&read),
+            [
+                series("region=eu,host=a,rack=1", &[(0, 0.0)]),
+                series("region=us,host=a,rack=1", &[(1, 1.0)]),
+                series("region=,host=b,rack=18446744073709551615", &[(2, 2.0)]),
+            ]
+        );
+    }
+}

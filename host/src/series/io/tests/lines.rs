@@ -23,7 +23,7 @@ fn layouts_of_the_same_points() {
         "timestamp, value\n2014-02-14 14:30:00, 3.5\n 2014-02-14 14:30:10 ,-2 \n",
         "\n\ntime,temperature\n\n1392388200.0,3.5\n\n1392388210.0,-2\n\n",
         "timestamp_us,value\n1392388200000000,3.5\n1392388210000000,-2\n",
-        "host,timestamp,value\na,1392388200,3.5\nb,1392388210,-2\n",
+        "load,timestamp,value\n1,1392388200,3.5\n,1392388210,-2\n",
     ] {
         same(text, &one);
     }
@@ -34,7 +34,7 @@ fn layouts_of_the_same_points() {
     for text in [
         "series,timestamp,value\na,1392388200,1\n\"b,\"\"c\"\"\nd\",1392388210,2\na,1392388220,3\n",
         "a,1392388200,1\n\"b,\"\"c\"\"\nd\",1392388210,2\na,1392388220,3",
-        "value;metric;time;unit\n1;a;1392388200;K\n2;\"b,\"\"c\"\"\nd\";1392388210;K\n3;a;1392388220;\"\"\n",
+        "value;metric;time;load\n1;a;1392388200;7\n2;\"b,\"\"c\"\"\nd\";1392388210;7\n3;a;1392388220;\"\"\n",
     ] {
         same(text, &two);
     }
@@ -45,6 +45,7 @@ fn files_without_a_header_need_column_numbers() {
     let options = ReadOptions {
         time_column: Some("2".into()),
         value_column: Some("3".into()),
+        ignored_columns: vec!["4".into()],
         ..ReadOptions::default()
     };
     let read = read_bytes("cpu.csv", b"7,1392388200,1,x\n8,1392388201,2,y\n", &options).unwrap();
@@ -73,6 +74,60 @@ fn named_columns_units_and_unused_columns() {
     );
     assert_eq!(read.notes.len(), 1);
     says(&read.notes[0], &["x.csv", "disk"]);
+}
+
+/// Labels in rows with quotes, in rows without, and in malformed rows.
+#[test]
+fn label_columns_name_the_series() {
+    let options = ReadOptions {
+        series_columns: vec!["region".into(), "host".into()],
+        ..skipping()
+    };
+    let text = b"host,timestamp,value,region\n a ,1392388200,1,eu\n\"a\",1392388201,2,\"eu\"\n\"a,b\",1392388202,3,\nb,x,4,eu\nb,1392388203\n\xff,1392388204,5,eu\nb,1392388205,6,\"e\"\"u\"";
+    let read = read_bytes("x.csv", text, &options).unwrap();
+    assert_eq!(
+        points(&read),
+        [
+            series("region=eu,host=a", &[(0, 1.0), (1, 2.0)]),
+            series("region=,host=a\\,b", &[(2, 3.0)]),
+            series("region=e\"u,host=b", &[(5, 6.0)]),
+        ]
+    );
+    assert_eq!(read.skipped.rows, 3);
+    says(
+        &read.skipped.first[2],
+        &["line 7", "region=eu,host=", "UTF-8"],
+    );
+}
+
+#[test]
+fn the_first_field_that_is_not_empty_decides_whether_a_column_is_text() {
+    for (rows, text) in [
+        ("0,,1\n1,7,2\n2,x,3\n", false),
+        ("0,-,1\n1,x,2\n2,7,3\n", true),
+        ("0,\"\",1\n1,\"x\",2\n", true),
+        ("0,2014-02-14T14:30:00Z,1\n", false),
+        // A malformed row does not decide.
+        ("0,1,x,2\n1,7,2\n", false),
+    ] {
+        let text_of = format!("timestamp,host,value\n{rows}");
+        let read = read_bytes("x.csv", text_of.as_bytes(), &skipping());
+        match read {
+            Ok(_) => assert!(!text, "{rows}"),
+            Err(error) => {
+                assert!(text, "{rows}: {error}");
+                says(
+                    &error,
+                    &[
+                        "x.csv",
+                        "column host",
+                        "--series-columns",
+                        "--ignore-columns",
+                    ],
+                );
+            }
+        }
+    }
 }
 
 #[test]

@@ -307,3 +307,37 @@ fn tables_without_rows_are_rejected() {
         );
     }
 }
+
+/// Texts and integers are labels; null is an empty label.
+#[test]
+fn label_columns_name_the_series() {
+    let schema = "optional binary host (STRING); required int64 timestamp; required int32 rack; required double value;";
+    let columns = vec![
+        (Data::Text(vec!["a", "b", "a"]), Some(vec![1, 1, 0, 1])),
+        (Data::I64((0..4).map(|i| START + i).collect()), None),
+        (Data::I32(vec![1, -2, 1, 1]), None),
+        (Data::F64(vec![0.0, 1.0, 2.0, 3.0]), None),
+    ];
+    let bytes = parquet(schema, plain(), &[columns]);
+    says(
+        &read_table(&bytes).unwrap_err(),
+        &["cpu.bin", "text column host", "--series-columns"],
+    );
+    let named = |options: ReadOptions| points(&read_bytes("cpu.bin", &bytes, &options).unwrap());
+    let labels = named(ReadOptions {
+        series_columns: vec!["host".into(), "rack".into()],
+        ..ReadOptions::default()
+    });
+    let expected = [
+        series("host=a,rack=1", &[(0, 0.0), (3, 3.0)]),
+        series("host=b,rack=-2", &[(1, 1.0)]),
+        series("host=,rack=1", &[(2, 2.0)]),
+    ];
+    assert_eq!(labels, expected);
+    let ignored = named(ReadOptions {
+        ignored_columns: vec!["host".into()],
+        ..ReadOptions::default()
+    });
+    let all: Vec<_> = (0..4).map(|i| (i, i as f64)).collect();
+    assert_eq!(ignored, [series("cpu", &all)]);
+}
