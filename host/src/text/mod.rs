@@ -7,9 +7,9 @@ mod table;
 mod toml_error;
 
 pub use count::count;
-#[cfg(feature = "plots")]
-pub(crate) use numbers::round_below;
 pub use numbers::{length, shortest, significant};
+#[cfg(feature = "plots")]
+pub(crate) use numbers::{round_below, trimmed};
 pub use table::Table;
 #[cfg(any(feature = "ptycho", feature = "series"))]
 pub(crate) use toml_error::TomlError;
