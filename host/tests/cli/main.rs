@@ -11,6 +11,7 @@ mod messages;
 mod mri;
 mod mri_raw;
 mod mri_refused;
+mod pictures;
 mod sas;
 mod sas_fit;
 mod sas_refused;
