@@ -26,8 +26,8 @@ fn valid_frames(scan: &Scan) -> Array2<usize> {
     }
 }
 
-/// Mean counts of each pixel over the frames in which it is valid (row, column); NaN where there is
-/// none.
+/// Mean counts of each pixel over the frames in which it is valid (row, column); NaN for pixels that are
+/// masked in every frame.
 fn mean_of_valid(scan: &Scan) -> Array2<f64> {
     let mut mean = scan.mean_frame();
     let frames = scan.shape()[0] as f64;

@@ -38,9 +38,9 @@ pub fn fit_report(result: &FitResult, fit: &Comparison) -> Result<String, Report
         None => {
             let pictures = comparison_pictures(fit).map_err(|e| failed(&e))?;
             let names = ["Data", "Model", "Residuals"];
-            let figures = pictures.iter().zip(names);
-            let figures: String = figures.map(|(drawn, name)| figure(drawn, name)).collect();
-            format!("<div class=\"pair\">\n{figures}</div>\n")
+            let named = pictures.iter().zip(names);
+            let images: String = named.map(|(drawn, name)| figure(drawn, name)).collect();
+            format!("<div class=\"pair\">\n{images}</div>\n")
         }
     };
     page += "</section>\n<section>\n<h2>Parameters</h2>\n";
