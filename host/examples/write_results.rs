@@ -145,7 +145,7 @@ fn main() -> anyhow::Result<()> {
     };
     let summary = Summary::new(&result, RunRecord::new(setup, seconds), Some(&comparison));
     write_whole(&folder.join("summary.json"), summary.to_json()?.as_bytes())?;
-    let page = report(&result, &summary, &pictures, Some(&comparison))?;
+    let page = report(&result, None, &summary, &pictures, Some(&comparison))?;
     write_whole(&folder.join("report.html"), page.as_bytes())?;
     Ok(())
 }

@@ -31,15 +31,15 @@ pub struct RunSummary {
     /// Cells that a sweep computes, times sweeps, over the seconds of the run.
     pub cells_per_second: f64,
     /// Seconds in which the devices read and write each of these cells once a sweep, at the speed
-    /// that they copied at when the run began.
+    /// that they copied at when the run began; not in the emulator.
     pub floor_seconds: Option<f64>,
     /// `floor_seconds` over the seconds of the run; above 1 where a pass over the memory does several sweeps.
     pub share_of_floor: Option<f64>,
-    /// Seconds of the same sweeps on the first device alone, where they were asked for.
+    /// Seconds of the same sweeps on the first device alone, where they were asked for; not in the emulator.
     pub single_seconds: Option<f64>,
     /// `single_seconds / (devices · seconds)`.
     pub efficiency: Option<f64>,
-    /// Idle time between sweeps, where a timeline was recorded.
+    /// Idle time between sweeps, where a timeline was recorded; not in the emulator.
     pub idle_gap_us: Option<Vec<IdleGap>>,
 }
 
@@ -57,8 +57,10 @@ impl RunSummary {
         let mut record = RunRecord::new(engine.setup().clone(), seconds);
         record.notes.clone_from(&execution.notes);
         let cells = (problem.nx() - 2) as f64 * (problem.ny() - 2) as f64 * sweeps as f64;
+        let measured = !record.setup.is_emulated();
         let floor_seconds = execution
             .copy_bytes_per_second
+            .filter(|_| measured)
             .map(|rate| cells * 2.0 * T::BYTES as f64 / rate);
         let share = |part: f64, whole: f64| if whole > 0.0 { part / whole } else { 0.0 };
         let gaps = idle_gaps(steps.spans());
@@ -76,7 +78,7 @@ impl RunSummary {
             share_of_floor: floor_seconds.map(|floor| share(floor, seconds)),
             single_seconds: None,
             efficiency: None,
-            idle_gap_us: (!gaps.is_empty()).then_some(gaps),
+            idle_gap_us: (measured && !gaps.is_empty()).then_some(gaps),
             execution,
         }
     }

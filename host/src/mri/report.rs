@@ -139,7 +139,7 @@ pub fn mri_report(of: &MriImage, summary: &MriSummary) -> Result<String, ReportE
     );
     page += "</section>\n";
     if summary.method != "adjoint" {
-        let drawn = of_residuals(&summary.residuals).map_err(|e| failed(&e))?;
+        let drawn = of_residuals(&summary.residuals, "iteration").map_err(|e| failed(&e))?;
         page += "<section>\n<h2>Convergence</h2>\n";
         page += &curve(
             "Residual",

@@ -1,6 +1,7 @@
 //! The summary of a run for other programs.
 
 use crate::data::{HistoryEntry, Reconstruction};
+use crate::ptycho::ProbeSize;
 use crate::ptycho::quality::Comparison;
 use crate::run::RunRecord;
 use serde::Serialize;
@@ -33,6 +34,9 @@ pub struct Summary {
     pub probe_modes: usize,
     /// Share of each mode in the probe's power, strongest first.
     pub mode_power: Vec<f64>,
+    /// Size of the probe; absent if it has no power.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub probe_size: Option<ProbeSize>,
     /// Object shape (rows, columns).
     pub object_shape: [usize; 2],
     /// Object pixel (row, column), m.
@@ -46,6 +50,9 @@ pub struct Summary {
     /// unknown or they do not agree.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub resolution_half_bit: Option<f64>,
+    /// The same at one bit.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub resolution_one_bit: Option<f64>,
 }
 
 impl Summary {
@@ -72,11 +79,13 @@ impl Summary {
             frames: of.corners.len(),
             probe_modes: of.probe.shape()[0],
             mode_power: of.mode_power.clone(),
+            probe_size: ProbeSize::new(&of.probe, of.pixel),
             object_shape: of.object.dim().into(),
             pixel: of.pixel,
             history: of.history.clone(),
             relative_l2: truth.map(|t| t.relative_l2),
             resolution_half_bit: truth.and_then(|t| t.resolution_half_bit),
+            resolution_one_bit: truth.and_then(|t| t.resolution_one_bit),
         }
     }
 
@@ -132,6 +141,7 @@ mod tests {
             "err_exit",
             "frames",
             "probe_modes",
+            "probe_size",
             "history",
         ] {
             assert!(value.get(key).is_some(), "{key}");
@@ -144,6 +154,8 @@ mod tests {
         assert!(value["err_exit"].is_null() && value["history"][7]["err_exit"].is_null());
         assert_eq!(value["history"].as_array().unwrap().len(), 8);
         assert!(value.get("relative_l2").is_none());
+        assert!(value["probe_size"]["fwhm"].as_f64().unwrap() > 1e-8);
+        assert_eq!(value["probe_size"]["rms"].as_array().unwrap().len(), 2);
     }
 
     #[test]

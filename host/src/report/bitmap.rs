@@ -1,6 +1,7 @@
 //! A back end of plotters that draws on a [`Canvas`], so that one drawing serves as SVG and as PNG.
 
-use super::canvas::{Canvas, Colour, TEXT, WHITE, width_of};
+use super::canvas::{Canvas, Colour, WHITE};
+use super::font::width_of;
 use plotters_backend::text_anchor::{HPos, VPos};
 use plotters_backend::{
     BackendColor, BackendCoord, BackendStyle, BackendTextStyle, DrawingBackend, DrawingErrorKind,
@@ -36,6 +37,11 @@ fn over_white(colour: BackendColor) -> Colour {
         *to = from;
     }
     pixel
+}
+
+/// Height of a line of text, pixels.
+fn line_height<S: BackendTextStyle>(style: &S) -> usize {
+    style.size().round().max(1.0) as usize
 }
 
 impl Bitmap<'_> {
@@ -133,14 +139,15 @@ impl DrawingBackend for Bitmap<'_> {
         Ok(())
     }
 
-    /// Draws horizontal text in the canvas's font.
+    /// Draws horizontal text in the pictures' font, with lines as high as the style's size.
     fn draw_text<S: BackendTextStyle>(
         &mut self,
         text: &str,
         style: &S,
         at: BackendCoord,
     ) -> Result<(), DrawingErrorKind<Infallible>> {
-        let (width, height) = (width_of(text) as i32, TEXT as i32);
+        let line = line_height(style);
+        let (width, height) = (width_of(text, line) as i32, line as i32);
         let anchor = style.anchor();
         let left = match anchor.h_pos {
             HPos::Left => at.0,
@@ -153,16 +160,17 @@ impl DrawingBackend for Bitmap<'_> {
             VPos::Bottom => at.1 - height,
         };
         let corner = [left, top].map(|v| usize::try_from(v).unwrap_or(0));
-        self.canvas.text(corner, text);
+        self.canvas.text_of_height(corner, line, text);
         Ok(())
     }
 
     fn estimate_text_size<S: BackendTextStyle>(
         &self,
         text: &str,
-        _style: &S,
+        style: &S,
     ) -> Result<(u32, u32), DrawingErrorKind<Infallible>> {
-        Ok((width_of(text) as u32, TEXT as u32))
+        let line = line_height(style);
+        Ok((width_of(text, line) as u32, line as u32))
     }
 }
 

@@ -1,21 +1,16 @@
 //! A canvas of pixels for filled boxes and text.
 
+use super::font;
 use super::png::Rgb;
-use font8x8::{BASIC_FONTS, GREEK_FONTS, LATIN_FONTS, UnicodeFonts};
 use png::EncodingError;
+
+pub(crate) use super::font::TEXT;
 
 /// Red, green, blue.
 pub(crate) type Colour = [u8; 3];
 
 pub(crate) const WHITE: Colour = [255; 3];
 pub(crate) const INK: Colour = [25; 3];
-
-/// Side of a glyph before enlargement, pixels.
-const LETTER: usize = 8;
-/// Factor by which glyphs are enlarged.
-const ENLARGED: usize = 2;
-/// Height and width of an enlarged glyph, pixels.
-pub(crate) const TEXT: usize = LETTER * ENLARGED;
 
 /// A picture under construction, white at first.
 pub(crate) struct Canvas {
@@ -47,20 +42,24 @@ impl Canvas {
         }
     }
 
-    /// Writes `text` with its upper left corner at `at` (column, row). Characters outside of Basic
-    /// Latin, Latin-1, Greek and `…` become `?`.
+    /// Writes `text` in a line of the usual height with its upper left corner at `at` (column, row).
     pub(crate) fn text(&mut self, at: [usize; 2], text: &str) {
-        for (index, letter) in text.chars().enumerate() {
-            for (y, bits) in glyph(letter).into_iter().enumerate() {
-                for x in (0..LETTER).filter(|x| bits >> x & 1 == 1) {
-                    let corner = [
-                        at[0] + (index * LETTER + x) * ENLARGED,
-                        at[1] + y * ENLARGED,
-                    ];
-                    self.fill(corner, [ENLARGED; 2], INK);
-                }
+        self.text_of_height(at, TEXT, text);
+    }
+
+    /// Writes `text` in a line of `height` pixels with its upper left corner at `at` (column, row).
+    /// What lies outside of the canvas is not drawn.
+    pub(crate) fn text_of_height(&mut self, at: [usize; 2], height: usize, text: &str) {
+        let [left, top] = at.map(|v| i32::try_from(v).unwrap_or(i32::MAX));
+        font::draw(text, height, |column, row, coverage| {
+            let column = usize::try_from(left.saturating_add(column));
+            let row = usize::try_from(top.saturating_add(row));
+            if let (Ok(column), Ok(row)) = (column, row)
+                && let Some(pixel) = self.image.at_mut(column, row)
+            {
+                *pixel = mixed(*pixel, INK, coverage);
             }
-        }
+        });
     }
 
     /// The picture as a PNG file.
@@ -69,24 +68,20 @@ impl Canvas {
     }
 }
 
-/// Width of `text`, pixels.
+/// Width of `text` in a line of the usual height, pixels.
 pub(crate) fn width_of(text: &str) -> usize {
-    text.chars().count() * TEXT
+    font::width_of(text, TEXT)
 }
 
-/// `…`, three dots on the baseline, which the fonts lack.
-const ELLIPSIS: [u8; LETTER] = [0, 0, 0, 0, 0, 0b0100_1001, 0b0100_1001, 0];
-
-fn glyph(letter: char) -> [u8; LETTER] {
-    if letter == '…' {
-        return ELLIPSIS;
+/// `share` (0 to 1) of `front` over `back`.
+fn mixed(back: Colour, front: Colour, share: f32) -> Colour {
+    let share = share.clamp(0.0, 1.0);
+    let mut mixed = back;
+    for (value, front) in mixed.iter_mut().zip(front) {
+        let [back, front] = [*value, front].map(f32::from);
+        *value = (back + (front - back) * share).round() as u8;
     }
-    BASIC_FONTS
-        .get(letter)
-        .or_else(|| LATIN_FONTS.get(letter))
-        .or_else(|| GREEK_FONTS.get(letter))
-        .or_else(|| BASIC_FONTS.get('?'))
-        .unwrap_or_default()
+    mixed
 }
 
 #[cfg(test)]
@@ -94,21 +89,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn all_characters_of_captions_have_a_glyph() {
-        let needed = "0123456789.-eE %nµpm,()πrad…";
-        let unknown = glyph('?');
-        for letter in needed.chars() {
-            assert!(glyph(letter) != unknown, "{letter}");
-        }
-        assert_eq!(glyph('漢'), unknown);
-    }
-
-    #[test]
     fn text_stays_inside_and_is_dark_on_white() {
-        let mut canvas = Canvas::new(40, 20);
+        let mut canvas = Canvas::new(60, 30);
         canvas.text([2, 2], "Ae9");
         let dark = canvas.image.all().iter().filter(|p| **p == INK).count();
-        assert!(dark > 50 && canvas.image.at(0, 0) == WHITE);
+        assert!(dark > 30 && canvas.image.at(0, 0) == WHITE);
+        // The lower part of a g, and a letter beyond the right edge.
+        canvas.text([50, 20], "gW");
         let png = canvas.png().unwrap();
         assert_eq!(Rgb::read(&png), canvas.image);
     }

@@ -1,11 +1,21 @@
 //! Curves against iterations as SVG, for HTML pages.
 
-use crate::text::significant;
+use super::font::width_of;
+use super::log_ticks::{label, log_ticks};
+use super::value_axis::ValueAxis;
 use plotters::prelude::*;
 use std::ops::Range;
 
 /// Width and height of a drawing, SVG units; pages scale it.
-pub(crate) const SIZE: (u32, u32) = (440, 240);
+pub(crate) const SIZE: (u32, u32) = (440, 260);
+/// Height of a line of text, SVG units.
+pub(crate) const LINE: u32 = 16;
+/// Space around a drawing, SVG units.
+pub(crate) const MARGIN: u32 = 10;
+/// Distance of a label from its axis: twice the length of a tick, as plotters has it.
+pub(crate) const LABEL_DISTANCE: u32 = 10;
+/// Largest number of steps between labels of iterations, so that numbers of six digits fit.
+const ITERATIONS: u32 = 5;
 /// Colour of axes, legible on white and on black.
 pub(crate) const AXES: RGBColor = RGBColor(128, 128, 128);
 /// Colours of the first, second and third curve, legible on white and on black.
@@ -17,21 +27,22 @@ pub(crate) const CURVES: [RGBColor; 3] = [
 
 pub(crate) type DrawError = DrawingAreaErrorKind<std::io::Error>;
 
-/// Draws `residuals` after iterations 1, 2, … on a logarithmic axis; `None` if there is nothing to
-/// draw.
-pub(crate) fn of_residuals(residuals: &[f64]) -> Result<Option<String>, DrawError> {
+/// Draws `residuals` after steps 1, 2, …, which are called `step`, on a logarithmic axis; `None` if there
+/// is nothing to draw.
+pub(crate) fn of_residuals(residuals: &[f64], step: &str) -> Result<Option<String>, DrawError> {
     let values: Vec<(usize, Option<f64>)> = residuals
         .iter()
         .enumerate()
         .map(|(index, residual)| (index + 1, Some(*residual)))
         .collect();
-    logarithmic(&values, &[])
+    logarithmic(&values, step, &[])
 }
 
-/// Draws values against iterations on a logarithmic axis, with the names of `spans` above their
-/// first iterations; `None` if there is nothing to draw.
+/// Draws values against steps, which are called `step`, on a logarithmic axis, with the names of `spans`
+/// above their first steps; `None` if there is nothing to draw.
 pub(crate) fn logarithmic(
     values: &[(usize, Option<f64>)],
+    step: &str,
     spans: &[(&str, [usize; 2])],
 ) -> Result<Option<String>, DrawError> {
     let points: Vec<Option<(f64, f64)>> = values
@@ -46,27 +57,35 @@ pub(crate) fn logarithmic(
     };
     let first = values.first().map_or(0.0, |v| v.0 as f64);
     let last = values.last().map_or(1.0, |v| v.0 as f64);
+    let below = 2 * LINE + LABEL_DISTANCE;
+    let height = SIZE.1 - 2 * MARGIN - below;
+    let ticks = log_ticks(&range, height, |_| LINE + LINE / 2);
+    let widest = ticks.iter().map(|v| width_of(&label(*v), LINE as usize));
+    let beside = widest.max().unwrap_or(0) as u32 + LABEL_DISTANCE;
+    let iterations = first - 0.5..last + 0.5;
     let mut svg = String::new();
     {
         let area = SVGBackend::with_string(&mut svg, SIZE).into_drawing_area();
         let mut chart = ChartBuilder::on(&area)
-            .margin(10)
-            .x_label_area_size(38)
-            .y_label_area_size(58)
+            .margin(MARGIN)
+            .margin_right(2 * MARGIN)
+            .x_label_area_size(below)
+            .y_label_area_size(beside)
             .build_cartesian_2d(
-                first - 0.5..last + 0.5,
-                range.clone().log_scale().with_key_points(ticks(&range)),
+                ValueAxis::of_integers(iterations, ITERATIONS),
+                range.clone().log_scale().with_key_points(ticks),
             )?;
         chart
             .configure_mesh()
             .axis_style(AXES)
             .bold_line_style(AXES.mix(0.35))
             .light_line_style(AXES.mix(0.12))
-            .label_style(("sans-serif", 13))
-            .x_desc("iteration")
-            .x_label_formatter(&|x| format!("{x:.0}"))
-            .y_label_formatter(&|y| significant(*y, 1))
+            .label_style(("sans-serif", LINE))
+            .x_desc(step)
+            .y_label_formatter(&|y| label(*y))
             .draw()?;
+        // Names that would overlap the one before or the edge are left out.
+        let mut free = 0;
         for (i, (engine, [begin, _])) in spans.iter().enumerate() {
             let x = *begin as f64 - 0.5;
             if i > 0 {
@@ -74,11 +93,13 @@ pub(crate) fn logarithmic(
                 chart.draw_series(DashedLineSeries::new(line, 5, 4, AXES.stroke_width(1)))?;
             }
             let top = chart.backend_coord(&(x, range.end));
-            area.draw_text(
-                engine,
-                &("sans-serif", 13).into_text_style(&area),
-                (top.0 + 5, top.1 + 4),
-            )?;
+            let left = top.0 + 5;
+            let right = left + width_of(engine, LINE as usize) as i32;
+            if left >= free && right <= SIZE.0 as i32 {
+                let style = ("sans-serif", LINE).into_text_style(&area);
+                area.draw_text(engine, &style, (left, top.1 + 4))?;
+                free = right;
+            }
         }
         for run in points.split(Option::is_none) {
             let run: Vec<(f64, f64)> = run.iter().copied().flatten().collect();
@@ -102,38 +123,45 @@ fn logarithmic_range(values: impl Iterator<Item = f64>) -> Option<Range<f64>> {
     (high > 0.0).then(|| (low / 1.3).max(f64::MIN_POSITIVE)..(high * 1.8).min(f64::MAX))
 }
 
-/// Round numbers in `range`: as many powers of ten as are legible, and 2 and 5 times these if there
-/// are few.
-pub(crate) fn ticks(range: &Range<f64>) -> Vec<f64> {
-    let (first, last) = (range.start.log10().floor(), range.end.log10().ceil());
-    let decades = last - first;
-    let stride = (decades / 6.0).ceil().max(1.0);
-    let steps: &[f64] = if decades <= 3.0 {
-        &[1.0, 2.0, 5.0]
-    } else {
-        &[1.0]
-    };
-    (0..=(decades / stride) as i32)
-        .map(|i| first + stride * f64::from(i))
-        .flat_map(|power| steps.iter().map(move |s| s * 10_f64.powf(power)))
-        .filter(|v| range.contains(v))
-        .collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    /// Texts of an SVG.
+    fn texts(svg: &str) -> Vec<&str> {
+        let parts = svg.split("<text").skip(1);
+        let inner = parts.filter_map(|part| part.split('>').nth(1)?.split('<').next());
+        inner.map(str::trim).collect()
+    }
+
     #[test]
-    fn ticks_are_round_and_few() {
-        let near = |found: Vec<f64>, expected: &[f64]| {
-            assert_eq!(found.len(), expected.len(), "{found:?}");
-            for (a, b) in found.iter().zip(expected) {
-                assert!((a / b - 1.0).abs() < 1e-9, "{found:?}");
-            }
-        };
-        near(ticks(&(0.011..0.54)), &[0.02, 0.05, 0.1, 0.2, 0.5]);
-        near(ticks(&(0.3..5e4)), &[1.0, 10.0, 100.0, 1e3, 1e4]);
-        assert!(ticks(&(1e-300..1e300)).len() < 8);
+    fn steps_are_whole_numbers_and_labels_are_distinct() {
+        let svg = of_residuals(&[0.9, 0.8999, 0.8998], "round")
+            .unwrap()
+            .unwrap();
+        let texts = texts(&svg);
+        assert!(
+            texts.ends_with(&["round"]) || texts.contains(&"round"),
+            "{texts:?}"
+        );
+        for step in ["1", "2", "3"] {
+            assert!(
+                texts.iter().filter(|text| **text == step).count() <= 2,
+                "{texts:?}"
+            );
+        }
+        assert!(!texts.iter().any(|text| text.len() > 5), "{texts:?}");
+    }
+
+    #[test]
+    fn names_of_many_engines_do_not_overlap() {
+        let values: Vec<(usize, Option<f64>)> = (1..=200).map(|n| (n, Some(1.0))).collect();
+        let spans: Vec<(&str, [usize; 2])> = (1..=200).map(|n| ("raar", [n, n])).collect();
+        let svg = logarithmic(&values, "iteration", &spans).unwrap().unwrap();
+        let names = texts(&svg)
+            .into_iter()
+            .filter(|text| *text == "raar")
+            .count();
+        assert!((3..15).contains(&names), "{names}");
     }
 }

@@ -1,6 +1,6 @@
 //! Pictures with captions, and the elements that pictures of all sciences share.
 
-use super::canvas::{Canvas, INK, width_of};
+use super::canvas::{Canvas, INK, TEXT, width_of};
 use super::colours::Map;
 use crate::system::{WriteError, write_whole};
 use crate::text::significant;
@@ -68,8 +68,9 @@ pub(crate) fn map_ends(map: Map) -> [String; 2] {
     }
 }
 
-/// Draws a colour bar with its upper left corner at `at` (column, row) and labels below its ends.
-pub(crate) fn colour_bar(canvas: &mut Canvas, at: [usize; 2], map: Map) {
+/// Draws a colour bar with its upper left corner at `at` (column, row) and the labels `ends` below its
+/// ends; of a label with a unit, the number is below the end.
+pub(crate) fn colour_bar(canvas: &mut Canvas, at: [usize; 2], map: Map, ends: &[String; 2]) {
     let [start, row] = at;
     let text_row = row + BAR[1] + GAP / 2;
     let [low, high] = map.limits();
@@ -77,11 +78,14 @@ pub(crate) fn colour_bar(canvas: &mut Canvas, at: [usize; 2], map: Map) {
         let value = low + (high - low) * (x as f64 + 0.5) / BAR[0] as f64;
         canvas.fill([start + x, row], [1, BAR[1]], map.colour(value));
     }
-    for x in [start - 1, start + BAR[0]] {
+    for x in [start.saturating_sub(1), start + BAR[0]] {
         canvas.fill([x, row], [1, BAR[1] + 3], INK);
     }
-    let [left, right] = map_ends(map);
+    let [left, right] = ends;
     let number = right.split(' ').next().unwrap_or_default();
-    canvas.text([start.saturating_sub(width_of(&left) / 2), text_row], &left);
-    canvas.text([start + BAR[0] - width_of(number) / 2, text_row], &right);
+    canvas.text([start.saturating_sub(width_of(left) / 2), text_row], left);
+    canvas.text([start + BAR[0] - width_of(number) / 2, text_row], right);
 }
+
+/// Height of a scale bar or colour bar with its labels, and of the space around them, pixels.
+pub(crate) const FOOTER: usize = GAP + BAR[1] + GAP / 2 + TEXT + GAP;

@@ -18,6 +18,12 @@ pub struct Setup {
 }
 
 impl Setup {
+    /// Whether kernels run in the emulator, whose times say nothing about those of a GPU.
+    #[must_use]
+    pub fn is_emulated(&self) -> bool {
+        self.backend == "emulator"
+    }
+
     /// The setup of a CPU engine in `f32` or `f64`, on the present pool of threads.
     #[must_use]
     pub fn cpu(precision: &'static str) -> Self {

@@ -5,7 +5,6 @@ mod legend;
 #[cfg(test)]
 mod tests;
 mod time_axis;
-mod value_axis;
 
 use crate::series::Granularity;
 use warpstride_kernels::series::bucket::Bucketing;

@@ -9,9 +9,9 @@ mod toml_error;
 mod visible;
 
 pub use count::count;
-#[cfg(feature = "plots")]
-pub(crate) use numbers::round_below;
 pub use numbers::{length, shortest, significant};
+#[cfg(feature = "plots")]
+pub(crate) use numbers::{round_below, trimmed};
 pub use shell::shell_quoted;
 pub use table::Table;
 #[cfg(any(feature = "ptycho", feature = "series"))]

@@ -26,6 +26,22 @@ pub fn significant(value: f64, digits: usize) -> String {
     format!("{value:.decimals$}")
 }
 
+/// Formats `value` with at most `digits` significant digits and without zeros at their end: `0.02`,
+/// `10`, `1e-7`.
+#[cfg(feature = "plots")]
+pub(crate) fn trimmed(value: f64, digits: usize) -> String {
+    let text = significant(value, digits);
+    let (number, exponent) = match text.split_once('e') {
+        Some((number, _)) => (number, &text[number.len()..]),
+        None => (text.as_str(), ""),
+    };
+    if !number.contains('.') {
+        return text;
+    }
+    let number = number.trim_end_matches('0').trim_end_matches('.');
+    format!("{number}{exponent}")
+}
+
 /// The shortest decimal that reads back as `value`, with an exponent where that spares zeros: `0.25`,
 /// `100000`, `1e300`.
 #[must_use]
@@ -84,6 +100,23 @@ mod tests {
         ];
         for (value, expected) in cases {
             assert_eq!(significant(value, 3), expected);
+        }
+    }
+
+    #[cfg(feature = "plots")]
+    #[test]
+    fn zeros_at_the_end_are_left_out() {
+        for (value, expected) in [
+            (0.02, "0.02"),
+            (10.0, "10"),
+            (1e-7, "1e-7"),
+            (-2.5e300, "-2.5e300"),
+            (1.05, "1.05"),
+            (20_000.0, "20000"),
+            (0.0, "0"),
+            (f64::INFINITY, "inf"),
+        ] {
+            assert_eq!(trimmed(value, 6), expected);
         }
     }
 

@@ -2,7 +2,9 @@
 
 use super::support::{Output, TestFolder};
 use std::process::Stdio;
+use warpstride::ptycho::ProbeSize;
 use warpstride::ptycho::io::results;
+use warpstride::ptycho::io::scan::{self, ReadOptions};
 
 fn json(text: &str) -> serde_json::Value {
     serde_json::from_str(text).unwrap()
@@ -50,12 +52,40 @@ fn a_simulated_object_is_recovered() {
     // The photons of such a small scan determine the object to about one percent.
     let distance = summary["relative_l2"].as_f64().unwrap();
     assert!(distance < 0.05, "{distance}");
+    // The simulated probe is found: its width at half maximum is that of the truth.
+    let truth = scan::read(&folder.path("scan.cxi"), &ReadOptions::default()).unwrap();
+    let truth = truth.scan;
+    let probe = &truth.simulation().unwrap().probe;
+    let expected = ProbeSize::new(probe, truth.object_pixel()).unwrap();
+    let fwhm = summary["probe_size"]["fwhm"].as_f64().unwrap();
+    assert!(
+        (fwhm / expected.fwhm - 1.0).abs() < 0.05,
+        "{fwhm} {expected:?}"
+    );
+    assert_eq!(summary["probe_size"]["rms"].as_array().unwrap().len(), 2);
+    for line in ["resolution  ", "probe       "] {
+        assert!(output.out.contains(line), "{output:?}");
+    }
+    let report = std::fs::read_to_string(folder.path("r.html")).unwrap();
+    for part in [
+        "alt=\"Mean diffraction pattern\"",
+        "<h3>Positions</h3>",
+        "Full width at half maximum",
+        "Fourier ring correlation",
+    ] {
+        assert!(report.contains(part), "{part}");
+    }
+    // A circle for each position.
+    assert!(report.matches("<circle").count() >= 40);
 
     let compared = folder.run(&["ptycho", "compare", "out.h5", "scan.cxi", "--json"]);
     compared.well();
     let comparison = json(&compared.out);
     assert_eq!(comparison["against"], "truth");
-    assert_eq!(comparison["relative_l2"], summary["relative_l2"]);
+    for same in ["relative_l2", "resolution_half_bit", "resolution_one_bit"] {
+        assert_eq!(comparison[same], summary[same]);
+        assert!(summary[same].is_number(), "{same}");
+    }
     assert!(!comparison["frc"].as_array().unwrap().is_empty());
     let itself = folder.run(&["ptycho", "compare", "out.h5", "out.h5", "--json"]);
     assert_eq!(json(&itself.out)["against"], "result");

@@ -174,7 +174,7 @@ fn the_depth_of_a_pass_and_the_route_of_halos_are_as_requested() {
 }
 
 #[test]
-fn a_timeline_has_every_device_and_the_efficiency_agrees_with_the_times() {
+fn a_timeline_has_every_device_and_no_emulated_times_are_printed() {
     let folder = TestFolder::new();
     let fixed = [
         "--nx",
@@ -195,11 +195,25 @@ fn a_timeline_has_every_device_and_the_efficiency_agrees_with_the_times() {
         "--json",
     ];
     let output = emulated(&folder, &[&fixed[..], &options].concat());
-    output.well();
+    assert_eq!(output.code, Some(0), "{output:?}");
     let of = json(&output.out);
-    let number = |name: &str| of[name].as_f64().unwrap();
-    let expected = number("single_seconds") / (3.0 * number("seconds"));
-    assert!((number("efficiency") / expected - 1.0).abs() < 1e-12);
+    // What the emulator's times would be turned into says nothing about a GPU.
+    let meaningless = [
+        "floor_seconds",
+        "share_of_floor",
+        "single_seconds",
+        "efficiency",
+        "idle_gap_us",
+    ];
+    for name in meaningless {
+        assert!(of[name].is_null(), "{name}: {}", of[name]);
+    }
+    assert!(output.err.contains("note: --efficiency: "), "{output:?}");
+    let printed = emulated(&folder, &[&fixed[..], &options[..5]].concat());
+    assert_eq!(printed.code, Some(0), "{printed:?}");
+    for name in ["efficiency  ", "idle gap", "memory floor"] {
+        assert!(!printed.out.contains(name), "{printed:?}");
+    }
 
     let trace = json(&std::fs::read_to_string(folder.path("t.json")).unwrap());
     let events = trace["traceEvents"].as_array().unwrap();
@@ -214,13 +228,7 @@ fn a_timeline_has_every_device_and_the_efficiency_agrees_with_the_times() {
         };
         assert!(named("process_name") && named("thread_name"));
     }
-    let gaps = of["idle_gap_us"].as_array().unwrap();
-    assert_eq!(gaps.len(), 3);
-    assert_eq!(&trace["otherData"]["idle_gap_us"], &of["idle_gap_us"]);
-    for gap in gaps {
-        let [median, max] = ["median", "max"].map(|name| gap[name].as_f64().unwrap());
-        assert!(0.0 <= median && median <= max);
-    }
+    assert!(trace["otherData"].get("idle_gap_us").is_none());
 
     // There is nothing to compare one device with.
     let one = [&fixed[..6], &["--efficiency", "--json"]].concat();

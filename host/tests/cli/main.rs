@@ -13,6 +13,7 @@ mod mri;
 mod mri_raw;
 mod mri_refused;
 mod names;
+mod pictures;
 mod printed;
 mod ptycho_doubtful;
 mod sas;

@@ -135,6 +135,11 @@ impl GroupRequest {
         }
     }
 
+    /// Whether the devices are emulated.
+    pub(super) fn is_emulated(&self) -> bool {
+        self.backend == BackendName::Emulator
+    }
+
     /// How GPUs are to work together.
     fn plan(&self) -> Plan {
         Plan {

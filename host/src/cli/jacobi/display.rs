@@ -2,7 +2,7 @@
 
 use crate::cli::output::facts;
 use crate::jacobi::{Norm, RunSummary};
-use crate::text::{Table, significant};
+use crate::text::{Table, shortest, significant};
 
 /// Maximum number of norms in the table.
 const MAX_NORMS: usize = 12;
@@ -109,21 +109,26 @@ pub(super) fn table(of: &RunSummary) -> String {
 pub(super) fn csv(norms: &[Norm]) -> String {
     let lines = norms
         .iter()
-        .map(|norm| format!("{},{}\n", norm.sweep, norm.norm));
+        .map(|norm| format!("{},{}\n", norm.sweep, shortest(norm.norm)));
     std::iter::once("sweep,norm\n".to_owned())
         .chain(lines)
         .collect()
 }
 
-/// At most [`MAX_NORMS`] evenly spaced norms, including the first and the last.
+/// Every norm whose index is a multiple of a round step, and the last: at most [`MAX_NORMS`]. The step
+/// is the smallest of 1, 2, 5, 10, 20, … for which they are that few.
 fn thinned(norms: &[Norm]) -> Vec<Norm> {
-    if norms.len() <= MAX_NORMS {
-        return norms.to_vec();
+    let last = norms.len().saturating_sub(1);
+    let steps = (0..).flat_map(|power| [1, 2, 5].map(|factor: usize| (factor, power)));
+    let step = steps
+        .map(|(factor, power)| factor.saturating_mul(10_usize.saturating_pow(power)))
+        .find(|step| last.div_ceil(*step) < MAX_NORMS)
+        .unwrap_or(1);
+    let mut kept: Vec<Norm> = norms.iter().step_by(step).copied().collect();
+    if !last.is_multiple_of(step) {
+        kept.extend(norms.last().copied());
     }
-    let last = norms.len() - 1;
-    (0..MAX_NORMS)
-        .map(|line| norms[line * last / (MAX_NORMS - 1)])
-        .collect()
+    kept
 }
 
 #[cfg(test)]
@@ -143,19 +148,31 @@ mod tests {
     fn long_histories_keep_their_ends_and_their_order() {
         assert_eq!(thinned(&norms(0)), []);
         assert_eq!(thinned(&norms(12)), norms(12));
-        for count in [13, 24, 1000] {
+        for (count, expected) in [
+            (13, vec![0, 2, 4, 6, 8, 10, 12]),
+            (18, vec![0, 2, 4, 6, 8, 10, 12, 14, 16, 17]),
+            (24, vec![0, 5, 10, 15, 20, 23]),
+            (
+                1001,
+                vec![0, 100, 200, 300, 400, 500, 600, 700, 800, 900, 1000],
+            ),
+            (1102, vec![0, 200, 400, 600, 800, 1000, 1101]),
+        ] {
+            let kept: Vec<usize> = thinned(&norms(count)).iter().map(|n| n.sweep).collect();
+            assert_eq!(kept, expected);
+        }
+        for count in 1..3000 {
             let kept = thinned(&norms(count));
-            assert_eq!(
-                (kept.len(), kept[0].sweep, kept[11].sweep),
-                (12, 0, count - 1)
-            );
-            assert!(kept.windows(2).all(|pair| pair[0].sweep < pair[1].sweep));
+            assert!(kept.len() <= MAX_NORMS);
+            assert_eq!(kept.last().map(|n| n.sweep), Some(count - 1));
         }
     }
 
     #[test]
     fn csv_has_all_digits() {
-        let text = csv(&norms(3));
-        assert_eq!(text, "sweep,norm\n0,1\n1,0.5\n2,0.3333333333333333\n");
+        let mut norms = norms(3);
+        norms[0].norm = 1e308;
+        let text = csv(&norms);
+        assert_eq!(text, "sweep,norm\n0,1e308\n1,0.5\n2,0.3333333333333333\n");
     }
 }

@@ -237,8 +237,9 @@ impl Relaxation {
         }
         if let Some(path) = &self.profile {
             let steps = run.steps();
-            let (engine, gaps) = (steps.engine(), idle_gaps(steps.spans()));
-            let text = timeline(engine.setup(), engine.execution(), steps.spans(), &gaps)?;
+            let (setup, execution) = (steps.engine().setup(), steps.engine().execution());
+            let gaps = (!setup.is_emulated()).then(|| idle_gaps(steps.spans()));
+            let text = timeline(setup, execution, steps.spans(), gaps.as_deref())?;
             write_whole(path, text.as_bytes())?;
             written.push(path.display().to_string());
         }
@@ -256,6 +257,11 @@ impl Relaxation {
         if devices == 1 {
             return Err(Failure::failed(
                 "there is only one device, so there is nothing to compare with",
+            ));
+        }
+        if self.request.is_emulated() {
+            return Err(Failure::failed(
+                "not computed, as the emulator's devices take turns on the CPU",
             ));
         }
         let request = self.request.alone();

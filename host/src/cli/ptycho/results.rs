@@ -9,7 +9,7 @@ use crate::ptycho::quality::{Comparison, Reference, compare};
 use crate::ptycho::report::{Pictures, report};
 use crate::run::RunRecord;
 use crate::system::write_whole;
-use crate::text::{count, significant};
+use crate::text::{count, length, significant};
 
 /// A run that is complete or was interrupted.
 pub(super) struct FinishedRun<'a> {
@@ -55,7 +55,13 @@ impl FinishedRun<'_> {
                 }
             }
             if let Some(path) = &files.report {
-                let page = report(&self.result, &summary, &pictures, truth.as_ref())?;
+                let page = report(
+                    &self.result,
+                    Some(self.scan),
+                    &summary,
+                    &pictures,
+                    truth.as_ref(),
+                )?;
                 write_whole(path, page.as_bytes())?;
                 written.push(path.display().to_string());
             }
@@ -121,6 +127,18 @@ impl FinishedRun<'_> {
                 "relative L2",
                 format!("{} against the truth", significant(l2, 3)),
             ));
+        }
+        if let Some(half_period) = summary.resolution_half_bit {
+            lines.push((
+                "resolution",
+                format!(
+                    "{} half period (half bit) against the truth",
+                    length(half_period, 3)
+                ),
+            ));
+        }
+        if let Some(size) = &summary.probe_size {
+            lines.push(("probe", size.to_string()));
         }
         lines.push(("note", note.unwrap_or_default()));
         lines.push(("iterations", summary.iterations.to_string()));

@@ -6,7 +6,7 @@ use crate::cli::failure::Failure;
 use crate::cli::output::{facts, say, say_json};
 use crate::sas::magnetism::{MOMENT_NAMES, SPIN_NAMES};
 use crate::sas::{Definition, ParameterRow, Role};
-use crate::text::Table;
+use crate::text::{Table, shortest};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -260,7 +260,7 @@ fn text(definition: &Definition) -> String {
         };
         table.row([
             name,
-            row.default.to_string(),
+            shortest(row.default),
             row.units.to_owned(),
             limits(row.limits),
             match (row.polydisperse, row.role) {

@@ -10,7 +10,7 @@ use crate::sas::Points;
 use crate::sas::fit::{Bound, Comparison, FitResult, Method};
 use crate::sas::report::{fit_picture, fit_report};
 use crate::system::write_whole;
-use crate::text::{Table, count, significant};
+use crate::text::{Table, count, shortest, significant};
 use serde::Serialize;
 use std::path::{Path, PathBuf};
 
@@ -168,7 +168,7 @@ fn fitted(result: &FitResult, comparison: &Comparison) -> Scattering {
 pub(super) fn table(result: &FitResult, file: &str) -> String {
     let mut parameters = Table::new(&["parameter", "value", "±", "units", "bounds", ""]);
     for fitted in &result.parameters {
-        let end = |end: Option<f64>| end.map_or_else(|| "…".to_owned(), |v| v.to_string());
+        let end = |end: Option<f64>| end.map_or_else(|| "…".to_owned(), shortest);
         parameters.row([
             fitted.name.clone(),
             significant(fitted.value, 6),

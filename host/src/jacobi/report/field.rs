@@ -1,8 +1,10 @@
 //! The picture of a real field with a colour scale symmetric about zero.
 
-use crate::report::canvas::{Canvas, TEXT};
+use crate::report::canvas::{Canvas, TEXT, width_of};
 use crate::report::colours::Map;
-use crate::report::picture::{BAR, GAP, LEAST_WIDTH, Picture, PictureError, colour_bar};
+use crate::report::picture::{
+    FOOTER, GAP, LEAST_WIDTH, Picture, PictureError, colour_bar, map_ends,
+};
 use crate::report::raster::Raster;
 use crate::text::significant;
 use ndarray::{Array2, ArrayView2, s};
@@ -36,13 +38,12 @@ pub fn field_picture<T: Copy + Into<f64> + Sync>(
     let raster = Raster::new(small.view(), [1.0; 2], SIDE);
     let [height, width] = raster.size;
     let top = 2 * GAP + TEXT;
-    let mut canvas = Canvas::new(
-        (width + 2 * GAP).max(LEAST_WIDTH),
-        top + height + GAP + BAR[1] + GAP / 2 + TEXT + GAP,
-    );
+    let mut canvas = Canvas::new((width + 2 * GAP).max(LEAST_WIDTH), top + height + FOOTER);
     canvas.text([GAP, GAP], title);
     raster.draw_framed(&mut canvas, [GAP, top], |v| map.colour(v.re));
-    colour_bar(&mut canvas, [GAP + 5 * TEXT, top + height + GAP], map);
+    let ends = map_ends(map);
+    let bar = GAP + width_of(&ends[0]) / 2;
+    colour_bar(&mut canvas, [bar, top + height + GAP], map, &ends);
     let (rows, columns) = field.dim();
     Ok(Picture {
         png: canvas.png()?,

@@ -19,11 +19,12 @@ struct Trace<'a> {
 struct Other<'a> {
     backend: &'a str,
     scheme: &'a str,
-    idle_gap_us: &'a [IdleGap],
+    #[serde(skip_serializing_if = "Option::is_none")]
+    idle_gap_us: Option<&'a [IdleGap]>,
 }
 
 /// Encodes a timeline with a process for each device, a thread for each of its streams, an event
-/// for each kernel and copy (in microseconds), and the idle gaps between sweeps.
+/// for each kernel and copy (in microseconds), and the idle gaps between sweeps, if they are known.
 ///
 /// # Errors
 /// The JSON encoder fails.
@@ -31,7 +32,7 @@ pub fn timeline(
     setup: &Setup,
     execution: &Execution,
     spans: &[Span],
-    gaps: &[IdleGap],
+    gaps: Option<&[IdleGap]>,
 ) -> Result<String, serde_json::Error> {
     let mut streams: Vec<(usize, &str)> = Vec::new();
     let mut events = Vec::with_capacity(spans.len());
@@ -110,7 +111,7 @@ mod tests {
             span(1, "top", 1.0, 1.5),
             span(0, "bulk", 3.0, 4.0),
         ];
-        let text = timeline(&setup, &execution, &spans, &[]).unwrap();
+        let text = timeline(&setup, &execution, &spans, None).unwrap();
         let trace: Value = serde_json::from_str(&text).unwrap();
         let events = trace["traceEvents"].as_array().unwrap();
         let of = |kind: &str| events.iter().filter(|e| e["name"] == kind).count();

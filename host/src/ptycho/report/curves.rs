@@ -3,8 +3,15 @@
 use crate::data::HistoryEntry;
 use crate::ptycho::quality::Ring;
 use crate::ptycho::summary::engine_spans;
-use crate::report::curves::{AXES, CURVES, DrawError, SIZE, logarithmic};
+use crate::report::curves::{
+    AXES, CURVES, DrawError, LABEL_DISTANCE, LINE, MARGIN, SIZE, logarithmic,
+};
+use crate::report::value_axis::ValueAxis;
 use plotters::prelude::*;
+
+/// Largest number of steps between labels of frequencies and of correlations.
+const FREQUENCY_STEPS: u32 = 5;
+const CORRELATION_STEPS: u32 = 7;
 
 /// Draws `value` of every iteration on a logarithmic axis, with labelled vertical lines between
 /// engines. Iterations whose value is missing or not positive and finite are gaps. `None` if there
@@ -15,7 +22,7 @@ pub(super) fn against_iteration(
 ) -> Result<Option<String>, DrawError> {
     let values: Vec<(usize, Option<f64>)> =
         history.iter().map(|h| (h.iteration, value(h))).collect();
-    logarithmic(&values, &engine_spans(history))
+    logarithmic(&values, "iteration", &engine_spans(history))
 }
 
 /// Draws the correlation (blue) and the half-bit (orange) and one-bit (green) thresholds over
@@ -26,21 +33,23 @@ pub(super) fn ring_correlation(rings: &[Ring]) -> Result<Option<String>, DrawErr
     }
     let mut svg = String::new();
     {
+        let frequencies = ValueAxis::new(0.0..0.5, FREQUENCY_STEPS);
+        let correlations = ValueAxis::new(-0.1..1.05, CORRELATION_STEPS);
+        let beside = LABEL_DISTANCE + correlations.widest_label(LINE as usize) as u32;
         let area = SVGBackend::with_string(&mut svg, SIZE).into_drawing_area();
         let mut chart = ChartBuilder::on(&area)
-            .margin(10)
-            .x_label_area_size(38)
-            .y_label_area_size(58)
-            .build_cartesian_2d(0.0..0.5, -0.1..1.05)?;
+            .margin(MARGIN)
+            .margin_right(2 * MARGIN)
+            .x_label_area_size(LABEL_DISTANCE + 2 * LINE)
+            .y_label_area_size(beside)
+            .build_cartesian_2d(frequencies, correlations)?;
         chart
             .configure_mesh()
             .axis_style(AXES)
             .bold_line_style(AXES.mix(0.35))
             .light_line_style(AXES.mix(0.12))
-            .label_style(("sans-serif", 13))
+            .label_style(("sans-serif", LINE))
             .x_desc("spatial frequency, cycles per pixel")
-            .x_label_formatter(&|x| format!("{x:.2}"))
-            .y_label_formatter(&|y| format!("{y:.1}"))
             .draw()?;
         let curves: [fn(&Ring) -> f64; 3] = [|r| r.correlation, |r| r.half_bit, |r| r.one_bit];
         for (i, (curve, colour)) in curves.into_iter().zip(CURVES).enumerate() {

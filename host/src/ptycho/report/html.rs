@@ -1,8 +1,11 @@
 //! Report of a reconstruction as a self-contained HTML file.
 
 use super::curves::{against_iteration, ring_correlation};
+use super::diffraction::mean_pattern;
 use super::pictures::Pictures;
-use crate::data::{HistoryEntry, Reconstruction};
+use super::positions::positions;
+use crate::data::{HistoryEntry, Reconstruction, Scan};
+use crate::ptycho::ProbeSize;
 use crate::ptycho::quality::Comparison;
 use crate::ptycho::summary::Summary;
 use crate::report::ReportError;
@@ -38,13 +41,15 @@ const QUANTITIES: [Quantity; 4] = [
 /// What to try where the positions' axes may differ from those of the frames.
 const ORIENTATION: &str = "If the object looks blurred or doubled and R stays high, the axes of the positions may be exchanged or inverted with respect to the frames: try <code>--set data.swap_axes=true</code>, <code>--set data.flip_rows=true</code> and <code>--set data.flip_columns=true</code>, also together, and keep what gives the lowest R.";
 
-/// Makes the page for `of` with its pictures and, if the truth is known, the comparison with it.
+/// Makes the page for `of` with its pictures, the mean diffraction pattern of `scan` if it is at hand,
+/// and, if the truth is known, the comparison with it.
 /// The page loads no resources, runs no scripts, and adapts to small and dark screens.
 ///
 /// # Errors
-/// Returns [`ReportError`] if a curve cannot be drawn.
+/// Returns [`ReportError`] if a curve or the diffraction pattern cannot be drawn.
 pub fn report(
     of: &Reconstruction,
+    scan: Option<&Scan>,
     summary: &Summary,
     pictures: &Pictures,
     truth: Option<&Comparison>,
@@ -62,7 +67,12 @@ pub fn report(
     page += &format!("<p>{ORIENTATION}</p>\n");
     page += "</section>\n<section>\n<h2>Probe</h2>\n";
     page += &figure(&pictures.probe, "Probe modes");
-    page += "</section>\n<section>\n<h2>Convergence</h2>\n<div class=\"pair\">\n";
+    if let Some(size) = &summary.probe_size {
+        page += &sizes(size);
+    }
+    page += "</section>\n";
+    page += &measured(of, scan)?;
+    page += "<section>\n<h2>Convergence</h2>\n<div class=\"pair\">\n";
     for (name, meaning, value) in QUANTITIES {
         let drawn =
             against_iteration(&of.history, value).map_err(|e| ReportError(e.to_string()))?;
@@ -70,7 +80,7 @@ pub fn report(
     }
     page += "</div>\n</section>\n";
     if let Some(truth) = truth {
-        page += &against_truth(truth)?;
+        page += &against_truth(truth, of.pixel)?;
     }
     page += "<section>\n<h2>Parameters</h2>\n";
     page += &facts(of, summary);
@@ -106,6 +116,12 @@ fn lead(of: &Summary) -> String {
     if let Some(l2) = of.relative_l2 {
         text += &format!(" Relative distance from the truth: {}.", significant(l2, 3));
     }
+    if let Some(half_period) = of.resolution_half_bit {
+        text += &format!(
+            " Resolution by Fourier ring correlation with the truth: {} (half period, half bit).",
+            length(half_period, 3)
+        );
+    }
     escaped(&text)
 }
 
@@ -123,18 +139,55 @@ fn doubts(problems: &[String]) -> String {
     )
 }
 
-fn against_truth(truth: &Comparison) -> Result<String, ReportError> {
+/// The size of the probe.
+fn sizes(size: &ProbeSize) -> String {
+    let [rows, columns] = size.rms.map(|rms| length(rms, 3));
+    let mut text = table(&[
+        ("Full width at half maximum", length(size.fwhm, 3)),
+        ("RMS width (row, column)", format!("{rows}, {columns}")),
+    ]);
+    text += "<p class=\"explanation\">Of the intensity of all modes together: the diameter of the disc with the area over which it is at least half its maximum, and its standard deviation.</p>\n";
+    text
+}
+
+/// The section of what was measured: the mean diffraction pattern and the positions.
+fn measured(of: &Reconstruction, scan: Option<&Scan>) -> Result<String, ReportError> {
+    let drawing = positions(&of.positions).map_err(|e| ReportError(e.to_string()))?;
+    let shown = match drawing.every {
+        1 => String::new(),
+        every => format!(" One position of every {every} is shown."),
+    };
+    let meaning = format!(
+        "Position of the probe on the specimen in each of {}, as in the pictures of the object: rows downwards, columns to the right.{shown}",
+        count(of.positions.nrows(), ["frame", "frames"])
+    );
+    let mut text = String::from("<section>\n<h2>Scan</h2>\n<div class=\"pair\">\n");
+    if let Some(scan) = scan {
+        let pattern = mean_pattern(scan).map_err(|e| ReportError(e.to_string()))?;
+        text += &figure(&pattern, "Mean diffraction pattern");
+    }
+    text += &curve("Positions", "column", &meaning, Some(&drawing.svg));
+    Ok(text + "</div>\n</section>\n")
+}
+
+fn against_truth(truth: &Comparison, pixel: [f64; 2]) -> Result<String, ReportError> {
     let drawn = ring_correlation(&truth.frc).map_err(|e| ReportError(e.to_string()))?;
-    let resolution = |r: Option<f64>| r.map_or("not reached".to_owned(), |m| length(m, 3));
+    // Half a period at the highest frequency is one pixel of the coarser axis.
+    let finest = pixel[0].max(pixel[1]) * (1.0 + 1e-9);
+    let resolution = |half_period: Option<f64>| match half_period {
+        None => "not reached".to_owned(),
+        Some(m) if m <= finest => format!("{}, limited by the pixel", length(m, 3)),
+        Some(m) => length(m, 3),
+    };
     let mut text = String::from("<section>\n<h2>Against the truth</h2>\n");
     text += &table(&[
         ("Relative L2 distance", significant(truth.relative_l2, 3)),
         (
-            "Half period at half a bit",
+            "Resolution (half period), half bit",
             resolution(truth.resolution_half_bit),
         ),
         (
-            "Half period at one bit",
+            "Resolution (half period), one bit",
             resolution(truth.resolution_one_bit),
         ),
         (
@@ -203,7 +256,8 @@ mod tests {
     fn page() -> String {
         let of = sample::reconstruction();
         let summary = Summary::new(&of, sample::record(), None);
-        report(&of, &summary, &Pictures::new(&of).unwrap(), None).unwrap()
+        let pictures = Pictures::new(&of).unwrap();
+        report(&of, Some(&sample::scan()), &summary, &pictures, None).unwrap()
     }
 
     #[test]
@@ -216,8 +270,8 @@ mod tests {
             links,
             page.matches("xmlns=\"http://www.w3.org/2000/svg\"").count()
         );
-        // Modulus, phase, phase stretched, probe.
-        assert_eq!(page.matches("src=\"data:image/png;base64,").count(), 4);
+        // Modulus, phase, phase stretched, probe, mean diffraction pattern.
+        assert_eq!(page.matches("src=\"data:image/png;base64,").count(), 5);
         assert_eq!(
             page.matches("<img").count(),
             page.matches(" alt=\"").count()
@@ -269,7 +323,8 @@ mod tests {
         let of = sample::reconstruction();
         let problems = vec!["1 frame < 2 without any counts: 4".to_owned()];
         let summary = Summary::new(&of, sample::record(), None).with_problems(problems);
-        let page = report(&of, &summary, &Pictures::new(&of).unwrap(), None).unwrap();
+        let pictures = Pictures::new(&of).unwrap();
+        let page = report(&of, None, &summary, &pictures, None).unwrap();
         let at = |text: &str| page.find(text).unwrap_or_else(|| panic!("{text}"));
         assert!(at("1 frame &lt; 2 without any counts: 4") < at("<h2>Object</h2>"));
     }
@@ -281,7 +336,8 @@ mod tests {
             entry.r_factor = None;
         }
         let summary = Summary::new(&of, sample::record(), None);
-        let page = report(&of, &summary, &Pictures::new(&of).unwrap(), None).unwrap();
+        let pictures = Pictures::new(&of).unwrap();
+        let page = report(&of, Some(&sample::scan()), &summary, &pictures, None).unwrap();
         assert!(page.contains("No value was computed") && page.contains("not computed"));
     }
 }

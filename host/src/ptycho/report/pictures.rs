@@ -2,9 +2,11 @@
 
 use crate::data::Reconstruction;
 use crate::ptycho::quality::{LitRegion, WeightedImage, bounding_box, flatten};
-use crate::report::canvas::{Canvas, INK, TEXT, width_of};
+use crate::report::canvas::{Canvas, Colour, INK, TEXT, width_of};
 use crate::report::colours::{Map, hue};
-use crate::report::picture::{BAR, GAP, LEAST_WIDTH, Picture, PictureError, colour_bar, map_ends};
+use crate::report::picture::{
+    BAR, FOOTER, GAP, LEAST_WIDTH, Picture, PictureError, colour_bar, map_ends,
+};
 use crate::report::raster::Raster;
 use crate::text::{length, round_below, significant};
 use ndarray::{Array2, ArrayView2, Axis, s};
@@ -25,9 +27,16 @@ pub struct Pictures {
     pub probe: Picture,
 }
 
-/// Quantiles of the lit values between which grey and colour scales extend, so that single bad
+/// Quantiles of the well-lit values between which grey and colour scales extend, so that single bad
 /// pixels have no effect.
-const LIMITS: [f64; 2] = [0.005, 0.995];
+const LIMITS: [f64; 2] = [0.01, 0.99];
+
+/// The region whose values determine the scales. Towards the rim of a scan an object is noisy long
+/// before its fluence falls below that of [`LitRegion::default`].
+const WELL_LIT: LitRegion = LitRegion {
+    fraction: 0.5,
+    erosion: 4,
+};
 
 /// Phase range below which the phase is also drawn stretched over a sequential map, as it is hardly
 /// visible on the cyclic map.
@@ -52,11 +61,16 @@ impl Pictures {
     /// # Errors
     /// Returns [`PictureError`] for an object or a probe without pixels.
     pub fn new(of: &Reconstruction) -> Result<Self, PictureError> {
-        let region = LitRegion::default();
-        let mut weight = region.weight(&of.fluence);
-        if weight.dim() != of.object.dim() || bounding_box(&weight).is_none() {
-            weight = Array2::ones(of.object.dim());
-        }
+        let weight = |region: LitRegion| {
+            let weight = region.weight(&of.fluence);
+            let usable = weight.dim() == of.object.dim() && bounding_box(&weight).is_some();
+            if usable {
+                weight
+            } else {
+                Array2::ones(of.object.dim())
+            }
+        };
+        let (well_lit, weight) = (weight(WELL_LIT), weight(LitRegion::default()));
         let lit = bounding_box(&weight).ok_or_else(|| PictureError::Empty {
             what: "object",
             shape: of.object.shape().to_vec(),
@@ -67,70 +81,65 @@ impl Pictures {
         });
         let shape: [usize; 2] = of.object.dim().into();
         let [rows, columns] = [0, 1].map(|axis| widened(&lit[axis], shape[axis]));
-        let shown = flat.object.slice(s![rows.clone(), columns.clone()]);
-        let weight = weight.slice(s![rows, columns]);
+        let shown = s![rows, columns];
+        let object = Shown {
+            values: flat.object.slice(shown),
+            well_lit: well_lit.slice(shown),
+            pixel: of.pixel,
+        };
         Ok(Self {
-            modulus: modulus(shown, weight, of.pixel)?,
-            phase: phase(shown, weight, of.pixel)?,
-            phase_stretched: phase_stretched(shown, weight, of.pixel)?,
+            modulus: modulus(&object)?,
+            phase: phase(&object)?,
+            phase_stretched: phase_stretched(&object)?,
             probe: probe(of)?,
         })
     }
 }
 
-fn modulus(
-    object: ArrayView2<'_, Complex<f64>>,
-    weight: ArrayView2<'_, f64>,
+/// The part of the object that is drawn (row, column).
+struct Shown<'a> {
+    values: ArrayView2<'a, Complex<f64>>,
+    /// 1 on the pixels that determine the scales, 0 elsewhere.
+    well_lit: ArrayView2<'a, f64>,
+    /// Pixel (row, column), m.
     pixel: [f64; 2],
-) -> Result<Picture, PictureError> {
-    let [low, high] = limits(object, weight, |v| v.norm());
+}
+
+fn modulus(object: &Shown<'_>) -> Result<Picture, PictureError> {
+    let [low, high] = limits(object, |v| v.norm());
     let map = Map::Grey { low, high };
-    let raster = Raster::new(object, pixel, OBJECT_SIDE);
-    let png = framed("Modulus", &raster, map, |v| map.colour(v.norm()))?;
+    let (png, extent) = framed("Modulus", object, map, |v| map.colour(v.norm()))?;
     let caption = format!(
-        "Modulus of the object's transmission. Black is {} or less, white {} or more (the middle 99 % of the lit region). {}",
+        "Modulus of the object's transmission. Black is {} or less, white {} or more (the middle 98 % of the well-lit region). {extent}",
         significant(low, 3),
         significant(high, 3),
-        raster.extent()
     );
     Ok(Picture { png, caption })
 }
 
-fn phase(
-    object: ArrayView2<'_, Complex<f64>>,
-    weight: ArrayView2<'_, f64>,
-    pixel: [f64; 2],
-) -> Result<Picture, PictureError> {
-    let [low, high] = limits(object, weight, |v| v.arg());
-    let raster = Raster::new(object, pixel, OBJECT_SIDE);
-    let png = framed("Phase", &raster, Map::Cyclic, |v| {
+fn phase(object: &Shown<'_>) -> Result<Picture, PictureError> {
+    let [low, high] = limits(object, |v| v.arg());
+    let (png, extent) = framed("Phase", object, Map::Cyclic, |v| {
         Map::Cyclic.colour(v.arg())
     })?;
     let caption = format!(
-        "Phase of the object's transmission, with its ramp removed and its median set to 0. The colours form a circle from -π to π; the middle 99 % of the lit region spans {} rad. {}",
+        "Phase of the object's transmission, with its ramp removed and its median set to 0. The colours form a circle from -π to π; the middle 98 % of the well-lit region spans {} rad. {extent}",
         significant(high - low, 3),
-        raster.extent()
     );
     Ok(Picture { png, caption })
 }
 
-fn phase_stretched(
-    object: ArrayView2<'_, Complex<f64>>,
-    weight: ArrayView2<'_, f64>,
-    pixel: [f64; 2],
-) -> Result<Option<Picture>, PictureError> {
-    let [low, high] = limits(object, weight, |v| v.arg());
+fn phase_stretched(object: &Shown<'_>) -> Result<Option<Picture>, PictureError> {
+    let [low, high] = limits(object, |v| v.arg());
     if high - low >= STRETCHED_BELOW {
         return Ok(None);
     }
-    let raster = Raster::new(object, pixel, OBJECT_SIDE);
     let map = Map::Sequential { low, high };
-    let png = framed("Phase, stretched", &raster, map, |v| map.colour(v.arg()))?;
+    let (png, extent) = framed("Phase, stretched", object, map, |v| map.colour(v.arg()))?;
     let caption = format!(
-        "The same phase with its colours stretched over {} to {} rad, the middle 99 % of the lit region. {}",
+        "The same phase with its colours stretched over {} to {} rad, the middle 98 % of the well-lit region. {extent}",
         significant(low, 3),
         significant(high, 3),
-        raster.extent()
     );
     Ok(Some(Picture { png, caption }))
 }
@@ -158,10 +167,7 @@ fn probe(of: &Reconstruction) -> Result<Picture, PictureError> {
     let down = modes.len().div_ceil(across);
     let tile = [width + GAP, height + TEXT + 2 * GAP];
     let below = [GAP, GAP + TEXT + down * tile[1]];
-    let mut canvas = Canvas::new(
-        (GAP + across * tile[0]).max(LEAST_WIDTH),
-        below[1] + footer_height(),
-    );
+    let mut canvas = Canvas::new((GAP + across * tile[0]).max(LEAST_WIDTH), below[1] + FOOTER);
     canvas.text([GAP, GAP], "Probe");
     for (i, (raster, brightest)) in modes.iter().enumerate() {
         let corner = [
@@ -198,13 +204,10 @@ fn probe(of: &Reconstruction) -> Result<Picture, PictureError> {
     })
 }
 
-/// Limits of `value` over the lit pixels without the extremes; always low < high.
-fn limits(
-    object: ArrayView2<'_, Complex<f64>>,
-    weight: ArrayView2<'_, f64>,
-    value: impl Fn(&Complex<f64>) -> f64,
-) -> [f64; 2] {
-    let lit = object.iter().zip(weight).filter(|(_, w)| **w > 0.0);
+/// Limits of `value` over the well-lit pixels without the extremes; always low < high.
+fn limits(object: &Shown<'_>, value: impl Fn(&Complex<f64>) -> f64) -> [f64; 2] {
+    let lit = object.values.iter().zip(object.well_lit);
+    let lit = lit.filter(|(_, w)| **w > 0.0);
     let mut values: Vec<f64> = lit
         .map(|(v, _)| value(v))
         .filter(|v| v.is_finite())
@@ -233,27 +236,21 @@ fn widened(lit: &Range<usize>, length: usize) -> Range<usize> {
     lit.start.saturating_sub(margin)..(lit.end + margin).min(length)
 }
 
-/// Draws title, picture, scale bar and colour bar.
+/// Draws title, picture, scale bar and colour bar; returns the PNG and a sentence on its extent.
 fn framed(
     title: &str,
-    raster: &Raster,
+    object: &Shown<'_>,
     map: Map,
-    colour: impl Fn(&Complex<f64>) -> [u8; 3],
-) -> Result<Vec<u8>, PictureError> {
+    colour: impl Fn(&Complex<f64>) -> Colour,
+) -> Result<(Vec<u8>, String), PictureError> {
+    let raster = Raster::new(object.values, object.pixel, OBJECT_SIDE);
     let [height, width] = raster.size;
     let top = 2 * GAP + TEXT;
-    let mut canvas = Canvas::new(
-        (width + 2 * GAP).max(LEAST_WIDTH),
-        top + height + footer_height(),
-    );
+    let mut canvas = Canvas::new((width + 2 * GAP).max(LEAST_WIDTH), top + height + FOOTER);
     canvas.text([GAP, GAP], title);
     raster.draw_framed(&mut canvas, [GAP, top], colour);
-    footer(&mut canvas, [GAP, top + height], raster, map);
-    Ok(canvas.png()?)
-}
-
-fn footer_height() -> usize {
-    GAP + BAR[1] + GAP / 2 + TEXT + GAP
+    footer(&mut canvas, [GAP, top + height], &raster, map);
+    Ok((canvas.png()?, raster.extent()))
 }
 
 /// Draws the scale bar on the left and the colour bar with its labels beside it.
@@ -264,14 +261,14 @@ fn footer(canvas: &mut Canvas, at: [usize; 2], raster: &Raster, map: Map) {
     let bar = round_below(reach * display_pixel);
     let bar_pixels = ((bar / display_pixel).round() as usize).max(1);
     canvas.fill([at[0], row + BAR[1] / 2 - 2], [bar_pixels, 5], INK);
-    for end in [at[0], at[0] + bar_pixels - 2] {
+    for end in [at[0], (at[0] + bar_pixels).saturating_sub(2)] {
         canvas.fill([end, row], [2, BAR[1]], INK);
     }
     canvas.text([at[0], text_row], &length(bar, 1));
 
-    let [left, _] = map_ends(map);
-    let start = at[0] + BAR[0] + 3 * GAP + width_of(&left) / 2;
-    colour_bar(canvas, [start, row], map);
+    let ends = map_ends(map);
+    let start = at[0] + BAR[0] + 3 * GAP + width_of(&ends[0]) / 2;
+    colour_bar(canvas, [start, row], map, &ends);
 }
 
 #[cfg(test)]
@@ -305,7 +302,7 @@ mod tests {
         let pictures = Pictures::new(&of).unwrap();
         let modulus = decoded(&pictures.modulus);
         assert_eq!(at(&modulus, &of, [0.5, 0.5]), [0; 3]);
-        assert_eq!(at(&modulus, &of, [0.05, 0.05]), WHITE);
+        assert_eq!(at(&modulus, &of, [0.1, 0.1]), WHITE);
         // One radian is stretched too: the ends of the map are disc and vacuum.
         let stretched = pictures.phase_stretched.unwrap();
         let phase = decoded(&stretched);
@@ -314,8 +311,27 @@ mod tests {
             high: 0.0,
         };
         assert_eq!(at(&phase, &of, [0.5, 0.5]), map.colour(-1.0));
-        assert_eq!(at(&phase, &of, [0.05, 0.05]), map.colour(0.0));
+        assert_eq!(at(&phase, &of, [0.1, 0.1]), map.colour(0.0));
         assert!(stretched.caption.contains("stretched over -1.00 to 0 rad"));
+    }
+
+    /// The rim of the scan has a third of the fluence and wild values; the scales ignore it.
+    #[test]
+    fn the_scales_are_those_of_the_well_lit_part() {
+        let mut of = sample::reconstruction();
+        for ((r, c), v) in of.object.indexed_iter_mut() {
+            let core = (16..44).contains(&r) && (16..64).contains(&c);
+            if !core {
+                of.fluence[[r, c]] /= 3.0;
+                *v = Complex::from_polar(if r % 2 == 0 { 9.0 } else { 0.01 }, 0.0);
+            }
+        }
+        let pictures = Pictures::new(&of).unwrap();
+        let caption = &pictures.modulus.caption;
+        assert!(
+            caption.contains("Black is 0.500 or less, white 1.00 or more"),
+            "{caption}"
+        );
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! A small reconstruction for the tests of this module.
 
-use crate::data::{HistoryEntry, Reconstruction};
+use crate::data::{Geometry, HistoryEntry, Reconstruction, Scan};
 use crate::run::{RunRecord, Setup};
 use ndarray::{Array2, Array3};
 use num_complex::Complex;
@@ -14,6 +14,19 @@ pub(crate) fn record() -> RunRecord {
     };
     let notes = vec!["one < two".to_owned()];
     RunRecord::new(setup, 4.0).after(vec!["scan & more.cxi".to_owned()], 0.5, notes)
+}
+
+/// The scan of [`reconstruction`].
+pub(crate) fn scan() -> Scan {
+    let frames = Array3::from_shape_fn((3, 16, 16), |(_, r, c)| {
+        1000.0 / (1 + r.abs_diff(8) + c.abs_diff(8)) as f32
+    });
+    let geometry = Geometry {
+        wavelength: 1e-10,
+        distance: 2.0,
+        pixel_size: [1e-4; 2],
+    };
+    Scan::new(frames, None, reconstruction().positions, geometry, None).expect("a valid scan")
 }
 
 /// A disc of modulus 0.5 and phase −1 in vacuum, lit except for a border of 10 pixels; two modes;

@@ -4,25 +4,31 @@ use crate::data::Curve;
 use crate::report::ReportError;
 use crate::report::bitmap::Bitmap;
 use crate::report::canvas::Canvas;
-use crate::report::curves::{AXES, CURVES, ticks};
+use crate::report::curves::{AXES, CURVES, LABEL_DISTANCE};
+use crate::report::font::width_of;
+use crate::report::log_ticks::{label, log_ticks};
 use crate::report::picture::Picture;
+use crate::report::value_axis::ValueAxis;
 use crate::sas::Points;
 use crate::sas::fit::Comparison;
-use crate::text::{count, significant};
+use crate::text::count;
 use plotters::coord::Shift;
+use plotters::coord::combinators::WithKeyPoints;
 use plotters::prelude::*;
 use std::ops::Range;
 
 /// Width and height of an SVG, units.
-const SVG_SIZE: (u32, u32) = (760, 560);
+const SVG_SIZE: (u32, u32) = (520, 520);
 /// Width and height of a PNG, pixels.
 const PNG_SIZE: (u32, u32) = (1200, 900);
 /// Share of the height for residuals.
-const RESIDUALS: f64 = 0.3;
+const RESIDUALS: f64 = 0.34;
 /// Decades below the largest intensity that are drawn.
 const DECADES: i32 = 12;
-/// Width of the labels of the vertical axis, in heights of a letter.
-const Y_LABEL_WIDTH: u32 = 6;
+/// Largest number of steps between labels of residuals; from 5 on, a symmetrical axis has labels beside 0.
+const RESIDUAL_STEPS: u32 = 5;
+/// Heights of a line in an SVG and in a PNG.
+const LETTERS: [u32; 2] = [16, 28];
 
 /// Contents of a plot.
 #[derive(Debug, Clone, Copy)]
@@ -87,7 +93,7 @@ impl<'a> ScatteringCurve<'a> {
         let mut svg = String::new();
         {
             let area = SVGBackend::with_string(&mut svg, SVG_SIZE).into_drawing_area();
-            self.draw(&area, 13, 1)?;
+            self.draw(&area, LETTERS[0], 1)?;
         }
         Ok(svg)
     }
@@ -100,7 +106,7 @@ impl<'a> ScatteringCurve<'a> {
         let mut canvas = Canvas::new(PNG_SIZE.0 as usize, PNG_SIZE.1 as usize);
         {
             let area = Bitmap::new(&mut canvas, PNG_SIZE).into_drawing_area();
-            self.draw(&area, 16, 2)?;
+            self.draw(&area, LETTERS[1], 2)?;
         }
         Ok(Picture {
             png: canvas.png().map_err(|e| ReportError(e.to_string()))?,
@@ -178,7 +184,9 @@ impl<'a> ScatteringCurve<'a> {
         let (q, intensities) = self
             .ranges()
             .ok_or_else(|| ReportError("no intensity is positive".to_owned()))?;
-        let residuals = self.residuals();
+        let residuals = self
+            .residuals()
+            .map(|points| (residual_axis(&points), points));
         let failed = |e: DrawingAreaErrorKind<B::ErrorType>| ReportError(e.to_string());
         let height = f64::from(area.dim_in_pixel().1);
         let upper = if residuals.is_some() {
@@ -187,11 +195,13 @@ impl<'a> ScatteringCurve<'a> {
             height
         };
         let (above, below) = area.split_vertically(upper as u32);
-        let labels = Labels { letters, stroke, q };
+        let width = area.dim_in_pixel().0;
+        let labels = Labels::new(letters, stroke, q, width, &intensities, upper as u32)
+            .with_residuals(residuals.as_ref().map(|(axis, _)| axis));
         self.draw_intensities(&above, &labels, intensities, residuals.is_none())
             .map_err(failed)?;
-        if let Some(residuals) = residuals {
-            draw_residuals(&below, &labels, &residuals).map_err(failed)?;
+        if let Some((axis, points)) = residuals {
+            draw_residuals(&below, &labels, axis, &points).map_err(failed)?;
         }
         area.present().map_err(failed)
     }
@@ -203,26 +213,21 @@ impl<'a> ScatteringCurve<'a> {
         range: Range<f64>,
         last: bool,
     ) -> Result<(), DrawingAreaErrorKind<B::ErrorType>> {
-        let style = ("sans-serif", labels.letters as i32);
+        let style = ("sans-serif", labels.letters);
         let stroke = labels.stroke;
-        let q_axis = labels
-            .q
+        let q_axis = labels.q_axis();
+        let axis = range
             .clone()
             .log_scale()
-            .with_key_points(ticks(&labels.q));
-        let axis = range.clone().log_scale().with_key_points(ticks(&range));
+            .with_key_points(labels.intensity_ticks.clone());
         let mut chart = ChartBuilder::on(area)
             .margin(labels.letters)
-            .margin_top(2 * labels.letters)
-            .x_label_area_size(if last {
-                3 * labels.letters
-            } else {
-                labels.letters
-            })
-            .y_label_area_size(Y_LABEL_WIDTH * labels.letters)
+            .margin_top(labels.above())
+            .x_label_area_size(if last { labels.below() } else { 0 })
+            .y_label_area_size(labels.beside)
             .build_cartesian_2d(q_axis, axis)?;
         let hidden = |_: &f64| String::new();
-        let shown = |q: &f64| significant(*q, 1);
+        let shown = |q: &f64| label(*q);
         let formatter: &dyn Fn(&f64) -> String = if last { &shown } else { &hidden };
         chart
             .configure_mesh()
@@ -232,7 +237,7 @@ impl<'a> ScatteringCurve<'a> {
             .label_style(style)
             .x_desc(if last { "q, 1/Å" } else { "" })
             .x_label_formatter(formatter)
-            .y_label_formatter(&|y| significant(*y, 1))
+            .y_label_formatter(&|y| label(*y))
             .draw()?;
         area.draw_text(
             "I, 1/cm",
@@ -283,48 +288,104 @@ impl<'a> ScatteringCurve<'a> {
 
 /// Settings common to both panels.
 struct Labels {
+    /// Height of a line.
     letters: u32,
     stroke: u32,
     q: Range<f64>,
+    q_ticks: Vec<f64>,
+    intensity_ticks: Vec<f64>,
+    /// Width of the labels of the vertical axes.
+    beside: u32,
+}
+
+impl Labels {
+    /// Settings of a drawing of `width`, whose panel of intensities has `height`.
+    fn new(
+        letters: u32,
+        stroke: u32,
+        q: Range<f64>,
+        width: u32,
+        intensities: &Range<f64>,
+        height: u32,
+    ) -> Self {
+        let line = letters as usize;
+        let inner = height.saturating_sub(6 * letters);
+        let intensity_ticks = log_ticks(intensities, inner, |_| letters + letters / 2);
+        let of_intensities = intensity_ticks.iter().map(|v| width_of(&label(*v), line));
+        let beside = LABEL_DISTANCE + of_intensities.max().unwrap_or(0) as u32;
+        // Labels of residuals may be wider, so that the axis of q is a little shorter.
+        let inner = width.saturating_sub(beside + 4 * letters);
+        let q_ticks = log_ticks(&q, inner, |text| width_of(text, line) as u32 + letters);
+        Self {
+            letters,
+            stroke,
+            q,
+            q_ticks,
+            intensity_ticks,
+            beside,
+        }
+    }
+
+    /// With space for the labels of residuals.
+    fn with_residuals(self, axis: Option<&ValueAxis>) -> Self {
+        let widest = axis.map_or(0, |axis| axis.widest_label(self.letters as usize));
+        let beside = self.beside.max(LABEL_DISTANCE + widest as u32);
+        Self { beside, ..self }
+    }
+
+    fn q_axis(&self) -> WithKeyPoints<LogCoord<f64>> {
+        let range = self.q.clone().log_scale();
+        range.with_key_points(self.q_ticks.clone())
+    }
+
+    /// Space for a title above a panel, which keeps the first label of its axis below the title.
+    fn above(&self) -> u32 {
+        2 * self.letters
+    }
+
+    /// Space for the labels and the title of the axis of q.
+    fn below(&self) -> u32 {
+        LABEL_DISTANCE + 2 * self.letters
+    }
+}
+
+/// The axis of residuals, symmetrical about 0.
+fn residual_axis(residuals: &[(f64, f64)]) -> ValueAxis {
+    let largest = residuals.iter().map(|(_, r)| r.abs()).fold(0.0, f64::max);
+    let limit = match (1.1 * largest).clamp(0.0, f64::MAX / 4.0) {
+        0.0 => 1.0,
+        limit if largest > 0.3 => limit.max(3.0),
+        limit => limit.max(f64::MIN_POSITIVE),
+    };
+    ValueAxis::new(-limit..limit, RESIDUAL_STEPS)
 }
 
 fn draw_residuals<B: DrawingBackend>(
     area: &DrawingArea<B, Shift>,
     labels: &Labels,
+    axis: ValueAxis,
     residuals: &[(f64, f64)],
 ) -> Result<(), DrawingAreaErrorKind<B::ErrorType>> {
-    let style = ("sans-serif", labels.letters as i32);
-    let largest = residuals.iter().map(|(_, r)| r.abs()).fold(0.0, f64::max);
-    let limit = (1.1 * largest)
-        .clamp(1e-9, f64::MAX / 4.0)
-        .max(if largest > 0.3 { 3.0 } else { 0.0 });
-    let q_axis = labels
-        .q
-        .clone()
-        .log_scale()
-        .with_key_points(ticks(&labels.q));
+    let style = ("sans-serif", labels.letters);
     let mut chart = ChartBuilder::on(area)
         .margin(labels.letters)
-        // Keeps the first label of the axis below the title.
-        .margin_top(2 * labels.letters)
-        .x_label_area_size(3 * labels.letters)
-        .y_label_area_size(Y_LABEL_WIDTH * labels.letters)
-        .build_cartesian_2d(q_axis, -limit..limit)?;
+        .margin_top(labels.above())
+        .x_label_area_size(labels.below())
+        .y_label_area_size(labels.beside)
+        .build_cartesian_2d(labels.q_axis(), axis)?;
     chart
         .configure_mesh()
         .axis_style(AXES)
         .bold_line_style(AXES.mix(0.35))
         .light_line_style(AXES.mix(0.12))
         .label_style(style)
-        .y_labels(5)
         .x_desc("q, 1/Å")
-        .x_label_formatter(&|q| significant(*q, 1))
-        .y_label_formatter(&|r| significant(*r, 2))
+        .x_label_formatter(&|q| label(*q))
         .draw()?;
     area.draw_text(
         "residuals, σ",
         &style.into_text_style(area),
-        (labels.letters as i32, 0),
+        (labels.letters as i32, labels.letters as i32 / 2),
     )?;
     let zero = [(labels.q.start, 0.0), (labels.q.end, 0.0)];
     chart.draw_series(LineSeries::new(zero, CURVES[1].stroke_width(labels.stroke)))?;
@@ -366,6 +427,16 @@ mod tests {
         let blue = image.all().iter().filter(|p| **p == [46, 125, 215]).count();
         let orange = image.all().iter().filter(|p| **p == [214, 120, 30]).count();
         assert!(blue > 1000 && orange > 1000, "{blue} {orange}");
+    }
+
+    #[test]
+    fn residuals_of_any_size_have_three_to_five_labels() {
+        for i in 0..400 {
+            let largest = 10_f64.powf(f64::from(i) / 20.0 - 15.0);
+            let axis = residual_axis(&[(1.0, largest)]);
+            let ticks = axis.ticks();
+            assert!((3..=5).contains(&ticks.len()), "{largest}: {ticks:?}");
+        }
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! The report of a fit: a self-contained HTML file.
 
 use super::curve::ScatteringCurve;
-use super::image::comparison_picture;
+use super::image::{comparison_picture, comparison_pictures};
 use crate::report::ReportError;
 use crate::report::curves::of_residuals;
 use crate::report::page::{self, curve, escaped, figure, table};
@@ -35,10 +35,13 @@ pub fn fit_report(result: &FitResult, fit: &Comparison) -> Result<String, Report
     page += "<section>\n<h2>Data and fit</h2>\n";
     page += &match ScatteringCurve::of_fit(fit) {
         Some(drawn) => curve("Intensity", "q", &drawn.caption(), Some(&drawn.svg()?)),
-        None => figure(
-            &comparison_picture(fit).map_err(|e| failed(&e))?,
-            "Data, model and residuals",
-        ),
+        None => {
+            let pictures = comparison_pictures(fit).map_err(|e| failed(&e))?;
+            let names = ["Data", "Model", "Residuals"];
+            let named = pictures.iter().zip(names);
+            let images: String = named.map(|(drawn, name)| figure(drawn, name)).collect();
+            format!("<div class=\"pair\">\n{images}</div>\n")
+        }
     };
     page += "</section>\n<section>\n<h2>Parameters</h2>\n";
     page += &parameters(&result.parameters);
@@ -52,7 +55,7 @@ pub fn fit_report(result: &FitResult, fit: &Comparison) -> Result<String, Report
     }
     page += "</section>\n<section>\n<h2>Convergence</h2>\n";
     let history: Vec<f64> = result.history.iter().map(|e| e.chi2_per_point).collect();
-    let drawn = of_residuals(&history).map_err(|e| failed(&e))?;
+    let drawn = of_residuals(&history, "round").map_err(|e| failed(&e))?;
     page += &curve(
         "χ² per point",
         "round",
@@ -101,13 +104,13 @@ fn html_table(header: &[String], rows: &[Vec<String>]) -> String {
             .collect()
     };
     let mut text = format!(
-        "<table>\n<thead>\n<tr>{}</tr>\n</thead>\n<tbody>\n",
+        "<div class=\"scroll\" tabindex=\"0\">\n<table>\n<thead>\n<tr>{}</tr>\n</thead>\n<tbody>\n",
         cells("th", header)
     );
     for row in rows {
         let _ = writeln!(text, "<tr>{}</tr>", cells("td", row));
     }
-    text + "</tbody>\n</table>\n"
+    text + "</tbody>\n</table>\n</div>\n"
 }
 
 fn parameters(of: &[Fitted]) -> String {
@@ -329,7 +332,7 @@ mod tests {
             qx: vec![0.0, 1.0, 0.0, 1.0],
             qy: vec![0.0, 0.0, 1.0, 1.0],
         };
-        for (points, pictures, drawings) in [(curve, 0, 2), (pixels, 1, 1)] {
+        for (points, pictures, drawings) in [(curve, 0, 2), (pixels, 3, 1)] {
             let fit = comparison(points);
             let page = fit_report(&result(), &fit).unwrap();
             assert!(!page.contains("<script") && !page.contains("<of>"));
@@ -340,7 +343,7 @@ mod tests {
             );
             assert_eq!(page.matches("<svg").count(), drawings);
             for name in [
-                "section", "figure", "table", "tr", "ul", "li", "svg", "main", "td", "th",
+                "section", "figure", "div", "table", "tr", "ul", "li", "svg", "main", "td", "th",
             ] {
                 let opened = page.matches(&format!("<{name}>")).count()
                     + page.matches(&format!("<{name} ")).count();

@@ -1,7 +1,8 @@
 //! Plots of detector images: data, model and residuals, side by side.
 
-use crate::report::canvas::{Canvas, TEXT};
+use crate::report::canvas::{Canvas, TEXT, width_of};
 use crate::report::colours::Map;
+use crate::report::font;
 use crate::report::picture::{BAR, GAP, LEAST_WIDTH, Picture, PictureError};
 use crate::report::raster::Raster;
 use crate::sas::Points;
@@ -160,7 +161,13 @@ fn framed(grid: &Grid, panels: &[Panel<'_>]) -> Result<Vec<u8>, PictureError> {
         .map(|panel| Raster::new(panel.image.view(), pixel, side))
         .collect();
     let [height, width] = rasters.first().map_or([0, 0], |raster| raster.size);
-    let step = width.max(BAR[0] + 6 * TEXT) + GAP;
+    let labels = |panel: &Panel<'_>| panel.ends.each_ref().map(|end| width_of(end));
+    let of_bars = panels.iter().map(|panel| {
+        let [low, high] = labels(panel);
+        BAR[0].max(low + GAP + high)
+    });
+    let column = of_bars.max().unwrap_or(0).max(width);
+    let step = column + 2 * GAP;
     let top = 2 * GAP + TEXT;
     let mut canvas = Canvas::new(
         (GAP + panels.len() * step).max(LEAST_WIDTH),
@@ -173,7 +180,7 @@ fn framed(grid: &Grid, panels: &[Panel<'_>]) -> Result<Vec<u8>, PictureError> {
     );
     for (i, (panel, raster)) in panels.iter().zip(&rasters).enumerate() {
         let left = GAP + i * step;
-        canvas.text([left, GAP], panel.title);
+        canvas.text([left, GAP], &font::shortened(panel.title, TEXT, column));
         raster.draw_framed(&mut canvas, [left, top], |v| {
             if v.re.is_nan() {
                 [128; 3]
@@ -183,13 +190,15 @@ fn framed(grid: &Grid, panels: &[Panel<'_>]) -> Result<Vec<u8>, PictureError> {
         });
         let row = top + height + GAP;
         let [low, high] = panel.map.limits();
-        for x in 0..BAR[0] {
-            let value = low + (high - low) * (x as f64 + 0.5) / BAR[0] as f64;
+        let [of_low, of_high] = labels(panel);
+        let bar = BAR[0].max(of_low + GAP + of_high);
+        for x in 0..bar {
+            let value = low + (high - low) * (x as f64 + 0.5) / bar as f64;
             canvas.fill([left + x, row], [1, BAR[1]], panel.map.colour(value));
         }
         let below = row + BAR[1] + GAP / 2;
         canvas.text([left, below], &panel.ends[0]);
-        canvas.text([left + BAR[0] - TEXT, below], &panel.ends[1]);
+        canvas.text([left + bar - of_high, below], &panel.ends[1]);
     }
     Ok(canvas.png()?)
 }
@@ -235,42 +244,84 @@ pub fn intensity_picture(
     })
 }
 
-/// Plot of data, model and residuals of the fit of an image.
+/// Data, model and residuals of the fit of an image.
+struct FittedImage {
+    grid: Grid,
+    /// Data, model, residuals.
+    panels: Vec<Panel<'static>>,
+}
+
+impl FittedImage {
+    fn new(fit: &Comparison) -> Result<Self, PictureError> {
+        let Points::Pixels { qx, qy } = &fit.measured.points else {
+            return Err(PictureError::Empty {
+                what: "image",
+                shape: vec![0],
+            });
+        };
+        checked(qx, qy, &fit.model)?;
+        let grid = Grid::new(qx, qy);
+        let mut panels = logarithmic(vec![
+            ("data", grid.image(&fit.measured.intensity)),
+            ("model", grid.image(&fit.model)),
+        ]);
+        let residuals = fit.residuals();
+        let limit = limits(residuals.iter().map(|r| r.abs())).map_or(1.0, |(_, high)| high);
+        let limit = if limit > 0.0 { limit } else { 1.0 };
+        panels.push(Panel {
+            title: "residuals, σ",
+            image: grid.image(&residuals),
+            map: Map::Diverging { limit },
+            ends: [-limit, limit].map(|v| significant(v, 2)),
+        });
+        Ok(Self { grid, panels })
+    }
+}
+
+/// Plot of data, model and residuals of the fit of an image, side by side.
 ///
 /// # Errors
 /// [`PictureError`] if there are no pixels.
 pub(super) fn comparison_picture(fit: &Comparison) -> Result<Picture, PictureError> {
-    let Points::Pixels { qx, qy } = &fit.measured.points else {
-        return Err(PictureError::Empty {
-            what: "image",
-            shape: vec![0],
-        });
-    };
-    checked(qx, qy, &fit.model)?;
-    let grid = Grid::new(qx, qy);
-    let mut panels = logarithmic(vec![
-        ("data", grid.image(&fit.measured.intensity)),
-        ("model", grid.image(&fit.model)),
-    ]);
-    let residuals = fit.residuals();
-    let limit = limits(residuals.iter().map(|r| r.abs())).map_or(1.0, |(_, high)| high);
-    let limit = if limit > 0.0 { limit } else { 1.0 };
-    panels.push(Panel {
-        title: "residuals, σ",
-        image: grid.image(&residuals),
-        map: Map::Diverging { limit },
-        ends: [-limit, limit].map(|v| significant(v, 2)),
-    });
+    let FittedImage { grid, panels } = FittedImage::new(fit)?;
     Ok(Picture {
         png: framed(&grid, &panels)?,
         caption: format!(
             "Data and model from {0} to {1} 1/cm in the same logarithmic colours, and residuals in units of the standard deviation, from −{2} to {2}. {3}",
             panels[0].ends[0],
             panels[0].ends[1],
-            significant(limit, 2),
+            panels[2].ends[1],
             extent(&grid)
         ),
     })
+}
+
+/// The same as three plots, which fit a narrow page.
+///
+/// # Errors
+/// [`PictureError`] if there are no pixels.
+pub(super) fn comparison_pictures(fit: &Comparison) -> Result<[Picture; 3], PictureError> {
+    let FittedImage { grid, panels } = FittedImage::new(fit)?;
+    let picture = |index: usize, meaning: &str| -> Result<Picture, PictureError> {
+        let panel = &panels[index..=index];
+        let [low, high] = &panel[0].ends;
+        Ok(Picture {
+            png: framed(&grid, panel)?,
+            caption: format!(
+                "{meaning}, from {low} to {high}{}",
+                match index {
+                    0 => format!(" 1/cm. {}", extent(&grid)),
+                    1 => " 1/cm.".to_owned(),
+                    _ => ".".to_owned(),
+                }
+            ),
+        })
+    };
+    Ok([
+        picture(0, "Intensities of the data in logarithmic colours")?,
+        picture(1, "Intensities of the model in the same colours")?,
+        picture(2, "Residuals in units of the standard deviation")?,
+    ])
 }
 
 #[cfg(test)]

@@ -2,13 +2,14 @@
 
 use super::legend;
 use super::time_axis::{SECOND, TimeAxis};
-use super::value_axis::ValueAxis;
 use super::{CURVES, Cell, SeriesCurves};
 use crate::report::ReportError;
 use crate::report::bitmap::Bitmap;
-use crate::report::canvas::{Canvas, TEXT, width_of};
-use crate::report::curves::AXES;
+use crate::report::canvas::{Canvas, TEXT};
+use crate::report::curves::{AXES, LABEL_DISTANCE};
+use crate::report::font;
 use crate::report::picture::Picture;
+use crate::report::value_axis::ValueAxis;
 use plotters::prelude::*;
 use std::ops::Range;
 
@@ -30,8 +31,12 @@ pub(super) const COLOURS: [RGBColor; CURVES] = [
 const LETTER: usize = TEXT;
 /// Margin around the contents in pixels.
 const MARGIN: usize = LETTER;
+/// Largest number of steps between labels of values.
+const VALUE_STEPS: u32 = 10;
+/// Side of the coloured square before a name in the legend.
+const SQUARE: usize = LETTER * 2 / 3;
 /// Distance between lines of the legend.
-const LINE: usize = LETTER + LETTER / 2;
+const LINE: usize = LETTER + LETTER / 3;
 
 /// The ranges of times and values.
 struct Extent {
@@ -111,11 +116,9 @@ impl SeriesCurves {
     ) -> Result<(), DrawingAreaErrorKind<B::ErrorType>> {
         let style = ("sans-serif", LETTER as i32);
         let lines = self.draw_legend(area)?;
-        let values = ValueAxis::new(extent.value_axis());
-        let labels = values.ticks().into_iter();
-        let widest = labels.map(|v| width_of(&values.label(v))).max();
-        let left = widest.unwrap_or(0) + LETTER;
-        let right = 4 * LETTER;
+        let values = ValueAxis::new(extent.value_axis(), VALUE_STEPS);
+        let left = values.widest_label(LETTER) + LABEL_DISTANCE as usize;
+        let right = 2 * LETTER;
         let width = SIZE.0 as usize - 2 * MARGIN - left - right;
         let times = TimeAxis::new(extent.time_axis(), extent.times, width);
         let time_title = times.title.clone();
@@ -123,7 +126,7 @@ impl SeriesCurves {
             .margin(MARGIN as u32)
             .margin_top((2 * MARGIN + lines * LINE) as u32)
             .margin_right((MARGIN + right) as u32)
-            .x_label_area_size(3 * LETTER as u32)
+            .x_label_area_size(LABEL_DISTANCE + 2 * LETTER as u32)
             .y_label_area_size(left as u32)
             .build_cartesian_2d(times, values)?;
         chart
@@ -157,19 +160,21 @@ impl SeriesCurves {
     ) -> Result<usize, DrawingAreaErrorKind<B::ErrorType>> {
         let style = ("sans-serif", LETTER as i32).into_text_style(area);
         let corner = (MARGIN as i32, LETTER as i32 / 2);
-        area.draw_text(&self.title, &style, corner)?;
+        let title = font::shortened(&self.title, LETTER, SIZE.0 as usize - 2 * MARGIN);
+        area.draw_text(&title, &style, corner)?;
         let names: Vec<&str> = self.curves.iter().map(|c| c.name.as_str()).collect();
         let mut names = legend::shortened(&names);
         if self.others > 0 {
             names.push(format!("and {} more", self.others));
         }
-        let key = LETTER + 6;
+        let key = SQUARE + LETTER / 3;
         let entries = legend::entries(&names, SIZE.0 as usize - 2 * MARGIN, key, 2 * LETTER);
         for (index, entry) in entries.iter().enumerate() {
             let (left, top) = (MARGIN + entry.left, 2 * LETTER + entry.line * LINE);
             let (left, top) = (left as i32, top as i32);
             if let Some(colour) = COLOURS.get(index).filter(|_| index < self.curves.len()) {
-                let square = [(left, top), (left + LETTER as i32, top + LETTER as i32 - 4)];
+                let (above, side) = ((LETTER - SQUARE) as i32 / 2, SQUARE as i32);
+                let square = [(left, top + above), (left + side, top + above + side)];
                 area.draw(&Rectangle::new(square, colour.filled()))?;
             }
             area.draw_text(&entry.name, &style, (left + key as i32, top))?;
