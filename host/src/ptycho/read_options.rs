@@ -29,7 +29,7 @@ pub struct ReadOptions {
     pub flip_rows: bool,
     /// Inverts the sign of the positions' columns.
     pub flip_columns: bool,
-    /// Which counts mean that a pixel has no data; such pixels are masked.
+    /// Counts that mean that a pixel has no data; such pixels are masked.
     pub no_data: NoData,
     /// Values that replace those of the file.
     pub constants: Constants,
@@ -133,7 +133,7 @@ pub enum NoDataSetting {
     Off,
 }
 
-/// Which counts mean that a pixel has no data.
+/// The counts that mean that a pixel has no data.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(
     untagged,
