@@ -122,7 +122,7 @@ fn wrong_ranks_lengths_types_and_values_are_named() {
     assert_contains(&angstrom, &["1.4", "metres"]);
     let probe = "/entry_1/instrument_1/source_1/illumination";
     let probe = error_after(|f| replace(f, probe, &Array2::from_elem((7, 7), 1.0)));
-    assert_contains(&probe, &["1, 7, 7", "illumination"]);
+    assert_contains(&probe, &["7 x 7", "(5, 4)", "illumination"]);
 }
 
 #[test]
