@@ -68,6 +68,8 @@
 //!     tolerance: 1e-5,
 //!     trigonometry: Default::default(),
 //!     intensity_correction: false,
+//!     min_residual: 0.0,
+//!     min_iterations: 0,
 //! };
 //! let mut engine = CpuEngine::<f64>::new(&problem, &recipe)?;
 //! while engine.done() < engine.planned() {

@@ -16,7 +16,7 @@ const MEMORY: u64 = 8 << 20;
 /// If a check fails.
 pub fn exercise(path: &Path, again: &Path) {
     let memory = Memory::limited(MEMORY);
-    let all = "slice=all,contrast=all,phase=all,repetition=all,set=all";
+    let all = "repetition=all";
     let selections = [
         Selection::default(),
         Selection::parse(all).unwrap_or_default(),

@@ -1,8 +1,18 @@
 //! Coil sensitivities estimated from the samples themselves.
 //!
 //! Near the centre of k-space even a few spokes sample densely enough for an image of every coil
-//! without streaks. These images have low resolution, but so have sensitivities, whose ratios are
-//! those of the images.
+//! without streaks. These images have low resolution, but so have sensitivities. [`espirit`] finds
+//! them as eigenvectors of the centre of k-space itself; [`estimate`] by the ratios of the images,
+//! which are wrong where the object changes within their resolution.
+
+mod calibration;
+mod espirit;
+mod kernel_matrix;
+mod refine;
+mod subspace;
+
+pub use calibration::CalibrationRegion;
+pub use espirit::{Espirit, espirit};
 
 use super::{Encoding, Grid, ProblemError};
 use ndarray::{Array2, ArrayView2};
@@ -24,11 +34,10 @@ const NEIGHBOURHOOD: [usize; 2] = [7, 3];
 /// values, which are close to it.
 const POWER_STEPS: usize = 8;
 
-/// How coil maps are estimated.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+/// How coil maps are estimated from low-pass images.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CoilMapMethod {
     /// Low-pass images divided by their root sum of squares.
-    #[default]
     LowPass,
     /// The dominant combination of the coils in the neighbourhood of each voxel (D. O. Walsh, A. F.
     /// Gmitro, M. W. Marcellin, Magn. Reson. Med. 43 (2000) 682), from the low-pass images.
@@ -63,23 +72,8 @@ pub fn low_pass(
     samples: ArrayView2<'_, Complex<f64>>,
 ) -> Result<Array2<Complex<f64>>, ProblemError> {
     let grid = encoding.grid();
-    let expected = vec![encoding.samples(), grid.axes];
     let coils = samples.nrows();
-    let wrong = |what, found: &[usize], expected, axes| ProblemError::Shape {
-        what,
-        found: found.to_vec(),
-        expected,
-        axes,
-    };
-    if trajectory.shape() != expected {
-        let axes = "(sample, axis)";
-        return Err(wrong("the trajectory", trajectory.shape(), expected, axes));
-    }
-    if samples.ncols() != encoding.samples() {
-        let expected = vec![coils, encoding.samples()];
-        let axes = "(coil, sample)";
-        return Err(wrong("the data", samples.shape(), expected, axes));
-    }
+    check_shapes(grid, encoding.samples(), trajectory, samples)?;
     let weights: Vec<f64> = trajectory
         .rows()
         .into_iter()
@@ -101,6 +95,31 @@ pub fn low_pass(
         encoding.adjoint(&weighted, images);
     }
     Ok(images)
+}
+
+/// Rejects a trajectory that is not (sample, axis) with `count` samples and the axes of `grid`, and
+/// samples that are not (coil, sample).
+fn check_shapes(
+    grid: Grid,
+    count: usize,
+    trajectory: ArrayView2<'_, f64>,
+    samples: ArrayView2<'_, Complex<f64>>,
+) -> Result<(), ProblemError> {
+    let wrong = |what, found: &[usize], expected, axes| ProblemError::Shape {
+        what,
+        found: found.to_vec(),
+        expected,
+        axes,
+    };
+    if trajectory.shape() != [count, grid.axes] {
+        let (expected, axes) = (vec![count, grid.axes], "(sample, axis)");
+        return Err(wrong("the trajectory", trajectory.shape(), expected, axes));
+    }
+    if samples.ncols() != count {
+        let (expected, axes) = (vec![samples.nrows(), count], "(coil, sample)");
+        return Err(wrong("the data", samples.shape(), expected, axes));
+    }
+    Ok(())
 }
 
 /// The volume of k-space that a sample of evenly spread spokes with step 1/N represents: |k| in two

@@ -71,8 +71,15 @@ pub trait Engine {
     /// Number of iterations done.
     fn done(&self) -> usize;
 
+    /// Whether conjugate gradients have reached
+    /// [`Recipe::min_residual`](super::Recipe::min_residual): there is nothing left to do.
+    fn converged(&self) -> bool {
+        false
+    }
+
     /// Does some of the remaining iterations (as many as suit the engine, at least one), or the
-    /// adjoint if none are planned, and waits for them. Returns their residuals.
+    /// adjoint if none are planned, and waits for them. Returns their residuals; none once
+    /// [converged](Self::converged).
     ///
     /// # Errors
     /// An error of the device; the image is then lost.

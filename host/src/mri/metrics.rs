@@ -10,12 +10,15 @@ const WINDOW: usize = 7;
 /// The constants of SSIM, in units of the reference's range.
 const K: [f64; 2] = [0.01, 0.03];
 
-/// Metrics of an image relative to a reference, after multiplying it by the complex number that
-/// minimises the difference.
+/// Metrics of an image relative to a reference, after multiplying it by the number that minimises
+/// the difference: a complex number for [`Self::nrmse`] and [`Self::psnr`], and a real one for the
+/// metrics of the moduli.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Metrics {
-    /// |I − I0|/|I0|.
+    /// |I − I0|/|I0|, phases included: those of coil maps too, if they were estimated.
     pub nrmse: f64,
+    /// The same of the moduli.
+    pub magnitude_nrmse: f64,
     /// 20 log10(max|I0|/√MSE), dB, MSE = Σ|I − I0|²/voxels.
     pub psnr: f64,
     /// Structural similarity of the moduli.
@@ -116,10 +119,15 @@ pub fn compare(image: &Array3<Complex<f64>>, reference: &Array3<Complex<f64>>) -
     }
     let factor = scale(image, reference);
     let scaled = image.mapv(|v| v * factor);
+    let [modulus, modulus0] =
+        [image, reference].map(|image| image.mapv(|v| Complex::from(v.norm())));
+    let factor = scale(&modulus, &modulus0);
+    let modulus = modulus.mapv(|v| v * factor);
     Some(Metrics {
         nrmse: nrmse(&scaled, reference),
+        magnitude_nrmse: nrmse(&modulus, &modulus0),
         psnr: psnr(&scaled, reference),
-        ssim: ssim(&scaled, reference),
+        ssim: ssim(&modulus, &modulus0),
     })
 }
 
@@ -141,6 +149,30 @@ mod tests {
         let metrics = compare(&image, &reference).unwrap();
         assert!(metrics.nrmse < 1e-14 && metrics.psnr > 280.0);
         assert!((metrics.ssim - 1.0).abs() < 1e-12);
+    }
+
+    #[test]
+    fn phases_do_not_enter_the_metrics_of_the_moduli() {
+        let reference = reference();
+        let mut n = 0.0;
+        let image = reference.mapv(|v| {
+            n += 1.0;
+            v * Complex::from_polar(0.3, n)
+        });
+        let metrics = compare(&image, &reference).unwrap();
+        assert!(metrics.nrmse > 0.5);
+        assert!(metrics.magnitude_nrmse < 1e-14);
+        assert!((metrics.ssim - 1.0).abs() < 1e-12);
+        // An error of the moduli of a tenth, orthogonal to them.
+        let reference = Array3::from_elem((1, 10, 10), Complex::new(0.0, 2.0));
+        let mut n = 0;
+        let image = reference.mapv(|v| {
+            n += 1;
+            v * if n % 2 == 0 { 1.1 } else { -0.9 }
+        });
+        let expected = (1.0_f64 - 1.0 / 1.01).sqrt();
+        let found = compare(&image, &reference).unwrap().magnitude_nrmse;
+        assert!((found - expected).abs() < 1e-14, "{found}");
     }
 
     #[test]

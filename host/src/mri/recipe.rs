@@ -89,6 +89,11 @@ pub struct Recipe {
     /// [`Method::Wavelet`] in units of the largest |EᴴWd|, so that it does not depend on the scale
     /// of the data.
     pub lambda: f64,
+    /// |r|²/|b|² at which [`Method::Cg`] stops before all iterations are done; 0: never. Not
+    /// used by the other methods.
+    pub min_residual: f64,
+    /// Iterations that [`Method::Cg`] does whatever the residual.
+    pub min_iterations: usize,
     /// Relative error for which the NUFFT is planned.
     pub tolerance: f64,
     /// Sine and cosine of the direct operators on GPUs.

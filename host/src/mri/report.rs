@@ -174,10 +174,11 @@ fn lead(of: &MriSummary) -> String {
         text += &format!(", {} ms per iteration", significant(per, 3));
     }
     text += ".";
-    if let (Some(nrmse), Some(psnr)) = (of.nrmse, of.psnr) {
+    if let (Some(nrmse), Some(magnitude), Some(psnr)) = (of.nrmse, of.magnitude_nrmse, of.psnr) {
         text += &format!(
-            " Against the reference: NRMSE {}, PSNR {} dB.",
+            " Against the reference: NRMSE {} ({} of the magnitudes), PSNR {} dB.",
             significant(nrmse, 3),
+            significant(magnitude, 3),
             significant(psnr, 4)
         );
     }
@@ -217,6 +218,7 @@ fn facts(image: &MriImage, of: &MriSummary) -> String {
             of.tolerance.map(|tolerance| significant(tolerance, 2)),
         ),
         ("NRMSE", number(of.nrmse, 4)),
+        ("NRMSE of the magnitudes", number(of.magnitude_nrmse, 4)),
         ("PSNR", number(of.psnr, 4).map(|v| format!("{v} dB"))),
         ("SSIM", number(of.ssim, 4)),
         ("Back end", Some(of.record.setup.to_string())),
@@ -273,13 +275,15 @@ mod tests {
             coils: 4,
             readouts: 10,
             samples: 600,
-            coil_maps: "auto".to_owned(),
+            coil_maps: "espirit".to_owned(),
             density: "none".to_owned(),
             lambda: 0.0,
+            min_residual: 0.0,
             tolerance: Some(1e-5),
             trigonometry: "accurate".to_owned(),
             intensity_correction: false,
             nrmse: None,
+            magnitude_nrmse: None,
             psnr: None,
             ssim: None,
         }

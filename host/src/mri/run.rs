@@ -61,7 +61,8 @@ impl Steps for ReconstructionSteps {
 
     fn finished(&self) -> bool {
         // The adjoint has no iterations, but is computed by a step.
-        self.engine.done() >= self.engine.planned() && (self.engine.planned() > 0 || self.advanced)
+        let all = self.engine.done() >= self.engine.planned();
+        self.engine.converged() || all && (self.engine.planned() > 0 || self.advanced)
     }
 
     fn advance(&mut self) -> Result<Vec<Residual>, MriError> {

@@ -27,12 +27,14 @@ pub struct MriSummary {
     pub readouts: usize,
     /// Samples of a coil.
     pub samples: usize,
-    /// `auto`, `walsh`, `none` or a file.
+    /// `espirit`, `low-pass`, `walsh`, `none` or a file.
     pub coil_maps: String,
     /// `none`, `ramp` or `pipe`.
     pub density: String,
     /// Weight of the regulariser.
     pub lambda: f64,
+    /// |r|²/|b|² at which conjugate gradients stop; 0: never, and for other methods.
+    pub min_residual: f64,
     /// Relative error that the NUFFT was planned for; none for the direct operator.
     pub tolerance: Option<f64>,
     /// `accurate` or `hardware`.
@@ -42,6 +44,9 @@ pub struct MriSummary {
     /// ‖a ρ − reference‖ / ‖reference‖, a the best complex factor.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub nrmse: Option<f64>,
+    /// The same of the moduli: ‖a |ρ| − |reference|‖ / ‖reference‖, a the best real factor.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub magnitude_nrmse: Option<f64>,
     /// 20 log₁₀(max|reference|/√MSE), dB.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub psnr: Option<f64>,

@@ -10,6 +10,7 @@ mod jacobi_refused;
 mod leftovers;
 mod messages;
 mod mri;
+mod mri_coil_maps;
 mod mri_raw;
 mod mri_refused;
 mod names;

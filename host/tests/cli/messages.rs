@@ -90,7 +90,12 @@ fn values_out_of_range_name_their_option() {
         (
             "mri reconstruct scan.cxi -o a.h5 --select row=4",
             2,
-            "--select row=4: expected COUNTER=NUMBER or COUNTER=all, …",
+            "--select row=4: expected COUNTER=NUMBER or repetition=all, …",
+        ),
+        (
+            "mri reconstruct scan.cxi -o a.h5 --select slice=all",
+            2,
+            "--select slice=all: expected slice=NUMBER, because each slice is an image of its own: …",
         ),
         (
             "jacobi --tolerance -1e300",

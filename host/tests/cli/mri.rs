@@ -135,6 +135,8 @@ fn operators_agree_and_the_residual_falls() {
             "f64",
             "--tolerance",
             "1e-9",
+            "--min-residual",
+            "0",
         ];
         reconstruct(&folder, "phantom.h5", &options).well();
         let found = summary(&folder);
@@ -435,6 +437,8 @@ fn ctrl_c_saves_the_image_so_far() {
             .args([
                 "--iterations",
                 "100000",
+                "--min-residual",
+                "0",
                 "--json-progress",
                 "--summary",
                 "s.json",
@@ -493,6 +497,8 @@ fn the_measured_heart_has_the_residuals_of_another_program() {
         "none",
         "--precision",
         "f64",
+        "--coil-maps",
+        "low-pass",
     ];
     reconstruct(&folder, file, &options).well();
     let found = summary(&folder);

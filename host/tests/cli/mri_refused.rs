@@ -286,6 +286,34 @@ fn selections_without_acquisitions() {
         .refused(2, &["--select", "repetition"]);
 }
 
+/// Samples of several slices make no image. The note on them names only what is possible.
+#[test]
+fn several_images_are_not_joined_to_one() {
+    let folder = TestFolder::new();
+    let mut raw = RawFile::valid();
+    for (number, acquisition) in raw.acquisitions.iter_mut().enumerate() {
+        let idx = &mut acquisition.head.idx;
+        (idx.slice, idx.repetition) = (number as u16 % 2, number as u16 / 6);
+    }
+    raw.write(&folder);
+    for select in ["slice=all", "contrast=all", "phase=all", "set=all"] {
+        let words = [select, "run the command once for each number"];
+        reconstruct(&folder, &["--select", select]).refused(2, &words);
+        let info = ["mri", "info", "raw.h5", "--select", select];
+        folder.run(&info).refused(2, &words);
+    }
+    assert_eq!(folder.names(), ["raw.h5"]);
+    let output = reconstruct(&folder, &["--select", "repetition=all"]);
+    output.well();
+    let slices = "slice 0 is used (to change this, use --select slice=NUMBER)";
+    for words in [slices, "repetition 0 to 1 are joined to one image"] {
+        assert!(output.out.contains(words), "{words}: {}", output.out);
+    }
+    let output = reconstruct(&folder, &[]);
+    output.well();
+    assert!(output.out.contains("repetition=NUMBER or repetition=all"));
+}
+
 #[test]
 fn contradicting_options() {
     let folder = TestFolder::new();

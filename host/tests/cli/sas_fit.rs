@@ -333,6 +333,46 @@ fn parameters_at_a_bound_are_flagged() {
     assert_eq!(summary(&folder)["parameters"][0]["at_bound"], "greatest");
 }
 
+/// The largest bound that can be written is none.
+#[test]
+fn a_huge_bound_is_no_scale_of_the_parameter() {
+    let folder = TestFolder::new();
+    evaluate(
+        &folder,
+        "sphere",
+        &[
+            "--set",
+            "radius=60,scale=0.002",
+            "--q",
+            "0.01:0.2:40",
+            "-o",
+            "c.csv",
+        ],
+    );
+    with_uncertainties(&folder, "c.csv", "c.txt");
+    let output = fit(
+        &folder,
+        "sphere",
+        "c.txt",
+        &[
+            "--fit",
+            "scale=0:1e308",
+            "--fit",
+            "radius=0:1e300",
+            "--set",
+            "radius=55,background=0.001",
+        ],
+    );
+    output.well();
+    let found = summary(&folder);
+    near(&found, "radius", 60.0, 1e-3);
+    near(&found, "scale", 0.002, 1e-3);
+    for parameter in found["parameters"].as_array().unwrap() {
+        assert!(parameter["at_bound"].is_null(), "{found}");
+        assert!(parameter["uncertainty"].is_number(), "{found}");
+    }
+}
+
 #[cfg(unix)]
 #[test]
 fn ctrl_c_saves_the_best_so_far() {

@@ -85,6 +85,9 @@ pub(crate) struct MriSimulateArgs {
     /// Seed of the random noise
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub(crate) seed: u64,
+    /// Print errors only
+    #[arg(long)]
+    pub(crate) quiet: bool,
 }
 
 #[derive(Debug, Args)]
@@ -124,9 +127,18 @@ pub(crate) struct MriReconstructArgs {
     /// Operator that transforms between image and samples
     #[arg(long, value_enum, default_value_t = OperatorArg::Auto, help_heading = "What to compute")]
     pub(crate) operator: OperatorArg,
-    /// Number of iterations [default: 15; none for --method adjoint]
+    /// Number of iterations, at most [default: 15; none for --method adjoint]
     #[arg(long, value_name = "N", help_heading = "What to compute")]
     pub(crate) iterations: Option<usize>,
+    /// Residual |r|²/|b|² at which cg stops before all iterations are done; 0 does them all
+    /// [default: 1e-6, after 15 iterations]
+    #[arg(
+        long,
+        value_name = "R",
+        allow_negative_numbers = true,
+        help_heading = "What to compute"
+    )]
+    pub(crate) min_residual: Option<f64>,
     /// Weight of the regulariser; for tv and wavelet in units of the largest gradient [default: cg
     /// 0; tv and wavelet 1e-3]
     #[arg(
@@ -136,12 +148,12 @@ pub(crate) struct MriReconstructArgs {
         help_heading = "What to compute"
     )]
     pub(crate) lambda: Option<f64>,
-    /// Coil maps: auto (from low-pass images), walsh, none, or a file that holds them (a result,
-    /// simulated samples, .npy)
+    /// Coil maps: espirit, low-pass or walsh (estimated from the centre of k-space), none, or a
+    /// file that holds them (a result, simulated samples, .npy)
     #[arg(
         long,
-        value_name = "auto|walsh|none|FILE",
-        default_value = "auto",
+        value_name = "espirit|low-pass|walsh|none|FILE",
+        default_value = "espirit",
         help_heading = "What to compute"
     )]
     pub(crate) coil_maps: String,

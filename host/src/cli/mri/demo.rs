@@ -40,13 +40,14 @@ pub(crate) fn demo(demo: &Demo) -> Result<DemoPart, Failure> {
 fn lines(summary: &Summary) -> Result<String, Failure> {
     Ok(format!(
         "Backend {}, {} with {}, {} iterations, {:.1} ms each\n\
-         Against the truth: NRMSE {:.3}, PSNR {:.1} dB, SSIM {:.3}",
+         Against the truth: NRMSE {:.3} ({:.3} of the magnitudes), PSNR {:.1} dB, SSIM {:.3}",
         summary.word("backend"),
         summary.word("method"),
         summary.word("operator"),
         summary.number("iterations")?,
         summary.number("ms_per_iteration")?,
         summary.number("nrmse")?,
+        summary.number("magnitude_nrmse")?,
         summary.number("psnr")?,
         summary.number("ssim")?
     ))
@@ -59,7 +60,7 @@ mod tests {
     #[test]
     fn the_lines_have_the_metrics() {
         let text = br#"{"backend": "cpu", "method": "cg", "operator": "toeplitz",
-            "iterations": 15, "ms_per_iteration": 20.04, "nrmse": 0.2, "psnr": 25.51, "ssim": 0.9}"#;
+            "iterations": 15, "ms_per_iteration": 20.04, "nrmse": 0.2, "magnitude_nrmse": 0.1, "psnr": 25.51, "ssim": 0.9}"#;
         let lines = lines(&Summary::parse("s.json", text).unwrap()).unwrap();
         let first = "Backend cpu, cg with toeplitz, 15 iterations, 20.0 ms each\n";
         assert!(lines.starts_with(first), "{lines}");

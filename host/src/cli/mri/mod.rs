@@ -1,6 +1,7 @@
 //! The commands of `warpstride mri`.
 
 mod backend;
+mod coil_maps;
 mod demo;
 mod info;
 mod ladder;

@@ -1,9 +1,9 @@
 //! From k-space and options to a problem and a recipe: density weights, coil maps, fields.
 
+use super::coil_maps::{CoilMapSource, CoilMaps};
 use crate::cli::args::{DensityArg, MethodArg, OperatorArg, PrecisionArg, TrigArg};
 use crate::cli::failure::Failure;
 use crate::data::KSpace;
-use crate::mri::coil_maps::{CoilMapMethod, estimate};
 use crate::mri::io::images;
 use crate::mri::nufft::SpreadingKernel;
 use crate::mri::{
@@ -12,19 +12,10 @@ use crate::mri::{
 use crate::mri::{cpu, density};
 use crate::system::Memory;
 use crate::text::shortest;
-use ndarray::{Array1, Array2, Array4, s};
+use ndarray::{Array1, Array4, s};
 use num_complex::Complex;
 use std::fmt;
 use std::path::{Path, PathBuf};
-
-/// Source of the coil maps.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum CoilMapSource {
-    LowPass,
-    Walsh,
-    None,
-    File(PathBuf),
-}
 
 /// Phases in addition to those of the trajectory.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -39,6 +30,7 @@ pub(super) struct ReconstructionOptions {
     pub(super) method: MethodArg,
     pub(super) operator: OperatorArg,
     pub(super) iterations: Option<usize>,
+    pub(super) min_residual: Option<f64>,
     pub(super) lambda: Option<f64>,
     pub(super) maps: CoilMapSource,
     pub(super) density: Option<DensityArg>,
@@ -54,6 +46,10 @@ const OVERSAMPLING: f64 = 2.0;
 const TOLERANCE: f64 = 1e-5;
 /// Default number of iterations.
 const ITERATIONS: usize = 15;
+/// Default |r|²/|b|² at which conjugate gradients stop after the default number of iterations: |r|
+/// is a thousandth of |b|. Signal has converged by then unless it is hardly sampled, and what is
+/// left to fit is mostly noise.
+const MIN_RESIDUAL: f64 = 1e-6;
 /// Largest number of iterations.
 const MAX_ITERATIONS: usize = 1_000_000;
 /// Default λ of total variation and wavelets, in units of the largest |EᴴWd|.
@@ -62,10 +58,6 @@ const SPARSE_LAMBDA: f64 = 1e-3;
 const DENSITY_STEPS: usize = 10;
 /// Tolerance of the NUFFT that computes density weights, which are only estimates.
 const DENSITY_TOLERANCE: f64 = 1e-4;
-/// Tolerance of the NUFFT that computes coil maps, which are smooth ratios of images and less
-/// accurate than this.
-const MAP_TOLERANCE: f64 = 1e-6;
-
 /// The input of an engine, with what the result and the summary report.
 pub(super) struct Prepared {
     pub(super) problem: Problem,
@@ -74,36 +66,8 @@ pub(super) struct Prepared {
     pub(super) maps: Option<Array4<Complex<f64>>>,
     /// `none`, `ramp` or `pipe`.
     pub(super) density: &'static str,
-}
-
-impl CoilMapSource {
-    /// Parses `--coil-maps`.
-    pub(super) fn from_arg(text: &str) -> Self {
-        match text {
-            "auto" => Self::LowPass,
-            "walsh" => Self::Walsh,
-            "none" => Self::None,
-            file => Self::File(PathBuf::from(file)),
-        }
-    }
-
-    /// The name for summaries.
-    pub(super) fn name(&self) -> String {
-        match self {
-            Self::LowPass => "auto".to_owned(),
-            Self::Walsh => "walsh".to_owned(),
-            Self::None => "none".to_owned(),
-            Self::File(path) => path.display().to_string(),
-        }
-    }
-
-    /// The file, if the maps come from one.
-    pub(super) fn file(&self) -> Option<&Path> {
-        match self {
-            Self::File(path) => Some(path),
-            _ => None,
-        }
-    }
+    /// What the user should know of the coil maps.
+    pub(super) note: Option<String>,
 }
 
 /// As an option: `--off-resonance hertz.npy`
@@ -146,6 +110,20 @@ impl ReconstructionOptions {
                 )));
             }
             _ => {}
+        }
+        if let Some(residual) = self.min_residual {
+            if !(0.0..1.0).contains(&residual) {
+                return Err(Failure::usage(format!(
+                    "--min-residual {}: expected a number from 0, below 1",
+                    shortest(residual)
+                )));
+            }
+            if self.method != MethodArg::Cg {
+                return Err(Failure::usage(format!(
+                    "--min-residual: expected --method cg, found --method {}",
+                    self.recipe().method.name()
+                )));
+            }
         }
         if let Some(lambda) = self.lambda {
             if !(lambda.is_finite() && lambda >= 0.0) {
@@ -255,6 +233,14 @@ impl ReconstructionOptions {
             lambda: self
                 .lambda
                 .unwrap_or(if sparse { SPARSE_LAMBDA } else { 0.0 }),
+            min_residual: match method {
+                Method::Cg => self.min_residual.unwrap_or(MIN_RESIDUAL),
+                _ => 0.0,
+            },
+            min_iterations: match (method, self.min_residual) {
+                (Method::Cg, None) => ITERATIONS,
+                _ => 0,
+            },
             tolerance: self.tolerance.unwrap_or(TOLERANCE),
             trigonometry: match self.trig {
                 TrigArg::Accurate => Trigonometry::Accurate,
@@ -265,7 +251,13 @@ impl ReconstructionOptions {
     }
 
     /// Computes or reads weights, maps and fields; arrays from files must fit into `memory`.
-    pub(super) fn prepare(&self, kspace: &KSpace, memory: Memory) -> Result<Prepared, Failure> {
+    /// `file` is the name of the samples in messages.
+    pub(super) fn prepare(
+        &self,
+        kspace: &KSpace,
+        file: &str,
+        memory: Memory,
+    ) -> Result<Prepared, Failure> {
         let grid = grid_of(kspace);
         let recipe = self.recipe();
         let mut problem =
@@ -277,7 +269,7 @@ impl ReconstructionOptions {
         if let Some(weights) = weights {
             problem = problem.with_weights(weights)?;
         }
-        let maps = self.coil_maps(kspace, grid, memory)?;
+        let CoilMaps { maps, note } = self.maps.find(kspace, file, memory)?;
         if let Some(maps) = &maps {
             let voxels = grid.voxels();
             let flat = maps.to_shape((kspace.coils(), voxels))?.to_owned();
@@ -288,6 +280,7 @@ impl ReconstructionOptions {
             recipe,
             maps,
             density,
+            note,
         })
     }
 
@@ -331,45 +324,6 @@ impl ReconstructionOptions {
             }
         })
     }
-
-    fn coil_maps(
-        &self,
-        kspace: &KSpace,
-        grid: Grid,
-        memory: Memory,
-    ) -> Result<Option<Array4<Complex<f64>>>, Failure> {
-        let method = match &self.maps {
-            CoilMapSource::None => return Ok(None),
-            CoilMapSource::File(path) => return read_maps(path, kspace, memory).map(Some),
-            CoilMapSource::LowPass => CoilMapMethod::LowPass,
-            CoilMapSource::Walsh => CoilMapMethod::Adaptive,
-        };
-        let trajectory = kspace.trajectory().view();
-        let encoding = cpu::Nufft::<f64>::new(grid, trajectory, MAP_TOLERANCE)?;
-        let maps: Array2<Complex<f64>> =
-            estimate(&encoding, trajectory, kspace.samples().view(), method)?;
-        let [slices, rows, columns] = grid.shape;
-        let shaped = maps.into_shape_with_order((kspace.coils(), slices, rows, columns))?;
-        Ok(Some(shaped))
-    }
-}
-
-fn read_maps(
-    path: &Path,
-    kspace: &KSpace,
-    memory: Memory,
-) -> Result<Array4<Complex<f64>>, Failure> {
-    let maps = images::read_coil_maps(path, memory)?;
-    let [slices, rows, columns] = kspace.extent().matrix;
-    let expected = [kspace.coils(), slices, rows, columns];
-    if maps.shape() == expected {
-        return Ok(maps);
-    }
-    Err(Failure::failed(format!(
-        "{}: coil maps: expected shape {expected:?} (coil, slice, row, column), found {:?}",
-        path.display(),
-        maps.shape()
-    )))
 }
 
 /// Phases from a file. Off-resonance f gives exp(−2πi f t), with t the time since the readout

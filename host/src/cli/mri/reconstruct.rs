@@ -1,7 +1,8 @@
 //! `warpstride mri reconstruct`: from arguments to an image.
 
 use super::backend::{WHAT, bytes, engine};
-use super::prepare::{CoilMapSource, FieldSource, ReconstructionOptions, uses_trigonometry};
+use super::coil_maps::CoilMapSource;
+use super::prepare::{FieldSource, ReconstructionOptions, uses_trigonometry};
 use super::read_options;
 use super::results::Files;
 use crate::cli::args::{MriReconstructArgs, PrecisionArg};
@@ -15,13 +16,14 @@ use crate::mri::io::images;
 use crate::mri::io::ismrmrd::{self, ReadOptions};
 use crate::mri::metrics::compare;
 use crate::mri::{
-    Coverage, MemorySizes, OperatorName, ReconstructionSteps, Residual, Run, Trigonometry, grid_of,
+    Coverage, Engine, MemorySizes, OperatorName, Recipe, ReconstructionSteps, Residual, Run,
+    Trigonometry, grid_of,
 };
 use crate::run::{
     BackendRequest, Bar, End, Interrupt, JsonLines, Observer, RunRecord, Schedule, Silent,
 };
 use crate::system::Memory;
-use crate::text::{count, significant};
+use crate::text::{count, shortest, significant};
 use ndarray::Array3;
 use num_complex::Complex;
 use std::path::{Path, PathBuf};
@@ -64,6 +66,7 @@ impl Reconstruct {
             method: args.method,
             operator: args.operator,
             iterations: args.iterations,
+            min_residual: args.min_residual,
             lambda: args.lambda,
             maps: CoilMapSource::from_arg(&args.coil_maps),
             density: args.density,
@@ -137,7 +140,7 @@ impl Reconstruct {
             None => None,
         };
 
-        let prepared = self.options.prepare(&kspace, memory)?;
+        let prepared = self.options.prepare(&kspace, &name, memory)?;
         let chosen = engine(
             backend,
             &prepared.problem,
@@ -151,6 +154,7 @@ impl Reconstruct {
         let backend = chosen.engine.setup().backend;
         let mut notes: Vec<String> = chosen.note.into_iter().chain(read.notes).collect();
         notes.extend(self.options.without_effect(&prepared.recipe, backend));
+        notes.extend(prepared.note);
         if kspace.samples().iter().all(|v| v.norm_sqr() == 0.0) {
             notes.push("all samples are 0, so the image is 0".to_owned());
         }
@@ -167,6 +171,12 @@ impl Reconstruct {
         let end = run.execute(self.progress.observer().as_mut(), &interrupt, schedule)?;
         let image = run.steps_mut().image()?;
 
+        if let Some(note) = stopped_early(run.steps().engine(), &prepared.recipe) {
+            if self.progress == ProgressOutput::Text {
+                say(&format!("note: {note}\n"))?;
+            }
+            notes.push(note);
+        }
         let metrics = reference.and_then(|reference| compare(&image, &reference));
         let engine = run.steps().engine();
         let setup = engine.setup();
@@ -186,6 +196,7 @@ impl Reconstruct {
             coil_maps: self.options.maps.name(),
             density: prepared.density.to_owned(),
             lambda: recipe.lambda,
+            min_residual: recipe.min_residual,
             tolerance: (recipe.operator != OperatorName::Direct).then_some(recipe.tolerance),
             trigonometry: if uses_trigonometry(recipe, setup.backend) {
                 recipe.trigonometry
@@ -196,6 +207,7 @@ impl Reconstruct {
             .to_owned(),
             intensity_correction: recipe.intensity_correction,
             nrmse: metrics.map(|m| m.nrmse),
+            magnitude_nrmse: metrics.map(|m| m.magnitude_nrmse),
             psnr: metrics.map(|m| m.psnr),
             ssim: metrics.map(|m| m.ssim),
         };
@@ -228,6 +240,18 @@ impl Reconstruct {
             ))),
         }
     }
+}
+
+/// A note if iterations were left out because the residual is small enough.
+fn stopped_early(engine: &dyn Engine, recipe: &Recipe) -> Option<String> {
+    (engine.converged() && engine.done() < recipe.iterations).then(|| {
+        format!(
+            "stopped after {} of {} iterations, at a residual of at most {}: later iterations mostly fit noise (--min-residual 0 does them)",
+            engine.done(),
+            recipe.iterations,
+            shortest(recipe.min_residual)
+        )
+    })
 }
 
 impl ProgressOutput {

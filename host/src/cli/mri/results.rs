@@ -86,12 +86,15 @@ fn text(of: &MriSummary) -> String {
     if let Some(last) = of.residuals.last() {
         lines.push(("residual", significant(*last, 4)));
     }
-    if let (Some(nrmse), Some(psnr), Some(ssim)) = (of.nrmse, of.psnr, of.ssim) {
+    if let (Some(nrmse), Some(magnitude), Some(psnr), Some(ssim)) =
+        (of.nrmse, of.magnitude_nrmse, of.psnr, of.ssim)
+    {
         lines.push((
             "reference",
             format!(
-                "NRMSE {}, PSNR {} dB, SSIM {}",
+                "NRMSE {}, magnitude NRMSE {}, PSNR {} dB, SSIM {}",
                 significant(nrmse, 4),
+                significant(magnitude, 4),
                 significant(psnr, 4),
                 significant(ssim, 4)
             ),

@@ -20,6 +20,7 @@ const MATRIX: [usize; 2] = [256, 64];
 pub(crate) struct Simulate {
     out: PathBuf,
     options: SimulateOptions,
+    quiet: bool,
 }
 
 impl Simulate {
@@ -52,6 +53,7 @@ impl Simulate {
         Ok(Self {
             out: args.out.clone(),
             options,
+            quiet: args.quiet,
         })
     }
 
@@ -71,6 +73,9 @@ impl Simulate {
                 truth: Some(&made.truth),
             },
         )?;
+        if self.quiet {
+            return Ok(());
+        }
         let [slices, rows, columns] = made.kspace.extent().matrix;
         let matrix = if self.options.volume {
             format!("{slices} x {rows} x {columns}")

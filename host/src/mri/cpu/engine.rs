@@ -30,6 +30,9 @@ pub struct CpuEngine<T: Real> {
     setup: Setup,
     planned: usize,
     done: usize,
+    min_residual: f64,
+    min_iterations: usize,
+    converged: bool,
     sense: Sense<T>,
     solver: Solver<T>,
 }
@@ -87,6 +90,9 @@ impl<T: Real> CpuEngine<T> {
             setup: Setup::cpu(if size_of::<T>() == 4 { "f32" } else { "f64" }),
             planned,
             done: 0,
+            min_residual: recipe.min_residual,
+            min_iterations: recipe.min_iterations,
+            converged: false,
             sense,
             solver,
         })
@@ -234,10 +240,17 @@ impl<T: Real> Engine for CpuEngine<T> {
         self.done
     }
 
+    fn converged(&self) -> bool {
+        self.converged
+    }
+
     fn advance(&mut self) -> Result<Vec<Residual>, MriError> {
         let start = Instant::now();
         let mut residuals = Vec::new();
-        while self.done < self.planned && (residuals.is_empty() || start.elapsed() < STEP) {
+        while self.done < self.planned
+            && !self.converged
+            && (residuals.is_empty() || start.elapsed() < STEP)
+        {
             let residual = match &mut self.solver {
                 Solver::Adjoint(_) => break,
                 Solver::Cg(cg) => cg.step(&mut self.sense),
@@ -255,6 +268,11 @@ impl<T: Real> Engine for CpuEngine<T> {
                 iteration,
                 residual,
             });
+            let gradients = matches!(self.solver, Solver::Cg(_));
+            self.converged = gradients
+                && iteration >= self.min_iterations
+                && self.min_residual > 0.0
+                && residual <= self.min_residual;
         }
         Ok(residuals)
     }

@@ -15,6 +15,9 @@ use warpstride_kernels::mri::cg_step::MriCgStep;
 pub(super) struct ConjugateGradients<M: Device> {
     length: usize,
     lambda: f32,
+    /// |r|² from which on ρ stays as it is, after so many iterations.
+    enough: f64,
+    least: u32,
     rho: M::Buffer<Complex32>,
     residual: M::Buffer<Complex32>,
     direction: M::Buffer<Complex32>,
@@ -29,11 +32,13 @@ pub(super) struct ConjugateGradients<M: Device> {
 }
 
 impl<M: Device> ConjugateGradients<M> {
-    /// Starts from the right-hand side `b` = EᴴWd and λ, for at most `iterations` iterations.
+    /// Starts from the right-hand side `b` = EᴴWd and λ, for at most `iterations` iterations; ρ
+    /// stays as it is once |r|²/|b|² is at most `min_residual` after `min_iterations`.
     pub(super) fn new(
         device: &M,
         b: M::Buffer<Complex32>,
         lambda: f64,
+        (min_residual, min_iterations): (f64, usize),
         iterations: usize,
     ) -> Result<Self> {
         let length = b.len();
@@ -51,6 +56,8 @@ impl<M: Device> ConjugateGradients<M> {
         Ok(Self {
             length,
             lambda: lambda as f32,
+            enough: min_residual * start,
+            least: u32::try_from(min_iterations).unwrap_or(u32::MAX),
             rho: vector()?,
             residual: b,
             direction,
@@ -88,6 +95,8 @@ impl<M: Device> ConjugateGradients<M> {
             iteration: self.iteration.read(),
             voxels,
             entries,
+            enough: self.enough,
+            least: self.least,
         };
         device.launch(&step, Work::Blocks(PARTIAL_SUMS))?;
         let direction = MriCgDirection {

@@ -40,6 +40,10 @@ pub struct GpuEngine<M: Device> {
     solver: Solver<M>,
     /// The graph of an iteration, if the device can capture one.
     graph: Option<M::Graph>,
+    /// The residual at which conjugate gradients stop.
+    min_residual: Option<f64>,
+    min_iterations: usize,
+    converged: bool,
     /// Duration of an iteration, once measured.
     iteration_time: Option<Duration>,
 }
@@ -138,6 +142,7 @@ impl<M: Device> GpuEngine<M> {
                 &device,
                 b,
                 recipe.lambda,
+                (recipe.min_residual, recipe.min_iterations),
                 iterations,
             )?),
             Method::Tv | Method::Wavelet => {
@@ -163,6 +168,10 @@ impl<M: Device> GpuEngine<M> {
             sense,
             solver,
             graph: None,
+            min_residual: (recipe.method == Method::Cg && recipe.min_residual > 0.0)
+                .then_some(recipe.min_residual),
+            min_iterations: recipe.min_iterations,
+            converged: false,
             iteration_time: None,
             device,
         })
@@ -291,9 +300,13 @@ impl<M: Device> Engine for GpuEngine<M> {
         self.done
     }
 
+    fn converged(&self) -> bool {
+        self.converged
+    }
+
     fn advance(&mut self) -> Result<Vec<Residual>, MriError> {
         let left = self.planned - self.done;
-        if left == 0 {
+        if left == 0 || self.converged {
             return Ok(Vec::new());
         }
         let count = match self.iteration_time {
@@ -325,6 +338,13 @@ impl<M: Device> Engine for GpuEngine<M> {
                 iteration,
                 residual,
             });
+            // Later iterations of the batch have left the image as it is.
+            if iteration >= self.min_iterations
+                && self.min_residual.is_some_and(|least| residual <= least)
+            {
+                self.converged = true;
+                break;
+            }
         }
         Ok(reported)
     }

@@ -18,6 +18,9 @@ const INTEGER_PARAMETERS: [&str; 6] = [
 /// order.
 const START_WIDTH: f64 = 0.1;
 
+/// Bounds this many times as far apart as the start is from 0 are taken for none.
+const UNBOUNDED: f64 = 1e12;
+
 /// A parameter to fit.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Free {
@@ -111,14 +114,11 @@ pub struct Parameter {
 
 impl Parameter {
     /// Scale for changes of the parameter: its absolute value, but at least a share of the range of
-    /// its bounds.
+    /// its bounds, or of its start if the range is out of all proportion to it.
     pub(super) fn size(&self, value: f64) -> f64 {
-        let span = self.bounds.1 - self.bounds.0;
-        let floor = if span.is_finite() {
-            1e-3 * span
-        } else {
-            1e-3 * self.start.abs()
-        };
+        let (span, start) = (self.bounds.1 - self.bounds.0, self.start.abs());
+        let unbounded = !span.is_finite() || (start > 0.0 && span > UNBOUNDED * start);
+        let floor = 1e-3 * if unbounded { start } else { span };
         let size = value.abs().max(floor);
         if size > 0.0 { size } else { 1.0 }
     }

@@ -57,11 +57,12 @@ pub(super) fn conjugate_gradients<M: Device>(
 
     // |r|² of 3 iterations, of which the second is in progress.
     let history = [7.0, 5.0, 0.0];
-    for curvature in [4.0, 0.0] {
+    // |r|² before the step is 5, in iteration 1.
+    for (curvature, enough, least) in [(4.0, 4.9, 0), (0.0, 0.0, 0), (4.0, 5.0, 1), (4.0, 5.0, 2)] {
         let sums: Vec<f64> = (0..PARTIAL_SUMS)
             .map(|_| curvature / PARTIAL_SUMS as f64)
             .collect();
-        let alpha = if curvature > 0.0 {
+        let alpha = if curvature > 0.0 && (enough < 5.0 || least > 1) {
             5.0 / curvature
         } else {
             0.0
@@ -76,7 +77,9 @@ pub(super) fn conjugate_gradients<M: Device>(
         let (q_on, sums_on) = (on.upload(&q)?, on.upload(&sums)?);
         let (history_on, iteration) = (on.upload(&history)?, on.upload(&[1_u32])?);
         bench.run(
-            Case::of::<MriCgStep<'_, Emulated>>(format!("{shape}, curvature {curvature}")),
+            Case::of::<MriCgStep<'_, Emulated>>(format!(
+                "{shape}, curvature {curvature}, enough {enough} from {least}"
+            )),
             (
                 on.upload(&x)?,
                 on.upload(&r)?,
@@ -94,6 +97,8 @@ pub(super) fn conjugate_gradients<M: Device>(
                     iteration: iteration.read(),
                     voxels,
                     entries: 3,
+                    enough,
+                    least,
                 };
                 device.launch(&launch, Work::Blocks(PARTIAL_SUMS))
             },

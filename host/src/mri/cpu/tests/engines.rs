@@ -15,6 +15,8 @@ fn recipe(method: Method, operator: OperatorName) -> Recipe {
         tolerance: 1e-12,
         trigonometry: Trigonometry::Accurate,
         intensity_correction: false,
+        min_residual: 0.0,
+        min_iterations: 0,
     }
 }
 

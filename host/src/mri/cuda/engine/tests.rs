@@ -78,6 +78,8 @@ fn recipe(operator: OperatorName, method: Method) -> Recipe {
         tolerance: 1e-6,
         trigonometry: Trigonometry::Accurate,
         intensity_correction: false,
+        min_residual: 0.0,
+        min_iterations: 0,
     }
 }
 

@@ -113,12 +113,23 @@ fn choose(
             break;
         };
         let value = match options.select.of(counter) {
-            Some(Choice::All) => continue,
+            Some(Choice::All) => {
+                if low != high {
+                    notes.push(format!(
+                        "the samples of {counter} {low} to {high} are joined to one image"
+                    ));
+                }
+                continue;
+            }
             Some(Choice::One(value)) => value,
             None => {
                 if low != high {
+                    let all = match counter {
+                        Counter::Repetition => " or repetition=all",
+                        _ => "",
+                    };
                     notes.push(format!(
-                        "there are several values of {counter}, {low} to {high}: {counter} {low} is used (to change this, use --select {counter}=NUMBER or {counter}=all)"
+                        "there are several values of {counter}, {low} to {high}: {counter} {low} is used (to change this, use --select {counter}=NUMBER{all})"
                     ));
                 }
                 low

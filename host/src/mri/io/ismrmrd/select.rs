@@ -23,7 +23,8 @@ pub enum Counter {
 pub enum Choice {
     /// A single value.
     One(u16),
-    /// All values, joined to one image.
+    /// All values, joined to one image: for [`Counter::Repetition`] only, which counts measurements
+    /// of the same image.
     All,
 }
 
@@ -33,11 +34,17 @@ pub struct Selection(Vec<(Counter, Choice)>);
 
 /// A text that is not a selection.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error(
-    "{found}: expected COUNTER=NUMBER or COUNTER=all, separated by commas; the counters are slice, contrast, phase, repetition, set"
-)]
-pub struct SelectionError {
-    found: String,
+pub enum SelectionError {
+    /// Another syntax, an unknown counter, or one that is named twice.
+    #[error(
+        "{0}: expected COUNTER=NUMBER or repetition=all, separated by commas; the counters are slice, contrast, phase, repetition, set"
+    )]
+    Syntax(String),
+    /// Several images would be joined to one.
+    #[error(
+        "{0}=all: expected {0}=NUMBER, because each {0} is an image of its own: run the command once for each number"
+    )]
+    SeveralImages(Counter),
 }
 
 impl Counter {
@@ -83,11 +90,11 @@ impl Selection {
     /// Parses a selection, for example `slice=2,repetition=all`.
     ///
     /// # Errors
-    /// Another syntax, an unknown counter, or a counter named twice.
+    /// Another syntax, an unknown counter, a counter named twice, or `all` of a counter other than
+    /// repetition: slices, contrasts, phases and sets differ in what they show, so that samples of
+    /// several make no image.
     pub fn parse(text: &str) -> Result<Self, SelectionError> {
-        let wrong = || SelectionError {
-            found: text.to_owned(),
-        };
+        let wrong = || SelectionError::Syntax(text.to_owned());
         let mut choices: Vec<(Counter, Choice)> = Vec::new();
         for part in text.split(',') {
             let (name, value) = part.split_once('=').ok_or_else(wrong)?;
@@ -96,7 +103,8 @@ impl Selection {
                 .find(|c| c.name() == name.trim())
                 .ok_or_else(wrong)?;
             let choice = match value.trim() {
-                "all" => Choice::All,
+                "all" if counter == Counter::Repetition => Choice::All,
+                "all" => return Err(SelectionError::SeveralImages(counter)),
                 number => Choice::One(number.parse().map_err(|_| wrong())?),
             };
             if choices.iter().any(|(known, _)| *known == counter) {
@@ -136,6 +144,10 @@ mod tests {
         ] {
             let text = Selection::parse(wrong).unwrap_err().to_string();
             assert!(text.contains("repetition"), "{wrong}: {text}");
+        }
+        for counter in ["slice", "contrast", "phase", "set"] {
+            let error = Selection::parse(&format!("{counter}=all")).unwrap_err();
+            assert!(matches!(error, SelectionError::SeveralImages(_)));
         }
     }
 }

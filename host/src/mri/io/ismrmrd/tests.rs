@@ -161,7 +161,7 @@ fn folder() -> tempfile::TempDir {
 /// through another file.
 fn exercise(path: &Path, again: &Path) {
     let memory = Memory::limited(8 << 20);
-    let all = "slice=all,contrast=all,phase=all,repetition=all,set=all";
+    let all = "repetition=all";
     for select in [Selection::default(), Selection::parse(all).unwrap()] {
         let options = ReadOptions {
             select,

@@ -1,0 +1,160 @@
+//! The coil maps of a reconstruction: estimated, or read from a file.
+
+use crate::cli::failure::Failure;
+use crate::data::KSpace;
+use crate::mri::coil_maps::{CalibrationRegion, CoilMapMethod, espirit, estimate};
+use crate::mri::io::images;
+use crate::mri::{cpu, grid_of};
+use crate::system::Memory;
+use crate::text::{shortest, significant};
+use ndarray::{Array2, Array4};
+use num_complex::Complex;
+use std::path::{Path, PathBuf};
+
+/// Tolerance of the NUFFT that computes coil maps, which are smooth ratios of images and less
+/// accurate than this.
+const MAP_TOLERANCE: f64 = 1e-6;
+/// Largest modulus of coil maps, at least: squares of smaller ones are 0 in single precision.
+const MIN_MAP: f64 = 1e-15;
+
+/// Source of the coil maps.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum CoilMapSource {
+    Espirit,
+    LowPass,
+    Walsh,
+    None,
+    File(PathBuf),
+}
+
+/// The maps of a reconstruction.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub(super) struct CoilMaps {
+    /// (coil, slice, row, column); `None`: every coil has its own image.
+    pub(super) maps: Option<Array4<Complex<f64>>>,
+    /// What the user should know of them.
+    pub(super) note: Option<String>,
+}
+
+impl CoilMapSource {
+    /// Parses `--coil-maps`.
+    pub(super) fn from_arg(text: &str) -> Self {
+        match text {
+            "espirit" | "auto" => Self::Espirit,
+            "low-pass" => Self::LowPass,
+            "walsh" => Self::Walsh,
+            "none" => Self::None,
+            file => Self::File(PathBuf::from(file)),
+        }
+    }
+
+    /// The name for summaries.
+    pub(super) fn name(&self) -> String {
+        match self {
+            Self::Espirit => "espirit".to_owned(),
+            Self::LowPass => "low-pass".to_owned(),
+            Self::Walsh => "walsh".to_owned(),
+            Self::None => "none".to_owned(),
+            Self::File(path) => path.display().to_string(),
+        }
+    }
+
+    /// The file, if the maps come from one.
+    pub(super) fn file(&self) -> Option<&Path> {
+        match self {
+            Self::File(path) => Some(path),
+            _ => None,
+        }
+    }
+
+    /// Estimates or reads the maps. `file` is the name of the samples in messages; arrays from files must fit into `memory`.
+    pub(super) fn find(
+        &self,
+        kspace: &KSpace,
+        file: &str,
+        memory: Memory,
+    ) -> Result<CoilMaps, Failure> {
+        let grid = grid_of(kspace);
+        let trajectory = kspace.trajectory().view();
+        let samples = kspace.samples().view();
+        let mut note = None;
+        let maps: Array2<Complex<f64>> = match self {
+            Self::None => return Ok(CoilMaps::default()),
+            Self::File(path) => {
+                let maps = read_maps(path, kspace, memory)?;
+                return Ok(CoilMaps {
+                    maps: Some(maps),
+                    note: None,
+                });
+            }
+            Self::Espirit => {
+                let found = espirit(grid, trajectory, samples)?;
+                if !found.region.sufficient() {
+                    note = Some(too_few_samples(&found.region));
+                }
+                found.maps
+            }
+            Self::LowPass | Self::Walsh => {
+                let method = match self {
+                    Self::Walsh => CoilMapMethod::Adaptive,
+                    _ => CoilMapMethod::LowPass,
+                };
+                let encoding = cpu::Nufft::<f64>::new(grid, trajectory, MAP_TOLERANCE)?;
+                estimate(&encoding, trajectory, samples, method)?
+            }
+        };
+        if maps.iter().all(|s| s.norm_sqr() == 0.0) {
+            return Err(Failure::failed(format!(
+                "{file}: coil maps ({}): expected signal in the centre of k-space, found none; use --coil-maps FILE or --coil-maps none",
+                self.name()
+            )));
+        }
+        let [slices, rows, columns] = grid.shape;
+        let shaped = maps.into_shape_with_order((kspace.coils(), slices, rows, columns))?;
+        Ok(CoilMaps {
+            maps: Some(shaped),
+            note,
+        })
+    }
+}
+
+/// A note on maps whose calibration region is undersampled.
+fn too_few_samples(region: &CalibrationRegion) -> String {
+    let [slices, rows, columns] = region.shape;
+    let cells = if slices == 1 {
+        format!("{rows} x {columns}")
+    } else {
+        format!("{slices} x {rows} x {columns}")
+    };
+    format!(
+        "the coil maps are inaccurate: {} % of the central {cells} cells of k-space hold a sample, and the calibration needs 90 % (maps from a better sampled scan: --coil-maps FILE)",
+        significant(100.0 * region.coverage, 2)
+    )
+}
+
+fn read_maps(
+    path: &Path,
+    kspace: &KSpace,
+    memory: Memory,
+) -> Result<Array4<Complex<f64>>, Failure> {
+    let maps = images::read_coil_maps(path, memory)?;
+    let [slices, rows, columns] = kspace.extent().matrix;
+    let expected = [kspace.coils(), slices, rows, columns];
+    if maps.shape() != expected {
+        return Err(Failure::failed(format!(
+            "{}: coil maps: expected shape {expected:?} (coil, slice, row, column), found {:?}",
+            path.display(),
+            maps.shape()
+        )));
+    }
+    let largest = maps.iter().map(|s| s.norm()).fold(0.0, f64::max);
+    if largest < MIN_MAP {
+        return Err(Failure::failed(format!(
+            "{}: coil maps: expected a largest modulus of at least {}, found {}",
+            path.display(),
+            shortest(MIN_MAP),
+            shortest(largest)
+        )));
+    }
+    Ok(maps)
+}

@@ -1,0 +1,211 @@
+//! ESPIRiT: coil maps as eigenvectors of the calibration data (M. Uecker, P. Lai, M. J. Murphy,
+//! P. Virtue, M. Elad, J. M. Pauly, S. S. Vasanawala, M. Lustig, Magn. Reson. Med. 71 (2014) 990).
+//!
+//! Patches of fully sampled k-space, of all coils together, lie in a subspace of few dimensions. At
+//! a voxel x, the patch of a point source there lies in that subspace only if its coils have the
+//! weights S_c(x): S(x) is the eigenvector with eigenvalue 1 of the projection on the subspace,
+//! transformed to x.
+
+use super::super::{Grid, MriError};
+use super::calibration::{CalibrationRegion, fit};
+use super::check_shapes;
+use super::kernel_matrix::KernelMatrix;
+use super::refine::refine;
+use super::subspace::right_singular;
+use ndarray::{Array2, ArrayView2, Axis};
+use num_complex::Complex;
+use rayon::prelude::*;
+
+/// Most combinations of coils that are calibrated, in a plane and in a volume; with more coils, the
+/// strongest combinations.
+const COMBINATIONS: [usize; 2] = [32, 16];
+/// Largest kernel along an axis, in a plane and in a volume.
+const KERNEL: [usize; 2] = [6, 4];
+/// Points along each axis at which eigenvectors are computed, at most, in a plane and in a volume:
+/// ten or more for the shortest period of G.
+const NODES: [usize; 2] = [64, 32];
+/// Smallest share of the largest singular value that is signal, in data without noise.
+const SIGNAL: f64 = 1e-3;
+
+/// The eigenvalues between which the length of the maps rises from 0 to 1. Where there is signal the
+/// largest eigenvalue is close to 1; if there is none, it falls with the distance to the signal.
+const EIGENVALUES: [f64; 2] = [0.5, 0.9];
+/// Maps below this length are 0: the noise of the image grows with its inverse.
+const MIN_LENGTH: f64 = 0.3;
+
+/// Coil maps, and where they were calibrated.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Espirit {
+    /// (coil, voxel). √Σ|S|² is 1 where there is signal, and falls to 0 if there is none; all 0 if
+    /// there is no signal in the centre of k-space. All 1 for a single coil.
+    pub maps: Array2<Complex<f64>>,
+    /// The centre of k-space from which the maps are estimated.
+    pub region: CalibrationRegion,
+}
+
+/// Estimates one set of maps on `grid` from `samples` (coil, sample) at `trajectory` (sample, axis)
+/// in cycles/pixel.
+///
+/// The phase of the maps makes the combination of coils that is strongest in the centre of k-space
+/// real and positive, with the strongest coil of that combination real.
+///
+/// # Errors
+/// [`MriError::Problem`] if trajectory or samples have another shape;
+/// [`MriError::HostMemory`] if the transforms of the calibration do not fit into memory.
+pub fn espirit(
+    grid: Grid,
+    trajectory: ArrayView2<'_, f64>,
+    samples: ArrayView2<'_, Complex<f64>>,
+) -> Result<Espirit, MriError> {
+    check_shapes(grid, samples.ncols(), trajectory, samples)?;
+    let region = CalibrationRegion::new(grid, trajectory);
+    let mut maps = Array2::zeros((samples.nrows(), grid.voxels()));
+    let Some(cells) = fit(grid, region, trajectory, samples)? else {
+        return Ok(Espirit { maps, region });
+    };
+    let coils = Coils::new(&cells, COMBINATIONS[grid.axes - 2]);
+    if coils.patterns.is_empty() {
+        return Ok(Espirit { maps, region });
+    }
+    // Eigenvalues would tell where there is signal, but there are no weights to be found.
+    if samples.nrows() == 1 {
+        maps.fill(Complex::from(1.0));
+        return Ok(Espirit { maps, region });
+    }
+    let kernel = kernel_shape(grid, region);
+    let patches = patches(&coils.cells, region.shape, kernel);
+    let (_, vectors) = right_singular(&patches, |values, aspect| {
+        let threshold = threshold(values, aspect);
+        values
+            .iter()
+            .take_while(|value| **value > threshold)
+            .count()
+    });
+    let matrix = KernelMatrix::new(&vectors, coils.patterns.len(), kernel);
+    let nodes = grid.shape.map(|side| side.min(NODES[grid.axes - 2]));
+    let (values, vectors) = matrix.dominant(grid, nodes);
+    let vectors = coils.separate(&vectors);
+    let by_voxel = refine(grid, nodes, &values, &vectors, &coils.patterns[0], weight);
+    maps.axis_iter_mut(Axis(0))
+        .into_par_iter()
+        .enumerate()
+        .for_each(|(coil, mut map)| {
+            let values = by_voxel.iter().skip(coil).step_by(samples.nrows());
+            map.iter_mut().zip(values).for_each(|(s, v)| *s = *v);
+        });
+    Ok(Espirit { maps, region })
+}
+
+/// The strongest combinations of coils in the calibration region.
+struct Coils {
+    /// (combination, coil), orthonormal, from the strongest.
+    patterns: Vec<Vec<Complex<f64>>>,
+    /// k-space of each combination, (combination, cell).
+    cells: Vec<Vec<Complex<f64>>>,
+}
+
+impl Coils {
+    fn new(cells: &Array2<Complex<f64>>, most: usize) -> Self {
+        let rows: Vec<Vec<Complex<f64>>> = cells
+            .columns()
+            .into_iter()
+            .map(|cell| cell.to_vec())
+            .collect();
+        let (_, mut patterns) = right_singular(&rows, |_, _| most);
+        // The phase of a singular vector is arbitrary; the strongest sets that of the maps.
+        if let Some(first) = patterns.first_mut() {
+            let largest = (first.iter().copied())
+                .reduce(|a, b| if b.norm_sqr() > a.norm_sqr() { b } else { a })
+                .unwrap_or_default();
+            let phase = largest.conj() / largest.norm();
+            first.iter_mut().for_each(|p| *p *= phase);
+        }
+        let combined = (patterns.iter())
+            .map(|pattern| {
+                (rows.iter())
+                    .map(|row| row.iter().zip(pattern).map(|(d, p)| d * p.conj()).sum())
+                    .collect()
+            })
+            .collect();
+        Self {
+            patterns,
+            cells: combined,
+        }
+    }
+
+    /// From vectors of combinations to vectors of coils.
+    fn separate(&self, vectors: &[Complex<f64>]) -> Vec<Complex<f64>> {
+        let coils = self.patterns[0].len();
+        let combinations = self.patterns.len();
+        let mut separate = vec![Complex::default(); vectors.len() / combinations * coils];
+        (separate.par_chunks_exact_mut(coils))
+            .zip(vectors.par_chunks_exact(combinations))
+            .for_each(|(to, from)| {
+                for (factor, pattern) in from.iter().zip(&self.patterns) {
+                    (to.iter_mut().zip(pattern)).for_each(|(to, p)| *to += p * factor);
+                }
+            });
+        separate
+    }
+}
+
+/// Three eighths of the region along each axis, up to [`KERNEL`].
+fn kernel_shape(grid: Grid, region: CalibrationRegion) -> [usize; 3] {
+    let most = KERNEL[grid.axes - 2];
+    region.shape.map(|cells| (3 * cells / 8).clamp(1, most))
+}
+
+/// The block Hankel matrix: for every position of the kernel within the region a row, its values
+/// (combination, cell of the kernel).
+fn patches(
+    cells: &[Vec<Complex<f64>>],
+    region: [usize; 3],
+    kernel: [usize; 3],
+) -> Vec<Vec<Complex<f64>>> {
+    let [_, rows, columns] = region;
+    let offsets = indices(kernel);
+    let places = indices([0, 1, 2].map(|axis| region[axis] - kernel[axis] + 1));
+    (places.iter())
+        .map(|place| {
+            let at = |offset: &[usize; 3]| {
+                let [z, y, x] = [0, 1, 2].map(|axis| place[axis] + offset[axis]);
+                (z * rows + y) * columns + x
+            };
+            cells
+                .iter()
+                .flat_map(|coil| offsets.iter().map(move |offset| coil[at(offset)]))
+                .collect()
+        })
+        .collect()
+}
+
+/// √Σ|S|² at a voxel with this largest eigenvalue.
+fn weight(eigenvalue: f64) -> f64 {
+    let [none, all] = EIGENVALUES;
+    let share = ((eigenvalue - none) / (all - none)).clamp(0.0, 1.0);
+    let length = share * share * (3.0 - 2.0 * share);
+    if length < MIN_LENGTH { 0.0 } else { length }
+}
+
+/// All indices of an array of this shape, in its order.
+pub(super) fn indices(shape: [usize; 3]) -> Vec<[usize; 3]> {
+    let [slices, rows, columns] = shape;
+    let plane = rows * columns;
+    (0..slices * plane)
+        .map(|n| [n / plane, n % plane / columns, n % columns])
+        .collect()
+}
+
+/// Singular values above this are signal. For white noise of unknown strength the best threshold is
+/// ω(β) times the median (M. Gavish, D. L. Donoho, IEEE Trans. Inf. Theory 60 (2014) 5040, their
+/// approximation of ω), β the aspect ratio of the matrix.
+fn threshold(values: &[f64], aspect: f64) -> f64 {
+    let Some(largest) = values.first() else {
+        return 0.0;
+    };
+    let omega = 0.56 * aspect.powi(3) - 0.95 * aspect.powi(2) + 1.82 * aspect + 1.43;
+    (omega * values[values.len() / 2]).clamp(SIGNAL * largest, 0.5 * largest)
+}
+
+#[cfg(test)]
+mod tests;
