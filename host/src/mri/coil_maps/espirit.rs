@@ -12,7 +12,7 @@ use super::check_shapes;
 use super::kernel_matrix::KernelMatrix;
 use super::refine::refine;
 use super::subspace::right_singular;
-use ndarray::{Array2, ArrayView2, Axis};
+use ndarray::{Array2, ArrayView2};
 use num_complex::Complex;
 use rayon::prelude::*;
 
@@ -21,9 +21,8 @@ use rayon::prelude::*;
 const COMBINATIONS: [usize; 2] = [32, 16];
 /// Largest kernel along an axis, in a plane and in a volume.
 const KERNEL: [usize; 2] = [6, 4];
-/// Points along each axis at which eigenvectors are computed, at most, in a plane and in a volume:
-/// ten or more for the shortest period of G.
-const NODES: [usize; 2] = [64, 32];
+/// Points along each axis, for the shortest period of G, at which eigenvectors are computed.
+const NODES_PER_PERIOD: usize = 8;
 /// Smallest share of the largest singular value that is signal, in data without noise.
 const SIGNAL: f64 = 1e-3;
 
@@ -59,18 +58,20 @@ pub fn espirit(
 ) -> Result<Espirit, MriError> {
     check_shapes(grid, samples.ncols(), trajectory, samples)?;
     let region = CalibrationRegion::new(grid, trajectory);
-    let mut maps = Array2::zeros((samples.nrows(), grid.voxels()));
+    let all = |value: f64| {
+        let maps = Array2::from_elem((samples.nrows(), grid.voxels()), Complex::from(value));
+        Espirit { maps, region }
+    };
     let Some(cells) = fit(grid, region, trajectory, samples)? else {
-        return Ok(Espirit { maps, region });
+        return Ok(all(0.0));
     };
     let coils = Coils::new(&cells, COMBINATIONS[grid.axes - 2]);
     if coils.patterns.is_empty() {
-        return Ok(Espirit { maps, region });
+        return Ok(all(0.0));
     }
     // Eigenvalues would tell where there is signal, but there are no weights to be found.
     if samples.nrows() == 1 {
-        maps.fill(Complex::from(1.0));
-        return Ok(Espirit { maps, region });
+        return Ok(all(1.0));
     }
     let kernel = kernel_shape(grid, region);
     let patches = patches(&coils.cells, region.shape, kernel);
@@ -82,17 +83,16 @@ pub fn espirit(
             .count()
     });
     let matrix = KernelMatrix::new(&vectors, coils.patterns.len(), kernel);
-    let nodes = grid.shape.map(|side| side.min(NODES[grid.axes - 2]));
+    let nodes = std::array::from_fn(|axis| {
+        let periods = kernel[axis].max(2) - 1;
+        grid.shape[axis].min(NODES_PER_PERIOD * periods)
+    });
     let (values, vectors) = matrix.dominant(grid, nodes);
     let vectors = coils.separate(&vectors);
     let by_voxel = refine(grid, nodes, &values, &vectors, &coils.patterns[0], weight);
-    maps.axis_iter_mut(Axis(0))
-        .into_par_iter()
-        .enumerate()
-        .for_each(|(coil, mut map)| {
-            let values = by_voxel.iter().skip(coil).step_by(samples.nrows());
-            map.iter_mut().zip(values).for_each(|(s, v)| *s = *v);
-        });
+    let coils = samples.nrows();
+    let at = |(coil, voxel): (usize, usize)| by_voxel[voxel * coils + coil];
+    let maps = Array2::from_shape_fn((coils, grid.voxels()), at);
     Ok(Espirit { maps, region })
 }
 

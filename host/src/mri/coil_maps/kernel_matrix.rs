@@ -7,10 +7,12 @@ use rayon::prelude::*;
 use std::f64::consts::TAU;
 
 /// Squarings of a matrix, at most, and the share of its trace that the largest eigenvalue has left
-/// to the others when they end. Eigenvalues that differ by two thousandths are still
+/// to the others before the last of them. Eigenvalues that differ by two thousandths are still
 /// told apart.
 const SQUARINGS: usize = 12;
-const OTHERS: f64 = 1e-6;
+const OTHERS: f64 = 0.05;
+/// Eigenvalues below this have no use, nor have those beside them: there is no signal.
+const UNUSED: f64 = 0.35;
 
 /// G_cd(x) = Σ_q g_cd(q) exp(2πi q·x/N), with q the differences of two cells of the kernel.
 pub(super) struct KernelMatrix {
@@ -154,8 +156,9 @@ impl AtNode {
     /// beside it where the largest eigenvalues cross.
     fn dominant(&mut self, vector: &mut [Complex<f64>]) -> f64 {
         self.given.copy_from_slice(&self.lower);
-        self.normalise();
-        for _ in 0..SQUARINGS {
+        // (tr G^n)^(1/n), n = 1, 2, 4 …, falls to the largest eigenvalue.
+        let mut bound = self.normalise();
+        for squaring in 0..SQUARINGS {
             let rows = |c: usize| &self.matrix[c * self.coils..][..self.coils];
             for ((c, d), value) in pairs(self.coils).zip(&mut self.lower) {
                 let (mut re, mut im) = (0.0, 0.0);
@@ -167,7 +170,8 @@ impl AtNode {
             }
             // Of eigenvalues that add up to 1, the sum of the squares.
             let squares = self.normalise();
-            if squares > 1.0 - OTHERS {
+            bound *= squares.powf(0.5_f64.powi(squaring as i32 + 1));
+            if squares > 1.0 - OTHERS || bound < UNUSED {
                 break;
             }
         }
@@ -177,10 +181,14 @@ impl AtNode {
         else {
             return 0.0;
         };
-        let length = row.iter().map(Complex::norm_sqr).sum::<f64>().sqrt();
-        if length > 0.0 {
-            debug_assert!(row[c].re > 0.0);
-            (vector.iter_mut().zip(row)).for_each(|(v, m)| *v = m.conj() / length);
+        if row[c].re > 0.0 {
+            // The column M e, once more times M.
+            let products = (self.matrix.chunks_exact(self.coils)).map(|other| -> Complex<f64> {
+                other.iter().zip(row).map(|(m, r)| m * r.conj()).sum()
+            });
+            vector.iter_mut().zip(products).for_each(|(v, p)| *v = p);
+            let length = vector.iter().map(Complex::norm_sqr).sum::<f64>().sqrt();
+            vector.iter_mut().for_each(|v| *v /= length);
         }
         let each = pairs(self.coils).zip(&self.given);
         each.map(|((c, d), g)| {

@@ -94,30 +94,45 @@ pub(super) fn refine(
         .enumerate()
         .for_each(|(line, refined)| {
             let ((z, wz), (y, wy)) = (z.of(line / rows), y.of(line % rows));
-            let mut sums = vec![Complex::default(); 4 * coils];
-            let mut value_sums = [0.0; 4];
-            for x in &x.cells {
-                let main = vector_at(node(z.main, y.main, x.main));
-                sums.fill(Complex::default());
-                value_sums.fill(0.0);
-                for ((sum, value), &x) in
-                    (sums.chunks_exact_mut(coils).zip(&mut value_sums)).zip(&x.nodes)
-                {
-                    for (&z, wz) in z.nodes.iter().zip(wz) {
-                        for (&y, wy) in y.nodes.iter().zip(wy) {
-                            let at = node(z, y, x);
-                            add_aligned(sum, vector_at(at), main, wz * wy);
-                            *value += wz * wy * values[at];
-                        }
-                    }
+            let around = || {
+                let slices = z.nodes.iter().zip(wz);
+                slices.flat_map(|(z, wz)| {
+                    y.nodes.iter().zip(wy).map(move |(y, wy)| (*z, *y, wz * wy))
+                })
+            };
+            let values: Vec<f64> = (0..nodes[2])
+                .map(|x| around().map(|(z, y, w)| w * values[node(z, y, x)]).sum())
+                .collect();
+            let length = |cell: &Cell, weights: &[f64]| {
+                let each = cell.nodes.iter().zip(weights);
+                weight(each.map(|(x, w)| w * values[*x]).sum())
+            };
+            let lit = |cell: &&Cell| cell.weights.iter().any(|w| length(cell, w) > 0.0);
+            let mut needed = vec![false; nodes[2]];
+            for cell in x.cells.iter().filter(lit) {
+                cell.nodes.iter().for_each(|x| needed[*x] = true);
+            }
+            // On the line, at the nodes along the columns.
+            let mut on_line = vec![Complex::default(); nodes[2] * coils];
+            for (x, sum) in on_line.chunks_exact_mut(coils).enumerate() {
+                let main = vector_at(node(z.main, y.main, x));
+                for (z, y, w) in around().take_while(|_| needed[x]) {
+                    add_aligned(sum, vector_at(node(z, y, x)), main, w);
                 }
-                let voxels = refined[x.first * coils..].chunks_exact_mut(coils);
-                for (weights, vector) in x.weights.iter().zip(voxels) {
-                    for (sum, weight) in sums.chunks_exact(coils).zip(weights) {
-                        (vector.iter_mut().zip(sum)).for_each(|(v, s)| *v += s * weight);
+            }
+            let on_line = |x: usize| &on_line[x * coils..][..coils];
+            let mut aligned = vec![Complex::default(); 4 * coils];
+            for cell in x.cells.iter().filter(lit) {
+                aligned.fill(Complex::default());
+                for (to, x) in aligned.chunks_exact_mut(coils).zip(&cell.nodes) {
+                    add_aligned(to, on_line(*x), on_line(cell.main), 1.0);
+                }
+                let voxels = refined[cell.first * coils..].chunks_exact_mut(coils);
+                for (weights, vector) in cell.weights.iter().zip(voxels) {
+                    for (from, weight) in aligned.chunks_exact(coils).zip(weights) {
+                        (vector.iter_mut().zip(from)).for_each(|(v, s)| *v += s * weight);
                     }
-                    let value: f64 = value_sums.iter().zip(weights).map(|(v, w)| v * w).sum();
-                    normalise(vector, reference, weight(value));
+                    normalise(vector, reference, length(cell, weights));
                 }
             }
         });

@@ -10,6 +10,7 @@ use crate::run::Setup;
 use crate::system::Memory;
 use ndarray::{Array2, Array3};
 use num_complex::Complex;
+use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -55,15 +56,19 @@ impl<T: Real> CpuEngine<T> {
         let grid = problem.grid();
         check_memory::<T>(problem, recipe)?;
         let encoding = encoding::<T>(problem, recipe)?;
-        let maps = match problem.maps() {
-            Some(maps) if recipe.intensity_correction => Some(intensity_corrected(maps)),
-            maps => maps.cloned(),
-        };
+        let maps = problem.maps().map(|maps| {
+            if recipe.intensity_correction {
+                Cow::Owned(intensity_corrected(maps))
+            } else {
+                Cow::Borrowed(maps)
+            }
+        });
+        let maps = maps.as_deref();
         let gram = gram(problem, recipe, &encoding)?;
-        let mut sense = Sense::new(gram, maps.as_ref());
+        let mut sense = Sense::new(gram, maps);
         let b = right_hand_side(problem, &*encoding, &sense);
         let solver = match recipe.method {
-            Method::Adjoint => Solver::Adjoint(adjoint_image(b, maps.as_ref())),
+            Method::Adjoint => Solver::Adjoint(adjoint_image(b, maps)),
             Method::Cg => Solver::Cg(ConjugateGradients::new(b, recipe.lambda)),
             Method::Tv | Method::Wavelet => {
                 let voxels = grid.voxels();
