@@ -137,7 +137,8 @@ fn a_text_larger_than_a_window_is_read_ahead() {
 
 #[test]
 fn a_reader_may_be_dropped_before_the_end() {
-    let text: String = (0..100_000).map(|i| format!("{i},1\n")).collect();
+    let rows: String = (0..100_000).map(|i| format!("{i},1\n")).collect();
+    let text = format!("timestamp_s,value\n{rows}");
     let folder = tempfile::tempdir().unwrap();
     let path = file(folder.path(), "a.csv", text.as_bytes());
     let sizes = Sizes {
@@ -153,7 +154,7 @@ fn a_reader_may_be_dropped_before_the_end() {
 
 #[test]
 fn a_part_without_points_is_a_step() {
-    let text = format!("timestamp,value\n{}5,1\n", "no,row\n".repeat(20_000));
+    let text = format!("timestamp_s,value\n{}5,1\n", "no,row\n".repeat(20_000));
     let folder = tempfile::tempdir().unwrap();
     let path = file(folder.path(), "a.csv", text.as_bytes());
     let sizes = Sizes {
