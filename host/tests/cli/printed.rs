@@ -46,7 +46,21 @@ fn control_characters_in_reports_and_header_lines_are_escaped() {
     ];
     let output = folder.run(&[&["sas", "fit", "sphere", name], &options[..]].concat());
     assert_eq!(output.code, Some(0), "{output:?}");
-    for written in ["r.html", "o.csv"] {
+    let distribution = "radius=array:pd\u{202e}.txt";
+    std::fs::write(folder.path("pd\u{202e}.txt"), "20 1\n30 2\n40 1\n").unwrap();
+    let options = [
+        "--points",
+        "0.01",
+        "-o",
+        "e.csv",
+        "--quiet",
+        "--pd",
+        distribution,
+    ];
+    folder
+        .run(&[&["sas", "evaluate", "sphere"], &options[..]].concat())
+        .well();
+    for (written, shown) in [("r.html", shown), ("e.csv", "u{202e}.txt")] {
         let text = std::fs::read_to_string(folder.path(written)).unwrap();
         assert!(text.contains(shown), "{written}");
         assert!(!text.contains(['\u{202e}', '\u{9b}']), "{written}");
@@ -70,7 +84,7 @@ fn control_characters_in_names_are_escaped() {
         .refused(1, &[shown]);
     folder.run(&[name]).refused(2, &[shown]);
     // The first file's name is in a note, all are in the table.
-    std::fs::write(folder.path(name), "0,1\n60,2\n").unwrap();
+    std::fs::write(folder.path(name), "1700000000,1\n1700000060,2\n").unwrap();
     let output = folder.run(&["series", "resample", name, "-o", "o.csv"]);
     assert_eq!(output.code, Some(0), "{output:?}");
     assert!(
