@@ -31,6 +31,7 @@ use args::Tool;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Arg, ArgMatches, Command, Subcommand};
 use std::error::Error as _;
+use std::io::{self, Write as _};
 use std::process::ExitCode;
 
 /// Exit code for wrong usage, as clap and most programs use.
@@ -139,9 +140,15 @@ fn execute(sciences: &[ScienceCommand], matches: &ArgMatches) -> Result<(), Fail
 fn usage(error: &clap::Error) -> ExitCode {
     match error.kind() {
         ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => {
-            // The reader may have closed the pipe, which is not an error.
-            error.print().unwrap_or_default();
-            return ExitCode::SUCCESS;
+            let printed = error.print().and_then(|()| io::stdout().flush());
+            return match printed {
+                // The reader may have closed the pipe, which is not an error.
+                Err(why) if why.kind() != io::ErrorKind::BrokenPipe => {
+                    output::complain(&output::unwritable(&why));
+                    ExitCode::FAILURE
+                }
+                _ => ExitCode::SUCCESS,
+            };
         }
         ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => error.print().unwrap_or_default(),
         _ => output::complain(&sentence(error)),

@@ -10,11 +10,14 @@ use std::sync::OnceLock;
 pub(crate) fn say(text: &str) -> Result<(), Failure> {
     let mut out = io::stdout().lock();
     match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
-        Err(e) if e.kind() != ErrorKind::BrokenPipe => Err(Failure::failed(format!(
-            "standard output: cannot be written: {e}"
-        ))),
+        Err(e) if e.kind() != ErrorKind::BrokenPipe => Err(Failure::failed(unwritable(&e))),
         _ => Ok(()),
     }
+}
+
+/// The sentence on an error of writing to standard output.
+pub(crate) fn unwritable(error: &io::Error) -> String {
+    format!("standard output: cannot be written: {error}")
 }
 
 /// The first error of writing progress to standard output.

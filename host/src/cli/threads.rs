@@ -18,14 +18,16 @@ pub(crate) fn check(threads: Option<usize>) -> Result<(), Failure> {
 /// The variables from which rayon takes the number of threads if `--threads` is not given.
 const VARIABLES: [&str; 2] = ["RAYON_NUM_THREADS", "RAYON_RS_NUM_CPUS"];
 
-/// Checks the variables of the environment. Texts that are not numbers, and 0, mean the default.
+/// Checks the variables of the environment. Empty ones, and 0, mean the default, as for rayon, which
+/// takes texts that are not numbers for the default too.
 pub(crate) fn check_environment() -> Result<(), Failure> {
     for name in VARIABLES {
-        let value = std::env::var(name).ok();
-        let threads = value.and_then(|text| text.parse::<usize>().ok());
-        if let Some(n) = threads.filter(|n| *n > MOST_THREADS) {
+        let value = std::env::var_os(name).unwrap_or_default();
+        let text = value.to_string_lossy();
+        let threads = text.parse::<usize>();
+        if !text.is_empty() && !threads.is_ok_and(|n| n <= MOST_THREADS) {
             return Err(Failure::usage(format!(
-                "{name} {n}: expected 1 to {MOST_THREADS}"
+                "{name} {text}: expected 1 to {MOST_THREADS}, or 0 for the default"
             )));
         }
     }

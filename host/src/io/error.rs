@@ -146,7 +146,9 @@ pub enum IoError {
     },
     /// The time series do not fit into memory.
     #[error(
-        "{file}: reading {what} needs {needed} of memory, but {available} is available; read fewer or smaller files at a time"
+        "{file}: reading {what} needs {} of memory, but {} is available; read fewer or smaller files at a time",
+        needed.beside(*available),
+        available.beside(*needed)
     )]
     SeriesTooLarge {
         /// The file, as given.

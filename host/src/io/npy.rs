@@ -77,6 +77,14 @@ pub fn shape(path: &Path) -> Result<[usize; 2], IoError> {
         .map(|(_, shape)| shape)
 }
 
+/// Whether the array in a file has double precision.
+///
+/// # Errors
+/// The file does not exist or is not `.npy`.
+pub fn is_double(path: &Path) -> Result<bool, IoError> {
+    Ok(Opened::new(path)?.header.kind == Kind::Double)
+}
+
 /// Reads an array (row, column). The conversion from f32 to f64 is exact, that from f64 to f32
 /// rounds to nearest.
 ///

@@ -1,7 +1,7 @@
 //! The problem: grid, boundary condition, start field and source.
 
 use bytemuck::Pod;
-use ndarray::Array2;
+use ndarray::{Array2, s};
 use num_traits::Float;
 use serde::Serialize;
 use std::fmt::{Debug, Display};
@@ -195,6 +195,25 @@ impl<T: Real> Problem<T> {
                 column,
             }),
         }
+    }
+
+    /// The sum of the source over the cells that a sweep computes, if it is not 0 with periodic rows
+    /// and columns. Then −∇²u = f has no solution, because the left side sums to 0.
+    #[must_use]
+    pub fn unbalanced_source(&self) -> Option<f64> {
+        /// Rounding errors of the values and of their sum, relative to the sum of magnitudes.
+        const LEAST_SHARE: f64 = 1e-9;
+        let source = self.source.as_ref()?;
+        if !(self.boundary.periodic_rows() && self.boundary.periodic_columns()) {
+            return None;
+        }
+        let (mut sum, mut magnitude) = (0.0, 0.0);
+        for row in source.slice(s![1..self.ny - 1, 1..self.nx - 1]).rows() {
+            sum += row.iter().map(|value| value.widened()).sum::<f64>();
+            magnitude += row.iter().map(|value| value.widened().abs()).sum::<f64>();
+        }
+        let share = T::epsilon().widened().max(LEAST_SHARE);
+        (sum.abs() > share * magnitude).then_some(sum)
     }
 
     /// The number of columns.

@@ -1,6 +1,7 @@
 //! HTML shared by all reports: the page, pictures, curves and tables.
 
 use super::picture::Picture;
+use crate::text::is_invisible;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use std::fmt::Write as _;
@@ -83,8 +84,8 @@ pub(crate) fn notes(notes: &[String]) -> String {
     text + "</ul>\n"
 }
 
-/// Escapes text for an element or a quoted attribute. Control characters that HTML forbids become
-/// `�`.
+/// Escapes text for an element or a quoted attribute. Control characters, and marks that reorder
+/// text, are written as in `\u{202e}`.
 pub(crate) fn escaped(text: &str) -> String {
     let mut safe = String::with_capacity(text.len());
     for letter in text.chars() {
@@ -95,9 +96,25 @@ pub(crate) fn escaped(text: &str) -> String {
             '"' => safe += "&quot;",
             '\'' => safe += "&#39;",
             '\n' | '\t' => safe.push(letter),
-            c if c.is_control() => safe.push('\u{fffd}'),
+            c if is_invisible(c) => safe.extend(c.escape_unicode()),
             c => safe.push(c),
         }
     }
     safe
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_reorders_or_hides_text_is_escaped() {
+        assert_eq!(
+            escaped("a\u{202e}<b>\u{1b}\u{2066}\u{9b}é\n"),
+            "a\\u{202e}&lt;b&gt;\\u{1b}\\u{2066}\\u{9b}é\n"
+        );
+        let page = head("x\u{202e}y", "");
+        assert!(!page.contains('\u{202e}'));
+        assert_eq!(page.matches("x\\u{202e}y").count(), 2);
+    }
 }

@@ -14,11 +14,16 @@ pub(crate) struct ValueAxis {
 }
 
 impl ValueAxis {
-    /// An axis with at most `most` steps between ticks. The length of `values` must be positive and
-    /// finite.
+    /// An axis with at most `most` steps between ticks. The length of `values` must be positive, and
+    /// both ends finite.
     pub(crate) fn new(values: Range<f64>, most: u32) -> Self {
         let most = f64::from(most.max(1));
-        let least = (values.end - values.start) / most;
+        let length = values.end - values.start;
+        // The length of the widest axes overflows.
+        let least = match length.is_finite() {
+            true => length / most,
+            false => values.end / most - values.start / most,
+        };
         // The smallest of 1, 2, 5 times a power of ten that is at least `least`.
         let below = round_below(least);
         let steps = [1.0, 2.0, 2.5].into_iter().map(|m| m * below);
@@ -124,6 +129,8 @@ mod tests {
             (-3e-9..2e-9, "-3.0e-9 -2.5e-9"),
             (20.0..95_000.0, "10000 20000"),
             (-1e308..4e307, "-1.0e308 -8e307"),
+            (-1.7e308..1.7e308, "-1.5e308 -1.0e308 -5e307 0 5e307"),
+            (9e307..1.1e308, "9.0e307 9.2e307"),
         ] {
             let axis = ValueAxis::new(values, 10);
             let labels: Vec<String> = axis.ticks().into_iter().map(|v| axis.label(v)).collect();

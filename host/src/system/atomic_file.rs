@@ -108,8 +108,13 @@ const MAX_LINKS: usize = 40;
 
 /// Resolves links of `path`, which must be a regular file or not exist.
 pub(crate) fn destination(path: &Path) -> Result<PathBuf, WriteError> {
-    let Ok(found) = fs::metadata(path) else {
-        return absent_destination(path);
+    let found = match fs::metadata(path) {
+        Ok(found) => found,
+        // The name of the temporary file is short enough.
+        Err(e) if e.kind() == std::io::ErrorKind::InvalidFilename => {
+            return Err(refusal(path, &e));
+        }
+        Err(_) => return absent_destination(path),
     };
     if found.is_dir() {
         return Err(refusal(path, &"it is a folder"));

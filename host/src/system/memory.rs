@@ -86,6 +86,18 @@ fn address_space_headroom(limits: &str, statm: &str) -> Option<u64> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Bytes(pub u128);
 
+impl Bytes {
+    /// As text, exactly if `other` is a different size with the same rounded text.
+    #[must_use]
+    pub fn beside(self, other: Self) -> String {
+        let text = self.to_string();
+        if self.0 != other.0 && text == other.to_string() {
+            return format!("{} bytes", self.0);
+        }
+        text
+    }
+}
+
 impl fmt::Display for Bytes {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         const UNITS: [(&str, u32); 3] = [("GiB", 30), ("MiB", 20), ("KiB", 10)];
@@ -122,6 +134,15 @@ mod tests {
         };
         assert_eq!(control_group_headroom(files("1000\n")), Some(700));
         assert_eq!(control_group_headroom(files("max\n")), None);
+    }
+
+    #[test]
+    fn sizes_with_the_same_rounded_text_are_exact() {
+        let (a, b) = (Bytes(4 << 20), Bytes((4 << 20) + 5));
+        assert_eq!(a.beside(b), "4194304 bytes");
+        assert_eq!(b.beside(a), "4194309 bytes");
+        assert_eq!(a.beside(a), "4.0 MiB");
+        assert_eq!(a.beside(Bytes(9 << 20)), "4.0 MiB");
     }
 
     #[test]

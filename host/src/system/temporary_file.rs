@@ -1,12 +1,14 @@
 //! Temporary files of outputs that are being written.
 //!
-//! The temporary file of `NAME` is the only one in a folder `.NAME.RANDOM.partial` beside it. Its
+//! The temporary file of `NAME` is the only one in a folder `.NAME.RANDOM.partial` beside it (of a
+//! long name, its start and a hash of the whole). Its
 //! process holds a lock on that folder, which the operating system releases when the process ends,
 //! in whatever way. A folder that can be locked was therefore left by a killed process. (The file
 //! itself is not locked, because HDF5 and the database lock it themselves.)
 
 use std::ffi::{OsStr, OsString};
 use std::fs::{self, File};
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::io;
 use std::path::Path;
 use tempfile::{NamedTempFile, PersistError, TempDir};
@@ -114,10 +116,22 @@ pub(crate) fn remove_leftovers(target: &Path) {
     }
 }
 
-/// `.NAME.`
+/// Longest name of a file in bytes, on almost all file systems.
+const LONGEST_NAME: usize = 255;
+/// Characters of a shortened name. One has at most four bytes.
+const KEPT: usize = 40;
+
+/// `.NAME.`, or `.START~HASH.` if the folder's name were too long.
 fn prefix(name: &OsStr) -> OsString {
     let mut prefix = OsString::from(".");
-    prefix.push(name);
+    if name.len() + RANDOM + SUFFIX.len() + ".".len() * 2 <= LONGEST_NAME {
+        prefix.push(name);
+    } else {
+        let start: String = name.to_string_lossy().chars().take(KEPT).collect();
+        let mut hasher = DefaultHasher::new();
+        name.hash(&mut hasher);
+        prefix.push(format!("{start}~{:016x}", hasher.finish()));
+    }
     prefix.push(".");
     prefix
 }

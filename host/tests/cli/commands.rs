@@ -345,4 +345,32 @@ fn the_environment_cannot_ask_for_more_threads_than_the_option() {
     };
     run("20000").refused(2, &["RAYON_NUM_THREADS 20000: expected 1 to 256"]);
     run("2").well();
+    // 0 and an empty variable mean the default; other texts are mistakes.
+    run("0").well();
+    run("").well();
+    for text in ["abc", "-1", "2.5"] {
+        let expected = format!("RAYON_NUM_THREADS {text}: expected 1 to 256, or 0");
+        run(text).refused(2, &[&expected]);
+    }
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn help_that_cannot_be_written_is_an_error() {
+    let folder = TestFolder::new();
+    for arguments in [&["--help"][..], &["--version"], &["jacobi", "--help"]] {
+        let full = std::fs::File::options()
+            .write(true)
+            .open("/dev/full")
+            .unwrap();
+        let mut command = folder.command();
+        let command = command.args(arguments).stdout(full).stderr(Stdio::piped());
+        let output = folder.start(command).wait_with_output().unwrap();
+        let output = Output {
+            code: output.status.code(),
+            out: String::new(),
+            err: String::from_utf8(output.stderr).unwrap(),
+        };
+        output.refused(1, &["standard output: cannot be written", "space"]);
+    }
 }

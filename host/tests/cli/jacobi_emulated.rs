@@ -105,8 +105,13 @@ fn every_boundary_with_source_restart_and_tolerance_agrees_on_several_devices() 
             "3",
             "--json",
         ];
+        // The source does not sum to 0, which a periodic boundary needs for a solution.
+        let ended = |output: &Output| match boundary {
+            "periodic" => assert!(output.err.contains("there is no solution"), "{output:?}"),
+            _ => output.well(),
+        };
         let cpu = jacobi(&folder, &[&fixed[..], &["-o", "cpu.npy"]].concat());
-        cpu.well();
+        ended(&cpu);
         let expected = json(&cpu.out);
         // It converges, and not in the last sweep of a pass of 8.
         let sweeps = expected["iterations"].as_u64().unwrap();
@@ -114,7 +119,7 @@ fn every_boundary_with_source_restart_and_tolerance_agrees_on_several_devices() 
         for (scheme, devices) in [("events", "0,1"), ("overlap", "0,1,2"), ("auto", "0,1,2,3")] {
             let options = ["--scheme", scheme, "--devices", devices, "-o", "e.npy"];
             let output = emulated(&folder, &[&fixed[..], &options].concat());
-            output.well();
+            ended(&output);
             let found = json(&output.out);
             for metric in ["iterations", "converged", "boundary", "tolerance"] {
                 assert_eq!(found[metric], expected[metric], "{boundary}, {scheme}");

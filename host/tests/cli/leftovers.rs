@@ -14,7 +14,7 @@ fn partial(folder: &TestFolder) -> Vec<String> {
 
 /// One point per second.
 fn write_points(folder: &TestFolder, name: &str, points: usize) {
-    let mut text = String::from("timestamp,value\n");
+    let mut text = String::from("timestamp_s,value\n");
     for second in 0..points {
         writeln!(text, "{second},{}", second % 97).unwrap();
     }

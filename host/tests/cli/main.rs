@@ -7,6 +7,7 @@ mod interruption;
 mod jacobi;
 mod jacobi_emulated;
 mod jacobi_refused;
+mod jacobi_restart;
 mod leftovers;
 mod messages;
 mod mri;

@@ -214,7 +214,7 @@ fn recipes_are_refused_with_file_line_and_key() {
             &[("ptycho info scan.cxi --recipe r.toml", 1, sentence)],
         );
     }
-    std::fs::write(folder.path("a.csv"), "timestamp,value\n0,1\n").unwrap();
+    std::fs::write(folder.path("a.csv"), "timestamp_s,value\n0,1\n").unwrap();
     for (text, sentence) in [
         (
             "back_window = 1.5",

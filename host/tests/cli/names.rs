@@ -4,7 +4,7 @@
 use super::support::{TestFolder, names};
 use std::path::Path;
 
-const POINTS: &str = "timestamp,value\n0,1\n60,2\n120,4\n";
+const POINTS: &str = "timestamp_s,value\n0,1\n60,2\n120,4\n";
 const CURVE: &str = "0.01 10 1\n0.02 9 1\n0.03 7 1\n0.04 5 1\n0.05 3 1\n";
 
 fn inputs() -> TestFolder {
@@ -226,4 +226,36 @@ fn names_that_are_not_utf8_are_read_and_written() {
         let path = folder.path("x").with_file_name(OsStr::from_bytes(name));
         assert!(path.is_file(), "{}", path.display());
     }
+}
+
+/// Names of up to 255 bytes, the most that a file system allows, with letters of several bytes.
+#[cfg(unix)]
+#[test]
+fn the_longest_names_are_written() {
+    let folder = TestFolder::new();
+    for name in [
+        format!("{}.npy", "x".repeat(232)),
+        format!("{}.npy", "x".repeat(240)),
+        format!("{}.npy", "x".repeat(251)),
+        format!("{}x.npy", "é".repeat(125)),
+    ] {
+        let options = [
+            "jacobi",
+            "--nx",
+            "8",
+            "--ny",
+            "8",
+            "--backend",
+            "cpu",
+            "-o",
+            &name,
+        ];
+        folder.run(&[&options[..], &["--quiet"]].concat()).well();
+        assert_eq!(folder.names(), [name.as_str()]);
+        std::fs::remove_file(folder.path(&name)).unwrap();
+    }
+    let name = format!("{}.npy", "x".repeat(252));
+    let options = ["jacobi", "--nx", "8", "--ny", "8", "-o", &name];
+    assert_eq!(folder.run(&options).code, Some(1));
+    assert!(folder.names().is_empty());
 }

@@ -33,6 +33,26 @@ fn the_command_in_a_file_is_quoted_for_a_shell() {
     assert_eq!(folder.names(), ["a.csv", "b.csv", name]);
 }
 
+/// Files show such names as the terminal does.
+#[cfg(unix)]
+#[test]
+fn control_characters_in_reports_and_header_lines_are_escaped() {
+    let folder = TestFolder::new();
+    let (name, shown) = ("a\u{202e}v\u{9b}c.txt", "a\\u{202e}v\\u{9b}c.txt");
+    let curve = "0.01 10 1\n0.02 9 1\n0.03 7 1\n0.04 5 1\n0.05 3 1\n";
+    std::fs::write(folder.path(name), curve).unwrap();
+    let options = [
+        "--fit", "scale", "-o", "o.csv", "--report", "r.html", "--quiet",
+    ];
+    let output = folder.run(&[&["sas", "fit", "sphere", name], &options[..]].concat());
+    assert_eq!(output.code, Some(0), "{output:?}");
+    for written in ["r.html", "o.csv"] {
+        let text = std::fs::read_to_string(folder.path(written)).unwrap();
+        assert!(text.contains(shown.trim_end_matches(".txt")), "{written}");
+        assert!(!text.contains(['\u{202e}', '\u{9b}']), "{written}");
+    }
+}
+
 /// Errors, notes and tables show names without characters on which a terminal acts.
 #[cfg(unix)]
 #[test]
@@ -50,7 +70,7 @@ fn control_characters_in_names_are_escaped() {
         .refused(1, &[shown]);
     folder.run(&[name]).refused(2, &[shown]);
     // The first file's name is in a note, all are in the table.
-    std::fs::write(folder.path(name), "0,1\n60,2\n").unwrap();
+    std::fs::write(folder.path(name), "1700000000,1\n1700000060,2\n").unwrap();
     let output = folder.run(&["series", "resample", name, "-o", "o.csv"]);
     assert_eq!(output.code, Some(0), "{output:?}");
     assert!(

@@ -1,5 +1,6 @@
 //! Tests of `series resample`: input files of points, and helpers that parse the output rows.
 
+mod doubtful;
 mod inputs;
 mod labels;
 mod notes;

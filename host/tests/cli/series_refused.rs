@@ -204,21 +204,25 @@ fn invalid_files_are_rejected() {
 #[test]
 fn invalid_contents_are_rejected() {
     const HUGE: &str = "t,v\n99999999999999999999999,1\n";
-    let long = format!("t,v\n0,{}\n", "7".repeat(3_000_000));
+    let long = format!("t_s,v\n0,{}\n", "7".repeat(3_000_000));
     let cases: [(&[u8], &[&str], &[&str]); 22] = [
         (b"", &[], &["bad.csv", "empty"]),
         (b"timestamp,value\n", &[], &["bad.csv", "no rows"]),
         (b"\n\n\n", &[], &["bad.csv"]),
         (
-            b"t,v\n0,1\n60,two\n",
+            b"t_s,v\n0,1\n60,two\n",
             &[],
             &["bad.csv", "line 3", "'two'", "number"],
         ),
-        (b"t,v\n0,1\nnoon,2\n", &[], &["bad.csv", "line 3", "'noon'"]),
-        (b"t,v\n0,1\n60\n", &[], &["bad.csv", "line 3"]),
-        (b"t,v\n0,1\n60,1,1,1\n", &[], &["bad.csv", "line 3"]),
-        (b"t,v\n0,1\n60,\n", &[], &["bad.csv", "line 3", "empty"]),
-        (b"t,v\n-60,1\n", &[], &["bad.csv", "line 2", "1970"]),
+        (
+            b"t_s,v\n0,1\nnoon,2\n",
+            &[],
+            &["bad.csv", "line 3", "'noon'"],
+        ),
+        (b"t_s,v\n0,1\n60\n", &[], &["bad.csv", "line 3"]),
+        (b"t_s,v\n0,1\n60,1,1,1\n", &[], &["bad.csv", "line 3"]),
+        (b"t_s,v\n0,1\n60,\n", &[], &["bad.csv", "line 3", "empty"]),
+        (b"t_s,v\n-60,1\n", &[], &["bad.csv", "line 2", "1970"]),
         (b"t,v\n1969-12-31,1\n", &[], &["bad.csv", "line 2", "1970"]),
         (b"t,v\n2300-01-01,1\n", &[], &["bad.csv", "line 2", "2262"]),
         (b"t,v\n2014-02-30,1\n", &[], &["bad.csv", "2014-02-30"]),
@@ -243,7 +247,7 @@ fn invalid_contents_are_rejected() {
             &[],
             &["bad.csv", "when, load", "time-column"],
         ),
-        (b"series,t,v\n,0,1\n", &[], &["bad.csv", "line 2"]),
+        (b"series,t_s,v\n,0,1\n", &[], &["bad.csv", "line 2"]),
         (b"\xff\xfet\x00,\x00v\x00", &[], &["bad.csv", "UTF-16"]),
         (b"\x1f\x8b\x08\x00broken", &[], &["bad.csv", "gzip"]),
         (b"PAR1 but not really PAR1", &[], &["bad.csv"]),
@@ -276,7 +280,7 @@ fn invalid_contents_are_rejected() {
 #[test]
 fn input_without_a_readable_row_is_rejected() {
     let dir = TestFolder::new();
-    std::fs::write(dir.path("bad.csv"), "t,v\n0,x\n1,y\n").unwrap();
+    std::fs::write(dir.path("bad.csv"), "t_s,v\n0,x\n1,y\n").unwrap();
     let options = [
         "series",
         "resample",
@@ -304,8 +308,8 @@ fn input_without_a_readable_row_is_rejected() {
 fn an_error_in_a_later_file_leaves_nothing_behind() {
     let dir = TestFolder::new();
     let rows: String = (0..20_000).map(|i| format!("{i},{i}\n")).collect();
-    std::fs::write(dir.path("good.csv"), format!("t,v\n{rows}")).unwrap();
-    std::fs::write(dir.path("bad.csv"), "t,v\n0,1\n1,x\n").unwrap();
+    std::fs::write(dir.path("good.csv"), format!("t_s,v\n{rows}")).unwrap();
+    std::fs::write(dir.path("bad.csv"), "t_s,v\n0,1\n1,x\n").unwrap();
     let options = [
         "series",
         "resample",
@@ -327,7 +331,7 @@ fn an_error_in_a_later_file_leaves_nothing_behind() {
 fn a_bucket_larger_than_memory_is_rejected_with_both_sizes() {
     let dir = TestFolder::new();
     let rows: String = (0..86_400).map(|i| format!("{i},{i}\n")).collect();
-    std::fs::write(dir.path("day.csv"), format!("t,v\n{rows}")).unwrap();
+    std::fs::write(dir.path("day.csv"), format!("t_s,v\n{rows}")).unwrap();
     let options = [
         "series",
         "resample",
@@ -358,7 +362,7 @@ fn a_truncated_stream_is_reported() {
     let rows: String = (0..5000)
         .map(|i| format!("{i},{}\n", i * 7919 % 1000))
         .collect();
-    gz.write_all(format!("t,v\n{rows}").as_bytes()).unwrap();
+    gz.write_all(format!("t_s,v\n{rows}").as_bytes()).unwrap();
     let whole = gz.finish().unwrap();
     std::fs::write(dir.path("cut.csv.gz"), &whole[..whole.len() / 2]).unwrap();
     let options = [

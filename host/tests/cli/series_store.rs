@@ -1,6 +1,7 @@
 //! Tests of `series ingest`, `query` and `info`, and their helpers.
 
 mod contents;
+mod damage;
 mod killed;
 mod leftovers;
 mod live;

@@ -52,9 +52,9 @@ pub(crate) struct JacobiArgs {
         help_heading = "What to compute"
     )]
     pub(crate) check_every: usize,
-    /// Precision of the field
-    #[arg(long, value_enum, default_value_t = PrecisionArg::F32, help_heading = "What to compute")]
-    pub(crate) precision: PrecisionArg,
+    /// Precision of the field [default: that of the --restart file, or f32]
+    #[arg(long, value_enum, help_heading = "What to compute")]
+    pub(crate) precision: Option<PrecisionArg>,
     /// Boundary condition
     #[arg(long, value_enum, default_value_t = BoundaryArg::Textbook, help_heading = "What to compute")]
     pub(crate) boundary: BoundaryArg,

@@ -92,6 +92,8 @@ impl Grid {
         relax: &Relaxation,
     ) -> Result<Problem<T>, Failure> {
         let named = |path: &Path, error: ProblemError| {
+            let too_large = exceeding_single::<T>(path, &error);
+            let error = too_large.unwrap_or_else(|| error.to_string());
             Failure::failed(format!("{}: {error}", path.display()))
         };
         let mut problem = Problem::new(self.nx, self.ny, relax.boundary)?;
@@ -109,4 +111,24 @@ impl Grid {
         }
         Ok(problem)
     }
+}
+
+/// The error of a value that is finite in a file of double precision and not in single precision.
+fn exceeding_single<T: Real>(path: &Path, error: &ProblemError) -> Option<String> {
+    let ProblemError::NotFinite {
+        what, row, column, ..
+    } = error
+    else {
+        return None;
+    };
+    if T::NAME != f32::NAME || !npy::is_double(path).ok()? {
+        return None;
+    }
+    let field = npy::read::<f64>(path).ok()?;
+    let value = field
+        .get([*row, *column])
+        .filter(|value| value.is_finite())?;
+    Some(format!(
+        "the {what}: expected values up to 3.4e38 with --precision f32, found {value:e} at row {row}, column {column} (use --precision f64)"
+    ))
 }

@@ -4,6 +4,7 @@ mod backend;
 mod demo;
 mod display;
 mod inputs;
+mod resume;
 
 pub(crate) use demo::demo;
 
@@ -46,7 +47,7 @@ pub(crate) struct Relaxation {
     nx: Option<usize>,
     ny: Option<usize>,
     stopping: Stopping,
-    precision: PrecisionArg,
+    precision: Option<PrecisionArg>,
     boundary: Boundary,
     source: Option<PathBuf>,
     restart: Option<PathBuf>,
@@ -139,13 +140,18 @@ impl Relaxation {
     /// Reads the inputs, relaxes the field and writes the outputs.
     pub(crate) fn run(self) -> Result<(), Failure> {
         threads::start(self.threads)?;
-        match self.precision {
-            PrecisionArg::F32 => self.run_in::<f32>(),
-            PrecisionArg::F64 => self.run_in::<f64>(),
+        let (precision, note) = resume::precision(self.precision, self.restart.as_deref())?;
+        match precision {
+            PrecisionArg::F32 => self.run_in::<f32>(note),
+            PrecisionArg::F64 => self.run_in::<f64>(note),
         }
     }
 
-    fn run_in<T: GpuReal + Element + Into<f64>>(&self) -> Result<(), Failure> {
+    /// `precision_note`: on a precision that differs from that of the start field.
+    fn run_in<T: GpuReal + Element + Into<f64>>(
+        &self,
+        precision_note: Option<String>,
+    ) -> Result<(), Failure> {
         let begun = Instant::now();
         let grid = Grid::of(self)?;
         let sizes = MemorySizes {
@@ -164,7 +170,13 @@ impl Relaxation {
             && problem.source().is_none();
         let devices = device_count(&backend);
         let chosen = (self.request).engine(backend, &problem, self.stopping, &sizes)?;
-        let mut notes: Vec<String> = chosen.note.into_iter().collect();
+        let mut notes: Vec<String> = chosen.note.into_iter().chain(precision_note).collect();
+        notes.extend(problem.unbalanced_source().map(|sum| {
+            format!(
+                "there is no solution: with periodic rows and columns a source must sum to 0, found {}; the norm does not fall to 0",
+                significant(sum, 4)
+            )
+        }));
         if all_zero {
             notes.push(
                 "the field is 0 and stays 0: with periodic columns, give a start field (--restart) or a \
@@ -206,7 +218,7 @@ impl Relaxation {
         }
         match end {
             End::Finished => Ok(()),
-            End::Interrupted => Err(self.interrupted(summary.iterations)),
+            End::Interrupted => Err(self.interrupted(summary.iterations, T::NAME)),
         }
     }
 
@@ -275,13 +287,12 @@ impl Relaxation {
         }
     }
 
-    fn interrupted(&self, sweeps: usize) -> Failure {
+    fn interrupted(&self, sweeps: usize, precision: &str) -> Failure {
         let planned = self.stopping.iterations;
         let saved = match &self.output {
             Some(path) => format!(
-                "the field is saved; to resume, use --iterations {} --restart {}",
-                planned - sweeps,
-                path.display()
+                "the field is saved; to resume, use {}",
+                self.resume_options(path, planned - sweeps, precision)
             ),
             None => "the field is lost (save it with -o FIELD.npy)".to_owned(),
         };

@@ -32,6 +32,8 @@ pub(super) struct PointsRead {
     pub(super) skipped: Skipped,
     /// Assumptions about the inputs.
     pub(super) notes: Vec<String>,
+    /// (series), whether a value is NaN or infinite; shorter if the last series have none.
+    pub(super) not_finite: Vec<bool>,
 }
 
 impl Inputs {
@@ -171,9 +173,11 @@ impl PointsRead {
         take: &mut dyn FnMut(Block, usize) -> Result<(), Failure>,
     ) -> Result<Self, Failure> {
         let mut points = 0;
+        let mut not_finite = Vec::new();
         while let Some(block) = reader.step() {
             let block = block?;
             points += block.len() as u64;
+            mark_not_finite(&block, &mut not_finite);
             take(block, (reader.position() >> 20) as usize)?;
         }
         Ok(Self {
@@ -181,7 +185,24 @@ impl PointsRead {
             skipped: reader.skipped().clone(),
             notes: reader.notes(),
             names: reader.into_names(),
+            not_finite,
         })
+    }
+}
+
+/// Marks the series of a block with values that are NaN or infinite.
+fn mark_not_finite(block: &Block, marks: &mut Vec<bool>) {
+    if block.values.iter().all(|value| value.is_finite()) {
+        return;
+    }
+    for (series, value) in block.series.iter().zip(&block.values) {
+        let series = *series as usize;
+        if !value.is_finite() {
+            if marks.len() <= series {
+                marks.resize(series + 1, false);
+            }
+            marks[series] = true;
+        }
     }
 }
 
@@ -227,7 +248,7 @@ pub(super) fn limits(
         let Some(text) = text else { return Ok(None) };
         if unit == TimeUnit::Auto && is_year(text) {
             return Err(Failure::usage(format!(
-                "{option} {text}: expected {text}-01-01 for the year or {text}.0 for seconds since 1970, found a number that may be either"
+                "{option} {text}: expected {text}-01-01 for the year, or --time-unit for a number of units since 1970, found a number that may be either"
             )));
         }
         moment(text, unit)

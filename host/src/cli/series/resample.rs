@@ -104,7 +104,7 @@ impl Resampling {
             );
             Some((*first.0, *first.1))
         });
-        let mut rows = RowWriter::create(&self.out, &read.names, curve, interrupt.clone())?;
+        let mut rows = RowWriter::create(&self.out, &read, curve, interrupt.clone())?;
         progress.at("resample", planned, 0, true);
         let streamed = gather.finish(&self.plan).and_then(|gathered| {
             gathered.resample(&mut engine, &mut rows, &mut |done| {
@@ -143,7 +143,7 @@ impl Resampling {
             }
         }
         let mut notes = self.collect_notes(&read, &tally);
-        notes.extend(finished.note);
+        notes.extend(finished.notes);
         if engine.note() != first_note.as_deref() {
             notes.extend(engine.note().map(str::to_owned));
         }

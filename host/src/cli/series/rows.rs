@@ -1,5 +1,6 @@
 //! The output of an aggregation: a file or standard output.
 
+use super::points::PointsRead;
 use crate::cli::args::{ResampleArgs, TimestampsArg};
 use crate::cli::failure::Failure;
 use crate::cli::paths::{self, Format, OutputFile};
@@ -96,6 +97,10 @@ impl OutputConfig {
 pub(super) struct RowWriter<'n> {
     writer: ResultWriter,
     names: &'n Names,
+    /// (series), whether a value of the input is NaN or infinite.
+    not_finite: &'n [bool],
+    /// Aggregates of finite values that are not finite.
+    overflows: u64,
     curves: Option<(SeriesCurves, Granularity, Aggregate)>,
     interrupt: Interrupt,
     spent: Duration,
@@ -104,8 +109,8 @@ pub(super) struct RowWriter<'n> {
 /// Counts and time of a finished output.
 pub(super) struct RowsWritten {
     pub(super) rows: u64,
-    /// A note if the picture does not show all series.
-    pub(super) note: Option<String>,
+    /// Notes on values that are not finite, and on series that the picture does not show.
+    pub(super) notes: Vec<String>,
     pub(super) seconds: f64,
 }
 
@@ -113,7 +118,7 @@ impl<'n> RowWriter<'n> {
     /// Creates the output. `curve` is the aggregate to plot.
     pub(super) fn create(
         out: &OutputConfig,
-        names: &'n Names,
+        read: &'n PointsRead,
         curve: Option<(Granularity, Aggregate)>,
         interrupt: Interrupt,
     ) -> Result<Self, Failure> {
@@ -128,7 +133,9 @@ impl<'n> RowWriter<'n> {
         });
         Ok(Self {
             writer,
-            names,
+            names: &read.names,
+            not_finite: &read.not_finite,
+            overflows: 0,
             curves,
             interrupt,
             spent: Duration::ZERO,
@@ -146,12 +153,26 @@ impl<'n> RowWriter<'n> {
         let begun = Instant::now();
         let rows = self.writer.rows();
         self.writer.finish()?;
+        let mut notes: Vec<String> = overflow_note(self.overflows).into_iter().collect();
+        notes.extend(self.curves.and_then(|(curves, ..)| curves.note()));
         Ok(RowsWritten {
             rows,
-            note: self.curves.and_then(|(curves, ..)| curves.note()),
+            notes,
             seconds: (self.spent + begun.elapsed()).as_secs_f64(),
         })
     }
+}
+
+/// A note on aggregates of finite values that exceed the largest double.
+fn overflow_note(overflows: u64) -> Option<String> {
+    let exceed = match overflows {
+        0 => return None,
+        1 => "aggregate of finite values exceeds",
+        _ => "aggregates of finite values exceed",
+    };
+    Some(format!(
+        "{overflows} {exceed} 1.8e308, the largest double, and are infinite or NaN in the output"
+    ))
 }
 
 impl Sink for RowWriter<'_> {
@@ -161,6 +182,7 @@ impl Sink for RowWriter<'_> {
     ) -> Result<(), StreamError> {
         let begun = Instant::now();
         let (names, interrupt, curves) = (self.names, &self.interrupt, &mut self.curves);
+        let (not_finite, overflows) = (self.not_finite, &mut self.overflows);
         let name = |series: usize| {
             u32::try_from(series)
                 .ok()
@@ -175,6 +197,14 @@ impl Sink for RowWriter<'_> {
             {
                 let (starts, values): (Vec<_>, Vec<_>) = of.present().unzip();
                 curves.add(of.series, name(of.series), &starts, &values);
+            }
+            if !not_finite.get(of.series).is_some_and(|marked| *marked) {
+                let infinite = of.values.iter().any(|value| !value.is_finite());
+                // Buckets with too few points are NaN and not written.
+                if infinite {
+                    let odd = of.present().filter(|(_, value)| !value.is_finite());
+                    *overflows += odd.count() as u64;
+                }
             }
             let run = Run {
                 series: name(of.series),

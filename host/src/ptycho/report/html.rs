@@ -284,7 +284,7 @@ mod tests {
         assert!(page.contains("two &lt;cores&gt;") && !page.contains("<cores>"));
         assert!(page.contains("scan &amp; more.cxi") && page.contains("one &lt; two"));
         assert!(page.contains("&lt;standard&gt; &amp; &quot;usual&quot;"));
-        assert_eq!(escaped("a\u{0}'b"), "a\u{fffd}&#39;b");
+        assert_eq!(escaped("a\u{0}'b"), "a\\u{0}&#39;b");
     }
 
     #[test]

@@ -4,6 +4,7 @@
 use super::IoError;
 use crate::data::{Curve, Scattering, ScatteringImage, Smearing};
 use crate::system::atomic_file;
+use crate::text::visible;
 use std::fmt::Write as _;
 use std::path::Path;
 
@@ -38,9 +39,7 @@ pub fn write_csv(path: &Path, computed: &Computed<'_>) -> Result<(), IoError> {
 }
 
 pub(super) fn one_line(text: &str) -> String {
-    text.chars()
-        .map(|c| if c.is_control() { ' ' } else { c })
-        .collect()
+    visible(text).into_owned()
 }
 
 /// A header and rows; a column is a name and its values.

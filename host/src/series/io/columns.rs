@@ -189,15 +189,18 @@ fn is_missing(field: &[u8]) -> bool {
     missing.any(|text| field.eq_ignore_ascii_case(text.as_bytes()))
 }
 
-/// Whether a field is a text rather than a number or a time; `None` if it is empty or stands for a
-/// missing number.
-pub(super) fn is_text(field: &[u8]) -> Option<bool> {
-    let field = field.trim_ascii();
-    if field.is_empty() || is_missing(field) {
-        return None;
+/// Whether a field is a text rather than a number, a time, empty, or what stands for a missing
+/// number.
+pub(super) fn is_text(field: &[u8]) -> bool {
+    // Most fields are digits with a point, and every row has such fields.
+    if field.iter().all(u8::is_ascii_digit) {
+        return false;
     }
-    let number = number::value(field).is_some();
-    Some(!number && TimestampFormat::of_first(field, TimeUnit::Auto).is_none())
+    let field = field.trim_ascii();
+    number::value(field).is_none()
+        && !field.is_empty()
+        && !is_missing(field)
+        && TimestampFormat::of_first(field, TimeUnit::Auto).is_none()
 }
 
 /// The error of texts in columns that no option names: they may tell series apart, whose points
@@ -290,7 +293,7 @@ pub(super) fn by_number(
 }
 
 /// Up to eight names, separated by commas.
-fn list<'n>(names: impl IntoIterator<Item = &'n str>) -> String {
+pub(super) fn list<'n>(names: impl IntoIterator<Item = &'n str>) -> String {
     let shown = |name: &'n str| match name.trim() {
         "" => "an unnamed column".to_owned(),
         name => super::shorten(name),

@@ -24,6 +24,7 @@ mod number;
 mod parquet;
 mod piped;
 mod reader;
+mod row_numbers;
 mod rows;
 mod series_key;
 mod timestamp;
@@ -45,7 +46,8 @@ use crate::system::Memory;
 pub enum TimeUnit {
     /// Inferred from the magnitude of the first timestamp of a file (below 10¹⁰ seconds, 10¹³
     /// milliseconds, 10¹⁶ microseconds, otherwise nanoseconds), or stated by the column's name
-    /// (`timestamp_ns`).
+    /// (`timestamp_ns`). Inferred times before 1973 are refused, because such numbers may be dates,
+    /// years or days.
     #[default]
     Auto,
     /// s.
@@ -89,8 +91,19 @@ pub struct ReadOptions {
     pub time_unit: TimeUnit,
     /// The treatment of rows that cannot be read.
     pub on_error: OnError,
-    /// Longest series name in bytes; `None`: unlimited.
+    /// Longest series name in bytes; `None`: 65536, which is also the maximum.
     pub longest_name: Option<usize>,
+}
+
+/// Longest series name in bytes that is read. A compressed file of a megabyte may hold names of
+/// gigabytes.
+const LONGEST_NAME: usize = 1 << 16;
+
+impl ReadOptions {
+    /// The largest number of bytes in a series name.
+    fn name_limit(&self) -> usize {
+        self.longest_name.unwrap_or(LONGEST_NAME).min(LONGEST_NAME)
+    }
 }
 
 /// Parses a timestamp as in a file, ISO 8601 or a number of `unit`, to nanoseconds since 1970.

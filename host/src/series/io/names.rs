@@ -100,10 +100,10 @@ pub(super) struct Lookup<'n> {
 }
 
 impl<'n> Lookup<'n> {
-    pub(super) fn new(known: &'n Names, longest: Option<usize>) -> Self {
+    pub(super) fn new(known: &'n Names, longest: usize) -> Self {
         Self {
             known: Some(known),
-            most: longest.unwrap_or(usize::MAX),
+            most: longest,
             ..Self::default()
         }
     }
@@ -185,7 +185,7 @@ mod tests {
         for name in ["a", "b"] {
             known.number(name).unwrap();
         }
-        let mut lookup = Lookup::new(&known, Some(3));
+        let mut lookup = Lookup::new(&known, 3);
         let mut plain = known.clone();
         let order = [
             "b", "c", "a", "b", "c", "a", "d", "d", "b", "e", "c", "a", "a",

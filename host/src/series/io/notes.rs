@@ -1,5 +1,7 @@
 //! Notes on assumptions and ignored data; equal notes on several files are merged.
 
+use super::TimeUnit;
+
 /// Largest number of notes kept, because there may be thousands of files.
 const MOST: usize = 16;
 
@@ -33,6 +35,14 @@ impl Notes {
             });
         } else {
             self.others += 1;
+        }
+    }
+
+    /// Adds a note if `unit` was stated, for a file whose timestamps are not plain numbers.
+    pub(super) fn add_unused_unit(&mut self, file: &str, unit: TimeUnit) {
+        if unit != TimeUnit::Auto {
+            let what = "its timestamps are not plain numbers: --time-unit has no effect on them";
+            self.add(file, what.to_owned());
         }
     }
 

@@ -5,6 +5,7 @@ use super::csv::{Csv, Sizes};
 use super::input::{self, Content};
 use super::names::Names;
 use super::notes::Notes;
+use super::row_numbers::{self, RowNumbers};
 use super::rows::{Faults, MAX_KEPT};
 use super::{IoError, Memory, OnError, ReadOptions, TimeUnit, allow, format_error};
 use std::collections::VecDeque;
@@ -46,6 +47,10 @@ pub struct Skipped {
     pub first: Vec<String>,
 }
 
+/// Names of series may take one part of the memory in this number. The rest is for points, and for
+/// copies of the names in results that are being written.
+const NAMES_SHARE: u64 = 4;
+
 /// State shared by the files of a reader.
 pub(super) struct Shared {
     pub(super) names: Names,
@@ -61,7 +66,8 @@ impl Shared {
     pub(super) fn number(&mut self, file: &str, name: &str) -> Result<u32, IoError> {
         let number = self.names.number(name);
         let needed = u128::from(self.names.bytes());
-        allow(file, "names of series", needed, self.memory)?;
+        let available = Memory::limited(self.memory.limit() / NAMES_SHARE);
+        allow(file, "names of series", needed, available)?;
         number.ok_or_else(|| format_error(file, "more than 4294967295 series"))
     }
 
@@ -157,6 +163,8 @@ pub struct Reader {
     ready: VecDeque<Block>,
     /// Points read from the open file, and rows skipped before it.
     of_file: (u64, u64),
+    /// The series of the open file as long as they may be numbers of rows.
+    row_numbers: Option<RowNumbers>,
     /// Bytes of the finished files, of the open file, and the part of the latter that was read.
     done: u64,
     of_open: u64,
@@ -210,6 +218,7 @@ impl Reader {
             source: None,
             ready: VecDeque::new(),
             of_file: (0, 0),
+            row_numbers: None,
             done: 0,
             of_open: 0,
             taken: Arc::default(),
@@ -296,6 +305,16 @@ impl Reader {
                 Some(blocks) if blocks.is_empty() => return Ok(Some(Block::default())),
                 Some(blocks) => {
                     self.of_file.0 += blocks.iter().map(|b| b.len() as u64).sum::<u64>();
+                    let names = &self.shared.names;
+                    let numbers = self.row_numbers.take();
+                    self.row_numbers = numbers.and_then(|numbers| numbers.with(&blocks, names));
+                    if self
+                        .row_numbers
+                        .as_ref()
+                        .is_some_and(RowNumbers::is_certain)
+                    {
+                        return Err(row_numbers::refusal(source.file()));
+                    }
                     self.ready.extend(blocks);
                 }
                 None => {
@@ -311,6 +330,8 @@ impl Reader {
         self.source = Some(self.begin(path)?);
         self.of_file = (0, self.shared.skipped.rows);
         self.shared.first_of_file = None;
+        let named = self.options.series_column.is_some() || !self.options.series_columns.is_empty();
+        self.row_numbers = (!named).then(RowNumbers::default);
         Ok(())
     }
 
@@ -318,6 +339,9 @@ impl Reader {
     fn end(&self, file: &str) -> Result<(), IoError> {
         let (points, before) = self.of_file;
         let skipped = self.shared.skipped.rows - before;
+        if self.row_numbers.as_ref().is_some_and(RowNumbers::is_likely) {
+            return Err(row_numbers::refusal(file));
+        }
         match (points, skipped) {
             (1.., _) => Ok(()),
             (0, 0) => Err(format_error(file, "no rows")),

@@ -2,7 +2,7 @@
 
 use super::IoError;
 use super::names::NameError;
-use super::timestamp::{TimestampError, TimestampFormat};
+use super::timestamp::{TimestampError, TimestampFormat, resemblance};
 
 /// A row that cannot be read.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -52,6 +52,19 @@ impl Fault {
                     time_format.description()
                 ),
             ),
+            TimestampError::NoUnit => {
+                let doubt = resemblance(text.trim());
+                let doubt = doubt.as_deref().unwrap_or(
+                    "may be a number of days, or of seconds since another time than 1970",
+                );
+                (
+                    format!("{shown}, which {doubt}"),
+                    format!(
+                        "{} from 1973 on, or --time-unit for earlier ones",
+                        time_format.description()
+                    ),
+                )
+            }
         };
         Self::new(before, found, expected)
     }

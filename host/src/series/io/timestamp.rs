@@ -41,6 +41,8 @@ pub(super) enum TimestampError {
     TooFine,
     /// Looks like this unit instead of the file's.
     OtherUnit(Unit),
+    /// So small that the unit cannot be inferred: see [`Unit::least_inferred`].
+    NoUnit,
 }
 
 impl Unit {
@@ -63,6 +65,21 @@ impl Unit {
             10_000_000_000_000..10_000_000_000_000_000 => Self::Microseconds,
             _ => Self::Nanoseconds,
         }
+    }
+
+    /// The least number whose unit is inferred: 1973-03-03T09:46:40Z. A smaller one may be a date
+    /// (20240101), a year, a number of days (45292.5, 2460310.5), or a time since another moment.
+    fn least_inferred(self) -> u64 {
+        100_000_000 * 10_u64.pow(9 - self.decimals())
+    }
+
+    /// Whether this may not be the unit of `number` although it is that of its magnitude.
+    #[inline]
+    fn is_doubtful(self, number: u64) -> bool {
+        number < self.least_inferred()
+            || (self == Self::Milliseconds
+                && DATE_AND_MINUTE.contains(&number)
+                && is_minute(number))
     }
 
     pub(super) fn nanoseconds(self) -> u64 {
@@ -132,10 +149,53 @@ pub(super) fn whole(number: i64, unit: Unit, concluded: bool) -> Result<i64, Tim
     if concluded && inferred != unit {
         return Err(TimestampError::OtherUnit(inferred));
     }
+    if concluded && unit.is_doubtful(count) {
+        return Err(TimestampError::NoUnit);
+    }
     let nanoseconds = count
         .checked_mul(unit.nanoseconds())
         .ok_or(TimestampError::TooLate)?;
     i64::try_from(nanoseconds).map_err(|_| TimestampError::TooLate)
+}
+
+/// What a number without a unit looks like, with the form in which it would be understood.
+pub(super) fn resemblance(text: &str) -> Option<String> {
+    let number: u64 = text.parse().ok()?;
+    let date = |number: u64| {
+        let (year, month, day) = (number / 10_000, number / 100 % 100, number % 100);
+        format!("{year}-{month:02}-{day:02}")
+    };
+    match text.len() {
+        4 if (1900..=2100).contains(&number) => {
+            Some(format!("looks like a year (write {number}-01-01)"))
+        }
+        8 if is_date(number) => Some(format!("looks like a date (write {})", date(number))),
+        12 if is_minute(number) => Some(format!(
+            "looks like a date and a time (write {}T{:02}:{:02})",
+            date(number / 10_000),
+            number / 100 % 100,
+            number % 100
+        )),
+        _ => None,
+    }
+}
+
+/// Numbers that may be `YYYYMMDDhhmm`. As milliseconds they are times from 1976 to 1976.
+const DATE_AND_MINUTE: std::ops::Range<u64> = 190_001_010_000..210_101_010_000;
+
+/// Whether a number is `YYYYMMDDhhmm`.
+#[cold]
+fn is_minute(number: u64) -> bool {
+    is_date(number / 10_000) && number / 100 % 100 < 24 && number % 100 < 60
+}
+
+/// Whether a number is `YYYYMMDD` of 1900 to 2100.
+fn is_date(number: u64) -> bool {
+    let (year, month, day) = (number / 10_000, number / 100 % 100, number % 100);
+    (1900..=2100).contains(&year)
+        && (1..=12).contains(&month)
+        && day >= 1
+        && day as i64 <= days_of_month(year as i64, month as i64)
 }
 
 /// The digits before the decimal point: at most 20 digits, optionally with a minus sign.
@@ -176,6 +236,7 @@ fn epoch(text: &[u8], unit: Unit, concluded: bool) -> Result<i64, TimestampError
             return Err(TimestampError::OtherUnit(inferred));
         }
     }
+    let doubtful = concluded && unit.is_doubtful(number);
     let mut part = 0_u64;
     match rest {
         [] => {}
@@ -194,6 +255,9 @@ fn epoch(text: &[u8], unit: Unit, concluded: bool) -> Result<i64, TimestampError
             }
         }
         _ => return Err(TimestampError::Invalid),
+    }
+    if doubtful {
+        return Err(TimestampError::NoUnit);
     }
     let nanoseconds = number
         .checked_mul(unit.nanoseconds())

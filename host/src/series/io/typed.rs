@@ -85,8 +85,10 @@ pub(super) struct Table {
     kind: TimeKind,
     time_format: Option<TimestampFormat>,
     pub(super) unit: TimeUnit,
+    /// `--time-unit`.
+    stated_unit: TimeUnit,
     on_error: OnError,
-    longest_name: Option<usize>,
+    longest_name: usize,
     /// Index of the series if the file is one series.
     pub(super) single: Option<u32>,
     /// Number of rows so far.
@@ -112,8 +114,9 @@ impl Table {
                 TimeUnit::Auto => super::columns::unit_of(time),
                 stated => stated,
             },
+            stated_unit: options.time_unit,
             on_error: options.on_error,
-            longest_name: options.longest_name,
+            longest_name: options.name_limit(),
             single,
             rows: 0,
             nulls: 0,
@@ -257,8 +260,12 @@ impl Table {
         })
     }
 
-    /// Adds a note about null values.
+    /// Adds notes about null values and a unit that was not used.
     pub(super) fn end(&mut self, shared: &mut Shared) {
+        if self.kind != TimeKind::Inferred || self.time_format == Some(TimestampFormat::Iso) {
+            let notes = &mut shared.notes;
+            notes.add_unused_unit(&self.file, self.stated_unit);
+        }
         if self.nulls > 0 {
             let note = format!("{} null values were read as NaN", self.nulls);
             shared.notes.add(&self.file, note);

@@ -64,7 +64,7 @@ impl Extent {
         } else {
             (greatest.abs() * 0.1).max(1e-300)
         };
-        (least - margin).max(f64::MIN / 4.0)..(greatest + margin).min(f64::MAX / 4.0)
+        (least - margin).max(f64::MIN)..(greatest + margin).min(f64::MAX)
     }
 }
 

@@ -126,6 +126,55 @@ pub(super) fn on_engine<T>(
     }
 }
 
+/// A database open for writing. Its destructor writes to the file, and may panic if that is
+/// inconsistent.
+pub(super) struct WriterDatabase {
+    file: String,
+    database: Option<Database>,
+}
+
+impl WriterDatabase {
+    /// Opens the file for writing, and repairs it after a writer was killed.
+    pub(super) fn open(path: &Path) -> Result<Self, StoreError> {
+        let file = path.display().to_string();
+        // The superuser could write to it nevertheless.
+        let found = std::fs::metadata(path);
+        if found.is_ok_and(|found| found.permissions().readonly()) {
+            return Err(refused(&file, "cannot be written", &"it is read-only"));
+        }
+        let database = on_engine(&file, || Ok(builder(WRITER_CACHE).open(path)?))?;
+        Ok(Self {
+            file,
+            database: Some(database),
+        })
+    }
+
+    pub(super) fn get(&self) -> Result<&Database, Fault> {
+        let closed = || Fault::Engine(redb::Error::DatabaseClosed);
+        self.database.as_ref().ok_or_else(closed)
+    }
+
+    /// Closes the file like dropping does, but returns errors.
+    pub(super) fn close(mut self) -> Result<(), StoreError> {
+        match self.database.take() {
+            Some(database) => on_engine(&self.file, || Ok(database.close()?)),
+            None => Ok(()),
+        }
+    }
+}
+
+impl Drop for WriterDatabase {
+    fn drop(&mut self) {
+        if let Some(database) = self.database.take() {
+            // Everything acknowledged is already on disk.
+            let _ = on_engine(&self.file, || {
+                drop(database);
+                Ok(())
+            });
+        }
+    }
+}
+
 fn builder(cache: usize) -> redb::Builder {
     let mut builder = redb::Builder::new();
     builder
@@ -200,12 +249,6 @@ pub(super) fn create(path: &Path, policy: &Policy, totals: &[u8]) -> Result<(), 
     let folder = std::fs::File::open(folder.unwrap_or(Path::new(".")));
     let _ = folder.and_then(|folder| folder.sync_all());
     Ok(())
-}
-
-/// Opens the file for writing, and repairs it after a writer was killed.
-pub(super) fn open_writer(path: &Path) -> Result<Database, StoreError> {
-    let file = path.display().to_string();
-    on_engine(&file, || Ok(builder(WRITER_CACHE).open(path)?))
 }
 
 /// Opens the file for reading, even while another process writes.

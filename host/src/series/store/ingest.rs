@@ -4,11 +4,11 @@ mod batch;
 mod tables;
 
 use super::super::{Batch, Engine, Resample};
-use super::file::{self, META, on_engine};
+use super::file::{self, META, WriterDatabase, on_engine};
 use super::read::Totals;
 use super::{Policy, StoreError};
 use batch::BatchIngest;
-use redb::{Database, ReadableDatabase};
+use redb::ReadableDatabase;
 use serde::Serialize;
 use std::path::{Path, PathBuf};
 
@@ -49,7 +49,7 @@ impl std::ops::AddAssign for Ingested {
 /// A store opened for writing, exclusively by this process.
 pub struct StoreWriter {
     file: String,
-    database: Option<Database>,
+    database: WriterDatabase,
     path: PathBuf,
     policy: Policy,
     plan: Resample,
@@ -74,9 +74,9 @@ impl StoreWriter {
             };
             file::create(path, policy, &Totals::default().write())?;
         }
-        let database = file::open_writer(path)?;
+        let database = WriterDatabase::open(path)?;
         let (stored, totals) = on_engine(&file, || {
-            let transaction = database.begin_read()?;
+            let transaction = database.get()?.begin_read()?;
             let meta = transaction.open_table(META)?;
             let policy = file::policy_of(&file, &meta)?;
             Ok((policy, Totals::of(&meta)?))
@@ -94,7 +94,7 @@ impl StoreWriter {
             file,
             path: path.to_owned(),
             made,
-            database: Some(database),
+            database,
             plan: stored.plan()?,
             policy: stored,
             totals,
@@ -139,13 +139,8 @@ impl StoreWriter {
             ));
         }
         let file = self.file.clone();
-        let database = self.database.as_ref().ok_or_else(|| StoreError::File {
-            file: file.clone(),
-            what: "cannot be written",
-            reason: "the store was closed".to_owned(),
-        })?;
         let transaction = on_engine(&file, || {
-            let mut transaction = database.begin_write()?;
+            let mut transaction = self.database.get()?.begin_write()?;
             // Quick repair: the file of a killed writer can be opened without reading all of it.
             transaction.set_quick_repair(true);
             Ok(transaction)
@@ -197,23 +192,8 @@ impl StoreWriter {
     ///
     /// # Errors
     /// Errors of the file system.
-    pub fn close(mut self) -> Result<(), StoreError> {
-        match self.database.take() {
-            Some(database) => on_engine(&self.file, || Ok(database.close()?)),
-            None => Ok(()),
-        }
-    }
-}
-
-impl Drop for StoreWriter {
-    fn drop(&mut self) {
-        if let Some(database) = self.database.take() {
-            // Everything acknowledged is already on disk.
-            let _ = on_engine(&self.file, || {
-                drop(database);
-                Ok(())
-            });
-        }
+    pub fn close(self) -> Result<(), StoreError> {
+        self.database.close()
     }
 }
 

@@ -55,7 +55,7 @@ fn compressed_and_split_inputs_equal_one_file() {
 #[test]
 fn blanks_around_names_are_ignored() {
     let dir = TestFolder::new();
-    let text = "series,timestamp,value\ncpu ,0,1\ncpu ,10,\"2\"\n cpu,20,3\n\" cpu\",30,4\n";
+    let text = "series,timestamp_s,value\ncpu ,0,1\ncpu ,10,\"2\"\n cpu,20,3\n\" cpu\",30,4\n";
     std::fs::write(dir.path("blank.csv"), text).unwrap();
     let options = ["blank.csv", "-o", "-", "-a", "count", "-g", "1h", "--quiet"];
     let result = resample(&dir, &options);
@@ -148,7 +148,7 @@ fn parquet_and_csv_outputs_have_equal_rows() {
 #[test]
 fn malformed_rows_are_skipped_and_counted_on_request() {
     let dir = TestFolder::new();
-    let text = "timestamp,value\n0,1\nyesterday,2\n10,three\n20,4\n";
+    let text = "timestamp_s,value\n0,1\nyesterday,2\n10,three\n20,4\n";
     std::fs::write(dir.path("m.csv"), text).unwrap();
     let options = [
         "m.csv",
@@ -190,7 +190,7 @@ fn standard_input_and_output_work_like_files() {
         .stderr(Stdio::piped());
     let mut child = dir.start(&mut command);
     let mut to = child.stdin.take().unwrap();
-    to.write_all(b"t,v\n0,1\n30,2\n").unwrap();
+    to.write_all(b"t_s,v\n0,1\n30,2\n").unwrap();
     drop(to);
     let output = child.wait_with_output().unwrap();
     assert!(output.status.success(), "{output:?}");

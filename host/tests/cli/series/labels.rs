@@ -9,8 +9,8 @@ const REGIONS: [&str; 2] = ["eu", "us\\east"];
 
 /// The same points twice: with columns of labels, and with names written out.
 fn write_both(dir: &TestFolder) {
-    let mut labels = String::from("time,host,region,value,load\n");
-    let mut names = String::from("series,time,value\n");
+    let mut labels = String::from("time_s,host,region,value,load\n");
+    let mut names = String::from("series,time_s,value\n");
     for second in 0..300_i64 {
         for (h, host) in HOSTS.iter().enumerate() {
             for (r, region) in REGIONS.iter().enumerate() {
@@ -83,17 +83,31 @@ fn texts_in_columns_without_an_option_are_an_error() {
         resample(&dir, &options).refused(1, &[&all[..], &["text column region here"]].concat());
     }
     assert!(!dir.path("o.csv").exists());
-    // Empty fields do not decide; a number does.
-    let text = "time,a,b,value\n0,,n/a,1\n1,,3,2\n2,x,y,3\n";
+    // A text in any row; empty fields, and what stands for a missing number, are none.
+    let text = "time_s,a,b,value\n0,,n/a,1\n1,,3,2\n2,x,y,3\n";
     std::fs::write(dir.path("late.csv"), text).unwrap();
-    resample(&dir, &["late.csv", "-o", "o.csv"]).refused(1, &["late.csv", "text column a here"]);
-    let result = resample(&dir, &["late.csv", "-o", "o.csv", "--ignore-columns", "a"]);
-    assert_eq!(result.code, Some(0), "{result:?}");
-    assert!(result.err.contains("unused columns: b;"), "{result:?}");
+    resample(&dir, &["late.csv", "-o", "o.csv"])
+        .refused(1, &["late.csv", "text columns a, b here"]);
+    resample(&dir, &["late.csv", "-o", "o.csv", "--ignore-columns", "a"])
+        .refused(1, &["late.csv", "text column b here"]);
+    resample(
+        &dir,
+        &[
+            "late.csv",
+            "-o",
+            "o.csv",
+            "--ignore-columns",
+            "a,b",
+            "--quiet",
+        ],
+    )
+    .well();
     // Without a header, columns are numbers.
     std::fs::write(dir.path("bare.csv"), "x,0,1\ny,0,2\n").unwrap();
     let by_number = [
         "bare.csv",
+        "--time-unit",
+        "s",
         "-o",
         "o.csv",
         "--time-column",

@@ -1,13 +1,13 @@
 //! Notes to the user: duplicates, inputs given twice, plots that cannot be drawn, assumptions.
 
 use super::super::support::TestFolder;
-use super::{json, resample, rows};
+use super::{NOON, json, resample, rows};
 
 #[test]
 fn notes_count_left_out_points_without_a_table() {
     let dir = TestFolder::new();
     for name in ["a.csv", "b.csv"] {
-        let text = "series,timestamp,value\ncpu,0,1\ncpu,10,2\ncpu,20,nan\n";
+        let text = "series,timestamp_s,value\ncpu,0,1\ncpu,10,2\ncpu,20,nan\n";
         std::fs::write(dir.path(name), text).unwrap();
     }
     let options = ["a.csv", "b.csv", "-o", "-", "-a", "count", "--nan", "skip"];
@@ -29,7 +29,7 @@ fn notes_count_left_out_points_without_a_table() {
 #[test]
 fn a_failed_plot_keeps_the_results() {
     let dir = TestFolder::new();
-    std::fs::write(dir.path("nan.csv"), "timestamp,value\n0,nan\n10,inf\n").unwrap();
+    std::fs::write(dir.path("nan.csv"), "timestamp_s,value\n0,nan\n10,inf\n").unwrap();
     let options = [
         "nan.csv",
         "-o",
@@ -52,10 +52,10 @@ fn a_failed_plot_keeps_the_results() {
 fn assumptions_are_noted_once() {
     let dir = TestFolder::new();
     for number in 0..20 {
-        let text = format!("{number},0.5\n");
+        let text = format!("{},0.5\n", NOON + number);
         std::fs::write(dir.path(&format!("{number}.csv")), text).unwrap();
     }
-    std::fs::write(dir.path("odd.csv"), "time,value,value\n0,1,2\n").unwrap();
+    std::fs::write(dir.path("odd.csv"), "time_s,value,value\n0,1,2\n").unwrap();
     let names: Vec<String> = (0..20).map(|number| format!("{number}.csv")).collect();
     let names = names.iter().map(String::as_str).chain(["odd.csv"]);
     let options: Vec<&str> = names.chain(["-o", "-", "-a", "last"]).collect();
@@ -79,7 +79,7 @@ fn assumptions_are_noted_once() {
 fn oversized_numbers_and_lines_are_malformed_rows() {
     let dir = TestFolder::new();
     let long = "7".repeat(2 << 20);
-    let text = format!("timestamp,value\n0,1\n1,{long}\n2,1e400\n3,-1e400\n4,inf\n5,2\n");
+    let text = format!("timestamp_s,value\n0,1\n1,{long}\n2,1e400\n3,-1e400\n4,inf\n5,2\n");
     std::fs::write(dir.path("a.csv"), text).unwrap();
     resample(&dir, &["a.csv", "-o", "o.csv"]).refused(1, &["a.csv", "line 3", "1048576"]);
     let options = ["a.csv", "-o", "-", "-a", "count", "--on-error", "skip"];
@@ -90,7 +90,7 @@ fn oversized_numbers_and_lines_are_malformed_rows() {
         result.err.contains("3 malformed rows were left out"),
         "{result:?}"
     );
-    std::fs::write(dir.path("b.csv"), "timestamp,value\n2,1e400\n").unwrap();
+    std::fs::write(dir.path("b.csv"), "timestamp_s,value\n2,1e400\n").unwrap();
     resample(&dir, &["b.csv", "-o", "o.csv"]).refused(1, &["line 2", "1e400", "1.8e308"]);
 }
 
@@ -98,7 +98,7 @@ fn oversized_numbers_and_lines_are_malformed_rows() {
 #[test]
 fn the_last_progress_entry_has_all_points() {
     let dir = TestFolder::new();
-    std::fs::write(dir.path("a.csv"), "timestamp,value\n0,1\n10,2\n").unwrap();
+    std::fs::write(dir.path("a.csv"), "timestamp_s,value\n0,1\n10,2\n").unwrap();
     let result = resample(&dir, &["a.csv", "-o", "o.csv", "--json-progress"]);
     result.well();
     let entries: Vec<serde_json::Value> = result

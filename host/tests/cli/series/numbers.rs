@@ -329,7 +329,7 @@ fn start_and_end_select_points() {
 #[test]
 fn nan_are_kept_or_skipped() {
     let dir = TestFolder::new();
-    let text = "t,v\n0,1\n10,nan\n20,3\n60,NaN\n";
+    let text = "t_s,v\n0,1\n10,nan\n20,3\n60,NaN\n";
     std::fs::write(dir.path("n.csv"), text).unwrap();
     let run = |nan: &str| {
         let options = [

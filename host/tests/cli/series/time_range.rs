@@ -21,10 +21,9 @@ fn numbers_are_in_the_unit_of_the_inputs() {
         ("ms.csv", &["--end", "5000.5"], 2.0),
         ("ms.csv", &["--start", "1970-01-01T00:00:06Z"], 1.0),
         ("s.csv", &["--start", "5000", "--time-unit", "ms"], 2.0),
-        ("s.csv", &["--start", "5001"], 1.0),
+        ("s.csv", &["--start", "5001", "--time-unit", "s"], 1.0),
         // `--start` needs no unit if the column has one.
         ("ms.csv", &["--start", "2014"], 2.0),
-        ("s.csv", &["--start", "2014.0"], 2.0),
         ("s.csv", &["--start", "2014", "--time-unit", "s"], 2.0),
     ] {
         assert_eq!(counts(&dir, name, options), expected, "{name} {options:?}");
@@ -32,11 +31,15 @@ fn numbers_are_in_the_unit_of_the_inputs() {
     for (options, words) in [
         (
             &["--start", "2014"][..],
-            &["--start 2014", "2014-01-01", "2014.0"][..],
+            &["--start 2014", "2014-01-01", "--time-unit"][..],
         ),
         (
-            &["--start", "9", "--end", "3"],
+            &["--start", "9", "--end", "3", "--time-unit", "s"],
             &["--start 9", "expected a time before --end 3"],
+        ),
+        (
+            &["--start", "20140101"],
+            &["--start 20140101", "write 2014-01-01", "--time-unit"],
         ),
     ] {
         let result = resample(&dir, &[&["s.csv", "-o", "o.csv"], options].concat());

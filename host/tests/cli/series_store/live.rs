@@ -113,7 +113,7 @@ fn ctrl_c_stops_an_idle_ingest() {
     assert_eq!(output.status.code(), Some(130), "{output:?}");
     let result = String::from_utf8(output.stderr).unwrap();
     assert!(
-        result.contains("10 of the points before it are stored"),
+        result.contains("stopped: the first 10 points are stored"),
         "{result}"
     );
     drop(pipe);

@@ -143,12 +143,12 @@ fn labels_and_ignored_columns_are_not_guessed() {
 #[test]
 fn texts_are_neither_numbers_nor_times() {
     for text in ["web", "eu-west 1", "true", "1.5.5", "0x10"] {
-        assert_eq!(is_text(text.as_bytes()), Some(true), "{text}");
+        assert!(is_text(text.as_bytes()), "{text}");
     }
     for text in ["1", "-2.5e3", "nan", "inf", " 7 ", "2014-01-01T12:00:00Z"] {
-        assert_eq!(is_text(text.as_bytes()), Some(false), "{text}");
+        assert!(!is_text(text.as_bytes()), "{text}");
     }
     for text in ["", " ", "-", "N/A", "null"] {
-        assert_eq!(is_text(text.as_bytes()), None, "{text}");
+        assert!(!is_text(text.as_bytes()), "{text}");
     }
 }

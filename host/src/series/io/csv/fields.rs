@@ -21,6 +21,26 @@ pub(super) fn trimmed(record: &[u8]) -> &[u8] {
     record.strip_suffix(b"\r").unwrap_or(record)
 }
 
+/// Whether a field of `record` goes on after its closing quote, other than with blanks.
+pub(super) fn has_text_after_quote(record: &[u8], delimiter: u8) -> bool {
+    let record = trimmed(record);
+    let mut at = 0;
+    loop {
+        let mut from = at;
+        if record.get(at) == Some(&b'"') {
+            from = closing(record, at + 1).unwrap_or(record.len());
+            let end = memchr(delimiter, &record[from..]).map_or(record.len(), |p| from + p);
+            if !record[from..end].trim_ascii().is_empty() {
+                return true;
+            }
+        }
+        match memchr(delimiter, &record[from..]) {
+            Some(position) => at = from + position + 1,
+            None => return false,
+        }
+    }
+}
+
 impl Fields {
     pub(super) fn new(delimiter: u8) -> Self {
         Self {
@@ -178,6 +198,24 @@ mod tests {
             let found = fields.of_plain(record.as_bytes(), indices, count);
             prop_assert_eq!(found, Ok(indices.map(|position| expected[position])));
             prop_assert_eq!(fields.of_plain(record.as_bytes(), indices, count + 1), Err(count));
+        }
+    }
+
+    #[test]
+    fn text_after_a_closing_quote_is_found() {
+        for (record, found) in [
+            ("0,\"1\"2", true),
+            ("\"a\"b,1\r\n", true),
+            ("\"a\"\"b\" ,1\r\n", false),
+            ("5\" disk,\"1\"", false),
+            ("\"\",\"x,y\"", false),
+            ("a,\"b\"\"c\"d", true),
+        ] {
+            assert_eq!(
+                has_text_after_quote(record.as_bytes(), b','),
+                found,
+                "{record}"
+            );
         }
     }
 

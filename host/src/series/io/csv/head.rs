@@ -1,6 +1,6 @@
 //! Reads the first line: the delimiter, the header if present, and the columns.
 
-use super::fields::Fields;
+use super::fields::{Fields, has_text_after_quote};
 use super::records::{Quoting, record};
 use crate::series::io::columns::{self, Columns};
 use crate::series::io::notes::Notes;
@@ -63,6 +63,12 @@ pub(super) fn read(
             "a first line with an unclosed quote or too many bytes",
         ));
     };
+    if has_text_after_quote(&text[at..found.end], delimiter) {
+        return Err(format_error(
+            file,
+            "a first line with text after a closing quote",
+        ));
+    }
     let mut splitter = Fields::new(delimiter);
     let names: Vec<String> = splitter
         .all(&text[at..found.end], found.quoting)
@@ -73,6 +79,15 @@ pub(super) fn read(
     if let Ok(Some(columns)) = &plain
         && is_row(&names, columns, options)
     {
+        if is_time_first(&names, columns, options) {
+            return Err(format_error(
+                file,
+                format!(
+                    "a first line, '{}', whose first field is a time, where a file of three columns without a header has series, timestamp, value; write numbers with a decimal point, or give --time-column and --value-column by number, from 1",
+                    shorten(&names.join(", "))
+                ),
+            ));
+        }
         notes.add(file, columns.without_header());
         return Ok(Head {
             delimiter,
@@ -118,6 +133,19 @@ fn is_row(fields: &[String], columns: &Columns, options: &ReadOptions) -> bool {
     let field = |column: usize| fields.get(column).map_or("", String::as_str);
     let time = TimestampFormat::of_first(field(columns.time).as_bytes(), options.time_unit);
     time.is_some() && number::value(field(columns.value).as_bytes()).is_some()
+}
+
+/// Whether the column of series names, chosen by its position, holds a time, and that of timestamps
+/// does not: then a decimal comma may have divided a number.
+fn is_time_first(fields: &[String], columns: &Columns, options: &ReadOptions) -> bool {
+    let is_time = |column: usize| {
+        let text = fields.get(column).map_or("", String::as_str).as_bytes();
+        let found = TimestampFormat::of_first(text, TimeUnit::Auto);
+        found.is_some_and(|time_format| time_format.read(text).is_ok())
+    };
+    let series = columns.series.columns().first();
+    options.time_column.is_none()
+        && series.is_some_and(|series| is_time(*series) && !is_time(columns.time))
 }
 
 /// Rejects binary data.

@@ -37,15 +37,17 @@ pub(super) struct Csv {
     head: Head,
     time_format: Option<TimestampFormat>,
     on_error: OnError,
-    longest_name: Option<usize>,
+    longest_name: usize,
     sizes: Sizes,
     /// Index of the series if the file is one series.
     single: Option<u32>,
     windows: Windows,
     /// Number of lines parsed, including the header.
     lines: u64,
-    /// Unused columns in which all fields so far are empty.
-    undecided: Vec<usize>,
+    /// `--time-unit`.
+    stated_unit: TimeUnit,
+    /// Columns that nothing is read from.
+    unused: Vec<usize>,
 }
 
 /// The source of windows.
@@ -149,13 +151,14 @@ impl Csv {
         };
         Ok(Self {
             lines: head.lines,
-            undecided: head.columns.unused.iter().map(|(c, _)| *c).collect(),
+            unused: head.columns.unused.iter().map(|(c, _)| *c).collect(),
+            stated_unit: options.time_unit,
             file,
             compression,
             head,
             time_format: None,
             on_error: options.on_error,
-            longest_name: options.longest_name,
+            longest_name: options.name_limit(),
             sizes,
             single,
             windows,
@@ -176,23 +179,17 @@ impl Csv {
         }
     }
 
-    /// Fails if the first field of an unused column that is not empty is a text.
-    fn reject_texts(&mut self, decided: &[(usize, bool)]) -> Result<(), IoError> {
-        let is_text = |column: usize| {
-            let first = decided.iter().find(|(decided, _)| *decided == column);
-            first.map(|(_, text)| *text)
-        };
-        let unused = &self.head.columns.unused;
-        let texts: Vec<&str> = unused
-            .iter()
-            .filter(|(column, _)| self.undecided.contains(column) && is_text(*column) == Some(true))
-            .map(|(_, name)| name.as_str())
-            .collect();
-        if !texts.is_empty() {
-            return Err(unnamed_texts(&self.file, texts));
+    /// Fails if there is an unused column with a text.
+    fn reject_texts(&self, texts: &[usize]) -> Result<(), IoError> {
+        if texts.is_empty() {
+            return Ok(());
         }
-        self.undecided.retain(|column| is_text(*column).is_none());
-        Ok(())
+        let unused = self.head.columns.unused.iter();
+        let named = unused.filter(|(column, _)| texts.contains(column));
+        Err(unnamed_texts(
+            &self.file,
+            named.map(|(_, name)| name.as_str()),
+        ))
     }
 
     /// The blocks of parsed chunks, in order.
@@ -204,7 +201,7 @@ impl Csv {
     ) -> Result<Vec<Block>, IoError> {
         let mut blocks = Vec::with_capacity(parsed.len());
         for mut part in parsed {
-            self.reject_texts(&part.decided)?;
+            self.reject_texts(&part.texts)?;
             let first = self.lines + 1;
             shared.record_faults(&self.file, "line", first, part.faults, self.on_error)?;
             self.lines += part.lines;
@@ -246,11 +243,15 @@ impl Source for Csv {
             most: self.sizes.record,
             on_error: self.on_error,
             longest_name: self.longest_name,
-            undecided: &self.undecided,
+            unused: &self.unused,
         };
         if self.time_format.is_none() {
             self.time_format = parse::time_format(&window.text, &context, self.head.unit);
             context.time_format = self.time_format;
+            if self.time_format == Some(TimestampFormat::Iso) {
+                let notes = &mut shared.notes;
+                notes.add_unused_unit(&self.file, self.stated_unit);
+            }
         }
         let starts = std::iter::once(0).chain(window.ends.iter().copied());
         let ranges: Vec<_> = starts.zip(window.ends.iter().copied()).collect();

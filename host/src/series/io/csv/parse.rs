@@ -1,6 +1,6 @@
 //! Parses a chunk of whole records to points.
 
-use super::fields::{Fields, trimmed};
+use super::fields::{Fields, has_text_after_quote, trimmed};
 use super::head::Head;
 use super::records::{Quoting, Record, record};
 use crate::series::io::columns;
@@ -23,8 +23,8 @@ pub(super) struct Parsed {
     pub(super) faults: Faults,
     /// Number of lines.
     pub(super) lines: u64,
-    /// The columns of [`Context::undecided`] whose first field is decided, and whether it is a text.
-    pub(super) decided: Vec<(usize, bool)>,
+    /// The columns of [`Context::unused`] with a text.
+    pub(super) texts: Vec<usize>,
 }
 
 /// State shared by the chunks of a file.
@@ -37,9 +37,9 @@ pub(super) struct Context<'c> {
     /// Largest length of a record.
     pub(super) most: usize,
     pub(super) on_error: OnError,
-    pub(super) longest_name: Option<usize>,
-    /// Unused columns of which it is not known yet whether they hold texts.
-    pub(super) undecided: &'c [usize],
+    pub(super) longest_name: usize,
+    /// Columns that nothing is read from, and that must not hold texts.
+    pub(super) unused: &'c [usize],
 }
 
 /// Why a row is malformed.
@@ -49,6 +49,7 @@ enum RowError<'r> {
     /// Number of bytes.
     Long(usize),
     Open,
+    AfterQuote,
     Time(&'r [u8], TimestampError),
     Value(&'r [u8]),
     Series(&'r [u8], NameError),
@@ -104,8 +105,8 @@ struct Rows<'c> {
     parsed: Parsed,
     lookup: Lookup<'c>,
     fields: Fields,
-    /// The part of [`Context::undecided`] that is still undecided.
-    undecided: Vec<usize>,
+    /// The part of [`Context::unused`] without a text so far.
+    without_text: Vec<usize>,
     /// The ends of the fields of a row.
     ends: Vec<usize>,
     /// The name of a series that is made of labels.
@@ -127,7 +128,7 @@ impl<'c> Rows<'c> {
             },
             lookup: Lookup::new(context.names, context.longest_name),
             fields: Fields::new(context.head.delimiter),
-            undecided: context.undecided.to_vec(),
+            without_text: context.unused.to_vec(),
             ends: Vec::new(),
             name: Vec::new(),
         }
@@ -160,6 +161,10 @@ impl<'c> Rows<'c> {
             self.fault(before, RowError::Open);
             return;
         }
+        if has_text_after_quote(row, self.context.head.delimiter) {
+            self.fault(before, RowError::AfterQuote);
+            return;
+        }
         self.quoted(before, row);
     }
 
@@ -167,8 +172,8 @@ impl<'c> Rows<'c> {
     fn plain<'r>(&mut self, row: &'r [u8]) -> Result<(), RowError<'r>> {
         let head = self.context.head;
         let columns = &head.columns;
-        if !self.undecided.is_empty() {
-            self.decide_plain(row);
+        if !self.without_text.is_empty() {
+            self.find_texts_in_plain(row);
         }
         match &columns.series {
             SeriesKey::File => {
@@ -211,8 +216,8 @@ impl<'c> Rows<'c> {
         let mut splitter = std::mem::replace(&mut self.fields, Fields::new(head.delimiter));
         let fields = splitter.all(row, Quoting::Quoted);
         let point = if fields.len() == head.fields {
-            if !self.undecided.is_empty() {
-                self.decide(|column| fields[column]);
+            if !self.without_text.is_empty() {
+                self.find_texts(|column| fields[column]);
             }
             let (time, value) = (fields[columns.time], fields[columns.value]);
             match &columns.series {
@@ -233,27 +238,25 @@ impl<'c> Rows<'c> {
         self.fields = splitter;
     }
 
-    #[cold]
-    fn decide_plain(&mut self, row: &[u8]) {
+    fn find_texts_in_plain(&mut self, row: &[u8]) {
         let mut ends = std::mem::take(&mut self.ends);
         self.fields.ends_of_plain(row, &mut ends);
         if ends.len() == self.context.head.fields {
-            self.decide(|column| field(row, &ends, column));
+            self.find_texts(|column| field(row, &ends, column));
         }
         self.ends = ends;
     }
 
     /// Looks for texts in columns that nothing is read from.
-    fn decide<'r>(&mut self, field: impl Fn(usize) -> &'r [u8]) {
-        let decided = &mut self.parsed.decided;
-        self.undecided
-            .retain(|column| match columns::is_text(field(*column)) {
-                Some(text) => {
-                    decided.push((*column, text));
-                    false
-                }
-                None => true,
-            });
+    fn find_texts<'r>(&mut self, field: impl Fn(usize) -> &'r [u8]) {
+        let texts = &mut self.parsed.texts;
+        self.without_text.retain(|column| {
+            let is_text = columns::is_text(field(*column));
+            if is_text {
+                texts.push(*column);
+            }
+            !is_text
+        });
     }
 
     #[inline]
@@ -338,6 +341,11 @@ impl<'c> Rows<'c> {
                 format!("a line of at most {most} bytes"),
             ),
             RowError::Open => Fault::new(before, "none".to_owned(), "a closing quote"),
+            RowError::AfterQuote => Fault::new(
+                before,
+                "text after it".to_owned(),
+                "the end of the field after its closing quote (a quote within it is doubled)",
+            ),
             RowError::Time(found, why) => Fault::time(before, &text(found), why, time_format),
             RowError::Value(found) => Fault::value(before, &text(found)),
             RowError::Series(found, why) => Fault::name(before, why, found),

@@ -16,7 +16,7 @@ use parquet::basic::{Compression, ConvertedType, LogicalType, TimeUnit, Type};
 use parquet::errors::ParquetError;
 use parquet::file::reader::FileReader;
 use parquet::file::serialized_reader::SerializedFileReader;
-use parquet::schema::types::ColumnDescriptor;
+use parquet::schema::types::{ColumnDescPtr, ColumnDescriptor};
 use std::fs::File;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -93,7 +93,8 @@ impl Parquet {
             .iter()
             .map(|leaf| leaves[*leaf].name().to_owned())
             .collect();
-        let columns = columns::by_name(&file, &names, options, &mut shared.notes)?;
+        let columns = columns::by_name(&file, &names, options, &mut shared.notes);
+        let columns = columns.map_err(|error| with_nested(error, leaves, &usable))?;
         let (time, value) = (columns.time, columns.value);
         let leaf = |column: usize| &leaves[usable[column]];
         let refuse = |column: usize, expected: &'static str| IoError::Type {
@@ -249,6 +250,31 @@ impl Source for Parquet {
 
     fn unit(&self) -> super::TimeUnit {
         self.table.unit
+    }
+}
+
+/// The error with the names of columns that are lists or structures, if it is about missing columns.
+fn with_nested(error: IoError, leaves: &[ColumnDescPtr], usable: &[usize]) -> IoError {
+    let mut nested: Vec<&str> = (0..leaves.len())
+        .filter(|leaf| !usable.contains(leaf))
+        .filter_map(|leaf| leaves[leaf].path().parts().first())
+        .map(String::as_str)
+        .collect();
+    nested.dedup();
+    match error {
+        IoError::Option {
+            file,
+            option,
+            reason,
+        } if !nested.is_empty() => IoError::Option {
+            reason: format!(
+                "{reason}; lists and structures are not read: {}",
+                columns::list(nested)
+            ),
+            file,
+            option,
+        },
+        other => other,
     }
 }
 

@@ -181,7 +181,7 @@ fn text_values_are_rejected() {
 fn names_with_zero_bytes_are_malformed_rows() {
     let columns = [
         ("series", array(StringArray::from(vec!["a\0", "b"]))),
-        ("time", array(Int64Array::from(vec![1, 2]))),
+        ("time", array(Int64Array::from(vec![START, START]))),
         ("value", array(Float64Array::from(vec![1.0, 2.0]))),
     ];
     let bytes = arrow(&[batch(&columns)], true, None);

@@ -101,16 +101,18 @@ fn label_columns_name_the_series() {
 }
 
 #[test]
-fn the_first_field_that_is_not_empty_decides_whether_a_column_is_text() {
+fn a_single_text_makes_a_column_one_of_text() {
     for (rows, text) in [
-        ("0,,1\n1,7,2\n2,x,3\n", false),
+        ("0,,1\n1,7,2\n2,x,3\n", true),
+        ("0,,1\n1,7,2\n2,-8.5e3,3\n", false),
         ("0,-,1\n1,x,2\n2,7,3\n", true),
         ("0,\"\",1\n1,\"x\",2\n", true),
         ("0,2014-02-14T14:30:00Z,1\n", false),
         // A malformed row does not decide.
         ("0,1,x,2\n1,7,2\n", false),
+        ("0,x\n1,7,2\n", false),
     ] {
-        let text_of = format!("timestamp,host,value\n{rows}");
+        let text_of = format!("timestamp_s,host,value\n{rows}");
         let read = read_bytes("x.csv", text_of.as_bytes(), &skipping());
         match read {
             Ok(_) => assert!(!text, "{rows}"),
@@ -156,13 +158,13 @@ fn names_may_be_of_any_script() {
     // Mostly three-byte letters, and the 64th byte of the text is within a letter.
     let name = "温度計".repeat(10);
     let rows: String = (0..40).map(|i| format!("{name},{i},1\n")).collect();
-    let read = read_text(&format!("series,timestamp,value\n{rows}")).unwrap();
+    let read = read_text(&format!("series,timestamp_s,value\n{rows}")).unwrap();
     assert_eq!((read.names.as_slice(), read.batch.len()), (&[name][..], 40));
 }
 
 #[test]
 fn special_values_are_parsed() {
-    let read = read_text("0,nan\n1,NaN\n2,inf\n3,-inf\n4,+inf\n5,-0\n").unwrap();
+    let read = read_text("timestamp_s,value\n0,nan\n1,NaN\n2,inf\n3,-inf\n4,+inf\n5,-0\n").unwrap();
     let values = read.batch.values();
     assert!(values[0].is_nan() && values[1].is_nan());
     assert_eq!(

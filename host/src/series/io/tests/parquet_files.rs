@@ -221,6 +221,20 @@ fn null_values_are_nan_and_other_nulls_are_malformed_rows() {
 }
 
 #[test]
+fn lists_are_named_where_a_column_is_missing() {
+    let schema = "required int64 timestamp; optional group value (LIST) { repeated group list { optional double element; } }";
+    let error = read_table(&parquet(schema, plain(), &[])).unwrap_err();
+    says(
+        &error,
+        &[
+            "--value-column",
+            "timestamp",
+            "lists and structures are not read: value",
+        ],
+    );
+}
+
+#[test]
 fn unsigned_values_and_numeric_series_names() {
     let schema =
         "required int64 id; required int64 time; required int64 value (INTEGER(64,false));";

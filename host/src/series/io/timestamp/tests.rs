@@ -98,7 +98,7 @@ fn calendar_agrees_with_counting_days() {
 #[test]
 fn units_are_inferred_from_the_magnitude() {
     for (text, nanoseconds) in [
-        ("0", 0),
+        ("100000000", 100_000_000 * SECOND),
         ("1392388200", 1_392_388_200 * SECOND),
         ("1392388200.0", 1_392_388_200 * SECOND),
         ("1392388200.", 1_392_388_200 * SECOND),
@@ -138,6 +138,7 @@ fn units_are_inferred_from_the_magnitude() {
 #[test]
 fn invalid_numbers_are_rejected() {
     let seconds = TimestampFormat::of_first(b"1392388200", TimeUnit::Auto).unwrap();
+    let milliseconds = TimestampFormat::of_first(b"1392388200000", TimeUnit::Auto).unwrap();
     let stated = TimestampFormat::of_first(b"1392388200", TimeUnit::Seconds).unwrap();
     let nanoseconds = TimestampFormat::of_first(b"1", TimeUnit::Nanoseconds).unwrap();
     for (time_format, text, why) in [
@@ -151,7 +152,10 @@ fn invalid_numbers_are_rejected() {
         (seconds, "-", TimestampError::Invalid),
         (seconds, "9223372037", TimestampError::TooLate),
         (seconds, "9223372036.854775808", TimestampError::TooLate),
-        (seconds, "5.0000000001", TimestampError::TooFine),
+        (seconds, "1392388200.0000000001", TimestampError::TooFine),
+        (seconds, "20240101", TimestampError::NoUnit),
+        (seconds, "0", TimestampError::NoUnit),
+        (milliseconds, "202401011200", TimestampError::NoUnit),
         (stated, "1392388200123", TimestampError::TooLate),
         (
             stated,
@@ -162,6 +166,41 @@ fn invalid_numbers_are_rejected() {
         (nanoseconds, "9223372036854775808", TimestampError::TooLate),
     ] {
         assert_eq!(time_format.read(text.as_bytes()), Err(why), "{text}");
+    }
+}
+
+/// Dates, years, and days since other moments are not seconds since 1970.
+#[test]
+fn small_numbers_have_no_unit() {
+    for (text, like) in [
+        ("20240101", Some("2024-01-01")),
+        ("20240230", None),
+        ("2001", Some("a year")),
+        ("202401011230", Some("2024-01-01T12:30")),
+        ("45292.5", None),
+        ("2460310.5", None),
+        ("0", None),
+        ("99999999.999", None),
+        // YYYYMMDDhhmmss, in microseconds.
+        ("20240101120000", None),
+    ] {
+        let time_format = TimestampFormat::of_first(text.as_bytes(), TimeUnit::Auto).unwrap();
+        assert_eq!(
+            time_format.read(text.as_bytes()),
+            Err(TimestampError::NoUnit),
+            "{text}"
+        );
+        let found = resemblance(text);
+        match like {
+            Some(like) => assert!(found.is_some_and(|found| found.contains(like)), "{text}"),
+            None => assert_eq!(found, None, "{text}"),
+        }
+        let stated = TimestampFormat::of_first(text.as_bytes(), TimeUnit::Seconds).unwrap();
+        assert_ne!(
+            stated.read(text.as_bytes()),
+            Err(TimestampError::NoUnit),
+            "{text}"
+        );
     }
 }
 

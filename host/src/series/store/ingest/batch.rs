@@ -3,7 +3,7 @@
 
 use super::Ingested;
 use super::tables::{Tables, interval_of, old_blocks, write};
-use crate::series::store::file::{A_NAME, BLOCKS, Fault, META, NAMES, RAW, SERIES, on_engine};
+use crate::series::store::file::{A_NAME, Fault, META, NAMES, on_engine};
 use crate::series::store::merge::{AffectedBuckets, Merged, affected, merge};
 use crate::series::store::read::Totals;
 use crate::series::store::record::{Points, RecordKey, State, open_id, seal_id};
@@ -80,13 +80,28 @@ impl BatchIngest<'_> {
         let mut series = on_engine(file, || self.identify(transaction))?;
         // In the order of the tables.
         series.sort_unstable();
-        let mut tables = on_engine(file, || {
-            Ok(Tables {
-                series: transaction.open_table(SERIES)?,
-                raw: transaction.open_table(RAW)?,
-                blocks: transaction.open_table(BLOCKS)?,
-            })
+        let mut tables = Tables::open(file, transaction)?;
+        let stored = self.store(&mut tables, series, known);
+        let closed = tables.close(file);
+        stored.and(closed)?;
+        self.totals.batches += 1;
+        on_engine(file, || {
+            let mut meta = transaction.open_table(META)?;
+            meta.insert("totals", self.totals.write().as_slice())?;
+            Ok(())
         })?;
+        Ok((self.done, self.totals))
+    }
+
+    /// Stores the points of `series` (ids and indices in the batch), of which the first `known` ids
+    /// existed before.
+    fn store(
+        &mut self,
+        tables: &mut Tables<'_>,
+        series: Vec<(u32, usize)>,
+        known: u64,
+    ) -> Result<(), StoreError> {
+        let file = self.file;
         let mut series = series.into_iter().peekable();
         while series.peek().is_some() {
             let mut some = Vec::new();
@@ -95,23 +110,15 @@ impl BatchIngest<'_> {
                 let Some((id, index)) = series.next() else {
                     break;
                 };
-                let entry = on_engine(file, || {
-                    self.read(&tables, id, index, u64::from(id) < known)
-                })?;
+                let entry =
+                    on_engine(file, || self.read(tables, id, index, u64::from(id) < known))?;
                 points += entry.size();
                 some.push(entry);
             }
             self.fits(&some, points)?;
-            self.advance(&mut tables, some)?;
+            self.advance(tables, some)?;
         }
-        self.totals.batches += 1;
-        on_engine(file, || {
-            drop(tables);
-            let mut meta = transaction.open_table(META)?;
-            meta.insert("totals", self.totals.write().as_slice())?;
-            Ok(())
-        })?;
-        Ok((self.done, self.totals))
+        Ok(())
     }
 
     /// Ids and batch indices of the series that have points; new series get an id.

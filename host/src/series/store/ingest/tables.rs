@@ -1,17 +1,62 @@
 //! Reads and writes the tables that a batch changes.
 
 use super::batch::ChangedSeries;
-use crate::series::store::Policy;
-use crate::series::store::file::Fault;
+use crate::series::store::file::{BLOCKS, Fault, RAW, SERIES, on_engine};
 use crate::series::store::record::{BUCKETS, Points, RecordKey};
 use crate::series::store::replace::Replacement;
-use redb::{ReadableTable, Table};
+use crate::series::store::{Policy, StoreError};
+use redb::{Key, ReadableTable, Table, TableDefinition, Value, WriteTransaction};
+use std::mem::ManuallyDrop;
 
 /// The tables that a batch changes.
+///
+/// The destructor of a table panics after a panic in the database. While that panic unwinds, a second
+/// one would end the process, so that each table is opened and closed by itself, and never dropped.
 pub(super) struct Tables<'t> {
-    pub(super) series: Table<'t, u32, &'static [u8]>,
-    pub(super) raw: Table<'t, (u32, u64), &'static [u8]>,
-    pub(super) blocks: Table<'t, (u32, u8, u64), &'static [u8]>,
+    pub(super) series: ManuallyDrop<Table<'t, u32, &'static [u8]>>,
+    pub(super) raw: ManuallyDrop<Table<'t, (u32, u64), &'static [u8]>>,
+    pub(super) blocks: ManuallyDrop<Table<'t, (u32, u8, u64), &'static [u8]>>,
+}
+
+impl<'t> Tables<'t> {
+    /// Opens the tables.
+    pub(super) fn open(file: &str, transaction: &'t WriteTransaction) -> Result<Self, StoreError> {
+        Ok(Self {
+            series: open(file, transaction, SERIES)?,
+            raw: open(file, transaction, RAW)?,
+            blocks: open(file, transaction, BLOCKS)?,
+        })
+    }
+
+    /// Closes the tables, even if one of them fails. Returns the first error.
+    pub(super) fn close(self, file: &str) -> Result<(), StoreError> {
+        let closed = [
+            close(file, self.series),
+            close(file, self.raw),
+            close(file, self.blocks),
+        ];
+        closed.into_iter().collect()
+    }
+}
+
+fn open<'t, K: Key + 'static, V: Value + 'static>(
+    file: &str,
+    transaction: &'t WriteTransaction,
+    table: TableDefinition<'_, K, V>,
+) -> Result<ManuallyDrop<Table<'t, K, V>>, StoreError> {
+    on_engine(file, || {
+        Ok(ManuallyDrop::new(transaction.open_table(table)?))
+    })
+}
+
+fn close<K: Key + 'static, V: Value + 'static>(
+    file: &str,
+    table: ManuallyDrop<Table<'_, K, V>>,
+) -> Result<(), StoreError> {
+    on_engine(file, || {
+        drop(ManuallyDrop::into_inner(table));
+        Ok(())
+    })
 }
 
 /// Length of the interval of a points record in nanoseconds: several fine buckets, at most a coarse

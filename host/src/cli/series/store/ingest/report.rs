@@ -63,15 +63,20 @@ pub(super) fn after(failure: Failure, store: &Path, so_far: Counts, batches: u64
     if batches == 0 {
         return failure;
     }
+    let points = so_far.taken.points;
     let stored = format!(
-        "{} of the points before it are stored in {} ({}); run the same command to continue",
-        so_far.taken.points,
+        "stored in {} ({}); run the same command to continue",
         store.display(),
         count(batches, ["batch", "batches"])
     );
     match failure {
-        Failure::Failed(why) => Failure::Failed(format!("{why}; {stored}")),
-        Failure::Interrupted(_) => Failure::Interrupted(format!("stopped: {stored}")),
+        Failure::Failed(why) => Failure::Failed(format!(
+            "{why}; {points} of the points before it are {stored}"
+        )),
+        Failure::Interrupted(_) => {
+            let first = count(points, ["point is", "points are"]);
+            Failure::Interrupted(format!("stopped: the first {first} {stored}"))
+        }
         usage @ Failure::Usage(_) => usage,
     }
 }

@@ -1,0 +1,69 @@
+//! Continuing a relaxation from a saved field: its precision, and the options that a run needs to
+//! continue another one.
+
+use super::Relaxation;
+use crate::cli::args::PrecisionArg;
+use crate::cli::failure::Failure;
+use crate::io::npy;
+use crate::jacobi::Boundary;
+use crate::text::{shell_quoted, shortest};
+use std::path::Path;
+
+/// The precision of a run, and a note if the start field has another one.
+///
+/// # Errors
+/// The start field cannot be read.
+pub(super) fn precision(
+    given: Option<PrecisionArg>,
+    restart: Option<&Path>,
+) -> Result<(PrecisionArg, Option<String>), Failure> {
+    let Some(path) = restart else {
+        return Ok((given.unwrap_or(PrecisionArg::F32), None));
+    };
+    let saved = match npy::is_double(path)? {
+        true => PrecisionArg::F64,
+        false => PrecisionArg::F32,
+    };
+    let precision = given.unwrap_or(saved);
+    let differs = match (saved, precision) {
+        (PrecisionArg::F64, PrecisionArg::F32) => "has f64 values, which --precision f32 rounds",
+        (PrecisionArg::F32, PrecisionArg::F64) => {
+            "has f32 values, from which --precision f64 continues in f64"
+        }
+        _ => return Ok((precision, None)),
+    };
+    let note = format!("{}: {differs}", path.display());
+    Ok((precision, Some(note)))
+}
+
+impl Relaxation {
+    /// The options of a run that continues this one from the field in `path`: all that differ from
+    /// their defaults and change the result.
+    pub(super) fn resume_options(&self, path: &Path, sweeps: usize, precision: &str) -> String {
+        let mut options = vec![
+            format!("--iterations {sweeps}"),
+            format!("--restart {}", shell_quoted(&path.to_string_lossy())),
+            format!("--precision {precision}"),
+        ];
+        match self.boundary {
+            Boundary::Textbook => {}
+            Boundary::Dirichlet => options.push("--boundary dirichlet".to_owned()),
+            Boundary::Periodic => options.push("--boundary periodic".to_owned()),
+        }
+        if let Some(source) = &self.source {
+            let source = source.to_string_lossy();
+            options.push(format!("--source {}", shell_quoted(&source)));
+        }
+        let tolerance = shortest(self.stopping.tolerance);
+        if tolerance != shortest(DEFAULT_TOLERANCE) {
+            options.push(format!("--tolerance {tolerance}"));
+        }
+        if self.stopping.check_every != 1 {
+            options.push(format!("--check-every {}", self.stopping.check_every));
+        }
+        options.join(" ")
+    }
+}
+
+/// The default of `--tolerance`.
+const DEFAULT_TOLERANCE: f64 = 1e-8;
