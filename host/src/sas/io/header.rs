@@ -135,7 +135,7 @@ impl Header {
                     "the header mentions {}, but q is read as 1/Å: {}",
                     shorten(&unit.text),
                     if nm {
-                        "give its unit"
+                        "give its unit, 1/nm"
                     } else {
                         "convert it to 1/Å or 1/nm"
                     }
