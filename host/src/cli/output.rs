@@ -72,6 +72,12 @@ pub(crate) fn note(sentence: &str) {
     to_standard_error("note", sentence);
 }
 
+/// Writes `warning: …` to standard error: the data or the result are doubtful.
+#[cfg(feature = "sas")]
+pub(crate) fn warn(sentence: &str) {
+    to_standard_error("warning", sentence);
+}
+
 fn to_standard_error(prefix: &str, sentence: &str) {
     let line = visible(sentence);
     // An error cannot be reported if standard error is closed.

@@ -34,6 +34,26 @@ impl Source {
         Ok(texts.and_then(|texts| texts.into_iter().next()))
     }
 
+    /// The number in an attribute; `None` if the attribute does not exist or is not one number.
+    pub(crate) fn attribute_number(&self, path: &str, name: &str) -> Result<Option<f64>, IoError> {
+        let Some(dataset) = self.dataset(path)? else {
+            return Ok(None);
+        };
+        // HDF5 reports a missing attribute with the same error as a damaged one.
+        let Ok(attribute) = dataset.attr(name) else {
+            return Ok(None);
+        };
+        let number = attribute
+            .dtype()
+            .is_ok_and(|kind| (1..=8).contains(&kind.size()) && kind.conv_to::<f64>().is_some());
+        if !number || attribute.size() != 1 {
+            return Ok(None);
+        }
+        let read = attribute.read_raw::<f64>();
+        let damaged = |_| self.damaged(path, &format!("its attribute {name} is damaged"));
+        Ok(read.map_err(damaged)?.first().copied())
+    }
+
     /// The first string of a dataset of strings of any kind; `None` for other datasets.
     pub(crate) fn label(&self, path: &str) -> Result<Option<String>, IoError> {
         if self.group(path)?.is_some() {

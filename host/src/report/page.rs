@@ -28,6 +28,20 @@ pub(crate) fn foot(version: &str) -> String {
     )
 }
 
+/// Doubtful properties of the data; nothing if there are none.
+pub(crate) fn problems(problems: &[String]) -> String {
+    if problems.is_empty() {
+        return String::new();
+    }
+    let items: String = problems
+        .iter()
+        .map(|problem| format!("<li>{}</li>\n", escaped(problem)))
+        .collect();
+    format!(
+        "<section>\n<h2>Doubtful data</h2>\n<p>The result may be meaningless.</p>\n<ul>\n{items}</ul>\n</section>\n"
+    )
+}
+
 pub(crate) fn figure(picture: &Picture, alt: &str) -> String {
     format!(
         "<figure><img class=\"picture\" alt=\"{}\" src=\"data:image/png;base64,{}\"><figcaption>{}</figcaption></figure>\n",

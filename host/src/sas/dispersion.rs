@@ -1,6 +1,7 @@
 //! Values and weights of a distribution.
 
 use super::{Distribution, Polydispersity, SasError};
+use crate::text::{shortest, significant};
 
 /// Values of a parameter and their weights, which sum to 1.
 #[derive(Debug, Clone, PartialEq)]
@@ -143,6 +144,49 @@ pub fn weighted_values(
         Distribution::Array(pairs) => return array(name, pairs, within),
     };
     normalised(name, made)
+}
+
+/// Share of a distribution beyond the limits from which on it is noted.
+const NOTED_SHARE: f64 = 0.01;
+/// Relative error of a mesh's mean from which on it is noted.
+const NOTED_MEAN: f64 = 0.1;
+
+/// A note if the limits of the parameter cut off a part of the distribution of sizes about
+/// `centre`, or if its mesh misses its mean.
+pub(crate) fn cut_off(
+    name: &str,
+    polydispersity: &Polydispersity,
+    centre: f64,
+    width: f64,
+    limits: (f64, f64),
+) -> Option<String> {
+    let about = Centre::Size(centre);
+    let everywhere = (f64::NEG_INFINITY, f64::INFINITY);
+    let all = weighted_values(name, polydispersity, about, width, everywhere).ok()?;
+    let pairs = || all.values.iter().zip(&all.weights);
+    let beyond = |x: f64| x < limits.0 || x > limits.1;
+    let share: f64 = pairs().filter(|(x, _)| beyond(**x)).map(|(_, w)| w).sum();
+    if share >= NOTED_SHARE {
+        return Some(format!(
+            "{} % of the distribution of {name} are beyond its limits, {} to {}, and left out",
+            significant(100.0 * share, 2),
+            shortest(limits.0),
+            shortest(limits.1)
+        ));
+    }
+    let expected = match polydispersity.distribution {
+        Distribution::LogNormal => centre * (0.5 * width * width).exp(),
+        Distribution::Schulz => centre,
+        _ => return None,
+    };
+    let mean: f64 = pairs().map(|(x, w)| x * w).sum();
+    ((mean / expected - 1.0).abs() > NOTED_MEAN).then(|| {
+        format!(
+            "the mesh does not resolve the distribution of {name}: its mean is {} instead of {}",
+            significant(mean, 4),
+            significant(expected, 4)
+        )
+    })
 }
 
 fn array(

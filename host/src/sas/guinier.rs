@@ -22,7 +22,7 @@ pub struct Guinier {
 /// Largest q Rg for which the law holds, approximately.
 const REACH: f64 = 1.3;
 /// Minimum number of points of a fit.
-const MIN_POINTS: usize = 5;
+pub(crate) const GUINIER_POINTS: usize = 5;
 
 /// Sums of a weighted line through (q², ln I).
 #[derive(Debug, Clone, Copy, Default)]
@@ -80,7 +80,8 @@ pub fn guinier(q: &[f64], intensity: &[f64], sigma: Option<&[f64]>) -> Option<Gu
             first = *q;
         }
         sums.add(q * q, intensity.ln(), weight);
-        let Some([zero, slope, variance, chi2]) = sums.line().filter(|_| sums.count >= MIN_POINTS)
+        let Some([zero, slope, variance, chi2]) =
+            sums.line().filter(|_| sums.count >= GUINIER_POINTS)
         else {
             continue;
         };
@@ -90,7 +91,7 @@ pub fn guinier(q: &[f64], intensity: &[f64], sigma: Option<&[f64]>) -> Option<Gu
         let rg = (-3.0 * slope).sqrt();
         if q * rg > REACH {
             // Noise of the first few points may hide the law until more points are included.
-            if found.is_some() || sums.count > 4 * MIN_POINTS {
+            if found.is_some() || sums.count > 4 * GUINIER_POINTS {
                 break;
             }
             continue;

@@ -6,9 +6,11 @@
 //! [fit] finds the vector that agrees best with data. `docs/sas.md` describes the mathematics.
 
 mod calculation;
+mod closure;
 pub mod cpu;
 pub mod cuda;
 mod definition;
+mod diagnosis;
 pub mod dispersion;
 mod engine;
 pub mod fit;
@@ -28,8 +30,11 @@ pub mod resolution;
 pub(crate) mod science;
 
 pub use calculation::{Calculation, Points, Precision, Vector};
+pub(crate) use closure::{is_unsolved, unsolved};
 pub use definition::{Definition, ParameterRow, Role};
+pub(crate) use diagnosis::{problems, relative_uncertainty};
 pub use engine::Engine;
+pub(crate) use guinier::GUINIER_POINTS;
 pub use guinier::{Guinier, guinier};
 pub use polydispersity::{Distribution, Polydispersity};
 pub use resolution::Resolution;

@@ -19,6 +19,7 @@ mod pictures;
 mod printed;
 mod ptycho_doubtful;
 mod sas;
+mod sas_doubtful;
 mod sas_fit;
 mod sas_refused;
 mod series;

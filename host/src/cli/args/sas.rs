@@ -2,6 +2,7 @@
 
 use super::{BackendArgs, PrecisionArg};
 use clap::{Args, Subcommand, ValueEnum};
+use std::ffi::OsString;
 use std::path::PathBuf;
 
 /// Commands of `warpstride sas`.
@@ -57,8 +58,8 @@ Examples:
       --fit radius=20:100,radius_pd=0.05:0.4,scale
   warpstride sas fit sphere@hardsphere data.xml --set sld=1 \\
       --fit radius=10:60,volfraction=0.01:0.4 --report fit.html
-  warpstride sas fit core_shell_sphere data.dat --fit radius,thickness,scale \\
-      --method de --seed 7 --summary fit.json
+  warpstride sas fit core_shell_sphere data.dat \\
+      --fit radius=20:100,thickness=5:50 --method de --seed 7 --summary fit.json
   warpstride sas fit cylinder data.h5 --fit radius=5:80,length=50:900,scale \\
       --starts 20 --qrange 0.01:0.3
 
@@ -101,7 +102,7 @@ pub(crate) struct SasModelArgs {
         allow_hyphen_values = true,
         help_heading = "What to compute"
     )]
-    pub(crate) pd: Vec<String>,
+    pub(crate) pd: Vec<OsString>,
     /// Skip points of the polydispersity mesh whose weight is not above C; 0 skips none
     #[arg(
         long,

@@ -11,10 +11,11 @@ use crate::cli::failure::Failure;
 use crate::cli::output::{facts, note, say, say_json};
 use crate::cli::paths::{self, OutputFile};
 use crate::data::{Curve, Scattering, ScatteringImage};
+use crate::report::picture::Picture;
 use crate::run::{RunRecord, Setup};
-use crate::sas::Points;
 use crate::sas::report::{ScatteringCurve, intensity_picture};
 use crate::sas::resolution::Cloud;
+use crate::sas::{Points, Vector, is_unsolved, unsolved};
 use crate::system::Bytes;
 use crate::system::Memory;
 use crate::text::{count, significant};
@@ -115,9 +116,15 @@ impl Evaluate {
             &self.points.points,
             self.model.diameter(&self.model.values.values),
         )?;
+        let cut = self
+            .model
+            .notes_on_distributions(&calculation.polydispersity, &vector);
         let distributions = self
             .model
             .polydispersity_summary(&calculation.polydispersity, &vector);
+        if is_unsolved(&calculation, &vector) {
+            return Err(Failure::failed(unsolved(&calculation)));
+        }
         let origin = Origin::of(&calculation);
         let chosen = self.model.backend.engine(calculation)?;
         let (mut engine, backend_note) = (chosen.engine, chosen.note);
@@ -132,44 +139,59 @@ impl Evaluate {
         let setup = engine.setup();
 
         let mut notes: Vec<String> = backend_note.into_iter().collect();
-        notes.extend(
-            self.model
-                .values
-                .without_effect(&self.model.definition, self.points.pixels()),
-        );
+        notes.extend(self.model.without_effect(self.points.pixels()));
+        notes.extend(cut);
         notes.extend(warnings(&intensity));
         let command = self.command(&vector, &setup);
-        let outputs = self.write(&intensity, &command, &setup)?;
+        // A picture that cannot be drawn must not lose the result.
+        let plot = self.draw(&intensity);
+        if plot.is_ok() {
+            notes.extend(self.not_drawn(&intensity));
+        }
+        let outputs = self.write(&intensity, &command, &setup, &plot)?;
         if !self.quiet {
             notes.iter().for_each(|sentence| note(sentence));
         }
         let inputs = paths::names(self.model.inputs());
         let mut record = RunRecord::new(setup, seconds).after(inputs, setup_seconds, notes);
         record.outputs = outputs;
+        self.print(&intensity, distributions, record, &command, &vector)?;
+        plot.map(drop)
+    }
+
+    /// Prints the result: JSON, the intensities, or the names of the files that have them.
+    fn print(
+        &self,
+        intensity: &[f64],
+        polydispersity: Vec<PolydispersitySummary>,
+        record: RunRecord,
+        command: &str,
+        vector: &Vector,
+    ) -> Result<(), Failure> {
         if self.json {
             return say_json(&Evaluated {
                 model: self.model.definition.name(),
                 points: Coordinates::of(&self.points.points),
-                intensity: &intensity,
-                parameters: self.model.parameters(&vector),
-                polydispersity: distributions,
+                intensity,
+                parameters: self.model.parameters(vector),
+                polydispersity,
                 resolution: self.resolution.kind.to_arg(),
                 cutoff: self.model.cutoff,
                 record,
-                command: &command,
+                command,
             });
         }
         if self.quiet {
             return Ok(());
         }
         if record.outputs.is_empty() {
-            return say(&table::columns(&self.points.points, &intensity));
+            return say(&table::columns(&self.points.points, intensity));
         }
         let mut lines = vec![
             ("model", self.model.definition.name().to_owned()),
             ("points", self.points.points.len().to_string()),
             ("back end", record.setup.to_string()),
-            ("time", format!("{} s", significant(seconds, 3))),
+            ("time", format!("{} s", significant(record.seconds, 3))),
         ];
         let mut name = "written";
         for path in record.outputs {
@@ -196,7 +218,7 @@ impl Evaluate {
     }
 
     /// The command that repeats the computation, quoted for a shell.
-    fn command(&self, vector: &crate::sas::Vector, setup: &Setup) -> String {
+    fn command(&self, vector: &Vector, setup: &Setup) -> String {
         let resolution = self.resolution.to_arg();
         format!(
             "warpstride sas evaluate {} {} {}{resolution} --precision {} --backend {}",
@@ -208,12 +230,41 @@ impl Evaluate {
         )
     }
 
+    /// Draws the picture of `--plot`, if there is one.
+    fn draw(&self, intensity: &[f64]) -> Result<Option<Picture>, Failure> {
+        let Some(path) = &self.plot else {
+            return Ok(None);
+        };
+        let option = format!("--plot {}", path.display());
+        let title = self.model.definition.name();
+        match &self.points.points {
+            Points::Curve(q) => ScatteringCurve::of_model(q, intensity)
+                .png()
+                .map_err(|e| Failure::failed(format!("{option}: {e}"))),
+            Points::Pixels { qx, qy } => intensity_picture(title, qx, qy, intensity)
+                .map_err(|e| Failure::failed(format!("{option}: {e}"))),
+        }
+        .map(Some)
+    }
+
+    /// A note on intensities of a curve that its picture, whose axis is logarithmic, leaves out.
+    fn not_drawn(&self, intensity: &[f64]) -> Option<String> {
+        let hidden = intensity.iter().filter(|v| **v <= 0.0).count();
+        (self.plot.is_some() && !self.points.pixels() && hidden > 0).then(|| {
+            format!(
+                "--plot: {hidden} of {} intensities are not positive, so they are left out of the logarithmic plot",
+                intensity.len()
+            )
+        })
+    }
+
     /// Writes the output files and returns their names.
     fn write(
         &self,
         intensity: &[f64],
         command: &str,
         setup: &Setup,
+        plot: &Result<Option<Picture>, Failure>,
     ) -> Result<Vec<String>, Failure> {
         let mut written = Vec::new();
         let title = self.model.definition.name();
@@ -250,14 +301,7 @@ impl Evaluate {
             files::write(path, &scattering, &process)?;
             written.push(path.display().to_string());
         }
-        if let Some(path) = &self.plot {
-            let picture = match &self.points.points {
-                Points::Curve(q) => ScatteringCurve::of_model(q, intensity)
-                    .png()
-                    .map_err(|e| Failure::failed(format!("--plot: {e}"))),
-                Points::Pixels { qx, qy } => intensity_picture(title, qx, qy, intensity)
-                    .map_err(|e| Failure::failed(format!("--plot: {e}"))),
-            }?;
+        if let (Some(path), Ok(Some(picture))) = (&self.plot, plot) {
             picture.write(path)?;
             written.push(path.display().to_string());
         }
@@ -265,13 +309,14 @@ impl Evaluate {
     }
 }
 
-/// A warning if some intensities are not finite.
-fn warnings(intensity: &[f64]) -> Option<String> {
+/// Notes if some intensities are not finite or negative.
+fn warnings(intensity: &[f64]) -> Vec<String> {
+    let note = |found: usize, what: &str| {
+        let all = intensity.len();
+        (found > 0).then(|| format!("{found} of {all} intensities are {what}"))
+    };
     let not_finite = intensity.iter().filter(|v| !v.is_finite()).count();
-    (not_finite > 0).then(|| {
-        format!(
-            "{not_finite} of {} intensities are not finite",
-            intensity.len()
-        )
-    })
+    let negative = intensity.iter().filter(|v| **v < 0.0).count();
+    let notes = [note(not_finite, "not finite"), note(negative, "negative")];
+    notes.into_iter().flatten().collect()
 }

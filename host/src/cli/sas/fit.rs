@@ -7,13 +7,13 @@ use super::resolution::{ResolutionArg, ResolutionConfig};
 use super::results::{OutputFiles, Summary, table};
 use crate::cli::args::{FitMethodArg, SasFitArgs};
 use crate::cli::failure::Failure;
-use crate::cli::output::{ProgressStream, note, say, say_json};
+use crate::cli::output::{ProgressStream, note, say, say_json, warn};
 use crate::cli::paths;
 use crate::data::Scattering;
 use crate::run::{Bar, End, Interrupt, JsonLines, Observer, Run, Schedule, Silent};
 use crate::sas::fit::{self, Entry, Measured, Method, Options, Problem, Selection, Weighting};
 use crate::sas::io::ReadOptions;
-use crate::sas::{Role, SasError, Vector};
+use crate::sas::{Role, SasError, Vector, problems};
 use crate::text::{count, significant};
 use std::path::PathBuf;
 use std::time::Instant;
@@ -113,6 +113,7 @@ impl Fit {
             .of(&read)
             .map_err(|e| Failure::failed(format!("{file}: {e}")))?;
         drop(read);
+        let problems = problems(&data);
         let pixels = matches!(data, Scattering::Image(_));
         self.refuse_angles(&file, pixels)?;
         let measured = Measured::new(&data, Weighting::Data)
@@ -126,10 +127,7 @@ impl Fit {
             (ResolutionArg::Data, Some(_)) => "of the data".to_owned(),
             (resolution, _) => resolution.to_arg(),
         };
-        let mut notes = self
-            .model
-            .values
-            .without_effect(&self.model.definition, pixels);
+        let mut notes = self.model.without_effect(pixels);
         notes.extend(self.parameters.note());
         let problem = Problem::new(calculation.clone(), measured, vector, &self.parameters.free)
             .map_err(|why| match why {
@@ -141,6 +139,7 @@ impl Fit {
         let mut engine = chosen.engine;
         notes.extend(chosen.note);
         if self.format != OutputFormat::Quiet {
+            problems.iter().for_each(|sentence| warn(sentence));
             notes.iter().for_each(|sentence| note(sentence));
         }
 
@@ -159,14 +158,20 @@ impl Fit {
             ));
         }
         let (mut result, comparison) = search.result()?;
+        let best = search.problem().vector(search.best().unwrap_or_default());
+        let cut = self.model.notes_on_distributions(&distributions, &best);
+        result.record.notes.extend(cut);
         if self.format != OutputFormat::Quiet {
+            result.problems.iter().for_each(|sentence| warn(sentence));
             let found = result.record.notes.iter();
             found.for_each(|sentence| note(sentence));
         }
+        result.problems.splice(0..0, problems);
         let inputs = std::iter::once(self.data.as_path()).chain(self.model.inputs());
         result.record = (result.record).after(paths::names(inputs), setup_seconds, notes);
-        result.record.outputs = paths::names(self.files.all());
-        let best = search.problem().vector(search.best().unwrap_or_default());
+        // A picture that cannot be drawn must not lose the result.
+        let plot = self.files.draw(&result, &comparison);
+        result.record.outputs = paths::names(self.files.written(&plot));
         let summary = Summary::new(
             &result,
             &comparison,
@@ -174,14 +179,14 @@ impl Fit {
             self.model.polydispersity_summary(&distributions, &best),
             self.command(&best, pixels),
         );
-        (self.files).write(&result, &comparison, &summary, &file)?;
+        (self.files).write(&result, &comparison, &summary, &plot, &file)?;
         match self.format {
             OutputFormat::Table => say(&table(&result, &file))?,
             OutputFormat::Json => say_json(&summary)?,
             OutputFormat::Progress | OutputFormat::Quiet => {}
         }
         match end {
-            End::Finished => Ok(()),
+            End::Finished => plot.map(drop),
             End::Interrupted => Err(Failure::Interrupted(format!(
                 "stopped after {} with χ²/point {}; the best so far {}",
                 count(result.history.len(), ["round", "rounds"]),

@@ -6,17 +6,10 @@ use crate::cli::failure::Failure;
 use crate::cli::output::{facts, say, say_json};
 use crate::data::{Curve, Scattering, ScatteringImage, Smearing};
 use crate::sas::io::ReadOptions;
-use crate::sas::{Guinier, guinier};
+use crate::sas::{GUINIER_POINTS, Guinier, guinier, problems, relative_uncertainty};
 use crate::text::{count, significant};
 use serde::Serialize;
 use std::path::PathBuf;
-
-/// Usual upper end of small-angle data, 1/Å: larger values are often in 1/nm.
-const USUAL_MAX_Q: f64 = 2.0;
-/// Fewer points are too few to fit several parameters.
-const FEW_POINTS: usize = 10;
-/// A resolution above this share of q is worse than that of any instrument.
-const COARSE_RESOLUTION: f64 = 0.5;
 
 /// The file to describe, and how to print it.
 #[derive(Debug)]
@@ -42,6 +35,8 @@ struct DataSummary {
     not_positive: usize,
     /// σ/|I|: least, median, greatest; `null` without uncertainties.
     relative_uncertainty: Option<[f64; 3]>,
+    /// σ, least and greatest, in the unit of the intensities; `null` without uncertainties.
+    uncertainty: Option<[f64; 2]>,
     resolution: ResolutionSummary,
     /// For a curve: radius of gyration and intensity at q = 0, if Guinier's law holds for some
     /// points.
@@ -84,10 +79,13 @@ impl Info {
     /// Reads the file and prints its description.
     pub(crate) fn run(self) -> Result<(), Failure> {
         let file = self.file.display().to_string();
-        let found = match crate::sas::io::read(&self.file, &self.options)? {
+        let data = crate::sas::io::read(&self.file, &self.options)?;
+        let problems = problems(&data);
+        let mut found = match data {
             Scattering::Curve(curve) => DataSummary::of_curve(file, curve),
             Scattering::Image(image) => DataSummary::of_image(file, image),
         };
+        found.problems = problems;
         if self.json {
             say_json(&found)
         } else {
@@ -102,19 +100,6 @@ fn range(values: impl IntoIterator<Item = f64>) -> [f64; 2] {
         .fold([f64::INFINITY, f64::NEG_INFINITY], |[low, high], v| {
             [low.min(v), high.max(v)]
         })
-}
-
-/// Least, median and greatest σ/|I|.
-fn relative(intensity: &[f64], sigma: Option<&[f64]>) -> Option<[f64; 3]> {
-    let mut shares: Vec<f64> = intensity
-        .iter()
-        .zip(sigma?)
-        .filter(|(i, _)| **i != 0.0)
-        .map(|(i, s)| s / i.abs())
-        .collect();
-    shares.sort_by(f64::total_cmp);
-    let last = shares.len().checked_sub(1)?;
-    Some([shares[0], shares[last / 2], shares[last]])
 }
 
 impl DataSummary {
@@ -140,7 +125,6 @@ impl DataSummary {
         };
         found.title = curve.title;
         found.notes = curve.notes;
-        found.problems = found.warnings();
         found
     }
 
@@ -162,7 +146,6 @@ impl DataSummary {
         };
         found.title = image.title;
         found.notes = image.notes;
-        found.problems = found.warnings();
         found
     }
 
@@ -175,59 +158,13 @@ impl DataSummary {
             q: [0.0; 2],
             intensity: range(intensity.iter().copied()),
             not_positive: intensity.iter().filter(|i| **i <= 0.0).count(),
-            relative_uncertainty: relative(intensity, sigma),
+            relative_uncertainty: relative_uncertainty(intensity, sigma),
+            uncertainty: sigma.map(|sigma| range(sigma.iter().copied())),
             resolution: ResolutionSummary::None,
             guinier: None,
             problems: Vec::new(),
             notes: Vec::new(),
         }
-    }
-
-    /// Properties to check before these data are fitted.
-    fn warnings(&self) -> Vec<String> {
-        let mut warnings = Vec::new();
-        if self.q[1] > USUAL_MAX_Q {
-            warnings.push(format!(
-                "the largest q is {} 1/Å; if the file is in 1/nm, give --q-unit 1/nm",
-                significant(self.q[1], 3)
-            ));
-        }
-        if self.points < FEW_POINTS {
-            warnings.push(format!(
-                "only {}: few parameters can be fitted",
-                count(self.points, ["point", "points"])
-            ));
-        }
-        if self.not_positive > 0 {
-            warnings.push(format!(
-                "{} of {} intensities are not positive",
-                self.not_positive, self.points
-            ));
-        }
-        match self.relative_uncertainty {
-            None => warnings.push(
-                "there are no uncertainties: a fit assumes the square root of each intensity, and its χ² has no absolute meaning"
-                    .to_owned(),
-            ),
-            Some([_, middle, _]) if middle > 1.0 => warnings.push(format!(
-                "half of the uncertainties exceed {} % of their intensities",
-                significant(100.0 * middle, 3)
-            )),
-            Some([least, ..]) if least < 1e-6 => warnings.push(format!(
-                "the smallest uncertainty is {} of its intensity: such points dominate a fit",
-                significant(least, 2)
-            )),
-            Some(_) => {}
-        }
-        if let ResolutionSummary::Pinhole { relative } = self.resolution
-            && relative[1] > COARSE_RESOLUTION
-        {
-            warnings.push(format!(
-                "the resolution is up to {} % of q",
-                significant(100.0 * relative[1], 3)
-            ));
-        }
-        warnings
     }
 
     fn text(&self) -> String {
@@ -259,9 +196,10 @@ impl DataSummary {
             ("intensity", format!("{} 1/cm", span(self.intensity))),
             (
                 "uncertainties",
-                match self.relative_uncertainty {
-                    None => "none".to_owned(),
-                    Some([least, middle, most]) => format!(
+                match (self.relative_uncertainty, self.uncertainty) {
+                    (None, None) => "none".to_owned(),
+                    (None, Some(sigma)) => format!("{} 1/cm", span(sigma)),
+                    (Some([least, middle, most]), _) => format!(
                         "{} to {} % of the intensity, median {} %",
                         percent(least),
                         percent(most),
@@ -293,7 +231,13 @@ impl DataSummary {
             lines.push((
                 "Guinier",
                 self.guinier.map_or_else(
-                    || "Guinier's law does not hold for the first five points".to_owned(),
+                    || {
+                        if self.points < GUINIER_POINTS {
+                            format!("expected {} points or more", GUINIER_POINTS)
+                        } else {
+                            "Guinier's law does not hold for the first five points".to_owned()
+                        }
+                    },
                     |g| {
                         format!(
                             "Rg = {} ± {} Å, I(0) = {} 1/cm, from {} points up to {} 1/Å; for spheres R = {} Å",

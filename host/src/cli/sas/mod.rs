@@ -16,6 +16,7 @@ mod points;
 mod resolution;
 mod results;
 mod table;
+mod values;
 
 pub(crate) use demo::demo;
 

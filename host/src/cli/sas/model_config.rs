@@ -1,9 +1,11 @@
 //! Model options that `evaluate` and `fit` share.
 
-use super::parameters::{self, PolydispersityArg, Values};
+use super::parameters::{self, PolydispersityArg};
+use super::values::{self, Values};
 use super::{backend, names};
 use crate::cli::args::{BackendArgs, SasModelArgs};
 use crate::cli::failure::Failure;
+use crate::sas::dispersion::cut_off;
 use crate::sas::{Calculation, Definition, Points, Polydispersity, Role, Vector};
 use crate::text::{shell_quoted, shortest};
 use serde::Serialize;
@@ -47,7 +49,7 @@ impl ModelConfig {
                 shortest(args.cutoff)
             )));
         }
-        let values = parameters::values(&definition, &args.set)?;
+        let values = values::values(&definition, &args.set)?;
         let polydispersity = parameters::polydispersity_args(&definition, &args.pd, pixels)?;
         if args.cutoff > 0.0 && polydispersity.is_empty() {
             return Err(Failure::usage(format!(
@@ -93,6 +95,32 @@ impl ModelConfig {
             widths,
         };
         Ok((calculation, vector))
+    }
+
+    /// Notes on values that were set and have no effect; `pixels`: in two dimensions.
+    pub(super) fn without_effect(&self, pixels: bool) -> Vec<String> {
+        self.values
+            .without_effect(&self.definition, &self.polydispersity, pixels)
+    }
+
+    /// Notes on distributions of which the limits of their parameter, or the mesh, cut off a part.
+    pub(super) fn notes_on_distributions(
+        &self,
+        polydispersity: &[Polydispersity],
+        vector: &Vector,
+    ) -> Vec<String> {
+        let rows = self.definition.rows();
+        let pairs = polydispersity.iter().zip(&vector.widths);
+        pairs
+            .filter_map(|(polydispersity, width)| {
+                let row = &rows[polydispersity.parameter];
+                if matches!(row.role, Role::Angle(_)) {
+                    return None;
+                }
+                let centre = vector.values[polydispersity.parameter];
+                cut_off(&row.name, polydispersity, centre, *width, row.limits)
+            })
+            .collect()
     }
 
     /// Names and values of the parameters in `vector`.

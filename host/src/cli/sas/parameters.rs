@@ -1,4 +1,4 @@
-//! Options `--set` and `--pd`: values and distributions of a model's parameters.
+//! Option `--pd`: distributions of a model's parameters; and what lists of options have in common.
 
 use super::names;
 use crate::cli::failure::Failure;
@@ -6,6 +6,7 @@ use crate::sas::dispersion::MAX_POINTS;
 use crate::sas::mesh::MAX_POLYDISPERSE;
 use crate::sas::{Definition, Distribution, Polydispersity, Role};
 use crate::text::shortest;
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 /// Maximum size of a distribution's file, bytes: two columns of [`MAX_POINTS`] numbers and
@@ -30,110 +31,6 @@ pub(super) fn number(option: &str, text: &str, what: &str) -> Result<f64, Failur
     }
 }
 
-/// The values of all parameters: the defaults, replaced by those of `--set`.
-pub(super) fn values(definition: &Definition, set: &[String]) -> Result<Values, Failure> {
-    let mut values = definition.defaults();
-    let mut is_set = vec![false; values.len()];
-    for item in items(set) {
-        let option = format!("--set {item}");
-        let Some((name, text)) = item.split_once('=') else {
-            return Err(Failure::usage(format!(
-                "{option}: expected NAME=VALUE, such as radius=60"
-            )));
-        };
-        refuse_width(definition, &option, name)?;
-        let parameter = names::parameter_index(definition, &option, name)?;
-        let row = &definition.rows()[parameter];
-        let value = number(&option, text, "a number")?;
-        let (low, high) = row.limits;
-        if !(low..=high).contains(&value) {
-            return Err(Failure::usage(format!(
-                "{option}: expected {} to {} for {name} of {}",
-                shortest(low),
-                shortest(high),
-                definition.name()
-            )));
-        }
-        if matches!(
-            row.role,
-            Role::StructureFactorMode | Role::RadiusEffectiveMode
-        ) && value.fract() != 0.0
-        {
-            return Err(Failure::usage(format!(
-                "{option}: expected an integer from {low} to {high}"
-            )));
-        }
-        if std::mem::replace(&mut is_set[parameter], true) {
-            return Err(Failure::usage(format!(
-                "{option}: expected each parameter once, found {name} twice"
-            )));
-        }
-        values[parameter] = value;
-    }
-    Ok(Values { values, is_set })
-}
-
-/// A value of every parameter.
-#[derive(Debug, Clone)]
-pub(super) struct Values {
-    pub(super) values: Vec<f64>,
-    /// Whether `--set` gave the value.
-    pub(super) is_set: Vec<bool>,
-}
-
-impl Values {
-    /// The parameters that have an effect; `pixels`: in two dimensions.
-    pub(super) fn effective(&self, definition: &Definition, pixels: bool) -> Vec<bool> {
-        let rows = definition.rows();
-        let own_radius = rows
-            .iter()
-            .zip(&self.values)
-            .any(|(row, value)| row.role == Role::RadiusEffectiveMode && *value > 0.0);
-        rows.iter()
-            .map(|row| match row.role {
-                Role::Angle(_) | Role::Spin(_) | Role::Moment { .. } => pixels,
-                Role::Structure(0) => !own_radius,
-                _ => true,
-            })
-            .collect()
-    }
-
-    /// Notes on values that were set and have no effect; `pixels`: in two dimensions.
-    pub(super) fn without_effect(&self, definition: &Definition, pixels: bool) -> Vec<String> {
-        let effective = self.effective(definition, pixels);
-        let rows = definition.rows().iter().zip(&self.is_set).zip(effective);
-        rows.filter(|((_, is_set), effective)| **is_set && !effective)
-            .map(|((row, _), _)| {
-                let name = &row.name;
-                match row.role {
-                    Role::Angle(_) => format!(
-                        "--set {name}: a curve is averaged over all directions, so angles have no effect; use --q2d for an image"
-                    ),
-                    Role::Structure(_) => format!(
-                        "--set {name}: not used, because the form factor gives the radius; set radius_effective_mode=0 to use it"
-                    ),
-                    _ => format!(
-                        "--set {name}: magnetism has an effect in two dimensions only (--q2d)"
-                    ),
-                }
-            })
-            .collect()
-    }
-}
-
-/// Refuses names like `radius_pd`, which are widths of distributions.
-fn refuse_width(definition: &Definition, option: &str, name: &str) -> Result<(), Failure> {
-    if let Some(of) = name.strip_suffix("_pd")
-        && definition.parameter_index(of).is_ok()
-        && definition.parameter_index(name).is_err()
-    {
-        return Err(Failure::usage(format!(
-            "{option}: expected --pd {of}=WIDTH:KIND, as {name} is a width"
-        )));
-    }
-    Ok(())
-}
-
 /// A parsed `--pd` option.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct PolydispersityArg {
@@ -142,6 +39,8 @@ pub(super) struct PolydispersityArg {
     name: String,
     width: f64,
     shape: DistributionArg,
+    /// Limits of the parameter; for an angle, whose values are offsets, none.
+    limits: Option<(f64, f64)>,
 }
 
 #[derive(Debug, Clone, PartialEq)]
@@ -177,7 +76,7 @@ impl PolydispersityArg {
                 nsigma: *nsigma,
             },
             DistributionArg::File(path) => {
-                let distribution = Distribution::Array(array(path)?);
+                let distribution = Distribution::Array(array(path, &self.name, self.limits)?);
                 let (points, nsigma) = distribution.default_mesh();
                 Polydispersity {
                     parameter: self.parameter,
@@ -234,11 +133,17 @@ pub(super) fn distribution_name(distribution: &Distribution) -> &'static str {
 /// Parses all `--pd` options; `pixels`: in two dimensions.
 pub(super) fn polydispersity_args(
     definition: &Definition,
-    args: &[String],
+    args: &[OsString],
     pixels: bool,
 ) -> Result<Vec<PolydispersityArg>, Failure> {
     let mut all: Vec<PolydispersityArg> = Vec::new();
     for text in args {
+        let Some(text) = text.to_str() else {
+            return Err(Failure::usage(format!(
+                "--pd {}: expected UTF-8, found other bytes; rename the file",
+                text.display()
+            )));
+        };
         let polydispersity = polydispersity_arg(definition, text, pixels)?;
         if all
             .iter()
@@ -307,6 +212,7 @@ fn polydispersity_arg(
         name: name.to_owned(),
         width,
         shape,
+        limits: (!angle).then_some(row.limits),
     };
     if let Some(path) = array_file(shape) {
         if path.is_empty() {
@@ -406,8 +312,9 @@ fn distribution_kind(name: &str) -> Option<Distribution> {
     })
 }
 
-/// Reads values and weights: two columns, comments after `#`.
-fn array(path: &Path) -> Result<Vec<(f64, f64)>, Failure> {
+/// Reads values and weights of the parameter `name`: two columns, comments after `#`.
+fn array(path: &Path, name: &str, limits: Option<(f64, f64)>) -> Result<Vec<(f64, f64)>, Failure> {
+    let (low, high) = limits.unwrap_or((f64::NEG_INFINITY, f64::INFINITY));
     let file = path.display();
     let failed = |why: &dyn std::fmt::Display| Failure::failed(format!("{file}: {why}"));
     let size = std::fs::metadata(path)
@@ -437,6 +344,17 @@ fn array(path: &Path) -> Result<Vec<(f64, f64)>, Failure> {
             .filter(|value: &f64| value.is_finite())
             .collect();
         match numbers[..] {
+            [value, weight]
+                if fields.len() == 2 && weight > 0.0 && !(low..=high).contains(&value) =>
+            {
+                return Err(failed(&format!(
+                    "line {}: expected a value from {} to {} (the limits of {name}), found {}",
+                    at + 1,
+                    shortest(low),
+                    shortest(high),
+                    shortest(value)
+                )));
+            }
             [value, weight] if fields.len() == 2 && weight >= 0.0 => pairs.push((value, weight)),
             _ => {
                 return Err(failed(&format!(

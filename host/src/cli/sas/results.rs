@@ -6,6 +6,7 @@ use crate::cli::failure::Failure;
 use crate::cli::output::facts;
 use crate::cli::paths::{self, OutputFile};
 use crate::data::{Curve, Scattering, ScatteringImage};
+use crate::report::picture::Picture;
 use crate::sas::Points;
 use crate::sas::fit::{Bound, Comparison, FitResult, Method};
 use crate::sas::report::{fit_picture, fit_report};
@@ -100,12 +101,37 @@ impl OutputFiles {
         paths::check(&outputs, inputs)
     }
 
+    /// Draws the picture of `--plot`, if there is one.
+    pub(super) fn draw(
+        &self,
+        result: &FitResult,
+        comparison: &Comparison,
+    ) -> Result<Option<Picture>, Failure> {
+        let Some(path) = &self.plot else {
+            return Ok(None);
+        };
+        fit_picture(result, comparison)
+            .map(Some)
+            .map_err(|e| Failure::failed(format!("--plot {}: {e}", path.display())))
+    }
+
+    /// The files that will be written, given what [`Self::draw`] returned.
+    pub(super) fn written(
+        &self,
+        plot: &Result<Option<Picture>, Failure>,
+    ) -> impl Iterator<Item = &Path> {
+        let drawn = plot.is_ok();
+        self.all()
+            .filter(move |path| drawn || self.plot.as_deref() != Some(*path))
+    }
+
     /// Writes the summary first, because it holds the result of the computation; `file` is that of the data.
     pub(super) fn write(
         &self,
         result: &FitResult,
         comparison: &Comparison,
         summary: &Summary<'_>,
+        plot: &Result<Option<Picture>, Failure>,
         file: &str,
     ) -> Result<(), Failure> {
         if let Some(path) = &self.summary {
@@ -131,10 +157,8 @@ impl OutputFiles {
         if let Some(path) = &self.report {
             write_whole(path, fit_report(result, comparison)?.as_bytes())?;
         }
-        if let Some(path) = &self.plot {
-            fit_picture(comparison)
-                .map_err(|e| Failure::failed(format!("--plot: {e}")))?
-                .write(path)?;
+        if let (Some(path), Ok(Some(picture))) = (&self.plot, plot) {
+            picture.write(path)?;
         }
         Ok(())
     }

@@ -41,6 +41,8 @@ pub struct FitResult {
     /// of the search.
     #[serde(flatten)]
     pub record: RunRecord,
+    /// Doubtful properties of the data and of the fit: the result may be meaningless.
+    pub problems: Vec<String>,
     /// The model.
     pub model: String,
     /// Title of the data.

@@ -21,6 +21,7 @@ mod tests;
 pub use fit_result::{Comparison, Entry, FitResult, Fitted, Fixed};
 pub use measured::{Measured, Selection, Weighting};
 pub use multi_start::Minimum;
+pub(crate) use problem::INTEGER_PARAMETERS;
 pub use problem::{Free, Parameter, Problem, Target};
 pub use run::{Fit, Method, Options};
 pub use search::Stop;

@@ -5,7 +5,7 @@ use crate::sas::{Calculation, Role, SasError, Vector};
 use crate::text::shortest;
 
 /// Integer parameters, for which derivatives have no meaning.
-const INTEGER_PARAMETERS: [&str; 6] = [
+pub(crate) const INTEGER_PARAMETERS: [&str; 6] = [
     "n",
     "n_shells",
     "n_steps",

@@ -201,6 +201,9 @@ impl<'f> Columns<'f> {
         if factor != 1.0 {
             self.note(format!("q is converted from {} to 1/Å", shorten(unit)));
         }
+        if let Some(note) = units::not_used(self.q_unit, &shorten(unit), factor) {
+            self.note(note);
+        }
         Ok(factor)
     }
 

@@ -36,6 +36,35 @@ pub(super) struct RawImage {
     pub(super) notes: Vec<String>,
 }
 
+impl RawCurve {
+    /// Keeps the rows with these indices.
+    pub(super) fn keep(&mut self, rows: &[usize]) {
+        let slit = self
+            .slit
+            .iter_mut()
+            .flat_map(|(length, width)| [length, width]);
+        let optional = [&mut self.sigma, &mut self.width];
+        let all = [&mut self.q, &mut self.intensity].into_iter();
+        all.chain(optional.into_iter().flatten())
+            .chain(slit)
+            .for_each(|column| select_rows(column, rows));
+    }
+}
+
+impl RawImage {
+    /// Keeps the pixels with these indices.
+    pub(super) fn keep(&mut self, pixels: &[usize]) {
+        let widths = self
+            .widths
+            .iter_mut()
+            .flat_map(|(along, across)| [along, across]);
+        let all = [&mut self.qx, &mut self.qy, &mut self.intensity].into_iter();
+        all.chain(self.sigma.as_mut())
+            .chain(widths)
+            .for_each(|column| select_rows(column, pixels));
+    }
+}
+
 /// The location of row `i` for messages: `line 12`.
 pub(super) type RowLabel<'p> = &'p dyn Fn(usize) -> String;
 
@@ -139,8 +168,12 @@ pub(super) fn curve(file: &str, raw: RawCurve, label: RowLabel<'_>) -> Result<Cu
         mut notes,
     } = raw;
     finite(file, "q", &q, label)?;
-    finite(file, "the intensity", &intensity, label)?;
     let mut order: Vec<usize> = (0..q.len()).filter(|i| q[*i] > 0.0).collect();
+    // Rows that are left out may have any intensity: a model may diverge at q = 0.
+    if let Some(i) = order.iter().find(|i| !intensity[**i].is_finite()) {
+        let (what, found) = ("the intensity", intensity[*i]);
+        return Err(refused(file, what, &label(*i), found, "a finite number"));
+    }
     let dropped = q.len() - order.len();
     if order.is_empty() {
         return Err(no_points_left(

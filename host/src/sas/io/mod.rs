@@ -5,6 +5,9 @@
 
 mod cansas;
 mod check;
+mod column_order;
+mod decimal_comma;
+mod header;
 #[cfg(feature = "hdf5")]
 mod nxcansas;
 #[cfg(not(feature = "hdf5"))]

@@ -5,6 +5,8 @@
 //! `resolutions` of Q the uncertainties and resolutions. If an attribute is missing, the usual
 //! names apply.
 
+mod signal;
+
 use super::check::{self, RawCurve, RawImage};
 use super::{IoError, MAX_NOTES, Memory, ReadOptions, allow, name_of, select, shorten, units};
 use crate::data::Scattering;
@@ -222,14 +224,20 @@ impl<'s> DataSet<'s> {
         Ok(values)
     }
 
-    /// Factor that converts q in `name` to 1/Å.
-    fn factor_of_q(&mut self, name: &str) -> Result<f64, IoError> {
+    /// The unit of dataset `name`, if it has one.
+    fn unit(&self, name: &str) -> Result<Option<String>, IoError> {
         let path = self.at(name);
         let unit = match self.source.attribute(&path, "units")? {
             Some(unit) => Some(unit),
             None => self.source.attribute(&path, "unit")?,
         };
-        let Some(unit) = unit.filter(|u| !u.trim().is_empty()) else {
+        Ok(unit.filter(|u| !u.trim().is_empty()))
+    }
+
+    /// Factor that converts q in `name` to 1/Å.
+    fn factor_of_q(&mut self, name: &str) -> Result<f64, IoError> {
+        let path = self.at(name);
+        let Some(unit) = self.unit(name)? else {
             if self.q_unit.is_none() {
                 self.note(format!("{name} has no units: 1/Å is assumed"));
             }
@@ -244,12 +252,23 @@ impl<'s> DataSet<'s> {
         if factor != 1.0 {
             self.note(format!("q is converted from {} to 1/Å", shorten(&unit)));
         }
+        if let Some(note) = units::not_used(self.q_unit, &shorten(&unit), factor) {
+            self.note(note);
+        }
         Ok(factor)
     }
 
+    /// Factor that converts the resolution in `name` to 1/Å; without a unit, it has that of `axis`.
+    fn factor_of_width(&mut self, name: &str, axis: &str) -> Result<f64, IoError> {
+        if self.unit(name)?.is_some() {
+            return self.factor_of_q(name);
+        }
+        self.note(format!("{name} has no units: those of {axis} are assumed"));
+        self.factor_of_q(axis)
+    }
+
     fn factor_of_intensity(&mut self) -> Result<f64, IoError> {
-        let path = self.at(&self.signal);
-        let unit = self.source.attribute(&path, "units")?.unwrap_or_default();
+        let unit = self.unit(&self.signal)?.unwrap_or_default();
         Ok(match units::of_intensity(&unit) {
             Some(factor) => {
                 if factor != 1.0 {
@@ -286,25 +305,6 @@ impl<'s> DataSet<'s> {
         Ok(scaled(self.column(name, what, rows)?, factor))
     }
 
-    fn uncertainties(&self, rows: usize) -> Result<Option<Vec<f64>>, IoError> {
-        let of_signal = |name| self.source.attribute(&self.at(&self.signal), name);
-        let group = |name| self.source.attribute(self.path, name);
-        let named = match of_signal("uncertainties")? {
-            Some(name) => Some(name),
-            None => match of_signal("uncertainty")? {
-                Some(name) => Some(name),
-                None => group("I_uncertainty")?,
-            },
-        };
-        let named = named.filter(|n| !n.is_empty());
-        let name = named.as_deref().unwrap_or("Idev");
-        // A missing dataset is an error only if an attribute names it.
-        if named.is_none() && !self.has(name)? {
-            return Ok(None);
-        }
-        self.column(name, "uncertainties", rows).map(Some)
-    }
-
     fn read(self) -> Result<Scattering, IoError> {
         let two = self.axes.len() == 2 && self.axes.iter().all(|a| a != "Temperature");
         let components = self.has("Qx")? && self.has("Qy")?;
@@ -332,7 +332,8 @@ impl<'s> DataSet<'s> {
         let axis = named.cloned().unwrap_or_else(|| "Q".to_owned());
         let q = self.q_column(&axis, "wave vectors", rows)?;
         let factor = self.factor_of_intensity()?;
-        let sigma = self.uncertainties(rows)?.map(|s| scaled(s, factor));
+        self.check_scaling()?;
+        let sigma = self.uncertainties(rows, factor)?;
         let resolutions = match self
             .source
             .attribute_texts(&self.at(&axis), "resolutions")?
@@ -357,7 +358,8 @@ impl<'s> DataSet<'s> {
                 _ => &mut width,
             };
             if slot.is_none() {
-                *slot = Some(self.q_column(name, "resolution", rows)?);
+                let factor = self.factor_of_width(name, &axis)?;
+                *slot = Some(scaled(self.column(name, "resolution", rows)?, factor));
             }
         }
         let zeros = || vec![0.0; rows];
@@ -365,8 +367,9 @@ impl<'s> DataSet<'s> {
             (None, None) => None,
             (length, across) => Some((length.unwrap_or_else(zeros), across.unwrap_or_else(zeros))),
         };
+        let kept = self.unmasked(rows)?;
         let path = self.path.to_owned();
-        let raw = RawCurve {
+        let mut raw = RawCurve {
             q,
             intensity: scaled(intensity, factor),
             sigma,
@@ -375,7 +378,15 @@ impl<'s> DataSet<'s> {
             title: self.title,
             notes: self.notes,
         };
-        let label = |i: usize| format!("{path}, point {}", i + 1);
+        if let Some(kept) = &kept {
+            raw.keep(kept);
+        }
+        let at = |i: usize| {
+            kept.as_ref()
+                .and_then(|kept| kept.get(i).copied())
+                .unwrap_or(i)
+        };
+        let label = |i: usize| format!("{path}, point {}", at(i) + 1);
         check::curve(self.source.name(), raw, &label)
     }
 
@@ -384,16 +395,19 @@ impl<'s> DataSet<'s> {
         let pixels = intensity.len();
         let [qx, qy] = self.components(pixels, &shape)?;
         let factor = self.factor_of_intensity()?;
-        let sigma = self.uncertainties(pixels)?.map(|s| scaled(s, factor));
+        self.check_scaling()?;
+        let sigma = self.uncertainties(pixels, factor)?;
         let mut widths = Vec::new();
         for name in ["dQx", "dQy"] {
             if self.has(name)? {
-                widths.push(self.q_column(name, "resolution", pixels)?);
+                let factor = self.factor_of_width(name, "Qx")?;
+                widths.push(scaled(self.column(name, "resolution", pixels)?, factor));
             }
         }
         let mut widths = widths.into_iter();
+        let kept = self.unmasked(pixels)?;
         let path = self.path.to_owned();
-        let raw = RawImage {
+        let mut raw = RawImage {
             qx,
             qy,
             intensity: scaled(intensity, factor),
@@ -402,7 +416,15 @@ impl<'s> DataSet<'s> {
             title: self.title,
             notes: self.notes,
         };
-        let label = |i: usize| format!("{path}, pixel {}", i + 1);
+        if let Some(kept) = &kept {
+            raw.keep(kept);
+        }
+        let at = |i: usize| {
+            kept.as_ref()
+                .and_then(|kept| kept.get(i).copied())
+                .unwrap_or(i)
+        };
+        let label = |i: usize| format!("{path}, pixel {}", at(i) + 1);
         check::image(self.source.name(), raw, &label)
     }
 

@@ -3,9 +3,13 @@
 //!
 //! Columns of a curve are q, I, σ(I), σ(q). Columns of an image are qx, qy, I, σ(I), and in files
 //! of NIST also qz, σ of q along and across its direction, and the shadow factor of the beam stop.
-//! Separators are blanks, tabs, commas and semicolons.
+//! Separators are blanks, tabs, commas and semicolons. If a header line names the columns in another
+//! order, that order is used.
 
 use super::check::{self, RawCurve, RawImage};
+use super::column_order::ColumnOrder;
+use super::decimal_comma::refuse_decimal_commas;
+use super::header::{Header, Role};
 use super::{IoError, Kind, Memory, ReadOptions, allow, name_of, not_scattering, shorten};
 use crate::data::Scattering;
 
@@ -199,28 +203,15 @@ fn complete(file: &str, text: &str, data: Block) -> Result<(), IoError> {
     })
 }
 
-/// Whether the header names qx and qy.
-fn names_components(text: &str, data: Block) -> bool {
-    let mut found = [false; 2];
-    for line in text.lines().take(data.first) {
-        let words = line.split(|c: char| !c.is_alphanumeric() && c != '_');
-        for word in words.filter(|w| w.len() <= 3) {
-            let word = word.to_ascii_lowercase();
-            found[0] |= matches!(word.as_str(), "qx" | "q_x");
-            found[1] |= matches!(word.as_str(), "qy" | "q_y");
-        }
-    }
-    found == [true; 2]
-}
-
-/// Whether the header mentions 1/nm.
-fn mentions_nanometres(text: &str, data: Block) -> bool {
-    text.lines().take(data.first.min(200)).any(|line| {
-        let start: String = line.chars().take(400).collect::<String>().to_lowercase();
-        ["1/nm", "nm^-1", "nm-1", "nm^{-1}", "nm⁻¹"]
-            .iter()
-            .any(|unit| start.contains(unit))
-    })
+/// The rows of the data without their comments, each with the number of its line from 1.
+fn data_rows(text: &str, data: Block) -> impl Iterator<Item = (usize, &str)> {
+    let lines = text
+        .lines()
+        .enumerate()
+        .take(data.last + 1)
+        .skip(data.first);
+    let lines = lines.map(|(at, line)| (at + 1, without_comment(line).trim()));
+    lines.filter(|(_, line)| !line.is_empty())
 }
 
 /// Reads columns of numbers.
@@ -239,37 +230,36 @@ pub(super) fn read(
         });
     }
     let data = longest(file, text)?;
+    refuse_decimal_commas(file, data_rows(text, data))?;
     complete(file, text, data)?;
-    let used = data.columns.min(NIST_COLUMNS);
+    let header = Header::of(
+        text.lines().take(data.first),
+        text.lines().skip(data.last + 1),
+        data.columns,
+    );
+    let used = match header.roles {
+        Some(_) => data.columns,
+        None => data.columns.min(NIST_COLUMNS),
+    };
     // Text, columns, line numbers and the order of rows, with 8 bytes each, and a copy of the
     // columns while they are sorted.
     let rows = (2 * used + 4) as u128 * 8 * data.rows as u128;
     allow(file, "the columns", text.len() as u128 + rows, memory)?;
     let mut columns: Vec<Vec<f64>> = (0..used).map(|_| Vec::with_capacity(data.rows)).collect();
     let mut lines: Vec<u32> = Vec::with_capacity(data.rows);
-    for (at, line) in text
-        .lines()
-        .enumerate()
-        .take(data.last + 1)
-        .skip(data.first)
-    {
-        if kind_of(line) == Line::Nothing {
-            continue;
-        }
+    for (at, line) in data_rows(text, data) {
         numbers(line, |column, value| {
             if let Some(column) = columns.get_mut(column) {
                 column.push(value);
             }
         });
-        lines.push(at as u32 + 1);
+        lines.push(at as u32);
     }
-    let mut notes = Vec::new();
     let factor = options.q_unit.unwrap_or_default().factor();
-    if options.q_unit.is_none() && mentions_nanometres(text, data) {
-        notes.push("the header mentions 1/nm, but q is read as 1/Å: give its unit".to_owned());
-    }
+    let mut notes = header.notes_on_units(options);
     let negative = |column: &[f64]| column.iter().any(|v| *v < 0.0);
-    let looks_like_image = names_components(text, data)
+    let looks_like_image = header.image
+        || header.column(Role::Qx).is_some()
         || (data.columns > 2
             && negative(&columns[0])
             && negative(&columns[1])
@@ -279,13 +269,15 @@ pub(super) fn read(
         None if looks_like_image => Kind::Image,
         None => Kind::Curve,
     };
+    notes.extend(header.note_on_columns(kind == Kind::Curve && options.kind.is_none()));
     let label = |row: usize| match lines.get(row) {
         Some(line) => format!("line {line}"),
         None => format!("row {}", row + 1),
     };
     match kind {
         Kind::Curve => {
-            let raw = curve(columns, data.columns, factor, notes, file);
+            let order = ColumnOrder::of_curve(&header, data.columns, file)?;
+            let raw = curve(columns, &order, factor, notes, file);
             check::curve(file, raw, &label).map(Scattering::Curve)
         }
         Kind::Image => {
@@ -297,6 +289,7 @@ pub(super) fn read(
                     expected: "3 or 4 (qx, qy, I, its uncertainty)".to_owned(),
                 });
             }
+            ColumnOrder::check_image(&header, file)?;
             let raw = image(columns, data.columns, factor, notes, file);
             check::image(file, raw, &label).map(Scattering::Image)
         }
@@ -327,18 +320,17 @@ fn left_out(all: usize, taken: usize, notes: &mut Vec<String>) {
 
 fn curve(
     columns: Vec<Vec<f64>>,
-    all: usize,
+    order: &ColumnOrder,
     factor: f64,
     mut notes: Vec<String>,
     file: &str,
 ) -> RawCurve {
-    left_out(all, 4, &mut notes);
-    let mut columns = columns.into_iter();
+    let [q, intensity, sigma, width] = order.take(columns, &mut notes);
     RawCurve {
-        q: scaled(columns.next().unwrap_or_default(), factor),
-        intensity: columns.next().unwrap_or_default(),
-        sigma: columns.next(),
-        width: columns.next().map(|c| scaled(c, factor)),
+        q: scaled(q.unwrap_or_default(), factor),
+        intensity: intensity.unwrap_or_default(),
+        sigma,
+        width: width.map(|c| scaled(c, factor)),
         slit: None,
         title: name_of(file),
         notes,

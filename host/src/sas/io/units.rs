@@ -19,6 +19,20 @@ impl QUnit {
             Self::InverseNanometre => 0.1,
         }
     }
+
+    /// Its name in messages.
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Self::InverseAngstrom => "1/Å",
+            Self::InverseNanometre => "1/nm",
+        }
+    }
+}
+
+/// A note that `--q-unit` is not used, if a file states another unit.
+pub(super) fn not_used(given: Option<f64>, stated: &str, factor: f64) -> Option<String> {
+    let note = || format!("the given unit of q is not used: the file states {stated}");
+    given.filter(|given| *given != factor).map(|_| note())
 }
 
 /// The length of a unit `1/length`, in lower case, without blanks and brackets.
@@ -39,16 +53,25 @@ fn inverse_of(unit: &str) -> Option<String> {
     Some(length.to_owned())
 }
 
+/// Factor from 1/cm to 1/Å.
+pub(super) const INVERSE_CM: f64 = 1e-8;
+
 /// Factor that converts q in `unit` to 1/Å.
 pub(super) fn of_q(unit: &str) -> Option<f64> {
-    match inverse_of(unit)?.as_str() {
+    of_inverse_length(&inverse_of(unit)?)
+}
+
+/// Factor that converts q in the inverse of this length to 1/Å.
+pub(super) fn of_inverse_length(length: &str) -> Option<f64> {
+    match length.to_lowercase().as_str() {
         "a" | "å" | "\u{212b}" | "a\u{30a}" | "\u{fffd}" | "ang" | "angstrom" | "angstroms"
         | "ångström" => Some(1.0),
-        "nm" | "nanometer" | "nanometre" => Some(0.1),
+        "nm" | "nanometer" | "nanometre" | "nanometers" | "nanometres" => Some(0.1),
         "pm" => Some(100.0),
-        "um" | "µm" | "μm" => Some(1e-4),
-        "cm" => Some(1e-8),
-        "m" => Some(1e-10),
+        "um" | "µm" | "μm" | "micron" | "microns" | "micrometer" | "micrometre" | "micrometers"
+        | "micrometres" => Some(1e-4),
+        "cm" => Some(INVERSE_CM),
+        "m" | "meter" | "metre" | "meters" | "metres" => Some(1e-10),
         _ => None,
     }
 }

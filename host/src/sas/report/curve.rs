@@ -5,7 +5,7 @@ use crate::report::ReportError;
 use crate::report::bitmap::Bitmap;
 use crate::report::canvas::Canvas;
 use crate::report::curves::{AXES, CURVES, LABEL_DISTANCE};
-use crate::report::font::width_of;
+use crate::report::font::{shortened, width_of};
 use crate::report::log_ticks::{label, log_ticks};
 use crate::report::picture::Picture;
 use crate::report::value_axis::ValueAxis;
@@ -93,7 +93,7 @@ impl<'a> ScatteringCurve<'a> {
         let mut svg = String::new();
         {
             let area = SVGBackend::with_string(&mut svg, SVG_SIZE).into_drawing_area();
-            self.draw(&area, LETTERS[0], 1)?;
+            self.draw(&area, LETTERS[0], 1, None)?;
         }
         Ok(svg)
     }
@@ -103,10 +103,18 @@ impl<'a> ScatteringCurve<'a> {
     /// # Errors
     /// No intensity is positive, or drawing or encoding failed.
     pub fn png(&self) -> Result<Picture, ReportError> {
+        self.png_titled("")
+    }
+
+    /// The plot as a PNG with a title and, if it has data and a model, a legend.
+    ///
+    /// # Errors
+    /// As [`Self::png`].
+    pub fn png_titled(&self, title: &str) -> Result<Picture, ReportError> {
         let mut canvas = Canvas::new(PNG_SIZE.0 as usize, PNG_SIZE.1 as usize);
         {
             let area = Bitmap::new(&mut canvas, PNG_SIZE).into_drawing_area();
-            self.draw(&area, LETTERS[1], 2)?;
+            self.draw(&area, LETTERS[1], 2, Some(title))?;
         }
         Ok(Picture {
             png: canvas.png().map_err(|e| ReportError(e.to_string()))?,
@@ -180,6 +188,7 @@ impl<'a> ScatteringCurve<'a> {
         area: &DrawingArea<B, Shift>,
         letters: u32,
         stroke: u32,
+        title: Option<&str>,
     ) -> Result<(), ReportError> {
         let (q, intensities) = self
             .ranges()
@@ -200,10 +209,41 @@ impl<'a> ScatteringCurve<'a> {
             .with_residuals(residuals.as_ref().map(|(axis, _)| axis));
         self.draw_intensities(&above, &labels, intensities, residuals.is_none())
             .map_err(failed)?;
+        if let Some(title) = title {
+            self.draw_title(&above, &labels, title).map_err(failed)?;
+        }
         if let Some((axis, points)) = residuals {
             draw_residuals(&below, &labels, axis, &points).map_err(failed)?;
         }
         area.present().map_err(failed)
+    }
+
+    /// Writes the title above the intensities, and the legend beside it. A page has both in its
+    /// heading and caption.
+    fn draw_title<B: DrawingBackend>(
+        &self,
+        area: &DrawingArea<B, Shift>,
+        labels: &Labels,
+        title: &str,
+    ) -> Result<(), DrawingAreaErrorKind<B::ErrorType>> {
+        let letters = labels.letters;
+        let line = letters as usize;
+        let style = ("sans-serif", letters).into_text_style(area);
+        let top = letters as i32 / 2;
+        let mut right = area.dim_in_pixel().0 as i32 - letters as i32;
+        if self.data.is_some() && self.model.is_some() {
+            for (name, colour) in [("model", CURVES[1]), ("data", CURVES[0])] {
+                right -= width_of(name, line) as i32;
+                area.draw_text(name, &style, (right, top))?;
+                right -= letters as i32 / 2;
+                let centre = (right, top + letters as i32 / 2);
+                area.draw(&Circle::new(centre, letters / 4, colour.filled()))?;
+                right -= letters as i32;
+            }
+        }
+        let left = width_of("I, 1/cm", line) as i32 + 3 * letters as i32;
+        let title = shortened(title, line, (right - left).max(0) as usize);
+        area.draw_text(&title, &style, (left, top))
     }
 
     fn draw_intensities<B: DrawingBackend>(
@@ -278,6 +318,11 @@ impl<'a> ScatteringCurve<'a> {
                 .map(|(q, v)| (on_axis(*q) && visible(*v)).then_some((*q, *v)))
                 .collect();
             for run in points.split(Option::is_none) {
+                if let [Some(lone)] = run {
+                    let dot = Circle::new(*lone, 2 * stroke + 1, CURVES[1].filled());
+                    chart.draw_series([dot])?;
+                    continue;
+                }
                 let run = run.iter().copied().flatten();
                 chart.draw_series(LineSeries::new(run, CURVES[1].stroke_width(2 * stroke)))?;
             }

@@ -18,9 +18,9 @@ fn failed(error: &dyn std::fmt::Display) -> ReportError {
 ///
 /// # Errors
 /// There is nothing to draw, or drawing failed.
-pub fn fit_picture(fit: &Comparison) -> Result<Picture, ReportError> {
+pub fn fit_picture(result: &FitResult, fit: &Comparison) -> Result<Picture, ReportError> {
     match ScatteringCurve::of_fit(fit) {
-        Some(curve) => curve.png(),
+        Some(curve) => curve.png_titled(&format!("{} fitted to {}", result.model, result.data)),
         None => comparison_picture(fit).map_err(|e| failed(&e)),
     }
 }
@@ -32,16 +32,23 @@ pub fn fit_picture(fit: &Comparison) -> Result<Picture, ReportError> {
 pub fn fit_report(result: &FitResult, fit: &Comparison) -> Result<String, ReportError> {
     let title = format!("Fit of {} to {}", result.model, result.data);
     let mut page = page::head(&title, &lead(result));
+    page += &page::problems(&result.problems);
     page += "<section>\n<h2>Data and fit</h2>\n";
     page += &match ScatteringCurve::of_fit(fit) {
-        Some(drawn) => curve("Intensity", "q", &drawn.caption(), Some(&drawn.svg()?)),
-        None => {
-            let pictures = comparison_pictures(fit).map_err(|e| failed(&e))?;
-            let names = ["Data", "Model", "Residuals"];
-            let named = pictures.iter().zip(names);
-            let images: String = named.map(|(drawn, name)| figure(drawn, name)).collect();
-            format!("<div class=\"pair\">\n{images}</div>\n")
-        }
+        // The parameters are worth a page even if the curves cannot be drawn.
+        Some(drawn) => match drawn.svg() {
+            Ok(svg) => curve("Intensity", "q", &drawn.caption(), Some(&svg)),
+            Err(why) => format!("<p class=\"absent\">{}</p>\n", escaped(&why.to_string())),
+        },
+        None => match comparison_pictures(fit) {
+            Ok(pictures) => {
+                let names = ["Data", "Model", "Residuals"];
+                let named = pictures.iter().zip(names);
+                let images: String = named.map(|(drawn, name)| figure(drawn, name)).collect();
+                format!("<div class=\"pair\">\n{images}</div>\n")
+            }
+            Err(why) => format!("<p class=\"absent\">{}</p>\n", escaped(&why.to_string())),
+        },
     };
     page += "</section>\n<section>\n<h2>Parameters</h2>\n";
     page += &parameters(&result.parameters);
@@ -264,6 +271,7 @@ mod tests {
         record.notes.push("1 < 2".to_owned());
         FitResult {
             record,
+            problems: vec!["half < all".to_owned()],
             model: "sphere@hardsphere".to_owned(),
             data: "drops <of> water & oil".to_owned(),
             method: Method::Evolution,
@@ -337,6 +345,7 @@ mod tests {
             let page = fit_report(&result(), &fit).unwrap();
             assert!(!page.contains("<script") && !page.contains("<of>"));
             assert!(page.contains("drops &lt;of&gt; water &amp; oil") && page.contains("1 &lt; 2"));
+            assert!(page.contains("half &lt; all"));
             assert_eq!(
                 page.matches("src=\"data:image/png;base64,").count(),
                 pictures
@@ -353,7 +362,7 @@ mod tests {
                     "{name}"
                 );
             }
-            assert!(fit_picture(&fit).unwrap().png.len() > 1000);
+            assert!(fit_picture(&result(), &fit).unwrap().png.len() > 1000);
         }
     }
 

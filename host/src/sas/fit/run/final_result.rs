@@ -11,6 +11,8 @@ use crate::sas::{SasError, Vector};
 use nalgebra::DMatrix;
 use std::time::Instant;
 
+use super::notes::negative;
+
 impl Fit<'_> {
     /// The result so far, also of an interrupted fit, and the intensities of model and data.
     /// Computes the derivatives at the best values by central differences, all in one batch.
@@ -83,8 +85,11 @@ impl Fit<'_> {
         let fixed = self.problem.fixed().into_iter();
         let mut record = RunRecord::new(self.engine.setup(), self.searching.as_secs_f64());
         record.notes = notes;
-        let result = FitResult {
+        let known_sigma = self.problem.measured().known_sigma;
+        let vector = self.problem.vector(&at.values);
+        let mut result = FitResult {
             record,
+            problems: self.problems(reduced.filter(|_| known_sigma), &vector),
             model,
             data: self.problem.measured().title.clone(),
             method: self.options.method,
@@ -97,7 +102,7 @@ impl Fit<'_> {
             reduced_chi2: reduced,
             points,
             degrees_of_freedom,
-            known_sigma: self.problem.measured().known_sigma,
+            known_sigma,
             covariance: statistics.covariance,
             correlation: statistics.correlation,
             minima,
@@ -118,7 +123,8 @@ impl Fit<'_> {
         let model = pairs
             .zip(&at.residuals)
             .map(|((intensity, sigma), residual)| intensity - residual * sigma)
-            .collect();
+            .collect::<Vec<f64>>();
+        result.record.notes.extend(negative(&model));
         let comparison = Comparison {
             measured: measured.clone(),
             model,

@@ -3,11 +3,43 @@
 use super::Fit;
 use crate::sas::fit::multi_start::Minimum;
 use crate::sas::fit::{Bound, Statistics, Stop};
+use crate::sas::{Vector, is_unsolved, unsolved};
+use crate::text::significant;
 
 /// Least absolute correlation that is reported.
 const CORRELATED: f64 = 0.98;
 
+/// A reduced χ² above this value means that the model does not describe the data.
+const POOR: f64 = 10.0;
+
+/// A note that a model is negative at some points.
+pub(super) fn negative(model: &[f64]) -> Option<String> {
+    let negative = model.iter().filter(|v| **v < 0.0).count();
+    (negative > 0).then(|| {
+        format!(
+            "{negative} of {} intensities of the model are negative",
+            model.len()
+        )
+    })
+}
+
 impl Fit<'_> {
+    /// Reasons why the result may be meaningless; `reduced`: the reduced χ² if the uncertainties of
+    /// the data are known.
+    pub(super) fn problems(&self, reduced: Option<f64>, best: &Vector) -> Vec<String> {
+        let mut problems = Vec::new();
+        if let Some(reduced) = reduced.filter(|reduced| *reduced > POOR) {
+            problems.push(format!(
+                "the model does not describe the data: χ² per degree of freedom is {}, where about 1 is expected, and the uncertainties of the parameters mean nothing",
+                significant(reduced, 4)
+            ));
+        }
+        if is_unsolved(self.problem.calculation(), best) {
+            problems.push(unsolved(self.problem.calculation()));
+        }
+        problems
+    }
+
     pub(super) fn notes(
         &self,
         statistics: &Statistics,

@@ -109,6 +109,7 @@ fn other_texts_units_and_names_are_accepted() {
         text(g, "canSAS_class", "SASdata")?;
         text(&*g.dataset("Q")?, "units", "1/nm")?;
         text(&*g.dataset("I")?, "units", "Counts")?;
+        text(&*g.dataset("Idev")?, "units", "Counts")?;
         replace(g, "Qdev", &[0.0; 4])
     });
     let Ok(Scattering::Curve(curve)) = read else {

@@ -1,0 +1,164 @@
+//! Option `--set`: values of a model's parameters, and notes on those without effect.
+
+use super::names;
+use super::parameters::{PolydispersityArg, items, number};
+use crate::cli::failure::Failure;
+use crate::sas::fit::INTEGER_PARAMETERS;
+use crate::sas::{Definition, Role};
+use crate::text::shortest;
+
+/// The values of all parameters: the defaults, replaced by those of `--set`.
+pub(super) fn values(definition: &Definition, set: &[String]) -> Result<Values, Failure> {
+    let mut values = definition.defaults();
+    let mut is_set = vec![false; values.len()];
+    for item in items(set) {
+        let option = format!("--set {item}");
+        let Some((name, text)) = item.split_once('=') else {
+            return Err(Failure::usage(format!(
+                "{option}: expected NAME=VALUE, such as radius=60"
+            )));
+        };
+        refuse_width(definition, &option, name)?;
+        let parameter = names::parameter_index(definition, &option, name)?;
+        let row = &definition.rows()[parameter];
+        let value = number(&option, text, "a number")?;
+        let (low, high) = row.limits;
+        if !(low..=high).contains(&value) {
+            return Err(Failure::usage(format!(
+                "{option}: expected {} to {} for {name} of {}",
+                shortest(low),
+                shortest(high),
+                definition.name()
+            )));
+        }
+        let selects = matches!(
+            row.role,
+            Role::StructureFactorMode | Role::RadiusEffectiveMode
+        );
+        let counts = INTEGER_PARAMETERS.contains(&row.name.as_str());
+        if (selects || counts) && value.fract() != 0.0 {
+            return Err(Failure::usage(format!(
+                "{option}: expected an integer from {low} to {high}"
+            )));
+        }
+        if std::mem::replace(&mut is_set[parameter], true) {
+            return Err(Failure::usage(format!(
+                "{option}: expected each parameter once, found {name} twice"
+            )));
+        }
+        values[parameter] = value;
+    }
+    Ok(Values { values, is_set })
+}
+
+/// A value of every parameter.
+#[derive(Debug, Clone)]
+pub(super) struct Values {
+    pub(super) values: Vec<f64>,
+    /// Whether `--set` gave the value.
+    pub(super) is_set: Vec<bool>,
+}
+
+impl Values {
+    /// The parameters that have an effect; `pixels`: in two dimensions.
+    pub(super) fn effective(&self, definition: &Definition, pixels: bool) -> Vec<bool> {
+        let rows = definition.rows();
+        let own_radius = rows
+            .iter()
+            .zip(&self.values)
+            .any(|(row, value)| row.role == Role::RadiusEffectiveMode && *value > 0.0);
+        rows.iter()
+            .map(|row| match row.role {
+                Role::Angle(_) | Role::Spin(_) | Role::Moment { .. } => pixels,
+                Role::Structure(0) => !own_radius,
+                _ => true,
+            })
+            .collect()
+    }
+
+    /// Notes on values that were set and have no effect, because of `polydispersity` among others;
+    /// `pixels`: in two dimensions.
+    pub(super) fn without_effect(
+        &self,
+        definition: &Definition,
+        polydispersity: &[PolydispersityArg],
+        pixels: bool,
+    ) -> Vec<String> {
+        let effective = self.effective(definition, pixels);
+        let rows = definition.rows();
+        let replaced = |index: usize| {
+            let array = |p: &PolydispersityArg| p.parameter_index() == index && p.file().is_some();
+            polydispersity.iter().any(array) && !matches!(rows[index].role, Role::Angle(_))
+        };
+        let beyond = self.beyond_count(definition);
+        let set = (0..rows.len()).filter(|index| self.is_set[*index]);
+        // The command in a file sets all values, and those of the model are no loss.
+        let changed = |index: usize| self.values[index] != rows[index].default;
+        let lost = |index: usize| changed(index) && (replaced(index) || beyond[index].is_some());
+        set.filter(|index| !effective[*index] || lost(*index))
+            .map(|index| {
+                let (row, name) = (&rows[index], &rows[index].name);
+                if replaced(index) {
+                    return format!(
+                        "--set {name}: not used, because the file of --pd {name}=array:… gives the values"
+                    );
+                }
+                if let Some(count) = &beyond[index] {
+                    return format!("--set {name}: not used, because {count}");
+                }
+                match row.role {
+                    Role::Angle(_) => format!(
+                        "--set {name}: a curve is averaged over all directions, so angles have no effect; use --q2d for an image"
+                    ),
+                    Role::Structure(_) => format!(
+                        "--set {name}: not used, because the form factor gives the radius; set radius_effective_mode=0 to use it"
+                    ),
+                    _ => format!(
+                        "--set {name}: magnetism has an effect in two dimensions only (--q2d)"
+                    ),
+                }
+            })
+            .collect()
+    }
+}
+
+/// The parameter of a model that says how many elements of its arrays, such as shells, there are.
+const COUNTS: [&str; 2] = ["n", "n_shells"];
+
+impl Values {
+    /// For each parameter that is an element of an array beyond the number of elements in use, that
+    /// number: `n=1`.
+    fn beyond_count(&self, definition: &Definition) -> Vec<Option<String>> {
+        let rows = definition.rows();
+        let count = rows.iter().zip(&self.values).find(|(row, _)| {
+            COUNTS.contains(&row.name.as_str()) && matches!(row.role, Role::Form(_))
+        });
+        let mut beyond = vec![None; rows.len()];
+        let Some((of, count)) = count else {
+            return beyond;
+        };
+        let arrays = definition.form().info().parameters.iter();
+        for array in arrays.filter(|array| array.length > 1) {
+            for i in (1..=array.length).filter(|i| *i as f64 > *count) {
+                let element = format!("{}{i}", array.name);
+                if let Some(index) = rows.iter().position(|row| row.name == element) {
+                    beyond[index] = Some(format!("{}={}", of.name, shortest(*count)));
+                }
+            }
+        }
+        beyond
+    }
+}
+
+/// Refuses names like `radius_pd`, which are widths of distributions.
+fn refuse_width(definition: &Definition, option: &str, name: &str) -> Result<(), Failure> {
+    if let Some(of) = name.strip_suffix("_pd")
+        && definition.parameter_index(of).is_ok()
+        && definition.parameter_index(name).is_err()
+    {
+        return Err(Failure::usage(format!(
+            "{option}: expected --pd {of}=WIDTH:KIND, as {name} is a width"
+        )));
+    }
+    Ok(())
+}
