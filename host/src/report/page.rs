@@ -71,6 +71,20 @@ pub(crate) fn table(rows: &[(&str, String)]) -> String {
     text + "</tbody>\n</table>\n"
 }
 
+/// A section with doubtful properties of the data; nothing if there are none.
+pub(crate) fn doubts(problems: &[String]) -> String {
+    if problems.is_empty() {
+        return String::new();
+    }
+    let items: String = problems
+        .iter()
+        .map(|problem| format!("<li>{}</li>\n", escaped(problem)))
+        .collect();
+    format!(
+        "<section>\n<h2>Doubtful data</h2>\n<p>The result may be meaningless.</p>\n<ul>\n{items}</ul>\n</section>\n"
+    )
+}
+
 /// A list of notes under its heading; nothing if there are none.
 pub(crate) fn notes(notes: &[String]) -> String {
     if notes.is_empty() {

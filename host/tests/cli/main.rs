@@ -11,6 +11,7 @@ mod leftovers;
 mod messages;
 mod mri;
 mod mri_coil_maps;
+mod mri_doubtful;
 mod mri_raw;
 mod mri_refused;
 mod names;

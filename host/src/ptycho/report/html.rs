@@ -56,7 +56,7 @@ pub fn report(
 ) -> Result<String, ReportError> {
     let mut page = page::head(&format!("Reconstruction of {}", of.source), &lead(summary));
 
-    page += &doubts(&summary.problems);
+    page += &page::doubts(&summary.problems);
     page += "<section>\n<h2>Object</h2>\n<div class=\"pair\">\n";
     page += &figure(&pictures.phase, "Phase of the object");
     if let Some(stretched) = &pictures.phase_stretched {
@@ -123,20 +123,6 @@ fn lead(of: &Summary) -> String {
         );
     }
     escaped(&text)
-}
-
-/// Doubtful properties of the scan; nothing if there are none.
-fn doubts(problems: &[String]) -> String {
-    if problems.is_empty() {
-        return String::new();
-    }
-    let items: String = problems
-        .iter()
-        .map(|problem| format!("<li>{}</li>\n", escaped(problem)))
-        .collect();
-    format!(
-        "<section>\n<h2>Doubtful data</h2>\n<p>The result may be meaningless.</p>\n<ul>\n{items}</ul>\n</section>\n"
-    )
 }
 
 /// The size of the probe.
