@@ -18,6 +18,8 @@ mod names;
 mod pictures;
 mod printed;
 mod ptycho_doubtful;
+mod ptycho_notes;
+mod ptycho_problems;
 mod sas;
 mod sas_fit;
 mod sas_refused;
