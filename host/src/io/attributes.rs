@@ -66,8 +66,13 @@ impl Source {
             return Ok(None);
         };
         let shape = self.checked_shape(path, &dataset, kind.size())?;
-        if shape.iter().product::<usize>() > MOST_TEXTS {
+        let count = shape.iter().product::<usize>();
+        if count > MOST_TEXTS {
             return Ok(None);
+        }
+        if count > 0 && (kind.is::<VarLenUnicode>() || kind.is::<VarLenAscii>()) {
+            self.check_heaps()?;
+            self.check_string_lengths(path, &dataset, count)?;
         }
         Ok(self.texts_of(&dataset)?.and_then(|t| t.into_iter().next()))
     }

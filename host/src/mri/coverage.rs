@@ -3,6 +3,7 @@
 use super::Grid;
 use crate::data::KSpace;
 use serde::Serialize;
+use std::f64::consts::FRAC_PI_2;
 use std::ops::Range;
 
 /// A readout is straight if its points deviate from the line by less than this share of its length.
@@ -30,7 +31,8 @@ pub struct Coverage {
 pub struct Spokes {
     /// Whole spokes; one that begins at the origin counts as half.
     pub measured: f64,
-    /// π/2 · N in a plane, π/2 · N² in a volume, with N the largest side.
+    /// π/2 · n in a plane, π/2 · n² in a volume, with n = 2 |k| N the Nyquist steps across the
+    /// trajectory: N the largest side, |k| the largest in the samples, cycles/pixel.
     pub nyquist: f64,
 }
 
@@ -96,7 +98,10 @@ impl Spokes {
         for readout in kspace.readouts() {
             measured += spoke(kspace, &readout.samples, MAX_DISTANCE / largest)?;
         }
-        let nyquist = std::f64::consts::FRAC_PI_2 * largest.powi(sides.len() as i32 - 1);
+        let square = |k: ndarray::ArrayView1<'_, f64>| k.iter().map(|k| k * k).sum::<f64>();
+        let trajectory = kspace.trajectory().rows().into_iter();
+        let reach = trajectory.map(square).fold(0.0, f64::max).sqrt();
+        let nyquist = FRAC_PI_2 * (2.0 * reach * largest).powi(sides.len() as i32 - 1);
         Some(Self { measured, nyquist })
     }
 }
@@ -218,6 +223,13 @@ mod tests {
         assert!(enough.undersampling < 1.1, "{}", enough.undersampling);
         let few = Coverage::new(&spokes(10, 128, 64, true));
         assert!((4.0..10.1).contains(&few.undersampling), "{few:?}");
+        // The same spokes of pixels half as large reach half as far, and need as many.
+        let far = Coverage::new(&spokes(101, 128, 64, true));
+        let mut near = spokes(101, 128, 128, true).trajectory().mapv(|k| k / 2.0);
+        let positions = near.rows_mut().into_iter().map(|k| [k[0], k[1]]).collect();
+        let near = Coverage::new(&kspace(positions, 128, 128));
+        let nyquist = |of: &Coverage| of.spokes.as_ref().unwrap().nyquist;
+        assert!((nyquist(&near) - nyquist(&far)).abs() < 1e-9);
         let half = Coverage::new(&spokes(10, 64, 64, false));
         assert_eq!(half.spokes.unwrap().measured, 5.0);
     }

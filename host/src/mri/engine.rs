@@ -1,6 +1,7 @@
 //! The interface of every back end of the reconstruction.
 
-use super::ProblemError;
+use super::{Problem, ProblemError};
+use crate::fft::Real;
 use crate::gpu::GpuError;
 use crate::run::Setup;
 use ndarray::Array3;
@@ -91,4 +92,49 @@ pub trait Engine {
     /// # Errors
     /// An error of the device.
     fn image(&mut self) -> Result<Array3<Complex<f64>>, MriError>;
+
+    /// The data residual Σ w |d − Eρ|²/Σ w |d|² of this image: the share of the signal that the image
+    /// does not explain. `None` for the adjoint, whose scale is not that of the samples, and for zero
+    /// data.
+    ///
+    /// # Errors
+    /// An error of the device.
+    fn data_residual(&mut self) -> Result<Option<f64>, MriError> {
+        Ok(None)
+    }
+}
+
+/// Σ w |d|² of a problem, the scale of [`Engine::data_residual`].
+pub(in crate::mri) fn signal_squared(problem: &Problem) -> f64 {
+    let coils = problem.samples().rows().into_iter();
+    coils
+        .map(|coil| match problem.weights() {
+            Some(weights) => {
+                let each = coil.iter().zip(weights);
+                each.map(|(d, w)| w * d.norm_sqr()).sum::<f64>()
+            }
+            None => coil.iter().map(Complex::norm_sqr).sum(),
+        })
+        .sum()
+}
+
+/// Σ w |d − Eρ|² = Σ w |d|² − Re⟨ρ, b⟩ − Re⟨ρ, r⟩ with b = EᴴWd and r = b − EᴴWEρ, relative to
+/// `signal` = Σ w |d|². It needs no operator, and is accurate to the operator's tolerance.
+pub(in crate::mri) fn relative_data_residual<T: Real>(
+    signal: f64,
+    image: &[Complex<T>],
+    b: &[Complex<T>],
+    rest: impl IntoIterator<Item = Complex<T>>,
+) -> Option<f64> {
+    let product = |a: Complex<T>, b: Complex<T>| {
+        let [re, im, re_b, im_b] = [a.re, a.im, b.re, b.im].map(Real::wide);
+        re * re_b + im * im_b
+    };
+    let explained: f64 = image
+        .iter()
+        .zip(b)
+        .zip(rest)
+        .map(|((rho, b), r)| product(*rho, *b) + product(*rho, r))
+        .sum();
+    (signal > 0.0).then(|| ((signal - explained) / signal).max(0.0))
 }

@@ -10,6 +10,7 @@ mod coverage;
 pub mod cpu;
 pub mod cuda;
 pub mod density;
+mod diagnosis;
 mod encoding;
 mod engine;
 mod grid;
@@ -32,6 +33,7 @@ pub mod toeplitz;
 pub mod trajectory;
 
 pub use coverage::{Coverage, Spokes, grid_of};
+pub use diagnosis::diagnose;
 pub use encoding::Encoding;
 pub use engine::{Engine, MriError, Residual};
 pub use grid::Grid;

@@ -132,6 +132,7 @@ fn picture(of: &MriImage) -> Result<Picture, PictureError> {
 pub fn mri_report(of: &MriImage, summary: &MriSummary) -> Result<String, ReportError> {
     let failed = |e: &dyn std::fmt::Display| ReportError(e.to_string());
     let mut page = page::head(&format!("Image from {}", of.source), &lead(summary));
+    page += &page::problems(&summary.problems);
     page += "<section>\n<h2>Image</h2>\n";
     page += &figure(
         &picture(of).map_err(|e| failed(&e))?,
@@ -210,6 +211,7 @@ fn facts(image: &MriImage, of: &MriSummary) -> String {
         ("Method", Some(of.method.clone())),
         ("Iterations", Some(of.iterations.to_string())),
         ("Last residual", number(last, 4)),
+        ("Data residual, |d − Eρ|²/|d|²", number(of.data_residual, 3)),
         ("Coil maps", Some(of.coil_maps.clone())),
         ("Density weights", Some(of.density.clone())),
         ("Regularisation", Some(significant(of.lambda, 3))),
@@ -266,10 +268,12 @@ mod tests {
         let inputs = vec!["raw & more.h5".to_owned()];
         MriSummary {
             record: RunRecord::new(setup, 0.5).after(inputs, 1.0, vec!["1 < 2".to_owned()]),
+            problems: Vec::new(),
             operator: "toeplitz".to_owned(),
             method: "cg".to_owned(),
             iterations: 3,
             residuals: vec![0.5, 0.1, 0.01],
+            data_residual: Some(0.02),
             ms_per_iteration: Some(170.0),
             matrix: [1, 30, 40],
             coils: 4,

@@ -30,6 +30,14 @@ impl ReconstructionSteps {
         self.engine.as_ref()
     }
 
+    /// The share of the signal that this image does not explain; see [`Engine::data_residual`].
+    ///
+    /// # Errors
+    /// Those of the engine.
+    pub fn data_residual(&mut self) -> Result<Option<f64>, MriError> {
+        self.engine.data_residual()
+    }
+
     /// The image so far, (slice, row, column).
     ///
     /// # Errors

@@ -9,6 +9,8 @@ pub struct MriSummary {
     /// What the summaries of all sciences have: where it was computed, files, times, notes.
     #[serde(flatten)]
     pub record: RunRecord,
+    /// Doubtful properties of the samples, as `mri info` finds them.
+    pub problems: Vec<String>,
     /// `direct`, `nufft` or `toeplitz`.
     pub operator: String,
     /// `adjoint`, `cg`, `tv` or `wavelet`.
@@ -17,6 +19,8 @@ pub struct MriSummary {
     pub iterations: usize,
     /// |r|²/|b|² after each of them.
     pub residuals: Vec<f64>,
+    /// Σ w |d − Eρ|²/Σ w |d|² at the end; none for the adjoint.
+    pub data_residual: Option<f64>,
     /// Mean time of an iteration, ms.
     pub ms_per_iteration: Option<f64>,
     /// Slices, rows, columns.

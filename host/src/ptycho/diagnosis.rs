@@ -1,5 +1,9 @@
 //! Properties of a scan that often explain a poor or meaningless reconstruction.
 
+mod groups;
+mod light;
+
+use super::EngineSpec;
 use super::overlap::Overlap;
 use crate::data::{Mask, Scan};
 use crate::text::{count, significant};
@@ -25,6 +29,8 @@ const HOT: f64 = 10.0;
 const HOT_COUNTS: f64 = 100.0;
 /// Fewest pixels with the largest count, and least such count, that suggest saturation.
 const SATURATED: (usize, f64) = (10, 64.0);
+/// Fewest frames that overlap enough to determine an object and a probe.
+const MIN_FRAMES: usize = 5;
 /// Most frames or pixels that a message lists.
 const LISTED: usize = 5;
 
@@ -37,18 +43,22 @@ pub struct Diagnosis {
     pub problems: Vec<String>,
 }
 
-/// Looks for properties of `scan` that often explain a poor or meaningless reconstruction.
+/// Looks for properties of `scan` that often explain a poor or meaningless reconstruction with `engines`.
 #[must_use]
-pub fn diagnose(scan: &Scan) -> Diagnosis {
+pub fn diagnose(scan: &Scan, engines: &[EngineSpec]) -> Diagnosis {
     let [_, rows, columns] = scan.shape();
     let pixel = scan.object_pixel();
     let overlap = Overlap::estimate(scan.positions(), scan.probe(), [rows, columns], pixel);
     let mean = scan.mean_frame();
     let mut problems = Vec::new();
     problems.extend(few_overlaps(overlap.as_ref()));
+    problems.extend(few_frames(scan.shape()[0]));
+    problems.extend(overlap.as_ref().and_then(|o| groups::separate(scan, o)));
     problems.extend(frames(scan));
     problems.extend(masked(scan));
     problems.extend(counts(scan));
+    problems.extend(light::no_photon_counts(scan, engines));
+    problems.extend(light::unlimited_illumination(scan));
     problems.extend(hot(scan, &mean));
     problems.extend(far_field(scan, &mean));
     problems.extend(centre(&mean));
@@ -59,13 +69,24 @@ fn few_overlaps(overlap: Option<&Overlap>) -> Option<String> {
     match overlap {
         None => Some("the scan has a single frame, so nothing overlaps".to_owned()),
         Some(o) if o.linear < MIN_OVERLAP => Some(format!(
-            "the linear overlap is about {:.0} % of the {}'s width: expected {:.0} % or more (a small one may also mean a wrong distance, pixel size or wavelength, or a near-field scan)",
-            100.0 * o.linear,
+            "the linear overlap is {} {}'s width: expected {:.0} % or more (a small one may also mean a wrong distance, pixel size or wavelength, or a near-field scan)",
+            if o.linear > 0.0 {
+                format!("about {:.0} % of the", 100.0 * o.linear)
+            } else {
+                "0, as the step exceeds the".to_owned()
+            },
             o.width_of,
             100.0 * MIN_OVERLAP
         )),
         Some(_) => None,
     }
+}
+
+fn few_frames(frames: usize) -> Option<String> {
+    // A single frame has a sentence of its own.
+    (2..MIN_FRAMES).contains(&frames).then(|| {
+        format!("the scan has {frames} frames: expected at least {MIN_FRAMES}, as fewer do not determine an object and a probe")
+    })
 }
 
 /// `3 frames without any counts: 4, 7, 8`.
@@ -100,6 +121,11 @@ fn frames(scan: &Scan) -> Vec<String> {
             &repeated(scan),
             nouns,
             "at the position of an earlier frame",
+        ),
+        listed(
+            &light::identical(scan),
+            nouns,
+            "with exactly the counts of an earlier frame",
         ),
     ]
     .into_iter()
@@ -162,6 +188,9 @@ fn counts(scan: &Scan) -> Option<String> {
             "{} with 2^{bits} - 1, a value that detectors use for bad or saturated pixels, not masked",
             count(at, ["pixel", "pixels"])
         ));
+    }
+    if let Some(problem) = light::two_levels(at, scan, max) {
+        return Some(problem);
     }
     // Counts of light thin out towards the largest one; those of a saturated detector pile up at it.
     (at >= SATURATED.0 && f64::from(max) >= SATURATED.1 && at > below).then(|| {
@@ -280,6 +309,7 @@ fn centre(mean: &Array2<f64>) -> Option<String> {
 mod tests {
     use super::*;
     use crate::data::Geometry;
+    use crate::ptycho::EngineName;
     use ndarray::{Array2, Array3};
 
     /// 30 frames of 32 × 32 pixels: a Gaussian in the middle with counts that vary.
@@ -302,7 +332,8 @@ mod tests {
         let positions = Array2::from_shape_fn((count, 2), |(frame, axis)| {
             step * [frame / 6, frame % 6][axis] as f64
         });
-        diagnose(&Scan::new(frames, None, positions, geometry, None).unwrap()).problems
+        let scan = Scan::new(frames, None, positions, geometry, None).unwrap();
+        diagnose(&scan, &[EngineSpec::new(EngineName::Dm, 1)]).problems
     }
 
     #[test]
@@ -318,7 +349,9 @@ mod tests {
         }
         let mut saturated = frames_of_light();
         saturated.mapv_inplace(|v| v.min(700.0));
-        let flat = Array3::from_shape_fn((30, 32, 32), |(f, r, c)| ((f + r * c) % 7 + 20) as f32);
+        let flat = Array3::from_shape_fn((30, 32, 32), |(f, r, c)| {
+            ((f * (r + 1) + r * c) % 31 + 200) as f32
+        });
         let mut moved = Array3::zeros((30, 32, 32));
         for ((f, r, c), v) in frames_of_light().indexed_iter() {
             moved[[f, (r + 16) % 32, c]] = *v;

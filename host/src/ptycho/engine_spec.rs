@@ -267,7 +267,7 @@ impl EngineSpec {
         {
             return Err(RecipeError::new(
                 format!("{name}.clip_object"),
-                "[lower, upper] within 0 to 1e6",
+                "[lower, upper] with 0 <= lower <= upper <= 1e6",
                 format!("[{}, {}]", shortest(low), shortest(high)),
             ));
         }

@@ -19,6 +19,7 @@ mod problem;
 pub mod quality;
 mod read_options;
 mod recipe;
+mod recipe_line;
 mod reconstructor;
 #[cfg(feature = "plots")]
 pub mod report;

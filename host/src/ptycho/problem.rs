@@ -152,7 +152,7 @@ fn variance_of_root(lambda: f64) -> f64 {
 
 /// Variance of √counts averaged over valid pixels, with each pixel's mean over the frames as an
 /// estimate of its expectation.
-fn poisson_bound(scan: &Scan) -> f64 {
+pub(super) fn poisson_bound(scan: &Scan) -> f64 {
     let [frames, rows, columns] = scan.shape();
     let mut sum = Array2::<f64>::zeros((rows, columns));
     let mut count = Array2::<f64>::zeros((rows, columns));

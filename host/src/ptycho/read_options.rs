@@ -98,6 +98,12 @@ impl ReadOptions {
                 return refuse(option, "a finite number above 0", shortest(value));
             }
         }
+        for (option, path) in self.paths.iter().flat_map(Paths::named) {
+            if path.is_empty() {
+                let expected = "the path of a dataset";
+                return refuse(&format!("paths.{option}"), expected, "\"\"".to_owned());
+            }
+        }
         match (self.format, &self.paths) {
             (Format::Hdf5, None) => refuse(
                 "format",
@@ -222,6 +228,29 @@ pub struct Paths {
     pub pixel_size: Option<String>,
 }
 
+impl Paths {
+    /// The given paths, with their options.
+    fn named(&self) -> impl Iterator<Item = (&'static str, &str)> {
+        let optional = [
+            ("mask", &self.mask),
+            ("probe", &self.probe),
+            ("wavelength", &self.wavelength),
+            ("energy", &self.energy),
+            ("distance", &self.distance),
+            ("pixel_size", &self.pixel_size),
+        ];
+        let optional = optional
+            .into_iter()
+            .filter_map(|(option, path)| Some((option, path.as_deref()?)));
+        [
+            ("frames", self.frames.as_str()),
+            ("positions", self.positions.as_str()),
+        ]
+        .into_iter()
+        .chain(optional)
+    }
+}
+
 /// Meaning of non-zero mask pixels.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -231,6 +260,16 @@ pub enum MaskPolarity {
     Bad,
     /// Non-zero pixels are valid, as in PtyPy.
     Valid,
+}
+
+impl MaskPolarity {
+    /// Whether a pixel with this mask value is valid; NaN is bad.
+    pub(super) fn is_valid(self, value: f32) -> bool {
+        match self {
+            Self::Bad => value == 0.0,
+            Self::Valid => value != 0.0 && !value.is_nan(),
+        }
+    }
 }
 
 fn row_column() -> [usize; 2] {

@@ -4,6 +4,7 @@
 //! is stored in the results file; used as a recipe, it repeats the run.
 
 use super::engine_spec::EngineSpec;
+use super::recipe_line::line_of;
 use crate::text::{TomlError, shortest};
 use serde::{Deserialize, Serialize};
 
@@ -156,6 +157,13 @@ impl RecipeError {
         &self.0.key
     }
 
+    /// Adds the line of the option in `text`, if it has one.
+    #[must_use]
+    pub fn in_text(mut self, text: &str) -> Self {
+        self.0.line = self.0.line.or_else(|| line_of(text, &self.0.key));
+        self
+    }
+
     /// The error of the value of an option: `--set dm.alpha=9: expected 0.001 to 2`.
     #[must_use]
     pub fn of_option(&self, option: &str) -> String {
@@ -172,6 +180,28 @@ impl Recipe {
         let recipe: Self = toml::from_str(text)
             .map_err(|e| RecipeError(Box::new(TomlError::new(&e, Some(text)))))?;
         Ok(recipe.with_engine_defaults())
+    }
+
+    /// One sentence for each option that has no effect on a run on `backend`.
+    #[must_use]
+    pub fn without_effect(&self, backend: &str) -> Vec<String> {
+        let mut sentences = Vec::new();
+        if backend == "cpu" && self.gpu != GpuOptions::default() {
+            sentences.push("gpu.updates has no effect on the CPU".to_owned());
+        }
+        let mut last = 0_usize;
+        for engine in &self.engines {
+            last = last.saturating_add(engine.iterations);
+            let default = EngineSpec::new(engine.name, 1).probe_from;
+            if engine.update_probe && engine.probe_from != default && engine.probe_from > last {
+                let name = engine.name.as_str();
+                sentences.push(format!(
+                    "{name}.probe_from = {} is after the last iteration of {name}, which is {last}: it does not update the probe",
+                    engine.probe_from
+                ));
+            }
+        }
+        sentences
     }
 
     /// The resolved recipe as a TOML document.

@@ -1,7 +1,7 @@
 //! Start values: a probe from the file, the mean pattern or an aperture, with extra modes.
 
 use super::probe_search;
-use super::recipe::{ProbeSource, Recipe};
+use super::recipe::{ProbeSource, ProbeStart, Recipe};
 use crate::data::Scan;
 use crate::fft::Fft2;
 use crate::text::shortest;
@@ -62,6 +62,7 @@ pub(super) fn probe(
         (ProbeSource::Auto, Some(_)) => ProbeSource::File,
         (source, _) => source,
     };
+    unused(source, &recipe.probe, notes);
     let given = match source {
         ProbeSource::Auto => {
             let (main, defocus) = probe_search::search(scan);
@@ -98,6 +99,21 @@ pub(super) fn probe(
     let scale = (scan.brightest_frame() / power).sqrt();
     probe.mapv_inplace(|v| v * scale);
     Ok(probe)
+}
+
+/// Notes options of the start probe that are set, but have no effect on one from `source`.
+fn unused(source: ProbeSource, options: &ProbeStart, notes: &mut Vec<String>) {
+    let default = ProbeStart::default();
+    let aperture = source != ProbeSource::Aperture && options.aperture != default.aperture;
+    let propagated = matches!(source, ProbeSource::Aperture | ProbeSource::MeanPattern);
+    let defocus = !propagated && options.defocus != default.defocus;
+    for (option, set) in [("aperture", aperture), ("defocus", defocus)] {
+        if set {
+            notes.push(format!(
+                "probe.{option} has no effect on this start probe (probe.source chooses another)"
+            ));
+        }
+    }
 }
 
 /// Largest absolute phase of the start object, rad.

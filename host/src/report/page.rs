@@ -28,7 +28,7 @@ pub(crate) fn foot(version: &str) -> String {
     )
 }
 
-/// Doubtful properties of the data; nothing if there are none.
+/// A section with doubtful properties of the data; nothing if there are none.
 pub(crate) fn problems(problems: &[String]) -> String {
     if problems.is_empty() {
         return String::new();

@@ -2,10 +2,17 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+#[cfg(feature = "cli")]
+use std::time::{Duration, Instant};
 
 /// Exit code of a process ended by Ctrl-C: 128 + SIGINT.
 #[cfg(feature = "cli")]
 const ENDED_BY_CTRL_C: i32 = 130;
+
+/// Signals within this time are one request: `timeout` signals its child and then the whole group,
+/// and a terminal signals every process of a pipeline.
+#[cfg(feature = "cli")]
+const TOGETHER: Duration = Duration::from_secs(1);
 
 /// A flag that requests a run to stop; all clones share it.
 #[derive(Debug, Clone, Default)]
@@ -18,7 +25,8 @@ impl Interrupt {
         Self::default()
     }
 
-    /// A flag that the first Ctrl-C (or SIGTERM) sets; the second ends the process at once.
+    /// A flag that the first Ctrl-C (or SIGTERM) sets; another one more than a second later ends the process
+    /// at once.
     ///
     /// # Errors
     /// The operating system refuses the signal handler, or one is already installed.
@@ -26,8 +34,10 @@ impl Interrupt {
     pub fn on_ctrl_c() -> Result<Self, ctrlc::Error> {
         let interrupt = Self::new();
         let shared = interrupt.clone();
+        let mut first = None;
         ctrlc::set_handler(move || {
-            if shared.0.swap(true, Ordering::SeqCst) {
+            shared.request();
+            if first.get_or_insert_with(Instant::now).elapsed() > TOGETHER {
                 std::process::exit(ENDED_BY_CTRL_C);
             }
         })?;

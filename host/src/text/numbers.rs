@@ -60,6 +60,8 @@ pub fn shortest(value: f64) -> String {
 #[must_use]
 pub fn length(metres: f64, digits: usize) -> String {
     let (factor, unit) = match metres.abs() {
+        // No prefix makes such a number readable.
+        m if m > 0.0 && m < 1e-15 => (1.0, "m"),
         m if m < 1e-9 => (1e12, "pm"),
         m if m < 1e-6 => (1e9, "nm"),
         m if m < 1e-3 => (1e6, "µm"),

@@ -339,7 +339,7 @@ fn invalid_recipes_are_refused() {
     );
     with("[[engines]]\nname = \"dm\"\niterations = 3\nbeta = 0.5").refused(
         1,
-        &["r.toml: dm.beta: expected an option of dm (beta is one of raar), found 0.5"],
+        &["r.toml: line 4: dm.beta: expected an option of dm (beta is one of raar), found 0.5"],
     );
     with(&"#".repeat(2 << 20)).refused(1, &["r.toml", "bytes"]);
     std::fs::remove_file(folder.path("r.toml")).unwrap();

@@ -202,3 +202,82 @@ fn a_damaged_checkpoint_is_refused() {
         .refused(1, &["d: ", "cannot be read"]);
     assert_eq!(folder.names(), ["c", "scan.cxi"]);
 }
+
+/// `timeout` signals its child and then the whole group.
+#[cfg(unix)]
+#[test]
+fn two_signals_at_once_save_the_run_as_one_does() {
+    let folder = TestFolder::with_scan();
+    for signals in [["TERM", "TERM"], ["INT", "TERM"]] {
+        let mut command = folder.command();
+        let fixed = ["ptycho", "reconstruct", "scan.cxi", "-o", "out.h5"];
+        command
+            .args(fixed)
+            .args(["--backend", "cpu", "--no-pictures"]);
+        command.args(["--engine", "dm:100000", "--json-progress"]);
+        let output = folder.signal_at(&mut command, "\"iteration\":10,", &signals);
+        assert_eq!(output.code, Some(130), "{output:?}");
+        assert!(output.err.contains("--resume out.checkpoint"), "{output:?}");
+        for name in ["out.h5", "out.checkpoint"] {
+            std::fs::remove_file(folder.path(name)).unwrap();
+        }
+    }
+}
+
+#[test]
+fn files_under_the_checkpoint_s_name_are_neither_overwritten_nor_deleted() {
+    let folder = TestFolder::with_scan();
+    let often = [
+        "--engine",
+        "dm:3",
+        "--checkpoint-every",
+        "0",
+        "--no-pictures",
+    ];
+    for (name, options) in [
+        ("notes", &["-o", "out.h5", "--checkpoint", "notes"][..]),
+        ("out.checkpoint", &["-o", "out.h5"]),
+    ] {
+        std::fs::write(folder.path(name), "precious\n").unwrap();
+        let output = folder.reconstruct(&[&often, options].concat());
+        output.refused(1, &[name, "expected no file", "no checkpoint"]);
+        assert_eq!(std::fs::read(folder.path(name)).unwrap(), b"precious\n");
+        assert_eq!(folder.names(), [name, "scan.cxi"]);
+        std::fs::remove_file(folder.path(name)).unwrap();
+    }
+    // An empty file, as of mktemp, is a name without contents.
+    std::fs::write(folder.path("empty"), "").unwrap();
+    let options = ["-o", "out.h5", "--checkpoint", "empty", "--quiet"];
+    folder.reconstruct(&[&often, &options[..]].concat()).well();
+}
+
+#[test]
+fn the_checkpoint_of_an_interrupted_run_is_not_overwritten_by_a_new_run() {
+    let folder = TestFolder::with_scan();
+    let mut command = folder.command();
+    let fixed = ["ptycho", "reconstruct", "scan.cxi", "-o", "out.h5"];
+    command
+        .args(fixed)
+        .args(["--backend", "cpu", "--no-pictures"]);
+    command.args(["--engine", "dm:100000", "--json-progress"]);
+    let output = folder.interrupt_at(&mut command, "\"iteration\":10,");
+    assert_eq!(output.code, Some(130), "{output:?}");
+    let [result, saved] = ["out.h5", "out.checkpoint"].map(|name| folder.path(name));
+    let before = [&result, &saved].map(|path| std::fs::read(path).unwrap());
+    let again = ["-o", "out.h5", "--engine", "dm:3", "--no-pictures"];
+    let output = folder.reconstruct(&again);
+    output.refused(
+        1,
+        &["out.checkpoint", "--resume out.checkpoint", "delete it"],
+    );
+    assert_eq!(
+        [&result, &saved].map(|path| std::fs::read(path).unwrap()),
+        before
+    );
+    let other = ["--checkpoint", "new.checkpoint", "--quiet"];
+    folder.reconstruct(&[&again[..], &other].concat()).well();
+    std::fs::remove_file(&saved).unwrap();
+    folder
+        .reconstruct(&[&again[..], &["--quiet"]].concat())
+        .well();
+}

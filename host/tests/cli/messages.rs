@@ -199,7 +199,7 @@ fn recipes_are_refused_with_file_line_and_key() {
         ),
         (
             "probe_modes = 0",
-            "r.toml: probe_modes: expected 1 to 64, found 0",
+            "r.toml: line 1: probe_modes: expected 1 to 64, found 0",
         ),
         (
             "[data]\nframes = [0, 13]",

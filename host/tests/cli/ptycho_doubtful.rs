@@ -10,14 +10,14 @@ use std::sync::PoisonError;
 const FRAMES: &str = "/entry_1/instrument_1/detector_1/data";
 const MASK: &str = "/entry_1/instrument_1/detector_1/mask";
 
-fn scan() -> TestFolder {
+pub(super) fn scan() -> TestFolder {
     let folder = TestFolder::new();
     folder.simulate("scan.cxi", &["--frame", "32", "--positions", "40"]);
     folder
 }
 
 /// Replaces frames and mask of `scan.cxi` (non-zero: bad), written as `name`.
-fn written(
+pub(super) fn written(
     folder: &TestFolder,
     name: &str,
     change: impl FnOnce(&mut Array3<f64>, &mut Array2<i32>),
@@ -45,7 +45,7 @@ fn written(
 }
 
 /// Reconstructs `name`; the output, the summary, and the object's bits.
-fn reconstructed(
+pub(super) fn reconstructed(
     folder: &TestFolder,
     name: &str,
     options: &[&str],
@@ -79,7 +79,7 @@ fn reconstructed(
     (output, serde_json::from_str(&summary).unwrap(), object)
 }
 
-fn problems(summary: &serde_json::Value) -> Vec<&str> {
+pub(super) fn problems(summary: &serde_json::Value) -> Vec<&str> {
     let problems = summary["problems"].as_array().unwrap();
     problems.iter().map(|text| text.as_str().unwrap()).collect()
 }

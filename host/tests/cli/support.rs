@@ -105,11 +105,19 @@ impl TestFolder {
     /// Runs `command`, sends SIGINT when a line of its output contains `text`, and waits for its
     /// end.
     pub(crate) fn interrupt_at(&self, command: &mut Command, text: &str) -> Output {
+        self.signal_at(command, text, &["INT"])
+    }
+
+    /// Like [`Self::interrupt_at`], but sends `signals`, one directly after the other.
+    pub(crate) fn signal_at(&self, command: &mut Command, text: &str, signals: &[&str]) -> Output {
         let mut child = self.start(command.stdout(Stdio::piped()).stderr(Stdio::piped()));
         let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
         let met = lines.any(|line| line.unwrap().contains(text));
         assert!(met, "no line of the output contains {text}");
-        let kill = format!("kill -INT {}", child.id());
+        let kill = |signal: &&str| format!("kill -{signal} {}", child.id());
+        let kill: Vec<String> = signals.iter().map(kill).collect();
+        // Signals at the same instant could become one.
+        let kill = kill.join("; sleep 0.005; ");
         let mut kill = self.start(Command::new("sh").args(["-c", &kill]));
         assert!(kill.wait().unwrap().success());
         // A full pipe would block the program.

@@ -38,14 +38,23 @@ pub(super) struct CoilMaps {
 
 impl CoilMapSource {
     /// Parses `--coil-maps`.
-    pub(super) fn from_arg(text: &str) -> Self {
-        match text {
+    pub(super) fn from_arg(text: &str) -> Result<Self, Failure> {
+        const NAMES: [&str; 4] = ["espirit", "low-pass", "walsh", "none"];
+        let misspelt = NAMES
+            .iter()
+            .any(|name| *name != text && name.eq_ignore_ascii_case(text));
+        if text.is_empty() || (misspelt && !Path::new(text).exists()) {
+            return Err(Failure::usage(format!(
+                "--coil-maps '{text}': expected espirit, low-pass, walsh, none or a file"
+            )));
+        }
+        Ok(match text {
             "espirit" | "auto" => Self::Espirit,
             "low-pass" => Self::LowPass,
             "walsh" => Self::Walsh,
             "none" => Self::None,
             file => Self::File(PathBuf::from(file)),
-        }
+        })
     }
 
     /// The name for summaries.

@@ -6,16 +6,13 @@ use crate::cli::failure::Failure;
 use crate::cli::output::{facts, say, say_json};
 use crate::data::KSpace;
 use crate::mri::io::ismrmrd::{self, KSpaceFile, LeftOut, ReadOptions};
-use crate::mri::{Coverage, MemorySizes, OperatorName, grid_of};
+use crate::mri::{Coverage, MemorySizes, OperatorName, diagnose, grid_of};
 use crate::run::MemoryInfo;
 use crate::system::Bytes;
 use crate::system::Memory;
 use crate::text::{length, significant};
 use serde::Serialize;
 use std::path::PathBuf;
-
-/// Above this factor even many coils leave streaks.
-const MAX_UNDERSAMPLING: f64 = 12.0;
 
 /// A checked `mri info` command.
 #[derive(Debug)]
@@ -141,45 +138,21 @@ impl FileInfo {
             problems: Vec::new(),
             file,
         };
-        info.problems = info.find_problems();
+        info.problems = diagnose(&read.kspace, &info.coverage);
+        info.problems.extend(info.memory_problem());
         Ok(info)
     }
 
-    /// Problems of the data that explain a bad image.
-    fn find_problems(&self) -> Vec<String> {
-        let mut problems = Vec::new();
-        if self.signal_max == 0.0 {
-            problems.push("every sample is 0".to_owned());
-        }
-        for (k, axis) in self.coverage.reach.iter().zip(["kx", "ky", "kz"]) {
-            if *k == 0.0 {
-                problems.push(format!(
-                    "{axis} is 0 everywhere: nothing is encoded along it"
-                ));
-            } else if *k < 0.25 {
-                problems.push(format!(
-                    "|{axis}| reaches only {} cycles/pixel: the pixels of the matrix are less than half the measured resolution",
-                    significant(*k, 3)
-                ));
-            }
-        }
-        if self.coverage.undersampling > MAX_UNDERSAMPLING {
-            problems.push(format!(
-                "k-space is undersampled {} times: expect streaks",
-                significant(self.coverage.undersampling, 3)
-            ));
-        }
+    fn memory_problem(&self) -> Option<String> {
         let fits = |of: &OperatorMemory| of.memory.estimate.cpu <= of.memory.available_host_bytes;
-        if let Some(OperatorMemory { memory, .. }) = self.memory.first()
-            && !self.memory.iter().any(fits)
-        {
-            problems.push(format!(
+        let OperatorMemory { memory, .. } = self.memory.first()?;
+        (!self.memory.iter().any(fits)).then(|| {
+            format!(
                 "the CPU back end needs {} of memory, but {} is available",
                 Bytes(u128::from(memory.estimate.cpu)),
                 Bytes(u128::from(memory.available_host_bytes))
-            ));
-        }
-        problems
+            )
+        })
     }
 
     fn text(&self) -> String {

@@ -3,6 +3,7 @@
 mod backend;
 mod coil_maps;
 mod demo;
+mod field;
 mod info;
 mod ladder;
 mod prepare;

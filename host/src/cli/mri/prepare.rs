@@ -1,28 +1,17 @@
 //! From k-space and options to a problem and a recipe: density weights, coil maps, fields.
 
 use super::coil_maps::{CoilMapSource, CoilMaps};
+use super::field::{FieldSource, phases};
 use crate::cli::args::{DensityArg, MethodArg, OperatorArg, PrecisionArg, TrigArg};
 use crate::cli::failure::Failure;
 use crate::data::KSpace;
-use crate::mri::io::images;
 use crate::mri::nufft::SpreadingKernel;
-use crate::mri::{
-    Coverage, FieldBasis, Grid, Method, OperatorName, Problem, Recipe, Trigonometry, grid_of,
-};
+use crate::mri::{Coverage, Grid, Method, OperatorName, Problem, Recipe, Trigonometry, grid_of};
 use crate::mri::{cpu, density};
 use crate::system::Memory;
 use crate::text::shortest;
-use ndarray::{Array1, Array4, s};
+use ndarray::{Array1, Array4};
 use num_complex::Complex;
-use std::fmt;
-use std::path::{Path, PathBuf};
-
-/// Phases in addition to those of the trajectory.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum FieldSource {
-    OffResonance(PathBuf),
-    Basis(PathBuf),
-}
 
 /// The options of a reconstruction, checked as far as possible without the samples.
 #[derive(Debug, Clone, PartialEq)]
@@ -68,25 +57,6 @@ pub(super) struct Prepared {
     pub(super) density: &'static str,
     /// What the user should know of the coil maps.
     pub(super) note: Option<String>,
-}
-
-/// As an option: `--off-resonance hertz.npy`
-impl fmt::Display for FieldSource {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let option = match self {
-            Self::OffResonance(_) => "--off-resonance",
-            Self::Basis(_) => "--field",
-        };
-        write!(f, "{option} {}", self.file().display())
-    }
-}
-
-impl FieldSource {
-    pub(super) fn file(&self) -> &Path {
-        match self {
-            Self::OffResonance(path) | Self::Basis(path) => path,
-        }
-    }
 }
 
 /// Whether `--trig` affects the result.
@@ -323,60 +293,5 @@ impl ReconstructionOptions {
                 (Some(density::pipe_menon(&doubled, DENSITY_STEPS)), "pipe")
             }
         })
-    }
-}
-
-/// Phases from a file. Off-resonance f gives exp(−2πi f t), with t the time since the readout
-/// began.
-fn phases(field: &FieldSource, kspace: &KSpace, memory: Memory) -> Result<FieldBasis, Failure> {
-    let [slices, rows, columns] = kspace.extent().matrix;
-    let voxels = slices * rows * columns;
-    let name = field.file().display();
-    let wrong = |found: &[usize], expected: &str| {
-        Failure::failed(format!(
-            "{name}: field: expected {expected}, found shape {found:?}"
-        ))
-    };
-    let image = [slices, rows, columns];
-    match field {
-        FieldSource::OffResonance(path) => {
-            let map = images::read_off_resonance(path, memory)?;
-            if map.shape() != image {
-                return Err(wrong(
-                    map.shape(),
-                    &format!("shape {image:?} (slice, row, column)"),
-                ));
-            }
-            let times = kspace.times().ok_or_else(|| {
-                Failure::failed(format!(
-                    "{field}: expected samples with their times (sample_time_us), which give the phases, found none"
-                ))
-            })?;
-            let count = times.len();
-            Ok(FieldBasis {
-                coefficients: times.into_shape_with_order((count, 1))?,
-                maps: map.into_shape_with_order((1, voxels))?,
-            })
-        }
-        FieldSource::Basis(path) => {
-            let read = images::read_field(path, memory)?;
-            let maps = read.maps;
-            if maps.shape()[1..] != image {
-                let expected = format!("shape {image:?} (slice, row, column) for each function");
-                return Err(wrong(&maps.shape()[1..], &expected));
-            }
-            if read.coefficients.nrows() != kspace.count() {
-                return Err(wrong(
-                    read.coefficients.shape(),
-                    &format!("shape (sample, function) with {} samples", kspace.count()),
-                ));
-            }
-            let functions = maps.dim().0;
-            let maps = maps.slice(s![.., .., .., ..]).to_owned();
-            Ok(FieldBasis {
-                coefficients: read.coefficients,
-                maps: maps.into_shape_with_order((functions, voxels))?,
-            })
-        }
     }
 }

@@ -2,7 +2,8 @@
 
 use super::backend::{WHAT, bytes, engine};
 use super::coil_maps::CoilMapSource;
-use super::prepare::{FieldSource, ReconstructionOptions, uses_trigonometry};
+use super::field::FieldSource;
+use super::prepare::{ReconstructionOptions, uses_trigonometry};
 use super::read_options;
 use super::results::Files;
 use crate::cli::args::{MriReconstructArgs, PrecisionArg};
@@ -17,7 +18,7 @@ use crate::mri::io::ismrmrd::{self, ReadOptions};
 use crate::mri::metrics::compare;
 use crate::mri::{
     Coverage, Engine, MemorySizes, OperatorName, Recipe, ReconstructionSteps, Residual, Run,
-    Trigonometry, grid_of,
+    Trigonometry, diagnose, grid_of,
 };
 use crate::run::{
     BackendRequest, Bar, End, Interrupt, JsonLines, Observer, RunRecord, Schedule, Silent,
@@ -28,6 +29,9 @@ use ndarray::Array3;
 use num_complex::Complex;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
+
+/// Largest modulus of a reference: the squares of these can be added in double precision.
+const REFERENCE_SIZES: std::ops::RangeInclusive<f64> = 1e-100..=1e100;
 
 /// How progress is shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -68,7 +72,7 @@ impl Reconstruct {
             iterations: args.iterations,
             min_residual: args.min_residual,
             lambda: args.lambda,
-            maps: CoilMapSource::from_arg(&args.coil_maps),
+            maps: CoilMapSource::from_arg(&args.coil_maps)?,
             density: args.density,
             intensity_correction: args.intensity_correction,
             tolerance: args.tolerance,
@@ -155,21 +159,22 @@ impl Reconstruct {
         let mut notes: Vec<String> = chosen.note.into_iter().chain(read.notes).collect();
         notes.extend(self.options.without_effect(&prepared.recipe, backend));
         notes.extend(prepared.note);
-        if kspace.samples().iter().all(|v| v.norm_sqr() == 0.0) {
-            notes.push("all samples are 0, so the image is 0".to_owned());
-        }
-        if prepared.density == "ramp" && Coverage::new(&kspace).spokes.is_none() {
+        let coverage = Coverage::new(&kspace);
+        let problems = diagnose(&kspace, &coverage);
+        if prepared.density == "ramp" && coverage.spokes.is_none() {
             notes.push(
                 "--density ramp assumes spokes, but these readouts are not spokes".to_owned(),
             );
         }
         if self.progress == ProgressOutput::Text {
-            say(&note_lines(&notes))?;
+            let warnings = problems.iter().map(|text| format!("warning: {text}\n"));
+            say(&(note_lines(&notes) + &warnings.collect::<String>()))?;
         }
         let mut run = Run::new(ReconstructionSteps::new(chosen.engine));
         let schedule = Schedule { every: None };
         let end = run.execute(self.progress.observer().as_mut(), &interrupt, schedule)?;
         let image = run.steps_mut().image()?;
+        let data_residual = run.steps_mut().data_residual()?;
 
         if let Some(note) = stopped_early(run.steps().engine(), &prepared.recipe) {
             if self.progress == ProgressOutput::Text {
@@ -184,10 +189,12 @@ impl Reconstruct {
         let record = RunRecord::new(setup.clone(), run.seconds());
         let mut summary = MriSummary {
             record: record.after(self.inputs, setup_seconds, notes),
+            problems,
             operator: recipe.operator.name().to_owned(),
             method: recipe.method.name().to_owned(),
             iterations: engine.done(),
             residuals: run.entries().iter().map(|entry| entry.residual).collect(),
+            data_residual,
             ms_per_iteration: run.ms_per_iteration(),
             matrix: grid.shape,
             coils: kspace.coils(),
@@ -289,10 +296,20 @@ fn reference(
             image.shape()
         )));
     }
-    if image.iter().all(|v| v.norm_sqr() == 0.0) {
+    if image.iter().all(|v| v.norm() == 0.0) {
         return Err(Failure::failed(format!(
             "{}: reference: expected values other than 0, found none",
             path.display()
+        )));
+    }
+    let largest = image.iter().map(|v| v.norm()).fold(0.0, f64::max);
+    if !REFERENCE_SIZES.contains(&largest) {
+        return Err(Failure::failed(format!(
+            "{}: reference: expected a largest modulus of {} to {}, as its squares are added, found {}",
+            path.display(),
+            shortest(*REFERENCE_SIZES.start()),
+            shortest(*REFERENCE_SIZES.end()),
+            significant(largest, 3)
         )));
     }
     Ok(image)

@@ -86,6 +86,15 @@ fn text(of: &MriSummary) -> String {
     if let Some(last) = of.residuals.last() {
         lines.push(("residual", significant(*last, 4)));
     }
+    if let Some(share) = of.data_residual {
+        lines.push((
+            "data residual",
+            format!(
+                "{} of the signal's energy is not explained by the image",
+                significant(share, 3)
+            ),
+        ));
+    }
     if let (Some(nrmse), Some(magnitude), Some(psnr), Some(ssim)) =
         (of.nrmse, of.magnitude_nrmse, of.psnr, of.ssim)
     {

@@ -2,6 +2,7 @@
 
 use crate::cli::failure::Failure;
 use crate::cli::paths::{self, OutputFile};
+use crate::ptycho::io::checkpoint;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
@@ -53,6 +54,28 @@ impl Files {
         ))
         .collect();
         paths::check(&outputs, inputs)
+    }
+
+    /// Refuses a file under the checkpoint's name that a run would overwrite and at last delete, unless
+    /// the run resumes from it.
+    pub(super) fn check_checkpoint(&self, resume: Option<&Path>) -> Result<(), Failure> {
+        let path = &self.checkpoint;
+        let name = path.display();
+        let resumed = resume.is_some_and(|from| paths::same(&from, path));
+        // An empty file holds nothing to lose.
+        let has_data = std::fs::metadata(path).is_ok_and(|m| m.is_file() && m.len() > 0);
+        if resumed || !has_data {
+            return Ok(());
+        }
+        Err(Failure::failed(if checkpoint::is_checkpoint(path) {
+            format!(
+                "{name}: checkpoint: expected no file, found the checkpoint of an earlier run: resume it with --resume {name}, delete it, or use --checkpoint FILE",
+            )
+        } else {
+            format!(
+                "{name}: checkpoint: expected no file, as it would be overwritten, found one that is no checkpoint: use --checkpoint FILE with another name"
+            )
+        }))
     }
 }
 

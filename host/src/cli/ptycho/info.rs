@@ -141,7 +141,7 @@ impl ScanInfo {
             let low = column.iter().copied().fold(f64::INFINITY, f64::min);
             column.iter().copied().fold(f64::NEG_INFINITY, f64::max) - low
         });
-        let Diagnosis { overlap, problems } = diagnose(scan);
+        let Diagnosis { overlap, problems } = diagnose(scan, &recipe.engines);
         let counts = Counts {
             total,
             mean: total / (frames * rows * columns) as f64,
@@ -244,9 +244,13 @@ impl ScanInfo {
             ),
         ];
         if let Some(o) = &self.overlap {
+            let share = if o.linear > 0.0 {
+                format!("{:.0} % linear", 100.0 * o.linear)
+            } else {
+                "none".to_owned()
+            };
             let text = format!(
-                "{:.0} % linear (step {}, {} width {})",
-                100.0 * o.linear,
+                "{share} (step {}, {} width {})",
                 length(o.step, 3),
                 o.width_of,
                 length(o.width, 3)

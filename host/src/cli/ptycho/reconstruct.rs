@@ -112,6 +112,7 @@ impl Reconstruct {
         let differs_from_output = |path: &&Path| !same(path, &files.checkpoint);
         inputs.extend(args.resume.as_deref().filter(differs_from_output));
         files.check(&inputs)?;
+        files.check_checkpoint(args.resume.as_deref())?;
         let read = [Some(&args.file), args.recipe.as_ref(), args.resume.as_ref()];
         Ok(Self {
             inputs: paths::names(read.into_iter().flatten().map(PathBuf::as_path)),
@@ -167,9 +168,10 @@ impl Reconstruct {
                 ));
             }
         }
+        problem.notes.extend(self.recipe.without_effect(backend));
         let notes = chosen.note.into_iter().chain(file.notes);
         let notes: Vec<String> = notes.chain(problem.notes.iter().cloned()).collect();
-        let problems = diagnose(&scan).problems;
+        let problems = diagnose(&scan, &self.recipe.engines).problems;
         if self.progress_output == ProgressOutput::Text {
             let warnings = problems.iter().map(|text| format!("warning: {text}\n"));
             say(&(note_lines(&notes) + &warnings.collect::<String>()))?;
@@ -325,10 +327,15 @@ pub(super) fn read_recipe(path: &Path) -> Result<Recipe, Failure> {
             metadata.len()
         )));
     }
-    let text = std::fs::read_to_string(path).map_err(unreadable)?;
+    let bytes = std::fs::read(path).map_err(unreadable)?;
+    let text = String::from_utf8(bytes).map_err(|_| {
+        Failure::failed(format!(
+            "{name}: expected a recipe (TOML, in UTF-8), found other data"
+        ))
+    })?;
     let recipe = Recipe::from_toml(&text).map_err(|e| Failure::failed(format!("{name}: {e}")))?;
     recipe
         .check()
-        .map_err(|e| Failure::failed(format!("{name}: {e}")))?;
+        .map_err(|e| Failure::failed(format!("{name}: {}", e.in_text(&text))))?;
     Ok(recipe)
 }

@@ -128,7 +128,9 @@ pub(super) fn wrong_element(name: &str, description: &str) -> IoError {
         file: name.to_owned(),
         dataset: "the element type".to_owned(),
         found: description.to_owned(),
-        expected: "f32 or f64 (<f4, <f8, >f4 or >f8)".to_owned(),
+        expected:
+            "f32 or f64 (<f4, <f8, >f4 or >f8), for images also complex (<c8, <c16, >c8 or >c16)"
+                .to_owned(),
     }
 }
 

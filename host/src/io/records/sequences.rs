@@ -1,4 +1,4 @@
-//! Lengths of the sequences in records, from the bytes of the file.
+//! Lengths of the sequences in records, and of strings, from the bytes of the file.
 //!
 //! HDF5 takes memory for the length that a record claims before it looks into the heap that holds
 //! the sequence. In the file a sequence is its length (4 bytes, little-endian), an address (8) and an
@@ -7,6 +7,7 @@
 use super::Records;
 use super::unfilter::unfilter;
 use crate::io::IoError;
+use crate::io::source::Source;
 use hdf5_metno as hdf5;
 use hdf5_metno::dataset::Layout;
 use hdf5_metno::types::TypeDescriptor;
@@ -16,6 +17,9 @@ use std::io::{Read, Seek, SeekFrom};
 /// Bytes by which a string of variable length is longer in a file than in memory: 16 instead of a
 /// pointer.
 const STRING_GROWTH: usize = 16 - size_of::<usize>();
+
+/// Bytes of a string of variable length in a file.
+const STRING: usize = 16;
 
 /// Records that are stored one after the other.
 struct Part {
@@ -55,6 +59,15 @@ impl Records<'_> {
             *offset = field.offset + growth_before(field.offset);
         }
         let size = record.size + growth_before(record.size);
+        self.stored_lengths(offsets, size)
+    }
+
+    /// The lengths of the sequences at `offsets` of each record of `size` bytes in the file.
+    fn stored_lengths<const N: usize>(
+        &self,
+        offsets: [usize; N],
+        size: usize,
+    ) -> Result<Vec<[u32; N]>, IoError> {
         let parts = self.parts(size)?;
         let filters = self.dataset.filters();
         self.allow(self.count, size_of::<[u32; N]>())?;
@@ -162,6 +175,51 @@ impl Records<'_> {
             }
             None => false,
         })
+    }
+}
+
+impl Source {
+    /// Checks that no string of variable length in `dataset`, of `count` strings, claims to be longer
+    /// than the file, and that all of them fit into memory.
+    pub(in crate::io) fn check_string_lengths(
+        &self,
+        path: &str,
+        dataset: &hdf5::Dataset,
+        count: usize,
+    ) -> Result<(), IoError> {
+        let damaged = |_| self.damaged(path, "its text is damaged");
+        let properties = dataset.create_plist().map_err(damaged)?;
+        let line = dataset.ndim() == 1;
+        match properties.get_layout().map_err(damaged)? {
+            Layout::Contiguous => {}
+            Layout::Chunked if line => {}
+            // In the dataset's header, or an array of chunks of a single string.
+            _ => return Ok(()),
+        }
+        let strings = Records {
+            source: self,
+            path: path.to_owned(),
+            dataset: dataset.clone(),
+            kind: TypeDescriptor::VarLenUnicode,
+            count,
+        };
+        let lengths = strings
+            .stored_lengths([0], STRING)
+            .map_err(|_| self.damaged(path, "its text is damaged"))?;
+        let mut total = 0_u128;
+        for [length] in lengths {
+            if u64::from(length) > self.length() {
+                return Err(self.damaged(
+                    path,
+                    &format!(
+                        "a text claims to have {length} bytes in a file of {} bytes",
+                        self.length()
+                    ),
+                ));
+            }
+            total += u128::from(length);
+        }
+        self.allow(path, total)
     }
 }
 

@@ -39,6 +39,7 @@ impl Source {
             return Err(self.bad_shape(path, &shape, "one string"));
         }
         self.check_heaps()?;
+        self.check_string_lengths(path, &dataset, 1)?;
         // HDF5 reports the same type for both character sets, but does not convert between them.
         let unicode = dataset
             .read_raw()
@@ -87,6 +88,7 @@ impl Source {
             return Ok(Vec::new());
         }
         self.check_heaps()?;
+        self.check_string_lengths(path, dataset, shape.iter().product())?;
         let texts: Vec<hdf5::types::VarLenUnicode> = dataset
             .read_raw()
             .map_err(|_| self.damaged(path, "its text is damaged"))?;

@@ -89,4 +89,10 @@ impl<T: Real> ConjugateGradients<T> {
     pub fn image(&self) -> &[Complex<T>] {
         &self.rho
     }
+
+    /// b − EᴴWEρ, which is r + λρ.
+    pub(super) fn rest(&self) -> impl Iterator<Item = Complex<T>> {
+        let both = self.residual.iter().zip(&self.rho);
+        both.map(|(r, rho)| *r + rho.scale(self.lambda))
+    }
 }

@@ -3,6 +3,7 @@
 use super::sense::{intensity, intensity_corrected, weigh};
 use super::{ConjugateGradients, Direct, Fista, Gram, Nufft, Regulariser, Sense, Toeplitz};
 use crate::fft::Real;
+use crate::mri::engine::{relative_data_residual, signal_squared};
 use crate::mri::{
     Encoding, Engine, Grid, Method, MriError, OperatorName, Problem, Recipe, Residual,
 };
@@ -36,6 +37,10 @@ pub struct CpuEngine<T: Real> {
     converged: bool,
     sense: Sense<T>,
     solver: Solver<T>,
+    /// Σ w |d|²
+    signal: f64,
+    /// EᴴWd
+    b: Vec<Complex<T>>,
 }
 
 /// The state of a method.
@@ -67,6 +72,10 @@ impl<T: Real> CpuEngine<T> {
         let gram = gram(problem, recipe, &encoding)?;
         let mut sense = Sense::new(gram, maps);
         let b = right_hand_side(problem, &*encoding, &sense);
+        let kept = match recipe.method {
+            Method::Adjoint => Vec::new(),
+            _ => b.clone(),
+        };
         let solver = match recipe.method {
             Method::Adjoint => Solver::Adjoint(adjoint_image(b, maps)),
             Method::Cg => Solver::Cg(ConjugateGradients::new(b, recipe.lambda)),
@@ -100,6 +109,8 @@ impl<T: Real> CpuEngine<T> {
             converged: false,
             sense,
             solver,
+            signal: signal_squared(problem),
+            b: kept,
         })
     }
 
@@ -289,5 +300,14 @@ impl<T: Real> Engine for CpuEngine<T> {
             (slices, rows, columns),
             |(z, y, x)| image[(z * rows + y) * columns + x],
         ))
+    }
+
+    fn data_residual(&mut self) -> Result<Option<f64>, MriError> {
+        let (signal, b) = (self.signal, &self.b);
+        Ok(match &self.solver {
+            Solver::Adjoint(_) => None,
+            Solver::Cg(cg) => relative_data_residual(signal, cg.image(), b, cg.rest()),
+            Solver::Fista(fista) => relative_data_residual(signal, fista.image(), b, fista.rest()),
+        })
     }
 }

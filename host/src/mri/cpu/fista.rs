@@ -165,6 +165,11 @@ impl<T: Real> Fista<T> {
         partial.iter().sum()
     }
 
+    /// b − EᴴWEx.
+    pub(super) fn rest(&self) -> impl Iterator<Item = Complex<T>> {
+        self.b.iter().zip(&self.a_x).map(|(b, a_x)| *b - *a_x)
+    }
+
     /// x.
     #[must_use]
     pub fn image(&self) -> &[Complex<T>] {

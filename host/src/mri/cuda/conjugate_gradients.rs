@@ -4,6 +4,7 @@
 use super::sense::Sense;
 use super::sums::squares;
 use crate::gpu::{Buffer, Device, Result};
+use num_complex::Complex;
 use warpstride_device::Complex32;
 use warpstride_device::launch::Work;
 use warpstride_kernels::mri::PARTIAL_SUMS;
@@ -118,6 +119,16 @@ impl<M: Device> ConjugateGradients<M> {
         let start = history[0];
         let relative = |square: &f64| if start == 0.0 { 0.0 } else { square / start };
         Ok(history[from + 1..=to].iter().map(relative).collect())
+    }
+
+    /// Waits, and returns b − EᴴWEρ, which is r + λρ.
+    pub(super) fn rest(&self, device: &M, image: &[Complex<f32>]) -> Result<Vec<Complex<f32>>> {
+        let mut rest = vec![Complex::default(); self.length];
+        device.download(&self.residual, &mut rest)?;
+        for (rest, rho) in rest.iter_mut().zip(image) {
+            *rest += rho.scale(self.lambda);
+        }
+        Ok(rest)
     }
 
     /// ρ.

@@ -10,8 +10,9 @@ use super::sense::{Encoding, Gram, Maps, Sense, right_hand_side};
 use super::total_variation::TotalVariation;
 use super::wavelet::Wavelet;
 use super::{Direct, Nufft, Toeplitz};
-use crate::gpu::{Device, Result as GpuResult};
+use crate::gpu::{Buffer, Device, Result as GpuResult};
 use crate::mri::cpu::{adjoint_image, combined, intensity_corrected};
+use crate::mri::engine::{relative_data_residual, signal_squared};
 use crate::mri::nufft::SpreadingKernel;
 use crate::mri::{Engine, Grid, Method, MriError, OperatorName, Problem, Recipe, Residual};
 use crate::run::Setup;
@@ -46,6 +47,10 @@ pub struct GpuEngine<M: Device> {
     converged: bool,
     /// Duration of an iteration, once measured.
     iteration_time: Option<Duration>,
+    /// Σ w |d|²
+    signal: f64,
+    /// EᴴWd; empty for the adjoint.
+    b: Vec<Complex<f32>>,
 }
 
 /// The state of a method.
@@ -132,6 +137,10 @@ impl<M: Device> GpuEngine<M> {
             voxels,
         };
         let iterations = recipe.iterations;
+        let mut kept = vec![Complex::default(); if iterative { images * voxels } else { 0 }];
+        if iterative {
+            device.download(&b, &mut kept)?;
+        }
         let solver = match recipe.method {
             Method::Adjoint => {
                 let mut values = vec![Complex::default(); images * voxels];
@@ -173,8 +182,22 @@ impl<M: Device> GpuEngine<M> {
             min_iterations: recipe.min_iterations,
             converged: false,
             iteration_time: None,
+            signal: signal_squared(problem),
+            b: kept,
             device,
         })
+    }
+
+    /// Waits, and returns the image, or that of each coil.
+    fn unknown(&self) -> GpuResult<Vec<Complex<f32>>> {
+        let on_device = match &self.solver {
+            Solver::Adjoint(values) => return Ok(values.clone()),
+            Solver::Cg(cg) => cg.image(),
+            Solver::Fista(fista) => fista.image(),
+        };
+        let mut values = vec![Complex::default(); on_device.len()];
+        self.device.download(on_device, &mut values)?;
+        Ok(values)
     }
 
     /// Queues one iteration: the first is launched directly, the second is captured, the others are
@@ -350,20 +373,18 @@ impl<M: Device> Engine for GpuEngine<M> {
     }
 
     fn image(&mut self) -> Result<Array3<Complex<f64>>, MriError> {
-        let voxels = self.grid.voxels();
-        let on_device = match &self.solver {
-            Solver::Adjoint(values) => return Ok(shaped(self.grid, &combined(values, voxels))),
-            Solver::Cg(cg) => cg.image(),
-            Solver::Fista(fista) => fista.image(),
+        let values = self.unknown()?;
+        Ok(shaped(self.grid, &combined(&values, self.grid.voxels())))
+    }
+
+    fn data_residual(&mut self) -> Result<Option<f64>, MriError> {
+        let image = self.unknown()?;
+        let rest = match &self.solver {
+            Solver::Adjoint(_) => return Ok(None),
+            Solver::Cg(cg) => cg.rest(&self.device, &image)?,
+            Solver::Fista(fista) => fista.rest(&self.device)?,
         };
-        let images = if self.sense.maps.is_some() {
-            1
-        } else {
-            self.sense.coils
-        };
-        let mut values = vec![Complex::<f32>::default(); images * voxels];
-        self.device.download(on_device, &mut values)?;
-        Ok(shaped(self.grid, &combined(&values, voxels)))
+        Ok(relative_data_residual(self.signal, &image, &self.b, rest))
     }
 }
 

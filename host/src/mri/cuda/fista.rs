@@ -180,6 +180,18 @@ impl<M: Device> Fista<M> {
         Ok((from..to).map(of).collect())
     }
 
+    /// Waits, and returns b − EᴴWEx.
+    pub(super) fn rest(&self, device: &M) -> Result<Vec<Complex<f32>>> {
+        let mut rest = vec![Complex::default(); self.length];
+        let mut applied = rest.clone();
+        device.download(&self.b, &mut rest)?;
+        device.download(&self.a_x, &mut applied)?;
+        for (rest, applied) in rest.iter_mut().zip(&applied) {
+            *rest -= *applied;
+        }
+        Ok(rest)
+    }
+
     /// x.
     pub(super) fn image(&self) -> &M::Buffer<Complex32> {
         &self.x

@@ -109,6 +109,13 @@ pub fn write(path: &Path, checkpoint: &Checkpoint) -> Result<(), IoError> {
     })
 }
 
+/// Whether the file begins as a checkpoint does.
+#[must_use]
+pub fn is_checkpoint(path: &Path) -> bool {
+    let mut start = [0; MAGIC.len()];
+    File::open(path).is_ok_and(|mut file| file.read_exact(&mut start).is_ok() && start == MAGIC)
+}
+
 /// A writer that computes a checksum of everything written.
 struct ChecksumWriter<W> {
     inner: W,

@@ -3,7 +3,7 @@
 use super::acquisition::{Arrays, Head};
 use super::header::{Header, Space};
 use super::{Choice, Counter, KSpaceFile, LeftOut, ReadOptions};
-use crate::data::{Extent, KSpace, Readout};
+use crate::data::{Extent, KSpace, KSpaceError, Readout};
 use crate::io::IoError;
 use crate::io::records::Records;
 use crate::io::source::Source;
@@ -52,12 +52,23 @@ pub(super) fn assemble(
             column.mapv_inplace(|k| k * factor);
         }
     }
-    let kspace = KSpace::new(extent, trajectory, raw.samples, raw.readouts).map_err(|error| {
-        IoError::KSpace {
+    let kspace = KSpace::new(extent, trajectory, raw.samples, raw.readouts);
+    let kspace = kspace.map_err(|error| match error {
+        KSpaceError::Outside {
+            acquisition,
+            axis: "kz",
+            value,
+            ..
+        } if raw.partitions => records.wrong(
+            acquisition,
+            format!("{value} of its kspace_encode_step_2"),
+            "a kz of −0.5 to 0.5 cycles/pixel (the centre and the number of partitions are in the header)",
+        ),
+        other => IoError::KSpace {
             file: source.name().to_owned(),
             dataset: records.path().to_owned(),
-            source: Box::new(error),
-        }
+            source: Box::new(other),
+        },
     })?;
     if !left_out.is_empty() {
         let list: Vec<String> = left_out
@@ -249,6 +260,8 @@ struct RawSamples {
     /// (coil, sample).
     samples: Array2<Complex<f64>>,
     readouts: Vec<Readout>,
+    /// Whether kz is that of the partitions' numbers.
+    partitions: bool,
 }
 
 impl RawSamples {
@@ -284,11 +297,12 @@ impl RawSamples {
             trajectory: Array2::zeros((count, axes)),
             samples: Array2::zeros((coils, count)),
             readouts: Vec::with_capacity(chosen.len()),
+            partitions: false,
         };
         let centre = header
             .centre_partition
             .unwrap_or((encoded.matrix[2] / 2) as f64);
-        let (mut partitions, mut extra) = (false, 0);
+        let mut extra = 0;
         // A variable-length sequence is at most as long as the file.
         let batch = (limit / 4 / source.length().max(1)).clamp(1, 4096) as usize;
         let mut begin = 0;
@@ -304,7 +318,7 @@ impl RawSamples {
                         let step = f64::from(head.idx.kspace_encode_step_2);
                         (step - centre) / encoded.matrix[2] as f64
                     });
-                    partitions |= partition.is_some();
+                    raw.partitions |= partition.is_some();
                     extra = extra.max(dimensions.saturating_sub(axes));
                     begin = raw.append(begin, number, head, arrays, partition).map_err(
                         |(what, found, expected)| {
@@ -315,7 +329,7 @@ impl RawSamples {
                 }
             }
         }
-        if partitions {
+        if raw.partitions {
             notes.push(format!(
                 "kz is derived from kspace_encode_step_2: {} partitions centred at {centre}",
                 encoded.matrix[2]

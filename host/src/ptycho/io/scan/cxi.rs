@@ -79,7 +79,7 @@ pub(super) fn read(source: &Source, options: &ReadOptions) -> Result<ScanFile, I
     let mask = match mask {
         Some(m) => Some((
             m.path().to_owned(),
-            window.mask(&m, shape, MaskPolarity::Bad)?,
+            window.mask(&m, shape, |v| MaskPolarity::Bad.is_valid(v))?,
         )),
         None => {
             notes.push("the file has no mask: all pixels are treated as valid".to_owned());

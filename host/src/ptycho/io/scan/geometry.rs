@@ -1,6 +1,6 @@
 //! Wavelength, distance and pixel size from the file or the options.
 
-use super::ReadOptions;
+use super::{Constants, ReadOptions};
 use crate::data::Geometry;
 use crate::io::IoError;
 use crate::io::source::Source;
@@ -139,6 +139,7 @@ pub(super) fn resolve(
             "a wavelength in metres between 1e-13 and 1e-3",
         ));
     }
+    contradictions(constants, found, notes);
     let (distance, path) = match (constants.distance, &found.distance) {
         (Some(d), _) => (d, "option data.constants.distance"),
         (None, Some((path, d))) => {
@@ -182,6 +183,30 @@ pub(super) fn resolve(
         distance,
         pixel_size,
     })
+}
+
+/// Notes constants that differ from the file's values by more than a percent, which they replace.
+fn contradictions(constants: &Constants, found: &FileGeometry, notes: &mut Vec<String>) {
+    let pairs = [
+        ("distance", constants.distance, found.distance.clone()),
+        ("wavelength", constants.wavelength, found.wavelength.clone()),
+        (
+            "pixel_size",
+            constants.pixel_size.map(|side| side[0]),
+            found.pixel_size.clone().map(|(path, side)| (path, side[0])),
+        ),
+    ];
+    for (name, constant, file) in pairs {
+        if let (Some(constant), Some((path, value))) = (constant, file)
+            && (value.abs() - constant).abs() > 0.01 * constant
+        {
+            notes.push(format!(
+                "data.constants.{name} ({} m) is used; {path} has {} m",
+                shortest(constant),
+                shortest(value)
+            ));
+        }
+    }
 }
 
 #[cfg(test)]

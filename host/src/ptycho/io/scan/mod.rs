@@ -131,6 +131,11 @@ impl Parts {
             dropped("the truth", "the positions are flipped or swapped");
         }
         let mask_path = self.mask.as_ref().map(|m| m.0.clone());
+        let masked = |mask: &Mask| match mask {
+            Mask::Shared(valid) => !valid.iter().any(|valid| *valid),
+            Mask::PerFrame(valid) => !valid.iter().any(|valid| *valid),
+        };
+        let all_masked = self.mask.as_ref().is_some_and(|m| masked(&m.1));
         let mask = no_data::mask(
             source,
             (&self.frames.0, &self.frames.1),
@@ -138,6 +143,14 @@ impl Parts {
             &options.no_data,
             &mut self.notes,
         )?;
+        if mask.as_ref().is_some_and(masked) && !all_masked {
+            return Err(IoError::Value {
+                file: source.name().to_owned(),
+                dataset: self.frames.0,
+                found: "none in the pixels that the mask leaves".to_owned(),
+                expected: "counts other than those that mean no data (NaN, -1, …)".to_owned(),
+            });
+        }
         let probe_path = self.probe.as_ref().map(|p| p.0.clone());
         let scan = Scan::new(
             self.frames.1,

@@ -2,7 +2,7 @@
 
 use super::geometry::{ExpectedPaths, FileGeometry, resolve};
 use super::window::{Window, frame_shape};
-use super::{Parts, Paths, ReadOptions, ScanFile, position_count, probe};
+use super::{MaskPolarity, Parts, Paths, ReadOptions, ScanFile, position_count, probe};
 use crate::io::IoError;
 use crate::io::source::Source;
 use crate::text::shortest;
@@ -28,7 +28,7 @@ pub(super) fn read(source: &Source, options: &ReadOptions) -> Result<ScanFile, I
     };
     let per_frame = mask.as_ref().is_some_and(|m| m.shape().len() == 3);
     source.allow(frames.path(), window.bytes(per_frame))?;
-    let positions = positions(source, paths)?;
+    let positions = positions(source, paths, &mut notes)?;
     if positions.nrows() != shape[0] {
         let found = positions.nrows();
         return Err(position_count(source, &paths.positions, shape[0], found));
@@ -54,10 +54,14 @@ pub(super) fn read(source: &Source, options: &ReadOptions) -> Result<ScanFile, I
     let mask = match mask {
         Some(m) => Some((
             m.path().to_owned(),
-            window.mask(&m, shape, paths.mask_marks)?,
+            window.mask(&m, shape, |v| paths.mask_marks.is_valid(v))?,
         )),
         None => {
             notes.push("no mask is given: all pixels are treated as valid".to_owned());
+            if paths.mask_marks != MaskPolarity::default() {
+                notes
+                    .push("data.paths.mask_marks has no effect without data.paths.mask".to_owned());
+            }
             None
         }
     };
@@ -74,7 +78,11 @@ pub(super) fn read(source: &Source, options: &ReadOptions) -> Result<ScanFile, I
 }
 
 /// Reads the positions (frame, (row, column)), m.
-fn positions(source: &Source, paths: &Paths) -> Result<Array2<f64>, IoError> {
+fn positions(
+    source: &Source,
+    paths: &Paths,
+    notes: &mut Vec<String>,
+) -> Result<Array2<f64>, IoError> {
     let numbers = source.require("positions", &[&paths.positions])?;
     let [row, column] = paths.position_order;
     let wrong = || {
@@ -83,7 +91,14 @@ fn positions(source: &Source, paths: &Paths) -> Result<Array2<f64>, IoError> {
         ))
     };
     match numbers.shape() {
-        [_, n] if row < *n && column < *n && row != column => {}
+        [_, n] if row < *n && column < *n && row != column => {
+            if *n > 2 {
+                notes.push(format!(
+                    "{}: of {n} coordinates, {row} is the row and {column} the column (data.paths.position_order); others are not used",
+                    paths.positions
+                ));
+            }
+        }
         _ => return Err(wrong()),
     }
     if !(paths.position_unit.is_finite() && paths.position_unit > 0.0) {

@@ -2,11 +2,11 @@
 
 use super::geometry::{ExpectedPaths, FileGeometry, resolve};
 use super::window::{Window, frame_shape};
-use super::{MaskPolarity, Parts, ReadOptions, ScanFile, position_count};
+use super::{Parts, ReadOptions, ScanFile, position_count};
 use crate::data::Mask;
 use crate::io::IoError;
 use crate::io::source::{Numbers, Source};
-use crate::text::count;
+use crate::text::{count, shortest};
 use ndarray::{Array2, Array3, ArrayViewMut, Axis, Dimension, Ix2, s};
 
 const CHUNKS: &str = "/chunks";
@@ -106,7 +106,7 @@ pub(super) fn read(source: &Source, options: &ReadOptions) -> Result<ScanFile, I
         }
         drop(counts);
         if let (Some(weights), Some(valid)) = (&chunk.weights, &mut valid) {
-            let mut mask = all.mask(weights, chunk.shape, MaskPolarity::Valid)?;
+            let mut mask = all.mask(weights, chunk.shape, weighs)?;
             roll_mask(&mut mask, offset);
             for (to, from) in to_from() {
                 let mask = match &mask {
@@ -122,7 +122,7 @@ pub(super) fn read(source: &Source, options: &ReadOptions) -> Result<ScanFile, I
     let mask = match (valid, common) {
         (Some(valid), _) => Some(Mask::PerFrame(valid)),
         (None, Some(weight)) => {
-            let mut mask = everything.mask(&weight, [count, rows, columns], MaskPolarity::Valid)?;
+            let mut mask = everything.mask(&weight, [count, rows, columns], weighs)?;
             roll_mask(&mut mask, offset);
             Some(match mask {
                 Mask::Shared(m) => Mask::Shared(m.slice(&plane).to_owned()),
@@ -144,6 +144,11 @@ pub(super) fn read(source: &Source, options: &ReadOptions) -> Result<ScanFile, I
         notes,
     }
     .into_scan(source, options)
+}
+
+/// Whether a pixel of this weight is valid; one whose weight is negative or NaN is not.
+fn weighs(weight: f32) -> bool {
+    weight > 0.0
 }
 
 /// For each frame of each chunk its index in the result, in the order of the stored indices; `None`
@@ -202,6 +207,11 @@ fn chunks(source: &Source) -> Result<Vec<Chunk<'_>>, IoError> {
         source.allow(data.path(), all.bytes(false))?;
         let indices = match source.numbers(&part("indices"))? {
             Some(numbers) => {
+                // As integers they would be rounded.
+                let whole = |v: &f64| *v >= 0.0 && v.fract() == 0.0;
+                if let Some(wrong) = numbers.reals()?.iter().find(|v| !whole(v)) {
+                    return Err(numbers.bad_value(shortest(*wrong), "whole numbers, 0 or more"));
+                }
                 let all: Vec<u64> = numbers.unsigned()?.into_iter().collect();
                 if all.len() != shape[0] {
                     return Err(
@@ -269,10 +279,11 @@ fn centre_offset(
     columns: usize,
     notes: &mut Vec<String>,
 ) -> Result<[isize; 2], IoError> {
-    // PtyPy also allows a string ("fftshift"), which means the centre expected here.
+    // PtyPy also allows strings: "fftshift" means the centre expected here, "fft" the first pixel.
     let numbers = match source.numbers(CENTRE) {
         Ok(Some(numbers)) => numbers,
-        Ok(None) | Err(IoError::Type { .. }) => return Ok([0, 0]),
+        Ok(None) => return Ok([0, 0]),
+        Err(IoError::Type { .. }) => return named_centre(source, rows, columns, notes),
         Err(e) => return Err(e),
     };
     let centre = numbers.one_or_two()?;
@@ -293,6 +304,31 @@ fn centre_offset(
         ));
     }
     Ok(offset)
+}
+
+/// The shift for a centre that is given by a name.
+fn named_centre(
+    source: &Source,
+    rows: usize,
+    columns: usize,
+    notes: &mut Vec<String>,
+) -> Result<[isize; 2], IoError> {
+    let name = source.label(CENTRE)?.unwrap_or_default();
+    match name.as_str() {
+        "fft" => {
+            notes.push(format!(
+                "{CENTRE} is \"fft\": the frames are shifted cyclically by half their size"
+            ));
+            return Ok([rows, columns].map(|side| (side / 2) as isize));
+        }
+        "fftshift" | "" => {}
+        other => notes.push(format!(
+            "{CENTRE} is \"{other}\": the zero frequency is taken to be at {}, {}",
+            rows / 2,
+            columns / 2
+        )),
+    }
+    Ok([0, 0])
 }
 
 /// Shifts the last two axes cyclically by `offset`.

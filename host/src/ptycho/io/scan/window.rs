@@ -1,6 +1,6 @@
 //! Selection of frames, rows and columns, and reading of frames and masks within it.
 
-use super::{MaskPolarity, ReadOptions};
+use super::ReadOptions;
 use crate::data::Mask;
 use crate::io::IoError;
 use crate::io::source::{Numbers, Source};
@@ -83,17 +83,14 @@ impl Window {
             .map_err(|_| frames.bad_shape("shape (frame, row, column)"))
     }
 
-    /// Reads a mask for frames of `shape` (frame, row, column) in the file.
+    /// Reads a mask for frames of `shape` (frame, row, column) in the file; `valid` says which of its
+    /// values mark valid pixels.
     pub(super) fn mask(
         &self,
         mask: &Numbers<'_>,
         shape: [usize; 3],
-        polarity: MaskPolarity,
+        valid: impl Fn(f32) -> bool,
     ) -> Result<Mask, IoError> {
-        let valid = |v: f32| match polarity {
-            MaskPolarity::Bad => v == 0.0,
-            MaskPolarity::Valid => v != 0.0,
-        };
         let [count, rows, columns] = shape;
         let wrong = || {
             mask.bad_shape(&format!(
@@ -110,7 +107,7 @@ impl Window {
             } else {
                 read.into_dimensionality::<Ix2>().map_err(|_| wrong())?
             };
-            Ok(Mask::Shared(plane.mapv(valid)))
+            Ok(Mask::Shared(plane.mapv(&valid)))
         };
         match mask.shape() {
             [r, c] if [*r, *c] == [rows, columns] => shared(&plane),
@@ -120,7 +117,7 @@ impl Window {
                     .part(&parts)?
                     .into_dimensionality::<Ix3>()
                     .map_err(|_| wrong())?;
-                Ok(Mask::PerFrame(read.mapv(valid)))
+                Ok(Mask::PerFrame(read.mapv(&valid)))
             }
             [1, r, c] if [*r, *c] == [rows, columns] => {
                 shared(&[0..1, plane[0].clone(), plane[1].clone()])

@@ -1,0 +1,114 @@
+//! Doubtful counts and illuminations.
+
+use super::super::problem::poisson_bound;
+use super::super::{EngineSpec, PowerBound, PowerBoundSetting};
+use crate::data::{Mask, Scan};
+use crate::text::{shortest, significant};
+use ndarray::Axis;
+use std::collections::HashMap;
+
+/// Largest share of the light that a power bound from counts that are not whole numbers may leave
+/// unexplained: good reconstructions of such data reach an R of a percent and less.
+const MAX_BOUND: f64 = 0.01;
+/// Largest plausible share of valid pixels with the largest count.
+const MAX_SHARE_AT_MAX: f64 = 0.25;
+/// Fewest counts of a frame that no other frame repeats by chance.
+const MIN_COUNTS: f64 = 1000.0;
+/// Largest plausible power of an illumination at the border of the frames, relative to that of the
+/// whole frame.
+const MAX_BORDER_POWER: f64 = 0.5;
+
+/// Counts that are no photon counts, so that the Poisson power bound keeps the engines from
+/// changing anything.
+pub(super) fn no_photon_counts(scan: &Scan, engines: &[EngineSpec]) -> Option<String> {
+    let poisson = PowerBound::Setting(PowerBoundSetting::Poisson);
+    let bounded = engines.iter().find(|e| e.power_bound == poisson)?;
+    let (mut max, mut total, mut whole) = (0.0_f32, 0.0, true);
+    for count in scan.frames() {
+        max = max.max(*count);
+        total += f64::from(*count);
+        whole &= count.fract() == 0.0;
+    }
+    if max == 0.0 || (whole && max > 1.0) {
+        return None;
+    }
+    let share = bounded.bound(poisson_bound(scan)) * valid_pixels(scan) / total;
+    (share > MAX_BOUND).then(|| {
+        let fractions = if whole { "" } else { ", and fractions" };
+        format!(
+            "the counts (up to {}{fractions}) do not look like numbers of photons, but the power bound takes them for such and allows deviations of {} % of the light, so frames may stay as they are: scale the counts to photons, or switch the bound off with --set {}.power_bound=off",
+            significant(f64::from(max), 4),
+            significant(100.0 * share, 2),
+            bounded.name.as_str()
+        )
+    })
+}
+
+/// Number of valid pixels of all frames.
+fn valid_pixels(scan: &Scan) -> f64 {
+    let frames = scan.shape()[0];
+    match scan.mask() {
+        Mask::Shared(_) => (frames * scan.mask().valid_in(0)) as f64,
+        Mask::PerFrame(_) => (0..frames).map(|f| scan.mask().valid_in(f) as f64).sum(),
+    }
+}
+
+/// Frames in which a good part of the pixels, `at` of them all, have the largest count `max`.
+pub(super) fn two_levels(at: usize, scan: &Scan, max: f32) -> Option<String> {
+    let share = at as f64 / valid_pixels(scan);
+    (max > 0.0 && share > MAX_SHARE_AT_MAX).then(|| {
+        format!(
+            "{} % of the pixels have the largest count, {}: expected patterns with few bright pixels (the frames may be thresholded or saturated)",
+            significant(100.0 * share, 3),
+            shortest(f64::from(max))
+        )
+    })
+}
+
+/// Frames with enough light whose counts are exactly those of an earlier frame.
+pub(super) fn identical(scan: &Scan) -> Vec<usize> {
+    let frames = scan.frames();
+    // Frames with the same counts have the same sum, and few others do.
+    let mut known: HashMap<u64, Vec<usize>> = HashMap::new();
+    let mut found = Vec::new();
+    for (number, frame) in frames.outer_iter().enumerate() {
+        let total: f64 = frame.iter().map(|v| f64::from(*v)).sum();
+        if total < MIN_COUNTS {
+            continue;
+        }
+        let alike = known.entry(total.to_bits()).or_default();
+        if alike
+            .iter()
+            .any(|earlier| frames.index_axis(Axis(0), *earlier) == frame)
+        {
+            found.push(number);
+        } else {
+            alike.push(number);
+        }
+    }
+    found
+}
+
+/// An illumination in the file that does not fade towards the border of the frames.
+pub(super) fn unlimited_illumination(scan: &Scan) -> Option<String> {
+    let probe = scan.probe()?;
+    let (_, rows, columns) = probe.dim();
+    let (mut border, mut whole) = ([0.0; 2], [0.0; 2]);
+    for ((_, row, column), value) in probe.indexed_iter() {
+        let outside = row == 0 || row + 1 == rows || column == 0 || column + 1 == columns;
+        for [power, pixels] in [Some(&mut whole), outside.then_some(&mut border)]
+            .into_iter()
+            .flatten()
+        {
+            *power += value.norm_sqr();
+            *pixels += 1.0;
+        }
+    }
+    let ratio = (border[0] / border[1]) / (whole[0] / whole[1]);
+    (ratio > MAX_BORDER_POWER).then(|| {
+        format!(
+            "the illumination in the file is {} times as strong at the border of the frames as on average: expected one that fades towards it (--set probe.source=mean-pattern starts without it)",
+            significant(ratio, 2)
+        )
+    })
+}
