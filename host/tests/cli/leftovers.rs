@@ -152,11 +152,11 @@ fn a_file_beyond_the_limit_is_reported_like_a_full_disk() {
 fn progress_on_a_full_device_is_an_error() {
     let folder = TestFolder::with_scan();
     write_points(&folder, "points.csv", 100);
-    std::fs::write(
-        folder.path("curve.txt"),
-        "0.01 10 1\n0.02 9 1\n0.03 7 1\n0.04 5 1\n",
-    )
-    .unwrap();
+    let curve: String = (1..=20)
+        .map(|n| f64::from(n) * 0.002)
+        .map(|q| format!("{q} {} 2\n", 10.0 * (-500.0 * q * q).exp()))
+        .collect();
+    std::fs::write(folder.path("curve.txt"), curve).unwrap();
     folder
         .run(&[
             "mri", "simulate", "raw.h5", "--matrix", "32", "--coils", "2",

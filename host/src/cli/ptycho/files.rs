@@ -61,7 +61,7 @@ impl Files {
     pub(super) fn check_checkpoint(&self, resume: Option<&Path>) -> Result<(), Failure> {
         let path = &self.checkpoint;
         let name = path.display();
-        let resumed = resume.is_some_and(|from| paths::same(&from, path));
+        let resumed = resume.is_some_and(|from| paths::same(from, path));
         // An empty file holds nothing to lose.
         let has_data = std::fs::metadata(path).is_ok_and(|m| m.is_file() && m.len() > 0);
         if resumed || !has_data {

@@ -1,4 +1,4 @@
-//! Which columns of a curve are q, I, σ(I) and σ(q): the first four, or as the header names them.
+//! The columns of a curve that are q, I, σ(I) and σ(q): the first four, or as the header names them.
 
 use super::header::{Header, Role};
 use super::{IoError, shorten};

@@ -49,7 +49,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn decimal_commas_are_told_from_separators() {
+    fn commas_in_numbers_differ_from_separators() {
         for row in ["0,1 2,5 3", "0,1;2,5;3", "0,1\t2,5E-3", "-0,1 ; 2"] {
             assert!(has_decimal_commas(row), "{row}");
         }

@@ -50,7 +50,7 @@ pub(super) struct Header {
     /// Whether `Qx` and `Qy` occur in the text, as names of columns or not.
     pub(super) mentions_components: bool,
     pub(super) q_unit: Option<Unit>,
-    /// Of the column of intensities, if it is known.
+    /// Unit of the column of intensities, if it is known.
     pub(super) intensity_unit: Option<Unit>,
 }
 

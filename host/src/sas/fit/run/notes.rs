@@ -30,7 +30,7 @@ impl Fit<'_> {
         let mut problems = Vec::new();
         if let Some(reduced) = reduced.filter(|reduced| *reduced > POOR) {
             problems.push(format!(
-                "the model does not describe the data: χ² per degree of freedom is {}, where about 1 is expected, and the uncertainties of the parameters mean nothing",
+                "the model does not describe the data: χ² per degree of freedom: expected about 1, found {}; the uncertainties of the parameters mean nothing",
                 significant(reduced, 4)
             ));
         }

@@ -86,7 +86,7 @@ proptest! {
 
     #[test]
     fn plain_rows_agree_with_splitting(
-        rows in proptest::collection::vec((0_u8..5, 0..2_000_000_000_i64, any::<f64>()), 1..80),
+        rows in proptest::collection::vec((0_u8..5, 100_000_000..2_000_000_000_i64, any::<f64>()), 1..80),
         chunk in 1_usize..400,
     ) {
         let text: String = rows.iter().map(|(s, t, v)| format!("s{s},{t},{v:?}\n")).collect();

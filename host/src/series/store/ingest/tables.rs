@@ -13,10 +13,13 @@ use std::mem::ManuallyDrop;
 /// The destructor of a table panics after a panic in the database. While that panic unwinds, a second
 /// one would end the process, so that each table is opened and closed by itself, and never dropped.
 pub(super) struct Tables<'t> {
-    pub(super) series: ManuallyDrop<Table<'t, u32, &'static [u8]>>,
-    pub(super) raw: ManuallyDrop<Table<'t, (u32, u64), &'static [u8]>>,
-    pub(super) blocks: ManuallyDrop<Table<'t, (u32, u8, u64), &'static [u8]>>,
+    pub(super) series: OpenTable<'t, u32, &'static [u8]>,
+    pub(super) raw: OpenTable<'t, (u32, u64), &'static [u8]>,
+    pub(super) blocks: OpenTable<'t, (u32, u8, u64), &'static [u8]>,
 }
+
+/// A table that is closed by [`close`] alone.
+type OpenTable<'t, K, V> = ManuallyDrop<Table<'t, K, V>>;
 
 impl<'t> Tables<'t> {
     /// Opens the tables.
@@ -43,7 +46,7 @@ fn open<'t, K: Key + 'static, V: Value + 'static>(
     file: &str,
     transaction: &'t WriteTransaction,
     table: TableDefinition<'_, K, V>,
-) -> Result<ManuallyDrop<Table<'t, K, V>>, StoreError> {
+) -> Result<OpenTable<'t, K, V>, StoreError> {
     on_engine(file, || {
         Ok(ManuallyDrop::new(transaction.open_table(table)?))
     })
@@ -51,7 +54,7 @@ fn open<'t, K: Key + 'static, V: Value + 'static>(
 
 fn close<K: Key + 'static, V: Value + 'static>(
     file: &str,
-    table: ManuallyDrop<Table<'_, K, V>>,
+    table: OpenTable<'_, K, V>,
 ) -> Result<(), StoreError> {
     on_engine(file, || {
         drop(ManuallyDrop::into_inner(table));
