@@ -97,7 +97,9 @@ fn wrong_coil_maps_leave_a_large_data_residual() {
     npy::complex::write(&folder.path("reversed.npy"), reversed.view(), true).unwrap();
     let right = data_residual(&folder, &["--coil-maps", "m.h5"]);
     let wrong = data_residual(&folder, &["--coil-maps", "reversed.npy"]);
-    assert!(right < 0.01 && wrong > 0.3, "{right} {wrong}");
+    assert!(right < 0.01 && wrong > 0.7, "{right} {wrong}");
+    let problems = summary(&folder)["problems"].to_string();
+    assert!(problems.contains("the image explains only"), "{problems}");
     // The same number by every operator and precision, and without maps.
     for options in [
         &["--operator", "direct", "--precision", "f64"][..],

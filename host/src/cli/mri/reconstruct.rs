@@ -32,6 +32,8 @@ use std::time::Instant;
 
 /// Largest modulus of a reference: the squares of these can be added in double precision.
 const REFERENCE_SIZES: std::ops::RangeInclusive<f64> = 1e-100..=1e100;
+/// Share of the signal's energy above which an image that does not explain it is doubtful.
+const UNEXPLAINED: f64 = 0.7;
 
 /// How progress is shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -160,7 +162,7 @@ impl Reconstruct {
         notes.extend(self.options.without_effect(&prepared.recipe, backend));
         notes.extend(prepared.note);
         let coverage = Coverage::new(&kspace);
-        let problems = diagnose(&kspace, &coverage);
+        let mut problems = diagnose(&kspace, &coverage);
         if prepared.density == "ramp" && coverage.spokes.is_none() {
             notes.push(
                 "--density ramp assumes spokes, but these readouts are not spokes".to_owned(),
@@ -181,6 +183,12 @@ impl Reconstruct {
                 say(&format!("note: {note}\n"))?;
             }
             notes.push(note);
+        }
+        if let (End::Finished, Some(problem)) = (end, data_residual.and_then(unexplained)) {
+            if self.progress == ProgressOutput::Text {
+                say(&format!("warning: {problem}\n"))?;
+            }
+            problems.push(problem);
         }
         let metrics = reference.and_then(|reference| compare(&image, &reference));
         let engine = run.steps().engine();
@@ -247,6 +255,16 @@ impl Reconstruct {
             ))),
         }
     }
+}
+
+/// A warning if the image explains little of the samples.
+fn unexplained(data_residual: f64) -> Option<String> {
+    (data_residual > UNEXPLAINED).then(|| {
+        format!(
+            "the image explains only {} % of the signal's energy: the samples are mostly noise, λ is too large, or the coil maps or the trajectory are not those of the samples",
+            significant(100.0 * (1.0 - data_residual), 2)
+        )
+    })
 }
 
 /// A note if iterations were left out because the residual is small enough.
