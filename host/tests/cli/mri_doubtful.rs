@@ -68,6 +68,23 @@ fn doubtful_samples_are_named_by_reconstruct_as_by_info() {
     assert_eq!(summary(&folder)["problems"], serde_json::json!([]));
 }
 
+#[test]
+fn a_field_of_view_that_is_no_length_is_noted() {
+    for length in ["NaN", "0", "-200"] {
+        let folder = TestFolder::new();
+        let mut raw = RawFile::valid();
+        let xml = raw.xml.unwrap();
+        raw.xml = Some(xml.replace("<x>200</x>", &format!("<x>{length}</x>")));
+        raw.write(&folder);
+        let info = folder.run(&["mri", "info", "raw.h5"]);
+        info.well();
+        assert!(
+            info.out.contains("the size of a pixel is unknown"),
+            "{length}: {info:?}"
+        );
+    }
+}
+
 /// The data residual with these options.
 fn data_residual(folder: &TestFolder, options: &[&str]) -> f64 {
     let output = reconstruct(

@@ -459,6 +459,11 @@ impl RawSamples {
                 recon
             }
         };
+        if taken.field_of_view.is_none() {
+            notes.push(
+                "the size of a pixel is unknown: the header has no fieldOfView_mm of finite lengths above 0".to_owned(),
+            );
+        }
         let [x, y, z] = taken.matrix;
         let extent = Extent {
             matrix: [if axes == 3 { z } else { 1 }, y, x],
