@@ -1,11 +1,15 @@
 #!/usr/bin/env python3
-"""Compares the machine code that the driver makes of PTX texts for different architectures.
+"""Compares the machine code of the kernels of one file with that of the same kernels in others.
 
     python3 machine_code.py sm_80.ptx sm_90.ptx
+    python3 machine_code.py old.cubin ptycho.cubin mri.cubin ptycho_sm90.cubin --prefix ptycho_
 
-links each text with the driver of device 0 (cuLinkAddData), takes the cubins apart and prints how
-many kernels have equal code, and the names of those that do not. Needs the driver and no toolkit.
-Exit code 1 if a kernel differs that is not named with --expect.
+PTX texts are linked with the driver of device 0 (cuLinkAddData), which needs no toolkit; cubins, made
+with ptxas, need no GPU. Takes the cubins apart and prints how many kernels have equal code, and the
+names of those that do not; of kernels in several of the other files, the last counts. With --prefix, a
+kernel of the first file may have that prefix in the others; kernels of other names are found by
+their code. Exit code 1 if a kernel differs that is
+not named with --expect.
 """
 
 import argparse
@@ -53,25 +57,45 @@ def code(elf):
     return found
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("texts", nargs=2)
-    parser.add_argument("--expect", default="", help="kernels that may differ, separated by commas")
-    arguments = parser.parse_args()
+def driver():
+    """The driver, with the context of device 0."""
     cuda = ctypes.CDLL("libcuda.so.1")
     check(cuda.cuInit(0), "cuInit")
     context = ctypes.c_void_p()
     check(cuda.cuDevicePrimaryCtxRetain(ctypes.byref(context), 0), "cuDevicePrimaryCtxRetain")
     check(cuda.cuCtxSetCurrent(context), "cuCtxSetCurrent")
+    return cuda
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("first")
+    parser.add_argument("others", nargs="+")
+    parser.add_argument("--prefix", default="", help="prefix that kernels got in the other files")
+    parser.add_argument("--expect", default="", help="kernels that may differ, separated by commas")
+    arguments = parser.parse_args()
+    cuda = None
     kernels = []
-    for path in arguments.texts:
+    for path in [arguments.first, *arguments.others]:
         begin = time.monotonic()
         with open(path, "rb") as file:
-            kernels.append(code(cubin(cuda, file.read())))
+            data = file.read()
+        if not path.endswith(".cubin"):
+            cuda = cuda or driver()
+            data = cubin(cuda, data)
+        kernels.append(code(data))
         print(f"{path}: {len(kernels[-1])} kernels, {time.monotonic() - begin:.1f} s")
-    first, second = kernels
+    second = {name: text for others in kernels[1:] for name, text in others.items()}
+    renamed = {name: arguments.prefix + name for name in kernels[0] if name not in second}
+    first = {renamed.get(name, name): text for name, text in kernels[0].items()}
     both = sorted(first.keys() & second.keys())
     different = [name for name in both if first[name] != second[name]]
+    for name in sorted(first.keys() - second.keys()):
+        same = [other for other in second.keys() - first.keys() if second[other] == first[name]]
+        if same:
+            print(f"  renamed: {name} is {same[0]}")
+            second[name] = second.pop(same[0])
+            both.append(name)
     print(f"{len(both) - len(different)} of {len(both)} kernels have equal machine code")
     for name in different:
         print(f"  different: {name} ({len(first[name])} and {len(second[name])} bytes)")

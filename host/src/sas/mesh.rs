@@ -69,7 +69,8 @@ impl Mesh {
         self.len == 0
     }
 
-    /// Values of all parameters; those of polydisperse parameters are placeholders.
+    /// Values of all parameters. Those of polydisperse parameters are not used: the points of their
+    /// distributions take their place.
     #[must_use]
     pub fn base(&self) -> &[f64] {
         &self.base

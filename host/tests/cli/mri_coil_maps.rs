@@ -1,7 +1,7 @@
 //! Coil maps, stopping and comparison of `mri reconstruct`, with the real program.
 
-use super::mri_raw::RawFile;
-use super::support::{Output, STARTING, TestFolder};
+use super::mri_raw::{RawFile, reconstruct};
+use super::support::{STARTING, TestFolder};
 use ndarray::Array2;
 use num_complex::Complex;
 use std::sync::PoisonError;
@@ -10,19 +10,6 @@ use warpstride::mri::cpu::Direct;
 use warpstride::mri::io::images;
 use warpstride::mri::io::ismrmrd::{self, Recording};
 use warpstride::mri::{Encoding, Grid, SimulateOptions, simulate};
-
-fn reconstruct(folder: &TestFolder, file: &str, options: &[&str]) -> Output {
-    let fixed = [
-        "mri",
-        "reconstruct",
-        file,
-        "-o",
-        "out.h5",
-        "--backend",
-        "cpu",
-    ];
-    folder.run(&[&fixed, options].concat())
-}
 
 /// The summary of a reconstruction compared with the truth in the same file.
 fn compared(folder: &TestFolder, file: &str, options: &[&str]) -> serde_json::Value {

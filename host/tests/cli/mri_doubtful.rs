@@ -1,24 +1,11 @@
 //! Samples, coil maps, references and fields that cannot be right are named or refused.
 
-use super::mri_raw::RawFile;
-use super::support::{Output, TestFolder};
+use super::mri_raw::{RawFile, reconstruct};
+use super::support::TestFolder;
 use ndarray::{Array2, ArrayD, Axis};
 use num_complex::Complex;
 use warpstride::io::npy;
 use warpstride::mri::io::images;
-
-fn reconstruct(folder: &TestFolder, file: &str, options: &[&str]) -> Output {
-    let fixed = [
-        "mri",
-        "reconstruct",
-        file,
-        "-o",
-        "out.h5",
-        "--backend",
-        "cpu",
-    ];
-    folder.run(&[&fixed, options].concat())
-}
 
 fn summary(folder: &TestFolder) -> serde_json::Value {
     serde_json::from_str(&std::fs::read_to_string(folder.path("s.json")).unwrap()).unwrap()

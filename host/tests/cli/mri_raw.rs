@@ -1,6 +1,6 @@
 //! ISMRMRD files made by the tests, valid ones and others.
 
-use super::support::{STARTING, TestFolder};
+use super::support::{Output, STARTING, TestFolder};
 use hdf5_metno as hdf5;
 use hdf5_metno::types::{VarLenArray, VarLenUnicode};
 use ndarray::Array1;
@@ -94,6 +94,20 @@ pub(crate) fn header(x: &str, y: &str, z: &str) -> String {
     format!(
         "<?xml version=\"1.0\"?><ismrmrdHeader xmlns=\"http://www.ismrm.org/ISMRMRD\"><encoding><encodedSpace>{size}{view}</encodedSpace><reconSpace>{size}{view}</reconSpace><trajectory>radial</trajectory></encoding></ismrmrdHeader>"
     )
+}
+
+/// Reconstructs `file` on the CPU into `out.h5`.
+pub(crate) fn reconstruct(folder: &TestFolder, file: &str, options: &[&str]) -> Output {
+    let fixed = [
+        "mri",
+        "reconstruct",
+        file,
+        "-o",
+        "out.h5",
+        "--backend",
+        "cpu",
+    ];
+    folder.run(&[&fixed, options].concat())
 }
 
 impl RawFile {

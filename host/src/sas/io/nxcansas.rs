@@ -381,12 +381,7 @@ impl<'s> DataSet<'s> {
         if let Some(kept) = &kept {
             raw.keep(kept);
         }
-        let at = |i: usize| {
-            kept.as_ref()
-                .and_then(|kept| kept.get(i).copied())
-                .unwrap_or(i)
-        };
-        let label = |i: usize| format!("{path}, point {}", at(i) + 1);
+        let label = |i: usize| format!("{path}, point {}", number_in_file(kept.as_deref(), i));
         check::curve(self.source.name(), raw, &label)
     }
 
@@ -419,12 +414,7 @@ impl<'s> DataSet<'s> {
         if let Some(kept) = &kept {
             raw.keep(kept);
         }
-        let at = |i: usize| {
-            kept.as_ref()
-                .and_then(|kept| kept.get(i).copied())
-                .unwrap_or(i)
-        };
-        let label = |i: usize| format!("{path}, pixel {}", at(i) + 1);
+        let label = |i: usize| format!("{path}, pixel {}", number_in_file(kept.as_deref(), i));
         check::image(self.source.name(), raw, &label)
     }
 
@@ -462,6 +452,11 @@ impl<'s> DataSet<'s> {
         }
         Ok(full)
     }
+}
+
+/// Number in the file, from 1, of value `i` of those that are `kept`: all if there is no mask.
+fn number_in_file(kept: Option<&[usize]>, i: usize) -> usize {
+    kept.and_then(|kept| kept.get(i).copied()).unwrap_or(i) + 1
 }
 
 fn scaled(mut values: Vec<f64>, factor: f64) -> Vec<f64> {
