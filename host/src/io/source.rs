@@ -6,6 +6,7 @@
 
 mod contents;
 mod filters;
+mod links;
 mod numbers;
 mod shape;
 mod texts;
@@ -16,6 +17,7 @@ use super::hdf5_name::Hdf5Name;
 use super::{IoError, global_heap, superblock};
 use crate::system::Memory;
 use hdf5_metno as hdf5;
+use links::Place;
 use std::cell::Cell;
 use std::fs::OpenOptions;
 use std::path::{Path, PathBuf};
@@ -122,38 +124,36 @@ impl Source {
         }
     }
 
-    /// The group that holds the last part of `path`, and that part; `None` if a link is missing.
-    fn parent<'p>(&self, path: &'p str) -> Result<Option<(hdf5::Group, &'p str)>, IoError> {
+    /// Where the last part of `path` is; `None` if a link is missing.
+    fn place<'p>(&self, path: &'p str) -> Result<Option<Place<'p>>, IoError> {
         let mut group = self
             .file
             .group("/")
             .map_err(|_| self.damaged("/", "the root group is damaged"))?;
         let mut parts = path.split('/').filter(|p| !p.is_empty()).peekable();
-        while let Some(part) = parts.next() {
-            let link = group
+        while let Some(name) = parts.next() {
+            let kind = group
                 .find_link(
                     hdf5::IndexType::Name,
                     hdf5::IterationOrder::Native,
-                    |name, info| Ok((name == part).then_some(info.link_type)),
+                    |found, info| Ok((found == name).then_some(info.link_type)),
                 )
                 .map_err(|_| self.damaged(path, "the links on its path are damaged"))?;
-            match link {
+            let kind = match kind {
                 None => return Ok(None),
                 Some(hdf5::LinkType::External) => {
                     return Err(self.unsupported(path, "a link to another file"));
                 }
-                Some(hdf5::LinkType::Hard | hdf5::LinkType::Soft) => {}
-            }
-            if parts.peek().is_none() {
-                return Ok(Some((group, part)));
-            }
-            group = match group.group(part) {
-                Ok(next) => next,
-                Err(_) => return Ok(None),
+                Some(kind) => kind,
             };
-            if group.filename() != self.file.filename() {
-                return Err(self.unsupported(path, "a link to another file"));
+            let place = Place { group, name, kind };
+            if parts.peek().is_none() {
+                return Ok(Some(place));
             }
+            group = match self.group_at(&place, path)? {
+                Some(next) => next,
+                None => return Ok(None),
+            };
         }
         Ok(None)
     }
@@ -166,24 +166,18 @@ impl Source {
                 .map(Some)
                 .map_err(|_| self.damaged("/", "the root group is damaged"));
         }
-        let Some((parent, last)) = self.parent(path)? else {
+        let Some(place) = self.place(path)? else {
             return Ok(None);
         };
-        let Ok(group) = parent.group(last) else {
-            return Ok(None);
-        };
-        if group.filename() != self.file.filename() {
-            return Err(self.unsupported(path, "a link to another file"));
-        }
-        Ok(Some(group))
+        self.group_at(&place, path)
     }
 
     /// Names of the links in the group `path`, sorted; `None` if it does not exist.
     pub(crate) fn members(&self, path: &str) -> Result<Option<Vec<String>>, IoError> {
-        let Some((parent, last)) = self.parent(path)? else {
+        let Some(place) = self.place(path)? else {
             return Ok(None);
         };
-        let Ok(group) = parent.group(last) else {
+        let Some(group) = self.group_at(&place, path)? else {
             return Ok(None);
         };
         let mut names = Vec::new();
@@ -208,23 +202,20 @@ impl Source {
 
     /// Whether a link of this name exists. Its target may be missing.
     pub(crate) fn has(&self, path: &str) -> Result<bool, IoError> {
-        Ok(self.parent(path)?.is_some())
+        Ok(self.place(path)?.is_some())
     }
 
     pub(in crate::io) fn dataset(&self, path: &str) -> Result<Option<hdf5::Dataset>, IoError> {
-        let Some((group, last)) = self.parent(path)? else {
+        let Some(place) = self.place(path)? else {
             return Ok(None);
         };
-        let dataset = group.dataset(last).map_err(|_| {
+        let dataset = self.dataset_at(&place, path)?;
+        dataset.map(Some).ok_or_else(|| {
             self.damaged(
                 path,
                 "it is not a dataset, or its header or link is damaged",
             )
-        })?;
-        if dataset.filename() != self.file.filename() {
-            return Err(self.unsupported(path, "a link to another file"));
-        }
-        Ok(Some(dataset))
+        })
     }
 
     /// The error for `what` missing at `path`.

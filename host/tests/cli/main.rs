@@ -9,6 +9,7 @@ mod jacobi_emulated;
 mod jacobi_refused;
 mod jacobi_restart;
 mod leftovers;
+mod links;
 mod messages;
 mod mri;
 mod mri_coil_maps;

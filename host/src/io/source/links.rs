@@ -1,0 +1,121 @@
+//! Following of links: hard links, and soft links that stay in the file.
+//!
+//! The target of a soft link may be behind an external link, and HDF5 opens that link's file before
+//! anything can be asked of it: a pipe would be waited for. So a soft link is followed by a thread that
+//! cannot open files: Landlock, a security module of Linux (since 5.13), confines it. Where there is
+//! no Landlock, the other file is opened, and refused afterwards.
+
+use super::{IoError, Source};
+use hdf5_metno as hdf5;
+use std::{io, panic, thread};
+
+/// Part of HDF5's message about an external link that cannot be followed.
+const EXTERNAL: &str = "external";
+
+/// A link.
+pub(super) struct Place<'p> {
+    /// The group that holds it.
+    pub(super) group: hdf5::Group,
+    pub(super) name: &'p str,
+    pub(super) kind: hdf5::LinkType,
+}
+
+impl Source {
+    /// The group that the link at `place`, the end of `path`, leads to; `None` if it is no group.
+    pub(super) fn group_at(
+        &self,
+        place: &Place,
+        path: &str,
+    ) -> Result<Option<hdf5::Group>, IoError> {
+        match self.open_at(place, path, hdf5::Group::group)? {
+            Ok(group) => self.in_file(&group, path).map(|()| Some(group)),
+            Err(_) => Ok(None),
+        }
+    }
+
+    /// The dataset that the link at `place`, the end of `path`, leads to; `None` if it is no dataset.
+    pub(super) fn dataset_at(
+        &self,
+        place: &Place,
+        path: &str,
+    ) -> Result<Option<hdf5::Dataset>, IoError> {
+        match self.open_at(place, path, hdf5::Group::dataset)? {
+            Ok(dataset) => self.in_file(&dataset, path).map(|()| Some(dataset)),
+            Err(_) => Ok(None),
+        }
+    }
+
+    fn open_at<T: Send>(
+        &self,
+        place: &Place,
+        path: &str,
+        open: fn(&hdf5::Group, &str) -> hdf5::Result<T>,
+    ) -> Result<hdf5::Result<T>, IoError> {
+        match place.kind {
+            hdf5::LinkType::Hard => Ok(open(&place.group, place.name)),
+            hdf5::LinkType::External => Err(self.unsupported(path, "a link to another file")),
+            hdf5::LinkType::Soft => {
+                let opened = without_files(|| open(&place.group, place.name)).map_err(|e| {
+                    IoError::Open {
+                        file: self.name().to_owned(),
+                        reason: format!("a link could not be followed: {e}"),
+                    }
+                })?;
+                match opened {
+                    Err(e) if names_another_file(e.clone()) => {
+                        Err(self.unsupported(path, "a link to another file"))
+                    }
+                    opened => Ok(opened),
+                }
+            }
+        }
+    }
+
+    fn in_file(&self, object: &hdf5::Location, path: &str) -> Result<(), IoError> {
+        if object.filename() == self.file.filename() {
+            return Ok(());
+        }
+        Err(self.unsupported(path, "a link to another file"))
+    }
+}
+
+/// Whether `error` is about an external link.
+fn names_another_file(error: hdf5::Error) -> bool {
+    let hdf5::Error::HDF5(stack) = error else {
+        return false;
+    };
+    stack
+        .expand()
+        .is_ok_and(|stack| stack.iter().any(|frame| frame.desc().contains(EXTERNAL)))
+}
+
+/// Calls `follow` in a thread that cannot open files, where the system can see to that.
+///
+/// # Errors
+///
+/// If there is no thread to be had.
+fn without_files<T: Send>(follow: impl FnOnce() -> T + Send) -> io::Result<T> {
+    thread::scope(|scope| {
+        let confined = thread::Builder::new().spawn_scoped(scope, || {
+            confine();
+            follow()
+        })?;
+        Ok(confined
+            .join()
+            .unwrap_or_else(|cause| panic::resume_unwind(cause)))
+    })
+}
+
+/// Forbids the calling thread to open files.
+#[cfg(target_os = "linux")]
+fn confine() {
+    use landlock::{ABI, Access, AccessFs, Ruleset, RulesetAttr};
+    // An error means that this system cannot do it, and then nothing is forbidden.
+    let _ = Ruleset::default()
+        .handle_access(AccessFs::from_all(ABI::V1))
+        .and_then(|rules| rules.create())
+        .and_then(|rules| rules.restrict_self());
+}
+
+#[cfg(not(target_os = "linux"))]
+fn confine() {}

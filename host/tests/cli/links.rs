@@ -1,0 +1,95 @@
+//! Links in HDF5 files: those inside the file are followed, other files are not opened.
+
+use super::support::{STARTING, TestFolder};
+use hdf5_metno as hdf5;
+use std::sync::PoisonError;
+
+const DETECTOR: &str = "/entry_1/instrument_1/detector_1";
+
+/// Puts a soft link in the place of the frames of `scan.cxi`. It leads to the frames, or to an external
+/// link to `file`.
+fn link_frames(folder: &TestFolder, file: Option<&str>) {
+    let _held = STARTING.lock().unwrap_or_else(PoisonError::into_inner);
+    let scan = hdf5::File::open_rw(folder.path("scan.cxi")).unwrap();
+    let detector = scan.group(DETECTOR).unwrap();
+    detector.relink("data", "elsewhere").unwrap();
+    if let Some(file) = file {
+        detector.unlink("elsewhere").unwrap();
+        detector
+            .link_external(file, &format!("{DETECTOR}/data"), "elsewhere")
+            .unwrap();
+    }
+    detector
+        .link_soft(&format!("{DETECTOR}/elsewhere"), "data")
+        .unwrap();
+}
+
+/// Whether this system can forbid a thread to open files.
+#[cfg(target_os = "linux")]
+fn can_confine() -> bool {
+    use landlock::{ABI, Access, AccessFs, Ruleset, RulesetAttr, RulesetStatus};
+    let confined = std::thread::spawn(|| {
+        Ruleset::default()
+            .handle_access(AccessFs::from_all(ABI::V1))
+            .and_then(|rules| rules.create())
+            .and_then(|rules| rules.restrict_self())
+            .is_ok_and(|status| status.ruleset == RulesetStatus::FullyEnforced)
+    });
+    confined.join().unwrap()
+}
+
+#[test]
+fn a_soft_link_inside_the_file_is_followed() {
+    let folder = TestFolder::with_scan();
+    let before = folder.run(&["ptycho", "info", "scan.cxi"]);
+    link_frames(&folder, None);
+    let after = folder.run(&["ptycho", "info", "scan.cxi"]);
+    after.well();
+    assert_eq!(before.out, after.out);
+}
+
+/// HDF5 opens the file of an external link, and the opening of a pipe waits for its writer.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_soft_link_does_not_lead_to_a_pipe() {
+    if !can_confine() {
+        super::support::skipped(
+            "a soft link to an external link to a pipe",
+            "no Landlock here",
+        );
+        return;
+    }
+    let folder = TestFolder::with_scan();
+    link_frames(&folder, Some("pipe"));
+    let made = std::process::Command::new("mkfifo")
+        .arg(folder.path("pipe"))
+        .status();
+    assert!(made.unwrap().success());
+    for arguments in [
+        &["ptycho", "info", "scan.cxi"][..],
+        &["ptycho", "reconstruct", "scan.cxi", "-o", "out.h5"],
+    ] {
+        let (output, _) = folder.run_watched(arguments);
+        output.refused(
+            1,
+            &[
+                "scan.cxi",
+                &format!("{DETECTOR}/data"),
+                "a link to another file",
+            ],
+        );
+    }
+    assert_eq!(folder.names(), ["pipe", "scan.cxi"]);
+}
+
+#[test]
+fn a_soft_link_does_not_lead_to_another_file() {
+    for file in ["other.cxi", "missing.cxi"] {
+        let folder = TestFolder::with_scan();
+        std::fs::copy(folder.path("scan.cxi"), folder.path("other.cxi")).unwrap();
+        link_frames(&folder, Some(file));
+        folder
+            .run(&["ptycho", "info", "scan.cxi"])
+            .refused(1, &["scan.cxi", "a link to another file"]);
+    }
+}
