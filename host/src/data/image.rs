@@ -1,6 +1,6 @@
 //! A magnetic resonance image and how it was made.
 
-use ndarray::{Array2, Array3, Array4};
+use ndarray::{Array2, Array3, Array4, Array5};
 use num_complex::Complex;
 
 /// Result of an MRI reconstruction, as written to results files and drawn in pictures and reports.
@@ -12,8 +12,9 @@ pub struct MriImage {
     pub volume: bool,
     /// Extent along slices, rows and columns, m, if known.
     pub field_of_view: Option<[f64; 3]>,
-    /// (coil, slice, row, column), if coil maps were used.
-    pub coil_maps: Option<Array4<Complex<f64>>>,
+    /// (set, coil, slice, row, column), if coil maps were used. Their file has the axis of sets only if
+    /// there are several.
+    pub coil_maps: Option<Array5<Complex<f64>>>,
     /// |r|²/|b|² after each iteration.
     pub residuals: Vec<f64>,
     /// Options of the reconstruction, JSON.

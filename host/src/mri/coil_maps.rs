@@ -9,6 +9,7 @@ mod calibration;
 mod espirit;
 mod kernel_matrix;
 mod refine;
+mod sets;
 mod subspace;
 
 pub use calibration::CalibrationRegion;

@@ -1,7 +1,7 @@
 //! The measured data, checked.
 
 use super::Grid;
-use ndarray::{Array1, Array2, ArrayView2};
+use ndarray::{Array1, Array2, Array3, ArrayView2, Axis};
 use num_complex::Complex;
 
 /// Why data cannot be reconstructed.
@@ -95,7 +95,7 @@ pub struct Problem {
     trajectory: Array2<f64>,
     samples: Array2<Complex<f64>>,
     weights: Option<Array1<f64>>,
-    maps: Option<Array2<Complex<f64>>>,
+    maps: Option<Array3<Complex<f64>>>,
     field: Option<FieldBasis>,
 }
 
@@ -242,12 +242,29 @@ impl Problem {
     ///
     /// # Errors
     /// Another shape, or values that are not finite.
-    pub fn with_maps(mut self, maps: Array2<Complex<f64>>) -> Result<Self, ProblemError> {
+    pub fn with_maps(self, maps: Array2<Complex<f64>>) -> Result<Self, ProblemError> {
         let expected = [self.coils(), self.grid.voxels()];
         shaped("the coil maps", "(coil, voxel)", maps.shape(), &expected)?;
-        finite("the coil maps", "(coil, voxel)", &maps.view(), |v| {
-            v.is_finite()
-        })?;
+        self.with_map_sets(maps.insert_axis(Axis(0)))
+    }
+
+    /// Adds several sets of coil maps, (set, coil, voxel). Each has an image of its own; a coil sees the sum of
+    /// all of them (M. Uecker et al., Magn. Reson. Med. 71 (2014) 990).
+    ///
+    /// # Errors
+    /// Another shape, no set, or values that are not finite.
+    pub fn with_map_sets(mut self, maps: Array3<Complex<f64>>) -> Result<Self, ProblemError> {
+        let sets = maps.dim().0.max(1);
+        let expected = [sets, self.coils(), self.grid.voxels()];
+        shaped(
+            "the coil maps",
+            "(set, coil, voxel)",
+            maps.shape(),
+            &expected,
+        )?;
+        for set in maps.outer_iter() {
+            finite("the coil maps", "(coil, voxel)", &set, |v| v.is_finite())?;
+        }
         self.maps = Some(maps);
         Ok(self)
     }
@@ -319,9 +336,9 @@ impl Problem {
         self.weights.as_ref()
     }
 
-    /// S, (coil, voxel); `None`: every coil has an image of its own.
+    /// S, (set, coil, voxel); `None`: every coil has an image of its own.
     #[must_use]
-    pub fn maps(&self) -> Option<&Array2<Complex<f64>>> {
+    pub fn maps(&self) -> Option<&Array3<Complex<f64>>> {
         self.maps.as_ref()
     }
 

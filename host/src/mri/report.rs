@@ -280,6 +280,7 @@ mod tests {
             readouts: 10,
             samples: 600,
             coil_maps: "espirit".to_owned(),
+            coil_map_sets: Some(1),
             density: "none".to_owned(),
             lambda: 0.0,
             min_residual: 0.0,

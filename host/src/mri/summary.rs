@@ -33,6 +33,8 @@ pub struct MriSummary {
     pub samples: usize,
     /// `espirit`, `low-pass`, `walsh`, `none` or a file.
     pub coil_maps: String,
+    /// Sets of coil maps; `null` without maps.
+    pub coil_map_sets: Option<usize>,
     /// `none`, `ramp` or `pipe`.
     pub density: String,
     /// Weight of the regulariser.

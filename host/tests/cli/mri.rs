@@ -224,7 +224,7 @@ fn requested_outputs_are_written() {
     let image = images::read(&folder.path("out.h5")).unwrap();
     assert_eq!(image.dim(), (16, 16, 16));
     let maps = images::read_coil_maps(&folder.path("out.h5"), Memory::available()).unwrap();
-    assert_eq!(maps.dim(), (2, 16, 16, 16));
+    assert_eq!(maps.dim(), (1, 2, 16, 16, 16));
     let picture = read_png(&folder.path("p.png"));
     assert_eq!((picture.width, picture.height), (16 * 3 + 4, 16));
 

@@ -2,7 +2,7 @@
 
 use super::mri_raw::{RawFile, reconstruct};
 use super::support::{STARTING, TestFolder};
-use ndarray::Array2;
+use ndarray::{Array2, Array3, Array4, Axis};
 use num_complex::Complex;
 use std::sync::PoisonError;
 use warpstride::data::{Extent, KSpace, Readout, Truth};
@@ -10,6 +10,7 @@ use warpstride::mri::cpu::Direct;
 use warpstride::mri::io::images;
 use warpstride::mri::io::ismrmrd::{self, Recording};
 use warpstride::mri::{Encoding, Grid, SimulateOptions, simulate};
+use warpstride::system::Memory;
 
 /// The summary of a reconstruction compared with the truth in the same file.
 fn compared(folder: &TestFolder, file: &str, options: &[&str]) -> serde_json::Value {
@@ -40,27 +41,41 @@ fn write_lines(folder: &TestFolder, side: usize, keep: impl Fn(i32) -> bool) {
     for mut map in truth.coil_maps.outer_iter_mut() {
         map.zip_mut_with(&squares, |s, square| *s /= square.sqrt());
     }
-    let half = side as i32 / 2;
-    let kept: Vec<i32> = (-half..half).filter(|line| keep(*line)).collect();
-    let trajectory = Array2::from_shape_fn((kept.len() * side, 2), |(sample, axis)| {
-        let at = [sample as i32 % side as i32 - half, kept[sample / side]][axis];
-        f64::from(at) / side as f64
-    });
-    let direct = Direct::<f64>::new(Grid::two(side, side), trajectory.view(), None).unwrap();
     let coil_images = &truth.coil_maps * &truth.image;
-    let mut samples = Array2::zeros((8, trajectory.nrows()));
+    write_coil_images(folder, truth, &coil_images, keep);
+}
+
+/// Writes `lines.h5`: Cartesian lines of these images (coil, slice, row, column), with this `truth`.
+fn write_coil_images(
+    folder: &TestFolder,
+    truth: Truth,
+    coil_images: &Array4<Complex<f64>>,
+    keep: impl Fn(i32) -> bool,
+) {
+    let (coils, _, rows, columns) = coil_images.dim();
+    let [half_rows, half_columns] = [rows, columns].map(|n| n as i32 / 2);
+    let kept: Vec<i32> = (-half_rows..half_rows).filter(|line| keep(*line)).collect();
+    let trajectory = Array2::from_shape_fn((kept.len() * columns, 2), |(sample, axis)| {
+        let (line, at) = (sample / columns, sample % columns);
+        match axis {
+            0 => f64::from(at as i32 - half_columns) / columns as f64,
+            _ => f64::from(kept[line]) / rows as f64,
+        }
+    });
+    let direct = Direct::<f64>::new(Grid::two(rows, columns), trajectory.view(), None).unwrap();
+    let mut samples = Array2::zeros((coils, trajectory.nrows()));
     direct.forward(
         coil_images.as_slice().unwrap(),
         samples.as_slice_mut().unwrap(),
     );
     let extent = Extent {
-        matrix: [1, side, side],
+        matrix: [1, rows, columns],
         axes: 2,
         field_of_view: None,
     };
     let readouts = (0..kept.len())
         .map(|line| Readout {
-            samples: line * side..(line + 1) * side,
+            samples: line * columns..(line + 1) * columns,
             acquisition: line,
             interval: 0.0,
             discarded: 0,
@@ -98,6 +113,64 @@ fn the_default_maps_leave_no_ghosts_of_every_other_line() {
     for other in ["low-pass", "walsh"] {
         let ghosts = nrmse(other);
         assert!(ghosts > 0.1, "{other}: {ghosts}");
+    }
+}
+
+/// The object is a third longer than the field of view, and its ends fall on one another.
+#[test]
+fn an_object_larger_than_its_field_of_view_gets_two_sets_of_maps() {
+    let folder = TestFolder::new();
+    let (side, rows) = (64, 48);
+    let options = SimulateOptions {
+        matrix: side,
+        spokes: Some(1),
+        ..SimulateOptions::default()
+    };
+    let whole: Truth = simulate(&options).unwrap().truth;
+    let coil_images = &whole.coil_maps * &whole.image;
+    let mut folded = Array4::zeros((8, 1, rows, side));
+    for row in 0..side {
+        let mut to = folded.index_axis_mut(Axis(2), (row + 40) % rows);
+        to += &coil_images.index_axis(Axis(2), row);
+    }
+    let squares = folded
+        .mapv(|v: Complex<f64>| v.norm_sqr())
+        .sum_axis(Axis(0));
+    let image: Array3<Complex<f64>> = squares.mapv(|v| Complex::from(v.sqrt()));
+    let coil_maps = folded.clone();
+    write_coil_images(&folder, Truth { image, coil_maps }, &folded, |line| {
+        line % 2 == 0 || (-12..12).contains(&line)
+    });
+    // The sets' maps are nearly parallel where the second is weak, so that many iterations are needed.
+    let fixed = ["--iterations", "100", "--min-residual", "0"];
+    let found = compared(&folder, "lines.h5", &fixed);
+    let note = found["notes"][0].as_str().unwrap();
+    assert!(note.starts_with("2 sets of coil maps: "), "{note}");
+    assert_eq!(found["coil_map_sets"], 2);
+    let error = number(&found, "magnitude_nrmse");
+    assert!(error < 0.02, "{error}");
+    let maps = images::read_coil_maps(&folder.path("out.h5"), Memory::available()).unwrap();
+    assert_eq!(maps.dim(), (2, 8, 1, rows, side));
+    // One set cannot describe it.
+    let one = maps.index_axis(Axis(0), 0).into_dyn();
+    warpstride::io::npy::complex::write(&folder.path("one.npy"), one, true).unwrap();
+    std::fs::rename(folder.path("out.h5"), folder.path("both.h5")).unwrap();
+    let by = |maps: &str| {
+        let options = [&fixed[..], &["--coil-maps", maps]].concat();
+        number(&compared(&folder, "lines.h5", &options), "magnitude_nrmse")
+    };
+    let (one, both) = (by("one.npy"), by("both.h5"));
+    assert!(
+        one > 5.0 * error && (both / error - 1.0).abs() < 1e-3,
+        "{one} {both} {error}"
+    );
+    for method in ["tv", "adjoint"] {
+        reconstruct(
+            &folder,
+            "lines.h5",
+            &["--method", method, "--coil-maps", "both.h5"],
+        )
+        .well();
     }
 }
 

@@ -96,7 +96,7 @@ fn wrong_coil_maps_leave_a_large_data_residual() {
         warpstride::system::Memory::available(),
     );
     let mut reversed = maps.unwrap();
-    reversed.invert_axis(Axis(0));
+    reversed.invert_axis(Axis(1));
     let reversed: ArrayD<Complex<f64>> = reversed.as_standard_layout().to_owned().into_dyn();
     npy::complex::write(&folder.path("reversed.npy"), reversed.view(), true).unwrap();
     let right = data_residual(&folder, &["--coil-maps", "m.h5"]);

@@ -7,7 +7,7 @@ use crate::mri::io::images;
 use crate::mri::{cpu, grid_of};
 use crate::system::Memory;
 use crate::text::{shortest, significant};
-use ndarray::{Array2, Array4};
+use ndarray::{Array3, Array5, Axis};
 use num_complex::Complex;
 use std::path::{Path, PathBuf};
 
@@ -31,7 +31,7 @@ pub(super) enum CoilMapSource {
 #[derive(Debug, Clone, PartialEq, Default)]
 pub(super) struct CoilMaps {
     /// (coil, slice, row, column); `None`: every coil has its own image.
-    pub(super) maps: Option<Array4<Complex<f64>>>,
+    pub(super) maps: Option<Array5<Complex<f64>>>,
     /// What the user should know of them.
     pub(super) note: Option<String>,
 }
@@ -87,7 +87,7 @@ impl CoilMapSource {
         let trajectory = kspace.trajectory().view();
         let samples = kspace.samples().view();
         let mut note = None;
-        let maps: Array2<Complex<f64>> = match self {
+        let maps: Array3<Complex<f64>> = match self {
             Self::None => return Ok(CoilMaps::default()),
             Self::File(path) => {
                 let maps = read_maps(path, kspace, memory)?;
@@ -98,8 +98,11 @@ impl CoilMapSource {
             }
             Self::Espirit => {
                 let found = espirit(grid, trajectory, samples)?;
+                let sets = found.maps.dim().0;
                 if !found.region.sufficient() {
                     note = Some(too_few_samples(&found.region));
+                } else if sets > 1 {
+                    note = Some(several_sets(sets));
                 }
                 found.maps
             }
@@ -109,7 +112,7 @@ impl CoilMapSource {
                     _ => CoilMapMethod::LowPass,
                 };
                 let encoding = cpu::Nufft::<f64>::new(grid, trajectory, MAP_TOLERANCE)?;
-                estimate(&encoding, trajectory, samples, method)?
+                estimate(&encoding, trajectory, samples, method)?.insert_axis(Axis(0))
             }
         };
         if maps.iter().all(|s| s.norm_sqr() == 0.0) {
@@ -119,7 +122,8 @@ impl CoilMapSource {
             )));
         }
         let [slices, rows, columns] = grid.shape;
-        let shaped = maps.into_shape_with_order((kspace.coils(), slices, rows, columns))?;
+        let sets = maps.dim().0;
+        let shaped = maps.into_shape_with_order((sets, kspace.coils(), slices, rows, columns))?;
         Ok(CoilMaps {
             maps: Some(shaped),
             note,
@@ -141,19 +145,26 @@ fn too_few_samples(region: &CalibrationRegion) -> String {
     )
 }
 
+/// A note on several sets of maps.
+fn several_sets(sets: usize) -> String {
+    format!(
+        "{sets} sets of coil maps: parts of the object outside the field of view fall on others within it; the image is the root sum of squares of the sets' images"
+    )
+}
+
 fn read_maps(
     path: &Path,
     kspace: &KSpace,
     memory: Memory,
-) -> Result<Array4<Complex<f64>>, Failure> {
+) -> Result<Array5<Complex<f64>>, Failure> {
     let maps = images::read_coil_maps(path, memory)?;
     let [slices, rows, columns] = kspace.extent().matrix;
     let expected = [kspace.coils(), slices, rows, columns];
-    if maps.shape() != expected {
+    if maps.shape()[1..] != expected || maps.dim().0 == 0 {
         return Err(Failure::failed(format!(
-            "{}: coil maps: expected shape {expected:?} (coil, slice, row, column), found {:?}",
+            "{}: coil maps: expected shape {expected:?} (coil, slice, row, column), or several sets of them, found {:?}",
             path.display(),
-            maps.shape()
+            &maps.shape()[usize::from(maps.dim().0 == 1)..]
         )));
     }
     let largest = maps.iter().map(|s| s.norm()).fold(0.0, f64::max);

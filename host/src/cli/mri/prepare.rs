@@ -10,7 +10,7 @@ use crate::mri::{Coverage, Grid, Method, OperatorName, Problem, Recipe, Trigonom
 use crate::mri::{cpu, density};
 use crate::system::Memory;
 use crate::text::shortest;
-use ndarray::{Array1, Array4};
+use ndarray::{Array1, Array5};
 use num_complex::Complex;
 
 /// The options of a reconstruction, checked as far as possible without the samples.
@@ -52,7 +52,7 @@ pub(super) struct Prepared {
     pub(super) problem: Problem,
     pub(super) recipe: Recipe,
     /// (coil, slice, row, column).
-    pub(super) maps: Option<Array4<Complex<f64>>>,
+    pub(super) maps: Option<Array5<Complex<f64>>>,
     /// `none`, `ramp` or `pipe`.
     pub(super) density: &'static str,
     /// What the user should know of the coil maps.
@@ -242,8 +242,10 @@ impl ReconstructionOptions {
         let CoilMaps { maps, note } = self.maps.find(kspace, file, memory)?;
         if let Some(maps) = &maps {
             let voxels = grid.voxels();
-            let flat = maps.to_shape((kspace.coils(), voxels))?.to_owned();
-            problem = problem.with_maps(flat)?;
+            let flat = maps
+                .to_shape((maps.dim().0, kspace.coils(), voxels))?
+                .to_owned();
+            problem = problem.with_map_sets(flat)?;
         }
         Ok(Prepared {
             problem,

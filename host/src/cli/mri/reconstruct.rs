@@ -209,6 +209,7 @@ impl Reconstruct {
             readouts: kspace.readouts().len(),
             samples: kspace.count(),
             coil_maps: self.options.maps.name(),
+            coil_map_sets: prepared.maps.as_ref().map(|maps| maps.dim().0),
             density: prepared.density.to_owned(),
             lambda: recipe.lambda,
             min_residual: recipe.min_residual,

@@ -5,14 +5,18 @@
 //! a voxel x, the patch of a point source there lies in that subspace only if its coils have the
 //! weights S_c(x): S(x) is the eigenvector with eigenvalue 1 of the projection on the subspace,
 //! transformed to x.
+//!
+//! If the object is larger than the field of view, several of its points fall on one voxel, with
+//! different weights, and there are several such eigenvectors: a set of maps for each.
 
 use super::super::{Grid, MriError};
 use super::calibration::{CalibrationRegion, fit};
 use super::check_shapes;
-use super::kernel_matrix::KernelMatrix;
+use super::kernel_matrix::{Eigenpairs, KernelMatrix};
 use super::refine::refine;
+use super::sets::needed;
 use super::subspace::right_singular;
-use ndarray::{Array2, ArrayView2};
+use ndarray::{Array2, Array3, ArrayView2};
 use num_complex::Complex;
 use rayon::prelude::*;
 
@@ -31,18 +35,22 @@ const SIGNAL: f64 = 1e-3;
 const EIGENVALUES: [f64; 2] = [0.5, 0.9];
 /// Maps below this length are 0: the noise of the image grows with its inverse.
 const MIN_LENGTH: f64 = 0.3;
+/// Most sets of maps.
+const SETS: usize = 4;
 
 /// Coil maps, and where they were calibrated.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Espirit {
-    /// (coil, voxel). √Σ|S|² is 1 where there is signal, and falls to 0 if there is none; all 0 if
-    /// there is no signal in the centre of k-space. All 1 for a single coil.
-    pub maps: Array2<Complex<f64>>,
+    /// (set, coil, voxel). √Σ|S|² of the first set is 1 where there is signal, and falls to 0 if there
+    /// is none; that of another set is 1 where the object outside the field of view falls on other
+    /// parts of it, and elsewhere 0. All 0 if there is no signal in the centre of k-space. All 1
+    /// for a single coil.
+    pub maps: Array3<Complex<f64>>,
     /// The centre of k-space from which the maps are estimated.
     pub region: CalibrationRegion,
 }
 
-/// Estimates one set of maps on `grid` from `samples` (coil, sample) at `trajectory` (sample, axis)
+/// Estimates maps on `grid`, in as many sets as are needed, up to four, from `samples` (coil, sample) at `trajectory` (sample, axis)
 /// in cycles/pixel.
 ///
 /// The phase of the maps makes the combination of coils that is strongest in the centre of k-space
@@ -59,7 +67,7 @@ pub fn espirit(
     check_shapes(grid, samples.ncols(), trajectory, samples)?;
     let region = CalibrationRegion::new(grid, trajectory);
     let all = |value: f64| {
-        let maps = Array2::from_elem((samples.nrows(), grid.voxels()), Complex::from(value));
+        let maps = Array3::from_elem((1, samples.nrows(), grid.voxels()), Complex::from(value));
         Espirit { maps, region }
     };
     let Some(cells) = fit(grid, region, trajectory, samples)? else {
@@ -87,12 +95,34 @@ pub fn espirit(
         let periods = kernel[axis].max(2) - 1;
         grid.shape[axis].min(NODES_PER_PERIOD * periods)
     });
-    let (values, vectors) = matrix.dominant(grid, nodes);
-    let vectors = coils.separate(&vectors);
-    let by_voxel = refine(grid, nodes, &values, &vectors, &coils.patterns[0], weight);
+    let [_, full] = EIGENVALUES;
+    let mut nodes = nodes;
+    let most = SETS.min(coils.patterns.len());
+    // Whether more sets are needed is seen from fewer nodes.
+    let stride = nodes.map(|count| if count % 2 == 0 { 2 } else { 1 });
+    let mut found = matrix.dominant(grid, nodes, (most, full), stride);
+    let sampled = [0, 1, 2].map(|axis| nodes[axis] / stride[axis]);
+    let sets = needed(
+        &coils.cells,
+        region.shape,
+        (grid, sampled),
+        &found[1..],
+        full,
+    );
+    if sets > 1 {
+        // Vectors of equal eigenvalues are any of their plane, and cannot be interpolated.
+        nodes = grid.shape;
+        found = matrix.dominant(grid, nodes, (sets, EIGENVALUES[0]), [1; 3]);
+    }
+    let by_voxel: Vec<Vec<Complex<f64>>> = (found.iter().take(sets))
+        .map(|Eigenpairs { values, vectors }| {
+            let vectors = coils.separate(vectors);
+            refine(grid, nodes, values, &vectors, &coils.patterns[0], weight)
+        })
+        .collect();
     let coils = samples.nrows();
-    let at = |(coil, voxel): (usize, usize)| by_voxel[voxel * coils + coil];
-    let maps = Array2::from_shape_fn((coils, grid.voxels()), at);
+    let at = |(set, coil, voxel): (usize, usize, usize)| by_voxel[set][voxel * coils + coil];
+    let maps = Array3::from_shape_fn((sets, coils, grid.voxels()), at);
     Ok(Espirit { maps, region })
 }
 

@@ -66,32 +66,77 @@ impl KernelMatrix {
         }
     }
 
-    /// At every node the largest eigenvalue, and its eigenvector of length 1, (node, coil). The nodes
-    /// (slice, row, column) divide the field of view of `grid` evenly; the first is its first voxel.
-    pub(super) fn dominant(&self, grid: Grid, nodes: [usize; 3]) -> (Vec<f64>, Vec<Complex<f64>>) {
+    /// The `most` largest eigenvalues, and their eigenvectors of length 1. The nodes (slice, row,
+    /// column) divide the field of view of `grid` evenly; the first is its first voxel. The largest
+    /// eigenvalue is computed at every node, the others at every `stride`-th along each axis.
+    /// Eigenvalues after the first that are certainly below `least` are 0.
+    pub(super) fn dominant(
+        &self,
+        grid: Grid,
+        nodes: [usize; 3],
+        (most, least): (usize, f64),
+        stride: [usize; 3],
+    ) -> Vec<Eigenpairs> {
         let [_, rows, columns] = nodes;
         let [z, y, x] =
             [0, 1, 2].map(|axis| waves(grid.shape[axis], nodes[axis], self.differences[axis]));
         let [dz, dy, _] = self.differences;
         let count = nodes.iter().product::<usize>();
-        let mut values = vec![0.0; count];
-        let mut vectors = vec![Complex::default(); count * self.coils];
-        (vectors.par_chunks_mut(columns * self.coils))
-            .zip(values.par_chunks_mut(columns))
+        let mut largest = Eigenpairs::zero(count, self.coils);
+        // For each line of nodes, those of the further eigenpairs.
+        let further: Vec<Vec<Eigenpairs>> = (largest.vectors.par_chunks_mut(columns * self.coils))
+            .zip(largest.values.par_chunks_mut(columns))
             .enumerate()
-            .for_each(|(line, (vectors, values))| {
+            .map(|(line, (vectors, values))| {
                 let (slice, row) = (line / rows, line % rows);
                 let along_row = self.at_row(&z[slice * dz..][..dz], &y[row * dy..][..dy]);
                 let mut at_node = AtNode::new(self.coils);
                 let waves = x.chunks_exact(self.differences[2]);
-                for ((vector, value), waves) in
-                    (vectors.chunks_exact_mut(self.coils).zip(values)).zip(waves)
+                let sampled = slice % stride[0] == 0 && row % stride[1] == 0;
+                let count = if sampled {
+                    columns.div_ceil(stride[2])
+                } else {
+                    0
+                };
+                let mut further: Vec<_> = (1..most)
+                    .map(|_| Eigenpairs::zero(count, self.coils))
+                    .collect();
+                for (column, ((vector, value), waves)) in
+                    (vectors.chunks_exact_mut(self.coils).zip(values))
+                        .zip(waves)
+                        .enumerate()
                 {
                     at_node.evaluate(&along_row, waves);
                     *value = at_node.dominant(vector);
+                    if !sampled || column % stride[2] != 0 {
+                        continue;
+                    }
+                    at_node.deflate(*value, vector);
+                    for pairs in &mut further {
+                        if at_node.bound() < least {
+                            break;
+                        }
+                        let (value, vector) = pairs.at(column / stride[2], self.coils);
+                        *value = at_node.dominant(vector);
+                        at_node.deflate(*value, vector);
+                    }
                 }
+                further
+            })
+            .collect();
+        let mut all = vec![largest];
+        for pair in 1..most {
+            let lines = || further.iter().map(|line| &line[pair - 1]);
+            all.push(Eigenpairs {
+                values: lines()
+                    .flat_map(|line| line.values.iter().copied())
+                    .collect(),
+                vectors: lines()
+                    .flat_map(|line| line.vectors.iter().copied())
+                    .collect(),
             });
-        (values, vectors)
+        }
+        all
     }
 
     /// g summed over the differences along slices and rows with the waves `z` and `y` of a row of
@@ -104,6 +149,28 @@ impl KernelMatrix {
             sums.iter_mut().zip(part).for_each(|(s, g)| *s += wave * g);
         }
         sums
+    }
+}
+
+/// An eigenvalue at every node, (node), and its eigenvector, (node, coil).
+pub(super) struct Eigenpairs {
+    pub(super) values: Vec<f64>,
+    pub(super) vectors: Vec<Complex<f64>>,
+}
+
+impl Eigenpairs {
+    fn zero(nodes: usize, coils: usize) -> Self {
+        Self {
+            values: vec![0.0; nodes],
+            vectors: vec![Complex::default(); nodes * coils],
+        }
+    }
+
+    fn at(&mut self, node: usize, coils: usize) -> (&mut f64, &mut [Complex<f64>]) {
+        (
+            &mut self.values[node],
+            &mut self.vectors[node * coils..][..coils],
+        )
     }
 }
 
@@ -147,6 +214,21 @@ impl AtNode {
             self.matrix[d * self.coils + c] = value.conj() * factor;
         }
         trace
+    }
+
+    /// The root of the sum of the squares of all eigenvalues: none is larger.
+    fn bound(&self) -> f64 {
+        let each = pairs(self.coils).zip(&self.lower);
+        each.map(|((c, d), g)| g.norm_sqr() * if c == d { 1.0 } else { 2.0 })
+            .sum::<f64>()
+            .sqrt()
+    }
+
+    /// Takes an eigenvalue that was found, and its eigenvector, from the matrix.
+    fn deflate(&mut self, value: f64, vector: &[Complex<f64>]) {
+        for (((c, d), g), to) in pairs(self.coils).zip(&self.given).zip(&mut self.lower) {
+            *to = g - vector[c] * vector[d].conj() * value;
+        }
     }
 
     /// Returns the largest eigenvalue, and writes its eigenvector, of length 1, to `vector`: the
@@ -199,7 +281,7 @@ impl AtNode {
 }
 
 /// exp(2πi q·x/N) of every node of an axis of N `voxels` and the differences q: (node, difference).
-fn waves(voxels: usize, nodes: usize, differences: usize) -> Vec<Complex<f64>> {
+pub(super) fn waves(voxels: usize, nodes: usize, differences: usize) -> Vec<Complex<f64>> {
     let first = (voxels / 2) as f64 / voxels as f64;
     (0..nodes * differences)
         .map(|n| {
@@ -216,7 +298,7 @@ mod tests {
 
     /// A matrix with known eigenvectors, the two largest eigenvalues close together.
     #[test]
-    fn the_dominant_eigenvector_is_found() {
+    fn the_eigenvectors_are_found_from_the_largest() {
         for (second, most) in [(0.5, 1e-9), (0.99, 1e-8)] {
             // Columns of a unitary matrix: exp(2πi jk/3)/√3.
             let wave =
@@ -229,11 +311,16 @@ mod tests {
                     .map(|(k, value)| wave(c, k) * wave(d, k).conj() * value)
                     .sum();
             }
-            let mut vector = vec![Complex::default(); 3];
-            let value = node.dominant(&mut vector);
-            assert!((value - 1.0).abs() < 1e-8, "{value}");
-            let along: Complex<f64> = (0..3).map(|c| wave(c, 1).conj() * vector[c]).sum();
-            assert!((along.norm() - 1.0).abs() < most, "{second}: {along}");
+            for (k, expected) in [(1, 1.0), (0, second), (2, 0.2)] {
+                assert!(node.bound() >= expected, "{}", node.bound());
+                let mut vector = vec![Complex::default(); 3];
+                let value = node.dominant(&mut vector);
+                assert!((value - expected).abs() < 1e-8, "{value}");
+                let along: Complex<f64> = (0..3).map(|c| wave(c, k).conj() * vector[c]).sum();
+                assert!((along.norm() - 1.0).abs() < most, "{second}: {along}");
+                node.deflate(value, &vector);
+            }
+            assert!(node.bound() < 1e-7, "{}", node.bound());
         }
     }
 

@@ -9,7 +9,7 @@ use crate::mri::{
 };
 use crate::run::Setup;
 use crate::system::Memory;
-use ndarray::{Array2, Array3};
+use ndarray::Array3;
 use num_complex::Complex;
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -24,9 +24,9 @@ const MIN_INTENSITY: f64 = 1e-6;
 
 /// A reconstruction on the CPU, on the threads of the pool in which it is called.
 ///
-/// With coil maps there is one image. Without, every coil has its own image: together they are one
-/// vector of unknowns (coil, voxel) on which the method works, and their root sum of squares is the
-/// result; the image of a single coil stays complex.
+/// With one set of coil maps there is one image. With several sets, each has an image of its own, and
+/// without maps every coil: together they are one vector of unknowns (image, voxel) on which the
+/// method works, and their root sum of squares is the result; a single image stays complex.
 pub struct CpuEngine<T: Real> {
     grid: Grid,
     setup: Setup,
@@ -126,7 +126,7 @@ impl<T: Real> CpuEngine<T> {
 /// Compares the peak memory of a reconstruction with what is available.
 fn check_memory<T>(problem: &Problem, recipe: &Recipe) -> Result<(), MriError> {
     // Coil images, maps, buffers of the transforms and vectors of the method; samples twice.
-    let vectors = 12_usize;
+    let vectors = 11 + problem.maps().map_or(1, |maps| maps.dim().0);
     let numbers = problem.grid().voxels() * problem.coils() * vectors + problem.samples().len() * 4;
     let mut needed = numbers * size_of::<Complex<T>>();
     if recipe.operator == OperatorName::Toeplitz {
@@ -200,23 +200,20 @@ fn right_hand_side<T: Real>(
     let voxels = problem.grid().voxels();
     let mut coil_images = vec![Complex::default(); problem.coils() * voxels];
     encoding.adjoint(&samples, &mut coil_images);
-    let images = if problem.maps().is_some() {
-        1
-    } else {
-        problem.coils()
-    };
+    let images = (problem.maps()).map_or(problem.coils(), |maps| maps.dim().0);
     let mut b = vec![Complex::default(); images * voxels];
     sense.combine(&coil_images, &mut b);
     b
 }
 
-/// Σ_c conj(S_c) y_c / Σ_c |S_c|², with `b` the numerator; `b` itself without maps.
+/// Σ_c conj(S_sc) y_c / Σ_c |S_sc|² of each set s of `maps` (set, coil, voxel), with `b` (set, voxel)
+/// the numerators; `b` itself without maps.
 pub(in crate::mri) fn adjoint_image<T: Real>(
     mut b: Vec<Complex<T>>,
-    maps: Option<&Array2<Complex<f64>>>,
+    maps: Option<&Array3<Complex<f64>>>,
 ) -> Vec<Complex<T>> {
     let Some(maps) = maps else { return b };
-    let intensity = intensity(maps);
+    let intensity: Vec<f64> = maps.outer_iter().flat_map(intensity).collect();
     let floor = MIN_INTENSITY * intensity.iter().copied().fold(0.0, f64::max);
     for (value, intensity) in b.iter_mut().zip(&intensity) {
         *value = if *intensity > floor {

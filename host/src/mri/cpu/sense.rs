@@ -1,10 +1,12 @@
 //! Sensitivity encoding with several coils: E = F S, EᴴWE ρ = Σ_c conj(S_c) FᴴWF S_c ρ.
+//!
+//! With several sets of maps each set s has an image ρ_s, and the coil sees Σ_s S_sc ρ_s.
 
 use super::toeplitz::Toeplitz;
 use super::vectors::CHUNK;
 use crate::fft::Real;
 use crate::mri::{Encoding, Grid};
-use ndarray::{Array2, Axis};
+use ndarray::{Array3, ArrayView2, Axis};
 use num_complex::Complex;
 use rayon::prelude::*;
 use std::sync::Arc;
@@ -61,48 +63,57 @@ pub(super) fn weigh<T: Real>(weights: Option<&[T]>, samples: &mut [Complex<T>]) 
 /// them.
 pub struct Sense<T: Real> {
     gram: Gram<T>,
-    /// S, (coil, voxel)
+    /// S, (set, coil, voxel)
     maps: Option<Vec<Complex<T>>>,
-    /// S_c ρ, then FᴴWF S_c ρ, (coil, voxel)
+    /// Sets of maps.
+    sets: usize,
+    /// Σ_s S_sc ρ_s, then FᴴWF of it, (coil, voxel)
     coil_images: Vec<Complex<T>>,
 }
 
 impl<T: Real> Sense<T> {
-    /// E with the maps S (coil, voxel), if given; their voxels are those of the `gram`.
+    /// E with the maps S (set, coil, voxel), if given; their voxels are those of the `gram`.
     #[must_use]
-    pub fn new(gram: Gram<T>, maps: Option<&Array2<Complex<f64>>>) -> Self {
+    pub fn new(gram: Gram<T>, maps: Option<&Array3<Complex<f64>>>) -> Self {
         let narrow = |v: &Complex<f64>| Complex::new(T::of(v.re), T::of(v.im));
+        let sets = maps.map_or(1, |maps| maps.dim().0);
         let maps: Option<Vec<_>> = maps.map(|maps| maps.iter().map(narrow).collect());
-        let length = maps.as_ref().map_or(0, Vec::len);
+        let length = maps.as_ref().map_or(0, |maps| maps.len() / sets.max(1));
         Self {
             gram,
             maps,
+            sets,
             coil_images: vec![Complex::default(); length],
         }
     }
 
-    /// `out = EᴴWE image`: (voxel), or (coil, voxel) without maps.
+    /// `out = EᴴWE image`: (set, voxel), or (coil, voxel) without maps.
     pub fn normal(&mut self, image: &[Complex<T>], out: &mut [Complex<T>]) {
         let Some(maps) = &self.maps else {
             out.copy_from_slice(image);
             self.gram.apply(out);
             return;
         };
-        let voxels = image.len();
+        let voxels = image.len() / self.sets;
+        let coils = self.coil_images.len() / voxels;
         self.coil_images
             .par_chunks_mut(voxels)
-            .zip(maps.par_chunks(voxels))
-            .for_each(|(coil_image, map)| {
-                for ((to, s), rho) in coil_image.iter_mut().zip(map).zip(image) {
-                    *to = *s * *rho;
+            .enumerate()
+            .for_each(|(coil, coil_image)| {
+                for (set, image) in image.chunks_exact(voxels).enumerate() {
+                    let map = &maps[(set * coils + coil) * voxels..][..voxels];
+                    for ((to, s), rho) in coil_image.iter_mut().zip(map).zip(image) {
+                        let product = *s * *rho;
+                        *to = if set == 0 { product } else { *to + product };
+                    }
                 }
             });
         self.gram.apply(&mut self.coil_images);
         combine(maps, &self.coil_images, out);
     }
 
-    /// `out = Eᴴ d`, given `coil_images` = Fᴴ of the coils' samples d, (coil, voxel): (voxel), or
-    /// unchanged (coil, voxel) without maps.
+    /// `out = Eᴴ d`, given `coil_images` = Fᴴ of the coils' samples d, (coil, voxel): (set, voxel),
+    /// or unchanged (coil, voxel) without maps.
     pub fn combine(&self, coil_images: &[Complex<T>], out: &mut [Complex<T>]) {
         match &self.maps {
             Some(maps) => combine(maps, coil_images, out),
@@ -111,8 +122,16 @@ impl<T: Real> Sense<T> {
     }
 }
 
-/// `out = Σ_c conj(S_c) coil_images_c`, summed from the first coil to the last.
+/// `out_s = Σ_c conj(S_sc) coil_images_c`, summed from the first coil to the last.
 fn combine<T: Real>(maps: &[Complex<T>], coil_images: &[Complex<T>], out: &mut [Complex<T>]) {
+    let length = coil_images.len();
+    let voxels = out.len() / (maps.len() / length);
+    for (maps, out) in maps.chunks_exact(length).zip(out.chunks_exact_mut(voxels)) {
+        combine_set(maps, coil_images, out);
+    }
+}
+
+fn combine_set<T: Real>(maps: &[Complex<T>], coil_images: &[Complex<T>], out: &mut [Complex<T>]) {
     let voxels = out.len();
     out.par_chunks_mut(CHUNK)
         .enumerate()
@@ -131,27 +150,29 @@ fn combine<T: Real>(maps: &[Complex<T>], coil_images: &[Complex<T>], out: &mut [
         });
 }
 
-/// Σ_c |S_c|² of `maps` (coil, voxel) for each voxel.
+/// Σ_c |S_c|² of one set of `maps` (coil, voxel) for each voxel.
 #[must_use]
-pub fn intensity(maps: &Array2<Complex<f64>>) -> Vec<f64> {
+pub fn intensity(maps: ArrayView2<'_, Complex<f64>>) -> Vec<f64> {
     maps.axis_iter(Axis(1))
         .map(|coils| coils.iter().map(Complex::norm_sqr).sum())
         .collect()
 }
 
-/// S/√Σ|S|², 0 where all of S is 0. With these maps the unknown is √Σ|S|² ρ, whose noise is
-/// uniform.
+/// S/√Σ|S|² of each set of `maps` (set, coil, voxel), 0 where all of S is 0. With these maps the
+/// unknown is √Σ|S|² ρ, whose noise is uniform.
 #[must_use]
-pub fn intensity_corrected(maps: &Array2<Complex<f64>>) -> Array2<Complex<f64>> {
-    let intensity = intensity(maps);
+pub fn intensity_corrected(maps: &Array3<Complex<f64>>) -> Array3<Complex<f64>> {
     let mut corrected = maps.clone();
-    for mut coil in corrected.rows_mut() {
-        for (s, square) in coil.iter_mut().zip(&intensity) {
-            *s = if *square > 0.0 {
-                *s / square.sqrt()
-            } else {
-                Complex::default()
-            };
+    for mut set in corrected.outer_iter_mut() {
+        let intensity = intensity(set.view());
+        for mut coil in set.rows_mut() {
+            for (s, square) in coil.iter_mut().zip(&intensity) {
+                *s = if *square > 0.0 {
+                    *s / square.sqrt()
+                } else {
+                    Complex::default()
+                };
+            }
         }
     }
     corrected

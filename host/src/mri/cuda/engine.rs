@@ -16,7 +16,7 @@ use crate::mri::engine::{relative_data_residual, signal_squared};
 use crate::mri::nufft::SpreadingKernel;
 use crate::mri::{Engine, Grid, Method, MriError, OperatorName, Problem, Recipe, Residual};
 use crate::run::Setup;
-use ndarray::{Array1, Array2, Array3};
+use ndarray::{Array1, Array3};
 use num_complex::Complex;
 use std::time::{Duration, Instant};
 use warpstride_device::Complex32;
@@ -30,7 +30,7 @@ const MAX_DIRECT_PAIRS: f64 = 2.7e11;
 
 /// A reconstruction on a device.
 ///
-/// With coil maps there is one image; without, every coil has its own, as on the CPU.
+/// Each set of coil maps has an image; without maps every coil has its own, as on the CPU.
 pub struct GpuEngine<M: Device> {
     device: M,
     grid: Grid,
@@ -94,7 +94,9 @@ impl<M: Device> GpuEngine<M> {
     pub fn new(device: M, problem: &Problem, recipe: &Recipe) -> Result<Self, MriError> {
         let grid = problem.grid();
         let (coils, voxels) = (problem.coils(), grid.voxels());
-        let largest = coils.saturating_mul(voxels.max(problem.samples().ncols()));
+        let sets = problem.maps().map_or(1, |maps| maps.dim().0);
+        let largest =
+            (coils.saturating_mul(sets)).saturating_mul(voxels.max(problem.samples().ncols()));
         if largest > u32::MAX as usize {
             return Err(MriError::Unsupported(format!(
                 "the GPU back end: expected fewer than 2³² voxels and samples of all coils, found {coils} coils of {voxels} voxels and {} samples; use --backend cpu",
@@ -108,10 +110,10 @@ impl<M: Device> GpuEngine<M> {
             Some(maps) if recipe.intensity_correction => Some(intensity_corrected(maps)),
             maps => maps.cloned(),
         };
-        let mut maps = upload_maps(&device, map_values.as_ref(), convolved || !iterative)?;
+        let mut maps = upload_maps(&device, map_values.as_ref(), convolved, iterative)?;
         let mut samples = device.alloc::<Complex32>("samples", problem.samples().len())?;
         device.upload(&mut samples, &narrow(problem.samples().iter().copied()))?;
-        let images = if maps.is_some() { 1 } else { coils };
+        let images = if maps.is_some() { sets } else { coils };
         let mut b = device.alloc::<Complex32>("EᴴWd", images * voxels)?;
         right_hand_side(
             &device,
@@ -257,18 +259,29 @@ fn encoding<M: Device>(
     })
 }
 
-/// S on the device; without buffers for coil images if `alone`.
+/// S on the device, with the buffers that the operator needs: none for the adjoint or for the
+/// convolution with one set of maps.
 fn upload_maps<M: Device>(
     device: &M,
-    maps: Option<&Array2<Complex<f64>>>,
-    alone: bool,
+    maps: Option<&Array3<Complex<f64>>>,
+    convolved: bool,
+    iterative: bool,
 ) -> Result<Option<Maps<M>>, MriError> {
     let Some(values) = maps else { return Ok(None) };
+    let sets = values.dim().0;
+    let several = sets > 1;
     let mut maps = device.alloc("coil maps", values.len())?;
     device.upload(&mut maps, &narrow(values.iter().copied()))?;
-    let length = if alone { 0 } else { values.len() };
-    let coil_images = device.alloc("images of the coils", length)?;
-    Ok(Some(Maps { maps, coil_images }))
+    let images = |needed: bool| {
+        let length = if needed { values.len() / sets } else { 0 };
+        device.alloc("images of the coils", length)
+    };
+    Ok(Some(Maps {
+        maps,
+        sets,
+        coil_images: images(iterative && (several || !convolved))?,
+        convolved: images(iterative && several && convolved)?,
+    }))
 }
 
 /// FᴴWF as a convolution.

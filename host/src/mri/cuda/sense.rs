@@ -72,10 +72,13 @@ pub(super) enum Gram<M: Device> {
 
 /// Coil maps, with a buffer for the coil images.
 pub(super) struct Maps<M: Device> {
-    /// S, (coil, voxel)
+    /// S, (set, coil, voxel)
     pub(super) maps: M::Buffer<Complex32>,
-    /// S_c ρ, then FᴴWF S_c ρ, (coil, voxel); empty if the operator does not need it.
+    pub(super) sets: usize,
+    /// Σ_s S_sc ρ_s, then FᴴWF of it, (coil, voxel); empty if the operator does not need it.
     pub(super) coil_images: M::Buffer<Complex32>,
+    /// The convolved coil images of several sets; empty if the operator does not need it.
+    pub(super) convolved: M::Buffer<Complex32>,
 }
 
 /// E on a device. Without maps every coil has an image of its own, with E = F for each of them.
@@ -87,7 +90,7 @@ pub(super) struct Sense<M: Device> {
 }
 
 impl<M: Device> Sense<M> {
-    /// Queues `out = EᴴWE image`: (voxel), or (coil, voxel) without maps.
+    /// Queues `out = EᴴWE image`: (set, voxel), or (coil, voxel) without maps.
     pub(super) fn normal(
         &mut self,
         device: &M,
@@ -96,8 +99,13 @@ impl<M: Device> Sense<M> {
     ) -> Result<()> {
         let coils = self.coils;
         match (&mut self.gram, &mut self.maps) {
-            (Gram::Toeplitz(toeplitz), Some(maps)) => {
+            (Gram::Toeplitz(toeplitz), Some(maps)) if maps.sets == 1 => {
                 toeplitz.gram(device, image, out, &maps.maps, coils)
+            }
+            (Gram::Toeplitz(toeplitz), Some(maps)) => {
+                split(device, maps, image, self.voxels, coils)?;
+                toeplitz.apply(device, &maps.coil_images, &mut maps.convolved, coils)?;
+                combine(device, maps, &maps.convolved, out, self.voxels, coils)
             }
             (Gram::Toeplitz(toeplitz), None) => toeplitz.apply(device, image, out, coils),
             (Gram::Encoded { encoding, samples }, None) => {
@@ -105,17 +113,10 @@ impl<M: Device> Sense<M> {
                 encoding.adjoint_weighted(device, samples, out, coils)
             }
             (Gram::Encoded { encoding, samples }, Some(maps)) => {
-                let split = MriCoilImages {
-                    image: image.read(),
-                    maps: maps.maps.read(),
-                    images: maps.coil_images.write(),
-                    voxels: self.voxels as u32,
-                    coils: coils as u32,
-                };
-                device.launch(&split, Work::Elements(self.voxels))?;
+                split(device, maps, image, self.voxels, coils)?;
                 encoding.forward(device, &maps.coil_images, samples, coils)?;
                 encoding.adjoint_weighted(device, samples, &mut maps.coil_images, coils)?;
-                combine(device, maps, out, self.voxels, coils)
+                combine(device, maps, &maps.coil_images, out, self.voxels, coils)
             }
         }
     }
@@ -135,33 +136,51 @@ pub(super) fn right_hand_side<M: Device>(
         Some(maps) if maps.coil_images.is_empty() => {
             let mut coil_images = device.alloc("images of the coils", coils * voxels)?;
             encoding.adjoint_weighted(device, samples, &mut coil_images, coils)?;
-            std::mem::swap(&mut maps.coil_images, &mut coil_images);
-            combine(device, maps, b, voxels, coils)?;
-            device.synchronize()?;
-            std::mem::swap(&mut maps.coil_images, &mut coil_images);
-            Ok(())
+            combine(device, maps, &coil_images, b, voxels, coils)?;
+            device.synchronize()
         }
         Some(maps) => {
             encoding.adjoint_weighted(device, samples, &mut maps.coil_images, coils)?;
-            combine(device, maps, b, voxels, coils)
+            combine(device, maps, &maps.coil_images, b, voxels, coils)
         }
     }
 }
 
-/// Queues `image = Σ_c conj(S_c) coil_images_c`.
+/// Queues `maps.coil_images = Σ_s S_sc image_s`.
+fn split<M: Device>(
+    device: &M,
+    maps: &mut Maps<M>,
+    image: &M::Buffer<Complex32>,
+    voxels: usize,
+    coils: usize,
+) -> Result<()> {
+    let launch = MriCoilImages {
+        image: image.read(),
+        maps: maps.maps.read(),
+        images: maps.coil_images.write(),
+        voxels: voxels as u32,
+        coils: coils as u32,
+        sets: maps.sets as u32,
+    };
+    device.launch(&launch, Work::Elements(voxels))
+}
+
+/// Queues `image_s = Σ_c conj(S_sc) coil_images_c`.
 fn combine<M: Device>(
     device: &M,
     maps: &Maps<M>,
+    coil_images: &M::Buffer<Complex32>,
     image: &mut M::Buffer<Complex32>,
     voxels: usize,
     coils: usize,
 ) -> Result<()> {
     let launch = MriCoilCombine {
-        images: maps.coil_images.read(),
+        images: coil_images.read(),
         maps: maps.maps.read(),
         image: image.write(),
         voxels: voxels as u32,
         coils: coils as u32,
+        sets: maps.sets as u32,
     };
     device.launch(&launch, Work::Elements(voxels))
 }

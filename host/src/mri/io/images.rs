@@ -9,7 +9,9 @@ use crate::io::output;
 use crate::io::source::{Numbers, Source};
 use crate::system::Memory;
 use hdf5_metno as hdf5;
-use ndarray::{Array1, Array2, Array3, Array4, ArrayD, Axis, Dimension, Ix2, Ix3, Ix4, arr1};
+use ndarray::{
+    Array1, Array2, Array3, Array4, Array5, ArrayD, Axis, Dimension, Ix2, Ix3, Ix4, Ix5, arr1,
+};
 use num_complex::Complex;
 use std::path::Path;
 
@@ -85,7 +87,14 @@ pub fn write(path: &Path, result: &MriImage) -> Result<(), IoError> {
         )?;
         match &result.coil_maps {
             None => Ok(()),
-            Some(maps) => complex(&file.create_group("coil_maps")?, "data", maps, double),
+            Some(maps) => {
+                let group = file.create_group("coil_maps")?;
+                if maps.dim().0 == 1 {
+                    let set = maps.index_axis(Axis(0), 0).to_owned();
+                    return complex(&group, "data", &set, double);
+                }
+                complex(&group, "data", maps, double)
+            }
         }
     })
 }
@@ -130,19 +139,20 @@ pub fn read_within(path: &Path, memory: Memory) -> Result<Array3<Complex<f64>>, 
     volume(path, memory, "image", &IMAGES, EXPECTED)
 }
 
-/// Reads coil maps (coil, slice, row, column) from a result, from simulated samples or from `.npy`.
+/// Reads coil maps (set, coil, slice, row, column) from a result, from simulated samples or from `.npy`.
 ///
 /// # Errors
 /// An [`IoError`] of one sentence.
-pub fn read_coil_maps(path: &Path, memory: Memory) -> Result<Array4<Complex<f64>>, IoError> {
-    const EXPECTED: &str = "(coil, row, column) or (coil, slice, row, column)";
+pub fn read_coil_maps(path: &Path, memory: Memory) -> Result<Array5<Complex<f64>>, IoError> {
+    const EXPECTED: &str =
+        "(coil, row, column), (coil, slice, row, column) or (set, coil, slice, row, column)";
     let (values, wrong) = values(path, memory, "coil maps", &COIL_MAPS)?;
-    let values = if values.ndim() == 3 {
-        values.insert_axis(Axis(1))
-    } else {
-        values
+    let values = match values.ndim() {
+        3 => values.insert_axis(Axis(1)).insert_axis(Axis(0)),
+        4 => values.insert_axis(Axis(0)),
+        _ => values,
     };
-    let values = values.into_dimensionality::<Ix4>();
+    let values = values.into_dimensionality::<Ix5>();
     let values = values.map_err(|_| wrong(EXPECTED))?;
     finite(path, "coil maps", values.iter())?;
     Ok(values)

@@ -25,8 +25,8 @@ pub(crate) fn cases<M: Device>(bench: &mut Bench<'_, M>, size: Size) -> Result<(
         let timed = *length > 2000;
         conjugate_gradients::conjugate_gradients(bench, *length, timed)?;
         fista::fista(bench, *length, timed)?;
-        for coils in [1, 5] {
-            coils::coil(bench, *length, coils, timed)?;
+        for sizes in [[1, 1], [5, 1], [5, 2], [3, 4]] {
+            coils::coil(bench, *length, sizes, timed)?;
         }
     }
     let mut grids = vec![

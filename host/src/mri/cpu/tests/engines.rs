@@ -108,7 +108,7 @@ fn without_maps_the_result_is_the_root_sum_of_squares() {
         },
     );
     // √Σ|S ρ|²
-    let expected: Vec<_> = intensity(&maps(grid, 3))
+    let expected: Vec<_> = intensity(maps(grid, 3).view())
         .iter()
         .zip(&truth)
         .map(|(square, v)| Complex::from(square.sqrt() * v.norm()))
@@ -144,7 +144,7 @@ fn intensity_correction_multiplies_the_image_by_the_coils_sensitivity() {
         ..recipe(Method::Cg, OperatorName::Direct)
     };
     let (image, _) = run::<f64>(&problem, &long);
-    let expected: Vec<_> = intensity(&maps(grid, 3))
+    let expected: Vec<_> = intensity(maps(grid, 3).view())
         .iter()
         .zip(&truth)
         .map(|(square, v)| v * square.sqrt())

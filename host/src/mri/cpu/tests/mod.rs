@@ -7,7 +7,7 @@ mod solutions;
 use super::*;
 use crate::fft::Real;
 use crate::mri::{Encoding, Grid};
-use ndarray::Array2;
+use ndarray::{Array2, Array3, Axis, stack};
 use num_complex::Complex;
 use std::sync::Arc;
 

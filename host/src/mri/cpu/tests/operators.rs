@@ -59,15 +59,28 @@ fn for_cartesian_samples_the_operator_is_the_number_of_voxels() {
 
 #[test]
 fn with_coils_the_operator_equals_the_sum_over_coils() {
-    // ⟨ρ, EᴴWE ρ'⟩ = Σ_c ⟨F S_c ρ, W F S_c ρ'⟩
+    for sets in [1, 3] {
+        equals_the_sum_over_coils(sets);
+    }
+}
+
+/// ⟨ρ, EᴴWE ρ'⟩ = Σ_c ⟨F Σ_s S_sc ρ_s, W F Σ_s S_sc ρ'_s⟩
+fn equals_the_sum_over_coils(sets: usize) {
     let grid = Grid::two(9, 12);
-    let (k, w, s) = (trajectory(70, 2), weights(70), maps(grid, 4));
-    let (a, b) = (complex::<f64>(108, 0.2), complex::<f64>(108, 0.6));
+    let (k, w) = (trajectory(70, 2), weights(70));
+    let s = maps(grid, sets * 4);
+    let s = s.into_shape_with_order((sets, 4, 108)).unwrap();
+    let [a, b] = [0.2, 0.6].map(|seed| complex::<f64>(sets * 108, seed));
     let direct = Direct::<f64>::new(grid, k.view(), None).unwrap();
     let mut expected = 0.0;
-    for coil in s.rows() {
-        let samples = |image: &[Complex<f64>]| {
-            let measured: Vec<_> = coil.iter().zip(image).map(|(s, v)| s * v).collect();
+    for coil in s.axis_iter(Axis(1)) {
+        let samples = |images: &[Complex<f64>]| {
+            let mut measured = vec![Complex::default(); 108];
+            for (s, image) in coil.rows().into_iter().zip(images.chunks(108)) {
+                for (to, (s, v)) in measured.iter_mut().zip(s.iter().zip(image)) {
+                    *to += s * v;
+                }
+            }
             let mut samples = vec![Complex::default(); 70];
             direct.forward(&measured, &mut samples);
             samples
@@ -76,7 +89,7 @@ fn with_coils_the_operator_equals_the_sum_over_coils() {
         expected += real_product(&samples(&a), &weighted);
     }
     for gram in [encoded(grid, &k, &w), convolved(grid, &k, &w)] {
-        let mut out = vec![Complex::default(); 108];
+        let mut out = vec![Complex::default(); sets * 108];
         Sense::new(gram, Some(&s)).normal(&b, &mut out);
         assert!((real_product(&a, &out) / expected - 1.0).abs() < 1e-12);
     }
@@ -86,9 +99,12 @@ fn with_coils_the_operator_equals_the_sum_over_coils() {
 fn corrected_maps_have_a_uniform_intensity() {
     let mut s = maps(Grid::two(4, 5), 3);
     s.column_mut(7).fill(Complex::default());
-    let corrected = intensity_corrected(&s);
-    for (n, square) in intensity(&corrected).iter().enumerate() {
-        let expected = if n == 7 { 0.0 } else { 1.0 };
-        assert!((square - expected).abs() < 1e-14);
+    let others = maps(Grid::two(4, 5), 3).mapv(|s| s * 2.0);
+    let corrected = intensity_corrected(&stack![Axis(0), s, others]);
+    for (set, of_set) in corrected.outer_iter().enumerate() {
+        for (n, square) in intensity(of_set).iter().enumerate() {
+            let expected = if (set, n) == (0, 7) { 0.0 } else { 1.0 };
+            assert!((square - expected).abs() < 1e-14);
+        }
     }
 }

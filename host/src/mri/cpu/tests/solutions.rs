@@ -9,7 +9,7 @@ fn problem(grid: Grid, samples: usize) -> (Sense<f64>, Vec<Complex<f64>>, Vec<Co
         weights(samples),
         maps(grid, 3),
     );
-    let mut sense = Sense::new(convolved(grid, &k, &w), Some(&s));
+    let mut sense = Sense::new(convolved(grid, &k, &w), Some(&s.insert_axis(Axis(0))));
     let truth = complex::<f64>(grid.voxels(), 0.4);
     let mut b = vec![Complex::default(); grid.voxels()];
     sense.normal(&truth, &mut b);
@@ -57,7 +57,7 @@ fn zero_data_and_zero_curvature_leave_the_image_at_zero() {
     // Maps of 0 measure nothing: there is no curvature along any direction.
     let grid = Grid::two(5, 5);
     let k = trajectory(30, 2);
-    let zero_maps = Array2::zeros((2, 25));
+    let zero_maps = Array3::zeros((1, 2, 25));
     let mut sense = Sense::new(convolved(grid, &k, &[1.0; 30]), Some(&zero_maps));
     let mut cg = ConjugateGradients::new(complex::<f64>(25, 0.1), 0.0);
     assert_eq!(cg.step(&mut sense), 1.0);

@@ -5,7 +5,7 @@ use super::GpuEngine;
 use crate::gpu::EmulatedDevice;
 use crate::mri::cpu::CpuEngine;
 use crate::mri::{Engine, Grid, Method, OperatorName, Problem, Recipe, Trigonometry};
-use ndarray::{Array1, Array2, Array3};
+use ndarray::{Array1, Array2, Array3, Axis};
 use num_complex::Complex;
 
 fn problem(grid: Grid, coils: usize, count: usize, maps: bool) -> Problem {
@@ -29,6 +29,14 @@ fn problem(grid: Grid, coils: usize, count: usize, maps: bool) -> Problem {
         )
     });
     problem.with_maps(maps).expect("maps")
+}
+
+/// The same samples with two sets of maps.
+fn with_two_sets(problem: &Problem) -> Problem {
+    let first = problem.maps().expect("maps");
+    let second = first.mapv(|s| Complex::new(0.4 * s.im, 0.7 * s.re));
+    let sets = ndarray::concatenate![Axis(0), *first, second];
+    problem.clone().with_map_sets(sets).expect("maps")
 }
 
 fn run(engine: &mut dyn Engine) -> (Vec<f64>, Array3<Complex<f64>>) {
@@ -115,12 +123,28 @@ fn odd_grids_slices_and_corrected_intensities_agree() {
 }
 
 #[test]
+fn several_sets_of_maps_agree() {
+    for operator in [
+        OperatorName::Nufft,
+        OperatorName::Toeplitz,
+        OperatorName::Direct,
+    ] {
+        for method in [Method::Adjoint, Method::Cg, Method::Tv, Method::Wavelet] {
+            for grid in [Grid::two(7, 6), Grid::three(4, 3, 5)] {
+                let problem = with_two_sets(&problem(grid, 3, 90, true));
+                agree(&problem, &recipe(operator, method), 5e-4);
+            }
+        }
+    }
+}
+
+#[test]
 fn zero_data_give_a_zero_image() {
     let of = |operator, method| {
         let some = problem(Grid::two(6, 6), 2, 20, true);
         let zero = Array2::zeros((2, 20));
         let problem = Problem::new(some.grid(), some.trajectory().clone(), zero)
-            .and_then(|p| p.with_maps(some.maps().expect("maps").clone()))
+            .and_then(|p| p.with_map_sets(some.maps().expect("maps").clone()))
             .expect("a problem");
         let device = EmulatedDevice::new();
         let recipe = recipe(operator, method);

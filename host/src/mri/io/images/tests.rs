@@ -1,15 +1,16 @@
 use super::*;
 
-fn result(volume: bool) -> MriImage {
+fn result(volume: bool, sets: usize) -> MriImage {
     let slices = if volume { 3 } else { 1 };
     let value = |at: usize| Complex::new(at as f64 * 0.25, -(at as f64));
     MriImage {
         image: Array3::from_shape_fn((slices, 4, 5), |(s, r, c)| value(20 * s + 5 * r + c)),
         volume,
         field_of_view: Some([0.01, 0.2, 0.25]),
-        coil_maps: Some(Array4::from_shape_fn((2, slices, 4, 5), |(c, s, _, _)| {
-            value(c + s)
-        })),
+        coil_maps: Some(Array5::from_shape_fn(
+            (sets, 2, slices, 4, 5),
+            |(set, c, s, _, _)| value(7 * set + c + s),
+        )),
         residuals: vec![0.5, 0.25],
         recipe: "{}".to_owned(),
         operator: "nufft".to_owned(),
@@ -25,8 +26,8 @@ fn result(volume: bool) -> MriImage {
 #[test]
 fn images_and_maps_are_read_back_from_both_kinds_of_file() {
     let folder = tempfile::tempdir().unwrap();
-    for volume in [false, true] {
-        let result = result(volume);
+    for (volume, sets) in [(false, 1), (true, 1), (false, 2), (true, 3)] {
+        let result = result(volume, sets);
         for name in ["a.h5", "a.npy"] {
             let path = folder.path().join(name);
             write(&path, &result).unwrap();
@@ -36,6 +37,8 @@ fn images_and_maps_are_read_back_from_both_kinds_of_file() {
         let maps = read_coil_maps(&path, Memory::available()).unwrap();
         assert_eq!(Some(maps), result.coil_maps);
         let file = hdf5::File::open(&path).unwrap();
+        let maps = file.dataset("/coil_maps/data").unwrap();
+        assert_eq!(maps.ndim(), if sets == 1 { 4 } else { 5 });
         let shape = file.dataset("/image/data").unwrap().shape();
         assert_eq!(shape.len(), if volume { 3 } else { 2 });
         let axes: hdf5::types::VarLenUnicode = file

@@ -3,7 +3,7 @@ use crate::data::{Extent, Readout};
 use crate::mri::io::images;
 use crate::mri::trajectory::Path as Through;
 use crate::mri::{SimulateOptions, simulate};
-use ndarray::Array2;
+use ndarray::{Array2, Axis};
 use num_complex::Complex;
 use proptest::prelude::*;
 use std::path::PathBuf;
@@ -57,7 +57,7 @@ fn written_files_are_read_back() {
         assert!((times[3] - 12e-6).abs() < 1e-12);
         assert_eq!(images::read(&path).unwrap(), made.truth.image);
         let maps = images::read_coil_maps(&path, Memory::available()).unwrap();
-        assert_eq!(maps, made.truth.coil_maps);
+        assert_eq!(maps.index_axis(Axis(0), 0), made.truth.coil_maps);
     }
 }
 
