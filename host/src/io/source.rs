@@ -17,7 +17,7 @@ use super::hdf5_name::Hdf5Name;
 use super::{IoError, global_heap, superblock};
 use crate::system::Memory;
 use hdf5_metno as hdf5;
-use links::Place;
+use links::Link;
 use std::cell::Cell;
 use std::fs::OpenOptions;
 use std::path::{Path, PathBuf};
@@ -125,7 +125,7 @@ impl Source {
     }
 
     /// Where the last part of `path` is; `None` if a link is missing.
-    fn place<'p>(&self, path: &'p str) -> Result<Option<Place<'p>>, IoError> {
+    fn link<'p>(&self, path: &'p str) -> Result<Option<Link<'p>>, IoError> {
         let mut group = self
             .file
             .group("/")
@@ -146,11 +146,11 @@ impl Source {
                 }
                 Some(kind) => kind,
             };
-            let place = Place { group, name, kind };
+            let link = Link { group, name, kind };
             if parts.peek().is_none() {
-                return Ok(Some(place));
+                return Ok(Some(link));
             }
-            group = match self.group_at(&place, path)? {
+            group = match self.group_at(&link, path)? {
                 Some(next) => next,
                 None => return Ok(None),
             };
@@ -166,18 +166,18 @@ impl Source {
                 .map(Some)
                 .map_err(|_| self.damaged("/", "the root group is damaged"));
         }
-        let Some(place) = self.place(path)? else {
+        let Some(link) = self.link(path)? else {
             return Ok(None);
         };
-        self.group_at(&place, path)
+        self.group_at(&link, path)
     }
 
     /// Names of the links in the group `path`, sorted; `None` if it does not exist.
     pub(crate) fn members(&self, path: &str) -> Result<Option<Vec<String>>, IoError> {
-        let Some(place) = self.place(path)? else {
+        let Some(link) = self.link(path)? else {
             return Ok(None);
         };
-        let Some(group) = self.group_at(&place, path)? else {
+        let Some(group) = self.group_at(&link, path)? else {
             return Ok(None);
         };
         let mut names = Vec::new();
@@ -202,14 +202,14 @@ impl Source {
 
     /// Whether a link of this name exists. Its target may be missing.
     pub(crate) fn has(&self, path: &str) -> Result<bool, IoError> {
-        Ok(self.place(path)?.is_some())
+        Ok(self.link(path)?.is_some())
     }
 
     pub(in crate::io) fn dataset(&self, path: &str) -> Result<Option<hdf5::Dataset>, IoError> {
-        let Some(place) = self.place(path)? else {
+        let Some(link) = self.link(path)? else {
             return Ok(None);
         };
-        let dataset = self.dataset_at(&place, path)?;
+        let dataset = self.dataset_at(&link, path)?;
         dataset.map(Some).ok_or_else(|| {
             self.damaged(
                 path,

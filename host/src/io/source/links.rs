@@ -13,7 +13,7 @@ use std::{io, panic, thread};
 const EXTERNAL: &str = "external";
 
 /// A link.
-pub(super) struct Place<'p> {
+pub(super) struct Link<'p> {
     /// The group that holds it.
     pub(super) group: hdf5::Group,
     pub(super) name: &'p str,
@@ -21,25 +21,21 @@ pub(super) struct Place<'p> {
 }
 
 impl Source {
-    /// The group that the link at `place`, the end of `path`, leads to; `None` if it is no group.
-    pub(super) fn group_at(
-        &self,
-        place: &Place,
-        path: &str,
-    ) -> Result<Option<hdf5::Group>, IoError> {
-        match self.open_at(place, path, hdf5::Group::group)? {
+    /// The group that `link`, the end of `path`, leads to; `None` if it is no group.
+    pub(super) fn group_at(&self, link: &Link, path: &str) -> Result<Option<hdf5::Group>, IoError> {
+        match self.open_at(link, path, hdf5::Group::group)? {
             Ok(group) => self.in_file(&group, path).map(|()| Some(group)),
             Err(_) => Ok(None),
         }
     }
 
-    /// The dataset that the link at `place`, the end of `path`, leads to; `None` if it is no dataset.
+    /// The dataset that `link`, the end of `path`, leads to; `None` if it is no dataset.
     pub(super) fn dataset_at(
         &self,
-        place: &Place,
+        link: &Link,
         path: &str,
     ) -> Result<Option<hdf5::Dataset>, IoError> {
-        match self.open_at(place, path, hdf5::Group::dataset)? {
+        match self.open_at(link, path, hdf5::Group::dataset)? {
             Ok(dataset) => self.in_file(&dataset, path).map(|()| Some(dataset)),
             Err(_) => Ok(None),
         }
@@ -47,20 +43,19 @@ impl Source {
 
     fn open_at<T: Send>(
         &self,
-        place: &Place,
+        link: &Link,
         path: &str,
         open: fn(&hdf5::Group, &str) -> hdf5::Result<T>,
     ) -> Result<hdf5::Result<T>, IoError> {
-        match place.kind {
-            hdf5::LinkType::Hard => Ok(open(&place.group, place.name)),
+        match link.kind {
+            hdf5::LinkType::Hard => Ok(open(&link.group, link.name)),
             hdf5::LinkType::External => Err(self.unsupported(path, "a link to another file")),
             hdf5::LinkType::Soft => {
-                let opened = without_files(|| open(&place.group, place.name)).map_err(|e| {
-                    IoError::Open {
+                let opened =
+                    without_files(|| open(&link.group, link.name)).map_err(|e| IoError::Open {
                         file: self.name().to_owned(),
                         reason: format!("a link could not be followed: {e}"),
-                    }
-                })?;
+                    })?;
                 match opened {
                     Err(e) if names_another_file(e.clone()) => {
                         Err(self.unsupported(path, "a link to another file"))
