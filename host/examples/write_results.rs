@@ -80,6 +80,7 @@ fn reconstruction() -> Reconstruction {
                 err_exit: 0.02 + 3.0 * (-n / 9.0).exp() * (1.0 + 0.2 * (n / 2.0).sin()),
                 err_phot: (iteration % 5 == 0).then(|| 1.0 + 40.0 * (-n / 8.0).exp()),
                 r_factor: (iteration % 5 == 0).then(|| 0.014 + 0.3 * (-n / 8.0).exp()),
+                r_free: None,
                 seconds: 0.31 * n,
             }
         })

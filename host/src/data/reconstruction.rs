@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 pub struct HistoryEntry {
     /// Number of the iteration in the whole run, from 1.
     pub iteration: usize,
-    /// Engine: `dm` or `raar`.
+    /// Engine: `dm`, `raar` or `ap`.
     pub engine: String,
     /// Mean over frames of Σ w (af − √I)² / Σ w.
     pub err_fourier: f64,
@@ -19,6 +19,9 @@ pub struct HistoryEntry {
     pub err_phot: Option<f64>,
     /// Σ w (√I_model − √I)² / Σ w I, if computed.
     pub r_factor: Option<f64>,
+    /// The same over the free pixels, if computed and if there are any.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub r_free: Option<f64>,
     /// Seconds spent in this iteration and those before it, without set-up and saving.
     pub seconds: f64,
 }

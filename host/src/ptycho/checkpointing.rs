@@ -287,6 +287,7 @@ mod tests {
                     err_exit: 1e-300,
                     err_phot: None,
                     r_factor: Some(0.1),
+                    r_free: None,
                     seconds: 1e-9,
                 }],
             },

@@ -12,15 +12,27 @@ pub enum EngineName {
     Dm,
     /// Relaxed averaged alternating reflections (Luke 2005).
     Raar,
+    /// Alternating projections.
+    Ap,
 }
 
 impl EngineName {
+    /// All engines.
+    pub const ALL: [Self; 3] = [Self::Dm, Self::Raar, Self::Ap];
+
+    /// The engine of this name.
+    #[must_use]
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|engine| engine.as_str() == name)
+    }
+
     /// Name on the command line and in files.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Dm => "dm",
             Self::Raar => "raar",
+            Self::Ap => "ap",
         }
     }
 }
@@ -180,11 +192,8 @@ impl EngineSpec {
         let (name, count) = text
             .split_once(':')
             .ok_or_else(|| bad("NAME:ITERATIONS, such as dm:100"))?;
-        let name = match name {
-            "dm" => EngineName::Dm,
-            "raar" => EngineName::Raar,
-            _ => return Err(bad("dm or raar before the colon")),
-        };
+        let name =
+            EngineName::from_name(name).ok_or_else(|| bad("dm, raar or ap before the colon"))?;
         let count = count.parse().ok();
         let count = count
             .filter(|count| (1..=MAX_ITERATIONS).contains(count))
@@ -197,6 +206,7 @@ impl EngineSpec {
         match self.name {
             EngineName::Dm => self.alpha = self.alpha.or(Some(ALPHA)),
             EngineName::Raar => self.beta = self.beta.or(Some(BETA)),
+            EngineName::Ap => {}
         }
     }
 
@@ -206,6 +216,7 @@ impl EngineSpec {
         match self.name {
             EngineName::Dm => crate::ptycho::Coefficients::dm(self.alpha.unwrap_or(ALPHA)),
             EngineName::Raar => crate::ptycho::Coefficients::raar(self.beta.unwrap_or(BETA)),
+            EngineName::Ap => crate::ptycho::Coefficients::ap(),
         }
     }
 
@@ -241,8 +252,12 @@ impl EngineSpec {
             ))
         };
         match (self.name, self.alpha, self.beta) {
-            (EngineName::Dm, _, Some(beta)) => return foreign("beta", EngineName::Raar, beta),
-            (EngineName::Raar, Some(alpha), _) => return foreign("alpha", EngineName::Dm, alpha),
+            (EngineName::Dm | EngineName::Ap, _, Some(beta)) => {
+                return foreign("beta", EngineName::Raar, beta);
+            }
+            (EngineName::Raar | EngineName::Ap, Some(alpha), _) => {
+                return foreign("alpha", EngineName::Dm, alpha);
+            }
             (EngineName::Dm, Some(alpha), None) => within("alpha", alpha, 1e-3, 2.0)?,
             (EngineName::Raar, None, Some(beta)) => within("beta", beta, 1e-3, 1.0)?,
             _ => {}

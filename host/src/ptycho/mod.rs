@@ -10,6 +10,7 @@ pub mod cuda;
 mod diagnosis;
 mod engine;
 mod engine_spec;
+pub(crate) mod free_pixels;
 pub mod io;
 mod memory_estimate;
 mod overlap;

@@ -1,5 +1,6 @@
 //! A scan prepared for iteration: magnitudes, windows, start values.
 
+use super::free_pixels::{FREE, FreePixels, free_magnitude};
 use super::recipe::Recipe;
 use super::start;
 use crate::data::{Mask, PixelPositions, PositionError, Scan};
@@ -31,10 +32,13 @@ pub enum ProblemError {
 /// Input of the engines on all back ends.
 #[derive(Debug, Clone)]
 pub struct Problem {
-    /// √counts (frame, row, column), zero frequency at (0, 0); −1 where the pixel is masked.
+    /// √counts (frame, row, column), zero frequency at (0, 0); −1 where the pixel is masked, −2 − √counts
+    /// where it is free.
     pub magnitudes: Array3<f32>,
-    /// Σ w I over all frames, photons.
+    /// Σ w I over all frames, photons, without free pixels.
     pub total_counts: f64,
+    /// Σ I over the free pixels of all frames, photons.
+    pub free_counts: f64,
     /// Windows of the frames on the object.
     pub positions: PixelPositions,
     /// Start object (row, column).
@@ -80,8 +84,10 @@ impl Problem {
                 });
             }
         }
-        let magnitudes = magnitudes(scan);
-        let total_counts = scan.frames().iter().map(|v| f64::from(*v)).sum();
+        let magnitudes = magnitudes(scan, recipe);
+        let free_counts = free_counts(&magnitudes);
+        let all: f64 = scan.frames().iter().map(|v| f64::from(*v)).sum();
+        let total_counts = all - free_counts;
         let mut notes = Vec::new();
         let probe = start::probe(scan, recipe, &mut notes)?;
         let object = start::object(positions.object_shape, recipe.seed);
@@ -90,6 +96,7 @@ impl Problem {
             poisson_bound: poisson_bound(scan),
             magnitudes,
             total_counts,
+            free_counts,
             positions,
             object,
             probe,
@@ -107,8 +114,21 @@ impl Problem {
     }
 }
 
-/// √counts with the zero frequency moved from (rows/2, columns/2) to (0, 0); −1 where masked.
-fn magnitudes(scan: &Scan) -> Array3<f32> {
+/// Σ I over the free pixels; summed frame by frame, whatever the number of threads.
+fn free_counts(magnitudes: &Array3<f32>) -> f64 {
+    let of_frame = |frame: ndarray::ArrayView2<'_, f32>| -> f64 {
+        let roots = frame.iter().filter_map(|m| free_magnitude(*m));
+        roots.map(|m| f64::from(m).powi(2)).sum()
+    };
+    let frames: Vec<f64> = (magnitudes.axis_iter(Axis(0)).into_par_iter())
+        .map(of_frame)
+        .collect();
+    frames.iter().sum()
+}
+
+/// √counts with the zero frequency moved from (rows/2, columns/2) to (0, 0); −1 where masked, −2 −
+/// √counts where free.
+fn magnitudes(scan: &Scan, recipe: &Recipe) -> Array3<f32> {
     let [frames, rows, columns] = scan.shape();
     let mut out = Array3::zeros((frames, rows, columns));
     out.axis_iter_mut(Axis(0))
@@ -116,13 +136,19 @@ fn magnitudes(scan: &Scan) -> Array3<f32> {
         .enumerate()
         .for_each(|(f, mut frame)| {
             let counts = scan.frames().index_axis(Axis(0), f);
+            let mut free = FreePixels::new(recipe.free_pixels, recipe.seed, f);
             for ((row, column), value) in frame.indexed_iter_mut() {
                 let source = [(row + rows / 2) % rows, (column + columns / 2) % columns];
                 let valid = match scan.mask() {
                     Mask::Shared(m) => m[source],
                     Mask::PerFrame(m) => m[[f, source[0], source[1]]],
                 };
-                *value = if valid { counts[source].sqrt() } else { -1.0 };
+                let root = counts[source].sqrt();
+                *value = match (valid, free.next()) {
+                    (false, _) => -1.0,
+                    (true, false) => root,
+                    (true, true) => FREE - root,
+                };
             }
         });
     out

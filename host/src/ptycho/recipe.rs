@@ -3,7 +3,7 @@
 //! A recipe is resolved once (file, then `--engine`, then `--set`) and checked. The resolved text
 //! is stored in the results file; used as a recipe, it repeats the run.
 
-use super::engine_spec::EngineSpec;
+use super::engine_spec::{EngineName, EngineSpec};
 use super::recipe_line::line_of;
 use crate::text::{TomlError, shortest};
 use serde::{Deserialize, Serialize};
@@ -99,6 +99,9 @@ pub struct Recipe {
     pub precision: Precision,
     /// Number of mutually incoherent probe modes.
     pub probe_modes: usize,
+    /// Share of the valid pixels of each frame that are left out of every update, and on which
+    /// R_free is computed; others in each frame, chosen by `seed`. The start values use them.
+    pub free_pixels: f64,
     /// Whether the probe in the results includes the quadratic phase exp(−iπ(x² + y²)/(λz)) that
     /// the model omits, and thus is the physical wave at the specimen.
     pub physical_probe: bool,
@@ -118,13 +121,14 @@ impl Default for Recipe {
             seed: 0,
             precision: Precision::F32,
             probe_modes: 1,
+            free_pixels: 0.0,
             physical_probe: false,
             probe: ProbeStart::default(),
             gpu: GpuOptions::default(),
             data: super::ReadOptions::default(),
             engines: vec![
-                EngineSpec::new(super::EngineName::Dm, 100),
-                EngineSpec::new(super::EngineName::Raar, 50),
+                EngineSpec::new(EngineName::Dm, 100),
+                EngineSpec::new(EngineName::Raar, 50),
             ],
         }
     }
@@ -229,7 +233,7 @@ impl Recipe {
         let keys: Vec<&str> = path.split('.').collect();
         let mut table = toml::Table::try_from(&*self).map_err(|e| bad(e.to_string()))?;
         match keys.as_slice() {
-            [engine @ ("dm" | "raar"), option] => {
+            [engine, option] if EngineName::from_name(engine).is_some() => {
                 let mut found = false;
                 for spec in table
                     .get_mut("engines")
@@ -240,7 +244,7 @@ impl Recipe {
                     let Some(spec) = spec.as_table_mut() else {
                         continue;
                     };
-                    if spec.get("name").and_then(|n| n.as_str()) == Some(engine) {
+                    if spec.get("name").and_then(|n| n.as_str()) == Some(*engine) {
                         spec.insert((*option).into(), value.clone());
                         found = true;
                     }
@@ -295,6 +299,12 @@ impl Recipe {
             "seed",
             "at most 9223372036854775807",
             self.seed.to_string(),
+        )?;
+        within(
+            (0.0..=0.5).contains(&self.free_pixels),
+            "free_pixels",
+            "0 to 0.5",
+            shortest(self.free_pixels),
         )?;
         let p = &self.probe;
         within(
@@ -434,7 +444,7 @@ mod tests {
         for (wrong, expected) in [
             (
                 "foo:3",
-                "engine: expected dm or raar before the colon, found foo:3",
+                "engine: expected dm, raar or ap before the colon, found foo:3",
             ),
             (
                 "dm",

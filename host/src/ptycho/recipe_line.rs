@@ -1,5 +1,6 @@
 //! The line of an option in a recipe's text.
 
+use super::EngineName;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
@@ -10,7 +11,9 @@ pub(super) fn line_of(text: &str, option: &str) -> Option<usize> {
     let mut keys: Vec<&str> = option.split('.').collect();
     let last = keys.pop()?;
     let start = match keys[..] {
-        [engine @ ("dm" | "raar")] => engine_option(root.get_ref(), engine, last)?,
+        [engine] if EngineName::from_name(engine).is_some() => {
+            engine_option(root.get_ref(), engine, last)?
+        }
         _ => {
             let mut table = root.get_ref();
             for key in keys {

@@ -185,6 +185,7 @@ impl Reconstructor {
                 err_exit: errors.exit,
                 err_phot: None,
                 r_factor: None,
+                r_free: None,
                 seconds: self.progress.seconds,
             });
         }
@@ -195,6 +196,7 @@ impl Reconstructor {
     fn complete_entry(&mut self, model: ModelErrors) {
         if let Some(mut entry) = self.progress.incomplete.take() {
             (entry.err_phot, entry.r_factor) = (Some(model.photon), Some(model.r_factor));
+            entry.r_free = model.r_free;
             self.progress.history.push(entry);
         }
     }

@@ -97,6 +97,7 @@ impl<'a> ReconstructionSteps<'a> {
                 ("err_exit", Some(entry.err_exit)),
                 ("err_phot", entry.err_phot),
                 ("R", entry.r_factor),
+                ("R_free", entry.r_free),
             ];
             for (metric, found) in metrics {
                 if let Some(found) = found.filter(|v| !v.is_finite()) {

@@ -34,6 +34,16 @@ impl Coefficients {
         }
     }
 
+    /// Alternating projections: a = 0, b = c = 1, so ψ ← F⁻¹ Π F[P·O].
+    #[must_use]
+    pub fn ap() -> Self {
+        Self {
+            a: 0.0,
+            b: 1.0,
+            c: 1.0,
+        }
+    }
+
     /// Weight of ψ: 1−a−b.
     #[must_use]
     pub fn keep(self) -> f64 {
@@ -126,4 +136,6 @@ pub struct ModelErrors {
     pub photon: f64,
     /// R: Σ w (√I_model − √I)² / Σ w I.
     pub r_factor: f64,
+    /// R_free: the same over the free pixels, if there are any with counts.
+    pub r_free: Option<f64>,
 }

@@ -22,6 +22,8 @@ pub struct Summary {
     pub ms_per_iteration: Option<f64>,
     /// Last R computed: Σ w (√I_model − √I)² / Σ w I.
     pub r_factor: Option<f64>,
+    /// R_free after the last iteration; `null` without free pixels.
+    pub r_free: Option<f64>,
     /// Last photon error computed.
     pub err_phot: Option<f64>,
     /// Last Fourier error.
@@ -73,6 +75,7 @@ impl Summary {
             iterations: of.history.len(),
             ms_per_iteration: last.map(|h| 1e3 * h.seconds / of.history.len() as f64),
             r_factor: newest(|h| h.r_factor),
+            r_free: newest(|h| h.r_free),
             err_phot: newest(|h| h.err_phot),
             err_fourier: last.map(|h| h.err_fourier),
             err_exit: last.map(|h| h.err_exit),

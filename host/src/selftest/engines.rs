@@ -75,6 +75,7 @@ fn problem(
         &Recipe {
             probe_modes,
             seed,
+            free_pixels: 0.02,
             ..Default::default()
         },
     )?;
@@ -132,6 +133,10 @@ fn sequences(problem: &Problem) -> Vec<StepSequence> {
         coefficients: Coefficients::raar(0.75),
         ..dm
     };
+    let ap = Step {
+        coefficients: Coefficients::ap(),
+        ..dm
+    };
     let bounded = Step {
         clip_object: Some([0.3, 1.05]),
         probe_support: Some(0.8),
@@ -150,6 +155,10 @@ fn sequences(problem: &Problem) -> Vec<StepSequence> {
         StepSequence {
             plain: true,
             ..StepSequence::new("raar", raar)
+        },
+        StepSequence {
+            plain: true,
+            ..StepSequence::new("ap", ap)
         },
         StepSequence::new("dm, no power bound", Step { bound: 0.0, ..dm }),
         StepSequence::new("dm, |O| clipped, probe support", bounded),
@@ -228,6 +237,8 @@ fn metrics(engine: &mut dyn Engine, steps: &[Step]) -> Result<Vec<f64>, Selftest
             errors.exit,
             errors.start.photon,
             errors.start.r_factor,
+            // Every problem of these has free pixels.
+            errors.start.r_free.unwrap_or(f64::NAN),
         ]
     };
     Ok(engine.errors(true)?.into_iter().flat_map(each).collect())

@@ -79,8 +79,8 @@ fn mean(pixels: &[[f64; 2]], of: impl Fn(f64, f64) -> f64) -> f64 {
 /// Coefficients keep, a, b and c of the difference map and of RAAR.
 const COEFFICIENTS: [[f32; 4]; 2] = [[1.0, -1.0, 1.0, 2.0], [0.75, -0.5, 0.75, 2.0]];
 
-/// Mean of (I_m − I)²/(I + 1) and sum of (√I_m − √I)² of one frame.
-fn model_metrics(pixels: &[[f64; 2]]) -> [f64; 2] {
+/// Mean of (I_m − I)²/(I + 1), sum of (√I_m − √I)², and that of the free pixels, of one frame.
+fn model_metrics(pixels: &[[f64; 2]]) -> [f64; 3] {
     let photon = mean(pixels, |model, measured| {
         let counts = measured * measured;
         (model - counts).powi(2) / (counts + 1.0)
@@ -89,7 +89,9 @@ fn model_metrics(pixels: &[[f64; 2]]) -> [f64; 2] {
         .iter()
         .filter(|[_, measured]| *measured >= 0.0)
         .count();
-    [photon, mean(pixels, deviation) * valid as f64]
+    let free = pixels.iter().filter(|[_, measured]| *measured <= -2.0);
+    let free = free.map(|[model, measured]| deviation(*model, -2.0 - measured));
+    [photon, mean(pixels, deviation) * valid as f64, free.sum()]
 }
 
 /// Squared deviation (√I_m − m)².
@@ -114,7 +116,7 @@ fn step<M: Device>(
         .map(|(model, psi)| wide(*model) * weights[3] + wide(*psi) * (1.0 - weights[3]))
         .collect();
     let mut next: Vec<Complex<f64>> = Vec::with_capacity(state.len());
-    let mut metrics: [Vec<f64>; 4] = Default::default();
+    let mut metrics: [Vec<f64>; 5] = Default::default();
     let modelled = model.pixels(&model.spectra, |v| wide(*v));
     for (frame, (pixels, modelled)) in model.pixels(&reflected, |v| *v).zip(modelled).enumerate() {
         let error = mean(&pixels, deviation);
@@ -141,8 +143,8 @@ fn step<M: Device>(
             change += (after - before).norm_sqr();
             next.push(after);
         }
-        let [photon, residual] = model_metrics(&modelled);
-        let all = [error, change * f64::from(SCALE), photon, residual];
+        let [photon, residual, free] = model_metrics(&modelled);
+        let all = [error, change * f64::from(SCALE), photon, residual, free];
         metrics
             .iter_mut()
             .zip(all)
@@ -158,9 +160,9 @@ fn step<M: Device>(
             .timed(shape.timed, model.bytes() + 16 * state.len()),
         (
             on.upload(&state)?,
-            [metric()?, metric()?, metric()?, metric()?],
+            [metric()?, metric()?, metric()?, metric()?, metric()?],
         ),
-        |device, (spectra, [errors, moved, photon, residual])| {
+        |device, (spectra, [errors, moved, photon, residual, free])| {
             let launch = PtychoFourierStep {
                 spectra: spectra.write(),
                 model: model_spectra.read(),
@@ -169,6 +171,7 @@ fn step<M: Device>(
                 moved: moved.write(),
                 photon: photon.write(),
                 residual: residual.write(),
+                free: free.write(),
                 frames,
                 modes,
                 pixels: shape.pixels() as u32,
@@ -196,10 +199,12 @@ fn metrics<M: Device>(bench: &mut Bench<'_, M>, shape: Shape) -> Result<()> {
     let data = Frames::new("metrics", &shape);
     let mut photons = Vec::new();
     let mut residuals = Vec::new();
+    let mut frees = Vec::new();
     for pixels in data.pixels(&data.spectra, |v| wide(*v)) {
-        let [photon, residual] = model_metrics(&pixels);
+        let [photon, residual, free] = model_metrics(&pixels);
         photons.push(photon);
         residuals.push(residual);
+        frees.push(free);
     }
     let spectra = on.upload(&data.spectra)?;
     let magnitudes = on.upload(&data.magnitudes)?;
@@ -210,13 +215,15 @@ fn metrics<M: Device>(bench: &mut Bench<'_, M>, shape: Shape) -> Result<()> {
         (
             on.poisoned::<f32>(frames as usize)?,
             on.poisoned::<f32>(frames as usize)?,
+            on.poisoned::<f32>(frames as usize)?,
         ),
-        |device, (photon, residual)| {
+        |device, (photon, residual, free)| {
             let launch = PtychoModelMetrics {
                 spectra: spectra.read(),
                 magnitudes: magnitudes.read(),
                 photon: photon.write(),
                 residual: residual.write(),
+                free: free.write(),
                 frames,
                 modes,
                 pixels: shape.pixels() as u32,
@@ -224,10 +231,11 @@ fn metrics<M: Device>(bench: &mut Bench<'_, M>, shape: Shape) -> Result<()> {
             };
             device.launch(&launch, Work::Blocks(frames as usize))
         },
-        |on, (photon, residual)| {
+        |on, (photon, residual, free)| {
             Ok(on
                 .error(photon, &photons)?
-                .max(on.error(residual, &residuals)?))
+                .max(on.error(residual, &residuals)?)
+                .max(on.error(free, &frees)?))
         },
     )
 }

@@ -168,13 +168,16 @@ impl Source {
             .collect()
     }
 
-    /// √counts between 0 and 1; every seventh pixel and the whole second frame are masked.
+    /// √counts between 0 and 1; every seventh pixel and the whole second frame are masked, every fifth
+    /// of the others is free.
     pub(super) fn magnitudes(&mut self, shape: &Shape) -> Vec<f32> {
         let pixels = shape.pixels();
         let mut values = self.reals(shape.frame_elements(), 0.0, 1.0);
         for (i, value) in values.iter_mut().enumerate() {
             if i % 7 == 3 || i / pixels == 1 {
                 *value = -1.0;
+            } else if i % 5 == 2 {
+                *value = -2.0 - *value;
             }
         }
         values

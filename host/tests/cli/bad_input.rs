@@ -233,7 +233,7 @@ fn wrong_usage_is_refused() {
         (&["--set", "data.constants.colour=1"], "colour"),
         (
             &["--engine", "foo:3"],
-            "--engine foo:3: expected dm or raar",
+            "--engine foo:3: expected dm, raar or ap",
         ),
         (&["--engine", "dm"], "NAME:ITERATIONS"),
         (&["--engine", "dm:-1"], "expected 1 to 10000000"),

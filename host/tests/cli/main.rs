@@ -20,6 +20,7 @@ mod names;
 mod pictures;
 mod printed;
 mod ptycho_doubtful;
+mod ptycho_free;
 mod ptycho_notes;
 mod ptycho_problems;
 mod sas;

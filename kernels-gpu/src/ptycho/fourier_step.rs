@@ -2,10 +2,10 @@
 //!
 //! The state is Ψ = F ψ, and the transform A = F[P·O] is given, both unnormalised (without 1/√N). With the reflected
 //! wave `f = (1−c) Ψ + c A`: `af = √(scale · Σ_modes |f|²)`, `err = Σ w (af − m)² / Σ w` with m = √I and w = 1 where
-//! m ≥ 0 (a masked pixel has a negative m); then `Ψ ← keep Ψ + a A + b g f` with `g = (m + (af − m) k)/(af + ε)`,
+//! m ≥ 0 (a masked pixel has m = −1, a free one m = −2 − √I); then `Ψ ← keep Ψ + a A + b g f` with `g = (m + (af − m) k)/(af + ε)`,
 //! where k = 0 without a bound, 1 within it and √(bound/err) beyond; g = 1 where masked. With `I_m = scale · Σ |A|²`,
-//! the step also computes the metrics of the model, `Σ w (I_m − I)²/(I + 1) / Σ w` and `Σ w (√I_m − √I)²`, and Σ
-//! |Δψ|² by Parseval's theorem.
+//! the step also computes the metrics of the model, `Σ w (I_m − I)²/(I + 1) / Σ w` and `Σ w (√I_m − √I)²`, the latter
+//! also over the free pixels, and Σ |Δψ|² by Parseval's theorem.
 //!
 //! The block knows the error of the whole frame before it writes. Reads Ψ, A and m twice, the second time mostly from
 //! L2, and writes Ψ: from device memory 24 bytes per pixel and mode and 4 per pixel. A thread loads four pixels
@@ -14,6 +14,7 @@
 //! Block of 1024, one on a multiprocessor: 132 frames of 128 × 128 in flight are 43 MB, which L2 holds until their
 //! second visit.
 
+use super::FREE;
 use warpstride_device::prelude::*;
 
 /// Added to the modelled magnitude before dividing by it, √counts.
@@ -21,7 +22,8 @@ const MAGNITUDE_FLOOR: f32 = 1e-10;
 /// Pixels of a thread that are loaded together.
 const TOGETHER: usize = 4;
 
-/// One step of every frame and its metrics: `errors`, `moved` (Σ|Δψ|²), `photon`, `residual`. `bound` 0: no bound.
+/// One step of every frame and its metrics: `errors`, `moved` (Σ|Δψ|²), `photon`, `residual`, `free`. `bound`
+/// 0: no bound.
 #[kernel(block = 1024, min_blocks = 1, hot)]
 #[allow(
     clippy::too_many_arguments,
@@ -35,6 +37,7 @@ pub unsafe fn ptycho_fourier_step(
     #[len(frames)] moved: *mut f32,
     #[len(frames)] photon: *mut f32,
     #[len(frames)] residual: *mut f32,
+    #[len(frames)] free: *mut f32,
     frames: u32,
     modes: u32,
     pixels: u32,
@@ -84,12 +87,13 @@ pub unsafe fn ptycho_fourier_step(
                 at.advance::<1>(pixel, kept, coefficients)
             };
         });
-        let change = reduce::block_sum(change);
+        let (change, hidden) = reduce::block_sum_pair(change, sums.free);
         if thread::index_in_block() == 0 {
             *errors.add(frame as usize) = error;
             *moved.add(frame as usize) = change * scale;
             *photon.add(frame as usize) = photons * per_pixel;
             *residual.add(frame as usize) = roots;
+            *free.add(frame as usize) = hidden;
         }
     }
 }
@@ -112,6 +116,7 @@ struct Sums {
     count: f32,
     photon: f32,
     residual: f32,
+    free: f32,
 }
 
 impl Frame {
@@ -185,10 +190,17 @@ impl Frame {
             sums.deviation = (deviation * valid).mul_add(deviation, sums.deviation);
             let (model, counts) = (modelled[u] * self.scale, magnitude * magnitude);
             let by_count = model - counts;
-            let by_root = float::sqrt_approx(model) - magnitude;
+            let root = float::sqrt_approx(model);
+            let by_root = root - magnitude;
+            let hidden = if magnitude <= FREE {
+                root - (FREE - magnitude)
+            } else {
+                0.0
+            };
             let weighted = float::div_approx(by_count * by_count, counts + 1.0);
             sums.photon = weighted.mul_add(valid, sums.photon);
             sums.residual = (by_root * valid).mul_add(by_root, sums.residual);
+            sums.free = hidden.mul_add(hidden, sums.free);
             sums.count += valid;
         }
     }

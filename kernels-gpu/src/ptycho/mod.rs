@@ -4,6 +4,9 @@
 //! (row, column). Modes are the probe's. Corners are the first row and column of each frame's window on the object,
 //! and must lie so that the window is inside it.
 
+/// The magnitude of a free pixel, which no update sees, with √counts m is `FREE − m`; that of a masked pixel is −1.
+pub const FREE: f32 = -2.0;
+
 pub mod centring_shift;
 pub mod copy_waves;
 pub mod exit_wave_build;

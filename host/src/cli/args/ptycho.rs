@@ -132,7 +132,7 @@ pub(crate) struct ReconstructArgs {
     #[arg(short, long, value_name = "OUT.h5")]
     pub(crate) output: PathBuf,
 
-    /// Engine (dm, raar) and iterations; repeat to run several in order [default: dm:100 raar:50]
+    /// Engine (dm, raar, ap) and iterations; repeat to run several in order [default: dm:100 raar:50]
     #[arg(long, value_name = "NAME:N", help_heading = "What to compute")]
     pub(crate) engine: Vec<String>,
     /// Recipe with all options of the run (TOML); the recipe stored in a result repeats that run
@@ -144,6 +144,14 @@ pub(crate) struct ReconstructArgs {
     /// Mutually incoherent probe modes
     #[arg(long, value_name = "N", help_heading = "What to compute")]
     pub(crate) probe_modes: Option<usize>,
+    /// Share of each frame's pixels that no update sees, for R_free, such as 0.02 [default: 0]
+    #[arg(
+        long,
+        value_name = "SHARE",
+        allow_negative_numbers = true,
+        help_heading = "What to compute"
+    )]
+    pub(crate) free_pixels: Option<f64>,
     /// Floating-point precision on the CPU [default: f32]
     #[arg(long, value_enum, help_heading = "What to compute")]
     pub(crate) precision: Option<PrecisionArg>,
@@ -155,7 +163,7 @@ pub(crate) struct ReconstructArgs {
         long,
         value_name = "CHECKPOINT",
         help_heading = "What to compute",
-        conflicts_with_all = ["engine", "recipe", "set", "probe_modes", "precision", "seed"]
+        conflicts_with_all = ["engine", "recipe", "set", "probe_modes", "free_pixels", "precision", "seed"]
     )]
     pub(crate) resume: Option<PathBuf>,
 

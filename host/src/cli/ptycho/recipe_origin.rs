@@ -4,6 +4,7 @@ use crate::cli::args::ReconstructArgs;
 use crate::cli::failure::Failure;
 use crate::io::IoError;
 use crate::ptycho::{ProblemError, RecipeError};
+use crate::text::shortest;
 use std::path::Path;
 
 /// The sources of a recipe's options.
@@ -23,6 +24,12 @@ impl RecipeOrigin {
         if let Some(seed) = args.seed {
             let argument = ("seed".to_owned(), format!("--seed {seed}"));
             origin.arguments.insert(0, argument);
+        }
+        if let Some(share) = args.free_pixels {
+            let argument = format!("--free-pixels {}", shortest(share));
+            origin
+                .arguments
+                .insert(0, ("free_pixels".to_owned(), argument));
         }
         origin
     }

@@ -253,10 +253,13 @@ impl ProgressOutput {
         match self {
             Self::Text => Box::new(Bar::new(|entry: &HistoryEntry| {
                 let error = significant(entry.err_fourier, 3);
-                match entry.r_factor {
-                    Some(r) => format!("{} {error}  R {}", entry.engine, significant(r, 3)),
-                    None => format!("{} {error}", entry.engine),
+                let mut text = format!("{} {error}", entry.engine);
+                for (name, value) in [("R", entry.r_factor), ("R_free", entry.r_free)] {
+                    if let Some(value) = value {
+                        text += &format!("  {name} {}", significant(value, 3));
+                    }
                 }
+                text
             })),
             Self::Json => Box::new(JsonLines::new(ProgressStream)),
             Self::Quiet => Box::new(Silent),
@@ -282,6 +285,9 @@ fn resolve(args: &ReconstructArgs, origin: &RecipeOrigin) -> Result<Recipe, Fail
     }
     if let Some(modes) = args.probe_modes {
         recipe.probe_modes = modes;
+    }
+    if let Some(share) = args.free_pixels {
+        recipe.free_pixels = share;
     }
     if let Some(given) = args.precision {
         recipe.precision = precision(given);

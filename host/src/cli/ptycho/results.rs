@@ -122,6 +122,9 @@ impl FinishedRun<'_> {
             ("R", metric(summary.r_factor)),
             ("err_phot", metric(summary.err_phot)),
         ];
+        if let Some(r_free) = summary.r_free {
+            lines.push(("R_free", significant(r_free, 4)));
+        }
         if let Some(l2) = summary.relative_l2 {
             lines.push((
                 "relative L2",

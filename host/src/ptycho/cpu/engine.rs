@@ -66,9 +66,10 @@ pub(super) fn mode_power<T: Real>(probe: &[Complex<T>], modes: usize, pixels: us
 pub struct CpuEngine<T: Real> {
     layout: Layout,
     fft: TransposedFft2<T>,
-    /// √counts (frame, column, row), −1 where masked.
+    /// √counts (frame, column, row), negative where masked or free.
     magnitudes: Vec<f32>,
     total_counts: f64,
+    free_counts: f64,
     object: Vec<Complex<T>>,
     probe: Vec<Complex<T>>,
     /// Ψ, unnormalised transforms of the exit waves (frame, mode, column, row).
@@ -104,6 +105,7 @@ impl<T: Real> CpuEngine<T> {
             fft: TransposedFft2::new(rows, columns),
             magnitudes,
             total_counts: problem.total_counts,
+            free_counts: problem.free_counts,
             object: problem.object.iter().map(convert).collect(),
             probe: problem.probe.iter().map(convert).collect(),
             spectra: vec![Complex::default(); frames * modes * pixels],
@@ -247,9 +249,11 @@ impl<T: Real> CpuEngine<T> {
     fn combine(&self, frames: impl Iterator<Item = FrameModel> + Clone) -> ModelErrors {
         let count = self.layout.corners.len().max(1) as f64;
         let residual: f64 = frames.clone().map(|f| f.residual).sum();
+        let free: f64 = frames.clone().map(|f| f.free).sum();
         ModelErrors {
             photon: frames.map(|f| f.photon).sum::<f64>() / count,
             r_factor: residual / self.total_counts,
+            r_free: (self.free_counts > 0.0).then(|| free / self.free_counts),
         }
     }
 }

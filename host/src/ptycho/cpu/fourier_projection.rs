@@ -6,6 +6,7 @@
 
 use super::engine::{Layout, Window};
 use crate::fft::{FftScratch, Real, TransposedFft2};
+use crate::ptycho::free_pixels::free_magnitude;
 use crate::ptycho::{Coefficients, MAGNITUDE_FLOOR};
 use num_complex::Complex;
 
@@ -53,6 +54,8 @@ pub(super) struct FrameModel {
     pub(super) photon: f64,
     /// Σ w (√I_model − √I)².
     pub(super) residual: f64,
+    /// The same over the free pixels.
+    pub(super) free: f64,
 }
 
 /// Writes the unnormalised transforms of P·O of all modes to `scratch.model`.
@@ -69,32 +72,46 @@ pub(super) fn model_spectra<T: Real>(
     }
 }
 
-/// Errors of the model in `scratch.model` compared with `magnitudes` (column, row), −1 where
-/// masked.
+/// Errors of the model in `scratch.model` compared with `magnitudes` (column, row), negative where
+/// masked or free.
 pub(super) fn model_errors<T: Real>(
     scratch: &Scratch<T>,
     magnitudes: &[f32],
     scale2: T,
 ) -> FrameModel {
     let pixels = magnitudes.len();
-    let (mut photon, mut residual, mut valid) = (0.0, 0.0, 0.0);
-    for (i, magnitude) in magnitudes.iter().enumerate().filter(|(_, m)| **m >= 0.0) {
+    let (mut photon, mut residual, mut free, mut valid) = (0.0, 0.0, 0.0, 0.0);
+    for (i, magnitude) in magnitudes.iter().enumerate() {
+        let hidden = free_magnitude(*magnitude);
+        if *magnitude < 0.0 && hidden.is_none() {
+            continue;
+        }
         let mut model = T::default();
         for spectrum in scratch.model.chunks_exact(pixels) {
             model += spectrum[i].norm_sqr();
         }
-        let (model, magnitude) = ((model * scale2).wide(), f64::from(*magnitude));
+        let model = (model * scale2).wide();
+        if let Some(hidden) = hidden {
+            free += (model.sqrt() - f64::from(hidden)).powi(2);
+            continue;
+        }
+        let magnitude = f64::from(*magnitude);
         let counts = magnitude * magnitude;
         photon += (model - counts).powi(2) / (counts + 1.0);
         residual += (model.sqrt() - magnitude).powi(2);
         valid += 1.0;
     }
     let photon = if valid > 0.0 { photon / valid } else { 0.0 };
-    FrameModel { photon, residual }
+    FrameModel {
+        photon,
+        residual,
+        free,
+    }
 }
 
 /// One step of one frame. `state` is Ψ, unnormalised transforms (mode, column, row); ψ (mode, row,
-/// column) is written to `exit`; `magnitudes` is (column, row), −1 where masked.
+/// column) is written to `exit`; `magnitudes` is (column, row), negative where masked or
+/// free.
 pub(super) fn step_frame<T: Real>(
     window: &Window<'_, T>,
     (state, exit): (&mut [Complex<T>], &mut [Complex<T>]),

@@ -90,7 +90,7 @@ pub(super) struct Buffers<M: Device> {
     /// (frame, mode, row, column): P·O and its unnormalised transforms, then rows · columns · ψ;
     /// Fourier projection, metrics.
     pub(super) waves: M::Buffer<Complex32>,
-    /// (frame, row, column), √counts, −1 where masked; constant.
+    /// (frame, row, column), √counts, negative where masked or free; constant.
     pub(super) magnitudes: M::Buffer<f32>,
     /// (frame); constant.
     pub(super) corners: M::Buffer<[u32; 2]>,
@@ -102,6 +102,8 @@ pub(super) struct Buffers<M: Device> {
     pub(super) photon: M::Buffer<f32>,
     /// (frame): numerator of R; Fourier projection, metrics.
     pub(super) residual: M::Buffer<f32>,
+    /// (frame): numerator of R_free; Fourier projection, metrics.
+    pub(super) free: M::Buffer<f32>,
     /// (row, column): Σ|P|²; object update, centring.
     pub(super) power: M::Buffer<f32>,
     /// (row, column): sums of the atomic object update, and scratch memory of centring; object
@@ -159,6 +161,7 @@ impl<M: Device> Buffers<M> {
             moved: device.alloc("the exit waves' errors", frames)?,
             photon: device.alloc("the frames' photon errors", frames)?,
             residual: device.alloc("the frames' residuals", frames)?,
+            free: device.alloc("the frames' residuals of free pixels", frames)?,
             power: device.alloc("the probe's power", pixels)?,
             object_work: device.alloc("the object's sums", layout.object_elements())?,
             object_weights: device.alloc("the object's weights", weights)?,

@@ -22,6 +22,8 @@ struct Pending<M: Device> {
     moved: M::ReadBack<f32>,
     photon: M::ReadBack<f32>,
     residual: M::ReadBack<f32>,
+    /// None without free pixels.
+    free: Option<M::ReadBack<f32>>,
 }
 
 /// A projection engine on a [`Device`], in single precision.
@@ -30,6 +32,7 @@ pub struct GpuEngine<M: Device> {
     version: UpdateVersion,
     supports: Supports,
     total_counts: f64,
+    free_counts: f64,
     pending: VecDeque<Pending<M>>,
     waves_fft: M::Fft,
     probe_fft: M::Fft,
@@ -60,6 +63,7 @@ impl<M: Device> GpuEngine<M> {
             version,
             supports: Supports::default(),
             total_counts: problem.total_counts,
+            free_counts: problem.free_counts,
             pending: VecDeque::new(),
             waves_fft,
             probe_fft,
@@ -181,7 +185,9 @@ impl<M: Device> GpuEngine<M> {
         if let Some(tolerance) = step.centre_tolerance {
             centring::centre(device, layout, buffers, tolerance)?;
         }
+        let free = (self.free_counts > 0.0).then(|| device.read_back(&buffers.free));
         self.pending.push_back(Pending {
+            free: free.transpose()?,
             errors: device.read_back(&buffers.errors)?,
             moved: device.read_back(&buffers.moved)?,
             photon: device.read_back(&buffers.photon)?,
@@ -192,17 +198,23 @@ impl<M: Device> GpuEngine<M> {
 
     fn finish(&self, pending: Pending<M>) -> Result<StepErrors> {
         let frames = f64::from(self.layout.frames.max(1));
+        let free = pending.free.map(ReadBack::wait).transpose()?;
         Ok(StepErrors {
             fourier: total(&pending.errors.wait()?) / frames,
             exit: total(&pending.moved.wait()?) / (frames * f64::from(self.layout.pixels())),
-            start: self.combine(&pending.photon.wait()?, &pending.residual.wait()?),
+            start: self.combine(
+                &pending.photon.wait()?,
+                &pending.residual.wait()?,
+                free.as_deref(),
+            ),
         })
     }
 
-    fn combine(&self, photon: &[f32], residual: &[f32]) -> ModelErrors {
+    fn combine(&self, photon: &[f32], residual: &[f32], free: Option<&[f32]>) -> ModelErrors {
         ModelErrors {
             photon: total(photon) / f64::from(self.layout.frames.max(1)),
             r_factor: total(residual) / self.total_counts,
+            r_free: free.map(|free| total(free) / self.free_counts),
         }
     }
 
@@ -255,7 +267,10 @@ impl<M: Device> Engine for GpuEngine<M> {
         metrics::model_metrics(device, layout, buffers, waves_fft)?;
         let photon = device.read_back(&buffers.photon)?.wait()?;
         let residual = device.read_back(&buffers.residual)?.wait()?;
-        Ok(self.combine(&photon, &residual))
+        let free = (self.free_counts > 0.0)
+            .then(|| device.read_back(&buffers.free)?.wait())
+            .transpose()?;
+        Ok(self.combine(&photon, &residual, free.as_deref()))
     }
 
     fn object(&mut self) -> std::result::Result<Array2<Complex<f64>>, EngineError> {

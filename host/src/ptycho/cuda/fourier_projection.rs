@@ -63,6 +63,7 @@ pub(super) fn advance<M: Device>(
             moved: buffers.moved.write(),
             photon: buffers.photon.write(),
             residual: buffers.residual.write(),
+            free: buffers.free.write(),
             frames: layout.frames,
             modes: layout.modes,
             pixels: layout.pixels(),

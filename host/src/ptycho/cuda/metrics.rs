@@ -1,4 +1,4 @@
-//! Mirrors `model_errors` of cpu/fourier_projection.rs: err_phot and R of the current object and
+//! Mirrors `model_errors` of cpu/fourier_projection.rs: err_phot, R and R_free of the current object and
 //! probe at the end of a run. (During a run the kernel `ptycho_fourier_step` computes them.)
 
 use super::buffers::{Buffers, Layout};
@@ -7,7 +7,7 @@ use crate::gpu::{Buffer, Device, Result};
 use warpstride_device::launch::Work;
 use warpstride_kernels::ptycho::model_metrics::PtychoModelMetrics;
 
-/// Writes the sums of each frame to `photon` and `residual`.
+/// Writes the sums of each frame to `photon`, `residual` and `free`.
 pub(super) fn model_metrics<M: Device>(
     device: &M,
     layout: &Layout,
@@ -21,6 +21,7 @@ pub(super) fn model_metrics<M: Device>(
             magnitudes: buffers.magnitudes.read(),
             photon: buffers.photon.write(),
             residual: buffers.residual.write(),
+            free: buffers.free.write(),
             frames: layout.frames,
             modes: layout.modes,
             pixels: layout.pixels(),

@@ -114,6 +114,9 @@ fn history(group: &hdf5::Group, entries: &[HistoryEntry]) -> hdf5::Result<()> {
     column("err_exit", &|e| e.err_exit)?;
     column("err_phot", &|e| e.err_phot.unwrap_or(f64::NAN))?;
     column("r_factor", &|e| e.r_factor.unwrap_or(f64::NAN))?;
+    if entries.iter().any(|e| e.r_free.is_some()) {
+        column("r_free", &|e| e.r_free.unwrap_or(f64::NAN))?;
+    }
     column("seconds", &|e| e.seconds)?;
     let iterations: Array1<u64> = entries.iter().map(|e| e.iteration as u64).collect();
     output::array(group, "iteration", &iterations)?;
@@ -227,6 +230,11 @@ fn read_history(source: &Source) -> Result<Vec<HistoryEntry>, IoError> {
     };
     let (fourier, exit) = (column("err_fourier")?, column("err_exit")?);
     let (photon, r_factor) = (column("err_phot")?, column("r_factor")?);
+    let r_free = if source.has(&path("r_free"))? {
+        Some(column("r_free")?)
+    } else {
+        None
+    };
     let seconds = column("seconds")?;
     let engines = source.texts(&path("engine"), count)?;
     let computed = |v: f64| (!v.is_nan()).then_some(v);
@@ -244,6 +252,7 @@ fn read_history(source: &Source) -> Result<Vec<HistoryEntry>, IoError> {
                 err_exit: exit[i],
                 err_phot: computed(photon[i]),
                 r_factor: computed(r_factor[i]),
+                r_free: r_free.as_ref().and_then(|values| computed(values[i])),
                 seconds: seconds[i],
             })
         })

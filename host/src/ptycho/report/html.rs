@@ -15,11 +15,16 @@ use crate::text::{count, length, significant};
 /// A metric of the history: heading, explanation, value.
 type Quantity = (&'static str, &'static str, fn(&HistoryEntry) -> Option<f64>);
 
-const QUANTITIES: [Quantity; 4] = [
+const QUANTITIES: [Quantity; 5] = [
     (
         "R factor",
         "Deviation of the modelled from the measured diffraction amplitudes, relative to all measured light: Σ(√model − √measured)² / Σ measured. Smaller is better; noise sets the lower limit.",
         |h| h.r_factor,
+    ),
+    (
+        "R factor of the free pixels",
+        "R on pixels that no update has seen, others in each frame. It rises when the engine fits noise: of several runs, the one with the lowest is to be preferred.",
+        |h| h.r_free,
     ),
     (
         "Photon error",
@@ -112,6 +117,9 @@ fn lead(of: &Summary) -> String {
     text += ".";
     if let Some(r) = of.r_factor {
         text += &format!(" R = {}.", significant(r, 3));
+    }
+    if let Some(r) = of.r_free {
+        text += &format!(" R_free = {}.", significant(r, 3));
     }
     if let Some(l2) = of.relative_l2 {
         text += &format!(" Relative distance from the truth: {}.", significant(l2, 3));
@@ -226,6 +234,7 @@ fn facts(of: &Reconstruction, summary: &Summary) -> String {
         ("Engines", summary.engine.clone()),
         ("Iterations", summary.iterations.to_string()),
         ("R factor, last", number(summary.r_factor)),
+        ("R factor of the free pixels, last", number(summary.r_free)),
         ("Photon error, last", number(summary.err_phot)),
         ("Fourier error, last", number(summary.err_fourier)),
         ("Exit-wave change, last", number(summary.err_exit)),

@@ -57,6 +57,7 @@ pub(crate) fn reconstruction() -> Reconstruction {
             err_exit: 0.5 / iteration as f64,
             err_phot: (iteration % 3 == 0).then_some(2.0 / iteration as f64),
             r_factor: (iteration % 3 == 0).then_some(0.1 / iteration as f64),
+            r_free: (iteration % 3 == 0).then_some(0.11 / iteration as f64),
             seconds: 0.5 * iteration as f64,
         })
         .collect();

@@ -11,6 +11,7 @@ fn result(double: bool) -> Reconstruction {
         err_exit: 0.1,
         err_phot: errors,
         r_factor: errors.map(|f| f / 3.0),
+        r_free: errors.map(|f| f / 2.0),
         seconds: iteration as f64 * 0.7,
     };
     Reconstruction {

@@ -1,0 +1,74 @@
+//! Free pixels and R_free, with the real program.
+
+use super::support::TestFolder;
+
+/// The summary of a reconstruction.
+fn summary(folder: &TestFolder, options: &[&str]) -> serde_json::Value {
+    let fixed = ["-o", "out.h5", "--summary", "s.json", "--report", "r.html"];
+    folder.reconstruct(&[&fixed, options].concat()).well();
+    let text = std::fs::read_to_string(folder.path("s.json")).unwrap();
+    serde_json::from_str(&text).unwrap()
+}
+
+#[test]
+fn r_free_is_in_summary_history_report_and_result() {
+    let folder = TestFolder::with_scan();
+    let engines = [
+        "--engine", "dm:12", "--engine", "raar:6", "--engine", "ap:3",
+    ];
+    let with = |options: &[&str]| summary(&folder, &[&engines, options].concat());
+    let none = with(&[]);
+    assert!(none["r_free"].is_null());
+    assert!(none["history"][0].get("r_free").is_none());
+    assert!(
+        !std::fs::read_to_string(folder.path("r.html"))
+            .unwrap()
+            .contains("R_free")
+    );
+    let found = with(&["--free-pixels", "0.02"]);
+    assert_eq!(found["engine"], "dm:12,raar:6,ap:3");
+    let history = found["history"].as_array().unwrap();
+    assert_eq!(history.len(), 21);
+    for entry in history {
+        let [r, r_free] = ["r_factor", "r_free"].map(|key| entry[key].as_f64().unwrap());
+        assert!(r_free > 0.2 * r && r_free < 20.0 * r, "{entry}");
+    }
+    assert_eq!(found["r_free"], history[20]["r_free"]);
+    assert!(found["r_free"].as_f64() < history[0]["r_free"].as_f64());
+    // The engine sees fewer pixels, and others with another seed.
+    assert_ne!(found["r_factor"], none["r_factor"]);
+    assert_ne!(
+        with(&["--free-pixels", "0.02", "--seed", "1"])["r_free"],
+        found["r_free"]
+    );
+    assert_eq!(with(&["--free-pixels", "0.02"])["r_free"], found["r_free"]);
+    assert!(
+        std::fs::read_to_string(folder.path("r.html"))
+            .unwrap()
+            .contains("R_free = ")
+    );
+    let result = warpstride::ptycho::io::results::read(&folder.path("out.h5")).unwrap();
+    assert_eq!(result.history[20].r_free, found["r_free"].as_f64());
+    assert!(
+        result.recipe.contains("free_pixels = 0.02"),
+        "{}",
+        result.recipe
+    );
+    let output = folder.reconstruct(&["-o", "out.h5", "--engine", "dm:2", "--free-pixels", "0.1"]);
+    output.well();
+    assert!(output.out.contains("R_free"), "{}", output.out);
+}
+
+#[test]
+fn shares_out_of_range_are_refused() {
+    let folder = TestFolder::with_scan();
+    for (share, found) in [("0.6", "0.6"), ("-0.1", "-0.1"), ("nan", "NaN")] {
+        folder
+            .reconstruct(&["-o", "out.h5", "--free-pixels", share])
+            .refused(2, &[&format!("--free-pixels {found}: expected 0 to 0.5")]);
+    }
+    folder
+        .reconstruct(&["-o", "out.h5", "--set", "ap.beta=1", "--engine", "ap:2"])
+        .refused(2, &["ap.beta", "an option of ap (beta is one of raar)"]);
+    assert_eq!(folder.names(), ["scan.cxi"]);
+}
