@@ -70,6 +70,7 @@
 //!     intensity_correction: false,
 //!     min_residual: 0.0,
 //!     min_iterations: 0,
+//!     rounding: 0.0,
 //! };
 //! let mut engine = CpuEngine::<f64>::new(&problem, &recipe)?;
 //! while engine.done() < engine.planned() {

@@ -1,6 +1,6 @@
 //! The interface of every back end of the reconstruction.
 
-use super::{Problem, ProblemError};
+use super::{Method, Problem, ProblemError, Recipe};
 use crate::fft::Real;
 use crate::gpu::GpuError;
 use crate::run::Setup;
@@ -137,4 +137,31 @@ pub(in crate::mri) fn relative_data_residual<T: Real>(
         .map(|((rho, b), r)| product(*rho, *b) + product(*rho, r))
         .sum();
     (signal > 0.0).then(|| ((signal - explained) / signal).max(0.0))
+}
+
+/// When conjugate gradients stop before all iterations are done.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Stop {
+    enough: f64,
+    least: usize,
+    rounding: f64,
+}
+
+impl Stop {
+    /// As the recipe says; the other methods do all iterations.
+    pub(super) fn new(recipe: &Recipe) -> Self {
+        let gradients = recipe.method == Method::Cg;
+        Self {
+            enough: if gradients { recipe.min_residual } else { 0.0 },
+            least: recipe.min_iterations,
+            rounding: if gradients { recipe.rounding } else { 0.0 },
+        }
+    }
+
+    /// Whether the iteration of this number, from 1, with this residual is the last. A residual of
+    /// exactly 0 stops nothing: there is nothing to do in the iterations that are left.
+    pub(super) fn after(self, iteration: usize, residual: f64) -> bool {
+        let enough = iteration >= self.least && self.enough > 0.0 && residual <= self.enough;
+        enough || (residual > 0.0 && residual <= self.rounding)
+    }
 }

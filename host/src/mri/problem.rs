@@ -248,8 +248,8 @@ impl Problem {
         self.with_map_sets(maps.insert_axis(Axis(0)))
     }
 
-    /// Adds several sets of coil maps, (set, coil, voxel). Each has an image of its own; a coil sees the sum of
-    /// all of them (M. Uecker et al., Magn. Reson. Med. 71 (2014) 990).
+    /// Adds several sets of coil maps, (set, coil, voxel). Each has an image of its own; a coil sees
+    /// the sum of all of them (M. Uecker et al., Magn. Reson. Med. 71 (2014) 990).
     ///
     /// # Errors
     /// Another shape, no set, or values that are not finite.

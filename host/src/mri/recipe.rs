@@ -92,8 +92,10 @@ pub struct Recipe {
     /// |r|²/|b|² at which [`Method::Cg`] stops before all iterations are done; 0: never. Not
     /// used by the other methods.
     pub min_residual: f64,
-    /// Iterations that [`Method::Cg`] does whatever the residual.
+    /// Iterations that [`Method::Cg`] does if the residual is above `rounding`.
     pub min_iterations: usize,
+    /// |r|²/|b|² at which [`Method::Cg`] always stops, as what is left is rounding; 0: never.
+    pub rounding: f64,
     /// Relative error for which the NUFFT is planned.
     pub tolerance: f64,
     /// Sine and cosine of the direct operators on GPUs.

@@ -213,6 +213,7 @@ fn facts(image: &MriImage, of: &MriSummary) -> String {
         ("Last residual", number(last, 4)),
         ("Data residual, |d − Eρ|²/|d|²", number(of.data_residual, 3)),
         ("Coil maps", Some(of.coil_maps.clone())),
+        ("Sets of coil maps", of.coil_map_sets.map(|n| n.to_string())),
         ("Density weights", Some(of.density.clone())),
         ("Regularisation", Some(significant(of.lambda, 3))),
         (

@@ -6,8 +6,9 @@
 use super::sums::{PARTIAL_SUMS, part_range, real_product, total};
 use warpstride_device::prelude::*;
 
-/// α = |r|² / curvature (0 if the curvature is 0, or if |r|² is at most `enough` in iteration `least` or later, from 0); `image += α direction`, `residual −= α applied`, and the sums of
-/// |residual|² over the parts of the image. |r|² before the step is `history[*iteration]`.
+/// α = |r|² / curvature; 0 if the curvature is 0, if |r|² is at most `rounding`, or at most `enough` in iteration
+/// `least` or later, from 0. `image += α direction`, `residual −= α applied`, and the sums of |residual|² over the parts
+/// of the image. |r|² before the step is `history[*iteration]`.
 #[kernel(block = 256, hot, f64)]
 pub unsafe fn mri_cg_step(
     #[len(voxels)] image: *mut Complex32,
@@ -22,6 +23,7 @@ pub unsafe fn mri_cg_step(
     entries: u32,
     enough: f64,
     least: u32,
+    rounding: f64,
 ) {
     let curvature = total(curvature);
     let now = *iteration;
@@ -30,7 +32,8 @@ pub unsafe fn mri_cg_step(
     } else {
         0.0
     };
-    let alpha = if curvature > 0.0 && (before > enough || now < least) {
+    let goes_on = before > rounding && (before > enough || now < least);
+    let alpha = if curvature > 0.0 && goes_on {
         (before / curvature) as f32
     } else {
         0.0

@@ -1,7 +1,7 @@
 //! Combines the coils' images with the conjugate maps: the adjoint of [`coil_images`](super::coil_images).
 //!
-//! A thread processes one voxel of all coils, in their order, for one set of maps after the other: reads 16 bytes a coil,
-//! writes 8. Block of 256: the threads are independent.
+//! A thread processes one voxel of all coils, in their order, for one set of maps after the other: reads 16 bytes
+//! a coil and set, writes 8 a set. Block of 256: the threads are independent.
 
 use warpstride_device::prelude::*;
 

@@ -1,7 +1,7 @@
 //! The image as each coil sees it, the sum of that of all sets of coil maps.
 //!
-//! A thread processes one voxel of all coils: with one set reads 8 bytes, then reads and writes 8 a coil. Block of 256:
-//! the threads are independent.
+//! A thread processes one voxel of all coils: reads 8 bytes a set, then reads 8 a coil and set and writes 8 a
+//! coil. Block of 256: the threads are independent.
 
 use warpstride_device::prelude::*;
 

@@ -36,6 +36,7 @@ fn conjugate_gradients_have_the_residuals_of_another_program() {
         intensity_correction: false,
         min_residual: 0.0,
         min_iterations: 0,
+        rounding: 0.0,
     };
     let mut engine = CpuEngine::<f64>::new(&problem, &recipe).unwrap();
     let mut residuals = Vec::new();

@@ -196,6 +196,7 @@ fn the_adjoint_with_a_ramp_has_the_reference_psnr() {
         intensity_correction: false,
         min_residual: 0.0,
         min_iterations: 0,
+        rounding: 0.0,
     };
     let mut engine = CpuEngine::<f64>::new(&problem, &recipe).unwrap();
     let image = engine.image().unwrap();

@@ -4,10 +4,10 @@ use crate::cli::failure::Failure;
 use crate::data::KSpace;
 use crate::mri::coil_maps::{CalibrationRegion, CoilMapMethod, espirit, estimate};
 use crate::mri::io::images;
-use crate::mri::{cpu, grid_of};
+use crate::mri::{Grid, cpu, grid_of};
 use crate::system::Memory;
 use crate::text::{shortest, significant};
-use ndarray::{Array3, Array5, Axis};
+use ndarray::{Array3, Array5, ArrayView2, Axis};
 use num_complex::Complex;
 use std::path::{Path, PathBuf};
 
@@ -30,10 +30,10 @@ pub(super) enum CoilMapSource {
 /// The maps of a reconstruction.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub(super) struct CoilMaps {
-    /// (coil, slice, row, column); `None`: every coil has its own image.
+    /// (set, coil, slice, row, column); `None`: every coil has its own image.
     pub(super) maps: Option<Array5<Complex<f64>>>,
     /// What the user should know of them.
-    pub(super) note: Option<String>,
+    pub(super) notes: Vec<String>,
 }
 
 impl CoilMapSource {
@@ -86,34 +86,30 @@ impl CoilMapSource {
         let grid = grid_of(kspace);
         let trajectory = kspace.trajectory().view();
         let samples = kspace.samples().view();
-        let mut note = None;
+        let mut notes = Vec::new();
         let maps: Array3<Complex<f64>> = match self {
             Self::None => return Ok(CoilMaps::default()),
             Self::File(path) => {
                 let maps = read_maps(path, kspace, memory)?;
                 return Ok(CoilMaps {
+                    notes: several_sets(maps.dim().0).into_iter().collect(),
                     maps: Some(maps),
-                    note: None,
                 });
             }
             Self::Espirit => {
                 let found = espirit(grid, trajectory, samples)?;
-                let sets = found.maps.dim().0;
                 if !found.region.sufficient() {
-                    note = Some(too_few_samples(&found.region));
-                } else if sets > 1 {
-                    note = Some(several_sets(sets));
+                    notes.push(too_few_samples(&found.region));
                 }
-                found.maps
+                if found.enough_coils {
+                    found.maps
+                } else {
+                    notes.push(too_few_coils(kspace.coils()));
+                    low_resolution(grid, trajectory, samples, CoilMapMethod::Adaptive)?
+                }
             }
-            Self::LowPass | Self::Walsh => {
-                let method = match self {
-                    Self::Walsh => CoilMapMethod::Adaptive,
-                    _ => CoilMapMethod::LowPass,
-                };
-                let encoding = cpu::Nufft::<f64>::new(grid, trajectory, MAP_TOLERANCE)?;
-                estimate(&encoding, trajectory, samples, method)?.insert_axis(Axis(0))
-            }
+            Self::LowPass => low_resolution(grid, trajectory, samples, CoilMapMethod::LowPass)?,
+            Self::Walsh => low_resolution(grid, trajectory, samples, CoilMapMethod::Adaptive)?,
         };
         if maps.iter().all(|s| s.norm_sqr() == 0.0) {
             return Err(Failure::failed(format!(
@@ -124,11 +120,30 @@ impl CoilMapSource {
         let [slices, rows, columns] = grid.shape;
         let sets = maps.dim().0;
         let shaped = maps.into_shape_with_order((sets, kspace.coils(), slices, rows, columns))?;
+        notes.extend(several_sets(sets));
         Ok(CoilMaps {
             maps: Some(shaped),
-            note,
+            notes,
         })
     }
+}
+
+/// Maps from low-pass images, in one set.
+fn low_resolution(
+    grid: Grid,
+    trajectory: ArrayView2<'_, f64>,
+    samples: ArrayView2<'_, Complex<f64>>,
+    method: CoilMapMethod,
+) -> Result<Array3<Complex<f64>>, Failure> {
+    let encoding = cpu::Nufft::<f64>::new(grid, trajectory, MAP_TOLERANCE)?;
+    Ok(estimate(&encoding, trajectory, samples, method)?.insert_axis(Axis(0)))
+}
+
+/// A note on too few coils for ESPIRiT.
+fn too_few_coils(coils: usize) -> String {
+    format!(
+        "the coil maps are those of --coil-maps walsh: {coils} coils are too few for espirit with a calibration region of this size"
+    )
 }
 
 /// A note on maps whose calibration region is undersampled.
@@ -146,10 +161,12 @@ fn too_few_samples(region: &CalibrationRegion) -> String {
 }
 
 /// A note on several sets of maps.
-fn several_sets(sets: usize) -> String {
-    format!(
-        "{sets} sets of coil maps: parts of the object outside the field of view fall on others within it; the image is the root sum of squares of the sets' images"
-    )
+fn several_sets(sets: usize) -> Option<String> {
+    (sets > 1).then(|| {
+        format!(
+            "{sets} sets of coil maps, for an object larger than the field of view, parts of which fall on others: the image is the root sum of squares of the sets' images"
+        )
+    })
 }
 
 fn read_maps(

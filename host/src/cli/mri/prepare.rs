@@ -33,6 +33,8 @@ pub(super) struct ReconstructionOptions {
 const OVERSAMPLING: f64 = 2.0;
 /// Default tolerance of the NUFFT.
 const TOLERANCE: f64 = 1e-5;
+/// The operator's error, at least, from which residuals are rounding.
+const MIN_ROUNDING: f64 = 1e-6;
 /// Default number of iterations.
 const ITERATIONS: usize = 15;
 /// Default |r|²/|b|² at which conjugate gradients stop after the default number of iterations: |r|
@@ -51,12 +53,12 @@ const DENSITY_TOLERANCE: f64 = 1e-4;
 pub(super) struct Prepared {
     pub(super) problem: Problem,
     pub(super) recipe: Recipe,
-    /// (coil, slice, row, column).
+    /// (set, coil, slice, row, column).
     pub(super) maps: Option<Array5<Complex<f64>>>,
     /// `none`, `ramp` or `pipe`.
     pub(super) density: &'static str,
     /// What the user should know of the coil maps.
-    pub(super) note: Option<String>,
+    pub(super) notes: Vec<String>,
 }
 
 /// Whether `--trig` affects the result.
@@ -193,6 +195,7 @@ impl ReconstructionOptions {
             OperatorArg::Auto => OperatorName::Toeplitz,
         };
         let sparse = matches!(method, Method::Tv | Method::Wavelet);
+        let tolerance = self.tolerance.unwrap_or(TOLERANCE);
         Recipe {
             operator,
             method,
@@ -211,7 +214,12 @@ impl ReconstructionOptions {
                 (Method::Cg, None) => ITERATIONS,
                 _ => 0,
             },
-            tolerance: self.tolerance.unwrap_or(TOLERANCE),
+            rounding: match (method, self.min_residual) {
+                (Method::Cg, Some(0.0)) => 0.0,
+                (Method::Cg, _) => tolerance.max(MIN_ROUNDING).powi(2),
+                _ => 0.0,
+            },
+            tolerance,
             trigonometry: match self.trig {
                 TrigArg::Accurate => Trigonometry::Accurate,
                 TrigArg::Hardware => Trigonometry::Hardware,
@@ -239,7 +247,7 @@ impl ReconstructionOptions {
         if let Some(weights) = weights {
             problem = problem.with_weights(weights)?;
         }
-        let CoilMaps { maps, note } = self.maps.find(kspace, file, memory)?;
+        let CoilMaps { maps, notes } = self.maps.find(kspace, file, memory)?;
         if let Some(maps) = &maps {
             let voxels = grid.voxels();
             let flat = maps
@@ -252,7 +260,7 @@ impl ReconstructionOptions {
             recipe,
             maps,
             density,
-            note,
+            notes,
         })
     }
 

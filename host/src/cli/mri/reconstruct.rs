@@ -160,7 +160,7 @@ impl Reconstruct {
         let backend = chosen.engine.setup().backend;
         let mut notes: Vec<String> = chosen.note.into_iter().chain(read.notes).collect();
         notes.extend(self.options.without_effect(&prepared.recipe, backend));
-        notes.extend(prepared.note);
+        notes.extend(prepared.notes);
         let coverage = Coverage::new(&kspace);
         let mut problems = diagnose(&kspace, &coverage);
         if prepared.density == "ramp" && coverage.spokes.is_none() {
@@ -271,11 +271,16 @@ fn unexplained(data_residual: f64) -> Option<String> {
 /// A note if iterations were left out because the residual is small enough.
 fn stopped_early(engine: &dyn Engine, recipe: &Recipe) -> Option<String> {
     (engine.converged() && engine.done() < recipe.iterations).then(|| {
+        let (least, cause) = if engine.done() < recipe.min_iterations {
+            (recipe.rounding, "only amplify rounding errors")
+        } else {
+            (recipe.min_residual, "mostly fit noise")
+        };
         format!(
-            "stopped after {} of {} iterations, at a residual of at most {}: later iterations mostly fit noise (--min-residual 0 does them)",
+            "stopped after {} of {} iterations, at a residual of at most {}: later iterations {cause} (--min-residual 0 does them)",
             engine.done(),
             recipe.iterations,
-            shortest(recipe.min_residual)
+            significant(least, 2)
         )
     })
 }

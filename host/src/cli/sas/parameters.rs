@@ -317,9 +317,14 @@ fn array(path: &Path, name: &str, limits: Option<(f64, f64)>) -> Result<Vec<(f64
     let (low, high) = limits.unwrap_or((f64::NEG_INFINITY, f64::INFINITY));
     let file = path.display();
     let failed = |why: &dyn std::fmt::Display| Failure::failed(format!("{file}: {why}"));
-    let size = std::fs::metadata(path)
-        .map_err(|e| failed(&format!("cannot be read: {e}")))?
-        .len();
+    let metadata = std::fs::metadata(path).map_err(|e| failed(&format!("cannot be read: {e}")))?;
+    // Reading a device or a pipe may never end.
+    if !metadata.is_file() {
+        return Err(failed(
+            &"expected a distribution, found a folder, device or pipe",
+        ));
+    }
+    let size = metadata.len();
     if size > MAX_ARRAY_BYTES {
         return Err(failed(&format!(
             "expected a distribution of at most {MAX_ARRAY_BYTES} bytes, found {size}"

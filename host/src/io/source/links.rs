@@ -2,8 +2,8 @@
 //!
 //! The target of a soft link may be behind an external link, and HDF5 opens that link's file before
 //! anything can be asked of it: a pipe would be waited for. So a soft link is followed by a thread that
-//! cannot open files: Landlock, a security module of Linux (since 5.13), confines it. Where there is
-//! no Landlock, the other file is opened, and refused afterwards.
+//! cannot open files: Landlock, a security module of Linux (since 5.13), confines it. On
+//! systems without Landlock the other file is opened, and refused afterwards.
 
 use super::{IoError, Source};
 use hdf5_metno as hdf5;
@@ -21,7 +21,7 @@ pub(super) struct Link<'p> {
 }
 
 impl Source {
-    /// The group that `link`, the end of `path`, leads to; `None` if it is no group.
+    /// The group that `link`, the end of `path`, leads to; `None` if that is not a group.
     pub(super) fn group_at(&self, link: &Link, path: &str) -> Result<Option<hdf5::Group>, IoError> {
         match self.open_at(link, path, hdf5::Group::group)? {
             Ok(group) => self.in_file(&group, path).map(|()| Some(group)),
@@ -29,7 +29,7 @@ impl Source {
         }
     }
 
-    /// The dataset that `link`, the end of `path`, leads to; `None` if it is no dataset.
+    /// The dataset that `link`, the end of `path`, leads to; `None` if that is not a dataset.
     pub(super) fn dataset_at(
         &self,
         link: &Link,
@@ -84,11 +84,11 @@ fn names_another_file(error: hdf5::Error) -> bool {
         .is_ok_and(|stack| stack.iter().any(|frame| frame.desc().contains(EXTERNAL)))
 }
 
-/// Calls `follow` in a thread that cannot open files, where the system can see to that.
+/// Calls `follow` in a thread that cannot open files, on systems with Landlock.
 ///
 /// # Errors
 ///
-/// If there is no thread to be had.
+/// If no thread can be started.
 fn without_files<T: Send>(follow: impl FnOnce() -> T + Send) -> io::Result<T> {
     thread::scope(|scope| {
         let confined = thread::Builder::new().spawn_scoped(scope, || {

@@ -48,7 +48,14 @@ pub struct Espirit {
     pub maps: Array3<Complex<f64>>,
     /// The centre of k-space from which the maps are estimated.
     pub region: CalibrationRegion,
+    /// Whether there are enough coils. The patches of one coil with smooth weights have fewer dimensions
+    /// than those of all coils together only if coils · Π k > Π (k + 2), with k the widths of the kernel; else all
+    /// maps are possible, and these are arbitrary. True for a single coil.
+    pub enough_coils: bool,
 }
+
+/// Cells by which the k-space of smooth weights widens a patch.
+const WIDENED: usize = 2;
 
 /// Estimates maps on `grid`, in as many sets as are needed, up to four, from `samples` (coil, sample) at `trajectory` (sample, axis)
 /// in cycles/pixel.
@@ -68,7 +75,12 @@ pub fn espirit(
     let region = CalibrationRegion::new(grid, trajectory);
     let all = |value: f64| {
         let maps = Array3::from_elem((1, samples.nrows(), grid.voxels()), Complex::from(value));
-        Espirit { maps, region }
+        let enough_coils = true;
+        Espirit {
+            maps,
+            region,
+            enough_coils,
+        }
     };
     let Some(cells) = fit(grid, region, trajectory, samples)? else {
         return Ok(all(0.0));
@@ -96,7 +108,6 @@ pub fn espirit(
         grid.shape[axis].min(NODES_PER_PERIOD * periods)
     });
     let [_, full] = EIGENVALUES;
-    let mut nodes = nodes;
     let most = SETS.min(coils.patterns.len());
     // Whether more sets are needed is seen from fewer nodes.
     let stride = nodes.map(|count| if count % 2 == 0 { 2 } else { 1 });
@@ -111,9 +122,9 @@ pub fn espirit(
     );
     if sets > 1 {
         // Vectors of equal eigenvalues are any of their plane, and cannot be interpolated.
-        nodes = grid.shape;
-        found = matrix.dominant(grid, nodes, (sets, EIGENVALUES[0]), [1; 3]);
+        found = matrix.dominant(grid, grid.shape, (sets, EIGENVALUES[0]), [1; 3]);
     }
+    let nodes = if sets > 1 { grid.shape } else { nodes };
     let by_voxel: Vec<Vec<Complex<f64>>> = (found.iter().take(sets))
         .map(|Eigenpairs { values, vectors }| {
             let vectors = coils.separate(vectors);
@@ -123,7 +134,19 @@ pub fn espirit(
     let coils = samples.nrows();
     let at = |(set, coil, voxel): (usize, usize, usize)| by_voxel[set][voxel * coils + coil];
     let maps = Array3::from_shape_fn((sets, coils, grid.voxels()), at);
-    Ok(Espirit { maps, region })
+    let axes = || {
+        kernel
+            .iter()
+            .zip(grid.shape)
+            .filter(|(_, voxels)| *voxels > 1)
+    };
+    let cells: usize = axes().map(|(width, _)| width).product();
+    let widened: usize = axes().map(|(width, _)| width + WIDENED).product();
+    Ok(Espirit {
+        maps,
+        region,
+        enough_coils: coils * cells > widened,
+    })
 }
 
 /// The strongest combinations of coils in the calibration region.

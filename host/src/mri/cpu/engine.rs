@@ -3,7 +3,7 @@
 use super::sense::{intensity, intensity_corrected, weigh};
 use super::{ConjugateGradients, Direct, Fista, Gram, Nufft, Regulariser, Sense, Toeplitz};
 use crate::fft::Real;
-use crate::mri::engine::{relative_data_residual, signal_squared};
+use crate::mri::engine::{Stop, relative_data_residual, signal_squared};
 use crate::mri::{
     Encoding, Engine, Grid, Method, MriError, OperatorName, Problem, Recipe, Residual,
 };
@@ -32,8 +32,7 @@ pub struct CpuEngine<T: Real> {
     setup: Setup,
     planned: usize,
     done: usize,
-    min_residual: f64,
-    min_iterations: usize,
+    stop: Stop,
     converged: bool,
     sense: Sense<T>,
     solver: Solver<T>,
@@ -104,8 +103,7 @@ impl<T: Real> CpuEngine<T> {
             setup: Setup::cpu(if size_of::<T>() == 4 { "f32" } else { "f64" }),
             planned,
             done: 0,
-            min_residual: recipe.min_residual,
-            min_iterations: recipe.min_iterations,
+            stop: Stop::new(recipe),
             converged: false,
             sense,
             solver,
@@ -281,11 +279,7 @@ impl<T: Real> Engine for CpuEngine<T> {
                 iteration,
                 residual,
             });
-            let gradients = matches!(self.solver, Solver::Cg(_));
-            self.converged = gradients
-                && iteration >= self.min_iterations
-                && self.min_residual > 0.0
-                && residual <= self.min_residual;
+            self.converged = self.stop.after(iteration, residual);
         }
         Ok(residuals)
     }

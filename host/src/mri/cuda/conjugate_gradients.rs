@@ -4,6 +4,7 @@
 use super::sense::Sense;
 use super::sums::squares;
 use crate::gpu::{Buffer, Device, Result};
+use crate::mri::Recipe;
 use num_complex::Complex;
 use warpstride_device::Complex32;
 use warpstride_device::launch::Work;
@@ -19,6 +20,8 @@ pub(super) struct ConjugateGradients<M: Device> {
     /// |r|² from which on ρ stays as it is, after so many iterations.
     enough: f64,
     least: u32,
+    /// |r|² from which on ρ stays as it is in any case.
+    rounding: f64,
     rho: M::Buffer<Complex32>,
     residual: M::Buffer<Complex32>,
     direction: M::Buffer<Complex32>,
@@ -33,22 +36,16 @@ pub(super) struct ConjugateGradients<M: Device> {
 }
 
 impl<M: Device> ConjugateGradients<M> {
-    /// Starts from the right-hand side `b` = EᴴWd and λ, for at most `iterations` iterations; ρ
-    /// stays as it is once |r|²/|b|² is at most `min_residual` after `min_iterations`.
-    pub(super) fn new(
-        device: &M,
-        b: M::Buffer<Complex32>,
-        lambda: f64,
-        (min_residual, min_iterations): (f64, usize),
-        iterations: usize,
-    ) -> Result<Self> {
+    /// Starts from the right-hand side `b` = EᴴWd and the recipe's λ, iterations, and residuals at which ρ
+    /// stays as it is.
+    pub(super) fn new(device: &M, b: M::Buffer<Complex32>, recipe: &Recipe) -> Result<Self> {
         let length = b.len();
         let vector = || device.alloc("vectors of conjugate gradients", length);
         let mut direction = vector()?;
         device.copy(&b, &mut direction)?;
         let mut partial = device.alloc("sums", PARTIAL_SUMS)?;
         let start = squares(device, &b, &mut partial)?;
-        let mut history = vec![0.0; iterations + 1];
+        let mut history = vec![0.0; recipe.iterations + 1];
         history[0] = start;
         let mut on_device = device.alloc("residuals", history.len())?;
         device.upload(&mut on_device, &history)?;
@@ -56,9 +53,10 @@ impl<M: Device> ConjugateGradients<M> {
         device.upload(&mut iteration, &[u32::MAX])?;
         Ok(Self {
             length,
-            lambda: lambda as f32,
-            enough: min_residual * start,
-            least: u32::try_from(min_iterations).unwrap_or(u32::MAX),
+            lambda: recipe.lambda as f32,
+            enough: recipe.min_residual * start,
+            least: u32::try_from(recipe.min_iterations).unwrap_or(u32::MAX),
+            rounding: recipe.rounding * start,
             rho: vector()?,
             residual: b,
             direction,
@@ -98,6 +96,7 @@ impl<M: Device> ConjugateGradients<M> {
             entries,
             enough: self.enough,
             least: self.least,
+            rounding: self.rounding,
         };
         device.launch(&step, Work::Blocks(PARTIAL_SUMS))?;
         let direction = MriCgDirection {

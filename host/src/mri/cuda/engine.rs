@@ -12,7 +12,7 @@ use super::wavelet::Wavelet;
 use super::{Direct, Nufft, Toeplitz};
 use crate::gpu::{Buffer, Device, Result as GpuResult};
 use crate::mri::cpu::{adjoint_image, combined, intensity_corrected};
-use crate::mri::engine::{relative_data_residual, signal_squared};
+use crate::mri::engine::{Stop, relative_data_residual, signal_squared};
 use crate::mri::nufft::SpreadingKernel;
 use crate::mri::{Engine, Grid, Method, MriError, OperatorName, Problem, Recipe, Residual};
 use crate::run::Setup;
@@ -41,9 +41,8 @@ pub struct GpuEngine<M: Device> {
     solver: Solver<M>,
     /// The graph of an iteration, if the device can capture one.
     graph: Option<M::Graph>,
-    /// The residual at which conjugate gradients stop.
-    min_residual: Option<f64>,
-    min_iterations: usize,
+    /// When the method stops before all iterations are done.
+    stop: Stop,
     converged: bool,
     /// Duration of an iteration, once measured.
     iteration_time: Option<Duration>,
@@ -149,13 +148,7 @@ impl<M: Device> GpuEngine<M> {
                 device.download(&b, &mut values)?;
                 Solver::Adjoint(adjoint_image(values, map_values.as_ref()))
             }
-            Method::Cg => Solver::Cg(ConjugateGradients::new(
-                &device,
-                b,
-                recipe.lambda,
-                (recipe.min_residual, recipe.min_iterations),
-                iterations,
-            )?),
+            Method::Cg => Solver::Cg(ConjugateGradients::new(&device, b, recipe)?),
             Method::Tv | Method::Wavelet => {
                 let regulariser = if recipe.method == Method::Tv {
                     Regulariser::TotalVariation(TotalVariation::new(&device, grid, images)?)
@@ -179,9 +172,7 @@ impl<M: Device> GpuEngine<M> {
             sense,
             solver,
             graph: None,
-            min_residual: (recipe.method == Method::Cg && recipe.min_residual > 0.0)
-                .then_some(recipe.min_residual),
-            min_iterations: recipe.min_iterations,
+            stop: Stop::new(recipe),
             converged: false,
             iteration_time: None,
             signal: signal_squared(problem),
@@ -375,9 +366,7 @@ impl<M: Device> Engine for GpuEngine<M> {
                 residual,
             });
             // Later iterations of the batch have left the image as it is.
-            if iteration >= self.min_iterations
-                && self.min_residual.is_some_and(|least| residual <= least)
-            {
+            if self.stop.after(iteration, residual) {
                 self.converged = true;
                 break;
             }

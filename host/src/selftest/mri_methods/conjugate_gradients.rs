@@ -58,11 +58,18 @@ pub(super) fn conjugate_gradients<M: Device>(
     // |r|² of 3 iterations, of which the second is in progress.
     let history = [7.0, 5.0, 0.0];
     // |r|² before the step is 5, in iteration 1.
-    for (curvature, enough, least) in [(4.0, 4.9, 0), (0.0, 0.0, 0), (4.0, 5.0, 1), (4.0, 5.0, 2)] {
+    for (curvature, enough, least, rounding) in [
+        (4.0, 4.9, 0, 0.0),
+        (0.0, 0.0, 0, 0.0),
+        (4.0, 5.0, 1, 0.0),
+        (4.0, 5.0, 2, 4.9),
+        (4.0, 0.0, 2, 5.0),
+    ] {
         let sums: Vec<f64> = (0..PARTIAL_SUMS)
             .map(|_| curvature / PARTIAL_SUMS as f64)
             .collect();
-        let alpha = if curvature > 0.0 && (enough < 5.0 || least > 1) {
+        let goes_on = rounding < 5.0 && (enough < 5.0 || least > 1);
+        let alpha = if curvature > 0.0 && goes_on {
             5.0 / curvature
         } else {
             0.0
@@ -78,7 +85,7 @@ pub(super) fn conjugate_gradients<M: Device>(
         let (history_on, iteration) = (on.upload(&history)?, on.upload(&[1_u32])?);
         bench.run(
             Case::of::<MriCgStep<'_, Emulated>>(format!(
-                "{shape}, curvature {curvature}, enough {enough} from {least}"
+                "{shape}, curvature {curvature}, enough {enough} from {least}, rounding {rounding}"
             )),
             (
                 on.upload(&x)?,
@@ -99,6 +106,7 @@ pub(super) fn conjugate_gradients<M: Device>(
                     entries: 3,
                     enough,
                     least,
+                    rounding,
                 };
                 device.launch(&launch, Work::Blocks(PARTIAL_SUMS))
             },

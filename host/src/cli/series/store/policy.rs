@@ -22,6 +22,12 @@ pub(super) fn read(argument: &str) -> Result<Policy, Failure> {
     }
     let cannot =
         |e: &dyn std::fmt::Display| Failure::failed(format!("{argument}: cannot be read: {e}"));
+    // Opening a pipe waits for its writer.
+    if !std::fs::metadata(path).map_err(|e| cannot(&e))?.is_file() {
+        return Err(Failure::failed(format!(
+            "{argument}: expected a policy (TOML), found a folder, device or pipe"
+        )));
+    }
     let file = std::fs::File::open(path).map_err(|e| cannot(&e))?;
     let mut text = String::new();
     let mut limited = file.take(MAX_FILE_BYTES + 1);

@@ -17,6 +17,7 @@ fn recipe(method: Method, operator: OperatorName) -> Recipe {
         intensity_correction: false,
         min_residual: 0.0,
         min_iterations: 0,
+        rounding: 0.0,
     }
 }
 

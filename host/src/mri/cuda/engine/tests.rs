@@ -88,6 +88,7 @@ fn recipe(operator: OperatorName, method: Method) -> Recipe {
         intensity_correction: false,
         min_residual: 0.0,
         min_iterations: 0,
+        rounding: 0.0,
     }
 }
 
