@@ -13,7 +13,7 @@ pub(crate) fn free_magnitude(magnitude: f32) -> Option<f32> {
     (magnitude <= FREE).then_some(FREE - magnitude)
 }
 
-/// Which pixels of a frame are free: a random share of them.
+/// The free pixels of a frame: a random share of all.
 pub(crate) struct FreePixels {
     share: f64,
     random: Pcg64Mcg,
@@ -69,7 +69,7 @@ mod tests {
     }
 
     #[test]
-    fn magnitudes_of_free_pixels_are_told_from_masked_ones() {
+    fn free_pixels_have_other_magnitudes_than_masked_ones() {
         for m in [0.0, 1.0, 0.5, 255.0, 65_535.0] {
             assert_eq!(free_magnitude(FREE - m), Some(m));
             assert_eq!(free_magnitude(m), None);
