@@ -200,6 +200,15 @@ impl Source {
         Ok(names)
     }
 
+    /// Whether `path` leads to another file, or to nothing.
+    pub(crate) fn leads_elsewhere(&self, path: &str) -> bool {
+        match self.group(path) {
+            Ok(Some(_)) => false,
+            Ok(None) => self.dataset(path).is_err(),
+            Err(_) => true,
+        }
+    }
+
     /// Whether a link of this name exists. Its target may be missing.
     pub(crate) fn has(&self, path: &str) -> Result<bool, IoError> {
         Ok(self.link(path)?.is_some())

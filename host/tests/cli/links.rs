@@ -93,3 +93,27 @@ fn a_soft_link_does_not_lead_to_another_file() {
             .refused(1, &["scan.cxi", "a link to another file"]);
     }
 }
+
+/// An entry of an NXcanSAS file that is elsewhere is left out, and a note says so.
+#[test]
+fn an_entry_in_another_file_is_noted() {
+    let folder = TestFolder::new();
+    let write = |name: &str| {
+        let options = ["--q", "0.01:0.1:9", "-o", name, "--quiet"];
+        folder
+            .run(&[&["sas", "evaluate", "sphere"], &options[..]].concat())
+            .well();
+    };
+    write("here.h5");
+    write("other.h5");
+    let note = "links to other files or to nothing, which are left out: /another";
+    {
+        let _held = STARTING.lock().unwrap_or_else(PoisonError::into_inner);
+        let file = hdf5::File::open_rw(folder.path("here.h5")).unwrap();
+        let entry = file.member_names().unwrap().remove(0);
+        file.link_external("other.h5", &entry, "another").unwrap();
+    }
+    let info = folder.run(&["sas", "info", "here.h5"]);
+    info.well();
+    assert!(info.out.contains(note), "{}", info.out);
+}

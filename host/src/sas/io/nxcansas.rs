@@ -47,18 +47,24 @@ fn read_from(
     options: &ReadOptions,
     memory: Memory,
 ) -> Result<Scattering, IoError> {
-    let sets = data_sets(source)?;
+    let mut left_out = Vec::new();
+    let sets = data_sets(source, &mut left_out)?;
+    let left_out = (!left_out.is_empty()).then(|| {
+        format!(
+            "links to other files or to nothing, which are left out: {}",
+            shorten(&left_out.join(", "))
+        )
+    });
     if sets.is_empty() {
+        let group = "a group with canSAS_class SASdata in one with canSAS_class SASentry";
         return Err(IoError::Missing {
             file: source.name().to_owned(),
             what: "scattering data".to_owned(),
-            tried: vec![
-                "a group with canSAS_class SASdata in one with canSAS_class SASentry".to_owned(),
-            ],
+            tried: std::iter::once(group.to_owned()).chain(left_out).collect(),
         });
     }
     let titles: Vec<String> = sets.iter().map(|s| s.title.clone()).collect();
-    let mut notes = Vec::new();
+    let mut notes: Vec<String> = left_out.into_iter().collect();
     let chosen = select(source.name(), &titles, options, &mut notes)?;
     DataSet::open(source, &sets[chosen], options, memory, notes)?.read()
 }
@@ -83,6 +89,7 @@ fn groups_of(
     path: &str,
     class: &str,
     nexus: &str,
+    left_out: &mut Vec<String>,
 ) -> Result<Vec<String>, IoError> {
     let names = if path == "/" {
         source.groups()?
@@ -94,6 +101,9 @@ fn groups_of(
         let inside = format!("{}/{name}", path.trim_end_matches('/'));
         // A damaged or foreign link beside the data does not prevent reading the data.
         let Ok(Some(_)) = source.group(&inside) else {
+            if source.leads_elsewhere(&inside) {
+                left_out.push(inside);
+            }
             continue;
         };
         if is_class(source, &inside, class, nexus)? {
@@ -103,13 +113,13 @@ fn groups_of(
     Ok(found)
 }
 
-fn data_sets(source: &Source) -> Result<Vec<DataSetPath>, IoError> {
+fn data_sets(source: &Source, left_out: &mut Vec<String>) -> Result<Vec<DataSetPath>, IoError> {
     let mut sets = Vec::new();
-    for entry in groups_of(source, "/", "SASentry", "NXentry")? {
+    for entry in groups_of(source, "/", "SASentry", "NXentry", left_out)? {
         let title = source.label(&format!("{entry}/title")).unwrap_or_default();
         let title = title.map(|t| shorten(&t)).filter(|t| !t.is_empty());
         let title = title.unwrap_or_else(|| shorten(entry.trim_start_matches('/')));
-        let groups = groups_of(source, &entry, "SASdata", "NXdata")?;
+        let groups = groups_of(source, &entry, "SASdata", "NXdata", left_out)?;
         let several = groups.len() > 1;
         for path in groups {
             let last = path.rsplit('/').next().unwrap_or_default();
