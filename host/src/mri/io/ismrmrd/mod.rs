@@ -98,6 +98,9 @@ pub fn read_within(
     assemble::assemble(&source, &records, &header, options)
 }
 
+/// Most groups that are searched for acquisitions: each search looks through all names.
+const MAX_GROUPS: usize = 256;
+
 /// Names other groups that hold acquisitions.
 fn other_groups(source: &Source, group: &str) -> String {
     // A damaged root group is reported elsewhere.
@@ -105,6 +108,7 @@ fn other_groups(source: &Source, group: &str) -> String {
     let candidates: Vec<String> = names
         .into_iter()
         .filter(|name| name != group)
+        .take(MAX_GROUPS)
         .filter(|name| {
             ["data", "xml"]
                 .iter()
