@@ -42,7 +42,9 @@ pub use overlap::Overlap;
 pub use probe_size::ProbeSize;
 pub use problem::{Problem, ProblemError};
 pub use read_options::{NoData, NoDataSetting, ReadOptions};
-pub use recipe::{GpuOptions, Precision, ProbeSource, ProbeStart, Recipe, RecipeError, Updates};
+pub use recipe::{
+    GpuOptions, Precision, ProbeSource, ProbeStart, Recipe, RecipeError, StopRule, Updates,
+};
 pub use reconstructor::{Progress, Reconstructor};
 pub use result::{Origin, result};
 pub use run::{ReconstructionSteps, Run, RunError};

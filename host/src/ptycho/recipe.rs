@@ -89,6 +89,17 @@ impl Default for GpuOptions {
     }
 }
 
+/// When an engine ends before all its iterations are done.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum StopRule {
+    /// Not at all, apart from `stop_below_change`.
+    Off,
+    /// When R_free has risen: its mean over 10 iterations is larger than that over the 10 before, and
+    /// that one larger than that over the 10 before it. The next engine goes on.
+    Auto,
+}
+
 /// All options of a reconstruction.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
@@ -102,6 +113,8 @@ pub struct Recipe {
     /// Share of the valid pixels of each frame that are left out of every update, and on which
     /// R_free is computed; others in each frame, chosen by `seed`. The start values use them.
     pub free_pixels: f64,
+    /// Whether rising R_free ends an engine; needs free pixels.
+    pub stop: StopRule,
     /// Whether the probe in the results includes the quadratic phase exp(−iπ(x² + y²)/(λz)) that
     /// the model omits, and thus is the physical wave at the specimen.
     pub physical_probe: bool,
@@ -122,6 +135,7 @@ impl Default for Recipe {
             precision: Precision::F32,
             probe_modes: 1,
             free_pixels: 0.0,
+            stop: StopRule::Off,
             physical_probe: false,
             probe: ProbeStart::default(),
             gpu: GpuOptions::default(),
@@ -305,6 +319,12 @@ impl Recipe {
             "free_pixels",
             "0 to 0.5",
             shortest(self.free_pixels),
+        )?;
+        within(
+            self.stop == StopRule::Off || self.free_pixels > 0.0,
+            "stop",
+            "off, or free_pixels above 0, on which R_free is computed",
+            "auto without free pixels".to_owned(),
         )?;
         let p = &self.probe;
         within(

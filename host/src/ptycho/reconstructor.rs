@@ -1,12 +1,14 @@
 //! The loop of a reconstruction: runs the engines in order, collects metrics, decides when to stop.
 
-use super::{Engine, EngineError, EngineSpec, EngineState, ModelErrors, Problem, Recipe, Step};
+use super::{
+    Engine, EngineError, EngineSpec, EngineState, ModelErrors, Problem, Recipe, Step, StopRule,
+};
 use crate::data::HistoryEntry;
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 use std::time::Instant;
 
-/// Number of iterations over which the stopping rule averages.
+/// Number of iterations over which the stopping rules average.
 const STOP_WINDOW: usize = 10;
 
 /// Progress of a run; together with an [`EngineState`] it is all that is needed to resume.
@@ -32,6 +34,7 @@ pub struct Progress {
 pub struct Reconstructor {
     engine: Box<dyn Engine>,
     specs: Vec<EngineSpec>,
+    stop: StopRule,
     poisson_bound: f64,
     mean_power: f64,
     frames: usize,
@@ -51,6 +54,7 @@ impl Reconstructor {
         let mut new = Self {
             engine,
             specs: recipe.engines.clone(),
+            stop: recipe.stop,
             poisson_bound: problem.poisson_bound,
             mean_power: problem.mean_power,
             frames: problem.shape()[0],
@@ -126,14 +130,14 @@ impl Reconstructor {
         let sizes = (self.poisson_bound, self.mean_power, self.frames);
         let step = Step::resolve(spec, sizes, self.progress.total + 1);
         let name = spec.name.as_str();
-        let checks_stopping =
-            spec.stop_below_change.is_some() && iteration.is_multiple_of(STOP_WINDOW);
+        let may_stop = spec.stop_below_change.is_some() || self.stop == StopRule::Auto;
+        let checks_stopping = may_stop && iteration.is_multiple_of(STOP_WINDOW);
         self.engine.step(&step)?;
         self.progress.iteration = iteration;
         self.progress.total += 1;
         self.pending.push_back((self.progress.total, name));
         self.collect(checks_stopping)?;
-        if last || (checks_stopping && self.stalled()) {
+        if last || (checks_stopping && (self.stalled() || self.risen())) {
             self.progress.engine += 1;
             self.progress.iteration = 0;
             self.skip_finished();
@@ -219,6 +223,28 @@ impl Reconstructor {
         let earlier = recent.saturating_sub(STOP_WINDOW);
         let (before, now) = (mean(&errors[earlier..recent]), mean(&errors[recent..]));
         before - now < limit * before
+    }
+
+    /// Whether R_free of this engine has risen twice, from one window to the next. The last iteration's is
+    /// not known yet.
+    fn risen(&self) -> bool {
+        let known = self.progress.iteration.saturating_sub(1);
+        let history = &self.progress.history;
+        if self.stop == StopRule::Off || known < 3 * STOP_WINDOW || history.len() < known {
+            return false;
+        }
+        let recent = &history[history.len() - 3 * STOP_WINDOW..];
+        let mean = |entries: &[HistoryEntry]| {
+            let values = entries.iter().map(|entry| entry.r_free);
+            values
+                .sum::<Option<f64>>()
+                .map(|sum| sum / entries.len() as f64)
+        };
+        let means: Vec<Option<f64>> = recent.chunks(STOP_WINDOW).map(mean).collect();
+        means.windows(2).all(|pair| match pair {
+            [Some(before), Some(now)] => now > before,
+            _ => false,
+        })
     }
 
     fn skip_finished(&mut self) {

@@ -59,6 +59,41 @@ fn r_free_is_in_summary_history_report_and_result() {
     assert!(output.out.contains("R_free"), "{}", output.out);
 }
 
+/// Few photons, fitted without a bound: R_free falls, then rises.
+#[test]
+fn a_rising_r_free_ends_an_engine() {
+    let folder = TestFolder::new();
+    folder.simulate(
+        "scan.cxi",
+        &["--frame", "48", "--positions", "40", "--photons", "2e3"],
+    );
+    let with = |options: &[&str]| {
+        let fixed = [
+            "--engine",
+            "ap:300",
+            "--set",
+            "ap.power_bound=off",
+            "--free-pixels",
+            "0.05",
+        ];
+        summary(&folder, &[&fixed, options].concat())
+    };
+    let (all, stopped) = (with(&[]), with(&["--stop", "auto"]));
+    let done = stopped["iterations"].as_u64().unwrap();
+    assert_eq!(all["iterations"], 300);
+    assert!((30..290).contains(&done), "{done}");
+    let r_free = |of: &serde_json::Value| of["r_free"].as_f64().unwrap();
+    assert!(
+        r_free(&stopped) < r_free(&all),
+        "{} {}",
+        r_free(&stopped),
+        r_free(&all)
+    );
+    folder
+        .reconstruct(&["-o", "out.h5", "--stop", "auto"])
+        .refused(2, &["--stop auto: expected", "free_pixels above 0"]);
+}
+
 #[test]
 fn shares_out_of_range_are_refused() {
     let folder = TestFolder::with_scan();

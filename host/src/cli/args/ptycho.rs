@@ -152,6 +152,9 @@ pub(crate) struct ReconstructArgs {
         help_heading = "What to compute"
     )]
     pub(crate) free_pixels: Option<f64>,
+    /// Whether an engine ends when R_free has risen; auto needs --free-pixels [default: off]
+    #[arg(long, value_enum, help_heading = "What to compute")]
+    pub(crate) stop: Option<StopArg>,
     /// Floating-point precision on the CPU [default: f32]
     #[arg(long, value_enum, help_heading = "What to compute")]
     pub(crate) precision: Option<PrecisionArg>,
@@ -163,7 +166,7 @@ pub(crate) struct ReconstructArgs {
         long,
         value_name = "CHECKPOINT",
         help_heading = "What to compute",
-        conflicts_with_all = ["engine", "recipe", "set", "probe_modes", "free_pixels", "precision", "seed"]
+        conflicts_with_all = ["engine", "recipe", "set", "probe_modes", "free_pixels", "stop", "precision", "seed"]
     )]
     pub(crate) resume: Option<PathBuf>,
 
@@ -227,4 +230,12 @@ pub(crate) enum PatternArg {
     Raster,
     /// Concentric rings
     Round,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum StopArg {
+    /// All iterations are done
+    Off,
+    /// The next engine starts, or the run ends, when R_free has risen over two times ten iterations
+    Auto,
 }

@@ -1,6 +1,6 @@
 //! Where the options of a recipe come from, so that an error names what the user has to change.
 
-use crate::cli::args::ReconstructArgs;
+use crate::cli::args::{ReconstructArgs, StopArg};
 use crate::cli::failure::Failure;
 use crate::io::IoError;
 use crate::ptycho::{ProblemError, RecipeError};
@@ -23,6 +23,10 @@ impl RecipeOrigin {
         let mut origin = Self::of(file, args.probe_modes, &args.set);
         if let Some(seed) = args.seed {
             let argument = ("seed".to_owned(), format!("--seed {seed}"));
+            origin.arguments.insert(0, argument);
+        }
+        if args.stop == Some(StopArg::Auto) {
+            let argument = ("stop".to_owned(), "--stop auto".to_owned());
             origin.arguments.insert(0, argument);
         }
         if let Some(share) = args.free_pixels {

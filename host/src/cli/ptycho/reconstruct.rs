@@ -4,7 +4,7 @@ use super::backend::{WHAT, engine};
 use super::files::{Files, remove};
 use super::recipe_origin::RecipeOrigin;
 use super::results::FinishedRun;
-use crate::cli::args::{BackendArg, PrecisionArg, ReconstructArgs};
+use crate::cli::args::{BackendArg, PrecisionArg, ReconstructArgs, StopArg};
 use crate::cli::backend::request;
 use crate::cli::failure::Failure;
 use crate::cli::output::{ProgressStream, note_lines, say};
@@ -13,7 +13,7 @@ use crate::cli::threads;
 use crate::data::{HistoryEntry, PixelPositions, Scan};
 use crate::ptycho::{
     EngineSpec, Origin, Precision, ProbeSource, Problem, Recipe, ReconstructionSteps,
-    Reconstructor, Run, SavedRun, diagnose, memory_estimate, result,
+    Reconstructor, Run, SavedRun, StopRule, diagnose, memory_estimate, result,
 };
 use crate::run::{
     BackendRequest, Bar, End, Interrupt, JsonLines, MemoryEstimate, Observer, RunRecord, Schedule,
@@ -288,6 +288,12 @@ fn resolve(args: &ReconstructArgs, origin: &RecipeOrigin) -> Result<Recipe, Fail
     }
     if let Some(share) = args.free_pixels {
         recipe.free_pixels = share;
+    }
+    if let Some(stop) = args.stop {
+        recipe.stop = match stop {
+            StopArg::Off => StopRule::Off,
+            StopArg::Auto => StopRule::Auto,
+        };
     }
     if let Some(given) = args.precision {
         recipe.precision = precision(given);
