@@ -41,7 +41,7 @@ pub fn result(
     }
     let mut probe = modes.probe;
     if recipe.physical_probe {
-        add_quadratic_phase(&mut probe, problem.pixel, scan.geometry());
+        quadratic_phase(&mut probe, problem.pixel, scan.geometry(), -1.0);
     }
     Ok(Reconstruction {
         object,
@@ -64,17 +64,23 @@ pub fn result(
     })
 }
 
-/// Times exp(−iπ(x² + y²)/(λz)), x and y from the middle of the window.
+/// Times exp(sign · iπ(x² + y²)/(λz)), x and y from the middle of the window: sign −1 makes the model's
+/// probe the physical one, +1 the opposite.
 ///
 /// Fresnel's kernel exp(+iπ(x − u)²/(λz)) is exp(+iπx²/(λz)) · exp(−2πi x u/(λz)) times a phase at the
 /// detector; the first factor is what the model's bare transform leaves to the probe.
-fn add_quadratic_phase(probe: &mut Array3<Complex<f64>>, pixel: [f64; 2], geometry: &Geometry) {
+pub(super) fn quadratic_phase(
+    probe: &mut Array3<Complex<f64>>,
+    pixel: [f64; 2],
+    geometry: &Geometry,
+    sign: f64,
+) {
     let (_, rows, columns) = probe.dim();
     let curvature = std::f64::consts::PI / (geometry.wavelength * geometry.distance);
     for ((_, row, column), value) in probe.indexed_iter_mut() {
         let y = (row as f64 - (rows / 2) as f64) * pixel[0];
         let x = (column as f64 - (columns / 2) as f64) * pixel[1];
-        *value *= Complex::cis(-curvature * (x * x + y * y));
+        *value *= Complex::cis(sign * curvature * (x * x + y * y));
     }
 }
 
@@ -97,7 +103,7 @@ mod tests {
             Complex::new((r * 3 + c) as f64 % 7.0 - 2.0, (r + 2 * c) as f64 % 5.0)
         });
         let mut physical = model.clone();
-        add_quadratic_phase(&mut physical, pixel, &geometry);
+        quadratic_phase(&mut physical, pixel, &geometry, -1.0);
         let mut bare: Vec<_> = model.iter().copied().collect();
         crate::fft::Fft2::new(rows, columns).forward(&mut bare);
         let place = |i: usize, n: usize| i as f64 - (n / 2) as f64;

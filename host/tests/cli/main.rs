@@ -22,6 +22,7 @@ mod printed;
 mod ptycho_doubtful;
 mod ptycho_free;
 mod ptycho_notes;
+mod ptycho_predict;
 mod ptycho_problems;
 mod sas;
 mod sas_doubtful;

@@ -50,6 +50,12 @@ Examples:
   warpstride ptycho compare result.h5 scan.cxi
   warpstride ptycho compare result.h5 scan.cxi --json")]
     Compare(CompareArgs),
+    /// Write the intensities that a result predicts for the frames of its scan
+    #[command(after_help = "\
+Examples:
+  warpstride ptycho predict result.h5 scan.cxi -o model.cxi
+  warpstride ptycho info model.cxi")]
+    Predict(PredictArgs),
 }
 
 #[derive(Debug, Args)]
@@ -206,6 +212,22 @@ pub(crate) struct ReconstructArgs {
     pub(crate) json_progress: bool,
     /// Print errors only
     #[arg(long, help_heading = "What to write")]
+    pub(crate) quiet: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct PredictArgs {
+    /// Result of a reconstruction
+    #[arg(value_name = "RESULT.h5")]
+    pub(crate) result: PathBuf,
+    /// The scan of that reconstruction; it is read as for the reconstruction
+    #[arg(value_name = "SCAN")]
+    pub(crate) scan: PathBuf,
+    /// Scan file to write (CXI), with the model intensities as frames
+    #[arg(short, long, value_name = "FRAMES.cxi")]
+    pub(crate) output: PathBuf,
+    /// Print errors only
+    #[arg(long)]
     pub(crate) quiet: bool,
 }
 

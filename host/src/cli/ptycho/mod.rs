@@ -5,6 +5,7 @@ mod compare;
 mod demo;
 mod files;
 mod info;
+mod predict;
 mod recipe_origin;
 mod reconstruct;
 mod results;
@@ -16,6 +17,7 @@ use super::Failure;
 use super::args::PtychoCommand;
 use compare::Compare;
 use info::Info;
+use predict::Predict;
 use reconstruct::Reconstruct;
 use simulate::Simulate;
 
@@ -26,5 +28,6 @@ pub(crate) fn run(command: PtychoCommand) -> Result<(), Failure> {
         PtychoCommand::Info(args) => Info::from_args(args)?.run(),
         PtychoCommand::Reconstruct(args) => Reconstruct::from_args(*args)?.run(),
         PtychoCommand::Compare(args) => Compare::from_args(args).run(),
+        PtychoCommand::Predict(args) => Predict::from_args(args)?.run(),
     }
 }

@@ -1,0 +1,59 @@
+//! `warpstride ptycho predict`.
+
+use crate::cli::args::PredictArgs;
+use crate::cli::failure::Failure;
+use crate::cli::output::{facts, note_lines, say};
+use crate::cli::paths::{self, OutputFile};
+use crate::ptycho::{Recipe, predict};
+use crate::text::significant;
+use std::path::PathBuf;
+
+/// A checked prediction.
+#[derive(Debug)]
+pub(crate) struct Predict {
+    result: PathBuf,
+    scan: PathBuf,
+    out: PathBuf,
+    quiet: bool,
+}
+
+impl Predict {
+    /// Checks the output.
+    pub(crate) fn from_args(args: PredictArgs) -> Result<Self, Failure> {
+        let output = OutputFile::new("-o", &args.output, &[paths::SCAN]);
+        paths::check(&[output], &[args.result.as_path(), args.scan.as_path()])?;
+        Ok(Self {
+            result: args.result,
+            scan: args.scan,
+            out: args.output,
+            quiet: args.quiet,
+        })
+    }
+
+    /// Reads result and scan, and writes the intensities.
+    pub(crate) fn run(self) -> Result<(), Failure> {
+        let result = crate::ptycho::io::results::read(&self.result)?;
+        let name = self.result.display();
+        // The frames are cropped and oriented as for the reconstruction.
+        let recipe = Recipe::from_toml(&result.recipe)
+            .map_err(|e| Failure::failed(format!("{name}: the recipe in the result: {e}")))?;
+        let read = crate::ptycho::io::scan::read(&self.scan, &recipe.data)?;
+        let prediction =
+            predict(&result, &read.scan).map_err(|e| Failure::failed(format!("{name}: {e}")))?;
+        crate::ptycho::io::scan::write(&self.out, &prediction.scan)?;
+        if self.quiet {
+            return Ok(());
+        }
+        let [frames, rows, columns] = prediction.scan.shape();
+        let r_factor = prediction.r_factor;
+        say(&(note_lines(&read.notes)
+            + &facts(&[
+                ("frames", format!("{frames} of {rows} x {columns} pixels")),
+                (
+                    "R",
+                    r_factor.map_or_else(|| "no counts".to_owned(), |r| significant(r, 4)),
+                ),
+                ("written", self.out.display().to_string()),
+            ])))
+    }
+}

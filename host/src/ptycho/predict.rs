@@ -1,0 +1,144 @@
+//! Model intensities of a result.
+
+use super::Recipe;
+use super::result::quadratic_phase;
+use crate::data::{Geometry, Mask, Reconstruction, Scan, ScanError};
+use crate::fft::Fft2;
+use ndarray::{Array3, Axis, s};
+use num_complex::Complex;
+use rayon::prelude::*;
+
+/// Why a result does not predict a scan.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+pub enum PredictError {
+    /// Other frames than those of the scan.
+    #[error(
+        "expected a result of a scan of {scan:?} (frame, row, column), found one of {result:?}"
+    )]
+    Shape {
+        /// Frames, rows and columns of the scan.
+        scan: [usize; 3],
+        /// Windows, rows and columns of the probe.
+        result: [usize; 3],
+    },
+    /// A window that leaves the object.
+    #[error(
+        "the window of frame {frame}: expected {rows} x {columns} pixels within the object of {object:?}, found the corner {corner:?}"
+    )]
+    Window {
+        /// Number of the frame, from 0.
+        frame: usize,
+        /// Rows of the window.
+        rows: usize,
+        /// Columns of the window.
+        columns: usize,
+        /// First row and column.
+        corner: [u32; 2],
+        /// Rows and columns of the object.
+        object: [usize; 2],
+    },
+    /// Intensities that are not those of a scan, such as NaN.
+    #[error(transparent)]
+    Scan(#[from] ScanError),
+}
+
+/// What a result predicts of its scan.
+#[derive(Debug)]
+pub struct Prediction {
+    /// The scan's geometry and positions with the model intensities Σ|F[P·O]|² as frames, also where
+    /// the scan is masked; no mask.
+    pub scan: Scan,
+    /// R over the valid pixels, free ones included: Σ w (√I_model − √I)²/Σ w I; `None` without
+    /// counts.
+    pub r_factor: Option<f64>,
+}
+
+/// Computes the intensities that `result` predicts for the frames of `scan`, in double precision.
+///
+/// # Errors
+/// [`PredictError`] if the result is not one of a scan of this shape.
+pub fn predict(result: &Reconstruction, scan: &Scan) -> Result<Prediction, PredictError> {
+    let [frames, rows, columns] = scan.shape();
+    let (_, probe_rows, probe_columns) = result.probe.dim();
+    let found = [result.corners.len(), probe_rows, probe_columns];
+    if found != scan.shape() {
+        return Err(PredictError::Shape {
+            scan: scan.shape(),
+            result: found,
+        });
+    }
+    let object = [result.object.nrows(), result.object.ncols()];
+    for (frame, corner) in result.corners.iter().enumerate() {
+        let inside = |axis: usize, size: usize| corner[axis] as usize + size <= object[axis];
+        if !(inside(0, rows) && inside(1, columns)) {
+            return Err(PredictError::Window {
+                frame,
+                rows,
+                columns,
+                corner: *corner,
+                object,
+            });
+        }
+    }
+    let probe = model_probe(result);
+    let mut intensities = Array3::<f32>::zeros((frames, rows, columns));
+    let sums: Vec<[f64; 2]> = (intensities.axis_iter_mut(Axis(0)).into_par_iter())
+        .zip(&result.corners)
+        .enumerate()
+        .map_init(
+            || Fft2::<f64>::new(rows, columns),
+            |fft, (frame, (mut intensity, corner))| {
+                let [top, left] = corner.map(|v| v as usize);
+                let window = result
+                    .object
+                    .slice(s![top..top + rows, left..left + columns]);
+                let mut model = vec![0.0; rows * columns];
+                for mode in probe.outer_iter() {
+                    let mut wave: Vec<Complex<f64>> =
+                        mode.iter().zip(&window).map(|(p, o)| p * o).collect();
+                    fft.forward(&mut wave);
+                    (model.iter_mut().zip(&wave)).for_each(|(sum, f)| *sum += f.norm_sqr());
+                }
+                let counts = scan.frames().index_axis(Axis(0), frame);
+                let [mut deviation, mut total] = [0.0; 2];
+                for ((row, column), to) in intensity.indexed_iter_mut() {
+                    // The zero frequency is at (0, 0) in the transform.
+                    let [r, c] = [row + rows - rows / 2, column + columns - columns / 2];
+                    let value = model[r % rows * columns + c % columns];
+                    *to = value as f32;
+                    let valid = match scan.mask() {
+                        Mask::Shared(m) => m[(row, column)],
+                        Mask::PerFrame(m) => m[(frame, row, column)],
+                    };
+                    if valid {
+                        let measured = f64::from(counts[(row, column)]);
+                        deviation += (value.sqrt() - measured.sqrt()).powi(2);
+                        total += measured;
+                    }
+                }
+                [deviation, total]
+            },
+        )
+        .collect();
+    let [deviation, total] = [0, 1].map(|n| sums.iter().map(|sum| sum[n]).sum::<f64>());
+    let positions = scan.positions().clone();
+    let scan = Scan::new(intensities, None, positions, *scan.geometry(), None)?;
+    Ok(Prediction {
+        scan,
+        r_factor: (total > 0.0).then(|| deviation / total),
+    })
+}
+
+/// The probe without the quadratic phase that `physical_probe` adds to results.
+fn model_probe(result: &Reconstruction) -> Array3<Complex<f64>> {
+    let mut probe = result.probe.clone();
+    if Recipe::from_toml(&result.recipe).is_ok_and(|recipe| recipe.physical_probe) {
+        let geometry = Geometry {
+            wavelength: result.wavelength,
+            distance: result.distance,
+            pixel_size: [0.0; 2],
+        };
+        quadratic_phase(&mut probe, result.pixel, &geometry, 1.0);
+    }
+    probe
+}
