@@ -117,3 +117,31 @@ fn an_entry_in_another_file_is_noted() {
     info.well();
     assert!(info.out.contains(note), "{}", info.out);
 }
+
+/// Opening a pipe waits for its writer.
+#[cfg(target_os = "linux")]
+#[test]
+fn pipes_are_not_waited_for() {
+    let folder = TestFolder::new();
+    let made = std::process::Command::new("mkfifo")
+        .arg(folder.path("pipe"))
+        .status();
+    assert!(made.unwrap().success());
+    std::fs::write(folder.path("points.csv"), "timestamp,value\n2024-01-01,1\n").unwrap();
+    for (arguments, what) in [
+        (
+            "sas evaluate sphere --backend cpu --pd radius=array:pipe",
+            "a distribution",
+        ),
+        (
+            "series ingest s.store points.csv --backend cpu --policy pipe",
+            "a policy (TOML)",
+        ),
+    ] {
+        let words: Vec<&str> = arguments.split(' ').collect();
+        let (output, _) = folder.run_watched(&words);
+        let text = format!("pipe: expected {what}, found a folder, device or pipe");
+        output.refused(1, &[&text]);
+    }
+    assert_eq!(folder.names(), ["pipe", "points.csv"]);
+}
