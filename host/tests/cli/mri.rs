@@ -17,18 +17,8 @@ fn summary(folder: &TestFolder) -> serde_json::Value {
 
 /// Reconstructs on the CPU into `out.h5`, with a summary.
 fn reconstruct(folder: &TestFolder, file: &str, options: &[&str]) -> Output {
-    let fixed = [
-        "mri",
-        "reconstruct",
-        file,
-        "-o",
-        "out.h5",
-        "--backend",
-        "cpu",
-        "--summary",
-        "s.json",
-    ];
-    folder.run(&[&fixed, options].concat())
+    let all = [&["--summary", "s.json"], options].concat();
+    super::mri_raw::reconstruct(folder, file, &all)
 }
 
 fn simulate(folder: &TestFolder, options: &[&str]) {

@@ -215,8 +215,7 @@ impl ReconstructionOptions {
                 _ => 0,
             },
             rounding: match (method, self.min_residual) {
-                (Method::Cg, Some(0.0)) => 0.0,
-                (Method::Cg, _) => tolerance.max(MIN_ROUNDING).powi(2),
+                (Method::Cg, None) => tolerance.max(MIN_ROUNDING).powi(2),
                 _ => 0.0,
             },
             tolerance,

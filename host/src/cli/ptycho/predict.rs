@@ -5,6 +5,7 @@ use crate::cli::failure::Failure;
 use crate::cli::output::{facts, note_lines, say};
 use crate::cli::paths::{self, OutputFile};
 use crate::ptycho::{Recipe, predict};
+use crate::system::Memory;
 use crate::text::significant;
 use std::path::PathBuf;
 
@@ -38,13 +39,16 @@ impl Predict {
         let recipe = Recipe::from_toml(&result.recipe)
             .map_err(|e| Failure::failed(format!("{name}: the recipe in the result: {e}")))?;
         let read = crate::ptycho::io::scan::read(&self.scan, &recipe.data)?;
+        // The intensities, and the file that is built in memory.
+        let [frames, rows, columns] = read.scan.shape();
+        let bytes = 2 * size_of::<f32>() as u128 * frames as u128 * (rows * columns) as u128;
+        Memory::available().allow(&self.scan.display().to_string(), "model intensities", bytes)?;
         let prediction =
             predict(&result, &read.scan).map_err(|e| Failure::failed(format!("{name}: {e}")))?;
         crate::ptycho::io::scan::write(&self.out, &prediction.scan)?;
         if self.quiet {
             return Ok(());
         }
-        let [frames, rows, columns] = prediction.scan.shape();
         let r_factor = prediction.r_factor;
         say(&(note_lines(&read.notes)
             + &facts(&[
