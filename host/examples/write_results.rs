@@ -85,14 +85,18 @@ fn reconstruction() -> Reconstruction {
             }
         })
         .collect();
+    let positions = Array2::from_shape_fn((corners.len(), 2), |(frame, axis)| {
+        f64::from(corners[frame][axis]) * PIXEL
+    });
     Reconstruction {
         object: reconstructed(),
         probe: modes.probe,
         mode_power: modes.power,
         pixel: [PIXEL, PIXEL],
-        positions: Array2::from_shape_fn((corners.len(), 2), |(frame, axis)| {
-            f64::from(corners[frame][axis]) * PIXEL
-        }),
+        recorded_positions: positions.clone(),
+        positions,
+        fractions: vec![[0.0; 2]; corners.len()],
+        frame_scales: vec![1.0; corners.len()],
         corners,
         origin: [0.0, 0.0],
         fluence,

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 pub struct HistoryEntry {
     /// Number of the iteration in the whole run, from 1.
     pub iteration: usize,
-    /// Engine: `dm`, `raar` or `ap`.
+    /// Name of the engine, such as `dm`.
     pub engine: String,
     /// Mean over frames of Σ w (af − √I)² / Σ w.
     pub err_fourier: f64,
@@ -37,10 +37,16 @@ pub struct Reconstruction {
     pub mode_power: Vec<f64>,
     /// Object pixel (row, column), m.
     pub pixel: [f64; 2],
-    /// Positions (frame, (row, column)), m.
+    /// Positions (frame, (row, column)), m; the refined ones if they were refined.
     pub positions: Array2<f64>,
+    /// Positions as recorded in the scan (frame, (row, column)), m.
+    pub recorded_positions: Array2<f64>,
     /// First row and column of each frame's window on the object.
     pub corners: Vec<[u32; 2]>,
+    /// Shift (rows, columns) of the probe within each frame's window, object pixels.
+    pub fractions: Vec<[f64; 2]>,
+    /// Factor on the model intensities of each frame; 1 unless the scales were fitted.
+    pub frame_scales: Vec<f64>,
     /// Position (row, column), m, of a window that starts at object pixel (0, 0).
     pub origin: [f64; 2],
     /// Fluence of each object pixel (row, column), photons: Σ|P|² over frames and modes.

@@ -13,7 +13,20 @@ use std::path::Path;
 
 /// Name of this kind of run in the header of a checkpoint.
 const KIND: &str = "ptychography";
-const ARRAYS: [&str; 3] = ["object", "probe", "exit"];
+const ARRAYS: [&str; 12] = [
+    "object",
+    "probe",
+    "exit",
+    "object momentum",
+    "probe momentum",
+    "object gradient",
+    "probe gradient",
+    "object direction",
+    "probe direction",
+    "search",
+    "positions",
+    "frame scales",
+];
 
 /// Why a run cannot be saved or resumed.
 #[derive(Debug, thiserror::Error)]
@@ -113,8 +126,33 @@ impl SavedRun {
             object,
             probe,
             exit,
+            momentum: [object_momentum, probe_momentum],
+            search:
+                [
+                    object_gradient,
+                    probe_gradient,
+                    object_direction,
+                    probe_direction,
+                ],
+            search_numbers,
+            positions,
+            scales,
         } = self.state;
-        for (name, values) in ARRAYS.into_iter().zip([object, probe, exit]) {
+        let arrays = [
+            object,
+            probe,
+            exit,
+            object_momentum,
+            probe_momentum,
+            object_gradient,
+            probe_gradient,
+            object_direction,
+            probe_direction,
+            search_numbers,
+            positions,
+            scales,
+        ];
+        for (name, values) in ARRAYS.into_iter().zip(arrays) {
             let name = name.to_owned();
             match values {
                 Values::F32(v) => drop(file.complex32.insert(name, line(v))),
@@ -146,11 +184,34 @@ impl SavedRun {
                 (None, Some(v)) => Ok(Values::F64(v.into_raw_vec_and_offset().0)),
                 (None, None) => Err(foreign(format!("no array {name:?}"))),
             };
-        let [object, probe, exit] = ARRAYS;
+        let [
+            object,
+            probe,
+            exit,
+            object_momentum,
+            probe_momentum,
+            object_gradient,
+            probe_gradient,
+            object_direction,
+            probe_direction,
+            search_numbers,
+            positions,
+            scales,
+        ] = ARRAYS;
         let state = EngineState {
             object: take(object)?,
             probe: take(probe)?,
             exit: take(exit)?,
+            momentum: [take(object_momentum)?, take(probe_momentum)?],
+            search: [
+                take(object_gradient)?,
+                take(probe_gradient)?,
+                take(object_direction)?,
+                take(probe_direction)?,
+            ],
+            search_numbers: take(search_numbers)?,
+            positions: take(positions)?,
+            scales: take(scales)?,
         };
         Ok(Self {
             source: header.source,
@@ -295,6 +356,11 @@ mod tests {
                 object: values(5),
                 probe: values(7),
                 exit: values(9),
+                momentum: [values(5), values(0)],
+                search: [values(5), values(7), values(5), values(7)],
+                search_numbers: Values::F64(vec![Complex::new(1.5, 3.0), Complex::new(1.0, 0.0)]),
+                positions: Values::F64(vec![Complex::new(1.5, 2.0)]),
+                scales: Values::F64(vec![Complex::new(0.9, 0.0)]),
             },
         }
     }

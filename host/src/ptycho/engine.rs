@@ -1,6 +1,8 @@
 //! The engine interface of all back ends: single steps, metrics read back asynchronously, and
 //! state that can be saved and restored.
 
+use super::likelihood::{Last, Search};
+use super::refinement::FrameParameters;
 use super::{ModelErrors, Step, StepErrors};
 use crate::fft::Real;
 use crate::run::Setup;
@@ -23,6 +25,14 @@ pub enum EngineError {
         found: usize,
         /// Number of values of this run.
         expected: usize,
+    },
+    /// Saved positions or scales that no run has.
+    #[error(
+        "the saved frames: expected positions within {bound} pixels of the scan's and scales above 0, found others"
+    )]
+    Frames {
+        /// Largest distance on an axis, object pixels.
+        bound: f64,
     },
     /// The saved state has another precision.
     #[error("the saved state: expected the precision of this run, found another")]
@@ -64,6 +74,9 @@ pub trait Engine {
     /// Returns the device's error.
     fn probe(&mut self) -> Result<Array3<Complex<f64>>, EngineError>;
 
+    /// The windows, positions and intensity scales of the frames.
+    fn frames(&self) -> Frames;
+
     /// Saves everything that the next step depends on.
     ///
     /// # Errors
@@ -75,6 +88,32 @@ pub trait Engine {
     /// # Errors
     /// Returns an error if the shape or the precision differs, or the device's error.
     fn restore(&mut self, state: &EngineState) -> Result<(), EngineError>;
+}
+
+/// Windows, positions and intensity scales of the frames, as the model has them.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Frames {
+    /// First row and column of each frame's window on the object.
+    pub corners: Vec<[u32; 2]>,
+    /// By how much the probe is shifted in each window, pixels; all 0 if the engine works with whole
+    /// pixels.
+    pub fractions: Vec<[f64; 2]>,
+    /// Positions (row, column), object pixels: corners plus fractions, also where the engine works
+    /// with whole pixels.
+    pub positions: Vec<[f64; 2]>,
+    /// Factors on the model intensities.
+    pub scales: Vec<f64>,
+}
+
+impl Frames {
+    /// Corners plus fractions: where the model has the frames.
+    pub(super) fn exact(&self) -> Vec<[f64; 2]> {
+        let position = |(corner, fraction): (&[u32; 2], &[f64; 2])| {
+            [0, 1].map(|axis| f64::from(corner[axis]) + fraction[axis])
+        };
+        let pairs = self.corners.iter().zip(&self.fractions);
+        pairs.map(position).collect()
+    }
 }
 
 /// Complex values in the precision of the engine.
@@ -145,36 +184,153 @@ pub struct EngineState {
     /// (mode, row, column)
     pub probe: Values,
     /// Unnormalised transforms of the exit waves (frame, mode, row, column), zero frequency at (0,
-    /// 0). The layout is the same for all back ends, so a run can resume on another back end
-    /// (though not bit for bit).
+    /// 0); empty after an engine that has none. The layout is the same for all back ends, so a run
+    /// can resume on another back end (though not bit for bit).
     pub exit: Values,
+    /// Momentum of object and probe, in their shapes; empty without momentum.
+    pub momentum: [Values; 2],
+    /// The last gradients of object and probe, in their shapes, then the last directions, of conjugate
+    /// gradients; empty without them.
+    pub search: [Values; 4],
+    /// Numbers of conjugate gradients, double precision: (⟨g, z⟩, number of iterations), (whether the
+    /// object was updated, whether the probe was); empty before them.
+    pub search_numbers: Values,
+    /// Positions of the frames (row + i column), object pixels, double precision.
+    pub positions: Values,
+    /// Intensity scales of the frames, double precision.
+    pub scales: Values,
 }
 
 impl EngineState {
-    /// Wraps the three arrays without copying them.
+    /// Wraps the arrays without copying them; without momentum, positions and scales.
     #[must_use]
     pub fn from_parts<T: Real>(
         object: Vec<Complex<T>>,
         probe: Vec<Complex<T>>,
         exit: Vec<Complex<T>>,
     ) -> Self {
+        let empty = || Values::from_vec(Vec::<Complex<T>>::new());
         Self {
             object: Values::from_vec(object),
             probe: Values::from_vec(probe),
             exit: Values::from_vec(exit),
+            momentum: [empty(), empty()],
+            search: [empty(), empty(), empty(), empty()],
+            search_numbers: Values::F64(Vec::new()),
+            positions: Values::F64(Vec::new()),
+            scales: Values::F64(Vec::new()),
         }
     }
 
-    /// Object, probe and exit waves, which must have `lengths` values.
+    /// Adds the momentum of object and probe.
+    pub(super) fn with_momentum<T: Real>(mut self, momentum: [Vec<Complex<T>>; 2]) -> Self {
+        self.momentum = momentum.map(Values::from_vec);
+        self
+    }
+
+    /// Adds the state of conjugate gradients.
+    pub(super) fn with_search<T: Real>(mut self, search: Search<Vec<Complex<T>>>) -> Self {
+        let Search { last, count } = search;
+        if count == 0 {
+            return self;
+        }
+        let (mut norm, mut updated) = (0.0, [false; 2]);
+        if let Some(last) = last {
+            let ([a, b], [c, d]) = (last.gradient, last.direction);
+            self.search = [a, b, c, d].map(Values::from_vec);
+            (norm, updated) = (last.norm, last.updated);
+        }
+        let [object, probe] = updated.map(|v| f64::from(u8::from(v)));
+        self.search_numbers = Values::F64(vec![
+            Complex::new(norm, count as f64),
+            Complex::new(object, probe),
+        ]);
+        self
+    }
+
+    /// Adds positions and scales.
+    pub(super) fn with_frames(mut self, frames: &FrameParameters) -> Self {
+        let position = |p: &[f64; 2]| Complex::new(p[0], p[1]);
+        self.positions = Values::F64(frames.positions.iter().map(position).collect());
+        let scale = |s: &f64| Complex::new(*s, 0.0);
+        self.scales = Values::F64(frames.scales.iter().map(scale).collect());
+        self
+    }
+
+    /// Object, probe and exit waves, which must have `lengths` values; the exit waves may also be
+    /// empty.
     ///
     /// # Errors
     /// Returns an error if a length or the precision differs.
     pub fn parts<T: Real>(&self, lengths: [usize; 3]) -> Result<[&[Complex<T>]; 3], EngineError> {
+        let waves = if self.exit.is_empty() { 0 } else { lengths[2] };
         Ok([
             self.object.as_slice("object", lengths[0])?,
             self.probe.as_slice("probe", lengths[1])?,
-            self.exit.as_slice("set of exit waves", lengths[2])?,
+            self.exit.as_slice("set of exit waves", waves)?,
         ])
+    }
+
+    /// Momentum of object and probe, each with `lengths` values or empty.
+    pub(super) fn momentum<T: Real>(
+        &self,
+        lengths: [usize; 2],
+    ) -> Result<[&[Complex<T>]; 2], EngineError> {
+        let one = |n: usize, what| {
+            let values = &self.momentum[n];
+            let expected = if values.is_empty() { 0 } else { lengths[n] };
+            values.as_slice(what, expected)
+        };
+        Ok([one(0, "object's momentum")?, one(1, "probe's momentum")?])
+    }
+
+    /// The state of conjugate gradients on object and probe of these `lengths`.
+    pub(super) fn search<T: Real>(
+        &self,
+        lengths: [usize; 2],
+    ) -> Result<Search<Vec<Complex<T>>>, EngineError> {
+        if self.search_numbers.is_empty() {
+            return Ok(Search::default());
+        }
+        let numbers: &[Complex<f64>] = self.search_numbers.as_slice("list of numbers", 2)?;
+        let count = numbers[0].im as usize;
+        if self.search.iter().all(Values::is_empty) {
+            return Ok(Search { last: None, count });
+        }
+        let one = |n: usize, what| {
+            let values = self.search[n].as_slice(what, lengths[n % 2])?;
+            Ok::<Vec<Complex<T>>, EngineError>(values.to_vec())
+        };
+        let gradient = [one(0, "object's gradient")?, one(1, "probe's gradient")?];
+        let direction = [one(2, "object's direction")?, one(3, "probe's direction")?];
+        let last = Last {
+            gradient,
+            direction,
+            norm: numbers[0].re,
+            updated: [numbers[1].re, numbers[1].im].map(|v| v != 0.0),
+        };
+        let last = Some(last);
+        Ok(Search { last, count })
+    }
+
+    /// Sets `frames` to the saved positions and scales, if there are any. Positions further than
+    /// `bound` from the first ones are refused, as their windows may leave the object.
+    pub(super) fn restore_frames(
+        &self,
+        frames: &mut FrameParameters,
+        bound: f64,
+    ) -> Result<(), EngineError> {
+        if self.positions.is_empty() && self.scales.is_empty() {
+            return Ok(());
+        }
+        let count = frames.positions.len();
+        let positions: &[Complex<f64>] = self.positions.as_slice("list of positions", count)?;
+        let scales: &[Complex<f64>] = self.scales.as_slice("list of scales", count)?;
+        let positions = positions.iter().map(|p| [p.re, p.im]).collect();
+        let scales = scales.iter().map(|s| s.re).collect();
+        frames
+            .restore(positions, scales, bound)
+            .ok_or(EngineError::Frames { bound })
     }
 }
 

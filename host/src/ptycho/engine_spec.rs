@@ -1,6 +1,8 @@
 //! Options of one engine of a recipe.
 
-use super::RecipeError;
+use super::likelihood::{LikelihoodMethod, Noise};
+use super::step::{BatchMethod, BatchUpdate, Method, Smoothness};
+use super::{BatchOrder, RecipeError};
 use crate::text::shortest;
 use serde::{Deserialize, Serialize};
 
@@ -14,11 +16,27 @@ pub enum EngineName {
     Raar,
     /// Alternating projections.
     Ap,
+    /// Least squares by mini-batches (Odstrčil et al. 2018).
+    Lsqml,
+    /// Extended ptychographic iterative engine (Maiden & Rodenburg 2009).
+    Epie,
+    /// Regularised ptychographic iterative engine (Maiden, Johnson & Li 2017).
+    Rpie,
+    /// Maximum likelihood by nonlinear conjugate gradient.
+    Ml,
 }
 
 impl EngineName {
     /// All engines.
-    pub const ALL: [Self; 3] = [Self::Dm, Self::Raar, Self::Ap];
+    pub const ALL: [Self; 7] = [
+        Self::Dm,
+        Self::Raar,
+        Self::Ap,
+        Self::Lsqml,
+        Self::Epie,
+        Self::Rpie,
+        Self::Ml,
+    ];
 
     /// The engine of this name.
     #[must_use]
@@ -33,7 +51,17 @@ impl EngineName {
             Self::Dm => "dm",
             Self::Raar => "raar",
             Self::Ap => "ap",
+            Self::Lsqml => "lsqml",
+            Self::Epie => "epie",
+            Self::Rpie => "rpie",
+            Self::Ml => "ml",
         }
+    }
+
+    /// Whether it projects the exit waves of all frames in each iteration.
+    #[must_use]
+    pub fn projects(self) -> bool {
+        matches!(self, Self::Dm | Self::Raar | Self::Ap)
     }
 }
 
@@ -74,18 +102,67 @@ pub struct EngineSpec {
     /// RAAR's β (only `raar`; default 0.75).
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub beta: Option<f64>,
-    /// Power bound of the Fourier projection.
-    #[serde(default = "defaults::power_bound")]
-    pub power_bound: PowerBound,
-    /// Factor on the Poisson bound (only used with `power_bound = "poisson"`).
-    #[serde(default = "defaults::power_bound_factor")]
-    pub power_bound_factor: f64,
-    /// Largest number of alternations of object and probe updates per iteration.
-    #[serde(default = "defaults::overlap_loops")]
-    pub overlap_loops: usize,
-    /// Value of ‖ΔP‖/‖P‖ below which the alternations end.
-    #[serde(default = "defaults::overlap_tolerance")]
-    pub overlap_tolerance: f64,
+    /// Power bound of the Fourier projection (default `"poisson"`).
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub power_bound: Option<PowerBound>,
+    /// Factor on the Poisson bound (only used with `power_bound = "poisson"`; default 0.25).
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub power_bound_factor: Option<f64>,
+    /// Largest number of alternations of object and probe updates per iteration (default 1).
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub overlap_loops: Option<usize>,
+    /// Value of ‖ΔP‖/‖P‖ below which the alternations end (default 0.05).
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub overlap_tolerance: Option<f64>,
+    /// Weight of the current object in the update, in units of the probe's mean power (default 1e-4).
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub object_inertia: Option<f64>,
+    /// Weight of the current probe in the update, relative to the number of frames (default 1e-9).
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub probe_inertia: Option<f64>,
+    /// Most frames of a mini-batch (only `lsqml`, `epie` and `rpie`; default 100, `epie` 1).
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub batch: Option<usize>,
+    /// Where the frames of a batch lie (default: `lsqml` `"compact"`, `epie` and `rpie` `"spread"`).
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub batch_order: Option<BatchOrder>,
+    /// Share of the last change that is repeated (only `lsqml`; default 0.5).
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub momentum: Option<f64>,
+    /// Weight of the regulariser Σ h·|O_n − O_i|² over neighbouring pixels (only `lsqml` and `ml`;
+    /// default 0).
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub regulariser: Option<f64>,
+    /// δ of the regulariser's h = 1/√(1 + |O_n − O_i|²/δ²); 0: h = 1 (only `lsqml` and `ml`;
+    /// default 0).
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub regulariser_edge: Option<f64>,
+    /// α of the object's update (only `rpie`; default 0.1).
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub object_alpha: Option<f64>,
+    /// Factor on the object's update (only `epie` and `rpie`; default 1).
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub object_step: Option<f64>,
+    /// Factor on the probe's update (only `epie` and `rpie`; default 0.2 and 1).
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub probe_step: Option<f64>,
+    /// Noise whose likelihood is maximised (only `ml`; default `"poisson"`).
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub noise: Option<Noise>,
+    /// Whether gradients are divided by the weights of object and probe (only `ml`; default true).
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub preconditioner: Option<bool>,
+    /// Standard deviation of the Gaussian that smooths the object's gradient, pixels; 0: none (only
+    /// `ml`; default 0).
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub smooth_gradient: Option<f64>,
+    /// Factor on `smooth_gradient` after each iteration (only `ml`; default 1).
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub smooth_gradient_decay: Option<f64>,
+    /// Whether frames are at their exact positions, by shifting the probe by fractions of a pixel, or
+    /// at the nearest pixel.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub subpixel: Option<bool>,
     /// Whether the object is updated.
     #[serde(default = "defaults::enabled")]
     pub update_object: bool,
@@ -95,12 +172,6 @@ pub struct EngineSpec {
     /// First iteration of the whole run, counted from 1, that updates the probe.
     #[serde(default = "defaults::probe_from")]
     pub probe_from: usize,
-    /// Weight of the current object in the update, in units of the probe's mean power.
-    #[serde(default = "defaults::object_inertia")]
-    pub object_inertia: f64,
-    /// Weight of the current probe in the update, relative to the number of frames.
-    #[serde(default = "defaults::probe_inertia")]
-    pub probe_inertia: f64,
     /// Lower and upper limit to which |object| is clipped.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub clip_object: Option<[f64; 2]>,
@@ -122,31 +193,11 @@ pub struct EngineSpec {
 }
 
 mod defaults {
-    use super::{PowerBound, PowerBoundSetting};
-
-    pub(super) fn power_bound() -> PowerBound {
-        PowerBound::Setting(PowerBoundSetting::Poisson)
-    }
-    pub(super) fn power_bound_factor() -> f64 {
-        0.25
-    }
-    pub(super) fn overlap_loops() -> usize {
-        1
-    }
-    pub(super) fn overlap_tolerance() -> f64 {
-        0.05
-    }
     pub(super) fn enabled() -> bool {
         true
     }
     pub(super) fn probe_from() -> usize {
         2
-    }
-    pub(super) fn object_inertia() -> f64 {
-        1e-4
-    }
-    pub(super) fn probe_inertia() -> f64 {
-        1e-9
     }
 }
 
@@ -154,6 +205,10 @@ mod defaults {
 const ALPHA: f64 = 1.0;
 /// Default β.
 const BETA: f64 = 0.75;
+/// Default α of rPIE's object update.
+const OBJECT_ALPHA: f64 = 0.1;
+/// Default momentum of LSQ-ML.
+const MOMENTUM: f64 = 0.5;
 /// Most iterations of an engine.
 const MAX_ITERATIONS: usize = 10_000_000;
 
@@ -161,26 +216,41 @@ impl EngineSpec {
     /// An engine with default options.
     #[must_use]
     pub fn new(name: EngineName, iterations: usize) -> Self {
-        Self {
+        let mut new = Self {
             name,
             iterations,
-            alpha: (name == EngineName::Dm).then_some(ALPHA),
-            beta: (name == EngineName::Raar).then_some(BETA),
-            power_bound: defaults::power_bound(),
-            power_bound_factor: defaults::power_bound_factor(),
-            overlap_loops: defaults::overlap_loops(),
-            overlap_tolerance: defaults::overlap_tolerance(),
+            alpha: None,
+            beta: None,
+            power_bound: None,
+            power_bound_factor: None,
+            overlap_loops: None,
+            overlap_tolerance: None,
+            object_inertia: None,
+            probe_inertia: None,
+            batch: None,
+            batch_order: None,
+            momentum: None,
+            regulariser: None,
+            regulariser_edge: None,
+            object_alpha: None,
+            object_step: None,
+            probe_step: None,
+            noise: None,
+            preconditioner: None,
+            smooth_gradient: None,
+            smooth_gradient_decay: None,
+            subpixel: None,
             update_object: true,
             update_probe: true,
             probe_from: defaults::probe_from(),
-            object_inertia: defaults::object_inertia(),
-            probe_inertia: defaults::probe_inertia(),
             clip_object: None,
             probe_support: None,
             probe_fourier_support: None,
             probe_centre_tolerance: None,
             stop_below_change: None,
-        }
+        };
+        new.fill_defaults();
+        new
     }
 
     /// Parses `NAME:ITERATIONS`, the value of `--engine`.
@@ -192,8 +262,8 @@ impl EngineSpec {
         let (name, count) = text
             .split_once(':')
             .ok_or_else(|| bad("NAME:ITERATIONS, such as dm:100"))?;
-        let name =
-            EngineName::from_name(name).ok_or_else(|| bad("dm, raar or ap before the colon"))?;
+        let name = EngineName::from_name(name)
+            .ok_or_else(|| bad("dm, raar, ap, lsqml, epie, rpie or ml before the colon"))?;
         let count = count.parse().ok();
         let count = count
             .filter(|count| (1..=MAX_ITERATIONS).contains(count))
@@ -203,30 +273,112 @@ impl EngineSpec {
 
     /// Fills in the defaults that depend on the engine.
     pub(super) fn fill_defaults(&mut self) {
+        use EngineName::{Ap, Dm, Epie, Lsqml, Ml, Raar, Rpie};
+        fn fill<T>(option: &mut Option<T>, default: T) {
+            option.get_or_insert(default);
+        }
+        fill(&mut self.subpixel, !self.name.projects());
         match self.name {
-            EngineName::Dm => self.alpha = self.alpha.or(Some(ALPHA)),
-            EngineName::Raar => self.beta = self.beta.or(Some(BETA)),
-            EngineName::Ap => {}
+            Dm => fill(&mut self.alpha, ALPHA),
+            Raar => fill(&mut self.beta, BETA),
+            Rpie => fill(&mut self.object_alpha, OBJECT_ALPHA),
+            Lsqml => {
+                fill(&mut self.momentum, MOMENTUM);
+                fill(&mut self.regulariser, 0.0);
+                fill(&mut self.regulariser_edge, 0.0);
+            }
+            Ml => {
+                fill(&mut self.noise, Noise::Amplitude);
+                fill(&mut self.preconditioner, true);
+                fill(&mut self.smooth_gradient, 0.0);
+                fill(&mut self.smooth_gradient_decay, 1.0);
+                fill(&mut self.regulariser, 0.0);
+                fill(&mut self.regulariser_edge, 0.0);
+            }
+            Ap | Epie => {}
+        }
+        if self.name.projects() {
+            fill(
+                &mut self.power_bound,
+                PowerBound::Setting(PowerBoundSetting::Poisson),
+            );
+            fill(&mut self.power_bound_factor, 0.25);
+            fill(&mut self.overlap_loops, 1);
+            fill(&mut self.overlap_tolerance, 0.05);
+            fill(&mut self.object_inertia, 1e-4);
+            fill(&mut self.probe_inertia, 1e-9);
+        }
+        match self.name {
+            Lsqml => {
+                fill(&mut self.batch, 100);
+                fill(&mut self.batch_order, BatchOrder::Compact);
+            }
+            Epie | Rpie => {
+                let single = self.name == Epie;
+                fill(&mut self.batch, if single { 1 } else { 100 });
+                fill(&mut self.batch_order, BatchOrder::Spread);
+                fill(&mut self.object_step, 1.0);
+                fill(&mut self.probe_step, if single { 0.2 } else { 1.0 });
+            }
+            Dm | Raar | Ap | Ml => {}
         }
     }
 
-    /// Coefficients (a, b, c) of one step; see [`crate::ptycho::Coefficients`].
+    /// Coefficients (a, b, c) of one step of a projection engine; see [`crate::ptycho::Coefficients`].
     #[must_use]
     pub fn coefficients(&self) -> crate::ptycho::Coefficients {
         match self.name {
             EngineName::Dm => crate::ptycho::Coefficients::dm(self.alpha.unwrap_or(ALPHA)),
             EngineName::Raar => crate::ptycho::Coefficients::raar(self.beta.unwrap_or(BETA)),
-            EngineName::Ap => crate::ptycho::Coefficients::ap(),
+            _ => crate::ptycho::Coefficients::ap(),
         }
+    }
+
+    /// What an iteration does.
+    #[must_use]
+    pub fn method(&self) -> Method {
+        let smoothness = Smoothness {
+            weight: self.regulariser.unwrap_or(0.0),
+            edge: self.regulariser_edge.unwrap_or(0.0),
+        };
+        let update = match self.name {
+            EngineName::Dm | EngineName::Raar | EngineName::Ap => return Method::Projection,
+            EngineName::Lsqml => BatchUpdate::LeastSquares {
+                momentum: self.momentum.unwrap_or(MOMENTUM),
+                smoothness,
+            },
+            EngineName::Ml => {
+                return Method::Likelihood(LikelihoodMethod {
+                    noise: self.noise.unwrap_or(Noise::Amplitude),
+                    preconditioner: self.preconditioner.unwrap_or(true),
+                    smooth_gradient: self.smooth_gradient.unwrap_or(0.0),
+                    smooth_gradient_decay: self.smooth_gradient_decay.unwrap_or(1.0),
+                    smoothness,
+                });
+            }
+            EngineName::Epie | EngineName::Rpie => BatchUpdate::Pie {
+                object_alpha: self.object_alpha.unwrap_or(1.0),
+                probe_alpha: 1.0,
+                object_step: self.object_step.unwrap_or(1.0),
+                probe_step: self.probe_step.unwrap_or(1.0),
+            },
+        };
+        Method::Batches(BatchMethod {
+            size: self.batch.unwrap_or(1),
+            order: self.batch_order.unwrap_or(BatchOrder::Spread),
+            update,
+        })
     }
 
     /// The power bound in counts; 0 if off.
     #[must_use]
     pub fn bound(&self, poisson: f64) -> f64 {
         match self.power_bound {
-            PowerBound::Setting(PowerBoundSetting::Poisson) => poisson * self.power_bound_factor,
-            PowerBound::Setting(PowerBoundSetting::Off) => 0.0,
-            PowerBound::Value(v) => v,
+            Some(PowerBound::Setting(PowerBoundSetting::Poisson)) => {
+                poisson * self.power_bound_factor.unwrap_or(1.0)
+            }
+            Some(PowerBound::Setting(PowerBoundSetting::Off)) | None => 0.0,
+            Some(PowerBound::Value(v)) => v,
         }
     }
 
@@ -240,37 +392,89 @@ impl EngineSpec {
             let option = format!("{name}.{option}");
             Err(RecipeError::new(option, expected, shortest(value)))
         };
-        let foreign = |option: &str, other: EngineName, value: f64| {
-            let expected = format!(
-                "an option of {name} ({option} is one of {})",
-                other.as_str()
-            );
-            Err(RecipeError::new(
-                format!("{name}.{option}"),
-                expected,
-                shortest(value),
-            ))
-        };
-        match (self.name, self.alpha, self.beta) {
-            (EngineName::Dm | EngineName::Ap, _, Some(beta)) => {
-                return foreign("beta", EngineName::Raar, beta);
-            }
-            (EngineName::Raar | EngineName::Ap, Some(alpha), _) => {
-                return foreign("alpha", EngineName::Dm, alpha);
-            }
-            (EngineName::Dm, Some(alpha), None) => within("alpha", alpha, 1e-3, 2.0)?,
-            (EngineName::Raar, None, Some(beta)) => within("beta", beta, 1e-3, 1.0)?,
-            _ => {}
+        use EngineName::{Ap, Dm, Epie, Lsqml, Ml, Raar, Rpie};
+        let projections = &[Dm, Raar, Ap][..];
+        let batched = &[Lsqml, Epie, Rpie][..];
+        // Numbers with their limits, and the engines that have the option.
+        let numbers = [
+            ("alpha", self.alpha, 1e-3, 2.0, &[Dm][..]),
+            ("beta", self.beta, 1e-3, 1.0, &[Raar]),
+            (
+                "power_bound_factor",
+                self.power_bound_factor,
+                0.0,
+                100.0,
+                projections,
+            ),
+            (
+                "overlap_loops",
+                self.overlap_loops.map(|n| n as f64),
+                1.0,
+                100.0,
+                projections,
+            ),
+            (
+                "overlap_tolerance",
+                self.overlap_tolerance,
+                0.0,
+                1.0,
+                projections,
+            ),
+            ("object_inertia", self.object_inertia, 0.0, 1e6, projections),
+            ("probe_inertia", self.probe_inertia, 0.0, 1e6, projections),
+            ("batch", self.batch.map(|n| n as f64), 1.0, 1e9, batched),
+            ("momentum", self.momentum, 0.0, 0.99, &[Lsqml]),
+            ("regulariser", self.regulariser, 0.0, 1e9, &[Lsqml, Ml]),
+            (
+                "regulariser_edge",
+                self.regulariser_edge,
+                0.0,
+                1e3,
+                &[Lsqml, Ml],
+            ),
+            ("smooth_gradient", self.smooth_gradient, 0.0, 100.0, &[Ml]),
+            (
+                "smooth_gradient_decay",
+                self.smooth_gradient_decay,
+                0.0,
+                1.0,
+                &[Ml],
+            ),
+            ("object_alpha", self.object_alpha, 1e-3, 1.0, &[Rpie]),
+            ("object_step", self.object_step, 0.0, 2.0, &[Epie, Rpie]),
+            ("probe_step", self.probe_step, 0.0, 2.0, &[Epie, Rpie]),
+        ];
+        for (option, value, low, high, engines) in numbers {
+            let Some(value) = value else { continue };
+            self.belongs(option, engines, shortest(value))?;
+            within(option, value, low, high)?;
         }
-        if let PowerBound::Value(v) = self.power_bound {
+        if let Some(order) = self.batch_order {
+            let found = if order == BatchOrder::Spread {
+                "spread"
+            } else {
+                "compact"
+            };
+            self.belongs("batch_order", batched, found.to_owned())?;
+        }
+        if let Some(noise) = self.noise {
+            self.belongs("noise", &[Ml], noise.as_str().to_owned())?;
+        }
+        if let Some(on) = self.preconditioner {
+            self.belongs("preconditioner", &[Ml], on.to_string())?;
+        }
+        if let Some(bound) = self.power_bound {
+            let found = match bound {
+                PowerBound::Value(v) => shortest(v),
+                PowerBound::Setting(PowerBoundSetting::Poisson) => "poisson".to_owned(),
+                PowerBound::Setting(PowerBoundSetting::Off) => "off".to_owned(),
+            };
+            self.belongs("power_bound", projections, found)?;
+        }
+        if let Some(PowerBound::Value(v)) = self.power_bound {
             within("power_bound", v, 0.0, f64::from(f32::MAX))?;
         }
-        within("power_bound_factor", self.power_bound_factor, 0.0, 100.0)?;
-        within("overlap_loops", self.overlap_loops as f64, 1.0, 100.0)?;
-        within("overlap_tolerance", self.overlap_tolerance, 0.0, 1.0)?;
         within("probe_from", self.probe_from as f64, 1.0, 1e9)?;
-        within("object_inertia", self.object_inertia, 0.0, 1e6)?;
-        within("probe_inertia", self.probe_inertia, 0.0, 1e6)?;
         within(
             "iterations",
             self.iterations as f64,
@@ -301,5 +505,28 @@ impl EngineSpec {
             within("stop_below_change", v, 0.0, 1.0)?;
         }
         Ok(())
+    }
+
+    /// Refuses an option that this engine does not have.
+    fn belongs(
+        &self,
+        option: &str,
+        engines: &[EngineName],
+        found: String,
+    ) -> Result<(), RecipeError> {
+        if engines.contains(&self.name) {
+            return Ok(());
+        }
+        let name = self.name.as_str();
+        let owners: Vec<&str> = engines.iter().map(|engine| engine.as_str()).collect();
+        let expected = format!(
+            "an option of {name} ({option} is one of {})",
+            owners.join(", ")
+        );
+        Err(RecipeError::new(
+            format!("{name}.{option}"),
+            expected,
+            found,
+        ))
     }
 }

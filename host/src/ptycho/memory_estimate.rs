@@ -1,22 +1,44 @@
 //! The memory that a reconstruction needs.
 
-use super::Precision;
+use super::{EngineSpec, Precision, Recipe};
 use crate::run::MemoryEstimate;
 
-/// The memory of a run with `shape` (frames, modes, rows, columns) and the object's (rows, columns). Host memory
-/// includes the scan.
+/// Values of a set of waves that the GPU holds together where an engine has no batches: 128 MiB.
+const TOGETHER: usize = 1 << 24;
+
+/// Frames that the GPU works on together where an engine has no batches, with `waves` values of exit
+/// waves each.
+pub(super) fn frames_together(waves: usize) -> usize {
+    (TOGETHER / waves.max(1)).max(1)
+}
+
+/// The memory of a run of `recipe` with `shape` (frames, modes, rows, columns) and the object's
+/// (rows, columns). Host memory includes the scan.
 #[must_use]
 pub fn memory_estimate(
     [frames, modes, rows, columns]: [usize; 4],
     object_shape: [usize; 2],
-    precision: Precision,
+    recipe: &Recipe,
 ) -> MemoryEstimate {
     let wide = |n: usize| n as u64;
-    let pixels = wide(frames).saturating_mul(wide(rows).saturating_mul(wide(columns)));
-    let waves = pixels.saturating_mul(wide(modes));
+    let frame = wide(rows).saturating_mul(wide(columns));
+    let pixels = wide(frames).saturating_mul(frame);
     let object = wide(object_shape[0]).saturating_mul(wide(object_shape[1]));
-    let probe = wide(modes).saturating_mul(wide(rows).saturating_mul(wide(columns)));
-    let complex: u64 = if precision == Precision::F64 { 16 } else { 8 };
+    let probe = wide(modes).saturating_mul(frame);
+    let complex: u64 = if recipe.precision == Precision::F64 {
+        16
+    } else {
+        8
+    };
+    // Only projection engines hold the exit waves of all frames; the others those of a batch.
+    let projects = recipe.engines.iter().any(|e| e.name.projects());
+    let together = frames_together(modes.saturating_mul(rows.saturating_mul(columns)));
+    let few = |e: &&EngineSpec| e.subpixel == Some(true) || !e.name.projects();
+    let sizes = (recipe.engines.iter().filter(few)).map(|e| e.batch.unwrap_or(together));
+    let batch = sizes.max().unwrap_or(0).min(frames);
+    let all = if projects { pixels } else { 0 };
+    let waves = all.saturating_mul(wide(modes));
+    let few = wide(batch).saturating_mul(probe);
     // Counts and magnitudes (4 bytes each), the magnitudes once more in the engine's order,
     // the exit waves and their spectra, the spectra once more while they are saved; start
     // values, fluence and result in double precision.
@@ -26,13 +48,17 @@ pub fn memory_estimate(
         .saturating_add(probe.saturating_mul(64));
     let cpu = shared
         .saturating_add(pixels.saturating_mul(4))
-        .saturating_add(waves.saturating_mul(3 * complex));
-    // Exit waves, their work copy and cuFFT's work area, magnitudes; object with sums.
+        .saturating_add(waves.saturating_mul(3 * complex))
+        .saturating_add(few.saturating_mul(2 * complex))
+        .saturating_add(object.saturating_mul(9 * complex));
+    // Exit waves, their work copy and cuFFT's work area, magnitudes; a batch's four sets of waves and
+    // cuFFT's work area; object with sums, directions and momentum.
     let device = waves
         .saturating_mul(24)
+        .saturating_add(few.saturating_mul(40))
         .saturating_add(pixels.saturating_mul(4))
-        .saturating_add(object.saturating_mul(32))
-        .saturating_add(probe.saturating_mul(40));
+        .saturating_add(object.saturating_mul(80))
+        .saturating_add(probe.saturating_mul(104));
     MemoryEstimate {
         cpu,
         gpu_host: shared.saturating_add(waves.saturating_mul(8)),
@@ -47,22 +73,34 @@ mod tests {
 
     #[test]
     fn absurd_sizes_saturate_instead_of_wrapping() {
-        let estimate = memory_estimate(
-            [usize::MAX, 64, 9999, 9999],
-            [usize::MAX, 2],
-            Precision::F64,
-        );
+        let recipe = Recipe {
+            precision: Precision::F64,
+            ..Recipe::default()
+        };
+        let estimate = memory_estimate([usize::MAX, 64, 9999, 9999], [usize::MAX, 2], &recipe);
         assert_eq!((estimate.cpu, estimate.gpu_device), (u64::MAX, u64::MAX));
     }
 
     #[test]
     fn a_second_mode_costs_its_exit_waves() {
-        let of = |modes| memory_estimate([10, modes, 64, 64], [200, 200], Precision::F32);
+        let of = |modes| memory_estimate([10, modes, 64, 64], [200, 200], &Recipe::default());
         let (one, two) = (of(1), of(2));
         // The waves, their spectra and the spectra in the checkpoint; with a GPU only the last of them
         // are on the host.
         let (waves, probe) = (10 * 4096 * 8, 4096 * 64);
         assert_eq!(two.cpu - one.cpu, 3 * waves + probe);
         assert_eq!(two.gpu_host - one.gpu_host, waves + probe);
+    }
+
+    #[test]
+    fn mini_batches_need_no_exit_waves_of_all_frames() {
+        let of = |engine| {
+            let recipe = Recipe {
+                engines: vec![EngineSpec::parse(engine).unwrap()],
+                ..Recipe::default()
+            };
+            memory_estimate([10_000, 1, 64, 64], [200, 200], &recipe).gpu_device
+        };
+        assert!(of("lsqml:5") < of("dm:5") / 4);
     }
 }

@@ -4,15 +4,23 @@
 //! A [`Scan`](crate::data::Scan) is prepared as a [`Problem`] (magnitudes, windows, start values).
 //! An engine of [`cpu`] or [`cuda`] performs single iterations, and [`Reconstructor`] runs them.
 
+mod affine;
+mod batches;
 mod checkpointing;
 pub mod cpu;
 pub mod cuda;
 mod diagnosis;
 mod engine;
 mod engine_spec;
+#[cfg(test)]
+mod every_engine;
+mod frame_parameters;
+mod frame_statistics;
 pub(crate) mod free_pixels;
 pub mod io;
+pub(crate) mod likelihood;
 mod memory_estimate;
+pub(crate) mod normalisation;
 mod overlap;
 mod predict;
 mod probe_search;
@@ -23,6 +31,7 @@ mod read_options;
 mod recipe;
 mod recipe_line;
 mod reconstructor;
+mod refinement;
 #[cfg(feature = "plots")]
 pub mod report;
 mod result;
@@ -34,10 +43,15 @@ mod step;
 mod summary;
 mod update_version;
 
+pub use affine::AffineFit;
+pub use batches::BatchOrder;
 pub use checkpointing::{CheckpointError, SavedRun, fingerprint};
 pub use diagnosis::{Diagnosis, diagnose, masked_pixels};
-pub use engine::{Engine, EngineError, EngineState, Values};
+pub use engine::{Engine, EngineError, EngineState, Frames, Values};
 pub use engine_spec::{EngineName, EngineSpec, PowerBound, PowerBoundSetting};
+pub use frame_statistics::{Displacements, ScaleSpread};
+pub use likelihood::{LikelihoodMethod, Noise};
+use memory_estimate::frames_together;
 pub use memory_estimate::memory_estimate;
 pub use overlap::Overlap;
 pub use predict::{PredictError, Prediction, predict};
@@ -48,10 +62,14 @@ pub use recipe::{
     GpuOptions, Precision, ProbeSource, ProbeStart, Recipe, RecipeError, StopRule, Updates,
 };
 pub use reconstructor::{Progress, Reconstructor};
+pub use refinement::{PositionMethod, PositionOptions, Refinement};
 pub use result::{Origin, result};
 pub use run::{ReconstructionSteps, Run, RunError};
 pub use simulate::{Pattern, SimulateError, SimulateOptions, simulate};
 pub use start::StartError;
-pub use step::{Coefficients, MAGNITUDE_FLOOR, ModelErrors, Step, StepErrors};
+pub use step::{
+    BatchMethod, BatchUpdate, Coefficients, MAGNITUDE_FLOOR, Method, ModelErrors, Smoothness, Step,
+    StepErrors,
+};
 pub use summary::Summary;
 pub use update_version::UpdateVersion;

@@ -7,6 +7,7 @@ use crate::fft::Fft2;
 use ndarray::{Array3, Axis, s};
 use num_complex::Complex;
 use rayon::prelude::*;
+use std::f64::consts::TAU;
 
 /// Why a result does not predict a scan.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
@@ -45,8 +46,8 @@ pub enum PredictError {
 /// What a result predicts of its scan.
 #[derive(Debug)]
 pub struct Prediction {
-    /// The scan's geometry and positions with the model intensities Σ|F[P·O]|² as frames, also where
-    /// the scan is masked; no mask.
+    /// The scan's geometry and positions with the model intensities c Σ|F[S P·O]|² as frames, also
+    /// where the scan is masked; no mask. S is the frame's subpixel shift, c its intensity scale.
     pub scan: Scan,
     /// R over the valid pixels, free ones included: Σ w (√I_model − √I)²/Σ w I; `None` without
     /// counts.
@@ -60,7 +61,13 @@ pub struct Prediction {
 pub fn predict(result: &Reconstruction, scan: &Scan) -> Result<Prediction, PredictError> {
     let [frames, rows, columns] = scan.shape();
     let (_, probe_rows, probe_columns) = result.probe.dim();
-    let found = [result.corners.len(), probe_rows, probe_columns];
+    let counts = [
+        result.corners.len(),
+        result.fractions.len(),
+        result.frame_scales.len(),
+    ];
+    let windows = counts.into_iter().find(|n| *n != frames).unwrap_or(frames);
+    let found = [windows, probe_rows, probe_columns];
     if found != scan.shape() {
         return Err(PredictError::Shape {
             scan: scan.shape(),
@@ -80,7 +87,7 @@ pub fn predict(result: &Reconstruction, scan: &Scan) -> Result<Prediction, Predi
             });
         }
     }
-    let probe = model_probe(result);
+    let probe = ShiftedProbe::new(model_probe(result));
     let mut intensities = Array3::<f32>::zeros((frames, rows, columns));
     let sums: Vec<[f64; 2]> = (intensities.axis_iter_mut(Axis(0)).into_par_iter())
         .zip(&result.corners)
@@ -93,11 +100,14 @@ pub fn predict(result: &Reconstruction, scan: &Scan) -> Result<Prediction, Predi
                     .object
                     .slice(s![top..top + rows, left..left + columns]);
                 let mut model = vec![0.0; rows * columns];
-                for mode in probe.outer_iter() {
-                    let mut wave: Vec<Complex<f64>> =
-                        mode.iter().zip(&window).map(|(p, o)| p * o).collect();
+                let scale = result.frame_scales[frame];
+                for mode in 0..probe.modes() {
+                    let mut wave = probe.mode(mode, result.fractions[frame], fft);
+                    wave.iter_mut().zip(&window).for_each(|(p, o)| *p *= o);
                     fft.forward(&mut wave);
-                    (model.iter_mut().zip(&wave)).for_each(|(sum, f)| *sum += f.norm_sqr());
+                    for (sum, f) in model.iter_mut().zip(&wave) {
+                        *sum += scale * f.norm_sqr();
+                    }
                 }
                 let counts = scan.frames().index_axis(Axis(0), frame);
                 let [mut deviation, mut total] = [0.0; 2];
@@ -127,6 +137,67 @@ pub fn predict(result: &Reconstruction, scan: &Scan) -> Result<Prediction, Predi
         scan,
         r_factor: (total > 0.0).then(|| deviation / total),
     })
+}
+
+/// A probe (mode, row, column) and its spectra.
+struct ShiftedProbe {
+    probe: Array3<Complex<f64>>,
+    /// (mode, row, column), zero frequency at (0, 0).
+    spectra: Array3<Complex<f64>>,
+}
+
+impl ShiftedProbe {
+    fn new(probe: Array3<Complex<f64>>) -> Self {
+        let (_, rows, columns) = probe.dim();
+        let mut spectra = probe.as_standard_layout().into_owned();
+        let mut fft = Fft2::new(rows, columns);
+        for mut mode in spectra.outer_iter_mut() {
+            if let Some(values) = mode.as_slice_mut() {
+                fft.forward(values);
+            }
+        }
+        Self { probe, spectra }
+    }
+
+    fn modes(&self) -> usize {
+        self.probe.dim().0
+    }
+
+    /// A mode (row, column), shifted by `fraction` (rows, columns), pixels.
+    fn mode(&self, mode: usize, fraction: [f64; 2], fft: &mut Fft2<f64>) -> Vec<Complex<f64>> {
+        if fraction == [0.0; 2] {
+            return self
+                .probe
+                .index_axis(Axis(0), mode)
+                .iter()
+                .copied()
+                .collect();
+        }
+        let (_, rows, columns) = self.probe.dim();
+        let [down, across] = [ramp(rows, fraction[0]), ramp(columns, fraction[1])];
+        let spectrum = self.spectra.index_axis(Axis(0), mode);
+        let mut shifted: Vec<Complex<f64>> = spectrum
+            .indexed_iter()
+            .map(|((row, column), value)| value * down[row] * across[column])
+            .collect();
+        fft.inverse(&mut shifted);
+        shifted
+    }
+}
+
+/// exp(−2πi k·shift/n) for the signed frequencies k of `n` values, zero frequency first; n/2 counts
+/// as −n/2.
+fn ramp(n: usize, shift: f64) -> Vec<Complex<f64>> {
+    let signed = |k: usize| {
+        if 2 * k < n {
+            k as f64
+        } else {
+            k as f64 - n as f64
+        }
+    };
+    (0..n)
+        .map(|k| Complex::cis(-TAU * signed(k) * shift / n as f64))
+        .collect()
 }
 
 /// The probe without the quadratic phase that `physical_probe` adds to results.

@@ -2,6 +2,7 @@
 
 use super::free_pixels::{FREE, FreePixels, free_magnitude};
 use super::recipe::Recipe;
+use super::refinement::PositionOptions;
 use super::start;
 use crate::data::{Mask, PixelPositions, PositionError, Scan};
 use ndarray::{Array2, Array3, Axis};
@@ -51,6 +52,16 @@ pub struct Problem {
     pub mean_power: f64,
     /// Object pixel (row, column), m.
     pub pixel: [f64; 2],
+    /// Refinement of the positions.
+    pub refinement: PositionOptions,
+    /// Whether the frames' intensity scales are fitted.
+    pub fit_frame_scales: bool,
+    /// Whether the first engine of the recipe projects exit waves, which are allocated for it.
+    pub projects_first: bool,
+    /// Whether the first engine has frames at their exact positions.
+    pub exact_first: bool,
+    /// Seed of random choices.
+    pub seed: u64,
     /// Notes for the user.
     pub notes: Vec<String>,
 }
@@ -63,7 +74,12 @@ impl Problem {
     pub fn new(scan: &Scan, recipe: &Recipe) -> Result<Self, ProblemError> {
         let [frames, rows, columns] = scan.shape();
         let pixel = scan.object_pixel();
-        let positions = PixelPositions::new(scan.positions(), pixel, [rows, columns], 0)?;
+        let positions = PixelPositions::new(
+            scan.positions(),
+            pixel,
+            [rows, columns],
+            recipe.positions.margin(),
+        )?;
         // Kernels count pixels, parts and layers in 32 bits, with a margin for the stride.
         let limit = i32::MAX as usize;
         let object_elements = positions.object_shape[0].saturating_mul(positions.object_shape[1]);
@@ -102,6 +118,11 @@ impl Problem {
             probe,
             mean_power,
             pixel,
+            refinement: recipe.positions.clone(),
+            fit_frame_scales: recipe.fit_frame_scales,
+            exact_first: (recipe.engines.first()).is_some_and(|e| e.subpixel == Some(true)),
+            projects_first: recipe.engines.first().is_some_and(|e| e.name.projects()),
+            seed: recipe.seed,
             notes,
         })
     }

@@ -5,6 +5,7 @@
 
 use super::engine_spec::{EngineName, EngineSpec};
 use super::recipe_line::line_of;
+use super::refinement::PositionOptions;
 use crate::text::{TomlError, shortest};
 use serde::{Deserialize, Serialize};
 
@@ -120,6 +121,10 @@ pub struct Recipe {
     pub physical_probe: bool,
     /// Start probe.
     pub probe: ProbeStart,
+    /// Whether the frames' intensity scales are fitted.
+    pub fit_frame_scales: bool,
+    /// Refinement of the positions.
+    pub positions: PositionOptions,
     /// Options of the GPU back ends.
     pub gpu: GpuOptions,
     /// How the scan file is read.
@@ -138,6 +143,8 @@ impl Default for Recipe {
             stop: StopRule::Off,
             physical_probe: false,
             probe: ProbeStart::default(),
+            fit_frame_scales: false,
+            positions: PositionOptions::default(),
             gpu: GpuOptions::default(),
             data: super::ReadOptions::default(),
             engines: vec![
@@ -351,8 +358,24 @@ impl Recipe {
             "at least one engine, such as dm:100",
             "[]".to_owned(),
         )?;
+        self.positions.check()?;
         self.data.check()?;
-        self.engines.iter().try_for_each(EngineSpec::check)
+        self.engines.iter().try_for_each(EngineSpec::check)?;
+        let exact = self.engines.iter().any(|e| e.subpixel == Some(true));
+        let expected = "an engine at exact positions (lsqml, epie, rpie, ml, or another with its option subpixel = true)";
+        let names: Vec<&str> = self.engines.iter().map(|e| e.name.as_str()).collect();
+        within(
+            exact || self.positions.refine.is_empty(),
+            "positions.refine",
+            expected,
+            names.join(", "),
+        )?;
+        within(
+            exact || !self.fit_frame_scales,
+            "fit_frame_scales",
+            expected,
+            names.join(", "),
+        )
     }
 
     fn with_engine_defaults(mut self) -> Self {
@@ -396,7 +419,7 @@ mod tests {
         assert_eq!(recipe.engines[0].clip_object, Some([0.1, 1.2]));
         assert_eq!(
             recipe.engines[1].power_bound,
-            PowerBound::Setting(PowerBoundSetting::Off)
+            Some(PowerBound::Setting(PowerBoundSetting::Off))
         );
         assert_eq!(
             (recipe.probe.source, recipe.seed),
@@ -464,7 +487,7 @@ mod tests {
         for (wrong, expected) in [
             (
                 "foo:3",
-                "engine: expected dm, raar or ap before the colon, found foo:3",
+                "engine: expected dm, raar, ap, lsqml, epie, rpie or ml before the colon, found foo:3",
             ),
             (
                 "dm",

@@ -1,5 +1,6 @@
 //! The loop of a reconstruction: runs the engines in order, collects metrics, decides when to stop.
 
+use super::step::ScanSizes;
 use super::{
     Engine, EngineError, EngineSpec, EngineState, ModelErrors, Problem, Recipe, Step, StopRule,
 };
@@ -35,9 +36,7 @@ pub struct Reconstructor {
     engine: Box<dyn Engine>,
     specs: Vec<EngineSpec>,
     stop: StopRule,
-    poisson_bound: f64,
-    mean_power: f64,
-    frames: usize,
+    sizes: ScanSizes,
     progress: Progress,
     /// (iteration of the run, engine) of steps whose metrics have not arrived yet.
     pending: VecDeque<(usize, &'static str)>,
@@ -55,9 +54,7 @@ impl Reconstructor {
             engine,
             specs: recipe.engines.clone(),
             stop: recipe.stop,
-            poisson_bound: problem.poisson_bound,
-            mean_power: problem.mean_power,
-            frames: problem.shape()[0],
+            sizes: ScanSizes::new(problem),
             progress: Progress::default(),
             pending: VecDeque::new(),
             clock: Instant::now(),
@@ -127,8 +124,7 @@ impl Reconstructor {
         };
         let iteration = self.progress.iteration + 1;
         let last = iteration >= spec.iterations;
-        let sizes = (self.poisson_bound, self.mean_power, self.frames);
-        let step = Step::resolve(spec, sizes, self.progress.total + 1);
+        let step = Step::resolve(spec, &self.sizes, self.progress.total + 1);
         let name = spec.name.as_str();
         let may_stop = spec.stop_below_change.is_some() || self.stop == StopRule::Auto;
         let checks_stopping = may_stop && iteration.is_multiple_of(STOP_WINDOW);

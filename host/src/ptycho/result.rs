@@ -1,7 +1,7 @@
 //! The present state of a run as a [`Reconstruction`]: what files, pictures and comparisons take.
 
 use super::quality::orthogonalise;
-use super::{EngineError, Precision, Problem, Recipe, Reconstructor};
+use super::{EngineError, Frames, Precision, Problem, Recipe, Reconstructor};
 use crate::data::{Geometry, Reconstruction, Scan};
 use ndarray::{Array2, Array3, s};
 use num_complex::Complex;
@@ -28,13 +28,14 @@ pub fn result(
 ) -> Result<Reconstruction, EngineError> {
     run.complete()?;
     let setup = run.engine().setup();
+    let frames = run.engine().frames();
     let object = run.engine().object()?;
     let raw = run.engine().probe()?;
     let modes = orthogonalise(&raw);
     let power = raw.map(Complex::norm_sqr).sum_axis(ndarray::Axis(0));
     let (rows, columns) = power.dim();
     let mut fluence = Array2::zeros(object.dim());
-    for corner in &problem.positions.corners {
+    for corner in &frames.corners {
         let [top, left] = corner.map(|v| v as usize);
         let mut window = fluence.slice_mut(s![top..top + rows, left..left + columns]);
         window += &power;
@@ -48,8 +49,11 @@ pub fn result(
         probe,
         mode_power: modes.power,
         pixel: problem.pixel,
-        positions: scan.positions().clone(),
-        corners: problem.positions.corners.clone(),
+        positions: positions(scan, problem, recipe, &frames),
+        recorded_positions: scan.positions().clone(),
+        corners: frames.corners,
+        fractions: frames.fractions,
+        frame_scales: frames.scales,
         origin: problem.positions.origin,
         fluence,
         history: run.progress().history.clone(),
@@ -62,6 +66,23 @@ pub fn result(
         distance: scan.geometry().distance,
         double_precision: recipe.precision == Precision::F64,
     })
+}
+
+/// Positions (frame, (row, column)), m. The refined displacements are added to the recorded
+/// positions, so that a frame that was not moved keeps its position exactly.
+fn positions(scan: &Scan, problem: &Problem, recipe: &Recipe, frames: &Frames) -> Array2<f64> {
+    let mut positions = scan.positions().clone();
+    if recipe.positions.refine.is_empty() {
+        return positions;
+    }
+    let start = &problem.positions;
+    for (frame, refined) in frames.positions.iter().enumerate() {
+        for axis in 0..2 {
+            let before = f64::from(start.corners[frame][axis]) + start.fractions[frame][axis];
+            positions[[frame, axis]] += (refined[axis] - before) * problem.pixel[axis];
+        }
+    }
+    positions
 }
 
 /// Times exp(sign · iπ(x² + y²)/(λz)), x and y from the middle of the window: sign −1 makes the model's

@@ -1,6 +1,9 @@
-//! The iteration step shared by all projection engines.
+//! One iteration of an engine, resolved from the recipe.
 
-use super::{EngineSpec, Problem};
+use super::cpu::Denominator;
+use super::likelihood::LikelihoodMethod;
+use super::normalisation::EVERY;
+use super::{BatchOrder, EngineSpec, PositionOptions, Problem, Refinement};
 
 /// Coefficients of ψ ← (1−a−b) ψ + a P·O + b F⁻¹ Π F[(1−c) ψ + c P·O].
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -57,6 +60,16 @@ pub const MAGNITUDE_FLOOR: f64 = 1e-10;
 /// Parameters of one iteration, resolved from the recipe.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Step {
+    /// What the iteration does.
+    pub method: Method,
+    /// Whether frames are at their exact positions, or at the nearest pixel.
+    pub subpixel: bool,
+    /// What of each frame is refined after the iteration.
+    pub refinement: Option<Refinement>,
+    /// Seed of random choices.
+    pub seed: u64,
+    /// Number of the iteration in the run, from 1.
+    pub iteration: usize,
     /// Coefficients of the exit-wave update.
     pub coefficients: Coefficients,
     /// Power bound, counts; 0 if off.
@@ -83,37 +96,169 @@ pub struct Step {
     pub centre_tolerance: Option<f64>,
 }
 
+/// What the steps of a run take from its scan and recipe.
+#[derive(Debug, Clone)]
+pub(super) struct ScanSizes {
+    refinement: PositionOptions,
+    fit_frame_scales: bool,
+    poisson_bound: f64,
+    mean_power: f64,
+    frames: usize,
+    seed: u64,
+}
+
+impl ScanSizes {
+    pub(super) fn new(problem: &Problem) -> Self {
+        Self {
+            poisson_bound: problem.poisson_bound,
+            mean_power: problem.mean_power,
+            frames: problem.shape()[0],
+            seed: problem.seed,
+            refinement: problem.refinement.clone(),
+            fit_frame_scales: problem.fit_frame_scales,
+        }
+    }
+}
+
 impl Step {
     /// The step of `spec` in iteration `run_iteration`, counted from 1, of a run on `problem`.
     #[must_use]
     pub fn new(spec: &EngineSpec, problem: &Problem, run_iteration: usize) -> Self {
-        let sizes = (
-            problem.poisson_bound,
-            problem.mean_power,
-            problem.shape()[0],
-        );
-        Self::resolve(spec, sizes, run_iteration)
+        Self::resolve(spec, &ScanSizes::new(problem), run_iteration)
     }
 
-    /// Like [`Step::new`], but from the problem's Poisson bound, mean power and number of frames.
-    pub(super) fn resolve(
-        spec: &EngineSpec,
-        (poisson_bound, mean_power, frames): (f64, f64, usize),
-        run_iteration: usize,
-    ) -> Self {
+    /// Whether the iteration ends with fixing the scale between object and probe and the mixture of
+    /// modes. Projections do not need it: their exit waves hold the
+    /// scale. Conjugate gradients do not either: they are orthogonal to a change of it.
+    #[must_use]
+    pub(super) fn normalises(&self) -> bool {
+        matches!(self.method, Method::Batches(_))
+            && self.update_object
+            && self.update_probe
+            && self.iteration.is_multiple_of(EVERY)
+    }
+
+    /// Like [`Step::new`], but from what the steps of all iterations share.
+    pub(super) fn resolve(spec: &EngineSpec, sizes: &ScanSizes, run_iteration: usize) -> Self {
+        let ScanSizes {
+            poisson_bound,
+            mean_power,
+            frames,
+            seed,
+            ..
+        } = *sizes;
         Self {
+            method: spec.method(),
+            subpixel: spec.subpixel.unwrap_or(false),
+            seed,
+            refinement: (spec.subpixel.unwrap_or(false))
+                .then(|| sizes.refinement.at(run_iteration, sizes.fit_frame_scales))
+                .flatten(),
+            iteration: run_iteration,
             coefficients: spec.coefficients(),
             bound: spec.bound(poisson_bound),
             update_object: spec.update_object,
             update_probe: spec.update_probe && run_iteration >= spec.probe_from,
-            overlap_loops: spec.overlap_loops,
-            overlap_tolerance: spec.overlap_tolerance,
-            object_weight: spec.object_inertia * mean_power,
-            probe_weight: spec.probe_inertia * frames as f64,
+            overlap_loops: spec.overlap_loops.unwrap_or(1),
+            overlap_tolerance: spec.overlap_tolerance.unwrap_or(0.0),
+            object_weight: spec.object_inertia.unwrap_or(0.0) * mean_power,
+            probe_weight: spec.probe_inertia.unwrap_or(0.0) * frames as f64,
             clip_object: spec.clip_object,
             probe_support: spec.probe_support,
             probe_fourier_support: spec.probe_fourier_support,
             centre_tolerance: spec.probe_centre_tolerance,
+        }
+    }
+}
+
+/// The kinds of iterations.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Method {
+    /// Projection of the exit waves, then updates of object and probe from all of them.
+    Projection,
+    /// Updates of object and probe after each mini-batch of frames.
+    Batches(BatchMethod),
+    /// Maximum likelihood by conjugate gradient on all frames.
+    Likelihood(LikelihoodMethod),
+}
+
+/// An iteration over mini-batches.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct BatchMethod {
+    /// Most frames of a batch.
+    pub size: usize,
+    /// Where the frames of a batch lie.
+    pub order: BatchOrder,
+    /// How the steps are chosen.
+    pub update: BatchUpdate,
+}
+
+/// How a batch updates object and probe.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum BatchUpdate {
+    /// LSQ-ML: steps that are optimal in the mean of the batch.
+    LeastSquares {
+        /// Share of the last change that is repeated.
+        momentum: f64,
+        /// Regulariser of the object.
+        smoothness: Smoothness,
+    },
+    /// ePIE and rPIE: given steps.
+    Pie {
+        /// α of the object's denominator, 1 for ePIE.
+        object_alpha: f64,
+        /// α of the probe's denominator, 1 for ePIE.
+        probe_alpha: f64,
+        /// Factor on the object's update.
+        object_step: f64,
+        /// Factor on the probe's update.
+        probe_step: f64,
+    },
+}
+
+/// A regulariser: the weight times Σ h·|O_n − O_i|² over neighbouring pixels of the lit object. The
+/// likelihood Σ(√I_model − √I)² has the same unit, so a weight of 1/(2σ²) belongs to differences of
+/// standard deviation σ.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Smoothness {
+    /// The weight; 0: none.
+    pub weight: f64,
+    /// δ of h = 1/√(1 + |O_n − O_i|²/δ²), which spares edges; 0: h = 1.
+    pub edge: f64,
+}
+
+impl BatchMethod {
+    /// The regulariser, if there is one.
+    pub(crate) fn smoothness(&self) -> Option<Smoothness> {
+        match self.update {
+            BatchUpdate::LeastSquares { smoothness, .. } => {
+                (smoothness.weight > 0.0).then_some(smoothness)
+            }
+            BatchUpdate::Pie { .. } => None,
+        }
+    }
+
+    /// Share of the last change that is repeated.
+    pub(crate) fn momentum(&self) -> f64 {
+        match self.update {
+            BatchUpdate::LeastSquares { momentum, .. } => momentum,
+            BatchUpdate::Pie { .. } => 0.0,
+        }
+    }
+
+    /// How the object's weights become denominators.
+    pub(crate) fn object_denominator(&self) -> Denominator {
+        match self.update {
+            BatchUpdate::LeastSquares { .. } => Denominator::Floor,
+            BatchUpdate::Pie { object_alpha, .. } => Denominator::Mixed(object_alpha),
+        }
+    }
+
+    /// How the probe's weights become denominators.
+    pub(crate) fn probe_denominator(&self) -> Denominator {
+        match self.update {
+            BatchUpdate::LeastSquares { .. } => Denominator::Floor,
+            BatchUpdate::Pie { probe_alpha, .. } => Denominator::Mixed(probe_alpha),
         }
     }
 }

@@ -1,8 +1,9 @@
 //! The summary of a run for other programs.
 
 use crate::data::{HistoryEntry, Reconstruction};
-use crate::ptycho::ProbeSize;
+use crate::ptycho::frame_statistics::affine_fit;
 use crate::ptycho::quality::Comparison;
+use crate::ptycho::{AffineFit, Displacements, ProbeSize, ScaleSpread};
 use crate::run::RunRecord;
 use serde::Serialize;
 
@@ -39,6 +40,16 @@ pub struct Summary {
     /// Size of the probe; absent if it has no power.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub probe_size: Option<ProbeSize>,
+    /// Distances of the refined positions from the recorded ones; absent if they were not refined.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub displacements: Option<Displacements>,
+    /// The affine map, m, that takes the recorded to the refined positions; absent if they were not
+    /// refined.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub affine: Option<AffineFit>,
+    /// Spread of the frames' intensity scales; absent if they were not fitted.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub frame_scales: Option<ScaleSpread>,
     /// Object shape (rows, columns).
     pub object_shape: [usize; 2],
     /// Object pixel (row, column), m.
@@ -83,6 +94,9 @@ impl Summary {
             probe_modes: of.probe.shape()[0],
             mode_power: of.mode_power.clone(),
             probe_size: ProbeSize::new(&of.probe, of.pixel),
+            displacements: Displacements::new(of),
+            affine: affine_fit(of),
+            frame_scales: ScaleSpread::new(&of.frame_scales),
             object_shape: of.object.dim().into(),
             pixel: of.pixel,
             history: of.history.clone(),
@@ -159,6 +173,26 @@ mod tests {
         assert!(value.get("relative_l2").is_none());
         assert!(value["probe_size"]["fwhm"].as_f64().unwrap() > 1e-8);
         assert_eq!(value["probe_size"]["rms"].as_array().unwrap().len(), 2);
+    }
+
+    #[test]
+    fn what_was_refined_is_summed_up_and_nothing_else() {
+        let mut of = sample::reconstruction();
+        let json = |of: &Reconstruction| -> serde_json::Value {
+            let text = Summary::new(of, sample::record(), None).to_json().unwrap();
+            serde_json::from_str(&text).unwrap()
+        };
+        let without = json(&of);
+        assert!(without.get("displacements").is_none());
+        assert!(without.get("affine").is_none());
+        assert!(without.get("frame_scales").is_none());
+        of.positions[[1, 0]] += 3e-8;
+        of.frame_scales = vec![0.5, 1.0, 1.5];
+        let with = json(&of);
+        let largest = with["displacements"]["largest_pixels"].as_f64().unwrap();
+        assert!((largest - 1.5).abs() < 1e-9, "{with}");
+        assert_eq!(with["affine"]["matrix"].as_array().unwrap().len(), 2);
+        assert_eq!(with["frame_scales"]["range"], serde_json::json!([0.5, 1.5]));
     }
 
     #[test]

@@ -248,6 +248,22 @@ impl<M: Device> CaseDevice<'_, M> {
         self.device.download(buffer, &mut values)?;
         Ok(relative_error(&values, reference))
     }
+
+    /// As [`Self::error`] of a buffer of arrays: the largest error of one place of the arrays, in all of them.
+    pub(crate) fn largest_error<T: Compared + Send, const N: usize>(
+        self,
+        buffer: &M::Buffer<[T; N]>,
+        reference: &[[T::Reference; N]],
+    ) -> Result<f64> {
+        let mut values = vec![[T::zeroed(); N]; reference.len()];
+        self.device.download(buffer, &mut values)?;
+        let of_place = |place: usize| {
+            let values: Vec<T> = values.iter().map(|value| value[place]).collect();
+            let reference: Vec<_> = reference.iter().map(|value| value[place]).collect();
+            relative_error(&values, &reference)
+        };
+        Ok((0..N).map(of_place).fold(0.0, f64::max))
+    }
 }
 
 /// Values that can be compared with a reference.
@@ -296,6 +312,17 @@ impl Compared for i32 {
             f64::from(self.abs_diff(reference)).powi(2),
             f64::from(reference).powi(2),
         ]
+    }
+}
+
+impl<T: Compared, const N: usize> Compared for [T; N] {
+    type Reference = [T::Reference; N];
+    fn distance(self, reference: [T::Reference; N]) -> [f64; 2] {
+        let each = self.into_iter().zip(reference);
+        each.fold([0.0; 2], |sums, (value, reference)| {
+            let [difference, norm] = value.distance(reference);
+            [sums[0] + difference, sums[1] + norm]
+        })
     }
 }
 

@@ -70,7 +70,7 @@ impl Frames {
 }
 
 /// Mean over the unmasked pixels; 0 if all are masked.
-fn mean(pixels: &[[f64; 2]], of: impl Fn(f64, f64) -> f64) -> f64 {
+pub(super) fn mean(pixels: &[[f64; 2]], of: impl Fn(f64, f64) -> f64) -> f64 {
     let valid = || pixels.iter().filter(|[_, measured]| *measured >= 0.0);
     let sum: f64 = valid().map(|[model, measured]| of(*model, *measured)).sum();
     sum / valid().count().max(1) as f64
@@ -80,7 +80,7 @@ fn mean(pixels: &[[f64; 2]], of: impl Fn(f64, f64) -> f64) -> f64 {
 const COEFFICIENTS: [[f32; 4]; 2] = [[1.0, -1.0, 1.0, 2.0], [0.75, -0.5, 0.75, 2.0]];
 
 /// Mean of (I_m − I)²/(I + 1), sum of (√I_m − √I)², and that of the free pixels, of one frame.
-fn model_metrics(pixels: &[[f64; 2]]) -> [f64; 3] {
+pub(super) fn model_metrics(pixels: &[[f64; 2]]) -> [f64; 3] {
     let photon = mean(pixels, |model, measured| {
         let counts = measured * measured;
         (model - counts).powi(2) / (counts + 1.0)
@@ -95,7 +95,7 @@ fn model_metrics(pixels: &[[f64; 2]]) -> [f64; 3] {
 }
 
 /// Squared deviation (√I_m − m)².
-fn deviation(model: f64, measured: f64) -> f64 {
+pub(super) fn deviation(model: f64, measured: f64) -> f64 {
     (model.sqrt() - measured).powi(2)
 }
 

@@ -6,6 +6,12 @@
 //! at sizes without common divisors, with gates open and shut, with masks, and with empty and
 //! single frames shows that indices, extents, barriers and sums are right.
 
+#[cfg(feature = "ptycho")]
+mod batch_steps;
+#[cfg(feature = "ptycho")]
+mod batch_sums;
+#[cfg(feature = "ptycho")]
+mod batch_waves;
 pub(crate) mod bench;
 mod copies;
 #[cfg(feature = "ptycho")]
@@ -18,6 +24,8 @@ mod fourier;
 pub(crate) mod jacobi;
 #[cfg(feature = "ptycho")]
 mod layers;
+#[cfg(feature = "ptycho")]
+mod likelihood;
 #[cfg(feature = "mri")]
 pub(crate) mod mri_direct;
 #[cfg(feature = "mri")]
@@ -41,6 +49,8 @@ pub(crate) mod series;
 #[cfg(feature = "ptycho")]
 mod shape;
 mod transform;
+#[cfg(feature = "ptycho")]
+mod trials;
 
 pub(crate) use bench::Bench;
 pub use bench::CaseResult;

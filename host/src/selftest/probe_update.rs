@@ -272,6 +272,7 @@ fn finish<M: Device>(
                 pixels: pixels as u32,
                 slices: shape.slices,
                 weight,
+                incremental: 0,
             };
             device.launch(&launch, Work::Elements(layer))
         },

@@ -2,17 +2,25 @@
 
 use super::bench::Bench;
 use super::shape::shapes;
-use super::{Size, exit_waves, fourier, layers, object_update, probe, probe_update};
+use super::{
+    Size, batch_steps, batch_sums, batch_waves, exit_waves, fourier, layers, likelihood,
+    object_update, probe, probe_update, trials,
+};
 use crate::gpu::{Device, Result};
 
 pub(crate) fn cases<M: Device>(bench: &mut Bench<'_, M>, size: Size) -> Result<()> {
     for shape in shapes(size) {
+        batch_steps::cases(bench, shape)?;
         layers::cases(bench, shape)?;
+        likelihood::cases(bench, shape)?;
         exit_waves::cases(bench, shape)?;
         fourier::cases(bench, shape)?;
         object_update::cases(bench, shape)?;
         probe_update::cases(bench, shape)?;
         probe::cases(bench, shape)?;
+        batch_waves::cases(bench, shape)?;
+        batch_sums::cases(bench, shape)?;
+        trials::cases(bench, shape)?;
     }
     Ok(())
 }

@@ -225,7 +225,7 @@ fn counts_that_overflow_diverge_and_overwrite_nothing() {
 #[test]
 fn wrong_usage_is_refused() {
     let folder = TestFolder::with_scan();
-    let cases: [(&[&str], &str); 14] = [
+    let cases: [(&[&str], &str); 20] = [
         (
             &["--engine", "dm:0"],
             "--engine dm:0: expected 1 to 10000000 iterations",
@@ -233,7 +233,7 @@ fn wrong_usage_is_refused() {
         (&["--set", "data.constants.colour=1"], "colour"),
         (
             &["--engine", "foo:3"],
-            "--engine foo:3: expected dm, raar or ap",
+            "--engine foo:3: expected dm, raar, ap",
         ),
         (&["--engine", "dm"], "NAME:ITERATIONS"),
         (&["--engine", "dm:-1"], "expected 1 to 10000000"),
@@ -246,6 +246,30 @@ fn wrong_usage_is_refused() {
         (
             &["--resume", "c", "--engine", "dm:3"],
             "cannot be used with",
+        ),
+        (
+            &["--resume", "c", "--refine-positions", "gradient"],
+            "cannot be used with",
+        ),
+        (
+            &["--resume", "c", "--fit-frame-scales"],
+            "cannot be used with",
+        ),
+        (
+            &["--refine-positions", "gradient,foo"],
+            "--refine-positions foo: expected gradient",
+        ),
+        (
+            &["--engine", "dm:3", "--refine-positions", "gradient"],
+            "--refine-positions gradient: expected an engine at exact positions",
+        ),
+        (
+            &["--engine", "dm:3", "--fit-frame-scales"],
+            "--fit-frame-scales: expected an engine at exact positions",
+        ),
+        (
+            &["--engine", "ml:3", "--set", "ml.batch=2"],
+            "expected an option of ml",
         ),
         (&["--quiet", "--json-progress"], "cannot be used with"),
         (

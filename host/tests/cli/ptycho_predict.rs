@@ -4,21 +4,31 @@ use super::support::{STARTING, TestFolder};
 use hdf5_metno as hdf5;
 use ndarray::{Array2, Array3, ArrayView2, Axis, s};
 use num_complex::Complex;
+use serde_json::Value;
 use std::f64::consts::TAU;
 use std::path::Path;
 use std::sync::PoisonError;
 
 type C = Complex<f64>;
 
-/// Reconstructs `scan.cxi`; the last R of the history.
+/// Reconstructs `scan.cxi` with projection engines; the last R of the history.
 fn reconstruct(folder: &TestFolder, options: &[&str]) -> f64 {
-    let fixed = ["-o", "out.h5", "--engine", "dm:8", "--engine", "ap:2"];
-    let files = ["--summary", "s.json", "--no-pictures", "--quiet"];
+    let engines = ["--engine", "dm:8", "--engine", "ap:2"];
+    last_r(&summary(folder, &[&engines[..], options].concat()))
+}
+
+/// Reconstructs `scan.cxi`; the summary.
+fn summary(folder: &TestFolder, options: &[&str]) -> Value {
+    let files = ["-o", "out.h5", "--summary", "s.json"];
+    let quiet = ["--no-pictures", "--quiet"];
     folder
-        .reconstruct(&[&fixed[..], &files, options].concat())
+        .reconstruct(&[&files[..], &quiet, options].concat())
         .well();
     let text = std::fs::read_to_string(folder.path("s.json")).unwrap();
-    let summary: serde_json::Value = serde_json::from_str(&text).unwrap();
+    serde_json::from_str(&text).unwrap()
+}
+
+fn last_r(summary: &Value) -> f64 {
     let history = summary["history"].as_array().unwrap();
     history.last().unwrap()["r_factor"].as_f64().unwrap()
 }
@@ -32,6 +42,17 @@ fn transform(count: usize) -> Array2<C> {
             1.0 / (count as f64).sqrt(),
             -TAU * place(k) * place(n) / count as f64,
         )
+    })
+}
+
+/// The matrix (to, from) that shifts `count` samples by `shift`: the mean of
+/// exp(2πi k (to − from − shift)/N) over the frequencies k from −N/2 on.
+fn shift_matrix(count: usize, shift: f64) -> Array2<C> {
+    let half = (count / 2) as i64;
+    Array2::from_shape_fn((count, count), |(to, from)| {
+        let distance = to as f64 - from as f64 - shift;
+        let wave = |k: i64| C::cis(TAU * k as f64 * distance / count as f64);
+        (-half..count as i64 - half).map(wave).sum::<C>() / count as f64
     })
 }
 
@@ -51,16 +72,23 @@ fn intensities(result: &Path) -> Array3<f64> {
     .mapv(wide);
     let probe: Array3<C> = probe.into_dimensionality().unwrap();
     let corners = read("/entry_1/image_1/corners").read_2d::<u32>().unwrap();
+    let fractions = read("/entry_1/image_1/fractions").read_2d::<f64>().unwrap();
+    let scales = read("/entry_1/image_1/frame_scales")
+        .read_1d::<f64>()
+        .unwrap();
     let (_, rows, columns) = probe.dim();
     let (down, across) = (transform(rows), transform(columns));
     let mut all = Array3::zeros((corners.nrows(), rows, columns));
-    for (corner, mut frame) in corners.rows().into_iter().zip(all.outer_iter_mut()) {
-        let [top, left] = [corner[0] as usize, corner[1] as usize];
+    for (number, mut frame) in all.outer_iter_mut().enumerate() {
+        let [top, left] = [0, 1].map(|axis| corners[[number, axis]] as usize);
+        let shift_rows = shift_matrix(rows, fractions[[number, 0]]);
+        let shift_columns = shift_matrix(columns, fractions[[number, 1]]);
         let window = object.slice(s![top..top + rows, left..left + columns]);
         for mode in probe.outer_iter() {
-            let wave: Array2<C> = &mode * &window;
+            let shifted = shift_rows.dot(&mode).dot(&shift_columns.t());
+            let wave: Array2<C> = &shifted * &window;
             let far = down.dot(&wave).dot(&across.t());
-            frame += &far.mapv(|f| f.norm_sqr());
+            frame += &far.mapv(|f| scales[number] * f.norm_sqr());
         }
     }
     all
@@ -97,6 +125,46 @@ fn r_follows_from_the_result_alone() {
         let found = r_factor(model.view(), measured.view());
         assert!((found / expected - 1.0).abs() < 1e-5, "{found} {expected}");
     }
+}
+
+#[test]
+fn r_follows_from_the_shifts_and_scales_of_refined_frames() {
+    let folder = TestFolder::new();
+    let size = ["--frame", "32", "--positions", "20"];
+    folder.simulate(
+        "scan.cxi",
+        &[&size[..], &["--position-error", "0.7"]].concat(),
+    );
+    let engine = ["--engine", "lsqml:6", "--set", "positions.start=2"];
+    let refine = ["--refine-positions", "gradient", "--fit-frame-scales"];
+    let summary = summary(&folder, &[&engine[..], &refine].concat());
+    let expected = last_r(&summary);
+    let plain = intensities(&folder.path("out.h5"));
+    let measured = flat(&frames(&folder.path("scan.cxi")));
+    let found = r_factor(flat(&plain).view(), measured.view());
+    assert!((found / expected - 1.0).abs() < 1e-5, "{found} {expected}");
+
+    let positive = |path: &str| summary.pointer(path).unwrap().as_f64().unwrap() > 0.0;
+    assert!(positive("/displacements/rms_pixels") && positive("/displacements/largest"));
+    assert!(positive("/frame_scales/standard_deviation"));
+    let result = warpstride::ptycho::io::results::read(&folder.path("out.h5")).unwrap();
+    let scan = warpstride::ptycho::io::scan::read(&folder.path("scan.cxi"), &Default::default());
+    assert_eq!(result.recorded_positions, *scan.unwrap().scan.positions());
+    for (frame, position) in result.positions.rows().into_iter().enumerate() {
+        for axis in 0..2 {
+            let pixel = f64::from(result.corners[frame][axis]) + result.fractions[frame][axis];
+            let expected = result.origin[axis] + pixel * result.pixel[axis];
+            let difference = (position[axis] - expected) / result.pixel[axis];
+            assert!(difference.abs() < 1e-6, "frame {frame}: {difference}");
+        }
+    }
+
+    let predict = ["ptycho", "predict", "out.h5", "scan.cxi", "-o", "model.cxi"];
+    folder.run(&predict).well();
+    let model = frames(&folder.path("model.cxi"));
+    let largest = plain.iter().copied().fold(0.0, f64::max);
+    let difference = (&plain - &model).mapv(f64::abs);
+    assert!(difference.iter().all(|d| *d < 1e-6 * largest));
 }
 
 #[test]

@@ -7,23 +7,49 @@
 /// The magnitude of a free pixel, which no update sees, with √counts m is `FREE − m`; that of a masked pixel is −1.
 pub const FREE: f32 = -2.0;
 
+pub mod advance_layers;
 pub mod centring_shift;
+pub mod conjugate_direction;
+pub mod conjugate_products;
 pub mod copy_waves;
+pub mod direction_finish;
 pub mod exit_wave_build;
 pub mod fourier_step;
+pub mod gaussian_smoothing;
+pub mod gram;
+pub mod keep_better;
+pub mod largest;
 pub mod layer_power;
+pub mod likelihood_deviation;
+pub mod likelihood_losses;
+pub mod likelihood_noise;
+pub mod line_sums;
+pub mod line_waves;
+pub mod magnitude_deviation;
+pub mod mix_layers;
 pub mod model_metrics;
+pub mod object_direction;
 pub mod object_finish;
 pub mod object_update_atomic;
 pub mod object_update_tiled;
 pub mod phase_ramp_layers;
+pub mod position_equations;
 pub mod probe_change;
+pub mod probe_direction;
 pub mod probe_finish;
 mod probe_sums;
 pub mod probe_update_atomic;
 pub mod probe_update_tiled;
 pub mod roll_layers;
 pub mod scale_layers;
+pub mod shifted_spectra;
+pub mod slice_sums;
+pub mod smoothness;
+pub mod step_mean;
+pub mod step_sums;
+pub mod trial_positions;
+pub mod window_product;
+pub mod window_residual;
 mod window_walk;
 
 #[cfg(not(target_arch = "nvptx64"))]

@@ -48,16 +48,22 @@ pub(super) fn finished(
     if total > 0.0 {
         value = before.scale_add(weight, numerator).scale(1.0 / total);
     }
-    if clip_high >= 0.0 {
-        let modulus = GpuFloat::sqrt(value.norm_sqr());
-        let wanted = modulus.max(clip_low).min(clip_high);
-        if wanted != modulus {
-            value = if modulus > 0.0 {
-                value.scale(wanted / modulus)
-            } else {
-                Complex32::new(wanted, 0.0)
-            };
-        }
+    clipped(value, clip_low, clip_high)
+}
+
+/// `value` with its modulus clipped to the limits; `high` < 0: no limits. Zero becomes the lower limit.
+#[inline(always)]
+pub(super) fn clipped(value: Complex32, low: f32, high: f32) -> Complex32 {
+    if high < 0.0 {
+        return value;
     }
-    value
+    let modulus = GpuFloat::sqrt(value.norm_sqr());
+    let wanted = modulus.max(low).min(high);
+    if wanted == modulus {
+        value
+    } else if modulus > 0.0 {
+        value.scale(wanted / modulus)
+    } else {
+        Complex32::new(wanted, 0.0)
+    }
 }

@@ -5,7 +5,8 @@
 
 use warpstride_device::prelude::*;
 
-/// `P ← support · [weight · P + Σ numerators] / [weight + Σ denominators]`, slices in their order.
+/// `P ← support · [weight · P + Σ numerators] / [weight + Σ denominators]`, slices in their order; if `incremental` is
+/// not 0, `P ← support · (P + Σ numerators / [weight + Σ denominators])`.
 /// Does nothing while `*gate` is not 0.
 #[kernel(block = 256)]
 #[allow(
@@ -22,6 +23,7 @@ pub unsafe fn ptycho_probe_finish(
     pixels: u32,
     slices: u32,
     weight: f32,
+    incremental: u32,
 ) {
     if *gate != 0 || pixels == 0 {
         return;
@@ -37,7 +39,12 @@ pub unsafe fn ptycho_probe_finish(
         }
         let mut value = *probe.add(at);
         if denominator > 0.0 {
-            value = value.scale_add(weight, numerator).scale(1.0 / denominator);
+            let change = numerator.scale(1.0 / denominator);
+            value = if incremental != 0 {
+                value + change
+            } else {
+                value.scale_add(weight, numerator).scale(1.0 / denominator)
+            };
         }
         *probe.add(at) = value.scale(*support.add(pixel));
     }

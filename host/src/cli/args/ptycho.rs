@@ -34,9 +34,11 @@ Examples:
 Examples:
   warpstride ptycho reconstruct scan.cxi -o result.h5
   warpstride ptycho reconstruct scan.cxi -o result.h5 --engine dm:100 \\
-      --engine raar:50
-  warpstride ptycho reconstruct scan.cxi -o result.h5 --set dm.alpha=0.9 \\
-      --probe-modes 3
+      --engine raar:50 --engine ap:10 --set dm.alpha=0.9 --probe-modes 3
+  warpstride ptycho reconstruct scan.cxi -o result.h5 --engine lsqml:200 \\
+      --refine-positions gradient --fit-frame-scales
+  warpstride ptycho reconstruct scan.cxi -o result.h5 --engine epie:200
+  warpstride ptycho reconstruct scan.cxi -o result.h5 --engine rpie:200
   warpstride ptycho reconstruct scan.cxi -o result.h5 --backend cpu \\
       --report result.html
   warpstride ptycho reconstruct scan.cxi -o result.h5 --resume result.checkpoint
@@ -138,7 +140,8 @@ pub(crate) struct ReconstructArgs {
     #[arg(short, long, value_name = "OUT.h5")]
     pub(crate) output: PathBuf,
 
-    /// Engine (dm, raar, ap) and iterations; repeat to run several in order [default: dm:100 raar:50]
+    /// Engine (dm, raar, ap, ml, lsqml, epie, rpie) and iterations; repeat to run several in order
+    /// [default: dm:100 raar:50]
     #[arg(long, value_name = "NAME:N", help_heading = "What to compute")]
     pub(crate) engine: Vec<String>,
     /// Recipe with all options of the run (TOML); the recipe stored in a result repeats that run
@@ -161,6 +164,18 @@ pub(crate) struct ReconstructArgs {
     /// Whether an engine ends when R_free has risen; auto needs --free-pixels [default: off]
     #[arg(long, value_enum, help_heading = "What to compute")]
     pub(crate) stop: Option<StopArg>,
+    /// Refine the positions by these methods, such as gradient,affine [default: none]
+    #[arg(
+        long,
+        value_enum,
+        value_name = "METHODS",
+        value_delimiter = ',',
+        help_heading = "What to compute"
+    )]
+    pub(crate) refine_positions: Vec<PositionMethodArg>,
+    /// Fit a factor on the intensities of each frame, for beams whose brightness varies
+    #[arg(long, help_heading = "What to compute")]
+    pub(crate) fit_frame_scales: bool,
     /// Floating-point precision on the CPU [default: f32]
     #[arg(long, value_enum, help_heading = "What to compute")]
     pub(crate) precision: Option<PrecisionArg>,
@@ -172,7 +187,18 @@ pub(crate) struct ReconstructArgs {
         long,
         value_name = "CHECKPOINT",
         help_heading = "What to compute",
-        conflicts_with_all = ["engine", "recipe", "set", "probe_modes", "free_pixels", "stop", "precision", "seed"]
+        conflicts_with_all = [
+            "engine",
+            "recipe",
+            "set",
+            "probe_modes",
+            "free_pixels",
+            "stop",
+            "refine_positions",
+            "fit_frame_scales",
+            "precision",
+            "seed",
+        ]
     )]
     pub(crate) resume: Option<PathBuf>,
 
@@ -252,6 +278,17 @@ pub(crate) enum PatternArg {
     Raster,
     /// Concentric rings
     Round,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum PositionMethodArg {
+    /// A Gauss–Newton step of each frame
+    Gradient,
+    /// The affine map of the whole scan that fits the displacements of the frames; with another
+    /// method, frames far from the map are drawn in
+    Affine,
+    /// The best of several random displacements of each frame
+    Annealing,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]

@@ -19,7 +19,7 @@ pub(super) fn engine(
 ) -> Result<EngineChoice<Box<dyn Engine>>, Failure> {
     let (shape, object_shape) = (problem.shape(), problem.positions.object_shape);
     let version = UpdateVersion::choose(recipe.gpu.updates, shape, object_shape);
-    let estimate = memory_estimate(shape, object_shape, recipe.precision);
+    let estimate = memory_estimate(shape, object_shape, recipe);
     backend.engine(
         || Ok(estimate.check_cpu(WHAT, host)?),
         |kind| {

@@ -105,7 +105,8 @@ impl Info {
         let name = self.file.display().to_string();
         let [_, rows, columns] = read.scan.shape();
         let pixel = read.scan.object_pixel();
-        let windows = PixelPositions::new(read.scan.positions(), pixel, [rows, columns], 0);
+        let margin = self.recipe.positions.margin();
+        let windows = PixelPositions::new(read.scan.positions(), pixel, [rows, columns], margin);
         let fatal = windows.as_ref().err().map(|e| format!("{name}: {e}"));
         let mut info = ScanInfo::new(name, &read.scan, &self.recipe, read.notes);
         match windows {
@@ -182,7 +183,7 @@ impl ScanInfo {
 
     fn plan(&mut self, object_shape: [usize; 2], recipe: &Recipe, available: Memory) {
         let shape = [self.frames, self.probe_modes, self.rows, self.columns];
-        let estimate = memory_estimate(shape, object_shape, recipe.precision);
+        let estimate = memory_estimate(shape, object_shape, recipe);
         if estimate.cpu > available.limit() {
             self.problems.push(format!(
                 "the CPU back end needs {} of memory, but {} is available",

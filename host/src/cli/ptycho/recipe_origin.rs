@@ -5,6 +5,7 @@ use crate::cli::failure::Failure;
 use crate::io::IoError;
 use crate::ptycho::{ProblemError, RecipeError};
 use crate::text::shortest;
+use clap::ValueEnum;
 use std::path::Path;
 
 /// The sources of a recipe's options.
@@ -28,6 +29,21 @@ impl RecipeOrigin {
         if args.stop == Some(StopArg::Auto) {
             let argument = ("stop".to_owned(), "--stop auto".to_owned());
             origin.arguments.insert(0, argument);
+        }
+        if !args.refine_positions.is_empty() {
+            let names: Vec<String> = (args.refine_positions.iter())
+                .filter_map(|method| Some(method.to_possible_value()?.get_name().to_owned()))
+                .collect();
+            let argument = format!("--refine-positions {}", names.join(","));
+            origin
+                .arguments
+                .insert(0, ("positions.refine".to_owned(), argument));
+        }
+        if args.fit_frame_scales {
+            let argument = "--fit-frame-scales".to_owned();
+            origin
+                .arguments
+                .insert(0, ("fit_frame_scales".to_owned(), argument));
         }
         if let Some(share) = args.free_pixels {
             let argument = format!("--free-pixels {}", shortest(share));

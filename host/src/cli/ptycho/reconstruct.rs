@@ -4,7 +4,7 @@ use super::backend::{WHAT, engine};
 use super::files::{Files, remove};
 use super::recipe_origin::RecipeOrigin;
 use super::results::FinishedRun;
-use crate::cli::args::{BackendArg, PrecisionArg, ReconstructArgs, StopArg};
+use crate::cli::args::{BackendArg, PositionMethodArg, PrecisionArg, ReconstructArgs, StopArg};
 use crate::cli::backend::request;
 use crate::cli::failure::Failure;
 use crate::cli::output::{ProgressStream, note_lines, say};
@@ -12,8 +12,8 @@ use crate::cli::paths::{self, OutputFile, same};
 use crate::cli::threads;
 use crate::data::{HistoryEntry, PixelPositions, Scan};
 use crate::ptycho::{
-    EngineSpec, Origin, Precision, ProbeSource, Problem, Recipe, ReconstructionSteps,
-    Reconstructor, Run, SavedRun, StopRule, diagnose, memory_estimate, result,
+    EngineSpec, Origin, PositionMethod, Precision, ProbeSource, Problem, Recipe,
+    ReconstructionSteps, Reconstructor, Run, SavedRun, StopRule, diagnose, memory_estimate, result,
 };
 use crate::run::{
     BackendRequest, Bar, End, Interrupt, JsonLines, MemoryEstimate, Observer, RunRecord, Schedule,
@@ -237,14 +237,11 @@ impl Reconstruct {
     fn memory_estimate(&self, scan: &Scan) -> Result<MemoryEstimate, Failure> {
         let [frames, rows, columns] = scan.shape();
         let pixel = scan.object_pixel();
-        let positions = PixelPositions::new(scan.positions(), pixel, [rows, columns], 0)
+        let margin = self.recipe.positions.margin();
+        let positions = PixelPositions::new(scan.positions(), pixel, [rows, columns], margin)
             .map_err(|e| Failure::failed(format!("{}: {e}", self.scan.display())))?;
         let shape = [frames, self.recipe.probe_modes, rows, columns];
-        Ok(memory_estimate(
-            shape,
-            positions.object_shape,
-            self.recipe.precision,
-        ))
+        Ok(memory_estimate(shape, positions.object_shape, &self.recipe))
     }
 }
 
@@ -295,6 +292,13 @@ fn resolve(args: &ReconstructArgs, origin: &RecipeOrigin) -> Result<Recipe, Fail
             StopArg::Auto => StopRule::Auto,
         };
     }
+    if !args.refine_positions.is_empty() {
+        let methods = args.refine_positions.iter().map(|given| method(*given));
+        recipe.positions.refine = methods.collect();
+    }
+    if args.fit_frame_scales {
+        recipe.fit_frame_scales = true;
+    }
     if let Some(given) = args.precision {
         recipe.precision = precision(given);
     }
@@ -319,6 +323,15 @@ pub(super) fn precision(given: PrecisionArg) -> Precision {
     match given {
         PrecisionArg::F32 => Precision::F32,
         PrecisionArg::F64 => Precision::F64,
+    }
+}
+
+/// The method that an argument names.
+fn method(given: PositionMethodArg) -> PositionMethod {
+    match given {
+        PositionMethodArg::Gradient => PositionMethod::Gradient,
+        PositionMethodArg::Affine => PositionMethod::Affine,
+        PositionMethodArg::Annealing => PositionMethod::Annealing,
     }
 }
 

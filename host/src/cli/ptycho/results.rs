@@ -143,6 +143,15 @@ impl FinishedRun<'_> {
         if let Some(size) = &summary.probe_size {
             lines.push(("probe", size.to_string()));
         }
+        if let Some(displacements) = &summary.displacements {
+            lines.push(("positions", format!("moved by {displacements}")));
+        }
+        if let Some(map) = &summary.affine {
+            lines.push(("affine map", map.to_string()));
+        }
+        if let Some(scales) = &summary.frame_scales {
+            lines.push(("frame scales", scales.to_string()));
+        }
         lines.push(("note", note.unwrap_or_default()));
         lines.push(("iterations", summary.iterations.to_string()));
         lines.push((

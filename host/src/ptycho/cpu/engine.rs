@@ -1,11 +1,19 @@
 //! State and step of a projection engine on the CPU.
 
-use super::fourier_projection::{
-    FrameErrors, FrameModel, Scratch, model_errors, model_spectra, step_frame,
+use super::batch_engine::{self, BatchState};
+use super::exact_positions::Shifter;
+use super::fourier_projection::{FrameErrors, FrameModel, Scratch, model_spectra, step_frame};
+use super::likelihood::{self, LikelihoodState};
+use super::{
+    annealing, centring, constraints, exact_positions, model, normalisation, object_update,
+    probe_update, refinement,
 };
-use super::{centring, constraints, object_update, probe_update};
 use crate::fft::{Real, TransposedFft2};
-use crate::ptycho::{Engine, EngineError, EngineState, ModelErrors, Problem, Step, StepErrors};
+use crate::ptycho::refinement::{FrameParameters, Refinement, Stage};
+use crate::ptycho::step::Method;
+use crate::ptycho::{
+    Engine, EngineError, EngineState, Frames, ModelErrors, Problem, Step, StepErrors,
+};
 use crate::run::Setup;
 use ndarray::{Array2, Array3};
 use num_complex::Complex;
@@ -19,9 +27,43 @@ pub(super) struct Layout {
     pub(super) columns: usize,
     pub(super) object_shape: [usize; 2],
     pub(super) corners: Vec<[u32; 2]>,
+    /// Positions minus corners, pixels.
+    pub(super) fractions: Vec<[f64; 2]>,
+    /// Factors on the frames' model intensities.
+    pub(super) scales: Vec<f64>,
 }
 
 impl Layout {
+    /// The fraction of a frame's position; zero unless `subpixel`.
+    pub(super) fn fraction(&self, frame: usize, subpixel: bool) -> [f64; 2] {
+        if subpixel {
+            self.fractions[frame]
+        } else {
+            [0.0; 2]
+        }
+    }
+
+    /// Factor on the model intensities of a frame.
+    pub(super) fn scale(&self, frame: usize) -> f64 {
+        self.scales[frame]
+    }
+
+    /// Takes over windows, fractions and scales.
+    fn set(&mut self, frames: Frames) {
+        self.corners = frames.corners;
+        self.fractions = frames.fractions;
+        self.scales = frames.scales;
+    }
+
+    /// Positions of the frames, object pixels.
+    pub(super) fn positions(&self, subpixel: bool) -> Vec<[f64; 2]> {
+        let position = |(frame, corner): (usize, &[u32; 2])| {
+            let fraction = self.fraction(frame, subpixel);
+            [0, 1].map(|axis| f64::from(corner[axis]) + fraction[axis])
+        };
+        self.corners.iter().enumerate().map(position).collect()
+    }
+
     pub(super) fn pixels(&self) -> usize {
         self.rows * self.columns
     }
@@ -64,23 +106,32 @@ pub(super) fn mode_power<T: Real>(probe: &[Complex<T>], modes: usize, pixels: us
 
 /// A projection engine on the CPU in precision `T`.
 pub struct CpuEngine<T: Real> {
-    layout: Layout,
-    fft: TransposedFft2<T>,
+    pub(super) layout: Layout,
+    pub(super) fft: TransposedFft2<T>,
     /// √counts (frame, column, row), negative where masked or free.
-    magnitudes: Vec<f32>,
+    pub(super) magnitudes: Vec<f32>,
     total_counts: f64,
     free_counts: f64,
-    object: Vec<Complex<T>>,
-    probe: Vec<Complex<T>>,
+    pub(super) object: Vec<Complex<T>>,
+    pub(super) probe: Vec<Complex<T>>,
+    pub(super) batch_state: BatchState<T>,
+    pub(super) likelihood: LikelihoodState<T>,
+    /// Whether the last iteration had frames at their exact positions.
+    subpixel: bool,
+    parameters: FrameParameters,
+    /// Largest distance of a position from its start, pixels.
+    bound: f64,
+    /// Power of the start probe, photons.
+    power: f64,
     /// Ψ, unnormalised transforms of the exit waves (frame, mode, column, row).
     spectra: Vec<Complex<T>>,
     /// Exit waves ψ (frame, mode, row, column) of the current iteration.
-    exit: Vec<Complex<T>>,
+    pub(super) exit: Vec<Complex<T>>,
     finished: Vec<StepErrors>,
 }
 
 impl<T: Real> CpuEngine<T> {
-    /// Initialises the engine with the start values; the exit waves start as P·O.
+    /// Initialises the engine with the start values.
     #[must_use]
     pub fn new(problem: &Problem) -> Self {
         let [frames, modes, rows, columns] = problem.shape();
@@ -90,6 +141,8 @@ impl<T: Real> CpuEngine<T> {
             columns,
             object_shape: problem.positions.object_shape,
             corners: problem.positions.corners.clone(),
+            fractions: vec![[0.0; 2]; frames],
+            scales: vec![1.0; frames],
         };
         let pixels = layout.pixels();
         let mut magnitudes = vec![0.0; frames * pixels];
@@ -101,43 +154,59 @@ impl<T: Real> CpuEngine<T> {
                 .for_each(|(to, from)| transpose::transpose(from, to, columns, rows));
         }
         let convert = |v: &Complex<f64>| Complex::new(T::of(v.re), T::of(v.im));
-        let mut engine = Self {
+        let parameters = FrameParameters::new(&problem.positions);
+        Self {
             fft: TransposedFft2::new(rows, columns),
             magnitudes,
             total_counts: problem.total_counts,
             free_counts: problem.free_counts,
             object: problem.object.iter().map(convert).collect(),
             probe: problem.probe.iter().map(convert).collect(),
-            spectra: vec![Complex::default(); frames * modes * pixels],
-            exit: vec![Complex::default(); frames * modes * pixels],
+            batch_state: BatchState::default(),
+            likelihood: LikelihoodState::default(),
+            subpixel: false,
+            parameters,
+            bound: problem.refinement.bound,
+            power: problem.probe.iter().map(Complex::norm_sqr).sum(),
+            spectra: Vec::new(),
+            exit: Vec::new(),
             finished: Vec::new(),
             layout,
-        };
+        }
+    }
+
+    /// Makes the exit waves P·O if there are none.
+    fn start_projections(&mut self, exact: bool) {
         let Self {
             layout,
             fft,
             object,
             probe,
             spectra,
+            exit,
             ..
-        } = &mut engine;
-        spectra
-            .par_chunks_mut(modes * pixels)
-            .zip(&layout.corners)
-            .for_each_init(
-                || Scratch::new(layout, fft),
-                |scratch, (state, corner)| {
-                    let window = Window {
-                        layout,
-                        corner: *corner,
-                        probe,
-                        object,
-                    };
-                    model_spectra(&window, fft, scratch);
-                    state.copy_from_slice(&scratch.model);
-                },
-            );
-        engine
+        } = self;
+        let waves = layout.modes * layout.pixels();
+        let total = layout.corners.len() * waves;
+        if spectra.len() == total {
+            return;
+        }
+        *spectra = vec![Complex::default(); total];
+        *exit = vec![Complex::default(); total];
+        let of_probe = model::spectra(probe, layout.pixels(), fft);
+        spectra.par_chunks_mut(waves).enumerate().for_each_init(
+            || (Scratch::new(layout, fft), Shifter::new(layout, fft, probe)),
+            |(scratch, shifter), (frame, state)| {
+                let window = Window {
+                    layout,
+                    corner: layout.corners[frame],
+                    probe: shifter.probe(layout, &of_probe, frame, exact, fft),
+                    object,
+                };
+                model_spectra(&window, fft, scratch);
+                state.copy_from_slice(&scratch.model);
+            },
+        );
     }
 
     fn project(&mut self, step: &Step) -> Vec<FrameErrors> {
@@ -153,18 +222,19 @@ impl<T: Real> CpuEngine<T> {
         } = self;
         let pixels = layout.pixels();
         let waves = layout.modes * pixels;
+        let of_probe = model::spectra(probe, pixels, fft);
         spectra
             .par_chunks_mut(waves)
             .zip(exit.par_chunks_mut(waves))
             .zip(magnitudes.par_chunks(pixels))
-            .zip(&layout.corners)
+            .enumerate()
             .map_init(
-                || Scratch::new(layout, fft),
-                |scratch, ((state, magnitudes), corner)| {
+                || (Scratch::new(layout, fft), Shifter::new(layout, fft, probe)),
+                |(scratch, shifter), (frame, (state, magnitudes))| {
                     let window = Window {
                         layout,
-                        corner: *corner,
-                        probe,
+                        corner: layout.corners[frame],
+                        probe: shifter.probe(layout, &of_probe, frame, step.subpixel, fft),
                         object,
                     };
                     let coefficients = step.coefficients;
@@ -184,7 +254,9 @@ impl<T: Real> CpuEngine<T> {
 
     fn overlap(&mut self, step: &Step) {
         for _ in 0..step.overlap_loops {
-            if step.update_object {
+            if step.update_object && step.subpixel {
+                exact_positions::object_update(self, step);
+            } else if step.update_object {
                 object_update::object_update(
                     &self.layout,
                     &mut self.object,
@@ -198,13 +270,17 @@ impl<T: Real> CpuEngine<T> {
                 break;
             }
             let before = self.probe.clone();
-            probe_update::probe_update(
-                &self.layout,
-                &self.object,
-                &mut self.probe,
-                &self.exit,
-                step.probe_weight,
-            );
+            if step.subpixel {
+                exact_positions::probe_update(self, step);
+            } else {
+                probe_update::probe_update(
+                    &self.layout,
+                    &self.object,
+                    &mut self.probe,
+                    &self.exit,
+                    step.probe_weight,
+                );
+            }
             self.constrain_probe(step);
             let [moved, norm] = probe_update::change(&before, &self.probe);
             if moved < step.overlap_tolerance * step.overlap_tolerance * norm {
@@ -213,7 +289,7 @@ impl<T: Real> CpuEngine<T> {
         }
     }
 
-    fn constrain_probe(&mut self, step: &Step) {
+    pub(super) fn constrain_probe(&mut self, step: &Step) {
         let (rows, columns) = (self.layout.rows, self.layout.columns);
         if let Some(fraction) = step.probe_support {
             constraints::real_support(&mut self.probe, &constraints::disc(rows, columns, fraction));
@@ -233,6 +309,26 @@ impl<T: Real> CpuEngine<T> {
             centring::roll(&mut self.probe, frame, shift);
             centring::roll_spectra(&mut self.spectra, frame, shift);
             centring::roll(&mut self.object, layout.object_shape, shift);
+            // Its directions are those of the old windows.
+            self.likelihood.last = None;
+        }
+    }
+
+    /// Refines positions and scales.
+    fn refine(&mut self, step: &Step, how: &Refinement) {
+        for stage in how.stages(step.seed, step.iteration) {
+            match stage {
+                Stage::Equations(positions) => {
+                    let equations = refinement::normal_equations(self, step.subpixel);
+                    self.parameters.refine(&equations, positions, how);
+                }
+                Stage::Trials(trials) => {
+                    let chosen = annealing::best_trials(self, &self.parameters, &trials);
+                    self.parameters.take_trials(&chosen, &trials, how.bound);
+                }
+                Stage::DrawIn => self.parameters.draw_in(how.bound),
+            }
+            self.layout.set(self.parameters.frames(self.subpixel));
         }
     }
 
@@ -264,10 +360,46 @@ impl<T: Real> Engine for CpuEngine<T> {
     }
 
     fn step(&mut self, step: &Step) -> Result<(), EngineError> {
-        let frames = self.project(step);
-        self.overlap(step);
+        if self.subpixel != step.subpixel {
+            self.subpixel = step.subpixel;
+            self.layout.set(self.parameters.frames(step.subpixel));
+        }
+        let frames = match &step.method {
+            Method::Projection => {
+                self.batch_state = BatchState::default();
+                self.likelihood = LikelihoodState::default();
+                self.start_projections(step.subpixel);
+                let frames = self.project(step);
+                self.overlap(step);
+                frames
+            }
+            Method::Batches(method) => {
+                (self.spectra, self.exit) = (Vec::new(), Vec::new());
+                self.likelihood = LikelihoodState::default();
+                batch_engine::iterate(self, step, method)
+            }
+            Method::Likelihood(method) => {
+                (self.spectra, self.exit) = (Vec::new(), Vec::new());
+                self.batch_state = BatchState::default();
+                likelihood::iterate(self, step, method)
+            }
+        };
+        if step.normalises() {
+            let pixels = self.layout.pixels();
+            let Self {
+                object,
+                probe,
+                batch_state,
+                power,
+                ..
+            } = self;
+            normalisation::normalise(object, probe, batch_state, pixels, *power);
+        }
         if let Some(tolerance) = step.centre_tolerance {
             self.centre(tolerance);
+        }
+        if let Some(how) = &step.refinement {
+            self.refine(step, how);
         }
         let count = frames.len().max(1) as f64;
         let pixels = self.layout.pixels() as f64;
@@ -284,32 +416,7 @@ impl<T: Real> Engine for CpuEngine<T> {
     }
 
     fn metrics(&mut self) -> Result<ModelErrors, EngineError> {
-        let Self {
-            layout,
-            fft,
-            object,
-            probe,
-            ..
-        } = &*self;
-        let scale2 = fft.scale() * fft.scale();
-        let frames: Vec<FrameModel> = self
-            .magnitudes
-            .par_chunks(layout.pixels())
-            .zip(&layout.corners)
-            .map_init(
-                || Scratch::new(layout, fft),
-                |scratch, (magnitudes, corner)| {
-                    let window = Window {
-                        layout,
-                        corner: *corner,
-                        probe,
-                        object,
-                    };
-                    model_spectra(&window, fft, scratch);
-                    model_errors(scratch, magnitudes, scale2)
-                },
-            )
-            .collect();
+        let frames = model::all_errors(self, self.subpixel);
         Ok(self.combine(frames.iter().copied()))
     }
 
@@ -333,24 +440,38 @@ impl<T: Real> Engine for CpuEngine<T> {
         ))
     }
 
+    fn frames(&self) -> Frames {
+        self.parameters.frames(self.subpixel)
+    }
+
     fn save(&mut self) -> Result<EngineState, EngineError> {
         // The saved state is in (row, column) order within a layer, the engine in (column, row)
         // order.
         let spectra = self.transposed(&self.spectra, [self.layout.columns, self.layout.rows]);
-        Ok(EngineState::from_parts(
-            self.object.clone(),
-            self.probe.clone(),
-            spectra,
-        ))
+        let BatchState { object, probe } = &self.batch_state;
+        let state = EngineState::from_parts(self.object.clone(), self.probe.clone(), spectra);
+        Ok(state
+            .with_momentum([object.clone(), probe.clone()])
+            .with_search(self.likelihood.clone())
+            .with_frames(&self.parameters))
     }
 
     fn restore(&mut self, state: &EngineState) -> Result<(), EngineError> {
         self.finished.clear();
-        let lengths = [self.object.len(), self.probe.len(), self.spectra.len()];
+        let waves = self.layout.corners.len() * self.layout.modes * self.layout.pixels();
+        let lengths = [self.object.len(), self.probe.len(), waves];
         let [object, probe, exit] = state.parts(lengths)?;
+        let momentum = state.momentum([lengths[0], lengths[1]])?;
+        let search = state.search([lengths[0], lengths[1]])?;
+        state.restore_frames(&mut self.parameters, self.bound)?;
+        self.layout.set(self.parameters.frames(self.subpixel));
         self.object.copy_from_slice(object);
         self.probe.copy_from_slice(probe);
+        let [object, probe] = momentum.map(<[Complex<T>]>::to_vec);
+        self.batch_state = BatchState { object, probe };
+        self.likelihood = search;
         self.spectra = self.transposed(exit, [self.layout.rows, self.layout.columns]);
+        self.exit = vec![Complex::default(); self.spectra.len()];
         Ok(())
     }
 }

@@ -3,13 +3,23 @@
 //! The order of every sum is independent of the number of threads, so that the same input gives the
 //! same bits on any computer with the same arithmetic.
 
+mod annealing;
+mod batch_engine;
 mod centring;
 mod constraints;
 mod engine;
+mod exact_positions;
 mod fourier_projection;
+mod likelihood;
+mod model;
+mod normalisation;
 mod object_update;
 mod probe_update;
+mod refinement;
+mod smoothness;
 
+pub(crate) use batch_engine::{DAMPING, Denominator, FLOOR, NEIGHBOURS, STEP, TRIM};
 pub(crate) use centring::centring_shift;
 pub(crate) use constraints::{disc, disc_at_origin};
 pub use engine::CpuEngine;
+pub(crate) use smoothness::LIT;

@@ -84,16 +84,20 @@ pub(super) struct Buffers<M: Device> {
     pub(super) object: M::Buffer<Complex32>,
     /// (mode, row, column); probe update, constraints, centring.
     pub(super) probe: M::Buffer<Complex32>,
-    /// Ψ, unnormalised transforms of the exit waves (frame, mode, row, column); Fourier projection,
-    /// centring.
+    /// Ψ, unnormalised transforms of the exit waves (frame, mode, row, column); empty unless a
+    /// projection engine runs; Fourier projection, centring.
     pub(super) spectra: M::Buffer<Complex32>,
     /// (frame, mode, row, column): P·O and its unnormalised transforms, then rows · columns · ψ;
-    /// Fourier projection, metrics.
+    /// empty unless a projection engine runs; Fourier projection, metrics.
     pub(super) waves: M::Buffer<Complex32>,
     /// (frame, row, column), √counts, negative where masked or free; constant.
     pub(super) magnitudes: M::Buffer<f32>,
     /// (frame); constant.
     pub(super) corners: M::Buffer<[u32; 2]>,
+    /// (frame): shift of the probe in its window, pixels.
+    pub(super) fractions: M::Buffer<[f32; 2]>,
+    /// (frame): factor on the model intensities.
+    pub(super) scales: M::Buffer<f32>,
     /// (frame): mean square deviation of the magnitudes; Fourier projection.
     pub(super) errors: M::Buffer<f32>,
     /// (frame): Σ|Δψ|²; Fourier projection.
@@ -151,12 +155,14 @@ impl<M: Device> Buffers<M> {
             UpdateVersion::Atomic => layout.object_elements(),
         };
         let mut new = Self {
-            spectra: device.alloc("the exit waves' spectra", layout.wave_elements())?,
-            waves: device.alloc("the exit waves", layout.wave_elements())?,
+            spectra: device.alloc("the exit waves' spectra", 0)?,
+            waves: device.alloc("the exit waves", 0)?,
             magnitudes: device.alloc("the magnitudes", frames * pixels)?,
             object: device.alloc("the object", layout.object_elements())?,
             probe: device.alloc("the probe", layout.probe_elements())?,
             corners: device.alloc("the positions", frames)?,
+            fractions: device.alloc("the positions' fractions", frames)?,
+            scales: device.alloc("the intensity scales", frames)?,
             errors: device.alloc("the frames' errors", frames)?,
             moved: device.alloc("the exit waves' errors", frames)?,
             photon: device.alloc("the frames' photon errors", frames)?,
@@ -181,10 +187,25 @@ impl<M: Device> Buffers<M> {
         device.upload(&mut new.probe, &probe)?;
         device.upload(&mut new.corners, &problem.positions.corners)?;
         device.upload(&mut new.support, &vec![1.0_f32; pixels])?;
+        device.upload(&mut new.scales, &vec![1.0_f32; frames])?;
         let magnitudes = problem.magnitudes.as_standard_layout();
         if let Some(magnitudes) = magnitudes.as_slice() {
             device.upload(&mut new.magnitudes, magnitudes)?;
         }
         Ok((layout, new))
+    }
+
+    /// Allocates the exit waves and their spectra.
+    pub(super) fn alloc_waves(&mut self, device: &M, layout: &Layout) -> Result<()> {
+        self.spectra = device.alloc("the exit waves' spectra", layout.wave_elements())?;
+        self.waves = device.alloc("the exit waves", layout.wave_elements())?;
+        Ok(())
+    }
+
+    /// Frees the exit waves and their spectra.
+    pub(super) fn free_waves(&mut self, device: &M) -> Result<()> {
+        self.spectra = device.alloc("the exit waves' spectra", 0)?;
+        self.waves = device.alloc("the exit waves", 0)?;
+        Ok(())
     }
 }

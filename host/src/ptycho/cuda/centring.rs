@@ -42,6 +42,9 @@ pub(super) fn centre<M: Device>(
     } = buffers;
     roll::<M>(device, o, object_work, shift, 1, object)?;
     roll::<M>(device, probe, probe_before, shift, layout.modes, frame)?;
+    if spectra.is_empty() {
+        return Ok(());
+    }
     device.launch(
         &PtychoPhaseRampLayers {
             spectra: spectra.write(),

@@ -1,11 +1,22 @@
 //! Mirrors cpu/engine.rs: state and step of a projection engine on a device.
 
+mod memory;
+mod refine;
+
+use super::batch_engine::{self, BatchBuffers};
 use super::buffers::{Buffers, Layout};
 use super::constraints::{Supports, fourier_support};
+use super::frames::{FrameBuffers, all_errors, chunk};
+use super::likelihood::{self, LikelihoodBuffers};
+use super::normalisation::normalise;
 use super::{centring, fourier_projection, metrics, object_update, probe_update};
-use crate::gpu::{Device, Direction, ReadBack, Result};
+use crate::gpu::{Buffer, Device, Direction, ReadBack, Result};
+use crate::ptycho::batches::batches;
+use crate::ptycho::likelihood::{LikelihoodMethod, Search};
+use crate::ptycho::refinement::FrameParameters;
+use crate::ptycho::step::{BatchMethod, Method};
 use crate::ptycho::{
-    Engine, EngineError, EngineState, ModelErrors, Problem, Step, StepErrors, UpdateVersion,
+    Engine, EngineError, EngineState, Frames, ModelErrors, Problem, Step, StepErrors, UpdateVersion,
 };
 use crate::run::Setup;
 use ndarray::{Array2, Array3};
@@ -33,15 +44,34 @@ pub struct GpuEngine<M: Device> {
     supports: Supports,
     total_counts: f64,
     free_counts: f64,
+    parameters: FrameParameters,
+    /// Largest distance of a position from its start, pixels.
+    bound: f64,
+    /// Power of the start probe, photons.
+    power: f64,
+    /// Whether the last iteration had frames at their exact positions.
+    subpixel: bool,
     pending: VecDeque<Pending<M>>,
-    waves_fft: M::Fft,
+    /// Transforms of all exit waves, if a projection engine runs.
+    waves_fft: Option<M::Fft>,
     probe_fft: M::Fft,
     buffers: Buffers<M>,
+    /// Memory for a few frames at a time, once it is needed.
+    frames: Option<FrameBuffers<M>>,
+    /// Memory of a batch engine, once it is needed.
+    batches: Option<BatchBuffers<M>>,
+    /// Momentum of object and probe from a saved state, until the engine takes it over.
+    saved_momentum: [Vec<Complex<f32>>; 2],
+    /// Memory of conjugate gradients, once it is needed.
+    likelihood: Option<LikelihoodBuffers<M>>,
+    /// Conjugate gradients from a saved state, until the engine takes them over.
+    saved_search: Search<Vec<Complex<f32>>>,
     device: M,
 }
 
 impl<M: Device> GpuEngine<M> {
-    /// Allocates all buffers on `device` and uploads the start values; the exit waves start as P·O.
+    /// Allocates buffers on `device` and uploads the start values. If the recipe begins with a
+    /// projection engine, the exit waves are allocated too and start as P·O.
     ///
     /// # Errors
     /// Returns the device's error, for example if memory is exhausted.
@@ -50,26 +80,39 @@ impl<M: Device> GpuEngine<M> {
         problem: &Problem,
         version: UpdateVersion,
     ) -> std::result::Result<Self, EngineError> {
-        let (layout, mut buffers) = Buffers::new(&device, problem, version)?;
-        let (rows, columns) = (layout.rows as usize, layout.columns as usize);
-        let modes = layout.modes as usize;
-        let waves_fft = device.plan_fft(&[rows, columns], layout.frames as usize * modes)?;
-        let probe_fft = device.plan_fft(&[rows, columns], modes)?;
-        fourier_projection::model_spectra(&device, &layout, &mut buffers, &waves_fft)?;
-        device.copy(&buffers.waves, &mut buffers.spectra)?;
-        device.synchronize()?;
-        Ok(Self {
+        let (layout, buffers) = Buffers::new(&device, problem, version)?;
+        let shape = [layout.rows as usize, layout.columns as usize];
+        let probe_fft = device.plan_fft(&shape, layout.modes as usize)?;
+        let mut engine = Self {
             layout,
             version,
             supports: Supports::default(),
             total_counts: problem.total_counts,
             free_counts: problem.free_counts,
+            parameters: FrameParameters::new(&problem.positions),
+            bound: problem.refinement.bound,
+            power: problem.probe.iter().map(Complex::norm_sqr).sum(),
+            subpixel: false,
             pending: VecDeque::new(),
-            waves_fft,
+            waves_fft: None,
             probe_fft,
             buffers,
+            frames: None,
+            batches: None,
+            saved_momentum: [Vec::new(), Vec::new()],
+            likelihood: None,
+            saved_search: Search::default(),
             device,
-        })
+        };
+        if problem.exact_first {
+            engine.subpixel = true;
+            engine.upload_frames()?;
+        }
+        if problem.projects_first {
+            engine.start_projections()?;
+        }
+        engine.device.synchronize()?;
+        Ok(engine)
     }
 
     /// The device, for timing.
@@ -87,14 +130,18 @@ impl<M: Device> GpuEngine<M> {
         &mut self,
         step: &Step,
     ) -> std::result::Result<Vec<(&'static str, f32)>, EngineError> {
+        self.start_projections()?;
         let Self {
             layout,
             version,
-            waves_fft,
+            waves_fft: Some(waves_fft),
             buffers,
             device,
             ..
-        } = self;
+        } = self
+        else {
+            return Ok(Vec::new());
+        };
         let device: &M = device;
         let mut times = Vec::new();
         let c = step.coefficients;
@@ -134,22 +181,121 @@ impl<M: Device> GpuEngine<M> {
     /// # Errors
     /// Returns the device's error.
     fn queue(&mut self, step: &Step) -> Result<()> {
+        if self.subpixel != step.subpixel {
+            self.subpixel = step.subpixel;
+            self.upload_frames()?;
+        }
+        if !matches!(step.method, Method::Likelihood(_)) {
+            self.likelihood = None;
+            self.saved_search = Search::default();
+        }
+        match &step.method {
+            Method::Projection => self.project(step)?,
+            Method::Batches(method) => self.pass(step, method)?,
+            Method::Likelihood(method) => self.maximise(step, method)?,
+        }
+        self.read_errors()?;
+        if step.normalises() {
+            let (buffers, momentum) = (&mut self.buffers, self.batches.as_mut());
+            normalise(&self.device, &self.layout, buffers, momentum, self.power)?;
+        }
+        match &step.refinement {
+            Some(how) => self.refine(step, how),
+            None => Ok(()),
+        }
+    }
+
+    /// One pass over mini-batches.
+    fn pass(&mut self, step: &Step, method: &BatchMethod) -> Result<()> {
+        let positions = self.parameters.frames(step.subpixel).exact();
+        let (size, seed) = (method.size, step.seed);
+        let lists = batches(method.order, &positions, size, seed, step.iteration);
+        self.start_batches(size)?;
         let Self {
             layout,
-            version,
-            waves_fft,
+            device,
+            buffers,
+            frames: Some(frames),
+            batches: Some(batches),
+            probe_fft,
+            supports,
+            ..
+        } = self
+        else {
+            return Ok(());
+        };
+        let of_step = [step.probe_support, step.probe_fourier_support];
+        supports.set(device, layout, buffers, of_step)?;
+        let mut run = batch_engine::Run {
+            device,
+            layout,
+            buffers,
+            frames,
+            batches,
+            probe_fft,
+        };
+        run.iterate(step, method, &lists)?;
+        if let Some(tolerance) = step.centre_tolerance {
+            centring::centre(device, layout, buffers, tolerance)?;
+        }
+        Ok(())
+    }
+
+    /// One step of conjugate gradient.
+    fn maximise(&mut self, step: &Step, method: &LikelihoodMethod) -> Result<()> {
+        self.start_likelihood()?;
+        let Self {
+            layout,
+            device,
+            buffers,
+            frames: Some(frames),
+            likelihood: Some(own),
+            probe_fft,
+            supports,
+            ..
+        } = self
+        else {
+            return Ok(());
+        };
+        frames.scaled = false;
+        let of_step = [step.probe_support, step.probe_fourier_support];
+        supports.set(device, layout, buffers, of_step)?;
+        let mut run = likelihood::Run {
+            device,
+            layout,
+            buffers,
+            frames,
+            own,
+            probe_fft,
+        };
+        run.iterate(step, method)?;
+        if let Some(tolerance) = step.centre_tolerance {
+            centring::centre(device, layout, buffers, tolerance)?;
+            let shift = device.read_back(&buffers.shift)?.wait()?;
+            if shift.iter().any(|v| *v != 0) {
+                // Its directions are those of the old windows.
+                own.restart();
+            }
+        }
+        Ok(())
+    }
+
+    /// Queues one projection and its updates of object and probe.
+    fn project(&mut self, step: &Step) -> Result<()> {
+        self.start_projections()?;
+        self.model_spectra()?;
+        let Self {
+            layout,
+            waves_fft: Some(fft),
             buffers,
             device,
             ..
-        } = self;
-        fourier_projection::project(
-            device,
-            layout,
-            buffers,
-            waves_fft,
-            step.coefficients,
-            step.bound,
-        )?;
+        } = self
+        else {
+            return Ok(());
+        };
+        let (coefficients, bound) = (step.coefficients, step.bound);
+        fourier_projection::project(device, layout, buffers, fft, coefficients, bound)?;
         let supports = [step.probe_support, step.probe_fourier_support];
         self.supports.set(device, layout, buffers, supports)?;
         let alternates = step.update_probe && step.overlap_loops > 1;
@@ -157,23 +303,18 @@ impl<M: Device> GpuEngine<M> {
         device.zero(&mut buffers.gate)?;
         for _ in 0..step.overlap_loops {
             if step.update_object {
-                let clip = step.clip_object;
-                object_update::object_update(
-                    device,
-                    layout,
-                    buffers,
-                    *version,
-                    step.object_weight,
-                    clip,
-                )?;
+                self.update_object(step)?;
             }
             if !step.update_probe {
                 break;
             }
             if alternates {
-                device.copy(&buffers.probe, &mut buffers.probe_before)?;
+                let buffers = &mut self.buffers;
+                self.device
+                    .copy(&buffers.probe, &mut buffers.probe_before)?;
             }
-            probe_update::probe_update(device, layout, buffers, *version, step.probe_weight)?;
+            self.update_probe(step)?;
+            let (device, layout, buffers) = (&self.device, &self.layout, &mut self.buffers);
             if step.probe_fourier_support.is_some() {
                 fourier_support(device, layout, buffers, &self.probe_fft)?;
             }
@@ -183,8 +324,34 @@ impl<M: Device> GpuEngine<M> {
             }
         }
         if let Some(tolerance) = step.centre_tolerance {
-            centring::centre(device, layout, buffers, tolerance)?;
+            centring::centre(&self.device, &self.layout, &mut self.buffers, tolerance)?;
         }
+        Ok(())
+    }
+
+    fn update_object(&mut self, step: &Step) -> Result<()> {
+        if let Some(mut exact) = self.at_exact_positions()? {
+            return exact.object_update(step);
+        }
+        let (device, layout, buffers) = (&self.device, &self.layout, &mut self.buffers);
+        let (weight, clip) = (step.object_weight, step.clip_object);
+        object_update::object_update(device, layout, buffers, self.version, weight, clip)
+    }
+
+    fn update_probe(&mut self, step: &Step) -> Result<()> {
+        if let Some(mut exact) = self.at_exact_positions()? {
+            return exact.probe_update(step);
+        }
+        let (device, layout, buffers) = (&self.device, &self.layout, &mut self.buffers);
+        let weight = step.probe_weight;
+        probe_update::probe_update(device, layout, buffers, self.version, weight)
+    }
+
+    /// Queues the read-back of the frames' metrics.
+    fn read_errors(&mut self) -> Result<()> {
+        let Self {
+            buffers, device, ..
+        } = self;
         let free = (self.free_counts > 0.0).then(|| device.read_back(&buffers.free));
         self.pending.push_back(Pending {
             free: free.transpose()?,
@@ -257,14 +424,20 @@ impl<M: Device> Engine for GpuEngine<M> {
     }
 
     fn metrics(&mut self) -> std::result::Result<ModelErrors, EngineError> {
+        if self.waves_fft.is_none() || self.subpixel {
+            if self.frames.is_none() {
+                self.start_frames(chunk(&self.layout))?;
+            }
+            if let Some(frames) = &mut self.frames {
+                let (device, buffers) = (&self.device, &mut self.buffers);
+                all_errors(device, &self.layout, buffers, frames, &self.probe_fft)?;
+            }
+        } else if let Some(fft) = &self.waves_fft {
+            metrics::model_metrics(&self.device, &self.layout, &mut self.buffers, fft)?;
+        }
         let Self {
-            layout,
-            waves_fft,
-            buffers,
-            device,
-            ..
+            buffers, device, ..
         } = self;
-        metrics::model_metrics(device, layout, buffers, waves_fft)?;
         let photon = device.read_back(&buffers.photon)?.wait()?;
         let residual = device.read_back(&buffers.residual)?.wait()?;
         let free = (self.free_counts > 0.0)
@@ -292,25 +465,56 @@ impl<M: Device> Engine for GpuEngine<M> {
         ))
     }
 
+    fn frames(&self) -> Frames {
+        self.parameters.frames(self.subpixel)
+    }
+
     fn save(&mut self) -> std::result::Result<EngineState, EngineError> {
         let layout = self.layout;
         let object = self.download(&self.buffers.object, layout.object_elements())?;
         let probe = self.download(&self.buffers.probe, layout.probe_elements())?;
-        let exit = self.download(&self.buffers.spectra, layout.wave_elements())?;
-        Ok(EngineState::from_parts(object, probe, exit))
+        let exit = self.download(&self.buffers.spectra, self.buffers.spectra.len())?;
+        let momentum = match &self.batches {
+            Some(of) => [&of.object_velocity, &of.probe_velocity]
+                .map(|v| self.download(v, v.len()))
+                .into_iter()
+                .collect::<Result<Vec<_>>>()?,
+            None => vec![Vec::new(), Vec::new()],
+        };
+        let mut momentum = momentum.into_iter();
+        let mut next = || momentum.next().unwrap_or_default();
+        let momentum = [next(), next()];
+        let search = match &self.likelihood {
+            Some(of) => of.search(&self.device)?,
+            None => self.saved_search.clone(),
+        };
+        Ok(EngineState::from_parts(object, probe, exit)
+            .with_momentum(momentum)
+            .with_search(search)
+            .with_frames(&self.parameters))
     }
 
     fn restore(&mut self, state: &EngineState) -> std::result::Result<(), EngineError> {
         self.pending.clear();
         let layout = self.layout;
-        let [object, probe, exit] = state.parts::<f32>([
-            layout.object_elements(),
-            layout.probe_elements(),
-            layout.wave_elements(),
-        ])?;
+        let lengths = [layout.object_elements(), layout.probe_elements()];
+        let [object, probe, exit] =
+            state.parts::<f32>([lengths[0], lengths[1], layout.wave_elements()])?;
+        let momentum = state.momentum::<f32>(lengths)?;
+        self.saved_search = state.search(lengths)?;
+        self.likelihood = None;
+        state.restore_frames(&mut self.parameters, self.bound)?;
+        self.upload_frames()?;
+        if exit.is_empty() {
+            self.waves_fft = None;
+            self.buffers.free_waves(&self.device)?;
+        } else {
+            self.start_projections()?;
+            self.device.upload(&mut self.buffers.spectra, exit)?;
+        }
+        self.saved_momentum = momentum.map(<[Complex<f32>]>::to_vec);
         self.device.upload(&mut self.buffers.object, object)?;
         self.device.upload(&mut self.buffers.probe, probe)?;
-        self.device.upload(&mut self.buffers.spectra, exit)?;
         Ok(())
     }
 }

@@ -78,7 +78,8 @@ pub(super) fn advance<M: Device>(
     )
 }
 
-/// Performs one step of every frame; leaves rows · columns · ψ in `waves`.
+/// Performs one step of every frame, from the transforms of P·O in `waves`; leaves rows · columns · ψ
+/// there.
 pub(super) fn project<M: Device>(
     device: &M,
     layout: &Layout,
@@ -87,7 +88,6 @@ pub(super) fn project<M: Device>(
     coefficients: Coefficients,
     bound: f64,
 ) -> Result<()> {
-    model_spectra(device, layout, buffers, fft)?;
     advance(device, layout, buffers, coefficients, bound)?;
     device.fft_to(
         fft,

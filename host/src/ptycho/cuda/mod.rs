@@ -2,14 +2,21 @@
 //! against [`Device`](crate::gpu::Device), so that the same launches run on a GPU and in the
 //! emulator.
 
+mod annealing;
+mod batch_engine;
 mod buffers;
 mod centring;
 mod constraints;
 mod engine;
+mod exact_positions;
 mod fourier_projection;
+mod frames;
+mod likelihood;
 mod metrics;
+mod normalisation;
 mod object_update;
 mod probe_update;
+mod refinement;
 
 pub use engine::GpuEngine;
 

@@ -91,6 +91,7 @@ pub(super) fn probe_update<M: Device>(
             pixels: layout.pixels(),
             slices: finished,
             weight: weight as f32,
+            incremental: 0,
         },
         Work::Elements(layout.probe_elements()),
     )

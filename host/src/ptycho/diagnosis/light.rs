@@ -22,7 +22,7 @@ const MAX_BORDER_POWER: f64 = 0.5;
 /// changing anything.
 pub(super) fn no_photon_counts(scan: &Scan, engines: &[EngineSpec]) -> Option<String> {
     let poisson = PowerBound::Setting(PowerBoundSetting::Poisson);
-    let bounded = engines.iter().find(|e| e.power_bound == poisson)?;
+    let bounded = engines.iter().find(|e| e.power_bound == Some(poisson))?;
     let (mut max, mut total, mut whole) = (0.0_f32, 0.0, true);
     for count in scan.frames() {
         max = max.max(*count);

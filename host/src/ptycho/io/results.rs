@@ -17,6 +17,7 @@ const IMAGE: &str = "/entry_1/image_1";
 const SOURCE: &str = "/entry_1/instrument_1/source_1";
 const DETECTOR: &str = "/entry_1/instrument_1/detector_1";
 const TRANSLATION: &str = "/entry_1/sample_1/geometry_1/translation";
+const TRANSLATION_RECORDED: &str = "/entry_1/sample_1/geometry_1/translation_recorded";
 
 /// Writes `result` to `path` atomically. Object, probe and fluence are stored in single precision
 /// unless `result.double_precision` is set.
@@ -45,6 +46,11 @@ pub fn write(path: &Path, result: &Reconstruction) -> Result<(), IoError> {
             result.corners[j][axis]
         });
         output::array(&image, "corners", &corners)?;
+        let fractions = Array2::from_shape_fn((result.fractions.len(), 2), |(j, axis)| {
+            result.fractions[j][axis]
+        });
+        output::array(&image, "fractions", &fractions)?;
+        output::array(&image, "frame_scales", &arr1(&result.frame_scales))?;
         process(&image.create_group("process_1")?, result)?;
         history(&image.create_group("history")?, &result.history)?;
 
@@ -60,18 +66,20 @@ pub fn write(path: &Path, result: &Reconstruction) -> Result<(), IoError> {
         output::number(&source, "energy", energy)?;
         let detector = file.create_group(DETECTOR)?;
         output::number(&detector, "distance", result.distance)?;
-        let count = result.positions.nrows();
-        let mut translation = Array2::zeros((count, 3));
-        translation
-            .column_mut(0)
-            .assign(&result.positions.column(1));
-        translation
-            .column_mut(1)
-            .assign(&result.positions.column(0));
-        output::array(file, TRANSLATION, &translation)?;
+        output::array(file, TRANSLATION, &translation(&result.positions))?;
+        let recorded = translation(&result.recorded_positions);
+        output::array(file, TRANSLATION_RECORDED, &recorded)?;
         file.create_group("/entry_1/data_1")?
             .link_soft(&format!("{IMAGE}/data"), "data")
     })
+}
+
+/// Positions (frame, (row, column)) as a translation (frame, (x, y, z)).
+fn translation(positions: &Array2<f64>) -> Array2<f64> {
+    let mut translation = Array2::zeros((positions.nrows(), 3));
+    translation.column_mut(0).assign(&positions.column(1));
+    translation.column_mut(1).assign(&positions.column(0));
+    translation
 }
 
 /// Writes complex values as (r, i) pairs of f64 or f32.
@@ -150,6 +158,7 @@ pub fn read_within(path: &Path, memory: Memory) -> Result<Reconstruction, IoErro
     };
     let count = *count;
     let positions = shaped::<Ix2>(&translation, "shape (frame, 3)")?.select(Axis(1), &[1, 0]);
+    let recorded_positions = read_recorded(&source, &positions)?;
     let corners = at(&source, "window corners", &format!("{IMAGE}/corners"))?;
     if corners.shape() != [count, 2] {
         return Err(corners.bad_shape(&format!("shape ({count}, 2), one corner per position")));
@@ -162,6 +171,8 @@ pub fn read_within(path: &Path, memory: Memory) -> Result<Reconstruction, IoErro
         .into_iter()
         .map(|c| Ok([corner(c[[0, 0]])?, corner(c[[0, 1]])?]))
         .collect::<Result<_, IoError>>()?;
+    let fractions = read_fractions(&source, count)?;
+    let frame_scales = read_scales(&source, count)?;
     let fluence = at(&source, "fluence", &format!("{IMAGE}/fluence"))?;
     let number = |name: &str, path: String| at(&source, name, &path)?.common_value();
     let power = at(&source, "mode power", &format!("{SOURCE}/mode_power"))?;
@@ -187,7 +198,10 @@ pub fn read_within(path: &Path, memory: Memory) -> Result<Reconstruction, IoErro
             number("pixel size", format!("{IMAGE}/x_pixel_size"))?,
         ],
         positions,
+        recorded_positions,
         corners,
+        fractions,
+        frame_scales,
         origin: at(&source, "origin", &format!("{IMAGE}/origin"))?.one_or_two()?,
         fluence: shaped::<Ix2>(&fluence, "shape (row, column)")?,
         history: read_history(&source)?,
@@ -210,6 +224,50 @@ fn shaped<D: Dimension>(numbers: &Numbers<'_>, expected: &str) -> Result<Array<f
         .reals()?
         .into_dimensionality::<D>()
         .map_err(|_| numbers.bad_shape(expected))
+}
+
+/// The recorded positions; results of earlier versions have one set of positions.
+fn read_recorded(source: &Source, positions: &Array2<f64>) -> Result<Array2<f64>, IoError> {
+    let Some(translation) = source.first(&[TRANSLATION_RECORDED])? else {
+        return Ok(positions.clone());
+    };
+    let expected = format!("shape ({}, 3), as for the positions", positions.nrows());
+    if translation.shape() != [positions.nrows(), 3] {
+        return Err(translation.bad_shape(&expected));
+    }
+    Ok(shaped::<Ix2>(&translation, &expected)?.select(Axis(1), &[1, 0]))
+}
+
+/// The shifts of the probe; results of earlier versions have whole pixels.
+fn read_fractions(source: &Source, count: usize) -> Result<Vec<[f64; 2]>, IoError> {
+    let Some(numbers) = source.first(&[&format!("{IMAGE}/fractions")])? else {
+        return Ok(vec![[0.0; 2]; count]);
+    };
+    let expected = format!("shape ({count}, 2), one shift per position");
+    if numbers.shape() != [count, 2] {
+        return Err(numbers.bad_shape(&expected));
+    }
+    let fractions = shaped::<Ix2>(&numbers, &expected)?;
+    if let Some(wrong) = fractions.iter().find(|v| !v.is_finite()) {
+        return Err(numbers.bad_value(wrong, "finite shifts in pixels"));
+    }
+    Ok(fractions.rows().into_iter().map(|f| [f[0], f[1]]).collect())
+}
+
+/// The factors on the model intensities; results of earlier versions have none.
+fn read_scales(source: &Source, count: usize) -> Result<Vec<f64>, IoError> {
+    let Some(numbers) = source.first(&[&format!("{IMAGE}/frame_scales")])? else {
+        return Ok(vec![1.0; count]);
+    };
+    let expected = format!("shape ({count}), one factor per position");
+    if numbers.shape() != [count] {
+        return Err(numbers.bad_shape(&expected));
+    }
+    let scales = shaped::<Ix1>(&numbers, &expected)?;
+    if let Some(wrong) = scales.iter().find(|v| !(v.is_finite() && **v > 0.0)) {
+        return Err(numbers.bad_value(wrong, "finite factors above 0"));
+    }
+    Ok(scales.to_vec())
 }
 
 fn read_history(source: &Source) -> Result<Vec<HistoryEntry>, IoError> {

@@ -10,7 +10,7 @@ use crate::ptycho::quality::Comparison;
 use crate::ptycho::summary::Summary;
 use crate::report::ReportError;
 use crate::report::page::{self, curve, escaped, figure, table};
-use crate::text::{count, length, significant};
+use crate::text::{count, length, significant, trimmed};
 
 /// A metric of the history: heading, explanation, value.
 type Quantity = (&'static str, &'static str, fn(&HistoryEntry) -> Option<f64>);
@@ -76,7 +76,7 @@ pub fn report(
         page += &sizes(size);
     }
     page += "</section>\n";
-    page += &measured(of, scan)?;
+    page += &measured(of, scan, summary)?;
     page += "<section>\n<h2>Convergence</h2>\n<div class=\"pair\">\n";
     for (name, meaning, value) in QUANTITIES {
         let drawn =
@@ -145,14 +145,36 @@ fn sizes(size: &ProbeSize) -> String {
 }
 
 /// The section of what was measured: the mean diffraction pattern and the positions.
-fn measured(of: &Reconstruction, scan: Option<&Scan>) -> Result<String, ReportError> {
-    let drawing = positions(&of.positions).map_err(|e| ReportError(e.to_string()))?;
+fn measured(
+    of: &Reconstruction,
+    scan: Option<&Scan>,
+    summary: &Summary,
+) -> Result<String, ReportError> {
+    let moved = summary
+        .displacements
+        .map(|_| &of.positions - &of.recorded_positions);
+    let drawn_at = match &moved {
+        Some(_) => &of.recorded_positions,
+        None => &of.positions,
+    };
+    let drawing = positions(drawn_at, moved.as_ref()).map_err(|e| ReportError(e.to_string()))?;
+    let arrows = match (drawing.factor, &summary.displacements) {
+        (Some(factor), Some(displacements)) => format!(
+            " Arrows point from the recorded to the refined positions, displacements ×{}: {displacements}.",
+            trimmed(factor, 1)
+        ),
+        _ => String::new(),
+    };
+    let map = match &summary.affine {
+        Some(map) => format!(" The affine map that fits them: {map}."),
+        None => String::new(),
+    };
     let shown = match drawing.every {
         1 => String::new(),
         every => format!(" One position of every {every} is shown."),
     };
     let meaning = format!(
-        "Position of the probe on the specimen in each of {}, as in the pictures of the object: rows downwards, columns to the right.{shown}",
+        "Position of the probe on the specimen in each of {}, as in the pictures of the object: rows downwards, columns to the right.{arrows}{map}{shown}",
         count(of.positions.nrows(), ["frame", "frames"])
     );
     let mut text = String::from("<section>\n<h2>Scan</h2>\n<div class=\"pair\">\n");
@@ -161,7 +183,14 @@ fn measured(of: &Reconstruction, scan: Option<&Scan>) -> Result<String, ReportEr
         text += &figure(&pattern, "Mean diffraction pattern");
     }
     text += &curve("Positions", "column", &meaning, Some(&drawing.svg));
-    Ok(text + "</div>\n</section>\n")
+    text += "</div>\n";
+    if let Some(scales) = &summary.frame_scales {
+        text += &format!(
+            "<p class=\"explanation\">Factors on the model intensities of the frames, fitted: {}.</p>\n",
+            escaped(&scales.to_string())
+        );
+    }
+    Ok(text + "</section>\n")
 }
 
 fn against_truth(truth: &Comparison, pixel: [f64; 2]) -> Result<String, ReportError> {
@@ -322,6 +351,28 @@ mod tests {
         let page = report(&of, None, &summary, &pictures, None).unwrap();
         let at = |text: &str| page.find(text).unwrap_or_else(|| panic!("{text}"));
         assert!(at("1 frame &lt; 2 without any counts: 4") < at("<h2>Object</h2>"));
+    }
+
+    #[test]
+    fn refined_positions_and_scales_are_shown() {
+        let without = page();
+        assert!(!without.contains("Arrows point") && !without.contains("Factors on"));
+        let mut of = sample::reconstruction();
+        for (frame, mut position) in of.positions.rows_mut().into_iter().enumerate() {
+            position[1] += 1e-8 * (1 + frame) as f64;
+        }
+        of.frame_scales = vec![0.5, 1.0, 1.5];
+        let summary = Summary::new(&of, sample::record(), None);
+        let pictures = Pictures::new(&of).unwrap();
+        let page = report(&of, None, &summary, &pictures, None).unwrap();
+        for text in [
+            "displacements ×",
+            "The affine map that fits them: scale ",
+            "1.08 pixels (21.6 nm) RMS, at most 1.50 pixels (30.0 nm)",
+            "fitted: 0.500 to 1.50, standard deviation 0.408",
+        ] {
+            assert!(page.contains(text), "{text}");
+        }
     }
 
     #[test]

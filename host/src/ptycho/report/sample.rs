@@ -61,13 +61,17 @@ pub(crate) fn reconstruction() -> Reconstruction {
             seconds: 0.5 * iteration as f64,
         })
         .collect();
+    let positions = Array2::from_shape_fn((3, 2), |(frame, _)| 2e-7 * frame as f64);
     Reconstruction {
         object,
         probe,
         mode_power: vec![0.9, 0.1],
         pixel: [2e-8, 2e-8],
-        positions: Array2::from_shape_fn((3, 2), |(frame, _)| 2e-7 * frame as f64),
+        recorded_positions: positions.clone(),
+        positions,
         corners: vec![[10, 10], [20, 20], [30, 30]],
+        fractions: vec![[0.0; 2]; 3],
+        frame_scales: vec![1.0; 3],
         origin: [-2e-7, -2e-7],
         fluence,
         history,

@@ -22,7 +22,10 @@ fn result(double: bool) -> Reconstruction {
         mode_power: vec![0.75, 0.25],
         pixel: [1.1e-8, 1.3e-8],
         positions: Array2::from_shape_fn((3, 2), |(j, k)| j as f64 * 1e-7 - k as f64),
+        recorded_positions: Array2::from_shape_fn((3, 2), |(j, k)| j as f64 * 2e-7 - k as f64),
         corners: vec![[0, 1], [2, 3], [4, u32::MAX]],
+        fractions: vec![[0.5, -0.25], [0.0, 0.1], [-0.5, 0.0]],
+        frame_scales: vec![0.9, 1.0, 1.1],
         origin: [-1e-6, 2e-6],
         fluence: Array2::from_elem((7, 9), 12.5),
         history: vec![entry(1, None), entry(2, Some(0.25)), entry(3, None)],
@@ -65,10 +68,71 @@ fn a_result_without_frames_or_iterations_is_read_back_unchanged() {
     let path = folder.path().join("r.h5");
     let mut given = result(true);
     given.positions = Array2::zeros((0, 2));
+    given.recorded_positions = Array2::zeros((0, 2));
     given.corners.clear();
+    given.fractions.clear();
+    given.frame_scales.clear();
     given.history.clear();
     write(&path, &given).unwrap();
     assert_eq!(read(&path).unwrap(), given);
+}
+
+/// Changes a result's file and reads it.
+fn read_after(change: impl Fn(&hdf5::File) -> hdf5::Result<()>) -> Result<Reconstruction, IoError> {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("r.h5");
+    write(&path, &result(true)).unwrap();
+    let file = hdf5::File::open_rw(&path).unwrap();
+    change(&file).unwrap();
+    file.close().unwrap();
+    read(&path)
+}
+
+#[test]
+fn results_of_earlier_versions_have_whole_pixels_and_scales_of_1() {
+    let names = [
+        format!("{IMAGE}/fractions"),
+        format!("{IMAGE}/frame_scales"),
+        TRANSLATION_RECORDED.to_owned(),
+    ];
+    let old = read_after(|file| names.iter().try_for_each(|name| file.unlink(name))).unwrap();
+    let expected = result(true);
+    assert_eq!(
+        old,
+        Reconstruction {
+            recorded_positions: expected.positions.clone(),
+            fractions: vec![[0.0; 2]; 3],
+            frame_scales: vec![1.0; 3],
+            ..expected
+        }
+    );
+}
+
+#[test]
+fn shapes_that_do_not_fit_the_positions_are_refused() {
+    let image = |name: &str| format!("{IMAGE}/{name}");
+    for (name, shape, expected) in [
+        (TRANSLATION.to_owned(), [3, 2], "shape (frame, 3)"),
+        (TRANSLATION_RECORDED.to_owned(), [4, 3], "shape (3, 3)"),
+        (TRANSLATION_RECORDED.to_owned(), [3, 2], "shape (3, 3)"),
+        (image("corners"), [2, 2], "shape (3, 2), one corner"),
+        (image("fractions"), [3, 1], "shape (3, 2), one shift"),
+        (image("frame_scales"), [3, 1], "shape (3), one factor"),
+    ] {
+        let error = read_after(|file| {
+            file.unlink(&name)?;
+            output::array(file, &name, &Array2::<f64>::zeros(shape))
+        });
+        let text = error.unwrap_err().to_string();
+        assert!(text.contains(&name) && text.contains(expected), "{text}");
+        assert_eq!(text.lines().count(), 1, "{text}");
+    }
+    let negative = read_after(|file| {
+        let scales = file.dataset(&image("frame_scales"))?;
+        scales.write(&Array1::from_vec(vec![1.0, -0.5, 1.0]))
+    });
+    let text = negative.unwrap_err().to_string();
+    assert!(text.contains("expected") && text.contains("-0.5"), "{text}");
 }
 
 #[test]

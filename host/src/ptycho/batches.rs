@@ -1,0 +1,128 @@
+//! Mini-batches: how an iteration of a batch engine divides the frames.
+
+use rand::SeedableRng;
+use rand::seq::SliceRandom;
+use rand_pcg::Pcg64Mcg;
+use serde::{Deserialize, Serialize};
+
+/// Where the frames of a batch lie.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum BatchOrder {
+    /// All over the scan; chosen anew in every iteration.
+    Spread,
+    /// Beside each other; the same in every iteration, in another order.
+    Compact,
+}
+
+/// The batches of iteration `iteration` of a run: lists of at most `size` frames, whose lengths
+/// differ by at most one. Every frame is in one of them. They depend on the arguments only.
+#[must_use]
+pub(super) fn batches(
+    order: BatchOrder,
+    positions: &[[f64; 2]],
+    size: usize,
+    seed: u64,
+    iteration: usize,
+) -> Vec<Vec<u32>> {
+    let count = positions.len().div_ceil(size.max(1)).max(1);
+    let mut frames: Vec<u32> = (0..positions.len() as u32).collect();
+    // The increment of SplitMix64 separates neighbouring streams.
+    let stream = (iteration as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+    let mut random = Pcg64Mcg::seed_from_u64(seed.wrapping_add(stream));
+    let mut lists = Vec::with_capacity(count);
+    match order {
+        BatchOrder::Spread => {
+            frames.shuffle(&mut random);
+            split(&mut frames, count, &mut |_| (), &mut lists);
+        }
+        BatchOrder::Compact => {
+            let mut sort = |part: &mut [u32]| sort_along_longer_side(positions, part);
+            split(&mut frames, count, &mut sort, &mut lists);
+            lists.shuffle(&mut random);
+        }
+    }
+    lists
+}
+
+/// Cuts `frames` into `count` lists of nearly equal length by halving the number of lists again and
+/// again; `arrange` orders the frames before each cut.
+fn split(
+    frames: &mut [u32],
+    count: usize,
+    arrange: &mut dyn FnMut(&mut [u32]),
+    lists: &mut Vec<Vec<u32>>,
+) {
+    if count <= 1 {
+        lists.push(frames.to_vec());
+        return;
+    }
+    arrange(frames);
+    let first = count / 2;
+    // The first lists are the longer ones.
+    let (short, longer) = (frames.len() / count, frames.len() % count);
+    let (low, high) = frames.split_at_mut(first * short + longer.min(first));
+    split(low, first, arrange, lists);
+    split(high, count - first, arrange, lists);
+}
+
+/// Sorts `part` along the axis on which its positions extend further.
+fn sort_along_longer_side(positions: &[[f64; 2]], part: &mut [u32]) {
+    let at = |frame: &u32, axis: usize| positions[*frame as usize][axis];
+    let extent = |axis: usize| {
+        let low = part.iter().map(|f| at(f, axis)).fold(f64::MAX, f64::min);
+        let high = part.iter().map(|f| at(f, axis)).fold(f64::MIN, f64::max);
+        high - low
+    };
+    let axis = usize::from(extent(1) > extent(0));
+    part.sort_by(|a, b| at(a, axis).total_cmp(&at(b, axis)).then(a.cmp(b)));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn grid(side: usize) -> Vec<[f64; 2]> {
+        (0..side * side)
+            .map(|i| [(i / side) as f64, (i % side) as f64 * 2.0])
+            .collect()
+    }
+
+    #[test]
+    fn every_frame_is_in_one_batch_of_nearly_equal_length() {
+        for order in [BatchOrder::Spread, BatchOrder::Compact] {
+            for (side, size) in [(1, 1), (7, 10), (7, 49), (7, 1), (5, 100), (6, 7)] {
+                let lists = batches(order, &grid(side), size, 3, 5);
+                assert!(lists.iter().all(|list| list.len() <= size));
+                let lengths = lists.iter().map(Vec::len);
+                let (low, high) = (lengths.clone().min().unwrap(), lengths.max().unwrap());
+                assert!(high - low <= 1, "{low} {high}");
+                let mut all: Vec<u32> = lists.concat();
+                all.sort_unstable();
+                assert_eq!(all, (0..(side * side) as u32).collect::<Vec<_>>());
+            }
+        }
+    }
+
+    #[test]
+    fn compact_batches_are_compact_and_spread_ones_are_not() {
+        let positions = grid(12);
+        let width = |order| {
+            let lists = batches(order, &positions, 16, 1, 2);
+            let span = |list: &Vec<u32>| {
+                let columns = list.iter().map(|f| positions[*f as usize][1]);
+                columns.clone().fold(0.0, f64::max) - columns.fold(f64::MAX, f64::min)
+            };
+            lists.iter().map(span).sum::<f64>() / lists.len() as f64
+        };
+        assert!(width(BatchOrder::Compact) < 0.5 * width(BatchOrder::Spread));
+    }
+
+    #[test]
+    fn the_seed_and_the_iteration_decide() {
+        let of = |seed, iteration| batches(BatchOrder::Spread, &grid(6), 5, seed, iteration);
+        assert_eq!(of(1, 1), of(1, 1));
+        assert_ne!(of(1, 1), of(2, 1));
+        assert_ne!(of(1, 1), of(1, 2));
+    }
+}

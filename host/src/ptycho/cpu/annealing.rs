@@ -1,0 +1,65 @@
+//! Trial and error: the best of several random positions of each frame; see
+//! [`crate::ptycho::refinement`].
+
+use super::engine::{CpuEngine, Window};
+use super::model::{Ramps, Scratch, compare, model_spectra, shifted, spectra};
+use crate::fft::Real;
+use crate::ptycho::refinement::{FrameParameters, Trials};
+use rayon::prelude::*;
+
+/// The best trial of every frame, counted from 1; 0 where none is better than the present position.
+pub(super) fn best_trials<T: Real>(
+    engine: &CpuEngine<T>,
+    parameters: &FrameParameters,
+    trials: &Trials,
+) -> Vec<u32> {
+    let CpuEngine {
+        layout,
+        fft,
+        magnitudes,
+        object,
+        probe,
+        ..
+    } = engine;
+    let pixels = layout.pixels();
+    let scale2 = fft.scale() * fft.scale();
+    let probe_spectra = spectra(probe, pixels, fft);
+    let starts = parameters.trial_starts();
+    magnitudes
+        .par_chunks(pixels)
+        .enumerate()
+        .map_init(
+            || (Scratch::new(layout, fft), probe.clone()),
+            |(scratch, moved), (frame, magnitudes)| {
+                let mut residual = |corner, fraction| {
+                    shifted(
+                        &probe_spectra,
+                        &Ramps::new(layout, fraction),
+                        moved,
+                        fft,
+                        scratch,
+                    );
+                    let window = Window {
+                        layout,
+                        corner,
+                        probe: moved,
+                        object,
+                    };
+                    model_spectra(&window, fft, scratch);
+                    let scale = scale2 * T::of(layout.scale(frame));
+                    compare(magnitudes, scale, scratch).0.residual
+                };
+                let mut best = residual(layout.corners[frame], layout.fractions[frame]);
+                let mut chosen = 0;
+                for trial in 1..=trials.count {
+                    let (corner, fraction) = starts[frame].trial(trials, frame, trial);
+                    let found = residual(corner, fraction.map(f64::from));
+                    if found < best {
+                        (best, chosen) = (found, trial);
+                    }
+                }
+                chosen
+            },
+        )
+        .collect()
+}

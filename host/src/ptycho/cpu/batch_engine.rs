@@ -1,0 +1,555 @@
+//! Engines that update object and probe after each mini-batch of frames: LSQ-ML (Odstrčil,
+//! Menzel & Guizar-Sicairos 2018), ePIE (Maiden & Rodenburg 2009) and rPIE (Maiden, Johnson & Li
+//! 2017).
+//!
+//! Of every frame of a batch: `ψ = S[P]·O`, `Ψ = F ψ`, `χ = F⁻¹[Ψ (√I/√I_model − 1)]` (0 where masked).
+//! Directions of the batch, with `W = Σ|S[P]|²` on the object and V = Σ|O|² on the probe:
+//! `ΔO = Σ conj(S[P]) χ / D(W)`, `ΔP = Σ S⁻¹[conj(O) χ] / D(V)`, where D(W) = √(W² + (0.1 max W)²) for
+//! LSQ-ML and (1−α) W + α max W for ePIE (α = 1) and rPIE. Both use the old object and probe.
+
+use super::engine::{CpuEngine, Layout, Window};
+use super::fourier_projection::FrameErrors;
+use super::model::{Ramps, Scratch, add_shifted_back, compare, model_spectra, shifted, spectra};
+use super::smoothness;
+use crate::fft::{Real, TransposedFft2};
+use crate::ptycho::batches::batches;
+use crate::ptycho::step::{BatchMethod, BatchUpdate, Smoothness};
+use crate::ptycho::{MAGNITUDE_FLOOR, Step};
+use num_complex::Complex;
+use rayon::prelude::*;
+
+/// Object rows per task.
+const BAND: usize = 8;
+/// Frames per task of the probe's sums.
+const GROUP: usize = 8;
+/// δ of the LSQ-ML denominator, in units of the largest weight.
+pub(crate) const FLOOR: f64 = 0.1;
+/// Part of the optimal step that LSQ-ML takes.
+pub(crate) const STEP: f64 = 0.9;
+/// Added to the diagonal of the 2 × 2 systems, in units of its mean over the batch.
+pub(crate) const DAMPING: f64 = 0.1;
+/// Share of the smallest and of the largest steps that the mean over the batch leaves out.
+pub(crate) const TRIM: f64 = 0.1;
+/// Neighbours of a pixel, of the regulariser.
+pub(crate) const NEIGHBOURS: f64 = 4.0;
+
+/// What the iterations remember.
+#[derive(Default)]
+pub(super) struct BatchState<T> {
+    /// Object and probe momentum; empty before the first iteration with momentum.
+    pub(super) object: Vec<Complex<T>>,
+    pub(super) probe: Vec<Complex<T>>,
+}
+
+/// One batch's arrays.
+struct Batch<T> {
+    frames: Vec<u32>,
+    ramps: Vec<Ramps<T>>,
+    /// `S[P]` (frame, mode, row, column).
+    probes: Vec<Complex<T>>,
+    /// χ (frame, mode, row, column).
+    chi: Vec<Complex<T>>,
+}
+
+/// One pass over all frames; returns each frame's errors, of the model before its batch's update.
+pub(super) fn iterate<T: Real>(
+    engine: &mut CpuEngine<T>,
+    step: &Step,
+    method: &BatchMethod,
+) -> Vec<FrameErrors> {
+    let positions = engine.layout.positions(step.subpixel);
+    let lists = batches(
+        method.order,
+        &positions,
+        method.size,
+        step.seed,
+        step.iteration,
+    );
+    let mut errors = vec![FrameErrors::default(); positions.len()];
+    for frames in lists {
+        let (batch, found) = deviations(engine, step, frames);
+        for (frame, found) in batch.frames.iter().zip(found) {
+            errors[*frame as usize] = found;
+        }
+        // Of the regulariser, a batch has the share of its frames.
+        let share = batch.frames.len() as f64 / positions.len() as f64;
+        let object = step
+            .update_object
+            .then(|| object_direction(engine, &batch, method, share));
+        let probe = step
+            .update_probe
+            .then(|| probe_direction(engine, &batch, method));
+        let factors = match method.update {
+            BatchUpdate::LeastSquares { smoothness, .. } => {
+                let smooth = Smoothness {
+                    weight: smoothness.weight / positions.len() as f64,
+                    ..smoothness
+                };
+                steps(engine, &batch, object.as_ref(), probe.as_deref(), smooth)
+            }
+            BatchUpdate::Pie {
+                object_step,
+                probe_step,
+                ..
+            } => [object_step, probe_step],
+        };
+        let momentum = method.momentum();
+        let CpuEngine {
+            object: o,
+            probe: p,
+            batch_state,
+            ..
+        } = engine;
+        if let Some(ObjectDirection { direction, .. }) = object {
+            advance(o, &direction, factors[0], momentum, &mut batch_state.object);
+            if let Some(limits) = step.clip_object {
+                o.par_iter_mut()
+                    .for_each(|v| *v = super::object_update::clipped(*v, limits));
+            }
+        }
+        if let Some(direction) = probe {
+            advance(p, &direction, factors[1], momentum, &mut batch_state.probe);
+            engine.constrain_probe(step);
+        }
+    }
+    errors
+}
+
+/// `values += v` with `v ← momentum · v + factor · direction`.
+fn advance<T: Real>(
+    values: &mut [Complex<T>],
+    direction: &[Complex<T>],
+    factor: f64,
+    momentum: f64,
+    velocity: &mut Vec<Complex<T>>,
+) {
+    let (factor, keep) = (T::of(factor), T::of(momentum));
+    if momentum == 0.0 {
+        for (value, d) in values.iter_mut().zip(direction) {
+            *value += d.scale(factor);
+        }
+        return;
+    }
+    velocity.resize(values.len(), Complex::default());
+    for ((value, v), d) in values.iter_mut().zip(velocity).zip(direction) {
+        *v = v.scale(keep) + d.scale(factor);
+        *value += *v;
+    }
+}
+
+/// `S[P]` and χ of the frames of a batch.
+fn deviations<T: Real>(
+    engine: &CpuEngine<T>,
+    step: &Step,
+    frames: Vec<u32>,
+) -> (Batch<T>, Vec<FrameErrors>) {
+    let CpuEngine {
+        layout,
+        fft,
+        magnitudes,
+        object,
+        probe,
+        ..
+    } = engine;
+    let pixels = layout.pixels();
+    let waves = layout.modes * pixels;
+    let scale2 = fft.scale() * fft.scale();
+    let ramps: Vec<Ramps<T>> = frames
+        .iter()
+        .map(|frame| Ramps::new(layout, layout.fraction(*frame as usize, step.subpixel)))
+        .collect();
+    let probe_spectra = spectra(probe, pixels, fft);
+    let mut probes = vec![Complex::default(); frames.len() * waves];
+    let mut chi = vec![Complex::default(); frames.len() * waves];
+    let errors = probes
+        .par_chunks_mut(waves)
+        .zip(chi.par_chunks_mut(waves))
+        .zip(&frames)
+        .zip(&ramps)
+        .map_init(
+            || Scratch::new(layout, fft),
+            |scratch, (((probes, chi), frame), ramps)| {
+                let frame = *frame as usize;
+                if step.subpixel {
+                    shifted(&probe_spectra, ramps, probes, fft, scratch);
+                } else {
+                    probes.copy_from_slice(probe);
+                }
+                let window = Window {
+                    layout,
+                    corner: layout.corners[frame],
+                    probe: probes,
+                    object,
+                };
+                let magnitudes = &magnitudes[frame * pixels..][..pixels];
+                model_spectra(&window, fft, scratch);
+                let scale = scale2 * T::of(layout.scale(frame));
+                let (model, fourier) = compare(magnitudes, scale, scratch);
+                for (factor, magnitude) in scratch.factor.iter_mut().zip(magnitudes) {
+                    *factor = if *magnitude < 0.0 {
+                        T::default()
+                    } else {
+                        let (target, modelled) = (T::of(f64::from(*magnitude)), factor.sqrt());
+                        (target - modelled) / (modelled + T::of(MAGNITUDE_FLOOR)) * scale2
+                    };
+                }
+                for (mode, chi) in chi.chunks_exact_mut(pixels).enumerate() {
+                    let spectrum = &scratch.model[mode * pixels..][..pixels];
+                    for ((to, f), factor) in scratch
+                        .spectrum
+                        .iter_mut()
+                        .zip(spectrum)
+                        .zip(&scratch.factor)
+                    {
+                        *to = f.scale(*factor);
+                    }
+                    fft.inverse(&mut scratch.spectrum, chi, &mut scratch.fft);
+                }
+                let exit = chi.iter().map(|v| v.norm_sqr().wide()).sum();
+                FrameErrors {
+                    fourier,
+                    exit,
+                    model,
+                }
+            },
+        )
+        .collect();
+    let batch = Batch {
+        frames,
+        ramps,
+        probes,
+        chi,
+    };
+    (batch, errors)
+}
+
+/// ΔO, and the weights that it was divided by.
+struct ObjectDirection<T> {
+    direction: Vec<Complex<T>>,
+    weights: Vec<T>,
+}
+
+/// ΔO of a batch that has `share` of the frames.
+fn object_direction<T: Real>(
+    engine: &CpuEngine<T>,
+    batch: &Batch<T>,
+    method: &BatchMethod,
+    share: f64,
+) -> ObjectDirection<T> {
+    let layout = &engine.layout;
+    let [height, width] = layout.object_shape;
+    let mut numerators = vec![Complex::default(); height * width];
+    let mut weights = vec![T::default(); height * width];
+    let waves = (&batch.probes[..], &batch.chi[..]);
+    add_object_sums(layout, &batch.frames, waves, &mut numerators, &mut weights);
+    let mut extra = T::default();
+    if let Some(regulariser) = method.smoothness() {
+        let weight = regulariser.weight * share;
+        extra = T::of(NEIGHBOURS * weight);
+        let own = Smoothness {
+            weight,
+            ..regulariser
+        };
+        smoothness::add_gradient(&engine.object, &weights, width, own, &mut numerators);
+    }
+    divide(
+        &mut numerators,
+        &weights,
+        extra,
+        1,
+        method.object_denominator(),
+    );
+    ObjectDirection {
+        direction: numerators,
+        weights,
+    }
+}
+
+/// Adds Σ conj(S\[P\]) χ and Σ |S\[P\]|² of `frames` to arrays on the object; `probes` and `chi` are
+/// (frame, mode, row, column).
+pub(super) fn add_object_sums<T: Real>(
+    layout: &Layout,
+    frames: &[u32],
+    (probes, chi): (&[Complex<T>], &[Complex<T>]),
+    numerators: &mut [Complex<T>],
+    weights: &mut [T],
+) {
+    let width = layout.object_shape[1];
+    let pixels = layout.pixels();
+    numerators
+        .par_chunks_mut(BAND * width)
+        .zip(weights.par_chunks_mut(BAND * width))
+        .enumerate()
+        .for_each(|(band, (numerators, weights))| {
+            let first = band * BAND;
+            let last = first + weights.len() / width;
+            for (n, frame) in frames.iter().enumerate() {
+                let [top, left] = layout.corners[*frame as usize].map(|v| v as usize);
+                for row in first.max(top)..last.min(top + layout.rows) {
+                    let start = (row - first) * width + left;
+                    let own = (row - top) * layout.columns;
+                    let sums = &mut numerators[start..start + layout.columns];
+                    let weights = &mut weights[start..start + layout.columns];
+                    for mode in 0..layout.modes {
+                        let at = (n * layout.modes + mode) * pixels + own;
+                        let chi = &chi[at..at + layout.columns];
+                        let probe = &probes[at..at + layout.columns];
+                        for (((sum, weight), p), chi) in
+                            sums.iter_mut().zip(&mut *weights).zip(probe).zip(chi)
+                        {
+                            *sum += p.conj() * chi;
+                            *weight += p.norm_sqr();
+                        }
+                    }
+                }
+            }
+        });
+}
+
+/// How a weight W becomes a denominator: √(W² + δ²) or (1−α) W + α max W.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Denominator {
+    /// √(W² + (0.1 max W)²).
+    Floor,
+    /// (1−α) W + α max W.
+    Mixed(f64),
+}
+
+/// Divides every layer of `numerators` by the denominator of `weights` plus `extra`; 0 where that is 0.
+pub(super) fn divide<T: Real>(
+    numerators: &mut [Complex<T>],
+    weights: &[T],
+    extra: T,
+    layers: usize,
+    denominator: Denominator,
+) {
+    let largest = weights.iter().copied().fold(T::default(), T::max) + extra;
+    let floor = largest * T::of(FLOOR);
+    let of = |w: T| match denominator {
+        Denominator::Floor => (w * w + floor * floor).sqrt(),
+        Denominator::Mixed(alpha) => w * T::of(1.0 - alpha) + largest * T::of(alpha),
+    };
+    for layer in numerators
+        .chunks_exact_mut(weights.len().max(1))
+        .take(layers)
+    {
+        for (value, weight) in layer.iter_mut().zip(weights) {
+            let divisor = of(*weight + extra);
+            *value = if divisor > T::default() {
+                value.unscale(divisor)
+            } else {
+                Complex::default()
+            };
+        }
+    }
+}
+
+/// ΔP (mode, row, column).
+fn probe_direction<T: Real>(
+    engine: &CpuEngine<T>,
+    batch: &Batch<T>,
+    method: &BatchMethod,
+) -> Vec<Complex<T>> {
+    let CpuEngine {
+        layout,
+        fft,
+        object,
+        ..
+    } = engine;
+    let pixels = layout.pixels();
+    let waves = layout.modes * pixels;
+    let mut direction = vec![Complex::default(); waves];
+    let mut weights = vec![T::default(); pixels];
+    let frames = (&batch.frames[..], &batch.ramps[..]);
+    let sums = (&mut direction[..], &mut weights[..]);
+    add_probe_sums(layout, fft, object, frames, &batch.chi, |_| 1.0, sums);
+    inverse_layers(&mut direction, pixels, fft);
+    divide(
+        &mut direction,
+        &weights,
+        T::default(),
+        layout.modes,
+        method.probe_denominator(),
+    );
+    direction
+}
+
+/// Adds the spectra (mode, column, row) of Σ √c S⁻¹\[conj(O) χ\] and Σ c |O|² (row, column) of the frames
+/// to `sums`; c is each frame's `scale`.
+pub(super) fn add_probe_sums<T: Real>(
+    layout: &Layout,
+    fft: &TransposedFft2<T>,
+    object: &[Complex<T>],
+    (frames, ramps): (&[u32], &[Ramps<T>]),
+    chi: &[Complex<T>],
+    scale: impl Fn(usize) -> f64 + Sync,
+    (sums, weights): (&mut [Complex<T>], &mut [T]),
+) {
+    let pixels = layout.pixels();
+    let waves = layout.modes * pixels;
+    let partial: Vec<(Vec<Complex<T>>, Vec<T>)> = frames
+        .par_chunks(GROUP)
+        .zip(chi.par_chunks(GROUP * waves))
+        .zip(ramps.par_chunks(GROUP))
+        .map_init(
+            || Scratch::new(layout, fft),
+            |scratch, ((frames, chi), ramps)| {
+                let mut sums = vec![Complex::default(); waves];
+                let mut weights = vec![T::default(); pixels];
+                for ((frame, chi), ramps) in frames.iter().zip(chi.chunks_exact(waves)).zip(ramps) {
+                    let corner = layout.corners[*frame as usize];
+                    let c = scale(*frame as usize);
+                    let (c, root) = (T::of(c), T::of(c.sqrt()));
+                    for_each_window_value(layout, corner, object, |i, o| {
+                        weights[i] += o.norm_sqr() * c;
+                    });
+                    for (mode, sum) in sums.chunks_exact_mut(pixels).enumerate() {
+                        let chi = &chi[mode * pixels..][..pixels];
+                        let wave = &mut scratch.wave;
+                        for_each_window_value(layout, corner, object, |i, o| {
+                            wave[i] = (o.conj() * chi[i]).scale(root);
+                        });
+                        add_shifted_back(ramps, sum, fft, scratch);
+                    }
+                }
+                (sums, weights)
+            },
+        )
+        .collect();
+    for (own, own_weights) in partial {
+        sums.iter_mut().zip(own).for_each(|(to, v)| *to += v);
+        let pairs = weights.iter_mut().zip(own_weights);
+        pairs.for_each(|(to, v)| *to += v);
+    }
+}
+
+/// Replaces unnormalised spectra (layer, column, row) by the layers.
+pub(super) fn inverse_layers<T: Real>(
+    layers: &mut [Complex<T>],
+    pixels: usize,
+    fft: &TransposedFft2<T>,
+) {
+    let scale2 = fft.scale() * fft.scale();
+    let mut scratch = fft.scratch();
+    for layer in layers.chunks_exact_mut(pixels) {
+        let mut spectrum: Vec<_> = layer.iter().map(|v| v.scale(scale2)).collect();
+        fft.inverse(&mut spectrum, layer, &mut scratch);
+    }
+}
+
+/// Calls `take(pixel, O)` for each pixel of the frame with this corner.
+pub(super) fn for_each_window_value<T: Real>(
+    layout: &Layout,
+    corner: [u32; 2],
+    object: &[Complex<T>],
+    mut take: impl FnMut(usize, Complex<T>),
+) {
+    let [top, left] = corner.map(|v| v as usize);
+    for row in 0..layout.rows {
+        let line = &object[(top + row) * layout.object_shape[1] + left..][..layout.columns];
+        for (column, o) in line.iter().enumerate() {
+            take(row * layout.columns + column, *o);
+        }
+    }
+}
+
+/// Steps along ΔO and ΔP: means over the batch of the steps that are optimal for each frame, which
+/// minimise |χ − α_O ΔO S\[P\] − α_P S\[ΔP\] O|².
+fn steps<T: Real>(
+    engine: &CpuEngine<T>,
+    batch: &Batch<T>,
+    object: Option<&ObjectDirection<T>>,
+    probe: Option<&[Complex<T>]>,
+    regulariser: Smoothness,
+) -> [f64; 2] {
+    let CpuEngine {
+        layout,
+        fft,
+        object: current,
+        ..
+    } = engine;
+    let pixels = layout.pixels();
+    let waves = layout.modes * pixels;
+    let probe_spectra = probe.map(|p| spectra(p, pixels, fft));
+    let systems: Vec<[f64; 5]> = (0..batch.frames.len())
+        .into_par_iter()
+        .map_init(
+            || (Scratch::new(layout, fft), vec![Complex::default(); waves]),
+            |(scratch, delta_probe), n| {
+                let corner = layout.corners[batch.frames[n] as usize];
+                if let Some(spectra) = &probe_spectra {
+                    shifted(spectra, &batch.ramps[n], delta_probe, fft, scratch);
+                }
+                let mut sums = [0.0; 5];
+                for mode in 0..layout.modes {
+                    let chi = &batch.chi[n * waves + mode * pixels..][..pixels];
+                    let shifted_probe = &batch.probes[n * waves + mode * pixels..][..pixels];
+                    let delta_probe = &delta_probe[mode * pixels..][..pixels];
+                    let wave = &mut scratch.wave;
+                    match object {
+                        Some(object) => {
+                            for_each_window_value(layout, corner, &object.direction, |i, o| {
+                                wave[i] = o * shifted_probe[i];
+                            })
+                        }
+                        None => wave.fill(Complex::default()),
+                    }
+                    let mut own = [T::default(); 5];
+                    for_each_window_value(layout, corner, current, |i, o| {
+                        let (a, b, chi) = (wave[i], delta_probe[i] * o, chi[i]);
+                        own[0] += a.norm_sqr();
+                        own[1] += a.re * b.re + a.im * b.im;
+                        own[2] += b.norm_sqr();
+                        own[3] += a.re * chi.re + a.im * chi.im;
+                        own[4] += b.re * chi.re + b.im * chi.im;
+                    });
+                    sums.iter_mut().zip(own).for_each(|(s, v)| *s += v.wide());
+                }
+                sums
+            },
+        )
+        .collect();
+    let mut systems = systems;
+    if let Some(ObjectDirection { direction, weights }) = object
+        && regulariser.weight > 0.0
+    {
+        let width = layout.object_shape[1];
+        let sums = smoothness::sums(current, direction, weights, width, regulariser.edge);
+        for system in &mut systems {
+            system[0] += regulariser.weight * sums[0];
+            system[3] += regulariser.weight * sums[1];
+        }
+    }
+    mean_steps(&systems)
+}
+
+/// Solves the damped systems \[aa, ab, bb, aχ, bχ\] and returns the trimmed means, times 0.9.
+pub(crate) fn mean_steps(systems: &[[f64; 5]]) -> [f64; 2] {
+    let count = systems.len().max(1) as f64;
+    let mean = |n: usize| systems.iter().map(|s| s[n]).sum::<f64>() / count;
+    let damping = [mean(0) * DAMPING, mean(2) * DAMPING];
+    let solved = systems.iter().map(|s| {
+        let (aa, bb, ab) = (s[0] + damping[0], s[2] + damping[1], s[1]);
+        let determinant = aa * bb - ab * ab;
+        // Without one of the directions the other one's step is its own.
+        let one = |numerator: f64, norm: f64| if norm > 0.0 { numerator / norm } else { 0.0 };
+        if determinant > 0.0 {
+            [
+                (s[3] * bb - s[4] * ab) / determinant,
+                (s[4] * aa - s[3] * ab) / determinant,
+            ]
+        } else {
+            [one(s[3], aa), one(s[4], bb)]
+        }
+        .map(|step| step.max(0.0))
+    });
+    let steps: Vec<[f64; 2]> = solved.collect();
+    [0, 1].map(|n| STEP * trimmed_mean(steps.iter().map(|s| s[n]).collect()))
+}
+
+fn trimmed_mean(mut values: Vec<f64>) -> f64 {
+    values.sort_by(f64::total_cmp);
+    let cut = (values.len() as f64 * TRIM) as usize;
+    let kept = &values[cut..values.len() - cut];
+    kept.iter().sum::<f64>() / kept.len().max(1) as f64
+}

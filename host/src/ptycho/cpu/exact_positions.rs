@@ -1,0 +1,156 @@
+//! Projection engines at exact positions: exit waves ψ = √c S\[P\]·O with each frame's own shifted
+//! probe and intensity scale c. The updates go through the frames a few at a time, so that only their
+//! shifted probes are in memory.
+
+use super::batch_engine::{
+    Denominator, add_object_sums, add_probe_sums, divide, for_each_window_value, inverse_layers,
+};
+use super::engine::{CpuEngine, Layout};
+use super::model::{Ramps, Scratch, shifted, spectra};
+use super::object_update::clipped;
+use crate::fft::{Real, TransposedFft2};
+use crate::ptycho::Step;
+use num_complex::Complex;
+use rayon::prelude::*;
+
+/// Frames whose shifted probes are in memory together.
+const CHUNK: usize = 64;
+
+/// The shifted probe of one thread's frame.
+pub(super) struct Shifter<'p, T> {
+    whole: &'p [Complex<T>],
+    own: Vec<Complex<T>>,
+    scratch: Scratch<T>,
+}
+
+impl<'p, T: Real> Shifter<'p, T> {
+    pub(super) fn new(layout: &Layout, fft: &TransposedFft2<T>, whole: &'p [Complex<T>]) -> Self {
+        Self {
+            whole,
+            own: whole.to_vec(),
+            scratch: Scratch::new(layout, fft),
+        }
+    }
+
+    /// √c S\[P\] of a frame, or P itself unless `exact`.
+    pub(super) fn probe(
+        &mut self,
+        layout: &Layout,
+        probe_spectra: &[Complex<T>],
+        frame: usize,
+        exact: bool,
+        fft: &TransposedFft2<T>,
+    ) -> &[Complex<T>] {
+        if !exact {
+            return self.whole;
+        }
+        let (own, scratch) = (&mut self.own, &mut self.scratch);
+        own_probe(layout, probe_spectra, frame, own, fft, scratch);
+        own
+    }
+}
+
+/// Writes √c S\[P\] of one frame to `to` (mode, row, column).
+pub(super) fn own_probe<T: Real>(
+    layout: &Layout,
+    probe_spectra: &[Complex<T>],
+    frame: usize,
+    to: &mut [Complex<T>],
+    fft: &TransposedFft2<T>,
+    scratch: &mut Scratch<T>,
+) {
+    let ramps = Ramps::new(layout, layout.fractions[frame]);
+    shifted(probe_spectra, &ramps, to, fft, scratch);
+    let root = T::of(layout.scale(frame).sqrt());
+    to.iter_mut().for_each(|v| *v = v.scale(root));
+}
+
+/// O ← \[c_o O + Σ √c conj(S\[P\]) ψ\]/\[c_o + Σ c |S\[P\]|²\].
+pub(super) fn object_update<T: Real>(engine: &mut CpuEngine<T>, step: &Step) {
+    let CpuEngine {
+        layout,
+        fft,
+        object,
+        probe,
+        exit,
+        ..
+    } = engine;
+    let pixels = layout.pixels();
+    let waves = layout.modes * pixels;
+    let probe_spectra = spectra(probe, pixels, fft);
+    let mut numerators = vec![Complex::default(); object.len()];
+    let mut weights = vec![T::default(); object.len()];
+    let frames: Vec<u32> = (0..layout.corners.len() as u32).collect();
+    let mut probes = vec![Complex::default(); CHUNK.min(frames.len()) * waves];
+    for (frames, exit) in frames.chunks(CHUNK).zip(exit.chunks(CHUNK * waves)) {
+        let probes = &mut probes[..frames.len() * waves];
+        probes.par_chunks_mut(waves).zip(frames).for_each_init(
+            || Scratch::new(layout, fft),
+            |scratch, (to, frame)| {
+                own_probe(layout, &probe_spectra, *frame as usize, to, fft, scratch);
+            },
+        );
+        let sums = (&mut numerators[..], &mut weights[..]);
+        add_object_sums(layout, frames, (probes, exit), sums.0, sums.1);
+    }
+    let weight = T::of(step.object_weight);
+    for ((o, n), d) in object.iter_mut().zip(&numerators).zip(&weights) {
+        let total = *d + weight;
+        if total > T::default() {
+            *o = (o.scale(weight) + n).unscale(total);
+        }
+        if let Some(limits) = step.clip_object {
+            *o = clipped(*o, limits);
+        }
+    }
+}
+
+/// P ← P + Σ √c S⁻¹\[conj(O) (ψ − √c S\[P\] O)\]/D(c_p + V), V = Σ c |O|², D as in LSQ-ML. The shifts do not
+/// commute with |O|², so the quotient of the sums themselves would not keep a P that fits, and without
+/// the floor of D single bright pixels of O would make it diverge.
+pub(super) fn probe_update<T: Real>(engine: &mut CpuEngine<T>, step: &Step) {
+    let CpuEngine {
+        layout,
+        fft,
+        object,
+        probe,
+        exit,
+        ..
+    } = engine;
+    let pixels = layout.pixels();
+    let waves = layout.modes * pixels;
+    let probe_spectra = spectra(probe, pixels, fft);
+    let frames: Vec<u32> = (0..layout.corners.len() as u32).collect();
+    let ramps: Vec<Ramps<T>> = (layout.fractions.iter())
+        .map(|fraction| Ramps::new(layout, *fraction))
+        .collect();
+    let mut sums = vec![Complex::default(); probe.len()];
+    let mut weights = vec![T::default(); pixels];
+    let scale = |frame: usize| layout.scale(frame);
+    let mut rest = vec![Complex::default(); CHUNK.min(frames.len()) * waves];
+    for (n, frames) in frames.chunks(CHUNK).enumerate() {
+        let rest = &mut rest[..frames.len() * waves];
+        let exit = &exit[n * CHUNK * waves..][..rest.len()];
+        let chunk = rest.par_chunks_mut(waves).zip(exit.par_chunks(waves));
+        chunk.zip(frames).for_each_init(
+            || Scratch::new(layout, fft),
+            |scratch, ((to, exit), frame)| {
+                let frame = *frame as usize;
+                own_probe(layout, &probe_spectra, frame, to, fft, scratch);
+                for (to, exit) in to.chunks_exact_mut(pixels).zip(exit.chunks_exact(pixels)) {
+                    let corner = layout.corners[frame];
+                    for_each_window_value(layout, corner, object, |i, o| {
+                        to[i] = exit[i] - to[i] * o;
+                    });
+                }
+            },
+        );
+        let own = (frames, &ramps[n * CHUNK..][..frames.len()]);
+        let to = (&mut sums[..], &mut weights[..]);
+        add_probe_sums(layout, fft, object, own, rest, scale, to);
+    }
+    inverse_layers(&mut sums, pixels, fft);
+    let extra = T::of(step.probe_weight);
+    divide(&mut sums, &weights, extra, layout.modes, Denominator::Floor);
+    probe.iter_mut().zip(sums).for_each(|(p, sum)| *p += sum);
+}

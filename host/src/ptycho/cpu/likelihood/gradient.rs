@@ -1,0 +1,244 @@
+//! Loss and gradients of all frames, a few at a time.
+//!
+//! The object's sums run over the frames in their order, the probe's over groups of them, so no
+//! result depends on how many frames are in memory or on the number of threads.
+
+use super::Pair;
+use crate::fft::Real;
+use crate::ptycho::cpu::batch_engine::{add_object_sums, add_probe_sums, inverse_layers};
+use crate::ptycho::cpu::engine::{CpuEngine, Window};
+use crate::ptycho::cpu::fourier_projection::FrameErrors;
+use crate::ptycho::cpu::model::{Ramps, Scratch, compare, model_spectra, shifted, spectra};
+use crate::ptycho::cpu::smoothness;
+use crate::ptycho::likelihood::{LikelihoodMethod, Noise};
+use crate::ptycho::{Smoothness, Step};
+use num_complex::Complex;
+use rayon::prelude::*;
+
+/// Frames in memory together; a multiple of the groups in which the probe's sums are added.
+const CHUNK: usize = 64;
+
+/// The objective's gradients and weights.
+pub(super) struct Gradient<T> {
+    /// g_O (row, column) with the regulariser's, and g_P (mode, row, column); 0 where not updated.
+    pub(super) values: Pair<T>,
+    /// W = Σ|S\[P\]|² (row, column) on the object.
+    pub(super) object_weights: Vec<T>,
+    /// V = Σ|O|² (row, column) on the probe.
+    pub(super) probe_weights: Vec<T>,
+    /// The likelihood's part of the objective.
+    pub(super) loss: f64,
+}
+
+/// Gradients at the current object and probe, and the errors of each frame.
+pub(super) fn gradient<T: Real>(
+    engine: &CpuEngine<T>,
+    step: &Step,
+    method: &LikelihoodMethod,
+) -> (Gradient<T>, Vec<FrameErrors>) {
+    let CpuEngine {
+        layout,
+        fft,
+        object,
+        probe,
+        ..
+    } = engine;
+    let pixels = layout.pixels();
+    let mut found = Gradient {
+        values: [object.len(), probe.len()].map(|n| vec![Complex::default(); n]),
+        object_weights: vec![T::default(); object.len()],
+        probe_weights: vec![T::default(); pixels],
+        loss: 0.0,
+    };
+    let mut errors = Vec::with_capacity(layout.corners.len());
+    let probe_spectra = spectra(probe, pixels, fft);
+    let frames: Vec<u32> = (0..layout.corners.len() as u32).collect();
+    let Gradient {
+        values: [of_object, of_probe],
+        object_weights,
+        probe_weights,
+        loss,
+    } = &mut found;
+    for frames in frames.chunks(CHUNK) {
+        let (Chunk { probes, xi }, of_frames) =
+            deviations(engine, step, method.noise, &probe_spectra, frames);
+        for (own, error) in of_frames {
+            *loss += own;
+            errors.push(error);
+        }
+        if step.update_object {
+            add_object_sums(layout, frames, (&probes, &xi), of_object, object_weights);
+        }
+        if step.update_probe {
+            let ramps: Vec<_> = (frames.iter())
+                .map(|frame| Ramps::new(layout, layout.fraction(*frame as usize, step.subpixel)))
+                .collect();
+            let sums = (&mut of_probe[..], &mut probe_weights[..]);
+            add_probe_sums(layout, fft, object, (frames, &ramps), &xi, |_| 1.0, sums);
+        }
+    }
+    inverse_layers(of_probe, pixels, fft);
+    let two = T::of(2.0);
+    for value in of_object.iter_mut().chain(of_probe) {
+        *value = value.scale(two);
+    }
+    if let Some(regulariser) = method.regulariser().filter(|_| step.update_object) {
+        let twice = Smoothness {
+            weight: -2.0 * regulariser.weight,
+            ..regulariser
+        };
+        let width = layout.object_shape[1];
+        let Gradient {
+            values: [to, _],
+            object_weights: weights,
+            ..
+        } = &mut found;
+        smoothness::add_gradient(object, weights, width, twice, to);
+    }
+    (found, errors)
+}
+
+/// Frames in memory.
+struct Chunk<T> {
+    /// S\[P\] (frame, mode, row, column).
+    probes: Vec<Complex<T>>,
+    /// ξ = F⁻¹\[c_j D f\] (frame, mode, row, column).
+    xi: Vec<Complex<T>>,
+}
+
+/// S\[P\] and ξ of `frames`; their losses and errors.
+fn deviations<T: Real>(
+    engine: &CpuEngine<T>,
+    step: &Step,
+    noise: Noise,
+    probe_spectra: &[Complex<T>],
+    frames: &[u32],
+) -> (Chunk<T>, Vec<(f64, FrameErrors)>) {
+    let CpuEngine { layout, fft, .. } = engine;
+    let pixels = layout.pixels();
+    let waves = layout.modes * pixels;
+    let scale2 = fft.scale() * fft.scale();
+    let mut probes = vec![Complex::default(); frames.len() * waves];
+    let mut xi = vec![Complex::default(); frames.len() * waves];
+    let errors = (probes.par_chunks_mut(waves))
+        .zip(xi.par_chunks_mut(waves))
+        .zip(frames)
+        .map_init(
+            || Scratch::new(layout, fft),
+            |scratch, ((probes, xi), frame)| {
+                let frame = *frame as usize;
+                let (loss, errors) = model(engine, step, probe_spectra, frame, probes, scratch)
+                    .losses(noise, scratch);
+                let magnitudes = &engine.magnitudes[frame * pixels..][..pixels];
+                let scale = T::of(layout.scale(frame)) * scale2;
+                for (factor, magnitude) in scratch.factor.iter_mut().zip(magnitudes) {
+                    *factor = if *magnitude < 0.0 {
+                        T::default()
+                    } else {
+                        T::of(noise.slope(factor.wide(), f64::from(*magnitude))) * scale
+                    };
+                }
+                for (spectrum, xi) in
+                    (scratch.model.chunks_exact(pixels)).zip(xi.chunks_exact_mut(pixels))
+                {
+                    let to = scratch.spectrum.iter_mut();
+                    for ((to, f), factor) in to.zip(spectrum).zip(&scratch.factor) {
+                        *to = f.scale(*factor);
+                    }
+                    fft.inverse(&mut scratch.spectrum, xi, &mut scratch.fft);
+                }
+                (loss, errors)
+            },
+        )
+        .collect();
+    (Chunk { probes, xi }, errors)
+}
+
+/// What a frame's model is compared with.
+struct Compared<'a> {
+    magnitudes: &'a [f32],
+    scale: f64,
+    errors: FrameErrors,
+}
+
+impl Compared<'_> {
+    /// The frame's loss, from the intensities in `scratch.factor`, and its errors.
+    fn losses<T: Real>(self, noise: Noise, scratch: &Scratch<T>) -> (f64, FrameErrors) {
+        let mut loss = 0.0;
+        for (intensity, magnitude) in scratch.factor.iter().zip(self.magnitudes) {
+            if *magnitude >= 0.0 {
+                loss += noise.loss(intensity.wide(), f64::from(*magnitude));
+            }
+        }
+        // |χ|² of the wave that would have the measured magnitudes.
+        let exit = self.errors.model.residual / self.scale;
+        let errors = FrameErrors {
+            exit,
+            ..self.errors
+        };
+        (loss, errors)
+    }
+}
+
+/// Writes S\[P\] of a frame to `probes`, its spectra f to `scratch.model`, and I_m to
+/// `scratch.factor`.
+fn model<'a, T: Real>(
+    engine: &'a CpuEngine<T>,
+    step: &Step,
+    probe_spectra: &[Complex<T>],
+    frame: usize,
+    probes: &mut [Complex<T>],
+    scratch: &mut Scratch<T>,
+) -> Compared<'a> {
+    let CpuEngine { layout, fft, .. } = engine;
+    let pixels = layout.pixels();
+    if step.subpixel {
+        let ramps = Ramps::new(layout, layout.fractions[frame]);
+        shifted(probe_spectra, &ramps, probes, fft, scratch);
+    } else {
+        probes.copy_from_slice(&engine.probe);
+    }
+    let window = Window {
+        layout,
+        corner: layout.corners[frame],
+        probe: probes,
+        object: &engine.object,
+    };
+    model_spectra(&window, fft, scratch);
+    let magnitudes = &engine.magnitudes[frame * pixels..][..pixels];
+    let scale = layout.scale(frame);
+    let (model, fourier) = compare(
+        magnitudes,
+        fft.scale() * fft.scale() * T::of(scale),
+        scratch,
+    );
+    Compared {
+        magnitudes,
+        scale,
+        errors: FrameErrors {
+            fourier,
+            exit: 0.0,
+            model,
+        },
+    }
+}
+
+/// The likelihood's part of the objective at the current object and probe.
+pub(super) fn loss<T: Real>(engine: &CpuEngine<T>, step: &Step, noise: Noise) -> f64 {
+    let CpuEngine {
+        layout, fft, probe, ..
+    } = engine;
+    let probe_spectra = spectra(probe, layout.pixels(), fft);
+    let losses: Vec<f64> = (0..layout.corners.len())
+        .into_par_iter()
+        .map_init(
+            || (Scratch::new(layout, fft), probe.clone()),
+            |(scratch, probes), frame| {
+                model(engine, step, &probe_spectra, frame, probes, scratch)
+                    .losses(noise, scratch)
+                    .0
+            },
+        )
+        .collect();
+    losses.iter().sum()
+}

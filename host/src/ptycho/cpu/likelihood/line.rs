@@ -1,0 +1,127 @@
+//! The objective along a line: the sums over all frames that give its coefficients.
+
+use super::Pair;
+use crate::fft::Real;
+use crate::ptycho::Step;
+use crate::ptycho::cpu::engine::{CpuEngine, Layout, Window};
+use crate::ptycho::cpu::model::{Ramps, Scratch, shifted, spectra};
+use crate::ptycho::likelihood::Noise;
+use num_complex::Complex;
+use rayon::prelude::*;
+
+/// Scratch memory of one thread.
+struct Line<T> {
+    scratch: Scratch<T>,
+    /// S\[P\] and S\[h_P\] (mode, row, column).
+    probes: [Vec<Complex<T>>; 2],
+    /// Unnormalised f, a and b of one mode (column, row).
+    waves: [Vec<Complex<T>>; 3],
+    /// I_m, A1, …, A4 of each pixel, divided by their common factor.
+    along: Vec<[T; 5]>,
+}
+
+/// Sums of [`Noise::line_terms`] over the pixels of all frames, along `direction`.
+pub(super) fn sums<T: Real>(
+    engine: &CpuEngine<T>,
+    step: &Step,
+    noise: Noise,
+    direction: &Pair<T>,
+) -> [f64; 9] {
+    let CpuEngine {
+        layout, fft, probe, ..
+    } = engine;
+    let pixels = layout.pixels();
+    let of_probe = spectra(probe, pixels, fft);
+    let of_change = spectra(&direction[1], pixels, fft);
+    let new = || Line {
+        scratch: Scratch::new(layout, fft),
+        probes: [probe.clone(), direction[1].clone()],
+        waves: std::array::from_fn(|_| vec![Complex::default(); pixels]),
+        along: vec![[T::default(); 5]; pixels],
+    };
+    let frames: Vec<[f64; 9]> = (0..layout.corners.len())
+        .into_par_iter()
+        .map_init(new, |line, frame| {
+            if step.subpixel {
+                let ramps = Ramps::new(layout, layout.fractions[frame]);
+                let [moved, change] = &mut line.probes;
+                shifted(&of_probe, &ramps, moved, fft, &mut line.scratch);
+                shifted(&of_change, &ramps, change, fft, &mut line.scratch);
+            }
+            along(engine, &direction[0], frame, line);
+            let scale = (T::of(layout.scale(frame)) * fft.scale() * fft.scale()).wide();
+            let magnitudes = &engine.magnitudes[frame * pixels..][..pixels];
+            let mut sums = [0.0; 9];
+            for (along, magnitude) in line.along.iter().zip(magnitudes) {
+                if *magnitude >= 0.0 {
+                    let terms =
+                        noise.line_terms(along.map(|v| v.wide() * scale), f64::from(*magnitude));
+                    sums.iter_mut().zip(terms).for_each(|(sum, v)| *sum += v);
+                }
+            }
+            sums
+        })
+        .collect();
+    let mut total = [0.0; 9];
+    for sums in frames {
+        total.iter_mut().zip(sums).for_each(|(sum, v)| *sum += v);
+    }
+    total
+}
+
+/// Writes `line.along` of a frame.
+fn along<T: Real>(
+    engine: &CpuEngine<T>,
+    object_direction: &[Complex<T>],
+    frame: usize,
+    line: &mut Line<T>,
+) {
+    let CpuEngine {
+        layout,
+        fft,
+        object,
+        ..
+    } = engine;
+    let Line {
+        scratch,
+        probes: [moved, change],
+        waves,
+        along,
+    } = line;
+    let corner = layout.corners[frame];
+    along.fill([T::default(); 5]);
+    let two = T::of(2.0);
+    for mode in 0..layout.modes {
+        let wave = &mut scratch.wave;
+        window(layout, corner, moved, object).for_each_product(mode, |i, v| wave[i] = v);
+        fft.forward(wave, &mut waves[0], &mut scratch.fft);
+        window(layout, corner, moved, object_direction).for_each_product(mode, |i, v| wave[i] = v);
+        window(layout, corner, change, object).for_each_product(mode, |i, v| wave[i] += v);
+        fft.forward(wave, &mut waves[1], &mut scratch.fft);
+        window(layout, corner, change, object_direction).for_each_product(mode, |i, v| wave[i] = v);
+        fft.forward(wave, &mut waves[2], &mut scratch.fft);
+        let [f, a, b] = &*waves;
+        let dot = |x: &Complex<T>, y: &Complex<T>| x.re * y.re + x.im * y.im;
+        for (((along, f), a), b) in along.iter_mut().zip(f).zip(a).zip(b) {
+            along[0] += f.norm_sqr();
+            along[1] += two * dot(f, a);
+            along[2] += two * dot(f, b) + a.norm_sqr();
+            along[3] += two * dot(a, b);
+            along[4] += b.norm_sqr();
+        }
+    }
+}
+
+fn window<'a, T>(
+    layout: &'a Layout,
+    corner: [u32; 2],
+    probe: &'a [Complex<T>],
+    object: &'a [Complex<T>],
+) -> Window<'a, T> {
+    Window {
+        layout,
+        corner,
+        probe,
+        object,
+    }
+}

@@ -1,0 +1,252 @@
+//! The forward model of one frame: the probe shifted to the frame's position, the exit waves, their
+//! spectra, and how they deviate from the counts.
+//!
+//! A frame at a position with the integer corner r and the fraction f has the exit waves
+//! ψ_m = S_f[P_m] · O(window at r), where S_f shifts by f pixels with a phase ramp in Fourier space
+//! and is unitary, so its adjoint is the shift by −f.
+
+use super::engine::{CpuEngine, Layout, Window};
+use super::fourier_projection::FrameModel;
+use crate::fft::{FftScratch, Real, TransposedFft2};
+use crate::ptycho::free_pixels::free_magnitude;
+use num_complex::Complex;
+use rayon::prelude::*;
+use std::f64::consts::TAU;
+
+/// Phase ramps exp(−2πi k f/n) of both axes; zero frequency first.
+pub(super) struct Ramps<T> {
+    rows: Vec<Complex<T>>,
+    columns: Vec<Complex<T>>,
+}
+
+impl<T: Real> Ramps<T> {
+    /// The ramps that shift by `fraction` (rows, columns).
+    pub(super) fn new(layout: &Layout, fraction: [f64; 2]) -> Self {
+        Self {
+            rows: ramp(layout.rows, fraction[0]),
+            columns: ramp(layout.columns, fraction[1]),
+        }
+    }
+
+    /// Calls `take(i, ramp)` for each value of a spectrum (column, row).
+    fn for_each(&self, mut take: impl FnMut(usize, Complex<T>)) {
+        let rows = self.rows.len();
+        for (column, c) in self.columns.iter().enumerate() {
+            for (row, r) in self.rows.iter().enumerate() {
+                take(column * rows + row, c * r);
+            }
+        }
+    }
+}
+
+/// The signed frequency of index `k` of `n`; that of n/2 is −n/2.
+pub(super) fn frequency(k: usize, n: usize) -> f64 {
+    let signed = if 2 * k < n {
+        k as f64
+    } else {
+        k as f64 - n as f64
+    };
+    signed / n as f64
+}
+
+fn ramp<T: Real>(n: usize, shift: f64) -> Vec<Complex<T>> {
+    let value = |k: usize| {
+        let phase = Complex::cis(-TAU * frequency(k, n) * shift);
+        Complex::new(T::of(phase.re), T::of(phase.im))
+    };
+    (0..n).map(value).collect()
+}
+
+/// Scratch memory of one thread.
+pub(super) struct Scratch<T> {
+    /// (row, column).
+    pub(super) wave: Vec<Complex<T>>,
+    /// Input of an inverse transform (column, row).
+    pub(super) spectrum: Vec<Complex<T>>,
+    /// Unnormalised transforms of the exit waves (mode, column, row).
+    pub(super) model: Vec<Complex<T>>,
+    /// Factor on each pixel of the model (column, row).
+    pub(super) factor: Vec<T>,
+    pub(super) fft: FftScratch<T>,
+}
+
+impl<T: Real> Scratch<T> {
+    pub(super) fn new(layout: &Layout, fft: &TransposedFft2<T>) -> Self {
+        let pixels = layout.pixels();
+        Self {
+            wave: vec![Complex::default(); pixels],
+            spectrum: vec![Complex::default(); pixels],
+            model: vec![Complex::default(); layout.modes * pixels],
+            factor: vec![T::default(); pixels],
+            fft: fft.scratch(),
+        }
+    }
+}
+
+/// Unnormalised transforms (mode, column, row) of layers (mode, row, column).
+pub(super) fn spectra<T: Real>(
+    layers: &[Complex<T>],
+    pixels: usize,
+    fft: &TransposedFft2<T>,
+) -> Vec<Complex<T>> {
+    let mut scratch = fft.scratch();
+    let mut spectra = vec![Complex::default(); layers.len()];
+    for (layer, spectrum) in layers
+        .chunks_exact(pixels)
+        .zip(spectra.chunks_exact_mut(pixels))
+    {
+        fft.forward(&mut layer.to_vec(), spectrum, &mut scratch);
+    }
+    spectra
+}
+
+/// Writes the layers whose unnormalised transforms are `spectra`, shifted by the ramps, to `to`
+/// (mode, row, column).
+pub(super) fn shifted<T: Real>(
+    spectra: &[Complex<T>],
+    ramps: &Ramps<T>,
+    to: &mut [Complex<T>],
+    fft: &TransposedFft2<T>,
+    scratch: &mut Scratch<T>,
+) {
+    let pixels = scratch.spectrum.len();
+    let scale2 = fft.scale() * fft.scale();
+    for (from, to) in spectra
+        .chunks_exact(pixels)
+        .zip(to.chunks_exact_mut(pixels))
+    {
+        let spectrum = &mut scratch.spectrum;
+        ramps.for_each(|i, ramp| spectrum[i] = (from[i] * ramp).scale(scale2));
+        fft.inverse(spectrum, to, &mut scratch.fft);
+    }
+}
+
+/// Writes the derivative of the shifted layer by the shift along `axis` to `scratch.wave`; `spectrum`
+/// is the layer's unnormalised transform.
+pub(super) fn shifted_derivative<T: Real>(
+    spectrum: &[Complex<T>],
+    ramps: &Ramps<T>,
+    axis: usize,
+    fft: &TransposedFft2<T>,
+    scratch: &mut Scratch<T>,
+) {
+    let [rows, columns] = [ramps.rows.len(), ramps.columns.len()];
+    let scale2 = fft.scale() * fft.scale();
+    let factors = |n: usize| -> Vec<T> {
+        (0..n)
+            .map(|k| T::of(-TAU * frequency(k, n)) * scale2)
+            .collect()
+    };
+    let by_row = factors(rows);
+    let by_column = factors(columns);
+    let to = &mut scratch.spectrum;
+    ramps.for_each(|i, ramp| {
+        let factor = if axis == 0 {
+            by_row[i % rows]
+        } else {
+            by_column[i / rows]
+        };
+        to[i] = spectrum[i] * ramp * Complex::new(T::default(), factor);
+    });
+    fft.inverse(to, &mut scratch.wave, &mut scratch.fft);
+}
+
+/// Adds the unnormalised transform of `scratch.wave`, shifted back, to `sum` (column, row).
+pub(super) fn add_shifted_back<T: Real>(
+    ramps: &Ramps<T>,
+    sum: &mut [Complex<T>],
+    fft: &TransposedFft2<T>,
+    scratch: &mut Scratch<T>,
+) {
+    fft.forward(&mut scratch.wave, &mut scratch.spectrum, &mut scratch.fft);
+    let spectrum = &scratch.spectrum;
+    ramps.for_each(|i, ramp| sum[i] += spectrum[i] * ramp.conj());
+}
+
+/// Writes the unnormalised transforms of the exit waves of a frame with the shifted probe in
+/// `window` to `scratch.model`.
+pub(super) fn model_spectra<T: Real>(
+    window: &Window<'_, T>,
+    fft: &TransposedFft2<T>,
+    scratch: &mut Scratch<T>,
+) {
+    let pixels = window.layout.pixels();
+    for mode in 0..window.layout.modes {
+        window.for_each_product(mode, |i, product| scratch.wave[i] = product);
+        let spectrum = &mut scratch.model[mode * pixels..(mode + 1) * pixels];
+        fft.forward(&mut scratch.wave, spectrum, &mut scratch.fft);
+    }
+}
+
+/// Writes the model intensities `scale` · Σ|f|² of `scratch.model` to `scratch.factor`, and returns the
+/// deviations from `magnitudes` (column, row) and Σ w (√I_model − √I)²/Σ w.
+pub(super) fn compare<T: Real>(
+    magnitudes: &[f32],
+    scale: T,
+    scratch: &mut Scratch<T>,
+) -> (FrameModel, f64) {
+    let pixels = magnitudes.len();
+    scratch.factor.fill(T::default());
+    for spectrum in scratch.model.chunks_exact(pixels) {
+        for (sum, f) in scratch.factor.iter_mut().zip(spectrum) {
+            *sum += f.norm_sqr();
+        }
+    }
+    let (mut photon, mut residual, mut free, mut valid) = (0.0, 0.0, 0.0, 0.0);
+    for (intensity, magnitude) in scratch.factor.iter_mut().zip(magnitudes) {
+        *intensity *= scale;
+        let model = intensity.wide();
+        if *magnitude >= 0.0 {
+            let magnitude = f64::from(*magnitude);
+            let counts = magnitude * magnitude;
+            photon += (model - counts).powi(2) / (counts + 1.0);
+            residual += (model.sqrt() - magnitude).powi(2);
+            valid += 1.0;
+        } else if let Some(hidden) = free_magnitude(*magnitude) {
+            free += (model.sqrt() - f64::from(hidden)).powi(2);
+        }
+    }
+    let per_pixel = if valid > 0.0 { 1.0 / valid } else { 0.0 };
+    let model = FrameModel {
+        photon: photon * per_pixel,
+        residual,
+        free,
+    };
+    (model, residual * per_pixel)
+}
+
+/// Deviations of the current object and probe from the counts of every frame.
+pub(super) fn all_errors<T: Real>(engine: &CpuEngine<T>, subpixel: bool) -> Vec<FrameModel> {
+    let CpuEngine {
+        layout,
+        fft,
+        magnitudes,
+        object,
+        probe,
+        ..
+    } = engine;
+    let pixels = layout.pixels();
+    let scale2 = fft.scale() * fft.scale();
+    let probe_spectra = spectra(probe, pixels, fft);
+    magnitudes
+        .par_chunks(pixels)
+        .enumerate()
+        .map_init(
+            || (Scratch::new(layout, fft), probe.clone()),
+            |(scratch, moved), (frame, magnitudes)| {
+                if subpixel {
+                    let ramps = Ramps::new(layout, layout.fractions[frame]);
+                    shifted(&probe_spectra, &ramps, moved, fft, scratch);
+                }
+                let window = Window {
+                    layout,
+                    corner: layout.corners[frame],
+                    probe: moved,
+                    object,
+                };
+                model_spectra(&window, fft, scratch);
+                compare(magnitudes, scale2 * T::of(layout.scale(frame)), scratch).0
+            },
+        )
+        .collect()
+}

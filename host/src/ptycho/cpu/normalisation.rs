@@ -1,0 +1,55 @@
+//! Fixes the scale between object and probe and makes the modes orthogonal; see
+//! [`crate::ptycho::normalisation`].
+
+use super::batch_engine::BatchState;
+use crate::fft::Real;
+use crate::ptycho::normalisation::normalisation;
+use num_complex::Complex;
+
+/// Normalises to the total power `power`, and the momentum along with it.
+pub(super) fn normalise<T: Real>(
+    object: &mut [Complex<T>],
+    probe: &mut [Complex<T>],
+    momentum: &mut BatchState<T>,
+    pixels: usize,
+    power: f64,
+) {
+    let layers: Vec<&[Complex<T>]> = probe.chunks_exact(pixels.max(1)).collect();
+    let wide = |v: Complex<T>| Complex::new(v.re.wide(), v.im.wide());
+    let inner = |a: &[Complex<T>], b: &[Complex<T>]| -> Complex<f64> {
+        a.iter()
+            .zip(b)
+            .map(|(a, b)| wide(*a).conj() * wide(*b))
+            .sum()
+    };
+    let gram: Vec<Complex<f64>> = (layers.iter())
+        .flat_map(|a| layers.iter().map(move |b| inner(a, b)))
+        .collect();
+    let Some(found) = normalisation(&gram, power) else {
+        return;
+    };
+    mix(probe, &found.mixture, pixels);
+    mix(&mut momentum.probe, &found.mixture, pixels);
+    let factor = T::of(found.object);
+    object.iter_mut().for_each(|v| *v = v.scale(factor));
+    momentum
+        .object
+        .iter_mut()
+        .for_each(|v| *v = v.scale(factor));
+}
+
+/// Replaces layers by sums of them; `mixture` is (new layer, old layer).
+fn mix<T: Real>(layers: &mut [Complex<T>], mixture: &[Complex<f64>], pixels: usize) {
+    let before = layers.to_vec();
+    let count = layers.len() / pixels.max(1);
+    for (to, layer) in layers.chunks_exact_mut(pixels.max(1)).enumerate() {
+        layer.fill(Complex::default());
+        for from in 0..count {
+            let share = mixture[to * count + from];
+            let share = Complex::new(T::of(share.re), T::of(share.im));
+            for (value, old) in layer.iter_mut().zip(&before[from * pixels..]) {
+                *value += old * share;
+            }
+        }
+    }
+}

@@ -1,0 +1,104 @@
+//! Normal equations of each frame's position and intensity scale; see [`crate::ptycho::refinement`].
+
+use super::batch_engine::for_each_window_value;
+use super::engine::{CpuEngine, Window};
+use super::model::{Ramps, Scratch, model_spectra, shifted, shifted_derivative, spectra};
+use crate::fft::Real;
+use crate::ptycho::MAGNITUDE_FLOOR;
+use crate::ptycho::refinement::NormalEquations;
+use rayon::prelude::*;
+
+/// The equations of every frame.
+pub(super) fn normal_equations<T: Real>(
+    engine: &CpuEngine<T>,
+    subpixel: bool,
+) -> Vec<NormalEquations> {
+    let CpuEngine {
+        layout,
+        fft,
+        magnitudes,
+        object,
+        probe,
+        ..
+    } = engine;
+    let pixels = layout.pixels();
+    let scale = fft.scale();
+    let probe_spectra = spectra(probe, pixels, fft);
+    magnitudes
+        .par_chunks(pixels)
+        .enumerate()
+        .map_init(
+            || {
+                let zero = vec![T::default(); pixels];
+                (
+                    Scratch::new(layout, fft),
+                    probe.clone(),
+                    [zero.clone(), zero.clone(), zero],
+                )
+            },
+            |(scratch, moved, [intensity, by_row, by_column]), (frame, magnitudes)| {
+                let ramps = Ramps::new(layout, layout.fraction(frame, subpixel));
+                let corner = layout.corners[frame];
+                shifted(&probe_spectra, &ramps, moved, fft, scratch);
+                let window = Window {
+                    layout,
+                    corner,
+                    probe: moved,
+                    object,
+                };
+                model_spectra(&window, fft, scratch);
+                let frame_scale = layout.scale(frame);
+                let factor = T::of(frame_scale) * scale * scale;
+                intensity.fill(T::default());
+                for spectrum in scratch.model.chunks_exact(pixels) {
+                    for (sum, f) in intensity.iter_mut().zip(spectrum) {
+                        *sum += f.norm_sqr() * factor;
+                    }
+                }
+                // Σ_m Re(conj(f) ∂f) along both axes.
+                for (axis, product) in [&mut *by_row, &mut *by_column].into_iter().enumerate() {
+                    product.fill(T::default());
+                    for mode in 0..layout.modes {
+                        let spectrum = &probe_spectra[mode * pixels..][..pixels];
+                        shifted_derivative(spectrum, &ramps, axis, fft, scratch);
+                        let wave = &mut scratch.wave;
+                        for_each_window_value(layout, corner, object, |i, o| wave[i] *= o);
+                        fft.forward(wave, &mut scratch.spectrum, &mut scratch.fft);
+                        let model = &scratch.model[mode * pixels..][..pixels];
+                        for ((sum, f), d) in product.iter_mut().zip(model).zip(&scratch.spectrum) {
+                            *sum += (f.re * d.re + f.im * d.im) * factor;
+                        }
+                    }
+                }
+                let mut sums = [0.0; 9];
+                for (i, magnitude) in magnitudes.iter().enumerate() {
+                    if *magnitude < 0.0 {
+                        continue;
+                    }
+                    let root = intensity[i].sqrt().wide();
+                    let residual = f64::from(*magnitude) - root;
+                    let per_root = 1.0 / (root + MAGNITUDE_FLOOR);
+                    let r = by_row[i].wide() * per_root;
+                    let c = by_column[i].wide() * per_root;
+                    let s = 0.5 * root;
+                    let terms = [
+                        r * r,
+                        r * c,
+                        c * c,
+                        r * s,
+                        c * s,
+                        s * s,
+                        r * residual,
+                        c * residual,
+                        s * residual,
+                    ];
+                    sums.iter_mut().zip(terms).for_each(|(sum, v)| *sum += v);
+                }
+                sums
+            },
+        )
+        .collect()
+}
+
+#[cfg(test)]
+mod tests;

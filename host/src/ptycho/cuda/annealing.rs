@@ -1,0 +1,77 @@
+//! Mirrors cpu/annealing.rs: the best of several random positions of each frame.
+
+use super::buffers::{Buffers, Layout};
+use super::frames::{FrameBuffers, ShiftTo};
+use crate::gpu::{Buffer, Device, ReadBack, Result};
+use crate::ptycho::refinement::{FrameParameters, Trials};
+use std::mem::swap;
+use warpstride_device::launch::Work;
+use warpstride_kernels::ptycho::{
+    keep_better::PtychoKeepBetter, trial_positions::PtychoTrialPositions,
+};
+
+/// The best trial of every frame, counted from 1; 0 where none is better than the present position.
+/// Waits for the device, once all trials are queued. The metrics of the frames in `buffers` are
+/// overwritten.
+pub(super) fn best_trials<M: Device>(
+    device: &M,
+    layout: &Layout,
+    buffers: &mut Buffers<M>,
+    frames: &mut FrameBuffers<M>,
+    probe_fft: &M::Fft,
+    parameters: &FrameParameters,
+    trials: &Trials,
+) -> Result<Vec<u32>> {
+    let count = layout.frames as usize;
+    let starts = parameters.trial_starts();
+    let from: Vec<[f32; 2]> = starts.iter().map(|start| start.displacement).collect();
+    let mut displacements = device.alloc("the displacements", count)?;
+    device.upload(&mut displacements, &from)?;
+    let mut corners = device.alloc("the trials' positions", count)?;
+    let mut fractions = device.alloc("the trials' fractions", count)?;
+    let mut best = device.alloc("the trials' best residuals", count)?;
+    let mut chosen = device.alloc("the best trials", count)?;
+    frames.transform_probe(device, buffers, probe_fft)?;
+    let batches = frames.all(device, layout)?;
+    for trial in 0..=trials.count {
+        device.launch(
+            &PtychoTrialPositions {
+                corners: corners.write(),
+                fractions: fractions.write(),
+                from_corners: buffers.corners.read(),
+                from_fractions: buffers.fractions.read(),
+                displacements: displacements.read(),
+                frames: layout.frames,
+                seed: trials.seed,
+                iteration: trials.iteration,
+                trial,
+                amplitude: trials.amplitude,
+                bound: trials.bound,
+            },
+            Work::Elements(count),
+        )?;
+        let mut exchange = |buffers: &mut Buffers<M>| {
+            swap(&mut buffers.corners, &mut corners);
+            swap(&mut buffers.fractions, &mut fractions);
+        };
+        exchange(buffers);
+        let evaluated = batches.iter().try_for_each(|batch| {
+            frames.shift(device, layout, buffers, *batch, ShiftTo::Probes, 0)?;
+            frames.model(device, layout, buffers, *batch)?;
+            frames.deviation(device, layout, buffers, *batch)
+        });
+        exchange(buffers);
+        evaluated?;
+        device.launch(
+            &PtychoKeepBetter {
+                best: best.write(),
+                chosen: chosen.write(),
+                residual: buffers.residual.read(),
+                frames: layout.frames,
+                trial,
+            },
+            Work::Elements(count),
+        )?;
+    }
+    device.read_back(&chosen)?.wait()
+}

@@ -1,0 +1,490 @@
+//! Mirrors cpu/batch_engine.rs: LSQ-ML, ePIE and rPIE.
+
+use super::buffers::{Buffers, Layout};
+use super::constraints::fourier_support;
+use super::frames::{Batch, FrameBuffers, ShiftTo};
+use crate::gpu::{Buffer, Device, Result};
+use crate::ptycho::cpu::{DAMPING, Denominator, FLOOR, LIT, NEIGHBOURS, STEP, TRIM};
+use crate::ptycho::step::{BatchMethod, BatchUpdate, Smoothness};
+use crate::ptycho::{Step, update_version::TILE};
+use num_complex::Complex;
+use warpstride_device::Complex32;
+use warpstride_device::launch::{Launch, Work};
+use warpstride_kernels::ptycho::{
+    advance_layers::PtychoAdvanceLayers,
+    direction_finish::PtychoDirectionFinish,
+    largest::PtychoLargest,
+    object_direction::PtychoObjectDirection,
+    probe_direction::PtychoProbeDirection,
+    scale_layers::PtychoScaleLayers,
+    slice_sums::PtychoSliceSums,
+    smoothness::{PtychoPairSums, PtychoSmoothness, PtychoSmoothnessSums},
+    step_mean::PtychoStepMean,
+    step_sums::PtychoStepSums,
+};
+
+/// Blocks of the sums of the regulariser.
+const SMOOTHNESS_BLOCKS: usize = 128;
+
+/// Device memory of the directions and steps.
+pub(super) struct BatchBuffers<M: Device> {
+    /// Frames of a batch.
+    pub(super) size: usize,
+    /// (row, column) on the object.
+    pub(super) object: M::Buffer<Complex32>,
+    pub(super) object_weights: M::Buffer<f32>,
+    /// (slice, mode, row, column); the first slice is the probe's direction.
+    pub(super) probe: M::Buffer<Complex32>,
+    /// (slice, row, column).
+    pub(super) probe_weights: M::Buffer<f32>,
+    pub(super) slices: u32,
+    /// Bits of the largest weight: object, probe.
+    pub(super) largest: [M::Buffer<u32>; 2],
+    /// (frame of the batch).
+    step_sums: M::Buffer<[f32; 5]>,
+    solved: M::Buffer<[f32; 2]>,
+    /// Object, probe.
+    steps: M::Buffer<f32>,
+    smoothness_sums: M::Buffer<[f32; 2]>,
+    smoothness: M::Buffer<f32>,
+    /// Momentum of the object; empty until it is used.
+    pub(super) object_velocity: M::Buffer<Complex32>,
+    /// Momentum of the probe; empty until it is used.
+    pub(super) probe_velocity: M::Buffer<Complex32>,
+}
+
+impl<M: Device> BatchBuffers<M> {
+    pub(super) fn new(device: &M, layout: &Layout, size: usize) -> Result<Self> {
+        let (object, probe) = (layout.object_elements(), layout.probe_elements());
+        let slices = layout.slices.min(size as u32).max(1);
+        let largest = || device.alloc("the largest weight", 1);
+        Ok(Self {
+            size,
+            object: device.alloc("the object's direction", object)?,
+            object_weights: device.alloc("the object's weights", object)?,
+            probe: device.alloc("the probe's direction", slices as usize * probe)?,
+            probe_weights: device.alloc(
+                "the probe's weights",
+                slices as usize * layout.pixels() as usize,
+            )?,
+            slices,
+            largest: [largest()?, largest()?],
+            step_sums: device.alloc("the steps' sums", size)?,
+            solved: device.alloc("the frames' steps", size)?,
+            steps: device.alloc("the steps", 2)?,
+            smoothness_sums: device.alloc("the regulariser's sums", SMOOTHNESS_BLOCKS)?,
+            smoothness: device.alloc("the regulariser's sum", 2)?,
+            object_velocity: device.alloc("the object's momentum", 0)?,
+            probe_velocity: device.alloc("the probe's momentum", 0)?,
+        })
+    }
+}
+
+impl<M: Device> BatchBuffers<M> {
+    /// Sets the momentum of object and probe; empty: none.
+    pub(super) fn set_momentum(
+        &mut self,
+        device: &M,
+        [object, probe]: &[Vec<Complex<f32>>; 2],
+    ) -> Result<()> {
+        self.object_velocity = device.alloc("the object's momentum", object.len())?;
+        self.probe_velocity = device.alloc("the probe's momentum", probe.len())?;
+        device.upload(&mut self.object_velocity, object)?;
+        device.upload(&mut self.probe_velocity, probe)
+    }
+}
+
+/// A run's device memory, for one iteration.
+pub(super) struct Run<'a, M: Device> {
+    pub(super) device: &'a M,
+    pub(super) layout: &'a Layout,
+    pub(super) buffers: &'a mut Buffers<M>,
+    pub(super) frames: &'a mut FrameBuffers<M>,
+    pub(super) batches: &'a mut BatchBuffers<M>,
+    pub(super) probe_fft: &'a M::Fft,
+}
+
+impl<M: Device> Run<'_, M> {
+    /// One pass over all frames in the batches `lists`.
+    pub(super) fn iterate(
+        &mut self,
+        step: &Step,
+        method: &BatchMethod,
+        lists: &[Vec<u32>],
+    ) -> Result<()> {
+        let device = self.device;
+        if method.momentum() > 0.0 && self.batches.object_velocity.is_empty() {
+            let (object, probe) = (self.layout.object_elements(), self.layout.probe_elements());
+            self.batches.object_velocity = device.alloc("the object's momentum", object)?;
+            self.batches.probe_velocity = device.alloc("the probe's momentum", probe)?;
+        }
+        if let BatchUpdate::Pie {
+            object_step,
+            probe_step,
+            ..
+        } = method.update
+        {
+            let steps = [object_step as f32, probe_step as f32];
+            device.upload(&mut self.batches.steps, &steps)?;
+        }
+        self.frames.scaled = false;
+        for batch in self.frames.set_order(device, lists)? {
+            self.deviations(batch)?;
+            self.object_direction(step, method, batch)?;
+            self.probe_direction(step, method, batch)?;
+            if let BatchUpdate::LeastSquares { smoothness, .. } = method.update {
+                self.steps(step, smoothness, batch)?;
+            }
+            self.advance(step, method)?;
+        }
+        Ok(())
+    }
+
+    fn deviations(&mut self, batch: Batch) -> Result<()> {
+        let (device, layout) = (self.device, self.layout);
+        let (frames, buffers) = (&mut *self.frames, &mut *self.buffers);
+        frames.transform_probe(device, buffers, self.probe_fft)?;
+        frames.shift(device, layout, buffers, batch, ShiftTo::Probes, 0)?;
+        frames.model(device, layout, buffers, batch)?;
+        frames.deviation(device, layout, buffers, batch)?;
+        frames.back(device)
+    }
+
+    fn object_direction(&mut self, step: &Step, method: &BatchMethod, batch: Batch) -> Result<()> {
+        let (device, layout) = (self.device, self.layout);
+        let BatchBuffers {
+            object,
+            object_weights,
+            largest: [largest, _],
+            ..
+        } = &mut *self.batches;
+        if !step.update_object {
+            return device.zero(object);
+        }
+        let Layout {
+            object_rows,
+            object_columns,
+            ..
+        } = *layout;
+        let tiles =
+            (object_rows as usize).div_ceil(TILE[0]) * (object_columns as usize).div_ceil(TILE[1]);
+        device.launch(
+            &PtychoObjectDirection {
+                numerators: object.write(),
+                weights: object_weights.write(),
+                probes: self.frames.probes.read(),
+                chi: self.frames.chi.read(),
+                corners: self.buffers.corners.read(),
+                order: self.frames.order.read(),
+                frames: layout.frames,
+                first: batch.first,
+                count: batch.count,
+                modes: layout.modes,
+                rows: layout.rows,
+                columns: layout.columns,
+                object_rows,
+                object_columns,
+                chi_first: 0,
+                add: 0,
+                scale: 1.0,
+            },
+            Work::Blocks(tiles),
+        )?;
+        let elements = layout.object_elements();
+        find_largest(device, largest, object_weights, elements)?;
+        let mut extra = 0.0;
+        if let Some(Smoothness { weight, edge }) = method.smoothness() {
+            let weight = weight * f64::from(batch.count) / f64::from(layout.frames);
+            extra = NEIGHBOURS * weight;
+            device.launch(
+                &PtychoSmoothness {
+                    numerators: object.write(),
+                    object: self.buffers.object.read(),
+                    weights: object_weights.read(),
+                    largest: largest.read(),
+                    rows: object_rows,
+                    columns: object_columns,
+                    weight: weight as f32,
+                    edge: edge as f32,
+                    lit: LIT as f32,
+                },
+                Work::Elements(elements),
+            )?;
+        }
+        let denominator = method.object_denominator();
+        let weights = (&*object_weights, &*largest, extra);
+        finish(device, object, weights, (1, elements), denominator)
+    }
+
+    fn probe_direction(&mut self, step: &Step, method: &BatchMethod, batch: Batch) -> Result<()> {
+        let (device, layout) = (self.device, self.layout);
+        let BatchBuffers {
+            probe,
+            probe_weights,
+            largest: [_, largest],
+            slices,
+            ..
+        } = &mut *self.batches;
+        if !step.update_probe {
+            return device.zero(probe);
+        }
+        self.frames
+            .back_projected(device, layout, self.buffers, batch)?;
+        let slices = (*slices).min(batch.count).max(1);
+        let threads = <PtychoProbeDirection<'_, M::Space> as Launch<M::Space>>::INFO.block[0];
+        let groups = layout.pixels().div_ceil(threads) as usize;
+        device.launch(
+            &PtychoProbeDirection {
+                sums: probe.write(),
+                weights: probe_weights.write(),
+                spectra: self.frames.work.read(),
+                object: self.buffers.object.read(),
+                corners: self.buffers.corners.read(),
+                fractions: self.buffers.fractions.read(),
+                scales: self.buffers.scales.read(),
+                order: self.frames.order.read(),
+                frames: layout.frames,
+                first: batch.first,
+                count: batch.count,
+                modes: layout.modes,
+                rows: layout.rows,
+                columns: layout.columns,
+                object_rows: layout.object_rows,
+                object_columns: layout.object_columns,
+                slices,
+                scaled: 0,
+                add: 0,
+            },
+            Work::Blocks(slices as usize * layout.modes as usize * groups),
+        )?;
+        let (elements, pixels) = (layout.probe_elements(), layout.pixels() as usize);
+        device.launch(
+            &PtychoSliceSums {
+                sums: probe.write(),
+                weights: probe_weights.write(),
+                slices,
+                elements: elements as u32,
+                pixels: pixels as u32,
+                scale: self.frames.layers_scale(layout),
+            },
+            Work::Elements(elements),
+        )?;
+        self.frames.layers_from(device, probe, self.probe_fft)?;
+        find_largest(device, largest, probe_weights, pixels)?;
+        let denominator = method.probe_denominator();
+        let weights = (&*probe_weights, &*largest, 0.0);
+        let layers = (layout.modes as usize, pixels);
+        finish(device, probe, weights, layers, denominator)
+    }
+
+    /// The steps that are optimal in the mean of the batch.
+    fn steps(&mut self, step: &Step, smoothness: Smoothness, batch: Batch) -> Result<()> {
+        let (device, layout) = (self.device, self.layout);
+        let BatchBuffers {
+            object,
+            object_weights,
+            probe,
+            largest,
+            step_sums,
+            solved,
+            steps,
+            smoothness_sums,
+            smoothness: smoothness_sum,
+            ..
+        } = &mut *self.batches;
+        if step.update_probe {
+            let open = &self.buffers.open;
+            self.frames
+                .transform_layers(device, open, probe, self.probe_fft)?;
+            let to = ShiftTo::Work;
+            self.frames
+                .shift(device, layout, self.buffers, batch, to, 0)?;
+        } else {
+            device.zero(&mut self.frames.work)?;
+        }
+        device.launch(
+            &PtychoStepSums {
+                sums: step_sums.write(),
+                probes: self.frames.probes.read(),
+                probe_changes: self.frames.work.read(),
+                chi: self.frames.chi.read(),
+                object: self.buffers.object.read(),
+                direction: object.read(),
+                corners: self.buffers.corners.read(),
+                order: self.frames.order.read(),
+                frames: layout.frames,
+                first: batch.first,
+                count: batch.count,
+                modes: layout.modes,
+                rows: layout.rows,
+                columns: layout.columns,
+                object_rows: layout.object_rows,
+                object_columns: layout.object_columns,
+            },
+            Work::Blocks(batch.count as usize),
+        )?;
+        if smoothness.weight > 0.0 && step.update_object {
+            device.launch(
+                &PtychoSmoothnessSums {
+                    sums: smoothness_sums.write(),
+                    object: self.buffers.object.read(),
+                    direction: object.read(),
+                    weights: object_weights.read(),
+                    largest: largest[0].read(),
+                    blocks: SMOOTHNESS_BLOCKS as u32,
+                    rows: layout.object_rows,
+                    columns: layout.object_columns,
+                    edge: smoothness.edge as f32,
+                    lit: LIT as f32,
+                },
+                Work::Blocks(SMOOTHNESS_BLOCKS),
+            )?;
+            device.launch(
+                &PtychoPairSums {
+                    total: smoothness_sum.write(),
+                    sums: smoothness_sums.read(),
+                    count: SMOOTHNESS_BLOCKS as u32,
+                },
+                Work::Blocks(1),
+            )?;
+        }
+        device.launch(
+            &PtychoStepMean {
+                steps: steps.write(),
+                solved: solved.write(),
+                sums: step_sums.read(),
+                smoothness: smoothness_sum.read(),
+                count: batch.count,
+                smooth: (smoothness.weight / f64::from(layout.frames)) as f32,
+                damping: DAMPING as f32,
+                trim: TRIM as f32,
+                part: STEP as f32,
+            },
+            Work::Blocks(1),
+        )
+    }
+
+    fn advance(&mut self, step: &Step, method: &BatchMethod) -> Result<()> {
+        let (device, layout) = (self.device, self.layout);
+        let BatchBuffers {
+            object,
+            probe,
+            steps,
+            object_velocity,
+            probe_velocity,
+            ..
+        } = &mut *self.batches;
+        let momentum = method.momentum();
+        let velocities = |buffer: &M::Buffer<Complex32>| {
+            if momentum > 0.0 {
+                buffer.len() as u32
+            } else {
+                0
+            }
+        };
+        if step.update_object {
+            let clip = step
+                .clip_object
+                .map_or([0.0, -1.0], |l| l.map(|v| v as f32));
+            let elements = layout.object_elements();
+            let count = velocities(object_velocity);
+            device.launch(
+                &PtychoAdvanceLayers {
+                    values: self.buffers.object.write(),
+                    velocity: object_velocity.write(),
+                    direction: object.read(),
+                    steps: steps.read(),
+                    elements: elements as u32,
+                    velocities: count,
+                    which: 0,
+                    momentum: momentum as f32,
+                    clip_low: clip[0],
+                    clip_high: clip[1],
+                },
+                Work::Elements(elements),
+            )?;
+        }
+        if !step.update_probe {
+            return Ok(());
+        }
+        let elements = layout.probe_elements();
+        let count = velocities(probe_velocity);
+        device.launch(
+            &PtychoAdvanceLayers {
+                values: self.buffers.probe.write(),
+                velocity: probe_velocity.write(),
+                direction: probe.read(),
+                steps: steps.read(),
+                elements: elements as u32,
+                velocities: count,
+                which: 1,
+                momentum: momentum as f32,
+                clip_low: 0.0,
+                clip_high: -1.0,
+            },
+            Work::Elements(elements),
+        )?;
+        if step.probe_support.is_some() {
+            device.launch(
+                &PtychoScaleLayers {
+                    waves: self.buffers.probe.write(),
+                    weights: self.buffers.support.read(),
+                    gate: self.buffers.open.read(),
+                    layers: layout.modes,
+                    pixels: layout.pixels(),
+                    factor: 1.0,
+                },
+                Work::Elements(elements),
+            )?;
+        }
+        if step.probe_fourier_support.is_some() {
+            device.zero(&mut self.buffers.gate)?;
+            fourier_support(device, layout, self.buffers, self.probe_fft)?;
+        }
+        Ok(())
+    }
+}
+
+pub(super) fn find_largest<M: Device>(
+    device: &M,
+    largest: &mut M::Buffer<u32>,
+    values: &M::Buffer<f32>,
+    elements: usize,
+) -> Result<()> {
+    device.zero(largest)?;
+    device.launch(
+        &PtychoLargest {
+            largest: largest.write(),
+            values: values.read(),
+            elements: elements as u32,
+        },
+        Work::Elements(elements),
+    )
+}
+
+/// Divides `direction` (layers, pixels) by the denominator of the weights plus `extra`.
+pub(super) fn finish<M: Device>(
+    device: &M,
+    direction: &mut M::Buffer<Complex32>,
+    (weights, largest, extra): (&M::Buffer<f32>, &M::Buffer<u32>, f64),
+    (layers, pixels): (usize, usize),
+    denominator: Denominator,
+) -> Result<()> {
+    let alpha = match denominator {
+        Denominator::Floor => -1.0,
+        Denominator::Mixed(alpha) => alpha as f32,
+    };
+    device.launch(
+        &PtychoDirectionFinish {
+            direction: direction.write(),
+            weights: weights.read(),
+            largest: largest.read(),
+            layers: layers as u32,
+            pixels: pixels as u32,
+            extra: extra as f32,
+            floor: FLOOR as f32,
+            alpha,
+        },
+        Work::Elements(layers * pixels),
+    )
+}

@@ -1,0 +1,135 @@
+//! The memory of an engine on a device: what a kind of iteration needs is allocated when it begins.
+
+use super::GpuEngine;
+use crate::gpu::{Device, Result};
+use crate::ptycho::cuda::batch_engine::BatchBuffers;
+use crate::ptycho::cuda::frames::{FrameBuffers, chunk};
+use crate::ptycho::cuda::likelihood::LikelihoodBuffers;
+use crate::ptycho::cuda::{exact_positions, fourier_projection};
+
+impl<M: Device> GpuEngine<M> {
+    /// Makes the exit waves P·O if there are none.
+    pub(super) fn start_projections(&mut self) -> Result<()> {
+        if self.waves_fft.is_some() {
+            return Ok(());
+        }
+        self.batches = None;
+        self.frames = None;
+        self.saved_momentum = [Vec::new(), Vec::new()];
+        let layout = self.layout;
+        let shape = [layout.rows as usize, layout.columns as usize];
+        let count = layout.frames as usize * layout.modes as usize;
+        self.buffers.alloc_waves(&self.device, &layout)?;
+        self.waves_fft = Some(self.device.plan_fft(&shape, count)?);
+        self.model_spectra()?;
+        let buffers = &mut self.buffers;
+        self.device.copy(&buffers.waves, &mut buffers.spectra)
+    }
+
+    /// Writes the unnormalised transforms of the model's exit waves to `waves`.
+    pub(super) fn model_spectra(&mut self) -> Result<()> {
+        if let Some(mut exact) = self.at_exact_positions()? {
+            return exact.model_spectra();
+        }
+        let (layout, buffers) = (&self.layout, &mut self.buffers);
+        match &self.waves_fft {
+            Some(fft) => fourier_projection::model_spectra(&self.device, layout, buffers, fft),
+            None => Ok(()),
+        }
+    }
+
+    /// What a projection engine at exact positions works with; `None` at whole pixels.
+    pub(super) fn at_exact_positions(&mut self) -> Result<Option<exact_positions::Run<'_, M>>> {
+        if !self.subpixel {
+            return Ok(None);
+        }
+        self.start_sums(chunk(&self.layout))?;
+        Ok(match self {
+            Self {
+                layout,
+                device,
+                buffers,
+                frames: Some(frames),
+                batches: Some(sums),
+                probe_fft,
+                waves_fft: Some(waves_fft),
+                ..
+            } => Some(exact_positions::Run {
+                device,
+                layout,
+                buffers,
+                frames,
+                sums,
+                probe_fft,
+                waves_fft,
+            }),
+            _ => None,
+        })
+    }
+
+    /// Allocates memory for `size` frames at a time, unless there is some for as many.
+    pub(super) fn start_frames(&mut self, size: usize) -> Result<()> {
+        let size = size.clamp(1, (self.layout.frames as usize).max(1));
+        if self.frames.as_ref().is_none_or(|f| f.size != size) {
+            self.frames = None;
+            self.frames = Some(FrameBuffers::new(&self.device, &self.layout, size)?);
+        }
+        if let Some(frames) = &mut self.frames {
+            frames.exact = self.subpixel;
+        }
+        Ok(())
+    }
+
+    /// Frees the exit waves and allocates memory for batches of `size` frames.
+    pub(super) fn start_batches(&mut self, size: usize) -> Result<()> {
+        if self.waves_fft.take().is_some() {
+            self.buffers.free_waves(&self.device)?;
+        }
+        self.start_sums(size)
+    }
+
+    /// Allocates memory for `size` frames at a time and for sums over them, unless there is some.
+    pub(super) fn start_sums(&mut self, size: usize) -> Result<()> {
+        self.start_frames(size)?;
+        let needed = self.frames.as_ref().map_or(1, |f| f.size);
+        if self.batches.as_ref().is_none_or(|b| b.size != needed) {
+            self.batches = None;
+            let mut buffers = BatchBuffers::new(&self.device, &self.layout, needed)?;
+            buffers.set_momentum(&self.device, &std::mem::take(&mut self.saved_momentum))?;
+            self.batches = Some(buffers);
+        }
+        Ok(())
+    }
+
+    /// Uploads windows, fractions and scales.
+    pub(super) fn upload_frames(&mut self) -> Result<()> {
+        let frames = self.parameters.frames(self.subpixel);
+        let narrow: Vec<[f32; 2]> = frames
+            .fractions
+            .iter()
+            .map(|f| f.map(|v| v as f32))
+            .collect();
+        let scales: Vec<f32> = frames.scales.iter().map(|s| *s as f32).collect();
+        self.device
+            .upload(&mut self.buffers.corners, &frames.corners)?;
+        self.device.upload(&mut self.buffers.fractions, &narrow)?;
+        self.device.upload(&mut self.buffers.scales, &scales)
+    }
+
+    /// Frees the memory of other engines and allocates that of conjugate gradients.
+    pub(super) fn start_likelihood(&mut self) -> Result<()> {
+        if self.waves_fft.take().is_some() {
+            self.buffers.free_waves(&self.device)?;
+        }
+        self.batches = None;
+        self.saved_momentum = [Vec::new(), Vec::new()];
+        self.start_frames(chunk(&self.layout))?;
+        if self.likelihood.is_none() {
+            let size = self.frames.as_ref().map_or(1, |f| f.size);
+            let search = std::mem::take(&mut self.saved_search);
+            let (device, layout) = (&self.device, &self.layout);
+            self.likelihood = Some(LikelihoodBuffers::new(device, layout, size, &search)?);
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,68 @@
+//! Mirrors `refine` of cpu/engine.rs: positions and intensity scales after an iteration.
+
+use super::GpuEngine;
+use crate::gpu::{Device, Result};
+use crate::ptycho::Step;
+use crate::ptycho::cuda::frames::chunk;
+use crate::ptycho::cuda::{annealing, refinement};
+use crate::ptycho::refinement::{NormalEquations, Refinement, Stage, Trials};
+
+impl<M: Device> GpuEngine<M> {
+    /// Refines positions and scales.
+    pub(super) fn refine(&mut self, step: &Step, how: &Refinement) -> Result<()> {
+        for stage in how.stages(step.seed, step.iteration) {
+            match stage {
+                Stage::Equations(positions) => {
+                    let equations = self.normal_equations()?;
+                    self.parameters.refine(&equations, positions, how);
+                }
+                Stage::Trials(trials) => {
+                    let chosen = self.best_trials(&trials)?;
+                    self.parameters.take_trials(&chosen, &trials, how.bound);
+                }
+                Stage::DrawIn => self.parameters.draw_in(how.bound),
+            }
+            self.upload_frames()?;
+        }
+        Ok(())
+    }
+
+    pub(super) fn normal_equations(&mut self) -> Result<Vec<NormalEquations>> {
+        if self.frames.is_none() {
+            self.start_frames(chunk(&self.layout))?;
+        }
+        let Self {
+            layout,
+            device,
+            buffers,
+            frames: Some(frames),
+            probe_fft,
+            ..
+        } = self
+        else {
+            return Ok(Vec::new());
+        };
+        refinement::normal_equations(device, layout, buffers, frames, probe_fft)
+    }
+
+    pub(super) fn best_trials(&mut self, trials: &Trials) -> Result<Vec<u32>> {
+        if self.frames.is_none() {
+            self.start_frames(chunk(&self.layout))?;
+        }
+        let Self {
+            layout,
+            device,
+            buffers,
+            frames: Some(frames),
+            probe_fft,
+            parameters,
+            ..
+        } = self
+        else {
+            return Ok(Vec::new());
+        };
+        annealing::best_trials(
+            device, layout, buffers, frames, probe_fft, parameters, trials,
+        )
+    }
+}

@@ -1,0 +1,217 @@
+//! Mirrors cpu/exact_positions.rs: projection engines at exact positions.
+
+use super::batch_engine::{BatchBuffers, find_largest, finish};
+use super::buffers::{Buffers, Layout};
+use super::frames::{Batch, FrameBuffers, ShiftTo, product};
+use crate::gpu::{Buffer, Device, Direction, Result};
+use crate::ptycho::Step;
+use crate::ptycho::cpu::Denominator;
+use crate::ptycho::update_version::TILE;
+use warpstride_device::launch::{Launch, Work};
+use warpstride_kernels::ptycho::{
+    object_direction::PtychoObjectDirection, object_finish::PtychoObjectFinish,
+    probe_direction::PtychoProbeDirection, probe_finish::PtychoProbeFinish,
+    slice_sums::PtychoSliceSums, window_residual::PtychoWindowResidual,
+};
+
+/// Device memory of one iteration.
+pub(super) struct Run<'a, M: Device> {
+    pub(super) device: &'a M,
+    pub(super) layout: &'a Layout,
+    pub(super) buffers: &'a mut Buffers<M>,
+    pub(super) frames: &'a mut FrameBuffers<M>,
+    pub(super) sums: &'a mut BatchBuffers<M>,
+    pub(super) probe_fft: &'a M::Fft,
+    pub(super) waves_fft: &'a M::Fft,
+}
+
+impl<M: Device> Run<'_, M> {
+    /// Writes the unnormalised transforms of `√c S[P]·O` of every frame to the exit waves.
+    pub(super) fn model_spectra(&mut self) -> Result<()> {
+        for batch in self.chunks()? {
+            self.probes(batch)?;
+            let Buffers {
+                waves,
+                object,
+                corners,
+                ..
+            } = &mut *self.buffers;
+            product(
+                self.device,
+                self.layout,
+                corners,
+                (&self.frames.order, batch),
+                (waves, batch.first),
+                (&self.frames.probes, 0),
+                object,
+                false,
+            )?;
+        }
+        let waves = &mut self.buffers.waves;
+        self.device.fft(self.waves_fft, waves, Direction::Forward)
+    }
+
+    /// The frames in their order; computes the probe's spectra.
+    fn chunks(&mut self) -> Result<Vec<Batch>> {
+        self.frames.scaled = true;
+        self.frames
+            .transform_probe(self.device, self.buffers, self.probe_fft)?;
+        self.frames.all(self.device, self.layout)
+    }
+
+    fn probes(&mut self, batch: Batch) -> Result<()> {
+        let to = ShiftTo::Probes;
+        self.frames
+            .shift(self.device, self.layout, self.buffers, batch, to, 0)
+    }
+
+    /// Updates the object from rows · columns · ψ in the exit waves; does nothing if the gate is
+    /// closed.
+    pub(super) fn object_update(&mut self, step: &Step) -> Result<()> {
+        let Layout {
+            object_rows,
+            object_columns,
+            ..
+        } = *self.layout;
+        let tiles =
+            (object_rows as usize).div_ceil(TILE[0]) * (object_columns as usize).div_ceil(TILE[1]);
+        for batch in self.chunks()? {
+            self.probes(batch)?;
+            self.device.launch(
+                &PtychoObjectDirection {
+                    numerators: self.sums.object.write(),
+                    weights: self.sums.object_weights.write(),
+                    probes: self.frames.probes.read(),
+                    chi: self.buffers.waves.read(),
+                    corners: self.buffers.corners.read(),
+                    order: self.frames.order.read(),
+                    frames: self.layout.frames,
+                    first: batch.first,
+                    count: batch.count,
+                    modes: self.layout.modes,
+                    rows: self.layout.rows,
+                    columns: self.layout.columns,
+                    object_rows,
+                    object_columns,
+                    chi_first: batch.first,
+                    add: u32::from(batch.first > 0),
+                    scale: self.layout.scale(),
+                },
+                Work::Blocks(tiles),
+            )?;
+        }
+        let clip = step
+            .clip_object
+            .map_or([0.0, -1.0], |l| l.map(|v| v as f32));
+        self.device.launch(
+            &PtychoObjectFinish {
+                object: self.buffers.object.write(),
+                numerator: self.sums.object.read(),
+                denominator: self.sums.object_weights.read(),
+                gate: self.buffers.gate.read(),
+                pixels: object_rows * object_columns,
+                weight: step.object_weight as f32,
+                clip_low: clip[0],
+                clip_high: clip[1],
+            },
+            Work::Elements(self.layout.object_elements()),
+        )
+    }
+
+    /// Updates the probe, including the real-space support; does nothing if the gate is closed.
+    pub(super) fn probe_update(&mut self, step: &Step) -> Result<()> {
+        let layout = self.layout;
+        let threads = <PtychoProbeDirection<'_, M::Space> as Launch<M::Space>>::INFO.block[0];
+        let groups = layout.pixels().div_ceil(threads) as usize;
+        let slices = self.sums.slices;
+        for batch in self.chunks()? {
+            self.probes(batch)?;
+            self.device.launch(
+                &PtychoWindowResidual {
+                    to: self.frames.work.write(),
+                    psi: self.buffers.waves.read(),
+                    probes: self.frames.probes.read(),
+                    object: self.buffers.object.read(),
+                    corners: self.buffers.corners.read(),
+                    order: self.frames.order.read(),
+                    frames: layout.frames,
+                    first: batch.first,
+                    count: batch.count,
+                    modes: layout.modes,
+                    rows: layout.rows,
+                    columns: layout.columns,
+                    object_rows: layout.object_rows,
+                    object_columns: layout.object_columns,
+                    parts: layout.parts,
+                    psi_first: batch.first,
+                    scale: layout.scale(),
+                },
+                Work::Blocks(batch.count as usize * layout.parts as usize),
+            )?;
+            let work = &mut self.frames.work;
+            self.device
+                .fft(&self.frames.fft, work, Direction::Forward)?;
+            self.device.launch(
+                &PtychoProbeDirection {
+                    sums: self.sums.probe.write(),
+                    weights: self.sums.probe_weights.write(),
+                    spectra: self.frames.work.read(),
+                    object: self.buffers.object.read(),
+                    corners: self.buffers.corners.read(),
+                    fractions: self.buffers.fractions.read(),
+                    scales: self.buffers.scales.read(),
+                    order: self.frames.order.read(),
+                    frames: layout.frames,
+                    first: batch.first,
+                    count: batch.count,
+                    modes: layout.modes,
+                    rows: layout.rows,
+                    columns: layout.columns,
+                    object_rows: layout.object_rows,
+                    object_columns: layout.object_columns,
+                    slices,
+                    scaled: 1,
+                    add: u32::from(batch.first > 0),
+                },
+                Work::Blocks(slices as usize * layout.modes as usize * groups),
+            )?;
+        }
+        let elements = layout.probe_elements();
+        self.device.launch(
+            &PtychoSliceSums {
+                sums: self.sums.probe.write(),
+                weights: self.sums.probe_weights.write(),
+                slices,
+                elements: elements as u32,
+                pixels: layout.pixels(),
+                scale: layout.scale(),
+            },
+            Work::Elements(elements),
+        )?;
+        let probe = &mut self.sums.probe;
+        self.device.fft(self.probe_fft, probe, Direction::Inverse)?;
+        let pixels = layout.pixels() as usize;
+        let (weights, largest) = (&self.sums.probe_weights, &mut self.sums.largest[1]);
+        find_largest(self.device, largest, weights, pixels)?;
+        let weights = (weights, &*largest, step.probe_weight);
+        let layers = (layout.modes as usize, pixels);
+        finish(self.device, probe, weights, layers, Denominator::Floor)?;
+        // The directions are divided already.
+        self.device.zero(&mut self.sums.probe_weights)?;
+        self.device.launch(
+            &PtychoProbeFinish {
+                probe: self.buffers.probe.write(),
+                numerators: self.sums.probe.read(),
+                denominators: self.sums.probe_weights.read(),
+                support: self.buffers.support.read(),
+                gate: self.buffers.gate.read(),
+                modes: layout.modes,
+                pixels: layout.pixels(),
+                slices: 1,
+                weight: 1.0,
+                incremental: 1,
+            },
+            Work::Elements(elements),
+        )
+    }
+}

@@ -1,0 +1,392 @@
+//! Device memory of the engines that work frame by frame, and the model of a few frames at a time.
+//! Mirrors cpu/model.rs.
+
+use super::buffers::{Buffers, Layout};
+use crate::gpu::{Buffer, Device, Direction, Result};
+use crate::ptycho::frames_together;
+use warpstride_device::Complex32;
+use warpstride_device::launch::Work;
+use warpstride_kernels::ptycho::{
+    copy_waves::PtychoCopyWaves, magnitude_deviation::PtychoMagnitudeDeviation,
+    shifted_spectra::PtychoShiftedSpectra, window_product::PtychoWindowProduct,
+};
+
+/// Frames whose waves are in memory together where the engine has no batches of its own.
+pub(super) fn chunk(layout: &Layout) -> usize {
+    frames_together(layout.probe_elements()).min((layout.frames as usize).max(1))
+}
+
+/// Some of the frames: `order[first..first + count]`.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Batch {
+    pub(super) first: u32,
+    pub(super) count: u32,
+}
+
+/// Buffers for `size` frames at a time. Shapes are (frame of the batch, mode, row, column) unless
+/// they are stated.
+pub(super) struct FrameBuffers<M: Device> {
+    pub(super) size: usize,
+    /// Whether probes are shifted; otherwise «spectra» of probes are the probes themselves, and nothing
+    /// is transformed to shift them.
+    pub(super) exact: bool,
+    /// Whether shifted probes have the roots of the frames' scales as factors.
+    pub(super) scaled: bool,
+    pub(super) fft: M::Fft,
+    /// (frame): frames in the order of the batches.
+    pub(super) order: M::Buffer<u32>,
+    /// Shifted probes.
+    pub(super) probes: M::Buffer<Complex32>,
+    /// Exit waves, their spectra, then what the counts ask of them.
+    pub(super) chi: M::Buffer<Complex32>,
+    /// Scratch memory.
+    pub(super) work: M::Buffer<Complex32>,
+    /// Scratch memory of the refinement; empty until it is used.
+    pub(super) more: M::Buffer<Complex32>,
+    /// (mode, row, column): spectra of the probe, or of its direction.
+    pub(super) probe_spectra: M::Buffer<Complex32>,
+}
+
+impl<M: Device> FrameBuffers<M> {
+    /// Allocates memory for `size` frames.
+    pub(super) fn new(device: &M, layout: &Layout, size: usize) -> Result<Self> {
+        let waves = size * layout.probe_elements();
+        let shape = [layout.rows as usize, layout.columns as usize];
+        Ok(Self {
+            size,
+            exact: true,
+            scaled: false,
+            fft: device.plan_fft(&shape, size * layout.modes as usize)?,
+            order: device.alloc("the order of the frames", layout.frames as usize)?,
+            probes: device.alloc("a batch's probes", waves)?,
+            chi: device.alloc("a batch's waves", waves)?,
+            work: device.alloc("a batch's work waves", waves)?,
+            more: device.alloc("more work waves", 0)?,
+            probe_spectra: device.alloc("the probe's spectra", layout.probe_elements())?,
+        })
+    }
+
+    /// Sets the order of the frames from lists of at most `size`; returns the batches.
+    pub(super) fn set_order(&mut self, device: &M, lists: &[Vec<u32>]) -> Result<Vec<Batch>> {
+        device.upload(&mut self.order, &lists.concat())?;
+        let mut first = 0;
+        let batch = |list: &Vec<u32>| {
+            let batch = Batch {
+                first,
+                count: list.len() as u32,
+            };
+            first += batch.count;
+            batch
+        };
+        Ok(lists.iter().map(batch).collect())
+    }
+
+    /// All frames in their order, as many at a time as there is memory for.
+    pub(super) fn all(&mut self, device: &M, layout: &Layout) -> Result<Vec<Batch>> {
+        let frames: Vec<u32> = (0..layout.frames).collect();
+        let lists: Vec<Vec<u32>> = frames.chunks(self.size).map(<[u32]>::to_vec).collect();
+        self.set_order(device, &lists)
+    }
+
+    /// Computes the spectra of the current probe.
+    pub(super) fn transform_probe(
+        &mut self,
+        device: &M,
+        buffers: &Buffers<M>,
+        probe_fft: &M::Fft,
+    ) -> Result<()> {
+        self.transform_layers(device, &buffers.open, &buffers.probe, probe_fft)
+    }
+
+    /// Computes the spectra of the first layers of `layers`, as many as the probe has; `open` is the
+    /// open gate.
+    pub(super) fn transform_layers(
+        &mut self,
+        device: &M,
+        open: &M::Buffer<u32>,
+        layers: &M::Buffer<Complex32>,
+        probe_fft: &M::Fft,
+    ) -> Result<()> {
+        let to = &mut self.probe_spectra;
+        if self.exact {
+            return device.fft_to(probe_fft, layers, to, Direction::Forward);
+        }
+        copy_layers(device, open, layers, to)
+    }
+
+    /// Shifts the layers whose spectra are `probe_spectra` to every frame of the batch; writes them,
+    /// or their derivatives by the shift (1 rows, 2 columns), to `probes` or to `work`.
+    pub(super) fn shift(
+        &mut self,
+        device: &M,
+        layout: &Layout,
+        buffers: &Buffers<M>,
+        batch: Batch,
+        to: ShiftTo,
+        derivative: u32,
+    ) -> Result<()> {
+        let to = match to {
+            ShiftTo::Probes => &mut self.probes,
+            ShiftTo::Work => &mut self.work,
+        };
+        device.launch(
+            &PtychoShiftedSpectra {
+                to: to.write(),
+                spectra: self.probe_spectra.read(),
+                fractions: buffers.fractions.read(),
+                scales: buffers.scales.read(),
+                order: self.order.read(),
+                frames: layout.frames,
+                first: batch.first,
+                count: batch.count,
+                modes: layout.modes,
+                rows: layout.rows,
+                columns: layout.columns,
+                parts: layout.parts,
+                derivative,
+                scaled: u32::from(self.scaled),
+                scale: if self.exact { layout.scale() } else { 1.0 },
+            },
+            Work::Blocks(batch.count as usize * layout.parts as usize),
+        )?;
+        if !self.exact {
+            return Ok(());
+        }
+        device.fft(&self.fft, to, Direction::Inverse)
+    }
+
+    /// Factor on the sums of `back_projected`, before [`FrameBuffers::layers_from`].
+    pub(super) fn layers_scale(&self, layout: &Layout) -> f32 {
+        if self.exact { layout.scale() } else { 1.0 }
+    }
+
+    /// Transforms the first layers of `spectra`, sums of `back_projected`, to layers in place.
+    pub(super) fn layers_from(
+        &self,
+        device: &M,
+        spectra: &mut M::Buffer<Complex32>,
+        probe_fft: &M::Fft,
+    ) -> Result<()> {
+        if self.exact {
+            device.fft(probe_fft, spectra, Direction::Inverse)
+        } else {
+            Ok(())
+        }
+    }
+
+    /// Writes the unnormalised spectra of `probes`·O to `chi`.
+    pub(super) fn model(
+        &mut self,
+        device: &M,
+        layout: &Layout,
+        buffers: &Buffers<M>,
+        batch: Batch,
+    ) -> Result<()> {
+        let Self {
+            order,
+            probes,
+            chi,
+            fft,
+            ..
+        } = self;
+        let (from, object) = (&*probes, &buffers.object);
+        product(
+            device,
+            layout,
+            &buffers.corners,
+            (order, batch),
+            (chi, 0),
+            (from, 0),
+            object,
+            false,
+        )?;
+        device.fft(fft, chi, Direction::Forward)
+    }
+
+    /// Writes the spectra of conj(O)·`chi` to `work`, or conj(O)·`chi` itself at whole pixels.
+    pub(super) fn back_projected(
+        &mut self,
+        device: &M,
+        layout: &Layout,
+        buffers: &Buffers<M>,
+        batch: Batch,
+    ) -> Result<()> {
+        let Self {
+            order,
+            chi,
+            work,
+            fft,
+            exact,
+            ..
+        } = self;
+        let (from, object) = (&*chi, &buffers.object);
+        product(
+            device,
+            layout,
+            &buffers.corners,
+            (order, batch),
+            (work, 0),
+            (from, 0),
+            object,
+            true,
+        )?;
+        if !*exact {
+            return Ok(());
+        }
+        device.fft(fft, work, Direction::Forward)
+    }
+
+    /// Writes the unnormalised spectra of `probes`·O to `work` or, if `second`, to `more`.
+    pub(super) fn model_beside(
+        &mut self,
+        device: &M,
+        layout: &Layout,
+        buffers: &Buffers<M>,
+        batch: Batch,
+        second: bool,
+    ) -> Result<()> {
+        let Self {
+            order,
+            probes,
+            work,
+            more,
+            fft,
+            ..
+        } = self;
+        if second && more.is_empty() {
+            *more = device.alloc("more work waves", work.len())?;
+        }
+        let to = if second { more } else { work };
+        let (from, object) = (&*probes, &buffers.object);
+        product(
+            device,
+            layout,
+            &buffers.corners,
+            (order, batch),
+            (to, 0),
+            (from, 0),
+            object,
+            false,
+        )?;
+        device.fft(fft, to, Direction::Forward)
+    }
+
+    /// Turns the model's spectra in `chi` into what the counts ask of them, and computes the
+    /// metrics of the frames.
+    pub(super) fn deviation(
+        &mut self,
+        device: &M,
+        layout: &Layout,
+        buffers: &mut Buffers<M>,
+        batch: Batch,
+    ) -> Result<()> {
+        device.launch(
+            &PtychoMagnitudeDeviation {
+                spectra: self.chi.write(),
+                magnitudes: buffers.magnitudes.read(),
+                scales: buffers.scales.read(),
+                order: self.order.read(),
+                errors: buffers.errors.write(),
+                moved: buffers.moved.write(),
+                photon: buffers.photon.write(),
+                residual: buffers.residual.write(),
+                free: buffers.free.write(),
+                frames: layout.frames,
+                first: batch.first,
+                count: batch.count,
+                modes: layout.modes,
+                pixels: layout.pixels(),
+                scale: layout.scale(),
+            },
+            Work::Blocks(batch.count as usize),
+        )
+    }
+
+    /// Transforms `chi` back; χ is then in real space.
+    pub(super) fn back(&mut self, device: &M) -> Result<()> {
+        device.fft(&self.fft, &mut self.chi, Direction::Inverse)
+    }
+}
+
+/// Copies as many elements as `to` has; `open` is the open gate.
+pub(super) fn copy_layers<M: Device>(
+    device: &M,
+    open: &M::Buffer<u32>,
+    from: &M::Buffer<Complex32>,
+    to: &mut M::Buffer<Complex32>,
+) -> Result<()> {
+    let elements = to.len();
+    device.launch(
+        &PtychoCopyWaves {
+            to: to.write(),
+            from: from.read(),
+            gate: open.read(),
+            elements: elements as u32,
+        },
+        Work::Elements(elements),
+    )
+}
+
+/// Where shifted layers go.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum ShiftTo {
+    Probes,
+    Work,
+}
+
+/// `to = from · grid` or `from · conj(grid)` in the windows of the frames.
+#[allow(
+    clippy::too_many_arguments,
+    reason = "the arrays of the model and where their frames begin"
+)]
+pub(super) fn product<M: Device>(
+    device: &M,
+    layout: &Layout,
+    corners: &M::Buffer<[u32; 2]>,
+    (order, batch): (&M::Buffer<u32>, Batch),
+    (to, to_first): (&mut M::Buffer<Complex32>, u32),
+    (from, from_first): (&M::Buffer<Complex32>, u32),
+    grid: &M::Buffer<Complex32>,
+    conjugate: bool,
+) -> Result<()> {
+    device.launch(
+        &PtychoWindowProduct {
+            to: to.write(),
+            from: from.read(),
+            grid: grid.read(),
+            corners: corners.read(),
+            order: order.read(),
+            frames: layout.frames,
+            first: batch.first,
+            count: batch.count,
+            modes: layout.modes,
+            rows: layout.rows,
+            columns: layout.columns,
+            object_rows: layout.object_rows,
+            object_columns: layout.object_columns,
+            parts: layout.parts,
+            to_first,
+            from_first,
+            conjugate: u32::from(conjugate),
+        },
+        Work::Blocks(batch.count as usize * layout.parts as usize),
+    )
+}
+
+/// err_phot, R and R_free of every frame with its shifted probe, in `buffers`.
+pub(super) fn all_errors<M: Device>(
+    device: &M,
+    layout: &Layout,
+    buffers: &mut Buffers<M>,
+    frames: &mut FrameBuffers<M>,
+    probe_fft: &M::Fft,
+) -> Result<()> {
+    frames.scaled = false;
+    frames.transform_probe(device, buffers, probe_fft)?;
+    for batch in frames.all(device, layout)? {
+        frames.shift(device, layout, buffers, batch, ShiftTo::Probes, 0)?;
+        frames.model(device, layout, buffers, batch)?;
+        frames.deviation(device, layout, buffers, batch)?;
+    }
+    Ok(())
+}

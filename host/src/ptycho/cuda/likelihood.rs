@@ -1,0 +1,432 @@
+//! Mirrors cpu/likelihood.rs: maximum likelihood by nonlinear conjugate gradient.
+
+use super::batch_engine::{find_largest, finish};
+use super::buffers::{Buffers, Layout};
+use super::constraints::fourier_support;
+use super::frames::FrameBuffers;
+use crate::gpu::{Buffer, Device, ReadBack, Result};
+use crate::ptycho::Step;
+use crate::ptycho::cpu::LIT;
+use crate::ptycho::likelihood::{Last, LikelihoodMethod, Noise, Search, conjugate, falling};
+use num_complex::Complex;
+use warpstride_device::Complex32;
+use warpstride_device::launch::Work;
+use warpstride_kernels::ptycho::{
+    advance_layers::PtychoAdvanceLayers,
+    conjugate_direction::{PtychoConjugateDirection, PtychoLinePoint},
+    conjugate_products::PtychoConjugateProducts,
+    gaussian_smoothing::PtychoGaussianSmoothing,
+    likelihood_noise::{AMPLITUDE, GAUSSIAN, POISSON},
+    scale_layers::PtychoScaleLayers,
+    smoothness::PtychoSmoothnessSums,
+};
+
+mod gradient;
+mod line;
+#[cfg(test)]
+mod tests;
+
+/// Blocks of the sums over object and probe.
+const BLOCKS: usize = 128;
+
+/// Object (row, column) and probe (mode, row, column), or their gradients or directions.
+type Pair<M> = [<M as Device>::Buffer<Complex32>; 2];
+
+/// Device memory of gradients and directions.
+pub(super) struct LikelihoodBuffers<M: Device> {
+    gradient: Pair<M>,
+    /// Preconditioned gradients z.
+    descent: Pair<M>,
+    last_gradient: Pair<M>,
+    direction: Pair<M>,
+    /// Object and probe before the step.
+    start: Pair<M>,
+    /// Sums of the probe's gradient (slice, mode, row, column).
+    probe_sums: M::Buffer<Complex32>,
+    slices: u32,
+    /// W (row, column) on the object; V (slice, row, column) on the probe, whose first slice is the
+    /// sum.
+    weights: [M::Buffer<f32>; 2],
+    /// Bits of the largest weights.
+    largest: [M::Buffer<u32>; 2],
+    /// (frame).
+    losses: M::Buffer<f64>,
+    /// (frame, 9).
+    line: M::Buffer<[f64; 9]>,
+    /// (block, 3) of object and probe.
+    products: [M::Buffer<[f64; 3]>; 2],
+    smoothness: M::Buffer<[f32; 2]>,
+    /// Half of the smoothing kernel; empty: none.
+    kernel: M::Buffer<f32>,
+    /// Two zeros.
+    no_steps: M::Buffer<f32>,
+    /// ⟨g, z⟩ of the last iteration, and what it updated.
+    last: Option<(f64, [bool; 2])>,
+    count: usize,
+}
+
+impl<M: Device> LikelihoodBuffers<M> {
+    /// Allocates memory for `size` frames at a time, and continues a search.
+    pub(super) fn new(
+        device: &M,
+        layout: &Layout,
+        size: usize,
+        search: &Search<Vec<Complex<f32>>>,
+    ) -> Result<Self> {
+        let lengths = [layout.object_elements(), layout.probe_elements()];
+        let pixels = layout.pixels() as usize;
+        let slices = layout.slices.min(size as u32).max(1);
+        let pair = |what: &'static str| -> Result<Pair<M>> {
+            Ok([
+                device.alloc(what, lengths[0])?,
+                device.alloc(what, lengths[1])?,
+            ])
+        };
+        let frames = layout.frames as usize;
+        let mut new = Self {
+            gradient: pair("the gradients")?,
+            descent: pair("the preconditioned gradients")?,
+            last_gradient: pair("the last gradients")?,
+            direction: pair("the directions")?,
+            start: pair("object and probe before a step")?,
+            probe_sums: device.alloc("the probe's sums", slices as usize * lengths[1])?,
+            slices,
+            weights: [
+                device.alloc("the object's weights", lengths[0])?,
+                device.alloc("the probe's weights", slices as usize * pixels)?,
+            ],
+            largest: [
+                device.alloc("the largest weight", 1)?,
+                device.alloc("the largest weight", 1)?,
+            ],
+            losses: device.alloc("the frames' losses", frames)?,
+            line: device.alloc("the frames' sums along a line", frames)?,
+            products: [
+                device.alloc("the products of gradients", BLOCKS)?,
+                device.alloc("the products of gradients", BLOCKS)?,
+            ],
+            smoothness: device.alloc("the regulariser's sums", BLOCKS)?,
+            kernel: device.alloc("the smoothing kernel", 0)?,
+            no_steps: device.alloc("steps of zero", 2)?,
+            last: None,
+            count: search.count,
+        };
+        device.zero(&mut new.no_steps)?;
+        if let Some(last) = &search.last {
+            for n in 0..2 {
+                device.upload(&mut new.last_gradient[n], &last.gradient[n])?;
+                device.upload(&mut new.direction[n], &last.direction[n])?;
+            }
+            new.last = Some((last.norm, last.updated));
+        }
+        Ok(new)
+    }
+
+    /// What the next iteration depends on.
+    pub(super) fn search(&self, device: &M) -> Result<Search<Vec<Complex<f32>>>> {
+        let download = |buffer: &M::Buffer<Complex32>| -> Result<Vec<Complex<f32>>> {
+            let mut values = vec![Complex::default(); buffer.len()];
+            device.download(buffer, &mut values)?;
+            Ok(values)
+        };
+        let both = |[a, b]: &Pair<M>| -> Result<_> { Ok([download(a)?, download(b)?]) };
+        let last = match self.last {
+            Some((norm, updated)) => Some(Last {
+                gradient: both(&self.last_gradient)?,
+                direction: both(&self.direction)?,
+                norm,
+                updated,
+            }),
+            None => None,
+        };
+        Ok(Search {
+            last,
+            count: self.count,
+        })
+    }
+
+    /// Forgets the last iteration.
+    pub(super) fn restart(&mut self) {
+        self.last = None;
+    }
+}
+
+/// Smooths along the axis of this length and stride.
+fn smooth<M: Device>(
+    device: &M,
+    to: &mut M::Buffer<Complex32>,
+    from: &M::Buffer<Complex32>,
+    kernel: &M::Buffer<f32>,
+    length: u32,
+    stride: u32,
+) -> Result<()> {
+    let elements = from.len();
+    device.launch(
+        &PtychoGaussianSmoothing {
+            to: to.write(),
+            from: from.read(),
+            kernel: kernel.read(),
+            elements: elements as u32,
+            taps: kernel.len() as u32,
+            length,
+            stride,
+        },
+        Work::Elements(elements),
+    )
+}
+
+/// The number of a noise in kernels.
+fn number(noise: Noise) -> u32 {
+    match noise {
+        Noise::Gaussian => GAUSSIAN,
+        Noise::Poisson => POISSON,
+        Noise::Amplitude => AMPLITUDE,
+    }
+}
+
+/// A run's device memory, for one iteration.
+pub(super) struct Run<'a, M: Device> {
+    pub(super) device: &'a M,
+    pub(super) layout: &'a Layout,
+    pub(super) buffers: &'a mut Buffers<M>,
+    pub(super) frames: &'a mut FrameBuffers<M>,
+    pub(super) own: &'a mut LikelihoodBuffers<M>,
+    pub(super) probe_fft: &'a M::Fft,
+}
+
+impl<M: Device> Run<'_, M> {
+    /// One step; it waits for the device where the host decides.
+    pub(super) fn iterate(&mut self, step: &Step, method: &LikelihoodMethod) -> Result<()> {
+        let loss = self.gradient(step, method)?;
+        let smoothing = method.smoothing(self.own.count);
+        let mut products = self.preconditioned(method, &smoothing)?;
+        if !smoothing.is_empty() && products[0] <= 0.0 {
+            products = self.preconditioned(method, &[])?;
+        }
+        let updated = [step.update_object, step.update_probe];
+        let last = self.own.last.take().filter(|last| last.1 == updated);
+        let beta = last.map_or(0.0, |(norm, _)| conjugate(products, norm));
+        self.combine(beta)?;
+        let mut advanced = self.search(method, loss)?;
+        if !advanced && beta > 0.0 {
+            self.combine(0.0)?;
+            advanced = self.search(method, loss)?;
+        }
+        let own = &mut *self.own;
+        own.count += 1;
+        if advanced {
+            std::mem::swap(&mut own.gradient, &mut own.last_gradient);
+            own.last = Some((products[0], updated));
+            self.constrain(step)?;
+        }
+        Ok(())
+    }
+
+    /// Computes z; returns Re⟨g, z⟩, Re⟨g_last, z⟩ and Re⟨g, h⟩.
+    fn preconditioned(&mut self, method: &LikelihoodMethod, kernel: &[f64]) -> Result<[f64; 3]> {
+        let (device, layout) = (self.device, self.layout);
+        let LikelihoodBuffers {
+            gradient,
+            descent,
+            last_gradient,
+            direction,
+            start: [between, _],
+            weights,
+            largest,
+            products,
+            kernel: taps,
+            ..
+        } = &mut *self.own;
+        let lengths = [layout.object_elements(), layout.probe_elements()];
+        device.copy(&gradient[1], &mut descent[1])?;
+        if kernel.is_empty() {
+            device.copy(&gradient[0], &mut descent[0])?;
+        } else {
+            let narrow: Vec<f32> = kernel.iter().map(|v| *v as f32).collect();
+            *taps = device.alloc("the smoothing kernel", narrow.len())?;
+            device.upload(taps, &narrow)?;
+            let (rows, columns) = (layout.object_rows, layout.object_columns);
+            let taps = &*taps;
+            smooth(device, between, &gradient[0], taps, columns, 1)?;
+            smooth(device, &mut descent[0], between, taps, rows, columns)?;
+        }
+        let shapes = [
+            (1, lengths[0]),
+            (layout.modes as usize, layout.pixels() as usize),
+        ];
+        let extra = [method.extra(), 0.0];
+        for n in 0..2 {
+            let of = (&weights[n], &largest[n], extra[n]);
+            finish(device, &mut descent[n], of, shapes[n], method.denominator())?;
+            device.launch(
+                &PtychoConjugateProducts {
+                    sums: products[n].write(),
+                    gradient: gradient[n].read(),
+                    descent: descent[n].read(),
+                    last: last_gradient[n].read(),
+                    direction: direction[n].read(),
+                    blocks: BLOCKS as u32,
+                    elements: lengths[n] as u32,
+                },
+                Work::Blocks(BLOCKS),
+            )?;
+        }
+        let mut total = [0.0; 3];
+        for products in products {
+            for sums in device.read_back(products)?.wait()? {
+                total.iter_mut().zip(sums).for_each(|(sum, v)| *sum += v);
+            }
+        }
+        Ok(total)
+    }
+
+    /// h ← −z + β h.
+    fn combine(&mut self, beta: f64) -> Result<()> {
+        let own = &mut *self.own;
+        for (direction, descent) in own.direction.iter_mut().zip(&own.descent) {
+            let elements = descent.len();
+            self.device.launch(
+                &PtychoConjugateDirection {
+                    direction: direction.write(),
+                    descent: descent.read(),
+                    elements: elements as u32,
+                    beta: beta as f32,
+                },
+                Work::Elements(elements),
+            )?;
+        }
+        Ok(())
+    }
+
+    /// Moves object and probe along the direction so that the objective falls; `false`: no step
+    /// does, and they stay.
+    fn search(&mut self, method: &LikelihoodMethod, start: f64) -> Result<bool> {
+        let device = self.device;
+        let noise = method.noise;
+        let sums = self.line_sums(noise)?;
+        let [slope, bent] = self.regulariser(method)?;
+        let Some(first) = noise.step(&sums, [slope, bent]) else {
+            return Ok(false);
+        };
+        let [object, probe] = &mut self.own.start;
+        device.copy(&self.buffers.object, object)?;
+        device.copy(&self.buffers.probe, probe)?;
+        let objective = |t: f64| {
+            self.move_to(t)?;
+            Result::Ok(self.loss(noise)? + t * (slope + t * bent))
+        };
+        let taken = falling(first, start, objective)?;
+        if taken.is_none() {
+            let [object, probe] = &self.own.start;
+            device.copy(object, &mut self.buffers.object)?;
+            device.copy(probe, &mut self.buffers.probe)?;
+        }
+        Ok(taken.is_some())
+    }
+
+    /// Object and probe `t` along the direction from the start.
+    fn move_to(&mut self, t: f64) -> Result<()> {
+        let Self {
+            device,
+            buffers,
+            own,
+            ..
+        } = self;
+        let values = [&mut buffers.object, &mut buffers.probe];
+        for ((to, from), direction) in values.into_iter().zip(&own.start).zip(&own.direction) {
+            let elements = from.len();
+            device.launch(
+                &PtychoLinePoint {
+                    to: to.write(),
+                    from: from.read(),
+                    direction: direction.read(),
+                    elements: elements as u32,
+                    step: t as f32,
+                },
+                Work::Elements(elements),
+            )?;
+        }
+        Ok(())
+    }
+
+    /// Slope and half the second derivative of the regulariser along the direction.
+    fn regulariser(&mut self, method: &LikelihoodMethod) -> Result<[f64; 2]> {
+        let Some(of) = method.regulariser() else {
+            return Ok([0.0; 2]);
+        };
+        let (device, layout) = (self.device, self.layout);
+        let own = &mut *self.own;
+        device.launch(
+            &PtychoSmoothnessSums {
+                sums: own.smoothness.write(),
+                object: self.buffers.object.read(),
+                direction: own.direction[0].read(),
+                weights: own.weights[0].read(),
+                largest: own.largest[0].read(),
+                blocks: BLOCKS as u32,
+                rows: layout.object_rows,
+                columns: layout.object_columns,
+                edge: of.edge as f32,
+                lit: LIT as f32,
+            },
+            Work::Blocks(BLOCKS),
+        )?;
+        let sums = device.read_back(&own.smoothness)?.wait()?;
+        let total = |n: usize| sums.iter().map(|s| f64::from(s[n])).sum::<f64>();
+        Ok([-2.0 * of.weight * total(1), of.weight * total(0)])
+    }
+
+    fn constrain(&mut self, step: &Step) -> Result<()> {
+        let (device, layout) = (self.device, self.layout);
+        if let Some(limits) = step.clip_object.filter(|_| step.update_object) {
+            let [low, high] = limits.map(|v| v as f32);
+            let elements = layout.object_elements();
+            device.launch(
+                &PtychoAdvanceLayers {
+                    values: self.buffers.object.write(),
+                    velocity: self.own.start[0].write(),
+                    direction: self.own.direction[0].read(),
+                    steps: self.own.no_steps.read(),
+                    elements: elements as u32,
+                    velocities: 0,
+                    which: 0,
+                    momentum: 0.0,
+                    clip_low: low,
+                    clip_high: high,
+                },
+                Work::Elements(elements),
+            )?;
+        }
+        if !step.update_probe {
+            return Ok(());
+        }
+        if step.probe_support.is_some() {
+            device.launch(
+                &PtychoScaleLayers {
+                    waves: self.buffers.probe.write(),
+                    weights: self.buffers.support.read(),
+                    gate: self.buffers.open.read(),
+                    layers: layout.modes,
+                    pixels: layout.pixels(),
+                    factor: 1.0,
+                },
+                Work::Elements(layout.probe_elements()),
+            )?;
+        }
+        if step.probe_fourier_support.is_some() {
+            device.zero(&mut self.buffers.gate)?;
+            fourier_support(device, layout, self.buffers, self.probe_fft)?;
+        }
+        Ok(())
+    }
+
+    /// Writes the largest weights.
+    fn find_largest(&mut self) -> Result<()> {
+        let own = &mut *self.own;
+        let [object, probe] = &mut own.largest;
+        let [of_object, of_probe] = &own.weights;
+        let pixels = self.layout.pixels() as usize;
+        find_largest(self.device, object, of_object, of_object.len())?;
+        find_largest(self.device, probe, of_probe, pixels)
+    }
+}

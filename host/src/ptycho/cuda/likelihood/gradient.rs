@@ -1,0 +1,220 @@
+//! Mirrors cpu/likelihood/gradient.rs: loss and gradients of all frames, a few at a time.
+
+use super::{LikelihoodBuffers, Run, number};
+use crate::gpu::{Buffer, Device, Direction, ReadBack, Result};
+use crate::ptycho::Step;
+use crate::ptycho::cpu::LIT;
+use crate::ptycho::cuda::frames::{Batch, ShiftTo, copy_layers};
+use crate::ptycho::likelihood::{LikelihoodMethod, Noise};
+use crate::ptycho::update_version::TILE;
+use warpstride_device::launch::{Launch, Work};
+use warpstride_kernels::ptycho::{
+    likelihood_deviation::PtychoLikelihoodDeviation, likelihood_losses::PtychoLikelihoodLosses,
+    object_direction::PtychoObjectDirection, probe_direction::PtychoProbeDirection,
+    slice_sums::PtychoSliceSums, smoothness::PtychoSmoothness,
+};
+
+impl<M: Device> Run<'_, M> {
+    /// Gradients and weights at the current object and probe, and the frames' errors; returns the
+    /// likelihood's part of the objective.
+    pub(super) fn gradient(&mut self, step: &Step, method: &LikelihoodMethod) -> Result<f64> {
+        let (device, layout) = (self.device, self.layout);
+        for (n, updated) in [step.update_object, step.update_probe]
+            .into_iter()
+            .enumerate()
+        {
+            if !updated {
+                device.zero(&mut self.own.gradient[n])?;
+                device.zero(&mut self.own.weights[n])?;
+            }
+        }
+        self.frames
+            .transform_probe(device, self.buffers, self.probe_fft)?;
+        for batch in self.frames.all(device, layout)? {
+            let (frames, buffers) = (&mut *self.frames, &mut *self.buffers);
+            frames.shift(device, layout, buffers, batch, ShiftTo::Probes, 0)?;
+            frames.model(device, layout, buffers, batch)?;
+            self.deviation(batch, method.noise)?;
+            self.frames.back(device)?;
+            if step.update_object {
+                self.add_to_object(batch)?;
+            }
+            if step.update_probe {
+                self.add_to_probe(batch)?;
+            }
+        }
+        if step.update_probe {
+            self.finish_probe()?;
+        }
+        self.find_largest()?;
+        if let Some(regulariser) = method.regulariser().filter(|_| step.update_object) {
+            let own = &mut *self.own;
+            device.launch(
+                &PtychoSmoothness {
+                    numerators: own.gradient[0].write(),
+                    object: self.buffers.object.read(),
+                    weights: own.weights[0].read(),
+                    largest: own.largest[0].read(),
+                    rows: layout.object_rows,
+                    columns: layout.object_columns,
+                    weight: -2.0 * regulariser.weight as f32,
+                    edge: regulariser.edge as f32,
+                    lit: LIT as f32,
+                },
+                Work::Elements(layout.object_elements()),
+            )?;
+        }
+        self.total_loss()
+    }
+
+    /// The likelihood's part of the objective at the current object and probe.
+    pub(super) fn loss(&mut self, noise: Noise) -> Result<f64> {
+        let (device, layout) = (self.device, self.layout);
+        self.frames
+            .transform_probe(device, self.buffers, self.probe_fft)?;
+        for batch in self.frames.all(device, layout)? {
+            let (frames, buffers) = (&mut *self.frames, &mut *self.buffers);
+            frames.shift(device, layout, buffers, batch, ShiftTo::Probes, 0)?;
+            frames.model(device, layout, buffers, batch)?;
+            device.launch(
+                &PtychoLikelihoodLosses {
+                    spectra: frames.chi.read(),
+                    magnitudes: buffers.magnitudes.read(),
+                    scales: buffers.scales.read(),
+                    order: frames.order.read(),
+                    losses: self.own.losses.write(),
+                    frames: layout.frames,
+                    first: batch.first,
+                    count: batch.count,
+                    modes: layout.modes,
+                    pixels: layout.pixels(),
+                    scale: layout.scale(),
+                    noise: number(noise),
+                },
+                Work::Blocks(batch.count as usize),
+            )?;
+        }
+        self.total_loss()
+    }
+
+    fn total_loss(&mut self) -> Result<f64> {
+        let losses = self.device.read_back(&self.own.losses)?.wait()?;
+        Ok(losses.iter().sum())
+    }
+
+    fn deviation(&mut self, batch: Batch, noise: Noise) -> Result<()> {
+        let (device, layout) = (self.device, self.layout);
+        let buffers = &mut *self.buffers;
+        device.launch(
+            &PtychoLikelihoodDeviation {
+                spectra: self.frames.chi.write(),
+                magnitudes: buffers.magnitudes.read(),
+                scales: buffers.scales.read(),
+                order: self.frames.order.read(),
+                losses: self.own.losses.write(),
+                errors: buffers.errors.write(),
+                moved: buffers.moved.write(),
+                photon: buffers.photon.write(),
+                residual: buffers.residual.write(),
+                free: buffers.free.write(),
+                frames: layout.frames,
+                first: batch.first,
+                count: batch.count,
+                modes: layout.modes,
+                pixels: layout.pixels(),
+                scale: layout.scale(),
+                noise: number(noise),
+            },
+            Work::Blocks(batch.count as usize),
+        )
+    }
+
+    fn add_to_object(&mut self, batch: Batch) -> Result<()> {
+        let (device, layout) = (self.device, self.layout);
+        let (rows, columns) = (layout.object_rows as usize, layout.object_columns as usize);
+        device.launch(
+            &PtychoObjectDirection {
+                numerators: self.own.gradient[0].write(),
+                weights: self.own.weights[0].write(),
+                probes: self.frames.probes.read(),
+                chi: self.frames.chi.read(),
+                corners: self.buffers.corners.read(),
+                order: self.frames.order.read(),
+                frames: layout.frames,
+                first: batch.first,
+                count: batch.count,
+                modes: layout.modes,
+                rows: layout.rows,
+                columns: layout.columns,
+                object_rows: layout.object_rows,
+                object_columns: layout.object_columns,
+                chi_first: 0,
+                add: u32::from(batch.first > 0),
+                // ∂/∂(conj z) of a real function is half of its gradient.
+                scale: 2.0,
+            },
+            Work::Blocks(rows.div_ceil(TILE[0]) * columns.div_ceil(TILE[1])),
+        )
+    }
+
+    fn add_to_probe(&mut self, batch: Batch) -> Result<()> {
+        let (device, layout) = (self.device, self.layout);
+        self.frames
+            .back_projected(device, layout, self.buffers, batch)?;
+        let slices = self.own.slices;
+        let threads = <PtychoProbeDirection<'_, M::Space> as Launch<M::Space>>::INFO.block[0];
+        let groups = layout.pixels().div_ceil(threads) as usize;
+        device.launch(
+            &PtychoProbeDirection {
+                sums: self.own.probe_sums.write(),
+                weights: self.own.weights[1].write(),
+                spectra: self.frames.work.read(),
+                object: self.buffers.object.read(),
+                corners: self.buffers.corners.read(),
+                fractions: self.buffers.fractions.read(),
+                scales: self.buffers.scales.read(),
+                order: self.frames.order.read(),
+                frames: layout.frames,
+                first: batch.first,
+                count: batch.count,
+                modes: layout.modes,
+                rows: layout.rows,
+                columns: layout.columns,
+                object_rows: layout.object_rows,
+                object_columns: layout.object_columns,
+                slices,
+                scaled: 0,
+                add: u32::from(batch.first > 0),
+            },
+            Work::Blocks(slices as usize * layout.modes as usize * groups),
+        )
+    }
+
+    /// Adds up the slices of the probe's gradient and transforms it back.
+    fn finish_probe(&mut self) -> Result<()> {
+        let (device, layout) = (self.device, self.layout);
+        let LikelihoodBuffers {
+            gradient: [_, gradient],
+            probe_sums,
+            weights: [_, weights],
+            slices,
+            ..
+        } = &mut *self.own;
+        let elements = layout.probe_elements();
+        device.launch(
+            &PtychoSliceSums {
+                sums: probe_sums.write(),
+                weights: weights.write(),
+                slices: *slices,
+                elements: elements as u32,
+                pixels: layout.pixels(),
+                scale: 2.0 * self.frames.layers_scale(layout),
+            },
+            Work::Elements(elements),
+        )?;
+        if self.frames.exact {
+            return device.fft_to(self.probe_fft, probe_sums, gradient, Direction::Inverse);
+        }
+        copy_layers(device, &self.buffers.open, probe_sums, gradient)
+    }
+}

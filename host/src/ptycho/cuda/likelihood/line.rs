@@ -1,0 +1,82 @@
+//! Mirrors cpu/likelihood/line.rs: the sums that give the objective along a line.
+
+use super::{Run, number};
+use crate::gpu::{Buffer, Device, Direction, ReadBack, Result};
+use crate::ptycho::cuda::frames::{FrameBuffers, ShiftTo};
+use crate::ptycho::likelihood::Noise;
+use warpstride_device::launch::Work;
+use warpstride_kernels::ptycho::{line_sums::PtychoLineSums, line_waves::PtychoLineWaves};
+
+impl<M: Device> Run<'_, M> {
+    /// Sums of the coefficients over the pixels of all frames, along the direction.
+    pub(super) fn line_sums(&mut self, noise: Noise) -> Result<[f64; 9]> {
+        let (device, layout, fft) = (self.device, self.layout, self.probe_fft);
+        let (buffers, own) = (&*self.buffers, &mut *self.own);
+        let frames = &mut *self.frames;
+        if frames.more.is_empty() {
+            frames.more = device.alloc("more work waves", frames.work.len())?;
+        }
+        for batch in frames.all(device, layout)? {
+            frames.transform_probe(device, buffers, fft)?;
+            frames.shift(device, layout, buffers, batch, ShiftTo::Probes, 0)?;
+            frames.transform_layers(device, &buffers.open, &own.direction[1], fft)?;
+            frames.shift(device, layout, buffers, batch, ShiftTo::Work, 0)?;
+            let FrameBuffers {
+                probes,
+                more,
+                work,
+                order,
+                fft,
+                ..
+            } = &mut *frames;
+            device.launch(
+                &PtychoLineWaves {
+                    probes: probes.write(),
+                    mixed: more.write(),
+                    changes: work.write(),
+                    object: buffers.object.read(),
+                    direction: own.direction[0].read(),
+                    corners: buffers.corners.read(),
+                    order: order.read(),
+                    frames: layout.frames,
+                    first: batch.first,
+                    count: batch.count,
+                    modes: layout.modes,
+                    rows: layout.rows,
+                    columns: layout.columns,
+                    object_rows: layout.object_rows,
+                    object_columns: layout.object_columns,
+                    parts: layout.parts,
+                },
+                Work::Blocks(batch.count as usize * layout.parts as usize),
+            )?;
+            for waves in [&mut *probes, &mut *more, &mut *work] {
+                device.fft(fft, waves, Direction::Forward)?;
+            }
+            device.launch(
+                &PtychoLineSums {
+                    sums: own.line.write(),
+                    f: probes.read(),
+                    a: more.read(),
+                    b: work.read(),
+                    magnitudes: buffers.magnitudes.read(),
+                    scales: buffers.scales.read(),
+                    order: order.read(),
+                    frames: layout.frames,
+                    first: batch.first,
+                    count: batch.count,
+                    modes: layout.modes,
+                    pixels: layout.pixels(),
+                    scale: layout.scale(),
+                    noise: number(noise),
+                },
+                Work::Blocks(batch.count as usize),
+            )?;
+        }
+        let mut total = [0.0; 9];
+        for sums in device.read_back(&own.line)?.wait()? {
+            total.iter_mut().zip(sums).for_each(|(sum, v)| *sum += v);
+        }
+        Ok(total)
+    }
+}

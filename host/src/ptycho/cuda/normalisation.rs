@@ -1,0 +1,85 @@
+//! Mirrors cpu/normalisation.rs: fixes the scale between object and probe, makes modes orthogonal.
+
+use super::batch_engine::BatchBuffers;
+use super::buffers::{Buffers, Layout};
+use crate::gpu::{Buffer, Device, ReadBack, Result};
+use crate::ptycho::normalisation::normalisation;
+use num_complex::Complex;
+use warpstride_device::Complex32;
+use warpstride_device::launch::Work;
+use warpstride_kernels::ptycho::{gram::PtychoGram, mix_layers::PtychoMixLayers};
+
+/// Normalises to the total power `power`, and the momentum along with it; waits for the device.
+pub(super) fn normalise<M: Device>(
+    device: &M,
+    layout: &Layout,
+    buffers: &mut Buffers<M>,
+    momentum: Option<&mut BatchBuffers<M>>,
+    power: f64,
+) -> Result<()> {
+    let (modes, pixels) = (layout.modes, layout.pixels());
+    let pairs = modes as usize * modes as usize;
+    let mut gram = device.alloc("the modes' products", pairs)?;
+    device.launch(
+        &PtychoGram {
+            gram: gram.write(),
+            values: buffers.probe.read(),
+            layers: modes,
+            pixels,
+        },
+        Work::Blocks(pairs),
+    )?;
+    let gram: Vec<[f64; 2]> = device.read_back(&gram)?.wait()?;
+    let gram: Vec<Complex<f64>> = gram.iter().map(|[re, im]| Complex::new(*re, *im)).collect();
+    let Some(found) = normalisation(&gram, power) else {
+        return Ok(());
+    };
+    let narrow = |v: &Complex<f64>| Complex::new(v.re as f32, v.im as f32);
+    let shares: Vec<Complex<f32>> = found.mixture.iter().map(narrow).collect();
+    let mut mixture = device.alloc("the modes' mixture", pairs)?;
+    device.upload(&mut mixture, &shares)?;
+    let mut factor = device.alloc("the object's factor", 1)?;
+    device.upload(&mut factor, &[Complex::new(found.object as f32, 0.0)])?;
+    let object = layout.object_rows * layout.object_columns;
+    let Buffers {
+        object: o,
+        object_work,
+        probe,
+        probe_before,
+        ..
+    } = buffers;
+    mix(device, probe, probe_before, &mixture, [modes, pixels])?;
+    mix(device, o, object_work, &factor, [1, object])?;
+    if let Some(momentum) = momentum {
+        let of_probe = &mut momentum.probe_velocity;
+        if !of_probe.is_empty() {
+            mix(device, of_probe, probe_before, &mixture, [modes, pixels])?;
+        }
+        let of_object = &mut momentum.object_velocity;
+        if !of_object.is_empty() {
+            mix(device, of_object, object_work, &factor, [1, object])?;
+        }
+    }
+    Ok(())
+}
+
+/// Replaces `layers` by sums of them.
+fn mix<M: Device>(
+    device: &M,
+    values: &mut M::Buffer<Complex32>,
+    work: &mut M::Buffer<Complex32>,
+    mixture: &M::Buffer<Complex32>,
+    [layers, pixels]: [u32; 2],
+) -> Result<()> {
+    device.launch(
+        &PtychoMixLayers {
+            to: work.write(),
+            from: values.read(),
+            mixture: mixture.read(),
+            layers,
+            pixels,
+        },
+        Work::Elements(layers as usize * pixels as usize),
+    )?;
+    device.copy(work, values)
+}

@@ -1,0 +1,152 @@
+//! Tests that every engine must pass: free pixels are unseen, odd scans give finite numbers, and a
+//! saved run goes on with the same bits.
+
+use super::cpu::CpuEngine;
+use super::cuda::GpuEngine;
+use super::free_pixels::FREE;
+use super::{
+    Engine, EngineName, EngineSpec, PositionMethod, PositionOptions, Problem, Recipe,
+    SimulateOptions, Step, UpdateVersion, simulate,
+};
+use crate::gpu::EmulatedDevice;
+
+/// Frames of 16 × 16 with two modes, positions and scales refined, 5 % of the pixels free.
+fn problem(positions: usize) -> Problem {
+    let options = SimulateOptions {
+        frame: 16,
+        positions,
+        photons: 1e5,
+        probe_modes: 2,
+        position_error: 0.5,
+        ..SimulateOptions::default()
+    };
+    let recipe = Recipe {
+        free_pixels: 0.05,
+        probe_modes: 2,
+        fit_frame_scales: true,
+        positions: PositionOptions {
+            refine: vec![PositionMethod::Gradient, PositionMethod::Affine],
+            start: 2,
+            ..PositionOptions::default()
+        },
+        ..Recipe::default()
+    };
+    Problem::new(&simulate(&options).unwrap(), &recipe).unwrap()
+}
+
+/// Every engine, small batches, also at the other kind of positions.
+fn specs() -> Vec<EngineSpec> {
+    let mut specs = Vec::new();
+    for name in EngineName::ALL {
+        for subpixel in [true, false] {
+            let mut spec = EngineSpec::new(name, 4);
+            spec.subpixel = Some(subpixel);
+            spec.batch = spec.batch.map(|size| size.min(3));
+            specs.push(spec);
+        }
+    }
+    specs
+}
+
+fn run(engine: &mut dyn Engine, spec: &EngineSpec, problem: &Problem, from: usize, to: usize) {
+    for iteration in from..=to {
+        let step = Step::new(spec, problem, iteration);
+        engine.step(&step).unwrap();
+    }
+}
+
+#[test]
+fn updates_see_free_pixels_no_more_than_masked_ones() {
+    let free = problem(7);
+    let mut masked = free.clone();
+    masked.magnitudes.mapv_inplace(|m| m.max(-1.0));
+    masked.free_counts = 0.0;
+    let mut other = free.clone();
+    let brighter = |m: f32| if m <= FREE { FREE - 30.0 } else { m };
+    other.magnitudes.mapv_inplace(brighter);
+    for spec in specs() {
+        let result = |problem: &Problem| {
+            let mut engine = CpuEngine::<f64>::new(problem);
+            run(&mut engine, &spec, problem, 1, 4);
+            let frames = engine.frames();
+            (engine.object().unwrap(), engine.probe().unwrap(), frames)
+        };
+        let expected = result(&masked);
+        assert_eq!(result(&free), expected, "{spec:?}");
+        assert_eq!(result(&other), expected, "{spec:?}");
+    }
+}
+
+/// A frame without counts, dead pixels in another place in each frame, a frame that is all masked, a
+/// single frame; more iterations than are of use.
+#[test]
+fn nothing_becomes_nan() {
+    for (frames, iterations) in [(1, 40), (6, 300)] {
+        let mut problem = problem(frames);
+        for (n, mut frame) in problem.magnitudes.outer_iter_mut().enumerate() {
+            for (i, m) in frame.iter_mut().enumerate() {
+                let dead = (i * 31 + n * 17) % 101 == 0 || n == 4;
+                let dark = n == 2 && *m >= 0.0;
+                *m = if dead {
+                    -1.0
+                } else if dark {
+                    0.0
+                } else {
+                    *m
+                };
+            }
+        }
+        for spec in specs() {
+            let mut engine = CpuEngine::<f32>::new(&problem);
+            run(&mut engine, &spec, &problem, 1, iterations);
+            let mut values = engine
+                .object()
+                .unwrap()
+                .into_iter()
+                .chain(engine.probe().unwrap());
+            assert!(
+                values.all(|v| v.re.is_finite() && v.im.is_finite()),
+                "{spec:?}"
+            );
+            let of = engine.frames();
+            assert!(
+                of.scales.iter().all(|s| s.is_finite() && *s > 0.0),
+                "{spec:?}"
+            );
+            assert!(of.positions.iter().flatten().all(|p| p.is_finite()));
+            for errors in engine.errors(true).unwrap() {
+                assert!(errors.fourier.is_finite() && errors.start.r_factor.is_finite());
+            }
+        }
+    }
+}
+
+#[test]
+fn a_saved_run_goes_on_with_the_same_bits() {
+    let problem = problem(7);
+    let cpu = || -> Box<dyn Engine> { Box::new(CpuEngine::<f32>::new(&problem)) };
+    let gpu = || -> Box<dyn Engine> {
+        let device = EmulatedDevice::new();
+        Box::new(GpuEngine::new(device, &problem, UpdateVersion::Tiled).unwrap())
+    };
+    let makers: [&dyn Fn() -> Box<dyn Engine>; 2] = [&cpu, &gpu];
+    for make in makers {
+        for spec in specs() {
+            let mut whole = make();
+            run(whole.as_mut(), &spec, &problem, 1, 6);
+            let mut first = make();
+            run(first.as_mut(), &spec, &problem, 1, 4);
+            let state = first.save().unwrap();
+            let mut second = make();
+            second.restore(&state).unwrap();
+            run(second.as_mut(), &spec, &problem, 5, 6);
+            assert_eq!(
+                second.object().unwrap(),
+                whole.object().unwrap(),
+                "{spec:?}"
+            );
+            assert_eq!(second.probe().unwrap(), whole.probe().unwrap(), "{spec:?}");
+            assert_eq!(second.frames(), whole.frames(), "{spec:?}");
+        }
+    }
+}

@@ -1,0 +1,24 @@
+//! Keeps the best of several trials of each frame.
+//!
+//! A thread processes one frame: reads 8 bytes, writes up to 8. Block of 256: the threads are independent.
+
+use warpstride_device::prelude::*;
+
+/// Where `residual` is smaller than `best`, or `trial` is 0: `best ← residual`, `chosen ← trial`. Of equal trials the
+/// first is kept; a NaN is never better.
+#[kernel(block = 256)]
+pub unsafe fn ptycho_keep_better(
+    #[len(frames)] best: *mut f32,
+    #[len(frames)] chosen: *mut u32,
+    #[len(frames)] residual: *const f32,
+    frames: u32,
+    trial: u32,
+) {
+    for frame in thread::grid_stride(frames as usize) {
+        let found = *residual.add(frame);
+        if trial == 0 || found < *best.add(frame) {
+            *best.add(frame) = found;
+            *chosen.add(frame) = trial;
+        }
+    }
+}

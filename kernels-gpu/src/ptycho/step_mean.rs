@@ -1,0 +1,88 @@
+//! The steps of a batch: of each frame the solution of a damped 2 × 2 system, then trimmed means.
+//!
+//! One block; a thread solves every 256th frame's system. For the trimmed mean, every frame counts how many steps are
+//! smaller than its own (or equal, and of an earlier frame), so that nothing is sorted: n² comparisons, 2 million for a
+//! batch of 1457.
+
+use warpstride_device::prelude::*;
+
+/// Writes `steps` (object, probe), each `part` times the mean of the frames' steps, at least 0, without the share
+/// `trim` of the smallest and of the largest. `sums` are those of `step_sums`; `smoothness` has |∇ΔO|² and −Re
+/// ∇ΔO*·∇O with the factor `smooth`, which belongs to every frame. `damping` times the mean of each diagonal element is
+/// added to it. `solved` is scratch memory.
+#[kernel(block = 256)]
+#[allow(
+    clippy::too_many_arguments,
+    reason = "the sums, their scratch memory and the constants of the method"
+)]
+pub unsafe fn ptycho_step_mean(
+    #[len(2)] steps: *mut f32,
+    #[len(count)] solved: *mut [f32; 2],
+    #[len(count)] sums: *const [f32; 5],
+    #[len(2)] smoothness: *const f32,
+    count: u32,
+    smooth: f32,
+    damping: f32,
+    trim: f32,
+    part: f32,
+) {
+    if count == 0 || thread::block_idx_x() != 0 {
+        return;
+    }
+    let (mut aa, mut bb) = (0.0, 0.0);
+    for member in thread::thread_stride(count) {
+        let s = *sums.add(member as usize);
+        aa += s[0];
+        bb += s[2];
+    }
+    let (aa, bb) = reduce::block_sum_pair(aa, bb);
+    let extra = [smooth * *smoothness, smooth * *smoothness.add(1)];
+    let per_frame = 1.0 / count as f32;
+    let damp = [
+        (aa * per_frame + extra[0]) * damping,
+        bb * per_frame * damping,
+    ];
+    for member in thread::thread_stride(count) {
+        let s = *sums.add(member as usize);
+        let (aa, bb, ab) = (s[0] + extra[0] + damp[0], s[2] + damp[1], s[1]);
+        let (ac, bc) = (s[3] + extra[1], s[4]);
+        let determinant = aa * bb - ab * ab;
+        let (a, b) = if determinant > 0.0 {
+            (
+                (ac * bb - bc * ab) / determinant,
+                (bc * aa - ac * ab) / determinant,
+            )
+        } else {
+            (
+                if aa > 0.0 { ac / aa } else { 0.0 },
+                if bb > 0.0 { bc / bb } else { 0.0 },
+            )
+        };
+        *solved.add(member as usize) =
+            [if a > 0.0 { a } else { 0.0 }, if b > 0.0 { b } else { 0.0 }];
+    }
+    thread::sync_threads();
+    let cut = (count as f32 * trim) as u32;
+    let (mut object, mut probe) = (0.0, 0.0);
+    for member in thread::thread_stride(count) {
+        let own = *solved.add(member as usize);
+        let (mut below_object, mut below_probe) = (0, 0);
+        for other in 0..count {
+            let [a, b] = *solved.add(other as usize);
+            below_object += u32::from(a < own[0] || (a == own[0] && other < member));
+            below_probe += u32::from(b < own[1] || (b == own[1] && other < member));
+        }
+        if below_object >= cut && below_object < count - cut {
+            object += own[0];
+        }
+        if below_probe >= cut && below_probe < count - cut {
+            probe += own[1];
+        }
+    }
+    let (object, probe) = reduce::block_sum_pair(object, probe);
+    if thread::index_in_block() == 0 {
+        let kept = (count - 2 * cut) as f32;
+        *steps = part * object / kept;
+        *steps.add(1) = part * probe / kept;
+    }
+}
