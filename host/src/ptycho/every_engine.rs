@@ -9,6 +9,7 @@ use super::{
     SimulateOptions, Step, UpdateVersion, simulate,
 };
 use crate::gpu::EmulatedDevice;
+use num_complex::Complex;
 
 /// Frames of 16 × 16 with two modes, positions and scales refined, 5 % of the pixels free.
 fn problem(positions: usize) -> Problem {
@@ -78,11 +79,17 @@ fn updates_see_free_pixels_no_more_than_masked_ones() {
 }
 
 /// A frame without counts, dead pixels in another place in each frame, a frame that is all masked, a
-/// single frame; more iterations than are of use.
+/// single frame; a thousand iterations; a probe that lights the whole object.
 #[test]
 fn nothing_becomes_nan() {
-    for (frames, iterations) in [(1, 40), (6, 300)] {
+    for (frames, iterations, wide_probe) in [(1, 40, false), (6, 1000, false), (6, 100, true)] {
         let mut problem = problem(frames);
+        if wide_probe {
+            // Light everywhere, also where no frame but one has it.
+            let power = problem.probe.iter().map(|p| p.norm_sqr()).sum::<f64>();
+            let even = (power / problem.probe.len() as f64).sqrt();
+            problem.probe.fill(Complex::new(even, 0.0));
+        }
         for (n, mut frame) in problem.magnitudes.outer_iter_mut().enumerate() {
             for (i, m) in frame.iter_mut().enumerate() {
                 let dead = (i * 31 + n * 17) % 101 == 0 || n == 4;

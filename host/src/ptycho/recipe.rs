@@ -9,6 +9,9 @@ use super::refinement::PositionOptions;
 use crate::text::{TomlError, shortest};
 use serde::{Deserialize, Serialize};
 
+/// Share of free pixels where neither engines nor a recipe are given.
+const AUTOMATIC_FREE_PIXELS: f64 = 0.01;
+
 /// Floating-point precision on the CPU; the GPU computes in `f32`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -197,6 +200,16 @@ impl RecipeError {
 }
 
 impl Recipe {
+    /// The recipe of a run for which neither engines nor a recipe are given: the default one, with free
+    /// pixels, so that the run reports R_free.
+    #[must_use]
+    pub fn automatic() -> Self {
+        Self {
+            free_pixels: AUTOMATIC_FREE_PIXELS,
+            ..Self::default()
+        }
+    }
+
     /// Parses a TOML document.
     ///
     /// # Errors

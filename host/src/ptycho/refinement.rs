@@ -23,6 +23,9 @@ pub(crate) type NormalEquations = [f64; 9];
 
 /// Factor by which the amplitude of trials falls with every iteration if there is no last one.
 const DECAY: f64 = 0.97;
+/// With gradient, part of a frame's residual below which a trial must be: the gradient makes the small
+/// steps, and trials take frames out of wrong minima.
+const CONVINCING: f32 = 0.9;
 /// Most trials of a frame in an iteration.
 const MAX_TRIALS: u32 = 1000;
 
@@ -68,8 +71,10 @@ pub struct PositionOptions {
     pub step: f64,
     /// Only with annealing: trials of each frame in an iteration.
     pub trials: u32,
-    /// Only with annealing: largest displacement of a trial on each axis in iteration `start`, object
-    /// pixels. It falls linearly to 0 in the iteration after `stop`, or, if `stop` is 0, by 3 % with
+    /// Only with annealing: first iteration of the run with trials, if later than `start`.
+    pub trials_start: usize,
+    /// Only with annealing: largest displacement of a trial on each axis in the first iteration with
+    /// trials, object pixels. It falls linearly to 0 in the iteration after `stop`, or, if `stop` is 0, by 3 % with
     /// every iteration.
     pub amplitude: f64,
 }
@@ -83,6 +88,7 @@ impl Default for PositionOptions {
             bound: 5.0,
             step: 1.0,
             trials: 8,
+            trials_start: 0,
             amplitude: 2.0,
         }
     }
@@ -153,6 +159,12 @@ impl PositionOptions {
                 self.trials.to_string(),
             ),
             (
+                anneals || self.trials_start == defaults.trials_start,
+                "trials_start",
+                uses,
+                self.trials_start.to_string(),
+            ),
+            (
                 self.amplitude > 0.0 && self.amplitude <= 100.0,
                 "amplitude",
                 "more than 0, at most 100 (object pixels)",
@@ -187,18 +199,23 @@ impl PositionOptions {
             scales,
             bound: self.bound,
             step: self.step,
-            trials: self.trials,
+            trials: if iteration < self.trials_start {
+                0
+            } else {
+                self.trials
+            },
             amplitude: self.amplitude_at(iteration),
         })
     }
 
     /// Largest displacement of a trial in an iteration from `start` to `stop`.
     fn amplitude_at(&self, iteration: usize) -> f64 {
-        let done = iteration.saturating_sub(self.start) as f64;
+        let start = self.start.max(self.trials_start);
+        let done = iteration.saturating_sub(start) as f64;
         if self.stop == 0 {
             return self.amplitude * DECAY.powf(done);
         }
-        let all = (self.stop.saturating_sub(self.start) + 1) as f64;
+        let all = (self.stop.saturating_sub(start) + 1) as f64;
         self.amplitude * (1.0 - done / all).max(0.0)
     }
 }
@@ -243,6 +260,8 @@ pub(crate) struct Trials {
     pub(crate) amplitude: f32,
     /// Largest distance from the start on each axis, pixels.
     pub(crate) bound: f32,
+    /// Part of a frame's residual below which a trial must be.
+    pub(crate) part: f32,
 }
 
 impl Refinement {
@@ -250,16 +269,18 @@ impl Refinement {
     pub(crate) fn stages(&self, seed: u64, iteration: usize) -> Vec<Stage> {
         let methods = || self.methods.into_iter().flatten();
         let affine = methods().any(|method| method == PositionMethod::Affine);
+        let gradient = methods().any(|method| method == PositionMethod::Gradient);
         let alone = affine && methods().count() == 1;
         let mut stages: Vec<Stage> = methods()
             .filter_map(|method| match method {
                 PositionMethod::Gradient => Some(Stage::Equations([true, false])),
-                PositionMethod::Annealing => Some(Stage::Trials(Trials {
+                PositionMethod::Annealing => (self.trials > 0).then_some(Stage::Trials(Trials {
                     seed,
                     iteration: iteration as u32,
                     count: self.trials,
                     amplitude: self.amplitude as f32,
                     bound: self.bound as f32,
+                    part: if gradient { CONVINCING } else { 1.0 },
                 })),
                 PositionMethod::Affine => alone.then_some(Stage::Equations([true, true])),
             })

@@ -155,7 +155,10 @@ fn better<M: Device>(bench: &mut Bench<'_, M>, shape: Shape, trial: u32) -> Resu
     let mut best = all_f64(&old);
     let mut choice = chosen;
     for frame in 0..frames {
-        if trial == 0 || found[frame] < old[frame] {
+        if trial == 0 {
+            best[frame] = f64::from(0.5 * found[frame]);
+            choice[frame] = trial;
+        } else if found[frame] < old[frame] {
             best[frame] = f64::from(found[frame]);
             choice[frame] = trial;
         }
@@ -172,6 +175,7 @@ fn better<M: Device>(bench: &mut Bench<'_, M>, shape: Shape, trial: u32) -> Resu
                 residual: residual.read(),
                 frames: frames as u32,
                 trial,
+                part: 0.5,
             };
             device.launch(&launch, Work::Elements(frames))
         },

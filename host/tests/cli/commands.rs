@@ -1,6 +1,7 @@
 //! Output of the commands when they succeed.
 
 use super::support::{Output, TestFolder};
+use std::path::Path;
 use std::process::Stdio;
 use warpstride::ptycho::ProbeSize;
 use warpstride::ptycho::io::results;
@@ -144,6 +145,28 @@ fn the_recipe_in_a_result_repeats_the_run() {
         .well();
     let b = results::read(&folder.path("b.h5")).unwrap();
     assert_eq!((a.object, a.recipe), (b.object, b.recipe));
+}
+
+#[test]
+fn the_recipes_in_the_documentation_run() {
+    let folder = TestFolder::with_scan();
+    let recipes = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/recipes");
+    let mut count = 0;
+    for entry in std::fs::read_dir(recipes).unwrap() {
+        let recipe = entry.unwrap().path();
+        let recipe = recipe.to_str().unwrap();
+        let options = [
+            "-o",
+            "a.h5",
+            "--recipe",
+            recipe,
+            "--set",
+            "lsqml.iterations=3",
+        ];
+        folder.reconstruct(&options).well();
+        count += 1;
+    }
+    assert!(count > 0);
 }
 
 #[test]

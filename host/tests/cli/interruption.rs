@@ -127,6 +127,54 @@ fn ctrl_c_saves_result_and_checkpoint_and_the_run_resumes_bit_for_bit() {
     );
 }
 
+/// Ctrl-C in each of the engines that update by batches or along lines, with positions and scales
+/// refined in every way.
+#[cfg(unix)]
+#[test]
+fn every_kind_of_engine_resumes_bit_for_bit() {
+    const OPTIONS: [&str; 16] = [
+        "--free-pixels",
+        "0.05",
+        "--refine-positions",
+        "annealing,gradient,affine",
+        "--fit-frame-scales",
+        "--probe-modes",
+        "2",
+        "--set",
+        "positions.start=3",
+        "--engine",
+        "lsqml:60",
+        "--engine=epie:60",
+        "--engine=rpie:60",
+        "--engine=dm:60",
+        "--engine=ml:60",
+        "--quiet",
+    ];
+    let folder = TestFolder::with_scan();
+    folder
+        .reconstruct(&[&["-o", "whole.h5"], &OPTIONS[..]].concat())
+        .well();
+    for at in [10, 70, 130, 190, 250] {
+        let mut command = folder.command();
+        command.args(["ptycho", "reconstruct", "scan.cxi", "-o", "out.h5"]);
+        command.args(["--json-progress", "--no-pictures"]);
+        if at == 10 {
+            command.args(["--backend", "cpu"]).args(&OPTIONS[..15]);
+        } else {
+            command.args(["--resume", "out.checkpoint"]);
+        }
+        let output = folder.interrupt_at(&mut command, &format!("\"iteration\":{at},"));
+        assert_eq!(output.code, Some(130), "{output:?}");
+    }
+    folder
+        .reconstruct(&["-o", "out.h5", "--resume", "out.checkpoint", "--quiet"])
+        .well();
+    let [whole, found] = ["whole.h5", "out.h5"].map(|name| read(&folder.path(name)));
+    assert_eq!(reproducible_part(&found), reproducible_part(&whole));
+    assert_eq!(found.positions, whole.positions);
+    assert_eq!(found.frame_scales, whole.frame_scales);
+}
+
 #[test]
 fn kill_nine_leaves_a_checkpoint_and_no_partial_result() {
     let folder = TestFolder::with_scan();

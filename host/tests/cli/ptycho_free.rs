@@ -1,6 +1,8 @@
 //! Free pixels and R_free, with the real program.
 
 use super::support::TestFolder;
+use warpstride::ptycho::Recipe;
+use warpstride::ptycho::io::results;
 
 /// The summary of a reconstruction.
 fn summary(folder: &TestFolder, options: &[&str]) -> serde_json::Value {
@@ -90,8 +92,29 @@ fn a_rising_r_free_ends_an_engine() {
         r_free(&all)
     );
     folder
-        .reconstruct(&["-o", "out.h5", "--stop", "auto"])
+        .reconstruct(&["-o", "out.h5", "--engine", "dm:3", "--stop", "auto"])
         .refused(2, &["--stop auto: expected", "free_pixels above 0"]);
+}
+
+/// Without engines and recipe, 1 % of the pixels are free; with either, none.
+#[test]
+fn the_automatic_recipe_has_free_pixels() {
+    let folder = TestFolder::with_scan();
+    let free = |options: &[&str]| {
+        folder
+            .reconstruct(&[&["-o", "out.h5", "--no-pictures"], options].concat())
+            .well();
+        let result = results::read(&folder.path("out.h5")).unwrap();
+        let recipe = Recipe::from_toml(&result.recipe).unwrap();
+        let last = result.history.last().unwrap();
+        assert_eq!(last.r_free.is_some(), recipe.free_pixels > 0.0);
+        recipe.free_pixels
+    };
+    assert_eq!(free(&[]), 0.01);
+    assert_eq!(free(&["--free-pixels", "0"]), 0.0);
+    assert_eq!(free(&["--engine", "dm:2"]), 0.0);
+    std::fs::write(folder.path("r.toml"), "seed = 3\n").unwrap();
+    assert_eq!(free(&["--recipe", "r.toml"]), 0.0);
 }
 
 #[test]

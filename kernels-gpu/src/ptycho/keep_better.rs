@@ -4,8 +4,8 @@
 
 use warpstride_device::prelude::*;
 
-/// Where `residual` is smaller than `best`, or `trial` is 0: `best ← residual`, `chosen ← trial`. Of equal trials the
-/// first is kept; a NaN is never better.
+/// If `trial` is 0: `best ← part · residual`, `chosen ← 0`. Else, where `residual` is smaller than `best`: `best ←
+/// residual`, `chosen ← trial`. Of equal trials the first is kept; a NaN is never better.
 #[kernel(block = 256)]
 pub unsafe fn ptycho_keep_better(
     #[len(frames)] best: *mut f32,
@@ -13,10 +13,14 @@ pub unsafe fn ptycho_keep_better(
     #[len(frames)] residual: *const f32,
     frames: u32,
     trial: u32,
+    part: f32,
 ) {
     for frame in thread::grid_stride(frames as usize) {
         let found = *residual.add(frame);
-        if trial == 0 || found < *best.add(frame) {
+        if trial == 0 {
+            *best.add(frame) = part * found;
+            *chosen.add(frame) = 0;
+        } else if found < *best.add(frame) {
             *best.add(frame) = found;
             *chosen.add(frame) = trial;
         }

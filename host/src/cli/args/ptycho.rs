@@ -153,7 +153,8 @@ pub(crate) struct ReconstructArgs {
     /// Mutually incoherent probe modes
     #[arg(long, value_name = "N", help_heading = "What to compute")]
     pub(crate) probe_modes: Option<usize>,
-    /// Share of each frame's pixels that no update sees, for R_free, such as 0.02 [default: 0]
+    /// Share of each frame's pixels that no update sees, for R_free, such as 0.02
+    /// [default: 0.01 without --engine and --recipe, else 0]
     #[arg(
         long,
         value_name = "SHARE",

@@ -267,6 +267,7 @@ impl ProgressOutput {
 /// Resolves the recipe: first the recipe file, then `--engine` and the other options, then `--set`.
 fn resolve(args: &ReconstructArgs, origin: &RecipeOrigin) -> Result<Recipe, Failure> {
     let mut recipe = match &args.recipe {
+        None if args.engine.is_empty() => Recipe::automatic(),
         None => Recipe::default(),
         Some(path) => read_recipe(path)?,
     };

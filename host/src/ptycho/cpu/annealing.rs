@@ -7,7 +7,7 @@ use crate::fft::Real;
 use crate::ptycho::refinement::{FrameParameters, Trials};
 use rayon::prelude::*;
 
-/// The best trial of every frame, counted from 1; 0 where none is better than the present position.
+/// The best trial of every frame, counted from 1; 0 where none is better than `part` of the present position.
 pub(super) fn best_trials<T: Real>(
     engine: &CpuEngine<T>,
     parameters: &FrameParameters,
@@ -49,7 +49,8 @@ pub(super) fn best_trials<T: Real>(
                     let scale = scale2 * T::of(layout.scale(frame));
                     compare(magnitudes, scale, scratch).0.residual
                 };
-                let mut best = residual(layout.corners[frame], layout.fractions[frame]);
+                let present = residual(layout.corners[frame], layout.fractions[frame]);
+                let mut best = f64::from(trials.part) * present;
                 let mut chosen = 0;
                 for trial in 1..=trials.count {
                     let (corner, fraction) = starts[frame].trial(trials, frame, trial);

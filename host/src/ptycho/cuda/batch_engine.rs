@@ -1,21 +1,20 @@
 //! Mirrors cpu/batch_engine.rs: LSQ-ML, ePIE and rPIE.
 
+use super::batch_sums::{Slices, Waves, object_sums, probe_sums};
 use super::buffers::{Buffers, Layout};
 use super::constraints::fourier_support;
 use super::frames::{Batch, FrameBuffers, ShiftTo};
 use crate::gpu::{Buffer, Device, Result};
+use crate::ptycho::Step;
 use crate::ptycho::cpu::{DAMPING, Denominator, FLOOR, LIT, NEIGHBOURS, STEP, TRIM};
 use crate::ptycho::step::{BatchMethod, BatchUpdate, Smoothness};
-use crate::ptycho::{Step, update_version::TILE};
 use num_complex::Complex;
 use warpstride_device::Complex32;
-use warpstride_device::launch::{Launch, Work};
+use warpstride_device::launch::Work;
 use warpstride_kernels::ptycho::{
     advance_layers::PtychoAdvanceLayers,
     direction_finish::PtychoDirectionFinish,
     largest::PtychoLargest,
-    object_direction::PtychoObjectDirection,
-    probe_direction::PtychoProbeDirection,
     scale_layers::PtychoScaleLayers,
     slice_sums::PtychoSliceSums,
     smoothness::{PtychoPairSums, PtychoSmoothness, PtychoSmoothnessSums},
@@ -166,30 +165,14 @@ impl<M: Device> Run<'_, M> {
             object_columns,
             ..
         } = *layout;
-        let tiles =
-            (object_rows as usize).div_ceil(TILE[0]) * (object_columns as usize).div_ceil(TILE[1]);
-        device.launch(
-            &PtychoObjectDirection {
-                numerators: object.write(),
-                weights: object_weights.write(),
-                probes: self.frames.probes.read(),
-                chi: self.frames.chi.read(),
-                corners: self.buffers.corners.read(),
-                order: self.frames.order.read(),
-                frames: layout.frames,
-                first: batch.first,
-                count: batch.count,
-                modes: layout.modes,
-                rows: layout.rows,
-                columns: layout.columns,
-                object_rows,
-                object_columns,
-                chi_first: 0,
-                add: 0,
-                scale: 1.0,
-            },
-            Work::Blocks(tiles),
-        )?;
+        let waves = Waves {
+            chi: &self.frames.chi,
+            first: 0,
+            scale: 1.0,
+        };
+        let from = (&*self.buffers, &*self.frames);
+        let to = (&mut *object, &mut *object_weights);
+        object_sums(device, layout, from, batch, &waves, to, false)?;
         let elements = layout.object_elements();
         find_largest(device, largest, object_weights, elements)?;
         let mut extra = 0.0;
@@ -231,32 +214,14 @@ impl<M: Device> Run<'_, M> {
         self.frames
             .back_projected(device, layout, self.buffers, batch)?;
         let slices = (*slices).min(batch.count).max(1);
-        let threads = <PtychoProbeDirection<'_, M::Space> as Launch<M::Space>>::INFO.block[0];
-        let groups = layout.pixels().div_ceil(threads) as usize;
-        device.launch(
-            &PtychoProbeDirection {
-                sums: probe.write(),
-                weights: probe_weights.write(),
-                spectra: self.frames.work.read(),
-                object: self.buffers.object.read(),
-                corners: self.buffers.corners.read(),
-                fractions: self.buffers.fractions.read(),
-                scales: self.buffers.scales.read(),
-                order: self.frames.order.read(),
-                frames: layout.frames,
-                first: batch.first,
-                count: batch.count,
-                modes: layout.modes,
-                rows: layout.rows,
-                columns: layout.columns,
-                object_rows: layout.object_rows,
-                object_columns: layout.object_columns,
-                slices,
-                scaled: 0,
-                add: 0,
-            },
-            Work::Blocks(slices as usize * layout.modes as usize * groups),
-        )?;
+        let sliced = Slices {
+            count: slices,
+            scaled: false,
+            add: false,
+        };
+        let from = (&*self.buffers, &*self.frames);
+        let to = (&mut *probe, &mut *probe_weights);
+        probe_sums(device, layout, from, batch, &sliced, to)?;
         let (elements, pixels) = (layout.probe_elements(), layout.pixels() as usize);
         device.launch(
             &PtychoSliceSums {

@@ -1,16 +1,15 @@
 //! Mirrors cpu/exact_positions.rs: projection engines at exact positions.
 
 use super::batch_engine::{BatchBuffers, find_largest, finish};
+use super::batch_sums::{Slices, Waves, object_sums, probe_sums};
 use super::buffers::{Buffers, Layout};
 use super::frames::{Batch, FrameBuffers, ShiftTo, product};
 use crate::gpu::{Buffer, Device, Direction, Result};
 use crate::ptycho::Step;
 use crate::ptycho::cpu::Denominator;
-use crate::ptycho::update_version::TILE;
-use warpstride_device::launch::{Launch, Work};
+use warpstride_device::launch::Work;
 use warpstride_kernels::ptycho::{
-    object_direction::PtychoObjectDirection, object_finish::PtychoObjectFinish,
-    probe_direction::PtychoProbeDirection, probe_finish::PtychoProbeFinish,
+    object_finish::PtychoObjectFinish, probe_finish::PtychoProbeFinish,
     slice_sums::PtychoSliceSums, window_residual::PtychoWindowResidual,
 };
 
@@ -68,37 +67,22 @@ impl<M: Device> Run<'_, M> {
     /// Updates the object from rows · columns · ψ in the exit waves; does nothing if the gate is
     /// closed.
     pub(super) fn object_update(&mut self, step: &Step) -> Result<()> {
-        let Layout {
-            object_rows,
-            object_columns,
-            ..
-        } = *self.layout;
-        let tiles =
-            (object_rows as usize).div_ceil(TILE[0]) * (object_columns as usize).div_ceil(TILE[1]);
         for batch in self.chunks()? {
             self.probes(batch)?;
-            self.device.launch(
-                &PtychoObjectDirection {
-                    numerators: self.sums.object.write(),
-                    weights: self.sums.object_weights.write(),
-                    probes: self.frames.probes.read(),
-                    chi: self.buffers.waves.read(),
-                    corners: self.buffers.corners.read(),
-                    order: self.frames.order.read(),
-                    frames: self.layout.frames,
-                    first: batch.first,
-                    count: batch.count,
-                    modes: self.layout.modes,
-                    rows: self.layout.rows,
-                    columns: self.layout.columns,
-                    object_rows,
-                    object_columns,
-                    chi_first: batch.first,
-                    add: u32::from(batch.first > 0),
-                    scale: self.layout.scale(),
-                },
-                Work::Blocks(tiles),
-            )?;
+            let waves = Waves {
+                chi: &self.buffers.waves,
+                first: batch.first,
+                scale: self.layout.scale(),
+            };
+            let BatchBuffers {
+                object,
+                object_weights,
+                ..
+            } = &mut *self.sums;
+            let from = (&*self.buffers, &*self.frames);
+            let to = (object, object_weights);
+            let add = batch.first > 0;
+            object_sums(self.device, self.layout, from, batch, &waves, to, add)?;
         }
         let clip = step
             .clip_object
@@ -109,7 +93,7 @@ impl<M: Device> Run<'_, M> {
                 numerator: self.sums.object.read(),
                 denominator: self.sums.object_weights.read(),
                 gate: self.buffers.gate.read(),
-                pixels: object_rows * object_columns,
+                pixels: self.layout.object_elements() as u32,
                 weight: step.object_weight as f32,
                 clip_low: clip[0],
                 clip_high: clip[1],
@@ -121,8 +105,6 @@ impl<M: Device> Run<'_, M> {
     /// Updates the probe, including the real-space support; does nothing if the gate is closed.
     pub(super) fn probe_update(&mut self, step: &Step) -> Result<()> {
         let layout = self.layout;
-        let threads = <PtychoProbeDirection<'_, M::Space> as Launch<M::Space>>::INFO.block[0];
-        let groups = layout.pixels().div_ceil(threads) as usize;
         let slices = self.sums.slices;
         for batch in self.chunks()? {
             self.probes(batch)?;
@@ -151,30 +133,19 @@ impl<M: Device> Run<'_, M> {
             let work = &mut self.frames.work;
             self.device
                 .fft(&self.frames.fft, work, Direction::Forward)?;
-            self.device.launch(
-                &PtychoProbeDirection {
-                    sums: self.sums.probe.write(),
-                    weights: self.sums.probe_weights.write(),
-                    spectra: self.frames.work.read(),
-                    object: self.buffers.object.read(),
-                    corners: self.buffers.corners.read(),
-                    fractions: self.buffers.fractions.read(),
-                    scales: self.buffers.scales.read(),
-                    order: self.frames.order.read(),
-                    frames: layout.frames,
-                    first: batch.first,
-                    count: batch.count,
-                    modes: layout.modes,
-                    rows: layout.rows,
-                    columns: layout.columns,
-                    object_rows: layout.object_rows,
-                    object_columns: layout.object_columns,
-                    slices,
-                    scaled: 1,
-                    add: u32::from(batch.first > 0),
-                },
-                Work::Blocks(slices as usize * layout.modes as usize * groups),
-            )?;
+            let sliced = Slices {
+                count: slices,
+                scaled: true,
+                add: batch.first > 0,
+            };
+            let BatchBuffers {
+                probe,
+                probe_weights,
+                ..
+            } = &mut *self.sums;
+            let from = (&*self.buffers, &*self.frames);
+            let to = (probe, probe_weights);
+            probe_sums(self.device, layout, from, batch, &sliced, to)?;
         }
         let elements = layout.probe_elements();
         self.device.launch(

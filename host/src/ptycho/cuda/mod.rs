@@ -4,6 +4,7 @@
 
 mod annealing;
 mod batch_engine;
+mod batch_sums;
 mod buffers;
 mod centring;
 mod constraints;

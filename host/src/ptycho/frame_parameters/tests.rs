@@ -124,6 +124,7 @@ fn trials_lie_in_their_quadrants_and_within_the_bound() {
         count: 8,
         amplitude: 2.0,
         bound: 1.5,
+        part: 1.0,
     };
     let mut sum = [0.0; 2];
     for (frame, start) in frames.trial_starts().iter().enumerate() {

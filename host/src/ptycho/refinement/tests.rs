@@ -36,6 +36,10 @@ fn options_of_annealing_are_accepted_only_with_it() {
             "positions.amplitude: expected the default unless positions.refine has annealing, which uses it, found 0.5",
         ),
         (
+            vec!["positions.trials_start=40"],
+            "positions.trials_start: expected the default unless positions.refine has annealing, which uses it, found 40",
+        ),
+        (
             vec![anneal, "positions.trials=0"],
             "positions.trials: expected 1 to 1000, found 0",
         ),
@@ -100,6 +104,31 @@ fn methods_move_frames_in_their_order_and_the_map_acts_last() {
         ["8 trials", "[true, false]", "draw in"]
     );
     assert_eq!(stages(&[Annealing, Affine], false), ["8 trials", "draw in"]);
+}
+
+/// With gradient, trials begin where they are asked for, and must be convincing.
+#[test]
+fn trials_begin_at_their_own_iteration_with_the_whole_amplitude() {
+    let trials = |refine: &[PositionMethod], iteration| {
+        let options = PositionOptions {
+            refine: refine.to_vec(),
+            start: 5,
+            trials_start: 20,
+            amplitude: 4.0,
+            ..PositionOptions::default()
+        };
+        let how = options.at(iteration, false).unwrap();
+        let stages = how.stages(0, iteration);
+        let trials = stages.into_iter().find_map(|stage| match stage {
+            Stage::Trials(trials) => Some((trials.amplitude, trials.part)),
+            _ => None,
+        });
+        (how.stages(0, iteration).len(), trials)
+    };
+    use PositionMethod::{Annealing, Gradient};
+    assert_eq!(trials(&[Annealing, Gradient], 19), (1, None));
+    assert_eq!(trials(&[Annealing, Gradient], 20), (2, Some((4.0, 0.9))));
+    assert_eq!(trials(&[Annealing], 20), (1, Some((4.0, 1.0))));
 }
 
 /// Both back ends take the same trials, and a saved run resumes with the same bits, as random numbers

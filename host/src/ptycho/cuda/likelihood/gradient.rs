@@ -4,13 +4,12 @@ use super::{LikelihoodBuffers, Run, number};
 use crate::gpu::{Buffer, Device, Direction, ReadBack, Result};
 use crate::ptycho::Step;
 use crate::ptycho::cpu::LIT;
+use crate::ptycho::cuda::batch_sums::{Slices, Waves, object_sums, probe_sums};
 use crate::ptycho::cuda::frames::{Batch, ShiftTo, copy_layers};
 use crate::ptycho::likelihood::{LikelihoodMethod, Noise};
-use crate::ptycho::update_version::TILE;
-use warpstride_device::launch::{Launch, Work};
+use warpstride_device::launch::Work;
 use warpstride_kernels::ptycho::{
     likelihood_deviation::PtychoLikelihoodDeviation, likelihood_losses::PtychoLikelihoodLosses,
-    object_direction::PtychoObjectDirection, probe_direction::PtychoProbeDirection,
     slice_sums::PtychoSliceSums, smoothness::PtychoSmoothness,
 };
 
@@ -130,64 +129,40 @@ impl<M: Device> Run<'_, M> {
     }
 
     fn add_to_object(&mut self, batch: Batch) -> Result<()> {
-        let (device, layout) = (self.device, self.layout);
-        let (rows, columns) = (layout.object_rows as usize, layout.object_columns as usize);
-        device.launch(
-            &PtychoObjectDirection {
-                numerators: self.own.gradient[0].write(),
-                weights: self.own.weights[0].write(),
-                probes: self.frames.probes.read(),
-                chi: self.frames.chi.read(),
-                corners: self.buffers.corners.read(),
-                order: self.frames.order.read(),
-                frames: layout.frames,
-                first: batch.first,
-                count: batch.count,
-                modes: layout.modes,
-                rows: layout.rows,
-                columns: layout.columns,
-                object_rows: layout.object_rows,
-                object_columns: layout.object_columns,
-                chi_first: 0,
-                add: u32::from(batch.first > 0),
-                // ∂/∂(conj z) of a real function is half of its gradient.
-                scale: 2.0,
-            },
-            Work::Blocks(rows.div_ceil(TILE[0]) * columns.div_ceil(TILE[1])),
-        )
+        let waves = Waves {
+            chi: &self.frames.chi,
+            first: 0,
+            // ∂/∂(conj z) of a real function is half of its gradient.
+            scale: 2.0,
+        };
+        let LikelihoodBuffers {
+            gradient: [numerators, _],
+            weights: [weights, _],
+            ..
+        } = &mut *self.own;
+        let from = (&*self.buffers, &*self.frames);
+        let to = (numerators, weights);
+        let add = batch.first > 0;
+        object_sums(self.device, self.layout, from, batch, &waves, to, add)
     }
 
     fn add_to_probe(&mut self, batch: Batch) -> Result<()> {
         let (device, layout) = (self.device, self.layout);
         self.frames
             .back_projected(device, layout, self.buffers, batch)?;
-        let slices = self.own.slices;
-        let threads = <PtychoProbeDirection<'_, M::Space> as Launch<M::Space>>::INFO.block[0];
-        let groups = layout.pixels().div_ceil(threads) as usize;
-        device.launch(
-            &PtychoProbeDirection {
-                sums: self.own.probe_sums.write(),
-                weights: self.own.weights[1].write(),
-                spectra: self.frames.work.read(),
-                object: self.buffers.object.read(),
-                corners: self.buffers.corners.read(),
-                fractions: self.buffers.fractions.read(),
-                scales: self.buffers.scales.read(),
-                order: self.frames.order.read(),
-                frames: layout.frames,
-                first: batch.first,
-                count: batch.count,
-                modes: layout.modes,
-                rows: layout.rows,
-                columns: layout.columns,
-                object_rows: layout.object_rows,
-                object_columns: layout.object_columns,
-                slices,
-                scaled: 0,
-                add: u32::from(batch.first > 0),
-            },
-            Work::Blocks(slices as usize * layout.modes as usize * groups),
-        )
+        let LikelihoodBuffers {
+            probe_sums: sums,
+            weights: [_, weights],
+            slices,
+            ..
+        } = &mut *self.own;
+        let slices = Slices {
+            count: *slices,
+            scaled: false,
+            add: batch.first > 0,
+        };
+        let from = (&*self.buffers, &*self.frames);
+        probe_sums(device, layout, from, batch, &slices, (sums, weights))
     }
 
     /// Adds up the slices of the probe's gradient and transforms it back.

@@ -1,0 +1,115 @@
+//! Sums over the frames of a batch, on the grids of the object and of the probe. Mirrors
+//! `add_object_sums` and `add_probe_sums` of cpu/batch_engine.rs.
+
+use super::buffers::{Buffers, Layout};
+use super::frames::{Batch, FrameBuffers};
+use crate::gpu::{Buffer, Device, Result};
+use crate::ptycho::update_version::TILE;
+use warpstride_device::Complex32;
+use warpstride_device::launch::{Launch, Work};
+use warpstride_kernels::ptycho::{
+    object_direction::PtychoObjectDirection, probe_direction::PtychoProbeDirection,
+};
+
+/// Where sums go: the array of numerators and that of weights.
+pub(super) type Sums<'a, M> = (
+    &'a mut <M as Device>::Buffer<Complex32>,
+    &'a mut <M as Device>::Buffer<f32>,
+);
+
+/// The waves that an object's sums are made of, how they begin, and what they are multiplied by.
+pub(super) struct Waves<'a, M: Device> {
+    /// (frame, mode, row, column).
+    pub(super) chi: &'a M::Buffer<Complex32>,
+    /// Number, in `chi`, of the batch's first frame.
+    pub(super) first: u32,
+    pub(super) scale: f32,
+}
+
+/// Σ conj(S\[P\]) χ · scale and Σ |S\[P\]|² over the batch, added to what is there if `add`.
+pub(super) fn object_sums<M: Device>(
+    device: &M,
+    layout: &Layout,
+    (buffers, frames): (&Buffers<M>, &FrameBuffers<M>),
+    batch: Batch,
+    waves: &Waves<'_, M>,
+    (numerators, weights): Sums<'_, M>,
+    add: bool,
+) -> Result<()> {
+    let Layout {
+        object_rows,
+        object_columns,
+        ..
+    } = *layout;
+    let tiles =
+        (object_rows as usize).div_ceil(TILE[0]) * (object_columns as usize).div_ceil(TILE[1]);
+    device.launch(
+        &PtychoObjectDirection {
+            numerators: numerators.write(),
+            weights: weights.write(),
+            probes: frames.probes.read(),
+            chi: waves.chi.read(),
+            corners: buffers.corners.read(),
+            order: frames.order.read(),
+            frames: layout.frames,
+            first: batch.first,
+            count: batch.count,
+            modes: layout.modes,
+            rows: layout.rows,
+            columns: layout.columns,
+            object_rows,
+            object_columns,
+            chi_first: waves.first,
+            add: u32::from(add),
+            scale: waves.scale,
+        },
+        Work::Blocks(tiles),
+    )
+}
+
+/// How the frames of a batch are added up on the probe's grid.
+pub(super) struct Slices {
+    /// Parts of the frames that are summed apart.
+    pub(super) count: u32,
+    /// Whether sums have the frames' scales as factors.
+    pub(super) scaled: bool,
+    /// Whether they are added to what is there.
+    pub(super) add: bool,
+}
+
+/// Slices of Σ S⁻¹ of the spectra in the work waves and of Σ |O|² over the batch.
+pub(super) fn probe_sums<M: Device>(
+    device: &M,
+    layout: &Layout,
+    (buffers, frames): (&Buffers<M>, &FrameBuffers<M>),
+    batch: Batch,
+    slices: &Slices,
+    (sums, weights): Sums<'_, M>,
+) -> Result<()> {
+    let threads = <PtychoProbeDirection<'_, M::Space> as Launch<M::Space>>::INFO.block[0];
+    let groups = layout.pixels().div_ceil(threads) as usize;
+    device.launch(
+        &PtychoProbeDirection {
+            sums: sums.write(),
+            weights: weights.write(),
+            spectra: frames.work.read(),
+            object: buffers.object.read(),
+            corners: buffers.corners.read(),
+            fractions: buffers.fractions.read(),
+            scales: buffers.scales.read(),
+            order: frames.order.read(),
+            frames: layout.frames,
+            first: batch.first,
+            count: batch.count,
+            modes: layout.modes,
+            rows: layout.rows,
+            columns: layout.columns,
+            object_rows: layout.object_rows,
+            object_columns: layout.object_columns,
+            slices: slices.count,
+            scaled: u32::from(slices.scaled),
+            add: u32::from(slices.add),
+        },
+        Work::Blocks(slices.count as usize * layout.modes as usize * groups),
+    )
+}
