@@ -18,8 +18,9 @@ matplotlib.use("Agg")
 import matplotlib.pyplot as plt
 
 NOISES = ["poisson", "amplitude", "gaussian"]
-WEIGHTS = [1, 2, 5, 10, 20, 50, 100]
-ITERATIONS = 80
+WEIGHTS = [2, 5, 10, 20, 50, 100]
+EDGE = 0.05
+ITERATIONS = 200
 
 
 def reconstruct(program, folder, noise, weight):
@@ -29,8 +30,9 @@ def reconstruct(program, folder, noise, weight):
         [
             *[program, "ptycho", "reconstruct", folder / "scan.cxi", "--quiet"],
             *["-o", folder / f"{name}.h5", "--summary", folder / f"{name}.json"],
-            *["--engine", f"ml:{ITERATIONS}", "--free-pixels", "0.02"],
+            *["--engine", f"ml:{ITERATIONS}", "--free-pixels", "0.02", "--stop", "auto"],
             *["--set", f"ml.noise={noise}", "--set", f"ml.regulariser={weight}"],
+            *["--set", f"ml.regulariser_edge={EDGE}"],
         ],
         check=True,
     )

@@ -17,6 +17,7 @@ mod every_engine;
 mod frame_parameters;
 mod frame_statistics;
 pub(crate) mod free_pixels;
+mod intensity_ramp;
 pub mod io;
 pub(crate) mod likelihood;
 mod memory_estimate;

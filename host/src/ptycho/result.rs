@@ -1,5 +1,6 @@
 //! The present state of a run as a [`Reconstruction`]: what files, pictures and comparisons take.
 
+use super::intensity_ramp::remove_intensity_ramp;
 use super::quality::orthogonalise;
 use super::{EngineError, Frames, Precision, Problem, Recipe, Reconstructor};
 use crate::data::{Geometry, Reconstruction, Scan};
@@ -28,18 +29,15 @@ pub fn result(
 ) -> Result<Reconstruction, EngineError> {
     run.complete()?;
     let setup = run.engine().setup();
-    let frames = run.engine().frames();
-    let object = run.engine().object()?;
-    let raw = run.engine().probe()?;
-    let modes = orthogonalise(&raw);
-    let power = raw.map(Complex::norm_sqr).sum_axis(ndarray::Axis(0));
-    let (rows, columns) = power.dim();
-    let mut fluence = Array2::zeros(object.dim());
-    for corner in &frames.corners {
-        let [top, left] = corner.map(|v| v as usize);
-        let mut window = fluence.slice_mut(s![top..top + rows, left..left + columns]);
-        window += &power;
+    let mut frames = run.engine().frames();
+    let mut object = run.engine().object()?;
+    let mut raw = run.engine().probe()?;
+    let mut lit = fluence(object.dim(), &raw, &frames);
+    if recipe.fit_frame_scales {
+        remove_intensity_ramp(&mut object, &mut raw, &mut frames, &lit);
+        lit = fluence(object.dim(), &raw, &frames);
     }
+    let modes = orthogonalise(&raw);
     let mut probe = modes.probe;
     if recipe.physical_probe {
         quadratic_phase(&mut probe, problem.pixel, scan.geometry(), -1.0);
@@ -55,7 +53,7 @@ pub fn result(
         fractions: frames.fractions,
         frame_scales: frames.scales,
         origin: problem.positions.origin,
-        fluence,
+        fluence: lit,
         history: run.progress().history.clone(),
         recipe: origin.recipe.clone(),
         backend: setup.backend.into(),
@@ -66,6 +64,19 @@ pub fn result(
         distance: scan.geometry().distance,
         double_precision: recipe.precision == Precision::F64,
     })
+}
+
+/// Σ_j Σ_m |P_m|² on an object of the given shape, photons.
+fn fluence(shape: (usize, usize), probe: &Array3<Complex<f64>>, frames: &Frames) -> Array2<f64> {
+    let power = probe.map(Complex::norm_sqr).sum_axis(ndarray::Axis(0));
+    let (rows, columns) = power.dim();
+    let mut fluence = Array2::zeros(shape);
+    for corner in &frames.corners {
+        let [top, left] = corner.map(|v| v as usize);
+        let mut window = fluence.slice_mut(s![top..top + rows, left..left + columns]);
+        window += &power;
+    }
+    fluence
 }
 
 /// Positions (frame, (row, column)), m. The refined displacements are added to the recorded
