@@ -139,6 +139,15 @@ impl Values {
         Self::F64(values.iter().map(wide).collect())
     }
 
+    /// Other values in the same precision.
+    fn like<'a>(&self, values: impl Iterator<Item = &'a Complex<f64>>) -> Self {
+        let narrow = |v: &Complex<f64>| Complex::new(v.re as f32, v.im as f32);
+        match self {
+            Self::F32(_) => Self::F32(values.map(narrow).collect()),
+            Self::F64(_) => Self::F64(values.copied().collect()),
+        }
+    }
+
     /// Number of values.
     #[must_use]
     pub fn len(&self) -> usize {
@@ -255,6 +264,31 @@ impl EngineState {
         let scale = |s: &f64| Complex::new(*s, 0.0);
         self.scales = Values::F64(frames.scales.iter().map(scale).collect());
         self
+    }
+
+    /// Takes another object, probe and scales; returns the old ones.
+    pub(super) fn replace(
+        &mut self,
+        object: &Array2<Complex<f64>>,
+        probe: &Array3<Complex<f64>>,
+        scales: &[f64],
+    ) -> [Values; 3] {
+        let scales: Vec<_> = scales.iter().map(|s| Complex::new(*s, 0.0)).collect();
+        let new = [
+            self.object.like(object.iter()),
+            self.probe.like(probe.iter()),
+            Values::F64(scales),
+        ];
+        self.exchange(new)
+    }
+
+    /// Takes another object, probe and scales in the right precision; returns the old ones.
+    pub(super) fn exchange(&mut self, [object, probe, scales]: [Values; 3]) -> [Values; 3] {
+        [
+            std::mem::replace(&mut self.object, object),
+            std::mem::replace(&mut self.probe, probe),
+            std::mem::replace(&mut self.scales, scales),
+        ]
     }
 
     /// Object, probe and exit waves, which must have `lengths` values; the exit waves may also be

@@ -10,6 +10,10 @@ use warpstride_kernels::ptycho::trial_positions::{trial_position, trial_shift};
 const DAMPING: f64 = 1e-3;
 /// Intensity scales stay within this factor of 1, so that frames without counts do not vanish.
 const LARGEST_SCALE: f64 = 4.0;
+/// Scales that are taken over: without a ramp they may be further from 1.
+const SAVED_SCALES: std::ops::RangeInclusive<f64> = 1e-3..=1e3;
+/// Largest change of the logarithm of a scale in an iteration.
+const LARGEST_CHANGE: f64 = 0.5;
 /// Steps are at most this many times the median step, so that single frames do not run away.
 const MEDIAN_STEPS: f64 = 10.0;
 /// Factor on the steps to which a map alone is fitted. The object was made with the present positions
@@ -19,6 +23,12 @@ const OVER_RELAXATION: f64 = 1.5;
 /// Distance from the map, in standard deviations, to which frames are drawn in. One of ninety frames
 /// of a normal distribution is further away.
 const DRAWN_IN: f64 = 3.0;
+/// Least standard deviation of the distances, pixels: where most frames did not move yet, those that did
+/// have not run away.
+const LEAST_DEVIATION: f64 = 0.5;
+/// Smallest ratio of the variances of the positions along and across their longest extent for which a
+/// ramp is defined.
+const FLATTEST: f64 = 1e-6;
 
 /// Positions and intensity scales of the frames.
 #[derive(Debug, Clone, PartialEq)]
@@ -70,7 +80,7 @@ impl FrameParameters {
     }
 
     /// Takes over saved values; `None` if a position is further than `bound` from its start or a scale
-    /// is not positive.
+    /// outside [`SAVED_SCALES`].
     pub(crate) fn restore(
         &mut self,
         positions: Vec<[f64; 2]>,
@@ -80,8 +90,8 @@ impl FrameParameters {
         let near = |(a, b): (&[f64; 2], &[f64; 2])| {
             (0..2).all(|axis| (a[axis] - b[axis]).abs() <= bound + 1e-9)
         };
-        let positive = |s: &f64| s.is_finite() && *s > 0.0;
-        if !(positions.iter().zip(&self.start).all(near) && scales.iter().all(positive)) {
+        let within = |s: &f64| SAVED_SCALES.contains(s);
+        if !(positions.iter().zip(&self.start).all(near) && scales.iter().all(within)) {
             return None;
         }
         (self.positions, self.scales) = (positions, scales);
@@ -118,8 +128,13 @@ impl FrameParameters {
             self.bound(how.bound);
         }
         if how.scales {
-            for (scale, step) in self.scales.iter_mut().zip(&steps) {
-                *scale *= step[2].clamp(-0.5, 0.5).exp();
+            let mut changes: Vec<f64> = steps
+                .iter()
+                .map(|s| s[2].clamp(-LARGEST_CHANGE, LARGEST_CHANGE))
+                .collect();
+            remove_ramp(&self.positions, &mut changes);
+            for (scale, change) in self.scales.iter_mut().zip(&changes) {
+                *scale *= change.exp();
             }
             let mean = self.scales.iter().sum::<f64>() / self.scales.len().max(1) as f64;
             let limited = |scale: f64| (scale / mean).clamp(1.0 / LARGEST_SCALE, LARGEST_SCALE);
@@ -156,8 +171,8 @@ impl FrameParameters {
         self.bound(bound);
     }
 
-    /// Draws frames that are further than [`DRAWN_IN`] standard deviations from the affine map that
-    /// fits the displacements to that distance.
+    /// Draws frames that are further than [`DRAWN_IN`] standard deviations, each at least
+    /// [`LEAST_DEVIATION`], from the affine map that fits the displacements to that distance.
     pub(crate) fn draw_in(&mut self, bound: f64) {
         let Some(map) = AffineFit::fit(&self.start, &self.positions) else {
             return;
@@ -165,7 +180,7 @@ impl FrameParameters {
         let mapped: Vec<[f64; 2]> = self.start.iter().map(|p| map.at(*p)).collect();
         let distance = |(p, m): (&[f64; 2], &[f64; 2])| (p[0] - m[0]).hypot(p[1] - m[1]);
         let distances: Vec<f64> = self.positions.iter().zip(&mapped).map(distance).collect();
-        let largest = DRAWN_IN * standard_deviation(&distances);
+        let largest = DRAWN_IN * standard_deviation(&distances).max(LEAST_DEVIATION);
         for ((position, mapped), distance) in self.positions.iter_mut().zip(&mapped).zip(&distances)
         {
             if *distance > largest {
@@ -231,6 +246,35 @@ impl FrameParameters {
                 position[axis] = start[axis] + moved.clamp(-bound, bound);
             }
         }
+    }
+}
+
+/// Subtracts the least-squares fit of `changes` by a plane over the positions: a ramp of the logarithms
+/// of scales, with the opposite one in the object, changes no intensity and would drift.
+fn remove_ramp(positions: &[[f64; 2]], changes: &mut [f64]) {
+    let count = positions.len().max(1) as f64;
+    let centre = [0, 1].map(|axis| positions.iter().map(|p| p[axis]).sum::<f64>() / count);
+    let mean = changes.iter().sum::<f64>() / count;
+    let (mut square, mut cross) = ([0.0; 3], [0.0; 2]);
+    for (position, change) in positions.iter().zip(&*changes) {
+        let [r, c] = [0, 1].map(|axis| position[axis] - centre[axis]);
+        square[0] += r * r;
+        square[1] += r * c;
+        square[2] += c * c;
+        cross[0] += r * (change - mean);
+        cross[1] += c * (change - mean);
+    }
+    let determinant = square[0] * square[2] - square[1] * square[1];
+    let trace = square[0] + square[2];
+    if determinant.is_nan() || determinant <= FLATTEST * trace * trace {
+        return;
+    }
+    let slopes = [
+        (cross[0] * square[2] - cross[1] * square[1]) / determinant,
+        (cross[1] * square[0] - cross[0] * square[1]) / determinant,
+    ];
+    for (position, change) in positions.iter().zip(changes) {
+        *change -= slopes[0] * (position[0] - centre[0]) + slopes[1] * (position[1] - centre[1]);
     }
 }
 

@@ -15,15 +15,16 @@ const DARK: f64 = 0.01;
 /// Largest change of log|O| over the object that is taken for a ramp.
 const STEEPEST: f64 = 1.0;
 
-/// Removes the ramp; the mean of the scales and the probe's power stay. `fluence` says what is lit.
+/// Removes the ramp; the mean of the scales and the probe's power stay. `fluence` says what is lit. Returns
+/// whether there was a ramp.
 pub(super) fn remove_intensity_ramp(
     object: &mut Array2<Complex<f64>>,
     probe: &mut Array3<Complex<f64>>,
     frames: &mut Frames,
     fluence: &Array2<f64>,
-) {
+) -> bool {
     let Some(ramp) = ramp(object, &LitRegion::default().weight(fluence)) else {
-        return;
+        return false;
     };
     let (_, rows, columns) = probe.dim();
     let centre = centre(object.dim());
@@ -54,6 +55,7 @@ pub(super) fn remove_intensity_ramp(
     for ((row, column), value) in object.indexed_iter_mut() {
         *value *= factor * (-exponent([row as f64, column as f64], centre)).exp();
     }
+    true
 }
 
 fn centre((rows, columns): (usize, usize)) -> [f64; 2] {
@@ -119,7 +121,12 @@ mod tests {
         };
         let fluence = Array2::from_elem((60, 50), 1.0);
         let before = probe.iter().map(Complex::norm_sqr).sum::<f64>();
-        remove_intensity_ramp(&mut object, &mut probe, &mut frames, &fluence);
+        assert!(remove_intensity_ramp(
+            &mut object,
+            &mut probe,
+            &mut frames,
+            &fluence
+        ));
         for (found, expected) in frames.scales.iter().zip(&truth) {
             assert!((found / expected - 1.0).abs() < 1e-9, "{found} {expected}");
         }
@@ -149,7 +156,8 @@ mod tests {
                 fractions: vec![[0.0; 2]; 2],
                 scales: vec![0.9, 1.1],
             };
-            remove_intensity_ramp(&mut changed, &mut probe, &mut frames, &fluence);
+            let removed = remove_intensity_ramp(&mut changed, &mut probe, &mut frames, &fluence);
+            assert!(!removed);
             assert_eq!((changed, frames.scales), (object, vec![0.9, 1.1]));
         }
     }

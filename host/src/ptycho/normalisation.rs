@@ -20,15 +20,17 @@ pub(crate) struct Normalisation {
 }
 
 /// The normalisation of modes whose Gram matrix ⟨P_m, P_n⟩ (m, n) is `gram` to the total power
-/// `power`; `None` for a dark probe or values that are not finite.
-pub(crate) fn normalisation(gram: &[Complex<f64>], power: f64) -> Option<Normalisation> {
+/// `power`, or their own if that is not given; `None` for a dark probe or values that are not finite.
+pub(crate) fn normalisation(gram: &[Complex<f64>], power: Option<f64>) -> Option<Normalisation> {
     let modes = (gram.len() as f64).sqrt() as usize;
     let matrix = DMatrix::from_fn(modes, modes, |m, n| gram[m * modes + n]);
     let found: f64 = (0..modes).map(|m| matrix[(m, m)].re).sum();
+    let power = power.unwrap_or(found);
     let usable = gram.iter().all(|v| v.re.is_finite() && v.im.is_finite());
     if !(usable && found > 0.0 && power > 0.0) {
         return None;
     }
+    // Exactly 1 for the modes' own power.
     let factor = (power / found).sqrt();
     let eigen = matrix.symmetric_eigen();
     let mut order: Vec<usize> = (0..modes).collect();
@@ -82,7 +84,7 @@ mod tests {
                     .collect()
             })
             .collect();
-        let found = normalisation(&gram(&modes), 2.0).unwrap();
+        let found = normalisation(&gram(&modes), Some(2.0)).unwrap();
         let mixed: Vec<Vec<Complex<f64>>> = (0..3)
             .map(|m| {
                 let value = |i: usize| (0..3).map(|n| found.mixture[m * 3 + n] * modes[n][i]).sum();
@@ -102,7 +104,7 @@ mod tests {
             let scaled = sum(&mixed) * found.object * found.object;
             assert!((scaled / sum(&modes) - 1.0).abs() < 1e-12);
         }
-        assert!(normalisation(&[Complex::default()], 1.0).is_none());
-        assert!(normalisation(&[Complex::new(f64::NAN, 0.0)], 1.0).is_none());
+        assert!(normalisation(&[Complex::default()], Some(1.0)).is_none());
+        assert!(normalisation(&[Complex::new(f64::NAN, 0.0)], Some(1.0)).is_none());
     }
 }

@@ -227,6 +227,17 @@ impl Recipe {
         if backend == "cpu" && self.gpu != GpuOptions::default() {
             sentences.push("gpu.updates has no effect on the CPU".to_owned());
         }
+        let planned = self
+            .engines
+            .iter()
+            .fold(0_usize, |sum, e| sum.saturating_add(e.iterations));
+        let refines = !self.positions.refine.is_empty() || self.fit_frame_scales;
+        if refines && self.positions.start > planned {
+            sentences.push(format!(
+                "positions.start = {} is after the last iteration, which is {planned}: neither positions nor scales are refined",
+                self.positions.start
+            ));
+        }
         let mut last = 0_usize;
         for engine in &self.engines {
             last = last.saturating_add(engine.iterations);
@@ -388,6 +399,17 @@ impl Recipe {
             "fit_frame_scales",
             expected,
             names.join(", "),
+        )?;
+        // The projections at whole pixels have no scales.
+        let first = self.engines.iter().position(|e| e.subpixel == Some(true));
+        let after = &self.engines[first.unwrap_or(self.engines.len())..];
+        let ignores = |e: &&EngineSpec| e.name.projects() && e.subpixel != Some(true);
+        let ignoring = after.iter().find(ignores).map(|e| e.name.as_str());
+        within(
+            ignoring.is_none() || !self.fit_frame_scales,
+            "fit_frame_scales",
+            "projection engines (dm, raar, ap) before all others, or with their option subpixel = true, as they ignore the scales at whole pixels",
+            format!("{} later", ignoring.unwrap_or_default()),
         )
     }
 

@@ -5,6 +5,8 @@ use super::{
     Engine, EngineError, EngineSpec, EngineState, ModelErrors, Problem, Recipe, Step, StopRule,
 };
 use crate::data::HistoryEntry;
+use ndarray::{Array2, Array3};
+use num_complex::Complex;
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 use std::time::Instant;
@@ -168,6 +170,24 @@ impl Reconstructor {
             self.complete_entry(model);
         }
         Ok(())
+    }
+
+    /// Metrics of another object, probe and scales in the present frames; the engine stays as it is.
+    pub(super) fn metrics_of(
+        &mut self,
+        object: &Array2<Complex<f64>>,
+        probe: &Array3<Complex<f64>>,
+        scales: &[f64],
+    ) -> Result<ModelErrors, EngineError> {
+        let mut state = self.engine.save()?;
+        let own = state.replace(object, probe, scales);
+        let found = self
+            .engine
+            .restore(&state)
+            .and_then(|()| self.engine.metrics());
+        state.exchange(own);
+        self.engine.restore(&state)?;
+        found
     }
 
     fn collect(&mut self, all: bool) -> Result<(), EngineError> {

@@ -26,8 +26,8 @@ const DECAY: f64 = 0.97;
 /// With gradient, part of a frame's residual below which a trial must be: the gradient makes the small
 /// steps, and trials take frames out of wrong minima.
 const CONVINCING: f32 = 0.9;
-/// Most trials of a frame in an iteration.
-const MAX_TRIALS: u32 = 1000;
+/// Fewest and most trials of a frame in an iteration; four cover the quadrants.
+const TRIALS: std::ops::RangeInclusive<u32> = 4..=1000;
 
 /// A way to refine positions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -147,9 +147,9 @@ impl PositionOptions {
                 self.stop.to_string(),
             ),
             (
-                (1..=MAX_TRIALS).contains(&self.trials),
+                TRIALS.contains(&self.trials),
                 "trials",
-                "1 to 1000",
+                "4 to 1000",
                 self.trials.to_string(),
             ),
             (

@@ -33,9 +33,16 @@ pub fn result(
     let mut object = run.engine().object()?;
     let mut raw = run.engine().probe()?;
     let mut lit = fluence(object.dim(), &raw, &frames);
-    if recipe.fit_frame_scales {
-        remove_intensity_ramp(&mut object, &mut raw, &mut frames, &lit);
+    let mut history = run.progress().history.clone();
+    let fitted = frames.scales.iter().any(|scale| *scale != 1.0);
+    if fitted && remove_intensity_ramp(&mut object, &mut raw, &mut frames, &lit) {
         lit = fluence(object.dim(), &raw, &frames);
+        // The probe is shifted in a periodic window, in which a ramp has a step at the border.
+        let model = run.metrics_of(&object, &raw, &frames.scales)?;
+        if let Some(last) = history.last_mut() {
+            (last.err_phot, last.r_factor) = (Some(model.photon), Some(model.r_factor));
+            last.r_free = model.r_free;
+        }
     }
     let modes = orthogonalise(&raw);
     let mut probe = modes.probe;
@@ -54,7 +61,7 @@ pub fn result(
         frame_scales: frames.scales,
         origin: problem.positions.origin,
         fluence: lit,
-        history: run.progress().history.clone(),
+        history,
         recipe: origin.recipe.clone(),
         backend: setup.backend.into(),
         device: setup.device,

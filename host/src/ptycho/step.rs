@@ -127,12 +127,13 @@ impl Step {
         Self::resolve(spec, &ScanSizes::new(problem), run_iteration)
     }
 
-    /// Whether the iteration ends with fixing the scale between object and probe and the mixture of
-    /// modes. Projections do not need it: their exit waves hold the
-    /// scale. Conjugate gradients do not either: they are orthogonal to a change of it.
+    /// Whether the iteration ends with fixing the mixture of modes and, in engines by mini-batches, the
+    /// scale between object and probe. Projections do not need it: their exit waves hold both. Conjugate
+    /// gradients are orthogonal to a change of the scale, so that a single mode stays as it is.
     #[must_use]
-    pub(super) fn normalises(&self) -> bool {
-        matches!(self.method, Method::Batches(_))
+    pub(super) fn normalises(&self, modes: usize) -> bool {
+        !matches!(self.method, Method::Projection)
+            && (modes > 1 || matches!(self.method, Method::Batches(_)))
             && self.update_object
             && self.update_probe
             && self.iteration.is_multiple_of(EVERY)

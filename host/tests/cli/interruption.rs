@@ -132,7 +132,7 @@ fn ctrl_c_saves_result_and_checkpoint_and_the_run_resumes_bit_for_bit() {
 #[cfg(unix)]
 #[test]
 fn every_kind_of_engine_resumes_bit_for_bit() {
-    const OPTIONS: [&str; 16] = [
+    const OPTIONS: [&str; 17] = [
         "--free-pixels",
         "0.05",
         "--refine-positions",
@@ -147,6 +147,7 @@ fn every_kind_of_engine_resumes_bit_for_bit() {
         "--engine=epie:60",
         "--engine=rpie:60",
         "--engine=dm:60",
+        "--set=dm.subpixel=true",
         "--engine=ml:60",
         "--quiet",
     ];
@@ -159,7 +160,7 @@ fn every_kind_of_engine_resumes_bit_for_bit() {
         command.args(["ptycho", "reconstruct", "scan.cxi", "-o", "out.h5"]);
         command.args(["--json-progress", "--no-pictures"]);
         if at == 10 {
-            command.args(["--backend", "cpu"]).args(&OPTIONS[..15]);
+            command.args(["--backend", "cpu"]).args(&OPTIONS[..16]);
         } else {
             command.args(["--resume", "out.checkpoint"]);
         }

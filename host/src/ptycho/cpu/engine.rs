@@ -384,16 +384,23 @@ impl<T: Real> Engine for CpuEngine<T> {
                 likelihood::iterate(self, step, method)
             }
         };
-        if step.normalises() {
+        if step.normalises(self.layout.modes) {
             let pixels = self.layout.pixels();
             let Self {
                 object,
                 probe,
                 batch_state,
+                likelihood,
                 power,
                 ..
             } = self;
-            normalisation::normalise(object, probe, batch_state, pixels, *power);
+            let searches = matches!(step.method, Method::Likelihood(_));
+            let power = (!searches).then_some(*power);
+            let others: [&mut [Complex<T>]; 2] = match &mut likelihood.last {
+                Some(last) => [&mut last.gradient[1], &mut last.direction[1]],
+                None => [&mut [], &mut []],
+            };
+            normalisation::normalise(object, probe, batch_state, others, pixels, power);
         }
         if let Some(tolerance) = step.centre_tolerance {
             self.centre(tolerance);

@@ -6,13 +6,15 @@ use crate::fft::Real;
 use crate::ptycho::normalisation::normalisation;
 use num_complex::Complex;
 
-/// Normalises to the total power `power`, and the momentum along with it.
+/// Normalises to the total power `power`, or only mixes modes if that is not given; `momentum` and what
+/// else there is on the probe (`others`) along with it.
 pub(super) fn normalise<T: Real>(
     object: &mut [Complex<T>],
     probe: &mut [Complex<T>],
     momentum: &mut BatchState<T>,
+    others: [&mut [Complex<T>]; 2],
     pixels: usize,
-    power: f64,
+    power: Option<f64>,
 ) {
     let layers: Vec<&[Complex<T>]> = probe.chunks_exact(pixels.max(1)).collect();
     let wide = |v: Complex<T>| Complex::new(v.re.wide(), v.im.wide());
@@ -30,6 +32,9 @@ pub(super) fn normalise<T: Real>(
     };
     mix(probe, &found.mixture, pixels);
     mix(&mut momentum.probe, &found.mixture, pixels);
+    for other in others {
+        mix(other, &found.mixture, pixels);
+    }
     let factor = T::of(found.object);
     object.iter_mut().for_each(|v| *v = v.scale(factor));
     momentum

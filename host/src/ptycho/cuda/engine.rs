@@ -195,9 +195,13 @@ impl<M: Device> GpuEngine<M> {
             Method::Likelihood(method) => self.maximise(step, method)?,
         }
         self.read_errors()?;
-        if step.normalises() {
+        if step.normalises(self.layout.modes as usize) {
             let (buffers, momentum) = (&mut self.buffers, self.batches.as_mut());
-            normalise(&self.device, &self.layout, buffers, momentum, self.power)?;
+            let searches = matches!(step.method, Method::Likelihood(_));
+            let power = (!searches).then_some(self.power);
+            let others = self.likelihood.as_mut().and_then(|of| of.on_probe());
+            let (device, layout) = (&self.device, &self.layout);
+            normalise(device, layout, buffers, momentum, others, power)?;
         }
         match &step.refinement {
             Some(how) => self.refine(step, how),

@@ -66,6 +66,13 @@ pub(super) struct LikelihoodBuffers<M: Device> {
 }
 
 impl<M: Device> LikelihoodBuffers<M> {
+    /// The last iteration's gradient and direction on the probe, if there is one.
+    pub(super) fn on_probe(&mut self) -> Option<[&mut M::Buffer<Complex32>; 2]> {
+        let [_, gradient] = &mut self.last_gradient;
+        let [_, direction] = &mut self.direction;
+        self.last.is_some().then_some([gradient, direction])
+    }
+
     /// Allocates memory for `size` frames at a time, and continues a search.
     pub(super) fn new(
         device: &M,

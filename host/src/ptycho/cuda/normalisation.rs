@@ -9,13 +9,15 @@ use warpstride_device::Complex32;
 use warpstride_device::launch::Work;
 use warpstride_kernels::ptycho::{gram::PtychoGram, mix_layers::PtychoMixLayers};
 
-/// Normalises to the total power `power`, and the momentum along with it; waits for the device.
+/// Normalises to the total power `power`, or only mixes modes if that is not given; the momentum and what
+/// else there is on the probe (`others`) along with it. Waits for the device.
 pub(super) fn normalise<M: Device>(
     device: &M,
     layout: &Layout,
     buffers: &mut Buffers<M>,
     momentum: Option<&mut BatchBuffers<M>>,
-    power: f64,
+    others: Option<[&mut M::Buffer<Complex32>; 2]>,
+    power: Option<f64>,
 ) -> Result<()> {
     let (modes, pixels) = (layout.modes, layout.pixels());
     let pairs = modes as usize * modes as usize;
@@ -50,6 +52,9 @@ pub(super) fn normalise<M: Device>(
     } = buffers;
     mix(device, probe, probe_before, &mixture, [modes, pixels])?;
     mix(device, o, object_work, &factor, [1, object])?;
+    for other in others.into_iter().flatten() {
+        mix(device, other, probe_before, &mixture, [modes, pixels])?;
+    }
     if let Some(momentum) = momentum {
         let of_probe = &mut momentum.probe_velocity;
         if !of_probe.is_empty() {

@@ -58,6 +58,56 @@ fn runaways_are_drawn_in_to_three_standard_deviations_from_the_map() {
     assert!(others.fold(0.0, f64::max) < 0.02);
 }
 
+/// Where most frames have not moved, those that have are no runaways.
+#[test]
+fn few_moved_frames_are_not_drawn_in() {
+    let mut frames = grid();
+    for frame in [3, 40, 77] {
+        frames.positions[frame][0] += 1.0;
+    }
+    let before = displacements(&frames);
+    frames.draw_in(20.0);
+    for (after, before) in displacements(&frames).iter().zip(&before) {
+        // The common shift is removed.
+        assert!((after[0] - before[0] + 0.03).abs() < 1e-9, "{after:?}");
+    }
+}
+
+/// A ramp of the scales changes no intensity if object and probe have the opposite one.
+#[test]
+fn steps_of_scales_have_no_ramp() {
+    let mut frames = grid();
+    let how = Refinement {
+        scales: true,
+        ..HOW
+    };
+    let of = |ripple: f64| {
+        let step = |n: usize, p: &[f64; 2]| {
+            let own = if n.is_multiple_of(2) { ripple } else { -ripple };
+            [
+                1.0,
+                0.0,
+                1.0,
+                0.0,
+                0.0,
+                1.0,
+                0.0,
+                0.0,
+                0.003 * (p[0] - 45.0) - 0.001 * p[1] + own,
+            ]
+        };
+        let starts = grid().start;
+        let steps = starts.iter().enumerate().map(|(n, p)| step(n, p));
+        steps.collect::<Vec<NormalEquations>>()
+    };
+    frames.refine(&of(0.0), [false, false], &how);
+    assert!(frames.scales.iter().all(|s| (s - 1.0).abs() < 1e-9));
+    frames.refine(&of(0.05), [false, false], &how);
+    let ratio = frames.scales[0] / frames.scales[1];
+    // The ripple itself has a small slope.
+    assert!((ratio.ln() - 0.1).abs() < 0.01, "{ratio}");
+}
+
 #[test]
 fn a_map_alone_replaces_the_steps_of_the_frames() {
     let mut frames = grid();

@@ -8,7 +8,7 @@ use crate::io::output;
 use crate::io::source::{Numbers, Source};
 use crate::system::Memory;
 use hdf5_metno as hdf5;
-use ndarray::{Array, Array1, Array2, Axis, Dimension, Ix1, Ix2, Ix3, arr1};
+use ndarray::{Array, Array1, Array2, ArrayD, Axis, Dimension, Ix1, Ix2, Ix3, arr1};
 use num_complex::Complex;
 use std::path::Path;
 use std::str::FromStr;
@@ -17,6 +17,10 @@ const IMAGE: &str = "/entry_1/image_1";
 const SOURCE: &str = "/entry_1/instrument_1/source_1";
 const DETECTOR: &str = "/entry_1/instrument_1/detector_1";
 const TRANSLATION: &str = "/entry_1/sample_1/geometry_1/translation";
+/// Shifts that fractions of a pixel can be, with their rounding.
+const FRACTIONS: std::ops::RangeInclusive<f64> = -0.500_001..=0.500_001;
+/// Factors that frame scales can be; the program limits them to 4, before ramps are removed.
+const SCALES: std::ops::RangeInclusive<f64> = 1e-3..=1e3;
 const TRANSLATION_RECORDED: &str = "/entry_1/sample_1/geometry_1/translation_recorded";
 
 /// Writes `result` to `path` atomically. Object, probe and fluence are stored in single precision
@@ -152,6 +156,9 @@ pub fn read_within(path: &Path, memory: Memory) -> Result<Reconstruction, IoErro
     let source = Source::open(path, memory)?;
     let object = at(&source, "object", &format!("{IMAGE}/data"))?;
     let probe = at(&source, "probe", &format!("{SOURCE}/illumination"))?;
+    if probe.shape().first() == Some(&0) {
+        return Err(probe.bad_shape("at least one mode (mode, row, column)"));
+    }
     let translation = at(&source, "positions", TRANSLATION)?;
     let [count, 3] = translation.shape() else {
         return Err(translation.bad_shape("shape (frame, 3) with x, y and z in metres"));
@@ -163,13 +170,18 @@ pub fn read_within(path: &Path, memory: Memory) -> Result<Reconstruction, IoErro
     if corners.shape() != [count, 2] {
         return Err(corners.bad_shape(&format!("shape ({count}, 2), one corner per position")));
     }
-    let corner =
-        |v: u64| u32::try_from(v).map_err(|_| corners.bad_value(v, "a pixel index below 2^32"));
-    let corners = corners
-        .unsigned()?
-        .exact_chunks(ndarray::IxDyn(&[1, 2]))
+    let corner = |v: f64| {
+        let index = v as u32;
+        if f64::from(index) == v {
+            Ok(index)
+        } else {
+            Err(corners.bad_value(v, "a whole number from 0 to below 2^32"))
+        }
+    };
+    let corners = shaped::<Ix2>(&corners, "shape (frame, 2)")?
+        .rows()
         .into_iter()
-        .map(|c| Ok([corner(c[[0, 0]])?, corner(c[[0, 1]])?]))
+        .map(|c| Ok([corner(c[0])?, corner(c[1])?]))
         .collect::<Result<_, IoError>>()?;
     let fractions = read_fractions(&source, count)?;
     let frame_scales = read_scales(&source, count)?;
@@ -184,12 +196,10 @@ pub fn read_within(path: &Path, memory: Memory) -> Result<Reconstruction, IoErro
     };
     Ok(Reconstruction {
         double_precision: object.is_double(),
-        object: object
-            .complex()?
+        object: finite(&object)?
             .into_dimensionality::<Ix2>()
             .map_err(|_| object.bad_shape("shape (row, column)"))?,
-        probe: probe
-            .complex()?
+        probe: finite(&probe)?
             .into_dimensionality::<Ix3>()
             .map_err(|_| probe.bad_shape("shape (mode, row, column)"))?,
         mode_power: shaped::<Ix1>(&power, "shape (mode)")?.to_vec(),
@@ -238,6 +248,18 @@ fn read_recorded(source: &Source, positions: &Array2<f64>) -> Result<Array2<f64>
     Ok(shaped::<Ix2>(&translation, &expected)?.select(Axis(1), &[1, 0]))
 }
 
+/// Complex values, all of them finite.
+fn finite(numbers: &Numbers<'_>) -> Result<ArrayD<Complex<f64>>, IoError> {
+    let values = numbers.complex()?;
+    match values
+        .iter()
+        .find(|v| !(v.re.is_finite() && v.im.is_finite()))
+    {
+        Some(wrong) => Err(numbers.bad_value(wrong, "finite numbers")),
+        None => Ok(values),
+    }
+}
+
 /// The shifts of the probe; results of earlier versions have whole pixels.
 fn read_fractions(source: &Source, count: usize) -> Result<Vec<[f64; 2]>, IoError> {
     let Some(numbers) = source.first(&[&format!("{IMAGE}/fractions")])? else {
@@ -248,8 +270,9 @@ fn read_fractions(source: &Source, count: usize) -> Result<Vec<[f64; 2]>, IoErro
         return Err(numbers.bad_shape(&expected));
     }
     let fractions = shaped::<Ix2>(&numbers, &expected)?;
-    if let Some(wrong) = fractions.iter().find(|v| !v.is_finite()) {
-        return Err(numbers.bad_value(wrong, "finite shifts in pixels"));
+    // A position is rounded to the nearest pixel.
+    if let Some(wrong) = fractions.iter().find(|v| !FRACTIONS.contains(*v)) {
+        return Err(numbers.bad_value(wrong, "shifts of -0.5 to 0.5 pixels"));
     }
     Ok(fractions.rows().into_iter().map(|f| [f[0], f[1]]).collect())
 }
@@ -264,8 +287,8 @@ fn read_scales(source: &Source, count: usize) -> Result<Vec<f64>, IoError> {
         return Err(numbers.bad_shape(&expected));
     }
     let scales = shaped::<Ix1>(&numbers, &expected)?;
-    if let Some(wrong) = scales.iter().find(|v| !(v.is_finite() && **v > 0.0)) {
-        return Err(numbers.bad_value(wrong, "finite factors above 0"));
+    if let Some(wrong) = scales.iter().find(|v| !SCALES.contains(*v)) {
+        return Err(numbers.bad_value(wrong, "factors from 0.001 to 1000"));
     }
     Ok(scales.to_vec())
 }

@@ -41,7 +41,7 @@ fn options_of_annealing_are_accepted_only_with_it() {
         ),
         (
             vec![anneal, "positions.trials=0"],
-            "positions.trials: expected 1 to 1000, found 0",
+            "positions.trials: expected 4 to 1000, found 0",
         ),
         (
             vec![anneal, "positions.amplitude=0"],
@@ -58,6 +58,33 @@ fn options_of_annealing_are_accepted_only_with_it() {
     ] {
         assert_eq!(refusal(&assignments), expected);
     }
+}
+
+/// At whole pixels, projections ignore the scales that an engine before them has fitted.
+#[test]
+fn fitted_scales_are_refused_where_a_later_projection_ignores_them() {
+    let check = |engines: &[&str], subpixel| {
+        let mut recipe = Recipe {
+            engines: engines
+                .iter()
+                .map(|e| EngineSpec::parse(e).unwrap())
+                .collect(),
+            fit_frame_scales: true,
+            ..Recipe::default()
+        };
+        if subpixel {
+            recipe.set("dm.subpixel=true").unwrap();
+        }
+        recipe.check().map_err(|e| e.to_string())
+    };
+    check(&["dm:5", "ml:5"], false).unwrap();
+    check(&["lsqml:5", "dm:5"], true).unwrap();
+    let error = check(&["lsqml:5", "dm:5"], false).unwrap_err();
+    assert!(
+        error.contains("fit_frame_scales: expected projection engines")
+            && error.contains("dm later"),
+        "{error}"
+    );
 }
 
 #[test]

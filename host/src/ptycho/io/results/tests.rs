@@ -136,6 +136,37 @@ fn shapes_that_do_not_fit_the_positions_are_refused() {
 }
 
 #[test]
+fn values_that_no_result_has_are_refused() {
+    for (name, value, expected) in [
+        ("corners", -1.0, "whole number"),
+        ("corners", 0.5, "whole number"),
+        ("corners", f64::NAN, "found NaN"),
+        ("fractions", 0.9, "-0.5 to 0.5"),
+        ("fractions", f64::NAN, "found NaN"),
+    ] {
+        let name = format!("{IMAGE}/{name}");
+        let error = read_after(|file| {
+            file.unlink(&name)?;
+            output::array(file, &name, &Array2::from_elem([3, 2], value))
+        });
+        let text = error.unwrap_err().to_string();
+        assert!(text.contains(&name) && text.contains(expected), "{text}");
+    }
+    for (path, shape) in [("data", vec![20, 19]), ("illumination", vec![0, 4, 4])] {
+        let name = match path {
+            "data" => format!("{IMAGE}/data"),
+            _ => format!("{SOURCE}/illumination"),
+        };
+        let error = read_after(|file| {
+            file.unlink(&name)?;
+            output::array(file, &name, &ArrayD::from_elem(shape.clone(), f64::NAN))
+        });
+        let text = error.unwrap_err().to_string();
+        assert!(text.contains(&name) && text.contains("expected"), "{text}");
+    }
+}
+
+#[test]
 fn a_scan_is_not_read_as_a_result() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("s.cxi");
