@@ -449,6 +449,14 @@ impl EngineSpec {
             self.belongs(option, engines, shortest(value))?;
             within(option, value, low, high)?;
         }
+        if let Some(edge) = self.regulariser_edge
+            && edge > 0.0
+            && self.regulariser == Some(0.0)
+        {
+            let option = format!("{name}.regulariser_edge");
+            let expected = format!("0, or {name}.regulariser above 0, which uses it");
+            return Err(RecipeError::new(option, expected, shortest(edge)));
+        }
         if let Some(order) = self.batch_order {
             let found = if order == BatchOrder::Spread {
                 "spread"

@@ -5,6 +5,7 @@ use super::recipe::Recipe;
 use super::refinement::PositionOptions;
 use super::start;
 use crate::data::{Mask, PixelPositions, PositionError, Scan};
+use crate::text::shortest;
 use ndarray::{Array2, Array3, Axis};
 use num_complex::Complex;
 use rayon::prelude::*;
@@ -105,6 +106,12 @@ impl Problem {
         let all: f64 = scan.frames().iter().map(|v| f64::from(*v)).sum();
         let total_counts = all - free_counts;
         let mut notes = Vec::new();
+        if recipe.free_pixels > 0.0 && !magnitudes.iter().any(|m| *m <= FREE) {
+            notes.push(format!(
+                "free_pixels = {}: no pixel is free, so R_free is not computed",
+                shortest(recipe.free_pixels)
+            ));
+        }
         let probe = start::probe(scan, recipe, &mut notes)?;
         let object = start::object(positions.object_shape, recipe.seed);
         let mean_power = scan.brightest_frame() / (rows * columns) as f64;

@@ -552,6 +552,21 @@ mod tests {
     }
 
     #[test]
+    fn the_edge_of_a_regulariser_needs_its_weight() {
+        let mut recipe = Recipe {
+            engines: vec![EngineSpec::parse("ml:5").unwrap()],
+            ..Recipe::default()
+        };
+        recipe.set("ml.regulariser_edge=0.1").unwrap();
+        assert_eq!(
+            recipe.check().unwrap_err().to_string(),
+            "ml.regulariser_edge: expected 0, or ml.regulariser above 0, which uses it, found 0.1"
+        );
+        recipe.set("ml.regulariser=2").unwrap();
+        recipe.check().unwrap();
+    }
+
+    #[test]
     fn values_out_of_range_are_refused() {
         for wrong in [
             "dm.alpha=-1",

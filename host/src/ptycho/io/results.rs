@@ -164,7 +164,7 @@ pub fn read_within(path: &Path, memory: Memory) -> Result<Reconstruction, IoErro
         return Err(translation.bad_shape("shape (frame, 3) with x, y and z in metres"));
     };
     let count = *count;
-    let positions = shaped::<Ix2>(&translation, "shape (frame, 3)")?.select(Axis(1), &[1, 0]);
+    let positions = read_positions(&translation, "shape (frame, 3)")?;
     let recorded_positions = read_recorded(&source, &positions)?;
     let corners = at(&source, "window corners", &format!("{IMAGE}/corners"))?;
     if corners.shape() != [count, 2] {
@@ -187,6 +187,13 @@ pub fn read_within(path: &Path, memory: Memory) -> Result<Reconstruction, IoErro
     let frame_scales = read_scales(&source, count)?;
     let fluence = at(&source, "fluence", &format!("{IMAGE}/fluence"))?;
     let number = |name: &str, path: String| at(&source, name, &path)?.common_value();
+    let pixel = |axis: char| -> Result<f64, IoError> {
+        let size = at(&source, "pixel size", &format!("{IMAGE}/{axis}_pixel_size"))?;
+        match size.common_value()? {
+            value if value.is_finite() && value > 0.0 => Ok(value),
+            wrong => Err(size.bad_value(wrong, "a finite size above 0, in metres")),
+        }
+    };
     let power = at(&source, "mode power", &format!("{SOURCE}/mode_power"))?;
     let text = |name: &str| -> Result<String, IoError> {
         let path = format!("{IMAGE}/process_1/{name}");
@@ -203,10 +210,7 @@ pub fn read_within(path: &Path, memory: Memory) -> Result<Reconstruction, IoErro
             .into_dimensionality::<Ix3>()
             .map_err(|_| probe.bad_shape("shape (mode, row, column)"))?,
         mode_power: shaped::<Ix1>(&power, "shape (mode)")?.to_vec(),
-        pixel: [
-            number("pixel size", format!("{IMAGE}/y_pixel_size"))?,
-            number("pixel size", format!("{IMAGE}/x_pixel_size"))?,
-        ],
+        pixel: [pixel('y')?, pixel('x')?],
         positions,
         recorded_positions,
         corners,
@@ -245,7 +249,16 @@ fn read_recorded(source: &Source, positions: &Array2<f64>) -> Result<Array2<f64>
     if translation.shape() != [positions.nrows(), 3] {
         return Err(translation.bad_shape(&expected));
     }
-    Ok(shaped::<Ix2>(&translation, &expected)?.select(Axis(1), &[1, 0]))
+    read_positions(&translation, &expected)
+}
+
+/// Positions (frame, (row, column)), m.
+fn read_positions(translation: &Numbers<'_>, expected: &str) -> Result<Array2<f64>, IoError> {
+    let values = shaped::<Ix2>(translation, expected)?;
+    match values.iter().find(|v| !v.is_finite()) {
+        Some(wrong) => Err(translation.bad_value(wrong, "finite positions in metres")),
+        None => Ok(values.select(Axis(1), &[1, 0])),
+    }
 }
 
 /// Complex values, all of them finite.

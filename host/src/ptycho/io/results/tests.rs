@@ -152,6 +152,26 @@ fn values_that_no_result_has_are_refused() {
         let text = error.unwrap_err().to_string();
         assert!(text.contains(&name) && text.contains(expected), "{text}");
     }
+    for (name, value) in [("x_pixel_size", 0.0), ("y_pixel_size", f64::NAN)] {
+        let name = format!("{IMAGE}/{name}");
+        let error = read_after(|file| {
+            file.unlink(&name)?;
+            output::number(file, &name, value)
+        });
+        let text = error.unwrap_err().to_string();
+        assert!(text.contains(&name) && text.contains("above 0"), "{text}");
+    }
+    for name in [TRANSLATION, TRANSLATION_RECORDED] {
+        let error = read_after(|file| {
+            file.unlink(name)?;
+            output::array(file, name, &Array2::from_elem([3, 3], f64::INFINITY))
+        });
+        let text = error.unwrap_err().to_string();
+        assert!(
+            text.contains(name) && text.contains("finite positions"),
+            "{text}"
+        );
+    }
     for (path, shape) in [("data", vec![20, 19]), ("illumination", vec![0, 4, 4])] {
         let name = match path {
             "data" => format!("{IMAGE}/data"),
