@@ -29,6 +29,7 @@ pub(crate) const fn concatenate<const COUNT: usize>(
         hot: false,
         f64_allowed: false,
         min_arch: 80,
+        cluster: 1,
     };
     let mut all = [EMPTY; COUNT];
     let (mut written, mut list) = (0, 0);

@@ -9,8 +9,8 @@ use std::path::Path;
 
 use warpstride_device::launch::KernelInfo;
 
-/// What a text states of a kernel: its block and its minimum of blocks.
-type Bounds = ([u32; 3], u32);
+/// What a text states of a kernel: its block, its minimum of blocks, and the blocks of its cluster.
+type Bounds = ([u32; 3], u32, u32);
 
 fn built(file: &str) -> BTreeMap<String, Bounds> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("ptx").join(file);
@@ -36,18 +36,31 @@ fn built(file: &str) -> BTreeMap<String, Bounds> {
             *extent = number;
         }
         let min_blocks = stated(".minnctapersm").map_or(0, |numbers| numbers[0]);
+        let cluster = stated(".reqnctapercluster").map_or(1, |numbers| numbers[0]);
         let name = entry.split('(').next().expect("a name").trim().to_owned();
-        assert!(kernels.insert(name, (block, min_blocks)).is_none());
+        assert!(kernels.insert(name, (block, min_blocks, cluster)).is_none());
     }
     kernels
 }
 
+/// The kernels of a text for sm_80.
 fn registered(kernels: &[KernelInfo]) -> BTreeMap<String, Bounds> {
-    let bounds = kernels
+    registered_if(kernels, |min_arch| min_arch <= 80)
+}
+
+/// The kernels that only a text for a later architecture has.
+#[cfg(feature = "ptycho")]
+fn only_later(kernels: &[KernelInfo]) -> BTreeMap<String, Bounds> {
+    registered_if(kernels, |min_arch| min_arch > 80)
+}
+
+fn registered_if(kernels: &[KernelInfo], takes: fn(u32) -> bool) -> BTreeMap<String, Bounds> {
+    let bounds = |info: &KernelInfo| (info.block, info.min_blocks, info.cluster);
+    kernels
         .iter()
-        .filter(|info| info.min_arch <= 80)
-        .map(|info| (info.entry.to_owned(), (info.block, info.min_blocks)));
-    bounds.collect()
+        .filter(|info| takes(info.min_arch))
+        .map(|info| (info.entry.to_owned(), bounds(info)))
+        .collect()
 }
 
 #[cfg(feature = "jacobi")]
@@ -73,10 +86,15 @@ fn mri_is_complete() {
 fn ptycho_is_complete() {
     let all = registered(warpstride_kernels::ptycho::registry());
     assert_eq!(built("ptycho.ptx"), all);
-    let faster = built("ptycho_sm90.ptx");
-    assert!(!faster.is_empty());
-    for (entry, bounds) in faster {
-        assert_eq!(all.get(&entry), Some(&bounds), "{entry}");
+    let later = only_later(warpstride_kernels::ptycho::registry());
+    let newest = built("ptycho_sm90.ptx");
+    assert!(newest.len() > later.len(), "none is faster");
+    for (entry, bounds) in &newest {
+        let expected = all.get(entry).or(later.get(entry));
+        assert_eq!(expected, Some(bounds), "{entry}");
+    }
+    for entry in later.keys() {
+        assert!(newest.contains_key(entry), "{entry}");
     }
 }
 

@@ -1,4 +1,5 @@
-//! The names of all functions that `cust_raw` 0.11.3 declares, in its order.
+//! The names of all functions that `cust_raw` 0.11.3 declares, in its order, and after them those
+//! that only `warpstride-cuda` calls.
 
 /// Calls a macro with all names as arguments.
 macro_rules! driver_functions {
@@ -357,6 +358,7 @@ macro_rules! driver_functions {
             cuProfilerInitialize
             cuProfilerStart
             cuProfilerStop
+            cuOccupancyMaxActiveClusters
         }
     };
 }

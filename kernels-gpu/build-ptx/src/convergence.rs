@@ -57,6 +57,9 @@ pub(crate) fn check_flags(rustc: &Path, folder: &Path) -> Result<()> {
 /// Names of convergent instructions, up to the first dot, besides those with `.sync` or `.aligned`.
 const CONVERGENT: [&str; 2] = ["bar", "barrier"];
 
+/// The first part of the instructions of a cluster's barrier, `barrier.cluster.arrive` and `barrier.cluster.wait`.
+const CLUSTER_BARRIER: &str = "barrier.cluster";
+
 /// The kernels of `text` that have more of these instructions than in `straight`, built with [`STRAIGHT`].
 ///
 /// # Errors
@@ -98,6 +101,12 @@ fn count(lines: &[&Line]) -> BTreeMap<String, usize> {
         let mut parts = operation.split('.');
         let name = parts.next().unwrap_or_default();
         if CONVERGENT.contains(&name) || parts.any(|part| part == "sync" || part == "aligned") {
+            // The barrier of a cluster is another one than that of a block.
+            let name = if operation.starts_with(CLUSTER_BARRIER) {
+                CLUSTER_BARRIER
+            } else {
+                name
+            };
             *counts.entry(name.to_owned()).or_default() += 1;
         }
     }
@@ -127,6 +136,9 @@ mod tests {
         let found = complaints(&twice, &once).unwrap();
         assert_eq!(found.len(), 1);
         assert!(found[0].starts_with("saxpy: has 2 instructions shfl and 1 where"));
+        let cluster = text("\tbarrier.cluster.arrive.aligned;\n\tbarrier.cluster.wait.aligned;\n");
+        let found = complaints(&cluster, &once).unwrap();
+        assert!(found[0].starts_with("saxpy: has 2 instructions barrier.cluster and 0"));
         let assembly =
             text("\t{ .reg .pred p; elect.sync _|p, -1; @p wgmma.fence.sync.aligned; }\n");
         let found = complaints(&assembly, &once).unwrap();

@@ -160,8 +160,7 @@ pub struct DeviceBuild {
 #[derive(Debug)]
 pub struct Linked {
     module: PathBuf,
-    /// The kernels of the package, sorted by name. Kernels for a later architecture are described although the module
-    /// does not have them.
+    /// The kernels of the package, sorted by name; the module has all of them, those for a later architecture too.
     pub kernels: Vec<Kernel>,
     /// The sources of the workspace that were compiled, with their `Cargo.toml`.
     pub sources: Vec<PathBuf>,

@@ -1,4 +1,4 @@
-//! Edits of LLVM's textual IR for which no command-line tool exists: shared memory, launch bounds and the
+//! Edits of LLVM's textual IR for which no command-line tool exists: shared memory, launch bounds, clusters and the
 //! architecture.
 
 use std::collections::BTreeSet;
@@ -11,12 +11,21 @@ use crate::kernel::Kernel;
 /// The section that marks a static as a block's shared memory.
 const SHARED_SECTION: &str = ", section \".shared\"";
 
-/// A module without kernels: the symbol of dynamic shared memory, and the function that returns its address, because
-/// Rust has no address spaces. After inlining the cast disappears and accesses are `ld.shared`/`st.shared`.
-pub(crate) const DYNAMIC_SHARED: &str = r#"target triple = "nvptx64-nvidia-cuda"
+/// A module without kernels, for what needs address spaces, which Rust does not have: the symbol of dynamic shared
+/// memory with the function that returns its address, and the function that maps an address in shared memory (space 3)
+/// to another block of the cluster (space 7). After inlining the casts disappear, and accesses are `ld.shared`/
+/// `st.shared`, and `ld.shared::cluster`/`st.shared::cluster`.
+pub(crate) const ADDRESS_SPACES: &str = r#"target triple = "nvptx64-nvidia-cuda"
 @smem = external addrspace(3) global [0 x i8], align 16
 define ptr @warpstride_dynamic_shared() alwaysinline nounwind memory(none) {
   ret ptr addrspacecast (ptr addrspace(3) @smem to ptr)
+}
+declare ptr addrspace(7) @llvm.nvvm.mapa.shared.cluster(ptr addrspace(3), i32)
+define ptr @warpstride_map_shared(ptr %address, i32 %rank) alwaysinline nounwind memory(none) {
+  %own = addrspacecast ptr %address to ptr addrspace(3)
+  %mapped = call ptr addrspace(7) @llvm.nvvm.mapa.shared.cluster(ptr addrspace(3) %own, i32 %rank)
+  %generic = addrspacecast ptr addrspace(7) %mapped to ptr
+  ret ptr %generic
 }
 "#;
 
@@ -95,7 +104,7 @@ fn cast_uses(line: &str, shared: &BTreeSet<String>, out: &mut String) {
     out.push_str(rest);
 }
 
-/// Appends the launch bounds of `kernels` to a linked module.
+/// Appends the launch bounds and clusters of `kernels` to a linked module.
 ///
 /// Every LLVM reads `nvvm.annotations`: newer versions turn it into function attributes while they load the text.
 pub(crate) fn bound(module: &str, kernels: &[&Kernel]) -> String {
@@ -114,6 +123,9 @@ pub(crate) fn bound(module: &str, kernels: &[&Kernel]) -> String {
         );
         if bound.min_blocks > 0 {
             let _ = write!(node, ", !\"minctasm\", i32 {}", bound.min_blocks);
+        }
+        if bound.cluster > 1 {
+            let _ = write!(node, ", !\"cluster_dim_x\", i32 {}", bound.cluster);
         }
         let _ = writeln!(nodes, "!{node_number} = {node}}}");
         names.push(format!("!{node_number}"));
@@ -239,6 +251,7 @@ define ptx_kernel void @reverse(ptr noundef %0) {
             Kernel {
                 block: [16, 16, 1],
                 min_blocks: 0,
+                cluster: 4,
                 ..sample()
             },
         ]
@@ -263,7 +276,7 @@ define ptx_kernel void @reverse(ptr noundef %0) {
             "!8 = !{ptr @reverse, !\"maxntidx\", i32 256, !\"maxntidy\", i32 1, !\"maxntidz\", i32 1, !\"minctasm\", i32 4}\n"
         ));
         assert!(bounded.contains(
-            "!9 = !{ptr @saxpy, !\"maxntidx\", i32 16, !\"maxntidy\", i32 16, !\"maxntidz\", i32 1}\n"
+            "!9 = !{ptr @saxpy, !\"maxntidx\", i32 16, !\"maxntidy\", i32 16, !\"maxntidz\", i32 1, !\"cluster_dim_x\", i32 4}\n"
         ));
     }
 

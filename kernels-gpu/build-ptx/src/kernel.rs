@@ -23,6 +23,8 @@ pub struct Kernel {
     pub f64_allowed: bool,
     /// The lowest compute capability, times ten (80, 90).
     pub min_arch: u32,
+    /// Blocks of a thread block cluster along x; 1: none.
+    pub cluster: u32,
     /// A later compute capability, times ten, that has a faster variant of the kernel; 0: none.
     pub variant: u32,
 }
@@ -60,6 +62,7 @@ impl Kernel {
             hot: number("hot")? != 0,
             f64_allowed: number("f64")? != 0,
             min_arch: number("min_arch")?,
+            cluster: number("cluster")?,
             variant: number("variant")?,
             entry,
         })
@@ -106,6 +109,7 @@ pub(crate) fn sample() -> Kernel {
         hot: true,
         f64_allowed: false,
         min_arch: 80,
+        cluster: 1,
         variant: 0,
     }
 }
@@ -114,8 +118,7 @@ pub(crate) fn sample() -> Kernel {
 mod tests {
     use super::*;
 
-    const TEXT: &str =
-        "saxpy block=256,1,1 exact_block=0 min_blocks=4 hot=1 f64=0 min_arch=80 variant=0";
+    const TEXT: &str = "saxpy block=256,1,1 exact_block=0 min_blocks=4 hot=1 f64=0 min_arch=80 cluster=1 variant=0";
 
     #[test]
     fn descriptions_leave_the_module() {

@@ -128,7 +128,7 @@ fn link(plan: &Path, arguments: impl Iterator<Item = String>) -> Result<()> {
         .with_context(|| format!("cannot write {}", arguments.output.display()))
 }
 
-/// One module of the objects, what they need of the libraries, and dynamic shared memory.
+/// One module of the objects, what they need of the libraries, and what they need of [`ir::ADDRESS_SPACES`].
 fn link_modules(plan: &Plan, arguments: &Arguments, scratch: &Path) -> Result<String> {
     let own = scratch.join("own.bc");
     process::output(
@@ -137,8 +137,8 @@ fn link_modules(plan: &Plan, arguments: &Arguments, scratch: &Path) -> Result<St
             .arg("-o")
             .arg(&own),
     )?;
-    let dynamic_shared = scratch.join("dynamic_shared.ll");
-    fs::write(&dynamic_shared, ir::DYNAMIC_SHARED)?;
+    let address_spaces = scratch.join("address_spaces.ll");
+    fs::write(&address_spaces, ir::ADDRESS_SPACES)?;
     let linked = scratch.join("linked.ll");
     // Libraries give only what the kernels call, so that other names in them cannot clash and the text stays small.
     process::output(
@@ -146,7 +146,7 @@ fn link_modules(plan: &Plan, arguments: &Arguments, scratch: &Path) -> Result<St
             .args(["-S", "--only-needed"])
             .arg(&own)
             .args(members(plan, &arguments.libraries, scratch)?)
-            .arg(&dynamic_shared)
+            .arg(&address_spaces)
             .arg("-o")
             .arg(&linked),
     )?;

@@ -1,4 +1,4 @@
-//! Checks of built PTX: exactly the expected kernels with their launch bounds, the lowest PTX version, shared memory
+//! Checks of built PTX: exactly the expected kernels with their launch bounds and clusters, the lowest PTX version, shared memory
 //! accessed by its own instructions, no local memory in hot kernels, and no double precision unless a kernel allows
 //! it.
 
@@ -97,6 +97,13 @@ fn kernel(module: &Module, info: &Kernel, findings: &mut Vec<Finding>) {
             ".minnctapersm: expected {}, found {}",
             info.min_blocks,
             body.min_blocks.unwrap_or(0)
+        ));
+    }
+    let cluster = body.cluster.unwrap_or([1; 3]);
+    if cluster != [info.cluster, 1, 1] {
+        found(format!(
+            ".reqnctapercluster: expected {:?}, found {cluster:?}",
+            [info.cluster, 1, 1]
         ));
     }
     let lines = module.reachable(&info.entry);
@@ -206,9 +213,15 @@ mod tests {
         for line in [
             "\tcvta.shared.u64 \t%rd1, %rd2;\n",
             "\tmov.b64 \t%rd1, generic(smem);\n",
+            "\tcvta.shared::cluster.u64 \t%rd1, %rd2;\n",
             "\t{ .reg .b64 %g; cvta.shared.u64 %g, %rd1; st.b32 [%g], %r1; }\n",
         ] {
-            assert!(messages(&text(line), sample())[0].contains("generic address"));
+            let messages = messages(&text(line), sample());
+            assert!(
+                messages
+                    .iter()
+                    .any(|message| message.contains("generic address"))
+            );
         }
     }
 
@@ -269,5 +282,27 @@ mod tests {
         let messages = messages(&text(""), other);
         assert!(messages[0].contains("expected [128, 2, 1]"));
         assert!(messages[1].contains(".minnctapersm: expected 0, found 4"));
+    }
+
+    #[test]
+    fn clusters_must_agree() {
+        let clustered = Kernel {
+            cluster: 4,
+            ..sample()
+        };
+        let none = messages(&text(""), clustered.clone());
+        assert_eq!(
+            none,
+            ["saxpy: .reqnctapercluster: expected [4, 1, 1], found [1, 1, 1]"]
+        );
+        let four = text("").replace(
+            ".minnctapersm 4\n",
+            ".minnctapersm 4\n.explicitcluster\n.reqnctapercluster 4\n",
+        );
+        assert_eq!(messages(&four, clustered), Vec::<String>::new());
+        assert_eq!(
+            messages(&four, sample()),
+            ["saxpy: .reqnctapercluster: expected [1, 1, 1], found [4, 1, 1]"]
+        );
     }
 }

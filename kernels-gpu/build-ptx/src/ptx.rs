@@ -125,6 +125,8 @@ pub(crate) struct Body {
     pub(crate) block: Option<[u32; 3]>,
     /// `.minnctapersm`.
     pub(crate) min_blocks: Option<u32>,
+    /// `.reqnctapercluster`, padded with ones.
+    pub(crate) cluster: Option<[u32; 3]>,
     /// Header and instructions, without comments and empty lines.
     pub(crate) lines: Vec<Line>,
 }
@@ -170,7 +172,9 @@ impl Module {
                 continue;
             };
             if let Some(list) = line.strip_prefix(".maxntid ") {
-                body.block = Some(parse_block(list)?);
+                body.block = Some(parse_extents(".maxntid", list)?);
+            } else if let Some(list) = line.strip_prefix(".reqnctapercluster ") {
+                body.cluster = Some(parse_extents(".reqnctapercluster", list)?);
             } else if let Some(number) = line.strip_prefix(".minnctapersm ") {
                 body.min_blocks = Some(number.trim().parse()?);
             }
@@ -250,15 +254,15 @@ fn parse_version(text: &str) -> Result<Version> {
     Ok(version(major.parse()?, minor.parse()?))
 }
 
-fn parse_block(list: &str) -> Result<[u32; 3]> {
-    let mut block = [1; 3];
-    for (extent, text) in block.iter_mut().zip(list.split(',')) {
+fn parse_extents(directive: &str, list: &str) -> Result<[u32; 3]> {
+    let mut extents = [1; 3];
+    for (extent, text) in extents.iter_mut().zip(list.split(',')) {
         *extent = text
             .trim()
             .parse()
-            .with_context(|| format!(".maxntid {list}: expected numbers"))?;
+            .with_context(|| format!("{directive} {list}: expected numbers"))?;
     }
-    Ok(block)
+    Ok(extents)
 }
 
 #[cfg(test)]
@@ -290,6 +294,8 @@ mod tests {
 )
 .maxntid 16, 8                          // @saxpy
 .minnctapersm 4
+.explicitcluster
+.reqnctapercluster 2
 {
 \t.reg .b32 \t%r<12>;
 // %bb.0:
@@ -317,7 +323,9 @@ mod tests {
         assert_eq!(module.functions.keys().collect::<Vec<_>>(), ["helper"]);
         assert_eq!(module.kernels["saxpy"].block, Some([16, 8, 1]));
         assert_eq!(module.kernels["saxpy"].min_blocks, Some(4));
+        assert_eq!(module.kernels["saxpy"].cluster, Some([2, 1, 1]));
         assert_eq!(module.kernels["other"].block, None);
+        assert_eq!(module.kernels["other"].cluster, None);
     }
 
     #[test]

@@ -23,7 +23,7 @@ pub unsafe fn add_global(address: *mut f32, value: f32) {
     }
 }
 
-/// `*address += value` for an address in shared memory.
+/// `*address += value` for an address in the block's own shared memory.
 ///
 /// # Safety
 ///
@@ -74,6 +74,26 @@ pub unsafe fn add_u32(address: *mut u32, value: u32) {
     // SAFETY: the caller guarantees a valid, aligned address that only atomics access.
     let cell = unsafe { core::sync::atomic::AtomicU32::from_ptr(address) };
     cell.fetch_add(value, core::sync::atomic::Ordering::Relaxed);
+}
+
+/// `*address += value` (wrapping) for an address in global memory.
+///
+/// # Safety
+///
+/// The same as for [`add_global`].
+#[inline(always)]
+pub unsafe fn add_u64(address: *mut u64, value: u64) {
+    #[cfg(target_arch = "nvptx64")]
+    // SAFETY: the caller guarantees the conditions.
+    unsafe {
+        crate::nvptx::add_global_u64(address, value);
+    }
+    #[cfg(not(target_arch = "nvptx64"))]
+    {
+        // SAFETY: the caller guarantees a valid, aligned address that only atomics access.
+        let cell = unsafe { core::sync::atomic::AtomicU64::from_ptr(address) };
+        cell.fetch_add(value, core::sync::atomic::Ordering::Relaxed);
+    }
 }
 
 /// `*address += value` (wrapping) in any memory; returns the previous value. The order of the threads decides which

@@ -1,4 +1,6 @@
-//! Floating-point functions that `core` lacks.
+//! Floating-point functions that `core` lacks, and conversions.
+
+pub use crate::half::{pack_bf16x2, pack_f16x2, unpack_bf16x2, unpack_f16x2};
 
 /// Functions of `f32` and `f64`: the device's instructions, and on the host those of `std`.
 ///
@@ -142,4 +144,16 @@ pub fn cos_approx(x: f32) -> f32 {
     return unsafe { crate::nvptx::cos_approx(x) };
     #[cfg(not(target_arch = "nvptx64"))]
     return f64::from(x).cos() as f32;
+}
+
+/// The nearest integer, halves to even (`cvt.rni.s32.f32`); the nearest `i32` if `x` is out of range, and 0 if it is
+/// NaN.
+#[inline(always)]
+#[must_use]
+pub fn round_to_i32(x: f32) -> i32 {
+    #[cfg(target_arch = "nvptx64")]
+    // SAFETY: arithmetic.
+    return unsafe { crate::nvptx::round_to_i32(x) };
+    #[cfg(not(target_arch = "nvptx64"))]
+    return x.round_ties_even() as i32;
 }

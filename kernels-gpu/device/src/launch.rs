@@ -135,6 +135,9 @@ pub enum Work {
     Elements(usize),
     /// This many items (frames, tiles), which blocks process one at a time.
     Blocks(usize),
+    /// This many items, which the clusters of a kernel with the option `cluster` process one at a time; as `Blocks` for
+    /// other kernels.
+    Clusters(usize),
     /// This many items, which blocks process one at a time, each block taking the next one when it has finished one.
     /// The grid has only as many blocks as are resident at once: further blocks would find no items left.
     Turns(usize),
@@ -160,6 +163,8 @@ pub struct KernelInfo {
     pub f64_allowed: bool,
     /// Lowest compute capability, times ten (80, 90).
     pub min_arch: u32,
+    /// Blocks of a thread block cluster along x (2, 4, 8); 1: none.
+    pub cluster: u32,
 }
 
 /// An argument whose extent does not fit the launch.

@@ -23,8 +23,10 @@
 extern crate self as warpstride_device;
 
 pub mod atomic;
+pub mod cluster;
 mod complex;
 pub mod float;
+mod half;
 pub mod mem;
 pub mod phase;
 pub mod reduce;
@@ -50,7 +52,7 @@ pub use warpstride_macros::kernel;
 /// The items that nearly every kernel uses: `use warpstride_device::prelude::*;`.
 pub mod prelude {
     pub use crate::{
-        Complex32, Complex32x2, F32x4, F64x2, GpuFloat, U32x4, U64x2, atomic, float, kernel, mem,
-        phase, reduce, shared, shared_array, thread, warp,
+        Complex32, Complex32x2, F32x4, F64x2, GpuFloat, U32x4, U64x2, atomic, cluster, float,
+        kernel, mem, phase, reduce, shared, shared_array, thread, warp,
     };
 }

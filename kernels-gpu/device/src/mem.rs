@@ -1,4 +1,4 @@
-//! Loads through the read-only cache, and asynchronous copies to shared memory.
+//! Loads through the read-only cache, prefetches, and asynchronous copies to shared memory.
 
 use crate::{Complex32, Complex32x2, F32x4, F64x2, U32x4, U64x2};
 
@@ -83,6 +83,23 @@ pub unsafe fn load_ahead(there: bool, address: *const u32) -> u32 {
     } else {
         0
     };
+}
+
+/// Asks for the cache line with `*address` to be brought into the L2 cache, without waiting; in the emulator it does
+/// nothing.
+///
+/// # Safety
+///
+/// `address` must be in global memory and valid.
+#[inline(always)]
+pub unsafe fn prefetch_l2<T>(address: *const T) {
+    #[cfg(target_arch = "nvptx64")]
+    // SAFETY: the caller guarantees the address.
+    unsafe {
+        crate::nvptx::prefetch_l2(address.cast());
+    }
+    #[cfg(not(target_arch = "nvptx64"))]
+    let _ = address;
 }
 
 /// Begins to copy a number to shared memory, without a register and without waiting (`cp.async`). The copy is visible

@@ -195,6 +195,19 @@ pub fn block_stride(len: u32) -> Stride<u32> {
     Stride::<u32>::new(u64::from(block_idx_x()), u64::from(grid_dim_x()), len)
 }
 
+/// This cluster's share of `len` items (frames, tiles): the clusters of a one-dimensional grid take every item exactly
+/// once. All threads of the cluster get the same items, so the loop may contain barriers of the block and of the
+/// [`cluster`](crate::cluster).
+#[inline(always)]
+#[must_use]
+pub fn cluster_stride(len: u32) -> Stride<u32> {
+    Stride::<u32>::new(
+        u64::from(crate::cluster::index()),
+        u64::from(crate::cluster::clusters()),
+        len,
+    )
+}
+
 /// This warp's share of `len` items (chunks of an array): the warps of a one-dimensional grid take every item exactly
 /// once. All lanes of the warp get the same items, so the loop may contain warp exchanges.
 #[inline(always)]

@@ -13,7 +13,7 @@ use warpstride_device::prelude::*;
 const BINS: usize = 3;
 
 /// Every kind of argument and option.
-#[kernel(block = (8, 4), exact_block, min_blocks = 3, hot, f64, min_arch = 90, shared = 4 * block_threads * n + 16)]
+#[kernel(block = (8, 4), exact_block, min_blocks = 3, hot, f64, min_arch = 90, cluster = 4, shared = 4 * block_threads * n + 16)]
 #[allow(clippy::too_many_arguments, reason = "every kind of argument")]
 pub unsafe fn every_kind(
     #[len((n + 1) * BINS)] written: *mut f32,
@@ -42,6 +42,7 @@ fn facts_are_those_of_the_attribute() {
             hot: true,
             f64_allowed: true,
             min_arch: 90,
+            cluster: 4,
         }
     );
 }

@@ -124,3 +124,37 @@ fn memory_is_aligned_and_knows_its_ends() {
     }
     assert!(Memory::<f32>::try_zeroed(usize::MAX / 2).is_none());
 }
+
+#[test]
+fn rounding_to_an_integer_takes_halves_to_even_and_saturates() {
+    for (x, expected) in [
+        (0.5, 0),
+        (1.5, 2),
+        (2.5, 2),
+        (-0.5, 0),
+        (-1.5, -2),
+        (0.499_999_97, 0),
+        (8_388_609.0, 8_388_609),
+        (2_147_483_520.0, 2_147_483_520),
+        (2_147_483_648.0, i32::MAX),
+        (-2_147_483_648.0, i32::MIN),
+        (-3e9, i32::MIN),
+        (f32::INFINITY, i32::MAX),
+        (f32::NEG_INFINITY, i32::MIN),
+        (f32::NAN, 0),
+        (1e-40, 0),
+    ] {
+        assert_eq!(float::round_to_i32(x), expected, "{x}");
+    }
+}
+
+#[test]
+fn sums_of_64_bits_wrap() {
+    let mut sum = u64::MAX - 1;
+    // SAFETY: the address of a live variable, which nothing else accesses.
+    unsafe {
+        atomic::add_u64(&raw mut sum, 5);
+        mem::prefetch_l2(&raw const sum);
+    }
+    assert_eq!(sum, 3);
+}

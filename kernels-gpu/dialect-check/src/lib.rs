@@ -6,7 +6,7 @@
 //!
 //! The check covers indices and dimensions, barriers, `sync_warp` and `lane_id`, `shared_array!` and
 //! `dynamic_shared_mem`. It does not cover what `cuda_std` 0.2.2 lacks (strides, warp exchanges,
-//! reductions, float atomics without a result, aligned complex numbers, phases, read-only loads),
+//! reductions, clusters, float atomics without a result, aligned complex numbers, phases, read-only loads),
 //! which comes from `warpstride-device`. `GpuFloat` is ours, since `cuda_std`'s has no
 //! `round_ties_even` (the functions that both have are compared by type below), and so is `#[kernel]`,
 //! since `cuda_std`'s has no extents. Nothing is compiled for the device, where `cuda_std`
@@ -16,8 +16,8 @@ extern crate self as warpstride_device;
 
 pub use cuda_std::shared_array;
 pub use own_device::{
-    Complex32, Complex32x2, F32x4, F64x2, GpuFloat, atomic, float, kernel, launch, mem, phase,
-    reduce,
+    Complex32, Complex32x2, F32x4, F64x2, GpuFloat, atomic, cluster, float, kernel, launch, mem,
+    phase, reduce,
 };
 
 /// `cuda_std`'s, and the strides.
@@ -29,7 +29,7 @@ pub mod thread {
         thread_idx, thread_idx_x, thread_idx_y, thread_idx_z, warp_size,
     };
     pub use own_device::thread::{
-        block_stride, block_threads, grid_stride, index_in_block, thread_stride,
+        block_stride, block_threads, cluster_stride, grid_stride, index_in_block, thread_stride,
     };
 }
 
@@ -50,8 +50,8 @@ pub mod shared {
 /// As `warpstride_device::prelude`.
 pub mod prelude {
     pub use crate::{
-        Complex32, Complex32x2, F32x4, F64x2, GpuFloat, atomic, float, kernel, mem, phase, reduce, shared,
-        shared_array, thread, warp,
+        Complex32, Complex32x2, F32x4, F64x2, GpuFloat, atomic, cluster, float, kernel, mem, phase,
+        reduce, shared, shared_array, thread, warp,
     };
 }
 

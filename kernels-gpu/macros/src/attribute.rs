@@ -12,6 +12,8 @@ pub(crate) struct Options {
     pub(crate) hot: bool,
     pub(crate) f64: bool,
     pub(crate) min_arch: u32,
+    /// Blocks of a cluster along x; 1: no clusters.
+    pub(crate) cluster: u32,
     /// A later architecture that the kernel is built for besides, or 0.
     pub(crate) variant: u32,
     pub(crate) shared: Option<Expr>,
@@ -19,6 +21,12 @@ pub(crate) struct Options {
 
 /// Architectures that the PTX is built for.
 const ARCHITECTURES: [u32; 2] = [80, 90];
+
+/// The first architecture with clusters.
+const CLUSTERS_FROM: u32 = 90;
+
+/// Sizes of clusters; every device with clusters has 8.
+const CLUSTERS: [u32; 3] = [2, 4, 8];
 
 impl Parse for Options {
     fn parse(input: ParseStream<'_>) -> Result<Self> {
@@ -30,6 +38,7 @@ impl Parse for Options {
             hot: false,
             f64: false,
             min_arch: ARCHITECTURES[0],
+            cluster: 1,
             variant: 0,
             shared: None,
         };
@@ -48,8 +57,9 @@ impl Parse for Options {
                     block = Some(block_size(input)?);
                 }
                 "min_blocks" => options.min_blocks = number(input)?,
-                "min_arch" => options.min_arch = architecture(&name, &ARCHITECTURES, input)?,
-                "variant" => options.variant = architecture(&name, &ARCHITECTURES[1..], input)?,
+                "min_arch" => options.min_arch = one_of(&name, &ARCHITECTURES, input)?,
+                "cluster" => options.cluster = one_of(&name, &CLUSTERS, input)?,
+                "variant" => options.variant = one_of(&name, &ARCHITECTURES[1..], input)?,
                 "shared" => {
                     input.parse::<Token![=]>()?;
                     options.shared = Some(input.parse()?);
@@ -57,7 +67,7 @@ impl Parse for Options {
                 _ => {
                     return Err(Error::new(
                         name.span(),
-                        "expected one of `block`, `exact_block`, `min_blocks`, `hot`, `f64`, `min_arch`, `variant`, `shared`",
+                        "expected one of `block`, `exact_block`, `min_blocks`, `hot`, `f64`, `min_arch`, `cluster`, `variant`, `shared`",
                     ));
                 }
             }
@@ -72,16 +82,27 @@ impl Parse for Options {
                 "expected the block: `#[kernel(block = 256)]`",
             )
         })?;
+        let clustered = seen.iter().find(|name| *name == "cluster");
+        if let Some(name) = clustered
+            && options.min_arch < CLUSTERS_FROM
+        {
+            return Err(Error::new(
+                name.span(),
+                format!(
+                    "`cluster`: expected `min_arch = {CLUSTERS_FROM}`, the first with clusters"
+                ),
+            ));
+        }
         Ok(options)
     }
 }
 
-fn architecture(name: &Ident, known: &[u32], input: ParseStream<'_>) -> Result<u32> {
-    let arch = number(input)?;
-    if known.contains(&arch) {
-        Ok(arch)
+fn one_of(name: &Ident, known: &[u32], input: ParseStream<'_>) -> Result<u32> {
+    let value = number(input)?;
+    if known.contains(&value) {
+        Ok(value)
     } else {
-        let message = format!("`{name} = {arch}`: expected one of {known:?}");
+        let message = format!("`{name} = {value}`: expected one of {known:?}");
         Err(Error::new(name.span(), message))
     }
 }

@@ -22,12 +22,9 @@ fn device(options: &Options, signature: &Signature) -> TokenStream {
         &function.sig.inputs,
         &function.block,
     );
-    let when = if options.min_arch > 80 {
-        let feature = format!("sm_{}", options.min_arch);
-        quote!(#[cfg(all(target_arch = "nvptx64", feature = #feature))])
-    } else {
-        quote!(#[cfg(target_arch = "nvptx64")])
-    };
+    // A kernel for a later architecture only is compiled too, and left out of texts for lower ones when their code is
+    // generated: a feature of the kernel's crate would have to have a fixed name.
+    let when = quote!(#[cfg(target_arch = "nvptx64")]);
     let safety = safety();
     let (symbol, record, bytes) = record(options, name);
     // Makes names in extents count as used on the device too; otherwise the compiler would warn about their imports.
@@ -53,7 +50,7 @@ fn device(options: &Options, signature: &Signature) -> TokenStream {
         #[unsafe(no_mangle)]
         pub unsafe extern "ptx-kernel" fn #name(#inputs) #body
 
-        #[cfg(target_arch = "nvptx64")]
+        #when
         #[doc(hidden)]
         #[allow(non_upper_case_globals, reason = "named after the kernel")]
         #[unsafe(no_mangle)]
@@ -77,12 +74,13 @@ fn device(options: &Options, signature: &Signature) -> TokenStream {
 fn record(options: &Options, name: &Ident) -> (Ident, LitByteStr, usize) {
     let [x, y, z] = options.block;
     let text = format!(
-        "{name} block={x},{y},{z} exact_block={} min_blocks={} hot={} f64={} min_arch={} variant={}",
+        "{name} block={x},{y},{z} exact_block={} min_blocks={} hot={} f64={} min_arch={} cluster={} variant={}",
         u32::from(options.exact_block),
         options.min_blocks,
         u32::from(options.hot),
         u32::from(options.f64),
         options.min_arch,
+        options.cluster,
         options.variant,
     );
     (
@@ -113,6 +111,7 @@ fn host(options: &Options, signature: &Signature) -> Result<TokenStream> {
         hot,
         f64: f64_allowed,
         min_arch,
+        cluster,
         ..
     } = options;
     let [x, y, z] = options.block;
@@ -190,6 +189,7 @@ fn host(options: &Options, signature: &Signature) -> Result<TokenStream> {
                     hot: #hot,
                     f64_allowed: #f64_allowed,
                     min_arch: #min_arch,
+                    cluster: #cluster,
                 };
 
                 fn check(&self) -> ::core::result::Result<(), launch::ExtentError> {

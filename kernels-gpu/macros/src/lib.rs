@@ -27,6 +27,8 @@ use syn::{ItemFn, parse_macro_input};
 /// * `hot` – the kernel must not use local memory (the build of the PTX fails if it does);
 /// * `f64` – the kernel may use double precision;
 /// * `min_arch = 90` – the kernel exists only for this compute capability (times ten) and later;
+/// * `cluster = 4` – the grid consists of thread block clusters of 2, 4 or 8 blocks along x
+///   (`warpstride_device::cluster`); needs `min_arch = 90`;
 /// * `variant = 90` – the kernel is built for this compute capability (times ten) as well, because it calls a
 ///   function with a faster instruction there (`atomic::add_global_complex`);
 /// * `shared = EXPR` – bytes of dynamic shared memory in a block, computed from the scalar arguments and

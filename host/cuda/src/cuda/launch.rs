@@ -7,7 +7,7 @@ use warpstride_device::launch::{AnyLaunch, Cuda, KernelInfo, Work};
 use super::error::{CudaError, Result, check};
 use super::ffi::driver;
 use super::module::Module;
-use super::partition::partition;
+use super::partition::partition_over;
 use super::stream::Stream;
 
 impl Module {
@@ -39,12 +39,21 @@ impl Module {
         work: Work,
     ) -> Result<()> {
         stream.context().expect_same(self.context(), "the module")?;
-        let KernelInfo { entry, block, .. } = launch.info();
+        let KernelInfo {
+            entry,
+            block,
+            cluster,
+            ..
+        } = launch.info();
         let threads = block.iter().product();
         let shared = launch.shared_bytes(threads);
         self.context().enter()?;
-        let prepared = self.prepare(entry, threads, shared)?;
-        let Some(grid) = partition(work, threads, self.multiprocessors(), prepared.resident) else {
+        let prepared = self.prepare(launch)?;
+        let wave = match cluster {
+            0 | 1 => self.multiprocessors() as usize * prepared.resident as usize,
+            blocks => blocks as usize * prepared.clusters as usize,
+        };
+        let Some(grid) = partition_over(work, threads, wave, cluster) else {
             return Ok(());
         };
         let mut answer = 0;

@@ -26,6 +26,8 @@ pub(crate) struct Prepared {
     pub(crate) function: driver::Handle,
     /// Blocks that are resident on a multiprocessor at once.
     pub(crate) resident: u32,
+    /// Clusters that are resident on the device at once; 0 for a kernel without clusters.
+    pub(crate) clusters: u32,
 }
 
 // SAFETY: a function handle may be used on any thread, as long as its module is loaded.
@@ -119,11 +121,18 @@ impl Module {
     /// # Errors
     /// There is no such kernel, it needs too much shared memory, or its block is too large.
     pub fn resident_blocks(&self, launch: &dyn AnyLaunch<Cuda>) -> Result<u32> {
-        let KernelInfo { entry, block, .. } = launch.info();
-        let threads = block.iter().product();
         self.context.enter()?;
-        let shared = launch.shared_bytes(threads);
-        Ok(self.prepare(entry, threads, shared)?.resident)
+        Ok(self.prepare(launch)?.resident)
+    }
+
+    /// The number of clusters of a launch that are resident on the device at once; 0 for a kernel
+    /// without clusters.
+    ///
+    /// # Errors
+    /// As for [`Module::resident_blocks`].
+    pub fn resident_clusters(&self, launch: &dyn AnyLaunch<Cuda>) -> Result<u32> {
+        self.context.enter()?;
+        Ok(self.prepare(launch)?.clusters)
     }
 
     /// The number of multiprocessors of the device.
@@ -137,12 +146,11 @@ impl Module {
     ///
     /// # Errors
     /// There is no such kernel, it needs too much shared memory, or its block is too large.
-    pub(crate) fn prepare(
-        &self,
-        entry: &'static str,
-        block_threads: u32,
-        dynamic_shared: usize,
-    ) -> Result<Prepared> {
+    pub(crate) fn prepare(&self, launch: &dyn AnyLaunch<Cuda>) -> Result<Prepared> {
+        let info = launch.info();
+        let entry = info.entry;
+        let block_threads = info.block.iter().product();
+        let dynamic_shared = launch.shared_bytes(block_threads);
         let key = (entry, block_threads, dynamic_shared);
         let mut prepared = lock(&self.prepared);
         if let Some(cached) = prepared.get(&key) {
@@ -150,7 +158,7 @@ impl Module {
         }
         let function = self.function(entry)?;
         let new = self
-            .occupancy(entry, function, block_threads, dynamic_shared)
+            .occupancy(&info, function, block_threads, dynamic_shared)
             .map_err(|error| error.with_kernel(entry))?;
         prepared.insert(key, new);
         Ok(new)
@@ -181,7 +189,7 @@ impl Module {
 
     fn occupancy(
         &self,
-        entry: &'static str,
+        info: &KernelInfo,
         function: driver::Handle,
         block_threads: u32,
         dynamic_shared: usize,
@@ -190,7 +198,7 @@ impl Module {
         let needed = fixed.saturating_add(dynamic_shared);
         if needed > self.shared_limit {
             return Err(CudaError::SharedMemory {
-                kernel: entry.to_owned(),
+                kernel: info.entry.to_owned(),
                 needed,
                 limit: self.shared_limit,
             });
@@ -229,7 +237,22 @@ impl Module {
                     )),
             );
         }
-        Ok(Prepared { function, resident })
+        let clusters = match info.cluster {
+            0 | 1 => 0,
+            blocks => {
+                let found = active_clusters(function, info, dynamic_shared)?;
+                found.unwrap_or(self.multiprocessors * resident / blocks)
+            }
+        };
+        if info.cluster > 1 && clusters == 0 {
+            return Err(CudaError::from_code(701, "cuOccupancyMaxActiveClusters")
+                .with_detail(format!("no cluster of {} blocks fits", info.cluster)));
+        }
+        Ok(Prepared {
+            function,
+            resident,
+            clusters,
+        })
     }
 }
 
@@ -254,6 +277,42 @@ struct UnloadLater(driver::Handle);
 
 // SAFETY: a module may be unloaded on any thread.
 unsafe impl Send for UnloadLater {}
+
+/// The number of clusters that are resident on the device at once, or `None` if the driver cannot
+/// tell. It is often less than the multiprocessors allow, because a cluster lies within one group of
+/// them (GPC).
+fn active_clusters(
+    function: driver::Handle,
+    info: &KernelInfo,
+    dynamic_shared: usize,
+) -> Result<Option<u32>> {
+    let attribute = driver::LaunchAttribute {
+        id: driver::CLUSTER_DIMENSION,
+        padding: 0,
+        cluster: [info.cluster, 1, 1],
+        rest: [0; 13],
+    };
+    let config = driver::LaunchConfig {
+        grid: [info.cluster, 1, 1],
+        block: info.block,
+        // `occupancy` limits this to the shared memory of a block, far below 2³².
+        dynamic_shared_bytes: dynamic_shared as c_uint,
+        stream: std::ptr::null_mut(),
+        attributes: &raw const attribute,
+        attribute_count: 1,
+    };
+    let mut clusters = 0;
+    // SAFETY: the function belongs to a loaded module; the addresses are of live variables, and the
+    // configuration has one attribute.
+    let answer = unsafe {
+        driver::cuOccupancyMaxActiveClusters(&raw mut clusters, function, &raw const config)
+    };
+    if answer == driver::NOT_FOUND {
+        return Ok(None);
+    }
+    check(answer, "cuOccupancyMaxActiveClusters")?;
+    Ok(Some(u32::try_from(clusters).unwrap_or(0)))
+}
 
 fn attribute(function: driver::Handle, attribute: c_uint) -> Result<c_int> {
     let mut value = 0;

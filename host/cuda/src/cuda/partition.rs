@@ -29,7 +29,20 @@ pub fn partition(
     multiprocessors: u32,
     resident: u32,
 ) -> Option<[u32; 3]> {
-    let wave = (multiprocessors as usize * resident as usize).max(1);
+    let wave = multiprocessors as usize * resident as usize;
+    partition_over(work, block_threads, wave, 1)
+}
+
+/// [`partition`] for clusters of `cluster` blocks along x on a device that holds `wave` blocks at
+/// once. The grid is a multiple of the cluster, except for [`Work::Grid`], which is taken as it is.
+#[must_use]
+pub(crate) fn partition_over(
+    work: Work,
+    block_threads: u32,
+    wave: usize,
+    cluster: u32,
+) -> Option<[u32; 3]> {
+    let (wave, cluster) = (wave.max(1), cluster.max(1) as usize);
     let blocks = match work {
         Work::Grid(grid) => return (!grid.contains(&0)).then_some(grid),
         Work::Elements(elements) => {
@@ -37,15 +50,23 @@ pub fn partition(
             let with_strides = needed.div_ceil(STRIDES).min(wave * WAVES);
             needed.min(with_strides.max(wave))
         }
-        Work::Blocks(items) => {
-            // As even as possible: every block gets the same number of items or one fewer.
-            let rounds = items.div_ceil(wave * WAVES).max(1);
-            items.div_ceil(rounds)
+        Work::Blocks(items) => evenly(items, wave),
+        Work::Clusters(items) => {
+            let clusters = evenly(items, (wave / cluster).max(1));
+            clusters.saturating_mul(cluster)
         }
         Work::Turns(items) => items.min(wave),
     };
-    let blocks = u32::try_from(blocks).unwrap_or(i32::MAX as u32);
-    (blocks > 0).then_some([blocks.min(i32::MAX as u32), 1, 1])
+    let most = i32::MAX as usize / cluster * cluster;
+    let blocks = blocks.min(most).next_multiple_of(cluster) as u32;
+    (blocks > 0).then_some([blocks, 1, 1])
+}
+
+/// The number of blocks or clusters for `items`, as even as possible: each gets the same number of
+/// items or one fewer.
+fn evenly(items: usize, wave: usize) -> usize {
+    let rounds = items.div_ceil(wave * WAVES).max(1);
+    items.div_ceil(rounds)
 }
 
 #[cfg(test)]
@@ -116,6 +137,33 @@ mod tests {
         for (items, expected) in [(0, 0), (1, 1), (20, 20), (21, 20), (1 << 20, 20)] {
             assert_eq!(blocks(Work::Turns(items), 128, 10, 2), expected);
         }
+    }
+
+    #[test]
+    fn grids_are_multiples_of_the_cluster() {
+        for items in [0, 1, 3, 31, 32, 33, 1000, usize::MAX] {
+            for cluster in [1, 2, 4, 8] {
+                for work in [
+                    Work::Elements(items),
+                    Work::Blocks(items),
+                    Work::Clusters(items),
+                    Work::Turns(items),
+                ] {
+                    let grid = partition_over(work, 64, 24, cluster);
+                    assert_eq!(grid.is_none(), items == 0, "{work:?}");
+                    let blocks = grid.map_or(0, |grid| grid[0]);
+                    assert_eq!(blocks % cluster, 0, "{work:?}, {cluster}");
+                }
+            }
+        }
+        let clusters = |items| partition_over(Work::Clusters(items), 64, 24, 4);
+        assert_eq!(clusters(3), Some([12, 1, 1]));
+        // 24 blocks are 6 clusters at once, 24 in four waves: two items each.
+        assert_eq!(clusters(48), Some([96, 1, 1]));
+        assert_eq!(
+            partition(Work::Clusters(7), 64, 4, 2),
+            partition(Work::Blocks(7), 64, 4, 2)
+        );
     }
 
     #[test]

@@ -140,9 +140,11 @@ fn expect_size(what: &'static str, buffer: usize, host: usize) -> Result<()> {
 
 /// The grid and the block, or `None` if there is nothing to do. Reduces only sizes that the kernel
 /// does not fix: an exact block, a block of several dimensions and a given grid stay as they are.
-fn size_of_launch(work: Work, block: [u32; 3], exact: bool) -> Option<([u32; 3], [u32; 3])> {
+/// The grid is a multiple of the cluster.
+fn size_of_launch(work: Work, info: &KernelInfo) -> Option<([u32; 3], [u32; 3])> {
+    let block = info.block;
     let small = match block {
-        [x, 1, 1] if !exact => [x.min(MAX_BLOCK_THREADS), 1, 1],
+        [x, 1, 1] if !info.exact_block => [x.min(MAX_BLOCK_THREADS), 1, 1],
         other => other,
     };
     let threads = small.iter().map(|n| *n as usize).product::<usize>().max(1);
@@ -150,8 +152,9 @@ fn size_of_launch(work: Work, block: [u32; 3], exact: bool) -> Option<([u32; 3],
         Work::Grid(grid) => return (!grid.contains(&0)).then_some((grid, block)),
         Work::Elements(elements) => (elements.div_ceil(threads), small),
         Work::Blocks(items) | Work::Turns(items) => (items, small),
+        Work::Clusters(items) => (items.saturating_mul(info.cluster as usize), small),
     };
-    let blocks = blocks.min(MAX_BLOCKS) as u32;
+    let blocks = (blocks.min(MAX_BLOCKS) as u32).next_multiple_of(info.cluster.max(1));
     (blocks > 0).then_some(([blocks, 1, 1], block))
 }
 
@@ -280,13 +283,8 @@ impl Device for EmulatedDevice {
 
     fn launch_any(&self, launch: &(dyn AnyLaunch<Emulated> + Sync), work: Work) -> Result<()> {
         launch.check_extents()?;
-        let KernelInfo {
-            entry,
-            block,
-            exact_block,
-            ..
-        } = launch.info();
-        let Some((grid, block)) = size_of_launch(work, block, exact_block) else {
+        let info = launch.info();
+        let Some((grid, block)) = size_of_launch(work, &info) else {
             return Ok(());
         };
         let config = LaunchConfig {
@@ -298,7 +296,7 @@ impl Device for EmulatedDevice {
         match self.watch.first_overrun() {
             None => Ok(()),
             Some(overrun) => Err(GpuError::Overrun {
-                kernel: entry,
+                kernel: info.entry,
                 buffer: overrun.buffer,
                 offset: overrun.offset,
                 bytes: overrun.bytes,

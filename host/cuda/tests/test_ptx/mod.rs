@@ -27,6 +27,7 @@ pub(crate) const fn info(entry: &'static str, threads: u32) -> KernelInfo {
         hot: false,
         f64_allowed: false,
         min_arch: 80,
+        cluster: 1,
     }
 }
 

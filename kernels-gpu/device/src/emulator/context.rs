@@ -16,6 +16,8 @@ pub(crate) struct Context {
     pub(crate) grid_dim: [u32; 3],
     /// Index in the block, x fastest.
     pub(super) thread: usize,
+    /// The block's index in its cluster.
+    rank: u32,
     scheduler: NonNull<BlockScheduler<'static>>,
     yielder: NonNull<Yielder>,
 }
@@ -33,6 +35,7 @@ impl Context {
         scheduler: NonNull<BlockScheduler<'static>>,
         yielder: &Yielder,
         block_idx: [u32; 3],
+        rank: usize,
         thread: usize,
     ) -> Self {
         // SAFETY: the caller guarantees that the scheduler is borrowed.
@@ -45,9 +48,20 @@ impl Context {
             block_dim: block,
             grid_dim: grid,
             thread,
+            rank: rank as u32,
             scheduler,
             yielder: NonNull::from(yielder),
         }
+    }
+
+    /// The block's index in its cluster.
+    pub(crate) fn rank(&self) -> u32 {
+        self.rank
+    }
+
+    /// Blocks in a cluster.
+    pub(crate) fn cluster_blocks(&self) -> u32 {
+        self.scheduler().cluster_blocks() as u32
     }
 
     pub(super) fn scheduler(&self) -> &BlockScheduler<'_> {
@@ -60,7 +74,7 @@ impl Context {
         CONTEXT.set(Some(*self));
     }
 
-    /// Runs other threads of the block until this one is resumed.
+    /// Runs other threads of the cluster until this one is resumed.
     pub(super) fn suspend(&self) -> Resume {
         // SAFETY: guaranteed by the contract of `new`; a coroutine's yielder lives as long as its body runs.
         let resume = unsafe { self.yielder.as_ref() }.suspend(());

@@ -1,4 +1,4 @@
-//! The threads of a block that have begun and not ended. Each is a coroutine on a stack of its own, and all of them
+//! The threads of a cluster of blocks (usually one) that have begun and not ended. Each is a coroutine on a stack of its own, and all of them
 //! run on the operating-system thread that launched them.
 
 use std::io;

@@ -20,10 +20,19 @@ pub enum EmulatorError {
     Divergence {
         /// Entry name.
         kernel: &'static str,
-        /// Block (x, y, z).
+        /// Block (x, y, z); the first one of the cluster.
         block: [u32; 3],
+        /// Blocks of the cluster.
+        cluster: u32,
         /// Where the threads wait: the lowest thread of each group, the number of threads, and the position.
         groups: Vec<String>,
+    },
+    /// A block wrote to the shared memory of another block of its cluster that had ended.
+    WrittenLate {
+        /// Entry name.
+        kernel: &'static str,
+        /// The block that had ended (x, y, z).
+        block: [u32; 3],
     },
     /// The kernel panicked.
     Panic {
@@ -59,11 +68,26 @@ impl fmt::Display for EmulatorError {
             Self::Divergence {
                 kernel,
                 block: [x, y, z],
+                cluster,
                 groups,
+            } => {
+                let cluster = match cluster {
+                    1 => String::new(),
+                    blocks => format!("cluster of {blocks} from "),
+                };
+                write!(
+                    f,
+                    "kernel {kernel}, {cluster}block ({x}, {y}, {z}): its threads disagree on a barrier: {}",
+                    groups.join("; ")
+                )
+            }
+            Self::WrittenLate {
+                kernel,
+                block: [x, y, z],
             } => write!(
                 f,
-                "kernel {kernel}, block ({x}, {y}, {z}): its threads disagree on a barrier: {}",
-                groups.join("; ")
+                "kernel {kernel}, block ({x}, {y}, {z}): another block of its cluster wrote to its shared memory \
+                 after it had ended: expected a cluster::sync before the end"
             ),
             Self::Panic {
                 kernel,

@@ -1,6 +1,6 @@
-//! Runs a launch on the CPU, block by block.
+//! Runs a launch on the CPU, block by block, or cluster by cluster.
 //!
-//! Within a block one thread runs at a time, from one barrier or warp exchange to the next, in a fixed order
+//! Within a block (or a cluster of blocks) one thread runs at a time, from one barrier or warp exchange to the next, in a fixed order
 //! ([`Order`]): the same launch gives the same bits, including atomics. A thread is a coroutine with a stack of its
 //! own, on the operating-system thread that launched it; stacks of threads that have ended are reused, so a kernel
 //! without barriers needs only one.
@@ -9,8 +9,8 @@
 //! kernel, a launch that the device would refuse. Shared memory is filled with 0xFF bytes at the start of every
 //! block. To find a missing barrier, run both orders and compare the results.
 
-mod block;
 mod block_scheduler;
+mod cluster;
 pub(crate) mod context;
 mod coroutines;
 mod error;
@@ -50,7 +50,7 @@ impl LaunchConfig {
     }
 }
 
-/// The order in which the threads of a block run.
+/// The order in which the threads of a block or cluster run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Order {
     /// From the first thread to the last.
@@ -104,7 +104,8 @@ pub fn launch_in(
         // SAFETY: this is the emulator; extents were checked; the scheduler has set the index.
         unsafe { kernel.run() }
     };
-    BlockScheduler::new(kernel.info().entry, config, threads, order, &body).run()
+    let info = kernel.info();
+    BlockScheduler::new(info.entry, config, info.cluster, threads, order, &body).run()
 }
 
 /// The most shared memory that a block can have, in bytes (compute capability 9.0).
@@ -130,6 +131,12 @@ fn check(kernel: &dyn AnyLaunch<Emulated>, config: &LaunchConfig) -> Result<u32,
     if x == 0 || y == 0 || z == 0 || x > 0x7fff_ffff || y > 65_535 || z > 65_535 {
         return refuse(format!(
             "a grid of {x} × {y} × {z} blocks: expected 1 to 2147483647 × 65535 × 65535"
+        ));
+    }
+    let cluster = kernel.info().cluster;
+    if cluster == 0 || x % cluster != 0 {
+        return refuse(format!(
+            "a grid of {x} × {y} × {z} blocks: expected a multiple of {cluster} along x, the blocks of a cluster"
         ));
     }
     if config.shared_bytes > MAX_SHARED_BYTES {
@@ -176,10 +183,38 @@ pub(crate) fn warp_exchange(call: &'static str, mask: u32, value: u64) -> Exchan
         .exchange(&context, call, mask, value, std::panic::Location::caller())
 }
 
+/// The calling kernel thread arrives at its cluster's barrier.
+#[track_caller]
+pub(crate) fn cluster_arrive(call: &'static str) {
+    let context = context::current();
+    let location = std::panic::Location::caller();
+    context.scheduler().cluster_arrive(&context, call, location);
+}
+
+/// The calling kernel thread, which has arrived, waits for its cluster.
+#[track_caller]
+pub(crate) fn cluster_wait(call: &'static str) {
+    let context = context::current();
+    let location = std::panic::Location::caller();
+    context.scheduler().cluster_wait(&context, call, location);
+}
+
+/// `address` in the shared memory of the calling thread's block, in block `rank` of its cluster.
+#[track_caller]
+pub(crate) fn map_shared(address: *mut u8, rank: u32) -> *mut u8 {
+    let context = context::current();
+    let location = std::panic::Location::caller();
+    context
+        .scheduler()
+        .map_shared(&context, address, rank, location)
+}
+
 pub(crate) fn static_shared(key: *const u8, bytes: usize) -> *mut u8 {
-    context::current().scheduler().static_shared(key, bytes)
+    let context = context::current();
+    context.scheduler().static_shared(&context, key, bytes)
 }
 
 pub(crate) fn dynamic_shared() -> *mut u8 {
-    context::current().scheduler().dynamic_shared()
+    let context = context::current();
+    context.scheduler().dynamic_shared(&context)
 }

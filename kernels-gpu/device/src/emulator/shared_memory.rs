@@ -1,4 +1,4 @@
-//! Shared memory of the running block.
+//! Shared memory of a block.
 
 use super::MAX_STATIC_SHARED_BYTES;
 
@@ -10,6 +10,15 @@ const POISON: u8 = 0xFF;
 struct Unit([u8; 16]);
 
 const POISONED: Unit = Unit([POISON; 16]);
+
+/// A position in a block's shared memory, which exists in every block of its cluster.
+#[derive(Clone, Copy)]
+pub(super) struct Place {
+    /// The array's index and its bytes; `None`: the dynamic one.
+    array: Option<(usize, usize)>,
+    /// Bytes from the array's start.
+    offset: usize,
+}
 
 /// The dynamic array and the static ones, each created when a thread first asks for it.
 pub(super) struct SharedMemory {
@@ -25,12 +34,54 @@ impl SharedMemory {
         }
     }
 
-    /// Fills all arrays with 0xFF for the next block.
+    /// Fills all arrays with 0xFF.
     pub(super) fn poison(&mut self) {
         self.dynamic.fill(POISONED);
         for (_, array) in &mut self.arrays {
             array.fill(POISONED);
         }
+    }
+
+    /// Whether all bytes are 0xFF.
+    pub(super) fn is_poisoned(&self) -> bool {
+        let arrays = self.arrays.iter().map(|(_, array)| array);
+        std::iter::once(&self.dynamic)
+            .chain(arrays)
+            .flatten()
+            .all(|unit| unit.0 == POISONED.0)
+    }
+
+    /// The position of an address in one of the arrays.
+    pub(super) fn place_of(&self, address: usize) -> Option<Place> {
+        let within = |array: &[Unit]| {
+            let offset = address.wrapping_sub(array.as_ptr().addr());
+            (offset < size_of_val(array)).then_some(offset)
+        };
+        if let Some(offset) = within(&self.dynamic) {
+            return Some(Place {
+                array: None,
+                offset,
+            });
+        }
+        self.arrays.iter().find_map(|(key, array)| {
+            Some(Place {
+                array: Some((*key, size_of_val(array.as_slice()))),
+                offset: within(array)?,
+            })
+        })
+    }
+
+    /// The address of a position in this or another block's shared memory. An array that this block has not asked for
+    /// yet is created; the other block has it too, so it does not exceed the limit.
+    pub(super) fn at(&mut self, place: Place) -> *mut u8 {
+        let start = match place.array {
+            None => self.dynamic(),
+            Some((key, bytes)) => match self.array(key, bytes) {
+                Ok(start) => start,
+                Err(total) => panic!("{total} bytes of static shared memory"),
+            },
+        };
+        start.wrapping_add(place.offset)
     }
 
     pub(super) fn dynamic(&mut self) -> *mut u8 {

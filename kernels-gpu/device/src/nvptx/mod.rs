@@ -21,6 +21,19 @@ unsafe extern "C" {
     #[link_name = "llvm.nvvm.membar.gl"]
     pub(crate) fn device_fence();
 
+    #[link_name = "llvm.nvvm.barrier.cluster.arrive.aligned"]
+    pub(crate) fn cluster_arrive();
+    #[link_name = "llvm.nvvm.barrier.cluster.wait.aligned"]
+    pub(crate) fn cluster_wait();
+    #[link_name = "llvm.nvvm.read.ptx.sreg.cluster.ctarank"]
+    pub(crate) fn cluster_block_rank() -> u32;
+    #[link_name = "llvm.nvvm.read.ptx.sreg.cluster.nctarank"]
+    pub(crate) fn cluster_blocks() -> u32;
+    #[link_name = "llvm.nvvm.read.ptx.sreg.clusterid.x"]
+    pub(crate) fn cluster_index() -> u32;
+    #[link_name = "llvm.nvvm.read.ptx.sreg.nclusterid.x"]
+    pub(crate) fn clusters() -> u32;
+
     #[link_name = "llvm.nvvm.read.ptx.sreg.laneid"]
     pub(crate) fn lane_id() -> u32;
     #[link_name = "llvm.nvvm.bar.warp.sync"]
@@ -80,8 +93,13 @@ unsafe extern "C" {
     #[link_name = "llvm.nvvm.div.approx.f"]
     pub(crate) fn div_approx(a: f32, b: f32) -> f32;
 
+    #[link_name = "llvm.nvvm.f2i.rn"]
+    pub(crate) fn round_to_i32(x: f32) -> i32;
+
     /// The block's dynamic shared memory, which the device linker supplies.
     pub(crate) safe fn warpstride_dynamic_shared() -> *mut u8;
+    /// `mapa` on an address in shared memory, which the device linker supplies because Rust has no address spaces.
+    pub(crate) fn warpstride_map_shared(address: *mut u8, rank: u32) -> *mut u8;
 }
 
 /// # Safety
@@ -132,6 +150,94 @@ pub(crate) unsafe fn add_global_f64(address: *mut f64, value: f64) {
             options(nostack, preserves_flags)
         );
     }
+}
+
+/// # Safety
+///
+/// `address` must be in global memory, valid and aligned.
+#[inline(always)]
+pub(crate) unsafe fn add_global_u64(address: *mut u64, value: u64) {
+    // SAFETY: one atomic write at the caller's valid global address.
+    unsafe {
+        asm!(
+            "{{ .reg .b64 %g; cvta.to.global.u64 %g, {a}; red.global.add.u64 [%g], {v}; }}",
+            a = in(reg64) address,
+            v = in(reg64) value,
+            options(nostack, preserves_flags)
+        );
+    }
+}
+
+/// # Safety
+///
+/// `address` must be in global memory and valid.
+#[inline(always)]
+pub(crate) unsafe fn prefetch_l2(address: *const u8) {
+    // SAFETY: changes no memory; the address is valid.
+    unsafe {
+        asm!(
+            "{{ .reg .b64 %g; cvta.to.global.u64 %g, {a}; prefetch.global.L2 [%g]; }}",
+            a = in(reg64) address,
+            options(nomem, nostack, preserves_flags)
+        );
+    }
+}
+
+/// # Safety
+///
+/// There are no requirements.
+#[inline(always)]
+pub(crate) unsafe fn pack_f16x2(low: f32, high: f32) -> u32 {
+    let pair;
+    // SAFETY: arithmetic.
+    unsafe {
+        asm!(
+            "cvt.rn.f16x2.f32 {p}, {h}, {l};",
+            p = out(reg32) pair,
+            h = in(reg32) high,
+            l = in(reg32) low,
+            options(pure, nomem, nostack, preserves_flags)
+        );
+    }
+    pair
+}
+
+/// # Safety
+///
+/// There are no requirements.
+#[inline(always)]
+pub(crate) unsafe fn unpack_f16x2(pair: u32) -> (f32, f32) {
+    let (low, high);
+    // SAFETY: arithmetic.
+    unsafe {
+        asm!(
+            "{{ .reg .b16 %l, %h; mov.b32 {{%l, %h}}, {p}; cvt.f32.f16 {a}, %l; cvt.f32.f16 {b}, %h; }}",
+            p = in(reg32) pair,
+            a = out(reg32) low,
+            b = out(reg32) high,
+            options(pure, nomem, nostack, preserves_flags)
+        );
+    }
+    (low, high)
+}
+
+/// # Safety
+///
+/// There are no requirements.
+#[inline(always)]
+pub(crate) unsafe fn pack_bf16x2(low: f32, high: f32) -> u32 {
+    let pair;
+    // SAFETY: arithmetic.
+    unsafe {
+        asm!(
+            "cvt.rn.bf16x2.f32 {p}, {h}, {l};",
+            p = out(reg32) pair,
+            h = in(reg32) high,
+            l = in(reg32) low,
+            options(pure, nomem, nostack, preserves_flags)
+        );
+    }
+    pair
 }
 
 /// # Safety

@@ -50,6 +50,32 @@ pub(crate) const JIT_ERROR_LOG: c_uint = 5;
 /// `CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES`
 pub(crate) const JIT_ERROR_LOG_SIZE: c_uint = 6;
 
+/// `CUDA_ERROR_NOT_FOUND`: also what the shim returns for a function that the driver lacks.
+pub(crate) const NOT_FOUND: u32 = 500;
+
+/// `CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION`
+pub(crate) const CLUSTER_DIMENSION: c_uint = 4;
+
+/// `CUlaunchConfig`
+#[repr(C)]
+pub(crate) struct LaunchConfig {
+    pub(crate) grid: [c_uint; 3],
+    pub(crate) block: [c_uint; 3],
+    pub(crate) dynamic_shared_bytes: c_uint,
+    pub(crate) stream: Handle,
+    pub(crate) attributes: *const LaunchAttribute,
+    pub(crate) attribute_count: c_uint,
+}
+
+/// `CUlaunchAttribute` with the dimensions of a cluster as its value, a union of 64 bytes.
+#[repr(C, align(8))]
+pub(crate) struct LaunchAttribute {
+    pub(crate) id: c_uint,
+    pub(crate) padding: c_uint,
+    pub(crate) cluster: [c_uint; 3],
+    pub(crate) rest: [c_uint; 13],
+}
+
 unsafe extern "C" {
     pub(crate) fn cuGetErrorName(code: u32, name: *mut *const c_char) -> u32;
     pub(crate) fn cuGetErrorString(code: u32, text: *mut *const c_char) -> u32;
@@ -143,6 +169,11 @@ unsafe extern "C" {
         function: Handle,
         block_threads: c_int,
         dynamic_shared_bytes: usize,
+    ) -> u32;
+    pub(crate) fn cuOccupancyMaxActiveClusters(
+        clusters: *mut c_int,
+        function: Handle,
+        config: *const LaunchConfig,
     ) -> u32;
     pub(crate) fn cuLaunchKernel(
         function: Handle,

@@ -148,7 +148,17 @@ fn ranges_are_sent_and_received() {
 
 #[test]
 fn only_sizes_that_a_kernel_does_not_fix_are_reduced() {
-    let size = |work, block| size_of_launch(work, block, false);
+    let info = |block, exact_block, cluster| KernelInfo {
+        entry: "any",
+        block,
+        exact_block,
+        min_blocks: 0,
+        hot: false,
+        f64_allowed: false,
+        min_arch: 80,
+        cluster,
+    };
+    let size = |work, block| size_of_launch(work, &info(block, false, 1));
     assert_eq!(
         size(Work::Elements(65), [256, 1, 1]),
         Some(([2, 1, 1], [64, 1, 1]))
@@ -166,9 +176,18 @@ fn only_sizes_that_a_kernel_does_not_fix_are_reduced() {
         Some(([9, 2, 1], [256, 1, 1]))
     );
     assert_eq!(
-        size_of_launch(Work::Elements(65), [256, 1, 1], true),
+        size_of_launch(Work::Elements(65), &info([256, 1, 1], true, 1)),
         Some(([1, 1, 1], [256, 1, 1]))
     );
+    let blocks = |work, cluster| {
+        size_of_launch(work, &info([64, 1, 1], false, cluster)).map(|([x, ..], _)| x)
+    };
+    assert_eq!(blocks(Work::Elements(65), 4), Some(4));
+    assert_eq!(blocks(Work::Blocks(3), 2), Some(4));
+    assert_eq!(blocks(Work::Clusters(3), 1), Some(3));
+    assert_eq!(blocks(Work::Clusters(9), 2), Some(4));
+    assert_eq!(blocks(Work::Clusters(1), 8), Some(8));
+    assert_eq!(blocks(Work::Clusters(0), 8), None);
     assert_eq!(size(Work::Elements(0), [256, 1, 1]), None);
     assert_eq!(size(Work::Grid([0, 1, 1]), [256, 1, 1]), None);
 }
