@@ -151,5 +151,11 @@ mod tests {
         assert!(!kernel.gains_from(90));
         kernel.variant = 90;
         assert!(kernel.gains_from(90));
+        let later = Kernel {
+            min_arch: 90,
+            cluster: 4,
+            ..sample()
+        };
+        assert!(later.gains_from(90));
     }
 }

@@ -278,8 +278,8 @@ impl Cluster {
         rank: usize,
     ) -> Result<*mut u8, String> {
         let count = self.blocks.len();
-        let place = self.shared(thread).place_of(address.addr());
-        let Some(place) = place else {
+        let position = self.shared(thread).position_of(address.addr());
+        let Some(position) = position else {
             return Err("the address is not in the shared memory of this block".to_owned());
         };
         let Some(block) = self.blocks.get_mut(rank) else {
@@ -291,7 +291,7 @@ impl Cluster {
                  memory"
             ));
         }
-        Ok(block.shared.at(place))
+        Ok(block.shared.at(position))
     }
 
     /// `thread` arrives at an exchange among the lanes of `mask`, of which it is one. `None` means that it waits, and

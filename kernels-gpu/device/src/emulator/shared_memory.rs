@@ -13,7 +13,7 @@ const POISONED: Unit = Unit([POISON; 16]);
 
 /// A position in a block's shared memory, which exists in every block of its cluster.
 #[derive(Clone, Copy)]
-pub(super) struct Place {
+pub(super) struct Position {
     /// The array's index and its bytes; `None`: the dynamic one.
     array: Option<(usize, usize)>,
     /// Bytes from the array's start.
@@ -52,19 +52,19 @@ impl SharedMemory {
     }
 
     /// The position of an address in one of the arrays.
-    pub(super) fn place_of(&self, address: usize) -> Option<Place> {
+    pub(super) fn position_of(&self, address: usize) -> Option<Position> {
         let within = |array: &[Unit]| {
             let offset = address.wrapping_sub(array.as_ptr().addr());
             (offset < size_of_val(array)).then_some(offset)
         };
         if let Some(offset) = within(&self.dynamic) {
-            return Some(Place {
+            return Some(Position {
                 array: None,
                 offset,
             });
         }
         self.arrays.iter().find_map(|(key, array)| {
-            Some(Place {
+            Some(Position {
                 array: Some((*key, size_of_val(array.as_slice()))),
                 offset: within(array)?,
             })
@@ -73,15 +73,15 @@ impl SharedMemory {
 
     /// The address of a position in this or another block's shared memory. An array that this block has not asked for
     /// yet is created; the other block has it too, so it does not exceed the limit.
-    pub(super) fn at(&mut self, place: Place) -> *mut u8 {
-        let start = match place.array {
+    pub(super) fn at(&mut self, position: Position) -> *mut u8 {
+        let start = match position.array {
             None => self.dynamic(),
             Some((key, bytes)) => match self.array(key, bytes) {
                 Ok(start) => start,
                 Err(total) => panic!("{total} bytes of static shared memory"),
             },
         };
-        start.wrapping_add(place.offset)
+        start.wrapping_add(position.offset)
     }
 
     pub(super) fn dynamic(&mut self) -> *mut u8 {
