@@ -123,6 +123,25 @@ pub unsafe fn copy_to_shared(to: *mut f64, from: *const f64) {
     }
 }
 
+/// [`copy_to_shared`] of a complex number if `there` is true; otherwise nothing happens. There is no branch.
+///
+/// # Safety
+///
+/// The same as for [`copy_to_shared`] if `there` is true; otherwise the addresses may be anything.
+#[inline(always)]
+pub unsafe fn copy_complex_ahead(there: bool, to: *mut Complex32, from: *const Complex32) {
+    #[cfg(target_arch = "nvptx64")]
+    // SAFETY: the caller guarantees the conditions; the type ensures the alignment.
+    unsafe {
+        crate::nvptx::copy_to_shared_if_b64(u32::from(there), to.cast(), from.cast());
+    }
+    #[cfg(not(target_arch = "nvptx64"))]
+    if there {
+        // SAFETY: the caller guarantees the conditions.
+        unsafe { *to = *from }
+    }
+}
+
 /// Begins to copy two numbers, bypassing the multiprocessor's cache, from `FROM` bytes after `from` to `TO` bytes
 /// after `to`; otherwise as [`copy_to_shared`]. Several copies share the two addresses.
 ///

@@ -292,6 +292,23 @@ pub(crate) unsafe fn copy_to_shared_b64(to: *mut u64, from: *const u64) {
 
 /// # Safety
 ///
+/// The same as for [`copy_to_shared_b64`] if `there` is not 0; otherwise nothing is copied.
+#[inline(always)]
+pub(crate) unsafe fn copy_to_shared_if_b64(there: u32, to: *mut u64, from: *const u64) {
+    // SAFETY: copies 8 bytes between the caller's valid addresses, or nothing.
+    unsafe {
+        asm!(
+            "{{ .reg .b64 %s, %g; .reg .pred %q; setp.ne.u32 %q, {p}, 0; cvta.to.shared.u64 %s, {t}; cvta.to.global.u64 %g, {f}; @%q cp.async.ca.shared.global [%s], [%g], 8; }}",
+            p = in(reg32) there,
+            t = in(reg64) to,
+            f = in(reg64) from,
+            options(nostack, preserves_flags)
+        );
+    }
+}
+
+/// # Safety
+///
 /// The same as for [`copy_to_shared_b64`], for 16 bytes at the given offsets in bytes from the addresses.
 #[inline(always)]
 pub(crate) unsafe fn copy_to_shared_b128<const TO: usize, const FROM: usize>(
