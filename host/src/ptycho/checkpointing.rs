@@ -1,6 +1,6 @@
 //! The saved state of a run: everything needed to resume bit for bit and to refuse other scans.
 
-use super::{EngineState, Progress, Recipe, RecipeError, Values};
+use super::{EngineState, Progress, Recipe, RecipeError, Values, WaveSpace};
 use crate::data::{Mask, Scan};
 use crate::io::IoError;
 use crate::ptycho::io::checkpoint::{self, Checkpoint};
@@ -13,10 +13,14 @@ use std::path::Path;
 
 /// Name of this kind of run in the header of a checkpoint.
 const KIND: &str = "ptychography";
+/// Exit waves in Fourier space.
+const EXIT: &str = "exit";
+/// Exit waves in real space, instead of [`EXIT`].
+const REAL_EXIT: &str = "exit, real space";
 const ARRAYS: [&str; 12] = [
     "object",
     "probe",
-    "exit",
+    EXIT,
     "object momentum",
     "probe momentum",
     "object gradient",
@@ -126,6 +130,7 @@ impl SavedRun {
             object,
             probe,
             exit,
+            exit_space,
             momentum: [object_momentum, probe_momentum],
             search:
                 [
@@ -153,7 +158,8 @@ impl SavedRun {
             scales,
         ];
         for (name, values) in ARRAYS.into_iter().zip(arrays) {
-            let name = name.to_owned();
+            let in_real_space = name == EXIT && exit_space == WaveSpace::Real;
+            let name = if in_real_space { REAL_EXIT } else { name }.to_owned();
             match values {
                 Values::F32(v) => drop(file.complex32.insert(name, line(v))),
                 Values::F64(v) => drop(file.complex64.insert(name, line(v))),
@@ -178,6 +184,12 @@ impl SavedRun {
         if header.kind != KIND {
             return Err(foreign(format!("one of kind {:?}", header.kind)));
         }
+        let has = |name| saved.complex32.contains_key(name) || saved.complex64.contains_key(name);
+        let exit_space = if has(REAL_EXIT) {
+            WaveSpace::Real
+        } else {
+            WaveSpace::Fourier
+        };
         let mut take =
             |name: &str| match (saved.complex32.remove(name), saved.complex64.remove(name)) {
                 (Some(v), _) => Ok(Values::F32(v.into_raw_vec_and_offset().0)),
@@ -201,7 +213,12 @@ impl SavedRun {
         let state = EngineState {
             object: take(object)?,
             probe: take(probe)?,
-            exit: take(exit)?,
+            exit: take(if exit_space == WaveSpace::Real {
+                REAL_EXIT
+            } else {
+                exit
+            })?,
+            exit_space,
             momentum: [take(object_momentum)?, take(probe_momentum)?],
             search: [
                 take(object_gradient)?,
@@ -356,6 +373,7 @@ mod tests {
                 object: values(5),
                 probe: values(7),
                 exit: values(9),
+                exit_space: WaveSpace::Real,
                 momentum: [values(5), values(0)],
                 search: [values(5), values(7), values(5), values(7)],
                 search_numbers: Values::F64(vec![Complex::new(1.5, 3.0), Complex::new(1.0, 0.0)]),

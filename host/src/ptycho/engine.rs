@@ -4,11 +4,13 @@
 use super::likelihood::{Last, Search};
 use super::refinement::FrameParameters;
 use super::{ModelErrors, Step, StepErrors};
-use crate::fft::Real;
+use crate::fft::{Fft2, Real};
 use crate::run::Setup;
 use ndarray::{Array2, Array3};
 use num_complex::Complex;
+use rayon::prelude::*;
 use std::any::Any;
+use std::borrow::Cow;
 
 /// Why an engine failed.
 #[derive(Debug, thiserror::Error)]
@@ -33,6 +35,16 @@ pub enum EngineError {
     Frames {
         /// Largest distance on an axis, object pixels.
         bound: f64,
+    },
+    /// The shares of the object's sums were larger than fixed-point numbers can hold.
+    #[error(
+        "iteration {iteration}: a value of the exit waves is more than {headroom} times as large as the scan's counts explain, beyond the range of the fused step's sums; start from another probe or object, or compute with --set gpu.step=unfused"
+    )]
+    Sums {
+        /// Number of the iteration in the run.
+        iteration: usize,
+        /// How much larger than expected values may be.
+        headroom: f32,
     },
     /// The saved state has another precision.
     #[error("the saved state: expected the precision of this run, found another")]
@@ -185,6 +197,15 @@ impl Values {
     }
 }
 
+/// The form in which an engine keeps the exit waves between iterations.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum WaveSpace {
+    /// Unnormalised transforms Ψ, zero frequency at (0, 0).
+    Fourier,
+    /// ψ itself.
+    Real,
+}
+
 /// Everything that the next step depends on.
 #[derive(Debug, Clone, PartialEq)]
 pub struct EngineState {
@@ -192,10 +213,12 @@ pub struct EngineState {
     pub object: Values,
     /// (mode, row, column)
     pub probe: Values,
-    /// Unnormalised transforms of the exit waves (frame, mode, row, column), zero frequency at (0,
-    /// 0); empty after an engine that has none. The layout is the same for all back ends, so a run
-    /// can resume on another back end (though not bit for bit).
+    /// The exit waves (frame, mode, row, column), see [`WaveSpace`]; empty after an engine that has
+    /// none. The layout is the same for all back ends, so a run can resume on another back end
+    /// (though not bit for bit).
     pub exit: Values,
+    /// What `exit` holds.
+    pub exit_space: WaveSpace,
     /// Momentum of object and probe, in their shapes; empty without momentum.
     pub momentum: [Values; 2],
     /// The last gradients of object and probe, in their shapes, then the last directions, of conjugate
@@ -223,12 +246,50 @@ impl EngineState {
             object: Values::from_vec(object),
             probe: Values::from_vec(probe),
             exit: Values::from_vec(exit),
+            exit_space: WaveSpace::Fourier,
             momentum: [empty(), empty()],
             search: [empty(), empty(), empty(), empty()],
             search_numbers: Values::F64(Vec::new()),
             positions: Values::F64(Vec::new()),
             scales: Values::F64(Vec::new()),
         }
+    }
+
+    /// Says in which form the exit waves are.
+    #[must_use]
+    pub fn with_exit_in(mut self, space: WaveSpace) -> Self {
+        self.exit_space = space;
+        self
+    }
+
+    /// The exit waves in the form `space`: `exit`, from [`Self::parts`], or its transforms over frames of `shape` (row,
+    /// column).
+    pub(super) fn exit_in<'a, T: Real>(
+        &self,
+        space: WaveSpace,
+        exit: &'a [Complex<T>],
+        shape: [usize; 2],
+    ) -> Cow<'a, [Complex<T>]> {
+        let pixels = shape[0] * shape[1];
+        if self.exit_space == space || pixels == 0 {
+            return Cow::Borrowed(exit);
+        }
+        let scale = T::of((pixels as f64).sqrt());
+        let mut waves = exit.to_vec();
+        waves.par_chunks_mut(pixels).for_each_init(
+            || Fft2::new(shape[0], shape[1]),
+            |fft, wave| {
+                // Unitary transforms.
+                if space == WaveSpace::Fourier {
+                    fft.forward(wave);
+                    wave.iter_mut().for_each(|v| *v = v.scale(scale));
+                } else {
+                    fft.inverse(wave);
+                    wave.iter_mut().for_each(|v| *v = v.unscale(scale));
+                }
+            },
+        );
+        Cow::Owned(waves)
     }
 
     /// Adds the momentum of object and probe.

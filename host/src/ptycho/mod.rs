@@ -48,7 +48,7 @@ pub use affine::AffineFit;
 pub use batches::BatchOrder;
 pub use checkpointing::{CheckpointError, SavedRun, fingerprint};
 pub use diagnosis::{Diagnosis, diagnose, masked_pixels};
-pub use engine::{Engine, EngineError, EngineState, Frames, Values};
+pub use engine::{Engine, EngineError, EngineState, Frames, Values, WaveSpace};
 pub use engine_spec::{EngineName, EngineSpec, PowerBound, PowerBoundSetting};
 pub use frame_statistics::{Displacements, ScaleSpread};
 pub use likelihood::{LikelihoodMethod, Noise};
@@ -60,7 +60,7 @@ pub use probe_size::ProbeSize;
 pub use problem::{Problem, ProblemError};
 pub use read_options::{NoData, NoDataSetting, ReadOptions};
 pub use recipe::{
-    GpuOptions, Precision, ProbeSource, ProbeStart, Recipe, RecipeError, StopRule, Updates,
+    GpuOptions, GpuStep, Precision, ProbeSource, ProbeStart, Recipe, RecipeError, StopRule, Updates,
 };
 pub use reconstructor::{Progress, Reconstructor};
 pub use refinement::{PositionMethod, PositionOptions, Refinement};

@@ -1,7 +1,7 @@
 //! A scan prepared for iteration: magnitudes, windows, start values.
 
 use super::free_pixels::{FREE, FreePixels, free_magnitude};
-use super::recipe::Recipe;
+use super::recipe::{GpuStep, Recipe};
 use super::refinement::PositionOptions;
 use super::start;
 use crate::data::{Mask, PixelPositions, PositionError, Scan};
@@ -59,6 +59,8 @@ pub struct Problem {
     pub fit_frame_scales: bool,
     /// Whether the first engine of the recipe projects exit waves, which are allocated for it.
     pub projects_first: bool,
+    /// How a GPU computes projections.
+    pub gpu_step: GpuStep,
     /// Whether the first engine has frames at their exact positions.
     pub exact_first: bool,
     /// Seed of random choices.
@@ -128,6 +130,7 @@ impl Problem {
             refinement: recipe.positions.clone(),
             fit_frame_scales: recipe.fit_frame_scales,
             exact_first: (recipe.engines.first()).is_some_and(|e| e.subpixel == Some(true)),
+            gpu_step: recipe.gpu.step,
             projects_first: recipe.engines.first().is_some_and(|e| e.name.projects()),
             seed: recipe.seed,
             notes,

@@ -77,18 +77,31 @@ pub enum Updates {
     Fastest,
 }
 
+/// How the GPU computes the iterations of projection engines.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum GpuStep {
+    /// Fused into one kernel where there is one for the sizes and options of the run.
+    Auto,
+    /// By separate kernels and transforms.
+    Unfused,
+}
+
 /// Options of the GPU back ends (`cuda`, `emulator`).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct GpuOptions {
     /// How sums over overlapping windows are computed.
     pub updates: Updates,
+    /// How projections are computed.
+    pub step: GpuStep,
 }
 
 impl Default for GpuOptions {
     fn default() -> Self {
         Self {
             updates: Updates::Tiled,
+            step: GpuStep::Auto,
         }
     }
 }

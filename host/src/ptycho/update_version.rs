@@ -1,7 +1,7 @@
 //! The choice of the update kernels by the sizes of a reconstruction.
 
 use super::Updates;
-use warpstride_kernels::ptycho::object_update_tiled::{TILE_COLUMNS, TILE_ROWS};
+use warpstride_kernels::ptycho::tile_frames::{TILE_COLUMNS, TILE_ROWS};
 
 /// How a GPU sums over overlapping windows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]

@@ -77,7 +77,7 @@ pub(super) fn mean(pixels: &[[f64; 2]], of: impl Fn(f64, f64) -> f64) -> f64 {
 }
 
 /// Coefficients keep, a, b and c of the difference map and of RAAR.
-const COEFFICIENTS: [[f32; 4]; 2] = [[1.0, -1.0, 1.0, 2.0], [0.75, -0.5, 0.75, 2.0]];
+pub(super) const COEFFICIENTS: [[f32; 4]; 2] = [[1.0, -1.0, 1.0, 2.0], [0.75, -0.5, 0.75, 2.0]];
 
 /// Mean of (I_m − I)²/(I + 1), sum of (√I_m − √I)², and that of the free pixels, of one frame.
 pub(super) fn model_metrics(pixels: &[[f64; 2]]) -> [f64; 3] {

@@ -20,6 +20,8 @@ pub(crate) mod engines;
 mod exit_waves;
 #[cfg(feature = "ptycho")]
 mod fourier;
+#[cfg(feature = "ptycho")]
+mod fused_step;
 #[cfg(feature = "jacobi")]
 pub(crate) mod jacobi;
 #[cfg(feature = "ptycho")]
@@ -32,6 +34,8 @@ pub(crate) mod mri_direct;
 pub(crate) mod mri_methods;
 #[cfg(feature = "mri")]
 pub(crate) mod mri_nufft;
+#[cfg(feature = "ptycho")]
+mod object_sums;
 #[cfg(feature = "ptycho")]
 mod object_update;
 #[cfg(feature = "ptycho")]

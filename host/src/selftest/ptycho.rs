@@ -3,8 +3,8 @@
 use super::bench::Bench;
 use super::shape::shapes;
 use super::{
-    Size, batch_steps, batch_sums, batch_waves, exit_waves, fourier, layers, likelihood,
-    object_update, probe, probe_update, trials,
+    Size, batch_steps, batch_sums, batch_waves, exit_waves, fourier, fused_step, layers,
+    likelihood, object_sums, object_update, probe, probe_update, trials,
 };
 use crate::gpu::{Device, Result};
 
@@ -15,6 +15,7 @@ pub(crate) fn cases<M: Device>(bench: &mut Bench<'_, M>, size: Size) -> Result<(
         likelihood::cases(bench, shape)?;
         exit_waves::cases(bench, shape)?;
         fourier::cases(bench, shape)?;
+        object_sums::cases(bench, shape)?;
         object_update::cases(bench, shape)?;
         probe_update::cases(bench, shape)?;
         probe::cases(bench, shape)?;
@@ -22,5 +23,5 @@ pub(crate) fn cases<M: Device>(bench: &mut Bench<'_, M>, size: Size) -> Result<(
         batch_sums::cases(bench, shape)?;
         trials::cases(bench, shape)?;
     }
-    Ok(())
+    fused_step::cases(bench, size)
 }

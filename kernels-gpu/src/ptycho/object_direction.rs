@@ -6,7 +6,7 @@
 //!
 //! Block of 32 × 8, as `object_update_tiled`.
 
-use super::object_update_tiled::{TILE_COLUMNS, TILE_ROWS};
+use super::tile_frames::{TILE_COLUMNS, TILE_ROWS};
 use warpstride_device::prelude::*;
 
 const THREADS: u32 = TILE_ROWS * TILE_COLUMNS;

@@ -10,16 +10,11 @@
 //! Block of 32 × 8: a warp reads 256 bytes of a row; with 8 rows few frames touch a tile in only a few of its pixels,
 //! and an object of a million pixels gives thousands of blocks.
 
+use super::tile_frames::{THREADS, TILE_COLUMNS, TILE_ROWS, Tile, WARPS};
 use warpstride_device::prelude::*;
 
-/// Object rows in a tile.
-pub const TILE_ROWS: u32 = 8;
-/// Object columns in a tile.
-pub const TILE_COLUMNS: u32 = 32;
-const THREADS: u32 = TILE_ROWS * TILE_COLUMNS;
 /// Frames of a thread that are loaded together.
 const TOGETHER: usize = 4;
-const WARPS: usize = (THREADS / 32) as usize;
 
 /// Updates every object pixel from `scale · psi` and clips its modulus to `clip_low … clip_high` (`clip_high` < 0: no
 /// limits). Does nothing while `*gate` is not 0.
@@ -49,48 +44,24 @@ pub unsafe fn ptycho_object_update_tiled(
     if *gate != 0 || object_columns == 0 {
         return;
     }
-    // The listed frames: number, top, left.
     let kept = shared_array![[u32; 3]; THREADS as usize];
     let counts = shared_array![u32; WARPS];
-    let thread_index = thread::index_in_block();
     let pixels = (rows * columns) as usize;
     let across = object_columns.div_ceil(TILE_COLUMNS);
     for tile in thread::block_stride(object_rows.div_ceil(TILE_ROWS) * across) {
-        let (first_row, first_column) = (tile / across * TILE_ROWS, tile % across * TILE_COLUMNS);
-        let row = first_row + thread::thread_idx_y();
-        let column = first_column + thread::thread_idx_x();
+        let at = Tile {
+            kept,
+            counts,
+            first_row: tile / across * TILE_ROWS,
+            first_column: tile % across * TILE_COLUMNS,
+        };
+        let row = at.first_row + thread::thread_idx_y();
+        let column = at.first_column + thread::thread_idx_x();
         let mut numerator = Complex32::ZERO;
         let mut denominator = 0.0;
         let mut base = 0;
         while base < frames {
-            let frame = base + thread_index;
-            let mut corner = [0, 0];
-            let mut touches = false;
-            if frame < frames {
-                corner = *corners.add(frame as usize);
-                touches = corner[0] < first_row + TILE_ROWS
-                    && corner[0] + rows > first_row
-                    && corner[1] < first_column + TILE_COLUMNS
-                    && corner[1] + columns > first_column;
-            }
-            let votes = warp::ballot(warp::FULL, touches);
-            if warp::lane_id() == 0 {
-                *counts.add(warp::warp_id() as usize) = votes.count_ones();
-            }
-            thread::sync_threads();
-            let (mut before, mut total) = (0, 0);
-            for w in 0..WARPS {
-                if w == warp::warp_id() as usize {
-                    before = total;
-                }
-                total += *counts.add(w);
-            }
-            if touches {
-                let lower = votes & ((1 << warp::lane_id()) - 1);
-                let place = before + lower.count_ones();
-                *kept.add(place as usize) = [frame, corner[0], corner[1]];
-            }
-            thread::sync_threads();
+            let total = at.list(corners, base, frames, [rows, columns]);
             let mut k = 0;
             while k < total {
                 // Frames beyond the end of the list, or that do not contain the pixel, have weight 0.
@@ -98,7 +69,7 @@ pub unsafe fn ptycho_object_update_tiled(
                 let mut places = [0; TOGETHER];
                 let mut waves = [psi; TOGETHER];
                 for u in 0..TOGETHER {
-                    let [frame, top, left] = *kept.add((k + u as u32).min(total - 1) as usize);
+                    let [frame, top, left] = *at.kept.add((k + u as u32).min(total - 1) as usize);
                     // A negative difference wraps to a large number.
                     let (r, c) = (row.wrapping_sub(top), column.wrapping_sub(left));
                     if k + (u as u32) < total && r < rows && c < columns {

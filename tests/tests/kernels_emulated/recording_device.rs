@@ -66,6 +66,9 @@ impl Device for RecordingDevice {
     fn multiprocessors(&self) -> u32 {
         self.device.multiprocessors()
     }
+    fn shared_memory(&self) -> usize {
+        self.device.shared_memory()
+    }
     fn alloc<T: Pod + Send>(&self, what: &'static str, len: usize) -> Result<EmulatedBuffer<T>> {
         self.device.alloc(what, len)
     }

@@ -39,6 +39,10 @@ impl<D: Device> Device for &D {
         (**self).multiprocessors()
     }
 
+    fn shared_memory(&self) -> usize {
+        (**self).shared_memory()
+    }
+
     fn alloc<T: Pod + Send>(&self, what: &'static str, len: usize) -> Result<D::Buffer<T>> {
         (**self).alloc(what, len)
     }

@@ -192,6 +192,10 @@ impl Device for CudaDevice {
         self.info.multiprocessors
     }
 
+    fn shared_memory(&self) -> usize {
+        self.info.shared_per_block_bytes
+    }
+
     fn alloc<T: Pod + Send>(&self, what: &'static str, len: usize) -> Result<DeviceBuffer<T>> {
         Ok(DeviceBuffer::zeroed(&self.context, what, len)?)
     }

@@ -91,6 +91,9 @@ pub trait Device {
     /// The number of multiprocessors.
     fn multiprocessors(&self) -> u32;
 
+    /// Bytes of shared memory that a block can have.
+    fn shared_memory(&self) -> usize;
+
     /// Allocates `len` zeroed elements; `what` names their purpose in errors.
     ///
     /// # Errors

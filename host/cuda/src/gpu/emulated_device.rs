@@ -28,10 +28,13 @@ const MAX_BLOCKS: usize = 4;
 /// memory between warps are exercised.
 const MAX_BLOCK_THREADS: u32 = 64;
 
+/// Bytes of shared memory of a block with compute capability 9.0 (CUDA programming guide).
+const SHARED_MEMORY: usize = 227 * 1024;
+
 /// The emulator as a device. All work is done when a call returns.
-#[derive(Default)]
 pub struct EmulatedDevice {
     watch: Watch,
+    shared_memory: usize,
 }
 
 impl fmt::Debug for EmulatedDevice {
@@ -40,11 +43,27 @@ impl fmt::Debug for EmulatedDevice {
     }
 }
 
+impl Default for EmulatedDevice {
+    fn default() -> Self {
+        Self::with_shared_memory(SHARED_MEMORY)
+    }
+}
+
 impl EmulatedDevice {
-    /// Creates an emulated device.
+    /// Creates an emulated device with as much shared memory as one of compute capability 9.0.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
+    }
+
+    /// Creates an emulated device whose blocks can have `bytes` of shared memory; engines then choose the kernels that a
+    /// device with so little would run.
+    #[must_use]
+    pub fn with_shared_memory(bytes: usize) -> Self {
+        Self {
+            watch: Watch::default(),
+            shared_memory: bytes,
+        }
     }
 }
 
@@ -187,6 +206,10 @@ impl Device for EmulatedDevice {
 
     fn multiprocessors(&self) -> u32 {
         MAX_BLOCKS as u32
+    }
+
+    fn shared_memory(&self) -> usize {
+        self.shared_memory
     }
 
     fn alloc<T: Pod + Send>(&self, what: &'static str, len: usize) -> Result<EmulatedBuffer<T>> {

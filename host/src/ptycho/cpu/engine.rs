@@ -12,7 +12,7 @@ use crate::fft::{Real, TransposedFft2};
 use crate::ptycho::refinement::{FrameParameters, Refinement, Stage};
 use crate::ptycho::step::Method;
 use crate::ptycho::{
-    Engine, EngineError, EngineState, Frames, ModelErrors, Problem, Step, StepErrors,
+    Engine, EngineError, EngineState, Frames, ModelErrors, Problem, Step, StepErrors, WaveSpace,
 };
 use crate::run::Setup;
 use ndarray::{Array2, Array3};
@@ -477,7 +477,9 @@ impl<T: Real> Engine for CpuEngine<T> {
         let [object, probe] = momentum.map(<[Complex<T>]>::to_vec);
         self.batch_state = BatchState { object, probe };
         self.likelihood = search;
-        self.spectra = self.transposed(exit, [self.layout.rows, self.layout.columns]);
+        let shape = [self.layout.rows, self.layout.columns];
+        let exit = state.exit_in(WaveSpace::Fourier, exit, shape);
+        self.spectra = self.transposed(&exit, shape);
         self.exit = vec![Complex::default(); self.spectra.len()];
         Ok(())
     }

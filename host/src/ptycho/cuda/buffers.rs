@@ -1,6 +1,6 @@
 //! Device memory of a run, allocated once.
 
-use crate::gpu::{Device, Result};
+use crate::gpu::{Buffer, Device, Result};
 use crate::ptycho::{Problem, UpdateVersion};
 use num_complex::Complex;
 use warpstride_device::Complex32;
@@ -87,8 +87,9 @@ pub(super) struct Buffers<M: Device> {
     /// Ψ, unnormalised transforms of the exit waves (frame, mode, row, column); empty unless a
     /// projection engine runs; Fourier projection, centring.
     pub(super) spectra: M::Buffer<Complex32>,
-    /// (frame, mode, row, column): P·O and its unnormalised transforms, then rows · columns · ψ;
-    /// empty unless a projection engine runs; Fourier projection, metrics.
+    /// (frame, mode, row, column): P·O and its unnormalised transforms, then rows · columns · ψ; of
+    /// the fused step ψ itself; empty unless a projection engine runs; Fourier projection, fused
+    /// step, metrics.
     pub(super) waves: M::Buffer<Complex32>,
     /// (frame, row, column), √counts, negative where masked or free; constant.
     pub(super) magnitudes: M::Buffer<f32>,
@@ -195,10 +196,32 @@ impl<M: Device> Buffers<M> {
         Ok((layout, new))
     }
 
-    /// Allocates the exit waves and their spectra.
+    /// Allocates the exit waves, if there are none, and their spectra.
     pub(super) fn alloc_waves(&mut self, device: &M, layout: &Layout) -> Result<()> {
         self.spectra = device.alloc("the exit waves' spectra", layout.wave_elements())?;
-        self.waves = device.alloc("the exit waves", layout.wave_elements())?;
+        self.alloc_real_waves(device, layout)
+    }
+
+    /// Allocates the exit waves, if there are none, for the fused step.
+    pub(super) fn alloc_real_waves(&mut self, device: &M, layout: &Layout) -> Result<()> {
+        if self.waves.len() != layout.wave_elements() {
+            self.waves = device.alloc("the exit waves", layout.wave_elements())?;
+        }
+        Ok(())
+    }
+
+    /// The factor from `waves`, after a projection, to ψ.
+    pub(super) fn wave_scale(&self, layout: &Layout) -> f32 {
+        if self.spectra.is_empty() {
+            1.0
+        } else {
+            layout.scale()
+        }
+    }
+
+    /// Frees the spectra only.
+    pub(super) fn free_spectra(&mut self, device: &M) -> Result<()> {
+        self.spectra = device.alloc("the exit waves' spectra", 0)?;
         Ok(())
     }
 

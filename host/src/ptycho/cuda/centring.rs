@@ -1,6 +1,7 @@
 //! Mirrors cpu/centring.rs: shifts probe, object and exit waves together.
 
 use super::buffers::{Buffers, Layout};
+use super::fused;
 use super::object_update::probe_power;
 use crate::gpu::{Buffer, Device, Result};
 use warpstride_device::Complex32;
@@ -37,13 +38,18 @@ pub(super) fn centre<M: Device>(
         probe,
         probe_before,
         spectra,
+        waves,
         shift,
         ..
     } = buffers;
     roll::<M>(device, o, object_work, shift, 1, object)?;
     roll::<M>(device, probe, probe_before, shift, layout.modes, frame)?;
     if spectra.is_empty() {
-        return Ok(());
+        return if waves.is_empty() {
+            Ok(())
+        } else {
+            fused::roll(device, layout, buffers)
+        };
     }
     device.launch(
         &PtychoPhaseRampLayers {

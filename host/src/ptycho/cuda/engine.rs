@@ -7,6 +7,7 @@ use super::batch_engine::{self, BatchBuffers};
 use super::buffers::{Buffers, Layout};
 use super::constraints::{Supports, fourier_support};
 use super::frames::{FrameBuffers, all_errors, chunk};
+use super::fused::{Fused, FusedScan};
 use super::likelihood::{self, LikelihoodBuffers};
 use super::normalisation::normalise;
 use super::{centring, fourier_projection, metrics, object_update, probe_update};
@@ -16,12 +17,14 @@ use crate::ptycho::likelihood::{LikelihoodMethod, Search};
 use crate::ptycho::refinement::FrameParameters;
 use crate::ptycho::step::{BatchMethod, Method};
 use crate::ptycho::{
-    Engine, EngineError, EngineState, Frames, ModelErrors, Problem, Step, StepErrors, UpdateVersion,
+    Engine, EngineError, EngineState, Frames, ModelErrors, Problem, Step, StepErrors,
+    UpdateVersion, WaveSpace,
 };
 use crate::run::Setup;
 use ndarray::{Array2, Array3};
 use num_complex::Complex;
 use std::collections::VecDeque;
+use warpstride_kernels::ptycho::sum_quantum::HEADROOM;
 
 /// Largest number of iterations whose metrics may be pending; beyond it the oldest is waited for,
 /// so that neither the queue nor the page-locked memory grows.
@@ -35,6 +38,10 @@ struct Pending<M: Device> {
     residual: M::ReadBack<f32>,
     /// None without free pixels.
     free: Option<M::ReadBack<f32>>,
+    /// Threads that saw a share beyond the range of the object's sums; only of the fused step.
+    exceeding: Option<M::ReadBack<u32>>,
+    /// Number of the iteration in the run.
+    iteration: usize,
 }
 
 /// A projection engine on a [`Device`], in single precision.
@@ -52,8 +59,12 @@ pub struct GpuEngine<M: Device> {
     /// Whether the last iteration had frames at their exact positions.
     subpixel: bool,
     pending: VecDeque<Pending<M>>,
-    /// Transforms of all exit waves, if a projection engine runs.
+    /// Transforms of all exit waves, if a projection engine runs whose steps are not fused.
     waves_fft: Option<M::Fft>,
+    /// `None` if no step can be fused.
+    fused_scan: Option<FusedScan>,
+    /// Memory of the fused step, while it runs.
+    fused: Option<Fused<M>>,
     probe_fft: M::Fft,
     buffers: Buffers<M>,
     /// Memory for a few frames at a time, once it is needed.
@@ -95,6 +106,8 @@ impl<M: Device> GpuEngine<M> {
             subpixel: false,
             pending: VecDeque::new(),
             waves_fft: None,
+            fused_scan: FusedScan::new(&device, problem),
+            fused: None,
             probe_fft,
             buffers,
             frames: None,
@@ -108,7 +121,9 @@ impl<M: Device> GpuEngine<M> {
             engine.subpixel = true;
             engine.upload_frames()?;
         }
-        if problem.projects_first {
+        if problem.projects_first && engine.fused_scan.is_some() && !engine.subpixel {
+            engine.start_fused()?;
+        } else if problem.projects_first {
             engine.start_projections()?;
         }
         engine.device.synchronize()?;
@@ -194,7 +209,7 @@ impl<M: Device> GpuEngine<M> {
             Method::Batches(method) => self.pass(step, method)?,
             Method::Likelihood(method) => self.maximise(step, method)?,
         }
-        self.read_errors()?;
+        self.read_errors(step.iteration)?;
         if step.normalises(self.layout.modes as usize) {
             let (buffers, momentum) = (&mut self.buffers, self.batches.as_mut());
             let searches = matches!(step.method, Method::Likelihood(_));
@@ -286,27 +301,27 @@ impl<M: Device> GpuEngine<M> {
 
     /// Queues one projection and its updates of object and probe.
     fn project(&mut self, step: &Step) -> Result<()> {
-        self.start_projections()?;
-        self.model_spectra()?;
-        let Self {
-            layout,
-            waves_fft: Some(fft),
-            buffers,
-            device,
-            ..
-        } = self
-        else {
-            return Ok(());
-        };
-        let (coefficients, bound) = (step.coefficients, step.bound);
-        fourier_projection::project(device, layout, buffers, fft, coefficients, bound)?;
+        if self
+            .fused_scan
+            .as_ref()
+            .is_some_and(|scan| scan.fuses(step))
+        {
+            self.start_fused()?;
+        } else {
+            self.start_projections()?;
+            self.model_spectra()?;
+        }
+        self.project_waves(step)?;
+        let (device, layout, buffers) = (&self.device, &self.layout, &mut self.buffers);
         let supports = [step.probe_support, step.probe_fourier_support];
         self.supports.set(device, layout, buffers, supports)?;
         let alternates = step.update_probe && step.overlap_loops > 1;
         // Needed even without alternations, as an earlier iteration may have closed the gate.
         device.zero(&mut buffers.gate)?;
-        for _ in 0..step.overlap_loops {
-            if step.update_object {
+        for round in 0..step.overlap_loops {
+            if let (0, Some(fused)) = (round, &mut self.fused) {
+                fused.object_update(&self.device, &self.layout, &mut self.buffers, step)?;
+            } else if step.update_object {
                 self.update_object(step)?;
             }
             if !step.update_probe {
@@ -330,7 +345,32 @@ impl<M: Device> GpuEngine<M> {
         if let Some(tolerance) = step.centre_tolerance {
             centring::centre(&self.device, &self.layout, &mut self.buffers, tolerance)?;
         }
+        if let Some(fused) = &mut self.fused
+            && (step.update_probe || step.centre_tolerance.is_some())
+        {
+            fused.forget_fluence();
+        }
         Ok(())
+    }
+
+    /// Queues one projection.
+    fn project_waves(&mut self, step: &Step) -> Result<()> {
+        let (coefficients, bound) = (step.coefficients, step.bound);
+        if let Some(fused) = &mut self.fused {
+            let (device, layout, buffers) = (&self.device, &self.layout, &mut self.buffers);
+            return fused.project(device, layout, buffers, (coefficients, bound), true);
+        }
+        let Self {
+            layout,
+            waves_fft: Some(fft),
+            buffers,
+            device,
+            ..
+        } = self
+        else {
+            return Ok(());
+        };
+        fourier_projection::project(device, layout, buffers, fft, coefficients, bound)
     }
 
     fn update_object(&mut self, step: &Step) -> Result<()> {
@@ -352,12 +392,18 @@ impl<M: Device> GpuEngine<M> {
     }
 
     /// Queues the read-back of the frames' metrics.
-    fn read_errors(&mut self) -> Result<()> {
+    fn read_errors(&mut self, iteration: usize) -> Result<()> {
         let Self {
-            buffers, device, ..
+            buffers,
+            device,
+            fused,
+            ..
         } = self;
         let free = (self.free_counts > 0.0).then(|| device.read_back(&buffers.free));
+        let exceeding = (fused.as_ref()).map(|fused| device.read_back(&fused.exceeding));
         self.pending.push_back(Pending {
+            iteration,
+            exceeding: exceeding.transpose()?,
             free: free.transpose()?,
             errors: device.read_back(&buffers.errors)?,
             moved: device.read_back(&buffers.moved)?,
@@ -367,8 +413,16 @@ impl<M: Device> GpuEngine<M> {
         Ok(())
     }
 
-    fn finish(&self, pending: Pending<M>) -> Result<StepErrors> {
+    fn finish(&self, pending: Pending<M>) -> std::result::Result<StepErrors, EngineError> {
         let frames = f64::from(self.layout.frames.max(1));
+        if let Some(exceeding) = pending.exceeding
+            && exceeding.wait()?.iter().any(|count| *count > 0)
+        {
+            return Err(EngineError::Sums {
+                iteration: pending.iteration,
+                headroom: HEADROOM,
+            });
+        }
         let free = pending.free.map(ReadBack::wait).transpose()?;
         Ok(StepErrors {
             fourier: total(&pending.errors.wait()?) / frames,
@@ -428,7 +482,9 @@ impl<M: Device> Engine for GpuEngine<M> {
     }
 
     fn metrics(&mut self) -> std::result::Result<ModelErrors, EngineError> {
-        if self.waves_fft.is_none() || self.subpixel {
+        if let (Some(fused), false) = (&mut self.fused, self.subpixel) {
+            fused.model_metrics(&self.device, &self.layout, &mut self.buffers)?;
+        } else if self.waves_fft.is_none() || self.subpixel {
             if self.frames.is_none() {
                 self.start_frames(chunk(&self.layout))?;
             }
@@ -477,7 +533,11 @@ impl<M: Device> Engine for GpuEngine<M> {
         let layout = self.layout;
         let object = self.download(&self.buffers.object, layout.object_elements())?;
         let probe = self.download(&self.buffers.probe, layout.probe_elements())?;
-        let exit = self.download(&self.buffers.spectra, self.buffers.spectra.len())?;
+        let (waves, space) = match &self.fused {
+            Some(_) => (&self.buffers.waves, WaveSpace::Real),
+            None => (&self.buffers.spectra, WaveSpace::Fourier),
+        };
+        let exit = self.download(waves, waves.len())?;
         let momentum = match &self.batches {
             Some(of) => [&of.object_velocity, &of.probe_velocity]
                 .map(|v| self.download(v, v.len()))
@@ -493,6 +553,7 @@ impl<M: Device> Engine for GpuEngine<M> {
             None => self.saved_search.clone(),
         };
         Ok(EngineState::from_parts(object, probe, exit)
+            .with_exit_in(space)
             .with_momentum(momentum)
             .with_search(search)
             .with_frames(&self.parameters))
@@ -509,12 +570,19 @@ impl<M: Device> Engine for GpuEngine<M> {
         self.likelihood = None;
         state.restore_frames(&mut self.parameters, self.bound)?;
         self.upload_frames()?;
+        let shape = [layout.rows, layout.columns].map(|n| n as usize);
         if exit.is_empty() {
-            self.waves_fft = None;
-            self.buffers.free_waves(&self.device)?;
+            self.free_projections()?;
+        } else if self.fused_scan.is_some() && state.exit_space == WaveSpace::Real {
+            self.start_fused()?;
+            self.device.upload(&mut self.buffers.waves, exit)?;
         } else {
             self.start_projections()?;
-            self.device.upload(&mut self.buffers.spectra, exit)?;
+            let exit = state.exit_in(WaveSpace::Fourier, exit, shape);
+            self.device.upload(&mut self.buffers.spectra, &exit)?;
+        }
+        if let Some(fused) = &mut self.fused {
+            fused.forget_fluence();
         }
         self.saved_momentum = momentum.map(<[Complex<f32>]>::to_vec);
         self.device.upload(&mut self.buffers.object, object)?;

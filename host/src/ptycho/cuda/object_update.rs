@@ -46,6 +46,7 @@ pub(super) fn object_update<M: Device>(
         parts,
         ..
     } = *layout;
+    let scale = buffers.wave_scale(layout);
     let [clip_low, clip_high] = clip.map_or([0.0, -1.0], |limits| limits.map(|v| v as f32));
     let weight = weight as f32;
     probe_power(device, layout, buffers)?;
@@ -64,7 +65,7 @@ pub(super) fn object_update<M: Device>(
                 columns,
                 object_rows,
                 object_columns,
-                scale: layout.scale(),
+                scale,
                 weight,
                 clip_low,
                 clip_high,
@@ -93,7 +94,7 @@ pub(super) fn object_update<M: Device>(
                     object_rows,
                     object_columns,
                     parts,
-                    scale: layout.scale(),
+                    scale,
                 },
                 Work::Blocks(frames as usize * parts as usize),
             )?;

@@ -27,6 +27,7 @@ pub(super) fn probe_update<M: Device>(
         slices,
         ..
     } = *layout;
+    let scale = buffers.wave_scale(layout);
     // One thread per pixel, in groups of one block; the emulator's smaller blocks make more groups,
     // over which the kernel strides.
     let threads = <PtychoProbeUpdateTiled<'_, M::Space> as Launch<M::Space>>::INFO.block[0];
@@ -49,7 +50,7 @@ pub(super) fn probe_update<M: Device>(
                     object_rows,
                     object_columns,
                     slices,
-                    scale: layout.scale(),
+                    scale,
                 },
                 Work::Blocks(blocks),
             )?;
@@ -73,7 +74,7 @@ pub(super) fn probe_update<M: Device>(
                     object_rows,
                     object_columns,
                     slices,
-                    scale: layout.scale(),
+                    scale,
                 },
                 Work::Blocks(blocks),
             )?;

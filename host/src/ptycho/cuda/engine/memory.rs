@@ -1,29 +1,67 @@
 //! The memory of an engine on a device: what a kind of iteration needs is allocated when it begins.
 
 use super::GpuEngine;
-use crate::gpu::{Device, Result};
+use crate::gpu::{Device, Direction, Result};
 use crate::ptycho::cuda::batch_engine::BatchBuffers;
 use crate::ptycho::cuda::frames::{FrameBuffers, chunk};
+use crate::ptycho::cuda::fused::{self, Fused};
 use crate::ptycho::cuda::likelihood::LikelihoodBuffers;
 use crate::ptycho::cuda::{exact_positions, fourier_projection};
 
 impl<M: Device> GpuEngine<M> {
-    /// Makes the exit waves P·O if there are none.
+    /// Makes the exit waves P·O if there are none, and their spectra.
     pub(super) fn start_projections(&mut self) -> Result<()> {
         if self.waves_fft.is_some() {
             return Ok(());
         }
-        self.batches = None;
-        self.frames = None;
-        self.saved_momentum = [Vec::new(), Vec::new()];
+        self.free_batches();
         let layout = self.layout;
         let shape = [layout.rows as usize, layout.columns as usize];
         let count = layout.frames as usize * layout.modes as usize;
         self.buffers.alloc_waves(&self.device, &layout)?;
-        self.waves_fft = Some(self.device.plan_fft(&shape, count)?);
+        let fft = self.waves_fft.insert(self.device.plan_fft(&shape, count)?);
+        let buffers = &mut self.buffers;
+        if self.fused.take().is_some() {
+            let (from, to) = (&buffers.waves, &mut buffers.spectra);
+            return self.device.fft_to(fft, from, to, Direction::Forward);
+        }
         self.model_spectra()?;
         let buffers = &mut self.buffers;
         self.device.copy(&buffers.waves, &mut buffers.spectra)
+    }
+
+    /// Makes the exit waves P·O in real space if there are none.
+    pub(super) fn start_fused(&mut self) -> Result<()> {
+        let (None, Some(scan)) = (&self.fused, &self.fused_scan) else {
+            return Ok(());
+        };
+        let corners = self.parameters.frames(false).corners;
+        self.fused = Some(Fused::new(&self.device, scan, &self.layout, &corners)?);
+        self.free_batches();
+        let (device, layout, buffers) = (&self.device, &self.layout, &mut self.buffers);
+        buffers.alloc_real_waves(device, layout)?;
+        match self.waves_fft.take() {
+            Some(fft) => {
+                fused::to_real_space(device, layout, buffers, &fft)?;
+                buffers.free_spectra(device)
+            }
+            None => fused::start_waves(device, layout, buffers),
+        }
+    }
+
+    /// Frees the exit waves.
+    pub(super) fn free_projections(&mut self) -> Result<()> {
+        if self.waves_fft.take().is_some() || self.fused.take().is_some() {
+            self.buffers.free_waves(&self.device)?;
+        }
+        Ok(())
+    }
+
+    /// Frees the memory of batches.
+    fn free_batches(&mut self) {
+        self.batches = None;
+        self.frames = None;
+        self.saved_momentum = [Vec::new(), Vec::new()];
     }
 
     /// Writes the unnormalised transforms of the model's exit waves to `waves`.
@@ -82,9 +120,7 @@ impl<M: Device> GpuEngine<M> {
 
     /// Frees the exit waves and allocates memory for batches of `size` frames.
     pub(super) fn start_batches(&mut self, size: usize) -> Result<()> {
-        if self.waves_fft.take().is_some() {
-            self.buffers.free_waves(&self.device)?;
-        }
+        self.free_projections()?;
         self.start_sums(size)
     }
 
@@ -109,6 +145,9 @@ impl<M: Device> GpuEngine<M> {
             .iter()
             .map(|f| f.map(|v| v as f32))
             .collect();
+        if let Some(fused) = &mut self.fused {
+            fused.set_windows(&self.layout, &frames.corners);
+        }
         let scales: Vec<f32> = frames.scales.iter().map(|s| *s as f32).collect();
         self.device
             .upload(&mut self.buffers.corners, &frames.corners)?;
@@ -118,9 +157,7 @@ impl<M: Device> GpuEngine<M> {
 
     /// Frees the memory of other engines and allocates that of conjugate gradients.
     pub(super) fn start_likelihood(&mut self) -> Result<()> {
-        if self.waves_fft.take().is_some() {
-            self.buffers.free_waves(&self.device)?;
-        }
+        self.free_projections()?;
         self.batches = None;
         self.saved_momentum = [Vec::new(), Vec::new()];
         self.start_frames(chunk(&self.layout))?;

@@ -1,0 +1,454 @@
+//! The fused step: a whole projection of every frame in one kernel, whose sums update the object.
+//!
+//! It is for one probe mode at whole-pixel positions and frames of 64² or 128² pixels. The exit waves stay in real
+//! space, in `Buffers::waves`; there are no spectra and no second copy.
+
+use super::buffers::{Buffers, Layout};
+use super::object_update::probe_power;
+use crate::gpu::{Buffer, Device, Direction, Result};
+use crate::ptycho::{Coefficients, GpuStep, Problem, Step};
+use num_complex::Complex;
+use std::f64::consts::TAU;
+use warpstride_device::Complex32;
+use warpstride_device::launch::Work;
+use warpstride_kernels::ptycho::{
+    exit_wave_build::PtychoExitWaveBuild,
+    exit_wave_start::PtychoExitWaveStart,
+    fluence::PtychoFluence,
+    fused_metrics::{PtychoFusedMetrics64, PtychoFusedMetrics128},
+    fused_step::{
+        PtychoFusedStep64, PtychoFusedStep64Moved, PtychoFusedStep128, PtychoFusedStep128Moved,
+    },
+    object_from_sums::PtychoObjectFromSums,
+    roll_frames::PtychoRollFrames,
+    sum_quantum::PtychoSumQuantum,
+    tile_frames::{TILE_COLUMNS, TILE_ROWS},
+};
+
+/// Bytes of shared memory that a block keeps besides: for sums over the block.
+const REDUCTION: usize = 1024;
+
+/// The frames of a scan whose steps are fused.
+pub(super) struct FusedScan {
+    /// Rows and columns of a frame.
+    side: u32,
+    /// Whether a block can keep a frame in shared memory beside its transform.
+    keeps: bool,
+    /// 1/Σw of each frame, 0 without valid pixels.
+    weights: Vec<f32>,
+    /// Largest sum of a frame's counts.
+    brightest: f32,
+}
+
+impl FusedScan {
+    /// `None` if no step of `problem` can be fused on `device`.
+    pub(super) fn new<M: Device>(device: &M, problem: &Problem) -> Option<Self> {
+        let keeps = fused_on(problem.gpu_step, problem.shape(), device.shared_memory())?;
+        let mut weights = Vec::with_capacity(problem.shape()[0]);
+        let mut brightest = 0.0_f64;
+        for frame in problem.magnitudes.outer_iter() {
+            let (mut count, mut counts) = (0_usize, 0.0_f64);
+            for magnitude in frame {
+                if *magnitude >= 0.0 {
+                    count += 1;
+                    counts += f64::from(*magnitude).powi(2);
+                }
+            }
+            brightest = brightest.max(counts);
+            weights.push(if count > 0 { 1.0 / count as f32 } else { 0.0 });
+        }
+        Some(Self {
+            side: problem.shape()[2] as u32,
+            keeps,
+            weights,
+            brightest: brightest as f32,
+        })
+    }
+
+    /// Whether `step` is fused.
+    pub(super) fn fuses(&self, step: &Step) -> bool {
+        !step.subpixel
+    }
+}
+
+/// Whether steps of a scan of `shape` (frames, modes, rows, columns) can be fused where a block can have
+/// `shared_memory` bytes; then whether a block can keep a frame in it beside its transform.
+pub(super) fn fused_on(
+    step: GpuStep,
+    [_, modes, rows, columns]: [usize; 4],
+    shared_memory: usize,
+) -> Option<bool> {
+    if step == GpuStep::Unfused || modes != 1 || rows != columns {
+        return None;
+    }
+    let [transform, frame] = match rows {
+        64 => [64 * 66 * 4, 64 * 64 * 8],
+        128 => [128 * 132 * 4, 128 * 128 * 8],
+        _ => return None,
+    };
+    let fits = |bytes| bytes + REDUCTION <= shared_memory;
+    fits(transform).then(|| fits(transform + frame))
+}
+
+/// Memory of the fused step.
+pub(super) struct Fused<M: Device> {
+    keeps: bool,
+    side: u32,
+    brightest: f32,
+    /// Largest share of a sum, in units.
+    limit: f32,
+    /// Whether the fluence is that of the current probe and windows.
+    fluence_current: bool,
+    /// (frame): 1/Σw.
+    weights: M::Buffer<f32>,
+    /// exp(−2πi k/side).
+    roots: M::Buffer<Complex32>,
+    /// (row, column) of the object: Σ conj(P) ψ in fixed point; zero between iterations.
+    sums: M::Buffer<u64>,
+    /// (row, column) of the object: Σ|P|².
+    fluence: M::Buffer<f32>,
+    /// 1 element: units of the sums in 1.
+    quantum: M::Buffer<f32>,
+    /// 1 element: number of threads that saw a share beyond the limit.
+    pub(super) exceeding: M::Buffer<u32>,
+}
+
+impl<M: Device> Fused<M> {
+    pub(super) fn new(
+        device: &M,
+        scan: &FusedScan,
+        layout: &Layout,
+        corners: &[[u32; 2]],
+    ) -> Result<Self> {
+        let side = scan.side as usize;
+        let roots: Vec<Complex<f32>> = (0..side)
+            .map(|k| {
+                let root = Complex::cis(-TAU * k as f64 / side as f64);
+                Complex::new(root.re as f32, root.im as f32)
+            })
+            .collect();
+        let object = layout.object_elements();
+        let mut new = Self {
+            keeps: scan.keeps,
+            side: scan.side,
+            brightest: scan.brightest,
+            limit: 0.0,
+            fluence_current: false,
+            weights: device.alloc("the frames' weights", scan.weights.len())?,
+            roots: device.alloc("the roots of unity", side)?,
+            sums: device.alloc("the object's sums in fixed point", object)?,
+            fluence: device.alloc("the fluence", object)?,
+            quantum: device.alloc("the unit of the object's sums", 1)?,
+            exceeding: device.alloc("the number of large shares", 1)?,
+        };
+        device.upload(&mut new.weights, &scan.weights)?;
+        device.upload(&mut new.roots, &roots)?;
+        new.set_windows(layout, corners);
+        Ok(new)
+    }
+
+    /// Other windows of the frames.
+    pub(super) fn set_windows(&mut self, layout: &Layout, corners: &[[u32; 2]]) {
+        let most = most_windows(layout, corners);
+        self.limit = (i32::MAX as f64 / f64::from(most.max(1))).floor() as f32;
+        // Not rounded up.
+        self.limit = self
+            .limit
+            .min(f32::from_bits((i32::MAX as f32).to_bits() - 1));
+        self.fluence_current = false;
+    }
+
+    /// The probe has changed.
+    pub(super) fn forget_fluence(&mut self) {
+        self.fluence_current = false;
+    }
+
+    /// Queues one projection of every frame: its sums, and `errors`; with `metrics` also all metrics of the model before
+    /// it.
+    pub(super) fn project(
+        &mut self,
+        device: &M,
+        layout: &Layout,
+        buffers: &mut Buffers<M>,
+        (coefficients, bound): (Coefficients, f64),
+        metrics: bool,
+    ) -> Result<()> {
+        if metrics {
+            self.model_metrics(device, layout, buffers)?;
+        }
+        probe_power(device, layout, buffers)?;
+        device.launch(
+            &PtychoSumQuantum {
+                power: buffers.power.read(),
+                quantum: self.quantum.write(),
+                exceeding: self.exceeding.write(),
+                pixels: layout.pixels(),
+                counts: self.brightest,
+                limit: self.limit,
+            },
+            Work::Blocks(1),
+        )?;
+        macro_rules! step {
+            ($kernel:ident) => {
+                device.launch(
+                    &$kernel {
+                        psi: buffers.waves.write(),
+                        probe: buffers.probe.read(),
+                        object: buffers.object.read(),
+                        magnitudes: buffers.magnitudes.read(),
+                        weights: self.weights.read(),
+                        corners: buffers.corners.read(),
+                        roots: self.roots.read(),
+                        sums: self.sums.write(),
+                        quantum: self.quantum.read(),
+                        exceeding: self.exceeding.write(),
+                        errors: buffers.errors.write(),
+                        moved: buffers.moved.write(),
+                        frames: layout.frames,
+                        side: self.side,
+                        object_rows: layout.object_rows,
+                        object_columns: layout.object_columns,
+                        limit: self.limit,
+                        bound: bound as f32,
+                        keep: coefficients.keep() as f32,
+                        a: coefficients.a as f32,
+                        b: coefficients.b as f32,
+                        c: coefficients.c as f32,
+                    },
+                    Work::Blocks(layout.frames as usize),
+                )
+            };
+        }
+        match (self.side, self.keeps && !metrics) {
+            (64, true) => step!(PtychoFusedStep64),
+            (64, false) => step!(PtychoFusedStep64Moved),
+            (_, true) => step!(PtychoFusedStep128),
+            (_, false) => step!(PtychoFusedStep128Moved),
+        }
+    }
+
+    /// Writes `photon`, `residual` and `free` of the current object and probe.
+    pub(super) fn model_metrics(
+        &mut self,
+        device: &M,
+        layout: &Layout,
+        buffers: &mut Buffers<M>,
+    ) -> Result<()> {
+        macro_rules! metrics {
+            ($kernel:ident) => {
+                device.launch(
+                    &$kernel {
+                        probe: buffers.probe.read(),
+                        object: buffers.object.read(),
+                        magnitudes: buffers.magnitudes.read(),
+                        corners: buffers.corners.read(),
+                        roots: self.roots.read(),
+                        photon: buffers.photon.write(),
+                        residual: buffers.residual.write(),
+                        free: buffers.free.write(),
+                        frames: layout.frames,
+                        side: self.side,
+                        object_rows: layout.object_rows,
+                        object_columns: layout.object_columns,
+                    },
+                    Work::Blocks(layout.frames as usize),
+                )
+            };
+        }
+        if self.side == 64 {
+            metrics!(PtychoFusedMetrics64)
+        } else {
+            metrics!(PtychoFusedMetrics128)
+        }
+    }
+
+    /// Updates the object from the sums of the last projection, and sets these to zero; without `update` only the
+    /// latter.
+    pub(super) fn object_update(
+        &mut self,
+        device: &M,
+        layout: &Layout,
+        buffers: &mut Buffers<M>,
+        step: &Step,
+    ) -> Result<()> {
+        let tiles = (layout.object_rows.div_ceil(TILE_ROWS) as usize)
+            * (layout.object_columns.div_ceil(TILE_COLUMNS) as usize);
+        if step.update_object && !self.fluence_current {
+            device.launch(
+                &PtychoFluence {
+                    fluence: self.fluence.write(),
+                    power: buffers.power.read(),
+                    corners: buffers.corners.read(),
+                    frames: layout.frames,
+                    rows: layout.rows,
+                    columns: layout.columns,
+                    object_rows: layout.object_rows,
+                    object_columns: layout.object_columns,
+                },
+                Work::Blocks(tiles),
+            )?;
+            self.fluence_current = true;
+        }
+        let [clip_low, clip_high] =
+            (step.clip_object).map_or([0.0, -1.0], |limits| limits.map(|v| v as f32));
+        device.launch(
+            &PtychoObjectFromSums {
+                object: buffers.object.write(),
+                sums: self.sums.write(),
+                fluence: self.fluence.read(),
+                quantum: self.quantum.read(),
+                pixels: layout.object_rows * layout.object_columns,
+                update: u32::from(step.update_object),
+                weight: step.object_weight as f32,
+                clip_low,
+                clip_high,
+            },
+            Work::Elements(layout.object_elements()),
+        )
+    }
+}
+
+/// Writes ψ = P·O.
+pub(super) fn start_waves<M: Device>(
+    device: &M,
+    layout: &Layout,
+    buffers: &mut Buffers<M>,
+) -> Result<()> {
+    device.launch(
+        &PtychoExitWaveStart {
+            psi: buffers.waves.write(),
+            probe: buffers.probe.read(),
+            object: buffers.object.read(),
+            corners: buffers.corners.read(),
+            frames: layout.frames,
+            modes: layout.modes,
+            rows: layout.rows,
+            columns: layout.columns,
+            object_rows: layout.object_rows,
+            object_columns: layout.object_columns,
+            parts: layout.parts,
+        },
+        Work::Blocks(layout.frames as usize * layout.parts as usize),
+    )
+}
+
+/// Writes ψ, of which `spectra` holds the unnormalised transforms; these are lost.
+pub(super) fn to_real_space<M: Device>(
+    device: &M,
+    layout: &Layout,
+    buffers: &mut Buffers<M>,
+    fft: &M::Fft,
+) -> Result<()> {
+    device.fft(fft, &mut buffers.spectra, Direction::Inverse)?;
+    device.launch(
+        &PtychoExitWaveBuild {
+            aux: buffers.waves.write(),
+            psi: buffers.spectra.read(),
+            probe: buffers.probe.read(),
+            object: buffers.object.read(),
+            corners: buffers.corners.read(),
+            frames: layout.frames,
+            modes: layout.modes,
+            rows: layout.rows,
+            columns: layout.columns,
+            object_rows: layout.object_rows,
+            object_columns: layout.object_columns,
+            parts: layout.parts,
+            c_po: 0.0,
+            c_psi: layout.scale(),
+        },
+        Work::Blocks(layout.frames as usize * layout.parts as usize),
+    )
+}
+
+/// Shifts the exit waves cyclically by `shift`.
+pub(super) fn roll<M: Device>(device: &M, layout: &Layout, buffers: &mut Buffers<M>) -> Result<()> {
+    device.launch(
+        &PtychoRollFrames {
+            waves: buffers.waves.write(),
+            shift: buffers.shift.read(),
+            layers: layout.frames * layout.modes,
+            rows: layout.rows,
+            columns: layout.columns,
+        },
+        Work::Blocks(layout.frames as usize * layout.modes as usize),
+    )
+}
+
+/// The largest number of windows that contain one object pixel.
+fn most_windows(layout: &Layout, corners: &[[u32; 2]]) -> u32 {
+    let (height, width) = (
+        layout.object_rows as usize + 1,
+        layout.object_columns as usize + 1,
+    );
+    // Differences along both axes, then running sums.
+    let mut counts = vec![0_i32; height * width];
+    for [top, left] in corners {
+        let [top, left] = [*top as usize, *left as usize];
+        let [bottom, right] = [top + layout.rows as usize, left + layout.columns as usize];
+        if bottom < height && right < width {
+            counts[top * width + left] += 1;
+            counts[bottom * width + right] += 1;
+            counts[top * width + right] -= 1;
+            counts[bottom * width + left] -= 1;
+        }
+    }
+    let mut most = 0;
+    for row in 0..height {
+        let mut along = 0;
+        for column in 0..width {
+            along += counts[row * width + column];
+            let above = if row > 0 {
+                counts[(row - 1) * width + column]
+            } else {
+                0
+            };
+            counts[row * width + column] = along + above;
+            most = most.max(along + above);
+        }
+    }
+    most.max(0) as u32
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_kernel_is_chosen_by_shape_and_shared_memory() {
+        let on = |side, kib: usize| fused_on(GpuStep::Auto, [9, 1, side, side], kib << 10);
+        // Compute capability 9.0, 8.0, 8.6, and less than any.
+        assert_eq!(
+            [227, 163, 99, 48].map(|kib| on(128, kib)),
+            [Some(true), Some(false), Some(false), None]
+        );
+        assert_eq!(
+            [227, 163, 99, 48].map(|kib| on(64, kib)),
+            [Some(true), Some(true), Some(true), Some(false)]
+        );
+        assert_eq!([32, 65, 256].map(|side| on(side, 227)), [None; 3]);
+        let other = [[9, 2, 64, 64], [9, 1, 64, 128]];
+        assert_eq!(
+            other.map(|shape| fused_on(GpuStep::Auto, shape, 1 << 20)),
+            [None; 2]
+        );
+        assert_eq!(fused_on(GpuStep::Unfused, [9, 1, 64, 64], 1 << 20), None);
+    }
+
+    #[test]
+    fn windows_are_counted_where_most_of_them_overlap() {
+        let layout = Layout {
+            frames: 4,
+            modes: 1,
+            rows: 3,
+            columns: 2,
+            object_rows: 6,
+            object_columns: 5,
+            parts: 1,
+            slices: 1,
+        };
+        assert_eq!(most_windows(&layout, &[]), 0);
+        assert_eq!(most_windows(&layout, &[[0, 0], [3, 0], [0, 2], [3, 3]]), 1);
+        assert_eq!(most_windows(&layout, &[[0, 0], [2, 1], [3, 1], [1, 1]]), 3);
+    }
+}

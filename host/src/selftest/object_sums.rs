@@ -1,0 +1,242 @@
+//! The kernels around the fused step: `ptycho_exit_wave_start`, `ptycho_fluence`, `ptycho_object_from_sums`,
+//! `ptycho_roll_frames` and `ptycho_sum_quantum`.
+
+use super::bench::{Bench, Case, wide};
+use super::shape::{Shape, Source};
+use crate::gpu::{Buffer, Device, Result};
+use num_complex::Complex;
+use warpstride_device::Complex32;
+use warpstride_device::launch::{Emulated, Work};
+use warpstride_kernels::ptycho::{
+    exit_wave_start::PtychoExitWaveStart,
+    fluence::PtychoFluence,
+    object_from_sums::PtychoObjectFromSums,
+    roll_frames::PtychoRollFrames,
+    sum_quantum::{HEADROOM, PtychoSumQuantum},
+    tile_frames::{TILE_COLUMNS, TILE_ROWS},
+};
+
+pub(super) fn cases<M: Device>(bench: &mut Bench<'_, M>, shape: Shape) -> Result<()> {
+    start(bench, shape)?;
+    fluence(bench, shape)?;
+    for (weight, clip, update) in [
+        (0.0, [0.0, -1.0], 1),
+        (0.3, [0.4, 0.9], 1),
+        (0.3, [0.0, 0.5], 0),
+    ] {
+        from_sums(bench, shape, weight, clip, update)?;
+    }
+    for shift in [[0, 0], [1, -2], [-7, 3]] {
+        roll(bench, shape, shift)?;
+    }
+    quantum(bench, shape)
+}
+
+fn start<M: Device>(bench: &mut Bench<'_, M>, shape: Shape) -> Result<()> {
+    let on = bench.on();
+    let mut source = Source::new("start", &shape);
+    let probe = source.complex(shape.probe_elements());
+    let object = source.complex(shape.object_elements());
+    let corners = source.corners(&shape);
+    let product = |at: super::shape::PixelIndices| wide(probe[at.probe]) * wide(object[at.object]);
+    let reference: Vec<_> = shape.indices(&corners).map(product).collect();
+    let probe = on.upload(&probe)?;
+    let object = on.upload(&object)?;
+    let corners = on.upload(&corners)?;
+    bench.run(
+        Case::of::<PtychoExitWaveStart<'_, Emulated>>(shape.to_string())
+            .timed(shape.timed, 8 * shape.wave_elements()),
+        on.poisoned::<Complex32>(shape.wave_elements())?,
+        |device, psi| {
+            let launch = PtychoExitWaveStart {
+                psi: psi.write(),
+                probe: probe.read(),
+                object: object.read(),
+                corners: corners.read(),
+                frames: shape.frames,
+                modes: shape.modes,
+                rows: shape.rows,
+                columns: shape.columns,
+                object_rows: shape.object_rows,
+                object_columns: shape.object_columns,
+                parts: shape.parts,
+            };
+            let blocks = shape.frames as usize * shape.parts as usize;
+            device.launch(&launch, Work::Blocks(blocks))
+        },
+        |on, psi| on.error(psi, &reference),
+    )
+}
+
+fn fluence<M: Device>(bench: &mut Bench<'_, M>, shape: Shape) -> Result<()> {
+    let on = bench.on();
+    let mut source = Source::new("fluence", &shape);
+    let power = source.reals(shape.pixels(), 0.1, 1.0);
+    let corners = source.corners(&shape);
+    let mut reference = vec![0.0; shape.object_elements()];
+    for at in shape.indices(&corners).filter(|at| at.first_mode) {
+        reference[at.object] += f64::from(power[at.pixel]);
+    }
+    let power = on.upload(&power)?;
+    let corners = on.upload(&corners)?;
+    let tiles = shape.object_rows.div_ceil(TILE_ROWS) * shape.object_columns.div_ceil(TILE_COLUMNS);
+    bench.run(
+        Case::of::<PtychoFluence<'_, Emulated>>(shape.to_string())
+            .timed(shape.timed, 4 * shape.object_elements()),
+        on.poisoned::<f32>(shape.object_elements())?,
+        |device, fluence| {
+            let launch = PtychoFluence {
+                fluence: fluence.write(),
+                power: power.read(),
+                corners: corners.read(),
+                frames: shape.frames,
+                rows: shape.rows,
+                columns: shape.columns,
+                object_rows: shape.object_rows,
+                object_columns: shape.object_columns,
+            };
+            device.launch(&launch, Work::Blocks(tiles as usize))
+        },
+        |on, fluence| on.error(fluence, &reference),
+    )
+}
+
+fn from_sums<M: Device>(
+    bench: &mut Bench<'_, M>,
+    shape: Shape,
+    weight: f32,
+    [low, high]: [f32; 2],
+    update: u32,
+) -> Result<()> {
+    const QUANTUM: f32 = 1024.0;
+    let on = bench.on();
+    let mut source = Source::new("from sums", &shape);
+    let elements = shape.object_elements();
+    let before = source.complex(elements);
+    let parts = source.complex(elements);
+    let fluence = source.reals(elements, 0.1, 2.0);
+    // Sums up to the largest that fit, of both signs.
+    let integer = |v: f32| (v * 2.1e9) as i32;
+    let packed = |v: &Complex32| {
+        let [re, im] = [v.re, v.im].map(|v| i64::from(integer(v)));
+        ((im << 32) + re) as u64
+    };
+    let sums: Vec<u64> = parts.iter().map(packed).collect();
+    let reference: Vec<_> = (before.iter().zip(&parts).zip(&fluence))
+        .map(|((before, sum), fluence)| {
+            let before = wide(*before);
+            if update == 0 {
+                return before;
+            }
+            let [re, im] = [sum.re, sum.im].map(|v| f64::from(integer(v)) / f64::from(QUANTUM));
+            let value = (before * f64::from(weight) + Complex::new(re, im))
+                / (f64::from(*fluence) + f64::from(weight));
+            if high < 0.0 {
+                value
+            } else {
+                value * (value.norm().clamp(f64::from(low), f64::from(high)) / value.norm())
+            }
+        })
+        .collect();
+    let fluence = on.upload(&fluence)?;
+    let quantum = on.upload(&[QUANTUM])?;
+    let clip = if high < 0.0 { "" } else { ", clipped" };
+    let text = format!("{shape}, weight {weight}{clip}, update {update}");
+    bench.run(
+        Case::of::<PtychoObjectFromSums<'_, Emulated>>(text),
+        (on.upload(&before)?, on.upload(&sums)?),
+        |device, (object, sums)| {
+            let launch = PtychoObjectFromSums {
+                object: object.write(),
+                sums: sums.write(),
+                fluence: fluence.read(),
+                quantum: quantum.read(),
+                pixels: elements as u32,
+                update,
+                weight,
+                clip_low: low,
+                clip_high: high,
+            };
+            device.launch(&launch, Work::Elements(elements))
+        },
+        |on, (object, sums)| {
+            let mut left = vec![1_u64; elements];
+            on.download(sums, &mut left)?;
+            let cleared = left.iter().all(|sum| *sum == 0);
+            let error = on.error(object, &reference)?;
+            Ok(if cleared { error } else { f64::INFINITY })
+        },
+    )
+}
+
+fn roll<M: Device>(bench: &mut Bench<'_, M>, shape: Shape, shift: [i32; 2]) -> Result<()> {
+    let on = bench.on();
+    let waves = Source::new("roll", &shape).complex(shape.wave_elements());
+    let [rows, columns] = [shape.rows as usize, shape.columns as usize];
+    // Larger frames are left as they are.
+    let moves = if rows * columns > 16_384 {
+        [0, 0]
+    } else {
+        shift
+    };
+    let reference: Vec<_> = (0..waves.len())
+        .map(|at| {
+            let (layer, row, column) = (at / (rows * columns), at / columns % rows, at % columns);
+            let from = |place: usize, by: i32, of: usize| {
+                (place as i64 - i64::from(by)).rem_euclid(of as i64) as usize
+            };
+            let (row, column) = (from(row, moves[0], rows), from(column, moves[1], columns));
+            wide(waves[(layer * rows + row) * columns + column])
+        })
+        .collect();
+    let by = on.upload(&shift)?;
+    let layers = shape.frames * shape.modes;
+    bench.run(
+        Case::of::<PtychoRollFrames<'_, Emulated>>(format!("{shape}, by {shift:?}")).exact(),
+        on.upload(&waves)?,
+        |device, waves| {
+            let launch = PtychoRollFrames {
+                waves: waves.write(),
+                shift: by.read(),
+                layers,
+                rows: shape.rows,
+                columns: shape.columns,
+            };
+            device.launch(&launch, Work::Blocks(layers as usize))
+        },
+        |on, waves| on.error(waves, &reference),
+    )
+}
+
+fn quantum<M: Device>(bench: &mut Bench<'_, M>, shape: Shape) -> Result<()> {
+    let on = bench.on();
+    let power = Source::new("quantum", &shape).reals(shape.pixels(), 0.1, 1.0);
+    let (counts, limit) = (1e4_f32, 7e7_f32);
+    let total: f64 = power.iter().map(|v| f64::from(*v)).sum();
+    let largest = power
+        .iter()
+        .fold(0.0_f64, |most, v| most.max(f64::from(*v)));
+    let size = f64::from(HEADROOM) * largest * (f64::from(counts) / total).sqrt();
+    let reference = (f64::from(limit) / size).log2().floor().exp2();
+    let power = on.upload(&power)?;
+    bench.run(
+        Case::of::<PtychoSumQuantum<'_, Emulated>>(shape.to_string()).exact(),
+        (on.poisoned::<f32>(1)?, on.poisoned::<u32>(1)?),
+        |device, (quantum, exceeding)| {
+            let launch = PtychoSumQuantum {
+                power: power.read(),
+                quantum: quantum.write(),
+                exceeding: exceeding.write(),
+                pixels: shape.pixels() as u32,
+                counts,
+                limit,
+            };
+            device.launch(&launch, Work::Blocks(1))
+        },
+        |on, (quantum, exceeding)| {
+            Ok(on
+                .error(quantum, &[reference])?
+                .max(on.error(exceeding, &[0])?))
+        },
+    )
+}

@@ -1,0 +1,43 @@
+//! Sums of complex numbers in fixed point: both parts in one integer, which an atomic operation adds at once. Integers
+//! add in any order to the same bits.
+//!
+//! The real part is in the lower, the imaginary part in the upper half of 64 bits, each in units of 1/quantum. A sum of
+//! n numbers is right if none of them exceeds (2³¹ − 1)/n units: the kernels count the threads that saw a larger one,
+//! and the host then refuses the sums. The quantum is a power of two, so that scaling does not round.
+
+use warpstride_device::prelude::*;
+
+/// `value`, in units, as an integer that can be added to sums.
+#[inline(always)]
+pub(super) fn packed(value: Complex32) -> u64 {
+    let re = float::round_to_i32(value.re);
+    let im = float::round_to_i32(value.im);
+    (i64::from(im) << 32).wrapping_add(i64::from(re)) as u64
+}
+
+/// The sum, in units.
+#[inline(always)]
+pub(super) fn unpacked(sum: u64) -> Complex32 {
+    let re = sum as i32;
+    // The lower half has borrowed from the upper one if it is negative.
+    let im = (sum.wrapping_sub(i64::from(re) as u64) >> 32) as i32;
+    Complex32::new(re as f32, im as f32)
+}
+
+/// Whether a part of a number exceeds the limit; also if it is not a number.
+#[inline(always)]
+pub(super) fn exceeds(largest: f32, limit: f32) -> bool {
+    !(largest <= limit)
+}
+
+/// The quantum with which a number of this size is within the limit: a power of two, at most 2¹²⁰.
+#[inline(always)]
+pub(super) fn quantum_for(size: f32, limit: f32) -> f32 {
+    let quotient = limit / size;
+    if quotient > 0.0 && quotient < 1.3e36 {
+        // Without the mantissa: rounded down to a power of two.
+        f32::from_bits(quotient.to_bits() & 0x7F80_0000)
+    } else {
+        1.0
+    }
+}

@@ -1,0 +1,123 @@
+//! Metrics of how well the model explains the counts, as `ptycho_model_metrics`, from object and probe in one kernel:
+//! one probe mode, whole-pixel positions, frames of 64² or 128² pixels.
+//!
+//! A block has one frame at a time, 32 values a thread ([`crate::fft::frame`]). Reads 4 bytes a pixel of device memory;
+//! probe and object come from L2.
+
+use super::FREE;
+use crate::fft::frame::{Frame, VALUES, Values};
+use crate::fft::registers::reversed;
+use warpstride_device::prelude::*;
+
+/// Values that a thread loads together.
+const TOGETHER: usize = 8;
+
+macro_rules! kernels {
+    ($(#[doc = $doc:expr] $name:ident, $a:literal, $threads:literal, $blocks:literal, $bytes:literal;)*) => {$(
+        #[doc = $doc]
+        #[kernel(block = $threads, exact_block, min_blocks = $blocks, hot, shared = $bytes)]
+        #[allow(
+            clippy::too_many_arguments,
+            reason = "the arrays of the model and their shapes"
+        )]
+        pub unsafe fn $name(
+            #[len(side * side)] probe: *const Complex32,
+            #[len(object_rows * object_columns)] object: *const Complex32,
+            #[len(frames * side * side)] magnitudes: *const f32,
+            #[len(frames)] corners: *const [u32; 2],
+            #[len(side)] roots: *const Complex32,
+            #[len(frames)] photon: *mut f32,
+            #[len(frames)] residual: *mut f32,
+            #[len(frames)] free: *mut f32,
+            frames: u32,
+            side: u32,
+            object_rows: u32,
+            object_columns: u32,
+        ) {
+            let _ = object_rows;
+            if side as usize != Frame::<$a>::SIDE {
+                return;
+            }
+            let transform = Frame::<$a>::new(shared::dynamic_shared_mem(), roots);
+            for frame in thread::block_stride(frames) {
+                let mut x: Values = [Complex32::ZERO; VALUES];
+                let corner = *corners.add(frame as usize);
+                exit_wave(&transform, probe, object, corner, object_columns, &mut x);
+                transform.forward(&mut x);
+                let magnitudes = magnitudes.add(frame as usize * Frame::<$a>::PIXELS);
+                let (photons, roots, count, hidden) = sums(&transform, magnitudes, &x);
+                let (photons, roots) = reduce::block_sum_pair(photons, roots);
+                let (count, hidden) = reduce::block_sum_pair(count, hidden);
+                if thread::index_in_block() == 0 {
+                    *photon.add(frame as usize) = if count > 0.0 { photons / count } else { 0.0 };
+                    *residual.add(frame as usize) = roots;
+                    *free.add(frame as usize) = hidden;
+                }
+            }
+        }
+    )*};
+}
+
+kernels! {
+    /// `photon`, `residual` and `free` of every frame of 64² pixels; `side` must be 64.
+    ptycho_fused_metrics_64, 2, 128, 4, 16_896;
+    /// `photon`, `residual` and `free` of every frame of 128² pixels; `side` must be 128.
+    ptycho_fused_metrics_128, 4, 512, 1, 67_584;
+}
+
+/// `x` becomes P·O, in the order that the transform expects.
+#[inline(always)]
+unsafe fn exit_wave<const A: usize>(
+    transform: &Frame<A>,
+    probe: *const Complex32,
+    object: *const Complex32,
+    [top, left]: [u32; 2],
+    object_columns: u32,
+    x: &mut Values,
+) {
+    let (row, column) = transform.place();
+    let probe = probe.add(row * Frame::<A>::SIDE + column);
+    let object =
+        object.add((top as usize + row) * object_columns as usize + left as usize + column);
+    let stride = thread::hidden(A as u32 * object_columns);
+    for group in 0..VALUES / TOGETHER {
+        // Keeps the assembler from loading everything at once.
+        warp::sync_warp(warp::FULL);
+        for u in 0..TOGETHER {
+            let n = group * TOGETHER + u;
+            let factors = (
+                *probe.add(n * Frame::<A>::THREADS),
+                *object.add((n as u32 * stride) as usize),
+            );
+            x[reversed(n, 5)] = factors.0 * factors.1;
+        }
+    }
+}
+
+/// A thread's sums: photon errors, (√I_model − √I)², number of pixels, and the second of the free pixels.
+#[inline(always)]
+unsafe fn sums<const A: usize>(
+    transform: &Frame<A>,
+    magnitudes: *const f32,
+    x: &Values,
+) -> (f32, f32, f32, f32) {
+    let (row, column) = transform.spectrum_place();
+    let at = magnitudes.add(row * Frame::<A>::SIDE + column);
+    let (mut photons, mut roots, mut count, mut hidden) = (0.0, 0.0, 0.0, 0.0);
+    for v in 0..VALUES {
+        let magnitude = *at.add(Frame::<A>::spectrum_offset(v));
+        let model = x[v].norm_sqr() * (1.0 / Frame::<A>::PIXELS as f32);
+        let root = float::sqrt_approx(model);
+        if magnitude >= 0.0 {
+            let counts = magnitude * magnitude;
+            let (by_count, by_root) = (model - counts, root - magnitude);
+            photons += float::div_approx(by_count * by_count, counts + 1.0);
+            roots = by_root.mul_add(by_root, roots);
+            count += 1.0;
+        } else if magnitude <= FREE {
+            let by_root = root - (FREE - magnitude);
+            hidden = by_root.mul_add(by_root, hidden);
+        }
+    }
+    (photons, roots, count, hidden)
+}
