@@ -55,15 +55,10 @@ pub struct TransposedFft2<T: Real> {
     along_columns: [Arc<dyn Fft<T>>; 2],
 }
 
-/// Rows that are transposed together: in single precision their values in a column fill a cache line.
-const PANEL: usize = 8;
-
 /// Scratch memory of one thread for [`TransposedFft2`].
 #[derive(Default)]
 pub struct FftScratch<T> {
     work: Vec<Complex<T>>,
-    /// Some rows of (row, column) arrays.
-    panel: Vec<Complex<T>>,
 }
 
 impl<T: Real> TransposedFft2<T> {
@@ -106,7 +101,6 @@ impl<T: Real> TransposedFft2<T> {
             .unwrap_or(0);
         FftScratch {
             work: vec![Complex::default(); length],
-            panel: vec![Complex::default(); PANEL * self.columns],
         }
     }
 
@@ -134,53 +128,18 @@ impl<T: Real> TransposedFft2<T> {
         self.along_rows[1].process_with_scratch(data, &mut scratch.work);
     }
 
-    /// Like [`TransposedFft2::forward`] of data that `fill` writes, some rows at a time: `fill(row, to)`
-    /// writes whole rows from `row` on. These rows stay in the first-level cache until they are in
-    /// `spectrum`.
-    pub fn forward_of_rows(
-        &self,
-        mut fill: impl FnMut(usize, &mut [Complex<T>]),
-        spectrum: &mut [Complex<T>],
-        scratch: &mut FftScratch<T>,
-    ) {
-        let FftScratch { work, panel } = scratch;
-        for first in (0..self.rows).step_by(PANEL) {
-            let count = PANEL.min(self.rows - first);
-            let panel = &mut panel[..count * self.columns];
-            fill(first, panel);
-            self.along_rows[0].process_with_scratch(panel, work);
-            for (column, to) in spectrum.chunks_exact_mut(self.rows).enumerate() {
-                let values = panel[column..].iter().step_by(self.columns);
-                for (to, value) in to[first..first + count].iter_mut().zip(values) {
-                    *to = *value;
-                }
-            }
-        }
-        self.along_columns[0].process_with_scratch(spectrum, work);
-    }
-
     /// Like [`TransposedFft2::inverse`], but writes `data` once, row after row, which is faster if it
-    /// is not in a cache; overwrites `spectrum`.
-    pub fn inverse_to_rows(
+    /// is not in a cache; overwrites `spectrum` and `work`, of the same size.
+    pub fn inverse_in_order(
         &self,
         spectrum: &mut [Complex<T>],
+        work: &mut [Complex<T>],
         data: &mut [Complex<T>],
         scratch: &mut FftScratch<T>,
     ) {
-        let FftScratch { work, panel } = scratch;
-        self.along_columns[1].process_with_scratch(spectrum, work);
-        for (n, data) in data.chunks_mut(PANEL * self.columns).enumerate() {
-            let first = n * PANEL;
-            let count = data.len() / self.columns;
-            let panel = &mut panel[..data.len()];
-            for (column, from) in spectrum.chunks_exact(self.rows).enumerate() {
-                let values = panel[column..].iter_mut().step_by(self.columns);
-                for (to, value) in values.zip(&from[first..first + count]) {
-                    *to = *value;
-                }
-            }
-            self.along_rows[1].process_outofplace_with_scratch(panel, data, work);
-        }
+        self.along_columns[1].process_with_scratch(spectrum, &mut scratch.work);
+        transpose::transpose(spectrum, work, self.rows, self.columns);
+        self.along_rows[1].process_outofplace_with_scratch(work, data, &mut scratch.work);
     }
 }
 
@@ -276,27 +235,23 @@ mod tests {
     }
 
     #[test]
-    fn transforms_some_rows_at_a_time_are_the_same_bits() {
-        for (rows, columns) in [(1, 5), (7, 11), (8, 16), (20, 12), (33, 3)] {
+    fn both_inverses_undo_the_forward_transform() {
+        for (rows, columns) in [(1, 5), (7, 11), (8, 16), (12, 20)] {
             let plan = TransposedFft2::<f64>::new(rows, columns);
             let mut scratch = plan.scratch();
             let original = data(rows * columns);
             let zero = vec![Complex::default(); rows * columns];
-            let (mut whole, mut by_rows) = (zero.clone(), zero.clone());
-            plan.forward(&mut original.clone(), &mut whole, &mut scratch);
-            let fill = |row: usize, to: &mut [Complex<f64>]| {
-                to.copy_from_slice(&original[row * columns..][..to.len()]);
-            };
-            plan.forward_of_rows(fill, &mut by_rows, &mut scratch);
-            assert_eq!(whole, by_rows, "{rows}x{columns}");
-
-            let (mut expected, mut values) = (zero.clone(), zero);
-            plan.inverse(&mut whole, &mut expected, &mut scratch);
-            plan.inverse_to_rows(&mut by_rows, &mut values, &mut scratch);
-            assert_eq!(values, expected, "{rows}x{columns}");
+            let (mut spectrum, mut work, mut values) = (zero.clone(), zero.clone(), zero);
+            plan.forward(&mut original.clone(), &mut spectrum, &mut scratch);
+            let mut copy = spectrum.clone();
+            plan.inverse_in_order(&mut copy, &mut work, &mut values, &mut scratch);
             let scale2 = plan.scale() * plan.scale();
             for (a, b) in values.iter().zip(&original) {
                 assert!((a * scale2 - b).norm() < 1e-12, "{rows}x{columns}");
+            }
+            plan.inverse(&mut spectrum, &mut work, &mut scratch);
+            for (a, b) in values.iter().zip(&work) {
+                assert!((a - b).norm() < 1e-12, "{rows}x{columns}");
             }
         }
     }

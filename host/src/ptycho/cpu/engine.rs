@@ -3,7 +3,7 @@
 use super::batch_engine::{self, BatchState};
 use super::complex_products::multiply;
 use super::exact_positions::Shifter;
-use super::fourier_projection::{FrameErrors, FrameModel, Scratch, step_frame};
+use super::fourier_projection::{FrameErrors, FrameModel, Scratch, model_spectra, step_frame};
 use super::likelihood::{self, LikelihoodState};
 use super::object_update::ObjectSums;
 use super::scratch_pool::Pool;
@@ -12,7 +12,7 @@ use super::{
     annealing, centring, constraints, exact_positions, model, normalisation, probe_update,
     refinement,
 };
-use crate::fft::{FftScratch, Real, TransposedFft2};
+use crate::fft::{Real, TransposedFft2};
 use crate::ptycho::refinement::{FrameParameters, Refinement, Stage};
 use crate::ptycho::step::Method;
 use crate::ptycho::{
@@ -93,27 +93,13 @@ pub(super) struct Window<'a, T> {
 }
 
 impl<T: Real> Window<'_, T> {
-    /// Writes the unnormalised transforms of P·O of all modes to `to` (mode, column, row).
-    pub(super) fn spectra(
-        &self,
-        to: &mut [Complex<T>],
-        fft: &TransposedFft2<T>,
-        scratch: &mut FftScratch<T>,
-    ) {
-        for (mode, to) in to.chunks_exact_mut(self.layout.pixels()).enumerate() {
-            let product = |row, to: &mut [_]| self.product(mode, row, to);
-            fft.forward_of_rows(product, to, scratch);
-        }
-    }
-
-    /// Writes rows of P_mode·O, from `row` on, to `to`.
-    fn product(&self, mode: usize, row: usize, to: &mut [Complex<T>]) {
+    /// Writes P_mode·O to `to` (row, column).
+    pub(super) fn product(&self, mode: usize, to: &mut [Complex<T>]) {
         let layout = self.layout;
         let [top, left] = self.corner.map(|v| v as usize);
-        let start = mode * layout.pixels() + row * layout.columns;
         vectorised(WindowProduct {
-            probe: &self.probe[start..start + to.len()],
-            object: &self.object[(top + row) * layout.object_shape[1] + left..],
+            probe: &self.probe[mode * layout.pixels()..][..layout.pixels()],
+            object: &self.object[top * layout.object_shape[1] + left..],
             columns: layout.columns,
             width: layout.object_shape[1],
             to,
@@ -135,11 +121,11 @@ impl<T: Real> Window<'_, T> {
     }
 }
 
-/// Writes probe·object to `to`, row after row.
+/// Writes probe·object to `to`, row by row.
 struct WindowProduct<'a, T> {
     /// (row, column).
     probe: &'a [Complex<T>],
-    /// Object from the first value on, in rows of `width`.
+    /// Object from the corner of the window on, in rows of `width`.
     object: &'a [Complex<T>],
     columns: usize,
     width: usize,
@@ -265,7 +251,7 @@ impl<T: Real> CpuEngine<T> {
         *exit = vec![Complex::default(); total];
         let of_probe = model::spectra(probe, layout.pixels(), fft);
         spectra.par_chunks_mut(waves).enumerate().for_each_init(
-            || (fft.scratch(), Shifter::new(probe)),
+            || (Scratch::new(layout, fft), Shifter::new(probe)),
             |(scratch, shifter), (frame, state)| {
                 let window = Window {
                     layout,
@@ -273,7 +259,8 @@ impl<T: Real> CpuEngine<T> {
                     probe: shifter.probe(layout, &of_probe, frame, exact, fft),
                     object,
                 };
-                window.spectra(state, fft, scratch);
+                model_spectra(&window, fft, scratch);
+                state.copy_from_slice(&scratch.model);
             },
         );
     }

@@ -4,9 +4,9 @@
 //! Ψ ← (1−a−b) Ψ + a F[P·O] + b Π[…]. This needs one forward transform of P·O and one inverse
 //! transform of Ψ, and also yields |F[P·O]|² for err_phot and R.
 //!
-//! The arrays of one frame stay in the L2 cache during its step: the spectrum of P·O, Ψ, the
-//! magnitudes and those of the reflected wave, 2 times 8 and 2 times 4 bytes per pixel in single
-//! precision. P·O itself is transformed some rows at a time.
+//! The arrays of one frame stay in the L2 cache during its step: P·O and its spectrum, Ψ, the
+//! magnitudes and those of the reflected wave, 3 times 8 and 2 times 4 bytes per pixel in single
+//! precision.
 
 use super::engine::{Layout, Window};
 use super::model_deviation::{MODEL_SUMS, ModelSums, frame_model, intensities};
@@ -18,9 +18,11 @@ use num_complex::Complex;
 /// Scratch memory of one thread.
 #[derive(Default)]
 pub(super) struct Scratch<T> {
+    /// P·O of one mode, or work memory of the inverse transform (row, column).
+    wave: Vec<Complex<T>>,
     /// Unnormalised transforms of P·O (mode, column, row); then those of the new exit waves, scaled
     /// for the inverse transform.
-    model: Vec<Complex<T>>,
+    pub(super) model: Vec<Complex<T>>,
     /// Magnitude of the reflected wave (column, row).
     reflected: Vec<T>,
     fft: FftScratch<T>,
@@ -30,6 +32,7 @@ impl<T: Real> Scratch<T> {
     pub(super) fn new(layout: &Layout, fft: &TransposedFft2<T>) -> Self {
         let pixels = layout.pixels();
         Self {
+            wave: vec![Complex::default(); pixels],
             model: vec![Complex::default(); layout.modes * pixels],
             reflected: vec![T::default(); pixels],
             fft: fft.scratch(),
@@ -59,6 +62,20 @@ pub(super) struct FrameModel {
     pub(super) free: f64,
 }
 
+/// Writes the unnormalised transforms of P·O of all modes to `scratch.model`.
+pub(super) fn model_spectra<T: Real>(
+    window: &Window<'_, T>,
+    fft: &TransposedFft2<T>,
+    scratch: &mut Scratch<T>,
+) {
+    let pixels = window.layout.pixels();
+    for mode in 0..window.layout.modes {
+        window.product(mode, &mut scratch.wave);
+        let spectrum = &mut scratch.model[mode * pixels..(mode + 1) * pixels];
+        fft.forward(&mut scratch.wave, spectrum, &mut scratch.fft);
+    }
+}
+
 /// One step of one frame. `state` is Ψ, unnormalised transforms (mode, column, row); ψ (mode, row,
 /// column) is written to `exit`; `magnitudes` is (column, row), negative where masked or
 /// free.
@@ -73,7 +90,7 @@ pub(super) fn step_frame<T: Real>(
 ) -> FrameErrors {
     let pixels = window.layout.pixels();
     let scale2 = fft.scale() * fft.scale();
-    window.spectra(&mut scratch.model, fft, &mut scratch.fft);
+    model_spectra(window, fft, scratch);
     let reflect = [1.0 - coefficients.c, coefficients.c].map(T::of);
     let [deviation, model @ ..] = vectorised(Reflect {
         state,
@@ -98,7 +115,7 @@ pub(super) fn step_frame<T: Real>(
     });
     let spectra = scratch.model.chunks_exact_mut(pixels);
     for (spectrum, exit) in spectra.zip(exit.chunks_exact_mut(pixels)) {
-        fft.inverse_to_rows(spectrum, exit, &mut scratch.fft);
+        fft.inverse_in_order(spectrum, &mut scratch.wave, exit, &mut scratch.fft);
     }
     // By Parseval's theorem the unnormalised transform has rows·columns times the power.
     FrameErrors {

@@ -170,7 +170,12 @@ pub(super) fn model_spectra<T: Real>(
     fft: &TransposedFft2<T>,
     scratch: &mut Scratch<T>,
 ) {
-    window.spectra(&mut scratch.model, fft, &mut scratch.fft);
+    let pixels = window.layout.pixels();
+    for mode in 0..window.layout.modes {
+        window.product(mode, &mut scratch.wave);
+        let spectrum = &mut scratch.model[mode * pixels..(mode + 1) * pixels];
+        fft.forward(&mut scratch.wave, spectrum, &mut scratch.fft);
+    }
 }
 
 /// Writes the model intensities `scale` · Σ|f|² of `scratch.model` to `scratch.factor`, and returns the
