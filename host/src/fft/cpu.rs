@@ -56,6 +56,7 @@ pub struct TransposedFft2<T: Real> {
 }
 
 /// Scratch memory of one thread for [`TransposedFft2`].
+#[derive(Default)]
 pub struct FftScratch<T> {
     work: Vec<Complex<T>>,
 }
@@ -92,7 +93,10 @@ impl<T: Real> TransposedFft2<T> {
             .along_rows
             .iter()
             .chain(&self.along_columns)
-            .map(|f| f.get_inplace_scratch_len())
+            .map(|f| {
+                let lengths = [f.get_inplace_scratch_len(), f.get_outofplace_scratch_len()];
+                lengths[0].max(lengths[1])
+            })
             .max()
             .unwrap_or(0);
         FftScratch {
@@ -122,6 +126,20 @@ impl<T: Real> TransposedFft2<T> {
         self.along_columns[1].process_with_scratch(spectrum, &mut scratch.work);
         transpose::transpose(spectrum, data, self.rows, self.columns);
         self.along_rows[1].process_with_scratch(data, &mut scratch.work);
+    }
+
+    /// Like [`TransposedFft2::inverse`], but writes `data` once, row after row, which is faster if it
+    /// is not in a cache; overwrites `spectrum` and `work`, of the same size.
+    pub fn inverse_in_order(
+        &self,
+        spectrum: &mut [Complex<T>],
+        work: &mut [Complex<T>],
+        data: &mut [Complex<T>],
+        scratch: &mut FftScratch<T>,
+    ) {
+        self.along_columns[1].process_with_scratch(spectrum, &mut scratch.work);
+        transpose::transpose(spectrum, work, self.rows, self.columns);
+        self.along_rows[1].process_outofplace_with_scratch(work, data, &mut scratch.work);
     }
 }
 
@@ -189,7 +207,19 @@ mod tests {
 
     #[test]
     fn forward_agrees_with_the_naive_dft_and_inverse_undoes_it() {
-        for (rows, columns) in [(1, 1), (1, 5), (4, 3), (7, 11), (8, 16)] {
+        // The last ones are 2^a 3^b 5^c.
+        let sizes = [
+            (1, 1),
+            (1, 5),
+            (4, 3),
+            (7, 11),
+            (8, 16),
+            (6, 10),
+            (15, 12),
+            (27, 25),
+            (24, 40),
+        ];
+        for (rows, columns) in sizes {
             let original = data(rows * columns);
             let mut values = original.clone();
             let mut fft = Fft2::new(rows, columns);
@@ -199,6 +229,28 @@ mod tests {
             }
             fft.inverse(&mut values);
             for (a, b) in values.iter().zip(&original) {
+                assert!((a - b).norm() < 1e-12, "{rows}x{columns}");
+            }
+        }
+    }
+
+    #[test]
+    fn both_inverses_undo_the_forward_transform() {
+        for (rows, columns) in [(1, 5), (7, 11), (8, 16), (12, 20)] {
+            let plan = TransposedFft2::<f64>::new(rows, columns);
+            let mut scratch = plan.scratch();
+            let original = data(rows * columns);
+            let zero = vec![Complex::default(); rows * columns];
+            let (mut spectrum, mut work, mut values) = (zero.clone(), zero.clone(), zero);
+            plan.forward(&mut original.clone(), &mut spectrum, &mut scratch);
+            let mut copy = spectrum.clone();
+            plan.inverse_in_order(&mut copy, &mut work, &mut values, &mut scratch);
+            let scale2 = plan.scale() * plan.scale();
+            for (a, b) in values.iter().zip(&original) {
+                assert!((a * scale2 - b).norm() < 1e-12, "{rows}x{columns}");
+            }
+            plan.inverse(&mut spectrum, &mut work, &mut scratch);
+            for (a, b) in values.iter().zip(&work) {
                 assert!((a - b).norm() < 1e-12, "{rows}x{columns}");
             }
         }

@@ -1,12 +1,16 @@
 //! State and step of a projection engine on the CPU.
 
 use super::batch_engine::{self, BatchState};
+use super::complex_products::multiply;
 use super::exact_positions::Shifter;
 use super::fourier_projection::{FrameErrors, FrameModel, Scratch, model_spectra, step_frame};
 use super::likelihood::{self, LikelihoodState};
+use super::object_update::ObjectSums;
+use super::scratch_pool::Pool;
+use super::simd::vectorised;
 use super::{
-    annealing, centring, constraints, exact_positions, model, normalisation, object_update,
-    probe_update, refinement,
+    annealing, centring, constraints, exact_positions, model, normalisation, probe_update,
+    refinement,
 };
 use crate::fft::{Real, TransposedFft2};
 use crate::ptycho::refinement::{FrameParameters, Refinement, Stage};
@@ -18,6 +22,17 @@ use crate::run::Setup;
 use ndarray::{Array2, Array3};
 use num_complex::Complex;
 use rayon::prelude::*;
+
+/// Bytes of exit waves that are written before the sums of object and probe read them again: a part
+/// of the last-level cache.
+const TOGETHER: usize = 8 << 20;
+
+/// Frames with exit waves of `waves` values that are worked on together: at least four per thread.
+/// It changes no result.
+pub(super) fn frames_together<T>(waves: usize) -> usize {
+    let fitting = TOGETHER / (waves * size_of::<Complex<T>>()).max(1);
+    fitting.max(4 * rayon::current_num_threads())
+}
 
 /// Array sizes and windows of the frames.
 #[derive(Debug, Clone)]
@@ -78,6 +93,19 @@ pub(super) struct Window<'a, T> {
 }
 
 impl<T: Real> Window<'_, T> {
+    /// Writes P_mode·O to `to` (row, column).
+    pub(super) fn product(&self, mode: usize, to: &mut [Complex<T>]) {
+        let layout = self.layout;
+        let [top, left] = self.corner.map(|v| v as usize);
+        vectorised(WindowProduct {
+            probe: &self.probe[mode * layout.pixels()..][..layout.pixels()],
+            object: &self.object[top * layout.object_shape[1] + left..],
+            columns: layout.columns,
+            width: layout.object_shape[1],
+            to,
+        });
+    }
+
     /// Calls `take(pixel, P_mode·O)` for each pixel of the frame, row by row.
     pub(super) fn for_each_product(&self, mode: usize, mut take: impl FnMut(usize, Complex<T>)) {
         let layout = self.layout;
@@ -89,6 +117,32 @@ impl<T: Real> Window<'_, T> {
             for (column, (p, o)) in p.iter().zip(o).enumerate() {
                 take(row * layout.columns + column, p * o);
             }
+        }
+    }
+}
+
+/// Writes probe·object to `to`, row by row.
+struct WindowProduct<'a, T> {
+    /// (row, column).
+    probe: &'a [Complex<T>],
+    /// Object from the corner of the window on, in rows of `width`.
+    object: &'a [Complex<T>],
+    columns: usize,
+    width: usize,
+    /// (row, column).
+    to: &'a mut [Complex<T>],
+}
+
+impl<T: Real> pulp::WithSimd for WindowProduct<'_, T> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: pulp::Simd>(self, simd: S) {
+        let rows = (self.to.chunks_exact_mut(self.columns))
+            .zip(self.probe.chunks_exact(self.columns))
+            .zip(self.object.chunks(self.width));
+        for ((to, probe), object) in rows {
+            multiply(simd, to, probe, &object[..self.columns]);
         }
     }
 }
@@ -127,6 +181,7 @@ pub struct CpuEngine<T: Real> {
     spectra: Vec<Complex<T>>,
     /// Exit waves ψ (frame, mode, row, column) of the current iteration.
     pub(super) exit: Vec<Complex<T>>,
+    scratch: Pool<Scratch<T>>,
     finished: Vec<StepErrors>,
 }
 
@@ -170,6 +225,7 @@ impl<T: Real> CpuEngine<T> {
             power: problem.probe.iter().map(Complex::norm_sqr).sum(),
             spectra: Vec::new(),
             exit: Vec::new(),
+            scratch: Pool::default(),
             finished: Vec::new(),
             layout,
         }
@@ -195,7 +251,7 @@ impl<T: Real> CpuEngine<T> {
         *exit = vec![Complex::default(); total];
         let of_probe = model::spectra(probe, layout.pixels(), fft);
         spectra.par_chunks_mut(waves).enumerate().for_each_init(
-            || (Scratch::new(layout, fft), Shifter::new(layout, fft, probe)),
+            || (Scratch::new(layout, fft), Shifter::new(probe)),
             |(scratch, shifter), (frame, state)| {
                 let window = Window {
                     layout,
@@ -209,7 +265,9 @@ impl<T: Real> CpuEngine<T> {
         );
     }
 
-    fn project(&mut self, step: &Step) -> Vec<FrameErrors> {
+    /// The step of every frame; the object's sums with it, if that is updated from whole-pixel
+    /// positions.
+    fn project(&mut self, step: &Step) -> (Vec<FrameErrors>, Option<ObjectSums<T>>) {
         let Self {
             layout,
             fft,
@@ -218,53 +276,75 @@ impl<T: Real> CpuEngine<T> {
             probe,
             spectra,
             exit,
+            scratch: pool,
             ..
         } = self;
         let pixels = layout.pixels();
         let waves = layout.modes * pixels;
-        let of_probe = model::spectra(probe, pixels, fft);
-        spectra
-            .par_chunks_mut(waves)
-            .zip(exit.par_chunks_mut(waves))
-            .zip(magnitudes.par_chunks(pixels))
-            .enumerate()
-            .map_init(
-                || (Scratch::new(layout, fft), Shifter::new(layout, fft, probe)),
-                |(scratch, shifter), (frame, (state, magnitudes))| {
-                    let window = Window {
-                        layout,
-                        corner: layout.corners[frame],
-                        probe: shifter.probe(layout, &of_probe, frame, step.subpixel, fft),
-                        object,
-                    };
-                    let coefficients = step.coefficients;
-                    step_frame(
-                        &window,
-                        state,
-                        magnitudes,
-                        coefficients,
-                        step.bound,
-                        fft,
-                        scratch,
-                    )
-                },
-            )
-            .collect()
+        let of_probe = if step.subpixel {
+            model::spectra(probe, pixels, fft)
+        } else {
+            Vec::new()
+        };
+        let mut sums =
+            (step.update_object && !step.subpixel).then(|| ObjectSums::new(layout, probe));
+        let together = frames_together::<T>(waves);
+        let mut errors = Vec::with_capacity(layout.corners.len());
+        let chunks = (spectra.chunks_mut(together * waves))
+            .zip(exit.chunks_mut(together * waves))
+            .zip(magnitudes.chunks(together * pixels));
+        for (chunk, ((spectra, exit), magnitudes)) in chunks.enumerate() {
+            let first = chunk * together;
+            let of_frames = (spectra.par_chunks_mut(waves))
+                .zip(exit.par_chunks_mut(waves))
+                .zip(magnitudes.par_chunks(pixels))
+                .enumerate()
+                .map_init(
+                    || {
+                        let scratch = pool.take(|| Scratch::new(layout, fft));
+                        (scratch, Shifter::new(probe))
+                    },
+                    |(scratch, shifter), (frame, (state, magnitudes))| {
+                        let frame = first + frame;
+                        let window = Window {
+                            layout,
+                            corner: layout.corners[frame],
+                            probe: shifter.probe(layout, &of_probe, frame, step.subpixel, fft),
+                            object,
+                        };
+                        step_frame(
+                            &window,
+                            state,
+                            magnitudes,
+                            step.coefficients,
+                            step.bound,
+                            fft,
+                            scratch,
+                        )
+                    },
+                );
+            errors.par_extend(of_frames);
+            if let Some(sums) = &mut sums {
+                sums.add(layout, probe, first..errors.len(), exit);
+            }
+        }
+        (errors, sums)
     }
 
-    fn overlap(&mut self, step: &Step) {
+    /// Updates object and probe alternately; `sums` of the object's first update, if it is not at
+    /// exact positions.
+    fn overlap(&mut self, step: &Step, mut sums: Option<ObjectSums<T>>) {
         for _ in 0..step.overlap_loops {
             if step.update_object && step.subpixel {
                 exact_positions::object_update(self, step);
             } else if step.update_object {
-                object_update::object_update(
-                    &self.layout,
-                    &mut self.object,
-                    &self.probe,
-                    &self.exit,
-                    step.object_weight,
-                    step.clip_object,
-                );
+                let layout = &self.layout;
+                let sums = sums.take().unwrap_or_else(|| {
+                    let mut sums = ObjectSums::new(layout, &self.probe);
+                    sums.add(layout, &self.probe, 0..layout.corners.len(), &self.exit);
+                    sums
+                });
+                sums.finish(&mut self.object, step.object_weight, step.clip_object);
             }
             if !step.update_probe {
                 break;
@@ -369,8 +449,8 @@ impl<T: Real> Engine for CpuEngine<T> {
                 self.batch_state = BatchState::default();
                 self.likelihood = LikelihoodState::default();
                 self.start_projections(step.subpixel);
-                let frames = self.project(step);
-                self.overlap(step);
+                let (frames, sums) = self.project(step);
+                self.overlap(step, sums);
                 frames
             }
             Method::Batches(method) => {

@@ -19,17 +19,13 @@ const CHUNK: usize = 64;
 /// The shifted probe of one thread's frame.
 pub(super) struct Shifter<'p, T> {
     whole: &'p [Complex<T>],
-    own: Vec<Complex<T>>,
-    scratch: Scratch<T>,
+    /// The frame's own probe, and scratch memory; only at exact positions.
+    own: Option<(Vec<Complex<T>>, Scratch<T>)>,
 }
 
 impl<'p, T: Real> Shifter<'p, T> {
-    pub(super) fn new(layout: &Layout, fft: &TransposedFft2<T>, whole: &'p [Complex<T>]) -> Self {
-        Self {
-            whole,
-            own: whole.to_vec(),
-            scratch: Scratch::new(layout, fft),
-        }
+    pub(super) fn new(whole: &'p [Complex<T>]) -> Self {
+        Self { whole, own: None }
     }
 
     /// √c S\[P\] of a frame, or P itself unless `exact`.
@@ -44,7 +40,8 @@ impl<'p, T: Real> Shifter<'p, T> {
         if !exact {
             return self.whole;
         }
-        let (own, scratch) = (&mut self.own, &mut self.scratch);
+        let make = || (self.whole.to_vec(), Scratch::new(layout, fft));
+        let (own, scratch) = self.own.get_or_insert_with(make);
         own_probe(layout, probe_spectra, frame, own, fft, scratch);
         own
     }

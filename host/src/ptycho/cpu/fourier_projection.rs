@@ -3,22 +3,27 @@
 //! The state is Ψ = F ψ. As F is linear, F[(1−c) ψ + c P·O] = (1−c) Ψ + c F[P·O] and
 //! Ψ ← (1−a−b) Ψ + a F[P·O] + b Π[…]. This needs one forward transform of P·O and one inverse
 //! transform of Ψ, and also yields |F[P·O]|² for err_phot and R.
+//!
+//! The arrays of one frame stay in the L2 cache during its step: P·O and its spectrum, Ψ, the
+//! magnitudes and those of the reflected wave, 3 times 8 and 2 times 4 bytes per pixel in single
+//! precision.
 
 use super::engine::{Layout, Window};
+use super::model_deviation::{MODEL_SUMS, ModelSums, frame_model, intensities};
+use super::simd::{PixelLoop, lanes, vectorised, wide_sum};
 use crate::fft::{FftScratch, Real, TransposedFft2};
-use crate::ptycho::free_pixels::free_magnitude;
 use crate::ptycho::{Coefficients, MAGNITUDE_FLOOR};
 use num_complex::Complex;
 
 /// Scratch memory of one thread.
+#[derive(Default)]
 pub(super) struct Scratch<T> {
-    /// P·O of one mode (row, column).
+    /// P·O of one mode, or work memory of the inverse transform (row, column).
     wave: Vec<Complex<T>>,
-    /// Unnormalised transforms of P·O (mode, column, row).
+    /// Unnormalised transforms of P·O (mode, column, row); then those of the new exit waves, scaled
+    /// for the inverse transform.
     pub(super) model: Vec<Complex<T>>,
-    /// New Ψ of one mode (column, row), input of the inverse transform.
-    spectrum: Vec<Complex<T>>,
-    /// Magnitude of the reflected wave, then the factor of its projection (column, row).
+    /// Magnitude of the reflected wave (column, row).
     reflected: Vec<T>,
     fft: FftScratch<T>,
 }
@@ -29,7 +34,6 @@ impl<T: Real> Scratch<T> {
         Self {
             wave: vec![Complex::default(); pixels],
             model: vec![Complex::default(); layout.modes * pixels],
-            spectrum: vec![Complex::default(); pixels],
             reflected: vec![T::default(); pixels],
             fft: fft.scratch(),
         }
@@ -66,46 +70,9 @@ pub(super) fn model_spectra<T: Real>(
 ) {
     let pixels = window.layout.pixels();
     for mode in 0..window.layout.modes {
-        window.for_each_product(mode, |i, product| scratch.wave[i] = product);
+        window.product(mode, &mut scratch.wave);
         let spectrum = &mut scratch.model[mode * pixels..(mode + 1) * pixels];
         fft.forward(&mut scratch.wave, spectrum, &mut scratch.fft);
-    }
-}
-
-/// Errors of the model in `scratch.model` compared with `magnitudes` (column, row), negative where
-/// masked or free.
-pub(super) fn model_errors<T: Real>(
-    scratch: &Scratch<T>,
-    magnitudes: &[f32],
-    scale2: T,
-) -> FrameModel {
-    let pixels = magnitudes.len();
-    let (mut photon, mut residual, mut free, mut valid) = (0.0, 0.0, 0.0, 0.0);
-    for (i, magnitude) in magnitudes.iter().enumerate() {
-        let hidden = free_magnitude(*magnitude);
-        if *magnitude < 0.0 && hidden.is_none() {
-            continue;
-        }
-        let mut model = T::default();
-        for spectrum in scratch.model.chunks_exact(pixels) {
-            model += spectrum[i].norm_sqr();
-        }
-        let model = (model * scale2).wide();
-        if let Some(hidden) = hidden {
-            free += (model.sqrt() - f64::from(hidden)).powi(2);
-            continue;
-        }
-        let magnitude = f64::from(*magnitude);
-        let counts = magnitude * magnitude;
-        photon += (model - counts).powi(2) / (counts + 1.0);
-        residual += (model.sqrt() - magnitude).powi(2);
-        valid += 1.0;
-    }
-    let photon = if valid > 0.0 { photon / valid } else { 0.0 };
-    FrameModel {
-        photon,
-        residual,
-        free,
     }
 }
 
@@ -124,66 +91,37 @@ pub(super) fn step_frame<T: Real>(
     let pixels = window.layout.pixels();
     let scale2 = fft.scale() * fft.scale();
     model_spectra(window, fft, scratch);
-    let model = model_errors(scratch, magnitudes, scale2);
-
-    let reflect = [T::of(1.0 - coefficients.c), T::of(coefficients.c)];
-    let (mut sum, mut valid) = (0.0, 0.0);
-    for (i, magnitude) in magnitudes.iter().enumerate() {
-        let mut intensity = T::default();
-        for mode in 0..window.layout.modes {
-            let at = mode * pixels + i;
-            let f = state[at].scale(reflect[0]) + scratch.model[at].scale(reflect[1]);
-            intensity += f.norm_sqr();
-        }
-        let modelled = (intensity * scale2).sqrt();
-        scratch.reflected[i] = modelled;
-        if *magnitude >= 0.0 {
-            let deviation = (modelled - T::of(f64::from(*magnitude))).wide();
-            sum += deviation * deviation;
-            valid += 1.0;
-        }
-    }
-    let fourier = if valid > 0.0 { sum / valid } else { 0.0 };
-
-    // From here on `reflected` holds the factor of the projection for each pixel.
+    let reflect = [1.0 - coefficients.c, coefficients.c].map(T::of);
+    let [deviation, model @ ..] = vectorised(Reflect {
+        state,
+        model: &scratch.model,
+        magnitudes,
+        reflect,
+        scale2,
+        reflected: &mut scratch.reflected,
+    });
+    let valid = model[MODEL_SUMS - 1];
+    let fourier = if valid > 0.0 { deviation / valid } else { 0.0 };
     let kept = kept_deviation(fourier, bound);
-    let kept_factor = T::of(kept);
-    for (value, magnitude) in scratch.reflected.iter_mut().zip(magnitudes) {
-        *value = if *magnitude < 0.0 || kept == 1.0 {
-            T::of(1.0)
-        } else {
-            let (target, modelled) = (T::of(f64::from(*magnitude)), *value);
-            (target + (modelled - target) * kept_factor) / (modelled + T::of(MAGNITUDE_FLOOR))
-        };
-    }
-
-    let keep = T::of(coefficients.keep());
-    let (a, b) = (T::of(coefficients.a), T::of(coefficients.b));
-    let mut moved = 0.0;
-    for mode in 0..window.layout.modes {
-        let range = mode * pixels..(mode + 1) * pixels;
-        let mut sum = 0.0;
-        let model = &scratch.model[range.clone()];
-        for (((psi, model), factor), spectrum) in state[range.clone()]
-            .iter_mut()
-            .zip(model)
-            .zip(&scratch.reflected)
-            .zip(&mut scratch.spectrum)
-        {
-            let reflected = psi.scale(reflect[0]) + model.scale(reflect[1]);
-            let next = psi.scale(keep) + model.scale(a) + reflected.scale(b * *factor);
-            sum += (next - *psi).norm_sqr().wide();
-            *psi = next;
-            *spectrum = next.scale(scale2);
-        }
-        moved += sum;
-        fft.inverse(&mut scratch.spectrum, &mut exit[range], &mut scratch.fft);
+    let [moved] = vectorised(Combine {
+        state,
+        model: &mut scratch.model,
+        magnitudes,
+        reflected: &scratch.reflected,
+        kept: (kept != 1.0).then_some(T::of(kept)),
+        weights: [coefficients.keep(), coefficients.a, coefficients.b].map(T::of),
+        reflect,
+        scale2,
+    });
+    let spectra = scratch.model.chunks_exact_mut(pixels);
+    for (spectrum, exit) in spectra.zip(exit.chunks_exact_mut(pixels)) {
+        fft.inverse_in_order(spectrum, &mut scratch.wave, exit, &mut scratch.fft);
     }
     // By Parseval's theorem the unnormalised transform has rows·columns times the power.
     FrameErrors {
         fourier,
         exit: moved * scale2.wide(),
-        model,
+        model: frame_model(model),
     }
 }
 
@@ -198,3 +136,129 @@ fn kept_deviation(fourier: f64, bound: f64) -> f64 {
         (bound / fourier).sqrt()
     }
 }
+
+/// Magnitudes of the reflected wave, their deviation Σ w (af − √I)², and the sums of the model.
+struct Reflect<'a, T> {
+    state: &'a [Complex<T>],
+    model: &'a [Complex<T>],
+    magnitudes: &'a [f32],
+    /// Weights of Ψ and of the model.
+    reflect: [T; 2],
+    /// Square of the unitary scale.
+    scale2: T,
+    reflected: &'a mut [T],
+}
+
+impl<T: Real> PixelLoop<{ 1 + MODEL_SUMS }> for Reflect<'_, T> {
+    #[inline(always)]
+    fn pixels<const N: usize>(&mut self, start: usize, end: usize) -> [f64; 1 + MODEL_SUMS] {
+        let pixels = self.magnitudes.len();
+        let modes = self.model.len() / pixels;
+        let [of_state, of_model] = self.reflect;
+        let mut deviations = [T::zero(); N];
+        let mut sums = ModelSums::<T, N>::new();
+        for at in (start..end).step_by(N) {
+            let magnitudes = lanes::<_, N>(self.magnitudes, at);
+            let modelled = intensities::<T, N>(self.model, [modes, pixels], at, self.scale2);
+            sums.add(&modelled, &magnitudes);
+            let mut reflected = [T::zero(); N];
+            for mode in 0..modes {
+                let in_mode = mode * pixels + at;
+                let state = lanes::<_, N>(self.state, in_mode);
+                let model = lanes::<_, N>(self.model, in_mode);
+                for lane in 0..N {
+                    let f = state[lane].scale(of_state) + model[lane].scale(of_model);
+                    reflected[lane] += f.norm_sqr();
+                }
+            }
+            for lane in 0..N {
+                reflected[lane] = (reflected[lane] * self.scale2).sqrt();
+                let deviation = reflected[lane] - T::of(f64::from(magnitudes[lane]));
+                deviations[lane] += if magnitudes[lane] >= 0.0 {
+                    deviation * deviation
+                } else {
+                    T::zero()
+                };
+            }
+            self.reflected[at..at + N].copy_from_slice(&reflected);
+        }
+        let [photon, residual, free, valid] = sums.total();
+        [wide_sum(&deviations), photon, residual, free, valid]
+    }
+}
+
+impl<T: Real> pulp::NullaryFnOnce for Reflect<'_, T> {
+    type Output = [f64; 1 + MODEL_SUMS];
+
+    #[inline(always)]
+    fn call(mut self) -> Self::Output {
+        self.all(self.magnitudes.len())
+    }
+}
+
+/// Ψ ← (1−a−b) Ψ + a A + b g [(1−c) Ψ + c A]; returns Σ|ΔΨ|².
+struct Combine<'a, T> {
+    state: &'a mut [Complex<T>],
+    /// A; receives the new Ψ, scaled for the inverse transform.
+    model: &'a mut [Complex<T>],
+    magnitudes: &'a [f32],
+    reflected: &'a [T],
+    /// Fraction of the deviation that the projection keeps; `None`: all of it, so g = 1.
+    kept: Option<T>,
+    /// 1−a−b, a and b.
+    weights: [T; 3],
+    /// Weights of Ψ and of the model.
+    reflect: [T; 2],
+    scale2: T,
+}
+
+impl<T: Real> PixelLoop<1> for Combine<'_, T> {
+    #[inline(always)]
+    fn pixels<const N: usize>(&mut self, start: usize, end: usize) -> [f64; 1] {
+        let pixels = self.magnitudes.len();
+        let modes = self.model.len() / pixels;
+        let [keep, a, b] = self.weights;
+        let [of_state, of_model] = self.reflect;
+        let mut moved = [T::zero(); N];
+        for at in (start..end).step_by(N) {
+            let mut factors = [b; N];
+            if let Some(kept) = self.kept {
+                let magnitudes = lanes::<_, N>(self.magnitudes, at);
+                let reflected = lanes::<_, N>(self.reflected, at);
+                for lane in 0..N {
+                    let target = T::of(f64::from(magnitudes[lane]));
+                    let projected = target + (reflected[lane] - target) * kept;
+                    let g = projected / (reflected[lane] + T::of(MAGNITUDE_FLOOR));
+                    factors[lane] = if magnitudes[lane] < 0.0 { b } else { b * g };
+                }
+            }
+            for mode in 0..modes {
+                let in_mode = mode * pixels + at;
+                let state = &mut self.state[in_mode..in_mode + N];
+                let model = &mut self.model[in_mode..in_mode + N];
+                for lane in 0..N {
+                    let (psi, of_object) = (state[lane], model[lane]);
+                    let reflected = psi.scale(of_state) + of_object.scale(of_model);
+                    let next =
+                        psi.scale(keep) + of_object.scale(a) + reflected.scale(factors[lane]);
+                    moved[lane] += (next - psi).norm_sqr();
+                    state[lane] = next;
+                    model[lane] = next.scale(self.scale2);
+                }
+            }
+        }
+        [wide_sum(&moved)]
+    }
+}
+
+impl<T: Real> pulp::NullaryFnOnce for Combine<'_, T> {
+    type Output = [f64; 1];
+
+    #[inline(always)]
+    fn call(mut self) -> Self::Output {
+        self.all(self.magnitudes.len())
+    }
+}
+
+#[cfg(test)]
+mod tests;

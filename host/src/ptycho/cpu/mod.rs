@@ -6,17 +6,23 @@
 mod annealing;
 mod batch_engine;
 mod centring;
+mod complex_products;
 mod constraints;
 mod engine;
 mod exact_positions;
 mod fourier_projection;
 mod likelihood;
 mod model;
+mod model_deviation;
 mod normalisation;
 mod object_update;
 mod probe_update;
 mod refinement;
+mod scratch_pool;
+mod simd;
 mod smoothness;
+#[cfg(test)]
+mod tests;
 
 pub(crate) use batch_engine::{DAMPING, Denominator, FLOOR, NEIGHBOURS, STEP, TRIM};
 pub(crate) use centring::centring_shift;

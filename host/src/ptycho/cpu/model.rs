@@ -7,8 +7,8 @@
 
 use super::engine::{CpuEngine, Layout, Window};
 use super::fourier_projection::FrameModel;
+use super::model_deviation;
 use crate::fft::{FftScratch, Real, TransposedFft2};
-use crate::ptycho::free_pixels::free_magnitude;
 use num_complex::Complex;
 use rayon::prelude::*;
 use std::f64::consts::TAU;
@@ -172,7 +172,7 @@ pub(super) fn model_spectra<T: Real>(
 ) {
     let pixels = window.layout.pixels();
     for mode in 0..window.layout.modes {
-        window.for_each_product(mode, |i, product| scratch.wave[i] = product);
+        window.product(mode, &mut scratch.wave);
         let spectrum = &mut scratch.model[mode * pixels..(mode + 1) * pixels];
         fft.forward(&mut scratch.wave, spectrum, &mut scratch.fft);
     }
@@ -185,34 +185,8 @@ pub(super) fn compare<T: Real>(
     scale: T,
     scratch: &mut Scratch<T>,
 ) -> (FrameModel, f64) {
-    let pixels = magnitudes.len();
-    scratch.factor.fill(T::default());
-    for spectrum in scratch.model.chunks_exact(pixels) {
-        for (sum, f) in scratch.factor.iter_mut().zip(spectrum) {
-            *sum += f.norm_sqr();
-        }
-    }
-    let (mut photon, mut residual, mut free, mut valid) = (0.0, 0.0, 0.0, 0.0);
-    for (intensity, magnitude) in scratch.factor.iter_mut().zip(magnitudes) {
-        *intensity *= scale;
-        let model = intensity.wide();
-        if *magnitude >= 0.0 {
-            let magnitude = f64::from(*magnitude);
-            let counts = magnitude * magnitude;
-            photon += (model - counts).powi(2) / (counts + 1.0);
-            residual += (model.sqrt() - magnitude).powi(2);
-            valid += 1.0;
-        } else if let Some(hidden) = free_magnitude(*magnitude) {
-            free += (model.sqrt() - f64::from(hidden)).powi(2);
-        }
-    }
-    let per_pixel = if valid > 0.0 { 1.0 / valid } else { 0.0 };
-    let model = FrameModel {
-        photon: photon * per_pixel,
-        residual,
-        free,
-    };
-    (model, residual * per_pixel)
+    let Scratch { model, factor, .. } = scratch;
+    model_deviation::compare(model, magnitudes, scale, factor)
 }
 
 /// Deviations of the current object and probe from the counts of every frame.

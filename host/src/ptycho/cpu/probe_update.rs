@@ -1,11 +1,17 @@
-//! Probe update P ← [c_p P + Σ conj(O) ψ] / [c_p + Σ |O|²], row by row.
+//! Probe update P ← [c_p P + Σ conj(O) ψ] / [c_p + Σ |O|²], in bands of rows.
 
-use super::engine::Layout;
+use super::complex_products::add_conjugate_products;
+use super::engine::{Layout, frames_together};
+use super::simd::vectorised;
 use crate::fft::Real;
 use num_complex::Complex;
 use rayon::prelude::*;
 
-/// Updates the probe; each pixel sums over the frames in order, for any number of threads.
+/// Rows per task: in every frame they are contiguous, so that a task reads whole pages of memory,
+/// and their sums stay in the first-level cache.
+const BAND: usize = 4;
+
+/// Updates the probe; `weight` is c_p, frames.
 pub(super) fn probe_update<T: Real>(
     layout: &Layout,
     object: &[Complex<T>],
@@ -13,48 +19,124 @@ pub(super) fn probe_update<T: Real>(
     exit: &[Complex<T>],
     weight: f64,
 ) {
-    let [_, width] = layout.object_shape;
-    let (pixels, columns, modes) = (layout.pixels(), layout.columns, layout.modes);
-    let weight = T::of(weight);
-    let rows: Vec<Vec<Complex<T>>> = (0..layout.rows)
-        .into_par_iter()
-        .map(|row| {
-            let own = row * columns;
-            let mut numerator = vec![Complex::<T>::default(); modes * columns];
-            let mut denominator = vec![T::default(); columns];
-            for (frame, corner) in layout.corners.iter().enumerate() {
-                let [top, left] = corner.map(|v| v as usize);
-                let o = &object[(top + row) * width + left..][..columns];
-                for (sum, o) in denominator.iter_mut().zip(o) {
-                    *sum += o.norm_sqr();
-                }
-                for mode in 0..modes {
-                    let psi = &exit[(frame * modes + mode) * pixels + own..][..columns];
-                    let sums = &mut numerator[mode * columns..(mode + 1) * columns];
-                    for ((sum, o), psi) in sums.iter_mut().zip(o).zip(psi) {
-                        *sum += o.conj() * psi;
+    let together = frames_together::<T>(layout.modes * layout.pixels());
+    ProbeSums::new(layout, object, exit, together).finish(layout, probe, weight);
+}
+
+/// The sums of a probe update over all frames.
+pub(super) struct ProbeSums<T> {
+    bands: Vec<Band<T>>,
+}
+
+impl<T: Real> ProbeSums<T> {
+    /// Adds `together` frames at a time. Each pixel sums over the frames in order, from the last one
+    /// on, because the exit waves of the last ones are still in a cache; neither the number of threads
+    /// nor that of frames at a time changes a bit.
+    pub(super) fn new(
+        layout: &Layout,
+        object: &[Complex<T>],
+        exit: &[Complex<T>],
+        together: usize,
+    ) -> Self {
+        let waves = layout.modes * layout.pixels();
+        let band = |first: usize| {
+            let count = BAND.min(layout.rows - first) * layout.columns;
+            Band {
+                first,
+                numerators: vec![Complex::default(); layout.modes * count],
+                denominators: vec![T::default(); count],
+            }
+        };
+        let mut bands: Vec<Band<T>> = (0..layout.rows).step_by(BAND).map(band).collect();
+        let chunks = (layout.corners.chunks(together)).zip(exit.chunks(together * waves));
+        for (corners, exit) in chunks.rev() {
+            bands.par_iter_mut().for_each(|band| {
+                vectorised(AddFrames {
+                    layout,
+                    corners,
+                    object,
+                    exit,
+                    band,
+                });
+            });
+        }
+        Self { bands }
+    }
+
+    /// Updates the probe (mode, row, column); `weight` is c_p, frames.
+    pub(super) fn finish(&self, layout: &Layout, probe: &mut [Complex<T>], weight: f64) {
+        let weight = T::of(weight);
+        for band in &self.bands {
+            let count = band.denominators.len();
+            for (mode, numerators) in band.numerators.chunks_exact(count).enumerate() {
+                let start = mode * layout.pixels() + band.first * layout.columns;
+                let sums = numerators.iter().zip(&band.denominators);
+                for (p, (n, d)) in probe[start..][..count].iter_mut().zip(sums) {
+                    let total = *d + weight;
+                    if total > T::default() {
+                        *p = (p.scale(weight) + n).unscale(total);
                     }
                 }
             }
-            for mode in 0..modes {
-                for column in 0..columns {
-                    let total = denominator[column] + weight;
-                    let before = probe[mode * pixels + own + column];
-                    let sum = &mut numerator[mode * columns + column];
-                    *sum = if total > T::default() {
-                        (before.scale(weight) + *sum).unscale(total)
-                    } else {
-                        before
-                    };
+        }
+    }
+}
+
+/// Sums of a band of the frames' rows.
+struct Band<T> {
+    /// First row.
+    first: usize,
+    /// Σ conj(O) ψ (mode, row, column).
+    numerators: Vec<Complex<T>>,
+    /// Σ|O|² (row, column).
+    denominators: Vec<T>,
+}
+
+/// Adds frames to the sums of a band, the last one first.
+struct AddFrames<'a, T> {
+    layout: &'a Layout,
+    /// Of the frames to add.
+    corners: &'a [[u32; 2]],
+    object: &'a [Complex<T>],
+    /// Of these frames (frame, mode, row, column).
+    exit: &'a [Complex<T>],
+    band: &'a mut Band<T>,
+}
+
+impl<T: Real> pulp::WithSimd for AddFrames<'_, T> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: pulp::Simd>(self, simd: S) {
+        let Layout {
+            modes,
+            columns,
+            object_shape: [_, width],
+            ..
+        } = *self.layout;
+        let pixels = self.layout.pixels();
+        let Band {
+            first,
+            numerators,
+            denominators,
+        } = self.band;
+        let count = denominators.len();
+        for (frame, corner) in self.corners.iter().enumerate().rev() {
+            let [top, left] = corner.map(|v| v as usize);
+            for row in 0..count / columns {
+                let own = row * columns;
+                let object = &self.object[(top + *first + row) * width + left..][..columns];
+                let denominators = &mut denominators[own..own + columns];
+                for (sum, o) in denominators.iter_mut().zip(object) {
+                    *sum += o.norm_sqr();
+                }
+                for mode in 0..modes {
+                    let at = (frame * modes + mode) * pixels + *first * columns + own;
+                    let psi = &self.exit[at..at + columns];
+                    let sums = &mut numerators[mode * count + own..][..columns];
+                    add_conjugate_products(simd, sums, object, psi);
                 }
             }
-            numerator
-        })
-        .collect();
-    for (row, values) in rows.iter().enumerate() {
-        for mode in 0..modes {
-            probe[mode * pixels + row * columns..][..columns]
-                .copy_from_slice(&values[mode * columns..][..columns]);
         }
     }
 }
