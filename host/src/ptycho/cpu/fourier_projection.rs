@@ -7,7 +7,7 @@
 use super::engine::{Layout, Window};
 use crate::fft::{FftScratch, Real, TransposedFft2};
 use crate::ptycho::free_pixels::free_magnitude;
-use crate::ptycho::{Coefficients, MAGNITUDE_FLOOR};
+use crate::ptycho::{MAGNITUDE_FLOOR, Step};
 use num_complex::Complex;
 
 /// Scratch memory of one thread.
@@ -43,7 +43,7 @@ pub(super) struct FrameErrors {
     pub(super) fourier: f64,
     /// Σ |Δψ|² over modes and pixels.
     pub(super) exit: f64,
-    /// Errors of the model P·O.
+    /// Errors of the model P·O; zero if the step does not ask for them.
     pub(super) model: FrameModel,
 }
 
@@ -116,16 +116,20 @@ pub(super) fn step_frame<T: Real>(
     window: &Window<'_, T>,
     (state, exit): (&mut [Complex<T>], &mut [Complex<T>]),
     magnitudes: &[f32],
-    coefficients: Coefficients,
-    bound: f64,
+    step: &Step,
     fft: &TransposedFft2<T>,
     scratch: &mut Scratch<T>,
 ) -> FrameErrors {
     let pixels = window.layout.pixels();
     let scale2 = fft.scale() * fft.scale();
     model_spectra(window, fft, scratch);
-    let model = model_errors(scratch, magnitudes, scale2);
+    let model = if step.metrics.start {
+        model_errors(scratch, magnitudes, scale2)
+    } else {
+        FrameModel::default()
+    };
 
+    let coefficients = step.coefficients;
     let reflect = [T::of(1.0 - coefficients.c), T::of(coefficients.c)];
     let (mut sum, mut valid) = (0.0, 0.0);
     for (i, magnitude) in magnitudes.iter().enumerate() {
@@ -146,7 +150,7 @@ pub(super) fn step_frame<T: Real>(
     let fourier = if valid > 0.0 { sum / valid } else { 0.0 };
 
     // From here on `reflected` holds the factor of the projection for each pixel.
-    let kept = kept_deviation(fourier, bound);
+    let kept = kept_deviation(fourier, step.bound);
     let kept_factor = T::of(kept);
     for (value, magnitude) in scratch.reflected.iter_mut().zip(magnitudes) {
         *value = if *magnitude < 0.0 || kept == 1.0 {

@@ -16,7 +16,8 @@ use crate::ptycho::likelihood::{LikelihoodMethod, Search};
 use crate::ptycho::refinement::FrameParameters;
 use crate::ptycho::step::{BatchMethod, Method};
 use crate::ptycho::{
-    Engine, EngineError, EngineState, Frames, ModelErrors, Problem, Step, StepErrors, UpdateVersion,
+    Engine, EngineError, EngineState, Frames, ModelErrors, Problem, Step, StepErrors, StepMetrics,
+    UpdateVersion,
 };
 use crate::run::Setup;
 use ndarray::{Array2, Array3};
@@ -29,8 +30,14 @@ const MAX_PENDING: usize = 32;
 
 /// Metrics of one iteration that are being copied to the host.
 struct Pending<M: Device> {
+    /// The last read-back of the iteration.
     errors: M::ReadBack<f32>,
-    moved: M::ReadBack<f32>,
+    moved: Option<M::ReadBack<f32>>,
+    model: Option<PendingModel<M>>,
+}
+
+/// Errors of the model from which an iteration started.
+struct PendingModel<M: Device> {
     photon: M::ReadBack<f32>,
     residual: M::ReadBack<f32>,
     /// None without free pixels.
@@ -194,7 +201,7 @@ impl<M: Device> GpuEngine<M> {
             Method::Batches(method) => self.pass(step, method)?,
             Method::Likelihood(method) => self.maximise(step, method)?,
         }
-        self.read_errors()?;
+        self.read_errors(step.metrics)?;
         if step.normalises(self.layout.modes as usize) {
             let (buffers, momentum) = (&mut self.buffers, self.batches.as_mut());
             let searches = matches!(step.method, Method::Likelihood(_));
@@ -352,32 +359,40 @@ impl<M: Device> GpuEngine<M> {
     }
 
     /// Queues the read-back of the frames' metrics.
-    fn read_errors(&mut self) -> Result<()> {
+    fn read_errors(&mut self, metrics: StepMetrics) -> Result<()> {
         let Self {
             buffers, device, ..
         } = self;
-        let free = (self.free_counts > 0.0).then(|| device.read_back(&buffers.free));
+        let has_free = self.free_counts > 0.0;
+        let moved = (metrics.exit).then(|| device.read_back(&buffers.moved));
+        let model = (metrics.start).then(|| -> Result<PendingModel<M>> {
+            let free = has_free.then(|| device.read_back(&buffers.free));
+            Ok(PendingModel {
+                photon: device.read_back(&buffers.photon)?,
+                residual: device.read_back(&buffers.residual)?,
+                free: free.transpose()?,
+            })
+        });
         self.pending.push_back(Pending {
-            free: free.transpose()?,
+            moved: moved.transpose()?,
+            model: model.transpose()?,
             errors: device.read_back(&buffers.errors)?,
-            moved: device.read_back(&buffers.moved)?,
-            photon: device.read_back(&buffers.photon)?,
-            residual: device.read_back(&buffers.residual)?,
         });
         Ok(())
     }
 
     fn finish(&self, pending: Pending<M>) -> Result<StepErrors> {
         let frames = f64::from(self.layout.frames.max(1));
-        let free = pending.free.map(ReadBack::wait).transpose()?;
+        let exit = |moved: Vec<f32>| total(&moved) / (frames * f64::from(self.layout.pixels()));
+        let start = |model: PendingModel<M>| -> Result<ModelErrors> {
+            let free = model.free.map(ReadBack::wait).transpose()?;
+            let (photon, residual) = (model.photon.wait()?, model.residual.wait()?);
+            Ok(self.combine(&photon, &residual, free.as_deref()))
+        };
         Ok(StepErrors {
             fourier: total(&pending.errors.wait()?) / frames,
-            exit: total(&pending.moved.wait()?) / (frames * f64::from(self.layout.pixels())),
-            start: self.combine(
-                &pending.photon.wait()?,
-                &pending.residual.wait()?,
-                free.as_deref(),
-            ),
+            exit: pending.moved.map(ReadBack::wait).transpose()?.map(exit),
+            start: pending.model.map(start).transpose()?,
         })
     }
 
@@ -417,7 +432,7 @@ impl<M: Device> Engine for GpuEngine<M> {
         let mut finished = Vec::new();
         while let Some(oldest) = self.pending.front() {
             // Read-backs finish in order: when the last one of an iteration is ready, all are.
-            if !(all || self.pending.len() > MAX_PENDING || oldest.residual.ready()) {
+            if !(all || self.pending.len() > MAX_PENDING || oldest.errors.ready()) {
                 break;
             }
             if let Some(oldest) = self.pending.pop_front() {
