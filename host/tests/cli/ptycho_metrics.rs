@@ -10,7 +10,7 @@ const ENGINES: [&str; 4] = ["--engine", "dm:23", "--engine", "raar:12"];
 /// The result of a reconstruction, its summary and its lines of progress.
 fn reconstructed(folder: &TestFolder, options: &[&str]) -> (Reconstruction, Value, Vec<Value>) {
     let fixed = ["-o", "out.h5", "--summary", "s.json", "--report", "r.html"];
-    let output = folder.reconstruct(&[&fixed, &["--json-progress"], options].concat());
+    let output = folder.reconstruct(&[&fixed[..], &["--json-progress"], options].concat());
     output.well();
     let lines = output.out.lines();
     let lines = lines.map(|line| serde_json::from_str(line).unwrap());
