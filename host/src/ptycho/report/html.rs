@@ -142,7 +142,7 @@ fn gaps(history: &[HistoryEntry]) -> String {
         return String::new();
     }
     format!(
-        "<p class=\"explanation\">R factors, photon error and exit-wave change were computed in {known} of {}; dots are iterations whose neighbours do not have them. <code>--metrics-every 1</code> computes them in every iteration.</p>\n",
+        "<p class=\"explanation\">R factors, photon error and exit-wave change were computed in {known} of {}; dots are iterations between gaps. <code>--metrics-every 1</code> computes them in every iteration.</p>\n",
         count(history.len(), ["iteration", "iterations"])
     )
 }
