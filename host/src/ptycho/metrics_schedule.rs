@@ -1,4 +1,4 @@
-//! Which iterations of a run have all metrics.
+//! The iterations of a run that have all metrics.
 //!
 //! err_phot, R and R_free of an iteration are computed by the next one, which transforms their model
 //! anyway, or by an extra transform at the end of a run. The choice depends on the number of the iteration
@@ -14,7 +14,7 @@ pub(super) const STOP_WINDOW: usize = 10;
 /// When all metrics are computed.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct MetricsSchedule {
-    /// Of the iterations of the run, those whose number is a multiple of this.
+    /// All iterations whose number in the run is a multiple of this have them.
     every: usize,
     stop: StopRule,
 }

@@ -94,7 +94,7 @@ pub struct Step {
     pub probe_fourier_support: Option<f64>,
     /// Distance of the probe from the centre beyond which it is moved back, pixels.
     pub centre_tolerance: Option<f64>,
-    /// Which metrics are computed. They change nothing else of the iteration.
+    /// The metrics to compute. They change nothing else of the iteration.
     pub metrics: StepMetrics,
 }
 
