@@ -77,7 +77,8 @@ fn reconstruction() -> Reconstruction {
                 iteration,
                 engine: if iteration <= 40 { "dm" } else { "raar" }.to_owned(),
                 err_fourier: 0.24 + 8.0 * (-n / 7.0).exp(),
-                err_exit: 0.02 + 3.0 * (-n / 9.0).exp() * (1.0 + 0.2 * (n / 2.0).sin()),
+                err_exit: (iteration % 5 == 0)
+                    .then(|| 0.02 + 3.0 * (-n / 9.0).exp() * (1.0 + 0.2 * (n / 2.0).sin())),
                 err_phot: (iteration % 5 == 0).then(|| 1.0 + 40.0 * (-n / 8.0).exp()),
                 r_factor: (iteration % 5 == 0).then(|| 0.014 + 0.3 * (-n / 8.0).exp()),
                 r_free: None,

@@ -4,7 +4,8 @@ use ndarray::{Array2, Array3};
 use num_complex::Complex;
 use serde::{Deserialize, Serialize};
 
-/// Metrics of one iteration.
+/// Metrics of one iteration. The Fourier error is known for every iteration, the others for those for
+/// which they were computed (`metrics_every` of a recipe).
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct HistoryEntry {
     /// Number of the iteration in the whole run, from 1.
@@ -13,11 +14,14 @@ pub struct HistoryEntry {
     pub engine: String,
     /// Mean over frames of Σ w (af − √I)² / Σ w.
     pub err_fourier: f64,
-    /// Mean |Δψ|².
-    pub err_exit: f64,
+    /// Mean |Δψ|², if computed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub err_exit: Option<f64>,
     /// Mean Σ w (I_model − I)²/(I+1)/N, if computed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub err_phot: Option<f64>,
     /// Σ w (√I_model − √I)² / Σ w I, if computed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub r_factor: Option<f64>,
     /// The same over the free pixels, if computed and if there are any.
     #[serde(default, skip_serializing_if = "Option::is_none")]

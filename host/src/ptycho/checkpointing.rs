@@ -362,7 +362,7 @@ mod tests {
                     iteration: 1,
                     engine: "dm".into(),
                     err_fourier: 1.0 / 3.0,
-                    err_exit: 1e-300,
+                    err_exit: Some(1e-300),
                     err_phot: None,
                     r_factor: Some(0.1),
                     r_free: None,
@@ -389,6 +389,21 @@ mod tests {
         let path = folder.path().join("a.checkpoint");
         saved().write(&path).unwrap();
         assert_eq!(SavedRun::read(&path).unwrap(), saved());
+    }
+
+    /// Their entries have all metrics, and null for those of the last one.
+    #[test]
+    fn the_history_of_older_checkpoints_is_read() {
+        let text = r#"{"engine":0,"iteration":2,"total":2,"seconds":0.5,
+            "history":[{"iteration":1,"engine":"dm","err_fourier":3.0,"err_exit":2.0,
+                "err_phot":1.5,"r_factor":0.1,"seconds":0.25}],
+            "open":{"iteration":2,"engine":"dm","err_fourier":2.5,"err_exit":1.0,
+                "err_phot":null,"r_factor":null,"seconds":0.5}}"#;
+        let progress: Progress = serde_json::from_str(text).unwrap();
+        let first = &progress.history[0];
+        assert_eq!((first.err_exit, first.r_factor), (Some(2.0), Some(0.1)));
+        let last = progress.incomplete.unwrap();
+        assert_eq!((last.err_exit, last.r_factor), (Some(1.0), None));
     }
 
     #[test]

@@ -160,6 +160,15 @@ impl Values {
         }
     }
 
+    /// The first value that is NaN or infinite.
+    fn not_finite(&self) -> Option<f64> {
+        let wrong = |parts: [f64; 2]| parts.into_iter().find(|v| !v.is_finite());
+        match self {
+            Self::F32(v) => v.iter().find_map(|v| wrong([v.re, v.im].map(f64::from))),
+            Self::F64(v) => v.iter().find_map(|v| wrong([v.re, v.im])),
+        }
+    }
+
     /// Number of values.
     #[must_use]
     pub fn len(&self) -> usize {
@@ -290,6 +299,18 @@ impl EngineState {
             },
         );
         Cow::Owned(waves)
+    }
+
+    /// The first array with a value that is NaN or infinite, and that value.
+    pub(super) fn not_finite(&self) -> Option<(&'static str, f64)> {
+        let arrays = [
+            ("the object", &self.object),
+            ("the probe", &self.probe),
+            ("an exit wave", &self.exit),
+        ];
+        arrays
+            .into_iter()
+            .find_map(|(name, values)| Some((name, values.not_finite()?)))
     }
 
     /// Adds the momentum of object and probe.

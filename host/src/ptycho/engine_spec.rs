@@ -210,7 +210,7 @@ const OBJECT_ALPHA: f64 = 0.1;
 /// Default momentum of LSQ-ML.
 const MOMENTUM: f64 = 0.5;
 /// Most iterations of an engine.
-const MAX_ITERATIONS: usize = 10_000_000;
+pub(super) const MAX_ITERATIONS: usize = 10_000_000;
 
 impl EngineSpec {
     /// An engine with default options.

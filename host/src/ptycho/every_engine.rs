@@ -1,12 +1,12 @@
-//! Tests that every engine must pass: free pixels are unseen, odd scans give finite numbers, and a
-//! saved run goes on with the same bits.
+//! Tests that every engine must pass: free pixels are unseen, odd scans give finite numbers, a saved
+//! run goes on with the same bits, and metrics change none of them.
 
 use super::cpu::CpuEngine;
 use super::cuda::GpuEngine;
 use super::free_pixels::FREE;
 use super::{
     Engine, EngineName, EngineSpec, PositionMethod, PositionOptions, Problem, Recipe,
-    SimulateOptions, Step, UpdateVersion, simulate,
+    SimulateOptions, Step, StepErrors, StepMetrics, UpdateVersion, simulate,
 };
 use crate::gpu::EmulatedDevice;
 use num_complex::Complex;
@@ -122,8 +122,47 @@ fn nothing_becomes_nan() {
             );
             assert!(of.positions.iter().flatten().all(|p| p.is_finite()));
             for errors in engine.errors(true).unwrap() {
-                assert!(errors.fourier.is_finite() && errors.start.r_factor.is_finite());
+                assert!(errors.fourier.is_finite() && errors.start.unwrap().r_factor.is_finite());
             }
+        }
+    }
+}
+
+/// The metrics that are asked for have the values that they have among all metrics.
+#[test]
+fn metrics_change_no_bit() {
+    let problem = problem(7);
+    let cpu = || -> Box<dyn Engine> { Box::new(CpuEngine::<f32>::new(&problem)) };
+    let gpu = || -> Box<dyn Engine> {
+        let device = EmulatedDevice::new();
+        Box::new(GpuEngine::new(device, &problem, UpdateVersion::Tiled).unwrap())
+    };
+    let asked = [(false, true), (false, false), (true, true), (true, false)];
+    let asked = asked.map(|(exit, start)| StepMetrics { exit, start });
+    let makers: [&dyn Fn() -> Box<dyn Engine>; 2] = [&cpu, &gpu];
+    for make in makers {
+        for spec in specs() {
+            let (mut whole, mut part) = (make(), make());
+            run(whole.as_mut(), &spec, &problem, 1, asked.len());
+            for (iteration, metrics) in (1..).zip(asked) {
+                let step = Step {
+                    metrics,
+                    ..Step::new(&spec, &problem, iteration)
+                };
+                part.step(&step).unwrap();
+            }
+            assert_eq!(part.object().unwrap(), whole.object().unwrap(), "{spec:?}");
+            assert_eq!(part.probe().unwrap(), whole.probe().unwrap(), "{spec:?}");
+            assert_eq!(part.frames(), whole.frames(), "{spec:?}");
+            let all = whole.errors(true).unwrap().into_iter().zip(asked);
+            let expected: Vec<StepErrors> = all
+                .map(|(all, asked)| StepErrors {
+                    fourier: all.fourier,
+                    exit: all.exit.filter(|_| asked.exit),
+                    start: all.start.filter(|_| asked.start),
+                })
+                .collect();
+            assert_eq!(part.errors(true).unwrap(), expected, "{spec:?}");
         }
     }
 }

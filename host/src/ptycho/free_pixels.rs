@@ -110,7 +110,10 @@ mod tests {
                     engine.step(&Step::new(&spec, problem, iteration)).unwrap();
                 }
                 let errors: Vec<_> = (engine.errors(true).unwrap().iter())
-                    .map(|e| (e.fourier, e.exit, e.start.photon, e.start.r_factor))
+                    .map(|e| {
+                        let start = e.start.unwrap();
+                        (e.fourier, e.exit, start.photon, start.r_factor)
+                    })
                     .collect();
                 (engine.object().unwrap(), engine.probe().unwrap(), errors)
             };

@@ -21,6 +21,7 @@ mod intensity_ramp;
 pub mod io;
 pub(crate) mod likelihood;
 mod memory_estimate;
+mod metrics_schedule;
 pub(crate) mod normalisation;
 mod overlap;
 mod predict;
@@ -70,7 +71,7 @@ pub use simulate::{Pattern, SimulateError, SimulateOptions, simulate};
 pub use start::StartError;
 pub use step::{
     BatchMethod, BatchUpdate, Coefficients, MAGNITUDE_FLOOR, Method, ModelErrors, Smoothness, Step,
-    StepErrors,
+    StepErrors, StepMetrics,
 };
 pub use summary::Summary;
 pub use update_version::UpdateVersion;

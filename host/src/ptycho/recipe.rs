@@ -3,7 +3,7 @@
 //! A recipe is resolved once (file, then `--engine`, then `--set`) and checked. The resolved text
 //! is stored in the results file; used as a recipe, it repeats the run.
 
-use super::engine_spec::{EngineName, EngineSpec};
+use super::engine_spec::{EngineName, EngineSpec, MAX_ITERATIONS};
 use super::recipe_line::line_of;
 use super::refinement::PositionOptions;
 use crate::text::{TomlError, shortest};
@@ -11,6 +11,8 @@ use serde::{Deserialize, Serialize};
 
 /// Share of free pixels where neither engines nor a recipe are given.
 const AUTOMATIC_FREE_PIXELS: f64 = 0.01;
+/// Every how many iterations all metrics are computed, unless a recipe says otherwise.
+const METRICS_EVERY: usize = 10;
 
 /// Floating-point precision on the CPU; the GPU computes in `f32`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -132,6 +134,10 @@ pub struct Recipe {
     pub free_pixels: f64,
     /// Whether rising R_free ends an engine; needs free pixels.
     pub stop: StopRule,
+    /// Every how many iterations of the run a projection engine computes the exit-wave change, the photon
+    /// error, R and R_free. Its first and last iterations always have them, and with `stop = "auto"` all
+    /// iterations. Other engines have them in every iteration.
+    pub metrics_every: usize,
     /// Whether the probe in the results includes the quadratic phase exp(−iπ(x² + y²)/(λz)) that
     /// the model omits, and thus is the physical wave at the specimen.
     pub physical_probe: bool,
@@ -157,6 +163,7 @@ impl Default for Recipe {
             probe_modes: 1,
             free_pixels: 0.0,
             stop: StopRule::Off,
+            metrics_every: METRICS_EVERY,
             physical_probe: false,
             probe: ProbeStart::default(),
             fit_frame_scales: false,
@@ -244,6 +251,19 @@ impl Recipe {
             .engines
             .iter()
             .fold(0_usize, |sum, e| sum.saturating_add(e.iterations));
+        if self.metrics_every != METRICS_EVERY {
+            let reason = if self.stop == StopRule::Auto {
+                Some("the stopping rule needs R_free of every iteration")
+            } else if !self.engines.iter().any(|e| e.name.projects()) {
+                Some("only projection engines (dm, raar, ap) leave metrics out")
+            } else {
+                None
+            };
+            sentences.extend(reason.map(|reason| {
+                let every = self.metrics_every;
+                format!("metrics_every = {every} has no effect: {reason}")
+            }));
+        }
         let refines = !self.positions.refine.is_empty() || self.fit_frame_scales;
         if refines && self.positions.start > planned {
             sentences.push(format!(
@@ -369,6 +389,12 @@ impl Recipe {
             "stop",
             "off, or free_pixels above 0, on which R_free is computed",
             "auto without free pixels".to_owned(),
+        )?;
+        within(
+            (1..=MAX_ITERATIONS).contains(&self.metrics_every),
+            "metrics_every",
+            &format!("1 to {MAX_ITERATIONS}"),
+            self.metrics_every.to_string(),
         )?;
         let p = &self.probe;
         within(
@@ -585,6 +611,7 @@ mod tests {
             "dm.alpha=-1",
             "dm.alpha=nan",
             "probe_modes=0",
+            "metrics_every=0",
             "probe.aperture=7",
             "dm.overlap_loops=0",
             "dm.iterations=0",

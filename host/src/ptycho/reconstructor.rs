@@ -1,5 +1,6 @@
 //! The loop of a reconstruction: runs the engines in order, collects metrics, decides when to stop.
 
+use super::metrics_schedule::{MetricsSchedule, STOP_WINDOW};
 use super::step::ScanSizes;
 use super::{
     Engine, EngineError, EngineSpec, EngineState, ModelErrors, Problem, Recipe, Step, StopRule,
@@ -10,9 +11,6 @@ use num_complex::Complex;
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 use std::time::Instant;
-
-/// Number of iterations over which the stopping rules average.
-const STOP_WINDOW: usize = 10;
 
 /// Progress of a run; together with an [`EngineState`] it is all that is needed to resume.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, Default)]
@@ -27,8 +25,8 @@ pub struct Progress {
     pub seconds: f64,
     /// Metrics of the iterations so far.
     pub history: Vec<HistoryEntry>,
-    /// Entry of the last iteration, still without err_phot and R: the next iteration computes them
-    /// for the model that it starts from, at no extra cost.
+    /// Entry of the last iteration, still without err_phot and R: the next iteration computes them, if
+    /// they are wanted, for the model that it starts from.
     #[serde(rename = "open")]
     pub incomplete: Option<HistoryEntry>,
 }
@@ -38,6 +36,7 @@ pub struct Reconstructor {
     engine: Box<dyn Engine>,
     specs: Vec<EngineSpec>,
     stop: StopRule,
+    metrics: MetricsSchedule,
     sizes: ScanSizes,
     progress: Progress,
     /// (iteration of the run, engine) of steps whose metrics have not arrived yet.
@@ -56,6 +55,7 @@ impl Reconstructor {
             engine,
             specs: recipe.engines.clone(),
             stop: recipe.stop,
+            metrics: MetricsSchedule::new(recipe),
             sizes: ScanSizes::new(problem),
             progress: Progress::default(),
             pending: VecDeque::new(),
@@ -126,14 +126,18 @@ impl Reconstructor {
         };
         let iteration = self.progress.iteration + 1;
         let last = iteration >= spec.iterations;
-        let step = Step::resolve(spec, &self.sizes, self.progress.total + 1);
+        let total = self.progress.total + 1;
+        let step = Step {
+            metrics: self.metrics.of_step(spec, iteration, total),
+            ..Step::resolve(spec, &self.sizes, total)
+        };
         let name = spec.name.as_str();
         let may_stop = spec.stop_below_change.is_some() || self.stop == StopRule::Auto;
         let checks_stopping = may_stop && iteration.is_multiple_of(STOP_WINDOW);
         self.engine.step(&step)?;
         self.progress.iteration = iteration;
-        self.progress.total += 1;
-        self.pending.push_back((self.progress.total, name));
+        self.progress.total = total;
+        self.pending.push_back((total, name));
         self.collect(checks_stopping)?;
         if last || (checks_stopping && (self.stalled() || self.risen())) {
             self.progress.engine += 1;
@@ -155,7 +159,7 @@ impl Reconstructor {
     }
 
     /// Waits for every queued iteration and computes err_phot and R of the last one with an extra
-    /// transform, so that the history is complete.
+    /// transform, so that the history ends with those of the present object and probe.
     ///
     /// # Errors
     /// Returns the engine's error.
@@ -167,7 +171,7 @@ impl Reconstructor {
         self.collect(true)?;
         if self.progress.incomplete.is_some() {
             let model = self.engine.metrics()?;
-            self.complete_entry(model);
+            self.complete_entry(Some(model));
         }
         Ok(())
     }
@@ -212,11 +216,14 @@ impl Reconstructor {
         Ok(())
     }
 
-    /// Completes the last entry with the errors of the model that its iteration produced.
-    fn complete_entry(&mut self, model: ModelErrors) {
+    /// Completes the last entry with the errors of the model that its iteration produced, if they were
+    /// computed.
+    fn complete_entry(&mut self, model: Option<ModelErrors>) {
         if let Some(mut entry) = self.progress.incomplete.take() {
-            (entry.err_phot, entry.r_factor) = (Some(model.photon), Some(model.r_factor));
-            entry.r_free = model.r_free;
+            if let Some(model) = model {
+                (entry.err_phot, entry.r_factor) = (Some(model.photon), Some(model.r_factor));
+                entry.r_free = model.r_free;
+            }
             self.progress.history.push(entry);
         }
     }
@@ -241,8 +248,8 @@ impl Reconstructor {
         before - now < limit * before
     }
 
-    /// Whether R_free of this engine has risen twice, from one window to the next. The last iteration's is
-    /// not known yet.
+    /// Whether R_free of this engine has risen twice, from one window to the next. With this rule every
+    /// iteration has R_free, but the last one's is not known yet.
     fn risen(&self) -> bool {
         let known = self.progress.iteration.saturating_sub(1);
         let history = &self.progress.history;

@@ -2,7 +2,7 @@
 //! finite.
 
 use super::checkpointing::{CheckpointError, SavedRun, fingerprint};
-use super::{EngineError, Origin, Reconstructor};
+use super::{EngineError, EngineState, Origin, Reconstructor};
 use crate::data::{HistoryEntry, Scan};
 use crate::run::Steps;
 use std::path::{Path, PathBuf};
@@ -21,7 +21,7 @@ pub enum RunError {
         "the reconstruction diverged: {metric} of iteration {iteration} ({engine}) is {found}; nothing was written (weaker values of alpha or beta, clip_object or another start probe may help)"
     )]
     Diverged {
-        /// Name of the metric.
+        /// Name of the metric or array.
         metric: &'static str,
         /// Number of the iteration in the run, from 1.
         iteration: usize,
@@ -94,7 +94,7 @@ impl<'a> ReconstructionSteps<'a> {
         for entry in new.iter().chain(&progress.incomplete) {
             let metrics = [
                 ("err_fourier", Some(entry.err_fourier)),
-                ("err_exit", Some(entry.err_exit)),
+                ("err_exit", entry.err_exit),
                 ("err_phot", entry.err_phot),
                 ("R", entry.r_factor),
                 ("R_free", entry.r_free),
@@ -112,6 +112,21 @@ impl<'a> ReconstructionSteps<'a> {
         }
         self.returned = progress.history.len();
         Ok(new.to_vec())
+    }
+
+    /// Refuses a state that is not finite: the iteration that it is from may have no metric that shows it.
+    fn check_state(&self, state: &EngineState) -> Result<(), RunError> {
+        let Some((metric, found)) = state.not_finite() else {
+            return Ok(());
+        };
+        let progress = self.reconstructor.progress();
+        let last = progress.incomplete.as_ref().or(progress.history.last());
+        Err(RunError::Diverged {
+            metric,
+            iteration: progress.total,
+            engine: last.map_or_else(String::new, |entry| entry.engine.clone()),
+            found,
+        })
     }
 }
 
@@ -142,6 +157,8 @@ impl Steps for ReconstructionSteps<'_> {
     }
 
     fn checkpoint(&mut self) -> Result<(), RunError> {
+        let state = self.reconstructor.engine().save()?;
+        self.check_state(&state)?;
         let scan = self.scan;
         let fingerprint = self
             .fingerprint
@@ -153,7 +170,7 @@ impl Steps for ReconstructionSteps<'_> {
             fingerprint,
             recipe: self.origin.recipe.clone(),
             progress: self.reconstructor.progress().clone(),
-            state: self.reconstructor.engine().save()?,
+            state,
         };
         saved.write(&self.path)?;
         self.saved = true;
@@ -203,6 +220,15 @@ mod tests {
         let mut bad = steps(&problem);
         let ended = bad.advance().and_then(|_| bad.flush());
         assert!(matches!(ended, Err(RunError::Diverged { .. })));
+        assert_eq!(std::fs::read(&path).unwrap(), saved);
+
+        // No metric has shown it yet.
+        let mut unseen = steps(&problem);
+        let text = unseen.checkpoint().unwrap_err().to_string();
+        assert!(
+            text.contains("diverged: the object of iteration 0"),
+            "{text}"
+        );
         assert_eq!(std::fs::read(&path).unwrap(), saved);
     }
 }

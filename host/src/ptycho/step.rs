@@ -94,6 +94,38 @@ pub struct Step {
     pub probe_fourier_support: Option<f64>,
     /// Distance of the probe from the centre beyond which it is moved back, pixels.
     pub centre_tolerance: Option<f64>,
+    /// The metrics to compute. They change nothing else of the iteration.
+    pub metrics: StepMetrics,
+}
+
+/// The metrics of an iteration that cost time. The Fourier error comes with the iteration itself and is
+/// always computed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct StepMetrics {
+    /// err_exit of this iteration.
+    pub exit: bool,
+    /// err_phot, R and R_free of the model from which the iteration starts; they belong to the entry of
+    /// the iteration before.
+    pub start: bool,
+}
+
+impl StepMetrics {
+    /// All metrics.
+    pub const ALL: Self = Self {
+        exit: true,
+        start: true,
+    };
+    /// The Fourier error only.
+    pub const NONE: Self = Self {
+        exit: false,
+        start: false,
+    };
+
+    /// Whether there are metrics besides the Fourier error.
+    #[must_use]
+    pub fn any(self) -> bool {
+        self.exit || self.start
+    }
 }
 
 /// What the steps of a run take from its scan and recipe.
@@ -121,7 +153,8 @@ impl ScanSizes {
 }
 
 impl Step {
-    /// The step of `spec` in iteration `run_iteration`, counted from 1, of a run on `problem`.
+    /// The step of `spec` in iteration `run_iteration`, counted from 1, of a run on `problem`, with all
+    /// metrics.
     #[must_use]
     pub fn new(spec: &EngineSpec, problem: &Problem, run_iteration: usize) -> Self {
         Self::resolve(spec, &ScanSizes::new(problem), run_iteration)
@@ -168,6 +201,7 @@ impl Step {
             probe_support: spec.probe_support,
             probe_fourier_support: spec.probe_fourier_support,
             centre_tolerance: spec.probe_centre_tolerance,
+            metrics: StepMetrics::ALL,
         }
     }
 }
@@ -269,10 +303,11 @@ impl BatchMethod {
 pub struct StepErrors {
     /// Mean over frames of Σ w (af − √I)² / Σ w.
     pub fourier: f64,
-    /// Mean |Δψ|² over frames and pixels.
-    pub exit: f64,
-    /// Errors of the model (object and probe) from which the iteration started.
-    pub start: ModelErrors,
+    /// Mean |Δψ|² over frames and pixels, if [`StepMetrics::exit`] asks for it.
+    pub exit: Option<f64>,
+    /// Errors of the model (object and probe) from which the iteration started, if
+    /// [`StepMetrics::start`] asks for them.
+    pub start: Option<ModelErrors>,
 }
 
 /// Deviation of a model from the measured counts.

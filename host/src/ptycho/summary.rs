@@ -29,7 +29,7 @@ pub struct Summary {
     pub err_phot: Option<f64>,
     /// Last Fourier error.
     pub err_fourier: Option<f64>,
-    /// Last change of the exit waves.
+    /// Last change of the exit waves computed.
     pub err_exit: Option<f64>,
     /// Frames of the scan.
     pub frames: usize,
@@ -89,7 +89,7 @@ impl Summary {
             r_free: newest(|h| h.r_free),
             err_phot: newest(|h| h.err_phot),
             err_fourier: last.map(|h| h.err_fourier),
-            err_exit: last.map(|h| h.err_exit),
+            err_exit: newest(|h| h.err_exit),
             frames: of.corners.len(),
             probe_modes: of.probe.shape()[0],
             mode_power: of.mode_power.clone(),
@@ -141,7 +141,7 @@ mod tests {
     #[test]
     fn the_keys_of_the_contract_are_there_and_nothing_is_nan() {
         let mut of = sample::reconstruction();
-        of.history[7].err_exit = f64::NAN;
+        of.history[7].err_exit = Some(f64::NAN);
         let json = Summary::new(&of, sample::record(), None).to_json().unwrap();
         let value: serde_json::Value = serde_json::from_str(&json).unwrap();
         for key in [

@@ -39,7 +39,8 @@ pub(crate) fn of_residuals(residuals: &[f64], step: &str) -> Result<Option<Strin
 }
 
 /// Draws values against steps, which are called `step`, on a logarithmic axis, with the names of `spans`
-/// above their first steps; `None` if there is nothing to draw.
+/// above their first steps; `None` if there is nothing to draw. Missing values are gaps, and one or two
+/// values between gaps are dots.
 pub(crate) fn logarithmic(
     values: &[(usize, Option<f64>)],
     step: &str,
@@ -101,11 +102,15 @@ pub(crate) fn logarithmic(
                 free = right;
             }
         }
+        let has_gaps = points.contains(&None);
         for run in points.split(Option::is_none) {
             let run: Vec<(f64, f64)> = run.iter().copied().flatten().collect();
-            if let [alone] = run[..] {
-                chart.draw_series([Circle::new(alone, 3, CURVES[0].filled())])?;
-            } else {
+            // A line of two neighbouring steps between gaps would be too short to be seen.
+            if run.len() == 1 || (run.len() == 2 && has_gaps) {
+                let dot = |at: &(f64, f64)| Circle::new(*at, 3, CURVES[0].filled());
+                chart.draw_series(run.iter().map(dot))?;
+            }
+            if run.len() > 1 {
                 chart.draw_series(LineSeries::new(run, CURVES[0].stroke_width(2)))?;
             }
         }
@@ -151,6 +156,18 @@ mod tests {
             );
         }
         assert!(!texts.iter().any(|text| text.len() > 5), "{texts:?}");
+    }
+
+    #[test]
+    fn values_between_gaps_are_dots() {
+        let drawn = |known: &[usize]| {
+            let value = |n: usize| (n, known.contains(&n).then_some(1.0 / n as f64));
+            let values: Vec<(usize, Option<f64>)> = (1..=12).map(value).collect();
+            let svg = logarithmic(&values, "iteration", &[]).unwrap().unwrap();
+            svg.matches("<circle").count()
+        };
+        assert_eq!(drawn(&[1, 4, 5, 8, 9, 10, 12]), 4);
+        assert_eq!(drawn(&(1..=12).collect::<Vec<_>>()), 0);
     }
 
     #[test]

@@ -11,7 +11,7 @@ use crate::ptycho::cuda::GpuEngine;
 use crate::ptycho::{
     BatchMethod, BatchOrder, BatchUpdate, Coefficients, Engine, LikelihoodMethod, Method, Noise,
     PositionMethod, PositionOptions, Problem, Recipe, Refinement, SimulateOptions, Smoothness,
-    Step, StepErrors, UpdateVersion, simulate,
+    Step, StepErrors, StepMetrics, UpdateVersion, simulate,
 };
 use ndarray::Array3;
 use num_complex::Complex;
@@ -151,6 +151,7 @@ fn sequences(problem: &Problem) -> Vec<StepSequence> {
         probe_support: None,
         probe_fourier_support: None,
         centre_tolerance: None,
+        metrics: StepMetrics::ALL,
     };
     let raar = Step {
         coefficients: Coefficients::raar(0.75),
@@ -460,15 +461,17 @@ fn metrics(engine: &mut dyn Engine, steps: &[Step]) -> Result<Vec<f64>, Selftest
     for step in steps {
         engine.step(step)?;
     }
+    // Every problem of these has free pixels.
     let each = |errors: StepErrors| {
+        let start = errors.start;
         [
-            errors.fourier,
+            Some(errors.fourier),
             errors.exit,
-            errors.start.photon,
-            errors.start.r_factor,
-            // Every problem of these has free pixels.
-            errors.start.r_free.unwrap_or(f64::NAN),
+            start.map(|model| model.photon),
+            start.map(|model| model.r_factor),
+            start.and_then(|model| model.r_free),
         ]
+        .map(|metric| metric.unwrap_or(f64::NAN))
     };
     Ok(engine.errors(true)?.into_iter().flat_map(each).collect())
 }

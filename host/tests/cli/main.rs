@@ -21,6 +21,7 @@ mod pictures;
 mod printed;
 mod ptycho_doubtful;
 mod ptycho_free;
+mod ptycho_metrics;
 mod ptycho_notes;
 mod ptycho_predict;
 mod ptycho_problems;

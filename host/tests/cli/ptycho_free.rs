@@ -16,7 +16,14 @@ fn summary(folder: &TestFolder, options: &[&str]) -> serde_json::Value {
 fn r_free_is_in_summary_history_report_and_result() {
     let folder = TestFolder::with_scan();
     let engines = [
-        "--engine", "dm:12", "--engine", "raar:6", "--engine", "ap:3",
+        "--engine",
+        "dm:12",
+        "--engine",
+        "raar:6",
+        "--engine",
+        "ap:3",
+        "--metrics-every",
+        "1",
     ];
     let with = |options: &[&str]| summary(&folder, &[&engines, options].concat());
     let none = with(&[]);
@@ -81,6 +88,11 @@ fn a_rising_r_free_ends_an_engine() {
         summary(&folder, &[&fixed, options].concat())
     };
     let (all, stopped) = (with(&[]), with(&["--stop", "auto"]));
+    // The rule needs R_free of every iteration, and has it.
+    let sparse = with(&["--stop", "auto", "--metrics-every", "50"]);
+    assert_eq!(sparse["iterations"], stopped["iterations"]);
+    assert_eq!(sparse["r_free"], stopped["r_free"]);
+    assert!(stopped["history"][6]["r_free"].is_f64() && all["history"][6].get("r_free").is_none());
     let done = stopped["iterations"].as_u64().unwrap();
     assert_eq!(all["iterations"], 300);
     assert!((30..290).contains(&done), "{done}");

@@ -23,7 +23,8 @@ fn engine(name: &str, problem: &Problem) -> Box<dyn Engine> {
 }
 
 fn object_after(first: &str, second: &str) -> (Vec<Complex<f64>>, Vec<f64>) {
-    let recipe = recipe(&["dm:4", "raar:2"]).unwrap();
+    let mut recipe = recipe(&["dm:4", "raar:2"]).unwrap();
+    recipe.metrics_every = 1;
     let problem = Problem::new(&non_square_scan(), &recipe).unwrap();
     let mut run = Reconstructor::new(engine(first, &problem), &problem, &recipe);
     for _ in 0..SAVED_AFTER {
@@ -36,7 +37,8 @@ fn object_after(first: &str, second: &str) -> (Vec<Complex<f64>>, Vec<f64>) {
     while !run.finished() {
         run.advance().unwrap();
     }
-    let metrics: Vec<f64> = run.progress().history.iter().map(|e| e.err_exit).collect();
+    let history = &run.progress().history;
+    let metrics: Vec<f64> = history.iter().filter_map(|e| e.err_exit).collect();
     assert_eq!(metrics.len(), ITERATIONS);
     (
         run.engine().object().unwrap().into_iter().collect(),

@@ -17,6 +17,7 @@ fn the_first_five_iterations_agree_in_f32_and_f64() {
             .unwrap();
             let mut recipe = recipe(&[engine]).unwrap();
             recipe.probe_modes = probe_modes;
+            recipe.metrics_every = 1;
             let single = on_cpu(&scan, &recipe).unwrap();
             recipe.precision = Precision::F64;
             let double = on_cpu(&scan, &recipe).unwrap();
@@ -28,7 +29,7 @@ fn the_first_five_iterations_agree_in_f32_and_f64() {
             for (s, d) in single.history.iter().zip(&double.history) {
                 let pairs = [
                     (s.err_fourier, d.err_fourier),
-                    (s.err_exit, d.err_exit),
+                    (s.err_exit.unwrap(), d.err_exit.unwrap()),
                     (s.r_factor.unwrap(), d.r_factor.unwrap()),
                 ];
                 for (s, d) in pairs {

@@ -40,7 +40,7 @@ Examples:
   warpstride ptycho reconstruct scan.cxi -o result.h5 --engine epie:200
   warpstride ptycho reconstruct scan.cxi -o result.h5 --engine rpie:200
   warpstride ptycho reconstruct scan.cxi -o result.h5 --backend cpu \\
-      --report result.html
+      --report result.html --metrics-every 1
   warpstride ptycho reconstruct scan.cxi -o result.h5 --resume result.checkpoint
 
 Ctrl-C saves a checkpoint and the current result; --resume continues bit for bit.")]
@@ -165,6 +165,10 @@ pub(crate) struct ReconstructArgs {
     /// Whether an engine ends when R_free has risen; auto needs --free-pixels [default: off]
     #[arg(long, value_enum, help_heading = "What to compute")]
     pub(crate) stop: Option<StopArg>,
+    /// Compute R, R_free, the photon error and the exit-wave change in every K-th iteration of dm,
+    /// raar and ap, such as 1; with --stop auto in all [default: 10]
+    #[arg(long, value_name = "K", help_heading = "What to compute")]
+    pub(crate) metrics_every: Option<usize>,
     /// Refine the positions by these methods, such as gradient,affine [default: none]
     #[arg(
         long,
@@ -195,6 +199,7 @@ pub(crate) struct ReconstructArgs {
             "probe_modes",
             "free_pixels",
             "stop",
+            "metrics_every",
             "refine_positions",
             "fit_frame_scales",
             "precision",

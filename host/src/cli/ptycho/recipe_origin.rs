@@ -30,6 +30,12 @@ impl RecipeOrigin {
             let argument = ("stop".to_owned(), "--stop auto".to_owned());
             origin.arguments.insert(0, argument);
         }
+        if let Some(every) = args.metrics_every {
+            let argument = format!("--metrics-every {every}");
+            origin
+                .arguments
+                .insert(0, ("metrics_every".to_owned(), argument));
+        }
         if !args.refine_positions.is_empty() {
             let names: Vec<String> = (args.refine_positions.iter())
                 .filter_map(|method| Some(method.to_possible_value()?.get_name().to_owned()))

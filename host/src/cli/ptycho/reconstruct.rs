@@ -21,6 +21,7 @@ use crate::run::{
 };
 use crate::system::Memory;
 use crate::text::{count, shortest, significant};
+use std::cell::RefCell;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -248,16 +249,21 @@ impl Reconstruct {
 impl ProgressOutput {
     fn observer(self) -> Box<dyn Observer<HistoryEntry>> {
         match self {
-            Self::Text => Box::new(Bar::new(|entry: &HistoryEntry| {
-                let error = significant(entry.err_fourier, 3);
-                let mut text = format!("{} {error}", entry.engine);
-                for (name, value) in [("R", entry.r_factor), ("R_free", entry.r_free)] {
-                    if let Some(value) = value {
-                        text += &format!("  {name} {}", significant(value, 3));
+            Self::Text => {
+                // R and R_free stay until the next iteration that has them.
+                let known = RefCell::new(String::new());
+                Box::new(Bar::new(move |entry: &HistoryEntry| {
+                    let mut known = known.borrow_mut();
+                    if let Some(r) = entry.r_factor {
+                        *known = format!("  after {}: R {}", entry.iteration, significant(r, 3));
+                        if let Some(r_free) = entry.r_free {
+                            *known += &format!("  R_free {}", significant(r_free, 3));
+                        }
                     }
-                }
-                text
-            })),
+                    let error = significant(entry.err_fourier, 3);
+                    format!("{} {error}{known}", entry.engine)
+                }))
+            }
             Self::Json => Box::new(JsonLines::new(ProgressStream)),
             Self::Quiet => Box::new(Silent),
         }
@@ -292,6 +298,9 @@ fn resolve(args: &ReconstructArgs, origin: &RecipeOrigin) -> Result<Recipe, Fail
             StopArg::Off => StopRule::Off,
             StopArg::Auto => StopRule::Auto,
         };
+    }
+    if let Some(every) = args.metrics_every {
+        recipe.metrics_every = every;
     }
     if !args.refine_positions.is_empty() {
         let methods = args.refine_positions.iter().map(|given| method(*given));

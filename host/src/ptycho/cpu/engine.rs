@@ -312,15 +312,7 @@ impl<T: Real> CpuEngine<T> {
                             probe: shifter.probe(layout, &of_probe, frame, step.subpixel, fft),
                             object,
                         };
-                        step_frame(
-                            &window,
-                            state,
-                            magnitudes,
-                            step.coefficients,
-                            step.bound,
-                            fft,
-                            scratch,
-                        )
+                        step_frame(&window, state, magnitudes, step, fft, scratch)
                     },
                 );
             errors.par_extend(of_frames);
@@ -492,8 +484,9 @@ impl<T: Real> Engine for CpuEngine<T> {
         let pixels = self.layout.pixels() as f64;
         self.finished.push(StepErrors {
             fourier: frames.iter().map(|f| f.fourier).sum::<f64>() / count,
-            exit: frames.iter().map(|f| f.exit).sum::<f64>() / (count * pixels),
-            start: self.combine(frames.iter().map(|f| f.model)),
+            exit: (step.metrics.exit)
+                .then(|| frames.iter().map(|f| f.exit).sum::<f64>() / (count * pixels)),
+            start: (step.metrics.start).then(|| self.combine(frames.iter().map(|f| f.model))),
         });
         Ok(())
     }

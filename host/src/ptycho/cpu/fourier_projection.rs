@@ -12,7 +12,7 @@ use super::engine::{Layout, Window};
 use super::model_deviation::{MODEL_SUMS, ModelSums, frame_model, intensities};
 use super::simd::{PixelLoop, lanes, vectorised, wide_sum};
 use crate::fft::{FftScratch, Real, TransposedFft2};
-use crate::ptycho::{Coefficients, MAGNITUDE_FLOOR};
+use crate::ptycho::{MAGNITUDE_FLOOR, Step};
 use num_complex::Complex;
 
 /// Scratch memory of one thread.
@@ -47,7 +47,7 @@ pub(super) struct FrameErrors {
     pub(super) fourier: f64,
     /// Σ |Δψ|² over modes and pixels.
     pub(super) exit: f64,
-    /// Errors of the model P·O.
+    /// Errors of the model P·O; zero if the step does not ask for them.
     pub(super) model: FrameModel,
 }
 
@@ -83,14 +83,14 @@ pub(super) fn step_frame<T: Real>(
     window: &Window<'_, T>,
     (state, exit): (&mut [Complex<T>], &mut [Complex<T>]),
     magnitudes: &[f32],
-    coefficients: Coefficients,
-    bound: f64,
+    step: &Step,
     fft: &TransposedFft2<T>,
     scratch: &mut Scratch<T>,
 ) -> FrameErrors {
     let pixels = window.layout.pixels();
     let scale2 = fft.scale() * fft.scale();
     model_spectra(window, fft, scratch);
+    let coefficients = step.coefficients;
     let reflect = [1.0 - coefficients.c, coefficients.c].map(T::of);
     let [deviation, model @ ..] = vectorised(Reflect {
         state,
@@ -98,11 +98,12 @@ pub(super) fn step_frame<T: Real>(
         magnitudes,
         reflect,
         scale2,
+        metrics: step.metrics.start,
         reflected: &mut scratch.reflected,
     });
     let valid = model[MODEL_SUMS - 1];
     let fourier = if valid > 0.0 { deviation / valid } else { 0.0 };
-    let kept = kept_deviation(fourier, bound);
+    let kept = kept_deviation(fourier, step.bound);
     let [moved] = vectorised(Combine {
         state,
         model: &mut scratch.model,
@@ -146,6 +147,8 @@ struct Reflect<'a, T> {
     reflect: [T; 2],
     /// Square of the unitary scale.
     scale2: T,
+    /// Whether the sums of the model are wanted; otherwise only the pixels are counted.
+    metrics: bool,
     reflected: &'a mut [T],
 }
 
@@ -159,8 +162,12 @@ impl<T: Real> PixelLoop<{ 1 + MODEL_SUMS }> for Reflect<'_, T> {
         let mut sums = ModelSums::<T, N>::new();
         for at in (start..end).step_by(N) {
             let magnitudes = lanes::<_, N>(self.magnitudes, at);
-            let modelled = intensities::<T, N>(self.model, [modes, pixels], at, self.scale2);
-            sums.add(&modelled, &magnitudes);
+            if self.metrics {
+                let modelled = intensities::<T, N>(self.model, [modes, pixels], at, self.scale2);
+                sums.add(&modelled, &magnitudes);
+            } else {
+                sums.count(&magnitudes);
+            }
             let mut reflected = [T::zero(); N];
             for mode in 0..modes {
                 let in_mode = mode * pixels + at;

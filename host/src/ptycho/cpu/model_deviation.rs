@@ -56,6 +56,18 @@ impl<T: Real, const N: usize> ModelSums<T, N> {
         }
     }
 
+    /// Counts pixels with these magnitudes.
+    #[inline(always)]
+    pub(super) fn count(&mut self, magnitudes: &[f32; N]) {
+        for lane in 0..N {
+            self.valid[lane] += if magnitudes[lane] >= 0.0 {
+                T::one()
+            } else {
+                T::zero()
+            };
+        }
+    }
+
     /// The sums over the lanes: photon, residual, free, valid.
     #[inline(always)]
     pub(super) fn total(&self) -> [f64; MODEL_SUMS] {

@@ -32,16 +32,22 @@ const MAX_PENDING: usize = 32;
 
 /// Metrics of one iteration that are being copied to the host.
 struct Pending<M: Device> {
+    /// The last read-back of the iteration.
     errors: M::ReadBack<f32>,
-    moved: M::ReadBack<f32>,
-    photon: M::ReadBack<f32>,
-    residual: M::ReadBack<f32>,
-    /// None without free pixels.
-    free: Option<M::ReadBack<f32>>,
+    moved: Option<M::ReadBack<f32>>,
+    model: Option<PendingModel<M>>,
     /// Threads that saw a share beyond the range of the object's sums; only of the fused step.
     exceeding: Option<M::ReadBack<u32>>,
     /// Number of the iteration in the run.
     iteration: usize,
+}
+
+/// Errors of the model from which an iteration started.
+struct PendingModel<M: Device> {
+    photon: M::ReadBack<f32>,
+    residual: M::ReadBack<f32>,
+    /// None without free pixels.
+    free: Option<M::ReadBack<f32>>,
 }
 
 /// A projection engine on a [`Device`], in single precision.
@@ -209,7 +215,7 @@ impl<M: Device> GpuEngine<M> {
             Method::Batches(method) => self.pass(step, method)?,
             Method::Likelihood(method) => self.maximise(step, method)?,
         }
-        self.read_errors(step.iteration)?;
+        self.read_errors(step)?;
         if step.normalises(self.layout.modes as usize) {
             let (buffers, momentum) = (&mut self.buffers, self.batches.as_mut());
             let searches = matches!(step.method, Method::Likelihood(_));
@@ -355,10 +361,9 @@ impl<M: Device> GpuEngine<M> {
 
     /// Queues one projection.
     fn project_waves(&mut self, step: &Step) -> Result<()> {
-        let (coefficients, bound) = (step.coefficients, step.bound);
         if let Some(fused) = &mut self.fused {
             let (device, layout, buffers) = (&self.device, &self.layout, &mut self.buffers);
-            return fused.project(device, layout, buffers, (coefficients, bound), true);
+            return fused.project(device, layout, buffers, step);
         }
         let Self {
             layout,
@@ -370,6 +375,7 @@ impl<M: Device> GpuEngine<M> {
         else {
             return Ok(());
         };
+        let (coefficients, bound) = (step.coefficients, step.bound);
         fourier_projection::project(device, layout, buffers, fft, coefficients, bound)
     }
 
@@ -392,23 +398,31 @@ impl<M: Device> GpuEngine<M> {
     }
 
     /// Queues the read-back of the frames' metrics.
-    fn read_errors(&mut self, iteration: usize) -> Result<()> {
+    fn read_errors(&mut self, step: &Step) -> Result<()> {
         let Self {
             buffers,
             device,
             fused,
             ..
         } = self;
-        let free = (self.free_counts > 0.0).then(|| device.read_back(&buffers.free));
+        let metrics = step.metrics;
+        let has_free = self.free_counts > 0.0;
+        let moved = (metrics.exit).then(|| device.read_back(&buffers.moved));
+        let model = (metrics.start).then(|| -> Result<PendingModel<M>> {
+            let free = has_free.then(|| device.read_back(&buffers.free));
+            Ok(PendingModel {
+                photon: device.read_back(&buffers.photon)?,
+                residual: device.read_back(&buffers.residual)?,
+                free: free.transpose()?,
+            })
+        });
         let exceeding = (fused.as_ref()).map(|fused| device.read_back(&fused.exceeding));
         self.pending.push_back(Pending {
-            iteration,
+            iteration: step.iteration,
             exceeding: exceeding.transpose()?,
-            free: free.transpose()?,
+            moved: moved.transpose()?,
+            model: model.transpose()?,
             errors: device.read_back(&buffers.errors)?,
-            moved: device.read_back(&buffers.moved)?,
-            photon: device.read_back(&buffers.photon)?,
-            residual: device.read_back(&buffers.residual)?,
         });
         Ok(())
     }
@@ -423,15 +437,16 @@ impl<M: Device> GpuEngine<M> {
                 headroom: HEADROOM,
             });
         }
-        let free = pending.free.map(ReadBack::wait).transpose()?;
+        let exit = |moved: Vec<f32>| total(&moved) / (frames * f64::from(self.layout.pixels()));
+        let start = |model: PendingModel<M>| -> Result<ModelErrors> {
+            let free = model.free.map(ReadBack::wait).transpose()?;
+            let (photon, residual) = (model.photon.wait()?, model.residual.wait()?);
+            Ok(self.combine(&photon, &residual, free.as_deref()))
+        };
         Ok(StepErrors {
             fourier: total(&pending.errors.wait()?) / frames,
-            exit: total(&pending.moved.wait()?) / (frames * f64::from(self.layout.pixels())),
-            start: self.combine(
-                &pending.photon.wait()?,
-                &pending.residual.wait()?,
-                free.as_deref(),
-            ),
+            exit: pending.moved.map(ReadBack::wait).transpose()?.map(exit),
+            start: pending.model.map(start).transpose()?,
         })
     }
 
@@ -471,7 +486,7 @@ impl<M: Device> Engine for GpuEngine<M> {
         let mut finished = Vec::new();
         while let Some(oldest) = self.pending.front() {
             // Read-backs finish in order: when the last one of an iteration is ready, all are.
-            if !(all || self.pending.len() > MAX_PENDING || oldest.residual.ready()) {
+            if !(all || self.pending.len() > MAX_PENDING || oldest.errors.ready()) {
                 break;
             }
             if let Some(oldest) = self.pending.pop_front() {

@@ -6,7 +6,7 @@
 use super::buffers::{Buffers, Layout};
 use super::object_update::probe_power;
 use crate::gpu::{Buffer, Device, Direction, Result};
-use crate::ptycho::{Coefficients, GpuStep, Problem, Step};
+use crate::ptycho::{GpuStep, Problem, Step};
 use num_complex::Complex;
 use std::f64::consts::TAU;
 use warpstride_device::Complex32;
@@ -163,17 +163,16 @@ impl<M: Device> Fused<M> {
         self.fluence_current = false;
     }
 
-    /// Queues one projection of every frame: its sums, and `errors`; with `metrics` also all metrics of the model before
-    /// it.
+    /// Queues one projection of every frame: its sums, and `errors`, and the metrics that the step has.
     pub(super) fn project(
         &mut self,
         device: &M,
         layout: &Layout,
         buffers: &mut Buffers<M>,
-        (coefficients, bound): (Coefficients, f64),
-        metrics: bool,
+        step: &Step,
     ) -> Result<()> {
-        if metrics {
+        let coefficients = step.coefficients;
+        if step.metrics.start {
             self.model_metrics(device, layout, buffers)?;
         }
         probe_power(device, layout, buffers)?;
@@ -209,7 +208,7 @@ impl<M: Device> Fused<M> {
                         object_rows: layout.object_rows,
                         object_columns: layout.object_columns,
                         limit: self.limit,
-                        bound: bound as f32,
+                        bound: step.bound as f32,
                         keep: coefficients.keep() as f32,
                         a: coefficients.a as f32,
                         b: coefficients.b as f32,
@@ -219,7 +218,7 @@ impl<M: Device> Fused<M> {
                 )
             };
         }
-        match (self.side, self.keeps && !metrics) {
+        match (self.side, self.keeps && !step.metrics.exit) {
             (64, true) => step!(PtychoFusedStep64),
             (64, false) => step!(PtychoFusedStep64Moved),
             (_, true) => step!(PtychoFusedStep128),

@@ -123,7 +123,7 @@ fn history(group: &hdf5::Group, entries: &[HistoryEntry]) -> hdf5::Result<()> {
         )
     };
     column("err_fourier", &|e| e.err_fourier)?;
-    column("err_exit", &|e| e.err_exit)?;
+    column("err_exit", &|e| e.err_exit.unwrap_or(f64::NAN))?;
     column("err_phot", &|e| e.err_phot.unwrap_or(f64::NAN))?;
     column("r_factor", &|e| e.r_factor.unwrap_or(f64::NAN))?;
     if entries.iter().any(|e| e.r_free.is_some()) {
@@ -343,7 +343,7 @@ fn read_history(source: &Source) -> Result<Vec<HistoryEntry>, IoError> {
                     .map_err(|_| iterations.bad_value(iteration, "an iteration number"))?,
                 engine,
                 err_fourier: fourier[i],
-                err_exit: exit[i],
+                err_exit: computed(exit[i]),
                 err_phot: computed(photon[i]),
                 r_factor: computed(r_factor[i]),
                 r_free: r_free.as_ref().and_then(|values| computed(values[i])),

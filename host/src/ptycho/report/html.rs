@@ -39,7 +39,7 @@ const QUANTITIES: [Quantity; 5] = [
     (
         "Exit-wave change",
         "Mean squared change of the waves behind the specimen in one iteration. When it no longer falls, the engine has converged.",
-        |h| Some(h.err_exit),
+        |h| h.err_exit,
     ),
 ];
 
@@ -83,7 +83,9 @@ pub fn report(
             against_iteration(&of.history, value).map_err(|e| ReportError(e.to_string()))?;
         page += &curve(name, "iteration", meaning, drawn.as_deref());
     }
-    page += "</div>\n</section>\n";
+    page += "</div>\n";
+    page += &gaps(&of.history);
+    page += "</section>\n";
     if let Some(truth) = truth {
         page += &against_truth(truth, of.pixel)?;
     }
@@ -131,6 +133,18 @@ fn lead(of: &Summary) -> String {
         );
     }
     escaped(&text)
+}
+
+/// Why curves have gaps, if they do.
+fn gaps(history: &[HistoryEntry]) -> String {
+    let known = history.iter().filter(|h| h.r_factor.is_some()).count();
+    if known == 0 || known == history.len() {
+        return String::new();
+    }
+    format!(
+        "<p class=\"explanation\">R factors, photon error and exit-wave change were computed in {known} of {}; dots are iterations between gaps. <code>--metrics-every 1</code> computes them in every iteration.</p>\n",
+        count(history.len(), ["iteration", "iterations"])
+    )
 }
 
 /// The size of the probe.
@@ -385,5 +399,21 @@ mod tests {
         let pictures = Pictures::new(&of).unwrap();
         let page = report(&of, Some(&sample::scan()), &summary, &pictures, None).unwrap();
         assert!(page.contains("No value was computed") && page.contains("not computed"));
+        assert!(!page.contains("--metrics-every"));
+    }
+
+    #[test]
+    fn gaps_of_curves_are_explained() {
+        // The sample has R in every third of its iterations.
+        let text = "were computed in 2 of 8 iterations; dots";
+        assert!(page().contains(text));
+        let mut of = sample::reconstruction();
+        for entry in &mut of.history {
+            entry.r_factor = Some(0.1);
+        }
+        let summary = Summary::new(&of, sample::record(), None);
+        let pictures = Pictures::new(&of).unwrap();
+        let page = report(&of, None, &summary, &pictures, None).unwrap();
+        assert!(!page.contains("were computed in"));
     }
 }

@@ -54,7 +54,7 @@ pub(crate) fn reconstruction() -> Reconstruction {
             iteration,
             engine: if iteration <= 4 { "dm" } else { "raar" }.to_owned(),
             err_fourier: 1.0 / iteration as f64,
-            err_exit: 0.5 / iteration as f64,
+            err_exit: Some(0.5 / iteration as f64),
             err_phot: (iteration % 3 == 0).then_some(2.0 / iteration as f64),
             r_factor: (iteration % 3 == 0).then_some(0.1 / iteration as f64),
             r_free: (iteration % 3 == 0).then_some(0.11 / iteration as f64),

@@ -451,7 +451,7 @@ fn the_objective_never_rises() {
                 last = now;
             }
             let errors = engine.errors(true).unwrap();
-            let [first, end] = [errors[0], errors[29]].map(|e| e.start.r_factor);
+            let [first, end] = [errors[0], errors[29]].map(|e| e.start.unwrap().r_factor);
             assert!(end < 0.1 * first, "{noise:?} {first} {end}");
         }
     }

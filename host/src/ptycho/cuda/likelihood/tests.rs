@@ -54,8 +54,10 @@ fn the_device_takes_the_steps_of_the_cpu() {
             gpu.step(&step).unwrap();
         }
         let (expected, found) = (cpu.errors(true).unwrap(), gpu.errors(true).unwrap());
-        let each =
-            |e: &crate::ptycho::StepErrors| [e.fourier, e.exit, e.start.photon, e.start.r_factor];
+        let each = |e: &crate::ptycho::StepErrors| {
+            let start = e.start.unwrap();
+            [e.fourier, e.exit.unwrap(), start.photon, start.r_factor]
+        };
         for (expected, found) in expected.iter().zip(&found) {
             for (expected, found) in each(expected).into_iter().zip(each(found)) {
                 let error = (found / expected - 1.0).abs();

@@ -8,7 +8,7 @@ fn result(double: bool) -> Reconstruction {
         iteration,
         engine: if iteration < 2 { "dm" } else { "raar" }.to_owned(),
         err_fourier: 1.0 / iteration as f64,
-        err_exit: 0.1,
+        err_exit: (iteration < 3).then_some(0.1),
         err_phot: errors,
         r_factor: errors.map(|f| f / 3.0),
         r_free: errors.map(|f| f / 2.0),
