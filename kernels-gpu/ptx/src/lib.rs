@@ -56,6 +56,10 @@ macro_rules! packed {
     };
 }
 
+/// The kernels of Fourier transforms.
+#[cfg(feature = "fft")]
+pub static FFT: &[Packed] = &[packed!(80 "fft")];
+
 /// The kernels of Jacobi relaxation.
 #[cfg(feature = "jacobi")]
 pub static JACOBI: &[Packed] = &[packed!(80 "jacobi")];
@@ -77,6 +81,8 @@ pub static SAS: &[Packed] = &[packed!(80 "sas")];
 pub static SERIES: &[Packed] = &[packed!(80 "series")];
 
 static SCIENCES: &[&[Packed]] = &[
+    #[cfg(feature = "fft")]
+    FFT,
     #[cfg(feature = "jacobi")]
     JACOBI,
     #[cfg(feature = "mri")]

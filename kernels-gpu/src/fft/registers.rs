@@ -115,6 +115,19 @@ pub const fn reversed(index: usize, bits: u32) -> usize {
     }
 }
 
+/// Calls `transform` with `R` of the values, from `first` on.
+#[inline(always)]
+pub fn on_part<const N: usize, const R: usize>(
+    values: &mut [Complex32; N],
+    first: usize,
+    transform: impl FnOnce(&mut [Complex32; R]),
+) {
+    let mut part = [Complex32::ZERO; R];
+    part.copy_from_slice(&values[first..first + R]);
+    transform(&mut part);
+    values[first..first + R].copy_from_slice(&part);
+}
+
 /// The transform of 2 values.
 #[inline(always)]
 pub fn transform_2<const INVERSE: bool>(x: &mut [Complex32; 2]) {
