@@ -38,7 +38,7 @@ fn transform_by(entry: &str, size: Size) -> Option<(Vec<usize>, FftPasses)> {
     };
     let elements: usize = shape.iter().product();
     // Frames are transformed in one pass from some batch on.
-    let least = if what == "frames" { 32 } else { 1 };
+    let least = if entry.contains("frames_128") { 64 } else { 1 };
     let passes = FftPasses::new(&shape, (values / elements).max(least))?;
     passes.uses_kernel(entry).then_some((shape, passes))
 }

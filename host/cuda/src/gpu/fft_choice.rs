@@ -30,7 +30,22 @@ pub struct FasterThanCuFft {
 }
 
 /// The measurements of `benches/runs` in which warpstride's kernels were faster.
-const TABLE: &[FasterThanCuFft] = &[];
+///
+/// H200, driver 580, cuFFT 12.0: `benches/runs/2026-11-24-h200/own-fft.txt`.
+const TABLE: &[FasterThanCuFft] = &[
+    hopper([64, 64], 1),
+    hopper([128, 128], 1),
+    hopper([256, 256], 4),
+    hopper([512, 512], 1),
+];
+
+const fn hopper(shape: [usize; 2], batch_from: usize) -> FasterThanCuFft {
+    FasterThanCuFft {
+        compute_capability: 90,
+        shape,
+        batch_from,
+    }
+}
 
 /// The table's part for a device.
 pub fn faster_than_cufft(compute_capability: u32) -> impl Iterator<Item = FasterThanCuFft> {
