@@ -1,4 +1,4 @@
-//! The built kernels of warpstride: one PTX text per science, compressed.
+//! The built kernels of warpstride: one PTX text per science and one of the Fourier transforms, compressed.
 //!
 //! `cargo xtask build-ptx` writes the texts beside this crate's `Cargo.toml`, where they are committed and readable;
 //! the build script compresses those of the enabled sciences. Every item here is a `static`, so that a program holds

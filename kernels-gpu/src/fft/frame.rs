@@ -110,6 +110,10 @@ impl<const A: usize> Frame<A> {
 
     /// The forward transform. `x[reversed(n, 5)]` is the value of row A n + n₂; the results are the spectrum's values
     /// of [`Frame::spectrum_place`].
+    ///
+    /// # Safety
+    ///
+    /// All threads of the block call it; earlier uses of the shared memory are complete.
     #[inline(always)]
     pub unsafe fn forward(&self, x: &mut Values) {
         transform_32::<false>(x);
@@ -150,6 +154,10 @@ impl<const A: usize> Frame<A> {
 
     /// The inverse transform, unnormalised, of values as [`Frame::forward`] leaves them; `x[n]` becomes the value of
     /// row A n + n₂.
+    ///
+    /// # Safety
+    ///
+    /// The same as for [`Frame::forward`].
     #[inline(always)]
     pub unsafe fn inverse(&self, x: &mut Values) {
         for line in 0..VALUES / Self::C {

@@ -62,8 +62,11 @@ impl<const A: usize, const B: usize, const ROW: usize, const STRIDE: usize>
     }
 
     /// The forward transform. `x[register(n₁)]` is the line's value B n₁ + t; the results are the spectrum's values
-    /// t + `spectrum_offset(v)`. `barrier` is called by all threads and makes their writes visible to each other; before
-    /// the call, earlier reads of the slots must be complete.
+    /// t + `spectrum_offset(v)`. `barrier` makes the writes of the line's threads visible to each other.
+    ///
+    /// # Safety
+    ///
+    /// All threads that `barrier` waits for call it; earlier uses of the slots are complete.
     #[inline(always)]
     pub unsafe fn forward(&self, x: &mut [Complex32; A], barrier: impl Fn()) {
         if A == 8 {

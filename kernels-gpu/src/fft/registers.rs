@@ -10,11 +10,7 @@
 use warpstride_device::prelude::*;
 
 /// cos(2πk/32) for k = 0 … 8.
-#[expect(
-    clippy::excessive_precision,
-    clippy::approx_constant,
-    reason = "rounded once, to f32"
-)]
+#[expect(clippy::excessive_precision, reason = "rounded once, to f32")]
 const COSINES: [f32; 9] = [
     1.0,
     0.980_785_280_403_230_5,

@@ -36,7 +36,7 @@ const TABLE: &[FasterThanCuFft] = &[
     hopper([64, 64], 1),
     hopper([128, 128], 1),
     hopper([256, 256], 4),
-    hopper([512, 512], 1),
+    hopper([512, 512], 4),
 ];
 
 const fn hopper(shape: [usize; 2], batch_from: usize) -> FasterThanCuFft {

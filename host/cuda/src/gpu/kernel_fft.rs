@@ -135,7 +135,8 @@ impl<B> KernelFft<B> {
     /// Memory is exhausted, or an error of the driver.
     pub fn new<D: Device<Buffer<Complex32> = B>>(device: &D, passes: FftPasses) -> Result<Self> {
         let table = |length: usize| {
-            let mut buffer = device.alloc("roots of unity of the transforms", length)?;
+            let mut buffer =
+                device.alloc::<Complex32>("roots of unity of the transforms", length)?;
             device.upload(&mut buffer, &roots(length))?;
             Ok((length, buffer))
         };
@@ -252,10 +253,29 @@ impl Parameters {
                 let (first, count) = range(1);
                 let work = Work::Blocks(self.arrays);
                 match from {
-                    #[rustfmt::skip]
-                    Some(from) => queue(&$kernel { from, to, roots, first, count, sign, scale }, work),
-                    #[rustfmt::skip]
-                    None => queue(&$in_place { data: to, roots, first, count, sign, scale }, work),
+                    Some(from) => queue(
+                        &$kernel {
+                            from,
+                            to,
+                            roots,
+                            first,
+                            count,
+                            sign,
+                            scale,
+                        },
+                        work,
+                    ),
+                    None => queue(
+                        &$in_place {
+                            data: to,
+                            roots,
+                            first,
+                            count,
+                            sign,
+                            scale,
+                        },
+                        work,
+                    ),
                 }
             }};
         }
@@ -264,10 +284,29 @@ impl Parameters {
                 let (first_row, rows) = range($per_array);
                 let work = Work::Blocks((rows as usize).div_ceil($per_block));
                 match from {
-                    #[rustfmt::skip]
-                    Some(from) => queue(&$kernel { from, to, roots, first_row, rows, sign, scale }, work),
-                    #[rustfmt::skip]
-                    None => queue(&$in_place { data: to, roots, first_row, rows, sign, scale }, work),
+                    Some(from) => queue(
+                        &$kernel {
+                            from,
+                            to,
+                            roots,
+                            first_row,
+                            rows,
+                            sign,
+                            scale,
+                        },
+                        work,
+                    ),
+                    None => queue(
+                        &$in_place {
+                            data: to,
+                            roots,
+                            first_row,
+                            rows,
+                            sign,
+                            scale,
+                        },
+                        work,
+                    ),
                 }
             }};
         }
@@ -276,8 +315,18 @@ impl Parameters {
                 let (first, count) = range($per_array);
                 let work = Work::Blocks(count as usize * $columns.div_ceil($width));
                 let columns = $columns as u32;
-                #[rustfmt::skip]
-                queue(&$kernel { data: to, roots, first, count, columns, sign, scale }, work)
+                queue(
+                    &$kernel {
+                        data: to,
+                        roots,
+                        first,
+                        count,
+                        columns,
+                        sign,
+                        scale,
+                    },
+                    work,
+                )
             }};
         }
         match pass {
