@@ -65,7 +65,7 @@ impl<const A: usize> Frame<A> {
         Self { exchange, roots }
     }
 
-    /// Of the thread: the row of its first value before the forward and after the inverse transform, and the column of
+    /// The row of the thread's first value before the forward and after the inverse transform, and the column of
     /// all of them. Value n is A n rows below the first.
     #[inline(always)]
     #[must_use]
@@ -74,7 +74,7 @@ impl<const A: usize> Frame<A> {
         (thread / Self::SIDE, thread % Self::SIDE)
     }
 
-    /// Of the thread: the spectrum's (row, column) of its first value. Value v is (v div A²) rows below and
+    /// The (row, column) of the thread's first value in the spectrum. Value v is (v div A²) rows below and
     /// B (v mod A²) columns to the right.
     #[inline(always)]
     #[must_use]

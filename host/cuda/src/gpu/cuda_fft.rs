@@ -5,6 +5,7 @@ use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use warpstride_device::Complex32;
+use warpstride_device::launch::Cuda;
 
 use super::{CudaDevice, Direction, FftChoice, FftPasses, KernelFft, Result};
 use crate::cuda::{Context, DeviceBuffer, FftPlan, Kernels, Module};
@@ -49,7 +50,7 @@ impl FftModules {
     fn module(&self, passes: &FftPasses) -> Result<Arc<Module>> {
         let all = kernels();
         let used = all.only(|name| passes.uses_kernel(name));
-        let names = used.names().into_iter().map(str::to_owned).collect();
+        let names: Vec<String> = used.names().into_iter().map(str::to_owned).collect();
         let mut loaded = self.loaded.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(module) = loaded.get(&names) {
             return Ok(Arc::clone(module));
@@ -116,7 +117,7 @@ impl CudaDevice {
             (CudaFft::CuFft(plan), Some(from)) => {
                 Ok(plan.execute_to(from, to, direction.into())?)
             }
-            (CudaFft::Own(OwnFft { module, transform }), from) => transform.queue_on(
+            (CudaFft::Own(OwnFft { module, transform }), from) => transform.queue_on::<Cuda>(
                 &|launch, work| module.launch(self.stream(), launch, work),
                 from,
                 to,

@@ -1,4 +1,4 @@
-//! Which transforms run by warpstride's own kernels, and which by cuFFT.
+//! The choice of what computes a transform: warpstride's own kernels or cuFFT.
 //!
 //! The two differ in the last bits, so the choice must be the same in every run on a device: it follows from a table of
 //! measurements in the program, and not from a measurement at each start. `warpstride devices` prints the table's part

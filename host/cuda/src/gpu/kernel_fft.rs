@@ -137,7 +137,7 @@ impl<B> KernelFft<B> {
         let table = |length: usize| {
             let mut buffer =
                 device.alloc::<Complex32>("roots of unity of the transforms", length)?;
-            device.upload(&mut buffer, &roots(length))?;
+            device.upload::<Complex32, Complex32>(&mut buffer, &roots(length))?;
             Ok((length, buffer))
         };
         let roots = passes.lengths().into_iter().map(table);

@@ -88,10 +88,10 @@ fn check(shape: &[usize], passes: &FftPasses, direction: Direction) {
     expected_part.for_each(|v| *v *= f64::from(scale));
 
     let plan = KernelFft::new(&device, passes.clone()).unwrap();
-    let mut from = device.alloc("source", data.len()).unwrap();
+    let mut from = device.alloc::<Complex32>("source", data.len()).unwrap();
     device.upload(&mut from, &data).unwrap();
     for in_place in [false, true] {
-        let mut to = device.alloc("target", data.len()).unwrap();
+        let mut to = device.alloc::<Complex32>("target", data.len()).unwrap();
         device.upload(&mut to, &data).unwrap();
         let source = (!in_place).then_some(&from);
         plan.queue(&device, source, &mut to, direction, scale)
