@@ -11,6 +11,7 @@ use flate2::write::ZlibEncoder;
 
 /// Each text beside this file, and the science whose feature includes it.
 const TEXTS: &[(&str, &str)] = &[
+    ("fft", "fft"),
     ("jacobi", "jacobi"),
     ("mri", "mri"),
     ("ptycho", "ptycho"),

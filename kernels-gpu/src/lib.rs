@@ -18,7 +18,7 @@
 
 // Only the time series have unit tests; the other sciences are tested from `tests/`. Leaving them out of the unit tests'
 // build saves two minutes of compiling.
-#[cfg(all(feature = "ptycho", not(test)))]
+#[cfg(all(any(feature = "fft", feature = "ptycho"), not(test)))]
 pub mod fft;
 #[cfg(all(feature = "jacobi", not(test)))]
 pub mod jacobi;

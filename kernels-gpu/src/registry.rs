@@ -46,6 +46,8 @@ pub(crate) const fn concatenate<const COUNT: usize>(
 }
 
 const SCIENCES: &[&[KernelInfo]] = &[
+    #[cfg(all(feature = "fft", not(test)))]
+    crate::fft::registry::KERNELS,
     #[cfg(all(feature = "jacobi", not(test)))]
     crate::jacobi::registry::KERNELS,
     #[cfg(all(feature = "mri", not(test)))]

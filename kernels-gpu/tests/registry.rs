@@ -63,6 +63,15 @@ fn registered_if(kernels: &[KernelInfo], takes: fn(u32) -> bool) -> BTreeMap<Str
         .collect()
 }
 
+#[cfg(feature = "fft")]
+#[test]
+fn fft_is_complete() {
+    assert_eq!(
+        built("fft.ptx"),
+        registered(warpstride_kernels::fft::registry())
+    );
+}
+
 #[cfg(feature = "jacobi")]
 #[test]
 fn jacobi_is_complete() {
@@ -123,7 +132,7 @@ fn names_are_unique_and_begin_with_their_science() {
     names.sort_unstable();
     names.dedup();
     assert_eq!(names.len(), all.len());
-    let prefixes = ["jacobi_", "mri_", "ptycho_", "sas_", "series_"];
+    let prefixes = ["fft_", "jacobi_", "mri_", "ptycho_", "sas_", "series_"];
     for name in names {
         assert!(
             prefixes.iter().any(|prefix| name.starts_with(prefix)),
@@ -135,7 +144,7 @@ fn names_are_unique_and_begin_with_their_science() {
 /// `lib.rs` leaves the other sciences out of the build of the unit tests, so a test there would never run.
 #[test]
 fn only_the_time_series_have_unit_tests() {
-    let mut folders: Vec<_> = ["jacobi", "mri", "ptycho", "sas"]
+    let mut folders: Vec<_> = ["fft", "jacobi", "mri", "ptycho", "sas"]
         .map(|science| {
             Path::new(env!("CARGO_MANIFEST_DIR"))
                 .join("src")

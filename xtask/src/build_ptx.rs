@@ -31,6 +31,8 @@ pub(crate) enum Science {
     Mri,
     Series,
     Ptycho,
+    /// Fourier transforms, which several sciences use.
+    Fft,
 }
 
 impl Science {
@@ -41,6 +43,7 @@ impl Science {
             Self::Mri => "mri",
             Self::Series => "series",
             Self::Ptycho => "ptycho",
+            Self::Fft => "fft",
         }
     }
 }

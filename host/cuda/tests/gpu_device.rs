@@ -68,6 +68,59 @@ fn expected_fft(
     frame
 }
 
+/// Own transforms in place and out of place, in both directions, whatever the table of choices says.
+#[test]
+fn own_transforms_agree_with_rustfft() {
+    if device("own transforms").is_none() {
+        return;
+    }
+    let device = CudaDevice::new(0, &Kernels::default()).unwrap();
+    for (rows, columns, batch) in [
+        (64, 64, 1),
+        (64, 64, 300),
+        (128, 128, 3),
+        (128, 128, 200),
+        (256, 256, 5),
+        (512, 512, 3),
+        (512, 64, 2),
+    ] {
+        let (frame, plan) = (
+            rows * columns,
+            device.plan_own_fft(&[rows, columns], batch).unwrap(),
+        );
+        let sent: Vec<_> = (0..frame * batch)
+            .map(|i| Complex32::new((i as f32 * 0.37).sin(), (i as f32 * 1.71).cos()))
+            .collect();
+        for (direction, forward) in [(Direction::Forward, true), (Direction::Inverse, false)] {
+            let mut from = device.alloc::<Complex32>("source", sent.len()).unwrap();
+            let mut to = device.alloc::<Complex32>("target", sent.len()).unwrap();
+            device.upload(&mut from, &sent).unwrap();
+            device.fft_to(&plan, &from, &mut to, direction).unwrap();
+            device.fft(&plan, &mut from, direction).unwrap();
+            let [mut found, mut in_place] = [0, 1].map(|_| sent.clone());
+            device.download(&to, &mut found).unwrap();
+            device.download(&from, &mut in_place).unwrap();
+            assert_eq!(found, in_place);
+            // The first and the last frame.
+            for start in [0, frame * (batch - 1)] {
+                let part = start..start + frame;
+                let expected = expected_fft(&sent[part.clone()], rows, columns, forward);
+                let norm: f64 = expected.iter().map(Complex::norm_sqr).sum();
+                let error: f64 = found[part]
+                    .iter()
+                    .zip(&expected)
+                    .map(|(g, e)| (Complex::new(f64::from(g.re), f64::from(g.im)) - e).norm_sqr())
+                    .sum();
+                let limit = 3e-7 * (frame as f64).log2();
+                assert!(
+                    error.sqrt() <= limit * norm.sqrt(),
+                    "{batch} × {rows} × {columns}: {error} of {norm}"
+                );
+            }
+        }
+    }
+}
+
 #[test]
 fn cufft_agrees_with_rustfft_at_any_shape() {
     let Some(context) = device("cuFFT") else {

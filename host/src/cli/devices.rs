@@ -97,9 +97,27 @@ fn describe(out: &mut String, ListedDevice { info, ptx }: &ListedDevice) {
             format!("CUDA {}.{}", version / 1000, version % 1000 / 10),
         ),
         ("kernels", kernels.to_owned()),
+        ("transforms", transforms(info.compute_capability)),
         ("peers", peers(info)),
     ] {
         let _ = writeln!(out, "  {name:<19} {value}");
+    }
+}
+
+/// The transforms by warpstride's own kernels.
+fn transforms(compute_capability: u32) -> String {
+    let own = crate::gpu::faster_than_cufft(compute_capability).map(|row| {
+        let [rows, columns] = row.shape;
+        match row.batch_from {
+            0 | 1 => format!("{rows} × {columns}"),
+            from => format!("{rows} × {columns} (from {from} arrays)"),
+        }
+    });
+    let own: Vec<_> = own.collect();
+    if own.is_empty() {
+        "cuFFT".to_owned()
+    } else {
+        format!("own kernels for {}; otherwise cuFFT", own.join(", "))
     }
 }
 

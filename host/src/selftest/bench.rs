@@ -83,6 +83,11 @@ impl Case {
         }
     }
 
+    /// The kernel, or what is tested instead.
+    pub(crate) fn kernel(&self) -> &'static str {
+        self.kernel
+    }
+
     /// Requires that the result equals the reference bit for bit.
     pub(crate) fn exact(self) -> Self {
         Self {

@@ -18,6 +18,7 @@ mod copies;
 pub(crate) mod engines;
 #[cfg(feature = "ptycho")]
 mod exit_waves;
+mod fft;
 #[cfg(feature = "ptycho")]
 mod fourier;
 #[cfg(feature = "ptycho")]
@@ -138,7 +139,7 @@ pub fn on_emulator(
 /// All kernels of the crate, for [`CudaDevice::new`].
 #[must_use]
 pub fn kernels() -> Kernels {
-    let mut all = Kernels::default();
+    let mut all = crate::kernels::unpacked(warpstride_ptx::FFT);
     for_each_science!(|S| all = all.and(S::kernels()));
     all
 }
@@ -155,6 +156,7 @@ pub fn kernel_cases<M: Device>(
     let mut bench = Bench::new(device, on_case);
     copies::cases(&mut bench, size)?;
     transform::cases(&mut bench, size)?;
+    fft::cases(&mut bench, size)?;
     for_each_science!(|S| S::kernel_cases(&mut bench, size)?);
     Ok(bench.into_results())
 }
@@ -178,6 +180,7 @@ pub fn engines<M: Device>(
 #[must_use]
 pub fn kernels_without_case(results: &[CaseResult]) -> Vec<&'static str> {
     registry()
+        .chain(warpstride_kernels::fft::registry())
         .map(|kernel| kernel.entry)
         .filter(|entry| !results.iter().any(|case| case.kernel == *entry))
         .collect()

@@ -78,7 +78,7 @@ fn transform<M: Device>(
 }
 
 /// Transforms in place, without a factor.
-fn reference_transform(
+pub(super) fn reference_transform(
     array: &mut [Complex<f64>],
     [rows, columns]: [usize; 2],
     direction: Direction,

@@ -1,4 +1,4 @@
-//! The built kernels of warpstride: one PTX text per science, compressed.
+//! The built kernels of warpstride: one PTX text per science and one of the Fourier transforms, compressed.
 //!
 //! `cargo xtask build-ptx` writes the texts beside this crate's `Cargo.toml`, where they are committed and readable;
 //! the build script compresses those of the enabled sciences. Every item here is a `static`, so that a program holds
@@ -56,6 +56,10 @@ macro_rules! packed {
     };
 }
 
+/// The kernels of Fourier transforms.
+#[cfg(feature = "fft")]
+pub static FFT: &[Packed] = &[packed!(80 "fft")];
+
 /// The kernels of Jacobi relaxation.
 #[cfg(feature = "jacobi")]
 pub static JACOBI: &[Packed] = &[packed!(80 "jacobi")];
@@ -77,6 +81,8 @@ pub static SAS: &[Packed] = &[packed!(80 "sas")];
 pub static SERIES: &[Packed] = &[packed!(80 "series")];
 
 static SCIENCES: &[&[Packed]] = &[
+    #[cfg(feature = "fft")]
+    FFT,
     #[cfg(feature = "jacobi")]
     JACOBI,
     #[cfg(feature = "mri")]

@@ -18,8 +18,8 @@
 //! transposes without bank conflicts. All offsets are constants.
 
 use super::registers::{
-    reversed, transform_2, transform_4, transform_8, transform_16, transform_32, twisted_2,
-    twisted_4, twisted_8, twisted_16, twisted_32,
+    on_part, reversed, transform_2, transform_4, transform_8, transform_16, transform_32,
+    twisted_2, twisted_4, twisted_8, twisted_16, twisted_32,
 };
 use warpstride_device::prelude::*;
 
@@ -65,7 +65,7 @@ impl<const A: usize> Frame<A> {
         Self { exchange, roots }
     }
 
-    /// Of the thread: the row of its first value before the forward and after the inverse transform, and the column of
+    /// The row of the thread's first value before the forward and after the inverse transform, and the column of
     /// all of them. Value n is A n rows below the first.
     #[inline(always)]
     #[must_use]
@@ -74,7 +74,7 @@ impl<const A: usize> Frame<A> {
         (thread / Self::SIDE, thread % Self::SIDE)
     }
 
-    /// Of the thread: the spectrum's (row, column) of its first value. Value v is (v div A²) rows below and
+    /// The (row, column) of the thread's first value in the spectrum. Value v is (v div A²) rows below and
     /// B (v mod A²) columns to the right.
     #[inline(always)]
     #[must_use]
@@ -110,6 +110,10 @@ impl<const A: usize> Frame<A> {
 
     /// The forward transform. `x[reversed(n, 5)]` is the value of row A n + n₂; the results are the spectrum's values
     /// of [`Frame::spectrum_place`].
+    ///
+    /// # Safety
+    ///
+    /// All threads of the block call it; earlier uses of the shared memory are complete.
     #[inline(always)]
     pub unsafe fn forward(&self, x: &mut Values) {
         transform_32::<false>(x);
@@ -131,9 +135,9 @@ impl<const A: usize> Frame<A> {
         }
         for k2 in 0..A {
             if A == 2 {
-                on_part::<16>(&mut y, 16 * k2, transform_16::<false>);
+                on_part::<VALUES, 16>(&mut y, 16 * k2, transform_16::<false>);
             } else {
-                on_part::<8>(&mut y, 8 * k2, transform_8::<false>);
+                on_part::<VALUES, 8>(&mut y, 8 * k2, transform_8::<false>);
             }
         }
         self.transpose::<true>(&mut y, x);
@@ -141,24 +145,28 @@ impl<const A: usize> Frame<A> {
         for line in 0..VALUES / Self::C {
             let power = |p: u32| self.root::<false>(l1 * p as usize);
             if A == 2 {
-                on_part::<4>(x, 4 * line, |x| twisted_4::<false>(x, power));
+                on_part::<VALUES, 4>(x, 4 * line, |x| twisted_4::<false>(x, power));
             } else {
-                on_part::<16>(x, 16 * line, |x| twisted_16::<false>(x, power));
+                on_part::<VALUES, 16>(x, 16 * line, |x| twisted_16::<false>(x, power));
             }
         }
     }
 
     /// The inverse transform, unnormalised, of values as [`Frame::forward`] leaves them; `x[n]` becomes the value of
     /// row A n + n₂.
+    ///
+    /// # Safety
+    ///
+    /// The same as for [`Frame::forward`].
     #[inline(always)]
     pub unsafe fn inverse(&self, x: &mut Values) {
         for line in 0..VALUES / Self::C {
             if A == 2 {
                 reverse_part::<4>(x, 4 * line);
-                on_part::<4>(x, 4 * line, transform_4::<true>);
+                on_part::<VALUES, 4>(x, 4 * line, transform_4::<true>);
             } else {
                 reverse_part::<16>(x, 16 * line);
-                on_part::<16>(x, 16 * line, transform_16::<true>);
+                on_part::<VALUES, 16>(x, 16 * line, transform_16::<true>);
             }
         }
         let mut y = [Complex32::ZERO; VALUES];
@@ -168,10 +176,10 @@ impl<const A: usize> Frame<A> {
             let power = |p: u32| self.root::<true>(m2 * p as usize);
             if A == 2 {
                 reverse_part::<16>(&mut y, 16 * k2);
-                on_part::<16>(&mut y, 16 * k2, |x| twisted_16::<true>(x, power));
+                on_part::<VALUES, 16>(&mut y, 16 * k2, |x| twisted_16::<true>(x, power));
             } else {
                 reverse_part::<8>(&mut y, 8 * k2);
-                on_part::<8>(&mut y, 8 * k2, |x| twisted_8::<true>(x, power));
+                on_part::<VALUES, 8>(&mut y, 8 * k2, |x| twisted_8::<true>(x, power));
             }
         }
         for m1 in 0..Self::B {
@@ -292,19 +300,6 @@ impl<const A: usize> Frame<A> {
             }
         }
     }
-}
-
-/// Calls `transform` with `R` of the values, from `first` on.
-#[inline(always)]
-fn on_part<const R: usize>(
-    values: &mut Values,
-    first: usize,
-    transform: impl FnOnce(&mut [Complex32; R]),
-) {
-    let mut part = [Complex32::ZERO; R];
-    part.copy_from_slice(&values[first..first + R]);
-    transform(&mut part);
-    values[first..first + R].copy_from_slice(&part);
 }
 
 /// Puts `R` of the values, from `first` on, in reversed order.

@@ -10,11 +10,7 @@
 use warpstride_device::prelude::*;
 
 /// cos(2πk/32) for k = 0 … 8.
-#[expect(
-    clippy::excessive_precision,
-    clippy::approx_constant,
-    reason = "rounded once, to f32"
-)]
+#[expect(clippy::excessive_precision, reason = "rounded once, to f32")]
 const COSINES: [f32; 9] = [
     1.0,
     0.980_785_280_403_230_5,
@@ -113,6 +109,19 @@ pub const fn reversed(index: usize, bits: u32) -> usize {
     } else {
         index.reverse_bits() >> (usize::BITS - bits)
     }
+}
+
+/// Calls `transform` with `R` of the values, from `first` on.
+#[inline(always)]
+pub fn on_part<const N: usize, const R: usize>(
+    values: &mut [Complex32; N],
+    first: usize,
+    transform: impl FnOnce(&mut [Complex32; R]),
+) {
+    let mut part = [Complex32::ZERO; R];
+    part.copy_from_slice(&values[first..first + R]);
+    transform(&mut part);
+    values[first..first + R].copy_from_slice(&part);
 }
 
 /// The transform of 2 values.

@@ -7,11 +7,12 @@ use bytemuck::Pod;
 use warpstride_device::Complex32;
 use warpstride_device::launch::{AnyLaunch, Cuda, Read, Work, Write};
 
-use super::{Buffer, Device, Direction, GpuError, PendingCopy, ReadBack, Result};
+use super::cuda_fft::FftModules;
+use super::{Buffer, CudaFft, Device, Direction, GpuError, PendingCopy, ReadBack, Result};
 use crate::cuda::{
-    Context, CudaReadBack, DeviceBuffer, DeviceInfo, Event, FftDirection, FftPlan, FftWorkspace,
-    Graph, Kernels, Module, PinnedBuffer, PinnedKind, Priority, ReadBackPool, SharedUpload,
-    Staging, Stream, Timing, Transfer,
+    Context, CudaReadBack, DeviceBuffer, DeviceInfo, Event, FftDirection, FftWorkspace, Graph,
+    Kernels, Module, PinnedBuffer, PinnedKind, Priority, ReadBackPool, SharedUpload, Staging,
+    Stream, Timing, Transfer,
 };
 
 /// A CUDA device with its kernels loaded and one stream for all work.
@@ -22,6 +23,7 @@ pub struct CudaDevice {
     stream: Arc<Stream>,
     module: Arc<Module>,
     transforms: Arc<FftWorkspace>,
+    fft_modules: Arc<FftModules>,
     read_backs: Arc<ReadBackPool>,
     staging: Mutex<Staging>,
     clock: (Event, Event),
@@ -37,7 +39,8 @@ impl CudaDevice {
         let context = Context::new(device_ordinal)?;
         let info = DeviceInfo::of(device_ordinal)?;
         let module = Arc::new(Module::load(&context, kernels)?);
-        Self::with_module(context, info, module)
+        let fft_modules = Arc::new(FftModules::new(&context));
+        Self::with_modules(context, info, module, fft_modules)
     }
 
     /// Another queue on the same device, with the same kernels. The two queues are not ordered: the
@@ -47,14 +50,21 @@ impl CudaDevice {
     /// An error of the driver.
     pub fn sibling(&self) -> Result<Self> {
         let context = Arc::clone(&self.context);
-        Self::with_module(context, self.info.clone(), Arc::clone(&self.module))
+        let (module, fft_modules) = (Arc::clone(&self.module), Arc::clone(&self.fft_modules));
+        Self::with_modules(context, self.info.clone(), module, fft_modules)
     }
 
-    fn with_module(context: Arc<Context>, info: DeviceInfo, module: Arc<Module>) -> Result<Self> {
+    fn with_modules(
+        context: Arc<Context>,
+        info: DeviceInfo,
+        module: Arc<Module>,
+        fft_modules: Arc<FftModules>,
+    ) -> Result<Self> {
         let stream = Arc::new(Stream::new(&context, Priority::Normal)?);
         Ok(Self {
             module,
             transforms: FftWorkspace::new(&stream)?,
+            fft_modules,
             read_backs: ReadBackPool::new(&context),
             staging: Mutex::new(Staging::new(&context)),
             clock: (
@@ -89,6 +99,14 @@ impl CudaDevice {
     #[must_use]
     pub fn info(&self) -> &DeviceInfo {
         &self.info
+    }
+
+    pub(super) fn fft_workspace(&self) -> &Arc<FftWorkspace> {
+        &self.transforms
+    }
+
+    pub(super) fn fft_modules(&self) -> &FftModules {
+        &self.fft_modules
     }
 
     /// Captures the operations that `work` queues instead of running them; see [`Graph::capture`].
@@ -164,7 +182,7 @@ fn expect_size(what: &'static str, buffer: usize, host: usize) -> Result<()> {
 impl Device for CudaDevice {
     type Space = Cuda;
     type Buffer<T: Pod + Send> = DeviceBuffer<T>;
-    type Fft = FftPlan;
+    type Fft = CudaFft;
     type ReadBack<T: Pod + Send> = CudaReadBack<T>;
     type Graph = Graph;
     type Pinned<T: Pod + Send + Sync> = PinnedBuffer<T>;
@@ -265,27 +283,27 @@ impl Device for CudaDevice {
         self.module.launch(&self.stream, launch, work)
     }
 
-    fn plan_fft(&self, shape: &[usize], batch: usize) -> Result<FftPlan> {
-        Ok(self.transforms.plan(shape, batch)?)
+    fn plan_fft(&self, shape: &[usize], batch: usize) -> Result<CudaFft> {
+        self.plan_chosen_fft(shape, batch)
     }
 
     fn fft(
         &self,
-        plan: &FftPlan,
+        plan: &CudaFft,
         data: &mut DeviceBuffer<Complex32>,
         direction: Direction,
     ) -> Result<()> {
-        Ok(plan.execute(data, direction.into())?)
+        self.queue_fft(plan, None, data, direction)
     }
 
     fn fft_to(
         &self,
-        plan: &FftPlan,
+        plan: &CudaFft,
         from: &DeviceBuffer<Complex32>,
         to: &mut DeviceBuffer<Complex32>,
         direction: Direction,
     ) -> Result<()> {
-        Ok(plan.execute_to(from, to, direction.into())?)
+        self.queue_fft(plan, Some(from), to, direction)
     }
 
     fn capture(&self, work: &mut dyn FnMut() -> Result<()>) -> Result<Option<Graph>> {

@@ -9,15 +9,19 @@
 mod borrowed;
 mod borrowed_group;
 mod cuda_device;
+mod cuda_fft;
 mod cuda_group;
 mod device;
 mod device_group;
 mod emulated_device;
 mod emulated_group;
 mod error;
+mod fft_choice;
 mod growable_buffer;
+mod kernel_fft;
 
 pub use cuda_device::CudaDevice;
+pub use cuda_fft::{CudaFft, OwnFft};
 pub use cuda_group::{CudaDeviceGroup, CudaEvent, CudaGroupGraph, CudaPeerChannel};
 pub use device::{Buffer, Device, Direction, PendingCopy, ReadBack};
 pub use device_group::{DeviceGroup, Link, ProfileSpan, RangedBuffer, StreamId};
@@ -28,4 +32,6 @@ pub use emulated_group::{
     EmulatedDeviceGroup, EmulatedEvent, EmulatedGroupBuffer, EmulatedPeerChannel,
 };
 pub use error::{GpuError, Result};
+pub use fft_choice::{FasterThanCuFft, FftChoice, faster_than_cufft};
 pub use growable_buffer::GrowableBuffer;
+pub use kernel_fft::{FftPasses, KernelFft};
