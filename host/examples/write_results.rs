@@ -105,6 +105,7 @@ fn reconstruction() -> Reconstruction {
         recipe: "[[engines]]\nname = \"dm\"\niterations = 40\nalpha = 1.0\n\n[[engines]]\nname = \"raar\"\niterations = 20\nbeta = 0.75\n".to_owned(),
         backend: "cpu".to_owned(),
         device: "this computer".to_owned(),
+        plan: String::new(),
         version: env!("CARGO_PKG_VERSION").to_owned(),
         source: "made by hand".to_owned(),
         wavelength: 1e-10,

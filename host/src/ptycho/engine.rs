@@ -3,7 +3,7 @@
 
 use super::likelihood::{Last, Search};
 use super::refinement::FrameParameters;
-use super::{ModelErrors, Step, StepErrors};
+use super::{ModelErrors, Step, StepErrors, StepPlan};
 use crate::fft::{Fft2, Real};
 use crate::run::Setup;
 use ndarray::{Array2, Array3};
@@ -55,6 +55,11 @@ pub enum EngineError {
 pub trait Engine {
     /// Where and how it computes.
     fn setup(&self) -> Setup;
+
+    /// How the last projection was computed, on a GPU; `None` elsewhere, and before it.
+    fn plan(&self) -> Option<StepPlan> {
+        None
+    }
 
     /// Queues one iteration and may return before it has finished.
     ///

@@ -1,6 +1,6 @@
 //! The memory that a reconstruction needs.
 
-use super::{EngineSpec, Precision, Recipe};
+use super::{EngineSpec, Precision, Recipe, StepPlan};
 use crate::run::MemoryEstimate;
 
 /// Values of a set of waves that the GPU holds together where an engine has no batches: 128 MiB.
@@ -53,11 +53,15 @@ pub fn memory_estimate(
         .saturating_add(object.saturating_mul(9 * complex));
     // Exit waves, their work copy and cuFFT's work area, magnitudes; a batch's four sets of waves and
     // cuFFT's work area; object with sums, directions and momentum.
+    // The fused step has the exit waves only.
+    let plan = StepPlan::on_hopper(recipe.gpu.step, [frames, modes, rows, columns]);
+    let separate = |e: &EngineSpec| e.name.projects() && e.subpixel == Some(true);
+    let fused = plan.is_fused() && !recipe.engines.iter().any(separate);
     let device = waves
-        .saturating_mul(24)
+        .saturating_mul(if fused { 8 } else { 24 })
         .saturating_add(few.saturating_mul(40))
         .saturating_add(pixels.saturating_mul(4))
-        .saturating_add(object.saturating_mul(80))
+        .saturating_add(object.saturating_mul(92))
         .saturating_add(probe.saturating_mul(104));
     MemoryEstimate {
         cpu,
@@ -90,6 +94,8 @@ mod tests {
         let (waves, probe) = (10 * 4096 * 8, 4096 * 64);
         assert_eq!(two.cpu - one.cpu, 3 * waves + probe);
         assert_eq!(two.gpu_host - one.gpu_host, waves + probe);
+        // One mode is fused on the device and has neither spectra nor a work area.
+        assert!(two.gpu_device - one.gpu_device >= 5 * waves);
     }
 
     #[test]

@@ -42,6 +42,7 @@ pub(crate) mod science;
 mod simulate;
 mod start;
 mod step;
+mod step_plan;
 mod summary;
 mod update_version;
 
@@ -73,5 +74,6 @@ pub use step::{
     BatchMethod, BatchUpdate, Coefficients, MAGNITUDE_FLOOR, Method, ModelErrors, Smoothness, Step,
     StepErrors, StepMetrics,
 };
+pub use step_plan::StepPlan;
 pub use summary::Summary;
 pub use update_version::UpdateVersion;

@@ -29,6 +29,7 @@ pub fn result(
 ) -> Result<Reconstruction, EngineError> {
     run.complete()?;
     let setup = run.engine().setup();
+    let plan = run.engine().plan();
     let mut frames = run.engine().frames();
     let mut object = run.engine().object()?;
     let mut raw = run.engine().probe()?;
@@ -65,6 +66,7 @@ pub fn result(
         recipe: origin.recipe.clone(),
         backend: setup.backend.into(),
         device: setup.device,
+        plan: plan.map_or_else(String::new, |plan| plan.to_string()),
         version: env!("CARGO_PKG_VERSION").into(),
         source: origin.source.clone(),
         wavelength: scan.geometry().wavelength,

@@ -17,6 +17,9 @@ pub struct Summary {
     pub problems: Vec<String>,
     /// Engines in the order they ran, with the iterations that each did: `dm:40,raar:40`.
     pub engine: String,
+    /// How a GPU computed the projections; absent on a CPU and without projections.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub plan: String,
     /// Iterations of all engines together.
     pub iterations: usize,
     /// Mean time of an iteration, ms.
@@ -83,6 +86,7 @@ impl Summary {
                 .map(|(name, [first, last])| format!("{name}:{}", last - first + 1))
                 .collect::<Vec<_>>()
                 .join(","),
+            plan: of.plan.clone(),
             iterations: of.history.len(),
             ms_per_iteration: last.map(|h| 1e3 * h.seconds / of.history.len() as f64),
             r_factor: newest(|h| h.r_factor),

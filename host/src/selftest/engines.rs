@@ -61,6 +61,26 @@ pub(crate) fn cases<M: Device>(
         }
         note(closed_gate(device, &problem)?);
     }
+    // Frames whose steps are fused.
+    let (frames, positions) = match size {
+        Size::Small => (&[64][..], 3),
+        Size::Device => (&[64, 128][..], 40),
+    };
+    for frame in frames {
+        let problem = problem(*frame, positions, 1, 3)?;
+        let projects = |of: &StepSequence| {
+            let whole = |step: &Step| step.method == Method::Projection && !step.subpixel;
+            of.steps.iter().all(whole)
+        };
+        for sequence in sequences(&problem).into_iter().filter(projects) {
+            note(agreement(
+                device,
+                &problem,
+                UpdateVersion::Tiled,
+                &sequence,
+            )?);
+        }
+    }
     Ok(results)
 }
 

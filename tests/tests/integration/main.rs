@@ -2,6 +2,7 @@
 
 mod back_ends;
 mod changing_back_ends;
+mod fused_step;
 mod jacobi_failures;
 mod jacobi_fields;
 mod jacobi_history;

@@ -36,6 +36,12 @@ fn engines_agree_with_the_cpu() {
 }
 
 #[test]
+fn engines_agree_with_the_cpu_where_shared_memory_is_small() {
+    let device = EmulatedDevice::with_shared_memory(48 << 10);
+    expect_passed(&selftest::engines(&device, Size::Small, &mut |_| ()).unwrap());
+}
+
+#[test]
 fn a_kernel_that_does_nothing_fails() {
     let results =
         selftest::kernel_cases(&RecordingDevice::idle(), Size::Small, &mut |_| ()).unwrap();

@@ -7,7 +7,8 @@ use crate::cli::failure::Failure;
 use crate::cli::output::{facts, say, say_json};
 use crate::data::{PixelPositions, Scan};
 use crate::ptycho::{
-    Diagnosis, Overlap, Precision, Recipe, diagnose, masked_pixels, memory_estimate,
+    Diagnosis, EngineSpec, Overlap, Precision, Recipe, StepPlan, diagnose, masked_pixels,
+    memory_estimate,
 };
 use crate::run::MemoryInfo;
 use crate::system::Bytes;
@@ -72,6 +73,8 @@ struct ScanInfo {
     probe_modes: usize,
     /// `f32` or `f64`.
     precision: &'static str,
+    /// How a GPU of compute capability 9.0 computes projections.
+    gpu_step: Option<String>,
     memory: Option<MemoryInfo>,
     problems: Vec<String>,
     notes: Vec<String>,
@@ -175,6 +178,7 @@ impl ScanInfo {
                 Precision::F32 => "f32",
                 Precision::F64 => "f64",
             },
+            gpu_step: None,
             memory: None,
             problems,
             notes,
@@ -192,6 +196,18 @@ impl ScanInfo {
             ));
         }
         self.object_shape = Some(object_shape);
+        let projects = |engine: &EngineSpec| engine.name.projects();
+        if recipe.engines.iter().any(projects) {
+            let plan = StepPlan::on_hopper(recipe.gpu.step, shape).to_string();
+            let exact = |engine: &EngineSpec| projects(engine) && engine.subpixel == Some(true);
+            let exact = recipe.engines.iter().any(exact);
+            let note = if exact {
+                "; separate kernels at exact positions"
+            } else {
+                ""
+            };
+            self.gpu_step = Some(format!("{plan}{note}"));
+        }
         self.memory = Some(MemoryInfo::new(estimate, available));
     }
 
@@ -297,6 +313,9 @@ impl ScanInfo {
                     bytes(memory.estimate.gpu_host)
                 ),
             ));
+        }
+        if let Some(step) = &self.gpu_step {
+            lines.push(("step, GPU", step.clone()));
         }
         lines.extend(self.notes.iter().map(|note| ("note", note.clone())));
         lines.extend(

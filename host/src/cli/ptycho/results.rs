@@ -122,6 +122,9 @@ impl FinishedRun<'_> {
             ("R", metric(summary.r_factor)),
             ("err_phot", metric(summary.err_phot)),
         ];
+        if !summary.plan.is_empty() {
+            lines.insert(2, ("step", summary.plan.clone()));
+        }
         if let Some(r_free) = summary.r_free {
             lines.push(("R_free", significant(r_free, 4)));
         }

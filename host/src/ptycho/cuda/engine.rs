@@ -16,8 +16,9 @@ use crate::ptycho::batches::batches;
 use crate::ptycho::likelihood::{LikelihoodMethod, Search};
 use crate::ptycho::refinement::FrameParameters;
 use crate::ptycho::step::{BatchMethod, Method};
+use crate::ptycho::step_plan::Separate;
 use crate::ptycho::{
-    Engine, EngineError, EngineState, Frames, ModelErrors, Problem, Step, StepErrors,
+    Engine, EngineError, EngineState, Frames, ModelErrors, Problem, Step, StepErrors, StepPlan,
     UpdateVersion, WaveSpace,
 };
 use crate::run::Setup;
@@ -67,6 +68,9 @@ pub struct GpuEngine<M: Device> {
     pending: VecDeque<Pending<M>>,
     /// Transforms of all exit waves, if a projection engine runs whose steps are not fused.
     waves_fft: Option<M::Fft>,
+    plan: StepPlan,
+    /// The plan of the last projection.
+    projected: Option<StepPlan>,
     /// `None` if no step can be fused.
     fused_scan: Option<FusedScan>,
     /// Memory of the fused step, while it runs.
@@ -100,6 +104,7 @@ impl<M: Device> GpuEngine<M> {
         let (layout, buffers) = Buffers::new(&device, problem, version)?;
         let shape = [layout.rows as usize, layout.columns as usize];
         let probe_fft = device.plan_fft(&shape, layout.modes as usize)?;
+        let plan = StepPlan::new(problem.gpu_step, problem.shape(), device.shared_memory());
         let mut engine = Self {
             layout,
             version,
@@ -112,7 +117,9 @@ impl<M: Device> GpuEngine<M> {
             subpixel: false,
             pending: VecDeque::new(),
             waves_fft: None,
-            fused_scan: FusedScan::new(&device, problem),
+            fused_scan: FusedScan::new(plan, problem),
+            plan,
+            projected: None,
             fused: None,
             probe_fft,
             buffers,
@@ -317,6 +324,11 @@ impl<M: Device> GpuEngine<M> {
             self.start_projections()?;
             self.model_spectra()?;
         }
+        self.projected = Some(if self.plan.is_fused() && self.fused.is_none() {
+            StepPlan::Separate(Separate::Subpixel)
+        } else {
+            self.plan
+        });
         self.project_waves(step)?;
         let (device, layout, buffers) = (&self.device, &self.layout, &mut self.buffers);
         let supports = [step.probe_support, step.probe_fourier_support];
@@ -476,6 +488,10 @@ impl<M: Device> Engine for GpuEngine<M> {
             device: self.device.device_name(),
             precision: "f32",
         }
+    }
+
+    fn plan(&self) -> Option<StepPlan> {
+        self.projected
     }
 
     fn step(&mut self, step: &Step) -> std::result::Result<(), EngineError> {

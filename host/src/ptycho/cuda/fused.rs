@@ -6,7 +6,7 @@
 use super::buffers::{Buffers, Layout};
 use super::object_update::probe_power;
 use crate::gpu::{Buffer, Device, Direction, Result};
-use crate::ptycho::{GpuStep, Problem, Step};
+use crate::ptycho::{Problem, Step, StepPlan};
 use num_complex::Complex;
 use std::f64::consts::TAU;
 use warpstride_device::Complex32;
@@ -25,9 +25,6 @@ use warpstride_kernels::ptycho::{
     tile_frames::{TILE_COLUMNS, TILE_ROWS},
 };
 
-/// Bytes of shared memory that a block keeps besides: for sums over the block.
-const REDUCTION: usize = 1024;
-
 /// The frames of a scan whose steps are fused.
 pub(super) struct FusedScan {
     /// Rows and columns of a frame.
@@ -41,9 +38,11 @@ pub(super) struct FusedScan {
 }
 
 impl FusedScan {
-    /// `None` if no step of `problem` can be fused on `device`.
-    pub(super) fn new<M: Device>(device: &M, problem: &Problem) -> Option<Self> {
-        let keeps = fused_on(problem.gpu_step, problem.shape(), device.shared_memory())?;
+    /// `None` if no step of `problem` is fused by `plan`.
+    pub(super) fn new(plan: StepPlan, problem: &Problem) -> Option<Self> {
+        let StepPlan::Fused { side, keeps } = plan else {
+            return None;
+        };
         let mut weights = Vec::with_capacity(problem.shape()[0]);
         let mut brightest = 0.0_f64;
         for frame in problem.magnitudes.outer_iter() {
@@ -58,7 +57,7 @@ impl FusedScan {
             weights.push(if count > 0 { 1.0 / count as f32 } else { 0.0 });
         }
         Some(Self {
-            side: problem.shape()[2] as u32,
+            side: side as u32,
             keeps,
             weights,
             brightest: brightest as f32,
@@ -69,25 +68,6 @@ impl FusedScan {
     pub(super) fn fuses(&self, step: &Step) -> bool {
         !step.subpixel
     }
-}
-
-/// Whether steps of a scan of `shape` (frames, modes, rows, columns) can be fused where a block can have
-/// `shared_memory` bytes; then whether a block can keep a frame in it beside its transform.
-pub(super) fn fused_on(
-    step: GpuStep,
-    [_, modes, rows, columns]: [usize; 4],
-    shared_memory: usize,
-) -> Option<bool> {
-    if step == GpuStep::Unfused || modes != 1 || rows != columns {
-        return None;
-    }
-    let [transform, frame] = match rows {
-        64 => [64 * 66 * 4, 64 * 64 * 8],
-        128 => [128 * 132 * 4, 128 * 128 * 8],
-        _ => return None,
-    };
-    let fits = |bytes| bytes + REDUCTION <= shared_memory;
-    fits(transform).then(|| fits(transform + frame))
 }
 
 /// Memory of the fused step.
@@ -412,27 +392,6 @@ fn most_windows(layout: &Layout, corners: &[[u32; 2]]) -> u32 {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn the_kernel_is_chosen_by_shape_and_shared_memory() {
-        let on = |side, kib: usize| fused_on(GpuStep::Auto, [9, 1, side, side], kib << 10);
-        // Compute capability 9.0, 8.0, 8.6, and less than any.
-        assert_eq!(
-            [227, 163, 99, 48].map(|kib| on(128, kib)),
-            [Some(true), Some(false), Some(false), None]
-        );
-        assert_eq!(
-            [227, 163, 99, 48].map(|kib| on(64, kib)),
-            [Some(true), Some(true), Some(true), Some(false)]
-        );
-        assert_eq!([32, 65, 256].map(|side| on(side, 227)), [None; 3]);
-        let other = [[9, 2, 64, 64], [9, 1, 64, 128]];
-        assert_eq!(
-            other.map(|shape| fused_on(GpuStep::Auto, shape, 1 << 20)),
-            [None; 2]
-        );
-        assert_eq!(fused_on(GpuStep::Unfused, [9, 1, 64, 64], 1 << 20), None);
-    }
 
     #[test]
     fn windows_are_counted_where_most_of_them_overlap() {

@@ -106,6 +106,7 @@ fn process(group: &hdf5::Group, result: &Reconstruction) -> hdf5::Result<()> {
         ("version", &result.version),
         ("backend", &result.backend),
         ("device", &result.device),
+        ("plan", &result.plan),
         ("source_file", &result.source),
         ("recipe", &result.recipe),
     ] {
@@ -222,6 +223,10 @@ pub fn read_within(path: &Path, memory: Memory) -> Result<Reconstruction, IoErro
         recipe: text("recipe")?,
         backend: text("backend")?,
         device: text("device")?,
+        // Earlier versions had none.
+        plan: source
+            .text(&format!("{IMAGE}/process_1/plan"))?
+            .unwrap_or_default(),
         version: text("version")?,
         source: text("source_file")?,
         wavelength: number("wavelength", format!("{SOURCE}/wavelength"))?,

@@ -205,6 +205,7 @@ mod tests {
             recipe: String::new(),
             backend: "cpu".to_owned(),
             device: String::new(),
+            plan: String::new(),
             version: String::new(),
             source: String::new(),
             wavelength: 1e-10,

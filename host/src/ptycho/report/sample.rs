@@ -78,6 +78,7 @@ pub(crate) fn reconstruction() -> Reconstruction {
         recipe: "[dm]\nalpha = 1.0 # <standard> & \"usual\"\n".to_owned(),
         backend: "cpu".to_owned(),
         device: "two <cores>".to_owned(),
+        plan: String::new(),
         version: "0.1.0".to_owned(),
         source: "scan & more.cxi".to_owned(),
         wavelength: 1e-10,
