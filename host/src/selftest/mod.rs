@@ -20,6 +20,8 @@ pub(crate) mod engines;
 mod exit_waves;
 #[cfg(feature = "ptycho")]
 mod fourier;
+#[cfg(feature = "ptycho")]
+mod fused_batches;
 #[cfg(feature = "jacobi")]
 pub(crate) mod jacobi;
 #[cfg(feature = "ptycho")]

@@ -3,8 +3,8 @@
 use super::bench::Bench;
 use super::shape::shapes;
 use super::{
-    Size, batch_steps, batch_sums, batch_waves, exit_waves, fourier, layers, likelihood,
-    object_update, probe, probe_update, trials,
+    Size, batch_steps, batch_sums, batch_waves, exit_waves, fourier, fused_batches, layers,
+    likelihood, object_update, probe, probe_update, trials,
 };
 use crate::gpu::{Device, Result};
 
@@ -22,5 +22,5 @@ pub(crate) fn cases<M: Device>(bench: &mut Bench<'_, M>, size: Size) -> Result<(
         batch_sums::cases(bench, shape)?;
         trials::cases(bench, shape)?;
     }
-    Ok(())
+    fused_batches::cases(bench, size)
 }

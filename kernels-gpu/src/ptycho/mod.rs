@@ -8,6 +8,10 @@
 pub const FREE: f32 = -2.0;
 
 pub mod advance_layers;
+pub mod batch_advance;
+pub mod batch_finish;
+pub mod batch_step_sums;
+pub mod batch_sums;
 pub mod centring_shift;
 pub mod conjugate_direction;
 pub mod conjugate_products;
@@ -15,6 +19,7 @@ pub mod copy_waves;
 pub mod direction_finish;
 pub mod exit_wave_build;
 pub mod fourier_step;
+pub mod frame_chi;
 pub mod gaussian_smoothing;
 pub mod gram;
 pub mod keep_better;
@@ -33,6 +38,7 @@ pub mod object_finish;
 pub mod object_update_atomic;
 pub mod object_update_tiled;
 pub mod phase_ramp_layers;
+pub mod pie_pass;
 pub mod position_equations;
 pub mod probe_change;
 pub mod probe_direction;

@@ -12,6 +12,7 @@ mod engine;
 mod exact_positions;
 mod fourier_projection;
 mod frames;
+mod fused_batches;
 mod likelihood;
 mod metrics;
 mod normalisation;
