@@ -374,13 +374,19 @@ fn mean<M: Device>(
     } else {
         [trimmed(0), trimmed(1)]
     };
-    let sums = on.upload(&all)?;
+    // Every frame's sums in three parts.
+    let parts: Vec<[f32; 5]> = all
+        .iter()
+        .flat_map(|sums| [0.5, 0.25, 0.25].map(|share| sums.map(|v| v * share)))
+        .collect();
+    let sums = on.upload(&parts)?;
     let smoothness = on.upload(&regulariser)?;
+    let ranges = on.upload(&[[0, 1], [3, count as u32]])?;
     bench.run(
         Case::of::<PtychoStepMean<'_, Emulated>>(format!(
             "{count} frames, regulariser {smooth}, damping {damping}, trimmed {trim}"
         ))
-        .timed(shape.timed, 20 * count),
+        .timed(shape.timed, 60 * count),
         (on.upload(&before)?, on.poisoned::<[f32; 2]>(count)?),
         |device, (steps, solved)| {
             let launch = PtychoStepMean {
@@ -388,7 +394,11 @@ fn mean<M: Device>(
                 solved: solved.write(),
                 sums: sums.read(),
                 smoothness: smoothness.read(),
-                count: count as u32,
+                ranges: ranges.read(),
+                most: count as u32,
+                batches: 2,
+                batch: 1,
+                parts: 3,
                 smooth,
                 damping,
                 trim,

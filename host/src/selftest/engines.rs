@@ -80,6 +80,15 @@ pub(crate) fn cases<M: Device>(
                 &sequence,
             )?);
         }
+        let dm = base(&problem);
+        for sequence in fused_sequences(dm) {
+            note(agreement(
+                device,
+                &problem,
+                UpdateVersion::Tiled,
+                &sequence,
+            )?);
+        }
     }
     Ok(results)
 }
@@ -152,8 +161,9 @@ impl StepSequence {
     }
 }
 
-fn sequences(problem: &Problem) -> Vec<StepSequence> {
-    let dm = Step {
+/// A step of the difference map.
+fn base(problem: &Problem) -> Step {
+    Step {
         method: Method::Projection,
         subpixel: false,
         refinement: None,
@@ -172,7 +182,11 @@ fn sequences(problem: &Problem) -> Vec<StepSequence> {
         probe_fourier_support: None,
         centre_tolerance: None,
         metrics: StepMetrics::ALL,
-    };
+    }
+}
+
+fn sequences(problem: &Problem) -> Vec<StepSequence> {
+    let dm = base(problem);
     let raar = Step {
         coefficients: Coefficients::raar(0.75),
         ..dm
@@ -235,9 +249,9 @@ fn sequences(problem: &Problem) -> Vec<StepSequence> {
     all
 }
 
-/// Engines that go through the frames in batches, at exact positions.
-fn batch_sequences(dm: Step) -> Vec<StepSequence> {
-    let batches = |size, order, update| Step {
+/// One iteration in batches at exact positions.
+fn batches(dm: Step, size: usize, order: BatchOrder, update: BatchUpdate) -> Step {
+    Step {
         method: Method::Batches(BatchMethod {
             size,
             order,
@@ -245,17 +259,72 @@ fn batch_sequences(dm: Step) -> Vec<StepSequence> {
         }),
         subpixel: true,
         ..dm
-    };
-    let least_squares = |momentum, weight, edge| BatchUpdate::LeastSquares {
+    }
+}
+
+fn least_squares(momentum: f64, weight: f64, edge: f64) -> BatchUpdate {
+    BatchUpdate::LeastSquares {
         momentum,
         smoothness: Smoothness { weight, edge },
-    };
-    let pie = |object_alpha| BatchUpdate::Pie {
+    }
+}
+
+fn pie(object_alpha: f64) -> BatchUpdate {
+    BatchUpdate::Pie {
         object_alpha,
         probe_alpha: 1.0,
         object_step: 0.9,
         probe_step: 0.5,
+    }
+}
+
+/// Engines that go through the frames in batches, at whole pixels.
+fn fused_sequences(dm: Step) -> Vec<StepSequence> {
+    let whole = |size, order, update| Step {
+        subpixel: false,
+        ..batches(dm, size, order, update)
     };
+    let plain = whole(5, BatchOrder::Compact, least_squares(0.5, 0.0, 0.0));
+    let bounded = Step {
+        clip_object: Some([0.3, 1.05]),
+        probe_support: Some(0.9),
+        ..dm
+    };
+    vec![
+        StepSequence::new("lsqml, fused", plain),
+        StepSequence::new(
+            "lsqml, fused, regulariser, |O| clipped, both supports",
+            Step {
+                probe_fourier_support: Some(0.7),
+                method: whole(4, BatchOrder::Spread, least_squares(0.0, 20.0, 0.1)).method,
+                subpixel: false,
+                ..bounded
+            },
+        ),
+        StepSequence::new(
+            "lsqml, fused, object only, centred",
+            Step {
+                update_probe: false,
+                centre_tolerance: Some(0.6),
+                ..plain
+            },
+        ),
+        StepSequence::new("rpie, fused", whole(6, BatchOrder::Spread, pie(0.2))),
+        StepSequence::new("epie, fused", whole(1, BatchOrder::Spread, pie(1.0))),
+        StepSequence::new(
+            "rpie, fused, one frame a batch, |O| clipped, support",
+            Step {
+                method: whole(1, BatchOrder::Compact, pie(0.3)).method,
+                subpixel: false,
+                ..bounded
+            },
+        ),
+    ]
+}
+
+/// Engines that go through the frames in batches, at exact positions.
+fn batch_sequences(dm: Step) -> Vec<StepSequence> {
+    let batches = |size, order, update| batches(dm, size, order, update);
     let plain = batches(3, BatchOrder::Compact, least_squares(0.0, 0.0, 0.0));
     let refined = refinement([Some(PositionMethod::Gradient), None]);
     let exact = Step {

@@ -3,8 +3,8 @@
 use super::bench::Bench;
 use super::shape::shapes;
 use super::{
-    Size, batch_steps, batch_sums, batch_waves, exit_waves, fourier, fused_step, layers,
-    likelihood, object_sums, object_update, probe, probe_update, trials,
+    Size, batch_steps, batch_sums, batch_waves, exit_waves, fourier, fused_batches, fused_step,
+    layers, likelihood, object_sums, object_update, probe, probe_update, trials,
 };
 use crate::gpu::{Device, Result};
 
@@ -23,5 +23,6 @@ pub(crate) fn cases<M: Device>(bench: &mut Bench<'_, M>, size: Size) -> Result<(
         batch_sums::cases(bench, shape)?;
         trials::cases(bench, shape)?;
     }
+    fused_batches::cases(bench, size)?;
     fused_step::cases(bench, size)
 }

@@ -27,17 +27,28 @@ pub unsafe fn ptycho_direction_finish(
     let most = f32::from_bits(*largest) + extra;
     for at in thread::grid_stride(layers as usize * pixels as usize) {
         let weight = *weights.add(at % pixels as usize) + extra;
-        let divisor = if alpha < 0.0 {
-            let least = floor * most;
-            GpuFloat::sqrt(weight.mul_add(weight, least * least))
-        } else {
-            (1.0 - alpha).mul_add(weight, alpha * most)
-        };
-        let value = *direction.add(at);
-        *direction.add(at) = if divisor > 0.0 {
-            value.scale(1.0 / divisor)
-        } else {
-            Complex32::ZERO
-        };
+        *direction.add(at) = divided(*direction.add(at), weight, most, floor, alpha);
+    }
+}
+
+/// `value/D(weight)`, where `most` is the largest weight.
+#[inline(always)]
+pub(super) fn divided(
+    value: Complex32,
+    weight: f32,
+    most: f32,
+    floor: f32,
+    alpha: f32,
+) -> Complex32 {
+    let divisor = if alpha < 0.0 {
+        let least = floor * most;
+        GpuFloat::sqrt(weight.mul_add(weight, least * least))
+    } else {
+        (1.0 - alpha).mul_add(weight, alpha * most)
+    };
+    if divisor > 0.0 {
+        value.scale(1.0 / divisor)
+    } else {
+        Complex32::ZERO
     }
 }

@@ -8,6 +8,10 @@
 pub const FREE: f32 = -2.0;
 
 pub mod advance_layers;
+pub mod batch_advance;
+pub mod batch_finish;
+pub mod batch_step_sums;
+pub mod batch_sums;
 pub mod centring_shift;
 pub mod conjugate_direction;
 pub mod conjugate_products;
@@ -18,6 +22,7 @@ pub mod exit_wave_start;
 mod fixed_point;
 pub mod fluence;
 pub mod fourier_step;
+pub mod frame_chi;
 pub mod fused_metrics;
 pub mod fused_step;
 pub mod gaussian_smoothing;
@@ -39,6 +44,7 @@ pub mod object_from_sums;
 pub mod object_update_atomic;
 pub mod object_update_tiled;
 pub mod phase_ramp_layers;
+pub mod pie_pass;
 pub mod position_equations;
 pub mod probe_change;
 pub mod probe_direction;

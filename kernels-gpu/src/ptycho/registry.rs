@@ -1,12 +1,13 @@
 //! The list of the kernels of ptychography.
 
 use super::{
-    advance_layers, centring_shift, conjugate_direction, conjugate_products, copy_waves,
-    direction_finish, exit_wave_build, exit_wave_start, fluence, fourier_step, fused_metrics,
-    fused_step, gaussian_smoothing, gram, keep_better, largest, layer_power, likelihood_deviation,
+    advance_layers, batch_advance, batch_finish, batch_step_sums, batch_sums, centring_shift,
+    conjugate_direction, conjugate_products, copy_waves, direction_finish, exit_wave_build,
+    exit_wave_start, fluence, fourier_step, frame_chi, fused_metrics, fused_step,
+    gaussian_smoothing, gram, keep_better, largest, layer_power, likelihood_deviation,
     likelihood_losses, line_sums, line_waves, magnitude_deviation, mix_layers, model_metrics,
     object_direction, object_finish, object_from_sums, object_update_atomic, object_update_tiled,
-    phase_ramp_layers, position_equations, probe_change, probe_direction, probe_finish,
+    phase_ramp_layers, pie_pass, position_equations, probe_change, probe_direction, probe_finish,
     probe_update_atomic, probe_update_tiled, roll_frames, roll_layers, scale_layers,
     shifted_spectra, slice_sums, smoothness, step_mean, step_sums, sum_quantum, trial_positions,
     window_product, window_residual,
@@ -17,6 +18,10 @@ use warpstride_device::launch::{Emulated, KernelInfo};
 /// Every kernel of ptychography, in the order of the source files.
 pub(crate) const KERNELS: &[KernelInfo] = &[
     info::<advance_layers::PtychoAdvanceLayers<'static, Emulated>>(),
+    info::<batch_advance::PtychoBatchAdvance<'static, Emulated>>(),
+    info::<batch_finish::PtychoBatchFinish<'static, Emulated>>(),
+    info::<batch_step_sums::PtychoBatchStepSums<'static, Emulated>>(),
+    info::<batch_sums::PtychoBatchSums<'static, Emulated>>(),
     info::<centring_shift::PtychoCentringShift<'static, Emulated>>(),
     info::<conjugate_direction::PtychoConjugateDirection<'static, Emulated>>(),
     info::<conjugate_direction::PtychoLinePoint<'static, Emulated>>(),
@@ -27,6 +32,8 @@ pub(crate) const KERNELS: &[KernelInfo] = &[
     info::<exit_wave_start::PtychoExitWaveStart<'static, Emulated>>(),
     info::<fluence::PtychoFluence<'static, Emulated>>(),
     info::<fourier_step::PtychoFourierStep<'static, Emulated>>(),
+    info::<frame_chi::PtychoFrameChi64<'static, Emulated>>(),
+    info::<frame_chi::PtychoFrameChi128<'static, Emulated>>(),
     info::<fused_metrics::PtychoFusedMetrics64<'static, Emulated>>(),
     info::<fused_metrics::PtychoFusedMetrics128<'static, Emulated>>(),
     info::<fused_step::PtychoFusedStep64<'static, Emulated>>(),
@@ -51,6 +58,8 @@ pub(crate) const KERNELS: &[KernelInfo] = &[
     info::<object_update_atomic::PtychoObjectUpdateAtomic<'static, Emulated>>(),
     info::<object_update_tiled::PtychoObjectUpdateTiled<'static, Emulated>>(),
     info::<phase_ramp_layers::PtychoPhaseRampLayers<'static, Emulated>>(),
+    info::<pie_pass::PtychoPiePass64<'static, Emulated>>(),
+    info::<pie_pass::PtychoPiePass128<'static, Emulated>>(),
     info::<position_equations::PtychoPositionEquations<'static, Emulated>>(),
     info::<probe_change::PtychoProbeChange<'static, Emulated>>(),
     info::<probe_direction::PtychoProbeDirection<'static, Emulated>>(),

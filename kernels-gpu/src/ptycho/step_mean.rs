@@ -1,13 +1,27 @@
 //! The steps of a batch: of each frame the solution of a damped 2 × 2 system, then trimmed means.
 //!
-//! One block; a thread solves every 256th frame's system. For the trimmed mean, every frame counts how many steps are
-//! smaller than its own (or equal, and of an earlier frame), so that nothing is sorted: n² comparisons, 2 million for a
-//! batch of 1457.
+//! The sums of a frame may be in parts. One block; a thread solves every 256th frame's system. For the trimmed mean,
+//! every frame counts how many steps are smaller than its own (or equal, and of an earlier frame), so that nothing is
+//! sorted: n² comparisons, 2 million for a batch of 1457.
 
 use warpstride_device::prelude::*;
 
-/// Writes `steps` (object, probe), each `part` times the mean of the frames' steps, at least 0, without the share
-/// `trim` of the smallest and of the largest. `sums` are those of `step_sums`; `smoothness` has |∇ΔO|² and −Re
+/// The sum of a frame's parts.
+#[inline(always)]
+unsafe fn of_frame(sums: *const [f32; 5], member: u32, parts: u32) -> [f32; 5] {
+    let mut total = [0.0; 5];
+    for part in 0..parts {
+        let of_part = *sums.add(member as usize * parts as usize + part as usize);
+        for n in 0..5 {
+            total[n] += of_part[n];
+        }
+    }
+    total
+}
+
+/// Of the batch with the range `ranges[batch]` (first, count), count at most `most`: writes `steps` (object, probe), each
+/// `part` times the mean of the frames' steps, at least 0, without the share
+/// `trim` of the smallest and of the largest. `sums` (frame, part) are those of `step_sums`; `smoothness` has |∇ΔO|² and −Re
 /// ∇ΔO*·∇O with the factor `smooth`, which belongs to every frame. `damping` times the mean of each diagonal element is
 /// added to it. `solved` is scratch memory.
 #[kernel(block = 256)]
@@ -17,21 +31,29 @@ use warpstride_device::prelude::*;
 )]
 pub unsafe fn ptycho_step_mean(
     #[len(2)] steps: *mut f32,
-    #[len(count)] solved: *mut [f32; 2],
-    #[len(count)] sums: *const [f32; 5],
+    #[len(most)] solved: *mut [f32; 2],
+    #[len(most * parts)] sums: *const [f32; 5],
     #[len(2)] smoothness: *const f32,
-    count: u32,
+    #[len(batches)] ranges: *const [u32; 2],
+    most: u32,
+    batches: u32,
+    batch: u32,
+    parts: u32,
     smooth: f32,
     damping: f32,
     trim: f32,
     part: f32,
 ) {
-    if count == 0 || thread::block_idx_x() != 0 {
+    if batch >= batches || thread::block_idx_x() != 0 {
+        return;
+    }
+    let count = (*ranges.add(batch as usize))[1].min(most);
+    if count == 0 {
         return;
     }
     let (mut aa, mut bb) = (0.0, 0.0);
     for member in thread::thread_stride(count) {
-        let s = *sums.add(member as usize);
+        let s = of_frame(sums, member, parts);
         aa += s[0];
         bb += s[2];
     }
@@ -43,7 +65,7 @@ pub unsafe fn ptycho_step_mean(
         bb * per_frame * damping,
     ];
     for member in thread::thread_stride(count) {
-        let s = *sums.add(member as usize);
+        let s = of_frame(sums, member, parts);
         let (aa, bb, ab) = (s[0] + extra[0] + damp[0], s[2] + damp[1], s[1]);
         let (ac, bc) = (s[3] + extra[1], s[4]);
         let determinant = aa * bb - ab * ab;

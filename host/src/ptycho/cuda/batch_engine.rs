@@ -4,6 +4,7 @@ use super::batch_sums::{Slices, Waves, object_sums, probe_sums};
 use super::buffers::{Buffers, Layout};
 use super::constraints::fourier_support;
 use super::frames::{Batch, FrameBuffers, ShiftTo};
+use super::fused_batches::{Fused, PARTS};
 use crate::gpu::{Buffer, Device, Result};
 use crate::ptycho::Step;
 use crate::ptycho::cpu::{DAMPING, Denominator, FLOOR, LIT, NEIGHBOURS, STEP, TRIM};
@@ -39,13 +40,15 @@ pub(super) struct BatchBuffers<M: Device> {
     pub(super) slices: u32,
     /// Bits of the largest weight: object, probe.
     pub(super) largest: [M::Buffer<u32>; 2],
-    /// (frame of the batch).
-    step_sums: M::Buffer<[f32; 5]>,
-    solved: M::Buffer<[f32; 2]>,
+    /// (frame of the batch, part).
+    pub(super) step_sums: M::Buffer<[f32; 5]>,
+    pub(super) solved: M::Buffer<[f32; 2]>,
     /// Object, probe.
-    steps: M::Buffer<f32>,
+    pub(super) steps: M::Buffer<f32>,
     smoothness_sums: M::Buffer<[f32; 2]>,
-    smoothness: M::Buffer<f32>,
+    pub(super) smoothness: M::Buffer<f32>,
+    /// What fused launches need; none if the scan is not one for them.
+    pub(super) fused: Option<Fused<M>>,
     /// Momentum of the object; empty until it is used.
     pub(super) object_velocity: M::Buffer<Complex32>,
     /// Momentum of the probe; empty until it is used.
@@ -68,11 +71,12 @@ impl<M: Device> BatchBuffers<M> {
             )?,
             slices,
             largest: [largest()?, largest()?],
-            step_sums: device.alloc("the steps' sums", size)?,
+            step_sums: device.alloc("the steps' sums", size * PARTS as usize)?,
             solved: device.alloc("the frames' steps", size)?,
             steps: device.alloc("the steps", 2)?,
             smoothness_sums: device.alloc("the regulariser's sums", SMOOTHNESS_BLOCKS)?,
             smoothness: device.alloc("the regulariser's sum", 2)?,
+            fused: Fused::new(device, layout)?,
             object_velocity: device.alloc("the object's momentum", 0)?,
             probe_velocity: device.alloc("the probe's momentum", 0)?,
         })
@@ -127,7 +131,11 @@ impl<M: Device> Run<'_, M> {
             device.upload(&mut self.batches.steps, &steps)?;
         }
         self.frames.scaled = false;
-        for batch in self.frames.set_order(device, lists)? {
+        let batches = self.frames.set_order(device, lists)?;
+        if self.batches.fused.is_some() && !self.frames.exact {
+            return self.fused_iteration(step, method, &batches);
+        }
+        for batch in batches {
             self.deviations(batch)?;
             self.object_direction(step, method, batch)?;
             self.probe_direction(step, method, batch)?;
@@ -160,11 +168,6 @@ impl<M: Device> Run<'_, M> {
         if !step.update_object {
             return device.zero(object);
         }
-        let Layout {
-            object_rows,
-            object_columns,
-            ..
-        } = *layout;
         let waves = Waves {
             chi: &self.frames.chi,
             first: 0,
@@ -175,28 +178,50 @@ impl<M: Device> Run<'_, M> {
         object_sums(device, layout, from, batch, &waves, to, false)?;
         let elements = layout.object_elements();
         find_largest(device, largest, object_weights, elements)?;
-        let mut extra = 0.0;
-        if let Some(Smoothness { weight, edge }) = method.smoothness() {
-            let weight = weight * f64::from(batch.count) / f64::from(layout.frames);
-            extra = NEIGHBOURS * weight;
-            device.launch(
-                &PtychoSmoothness {
-                    numerators: object.write(),
-                    object: self.buffers.object.read(),
-                    weights: object_weights.read(),
-                    largest: largest.read(),
-                    rows: object_rows,
-                    columns: object_columns,
-                    weight: weight as f32,
-                    edge: edge as f32,
-                    lit: LIT as f32,
-                },
-                Work::Elements(elements),
-            )?;
-        }
+        let extra = self.add_smoothness(method, batch)?;
+        let BatchBuffers {
+            object,
+            object_weights,
+            largest: [largest, _],
+            ..
+        } = &mut *self.batches;
         let denominator = method.object_denominator();
         let weights = (&*object_weights, &*largest, extra);
         finish(device, object, weights, (1, elements), denominator)
+    }
+
+    /// Adds the regulariser's part to the object's numerators, if there is one; returns its part of the
+    /// weights.
+    pub(super) fn add_smoothness(&mut self, method: &BatchMethod, batch: Batch) -> Result<f64> {
+        let Some(Smoothness { weight, edge }) = method.smoothness() else {
+            return Ok(0.0);
+        };
+        let (device, layout) = (self.device, self.layout);
+        let weight = weight * f64::from(batch.count) / f64::from(layout.frames);
+        let BatchBuffers {
+            object,
+            object_weights,
+            largest: [largest, _],
+            fused,
+            ..
+        } = &mut *self.batches;
+        let of_fused = fused.as_ref().filter(|_| !self.frames.exact);
+        let largest = of_fused.map_or(&*largest, |fused| &fused.largest);
+        device.launch(
+            &PtychoSmoothness {
+                numerators: object.write(),
+                object: self.buffers.object.read(),
+                weights: object_weights.read(),
+                largest: largest.read(),
+                rows: layout.object_rows,
+                columns: layout.object_columns,
+                weight: weight as f32,
+                edge: edge as f32,
+                lit: LIT as f32,
+            },
+            Work::Elements(layout.object_elements()),
+        )?;
+        Ok(NEIGHBOURS * weight)
     }
 
     fn probe_direction(&mut self, step: &Step, method: &BatchMethod, batch: Batch) -> Result<()> {
@@ -247,14 +272,8 @@ impl<M: Device> Run<'_, M> {
         let (device, layout) = (self.device, self.layout);
         let BatchBuffers {
             object,
-            object_weights,
             probe,
-            largest,
             step_sums,
-            solved,
-            steps,
-            smoothness_sums,
-            smoothness: smoothness_sum,
             ..
         } = &mut *self.batches;
         if step.update_probe {
@@ -288,14 +307,40 @@ impl<M: Device> Run<'_, M> {
             },
             Work::Blocks(batch.count as usize),
         )?;
+        self.step_mean(step, smoothness, batch, 1)
+    }
+
+    /// The steps from the sums of each frame in `parts` parts, and those of the regulariser.
+    pub(super) fn step_mean(
+        &mut self,
+        step: &Step,
+        smoothness: Smoothness,
+        batch: Batch,
+        parts: u32,
+    ) -> Result<()> {
+        let (device, layout) = (self.device, self.layout);
+        let BatchBuffers {
+            object,
+            object_weights,
+            largest: [largest, _],
+            fused,
+            step_sums,
+            solved,
+            steps,
+            smoothness_sums,
+            smoothness: smoothness_sum,
+            ..
+        } = &mut *self.batches;
         if smoothness.weight > 0.0 && step.update_object {
+            let of_fused = fused.as_ref().filter(|_| !self.frames.exact);
+            let largest = of_fused.map_or(&*largest, |fused| &fused.largest);
             device.launch(
                 &PtychoSmoothnessSums {
                     sums: smoothness_sums.write(),
                     object: self.buffers.object.read(),
                     direction: object.read(),
                     weights: object_weights.read(),
-                    largest: largest[0].read(),
+                    largest: largest.read(),
                     blocks: SMOOTHNESS_BLOCKS as u32,
                     rows: layout.object_rows,
                     columns: layout.object_columns,
@@ -319,7 +364,11 @@ impl<M: Device> Run<'_, M> {
                 solved: solved.write(),
                 sums: step_sums.read(),
                 smoothness: smoothness_sum.read(),
-                count: batch.count,
+                ranges: self.frames.ranges.read(),
+                most: self.frames.size as u32,
+                batches: self.frames.ranges.len() as u32,
+                batch: batch.number,
+                parts,
                 smooth: (smoothness.weight / f64::from(layout.frames)) as f32,
                 damping: DAMPING as f32,
                 trim: TRIM as f32,

@@ -135,6 +135,12 @@ pub(super) struct Buffers<M: Device> {
     pub(super) open: M::Buffer<u32>,
     /// 2 elements: shift in rows and columns; centring.
     pub(super) shift: M::Buffer<i32>,
+    /// (mode, mode): products of the modes; normalisation.
+    pub(super) gram: M::Buffer<[f64; 2]>,
+    /// (mode, mode): shares of the modes in new modes; normalisation.
+    pub(super) mixture: M::Buffer<Complex32>,
+    /// 1 element: factor of the object; normalisation.
+    pub(super) object_factor: M::Buffer<Complex32>,
 }
 
 impl<M: Device> Buffers<M> {
@@ -147,6 +153,7 @@ impl<M: Device> Buffers<M> {
         let layout = Layout::new(problem);
         let frames = layout.frames as usize;
         let pixels = layout.pixels() as usize;
+        let pairs = layout.modes as usize * layout.modes as usize;
         let slices = match version {
             UpdateVersion::Tiled => layout.slices as usize,
             UpdateVersion::Atomic => 1,
@@ -180,6 +187,9 @@ impl<M: Device> Buffers<M> {
             gate: device.alloc("a gate", 1)?,
             open: device.alloc("a gate", 1)?,
             shift: device.alloc("a shift", 2)?,
+            gram: device.alloc("the modes' products", pairs)?,
+            mixture: device.alloc("the modes' mixture", pairs)?,
+            object_factor: device.alloc("the object's factor", 1)?,
         };
         let narrow = |v: &Complex<f64>| Complex::new(v.re as f32, v.im as f32);
         let object: Vec<Complex<f32>> = problem.object.iter().map(narrow).collect();

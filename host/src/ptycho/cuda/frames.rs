@@ -2,6 +2,7 @@
 //! Mirrors cpu/model.rs.
 
 use super::buffers::{Buffers, Layout};
+use super::fused_batches::Epoch;
 use crate::gpu::{Buffer, Device, Direction, Result};
 use crate::ptycho::frames_together;
 use warpstride_device::Complex32;
@@ -19,6 +20,8 @@ pub(super) fn chunk(layout: &Layout) -> usize {
 /// Some of the frames: `order[first..first + count]`.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Batch {
+    /// Its place among the batches.
+    pub(super) number: u32,
     pub(super) first: u32,
     pub(super) count: u32,
 }
@@ -35,6 +38,10 @@ pub(super) struct FrameBuffers<M: Device> {
     pub(super) fft: M::Fft,
     /// (frame): frames in the order of the batches.
     pub(super) order: M::Buffer<u32>,
+    /// (batch): first frame in this order, and number of frames.
+    pub(super) ranges: M::Buffer<[u32; 2]>,
+    /// An epoch's launches, if they have been captured; they use these buffers.
+    pub(super) epoch: Option<Epoch<M>>,
     /// Shifted probes.
     pub(super) probes: M::Buffer<Complex32>,
     /// Exit waves, their spectra, then what the counts ask of them.
@@ -58,6 +65,8 @@ impl<M: Device> FrameBuffers<M> {
             scaled: false,
             fft: device.plan_fft(&shape, size * layout.modes as usize)?,
             order: device.alloc("the order of the frames", layout.frames as usize)?,
+            ranges: device.alloc("the batches", 0)?,
+            epoch: None,
             probes: device.alloc("a batch's probes", waves)?,
             chi: device.alloc("a batch's waves", waves)?,
             work: device.alloc("a batch's work waves", waves)?,
@@ -70,15 +79,23 @@ impl<M: Device> FrameBuffers<M> {
     pub(super) fn set_order(&mut self, device: &M, lists: &[Vec<u32>]) -> Result<Vec<Batch>> {
         device.upload(&mut self.order, &lists.concat())?;
         let mut first = 0;
-        let batch = |list: &Vec<u32>| {
-            let batch = Batch {
+        let mut batches = Vec::with_capacity(lists.len());
+        for (number, list) in (0..).zip(lists) {
+            let count = list.len() as u32;
+            batches.push(Batch {
+                number,
                 first,
-                count: list.len() as u32,
-            };
-            first += batch.count;
-            batch
-        };
-        Ok(lists.iter().map(batch).collect())
+                count,
+            });
+            first += count;
+        }
+        let ranges: Vec<[u32; 2]> = batches.iter().map(|b| [b.first, b.count]).collect();
+        if self.ranges.len() != ranges.len() {
+            self.epoch = None;
+            self.ranges = device.alloc("the batches", ranges.len())?;
+        }
+        device.upload(&mut self.ranges, &ranges)?;
+        Ok(batches)
     }
 
     /// All frames in their order, as many at a time as there is memory for.

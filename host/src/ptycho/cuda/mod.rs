@@ -13,6 +13,7 @@ mod exact_positions;
 mod fourier_projection;
 mod frames;
 mod fused;
+mod fused_batches;
 mod likelihood;
 mod metrics;
 mod normalisation;

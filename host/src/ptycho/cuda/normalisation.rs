@@ -21,48 +21,49 @@ pub(super) fn normalise<M: Device>(
 ) -> Result<()> {
     let (modes, pixels) = (layout.modes, layout.pixels());
     let pairs = modes as usize * modes as usize;
-    let mut gram = device.alloc("the modes' products", pairs)?;
     device.launch(
         &PtychoGram {
-            gram: gram.write(),
+            gram: buffers.gram.write(),
             values: buffers.probe.read(),
             layers: modes,
             pixels,
         },
         Work::Blocks(pairs),
     )?;
-    let gram: Vec<[f64; 2]> = device.read_back(&gram)?.wait()?;
+    let gram: Vec<[f64; 2]> = device.read_back(&buffers.gram)?.wait()?;
     let gram: Vec<Complex<f64>> = gram.iter().map(|[re, im]| Complex::new(*re, *im)).collect();
     let Some(found) = normalisation(&gram, power) else {
         return Ok(());
     };
     let narrow = |v: &Complex<f64>| Complex::new(v.re as f32, v.im as f32);
     let shares: Vec<Complex<f32>> = found.mixture.iter().map(narrow).collect();
-    let mut mixture = device.alloc("the modes' mixture", pairs)?;
-    device.upload(&mut mixture, &shares)?;
-    let mut factor = device.alloc("the object's factor", 1)?;
-    device.upload(&mut factor, &[Complex::new(found.object as f32, 0.0)])?;
+    device.upload(&mut buffers.mixture, &shares)?;
+    let of_object = [Complex::new(found.object as f32, 0.0)];
+    device.upload(&mut buffers.object_factor, &of_object)?;
     let object = layout.object_rows * layout.object_columns;
     let Buffers {
         object: o,
         object_work,
         probe,
         probe_before,
+        mixture,
+        object_factor: factor,
         ..
     } = buffers;
-    mix(device, probe, probe_before, &mixture, [modes, pixels])?;
-    mix(device, o, object_work, &factor, [1, object])?;
+    let (mixture, factor) = (&*mixture, &*factor);
+    mix(device, probe, probe_before, mixture, [modes, pixels])?;
+    mix(device, o, object_work, factor, [1, object])?;
     for other in others.into_iter().flatten() {
-        mix(device, other, probe_before, &mixture, [modes, pixels])?;
+        mix(device, other, probe_before, mixture, [modes, pixels])?;
     }
     if let Some(momentum) = momentum {
         let of_probe = &mut momentum.probe_velocity;
         if !of_probe.is_empty() {
-            mix(device, of_probe, probe_before, &mixture, [modes, pixels])?;
+            mix(device, of_probe, probe_before, mixture, [modes, pixels])?;
         }
         let of_object = &mut momentum.object_velocity;
         if !of_object.is_empty() {
-            mix(device, of_object, object_work, &factor, [1, object])?;
+            mix(device, of_object, object_work, factor, [1, object])?;
         }
     }
     Ok(())

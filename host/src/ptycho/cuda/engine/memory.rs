@@ -130,6 +130,9 @@ impl<M: Device> GpuEngine<M> {
         let needed = self.frames.as_ref().map_or(1, |f| f.size);
         if self.batches.as_ref().is_none_or(|b| b.size != needed) {
             self.batches = None;
+            if let Some(frames) = &mut self.frames {
+                frames.epoch = None;
+            }
             let mut buffers = BatchBuffers::new(&self.device, &self.layout, needed)?;
             buffers.set_momentum(&self.device, &std::mem::take(&mut self.saved_momentum))?;
             self.batches = Some(buffers);

@@ -1,0 +1,427 @@
+//! Batches in few launches, which nothing waits for, for scans whose frames a block holds in its registers: 64² or 128²
+//! pixels, one probe mode, whole pixels. `cpu/batch_engine.rs` has the same steps.
+//!
+//! A batch is one launch for χ, one for its sums on object and probe, one that divides them, two for the steps of
+//! LSQ-ML, and one that changes object and probe. χ of a batch stays in the L2 cache. Frames and ranges of the batches
+//! are on the device, so an epoch can be captured as a graph, to be replayed for other batches. A pass of ePIE or rPIE
+//! with one frame a batch is a single launch.
+
+use super::batch_engine::{BatchBuffers, Run};
+use super::buffers::{Buffers, Layout};
+use super::constraints::fourier_support;
+use super::frames::{Batch, FrameBuffers};
+use crate::gpu::{Buffer, Device, Result};
+use crate::ptycho::Step;
+use crate::ptycho::cpu::{Denominator, FLOOR};
+use crate::ptycho::step::{BatchMethod, BatchUpdate};
+use crate::ptycho::update_version::TILE;
+use num_complex::Complex;
+use std::f64::consts::TAU;
+use warpstride_device::Complex32;
+use warpstride_device::launch::Work;
+use warpstride_kernels::ptycho::{
+    batch_advance::PtychoBatchAdvance,
+    batch_finish::PtychoBatchFinish,
+    batch_step_sums::PtychoBatchStepSums,
+    batch_sums::PtychoBatchSums,
+    frame_chi::{PtychoFrameChi64, PtychoFrameChi128},
+    pie_pass::{OBJECT, PROBE, PtychoPiePass64, PtychoPiePass128},
+};
+
+/// Parts of a frame in the sums of the steps: 400 blocks for a batch of 100 frames.
+pub(super) const PARTS: u32 = 4;
+
+/// Device memory of fused launches.
+pub(super) struct Fused<M: Device> {
+    /// Rows and columns of a frame.
+    side: u32,
+    /// exp(−2πi k/side).
+    roots: M::Buffer<Complex32>,
+    /// Bits of the largest weights: object, probe.
+    pub(super) largest: M::Buffer<u32>,
+}
+
+impl<M: Device> Fused<M> {
+    /// `None`: the frames do not fit into a block's registers, or there are several modes.
+    pub(super) fn new(device: &M, layout: &Layout) -> Result<Option<Self>> {
+        let Some(side) = side_of(layout) else {
+            return Ok(None);
+        };
+        Ok(Some(Self {
+            side,
+            roots: roots(device, side)?,
+            largest: device.alloc("the largest weights", 2)?,
+        }))
+    }
+}
+
+/// An epoch's captured launches.
+pub(super) struct Epoch<M: Device> {
+    /// What of the step and the method the launches depend on.
+    step: Step,
+    graph: M::Graph,
+}
+
+/// `launch_by_side!(device, side, work, Kernel64 | Kernel128 { … })`
+macro_rules! launch_by_side {
+    ($device:expr, $side:expr, $work:expr, $small:ident | $large:ident $fields:tt) => {
+        if $side == 64 {
+            $device.launch(&$small $fields, $work)
+        } else {
+            $device.launch(&$large $fields, $work)
+        }
+    };
+}
+
+/// Rows and columns of a frame, if it fits into a block's registers and there is one mode.
+pub(super) fn side_of(layout: &Layout) -> Option<u32> {
+    let side = layout.rows;
+    (layout.modes == 1 && layout.columns == side && matches!(side, 64 | 128)).then_some(side)
+}
+
+/// exp(−2πi k/side).
+pub(super) fn roots<M: Device>(device: &M, side: u32) -> Result<M::Buffer<Complex32>> {
+    let mut roots = device.alloc("roots of unity", side as usize)?;
+    let root = |k: u32| {
+        let value = Complex::cis(-TAU * f64::from(k) / f64::from(side));
+        Complex::new(value.re as f32, value.im as f32)
+    };
+    let values: Vec<Complex<f32>> = (0..side).map(root).collect();
+    device.upload(&mut roots, &values)?;
+    Ok(roots)
+}
+
+/// The bits of what a step updates.
+pub(super) fn updates(step: &Step) -> u32 {
+    let bit = |of: bool, bit: u32| if of { bit } else { 0 };
+    bit(step.update_object, OBJECT) | bit(step.update_probe, PROBE)
+}
+
+/// α of a denominator, as kernels take it.
+fn alpha(denominator: Denominator) -> f32 {
+    match denominator {
+        Denominator::Floor => -1.0,
+        Denominator::Mixed(alpha) => alpha as f32,
+    }
+}
+
+/// Limits of the object's modulus, as kernels take them.
+fn clip(step: &Step) -> [f32; 2] {
+    step.clip_object
+        .map_or([0.0, -1.0], |limits| limits.map(|v| v as f32))
+}
+
+impl<M: Device> Run<'_, M> {
+    /// One pass over the batches.
+    pub(super) fn fused_iteration(
+        &mut self,
+        step: &Step,
+        method: &BatchMethod,
+        batches: &[Batch],
+    ) -> Result<()> {
+        if self.frames.size == 1
+            && step.probe_fourier_support.is_none()
+            && let BatchUpdate::Pie {
+                object_step,
+                probe_step,
+                ..
+            } = method.update
+        {
+            return self.pie_pass(step, method, [object_step, probe_step]);
+        }
+        // With a regulariser, launches depend on the number of frames in each batch.
+        if method.smoothness().is_some() {
+            return self.each(step, method, batches);
+        }
+        let key = Step {
+            iteration: 0,
+            ..*step
+        };
+        let device = self.device;
+        if self.frames.epoch.as_ref().is_none_or(|e| e.step != key) {
+            self.frames.epoch = None;
+            let graph = device.capture(&mut || self.each(step, method, batches))?;
+            let Some(graph) = graph else {
+                return self.each(step, method, batches);
+            };
+            self.frames.epoch = Some(Epoch { step: key, graph });
+        }
+        match &mut self.frames.epoch {
+            Some(epoch) => device.replay(&mut epoch.graph),
+            None => Ok(()),
+        }
+    }
+
+    /// Queues the launches of all batches.
+    fn each(&mut self, step: &Step, method: &BatchMethod, batches: &[Batch]) -> Result<()> {
+        for batch in batches {
+            self.chi(*batch)?;
+            self.sums(step, *batch)?;
+            let extra = if step.update_object {
+                self.add_smoothness(method, *batch)?
+            } else {
+                0.0
+            };
+            self.divide(step, method, extra)?;
+            if let BatchUpdate::LeastSquares { smoothness, .. } = method.update {
+                self.fused_step_sums(*batch)?;
+                self.step_mean(step, smoothness, *batch, PARTS)?;
+            }
+            self.fused_advance(step, method)?;
+        }
+        Ok(())
+    }
+
+    /// χ of a batch, and the metrics of its frames.
+    fn chi(&mut self, batch: Batch) -> Result<()> {
+        let Some(fused) = &mut self.batches.fused else {
+            return Ok(());
+        };
+        let (frames, buffers, layout) = (&mut *self.frames, &mut *self.buffers, self.layout);
+        launch_by_side!(
+            self.device,
+            fused.side,
+            Work::Blocks(frames.size),
+            PtychoFrameChi64
+                | PtychoFrameChi128 {
+                    chi: frames.chi.write(),
+                    largest: fused.largest.write(),
+                    errors: buffers.errors.write(),
+                    moved: buffers.moved.write(),
+                    photon: buffers.photon.write(),
+                    residual: buffers.residual.write(),
+                    free: buffers.free.write(),
+                    probe: buffers.probe.read(),
+                    object: buffers.object.read(),
+                    magnitudes: buffers.magnitudes.read(),
+                    scales: buffers.scales.read(),
+                    corners: buffers.corners.read(),
+                    order: frames.order.read(),
+                    ranges: frames.ranges.read(),
+                    roots: fused.roots.read(),
+                    frames: layout.frames,
+                    most: frames.size as u32,
+                    batches: frames.ranges.len() as u32,
+                    batch: batch.number,
+                    object_rows: layout.object_rows,
+                    object_columns: layout.object_columns,
+                }
+        )
+    }
+
+    /// Numerators, weights and the largest weights on object and probe.
+    fn sums(&mut self, step: &Step, batch: Batch) -> Result<()> {
+        let BatchBuffers {
+            object,
+            object_weights,
+            probe,
+            probe_weights,
+            fused: Some(fused),
+            ..
+        } = &mut *self.batches
+        else {
+            return Ok(());
+        };
+        let (frames, buffers, layout) = (&*self.frames, &*self.buffers, self.layout);
+        let tiles = (layout.object_rows as usize).div_ceil(TILE[0])
+            * (layout.object_columns as usize).div_ceil(TILE[1]);
+        let groups = (layout.pixels() as usize).div_ceil(TILE[1]);
+        self.device.launch(
+            &PtychoBatchSums {
+                numerators: object.write(),
+                weights: object_weights.write(),
+                sums: probe.write(),
+                probe_weights: probe_weights.write(),
+                largest: fused.largest.write(),
+                probe: buffers.probe.read(),
+                chi: frames.chi.read(),
+                object: buffers.object.read(),
+                corners: buffers.corners.read(),
+                order: frames.order.read(),
+                ranges: frames.ranges.read(),
+                frames: layout.frames,
+                most: frames.size as u32,
+                batches: frames.ranges.len() as u32,
+                batch: batch.number,
+                rows: layout.rows,
+                columns: layout.columns,
+                object_rows: layout.object_rows,
+                object_columns: layout.object_columns,
+                updates: updates(step),
+                scale: 1.0,
+            },
+            Work::Blocks(groups + tiles),
+        )
+    }
+
+    /// Divides the numerators; `extra` is added to the object's weights.
+    fn divide(&mut self, step: &Step, method: &BatchMethod, extra: f64) -> Result<()> {
+        let BatchBuffers {
+            object,
+            object_weights,
+            probe,
+            probe_weights,
+            fused: Some(fused),
+            ..
+        } = &mut *self.batches
+        else {
+            return Ok(());
+        };
+        let (elements, pixels) = (self.layout.object_elements(), self.layout.pixels());
+        self.device.launch(
+            &PtychoBatchFinish {
+                object: object.write(),
+                probe: probe.write(),
+                weights: object_weights.read(),
+                probe_weights: probe_weights.read(),
+                largest: fused.largest.read(),
+                elements: elements as u32,
+                pixels,
+                updates: updates(step),
+                extra: extra as f32,
+                floor: FLOOR as f32,
+                object_alpha: alpha(method.object_denominator()),
+                probe_alpha: alpha(method.probe_denominator()),
+            },
+            Work::Elements(elements + pixels as usize),
+        )
+    }
+
+    /// The sums behind the frames' steps.
+    fn fused_step_sums(&mut self, batch: Batch) -> Result<()> {
+        let BatchBuffers {
+            object,
+            probe,
+            step_sums,
+            ..
+        } = &mut *self.batches;
+        let (frames, buffers, layout) = (&*self.frames, &*self.buffers, self.layout);
+        self.device.launch(
+            &PtychoBatchStepSums {
+                sums: step_sums.write(),
+                probe: buffers.probe.read(),
+                probe_direction: probe.read(),
+                chi: frames.chi.read(),
+                object: buffers.object.read(),
+                direction: object.read(),
+                corners: buffers.corners.read(),
+                order: frames.order.read(),
+                ranges: frames.ranges.read(),
+                frames: layout.frames,
+                most: frames.size as u32,
+                batches: frames.ranges.len() as u32,
+                batch: batch.number,
+                rows: layout.rows,
+                columns: layout.columns,
+                object_rows: layout.object_rows,
+                object_columns: layout.object_columns,
+                parts: PARTS,
+            },
+            Work::Blocks(frames.size * PARTS as usize),
+        )
+    }
+
+    /// Changes object and probe along their directions.
+    fn fused_advance(&mut self, step: &Step, method: &BatchMethod) -> Result<()> {
+        let BatchBuffers {
+            object,
+            probe,
+            steps,
+            object_velocity,
+            probe_velocity,
+            ..
+        } = &mut *self.batches;
+        let (device, layout) = (self.device, self.layout);
+        let momentum = method.momentum();
+        let velocities = |buffer: &M::Buffer<Complex32>| {
+            if momentum > 0.0 {
+                buffer.len() as u32
+            } else {
+                0
+            }
+        };
+        let counts = [velocities(object_velocity), velocities(probe_velocity)];
+        let [clip_low, clip_high] = clip(step);
+        let (elements, pixels) = (layout.object_elements(), layout.pixels());
+        device.launch(
+            &PtychoBatchAdvance {
+                object: self.buffers.object.write(),
+                probe: self.buffers.probe.write(),
+                object_velocity: object_velocity.write(),
+                probe_velocity: probe_velocity.write(),
+                object_direction: object.read(),
+                probe_direction: probe.read(),
+                support: self.buffers.support.read(),
+                steps: steps.read(),
+                elements: elements as u32,
+                pixels,
+                velocities: counts[0],
+                probe_velocities: counts[1],
+                updates: updates(step),
+                momentum: momentum as f32,
+                clip_low,
+                clip_high,
+            },
+            Work::Elements(elements + pixels as usize),
+        )?;
+        if step.update_probe && step.probe_fourier_support.is_some() {
+            device.zero(&mut self.buffers.gate)?;
+            fourier_support(device, layout, self.buffers, self.probe_fft)?;
+        }
+        Ok(())
+    }
+
+    /// One pass with one frame a batch.
+    fn pie_pass(&mut self, step: &Step, method: &BatchMethod, steps: [f64; 2]) -> Result<()> {
+        let Some(fused) = &self.batches.fused else {
+            return Ok(());
+        };
+        let FrameBuffers { order, .. } = &*self.frames;
+        let Buffers {
+            object,
+            probe,
+            errors,
+            moved,
+            photon,
+            residual,
+            free,
+            support,
+            magnitudes,
+            scales,
+            corners,
+            ..
+        } = &mut *self.buffers;
+        let [clip_low, clip_high] = clip(step);
+        launch_by_side!(
+            self.device,
+            fused.side,
+            Work::Blocks(1),
+            PtychoPiePass64
+                | PtychoPiePass128 {
+                    object: object.write(),
+                    probe: probe.write(),
+                    errors: errors.write(),
+                    moved: moved.write(),
+                    photon: photon.write(),
+                    residual: residual.write(),
+                    free: free.write(),
+                    support: support.read(),
+                    magnitudes: magnitudes.read(),
+                    scales: scales.read(),
+                    corners: corners.read(),
+                    order: order.read(),
+                    roots: fused.roots.read(),
+                    frames: self.layout.frames,
+                    object_rows: self.layout.object_rows,
+                    object_columns: self.layout.object_columns,
+                    object_alpha: alpha(method.object_denominator()),
+                    probe_alpha: alpha(method.probe_denominator()),
+                    object_step: steps[0] as f32,
+                    probe_step: steps[1] as f32,
+                    clip_low,
+                    clip_high,
+                    updates: updates(step),
+                }
+        )
+    }
+}

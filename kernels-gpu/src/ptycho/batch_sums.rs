@@ -1,0 +1,246 @@
+//! The sums of a batch on the object and on the probe, one launch: `Σ conj(P) χ` and `Σ |P|²` by tiles of the object,
+//! `Σ conj(O) χ` and `Σ |O|²` by pixels of the probe; and the largest weights. Without atomics but for the maxima, whose
+//! order does not matter: the same bits every time. For one probe mode at whole pixels, so that all frames share P.
+//!
+//! A tile of the object is as in `object_direction`. Of the probe a block has 32 consecutive pixels, each of its 8 warps
+//! every 8th frame, and adds the warps' sums in their order. Reads χ twice, 16 bytes per pixel of the batch, from the L2
+//! cache if the batch is small; writes 12 bytes per pixel of object and probe. Block of 32 × 8, as `object_direction`.
+
+use super::frame_chi::range_of;
+use super::tile_frames::{TILE_COLUMNS, TILE_ROWS};
+use super::pie_pass::{OBJECT, PROBE};
+use warpstride_device::prelude::*;
+
+const THREADS: u32 = TILE_ROWS * TILE_COLUMNS;
+const WARPS: u32 = THREADS / 32;
+/// Frames of a thread that are loaded together.
+const TOGETHER: usize = 8;
+
+/// What both sums read.
+struct Batch {
+    chi: *const Complex32,
+    probe: *const Complex32,
+    object: *const Complex32,
+    corners: *const [u32; 2],
+    /// Frames of the batch.
+    order: *const u32,
+    count: u32,
+    rows: u32,
+    columns: u32,
+    object_columns: u32,
+}
+
+/// Keeps the largest weight of the block in `largest`.
+#[inline(always)]
+unsafe fn keep_largest(largest: *mut u32, weight: f32) {
+    let most = reduce::block_max(weight);
+    if thread::index_in_block() == 0 {
+        atomic::max_u32(largest, most.to_bits());
+    }
+}
+
+/// The sums of one pixel of a tile, and whether any frame touches the tile.
+#[inline(always)]
+unsafe fn tile_sums(of: &Batch, first_row: u32, first_column: u32) -> (Complex32, f32, bool) {
+    // The listed frames: number in the batch, top, left.
+    let kept = shared_array![[u32; 3]; THREADS as usize];
+    let counts = shared_array![u32; WARPS as usize];
+    let thread_index = thread::index_in_block();
+    let pixels = (of.rows * of.columns) as usize;
+    let row = first_row + thread::thread_idx_y();
+    let column = first_column + thread::thread_idx_x();
+    let mut numerator = Complex32::ZERO;
+    let mut weight = 0.0;
+    let mut touched = false;
+    let mut base = 0;
+    while base < of.count {
+        let member = base + thread_index;
+        let mut corner = [0, 0];
+        let mut touches = false;
+        if member < of.count {
+            corner = *of.corners.add(*of.order.add(member as usize) as usize);
+            touches = corner[0] < first_row + TILE_ROWS
+                && corner[0] + of.rows > first_row
+                && corner[1] < first_column + TILE_COLUMNS
+                && corner[1] + of.columns > first_column;
+        }
+        let votes = warp::ballot(warp::FULL, touches);
+        if warp::lane_id() == 0 {
+            *counts.add(warp::warp_id() as usize) = votes.count_ones();
+        }
+        thread::sync_threads();
+        let (mut before, mut total) = (0, 0);
+        for w in 0..WARPS as usize {
+            if w == warp::warp_id() as usize {
+                before = total;
+            }
+            total += *counts.add(w);
+        }
+        if touches {
+            let lower = votes & ((1 << warp::lane_id()) - 1);
+            let place = before + lower.count_ones();
+            *kept.add(place as usize) = [member, corner[0], corner[1]];
+        }
+        thread::sync_threads();
+        touched |= total > 0;
+        let mut k = 0;
+        while k < total {
+            // Frames beyond the end of the list, or that do not contain the pixel, have weight 0.
+            let mut p = [Complex32::ZERO; TOGETHER];
+            let mut wave = [Complex32::ZERO; TOGETHER];
+            let mut inside = [0.0; TOGETHER];
+            for u in 0..TOGETHER {
+                let [member, top, left] = *kept.add((k + u as u32).min(total - 1) as usize);
+                // A negative difference wraps to a large number.
+                let (r, c) = (row.wrapping_sub(top), column.wrapping_sub(left));
+                let mut at = 0;
+                if k + (u as u32) < total && r < of.rows && c < of.columns {
+                    inside[u] = 1.0;
+                    at = (r * of.columns + c) as usize;
+                }
+                p[u] = *of.probe.add(at);
+                wave[u] = *of.chi.add(member as usize * pixels + at);
+            }
+            for u in 0..TOGETHER {
+                let p = p[u].scale(inside[u]);
+                numerator = p.conj_mul_add(wave[u], numerator);
+                weight += p.norm_sqr();
+            }
+            k += TOGETHER as u32;
+        }
+        thread::sync_threads();
+        base += THREADS;
+    }
+    (numerator, weight, touched)
+}
+
+/// The sums of one pixel of the probe, of the thread's warp's frames.
+#[inline(always)]
+unsafe fn probe_sums(of: &Batch, pixel: u32) -> (Complex32, f32) {
+    let (row, column) = (pixel / of.columns, pixel % of.columns);
+    let pixels = (of.rows * of.columns) as usize;
+    let window = of
+        .object
+        .add(row as usize * of.object_columns as usize + column as usize);
+    let mut sum = Complex32::ZERO;
+    let mut weight = 0.0;
+    let mut member = thread::thread_idx_y();
+    while member < of.count {
+        let mut o = [Complex32::ZERO; TOGETHER];
+        let mut wave = [Complex32::ZERO; TOGETHER];
+        let mut there = [0.0; TOGETHER];
+        for u in 0..TOGETHER {
+            let next = member + u as u32 * WARPS;
+            if next < of.count {
+                there[u] = 1.0;
+            }
+            let next = next.min(of.count - 1) as usize;
+            let [top, left] = *of.corners.add(*of.order.add(next) as usize);
+            o[u] = *window.add(top as usize * of.object_columns as usize + left as usize);
+            wave[u] = *of.chi.add(next * pixels + pixel as usize);
+        }
+        for u in 0..TOGETHER {
+            let o = o[u].scale(there[u]);
+            sum = o.conj_mul_add(wave[u], sum);
+            weight += o.norm_sqr();
+        }
+        member += TOGETHER as u32 * WARPS;
+    }
+    (sum, weight)
+}
+
+/// Of the frames `order[first..first + count]`, (first, count) = `ranges[batch]`, count at most `most`: `numerators` and
+/// `weights` (row, column) on the object if `updates` has the bit [`OBJECT`], `sums` and `probe_weights` (row, column) on
+/// the probe if it has [`PROBE`]; the numerators are multiplied by `scale`. `largest` (object, probe), which must be 0
+/// before, become the bits of the largest weights.
+#[kernel(block = (32, 8), min_blocks = 4, hot)]
+#[allow(
+    clippy::too_many_arguments,
+    reason = "the arrays of the model and their shapes"
+)]
+pub unsafe fn ptycho_batch_sums(
+    #[len(object_rows * object_columns)] numerators: *mut Complex32,
+    #[len(object_rows * object_columns)] weights: *mut f32,
+    #[len(rows * columns)] sums: *mut Complex32,
+    #[len(rows * columns)] probe_weights: *mut f32,
+    #[len(2)] largest: *mut u32,
+    #[len(rows * columns)] probe: *const Complex32,
+    #[len(most * rows * columns)] chi: *const Complex32,
+    #[len(object_rows * object_columns)] object: *const Complex32,
+    #[len(frames)] corners: *const [u32; 2],
+    #[len(frames)] order: *const u32,
+    #[len(batches)] ranges: *const [u32; 2],
+    frames: u32,
+    most: u32,
+    batches: u32,
+    batch: u32,
+    rows: u32,
+    columns: u32,
+    object_rows: u32,
+    object_columns: u32,
+    updates: u32,
+    scale: f32,
+) {
+    if batch >= batches || columns == 0 || object_columns == 0 {
+        return;
+    }
+    let (first, count) = range_of(ranges, batch, frames, most);
+    let of = Batch {
+        chi,
+        probe,
+        object,
+        corners,
+        order: order.add(first as usize),
+        count,
+        rows,
+        columns,
+        object_columns,
+    };
+    let partial = shared_array![Complex32; THREADS as usize];
+    let partial_weights = shared_array![f32; THREADS as usize];
+    let pixels = rows * columns;
+    let groups = pixels.div_ceil(32);
+    let across = object_columns.div_ceil(TILE_COLUMNS);
+    for item in thread::block_stride(groups + object_rows.div_ceil(TILE_ROWS) * across) {
+        if item < groups {
+            if updates & PROBE == 0 {
+                continue;
+            }
+            let pixel = 32 * item + thread::thread_idx_x();
+            let (sum, weight) = probe_sums(&of, pixel.min(pixels - 1));
+            let place = thread::index_in_block() as usize;
+            *partial.add(place) = sum;
+            *partial_weights.add(place) = weight;
+            thread::sync_threads();
+            let (mut sum, mut weight) = (Complex32::ZERO, 0.0);
+            for w in 0..WARPS {
+                let place = (w * 32 + thread::thread_idx_x()) as usize;
+                sum += *partial.add(place);
+                weight += *partial_weights.add(place);
+            }
+            if thread::thread_idx_y() == 0 && pixel < pixels {
+                *sums.add(pixel as usize) = sum.scale(scale);
+                *probe_weights.add(pixel as usize) = weight;
+            }
+            keep_largest(largest.add(1), weight);
+            continue;
+        }
+        if updates & OBJECT == 0 {
+            continue;
+        }
+        let tile = item - groups;
+        let (first_row, first_column) = (tile / across * TILE_ROWS, tile % across * TILE_COLUMNS);
+        let (numerator, weight, touched) = tile_sums(&of, first_row, first_column);
+        let row = first_row + thread::thread_idx_y();
+        let column = first_column + thread::thread_idx_x();
+        let inside = row < object_rows && column < object_columns;
+        if inside {
+            let at = row as usize * object_columns as usize + column as usize;
+            *numerators.add(at) = numerator.scale(scale);
+            *weights.add(at) = weight;
+        }
+        if touched {
+            keep_largest(largest, if inside { weight } else { 0.0 });
+        }
+    }
+}

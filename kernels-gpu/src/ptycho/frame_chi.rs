@@ -1,0 +1,231 @@
+//! χ of a batch, one launch: the model P·O of every frame, its transform, what the counts ask of it, the inverse
+//! transform. For one probe mode at whole pixels and frames of 64² or 128², which a block holds in its registers
+//! ([`Frame`]).
+//!
+//! A block processes one frame. Reads 4 bytes per pixel of device memory (√counts) and writes 8 (χ, which stays in the
+//! L2 cache if the batch is small); probe and object come from the caches. Two transforms are 10 log₂ N operations per
+//! pixel each: a frame of 128² needs 10 µs of a multiprocessor, and so does a batch of up to 132 of them. Blocks of 512
+//! or 128 threads, 32 pixels each, 128 registers.
+
+use super::FREE;
+use crate::fft::frame::{Frame, VALUES, Values};
+use crate::fft::registers::reversed;
+use warpstride_device::prelude::*;
+
+/// Values that a thread loads together.
+const TOGETHER: usize = 8;
+/// The same where it has sums besides.
+const FEW: usize = 4;
+/// Smallest modelled intensity that a root is taken of, counts; the root of [`super::magnitude_deviation`]'s floor.
+const FLOOR: f32 = 1e-20;
+
+/// Where the metrics of frames go.
+#[derive(Clone, Copy)]
+pub(super) struct Errors {
+    pub(super) errors: *mut f32,
+    pub(super) moved: *mut f32,
+    pub(super) photon: *mut f32,
+    pub(super) residual: *mut f32,
+    pub(super) free: *mut f32,
+}
+
+/// The model `probe · window` as [`Frame::forward`] takes it. `window` begins at the frame's corner, in rows of `width`.
+#[inline(always)]
+pub(super) unsafe fn load_model<const A: usize>(
+    frame: &Frame<A>,
+    x: &mut Values,
+    probe: *const Complex32,
+    window: *const Complex32,
+    width: u32,
+) {
+    let (row, column) = frame.place();
+    let probe = probe.add(row * Frame::<A>::SIDE + column);
+    let window = window.add(row * width as usize + column);
+    for group in 0..VALUES / TOGETHER {
+        // Hidden, so that the rows' offsets are computed here and not kept for all frames and groups.
+        let step = A * thread::hidden(width) as usize;
+        let mut p = [Complex32::ZERO; TOGETHER];
+        let mut o = [Complex32::ZERO; TOGETHER];
+        for k in 0..TOGETHER {
+            let n = group * TOGETHER + k;
+            p[k] = *probe.add(n * A * Frame::<A>::SIDE);
+            o[k] = *window.add(n * step);
+        }
+        // Between the groups, so that not all loads are in registers at once.
+        warp::sync_warp(warp::FULL);
+        for k in 0..TOGETHER {
+            x[reversed(group * TOGETHER + k, 5)] = p[k] * o[k];
+        }
+    }
+}
+
+/// Brings √counts of a frame from device memory to the L2 cache, while the block does other work.
+#[inline(always)]
+pub(super) unsafe fn prefetch<const A: usize>(magnitudes: *const f32) {
+    /// Values of a cache line.
+    const LINE: usize = 32;
+    let thread = thread::hidden(thread::thread_idx_x()) as usize;
+    for k in 0..Frame::<A>::PIXELS / (LINE * Frame::<A>::THREADS) {
+        mem::prefetch_l2(magnitudes.add(LINE * (k * Frame::<A>::THREADS + thread)));
+    }
+}
+
+/// Turns the model's spectrum into what the counts ask of it, `Ψ (√I/√I_model − 1)/N`, 0 where masked or free, and
+/// writes the metrics of the frame, all as `magnitude_deviation` (Σ|χ|² is Σ w (√I_model − √I)²/scale). I_model = scale/N · |Ψ|².
+#[inline(always)]
+pub(super) unsafe fn deviate<const A: usize>(
+    frame: &Frame<A>,
+    x: &mut Values,
+    magnitudes: *const f32,
+    scale: f32,
+    number: usize,
+    to: &Errors,
+) {
+    let per_pixel = 1.0 / Frame::<A>::PIXELS as f32;
+    let factor = per_pixel * scale;
+    let (row, column) = frame.spectrum_place();
+    let magnitudes = magnitudes.add(row * Frame::<A>::SIDE + column);
+    let (mut photons, mut roots, mut valid) = (0.0, 0.0, 0.0);
+    let mut hidden = 0.0;
+    for group in 0..VALUES / FEW {
+        let mut given = [0.0_f32; FEW];
+        for k in 0..FEW {
+            given[k] = *magnitudes.add(Frame::<A>::spectrum_offset(group * FEW + k));
+        }
+        warp::sync_warp(warp::FULL);
+        for k in 0..FEW {
+            let (magnitude, v) = (given[k], group * FEW + k);
+            let model = x[v].norm_sqr() * factor;
+            let (root, inverse) = root_of(model);
+            let by_root = root - magnitude;
+            // A selection instead of the branch lets the assembler compute all pixels at once, and spill.
+            if magnitude >= 0.0 {
+                let counts = magnitude * magnitude;
+                let by_count = model - counts;
+                photons += float::div_approx(by_count * by_count, counts + 1.0);
+                roots = by_root.mul_add(by_root, roots);
+                valid += 1.0;
+                x[v] = x[v].scale(-by_root * inverse * per_pixel);
+            } else {
+                let by_hidden = if magnitude <= FREE {
+                    root - (FREE - magnitude)
+                } else {
+                    0.0
+                };
+                hidden = by_hidden.mul_add(by_hidden, hidden);
+                x[v] = Complex32::ZERO;
+            }
+        }
+    }
+    let (photons, roots) = reduce::block_sum_pair(photons, roots);
+    let (valid, hidden) = reduce::block_sum_pair(valid, hidden);
+    if thread::index_in_block() == 0 {
+        let per_valid = if valid > 0.0 { 1.0 / valid } else { 0.0 };
+        *to.errors.add(number) = roots * per_valid;
+        *to.moved.add(number) = roots / scale;
+        *to.photon.add(number) = photons * per_valid;
+        *to.residual.add(number) = roots;
+        *to.free.add(number) = hidden;
+    }
+}
+
+/// √x, to about half a unit in the last place, and 1/√x of numbers above [`FLOOR`].
+#[inline(always)]
+fn root_of(x: f32) -> (f32, f32) {
+    let inverse = float::rsqrt_approx(x.max(FLOOR));
+    let root = x * inverse;
+    // One step of Newton's method.
+    let rest = GpuFloat::mul_add(-root, root, x);
+    (GpuFloat::mul_add(0.5 * inverse, rest, root), inverse)
+}
+
+/// The offset of a frame's window on the object.
+#[inline(always)]
+pub(super) unsafe fn corner_of(corners: *const [u32; 2], frame: usize, width: u32) -> usize {
+    let [top, left] = *corners.add(frame);
+    top as usize * width as usize + left as usize
+}
+
+/// The frames of batch number `batch`: (first, count), which may not exceed `frames` and `most`.
+#[inline(always)]
+pub(super) unsafe fn range_of(
+    ranges: *const [u32; 2],
+    batch: u32,
+    frames: u32,
+    most: u32,
+) -> (u32, u32) {
+    let [first, count] = *ranges.add(batch as usize);
+    let first = first.min(frames);
+    (first, count.min(most).min(frames - first))
+}
+
+macro_rules! sizes {
+    ($($name:ident, $a:literal, $side:literal, $threads:literal, $blocks:literal;)*) => {$(
+        /// χ of the frames `order[first..first + count]`, where (first, count) is `ranges[batch]`, count at most `most`;
+        /// the metrics of each of these frames, at its own number, as `magnitude_deviation`. Sets both of `largest` to 0.
+        /// `roots` are exp(−2πi k/side).
+        #[kernel(block = $threads, exact_block, min_blocks = $blocks, hot, shared = 4 * Frame::<$a>::WORDS)]
+        #[allow(
+            clippy::too_many_arguments,
+            reason = "the arrays of the model and their shapes"
+        )]
+        pub unsafe fn $name(
+            #[len(most * $side * $side)] chi: *mut Complex32,
+            #[len(2)] largest: *mut u32,
+            #[len(frames)] errors: *mut f32,
+            #[len(frames)] moved: *mut f32,
+            #[len(frames)] photon: *mut f32,
+            #[len(frames)] residual: *mut f32,
+            #[len(frames)] free: *mut f32,
+            #[len($side * $side)] probe: *const Complex32,
+            #[len(object_rows * object_columns)] object: *const Complex32,
+            #[len(frames * $side * $side)] magnitudes: *const f32,
+            #[len(frames)] scales: *const f32,
+            #[len(frames)] corners: *const [u32; 2],
+            #[len(frames)] order: *const u32,
+            #[len(batches)] ranges: *const [u32; 2],
+            #[len($side)] roots: *const Complex32,
+            frames: u32,
+            most: u32,
+            batches: u32,
+            batch: u32,
+            object_rows: u32,
+            object_columns: u32,
+        ) {
+            let _ = object_rows;
+            if batch >= batches {
+                return;
+            }
+            let (first, count) = range_of(ranges, batch, frames, most);
+            let to = Errors { errors, moved, photon, residual, free };
+            let transform = Frame::<$a>::new(shared::dynamic_shared_mem::<f32>(), roots);
+            if thread::first() {
+                *largest = 0;
+                *largest.add(1) = 0;
+            }
+            let order = order.add(first as usize);
+            for member in thread::block_stride(count) {
+                let frame = *order.add(member as usize) as usize;
+                let given = magnitudes.add(frame * Frame::<$a>::PIXELS);
+                prefetch::<$a>(given);
+                let window = object.add(corner_of(corners, frame, object_columns));
+                let mut x = [Complex32::ZERO; VALUES];
+                load_model(&transform, &mut x, probe, window, object_columns);
+                transform.forward(&mut x);
+                deviate(&transform, &mut x, given, *scales.add(frame), frame, &to);
+                transform.inverse(&mut x);
+                let (row, column) = transform.place();
+                let own = row * Frame::<$a>::SIDE + column;
+                let chi = chi.add(member as usize * Frame::<$a>::PIXELS + own);
+                for n in 0..VALUES {
+                    *chi.add(n * $a * Frame::<$a>::SIDE) = x[n];
+                }
+            }
+        }
+    )*};
+}
+
+sizes! {
+    ptycho_frame_chi_64, 2, 64, 128, 4;
+    ptycho_frame_chi_128, 4, 128, 512, 1;
+}
