@@ -39,10 +39,10 @@ const DENOMINATORS: [(u32, [f32; 2], [f32; 2]); 3] = [
 ];
 
 /// Updates, α and step of object and probe, and limits of the object's modulus.
-const PASSES: [(u32, [f32; 2], [f32; 2], [f32; 2]); 3] = [
-    (OBJECT | PROBE, [1.0, 1.0], [1.0, 0.2], [0.0, -1.0]),
-    (OBJECT | PROBE, [0.1, 0.6], [0.9, 0.7], [0.3, 1.1]),
-    (PROBE, [1.0, 0.5], [1.0, 1.0], [0.3, 1.1]),
+const PASSES: [(u32, [[f32; 2]; 3]); 3] = [
+    (OBJECT | PROBE, [[1.0, 1.0], [1.0, 0.2], [0.0, -1.0]]),
+    (OBJECT | PROBE, [[0.1, 0.6], [0.9, 0.7], [0.3, 1.1]]),
+    (PROBE, [[1.0, 0.5], [1.0, 1.0], [0.3, 1.1]]),
 ];
 
 pub(super) fn cases<M: Device>(bench: &mut Bench<'_, M>, size: Size) -> Result<()> {
@@ -304,7 +304,7 @@ fn strongest(values: impl Iterator<Item = Complex<f64>>) -> f64 {
 fn pass<M: Device>(
     bench: &mut Bench<'_, M>,
     shape: Shape,
-    (updates, alpha, step, limits): (u32, [f32; 2], [f32; 2], [f32; 2]),
+    (updates, [alpha, step, limits]): (u32, [[f32; 2]; 3]),
 ) -> Result<()> {
     let on = bench.on();
     let mut source = Source::new("pie pass", &shape);

@@ -29,7 +29,8 @@ pub mod thread {
         thread_idx, thread_idx_x, thread_idx_y, thread_idx_z, warp_size,
     };
     pub use own_device::thread::{
-        block_stride, block_threads, cluster_stride, grid_stride, index_in_block, thread_stride,
+        block_stride, block_threads, cluster_stride, grid_stride, hidden, index_in_block,
+        thread_stride,
     };
 }
 
@@ -100,6 +101,12 @@ pub(crate) const fn info<L: launch::Launch<launch::Emulated>>() -> launch::Kerne
     L::INFO
 }
 
+#[path = "../../src/fft/mod.rs"]
+#[allow(
+    unsafe_op_in_unsafe_fn,
+    reason = "a kernel's contract covers its whole body"
+)]
+pub mod fft;
 #[path = "../../src/ptycho/mod.rs"]
 #[allow(
     unsafe_op_in_unsafe_fn,
