@@ -13,11 +13,22 @@ use std::time::Instant;
 use warpstride::data::{Geometry, Scan};
 use warpstride::gpu::{CudaDevice, Device};
 use warpstride::ptycho::cuda::GpuEngine;
-use warpstride::ptycho::{Engine, EngineName, EngineSpec, Problem, Recipe, Step, UpdateVersion};
+use warpstride::ptycho::{
+    Engine, EngineName, EngineSpec, GpuStep, Problem, Recipe, Step, StepMetrics, StepPlan,
+    UpdateVersion,
+};
 use warpstride_benches::median;
 
 /// Sizes with published or measured speeds: (frames, side, modes).
-const DEFAULT: &[[usize; 3]] = &[[1457, 128, 1], [1457, 256, 1], [1457, 128, 4]];
+/// 1452 frames are whole rounds of 132 multiprocessors.
+const DEFAULT: &[[usize; 3]] = &[
+    [1457, 128, 1],
+    [1452, 128, 1],
+    [1457, 64, 1],
+    [1457, 256, 1],
+    [364, 512, 1],
+    [1457, 128, 4],
+];
 /// Timed repetitions of each stage.
 const REPEATS: usize = 9;
 /// Iterations queued together.
@@ -76,6 +87,8 @@ fn floor_bytes(stage: &str, pixels: f64, modes: f64) -> f64 {
         "transform, forward" | "transform, inverse" => 16.0 * pixels * modes,
         "Fourier step" => (24.0 * modes + 4.0) * pixels,
         "object update" | "probe update" => 8.0 * pixels * modes,
+        "fused step" | "fused step, err_exit" => 20.0 * pixels,
+        "model metrics" => 4.0 * pixels,
         _ => 0.0,
     }
 }
@@ -83,26 +96,30 @@ fn floor_bytes(stage: &str, pixels: f64, modes: f64) -> f64 {
 fn measure(
     out: &mut impl Write,
     [frames, side, modes]: [usize; 3],
+    step: GpuStep,
     version: UpdateVersion,
 ) -> anyhow::Result<()> {
     let device = CudaDevice::new(0, &warpstride::ptycho::cuda::kernels())?;
     let rate = copy_rate(&device)?;
     let scan = scan(frames, side)?;
-    let recipe = Recipe {
+    let mut recipe = Recipe {
         probe_modes: modes,
         ..Recipe::default()
     };
+    recipe.gpu.step = step;
     let problem = Problem::new(&scan, &recipe)?;
     let pixels = (frames * side * side) as f64;
     let object = problem.positions.object_shape;
     let name = device.device_name();
     writeln!(
         out,
-        "\n{frames} frames {side}x{side}, modes: {modes}, object {}x{}, {version:?}, {name}, copy {:.2} TB/s",
+        "\n{frames} frames {side}x{side}, modes: {modes}, object {}x{}, {version:?} updates, {name}, copy {:.2} TB/s",
         object[0],
         object[1],
         rate * 1e-12
     )?;
+    let plan = StepPlan::new(step, problem.shape(), device.shared_memory());
+    writeln!(out, "  {plan}")?;
     let mut engine = GpuEngine::new(device, &problem, version)?;
     // The second iteration is the first that updates the probe.
     let step = Step::new(&EngineSpec::new(EngineName::Dm, 2), &problem, 2);
@@ -130,23 +147,31 @@ fn measure(
             100.0 * floor / ms
         )?;
     }
-    let fused_floor = 36.0 * pixels * modes as f64 / rate * 1e3;
-    let mut run = |iterations: usize| -> anyhow::Result<f64> {
+    // ψ, m and ψ for the projection; ψ again for the probe.
+    let fused_floor = (24.0 * modes as f64 + 4.0) * pixels / rate * 1e3;
+    let mut run = |every: usize| -> anyhow::Result<f64> {
         let clock = Instant::now();
-        for _ in 0..iterations {
-            engine.step(&step)?;
+        for iteration in 1..=ITERATIONS {
+            let metrics = if iteration.is_multiple_of(every) {
+                StepMetrics::ALL
+            } else {
+                StepMetrics::NONE
+            };
+            engine.step(&Step { metrics, ..step })?;
             engine.errors(false)?;
         }
         engine.errors(true)?;
-        Ok(clock.elapsed().as_secs_f64() * 1e3 / iterations as f64)
+        Ok(clock.elapsed().as_secs_f64() * 1e3 / ITERATIONS as f64)
     };
     run(10)?;
-    let ms = median(vec![run(ITERATIONS)?, run(ITERATIONS)?, run(ITERATIONS)?]);
-    writeln!(
-        out,
-        "  whole iteration, every error metric: {ms:.4} ms (fused floor {fused_floor:.4} ms: {:.0}%)",
-        100.0 * fused_floor / ms
-    )?;
+    for every in [10, 1] {
+        let ms = median(vec![run(every)?, run(every)?, run(every)?]);
+        writeln!(
+            out,
+            "  whole iteration, all metrics every {every}: {ms:.4} ms (fused floor {fused_floor:.4} ms: {:.0}%)",
+            100.0 * fused_floor / ms
+        )?;
+    }
     Ok(())
 }
 
@@ -170,8 +195,10 @@ fn main() -> anyhow::Result<()> {
         return Ok(());
     }
     for size in sizes {
-        for version in [UpdateVersion::Tiled, UpdateVersion::Atomic] {
-            measure(&mut out, size, version)?;
+        measure(&mut out, size, GpuStep::Auto, UpdateVersion::Tiled)?;
+        let [_, side, modes] = size;
+        if StepPlan::on_hopper(GpuStep::Auto, [1, modes, side, side]).is_fused() {
+            measure(&mut out, size, GpuStep::Unfused, UpdateVersion::Tiled)?;
         }
     }
     Ok(())

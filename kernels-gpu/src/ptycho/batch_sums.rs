@@ -7,8 +7,8 @@
 //! cache if the batch is small; writes 12 bytes per pixel of object and probe. Block of 32 × 8, as `object_direction`.
 
 use super::frame_chi::range_of;
-use super::tile_frames::{TILE_COLUMNS, TILE_ROWS};
 use super::pie_pass::{OBJECT, PROBE};
+use super::tile_frames::{TILE_COLUMNS, TILE_ROWS};
 use warpstride_device::prelude::*;
 
 const THREADS: u32 = TILE_ROWS * TILE_COLUMNS;

@@ -18,8 +18,8 @@ use crate::ptycho::refinement::FrameParameters;
 use crate::ptycho::step::{BatchMethod, Method};
 use crate::ptycho::step_plan::Separate;
 use crate::ptycho::{
-    Engine, EngineError, EngineState, Frames, ModelErrors, Problem, Step, StepErrors, StepPlan,
-    UpdateVersion, WaveSpace,
+    Engine, EngineError, EngineState, Frames, ModelErrors, Problem, Step, StepErrors, StepMetrics,
+    StepPlan, UpdateVersion, WaveSpace,
 };
 use crate::run::Setup;
 use ndarray::{Array2, Array3};
@@ -158,6 +158,13 @@ impl<M: Device> GpuEngine<M> {
         &mut self,
         step: &Step,
     ) -> std::result::Result<Vec<(&'static str, f32)>, EngineError> {
+        if self
+            .fused_scan
+            .as_ref()
+            .is_some_and(|scan| scan.fuses(step))
+        {
+            return Ok(self.fused_stage_times(step)?);
+        }
         self.start_projections()?;
         let Self {
             layout,
@@ -201,6 +208,56 @@ impl<M: Device> GpuEngine<M> {
         timed("probe update", &mut || {
             probe_update::probe_update(device, layout, buffers, *version, step.probe_weight)
         })?;
+        Ok(times)
+    }
+
+    /// [`Self::stage_times`] of the fused step.
+    fn fused_stage_times(&mut self, step: &Step) -> Result<Vec<(&'static str, f32)>> {
+        self.start_fused()?;
+        let Self {
+            layout,
+            version,
+            fused: Some(fused),
+            buffers,
+            device,
+            ..
+        } = self
+        else {
+            return Ok(Vec::new());
+        };
+        let device: &M = device;
+        let mut times = Vec::new();
+        let mut timed = |name, stage: &mut dyn FnMut() -> Result<()>| -> Result<()> {
+            times.push((name, device.time_ms(stage)?));
+            Ok(())
+        };
+        timed("model metrics", &mut || {
+            fused.model_metrics(device, layout, buffers)
+        })?;
+        for (name, metrics) in [
+            (
+                "fused step, err_exit",
+                StepMetrics {
+                    exit: true,
+                    start: false,
+                },
+            ),
+            ("fused step", StepMetrics::NONE),
+        ] {
+            let step = Step { metrics, ..*step };
+            timed(name, &mut || fused.project(device, layout, buffers, &step))?;
+            if metrics.exit {
+                fused.object_update(device, layout, buffers, &step)?;
+            }
+        }
+        fused.forget_fluence();
+        timed("fluence, object", &mut || {
+            fused.object_update(device, layout, buffers, step)
+        })?;
+        timed("probe update", &mut || {
+            probe_update::probe_update(device, layout, buffers, *version, step.probe_weight)
+        })?;
+        fused.forget_fluence();
         Ok(times)
     }
 
