@@ -249,6 +249,7 @@ fn launch<M: Device>(
                     side,
                     object_rows,
                     object_columns,
+                    pause: 500,
                     limit,
                     bound,
                     keep,

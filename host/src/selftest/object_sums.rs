@@ -9,11 +9,11 @@ use warpstride_device::Complex32;
 use warpstride_device::launch::{Emulated, Work};
 use warpstride_kernels::ptycho::{
     exit_wave_start::PtychoExitWaveStart,
-    fluence::PtychoFluence,
+    fluence::{FLUENCE_ROWS, PtychoFluence},
     object_from_sums::PtychoObjectFromSums,
     roll_frames::PtychoRollFrames,
     sum_quantum::{HEADROOM, PtychoSumQuantum},
-    tile_frames::{TILE_COLUMNS, TILE_ROWS},
+    tile_frames::TILE_COLUMNS,
 };
 
 pub(super) fn cases<M: Device>(bench: &mut Bench<'_, M>, shape: Shape) -> Result<()> {
@@ -79,7 +79,8 @@ fn fluence<M: Device>(bench: &mut Bench<'_, M>, shape: Shape) -> Result<()> {
     }
     let power = on.upload(&power)?;
     let corners = on.upload(&corners)?;
-    let tiles = shape.object_rows.div_ceil(TILE_ROWS) * shape.object_columns.div_ceil(TILE_COLUMNS);
+    let tiles =
+        shape.object_rows.div_ceil(FLUENCE_ROWS) * shape.object_columns.div_ceil(TILE_COLUMNS);
     bench.run(
         Case::of::<PtychoFluence<'_, Emulated>>(shape.to_string())
             .timed(shape.timed, 4 * shape.object_elements()),

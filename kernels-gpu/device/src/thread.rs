@@ -275,6 +275,19 @@ pub fn sync_threads_or(predicate: u32) -> u32 {
     return u32::from(crate::emulator::barrier("sync_threads_or", predicate) != 0);
 }
 
+/// Suspends the thread for about so many nanoseconds, at most twice as long and at most a millisecond
+/// (PTX ISA, `nanosleep`); returns at once in the emulator. It orders nothing: only times depend on it.
+#[inline(always)]
+pub fn pause(nanoseconds: u32) {
+    #[cfg(target_arch = "nvptx64")]
+    // SAFETY: the thread waits.
+    unsafe {
+        crate::nvptx::pause(nanoseconds);
+    }
+    #[cfg(not(target_arch = "nvptx64"))]
+    let _ = nanoseconds;
+}
+
 /// The same number, hidden from the optimiser: values derived from it are computed after this call, and not ahead of
 /// a loop in registers that the loop needs.
 #[inline(always)]

@@ -12,6 +12,9 @@
 //! memory during the transforms and read the next frame's ψ ahead into its place; they need 49.5 and 194 KiB a block.
 //! `ptycho_fused_step_*_moved` read ψ, probe and object again instead, from L2, need 16.5 and 66 KiB, and give `Σ|Δψ|²`;
 //! the waves and sums have the same bits.
+//!
+//! Blocks that began together would all load, all compute and all write at the same time; with `pause` they begin at
+//! different times, so that L2 is used evenly.
 
 use super::fixed_point::{exceeds, packed};
 use crate::fft::frame::{Frame, VALUES, Values};
@@ -20,6 +23,8 @@ use warpstride_device::prelude::*;
 
 /// Below it a power counts as this: its magnitude is 1e-8 √counts.
 const SMALLEST_POWER: f32 = 1e-16;
+/// Blocks begin at so many different times.
+const PHASES: u32 = 8;
 /// Values that a thread loads together.
 const TOGETHER: usize = 8;
 /// Values of the end of a step that a thread has in flight.
@@ -50,6 +55,7 @@ macro_rules! kernels {
             side: u32,
             object_rows: u32,
             object_columns: u32,
+            pause: u32,
             limit: f32,
             bound: f32,
             keep: f32,
@@ -79,6 +85,7 @@ macro_rules! kernels {
                 moved,
                 frames,
                 object_columns,
+                pause,
                 limit,
                 bound,
                 keep,
@@ -122,6 +129,8 @@ struct FusedStep<const A: usize> {
     moved: *mut f32,
     frames: u32,
     object_columns: u32,
+    /// Nanoseconds by which every eighth block begins later than the one before.
+    pause: u32,
     limit: f32,
     bound: f32,
     keep: f32,
@@ -149,6 +158,9 @@ impl<const A: usize> FusedStep<A> {
     #[inline(always)]
     unsafe fn run<const STASH: bool>(&self) {
         let first = thread::block_idx_x();
+        if self.pause > 0 {
+            thread::pause(first % PHASES * self.pause);
+        }
         if STASH && first < self.frames {
             let at = self.places(first);
             for n in 0..VALUES {

@@ -54,6 +54,7 @@ pub unsafe fn ptycho_object_update_tiled(
             counts,
             first_row: tile / across * TILE_ROWS,
             first_column: tile % across * TILE_COLUMNS,
+            rows: TILE_ROWS,
         };
         let row = at.first_row + thread::thread_idx_y();
         let column = at.first_column + thread::thread_idx_x();

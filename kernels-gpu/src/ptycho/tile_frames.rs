@@ -20,6 +20,8 @@ pub(super) struct Tile {
     pub(super) counts: *mut u32,
     pub(super) first_row: u32,
     pub(super) first_column: u32,
+    /// Object rows in the tile.
+    pub(super) rows: u32,
 }
 
 impl Tile {
@@ -39,7 +41,7 @@ impl Tile {
         let mut touches = false;
         if frame < frames {
             corner = *corners.add(frame as usize);
-            touches = corner[0] < self.first_row + TILE_ROWS
+            touches = corner[0] < self.first_row + self.rows
                 && corner[0] + rows > self.first_row
                 && corner[1] < self.first_column + TILE_COLUMNS
                 && corner[1] + columns > self.first_column;

@@ -14,7 +14,7 @@ use warpstride_device::launch::Work;
 use warpstride_kernels::ptycho::{
     exit_wave_build::PtychoExitWaveBuild,
     exit_wave_start::PtychoExitWaveStart,
-    fluence::PtychoFluence,
+    fluence::{FLUENCE_ROWS, PtychoFluence},
     fused_metrics::{PtychoFusedMetrics64, PtychoFusedMetrics128},
     fused_step::{
         PtychoFusedStep64, PtychoFusedStep64Moved, PtychoFusedStep128, PtychoFusedStep128Moved,
@@ -22,8 +22,11 @@ use warpstride_kernels::ptycho::{
     object_from_sums::PtychoObjectFromSums,
     roll_frames::PtychoRollFrames,
     sum_quantum::PtychoSumQuantum,
-    tile_frames::{TILE_COLUMNS, TILE_ROWS},
+    tile_frames::TILE_COLUMNS,
 };
+
+/// Nanoseconds between the first loads of blocks: eight of them are about the time of a frame of 128² in a block.
+const PAUSE: u32 = 3000;
 
 /// The frames of a scan whose steps are fused.
 pub(super) struct FusedScan {
@@ -187,6 +190,7 @@ impl<M: Device> Fused<M> {
                         side: self.side,
                         object_rows: layout.object_rows,
                         object_columns: layout.object_columns,
+                        pause: PAUSE,
                         limit: self.limit,
                         bound: step.bound as f32,
                         keep: coefficients.keep() as f32,
@@ -250,7 +254,7 @@ impl<M: Device> Fused<M> {
         buffers: &mut Buffers<M>,
         step: &Step,
     ) -> Result<()> {
-        let tiles = (layout.object_rows.div_ceil(TILE_ROWS) as usize)
+        let tiles = (layout.object_rows.div_ceil(FLUENCE_ROWS) as usize)
             * (layout.object_columns.div_ceil(TILE_COLUMNS) as usize);
         if step.update_object && !self.fluence_current {
             device.launch(

@@ -106,6 +106,21 @@ unsafe extern "C" {
 ///
 /// There are no requirements.
 #[inline(always)]
+pub(crate) unsafe fn pause(nanoseconds: u32) {
+    // SAFETY: the thread waits; nothing else changes.
+    unsafe {
+        asm!(
+            "nanosleep.u32 {t};",
+            t = in(reg32) nanoseconds,
+            options(nostack, preserves_flags)
+        );
+    }
+}
+
+/// # Safety
+///
+/// There are no requirements.
+#[inline(always)]
 pub(crate) unsafe fn hidden(value: u32) -> u32 {
     let same;
     // SAFETY: a copy between registers.
