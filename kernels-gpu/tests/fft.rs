@@ -99,6 +99,9 @@ struct Arguments<'a> {
     scale: f32,
 }
 
+/// Launches a kernel over a number of items.
+type Run = dyn Fn(Arguments<'_>, u32, Order);
+
 /// A kernel of one length: its launch, and along which axes it transforms.
 struct Kernel {
     name: &'static str,
@@ -108,7 +111,7 @@ struct Kernel {
     /// (length, inner extent) of each axis.
     axes: Vec<(usize, usize)>,
     columns: u32,
-    run: Box<dyn Fn(Arguments<'_>, u32, Order)>,
+    run: Box<Run>,
 }
 
 impl Kernel {

@@ -83,7 +83,7 @@ pub enum Updates {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum GpuStep {
-    /// Fused into one kernel where there is one for the sizes and options of the run.
+    /// Fused into one kernel, if available for the sizes and options of the run.
     Auto,
     /// By separate kernels and transforms.
     Unfused,

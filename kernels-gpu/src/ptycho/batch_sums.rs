@@ -149,7 +149,7 @@ unsafe fn probe_sums(of: &Batch, pixel: u32) -> (Complex32, f32) {
     (sum, weight)
 }
 
-/// Of the frames `order[first..first + count]`, (first, count) = `ranges[batch]`, count at most `most`: `numerators` and
+/// For the frames `order[first..first + count]`, (first, count) = `ranges[batch]`, count at most `most`: `numerators` and
 /// `weights` (row, column) on the object if `updates` has the bit [`OBJECT`], `sums` and `probe_weights` (row, column) on
 /// the probe if it has [`PROBE`]; the numerators are multiplied by `scale`. `largest` (object, probe), which must be 0
 /// before, become the bits of the largest weights.

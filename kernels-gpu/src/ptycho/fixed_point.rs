@@ -24,12 +24,6 @@ pub(super) fn unpacked(sum: u64) -> Complex32 {
     Complex32::new(re as f32, im as f32)
 }
 
-/// Whether a part of a number exceeds the limit; also if it is not a number.
-#[inline(always)]
-pub(super) fn exceeds(largest: f32, limit: f32) -> bool {
-    !(largest <= limit)
-}
-
 /// The quantum with which a number of this size is within the limit: a power of two, at most 2¹²⁰.
 #[inline(always)]
 pub(super) fn quantum_for(size: f32, limit: f32) -> f32 {

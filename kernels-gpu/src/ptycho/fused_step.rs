@@ -16,7 +16,7 @@
 //! Blocks that began together would all load, all compute and all write at the same time; with `pause` they begin at
 //! different times, so that L2 is used evenly.
 
-use super::fixed_point::{exceeds, packed};
+use super::fixed_point::packed;
 use crate::fft::frame::{Frame, VALUES, Values};
 use crate::fft::registers::reversed;
 use warpstride_device::prelude::*;
@@ -360,7 +360,7 @@ impl<const A: usize> FusedStep<A> {
         let sum = reduce::warp_sum(change);
         let thread = thread::hidden(thread::thread_idx_x()) as usize;
         thread::sync_threads();
-        if thread % 32 == 0 {
+        if thread.is_multiple_of(32) {
             *self.exchange.add(thread / 32) = sum;
         }
         thread::sync_threads();
@@ -376,7 +376,7 @@ impl<const A: usize> FusedStep<A> {
 
     #[inline(always)]
     unsafe fn note_exceeding(&self, largest: f32) {
-        if exceeds(largest, self.limit) {
+        if largest > self.limit {
             atomic::add_u32(self.exceeding, 1);
         }
     }

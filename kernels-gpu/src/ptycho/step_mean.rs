@@ -19,7 +19,7 @@ unsafe fn of_frame(sums: *const [f32; 5], member: u32, parts: u32) -> [f32; 5] {
     total
 }
 
-/// Of the batch with the range `ranges[batch]` (first, count), count at most `most`: writes `steps` (object, probe), each
+/// For the batch with the range `ranges[batch]` (first, count), count at most `most`: writes `steps` (object, probe), each
 /// `part` times the mean of the frames' steps, at least 0, without the share
 /// `trim` of the smallest and of the largest. `sums` (frame, part) are those of `step_sums`; `smoothness` has |∇ΔO|² and −Re
 /// ∇ΔO*·∇O with the factor `smooth`, which belongs to every frame. `damping` times the mean of each diagonal element is

@@ -3,7 +3,9 @@
 use super::batch_engine::{self, BatchState};
 use super::complex_products::multiply;
 use super::exact_positions::Shifter;
-use super::fourier_projection::{FrameErrors, FrameModel, Scratch, model_spectra, step_frame};
+use super::fourier_projection::{
+    FrameErrors, FrameModel, FrameStep, Scratch, model_spectra, step_frame,
+};
 use super::likelihood::{self, LikelihoodState};
 use super::object_update::ObjectSums;
 use super::scratch_pool::Pool;
@@ -286,6 +288,7 @@ impl<T: Real> CpuEngine<T> {
         } else {
             Vec::new()
         };
+        let frame_step = FrameStep::new(step);
         let mut sums =
             (step.update_object && !step.subpixel).then(|| ObjectSums::new(layout, probe));
         let together = frames_together::<T>(waves);
@@ -312,7 +315,7 @@ impl<T: Real> CpuEngine<T> {
                             probe: shifter.probe(layout, &of_probe, frame, step.subpixel, fft),
                             object,
                         };
-                        step_frame(&window, state, magnitudes, step, fft, scratch)
+                        step_frame(&window, state, magnitudes, frame_step, fft, scratch)
                     },
                 );
             errors.par_extend(of_frames);

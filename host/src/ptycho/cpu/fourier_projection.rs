@@ -12,7 +12,7 @@ use super::engine::{Layout, Window};
 use super::model_deviation::{MODEL_SUMS, ModelSums, frame_model, intensities};
 use super::simd::{PixelLoop, lanes, vectorised, wide_sum};
 use crate::fft::{FftScratch, Real, TransposedFft2};
-use crate::ptycho::{MAGNITUDE_FLOOR, Step};
+use crate::ptycho::{Coefficients, MAGNITUDE_FLOOR, Step};
 use num_complex::Complex;
 
 /// Scratch memory of one thread.
@@ -76,6 +76,26 @@ pub(super) fn model_spectra<T: Real>(
     }
 }
 
+/// What a step does to a frame.
+#[derive(Clone, Copy)]
+pub(super) struct FrameStep {
+    pub(super) coefficients: Coefficients,
+    /// Power bound, counts; 0 if off.
+    pub(super) bound: f64,
+    /// Whether the errors of the model are wanted.
+    pub(super) metrics: bool,
+}
+
+impl FrameStep {
+    pub(super) fn new(step: &Step) -> Self {
+        Self {
+            coefficients: step.coefficients,
+            bound: step.bound,
+            metrics: step.metrics.start,
+        }
+    }
+}
+
 /// One step of one frame. `state` is Ψ, unnormalised transforms (mode, column, row); ψ (mode, row,
 /// column) is written to `exit`; `magnitudes` is (column, row), negative where masked or
 /// free.
@@ -83,7 +103,7 @@ pub(super) fn step_frame<T: Real>(
     window: &Window<'_, T>,
     (state, exit): (&mut [Complex<T>], &mut [Complex<T>]),
     magnitudes: &[f32],
-    step: &Step,
+    step: FrameStep,
     fft: &TransposedFft2<T>,
     scratch: &mut Scratch<T>,
 ) -> FrameErrors {
@@ -98,7 +118,7 @@ pub(super) fn step_frame<T: Real>(
         magnitudes,
         reflect,
         scale2,
-        metrics: step.metrics.start,
+        metrics: step.metrics,
         reflected: &mut scratch.reflected,
     });
     let valid = model[MODEL_SUMS - 1];

@@ -59,8 +59,8 @@ impl<T: Real, const N: usize> ModelSums<T, N> {
     /// Counts pixels with these magnitudes.
     #[inline(always)]
     pub(super) fn count(&mut self, magnitudes: &[f32; N]) {
-        for lane in 0..N {
-            self.valid[lane] += if magnitudes[lane] >= 0.0 {
+        for (valid, magnitude) in self.valid.iter_mut().zip(magnitudes) {
+            *valid += if *magnitude >= 0.0 {
                 T::one()
             } else {
                 T::zero()

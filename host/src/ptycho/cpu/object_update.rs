@@ -96,7 +96,7 @@ struct Band<'a, T> {
     layout: &'a Layout,
     /// First object row of the band.
     first: usize,
-    /// Of the frames to add.
+    /// Corners of the frames to add.
     corners: &'a [[u32; 2]],
     probe: &'a [Complex<T>],
     power: &'a [T],

@@ -95,10 +95,10 @@ struct Band<T> {
 /// Adds frames to the sums of a band, the last one first.
 struct AddFrames<'a, T> {
     layout: &'a Layout,
-    /// Of the frames to add.
+    /// Corners of the frames to add.
     corners: &'a [[u32; 2]],
     object: &'a [Complex<T>],
-    /// Of these frames (frame, mode, row, column).
+    /// Exit waves of these frames (frame, mode, row, column).
     exit: &'a [Complex<T>],
     band: &'a mut Band<T>,
 }

@@ -159,8 +159,11 @@ fn compare_with_definition(frame: &Frame, coefficients: Coefficients, bound: f64
         &window,
         (&mut state, &mut exit),
         &frame.magnitudes,
-        coefficients,
-        bound,
+        FrameStep {
+            coefficients,
+            bound,
+            metrics: true,
+        },
         &fft,
         &mut Scratch::new(layout, &fft),
     );
@@ -206,6 +209,7 @@ fn all_instruction_sets_give_the_same_bits() {
                     magnitudes: &frame.magnitudes,
                     reflect: [-1.0, 2.0],
                     scale2: 0.01,
+                    metrics: true,
                     reflected: &mut reflected,
                 },
             );
