@@ -63,7 +63,7 @@ pub struct Reconstruction {
     pub backend: String,
     /// Name of the device.
     pub device: String,
-    /// How a GPU computed the projections; empty on a CPU, without projections, and in results of earlier versions.
+    /// How a GPU computed the last projection; empty on a CPU, without projections, and in results of earlier versions.
     pub plan: String,
     /// Program version.
     pub version: String,

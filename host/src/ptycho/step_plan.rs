@@ -72,6 +72,15 @@ impl StepPlan {
         Self::new(step, shape, SHARED_MEMORY)
     }
 
+    /// The plan of engines at exact positions, from that for whole pixels.
+    #[must_use]
+    pub fn at_exact_positions(self) -> Self {
+        match self {
+            Self::Fused { .. } => Self::Separate(Separate::Subpixel),
+            Self::Separate(reason) => Self::Separate(reason),
+        }
+    }
+
     /// Whether steps are fused.
     #[must_use]
     pub fn is_fused(self) -> bool {

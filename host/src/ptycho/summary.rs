@@ -17,7 +17,7 @@ pub struct Summary {
     pub problems: Vec<String>,
     /// Engines in the order they ran, with the iterations that each did: `dm:40,raar:40`.
     pub engine: String,
-    /// How a GPU computed the projections; absent on a CPU and without projections.
+    /// How a GPU computed the last projection; absent on a CPU and without projections.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub plan: String,
     /// Iterations of all engines together.

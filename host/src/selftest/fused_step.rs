@@ -16,10 +16,10 @@ use warpstride_kernels::ptycho::fused_step::{
     PtychoFusedStep64, PtychoFusedStep64Moved, PtychoFusedStep128, PtychoFusedStep128Moved,
 };
 
-/// Units of the sums in 1: rounding to a unit is negligible, and the sums of all shapes fit.
-const QUANTUM: f32 = 524_288.0;
-/// Largest share of a sum, in units.
-const LIMIT: f32 = 1e9;
+/// Units in 1 of the sum of an object pixel: rounding to a unit is negligible, and the sums of all shapes fit.
+fn quantum(pixel: usize) -> f32 {
+    [524_288.0, 1_048_576.0, 262_144.0][pixel % 3]
+}
 
 /// Frames, rows and columns of a frame, object.
 const SMALL: [(u32, u32, [u32; 2]); 5] = [
@@ -180,12 +180,13 @@ impl Scan {
 
 /// The sums in units of 1.
 fn unpacked(sums: &[u64]) -> Vec<Complex32> {
-    let one = |sum: &u64| {
+    let one = |(pixel, sum): (usize, &u64)| {
+        let quantum = quantum(pixel);
         let re = *sum as i32;
         let im = (sum.wrapping_sub(i64::from(re) as u64) >> 32) as i32;
-        Complex32::new(re as f32 / QUANTUM, im as f32 / QUANTUM)
+        Complex32::new(re as f32 / quantum, im as f32 / quantum)
     };
-    sums.iter().map(one).collect()
+    sums.iter().enumerate().map(one).collect()
 }
 
 /// Device arrays of a step.
@@ -216,7 +217,7 @@ fn launch<M: Device>(
     on: CaseDevice<'_, M>,
     scan: &Scan,
     keeps: bool,
-    (limit, bound, [keep, a, b, c]): (f32, f32, [f32; 4]),
+    (largest, bound, [keep, a, b, c]): (f32, f32, [f32; 4]),
     arrays: &mut Arrays<M>,
 ) -> Result<()> {
     let probe = on.upload(&scan.probe)?;
@@ -225,7 +226,9 @@ fn launch<M: Device>(
     let weights = on.upload(&scan.weights)?;
     let corners = on.upload(&scan.corners)?;
     let roots = on.upload(&scan.roots)?;
-    let quantum = on.upload(&[QUANTUM])?;
+    let quanta: Vec<f32> = (0..scan.shape.object_elements()).map(quantum).collect();
+    let quanta = on.upload(&quanta)?;
+    let largest = on.upload(&[largest])?;
     let Shape {
         frames,
         rows: side,
@@ -245,7 +248,8 @@ fn launch<M: Device>(
                     corners: corners.read(),
                     roots: roots.read(),
                     sums: arrays.sums.write(),
-                    quantum: quantum.read(),
+                    quanta: quanta.read(),
+                    largest: largest.read(),
                     exceeding: arrays.exceeding.write(),
                     errors: arrays.errors.write(),
                     moved: arrays.moved.write(),
@@ -254,7 +258,6 @@ fn launch<M: Device>(
                     object_rows,
                     object_columns,
                     pause: 500,
-                    limit,
                     bound,
                     keep,
                     a,
@@ -296,16 +299,7 @@ fn step<M: Device>(
     bench.run(
         case(shape.rows, keeps, text),
         Arrays::<M>::new(on, scan)?,
-        |device, arrays| {
-            launch(
-                device,
-                on,
-                scan,
-                keeps,
-                (LIMIT, bound, coefficients),
-                arrays,
-            )
-        },
+        |device, arrays| launch(device, on, scan, keeps, (1e9, bound, coefficients), arrays),
         |on, arrays| {
             let mut sums = vec![0_u64; shape.object_elements()];
             on.download(&arrays.sums, &mut sums)?;
@@ -322,7 +316,7 @@ fn step<M: Device>(
     )
 }
 
-/// Every thread of every frame sees shares beyond a limit of 0.
+/// Every thread of every frame sees exit waves beyond a limit of 0.
 fn exceeding<M: Device>(bench: &mut Bench<'_, M>, shape: Shape) -> Result<()> {
     let on = bench.on();
     let scan = Scan::new("exceeding", shape);
@@ -332,7 +326,7 @@ fn exceeding<M: Device>(bench: &mut Bench<'_, M>, shape: Shape) -> Result<()> {
             case(
                 shape.rows,
                 keeps,
-                format!("{shape}, shares beyond the limit"),
+                format!("{shape}, waves beyond the limit"),
             )
             .exact(),
             Arrays::<M>::new(on, &scan)?,

@@ -69,6 +69,8 @@ fn start<M: Device>(bench: &mut Bench<'_, M>, shape: Shape) -> Result<()> {
 }
 
 fn fluence<M: Device>(bench: &mut Bench<'_, M>, shape: Shape) -> Result<()> {
+    const WINDOWS: u32 = 21;
+    const LARGEST: f32 = 3.5;
     let on = bench.on();
     let mut source = Source::new("fluence", &shape);
     let power = source.reals(shape.pixels(), 0.1, 1.0);
@@ -79,15 +81,22 @@ fn fluence<M: Device>(bench: &mut Bench<'_, M>, shape: Shape) -> Result<()> {
     }
     let power = on.upload(&power)?;
     let corners = on.upload(&corners)?;
+    let largest = on.upload(&[LARGEST])?;
     let tiles =
         shape.object_rows.div_ceil(FLUENCE_ROWS) * shape.object_columns.div_ceil(TILE_COLUMNS);
     bench.run(
         Case::of::<PtychoFluence<'_, Emulated>>(shape.to_string())
             .timed(shape.timed, 4 * shape.object_elements()),
-        on.poisoned::<f32>(shape.object_elements())?,
-        |device, fluence| {
+        (
+            on.poisoned::<f32>(shape.object_elements())?,
+            on.poisoned::<f32>(shape.object_elements())?,
+        ),
+        |device, (fluence, quanta)| {
             let launch = PtychoFluence {
                 fluence: fluence.write(),
+                quanta: quanta.write(),
+                largest: largest.read(),
+                windows: WINDOWS,
                 power: power.read(),
                 corners: corners.read(),
                 frames: shape.frames,
@@ -98,7 +107,19 @@ fn fluence<M: Device>(bench: &mut Bench<'_, M>, shape: Shape) -> Result<()> {
             };
             device.launch(&launch, Work::Blocks(tiles as usize))
         },
-        |on, fluence| on.error(fluence, &reference),
+        |on, (fluence, quanta)| {
+            let mut found = vec![0.0_f32; reference.len()];
+            on.download(quanta, &mut found)?;
+            // A power of two with which the bound of a sum is one to two billion units.
+            let right = found.iter().zip(&reference).all(|(quantum, fluence)| {
+                let bound = (2.0 * f64::from(WINDOWS) * fluence).sqrt() * f64::from(LARGEST);
+                let units = bound * f64::from(*quantum);
+                let power = quantum.to_bits() & 0x007F_FFFF == 0;
+                power && (*fluence == 0.0 || (0.999e9..2.001e9).contains(&units))
+            });
+            let error = on.error(fluence, &reference)?;
+            Ok(if right { error } else { f64::INFINITY })
+        },
     )
 }
 
@@ -109,7 +130,7 @@ fn from_sums<M: Device>(
     [low, high]: [f32; 2],
     update: u32,
 ) -> Result<()> {
-    const QUANTUM: f32 = 1024.0;
+    let quantum = |pixel: usize| [1024.0_f32, 65_536.0][pixel % 2];
     let on = bench.on();
     let mut source = Source::new("from sums", &shape);
     let elements = shape.object_elements();
@@ -123,13 +144,14 @@ fn from_sums<M: Device>(
         ((im << 32) + re) as u64
     };
     let sums: Vec<u64> = parts.iter().map(packed).collect();
-    let reference: Vec<_> = (before.iter().zip(&parts).zip(&fluence))
-        .map(|((before, sum), fluence)| {
+    let reference: Vec<_> = (before.iter().zip(&parts).zip(&fluence).enumerate())
+        .map(|(pixel, ((before, sum), fluence))| {
             let before = wide(*before);
             if update == 0 {
                 return before;
             }
-            let [re, im] = [sum.re, sum.im].map(|v| f64::from(integer(v)) / f64::from(QUANTUM));
+            let [re, im] =
+                [sum.re, sum.im].map(|v| f64::from(integer(v)) / f64::from(quantum(pixel)));
             let value = (before * f64::from(weight) + Complex::new(re, im))
                 / (f64::from(*fluence) + f64::from(weight));
             if high < 0.0 {
@@ -140,7 +162,8 @@ fn from_sums<M: Device>(
         })
         .collect();
     let fluence = on.upload(&fluence)?;
-    let quantum = on.upload(&[QUANTUM])?;
+    let quanta: Vec<f32> = (0..elements).map(quantum).collect();
+    let quanta = on.upload(&quanta)?;
     let clip = if high < 0.0 { "" } else { ", clipped" };
     let text = format!("{shape}, weight {weight}{clip}, update {update}");
     bench.run(
@@ -151,7 +174,7 @@ fn from_sums<M: Device>(
                 object: object.write(),
                 sums: sums.write(),
                 fluence: fluence.read(),
-                quantum: quantum.read(),
+                quanta: quanta.read(),
                 pixels: elements as u32,
                 update,
                 weight,
@@ -212,31 +235,29 @@ fn roll<M: Device>(bench: &mut Bench<'_, M>, shape: Shape, shift: [i32; 2]) -> R
 fn quantum<M: Device>(bench: &mut Bench<'_, M>, shape: Shape) -> Result<()> {
     let on = bench.on();
     let power = Source::new("quantum", &shape).reals(shape.pixels(), 0.1, 1.0);
-    let (counts, limit) = (1e4_f32, 7e7_f32);
+    let counts = 1e4_f32;
     let total: f64 = power.iter().map(|v| f64::from(*v)).sum();
-    let largest = power
+    let most = power
         .iter()
         .fold(0.0_f64, |most, v| most.max(f64::from(*v)));
-    let size = f64::from(HEADROOM) * largest * (f64::from(counts) / total).sqrt();
-    let reference = (f64::from(limit) / size).log2().floor().exp2();
+    let reference = f64::from(HEADROOM) * (most * f64::from(counts) / total).sqrt();
     let power = on.upload(&power)?;
     bench.run(
-        Case::of::<PtychoSumQuantum<'_, Emulated>>(shape.to_string()).exact(),
+        Case::of::<PtychoSumQuantum<'_, Emulated>>(shape.to_string()),
         (on.poisoned::<f32>(1)?, on.poisoned::<u32>(1)?),
-        |device, (quantum, exceeding)| {
+        |device, (largest, exceeding)| {
             let launch = PtychoSumQuantum {
                 power: power.read(),
-                quantum: quantum.write(),
+                largest: largest.write(),
                 exceeding: exceeding.write(),
                 pixels: shape.pixels() as u32,
                 counts,
-                limit,
             };
             device.launch(&launch, Work::Blocks(1))
         },
-        |on, (quantum, exceeding)| {
+        |on, (largest, exceeding)| {
             Ok(on
-                .error(quantum, &[reference])?
+                .error(largest, &[reference])?
                 .max(on.error(exceeding, &[0])?))
         },
     )

@@ -1,9 +1,12 @@
 //! Sums of complex numbers in fixed point: both parts in one integer, which an atomic operation adds at once. Integers
 //! add in any order to the same bits.
 //!
-//! The real part is in the lower, the imaginary part in the upper half of 64 bits, each in units of 1/quantum. A sum of
-//! n numbers is right if none of them exceeds (2³¹ − 1)/n units: the kernels count the threads that saw a larger one,
-//! and the host then refuses the sums. The quantum is a power of two, so that scaling does not round.
+//! The real part is in the lower, the imaginary part in the upper half of 64 bits, in units of 1/quantum, a power of two, so
+//! that scaling does not round.
+//!
+//! The object's sums are Σ conj(P) ψ over the windows of a pixel. If no |ψ| exceeds M, then by Cauchy and Schwarz |Σ conj(P)
+//! ψ| ≤ M Σ|P| ≤ M √(n Σ|P|²) with n windows. The quantum of a pixel makes that bound [`LIMIT`] units, so that pixels with
+//! little fluence have small units. Kernels count the threads that see a larger ψ, and the host then refuses the sums.
 
 use warpstride_device::prelude::*;
 
@@ -24,10 +27,13 @@ pub(super) fn unpacked(sum: u64) -> Complex32 {
     Complex32::new(re as f32, im as f32)
 }
 
-/// The quantum with which a number of this size is within the limit: a power of two, at most 2¹²⁰.
+/// The largest sum, in units: less than 2³¹ by as much as half a unit for each of a hundred million windows.
+pub(super) const LIMIT: f32 = 2.0e9;
+
+/// The quantum with which a sum of this size is within the limit: a power of two, at most 2¹²⁰.
 #[inline(always)]
-pub(super) fn quantum_for(size: f32, limit: f32) -> f32 {
-    let quotient = limit / size;
+pub(super) fn quantum_for(size: f32) -> f32 {
+    let quotient = LIMIT / size;
     if quotient > 0.0 && quotient < 1.3e36 {
         // Without the mantissa: rounded down to a power of two.
         f32::from_bits(quotient.to_bits() & 0x7F80_0000)

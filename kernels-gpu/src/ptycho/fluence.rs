@@ -3,8 +3,9 @@
 //!
 //! Blocks and lists of frames as in [`super::object_update_tiled`], but tiles of 32 × 32 object pixels, four a thread: going
 //! through the corners of all frames is most of the work. Reads the probe's power from L1 or L2 once
-//! per frame and pixel, writes 4 bytes per object pixel: 24 million additions for 1457 frames of 128 × 128.
+//! per frame and pixel, writes 8 bytes per object pixel: 24 million additions for 1457 frames of 128 × 128.
 
+use super::fixed_point::quantum_for;
 use super::tile_frames::{THREADS, TILE_COLUMNS, TILE_ROWS, Tile, WARPS};
 use warpstride_device::prelude::*;
 
@@ -14,6 +15,7 @@ const PARTS: usize = (FLUENCE_ROWS / TILE_ROWS) as usize;
 /// Frames of a thread that are loaded together.
 const TOGETHER: usize = 2;
 
+/// `quanta`: units in 1 of the object's sums ([`super::fixed_point`]) with at most `windows` windows over a pixel, and
 /// `fluence[r, c] = Σ_frames power[r − top, c − left]`.
 #[kernel(block = (32, 8), min_blocks = 4, hot)]
 #[allow(
@@ -22,6 +24,8 @@ const TOGETHER: usize = 2;
 )]
 pub unsafe fn ptycho_fluence(
     #[len(object_rows * object_columns)] fluence: *mut f32,
+    #[len(object_rows * object_columns)] quanta: *mut f32,
+    #[len(1)] largest: *const f32,
     #[len(rows * columns)] power: *const f32,
     #[len(frames)] corners: *const [u32; 2],
     frames: u32,
@@ -29,6 +33,7 @@ pub unsafe fn ptycho_fluence(
     columns: u32,
     object_rows: u32,
     object_columns: u32,
+    windows: u32,
 ) {
     if object_columns == 0 {
         return;
@@ -78,7 +83,11 @@ pub unsafe fn ptycho_fluence(
         for part in 0..PARTS {
             let row = row + part as u32 * TILE_ROWS;
             if row < object_rows && column < object_columns {
-                *fluence.add(row as usize * object_columns as usize + column as usize) = sums[part];
+                let place = row as usize * object_columns as usize + column as usize;
+                *fluence.add(place) = sums[part];
+                // |ψ| ≤ √2 largest; n windows.
+                let bound = GpuFloat::sqrt(2.0 * windows as f32 * sums[part]) * *largest;
+                *quanta.add(place) = quantum_for(bound);
             }
         }
     }

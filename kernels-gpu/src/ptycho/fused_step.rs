@@ -47,7 +47,8 @@ macro_rules! kernels {
             #[len(frames)] corners: *const [u32; 2],
             #[len(side)] roots: *const Complex32,
             #[len(object_rows * object_columns)] sums: *mut u64,
-            #[len(1)] quantum: *const f32,
+            #[len(object_rows * object_columns)] quanta: *const f32,
+            #[len(1)] largest: *const f32,
             #[len(1)] exceeding: *mut u32,
             #[len(frames)] errors: *mut f32,
             #[len(frames)] moved: *mut f32,
@@ -56,7 +57,6 @@ macro_rules! kernels {
             object_rows: u32,
             object_columns: u32,
             pause: u32,
-            limit: f32,
             bound: f32,
             keep: f32,
             a: f32,
@@ -79,14 +79,14 @@ macro_rules! kernels {
                 weights,
                 corners,
                 sums,
-                quantum,
+                quanta,
+                largest,
                 exceeding,
                 errors,
                 moved,
                 frames,
                 object_columns,
                 pause,
-                limit,
                 bound,
                 keep,
                 a,
@@ -122,8 +122,10 @@ struct FusedStep<const A: usize> {
     weights: *const f32,
     corners: *const [u32; 2],
     sums: *mut u64,
-    /// Units of the sums in 1.
-    quantum: *const f32,
+    /// Units of a sum in 1, for every object pixel.
+    quanta: *const f32,
+    /// Largest part of ψ for which no sum leaves its range.
+    largest: *const f32,
     exceeding: *mut u32,
     errors: *mut f32,
     moved: *mut f32,
@@ -131,7 +133,6 @@ struct FusedStep<const A: usize> {
     object_columns: u32,
     /// Nanoseconds by which every eighth block begins later than the one before.
     pause: u32,
-    limit: f32,
     bound: f32,
     keep: f32,
     a: f32,
@@ -145,6 +146,7 @@ struct Places {
     probe: *const Complex32,
     object: *const Complex32,
     sums: *mut u64,
+    quanta: *const f32,
     stash: *mut Complex32,
     /// Object pixels from a value to the next.
     stride: u32,
@@ -193,6 +195,7 @@ impl<const A: usize> FusedStep<A> {
             probe: self.probe.add(place),
             object: self.object.add(corner),
             sums: self.sums.add(corner),
+            quanta: self.quanta.add(corner),
             stash: self.stash.add(place),
             stride: thread::hidden(A as u32 * self.object_columns),
         }
@@ -287,7 +290,6 @@ impl<const A: usize> FusedStep<A> {
         let step = thread::grid_dim_x();
         let more = self.frames - frame > step;
         let next = at.psi.add(step as usize * Self::PIXELS);
-        let quantum = *self.quantum;
         let mut largest = 0.0_f32;
         for group in 0..VALUES / TOGETHER {
             let mut probe = [Complex32::ZERO; TOGETHER];
@@ -308,8 +310,9 @@ impl<const A: usize> FusedStep<A> {
                 }
                 for w in 0..IN_FLIGHT {
                     let n = group * TOGETHER + first + w;
+                    largest = largest.max(waves[w].re.abs()).max(waves[w].im.abs());
+                    let quantum = *at.quanta.add((n as u32 * at.stride) as usize);
                     let share = probe[first + w].conj() * waves[w].scale(quantum);
-                    largest = largest.max(share.re.abs()).max(share.im.abs());
                     let sum = at.sums.add((n as u32 * at.stride) as usize);
                     atomic::add_u64(sum, packed(share));
                 }
@@ -337,15 +340,15 @@ impl<const A: usize> FusedStep<A> {
         }
         self.write_change(frame, change);
         let at = self.places(frame);
-        let quantum = *self.quantum;
         let mut largest = 0.0_f32;
         for group in 0..VALUES / IN_FLIGHT {
             warp::sync_warp(warp::FULL);
             for w in 0..IN_FLIGHT {
                 let n = group * IN_FLIGHT + w;
                 let probe = *at.probe.add(n * Self::THREADS);
+                largest = largest.max(x[n].re.abs()).max(x[n].im.abs());
+                let quantum = *at.quanta.add((n as u32 * at.stride) as usize);
                 let share = probe.conj() * x[n].scale(quantum);
-                largest = largest.max(share.re.abs()).max(share.im.abs());
                 let sum = at.sums.add((n as u32 * at.stride) as usize);
                 atomic::add_u64(sum, packed(share));
             }
@@ -376,7 +379,7 @@ impl<const A: usize> FusedStep<A> {
 
     #[inline(always)]
     unsafe fn note_exceeding(&self, largest: f32) {
-        if largest > self.limit {
+        if largest > *self.largest {
             atomic::add_u32(self.exceeding, 1);
         }
     }

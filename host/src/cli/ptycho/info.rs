@@ -198,15 +198,21 @@ impl ScanInfo {
         self.object_shape = Some(object_shape);
         let projects = |engine: &EngineSpec| engine.name.projects();
         if recipe.engines.iter().any(projects) {
-            let plan = StepPlan::on_hopper(recipe.gpu.step, shape).to_string();
+            let plan = StepPlan::on_hopper(recipe.gpu.step, shape);
             let exact = |engine: &EngineSpec| projects(engine) && engine.subpixel == Some(true);
+            let whole = |engine: &EngineSpec| projects(engine) && !exact(engine);
+            let whole = recipe.engines.iter().any(whole);
             let exact = recipe.engines.iter().any(exact);
-            let note = if exact {
+            let note = if exact && plan.is_fused() {
                 "; separate kernels at exact positions"
             } else {
                 ""
             };
-            self.gpu_step = Some(format!("{plan}{note}"));
+            self.gpu_step = Some(if whole {
+                format!("{plan}{note}")
+            } else {
+                StepPlan::at_exact_positions(plan).to_string()
+            });
         }
         self.memory = Some(MemoryInfo::new(estimate, available));
     }

@@ -79,8 +79,8 @@ pub(super) struct Fused<M: Device> {
     keeps: bool,
     side: u32,
     brightest: f32,
-    /// Largest share of a sum, in units.
-    limit: f32,
+    /// Largest number of windows over an object pixel.
+    windows: u32,
     /// Whether the fluence is that of the current probe and windows.
     fluence_current: bool,
     /// (frame): 1/Σw.
@@ -91,9 +91,11 @@ pub(super) struct Fused<M: Device> {
     sums: M::Buffer<u64>,
     /// (row, column) of the object: Σ|P|².
     fluence: M::Buffer<f32>,
-    /// 1 element: units of the sums in 1.
-    quantum: M::Buffer<f32>,
-    /// 1 element: number of threads that saw a share beyond the limit.
+    /// (row, column) of the object: units of the sums in 1.
+    quanta: M::Buffer<f32>,
+    /// 1 element: the largest part of ψ that is allowed.
+    largest: M::Buffer<f32>,
+    /// 1 element: number of threads that saw a larger one.
     pub(super) exceeding: M::Buffer<u32>,
 }
 
@@ -116,14 +118,15 @@ impl<M: Device> Fused<M> {
             keeps: scan.keeps,
             side: scan.side,
             brightest: scan.brightest,
-            limit: 0.0,
+            windows: 1,
             fluence_current: false,
             weights: device.alloc("the frames' weights", scan.weights.len())?,
             roots: device.alloc("the roots of unity", side)?,
             sums: device.alloc("the object's sums in fixed point", object)?,
             fluence: device.alloc("the fluence", object)?,
-            quantum: device.alloc("the unit of the object's sums", 1)?,
-            exceeding: device.alloc("the number of large shares", 1)?,
+            quanta: device.alloc("the units of the object's sums", object)?,
+            largest: device.alloc("the largest exit wave", 1)?,
+            exceeding: device.alloc("the number of large exit waves", 1)?,
         };
         device.upload(&mut new.weights, &scan.weights)?;
         device.upload(&mut new.roots, &roots)?;
@@ -133,12 +136,7 @@ impl<M: Device> Fused<M> {
 
     /// Other windows of the frames.
     pub(super) fn set_windows(&mut self, layout: &Layout, corners: &[[u32; 2]]) {
-        let most = most_windows(layout, corners);
-        self.limit = (i32::MAX as f64 / f64::from(most.max(1))).floor() as f32;
-        // Not rounded up.
-        self.limit = self
-            .limit
-            .min(f32::from_bits((i32::MAX as f32).to_bits() - 1));
+        self.windows = most_windows(layout, corners).max(1);
         self.fluence_current = false;
     }
 
@@ -163,14 +161,34 @@ impl<M: Device> Fused<M> {
         device.launch(
             &PtychoSumQuantum {
                 power: buffers.power.read(),
-                quantum: self.quantum.write(),
+                largest: self.largest.write(),
                 exceeding: self.exceeding.write(),
                 pixels: layout.pixels(),
                 counts: self.brightest,
-                limit: self.limit,
             },
             Work::Blocks(1),
         )?;
+        let tiles = (layout.object_rows.div_ceil(FLUENCE_ROWS) as usize)
+            * (layout.object_columns.div_ceil(TILE_COLUMNS) as usize);
+        if !self.fluence_current {
+            device.launch(
+                &PtychoFluence {
+                    fluence: self.fluence.write(),
+                    quanta: self.quanta.write(),
+                    largest: self.largest.read(),
+                    power: buffers.power.read(),
+                    corners: buffers.corners.read(),
+                    frames: layout.frames,
+                    rows: layout.rows,
+                    columns: layout.columns,
+                    object_rows: layout.object_rows,
+                    object_columns: layout.object_columns,
+                    windows: self.windows,
+                },
+                Work::Blocks(tiles),
+            )?;
+            self.fluence_current = true;
+        }
         macro_rules! step {
             ($kernel:ident, $pause:expr) => {
                 device.launch(
@@ -183,7 +201,8 @@ impl<M: Device> Fused<M> {
                         corners: buffers.corners.read(),
                         roots: self.roots.read(),
                         sums: self.sums.write(),
-                        quantum: self.quantum.read(),
+                        quanta: self.quanta.read(),
+                        largest: self.largest.read(),
                         exceeding: self.exceeding.write(),
                         errors: buffers.errors.write(),
                         moved: buffers.moved.write(),
@@ -192,7 +211,6 @@ impl<M: Device> Fused<M> {
                         object_rows: layout.object_rows,
                         object_columns: layout.object_columns,
                         pause: $pause,
-                        limit: self.limit,
                         bound: step.bound as f32,
                         keep: coefficients.keep() as f32,
                         a: coefficients.a as f32,
@@ -255,24 +273,6 @@ impl<M: Device> Fused<M> {
         buffers: &mut Buffers<M>,
         step: &Step,
     ) -> Result<()> {
-        let tiles = (layout.object_rows.div_ceil(FLUENCE_ROWS) as usize)
-            * (layout.object_columns.div_ceil(TILE_COLUMNS) as usize);
-        if step.update_object && !self.fluence_current {
-            device.launch(
-                &PtychoFluence {
-                    fluence: self.fluence.write(),
-                    power: buffers.power.read(),
-                    corners: buffers.corners.read(),
-                    frames: layout.frames,
-                    rows: layout.rows,
-                    columns: layout.columns,
-                    object_rows: layout.object_rows,
-                    object_columns: layout.object_columns,
-                },
-                Work::Blocks(tiles),
-            )?;
-            self.fluence_current = true;
-        }
         let [clip_low, clip_high] =
             (step.clip_object).map_or([0.0, -1.0], |limits| limits.map(|v| v as f32));
         device.launch(
@@ -280,7 +280,7 @@ impl<M: Device> Fused<M> {
                 object: buffers.object.write(),
                 sums: self.sums.write(),
                 fluence: self.fluence.read(),
-                quantum: self.quantum.read(),
+                quanta: self.quanta.read(),
                 pixels: layout.object_rows * layout.object_columns,
                 update: u32::from(step.update_object),
                 weight: step.object_weight as f32,
