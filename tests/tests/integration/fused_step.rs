@@ -7,8 +7,8 @@ use warpstride::gpu::EmulatedDevice;
 use warpstride::ptycho::cpu::CpuEngine;
 use warpstride::ptycho::cuda::GpuEngine;
 use warpstride::ptycho::{
-    Engine, GpuStep, Problem, Recipe, Reconstructor, SimulateOptions, UpdateVersion, WaveSpace,
-    simulate,
+    Engine, GpuStep, ProbeSource, Problem, Recipe, Reconstructor, SimulateOptions, UpdateVersion,
+    WaveSpace, simulate,
 };
 use warpstride_tests::recipe;
 
@@ -190,4 +190,20 @@ fn sums_beyond_their_range_are_an_error() {
         error.contains("iteration 1:") && error.contains("gpu.step=unfused"),
         "{error}"
     );
+}
+
+/// A start probe with a narrow peak lights most of the object a millionth as strongly as the peak does.
+#[test]
+fn a_start_probe_with_a_peak_loses_no_precision() {
+    let mut recipe = recipe_of(GpuStep::Auto, &["raar:30"]);
+    recipe.probe.source = ProbeSource::Aperture;
+    recipe.probe.aperture = 1.0;
+    let problem = problem(&recipe);
+    let last = |engine| {
+        let run = finished(engine, &problem, &recipe);
+        run.progress().history.last().unwrap().err_fourier
+    };
+    let fused = last(on_emulator(&problem, SHARED_MEMORY[0]));
+    let cpu = last(Box::new(CpuEngine::<f32>::new(&problem)));
+    assert!((fused / cpu - 1.0).abs() < 5e-3, "{fused} {cpu}");
 }
