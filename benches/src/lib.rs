@@ -3,6 +3,7 @@
 //! `benches/runs/<date>-<machine>/`.
 
 pub mod counted;
+pub mod scan;
 
 /// The median of `values`, or 0 if there are none.
 #[must_use]

@@ -68,6 +68,7 @@ fn deviation(case: &Case, grid: u32, block: u32, order: Order) -> f64 {
         c_po,
         parts: 3,
         c_psi,
+        psi_frames: frames,
     };
     let config = LaunchConfig::linear(&launch, grid, block);
     emulator::launch_in(&launch, config, order).expect("a launch");
@@ -177,6 +178,7 @@ fn short_arguments_are_refused() {
         parts: 1,
         c_po: 1.0,
         c_psi: 0.0,
+        psi_frames: 1,
     };
     let error = launch.check().expect_err("aux is short");
     assert_eq!(

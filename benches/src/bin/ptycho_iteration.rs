@@ -6,11 +6,8 @@
 //! host's clock over many queued ones, which is the time that a user waits.
 
 use anyhow::Context;
-use ndarray::{Array2, Array3};
-use num_complex::Complex;
 use std::io::Write;
 use std::time::Instant;
-use warpstride::data::{Geometry, Scan};
 use warpstride::gpu::{CudaDevice, Device};
 use warpstride::ptycho::cuda::GpuEngine;
 use warpstride::ptycho::{
@@ -18,6 +15,7 @@ use warpstride::ptycho::{
     UpdateVersion,
 };
 use warpstride_benches::median;
+use warpstride_benches::scan::random_scan;
 
 /// Sizes with published or measured speeds: (frames, side, modes).
 /// 1452 frames are whole rounds of 132 multiprocessors.
@@ -33,37 +31,6 @@ const DEFAULT: &[[usize; 3]] = &[
 const REPEATS: usize = 9;
 /// Iterations queued together.
 const ITERATIONS: usize = 100;
-
-/// A scan with random counts. Zeros would be computed faster.
-fn scan(frames: usize, side: usize) -> anyhow::Result<Scan> {
-    let mut state = 1_u32;
-    let mut next = move || {
-        state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
-        f64::from(state >> 8) / f64::from(1 << 24)
-    };
-    let counts = Array3::from_shape_simple_fn((frames, side, side), || (50.0 * next()) as f32);
-    let geometry = Geometry {
-        wavelength: 1e-10,
-        distance: 1.0,
-        pixel_size: [75e-6; 2],
-    };
-    let pixel = geometry.object_pixel(side, side);
-    let across = (frames as f64).sqrt().ceil();
-    let step = 0.16 * side as f64;
-    let positions = Array2::from_shape_fn((frames, 2), |(i, axis)| {
-        let index = if axis == 0 {
-            (i as f64 / across).floor()
-        } else {
-            i as f64 % across
-        };
-        ((index + 0.3 * next()) * step).round() * pixel[axis]
-    });
-    let probe = Array3::from_shape_fn((1, side, side), |(_, r, c)| {
-        let at = |i: usize| (i as f64 - side as f64 / 2.0) / (side as f64 / 6.0);
-        Complex::cis(2.0 * at(r)) * (-(at(r).powi(2) + at(c).powi(2))).exp()
-    });
-    Ok(Scan::new(counts, None, positions, geometry, Some(probe))?)
-}
 
 /// Rate of copies within device memory, bytes per second, reads and writes.
 fn copy_rate(device: &CudaDevice) -> anyhow::Result<f64> {
@@ -101,7 +68,7 @@ fn measure(
 ) -> anyhow::Result<()> {
     let device = CudaDevice::new(0, &warpstride::ptycho::cuda::kernels())?;
     let rate = copy_rate(&device)?;
-    let scan = scan(frames, side)?;
+    let scan = random_scan(frames, side)?;
     let mut recipe = Recipe {
         probe_modes: modes,
         ..Recipe::default()

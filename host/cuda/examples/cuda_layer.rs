@@ -97,6 +97,7 @@ fn run(device: &CudaDevice, out: &mut impl std::io::Write) -> anyhow::Result<()>
             parts: 1,
             c_po: 0.0,
             c_psi: 0.5,
+            psi_frames: FRAMES as u32,
         };
         device
             .module()

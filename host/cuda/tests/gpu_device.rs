@@ -234,6 +234,7 @@ where
         parts: 2,
         c_po: 1.5,
         c_psi: -0.5,
+        psi_frames: frames as u32,
     };
     device.launch(&kernel, Work::Blocks(2 * frames)).unwrap();
     let before = device.read_back(&aux).unwrap();

@@ -74,6 +74,7 @@ pub fn memory_estimate(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::ptycho::GpuStep;
 
     #[test]
     fn absurd_sizes_saturate_instead_of_wrapping() {
@@ -100,13 +101,17 @@ mod tests {
 
     #[test]
     fn mini_batches_need_no_exit_waves_of_all_frames() {
-        let of = |engine| {
-            let recipe = Recipe {
+        let of = |engine, step| {
+            let mut recipe = Recipe {
                 engines: vec![EngineSpec::parse(engine).unwrap()],
                 ..Recipe::default()
             };
+            recipe.gpu.step = step;
             memory_estimate([10_000, 1, 64, 64], [200, 200], &recipe).gpu_device
         };
-        assert!(of("lsqml:5") < of("dm:5") / 2);
+        let batches = of("lsqml:5", GpuStep::Auto);
+        assert!(batches < of("dm:5", GpuStep::Unfused) / 4);
+        // The fused step has one array of waves, not three.
+        assert!(batches < of("dm:5", GpuStep::Auto) / 2);
     }
 }

@@ -54,16 +54,17 @@ fn build<M: Device>(bench: &mut Bench<'_, M>, shape: Shape, [c_po, c_psi]: [f32;
         .waves(&shape)
         .map(|[psi, exit]| exit * f64::from(c_po) + psi * f64::from(c_psi))
         .collect();
-    // Data that must not be read are NaN.
+    // What must not be read is not there.
     let psi = if reads_psi {
         on.upload(&model.psi)?
     } else {
-        on.poisoned(model.psi.len())?
+        on.upload(&[])?
     };
     let probe = on.upload(&model.probe)?;
     let object = on.upload(&model.object)?;
     let corners = on.upload(&model.corners)?;
     let text = format!("{shape}, {} parts, {c_po} PO + {c_psi} ψ", shape.parts);
+    let psi_frames = if reads_psi { shape.frames } else { 0 };
     let waves = 8 * shape.wave_elements() * (1 + usize::from(reads_psi));
     let Shape {
         frames,
@@ -95,6 +96,7 @@ fn build<M: Device>(bench: &mut Bench<'_, M>, shape: Shape, [c_po, c_psi]: [f32;
                 parts,
                 c_po,
                 c_psi,
+                psi_frames,
             };
             device.launch(&launch, Work::Blocks(frames as usize * parts as usize))
         },

@@ -35,7 +35,7 @@ fn transform_by(entry: &str, size: Size) -> Option<(Vec<usize>, FftPasses)> {
     };
     let values = match size {
         Size::Small => 1 << 15,
-        Size::Device => 1 << 25,
+        Size::Device => 1 << 23,
     };
     let elements: usize = shape.iter().product();
     // Frames are transformed in one pass from some batch on.

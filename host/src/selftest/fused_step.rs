@@ -217,7 +217,7 @@ fn launch<M: Device>(
     on: CaseDevice<'_, M>,
     scan: &Scan,
     keeps: bool,
-    (largest, bound, [keep, a, b, c]): (f32, f32, [f32; 4]),
+    (limit, bound, [keep, a, b, c]): (f32, f32, [f32; 4]),
     arrays: &mut Arrays<M>,
 ) -> Result<()> {
     let probe = on.upload(&scan.probe)?;
@@ -228,7 +228,7 @@ fn launch<M: Device>(
     let roots = on.upload(&scan.roots)?;
     let quanta: Vec<f32> = (0..scan.shape.object_elements()).map(quantum).collect();
     let quanta = on.upload(&quanta)?;
-    let largest = on.upload(&[largest])?;
+    let limit = on.upload(&[limit])?;
     let Shape {
         frames,
         rows: side,
@@ -249,7 +249,7 @@ fn launch<M: Device>(
                     roots: roots.read(),
                     sums: arrays.sums.write(),
                     quanta: quanta.read(),
-                    largest: largest.read(),
+                    limit: limit.read(),
                     exceeding: arrays.exceeding.write(),
                     errors: arrays.errors.write(),
                     moved: arrays.moved.write(),

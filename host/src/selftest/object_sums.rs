@@ -1,5 +1,5 @@
-//! The kernels around the fused step: `ptycho_exit_wave_start`, `ptycho_fluence`, `ptycho_object_from_sums`,
-//! `ptycho_roll_frames` and `ptycho_sum_quantum`.
+//! The kernels around the fused step: `ptycho_fluence`, `ptycho_object_from_sums`,
+//! `ptycho_roll_frames` and `ptycho_wave_limit`.
 
 use super::bench::{Bench, Case, wide};
 use super::shape::{Shape, Source};
@@ -8,16 +8,14 @@ use num_complex::Complex;
 use warpstride_device::Complex32;
 use warpstride_device::launch::{Emulated, Work};
 use warpstride_kernels::ptycho::{
-    exit_wave_start::PtychoExitWaveStart,
     fluence::{FLUENCE_ROWS, PtychoFluence},
     object_from_sums::PtychoObjectFromSums,
     roll_frames::PtychoRollFrames,
-    sum_quantum::{HEADROOM, PtychoSumQuantum},
     tile_frames::TILE_COLUMNS,
+    wave_limit::{HEADROOM, PtychoWaveLimit},
 };
 
 pub(super) fn cases<M: Device>(bench: &mut Bench<'_, M>, shape: Shape) -> Result<()> {
-    start(bench, shape)?;
     fluence(bench, shape)?;
     for (weight, clip, update) in [
         (0.0, [0.0, -1.0], 1),
@@ -29,48 +27,12 @@ pub(super) fn cases<M: Device>(bench: &mut Bench<'_, M>, shape: Shape) -> Result
     for shift in [[0, 0], [1, -2], [-7, 3]] {
         roll(bench, shape, shift)?;
     }
-    quantum(bench, shape)
-}
-
-fn start<M: Device>(bench: &mut Bench<'_, M>, shape: Shape) -> Result<()> {
-    let on = bench.on();
-    let mut source = Source::new("start", &shape);
-    let probe = source.complex(shape.probe_elements());
-    let object = source.complex(shape.object_elements());
-    let corners = source.corners(&shape);
-    let product = |at: super::shape::PixelIndices| wide(probe[at.probe]) * wide(object[at.object]);
-    let reference: Vec<_> = shape.indices(&corners).map(product).collect();
-    let probe = on.upload(&probe)?;
-    let object = on.upload(&object)?;
-    let corners = on.upload(&corners)?;
-    bench.run(
-        Case::of::<PtychoExitWaveStart<'_, Emulated>>(shape.to_string())
-            .timed(shape.timed, 8 * shape.wave_elements()),
-        on.poisoned::<Complex32>(shape.wave_elements())?,
-        |device, psi| {
-            let launch = PtychoExitWaveStart {
-                psi: psi.write(),
-                probe: probe.read(),
-                object: object.read(),
-                corners: corners.read(),
-                frames: shape.frames,
-                modes: shape.modes,
-                rows: shape.rows,
-                columns: shape.columns,
-                object_rows: shape.object_rows,
-                object_columns: shape.object_columns,
-                parts: shape.parts,
-            };
-            let blocks = shape.frames as usize * shape.parts as usize;
-            device.launch(&launch, Work::Blocks(blocks))
-        },
-        |on, psi| on.error(psi, &reference),
-    )
+    limit(bench, shape)
 }
 
 fn fluence<M: Device>(bench: &mut Bench<'_, M>, shape: Shape) -> Result<()> {
     const WINDOWS: u32 = 21;
-    const LARGEST: f32 = 3.5;
+    const LIMIT: f32 = 3.5;
     let on = bench.on();
     let mut source = Source::new("fluence", &shape);
     let power = source.reals(shape.pixels(), 0.1, 1.0);
@@ -81,7 +43,7 @@ fn fluence<M: Device>(bench: &mut Bench<'_, M>, shape: Shape) -> Result<()> {
     }
     let power = on.upload(&power)?;
     let corners = on.upload(&corners)?;
-    let largest = on.upload(&[LARGEST])?;
+    let limit = on.upload(&[LIMIT])?;
     let tiles =
         shape.object_rows.div_ceil(FLUENCE_ROWS) * shape.object_columns.div_ceil(TILE_COLUMNS);
     bench.run(
@@ -95,7 +57,7 @@ fn fluence<M: Device>(bench: &mut Bench<'_, M>, shape: Shape) -> Result<()> {
             let launch = PtychoFluence {
                 fluence: fluence.write(),
                 quanta: quanta.write(),
-                largest: largest.read(),
+                limit: limit.read(),
                 windows: WINDOWS,
                 power: power.read(),
                 corners: corners.read(),
@@ -112,7 +74,7 @@ fn fluence<M: Device>(bench: &mut Bench<'_, M>, shape: Shape) -> Result<()> {
             on.download(quanta, &mut found)?;
             // A power of two with which the bound of a sum is one to two billion units.
             let right = found.iter().zip(&reference).all(|(quantum, fluence)| {
-                let bound = (2.0 * f64::from(WINDOWS) * fluence).sqrt() * f64::from(LARGEST);
+                let bound = (2.0 * f64::from(WINDOWS) * fluence).sqrt() * f64::from(LIMIT);
                 let units = bound * f64::from(*quantum);
                 let power = quantum.to_bits() & 0x007F_FFFF == 0;
                 power && (*fluence == 0.0 || (0.999e9..2.001e9).contains(&units))
@@ -232,9 +194,9 @@ fn roll<M: Device>(bench: &mut Bench<'_, M>, shape: Shape, shift: [i32; 2]) -> R
     )
 }
 
-fn quantum<M: Device>(bench: &mut Bench<'_, M>, shape: Shape) -> Result<()> {
+fn limit<M: Device>(bench: &mut Bench<'_, M>, shape: Shape) -> Result<()> {
     let on = bench.on();
-    let power = Source::new("quantum", &shape).reals(shape.pixels(), 0.1, 1.0);
+    let power = Source::new("limit", &shape).reals(shape.pixels(), 0.1, 1.0);
     let counts = 1e4_f32;
     let total: f64 = power.iter().map(|v| f64::from(*v)).sum();
     let most = power
@@ -243,21 +205,21 @@ fn quantum<M: Device>(bench: &mut Bench<'_, M>, shape: Shape) -> Result<()> {
     let reference = f64::from(HEADROOM) * (most * f64::from(counts) / total).sqrt();
     let power = on.upload(&power)?;
     bench.run(
-        Case::of::<PtychoSumQuantum<'_, Emulated>>(shape.to_string()),
+        Case::of::<PtychoWaveLimit<'_, Emulated>>(shape.to_string()),
         (on.poisoned::<f32>(1)?, on.poisoned::<u32>(1)?),
-        |device, (largest, exceeding)| {
-            let launch = PtychoSumQuantum {
+        |device, (limit, exceeding)| {
+            let launch = PtychoWaveLimit {
                 power: power.read(),
-                largest: largest.write(),
+                limit: limit.write(),
                 exceeding: exceeding.write(),
                 pixels: shape.pixels() as u32,
                 counts,
             };
             device.launch(&launch, Work::Blocks(1))
         },
-        |on, (largest, exceeding)| {
+        |on, (limit, exceeding)| {
             Ok(on
-                .error(largest, &[reference])?
+                .error(limit, &[reference])?
                 .max(on.error(exceeding, &[0])?))
         },
     )

@@ -28,7 +28,7 @@ const LARGE: [[usize; 3]; 4] = [
 
 /// Length up to which a direct sum is fast enough; longer transforms use rustfft, which has tests
 /// against direct sums of its own.
-const DIRECT_SUM: usize = 64;
+const DIRECT_SUM: usize = 40;
 
 pub(super) fn cases<M: Device>(bench: &mut Bench<'_, M>, size: Size) -> Result<()> {
     let large: &[_] = if size == Size::Device { &LARGE } else { &[] };

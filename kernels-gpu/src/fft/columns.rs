@@ -14,7 +14,7 @@ unsafe fn columns<const A: usize, const B: usize, const WIDTH: usize>(
     exchange: *mut Complex32,
     data: *mut Complex32,
     roots: *const Complex32,
-    [first, count, columns]: [u32; 3],
+    [count, columns]: [u32; 2],
     sign: f32,
     scale: f32,
 ) {
@@ -23,7 +23,7 @@ unsafe fn columns<const A: usize, const B: usize, const WIDTH: usize>(
         return;
     }
     for item in thread::block_stride(count * tiles) {
-        let array = data.add((first + item / tiles) as usize * (A * B) * columns as usize);
+        let array = data.add((item / tiles) as usize * (A * B) * columns as usize);
         let tile = item % tiles * WIDTH as u32;
         let mut x = [Complex32::ZERO; A];
         {
@@ -63,13 +63,12 @@ fn place<const WIDTH: usize>() -> (u32, u32) {
 
 macro_rules! column_kernels {
     ($($length:literal = $a:literal * $b:literal, width $width:literal, $threads:literal threads, $blocks:literal blocks: $name:ident;)*) => {$(
-        #[doc = concat!("Transforms the columns, of ", stringify!($length), " values, of arrays `first…first + count` (array, row, column) in place, times `scale`.")]
+        #[doc = concat!("Transforms the columns, of ", stringify!($length), " values, of `count` arrays (array, row, column) in place, times `scale`.")]
         /// `sign` is 1 for the forward transform and −1 for the inverse; `roots` are exp(−2πi k/N).
         #[kernel(block = $threads, exact_block, min_blocks = $blocks, hot, shared = $a * $b * $width * 8)]
         pub unsafe fn $name(
-            #[len((first + count) * $length * columns)] data: *mut Complex32,
+            #[len(count * $length * columns)] data: *mut Complex32,
             #[len($length)] roots: *const Complex32,
-            first: u32,
             count: u32,
             columns: u32,
             sign: f32,
@@ -79,7 +78,7 @@ macro_rules! column_kernels {
                 shared::dynamic_shared_mem::<Complex32>(),
                 data,
                 roots,
-                [first, count, columns],
+                [count, columns],
                 sign,
                 scale,
             );

@@ -13,14 +13,14 @@ use warpstride_device::prelude::*;
 unsafe fn frames<const A: usize>(
     exchange: *mut f32,
     roots: *const Complex32,
-    [first, count]: [u32; 2],
+    count: u32,
     [from, to]: [*mut Complex32; 2],
     sign: f32,
     scale: f32,
 ) {
     let stages = Frame::<A>::new(exchange, roots);
     for item in thread::block_stride(count) {
-        let frame = (first + item) as usize * Frame::<A>::PIXELS;
+        let frame = item as usize * Frame::<A>::PIXELS;
         let mut x = [Complex32::ZERO; VALUES];
         {
             let (row, column) = stages.place();
@@ -43,37 +43,35 @@ unsafe fn frames<const A: usize>(
 
 macro_rules! frame_kernels {
     ($($side:literal, $a:literal, $threads:literal threads, $blocks:literal blocks: $out_of_place:ident, $in_place:ident;)*) => {$(
-        #[doc = concat!("Transforms frames `first…first + count` of ", stringify!($side), "² values of `from` into `to`, times `scale`.")]
+        #[doc = concat!("Transforms `count` frames of ", stringify!($side), "² values of `from` into `to`, times `scale`.")]
         /// `sign` is 1 for the forward transform and −1 for the inverse; `roots` are exp(−2πi k/N).
         #[kernel(block = $threads, exact_block, min_blocks = $blocks, hot, shared = $side * 33 * $a * 4)]
         pub unsafe fn $out_of_place(
-            #[len((first + count) * $side * $side)] from: *const Complex32,
-            #[len((first + count) * $side * $side)] to: *mut Complex32,
+            #[len(count * $side * $side)] from: *const Complex32,
+            #[len(count * $side * $side)] to: *mut Complex32,
             #[len($side)] roots: *const Complex32,
-            first: u32,
             count: u32,
             sign: f32,
             scale: f32,
         ) {
             let exchange = shared::dynamic_shared_mem::<f32>();
             let data = [from.cast_mut(), to];
-            self::frames::<$a>(exchange, roots, [first, count], data, sign, scale);
+            self::frames::<$a>(exchange, roots, count, data, sign, scale);
         }
 
-        #[doc = concat!("Transforms frames `first…first + count` of ", stringify!($side), "² values in place, times `scale`.")]
+        #[doc = concat!("Transforms `count` frames of ", stringify!($side), "² values in place, times `scale`.")]
         /// `sign` is 1 for the forward transform and −1 for the inverse; `roots` are exp(−2πi k/N).
         #[kernel(block = $threads, exact_block, min_blocks = $blocks, hot, shared = $side * 33 * $a * 4)]
         pub unsafe fn $in_place(
-            #[len((first + count) * $side * $side)] data: *mut Complex32,
+            #[len(count * $side * $side)] data: *mut Complex32,
             #[len($side)] roots: *const Complex32,
-            first: u32,
             count: u32,
             sign: f32,
             scale: f32,
         ) {
             let exchange = shared::dynamic_shared_mem::<f32>();
             let data = [data, data];
-            self::frames::<$a>(exchange, roots, [first, count], data, sign, scale);
+            self::frames::<$a>(exchange, roots, count, data, sign, scale);
         }
     )*};
 }

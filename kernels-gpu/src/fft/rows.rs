@@ -11,13 +11,13 @@ use warpstride_device::prelude::*;
 /// Threads of a block.
 const THREADS: usize = 128;
 
-/// Transforms `rows` rows of `A · B` values: `load` and `store` get the index of a value.
+/// Transforms `count` rows of `A · B` values: `load` and `store` get the index of a value.
 #[inline(always)]
 unsafe fn rows<const A: usize, const B: usize, const ROW: usize>(
     exchange: *mut Complex32,
     pitch: usize,
     roots: *const Complex32,
-    [first, count]: [u32; 2],
+    count: u32,
     [from, to]: [*mut Complex32; 2],
     sign: f32,
     scale: f32,
@@ -27,7 +27,7 @@ unsafe fn rows<const A: usize, const B: usize, const ROW: usize>(
         let index = thread::hidden(thread::thread_idx_x()) as usize;
         let (line, t) = (index / B, index % B);
         let row = item * lines + line as u32;
-        let place = (first + row.min(count - 1)) as usize * (A * B) + t;
+        let place = row.min(count - 1) as usize * (A * B) + t;
         let stages = Line::<A, B, ROW, 1>::new(exchange.add(line * pitch), roots, t);
         let mut x = [Complex32::ZERO; A];
         let source = from.add(place);
@@ -49,14 +49,13 @@ unsafe fn rows<const A: usize, const B: usize, const ROW: usize>(
 
 macro_rules! row_kernels {
     ($($length:literal = $a:literal * $b:literal, pitch $pitch:literal, $blocks:literal blocks: $out_of_place:ident, $in_place:ident;)*) => {$(
-        #[doc = concat!("Transforms rows `first_row…first_row + rows` of ", stringify!($length), " values of `from` into `to`, times `scale`.")]
+        #[doc = concat!("Transforms `rows` rows of ", stringify!($length), " values of `from` into `to`, times `scale`.")]
         /// `sign` is 1 for the forward transform and −1 for the inverse; `roots` are exp(−2πi k/N).
         #[kernel(block = 128, exact_block, min_blocks = $blocks, hot)]
         pub unsafe fn $out_of_place(
-            #[len((first_row + rows) * $length)] from: *const Complex32,
-            #[len((first_row + rows) * $length)] to: *mut Complex32,
+            #[len(rows * $length)] from: *const Complex32,
+            #[len(rows * $length)] to: *mut Complex32,
             #[len($length)] roots: *const Complex32,
-            first_row: u32,
             rows: u32,
             sign: f32,
             scale: f32,
@@ -66,20 +65,19 @@ macro_rules! row_kernels {
                 exchange,
                 $pitch,
                 roots,
-                [first_row, rows],
+                rows,
                 [from.cast_mut(), to],
                 sign,
                 scale,
             );
         }
 
-        #[doc = concat!("Transforms rows `first_row…first_row + rows` of ", stringify!($length), " values in place, times `scale`.")]
+        #[doc = concat!("Transforms `rows` rows of ", stringify!($length), " values in place, times `scale`.")]
         /// `sign` is 1 for the forward transform and −1 for the inverse; `roots` are exp(−2πi k/N).
         #[kernel(block = 128, exact_block, min_blocks = $blocks, hot)]
         pub unsafe fn $in_place(
-            #[len((first_row + rows) * $length)] data: *mut Complex32,
+            #[len(rows * $length)] data: *mut Complex32,
             #[len($length)] roots: *const Complex32,
-            first_row: u32,
             rows: u32,
             sign: f32,
             scale: f32,
@@ -89,7 +87,7 @@ macro_rules! row_kernels {
                 exchange,
                 $pitch,
                 roots,
-                [first_row, rows],
+                rows,
                 [data, data],
                 sign,
                 scale,

@@ -14,7 +14,8 @@
 use super::window_walk::{WindowWalk, part_of};
 use warpstride_device::prelude::*;
 
-/// `aux = c_po · P · O + c_psi · ψ` for every frame and mode; ψ is not read if `c_psi` is 0.
+/// `aux = c_po · P · O + c_psi · ψ` for every frame and mode; ψ, of the first `psi_frames` frames, is not read in others
+/// nor if `c_psi` is 0.
 ///
 /// Every corner (row, column) must lie so that its frame is inside the object. A frame is processed in `parts` > 0
 /// parts.
@@ -25,7 +26,7 @@ use warpstride_device::prelude::*;
 )]
 pub unsafe fn ptycho_exit_wave_build(
     #[len(frames * modes * rows * columns)] aux: *mut Complex32,
-    #[len(frames * modes * rows * columns)] psi: *const Complex32,
+    #[len(psi_frames * modes * rows * columns)] psi: *const Complex32,
     #[len(modes * rows * columns)] probe: *const Complex32,
     #[len(object_rows * object_columns)] object: *const Complex32,
     #[len(frames)] corners: *const [u32; 2],
@@ -38,6 +39,7 @@ pub unsafe fn ptycho_exit_wave_build(
     parts: u32,
     c_po: f32,
     c_psi: f32,
+    psi_frames: u32,
 ) {
     let _ = object_rows;
     if columns == 0 || parts == 0 {
@@ -56,7 +58,7 @@ pub unsafe fn ptycho_exit_wave_build(
             for _ in 0..modes {
                 let exit = *probe.add(probe_at) * o;
                 let at = frame_start + probe_at;
-                *aux.add(at) = if c_psi == 0.0 {
+                *aux.add(at) = if c_psi == 0.0 || frame >= psi_frames {
                     exit.scale(c_po)
                 } else {
                     exit.scale_add(c_po, (*psi.add(at)).scale(c_psi))

@@ -25,7 +25,7 @@ const TOGETHER: usize = 2;
 pub unsafe fn ptycho_fluence(
     #[len(object_rows * object_columns)] fluence: *mut f32,
     #[len(object_rows * object_columns)] quanta: *mut f32,
-    #[len(1)] largest: *const f32,
+    #[len(1)] limit: *const f32,
     #[len(rows * columns)] power: *const f32,
     #[len(frames)] corners: *const [u32; 2],
     frames: u32,
@@ -85,8 +85,8 @@ pub unsafe fn ptycho_fluence(
             if row < object_rows && column < object_columns {
                 let place = row as usize * object_columns as usize + column as usize;
                 *fluence.add(place) = sums[part];
-                // |ψ| ≤ √2 largest; n windows.
-                let bound = GpuFloat::sqrt(2.0 * windows as f32 * sums[part]) * *largest;
+                // |ψ| ≤ √2 limit; n windows.
+                let bound = GpuFloat::sqrt(2.0 * windows as f32 * sums[part]) * *limit;
                 *quanta.add(place) = quantum_for(bound);
             }
         }

@@ -48,7 +48,7 @@ macro_rules! kernels {
             #[len(side)] roots: *const Complex32,
             #[len(object_rows * object_columns)] sums: *mut u64,
             #[len(object_rows * object_columns)] quanta: *const f32,
-            #[len(1)] largest: *const f32,
+            #[len(1)] limit: *const f32,
             #[len(1)] exceeding: *mut u32,
             #[len(frames)] errors: *mut f32,
             #[len(frames)] moved: *mut f32,
@@ -80,7 +80,7 @@ macro_rules! kernels {
                 corners,
                 sums,
                 quanta,
-                largest,
+                limit,
                 exceeding,
                 errors,
                 moved,
@@ -125,7 +125,7 @@ struct FusedStep<const A: usize> {
     /// Units of a sum in 1, for every object pixel.
     quanta: *const f32,
     /// Largest part of ψ for which no sum leaves its range.
-    largest: *const f32,
+    limit: *const f32,
     exceeding: *mut u32,
     errors: *mut f32,
     moved: *mut f32,
@@ -379,7 +379,7 @@ impl<const A: usize> FusedStep<A> {
 
     #[inline(always)]
     unsafe fn note_exceeding(&self, largest: f32) {
-        if largest > *self.largest {
+        if largest > *self.limit {
             atomic::add_u32(self.exceeding, 1);
         }
     }

@@ -3,14 +3,13 @@
 use super::{
     advance_layers, batch_advance, batch_finish, batch_step_sums, batch_sums, centring_shift,
     conjugate_direction, conjugate_products, copy_waves, direction_finish, exit_wave_build,
-    exit_wave_start, fluence, fourier_step, frame_chi, fused_metrics, fused_step,
-    gaussian_smoothing, gram, keep_better, largest, layer_power, likelihood_deviation,
-    likelihood_losses, line_sums, line_waves, magnitude_deviation, mix_layers, model_metrics,
-    object_direction, object_finish, object_from_sums, object_update_atomic, object_update_tiled,
-    phase_ramp_layers, pie_pass, position_equations, probe_change, probe_direction, probe_finish,
-    probe_update_atomic, probe_update_tiled, roll_frames, roll_layers, scale_layers,
-    shifted_spectra, slice_sums, smoothness, step_mean, step_sums, sum_quantum, trial_positions,
-    window_product, window_residual,
+    fluence, fourier_step, frame_chi, fused_metrics, fused_step, gaussian_smoothing, gram,
+    keep_better, largest, layer_power, likelihood_deviation, likelihood_losses, line_sums,
+    line_waves, magnitude_deviation, mix_layers, model_metrics, object_direction, object_finish,
+    object_from_sums, object_update_atomic, object_update_tiled, phase_ramp_layers, pie_pass,
+    position_equations, probe_change, probe_direction, probe_finish, probe_update_atomic,
+    probe_update_tiled, roll_frames, roll_layers, scale_layers, shifted_spectra, slice_sums,
+    smoothness, step_mean, step_sums, trial_positions, wave_limit, window_product, window_residual,
 };
 use crate::info;
 use warpstride_device::launch::{Emulated, KernelInfo};
@@ -29,7 +28,6 @@ pub(crate) const KERNELS: &[KernelInfo] = &[
     info::<copy_waves::PtychoCopyWaves<'static, Emulated>>(),
     info::<direction_finish::PtychoDirectionFinish<'static, Emulated>>(),
     info::<exit_wave_build::PtychoExitWaveBuild<'static, Emulated>>(),
-    info::<exit_wave_start::PtychoExitWaveStart<'static, Emulated>>(),
     info::<fluence::PtychoFluence<'static, Emulated>>(),
     info::<fourier_step::PtychoFourierStep<'static, Emulated>>(),
     info::<frame_chi::PtychoFrameChi64<'static, Emulated>>(),
@@ -76,8 +74,8 @@ pub(crate) const KERNELS: &[KernelInfo] = &[
     info::<smoothness::PtychoPairSums<'static, Emulated>>(),
     info::<step_mean::PtychoStepMean<'static, Emulated>>(),
     info::<step_sums::PtychoStepSums<'static, Emulated>>(),
-    info::<sum_quantum::PtychoSumQuantum<'static, Emulated>>(),
     info::<trial_positions::PtychoTrialPositions<'static, Emulated>>(),
+    info::<wave_limit::PtychoWaveLimit<'static, Emulated>>(),
     info::<window_product::PtychoWindowProduct<'static, Emulated>>(),
     info::<window_residual::PtychoWindowResidual<'static, Emulated>>(),
 ];

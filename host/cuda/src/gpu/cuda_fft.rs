@@ -96,7 +96,7 @@ impl CudaDevice {
 
     /// Plans a transform by what [`FftChoice`] says.
     pub(super) fn plan_chosen_fft(&self, shape: &[usize], batch: usize) -> Result<CudaFft> {
-        let choice = FftChoice::new(self.info().compute_capability, shape, batch);
+        let choice = FftChoice::new(self.info().compute_capability, shape, batch)?;
         if choice == FftChoice::Own && FftPasses::new(shape, batch).is_some() {
             self.plan_own_fft(shape, batch)
         } else {

@@ -70,6 +70,12 @@ pub enum GpuError {
         /// The number of devices.
         devices: usize,
     },
+    /// The environment asks for transforms by something unknown.
+    #[error("the variable WARPSTRIDE_FFT: expected own, cufft or auto, found {found:?}")]
+    FftVariable {
+        /// The variable's value.
+        found: String,
+    },
     /// A transform that is empty, exceeds the address space, or has neither two nor three axes.
     #[error("unsupported transform: {batch} arrays of shape {shape:?}")]
     TransformSize {

@@ -6,6 +6,8 @@
 
 use std::env;
 
+use super::{GpuError, Result};
+
 /// The variable that replaces the table: `own`, `cufft`, or `auto` for the table.
 const VARIABLE: &str = "WARPSTRIDE_FFT";
 
@@ -55,24 +57,27 @@ pub fn faster_than_cufft(compute_capability: u32) -> impl Iterator<Item = Faster
 
 impl FftChoice {
     /// The choice for `batch` transforms of `shape` on a device.
-    #[must_use]
-    pub fn new(compute_capability: u32, shape: &[usize], batch: usize) -> Self {
-        Self::with(
-            env::var(VARIABLE).ok().as_deref(),
-            compute_capability,
-            shape,
-            batch,
-        )
+    ///
+    /// # Errors
+    /// [`GpuError::FftVariable`]: the variable has none of the three values.
+    pub fn new(compute_capability: u32, shape: &[usize], batch: usize) -> Result<Self> {
+        let requested = env::var_os(VARIABLE).map(|value| value.to_string_lossy().into_owned());
+        Self::with(requested.as_deref(), compute_capability, shape, batch)
     }
 
-    fn with(requested: Option<&str>, cc: u32, shape: &[usize], batch: usize) -> Self {
+    fn with(requested: Option<&str>, cc: u32, shape: &[usize], batch: usize) -> Result<Self> {
+        let measured = |row: FasterThanCuFft| row.shape == shape && batch >= row.batch_from;
         match requested {
-            Some("own") => Self::Own,
-            Some("cufft") => Self::CuFft,
-            _ if faster_than_cufft(cc).any(|row| row.shape == shape && batch >= row.batch_from) => {
+            Some("own") => Ok(Self::Own),
+            Some("cufft") => Ok(Self::CuFft),
+            None | Some("auto") => Ok(if faster_than_cufft(cc).any(measured) {
                 Self::Own
-            }
-            _ => Self::CuFft,
+            } else {
+                Self::CuFft
+            }),
+            Some(found) => Err(GpuError::FftVariable {
+                found: found.to_owned(),
+            }),
         }
     }
 }
@@ -81,23 +86,30 @@ impl FftChoice {
 mod tests {
     use super::*;
 
+    fn chosen(requested: Option<&str>, cc: u32, side: usize, batch: usize) -> FftChoice {
+        FftChoice::with(requested, cc, &[side, side], batch).expect("a choice")
+    }
+
     #[test]
     fn a_request_replaces_the_table() {
-        let shape = [128, 128];
-        assert_eq!(FftChoice::with(Some("own"), 80, &shape, 1), FftChoice::Own);
+        assert_eq!(chosen(Some("own"), 80, 128, 1), FftChoice::Own);
+        assert_eq!(chosen(Some("cufft"), 90, 128, 9999), FftChoice::CuFft);
+        assert_eq!(chosen(Some("auto"), 90, 128, 9999), FftChoice::Own);
+    }
+
+    #[test]
+    fn another_request_is_an_error() {
+        let error = FftChoice::with(Some("vkfft"), 90, &[128, 128], 1).expect_err("unknown");
         assert_eq!(
-            FftChoice::with(Some("cufft"), 90, &shape, 9999),
-            FftChoice::CuFft
+            error.to_string(),
+            "the variable WARPSTRIDE_FFT: expected own, cufft or auto, found \"vkfft\""
         );
     }
 
     #[test]
     fn what_was_not_measured_stays_with_cufft() {
-        assert_eq!(FftChoice::with(None, 90, &[96, 96], 1000), FftChoice::CuFft);
-        assert_eq!(
-            FftChoice::with(None, 121, &[128, 128], 1000),
-            FftChoice::CuFft
-        );
+        assert_eq!(chosen(None, 90, 96, 1000), FftChoice::CuFft);
+        assert_eq!(chosen(None, 121, 128, 1000), FftChoice::CuFft);
     }
 
     #[test]

@@ -247,10 +247,10 @@ impl Parameters {
     ) -> Result<()> {
         let Self { sign, scale, .. } = self;
         // `FftPasses::new` limits the numbers.
-        let range = |per_array: usize| (0, (self.arrays * per_array) as u32);
+        let all = |per_array: usize| (self.arrays * per_array) as u32;
         macro_rules! frames {
             ($kernel:ident, $in_place:ident) => {{
-                let (first, count) = range(1);
+                let count = all(1);
                 let work = Work::Blocks(self.arrays);
                 match from {
                     Some(from) => queue(
@@ -258,7 +258,6 @@ impl Parameters {
                             from,
                             to,
                             roots,
-                            first,
                             count,
                             sign,
                             scale,
@@ -269,7 +268,6 @@ impl Parameters {
                         &$in_place {
                             data: to,
                             roots,
-                            first,
                             count,
                             sign,
                             scale,
@@ -281,7 +279,7 @@ impl Parameters {
         }
         macro_rules! rows {
             ($kernel:ident, $in_place:ident, $per_array:ident, $per_block:literal) => {{
-                let (first_row, rows) = range($per_array);
+                let rows = all($per_array);
                 let work = Work::Blocks((rows as usize).div_ceil($per_block));
                 match from {
                     Some(from) => queue(
@@ -289,7 +287,6 @@ impl Parameters {
                             from,
                             to,
                             roots,
-                            first_row,
                             rows,
                             sign,
                             scale,
@@ -300,7 +297,6 @@ impl Parameters {
                         &$in_place {
                             data: to,
                             roots,
-                            first_row,
                             rows,
                             sign,
                             scale,
@@ -312,14 +308,13 @@ impl Parameters {
         }
         macro_rules! columns {
             ($kernel:ident, $per_array:ident, $columns:ident, $width:literal) => {{
-                let (first, count) = range($per_array);
+                let count = all($per_array);
                 let work = Work::Blocks(count as usize * $columns.div_ceil($width));
                 let columns = $columns as u32;
                 queue(
                     &$kernel {
                         data: to,
                         roots,
-                        first,
                         count,
                         columns,
                         sign,

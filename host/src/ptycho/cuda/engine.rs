@@ -1,55 +1,39 @@
 //! Mirrors cpu/engine.rs: state and step of a projection engine on a device.
 
 mod memory;
+mod projection;
+mod read_back;
 mod refine;
+mod stage_times;
+mod state;
+
+use read_back::Pending;
 
 use super::batch_engine::{self, BatchBuffers};
 use super::buffers::{Buffers, Layout};
-use super::constraints::{Supports, fourier_support};
+use super::constraints::Supports;
 use super::frames::{FrameBuffers, all_errors, chunk};
 use super::fused::{Fused, FusedScan};
 use super::likelihood::{self, LikelihoodBuffers};
 use super::normalisation::normalise;
-use super::{centring, fourier_projection, metrics, object_update, probe_update};
-use crate::gpu::{Buffer, Device, Direction, ReadBack, Result};
+use super::{centring, metrics};
+use crate::gpu::{Device, ReadBack, Result};
 use crate::ptycho::batches::batches;
 use crate::ptycho::likelihood::{LikelihoodMethod, Search};
 use crate::ptycho::refinement::FrameParameters;
 use crate::ptycho::step::{BatchMethod, Method};
-use crate::ptycho::step_plan::Separate;
 use crate::ptycho::{
-    Engine, EngineError, EngineState, Frames, ModelErrors, Problem, Step, StepErrors, StepMetrics,
-    StepPlan, UpdateVersion, WaveSpace,
+    Engine, EngineError, EngineState, Frames, ModelErrors, Problem, Step, StepErrors, StepPlan,
+    UpdateVersion,
 };
 use crate::run::Setup;
 use ndarray::{Array2, Array3};
 use num_complex::Complex;
 use std::collections::VecDeque;
-use warpstride_kernels::ptycho::sum_quantum::HEADROOM;
 
 /// Largest number of iterations whose metrics may be pending; beyond it the oldest is waited for,
 /// so that neither the queue nor the page-locked memory grows.
 const MAX_PENDING: usize = 32;
-
-/// Metrics of one iteration that are being copied to the host.
-struct Pending<M: Device> {
-    /// The last read-back of the iteration.
-    errors: M::ReadBack<f32>,
-    moved: Option<M::ReadBack<f32>>,
-    model: Option<PendingModel<M>>,
-    /// Threads that saw a share beyond the range of the object's sums; only of the fused step.
-    exceeding: Option<M::ReadBack<u32>>,
-    /// Number of the iteration in the run.
-    iteration: usize,
-}
-
-/// Errors of the model from which an iteration started.
-struct PendingModel<M: Device> {
-    photon: M::ReadBack<f32>,
-    residual: M::ReadBack<f32>,
-    /// None without free pixels.
-    free: Option<M::ReadBack<f32>>,
-}
 
 /// A projection engine on a [`Device`], in single precision.
 pub struct GpuEngine<M: Device> {
@@ -147,118 +131,6 @@ impl<M: Device> GpuEngine<M> {
     #[must_use]
     pub fn device(&self) -> &M {
         &self.device
-    }
-
-    /// Runs one iteration stage by stage and returns the milliseconds of each, measured by the
-    /// device.
-    ///
-    /// # Errors
-    /// Returns the device's error.
-    pub fn stage_times(
-        &mut self,
-        step: &Step,
-    ) -> std::result::Result<Vec<(&'static str, f32)>, EngineError> {
-        if self
-            .fused_scan
-            .as_ref()
-            .is_some_and(|scan| scan.fuses(step))
-        {
-            return Ok(self.fused_stage_times(step)?);
-        }
-        self.start_projections()?;
-        let Self {
-            layout,
-            version,
-            waves_fft: Some(waves_fft),
-            buffers,
-            device,
-            ..
-        } = self
-        else {
-            return Ok(Vec::new());
-        };
-        let device: &M = device;
-        let mut times = Vec::new();
-        let c = step.coefficients;
-        let mut timed = |name, stage: &mut dyn FnMut() -> Result<()>| -> Result<()> {
-            times.push((name, device.time_ms(stage)?));
-            Ok(())
-        };
-        timed("exit-wave build", &mut || {
-            fourier_projection::build(device, layout, buffers)
-        })?;
-        timed("transform, forward", &mut || {
-            device.fft(waves_fft, &mut buffers.waves, Direction::Forward)
-        })?;
-        timed("Fourier step", &mut || {
-            fourier_projection::advance(device, layout, buffers, c, step.bound)
-        })?;
-        timed("transform, inverse", &mut || {
-            device.fft_to(
-                waves_fft,
-                &buffers.spectra,
-                &mut buffers.waves,
-                Direction::Inverse,
-            )
-        })?;
-        timed("object update", &mut || {
-            let (weight, clip) = (step.object_weight, step.clip_object);
-            object_update::object_update(device, layout, buffers, *version, weight, clip)
-        })?;
-        timed("probe update", &mut || {
-            probe_update::probe_update(device, layout, buffers, *version, step.probe_weight)
-        })?;
-        Ok(times)
-    }
-
-    /// [`Self::stage_times`] of the fused step.
-    fn fused_stage_times(&mut self, step: &Step) -> Result<Vec<(&'static str, f32)>> {
-        self.start_fused()?;
-        let Self {
-            layout,
-            version,
-            fused: Some(fused),
-            buffers,
-            device,
-            ..
-        } = self
-        else {
-            return Ok(Vec::new());
-        };
-        let device: &M = device;
-        let mut times = Vec::new();
-        let mut timed = |name, stage: &mut dyn FnMut() -> Result<()>| -> Result<()> {
-            times.push((name, device.time_ms(stage)?));
-            Ok(())
-        };
-        timed("model metrics", &mut || {
-            fused.model_metrics(device, layout, buffers)
-        })?;
-        for (name, metrics) in [
-            (
-                "fused step, err_exit",
-                StepMetrics {
-                    exit: true,
-                    start: false,
-                },
-            ),
-            ("fused step", StepMetrics::NONE),
-        ] {
-            let step = Step { metrics, ..*step };
-            timed(name, &mut || fused.project(device, layout, buffers, &step))?;
-            if metrics.exit {
-                fused.object_update(device, layout, buffers, &step)?;
-            }
-        }
-        fused.forget_fluence();
-        timed("fluence, object", &mut || {
-            fused.object_update(device, layout, buffers, step)
-        })?;
-        timed("probe update", &mut || {
-            probe_update::probe_update(device, layout, buffers, *version, step.probe_weight)
-        })?;
-        fused.forget_fluence();
-        Ok(times)
     }
 
     /// Queues one iteration and the read-back of its metrics.
@@ -369,164 +241,6 @@ impl<M: Device> GpuEngine<M> {
         Ok(())
     }
 
-    /// Queues one projection and its updates of object and probe.
-    fn project(&mut self, step: &Step) -> Result<()> {
-        if self
-            .fused_scan
-            .as_ref()
-            .is_some_and(|scan| scan.fuses(step))
-        {
-            self.start_fused()?;
-        } else {
-            self.start_projections()?;
-            self.model_spectra()?;
-        }
-        self.projected = Some(if self.plan.is_fused() && self.fused.is_none() {
-            StepPlan::Separate(Separate::Subpixel)
-        } else {
-            self.plan
-        });
-        self.project_waves(step)?;
-        let (device, layout, buffers) = (&self.device, &self.layout, &mut self.buffers);
-        let supports = [step.probe_support, step.probe_fourier_support];
-        self.supports.set(device, layout, buffers, supports)?;
-        let alternates = step.update_probe && step.overlap_loops > 1;
-        // Needed even without alternations, as an earlier iteration may have closed the gate.
-        device.zero(&mut buffers.gate)?;
-        for round in 0..step.overlap_loops {
-            if let (0, Some(fused)) = (round, &mut self.fused) {
-                fused.object_update(&self.device, &self.layout, &mut self.buffers, step)?;
-            } else if step.update_object {
-                self.update_object(step)?;
-            }
-            if !step.update_probe {
-                break;
-            }
-            if alternates {
-                let buffers = &mut self.buffers;
-                self.device
-                    .copy(&buffers.probe, &mut buffers.probe_before)?;
-            }
-            self.update_probe(step)?;
-            let (device, layout, buffers) = (&self.device, &self.layout, &mut self.buffers);
-            if step.probe_fourier_support.is_some() {
-                fourier_support(device, layout, buffers, &self.probe_fft)?;
-            }
-            if alternates {
-                let tolerance = step.overlap_tolerance;
-                probe_update::check_convergence(device, layout, buffers, tolerance)?;
-            }
-        }
-        if let Some(tolerance) = step.centre_tolerance {
-            centring::centre(&self.device, &self.layout, &mut self.buffers, tolerance)?;
-        }
-        if let Some(fused) = &mut self.fused
-            && (step.update_probe || step.centre_tolerance.is_some())
-        {
-            fused.forget_fluence();
-        }
-        Ok(())
-    }
-
-    /// Queues one projection.
-    fn project_waves(&mut self, step: &Step) -> Result<()> {
-        if let Some(fused) = &mut self.fused {
-            let (device, layout, buffers) = (&self.device, &self.layout, &mut self.buffers);
-            return fused.project(device, layout, buffers, step);
-        }
-        let Self {
-            layout,
-            waves_fft: Some(fft),
-            buffers,
-            device,
-            ..
-        } = self
-        else {
-            return Ok(());
-        };
-        let (coefficients, bound) = (step.coefficients, step.bound);
-        fourier_projection::project(device, layout, buffers, fft, coefficients, bound)
-    }
-
-    fn update_object(&mut self, step: &Step) -> Result<()> {
-        if let Some(mut exact) = self.at_exact_positions()? {
-            return exact.object_update(step);
-        }
-        let (device, layout, buffers) = (&self.device, &self.layout, &mut self.buffers);
-        let (weight, clip) = (step.object_weight, step.clip_object);
-        object_update::object_update(device, layout, buffers, self.version, weight, clip)
-    }
-
-    fn update_probe(&mut self, step: &Step) -> Result<()> {
-        if let Some(mut exact) = self.at_exact_positions()? {
-            return exact.probe_update(step);
-        }
-        let (device, layout, buffers) = (&self.device, &self.layout, &mut self.buffers);
-        let weight = step.probe_weight;
-        probe_update::probe_update(device, layout, buffers, self.version, weight)
-    }
-
-    /// Queues the read-back of the frames' metrics.
-    fn read_errors(&mut self, step: &Step) -> Result<()> {
-        let Self {
-            buffers,
-            device,
-            fused,
-            ..
-        } = self;
-        let metrics = step.metrics;
-        let has_free = self.free_counts > 0.0;
-        let moved = (metrics.exit).then(|| device.read_back(&buffers.moved));
-        let model = (metrics.start).then(|| -> Result<PendingModel<M>> {
-            let free = has_free.then(|| device.read_back(&buffers.free));
-            Ok(PendingModel {
-                photon: device.read_back(&buffers.photon)?,
-                residual: device.read_back(&buffers.residual)?,
-                free: free.transpose()?,
-            })
-        });
-        let exceeding = (fused.as_ref()).map(|fused| device.read_back(&fused.exceeding));
-        self.pending.push_back(Pending {
-            iteration: step.iteration,
-            exceeding: exceeding.transpose()?,
-            moved: moved.transpose()?,
-            model: model.transpose()?,
-            errors: device.read_back(&buffers.errors)?,
-        });
-        Ok(())
-    }
-
-    fn finish(&self, pending: Pending<M>) -> std::result::Result<StepErrors, EngineError> {
-        let frames = f64::from(self.layout.frames.max(1));
-        if let Some(exceeding) = pending.exceeding
-            && exceeding.wait()?.iter().any(|count| *count > 0)
-        {
-            return Err(EngineError::Sums {
-                iteration: pending.iteration,
-                headroom: HEADROOM,
-            });
-        }
-        let exit = |moved: Vec<f32>| total(&moved) / (frames * f64::from(self.layout.pixels()));
-        let start = |model: PendingModel<M>| -> Result<ModelErrors> {
-            let free = model.free.map(ReadBack::wait).transpose()?;
-            let (photon, residual) = (model.photon.wait()?, model.residual.wait()?);
-            Ok(self.combine(&photon, &residual, free.as_deref()))
-        };
-        Ok(StepErrors {
-            fourier: total(&pending.errors.wait()?) / frames,
-            exit: pending.moved.map(ReadBack::wait).transpose()?.map(exit),
-            start: pending.model.map(start).transpose()?,
-        })
-    }
-
-    fn combine(&self, photon: &[f32], residual: &[f32], free: Option<&[f32]>) -> ModelErrors {
-        ModelErrors {
-            photon: total(photon) / f64::from(self.layout.frames.max(1)),
-            r_factor: total(residual) / self.total_counts,
-            r_free: free.map(|free| total(free) / self.free_counts),
-        }
-    }
-
     fn download(
         &self,
         buffer: &M::Buffer<warpstride_device::Complex32>,
@@ -559,7 +273,7 @@ impl<M: Device> Engine for GpuEngine<M> {
         let mut finished = Vec::new();
         while let Some(oldest) = self.pending.front() {
             // Read-backs finish in order: when the last one of an iteration is ready, all are.
-            if !(all || self.pending.len() > MAX_PENDING || oldest.errors.ready()) {
+            if !(all || self.pending.len() > MAX_PENDING || oldest.ready()) {
                 break;
             }
             if let Some(oldest) = self.pending.pop_front() {
@@ -618,69 +332,12 @@ impl<M: Device> Engine for GpuEngine<M> {
     }
 
     fn save(&mut self) -> std::result::Result<EngineState, EngineError> {
-        let layout = self.layout;
-        let object = self.download(&self.buffers.object, layout.object_elements())?;
-        let probe = self.download(&self.buffers.probe, layout.probe_elements())?;
-        let (waves, space) = match &self.fused {
-            Some(_) => (&self.buffers.waves, WaveSpace::Real),
-            None => (&self.buffers.spectra, WaveSpace::Fourier),
-        };
-        let exit = self.download(waves, waves.len())?;
-        let momentum = match &self.batches {
-            Some(of) => [&of.object_velocity, &of.probe_velocity]
-                .map(|v| self.download(v, v.len()))
-                .into_iter()
-                .collect::<Result<Vec<_>>>()?,
-            None => vec![Vec::new(), Vec::new()],
-        };
-        let mut momentum = momentum.into_iter();
-        let mut next = || momentum.next().unwrap_or_default();
-        let momentum = [next(), next()];
-        let search = match &self.likelihood {
-            Some(of) => of.search(&self.device)?,
-            None => self.saved_search.clone(),
-        };
-        Ok(EngineState::from_parts(object, probe, exit)
-            .with_exit_in(space)
-            .with_momentum(momentum)
-            .with_search(search)
-            .with_frames(&self.parameters))
+        self.saved_state()
     }
 
     fn restore(&mut self, state: &EngineState) -> std::result::Result<(), EngineError> {
-        self.pending.clear();
-        let layout = self.layout;
-        let lengths = [layout.object_elements(), layout.probe_elements()];
-        let [object, probe, exit] =
-            state.parts::<f32>([lengths[0], lengths[1], layout.wave_elements()])?;
-        let momentum = state.momentum::<f32>(lengths)?;
-        self.saved_search = state.search(lengths)?;
-        self.likelihood = None;
-        state.restore_frames(&mut self.parameters, self.bound)?;
-        self.upload_frames()?;
-        let shape = [layout.rows, layout.columns].map(|n| n as usize);
-        if exit.is_empty() {
-            self.free_projections()?;
-        } else if self.fused_scan.is_some() && state.exit_space == WaveSpace::Real {
-            self.start_fused()?;
-            self.device.upload(&mut self.buffers.waves, exit)?;
-        } else {
-            self.start_projections()?;
-            let exit = state.exit_in(WaveSpace::Fourier, exit, shape);
-            self.device.upload(&mut self.buffers.spectra, &exit)?;
-        }
-        if let Some(fused) = &mut self.fused {
-            fused.forget_fluence();
-        }
-        self.saved_momentum = momentum.map(<[Complex<f32>]>::to_vec);
-        self.device.upload(&mut self.buffers.object, object)?;
-        self.device.upload(&mut self.buffers.probe, probe)?;
-        Ok(())
+        self.restore_state(state)
     }
-}
-
-fn total(values: &[f32]) -> f64 {
-    values.iter().map(|v| f64::from(*v)).sum()
 }
 
 fn wide(v: Complex<f32>) -> Complex<f64> {

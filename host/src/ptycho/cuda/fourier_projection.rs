@@ -14,6 +14,21 @@ pub(super) fn build<M: Device>(
     layout: &Layout,
     buffers: &mut Buffers<M>,
 ) -> Result<()> {
+    mix(device, layout, buffers, [1.0, 0.0])
+}
+
+/// Computes `waves = c_po P·O + c_psi spectra`; without spectra, `c_po P·O`.
+pub(super) fn mix<M: Device>(
+    device: &M,
+    layout: &Layout,
+    buffers: &mut Buffers<M>,
+    [c_po, c_psi]: [f32; 2],
+) -> Result<()> {
+    let psi_frames = if buffers.spectra.is_empty() {
+        0
+    } else {
+        layout.frames
+    };
     device.launch(
         &PtychoExitWaveBuild {
             aux: buffers.waves.write(),
@@ -28,8 +43,9 @@ pub(super) fn build<M: Device>(
             object_rows: layout.object_rows,
             object_columns: layout.object_columns,
             parts: layout.parts,
-            c_po: 1.0,
-            c_psi: 0.0,
+            c_po,
+            c_psi,
+            psi_frames,
         },
         Work::Blocks(layout.frames as usize * layout.parts as usize),
     )

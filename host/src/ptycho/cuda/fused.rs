@@ -4,16 +4,14 @@
 //! space, in `Buffers::waves`; there are no spectra and no second copy.
 
 use super::buffers::{Buffers, Layout};
-use super::object_update::probe_power;
+use super::fourier_projection;
+use super::fused_batches::roots;
+use super::object_update::{clip_limits, probe_power};
 use crate::gpu::{Buffer, Device, Direction, Result};
 use crate::ptycho::{Problem, Step, StepPlan};
-use num_complex::Complex;
-use std::f64::consts::TAU;
 use warpstride_device::Complex32;
 use warpstride_device::launch::Work;
 use warpstride_kernels::ptycho::{
-    exit_wave_build::PtychoExitWaveBuild,
-    exit_wave_start::PtychoExitWaveStart,
     fluence::{FLUENCE_ROWS, PtychoFluence},
     fused_metrics::{PtychoFusedMetrics64, PtychoFusedMetrics128},
     fused_step::{
@@ -21,8 +19,8 @@ use warpstride_kernels::ptycho::{
     },
     object_from_sums::PtychoObjectFromSums,
     roll_frames::PtychoRollFrames,
-    sum_quantum::PtychoSumQuantum,
     tile_frames::TILE_COLUMNS,
+    wave_limit::PtychoWaveLimit,
 };
 
 /// Nanoseconds between the first loads of blocks that keep a frame of 128². Measured on an H100, ms a step of 1457 frames:
@@ -94,7 +92,7 @@ pub(super) struct Fused<M: Device> {
     /// (row, column) of the object: units of the sums in 1.
     quanta: M::Buffer<f32>,
     /// 1 element: the largest part of ψ that is allowed.
-    largest: M::Buffer<f32>,
+    limit: M::Buffer<f32>,
     /// 1 element: number of threads that saw a larger one.
     pub(super) exceeding: M::Buffer<u32>,
 }
@@ -106,13 +104,6 @@ impl<M: Device> Fused<M> {
         layout: &Layout,
         corners: &[[u32; 2]],
     ) -> Result<Self> {
-        let side = scan.side as usize;
-        let roots: Vec<Complex<f32>> = (0..side)
-            .map(|k| {
-                let root = Complex::cis(-TAU * k as f64 / side as f64);
-                Complex::new(root.re as f32, root.im as f32)
-            })
-            .collect();
         let object = layout.object_elements();
         let mut new = Self {
             keeps: scan.keeps,
@@ -121,15 +112,14 @@ impl<M: Device> Fused<M> {
             windows: 1,
             fluence_current: false,
             weights: device.alloc("the frames' weights", scan.weights.len())?,
-            roots: device.alloc("the roots of unity", side)?,
+            roots: roots(device, scan.side)?,
             sums: device.alloc("the object's sums in fixed point", object)?,
             fluence: device.alloc("the fluence", object)?,
             quanta: device.alloc("the units of the object's sums", object)?,
-            largest: device.alloc("the largest exit wave", 1)?,
+            limit: device.alloc("the largest exit wave", 1)?,
             exceeding: device.alloc("the number of large exit waves", 1)?,
         };
         device.upload(&mut new.weights, &scan.weights)?;
-        device.upload(&mut new.roots, &roots)?;
         new.set_windows(layout, corners);
         Ok(new)
     }
@@ -159,9 +149,9 @@ impl<M: Device> Fused<M> {
         }
         probe_power(device, layout, buffers)?;
         device.launch(
-            &PtychoSumQuantum {
+            &PtychoWaveLimit {
                 power: buffers.power.read(),
-                largest: self.largest.write(),
+                limit: self.limit.write(),
                 exceeding: self.exceeding.write(),
                 pixels: layout.pixels(),
                 counts: self.brightest,
@@ -175,7 +165,7 @@ impl<M: Device> Fused<M> {
                 &PtychoFluence {
                     fluence: self.fluence.write(),
                     quanta: self.quanta.write(),
-                    largest: self.largest.read(),
+                    limit: self.limit.read(),
                     power: buffers.power.read(),
                     corners: buffers.corners.read(),
                     frames: layout.frames,
@@ -202,7 +192,7 @@ impl<M: Device> Fused<M> {
                         roots: self.roots.read(),
                         sums: self.sums.write(),
                         quanta: self.quanta.read(),
-                        largest: self.largest.read(),
+                        limit: self.limit.read(),
                         exceeding: self.exceeding.write(),
                         errors: buffers.errors.write(),
                         moved: buffers.moved.write(),
@@ -273,8 +263,7 @@ impl<M: Device> Fused<M> {
         buffers: &mut Buffers<M>,
         step: &Step,
     ) -> Result<()> {
-        let [clip_low, clip_high] =
-            (step.clip_object).map_or([0.0, -1.0], |limits| limits.map(|v| v as f32));
+        let [clip_low, clip_high] = clip_limits(step.clip_object);
         device.launch(
             &PtychoObjectFromSums {
                 object: buffers.object.write(),
@@ -292,30 +281,6 @@ impl<M: Device> Fused<M> {
     }
 }
 
-/// Writes ψ = P·O.
-pub(super) fn start_waves<M: Device>(
-    device: &M,
-    layout: &Layout,
-    buffers: &mut Buffers<M>,
-) -> Result<()> {
-    device.launch(
-        &PtychoExitWaveStart {
-            psi: buffers.waves.write(),
-            probe: buffers.probe.read(),
-            object: buffers.object.read(),
-            corners: buffers.corners.read(),
-            frames: layout.frames,
-            modes: layout.modes,
-            rows: layout.rows,
-            columns: layout.columns,
-            object_rows: layout.object_rows,
-            object_columns: layout.object_columns,
-            parts: layout.parts,
-        },
-        Work::Blocks(layout.frames as usize * layout.parts as usize),
-    )
-}
-
 /// Writes ψ, of which `spectra` holds the unnormalised transforms; these are lost.
 pub(super) fn to_real_space<M: Device>(
     device: &M,
@@ -324,25 +289,7 @@ pub(super) fn to_real_space<M: Device>(
     fft: &M::Fft,
 ) -> Result<()> {
     device.fft(fft, &mut buffers.spectra, Direction::Inverse)?;
-    device.launch(
-        &PtychoExitWaveBuild {
-            aux: buffers.waves.write(),
-            psi: buffers.spectra.read(),
-            probe: buffers.probe.read(),
-            object: buffers.object.read(),
-            corners: buffers.corners.read(),
-            frames: layout.frames,
-            modes: layout.modes,
-            rows: layout.rows,
-            columns: layout.columns,
-            object_rows: layout.object_rows,
-            object_columns: layout.object_columns,
-            parts: layout.parts,
-            c_po: 0.0,
-            c_psi: layout.scale(),
-        },
-        Work::Blocks(layout.frames as usize * layout.parts as usize),
-    )
+    fourier_projection::mix(device, layout, buffers, [0.0, layout.scale()])
 }
 
 /// Shifts the exit waves cyclically by `shift`.

@@ -10,6 +10,7 @@ use super::batch_engine::{BatchBuffers, Run};
 use super::buffers::{Buffers, Layout};
 use super::constraints::fourier_support;
 use super::frames::{Batch, FrameBuffers};
+use super::object_update::clip_limits;
 use crate::gpu::{Buffer, Device, Result};
 use crate::ptycho::Step;
 use crate::ptycho::cpu::{Denominator, FLOOR};
@@ -103,12 +104,6 @@ fn alpha(denominator: Denominator) -> f32 {
         Denominator::Floor => -1.0,
         Denominator::Mixed(alpha) => alpha as f32,
     }
-}
-
-/// Limits of the object's modulus, as kernels take them.
-fn clip(step: &Step) -> [f32; 2] {
-    step.clip_object
-        .map_or([0.0, -1.0], |limits| limits.map(|v| v as f32))
 }
 
 impl<M: Device> Run<'_, M> {
@@ -341,7 +336,7 @@ impl<M: Device> Run<'_, M> {
             }
         };
         let counts = [velocities(object_velocity), velocities(probe_velocity)];
-        let [clip_low, clip_high] = clip(step);
+        let [clip_low, clip_high] = clip_limits(step.clip_object);
         let (elements, pixels) = (layout.object_elements(), layout.pixels());
         device.launch(
             &PtychoBatchAdvance {
@@ -391,7 +386,7 @@ impl<M: Device> Run<'_, M> {
             corners,
             ..
         } = &mut *self.buffers;
-        let [clip_low, clip_high] = clip(step);
+        let [clip_low, clip_high] = clip_limits(step.clip_object);
         launch_by_side!(
             self.device,
             fused.side,

@@ -10,6 +10,11 @@ use warpstride_kernels::ptycho::{
     object_update_atomic::PtychoObjectUpdateAtomic, object_update_tiled::PtychoObjectUpdateTiled,
 };
 
+/// Limits of the object's modulus, as kernels take them.
+pub(super) fn clip_limits(clip: Option<[f64; 2]>) -> [f32; 2] {
+    clip.map_or([0.0, -1.0], |limits| limits.map(|v| v as f32))
+}
+
 /// Computes Σ|P|² of the current probe.
 pub(super) fn probe_power<M: Device>(
     device: &M,
@@ -47,7 +52,7 @@ pub(super) fn object_update<M: Device>(
         ..
     } = *layout;
     let scale = buffers.wave_scale(layout);
-    let [clip_low, clip_high] = clip.map_or([0.0, -1.0], |limits| limits.map(|v| v as f32));
+    let [clip_low, clip_high] = clip_limits(clip);
     let weight = weight as f32;
     probe_power(device, layout, buffers)?;
     match version {

@@ -45,7 +45,7 @@ impl<M: Device> GpuEngine<M> {
                 fused::to_real_space(device, layout, buffers, &fft)?;
                 buffers.free_spectra(device)
             }
-            None => fused::start_waves(device, layout, buffers),
+            None => fourier_projection::build(device, layout, buffers),
         }
     }
 

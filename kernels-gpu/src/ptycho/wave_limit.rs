@@ -8,12 +8,12 @@ use warpstride_device::prelude::*;
 /// How many times larger than expected |ψ| may be.
 pub const HEADROOM: f32 = 32.0;
 
-/// `largest`: the largest real or imaginary part of ψ, |ψ| ≤ √2 `largest`. `power` is Σ_modes |P|², `counts` the largest
+/// `limit`: the largest real or imaginary part of ψ, so that |ψ| ≤ √2 `limit`. `power` is Σ_modes |P|², `counts` the largest
 /// sum of a frame's counts. Sets `exceeding` to 0.
 #[kernel(block = 512, hot)]
-pub unsafe fn ptycho_sum_quantum(
+pub unsafe fn ptycho_wave_limit(
     #[len(pixels)] power: *const f32,
-    #[len(1)] largest: *mut f32,
+    #[len(1)] limit: *mut f32,
     #[len(1)] exceeding: *mut u32,
     pixels: u32,
     counts: f32,
@@ -31,7 +31,7 @@ pub unsafe fn ptycho_sum_quantum(
     let most = reduce::block_max(most);
     if thread::index_in_block() == 0 {
         let object = if total > 0.0 { counts / total } else { 1.0 };
-        *largest = HEADROOM * GpuFloat::sqrt(most * object);
+        *limit = HEADROOM * GpuFloat::sqrt(most * object);
         *exceeding = 0;
     }
 }

@@ -1,0 +1,39 @@
+//! Scans for the benchmarks of ptychography.
+
+use ndarray::{Array2, Array3};
+use num_complex::Complex;
+use warpstride::data::{Geometry, Scan};
+
+/// A scan with random counts, positions on a grid with jitter, and an illumination; zeros would be computed faster.
+///
+/// # Errors
+/// The sizes make no scan.
+pub fn random_scan(frames: usize, side: usize) -> anyhow::Result<Scan> {
+    let mut state = 1_u32;
+    let mut next = move || {
+        state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+        f64::from(state >> 8) / f64::from(1 << 24)
+    };
+    let counts = Array3::from_shape_simple_fn((frames, side, side), || (50.0 * next()) as f32);
+    let geometry = Geometry {
+        wavelength: 1e-10,
+        distance: 1.0,
+        pixel_size: [75e-6; 2],
+    };
+    let pixel = geometry.object_pixel(side, side);
+    let across = (frames as f64).sqrt().ceil();
+    let step = 0.16 * side as f64;
+    let positions = Array2::from_shape_fn((frames, 2), |(i, axis)| {
+        let index = if axis == 0 {
+            (i as f64 / across).floor()
+        } else {
+            i as f64 % across
+        };
+        ((index + 0.3 * next()) * step).round() * pixel[axis]
+    });
+    let probe = Array3::from_shape_fn((1, side, side), |(_, r, c)| {
+        let at = |i: usize| (i as f64 - side as f64 / 2.0) / (side as f64 / 6.0);
+        Complex::cis(2.0 * at(r)) * (-(at(r).powi(2) + at(c).powi(2))).exp()
+    });
+    Ok(Scan::new(counts, None, positions, geometry, Some(probe))?)
+}

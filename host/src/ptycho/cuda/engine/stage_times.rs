@@ -1,0 +1,120 @@
+//! Times of the stages of an iteration, for benchmarks.
+
+use super::GpuEngine;
+use crate::gpu::{Device, Direction, Result};
+use crate::ptycho::cuda::{fourier_projection, object_update, probe_update};
+use crate::ptycho::{EngineError, Step, StepMetrics};
+
+impl<M: Device> GpuEngine<M> {
+    /// Runs one iteration stage by stage and returns the milliseconds of each, measured by the
+    /// device.
+    ///
+    /// # Errors
+    /// Returns the device's error.
+    pub fn stage_times(
+        &mut self,
+        step: &Step,
+    ) -> std::result::Result<Vec<(&'static str, f32)>, EngineError> {
+        if self
+            .fused_scan
+            .as_ref()
+            .is_some_and(|scan| scan.fuses(step))
+        {
+            return Ok(self.fused_stage_times(step)?);
+        }
+        self.start_projections()?;
+        let Self {
+            layout,
+            version,
+            waves_fft: Some(waves_fft),
+            buffers,
+            device,
+            ..
+        } = self
+        else {
+            return Ok(Vec::new());
+        };
+        let device: &M = device;
+        let mut times = Vec::new();
+        let c = step.coefficients;
+        let mut timed = |name, stage: &mut dyn FnMut() -> Result<()>| -> Result<()> {
+            times.push((name, device.time_ms(stage)?));
+            Ok(())
+        };
+        timed("exit-wave build", &mut || {
+            fourier_projection::build(device, layout, buffers)
+        })?;
+        timed("transform, forward", &mut || {
+            device.fft(waves_fft, &mut buffers.waves, Direction::Forward)
+        })?;
+        timed("Fourier step", &mut || {
+            fourier_projection::advance(device, layout, buffers, c, step.bound)
+        })?;
+        timed("transform, inverse", &mut || {
+            device.fft_to(
+                waves_fft,
+                &buffers.spectra,
+                &mut buffers.waves,
+                Direction::Inverse,
+            )
+        })?;
+        timed("object update", &mut || {
+            let (weight, clip) = (step.object_weight, step.clip_object);
+            object_update::object_update(device, layout, buffers, *version, weight, clip)
+        })?;
+        timed("probe update", &mut || {
+            probe_update::probe_update(device, layout, buffers, *version, step.probe_weight)
+        })?;
+        Ok(times)
+    }
+
+    /// [`Self::stage_times`] of the fused step.
+    fn fused_stage_times(&mut self, step: &Step) -> Result<Vec<(&'static str, f32)>> {
+        self.start_fused()?;
+        let Self {
+            layout,
+            version,
+            fused: Some(fused),
+            buffers,
+            device,
+            ..
+        } = self
+        else {
+            return Ok(Vec::new());
+        };
+        let device: &M = device;
+        let mut times = Vec::new();
+        let mut timed = |name, stage: &mut dyn FnMut() -> Result<()>| -> Result<()> {
+            times.push((name, device.time_ms(stage)?));
+            Ok(())
+        };
+        timed("model metrics", &mut || {
+            fused.model_metrics(device, layout, buffers)
+        })?;
+        for (name, metrics) in [
+            (
+                "fused step, err_exit",
+                StepMetrics {
+                    exit: true,
+                    start: false,
+                },
+            ),
+            ("fused step", StepMetrics::NONE),
+        ] {
+            let step = Step { metrics, ..*step };
+            timed(name, &mut || fused.project(device, layout, buffers, &step))?;
+            if metrics.exit {
+                fused.object_update(device, layout, buffers, &step)?;
+            }
+        }
+        fused.forget_fluence();
+        timed("fluence, object", &mut || {
+            fused.object_update(device, layout, buffers, step)
+        })?;
+        timed("probe update", &mut || {
+            probe_update::probe_update(device, layout, buffers, *version, step.probe_weight)
+        })?;
+        fused.forget_fluence();
+        Ok(times)
+    }
+}

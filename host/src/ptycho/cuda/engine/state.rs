@@ -1,0 +1,74 @@
+//! The state of an engine as a checkpoint has it.
+
+use super::GpuEngine;
+use crate::gpu::{Buffer, Device, Result};
+use crate::ptycho::{EngineError, EngineState, WaveSpace};
+use num_complex::Complex;
+
+impl<M: Device> GpuEngine<M> {
+    /// [`crate::ptycho::Engine::save`].
+    pub(super) fn saved_state(&mut self) -> std::result::Result<EngineState, EngineError> {
+        let layout = self.layout;
+        let object = self.download(&self.buffers.object, layout.object_elements())?;
+        let probe = self.download(&self.buffers.probe, layout.probe_elements())?;
+        let (waves, space) = match &self.fused {
+            Some(_) => (&self.buffers.waves, WaveSpace::Real),
+            None => (&self.buffers.spectra, WaveSpace::Fourier),
+        };
+        let exit = self.download(waves, waves.len())?;
+        let momentum = match &self.batches {
+            Some(of) => [&of.object_velocity, &of.probe_velocity]
+                .map(|v| self.download(v, v.len()))
+                .into_iter()
+                .collect::<Result<Vec<_>>>()?,
+            None => vec![Vec::new(), Vec::new()],
+        };
+        let mut momentum = momentum.into_iter();
+        let mut next = || momentum.next().unwrap_or_default();
+        let momentum = [next(), next()];
+        let search = match &self.likelihood {
+            Some(of) => of.search(&self.device)?,
+            None => self.saved_search.clone(),
+        };
+        Ok(EngineState::from_parts(object, probe, exit)
+            .with_exit_in(space)
+            .with_momentum(momentum)
+            .with_search(search)
+            .with_frames(&self.parameters))
+    }
+
+    /// [`crate::ptycho::Engine::restore`].
+    pub(super) fn restore_state(
+        &mut self,
+        state: &EngineState,
+    ) -> std::result::Result<(), EngineError> {
+        self.pending.clear();
+        let layout = self.layout;
+        let lengths = [layout.object_elements(), layout.probe_elements()];
+        let [object, probe, exit] =
+            state.parts::<f32>([lengths[0], lengths[1], layout.wave_elements()])?;
+        let momentum = state.momentum::<f32>(lengths)?;
+        self.saved_search = state.search(lengths)?;
+        self.likelihood = None;
+        state.restore_frames(&mut self.parameters, self.bound)?;
+        self.upload_frames()?;
+        let shape = [layout.rows, layout.columns].map(|n| n as usize);
+        if exit.is_empty() {
+            self.free_projections()?;
+        } else if self.fused_scan.is_some() && state.exit_space == WaveSpace::Real {
+            self.start_fused()?;
+            self.device.upload(&mut self.buffers.waves, exit)?;
+        } else {
+            self.start_projections()?;
+            let exit = state.exit_in(WaveSpace::Fourier, exit, shape);
+            self.device.upload(&mut self.buffers.spectra, &exit)?;
+        }
+        if let Some(fused) = &mut self.fused {
+            fused.forget_fluence();
+        }
+        self.saved_momentum = momentum.map(<[Complex<f32>]>::to_vec);
+        self.device.upload(&mut self.buffers.object, object)?;
+        self.device.upload(&mut self.buffers.probe, probe)?;
+        Ok(())
+    }
+}

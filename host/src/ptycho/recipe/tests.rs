@@ -1,0 +1,166 @@
+//! Recipes: defaults, settings, and what is refused.
+
+use super::*;
+use crate::ptycho::{PowerBound, PowerBoundSetting};
+
+#[test]
+fn a_resolved_recipe_reads_back_equal() {
+    let recipe = Recipe::default();
+    assert_eq!(
+        Recipe::from_toml(&recipe.to_toml().unwrap()).unwrap(),
+        recipe
+    );
+}
+
+#[test]
+fn set_reaches_engines_sections_and_top() {
+    let mut recipe = Recipe::default();
+    recipe.set("dm.alpha=0.9").unwrap();
+    recipe.set("raar.power_bound=off").unwrap();
+    recipe.set("dm.clip_object=[0.1, 1.2]").unwrap();
+    recipe.set("probe.source=mean-pattern").unwrap();
+    recipe.set("gpu.updates=atomic").unwrap();
+    recipe.set("data.constants.wavelength=1e-10").unwrap();
+    recipe.set("seed = 7").unwrap();
+    assert_eq!(recipe.engines[0].alpha, Some(0.9));
+    assert_eq!(recipe.engines[0].clip_object, Some([0.1, 1.2]));
+    assert_eq!(
+        recipe.engines[1].power_bound,
+        Some(PowerBound::Setting(PowerBoundSetting::Off))
+    );
+    assert_eq!(
+        (recipe.probe.source, recipe.seed),
+        (ProbeSource::MeanPattern, 7)
+    );
+    assert_eq!(recipe.gpu.updates, Updates::Atomic);
+    assert_eq!(recipe.data.constants.wavelength, Some(1e-10));
+    recipe.check().unwrap();
+}
+
+#[test]
+fn assignments_are_refused_with_what_was_expected() {
+    for (wrong, text) in [
+        (
+            "dm.gamma=1",
+            "expected one of the keys name, iterations, alpha",
+        ),
+        ("foo=1", "expected one of the keys seed, precision"),
+        ("dm.alpha", "expected OPTION=VALUE, such as dm.alpha=0.9"),
+        ("=3", "expected OPTION=VALUE"),
+        (
+            "probe.x=2",
+            "expected one of the keys source, aperture, defocus or mode_power",
+        ),
+        (
+            "probe.source=lens",
+            "expected auto, file, mean-pattern or aperture",
+        ),
+        ("dm.alpha=high", "expected a number"),
+        (
+            "dm.power_bound=[1]",
+            "expected \"poisson\", \"off\" or a number of counts",
+        ),
+        ("seed=-1", "expected a whole number, 0 or more"),
+        ("a.b.c=1", "expected one of the keys seed, precision"),
+        (
+            "seed.b=1",
+            "expected a section before the dot, and seed is none",
+        ),
+        ("data.frames=5", "expected an array of 2 values"),
+        (
+            "data.frames=[0, 1, 2]",
+            "expected an array with fewer values",
+        ),
+        (
+            "data.no_data=none",
+            "expected \"auto\", \"off\" or an array of counts",
+        ),
+    ] {
+        let error = Recipe::default().set(wrong).unwrap_err();
+        let shown = error.of_option(&format!("--set {wrong}"));
+        let start = format!("--set {wrong}: {text}");
+        assert!(shown.starts_with(&start), "{shown}");
+        assert_eq!(shown.lines().count(), 1, "{shown}");
+    }
+    let mut recipe = Recipe::default();
+    recipe.engines.truncate(1);
+    assert_eq!(
+        recipe
+            .set("raar.beta=0.5")
+            .unwrap_err()
+            .of_option("--set raar.beta=0.5"),
+        "--set raar.beta=0.5: expected an engine of the recipe, which does not run raar"
+    );
+    for (wrong, expected) in [
+        (
+            "foo:3",
+            "engine: expected dm, raar, ap, lsqml, epie, rpie or ml before the colon, found foo:3",
+        ),
+        (
+            "dm",
+            "engine: expected NAME:ITERATIONS, such as dm:100, found dm",
+        ),
+        (
+            "dm:-3",
+            "engine: expected 1 to 10000000 iterations, found dm:-3",
+        ),
+        (
+            "dm:0",
+            "engine: expected 1 to 10000000 iterations, found dm:0",
+        ),
+    ] {
+        assert_eq!(EngineSpec::parse(wrong).unwrap_err().to_string(), expected);
+    }
+}
+
+#[test]
+fn an_option_of_the_other_engine_is_refused() {
+    let mut recipe = Recipe::default();
+    recipe.set("dm.beta=0.5").unwrap();
+    assert_eq!(
+        recipe.check().unwrap_err().to_string(),
+        "dm.beta: expected an option of dm (beta is one of raar), found 0.5"
+    );
+}
+
+#[test]
+fn the_edge_of_a_regulariser_needs_its_weight() {
+    let mut recipe = Recipe {
+        engines: vec![EngineSpec::parse("ml:5").unwrap()],
+        ..Recipe::default()
+    };
+    recipe.set("ml.regulariser_edge=0.1").unwrap();
+    assert_eq!(
+        recipe.check().unwrap_err().to_string(),
+        "ml.regulariser_edge: expected 0, or ml.regulariser above 0, which uses it, found 0.1"
+    );
+    recipe.set("ml.regulariser=2").unwrap();
+    recipe.check().unwrap();
+}
+
+#[test]
+fn values_out_of_range_are_refused() {
+    for wrong in [
+        "dm.alpha=-1",
+        "dm.alpha=nan",
+        "probe_modes=0",
+        "metrics_every=0",
+        "probe.aperture=7",
+        "dm.overlap_loops=0",
+        "dm.iterations=0",
+        "dm.clip_object=[2, 1]",
+        "probe.defocus=1e300",
+        "engines=[]",
+        "data.frames=[5, 2]",
+        "data.crop=[0, 8]",
+        "data.constants.wavelength=1",
+        "data.constants.distance=-1",
+        "data.format=hdf5",
+    ] {
+        let mut recipe = Recipe::default();
+        recipe.set(wrong).unwrap();
+        let error = recipe.check().expect_err(wrong);
+        let (option, _) = wrong.split_once('=').unwrap();
+        assert_eq!(error.option(), option, "{error}");
+    }
+}

@@ -1,0 +1,86 @@
+//! What the kernels that hold frames in registers read, and χ by its definition.
+
+use super::super::fourier::{deviation, mean, model_metrics};
+use super::super::shape::{Shape, Source};
+use super::super::transform::reference_transform;
+use crate::gpu::Direction;
+use crate::ptycho::MAGNITUDE_FLOOR;
+use num_complex::Complex;
+use std::f64::consts::TAU;
+use warpstride_device::Complex32;
+
+/// What the fused kernels read.
+pub(super) struct Scan {
+    shape: Shape,
+    pub(super) probe: Vec<Complex32>,
+    pub(super) object: Vec<Complex32>,
+    pub(super) corners: Vec<[u32; 2]>,
+    pub(super) magnitudes: Vec<f32>,
+    pub(super) scales: Vec<f32>,
+    pub(super) roots: Vec<Complex32>,
+}
+
+impl Scan {
+    pub(super) fn new(source: &mut Source, shape: Shape) -> Self {
+        let side = shape.rows;
+        let root = |k: u32| {
+            let value = Complex::cis(-TAU * f64::from(k) / f64::from(side));
+            Complex32::new(value.re as f32, value.im as f32)
+        };
+        Self {
+            shape,
+            probe: source.complex(shape.probe_elements()),
+            object: source.complex(shape.object_elements()),
+            corners: source.corners(&shape),
+            magnitudes: source.magnitudes_with_zeros(&shape),
+            scales: source.scales(&shape),
+            roots: (0..side).map(root).collect(),
+        }
+    }
+
+    /// χ of a frame and its metrics: errors, moved, photon, residual, free.
+    pub(super) fn chi(
+        &self,
+        frame: usize,
+        probe: &[Complex<f64>],
+        object: &[Complex<f64>],
+    ) -> (Vec<Complex<f64>>, [f64; 5]) {
+        let (side, pixels) = (self.shape.rows as usize, self.shape.pixels());
+        let mut values: Vec<Complex<f64>> = (0..pixels)
+            .map(|pixel| probe[pixel] * object[self.place(frame, pixel)])
+            .collect();
+        reference_transform(&mut values, [side, side], Direction::Forward);
+        let scale = 1.0 / pixels as f64;
+        let factor = scale * f64::from(self.scales[frame]);
+        let given = &self.magnitudes[frame * pixels..][..pixels];
+        let modelled: Vec<[f64; 2]> = values
+            .iter()
+            .zip(given)
+            .map(|(value, magnitude)| [value.norm_sqr() * factor, f64::from(*magnitude)])
+            .collect();
+        let mut change = 0.0;
+        for (value, [intensity, measured]) in values.iter_mut().zip(&modelled) {
+            let root = intensity.sqrt();
+            *value *= if *measured < 0.0 {
+                0.0
+            } else {
+                (measured - root) / (root + MAGNITUDE_FLOOR) * scale
+            };
+            change += value.norm_sqr();
+        }
+        reference_transform(&mut values, [side, side], Direction::Inverse);
+        let [photon, residual, free] = model_metrics(&modelled);
+        let moved = change * pixels as f64;
+        (
+            values,
+            [mean(&modelled, deviation), moved, photon, residual, free],
+        )
+    }
+
+    /// The object's pixel under a pixel of a frame.
+    pub(super) fn place(&self, frame: usize, pixel: usize) -> usize {
+        let side = self.shape.columns as usize;
+        let [top, left] = self.corners[frame].map(|v| v as usize);
+        (top + pixel / side) * self.shape.object_columns as usize + left + pixel % side
+    }
+}

@@ -1,0 +1,202 @@
+//! The kernels `ptycho_batch_sums` and `ptycho_batch_step_sums`.
+
+use super::super::batch_waves::Batch;
+use super::super::bench::{Bench, Case, all_f64, all_wide, wide};
+use super::super::shape::{Shape, Source};
+use super::ranges;
+use crate::gpu::{Buffer, Device, Result};
+use num_complex::Complex;
+use warpstride_device::launch::{Emulated, Work};
+use warpstride_kernels::ptycho::{
+    batch_step_sums::PtychoBatchStepSums,
+    batch_sums::PtychoBatchSums,
+    pie_pass::{OBJECT, PROBE},
+};
+
+/// An arbitrary factor on numerators.
+const SCALE: f32 = 0.37;
+
+pub(super) fn sums<M: Device>(bench: &mut Bench<'_, M>, shape: Shape, updates: u32) -> Result<()> {
+    let on = bench.on();
+    let mut source = Source::new("batch sums", &shape);
+    let batch = Batch::new(&mut source, &shape);
+    let most = batch.count + 1;
+    let waves = source.complex(most as usize * shape.pixels());
+    let (p, o) = (
+        source.complex(shape.pixels()),
+        source.complex(shape.object_elements()),
+    );
+    let windows = source.corners(&shape);
+    let old = [
+        source.complex(shape.object_elements()),
+        source.complex(shape.pixels()),
+    ];
+    let old_weights = [
+        source.reals(shape.object_elements(), 0.0, 1.0),
+        source.reals(shape.pixels(), 0.0, 1.0),
+    ];
+    let mut numerators = old.each_ref().map(|values| all_wide(values));
+    let mut weights = old_weights.each_ref().map(|values| all_f64(values));
+    for (n, bit) in [OBJECT, PROBE].into_iter().enumerate() {
+        if updates & bit != 0 {
+            numerators[n].fill(Complex::default());
+            weights[n].fill(0.0);
+        }
+    }
+    for at in shape.indices(&batch.of(&windows)) {
+        let (probe, object) = (wide(p[at.probe]), wide(o[at.object]));
+        let chi = wide(waves[at.wave]) * f64::from(SCALE);
+        if updates & OBJECT != 0 {
+            numerators[0][at.object] += probe.conj() * chi;
+            weights[0][at.object] += probe.norm_sqr();
+        }
+        if updates & PROBE != 0 {
+            numerators[1][at.probe] += object.conj() * chi;
+            weights[1][at.probe] += object.norm_sqr();
+        }
+    }
+    let most_of = |n: usize, bit: u32| {
+        let largest = weights[n].iter().copied().fold(0.0, f64::max);
+        if updates & bit != 0 { largest } else { 0.0 }
+    };
+    let largest_weights = [most_of(0, OBJECT), most_of(1, PROBE)];
+    let probe = on.upload(&p)?;
+    let chi = on.upload(&waves)?;
+    let object = on.upload(&o)?;
+    let corners = on.upload(&windows)?;
+    let order = on.upload(&batch.order)?;
+    let ranges = on.upload(&ranges(&batch))?;
+    let tiles = shape.object_rows.div_ceil(8) * shape.object_columns.div_ceil(32);
+    let blocks = tiles as usize + shape.pixels().div_ceil(32);
+    bench.run(
+        Case::of::<PtychoBatchSums<'_, Emulated>>(format!(
+            "{shape}, {}, updates {updates}",
+            batch.label()
+        ))
+        .timed(
+            shape.timed,
+            8 * batch.elements(&shape) + 12 * (shape.object_elements() + shape.pixels()),
+        ),
+        (
+            (on.upload(&old[0])?, on.upload(&old_weights[0])?),
+            (on.upload(&old[1])?, on.upload(&old_weights[1])?),
+            on.upload(&[0_u32; 2])?,
+        ),
+        |device, ((numerators, weights), (sums, probe_weights), largest)| {
+            let launch = PtychoBatchSums {
+                numerators: numerators.write(),
+                weights: weights.write(),
+                sums: sums.write(),
+                probe_weights: probe_weights.write(),
+                largest: largest.write(),
+                probe: probe.read(),
+                chi: chi.read(),
+                object: object.read(),
+                corners: corners.read(),
+                order: order.read(),
+                ranges: ranges.read(),
+                frames: shape.frames,
+                most,
+                batches: 3,
+                batch: 1,
+                rows: shape.rows,
+                columns: shape.columns,
+                object_rows: shape.object_rows,
+                object_columns: shape.object_columns,
+                updates,
+                scale: SCALE,
+            };
+            device.launch(&launch, Work::Blocks(blocks))
+        },
+        |on, (object, probe, largest)| {
+            let mut bits = [0_u32; 2];
+            on.download(largest, &mut bits)?;
+            let mut worst: f64 = 0.0;
+            for (bits, most) in bits.iter().zip(largest_weights) {
+                let found = f64::from(f32::from_bits(*bits));
+                worst = worst.max((found - most).abs() / most.max(1e-30));
+            }
+            for (n, (sums, of)) in [object, probe].into_iter().enumerate() {
+                worst = worst.max(on.error(sums, &numerators[n])?);
+                worst = worst.max(on.error(of, &weights[n])?);
+            }
+            Ok(worst)
+        },
+    )
+}
+
+pub(super) fn step_sums<M: Device>(bench: &mut Bench<'_, M>, shape: Shape) -> Result<()> {
+    let on = bench.on();
+    let mut source = Source::new("batch step sums", &shape);
+    let batch = Batch::new(&mut source, &shape);
+    let most = batch.count + 1;
+    let parts = shape.parts;
+    let waves = source.complex(most as usize * shape.pixels());
+    let [p, change] = [0; 2].map(|_| source.complex(shape.pixels()));
+    let [o, along] = [0; 2].map(|_| source.complex(shape.object_elements()));
+    let windows = source.corners(&shape);
+    let share = Shape::slice_length(shape.pixels(), parts);
+    let mut reference = vec![[0.0; 5]; (batch.count * parts) as usize];
+    for at in shape.indices(&batch.of(&windows)) {
+        let a = wide(along[at.object]) * wide(p[at.probe]);
+        let b = wide(change[at.probe]) * wide(o[at.object]);
+        let chi = wide(waves[at.wave]);
+        let product = |x: Complex<f64>, y: Complex<f64>| (x.conj() * y).re;
+        let terms = [
+            product(a, a),
+            product(a, b),
+            product(b, b),
+            product(a, chi),
+            product(b, chi),
+        ];
+        let part = at.frame * parts as usize + at.pixel / share;
+        for (sum, term) in reference[part].iter_mut().zip(terms) {
+            *sum += term;
+        }
+    }
+    // Sums after the last frame must stay.
+    let old = vec![[0.5_f32; 5]; parts as usize];
+    let mut all = vec![[0.0_f32; 5]; reference.len()];
+    all.extend(old);
+    reference.extend(vec![[0.5; 5]; parts as usize]);
+    let probe = on.upload(&p)?;
+    let probe_direction = on.upload(&change)?;
+    let chi = on.upload(&waves)?;
+    let object = on.upload(&o)?;
+    let direction = on.upload(&along)?;
+    let corners = on.upload(&windows)?;
+    let order = on.upload(&batch.order)?;
+    let ranges = on.upload(&ranges(&batch))?;
+    bench.run(
+        Case::of::<PtychoBatchStepSums<'_, Emulated>>(format!(
+            "{shape}, {}, {parts} parts",
+            batch.label()
+        ))
+        .timed(shape.timed, 8 * batch.elements(&shape) + 16 * o.len()),
+        on.upload(&all)?,
+        |device, sums| {
+            let launch = PtychoBatchStepSums {
+                sums: sums.write(),
+                probe: probe.read(),
+                probe_direction: probe_direction.read(),
+                chi: chi.read(),
+                object: object.read(),
+                direction: direction.read(),
+                corners: corners.read(),
+                order: order.read(),
+                ranges: ranges.read(),
+                frames: shape.frames,
+                most,
+                batches: 3,
+                batch: 1,
+                rows: shape.rows,
+                columns: shape.columns,
+                object_rows: shape.object_rows,
+                object_columns: shape.object_columns,
+                parts,
+            };
+            device.launch(&launch, Work::Blocks((most * parts) as usize))
+        },
+        |on, sums| on.largest_error(sums, &reference),
+    )
+}

@@ -1,0 +1,183 @@
+//! The kernels `ptycho_batch_finish` and `ptycho_batch_advance`.
+
+use super::super::bench::{Bench, Case, all_wide, wide};
+use super::super::shape::{Shape, Source};
+use super::clipped;
+use crate::gpu::{Buffer, Device, Result};
+use num_complex::Complex;
+use warpstride_device::Complex32;
+use warpstride_device::launch::{Emulated, Work};
+use warpstride_kernels::ptycho::{
+    batch_advance::PtychoBatchAdvance,
+    batch_finish::PtychoBatchFinish,
+    pie_pass::{OBJECT, PROBE},
+};
+
+/// Updates, momentum and limits of the object's modulus (none if the upper one is negative).
+pub(super) const ADVANCES: [(u32, f32, [f32; 2]); 3] = [
+    (OBJECT | PROBE, 0.0, [0.4, 0.9]),
+    (OBJECT, 0.9, [0.0, -1.0]),
+    (PROBE, 0.6, [0.3, 1.1]),
+];
+
+/// Updates, extra weight and floor, and α of object and probe (negative: the floor).
+pub(super) const DENOMINATORS: [(u32, [f32; 2], [f32; 2]); 3] = [
+    (OBJECT | PROBE, [0.2, 0.1], [-1.0, -1.0]),
+    (OBJECT, [0.0, 0.3], [0.1, 1.0]),
+    (PROBE, [0.0, 0.0], [1.0, 0.4]),
+];
+
+pub(super) fn finish<M: Device>(
+    bench: &mut Bench<'_, M>,
+    shape: Shape,
+    (updates, [extra, floor], alpha): (u32, [f32; 2], [f32; 2]),
+) -> Result<()> {
+    let on = bench.on();
+    let lengths = [shape.object_elements(), shape.pixels()];
+    let mut source = Source::new("batch finish", &shape);
+    let before = lengths.map(|len| source.complex(len));
+    let weights = lengths.map(|len| source.reals(len, 0.05, 1.0));
+    let most = weights
+        .each_ref()
+        .map(|of| of.iter().copied().fold(0.0, f32::max));
+    let reference = [0, 1].map(|n| {
+        let add = if n == 0 { f64::from(extra) } else { 0.0 };
+        let mixed = f64::from(alpha[n]);
+        let top = f64::from(most[n]) + add;
+        let one = |(value, weight): (&Complex32, &f32)| {
+            let w = f64::from(*weight) + add;
+            let divisor = if mixed < 0.0 {
+                w.hypot(f64::from(floor) * top)
+            } else {
+                (1.0 - mixed) * w + mixed * top
+            };
+            if updates & [OBJECT, PROBE][n] != 0 {
+                wide(*value) / divisor
+            } else {
+                Complex::default()
+            }
+        };
+        before[n]
+            .iter()
+            .zip(&weights[n])
+            .map(one)
+            .collect::<Vec<_>>()
+    });
+    let largest = on.upload(&most.map(f32::to_bits))?;
+    let [of_object, of_probe] = weights.each_ref().map(|of| on.upload(of));
+    let (of_object, of_probe) = (of_object?, of_probe?);
+    let total = lengths[0] + lengths[1];
+    bench.run(
+        Case::of::<PtychoBatchFinish<'_, Emulated>>(format!(
+            "{} + {}, updates {updates}, extra {extra}, floor {floor}, alpha {alpha:?}",
+            lengths[0], lengths[1]
+        ))
+        .timed(shape.timed, 20 * total),
+        (on.upload(&before[0])?, on.upload(&before[1])?),
+        |device, (object, probe)| {
+            let launch = PtychoBatchFinish {
+                object: object.write(),
+                probe: probe.write(),
+                weights: of_object.read(),
+                probe_weights: of_probe.read(),
+                largest: largest.read(),
+                elements: lengths[0] as u32,
+                pixels: lengths[1] as u32,
+                updates,
+                extra,
+                floor,
+                object_alpha: alpha[0],
+                probe_alpha: alpha[1],
+            };
+            device.launch(&launch, Work::Elements(total))
+        },
+        |on, (object, probe)| {
+            Ok(on
+                .error(object, &reference[0])?
+                .max(on.error(probe, &reference[1])?))
+        },
+    )
+}
+
+pub(super) fn advance<M: Device>(
+    bench: &mut Bench<'_, M>,
+    shape: Shape,
+    (updates, momentum, limits): (u32, f32, [f32; 2]),
+) -> Result<()> {
+    let on = bench.on();
+    let lengths = [shape.object_elements(), shape.pixels()];
+    let velocities = lengths.map(|len| if momentum > 0.0 { len } else { 0 });
+    let sizes = [0.7_f32, -0.4];
+    let mut source = Source::new("batch advance", &shape);
+    let before = lengths.map(|len| source.complex(len));
+    let change = lengths.map(|len| source.complex(len));
+    let speed = velocities.map(|len| source.complex(len));
+    let support = source.support(lengths[1]);
+    let reference: [[Vec<Complex<f64>>; 2]; 2] = [0, 1].map(|n| {
+        if updates & [OBJECT, PROBE][n] == 0 {
+            return [all_wide(&before[n]), all_wide(&speed[n])];
+        }
+        let speeds: Vec<Complex<f64>> = (0..lengths[n])
+            .map(|at| {
+                let last = speed[n].get(at).copied().map_or(Complex::default(), wide);
+                last * f64::from(momentum) + wide(change[n][at]) * f64::from(sizes[n])
+            })
+            .collect();
+        let value = |(at, value): (usize, &Complex32)| {
+            let value = wide(*value) + speeds[at];
+            if n == 0 {
+                clipped(value, limits)
+            } else {
+                value * f64::from(support[at])
+            }
+        };
+        let values = before[n].iter().enumerate().map(value).collect();
+        [values, speeds[..velocities[n]].to_vec()]
+    });
+    let [along_object, along_probe] = change.each_ref().map(|values| on.upload(values));
+    let (along_object, along_probe) = (along_object?, along_probe?);
+    let support = on.upload(&support)?;
+    let steps = on.upload(&sizes)?;
+    let total = lengths[0] + lengths[1];
+    bench.run(
+        Case::of::<PtychoBatchAdvance<'_, Emulated>>(format!(
+            "{} + {}, updates {updates}, momentum {momentum}, limits {limits:?}",
+            lengths[0], lengths[1]
+        ))
+        .timed(
+            shape.timed,
+            24 * total + 16 * (velocities[0] + velocities[1]),
+        ),
+        (
+            (on.upload(&before[0])?, on.upload(&before[1])?),
+            (on.upload(&speed[0])?, on.upload(&speed[1])?),
+        ),
+        |device, ((object, probe), (object_velocity, probe_velocity))| {
+            let launch = PtychoBatchAdvance {
+                object: object.write(),
+                probe: probe.write(),
+                object_velocity: object_velocity.write(),
+                probe_velocity: probe_velocity.write(),
+                object_direction: along_object.read(),
+                probe_direction: along_probe.read(),
+                support: support.read(),
+                steps: steps.read(),
+                elements: lengths[0] as u32,
+                pixels: lengths[1] as u32,
+                velocities: velocities[0] as u32,
+                probe_velocities: velocities[1] as u32,
+                updates,
+                momentum,
+                clip_low: limits[0],
+                clip_high: limits[1],
+            };
+            device.launch(&launch, Work::Elements(total))
+        },
+        |on, ((object, probe), (of_object, of_probe))| {
+            let mut worst = on.error(object, &reference[0][0])?;
+            worst = worst.max(on.error(of_object, &reference[0][1])?);
+            worst = worst.max(on.error(probe, &reference[1][0])?);
+            Ok(worst.max(on.error(of_probe, &reference[1][1])?))
+        },
+    )
+}
