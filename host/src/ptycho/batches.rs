@@ -15,6 +15,61 @@ pub enum BatchOrder {
     Compact,
 }
 
+/// As [`batches`]; compact ones are sorted only when the positions or the size have changed.
+#[derive(Debug, Default)]
+pub(super) struct KeptBatches {
+    positions: Vec<[f64; 2]>,
+    size: usize,
+    /// Before their order is chosen; empty: none.
+    compact: Vec<Vec<u32>>,
+}
+
+impl KeptBatches {
+    pub(super) fn of(
+        &mut self,
+        order: BatchOrder,
+        positions: &[[f64; 2]],
+        size: usize,
+        seed: u64,
+        iteration: usize,
+    ) -> Vec<Vec<u32>> {
+        if order == BatchOrder::Spread {
+            return batches(order, positions, size, seed, iteration);
+        }
+        let same = self.size == size && self.positions == positions;
+        if self.compact.is_empty() || !same {
+            self.positions = positions.to_vec();
+            self.size = size;
+            self.compact = compact(positions, size);
+        }
+        let mut lists = self.compact.clone();
+        lists.shuffle(&mut random(seed, iteration));
+        lists
+    }
+}
+
+/// Random numbers of an iteration.
+fn random(seed: u64, iteration: usize) -> Pcg64Mcg {
+    // The increment of SplitMix64 separates neighbouring streams.
+    let stream = (iteration as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+    Pcg64Mcg::seed_from_u64(seed.wrapping_add(stream))
+}
+
+/// Number of lists of at most `size` of `frames` frames.
+fn list_count(frames: usize, size: usize) -> usize {
+    frames.div_ceil(size.max(1)).max(1)
+}
+
+/// Lists of frames beside each other.
+fn compact(positions: &[[f64; 2]], size: usize) -> Vec<Vec<u32>> {
+    let count = list_count(positions.len(), size);
+    let mut frames: Vec<u32> = (0..positions.len() as u32).collect();
+    let mut lists = Vec::with_capacity(count);
+    let mut sort = |part: &mut [u32]| sort_along_longer_side(positions, part);
+    split(&mut frames, count, &mut sort, &mut lists);
+    lists
+}
+
 /// The batches of iteration `iteration` of a run: lists of at most `size` frames, whose lengths
 /// differ by at most one. Every frame is in one of them. They depend on the arguments only.
 #[must_use]
@@ -25,24 +80,22 @@ pub(super) fn batches(
     seed: u64,
     iteration: usize,
 ) -> Vec<Vec<u32>> {
-    let count = positions.len().div_ceil(size.max(1)).max(1);
-    let mut frames: Vec<u32> = (0..positions.len() as u32).collect();
-    // The increment of SplitMix64 separates neighbouring streams.
-    let stream = (iteration as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15);
-    let mut random = Pcg64Mcg::seed_from_u64(seed.wrapping_add(stream));
-    let mut lists = Vec::with_capacity(count);
+    let mut random = random(seed, iteration);
     match order {
         BatchOrder::Spread => {
+            let count = list_count(positions.len(), size);
+            let mut frames: Vec<u32> = (0..positions.len() as u32).collect();
+            let mut lists = Vec::with_capacity(count);
             frames.shuffle(&mut random);
             split(&mut frames, count, &mut |_| (), &mut lists);
+            lists
         }
         BatchOrder::Compact => {
-            let mut sort = |part: &mut [u32]| sort_along_longer_side(positions, part);
-            split(&mut frames, count, &mut sort, &mut lists);
+            let mut lists = compact(positions, size);
             lists.shuffle(&mut random);
+            lists
         }
     }
-    lists
 }
 
 /// Cuts `frames` into `count` lists of nearly equal length by halving the number of lists again and
@@ -116,6 +169,28 @@ mod tests {
             lists.iter().map(span).sum::<f64>() / lists.len() as f64
         };
         assert!(width(BatchOrder::Compact) < 0.5 * width(BatchOrder::Spread));
+    }
+
+    #[test]
+    fn kept_batches_are_those_of_the_present_positions_and_size() {
+        let mut kept = KeptBatches::default();
+        let moved: Vec<[f64; 2]> = grid(6).iter().map(|[r, c]| [*c, -r]).collect();
+        for order in [BatchOrder::Compact, BatchOrder::Spread] {
+            for (positions, size, iteration) in [
+                (grid(6), 5, 1),
+                (grid(6), 5, 2),
+                (moved.clone(), 5, 3),
+                (moved.clone(), 7, 4),
+                (grid(6), 7, 4),
+                (Vec::new(), 7, 5),
+                (grid(1), 7, 6),
+            ] {
+                assert_eq!(
+                    kept.of(order, &positions, size, 9, iteration),
+                    batches(order, &positions, size, 9, iteration)
+                );
+            }
+        }
     }
 
     #[test]

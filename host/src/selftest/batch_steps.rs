@@ -1,6 +1,5 @@
 //! The kernels of a batch's step: `ptycho_largest`, `ptycho_direction_finish`, `ptycho_smoothness`,
-//! `ptycho_smoothness_sums`, `ptycho_pair_sums`, `ptycho_step_mean` and `ptycho_advance_layers`; and those that
-//! normalise modes: `ptycho_gram` and `ptycho_mix_layers`.
+//! `ptycho_smoothness_sums`, `ptycho_pair_sums`, `ptycho_step_mean` and `ptycho_advance_layers`.
 
 use super::bench::{Bench, Case, all_wide, wide};
 use super::shape::{Shape, Source};
@@ -9,9 +8,9 @@ use num_complex::Complex;
 use warpstride_device::Complex32;
 use warpstride_device::launch::{Emulated, Work};
 use warpstride_kernels::ptycho::{
-    advance_layers::PtychoAdvanceLayers, direction_finish::PtychoDirectionFinish, gram::PtychoGram,
-    largest::PtychoLargest, mix_layers::PtychoMixLayers, smoothness::PtychoPairSums,
-    smoothness::PtychoSmoothness, smoothness::PtychoSmoothnessSums, step_mean::PtychoStepMean,
+    advance_layers::PtychoAdvanceLayers, direction_finish::PtychoDirectionFinish,
+    largest::PtychoLargest, smoothness::PtychoPairSums, smoothness::PtychoSmoothness,
+    smoothness::PtychoSmoothnessSums, step_mean::PtychoStepMean,
 };
 
 /// Momentum, limits of the modulus (none if the upper one is negative), number of the step.
@@ -45,8 +44,6 @@ const MEANS: [[f32; 4]; 4] = [
 pub(super) fn cases<M: Device>(bench: &mut Bench<'_, M>, shape: Shape) -> Result<()> {
     largest(bench, shape)?;
     pair_sums(bench, shape)?;
-    gram(bench, shape)?;
-    mix(bench, shape)?;
     for options in DENOMINATORS {
         finish(bench, shape, options)?;
     }
@@ -477,71 +474,5 @@ fn advance<M: Device>(
                 .error(values, &reference)?
                 .max(on.error(velocity, &speeds[..velocities])?))
         },
-    )
-}
-
-fn gram<M: Device>(bench: &mut Bench<'_, M>, shape: Shape) -> Result<()> {
-    let on = bench.on();
-    let (pixels, layers) = (shape.pixels(), shape.modes);
-    let probe = Source::new("gram", &shape).complex(shape.probe_elements());
-    let modes: Vec<Vec<Complex<f64>>> = probe.chunks(pixels).map(all_wide).collect();
-    let reference: Vec<[f64; 2]> = modes
-        .iter()
-        .flat_map(|left| modes.iter().map(move |right| (left, right)))
-        .map(|(left, right)| {
-            let products = left.iter().zip(right).map(|(a, b)| a.conj() * b);
-            let sum: Complex<f64> = products.sum();
-            [sum.re, sum.im]
-        })
-        .collect();
-    let values = on.upload(&probe)?;
-    bench.run(
-        Case::of::<PtychoGram<'_, Emulated>>(format!("{layers} × {pixels}"))
-            .within(1e-11)
-            .timed(shape.timed, 8 * probe.len()),
-        on.poisoned::<[f64; 2]>(reference.len())?,
-        |device, gram| {
-            let launch = PtychoGram {
-                gram: gram.write(),
-                values: values.read(),
-                layers,
-                pixels: pixels as u32,
-            };
-            device.launch(&launch, Work::Blocks(reference.len()))
-        },
-        |on, gram| on.largest_error(gram, &reference),
-    )
-}
-
-fn mix<M: Device>(bench: &mut Bench<'_, M>, shape: Shape) -> Result<()> {
-    let on = bench.on();
-    let (pixels, layers) = (shape.pixels(), shape.modes);
-    let mut source = Source::new("mix", &shape);
-    let old = source.complex(shape.probe_elements());
-    let shares = source.complex((layers * layers) as usize);
-    let one = |at: usize| {
-        let of_layer = shares.chunks(layers as usize).nth(at / pixels);
-        let modes = old.iter().skip(at % pixels).step_by(pixels);
-        let terms = of_layer.into_iter().flatten().zip(modes);
-        terms.map(|(share, mode)| wide(*share) * wide(*mode)).sum()
-    };
-    let reference: Vec<Complex<f64>> = (0..old.len()).map(one).collect();
-    let from = on.upload(&old)?;
-    let mixture = on.upload(&shares)?;
-    bench.run(
-        Case::of::<PtychoMixLayers<'_, Emulated>>(format!("{layers} × {pixels}"))
-            .timed(shape.timed, 16 * old.len()),
-        on.poisoned::<Complex32>(old.len())?,
-        |device, to| {
-            let launch = PtychoMixLayers {
-                to: to.write(),
-                from: from.read(),
-                mixture: mixture.read(),
-                layers,
-                pixels: pixels as u32,
-            };
-            device.launch(&launch, Work::Elements(old.len()))
-        },
-        |on, to| on.error(to, &reference),
     )
 }

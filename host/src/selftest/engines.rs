@@ -1,5 +1,5 @@
-//! Whole iterations: the device's engine is compared with the CPU's, both in single precision, on a
-//! simulated scan with masked pixels.
+//! Whole iterations: the device's engine is compared with the CPU's, in single precision unless a sequence
+//! says otherwise, on a simulated scan with masked pixels.
 //!
 //! The two sum in different orders, and rounding errors propagate from one iteration to the next;
 //! over five iterations their effect stays far below that of a wrong formula.
@@ -137,9 +137,13 @@ fn agreement<M: Device>(
     version: UpdateVersion,
     sequence: &StepSequence,
 ) -> Result<CaseResult, SelftestError> {
-    let mut cpu = CpuEngine::<f32>::new(problem);
+    let mut cpu: Box<dyn Engine> = if sequence.double {
+        Box::new(CpuEngine::<f64>::new(problem))
+    } else {
+        Box::new(CpuEngine::<f32>::new(problem))
+    };
     let mut gpu = GpuEngine::new(device, problem, version)?;
-    let reference = metrics(&mut cpu, &sequence.steps)?;
+    let reference = metrics(cpu.as_mut(), &sequence.steps)?;
     let found = metrics(&mut gpu, &sequence.steps)?;
     // Missing metrics must not pass.
     let mut worst = if found.len() == reference.len() {

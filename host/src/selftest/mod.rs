@@ -38,6 +38,8 @@ pub(crate) mod mri_methods;
 #[cfg(feature = "mri")]
 pub(crate) mod mri_nufft;
 #[cfg(feature = "ptycho")]
+mod normalisation;
+#[cfg(feature = "ptycho")]
 mod object_sums;
 #[cfg(feature = "ptycho")]
 mod object_update;

@@ -4,13 +4,14 @@ use super::bench::Bench;
 use super::shape::shapes;
 use super::{
     Size, batch_steps, batch_sums, batch_waves, exit_waves, fourier, fused_batches, fused_step,
-    layers, likelihood, object_sums, object_update, probe, probe_update, trials,
+    layers, likelihood, normalisation, object_sums, object_update, probe, probe_update, trials,
 };
 use crate::gpu::{Device, Result};
 
 pub(crate) fn cases<M: Device>(bench: &mut Bench<'_, M>, size: Size) -> Result<()> {
     for shape in shapes(size) {
         batch_steps::cases(bench, shape)?;
+        normalisation::cases(bench, shape)?;
         layers::cases(bench, shape)?;
         likelihood::cases(bench, shape)?;
         exit_waves::cases(bench, shape)?;

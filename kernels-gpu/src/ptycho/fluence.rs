@@ -15,7 +15,7 @@ const PARTS: usize = (FLUENCE_ROWS / TILE_ROWS) as usize;
 /// Frames of a thread that are loaded together.
 const TOGETHER: usize = 2;
 
-/// `quanta`: units in 1 of the object's sums ([`super::fixed_point`]) with at most `windows` windows over a pixel, and
+/// `quanta`: units in 1 of the object's sums (`ptycho::fixed_point`) with at most `windows` windows over a pixel, and
 /// `fluence[r, c] = Σ_frames power[r − top, c − left]`.
 #[kernel(block = (32, 8), min_blocks = 4, hot)]
 #[allow(

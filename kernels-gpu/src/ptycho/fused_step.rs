@@ -4,7 +4,7 @@
 //! The state is ψ. With A = P·O and the reflected wave `f = F[(1−c) ψ + c A]`, unitary: `err = Σ w (|f| − m)² / Σ w` with
 //! m = √I and w = 1 where m ≥ 0; then `ψ ← keep ψ + a A + b F⁻¹[g f]` with `g = k + (1 − k) m/|f|`, where k = 0 without a
 //! bound, 1 within it and √(bound/err) beyond; g = 1 where masked or free. The new ψ is written, and `conj(P) ψ` is
-//! added to the object's sums in fixed point ([`super::fixed_point`]), so that the order of the frames does not change
+//! added to the object's sums in fixed point (`ptycho::fixed_point`), so that the order of the frames does not change
 //! a bit.
 //!
 //! A block has one frame at a time, 32 values a thread ([`crate::fft::frame`]). Device memory of a pixel: ψ is read and

@@ -54,6 +54,7 @@ pub mod probe_update_tiled;
 pub mod roll_frames;
 pub mod roll_layers;
 pub mod scale_layers;
+pub mod scale_to_power;
 pub mod shifted_spectra;
 pub mod slice_sums;
 pub mod smoothness;

@@ -1,4 +1,4 @@
-//! The last step of an object update from sums in fixed point ([`super::fixed_point`]).
+//! The last step of an object update from sums in fixed point (`ptycho::fixed_point`).
 //!
 //! A thread processes one object pixel: reads 24 bytes (object, sum, fluence, quantum), writes 16: the object, and 0 to the sum,
 //! so that the next iteration can add to it. Block of 256: independent threads, little state.

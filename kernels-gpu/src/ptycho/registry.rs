@@ -8,8 +8,9 @@ use super::{
     line_waves, magnitude_deviation, mix_layers, model_metrics, object_direction, object_finish,
     object_from_sums, object_update_atomic, object_update_tiled, phase_ramp_layers, pie_pass,
     position_equations, probe_change, probe_direction, probe_finish, probe_update_atomic,
-    probe_update_tiled, roll_frames, roll_layers, scale_layers, shifted_spectra, slice_sums,
-    smoothness, step_mean, step_sums, trial_positions, wave_limit, window_product, window_residual,
+    probe_update_tiled, roll_frames, roll_layers, scale_layers, scale_to_power, shifted_spectra,
+    slice_sums, smoothness, step_mean, step_sums, trial_positions, wave_limit, window_product,
+    window_residual,
 };
 use crate::info;
 use warpstride_device::launch::{Emulated, KernelInfo};
@@ -67,6 +68,7 @@ pub(crate) const KERNELS: &[KernelInfo] = &[
     info::<roll_frames::PtychoRollFrames<'static, Emulated>>(),
     info::<roll_layers::PtychoRollLayers<'static, Emulated>>(),
     info::<scale_layers::PtychoScaleLayers<'static, Emulated>>(),
+    info::<scale_to_power::PtychoScaleToPower<'static, Emulated>>(),
     info::<shifted_spectra::PtychoShiftedSpectra<'static, Emulated>>(),
     info::<slice_sums::PtychoSliceSums<'static, Emulated>>(),
     info::<smoothness::PtychoSmoothness<'static, Emulated>>(),

@@ -153,23 +153,32 @@ fn a_saved_run_goes_on_with_the_same_bits_or_elsewhere() {
         let object: Vec<_> = run.engine().object().unwrap().into_iter().collect();
         (state.exit_space, object)
     };
-    let mut whole = finished(fused(), &problem, &recipe);
-    let whole: Vec<_> = whole.engine().object().unwrap().into_iter().collect();
+    let alone = |engine: Box<dyn Engine>| -> Vec<Complex<f64>> {
+        let mut run = finished(engine, &problem, &recipe);
+        run.engine().object().unwrap().into_iter().collect()
+    };
+    let whole = alone(fused());
     let (space, same) = run_on(fused(), fused());
     assert_eq!((space, &same), (WaveSpace::Real, &whole));
-    let power: f64 = whole.iter().map(Complex::norm_sqr).sum();
     for (name, first, second) in [
         ("fused to separate", fused(), separate()),
-        ("separate to fused", separate(), fused()),
         ("fused to CPU", fused(), cpu()),
+        ("separate to fused", separate(), fused()),
         ("CPU to fused", cpu(), fused()),
     ] {
+        // Rounding in the first iterations is as without the change, so only that of the last four differs.
+        let reference = match name {
+            "separate to fused" => alone(separate()),
+            "CPU to fused" => alone(cpu()),
+            _ => whole.clone(),
+        };
         let (_, object) = run_on(first, second);
-        let pairs = whole.iter().zip(&object);
+        let power: f64 = reference.iter().map(Complex::norm_sqr).sum();
+        let pairs = reference.iter().zip(&object);
         let difference: f64 = pairs.map(|(a, b)| (a - b).norm_sqr()).sum();
-        // Rounding differs, and counts where the object is hardly lit; a lost state would differ by tenths.
         let error = (difference / power).sqrt();
-        assert!(error < 1e-2, "{name}: {error}");
+        // A lost state would differ by tenths.
+        assert!(error < 2e-4, "{name}: {error}");
     }
 }
 

@@ -45,6 +45,8 @@ pub(super) struct BatchBuffers<M: Device> {
     pub(super) solved: M::Buffer<[f32; 2]>,
     /// Object, probe.
     pub(super) steps: M::Buffer<f32>,
+    /// What `steps` holds, if the host has set them.
+    set_steps: Option<[f32; 2]>,
     smoothness_sums: M::Buffer<[f32; 2]>,
     pub(super) smoothness: M::Buffer<f32>,
     /// What fused launches need; none if the scan is not one for them.
@@ -74,6 +76,7 @@ impl<M: Device> BatchBuffers<M> {
             step_sums: device.alloc("the steps' sums", size * PARTS as usize)?,
             solved: device.alloc("the frames' steps", size)?,
             steps: device.alloc("the steps", 2)?,
+            set_steps: None,
             smoothness_sums: device.alloc("the regulariser's sums", SMOOTHNESS_BLOCKS)?,
             smoothness: device.alloc("the regulariser's sum", 2)?,
             fused: Fused::new(device, layout)?,
@@ -121,15 +124,18 @@ impl<M: Device> Run<'_, M> {
             self.batches.object_velocity = device.alloc("the object's momentum", object)?;
             self.batches.probe_velocity = device.alloc("the probe's momentum", probe)?;
         }
-        if let BatchUpdate::Pie {
-            object_step,
-            probe_step,
-            ..
-        } = method.update
-        {
-            let steps = [object_step as f32, probe_step as f32];
+        let steps = match method.update {
+            BatchUpdate::Pie {
+                object_step,
+                probe_step,
+                ..
+            } => Some([object_step as f32, probe_step as f32]),
+            BatchUpdate::LeastSquares { .. } => None,
+        };
+        if let Some(steps) = steps.filter(|_| self.batches.set_steps != steps) {
             device.upload(&mut self.batches.steps, &steps)?;
         }
+        self.batches.set_steps = steps;
         self.frames.scaled = false;
         let batches = self.frames.set_order(device, lists)?;
         if self.batches.fused.is_some() && !self.frames.exact {

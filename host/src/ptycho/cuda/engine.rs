@@ -18,7 +18,7 @@ use super::likelihood::{self, LikelihoodBuffers};
 use super::normalisation::normalise;
 use super::{centring, metrics};
 use crate::gpu::{Device, ReadBack, Result};
-use crate::ptycho::batches::batches;
+use crate::ptycho::batches::KeptBatches;
 use crate::ptycho::likelihood::{LikelihoodMethod, Search};
 use crate::ptycho::refinement::FrameParameters;
 use crate::ptycho::step::{BatchMethod, Method};
@@ -63,6 +63,7 @@ pub struct GpuEngine<M: Device> {
     buffers: Buffers<M>,
     /// Memory for a few frames at a time, once it is needed.
     frames: Option<FrameBuffers<M>>,
+    kept_batches: KeptBatches,
     /// Memory of a batch engine, once it is needed.
     batches: Option<BatchBuffers<M>>,
     /// Momentum of object and probe from a saved state, until the engine takes it over.
@@ -108,6 +109,7 @@ impl<M: Device> GpuEngine<M> {
             probe_fft,
             buffers,
             frames: None,
+            kept_batches: KeptBatches::default(),
             batches: None,
             saved_momentum: [Vec::new(), Vec::new()],
             likelihood: None,
@@ -170,7 +172,7 @@ impl<M: Device> GpuEngine<M> {
     fn pass(&mut self, step: &Step, method: &BatchMethod) -> Result<()> {
         let positions = self.parameters.frames(step.subpixel).exact();
         let (size, seed) = (method.size, step.seed);
-        let lists = batches(method.order, &positions, size, seed, step.iteration);
+        let lists = (self.kept_batches).of(method.order, &positions, size, seed, step.iteration);
         self.start_batches(size)?;
         let Self {
             layout,

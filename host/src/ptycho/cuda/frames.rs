@@ -40,6 +40,8 @@ pub(super) struct FrameBuffers<M: Device> {
     pub(super) order: M::Buffer<u32>,
     /// (batch): first frame in this order, and number of frames.
     pub(super) ranges: M::Buffer<[u32; 2]>,
+    /// What `ranges` holds.
+    present_ranges: Vec<[u32; 2]>,
     /// An epoch's launches, if they have been captured; they use these buffers.
     pub(super) epoch: Option<Epoch<M>>,
     /// Shifted probes.
@@ -66,6 +68,7 @@ impl<M: Device> FrameBuffers<M> {
             fft: device.plan_fft(&shape, size * layout.modes as usize)?,
             order: device.alloc("the order of the frames", layout.frames as usize)?,
             ranges: device.alloc("the batches", 0)?,
+            present_ranges: Vec::new(),
             epoch: None,
             probes: device.alloc("a batch's probes", waves)?,
             chi: device.alloc("a batch's waves", waves)?,
@@ -94,7 +97,10 @@ impl<M: Device> FrameBuffers<M> {
             self.epoch = None;
             self.ranges = device.alloc("the batches", ranges.len())?;
         }
-        device.upload(&mut self.ranges, &ranges)?;
+        if self.present_ranges != ranges {
+            device.upload(&mut self.ranges, &ranges)?;
+            self.present_ranges = ranges;
+        }
         Ok(batches)
     }
 

@@ -7,10 +7,12 @@ use crate::ptycho::normalisation::normalisation;
 use num_complex::Complex;
 use warpstride_device::Complex32;
 use warpstride_device::launch::Work;
-use warpstride_kernels::ptycho::{gram::PtychoGram, mix_layers::PtychoMixLayers};
+use warpstride_kernels::ptycho::{
+    gram::PtychoGram, mix_layers::PtychoMixLayers, scale_to_power::PtychoScaleToPower,
+};
 
 /// Normalises to the total power `power`, or only mixes modes if that is not given; the momentum and what
-/// else there is on the probe (`others`) along with it. Waits for the device.
+/// else there is on the probe (`others`) along with it. Waits for the device if there are several modes.
 pub(super) fn normalise<M: Device>(
     device: &M,
     layout: &Layout,
@@ -30,6 +32,9 @@ pub(super) fn normalise<M: Device>(
         },
         Work::Blocks(pairs),
     )?;
+    if let (1, Some(power), None) = (modes, power, &others) {
+        return scale_to_power(device, layout, buffers, momentum, power);
+    }
     let gram: Vec<[f64; 2]> = device.read_back(&buffers.gram)?.wait()?;
     let gram: Vec<Complex<f64>> = gram.iter().map(|[re, im]| Complex::new(*re, *im)).collect();
     let Some(found) = normalisation(&gram, power) else {
@@ -67,6 +72,40 @@ pub(super) fn normalise<M: Device>(
         }
     }
     Ok(())
+}
+
+/// As [`normalise`] for one mode, whose power is in the Gram matrix on the device.
+fn scale_to_power<M: Device>(
+    device: &M,
+    layout: &Layout,
+    buffers: &mut Buffers<M>,
+    momentum: Option<&mut BatchBuffers<M>>,
+    power: f64,
+) -> Result<()> {
+    let (elements, pixels) = (layout.object_elements(), layout.pixels());
+    let mut none = [
+        device.alloc("no momentum", 0)?,
+        device.alloc("no momentum", 0)?,
+    ];
+    let [of_object, of_probe] = match momentum {
+        Some(of) => [&mut of.object_velocity, &mut of.probe_velocity],
+        None => none.each_mut(),
+    };
+    device.launch(
+        &PtychoScaleToPower {
+            velocities: of_object.len() as u32,
+            probe_velocities: of_probe.len() as u32,
+            object: buffers.object.write(),
+            probe: buffers.probe.write(),
+            object_velocity: of_object.write(),
+            probe_velocity: of_probe.write(),
+            gram: buffers.gram.read(),
+            elements: elements as u32,
+            pixels,
+            power,
+        },
+        Work::Elements(elements + pixels as usize),
+    )
 }
 
 /// Replaces `layers` by sums of them.
