@@ -1,6 +1,6 @@
 //! The memory that a reconstruction needs.
 
-use super::{EngineSpec, Precision, Recipe, StepPlan};
+use super::{EngineName, EngineSpec, Precision, Recipe, StepPlan};
 use crate::run::MemoryEstimate;
 
 /// Values of a set of waves that the GPU holds together where an engine has no batches: 128 MiB.
@@ -57,8 +57,17 @@ pub fn memory_estimate(
     let plan = StepPlan::on_hopper(recipe.gpu.step, [frames, modes, rows, columns]);
     let separate = |e: &EngineSpec| e.name.projects() && e.subpixel == Some(true);
     let fused = plan.is_fused() && !recipe.engines.iter().any(separate);
+    // Fused conjugate gradients keep the spectra of all frames and what is asked of them.
+    let fuses = modes == 1 && rows == columns && matches!(rows, 64 | 128);
+    let searches = |e: &EngineSpec| e.name == EngineName::Ml && e.subpixel != Some(true);
+    let searched = fuses && recipe.engines.iter().any(searches);
     let device = waves
         .saturating_mul(if fused { 8 } else { 24 })
+        .saturating_add(if searched {
+            pixels.saturating_mul(16)
+        } else {
+            0
+        })
         .saturating_add(few.saturating_mul(40))
         .saturating_add(pixels.saturating_mul(4))
         .saturating_add(object.saturating_mul(92))

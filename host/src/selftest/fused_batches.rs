@@ -1,6 +1,7 @@
-//! The kernels of fused batches.
+//! The kernels of fused batches and of fused conjugate gradients.
 
 mod chi;
+mod likelihood;
 mod pie_pass;
 mod scan;
 mod sums;
@@ -12,6 +13,7 @@ use super::bench::Bench;
 use super::shape::{Shape, shapes};
 use crate::gpu::{Device, Result};
 use chi::chi;
+use likelihood::{NOISES, gradient, line};
 use num_complex::Complex;
 use pie_pass::{PASSES, pass};
 use sums::{step_sums, sums};
@@ -33,6 +35,10 @@ pub(super) fn cases<M: Device>(bench: &mut Bench<'_, M>, size: Size) -> Result<(
     }
     for shape in frames(size) {
         chi(bench, shape)?;
+        for noise in NOISES {
+            gradient(bench, shape, noise)?;
+            line(bench, shape, noise)?;
+        }
         // An epoch of many frames multiplies rounding errors.
         let few = Shape {
             frames: shape.frames.min(3),

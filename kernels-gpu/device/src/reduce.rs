@@ -176,11 +176,7 @@ pub unsafe fn block_max(value: f32) -> f32 {
 #[inline(always)]
 #[must_use]
 pub unsafe fn block_sum_pair(a: f32, b: f32) -> (f32, f32) {
-    let sums = over_block(
-        Complex32::new(a, b),
-        shared_array![Complex32; WARPS],
-        |x, y| x + y,
-    );
+    let sums = over_block(Complex32::new(a, b), scratch().cast(), |x, y| x + y);
     (sums.re, sums.im)
 }
 
@@ -193,7 +189,13 @@ pub unsafe fn block_sum_pair(a: f32, b: f32) -> (f32, f32) {
 #[inline(always)]
 #[must_use]
 pub unsafe fn block_sum_f64(value: f64) -> f64 {
-    over_block(value, shared_array![f64; WARPS], |a, b| a + b)
+    over_block(value, scratch(), |a, b| a + b)
+}
+
+/// Scratch memory of all sums of 8 bytes: a kernel with both kinds computes one address and not two.
+#[inline(always)]
+fn scratch() -> *mut f64 {
+    shared_array![f64; WARPS]
 }
 
 #[cfg(test)]

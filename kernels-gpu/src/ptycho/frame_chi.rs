@@ -131,7 +131,7 @@ pub(super) unsafe fn deviate<const A: usize>(
 
 /// √x, to about half a unit in the last place, and 1/√x of numbers above [`FLOOR`].
 #[inline(always)]
-fn root_of(x: f32) -> (f32, f32) {
+pub(super) fn root_of(x: f32) -> (f32, f32) {
     let inverse = float::rsqrt_approx(x.max(FLOOR));
     let root = x * inverse;
     // One step of Newton's method.

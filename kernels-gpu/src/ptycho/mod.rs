@@ -22,6 +22,8 @@ mod fixed_point;
 pub mod fluence;
 pub mod fourier_step;
 pub mod frame_chi;
+pub mod frame_gradient;
+pub mod frame_line;
 pub mod fused_metrics;
 pub mod fused_step;
 pub mod gaussian_smoothing;

@@ -21,6 +21,7 @@ use warpstride_kernels::ptycho::{
     smoothness::PtychoSmoothnessSums,
 };
 
+mod fused;
 mod gradient;
 mod line;
 #[cfg(test)]
@@ -58,6 +59,8 @@ pub(super) struct LikelihoodBuffers<M: Device> {
     smoothness: M::Buffer<[f32; 2]>,
     /// Half of the smoothing kernel; empty: none.
     kernel: M::Buffer<f32>,
+    /// What fused launches need, once it is needed.
+    fused: Option<fused::Fused<M>>,
     /// Two zeros.
     no_steps: M::Buffer<f32>,
     /// ⟨g, z⟩ of the last iteration, and what it updated.
@@ -114,6 +117,7 @@ impl<M: Device> LikelihoodBuffers<M> {
             ],
             smoothness: device.alloc("the regulariser's sums", BLOCKS)?,
             kernel: device.alloc("the smoothing kernel", 0)?,
+            fused: None,
             no_steps: device.alloc("steps of zero", 2)?,
             last: None,
             count: search.count,
@@ -155,6 +159,14 @@ impl<M: Device> LikelihoodBuffers<M> {
     /// Forgets the last iteration.
     pub(super) fn restart(&mut self) {
         self.last = None;
+        self.changed();
+    }
+
+    /// Notes that object, probe, positions or scales have changed.
+    pub(super) fn changed(&mut self) {
+        if let Some(fused) = &mut self.fused {
+            fused.changed();
+        }
     }
 }
 
@@ -204,7 +216,11 @@ pub(super) struct Run<'a, M: Device> {
 impl<M: Device> Run<'_, M> {
     /// One step; it waits for the device where the host decides.
     pub(super) fn iterate(&mut self, step: &Step, method: &LikelihoodMethod) -> Result<()> {
-        let loss = self.gradient(step, method)?;
+        let loss = if self.fuses(method.noise)? {
+            self.fused_gradient(step, method)?
+        } else {
+            self.gradient(step, method)?
+        };
         let smoothing = method.smoothing(self.own.count);
         let mut products = self.preconditioned(method, &smoothing)?;
         if !smoothing.is_empty() && products[0] <= 0.0 {
@@ -310,7 +326,12 @@ impl<M: Device> Run<'_, M> {
     fn search(&mut self, method: &LikelihoodMethod, start: f64) -> Result<bool> {
         let device = self.device;
         let noise = method.noise;
-        let sums = self.line_sums(noise)?;
+        let fuses = self.own.fused.is_some();
+        let sums = if fuses {
+            self.fused_line_sums(noise)?
+        } else {
+            self.line_sums(noise)?
+        };
         let [slope, bent] = self.regulariser(method)?;
         let Some(first) = noise.step(&sums, [slope, bent]) else {
             return Ok(false);
@@ -320,13 +341,19 @@ impl<M: Device> Run<'_, M> {
         device.copy(&self.buffers.probe, probe)?;
         let objective = |t: f64| {
             self.move_to(t)?;
-            Result::Ok(self.loss(noise)? + t * (slope + t * bent))
+            let loss = if fuses {
+                self.fused_loss(noise)?
+            } else {
+                self.loss(noise)?
+            };
+            Result::Ok(loss + t * (slope + t * bent))
         };
         let taken = falling(first, start, objective)?;
         if taken.is_none() {
             let [object, probe] = &self.own.start;
             device.copy(object, &mut self.buffers.object)?;
             device.copy(probe, &mut self.buffers.probe)?;
+            self.own.changed();
         }
         Ok(taken.is_some())
     }
@@ -385,6 +412,12 @@ impl<M: Device> Run<'_, M> {
 
     fn constrain(&mut self, step: &Step) -> Result<()> {
         let (device, layout) = (self.device, self.layout);
+        let constrained = step.clip_object.is_some()
+            || step.probe_support.is_some()
+            || step.probe_fourier_support.is_some();
+        if constrained {
+            self.own.changed();
+        }
         if let Some(limits) = step.clip_object.filter(|_| step.update_object) {
             let [low, high] = limits.map(|v| v as f32);
             let elements = layout.object_elements();

@@ -180,7 +180,7 @@ pub(super) fn fused_sequences(dm: Step) -> Vec<StepSequence> {
         probe_support: Some(0.9),
         ..dm
     };
-    vec![
+    let mut all = vec![
         StepSequence::new("lsqml, fused", plain),
         StepSequence::new(
             "lsqml, fused, regulariser, |O| clipped, both supports",
@@ -209,7 +209,15 @@ pub(super) fn fused_sequences(dm: Step) -> Vec<StepSequence> {
                 ..bounded
             },
         ),
-    ]
+    ];
+    // Gradients of all frames at whole pixels, whose launches are fused too.
+    for mut sequence in likelihood_sequences(dm) {
+        for step in &mut sequence.steps {
+            step.subpixel = false;
+        }
+        all.push(sequence);
+    }
+    all
 }
 
 /// Engines that go through the frames in batches, at exact positions.

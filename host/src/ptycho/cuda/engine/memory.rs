@@ -151,6 +151,9 @@ impl<M: Device> GpuEngine<M> {
         if let Some(fused) = &mut self.fused {
             fused.set_windows(&self.layout, &frames.corners);
         }
+        if let Some(likelihood) = &mut self.likelihood {
+            likelihood.changed();
+        }
         let scales: Vec<f32> = frames.scales.iter().map(|s| *s as f32).collect();
         self.device
             .upload(&mut self.buffers.corners, &frames.corners)?;

@@ -46,6 +46,13 @@ impl<M: Device> Run<'_, M> {
             self.finish_probe()?;
         }
         self.find_largest()?;
+        self.add_regulariser(step, method)?;
+        self.total_loss()
+    }
+
+    /// Adds the regulariser's part to the object's gradient.
+    pub(super) fn add_regulariser(&mut self, step: &Step, method: &LikelihoodMethod) -> Result<()> {
+        let (device, layout) = (self.device, self.layout);
         if let Some(regulariser) = method.regulariser().filter(|_| step.update_object) {
             let own = &mut *self.own;
             device.launch(
@@ -63,7 +70,7 @@ impl<M: Device> Run<'_, M> {
                 Work::Elements(layout.object_elements()),
             )?;
         }
-        self.total_loss()
+        Ok(())
     }
 
     /// The likelihood's part of the objective at the current object and probe.
@@ -96,7 +103,7 @@ impl<M: Device> Run<'_, M> {
         self.total_loss()
     }
 
-    fn total_loss(&mut self) -> Result<f64> {
+    pub(super) fn total_loss(&mut self) -> Result<f64> {
         let losses = self.device.read_back(&self.own.losses)?.wait()?;
         Ok(losses.iter().sum())
     }

@@ -1,0 +1,270 @@
+//! The kernels of fused conjugate gradients: `ptycho_frame_gradient_*` and `ptycho_frame_line_*`.
+
+use super::super::bench::{Bench, Case, all_wide, wide};
+use super::super::fourier::{deviation, mean, model_metrics};
+use super::super::shape::{Shape, Source};
+use super::super::transform::reference_transform;
+use super::scan::Scan;
+use crate::gpu::{Buffer, Device, Direction, Result};
+use crate::ptycho::Noise;
+use num_complex::Complex;
+use warpstride_device::Complex32;
+use warpstride_device::launch::{Emulated, Work};
+use warpstride_kernels::ptycho::{
+    frame_gradient::{
+        PtychoFrameGradientAmplitude64, PtychoFrameGradientAmplitude128,
+        PtychoFrameGradientPoisson64, PtychoFrameGradientPoisson128,
+    },
+    frame_line::{
+        PtychoFrameLineAmplitude64, PtychoFrameLineAmplitude128, PtychoFrameLinePoisson64,
+        PtychoFrameLinePoisson128,
+    },
+};
+
+pub(super) const NOISES: [Noise; 2] = [Noise::Poisson, Noise::Amplitude];
+
+/// The transforms, by their definition, of products on the frames: of values of the probe and of the object.
+fn spectra(
+    shape: &Shape,
+    scan: &Scan,
+    pairs: &[[&[Complex32]; 2]],
+    frame: usize,
+) -> Vec<Complex<f64>> {
+    let mut values: Vec<Complex<f64>> = (0..shape.pixels())
+        .map(|pixel| {
+            let at = scan.place(frame, pixel);
+            let product = |[p, o]: &[&[Complex32]; 2]| wide(p[pixel]) * wide(o[at]);
+            pairs.iter().map(product).sum()
+        })
+        .collect();
+    reference_transform(&mut values, side(shape), Direction::Forward);
+    values
+}
+
+fn side(shape: &Shape) -> [usize; 2] {
+    [shape.rows as usize, shape.columns as usize]
+}
+
+/// Intensity and magnitude of each pixel of a frame with this spectrum, and the intensities' factor.
+fn modelled(
+    shape: &Shape,
+    scan: &Scan,
+    frame: usize,
+    spectrum: &[Complex<f64>],
+) -> (Vec<[f64; 2]>, f64) {
+    let factor = f64::from(scan.scales[frame]) / shape.pixels() as f64;
+    let given = &scan.magnitudes[frame * shape.pixels()..][..shape.pixels()];
+    let pixel = |(f, given): (&Complex<f64>, &f32)| [f.norm_sqr() * factor, f64::from(*given)];
+    (spectrum.iter().zip(given).map(pixel).collect(), factor)
+}
+
+/// ξ, unnormalised, and the loss of a frame with the spectrum `f`.
+fn derived(
+    shape: &Shape,
+    scan: &Scan,
+    frame: usize,
+    noise: Noise,
+    f: &[Complex<f64>],
+) -> (Vec<Complex<f64>>, f64) {
+    let (pixels, factor) = modelled(shape, scan, frame, f);
+    let mut loss = 0.0;
+    let mut xi = f.to_vec();
+    for (value, [intensity, measured]) in xi.iter_mut().zip(&pixels) {
+        *value *= if *measured < 0.0 {
+            0.0
+        } else {
+            loss += noise.loss(*intensity, *measured);
+            noise.slope(*intensity, *measured) * factor
+        };
+    }
+    reference_transform(&mut xi, side(shape), Direction::Inverse);
+    (xi, loss)
+}
+
+pub(super) fn gradient<M: Device>(
+    bench: &mut Bench<'_, M>,
+    shape: Shape,
+    noise: Noise,
+) -> Result<()> {
+    let on = bench.on();
+    let mut source = Source::new("frame gradient", &shape);
+    let scan = Scan::new(&mut source, shape);
+    let mut model = Vec::new();
+    let mut metrics: [Vec<f64>; 5] = Default::default();
+    for frame in 0..shape.frames as usize {
+        let f = spectra(&shape, &scan, &[[&scan.probe, &scan.object]], frame);
+        let (pixels, _) = modelled(&shape, &scan, frame, &f);
+        let [photon, residual, free] = model_metrics(&pixels);
+        let moved = residual / f64::from(scan.scales[frame]);
+        let found = [mean(&pixels, deviation), moved, photon, residual, free];
+        for (metric, found) in metrics.iter_mut().zip(found) {
+            metric.push(found);
+        }
+        model.extend(f);
+    }
+    let probe = on.upload(&scan.probe)?;
+    let object = on.upload(&scan.object)?;
+    let magnitudes = on.upload(&scan.magnitudes)?;
+    let scales = on.upload(&scan.scales)?;
+    let corners = on.upload(&scan.corners)?;
+    let roots = on.upload(&scan.roots)?;
+    let count = shape.frames as usize;
+    let [errors, moved, photon, residual, free] = [0; 5].map(|_| on.poisoned::<f32>(count));
+    let text = format!("{shape}, {noise:?}");
+    let case = match (noise, shape.rows) {
+        (Noise::Poisson, 64) => Case::of::<PtychoFrameGradientPoisson64<'_, Emulated>>(text),
+        (Noise::Poisson, _) => Case::of::<PtychoFrameGradientPoisson128<'_, Emulated>>(text),
+        (_, 64) => Case::of::<PtychoFrameGradientAmplitude64<'_, Emulated>>(text),
+        _ => Case::of::<PtychoFrameGradientAmplitude128<'_, Emulated>>(text),
+    };
+    bench.run(
+        case.timed(shape.timed, 20 * shape.frame_elements()),
+        (
+            on.poisoned::<Complex32>(shape.frame_elements())?,
+            on.poisoned::<Complex32>(shape.frame_elements())?,
+            on.poisoned::<f64>(count)?,
+            [errors?, moved?, photon?, residual?, free?],
+        ),
+        |device, (xi, spectra, losses, [errors, moved, photon, residual, free])| {
+            macro_rules! launch {
+                ($kernel:ident) => {
+                    device.launch(
+                        &$kernel {
+                            xi: xi.write(),
+                            spectra: spectra.write(),
+                            losses: losses.write(),
+                            errors: errors.write(),
+                            moved: moved.write(),
+                            photon: photon.write(),
+                            residual: residual.write(),
+                            free: free.write(),
+                            probe: probe.read(),
+                            object: object.read(),
+                            magnitudes: magnitudes.read(),
+                            scales: scales.read(),
+                            corners: corners.read(),
+                            roots: roots.read(),
+                            frames: shape.frames,
+                            object_rows: shape.object_rows,
+                            object_columns: shape.object_columns,
+                        },
+                        Work::Blocks(count),
+                    )
+                };
+            }
+            match (noise, shape.rows) {
+                (Noise::Poisson, 64) => launch!(PtychoFrameGradientPoisson64),
+                (Noise::Poisson, _) => launch!(PtychoFrameGradientPoisson128),
+                (_, 64) => launch!(PtychoFrameGradientAmplitude64),
+                _ => launch!(PtychoFrameGradientAmplitude128),
+            }
+        },
+        |on, (xi, spectra, found_losses, found)| {
+            let mut worst = on.error(spectra, &model)?;
+            // From the spectra that the kernel has found: where they are near 0, ξ of Poisson noise is as their inverse.
+            let mut f = vec![Complex32::default(); model.len()];
+            on.download(spectra, &mut f)?;
+            let (mut waves, mut losses) = (Vec::new(), Vec::new());
+            for (frame, f) in f.chunks(shape.pixels()).enumerate() {
+                let (of_frame, loss) = derived(&shape, &scan, frame, noise, &all_wide(f));
+                waves.extend(of_frame);
+                losses.push(loss);
+            }
+            worst = worst.max(on.error(xi, &waves)?);
+            worst = worst.max(on.error(found_losses, &losses)?);
+            for (found, metrics) in found.iter().zip(&metrics) {
+                worst = worst.max(on.error(found, metrics)?);
+            }
+            Ok(worst)
+        },
+    )
+}
+
+pub(super) fn line<M: Device>(bench: &mut Bench<'_, M>, shape: Shape, noise: Noise) -> Result<()> {
+    let on = bench.on();
+    let mut source = Source::new("frame line", &shape);
+    let scan = Scan::new(&mut source, shape);
+    let on_probe = source.complex(shape.pixels());
+    let on_object = source.complex(shape.object_elements());
+    let (p, o) = (&scan.probe[..], &scan.object[..]);
+    let (h, d) = (&on_probe[..], &on_object[..]);
+    let narrow = |v: &Complex<f64>| Complex32::new(v.re as f32, v.im as f32);
+    let mut waves: [Vec<Complex32>; 2] = Default::default();
+    let mut reference = Vec::new();
+    for frame in 0..shape.frames as usize {
+        let f = spectra(&shape, &scan, &[[p, o]], frame);
+        let (xi, _) = derived(&shape, &scan, frame, noise, &f);
+        let a = spectra(&shape, &scan, &[[p, d], [h, o]], frame);
+        let b = spectra(&shape, &scan, &[[h, d]], frame);
+        let (pixels, factor) = modelled(&shape, &scan, frame, &f);
+        let mut sums = [0.0; 3];
+        for (n, [intensity, measured]) in pixels.iter().enumerate() {
+            if *measured < 0.0 {
+                continue;
+            }
+            let product = |x: Complex<f64>, y: Complex<f64>| (x.conj() * y).re;
+            let a1 = 2.0 * product(f[n], a[n]) * factor;
+            let a2 = (2.0 * product(f[n], b[n]) + a[n].norm_sqr()) * factor;
+            let terms = noise.line_terms([*intensity, a1, a2, 0.0, 0.0], *measured);
+            for (sum, term) in sums.iter_mut().zip(&terms[1..]) {
+                *sum += term;
+            }
+        }
+        reference.push(sums);
+        waves[0].extend(xi.iter().map(narrow));
+        waves[1].extend(f.iter().map(narrow));
+    }
+    let [xi, spectra] = waves.each_ref().map(|values| on.upload(values));
+    let (xi, spectra) = (xi?, spectra?);
+    let probe = on.upload(p)?;
+    let object = on.upload(o)?;
+    let probe_direction = on.upload(h)?;
+    let direction = on.upload(d)?;
+    let magnitudes = on.upload(&scan.magnitudes)?;
+    let scales = on.upload(&scan.scales)?;
+    let corners = on.upload(&scan.corners)?;
+    let roots = on.upload(&scan.roots)?;
+    let text = format!("{shape}, {noise:?}");
+    let case = match (noise, shape.rows) {
+        (Noise::Poisson, 64) => Case::of::<PtychoFrameLinePoisson64<'_, Emulated>>(text),
+        (Noise::Poisson, _) => Case::of::<PtychoFrameLinePoisson128<'_, Emulated>>(text),
+        (_, 64) => Case::of::<PtychoFrameLineAmplitude64<'_, Emulated>>(text),
+        _ => Case::of::<PtychoFrameLineAmplitude128<'_, Emulated>>(text),
+    };
+    bench.run(
+        case.timed(shape.timed, 20 * shape.frame_elements()),
+        on.poisoned::<[f64; 3]>(reference.len())?,
+        |device, sums| {
+            macro_rules! launch {
+                ($kernel:ident) => {
+                    device.launch(
+                        &$kernel {
+                            sums: sums.write(),
+                            xi: xi.read(),
+                            spectra: spectra.read(),
+                            probe: probe.read(),
+                            probe_direction: probe_direction.read(),
+                            object: object.read(),
+                            direction: direction.read(),
+                            magnitudes: magnitudes.read(),
+                            scales: scales.read(),
+                            corners: corners.read(),
+                            roots: roots.read(),
+                            frames: shape.frames,
+                            object_rows: shape.object_rows,
+                            object_columns: shape.object_columns,
+                        },
+                        Work::Blocks(shape.frames as usize),
+                    )
+                };
+            }
+            match (noise, shape.rows) {
+                (Noise::Poisson, 64) => launch!(PtychoFrameLinePoisson64),
+                (Noise::Poisson, _) => launch!(PtychoFrameLinePoisson128),
+                (_, 64) => launch!(PtychoFrameLineAmplitude64),
+                _ => launch!(PtychoFrameLineAmplitude128),
+            }
+        },
+        |on, sums| on.largest_error(sums, &reference),
+    )
+}
