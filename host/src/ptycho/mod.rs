@@ -42,7 +42,7 @@ pub(crate) mod science;
 mod simulate;
 mod start;
 mod step;
-mod step_plan;
+pub(crate) mod step_plan;
 mod summary;
 mod update_version;
 

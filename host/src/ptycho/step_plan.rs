@@ -39,6 +39,24 @@ const SUMS: usize = 1024;
 /// Shared memory of a block with compute capability 9.0 (CUDA programming guide), bytes.
 const SHARED_MEMORY: usize = 227 << 10;
 
+/// Rows and columns of the frames that a block holds in its registers.
+const FRAMES: [usize; 2] = [64, 128];
+
+/// Bytes of the exchange of the transform of such a frame.
+fn exchange(side: usize) -> usize {
+    side * (side + side / 32) * 4
+}
+
+/// Whether a block with `shared_memory` bytes can hold such a frame in its registers.
+pub(crate) fn holds_frame(side: usize, shared_memory: usize) -> bool {
+    FRAMES.contains(&side) && exchange(side) + SUMS <= shared_memory
+}
+
+/// Whether it can keep a frame of complex numbers in shared memory besides.
+pub(crate) fn keeps_frame(side: usize, shared_memory: usize) -> bool {
+    FRAMES.contains(&side) && exchange(side) + side * side * 8 + SUMS <= shared_memory
+}
+
 impl StepPlan {
     /// The plan for a scan of `shape` (frames, modes, rows, columns) at whole-pixel positions, where a block can have
     /// `shared_memory` bytes.
@@ -47,19 +65,15 @@ impl StepPlan {
         if step == GpuStep::Unfused {
             return Self::Separate(Separate::Asked);
         }
-        // Exchange of the transform, and a frame of complex numbers, bytes.
-        let [transform, frame] = match [rows, columns] {
-            [64, 64] => [64 * 66 * 4, 64 * 64 * 8],
-            [128, 128] => [128 * 132 * 4, 128 * 128 * 8],
-            other => return Self::Separate(Separate::Frame(other)),
-        };
-        let fits = |bytes| bytes + SUMS <= shared_memory;
+        if rows != columns || !FRAMES.contains(&rows) {
+            return Self::Separate(Separate::Frame([rows, columns]));
+        }
         if modes != 1 {
             Self::Separate(Separate::Modes(modes))
-        } else if fits(transform) {
+        } else if holds_frame(rows, shared_memory) {
             Self::Fused {
                 side: rows,
-                keeps: fits(transform + frame),
+                keeps: keeps_frame(rows, shared_memory),
             }
         } else {
             Self::Separate(Separate::SharedMemory(shared_memory))

@@ -38,9 +38,10 @@ pub(crate) fn cases<M: Device>(
         for version in [UpdateVersion::Tiled, UpdateVersion::Atomic] {
             for sequence in sequences(&problem) {
                 // Options hardly depend on version and number of modes, so small sizes test each
-                // once.
+                // once. Only projections have versions.
                 let selected = (modes == 1) == (version == UpdateVersion::Tiled);
-                if sequence.plain || selected || size == Size::Device {
+                let differs = version == UpdateVersion::Tiled || sequence.projects();
+                if sequence.plain || selected || (differs && size == Size::Device) {
                     note(agreement(device, &problem, version, &sequence)?);
                 }
             }

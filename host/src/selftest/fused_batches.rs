@@ -12,6 +12,7 @@ use super::batch_waves::Batch;
 use super::bench::Bench;
 use super::shape::{Shape, shapes};
 use crate::gpu::{Device, Result};
+use crate::ptycho::step_plan::{holds_frame, keeps_frame};
 use chi::chi;
 use likelihood::{NOISES, gradient, line};
 use num_complex::Complex;
@@ -33,7 +34,9 @@ pub(super) fn cases<M: Device>(bench: &mut Bench<'_, M>, size: Size) -> Result<(
             advance(bench, shape, options)?;
         }
     }
-    for shape in frames(size) {
+    let shared_memory = bench.device().shared_memory();
+    let holds = |shape: &Shape| holds_frame(shape.rows as usize, shared_memory);
+    for shape in frames(size).into_iter().filter(holds) {
         chi(bench, shape)?;
         for noise in NOISES {
             gradient(bench, shape, noise)?;
@@ -45,8 +48,14 @@ pub(super) fn cases<M: Device>(bench: &mut Bench<'_, M>, size: Size) -> Result<(
             timed: false,
             ..shape
         };
+        let keeps = keeps_frame(shape.rows as usize, shared_memory);
         for options in PASSES {
-            pass(bench, few, options)?;
+            if keeps || few.rows == 128 {
+                pass(bench, few, options, false)?;
+            }
+            if keeps && few.rows == 128 {
+                pass(bench, few, options, true)?;
+            }
         }
     }
     Ok(())

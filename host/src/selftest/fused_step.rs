@@ -8,6 +8,7 @@ use super::shape::{Shape, Source};
 use crate::fft::Fft2;
 use crate::gpu::{Buffer, Device, Result};
 use crate::ptycho::MAGNITUDE_FLOOR;
+use crate::ptycho::step_plan::{holds_frame, keeps_frame};
 use num_complex::Complex;
 use warpstride_device::Complex32;
 use warpstride_device::launch::{Emulated, Work};
@@ -33,7 +34,9 @@ const SMALL: [(u32, u32, [u32; 2]); 5] = [
 const LARGE: [(u32, u32, [u32; 2]); 2] = [(700, 64, [400, 411]), (160, 128, [640, 600])];
 
 pub(super) fn cases<M: Device>(bench: &mut Bench<'_, M>, size: Size) -> Result<()> {
-    for shape in shapes(size) {
+    let shared_memory = bench.device().shared_memory();
+    let holds = |shape: &Shape| holds_frame(shape.rows as usize, shared_memory);
+    for shape in shapes(size).into_iter().filter(holds) {
         let all = [0.0, 1e3, 1e-3];
         // The definition of a large case takes seconds.
         for bound in if shape.timed { &all[2..] } else { &all[..] } {
@@ -41,7 +44,7 @@ pub(super) fn cases<M: Device>(bench: &mut Bench<'_, M>, size: Size) -> Result<(
             for coefficients in COEFFICIENTS {
                 let scan = Scan::new("fused", shape);
                 let after = scan.after(bound, coefficients);
-                for keeps in [true, false] {
+                for keeps in keeping(bench.device(), shape) {
                     step(bench, &scan, &after, keeps, (bound, coefficients))?;
                 }
             }
@@ -50,6 +53,12 @@ pub(super) fn cases<M: Device>(bench: &mut Bench<'_, M>, size: Size) -> Result<(
         metrics(bench, shape)?;
     }
     Ok(())
+}
+
+/// Whether a frame is kept in shared memory: both, if there is enough.
+fn keeping<M: Device>(device: &M, shape: Shape) -> Vec<bool> {
+    let both = keeps_frame(shape.rows as usize, device.shared_memory());
+    if both { vec![true, false] } else { vec![false] }
 }
 
 /// Shapes that the fused kernels are tested for.
@@ -321,7 +330,7 @@ fn exceeding<M: Device>(bench: &mut Bench<'_, M>, shape: Shape) -> Result<()> {
     let on = bench.on();
     let scan = Scan::new("exceeding", shape);
     let threads = shape.pixels() as u32 / 32;
-    for keeps in [true, false] {
+    for keeps in keeping(bench.device(), shape) {
         bench.run(
             case(
                 shape.rows,

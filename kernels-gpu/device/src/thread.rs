@@ -300,6 +300,18 @@ pub fn hidden(value: u32) -> u32 {
     return value;
 }
 
+/// The same number, hidden from the assembler too, at the cost of reading a special register: values derived from it are
+/// computed again and not kept in registers since an earlier use.
+#[inline(always)]
+#[must_use]
+pub fn recomputed(value: u32) -> u32 {
+    #[cfg(target_arch = "nvptx64")]
+    // SAFETY: adds 0.
+    return unsafe { crate::nvptx::recomputed(value) };
+    #[cfg(not(target_arch = "nvptx64"))]
+    return value;
+}
+
 /// Orders this thread's earlier writes before its later ones for all threads of the device (a memory fence).
 #[inline(always)]
 pub fn device_fence() {

@@ -70,31 +70,75 @@ pub(super) unsafe fn prefetch<const A: usize>(magnitudes: *const f32) {
     }
 }
 
-/// Turns the model's spectrum into what the counts ask of it, `Ψ (√I/√I_model − 1)/N`, 0 where masked or free, and
-/// writes the metrics of the frame, all as `magnitude_deviation` (Σ|χ|² is Σ w (√I_model − √I)²/scale). I_model = scale/N · |Ψ|².
+/// A thread's sums behind the metrics of a frame: over its valid pixels, and the last over its free ones.
+#[derive(Clone, Copy)]
+pub(super) struct MetricSums {
+    pub(super) photons: f32,
+    pub(super) roots: f32,
+    pub(super) valid: f32,
+    pub(super) hidden: f32,
+}
+
+impl MetricSums {
+    pub(super) const ZERO: Self = Self {
+        photons: 0.0,
+        roots: 0.0,
+        valid: 0.0,
+        hidden: 0.0,
+    };
+
+    /// Adds the sums of all threads.
+    #[inline(always)]
+    pub(super) unsafe fn over_block(self) -> Self {
+        let (photons, roots) = reduce::block_sum_pair(self.photons, self.roots);
+        let (valid, hidden) = reduce::block_sum_pair(self.valid, self.hidden);
+        Self {
+            photons,
+            roots,
+            valid,
+            hidden,
+        }
+    }
+
+    /// Writes the metrics of frame `number`: one thread does.
+    #[inline(always)]
+    pub(super) unsafe fn write(self, number: usize, scale: f32, to: &Errors) {
+        let per_valid = if self.valid > 0.0 {
+            1.0 / self.valid
+        } else {
+            0.0
+        };
+        *to.errors.add(number) = self.roots * per_valid;
+        *to.moved.add(number) = self.roots / scale;
+        *to.photon.add(number) = self.photons * per_valid;
+        *to.residual.add(number) = self.roots;
+        *to.free.add(number) = self.hidden;
+    }
+}
+
+/// Turns the model's spectrum into what the counts ask of it, `Ψ (√I/√I_model − 1)/N`, 0 where masked or free; returns the
+/// thread's sums behind the metrics (it loads so many √counts together), all as `magnitude_deviation` (Σ|χ|² is Σ w (√I_model − √I)²/scale).
+/// I_model = scale/N · |Ψ|².
 #[inline(always)]
-pub(super) unsafe fn deviate<const A: usize>(
+pub(super) unsafe fn deviate<const A: usize, const TOGETHER: usize>(
     frame: &Frame<A>,
     x: &mut Values,
     magnitudes: *const f32,
     scale: f32,
-    number: usize,
-    to: &Errors,
-) {
+) -> MetricSums {
     let per_pixel = 1.0 / Frame::<A>::PIXELS as f32;
     let factor = per_pixel * scale;
     let (row, column) = frame.spectrum_place();
     let magnitudes = magnitudes.add(row * Frame::<A>::SIDE + column);
-    let (mut photons, mut roots, mut valid) = (0.0, 0.0, 0.0);
-    let mut hidden = 0.0;
-    for group in 0..VALUES / FEW {
-        let mut given = [0.0_f32; FEW];
-        for k in 0..FEW {
-            given[k] = *magnitudes.add(Frame::<A>::spectrum_offset(group * FEW + k));
+    let mut sums = MetricSums::ZERO;
+    for group in 0..VALUES / TOGETHER {
+        let mut given = [0.0_f32; TOGETHER];
+        for k in 0..TOGETHER {
+            given[k] = *magnitudes.add(Frame::<A>::spectrum_offset(group * TOGETHER + k));
         }
         warp::sync_warp(warp::FULL);
-        for k in 0..FEW {
-            let (magnitude, v) = (given[k], group * FEW + k);
+        for k in 0..TOGETHER {
+            let (magnitude, v) = (given[k], group * TOGETHER + k);
             let model = x[v].norm_sqr() * factor;
             let (root, inverse) = root_of(model);
             let by_root = root - magnitude;
@@ -102,9 +146,9 @@ pub(super) unsafe fn deviate<const A: usize>(
             if magnitude >= 0.0 {
                 let counts = magnitude * magnitude;
                 let by_count = model - counts;
-                photons += float::div_approx(by_count * by_count, counts + 1.0);
-                roots = by_root.mul_add(by_root, roots);
-                valid += 1.0;
+                sums.photons += float::div_approx(by_count * by_count, counts + 1.0);
+                sums.roots = by_root.mul_add(by_root, sums.roots);
+                sums.valid += 1.0;
                 x[v] = x[v].scale(-by_root * inverse * per_pixel);
             } else {
                 let by_hidden = if magnitude <= FREE {
@@ -112,21 +156,12 @@ pub(super) unsafe fn deviate<const A: usize>(
                 } else {
                     0.0
                 };
-                hidden = by_hidden.mul_add(by_hidden, hidden);
+                sums.hidden = by_hidden.mul_add(by_hidden, sums.hidden);
                 x[v] = Complex32::ZERO;
             }
         }
     }
-    let (photons, roots) = reduce::block_sum_pair(photons, roots);
-    let (valid, hidden) = reduce::block_sum_pair(valid, hidden);
-    if thread::index_in_block() == 0 {
-        let per_valid = if valid > 0.0 { 1.0 / valid } else { 0.0 };
-        *to.errors.add(number) = roots * per_valid;
-        *to.moved.add(number) = roots / scale;
-        *to.photon.add(number) = photons * per_valid;
-        *to.residual.add(number) = roots;
-        *to.free.add(number) = hidden;
-    }
+    sums
 }
 
 /// √x, to about half a unit in the last place, and 1/√x of numbers above [`FLOOR`].
@@ -212,7 +247,11 @@ macro_rules! sizes {
                 let mut x = [Complex32::ZERO; VALUES];
                 load_model(&transform, &mut x, probe, window, object_columns);
                 transform.forward(&mut x);
-                deviate(&transform, &mut x, given, *scales.add(frame), frame, &to);
+                let scale = *scales.add(frame);
+                let sums = deviate::<$a, FEW>(&transform, &mut x, given, scale).over_block();
+                if thread::index_in_block() == 0 {
+                    sums.write(frame, scale, &to);
+                }
                 transform.inverse(&mut x);
                 let (row, column) = transform.place();
                 let own = row * Frame::<$a>::SIDE + column;

@@ -7,7 +7,7 @@
 //! 32 pixels each, 128 registers. Losses and metrics are computed in single precision, the loss added up in double.
 
 use super::FREE;
-use super::frame_chi::{Errors, corner_of, load_model, prefetch, root_of};
+use super::frame_chi::{Errors, MetricSums, corner_of, load_model, prefetch, root_of};
 use super::likelihood_noise::{AMPLITUDE, POISSON, loss_and_slope};
 use crate::fft::frame::{Frame, VALUES, Values};
 use warpstride_device::prelude::*;
@@ -17,13 +17,10 @@ const TOGETHER: usize = 4;
 /// Added to the modelled intensity before dividing by it, counts.
 pub(super) const FLOOR: f32 = 1e-10;
 
-/// A thread's sums over its valid pixels, and the last over its free ones.
+/// A thread's sums.
 struct Sums {
-    photons: f32,
-    roots: f32,
-    valid: u32,
+    metrics: MetricSums,
     losses: f32,
-    hidden: f32,
 }
 
 /// One group of [`derive`].
@@ -35,6 +32,7 @@ unsafe fn derive_group<const A: usize, const NOISE: u32>(
     factor: f32,
     sums: &mut Sums,
 ) {
+    let metrics = &mut sums.metrics;
     let mut given = [0.0_f32; TOGETHER];
     for k in 0..TOGETHER {
         given[k] = *magnitudes.add(Frame::<A>::spectrum_offset(group * TOGETHER + k));
@@ -51,16 +49,16 @@ unsafe fn derive_group<const A: usize, const NOISE: u32>(
             x[v] = x[v].scale(slope * factor);
             let counts = magnitude * magnitude;
             let (by_count, by_root) = (model - counts, root - magnitude);
-            sums.photons += float::div_approx(by_count * by_count, counts + 1.0);
-            sums.roots = by_root.mul_add(by_root, sums.roots);
-            sums.valid += 1;
+            metrics.photons += float::div_approx(by_count * by_count, counts + 1.0);
+            metrics.roots = by_root.mul_add(by_root, metrics.roots);
+            metrics.valid += 1.0;
         } else {
             let by_hidden = if magnitude <= FREE {
                 root - (FREE - magnitude)
             } else {
                 0.0
             };
-            sums.hidden = by_hidden.mul_add(by_hidden, sums.hidden);
+            metrics.hidden = by_hidden.mul_add(by_hidden, metrics.hidden);
             x[v] = Complex32::ZERO;
         }
     }
@@ -87,11 +85,8 @@ unsafe fn derive<const A: usize, const NOISE: u32>(
     let (row, column) = frame.spectrum_place();
     let magnitudes = magnitudes.add(row * Frame::<A>::SIDE + column);
     let mut sums = Sums {
-        photons: 0.0,
-        roots: 0.0,
-        valid: 0,
+        metrics: MetricSums::ZERO,
         losses: 0.0,
-        hidden: 0.0,
     };
     // Written out: a loop of this length is not unrolled, and x would not be in registers.
     macro_rules! groups {
@@ -102,23 +97,6 @@ unsafe fn derive<const A: usize, const NOISE: u32>(
     groups!(0 1 2 3 4 5 6 7);
     const { assert!(8 * TOGETHER == VALUES) };
     sums
-}
-
-/// Writes the loss and the metrics of frame `number`.
-#[inline(always)]
-unsafe fn finish(sums: &Sums, number: usize, scale: f32, losses: *mut f64, to: &Errors) {
-    let (photons, roots) = reduce::block_sum_pair(sums.photons, sums.roots);
-    let (valid, hidden) = reduce::block_sum_pair(sums.valid as f32, sums.hidden);
-    let total = reduce::block_sum_f64(f64::from(sums.losses));
-    if thread::index_in_block() == 0 {
-        let per_valid = if valid > 0.0 { 1.0 / valid } else { 0.0 };
-        *losses.add(number) = total;
-        *to.errors.add(number) = roots * per_valid;
-        *to.moved.add(number) = roots / scale;
-        *to.photon.add(number) = photons * per_valid;
-        *to.residual.add(number) = roots;
-        *to.free.add(number) = hidden;
-    }
 }
 
 macro_rules! sizes {
@@ -165,7 +143,12 @@ macro_rules! sizes {
                 let factor = scale / Frame::<$a>::PIXELS as f32;
                 store_spectrum(&transform, &x, spectra.add(start));
                 let sums = derive::<$a, { $noise }>(&transform, &mut x, given, factor);
-                finish(&sums, frame, scale, losses, &to);
+                let metrics = sums.metrics.over_block();
+                let loss = reduce::block_sum_f64(f64::from(sums.losses));
+                if thread::index_in_block() == 0 {
+                    *losses.add(frame) = loss;
+                    metrics.write(frame, scale, &to);
+                }
                 transform.inverse(&mut x);
                 let (row, column) = transform.place();
                 let xi = xi.add(start + row * Frame::<$a>::SIDE + column);

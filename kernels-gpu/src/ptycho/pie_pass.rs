@@ -2,17 +2,30 @@
 //! object and probe after each. For one probe mode at whole pixels and frames of 64² or 128², which the block holds in
 //! its registers ([`Frame`]).
 //!
-//! A frame's update needs the one before it, so a second block would wait. Reads 52 bytes per pixel of a frame, 4 of
-//! them (√counts) of device memory, and writes 16. The floor is that of one multiprocessor: the two transforms of 128²
-//! pixels are about 10 µs, the bytes 9 µs at 64 bytes a clock. Blocks of 512 or 128 threads, 32 pixels each.
+//! A frame's update needs the one before it, so a second block would wait. A thread has the same pixels of the probe for
+//! all frames. `ptycho_pie_pass_64` and `…_128` keep the probe in shared memory and need 49.5 and 195.5 KiB a block;
+//! `ptycho_pie_pass_128_l2`, for cards with less, reads and writes it in L2 and needs 67.5 KiB.
+//!
+//! The floor is that of one multiprocessor: of a pixel of a frame, 16 bytes of the object are read, 8 written, and 4
+//! (√counts) read from device memory, at 64 bytes a clock 7200 clocks or 4 µs for 128²; the operations of the two
+//! transforms are about 10 µs. With the probe in L2 it is 16 bytes more read and 8 more written, 10 µs. What the threads
+//! of a warp find together (the largest weights, the metrics) goes through shared memory and is read after a barrier
+//! that there is anyway. Blocks of 512 or 128 threads, 32 pixels each.
 
-use super::frame_chi::{Errors, corner_of, deviate, load_model, prefetch};
+use super::frame_chi::{Errors, MetricSums, corner_of, deviate, prefetch};
 use super::object_finish::clipped;
 use crate::fft::frame::{Frame, VALUES, Values};
+use crate::fft::registers::reversed;
 use warpstride_device::prelude::*;
 
 /// Values that a thread loads together.
 const TOGETHER: usize = 4;
+/// √counts that a thread loads together.
+const FEW: usize = 4;
+/// Values that a thread loads together for the model.
+const MANY: usize = 8;
+/// The most warps of a block.
+const WARPS: usize = 16;
 
 /// Below every denominator but 0.
 const SMALLEST: f32 = 1e-30;
@@ -39,113 +52,331 @@ impl Update {
     }
 }
 
-/// Object and probe of one frame, and what its update does.
-struct Frames {
-    /// The frame's window, in rows of `width`.
-    window: *mut Complex32,
-    width: u32,
+/// What the threads of a block share.
+struct Found {
+    /// (warp): the largest |P|² and |O|².
+    most: [*mut f32; 2],
+    /// (warp): the sums behind the metrics.
+    sums: *mut [f32; 4],
+    /// The number of the frame, not kept in registers: one that is changed after the inverse transform and one that
+    /// follows at the end, so that all threads have read it before.
+    numbers: [*mut u32; 2],
+    /// The object's address, for the same reason.
+    object: *mut *mut Complex32,
+}
+
+impl Found {
+    /// Words of shared memory.
+    const WORDS: usize = 128;
+
+    /// In [`Found::WORDS`] words of dynamic shared memory: static arrays would each need a register for their address.
+    #[inline(always)]
+    unsafe fn new(at: *mut f32) -> Self {
+        let numbers: *mut u32 = at.add(6 * WARPS).cast();
+        const { assert!(6 * WARPS + 4 <= Self::WORDS) };
+        Self {
+            most: [at, at.add(WARPS)],
+            sums: at.add(2 * WARPS).cast(),
+            numbers: [numbers, numbers.add(1)],
+            object: numbers.add(2).cast(),
+        }
+    }
+
+    /// Notes the warp's largest weight `which`.
+    #[inline(always)]
+    unsafe fn note(&self, which: usize, weight: f32) {
+        let most = reduce::warp_max(weight);
+        if warp::lane_id() == 0 {
+            *self.most[which].add(warp_number()) = most;
+        }
+    }
+
+    /// The largest weight `which` of the block; all lanes of the warp call it.
+    #[inline(always)]
+    unsafe fn largest(&self, which: usize, warps: usize) -> f32 {
+        let lane = thread::recomputed(warp::lane_id()) as usize;
+        reduce::warp_max(*self.most[which].add(lane.min(warps - 1)))
+    }
+
+    /// Notes the warp's sums.
+    #[inline(always)]
+    unsafe fn note_sums(&self, sums: MetricSums) {
+        let sums = over_warp(sums);
+        if warp::lane_id() == 0 {
+            let to = self.sums.add(warp_number());
+            *to = [sums.photons, sums.roots, sums.valid, sums.hidden];
+        }
+    }
+
+    /// The sums of the block; all lanes of the warp call it.
+    #[inline(always)]
+    unsafe fn sums(&self, warps: usize) -> MetricSums {
+        let lane = thread::recomputed(warp::lane_id()) as usize;
+        let mut of_lane = MetricSums::ZERO;
+        if lane < warps {
+            let [photons, roots, valid, hidden] = *self.sums.add(lane);
+            of_lane = MetricSums {
+                photons,
+                roots,
+                valid,
+                hidden,
+            };
+        }
+        over_warp(of_lane)
+    }
+}
+
+/// The thread's warp, computed again for each use.
+#[inline(always)]
+fn warp_number() -> usize {
+    thread::recomputed(thread::thread_idx_x()) as usize / 32
+}
+
+#[inline(always)]
+unsafe fn over_warp(sums: MetricSums) -> MetricSums {
+    MetricSums {
+        photons: reduce::warp_sum(sums.photons),
+        roots: reduce::warp_sum(sums.roots),
+        valid: reduce::warp_sum(sums.valid),
+        hidden: reduce::warp_sum(sums.hidden),
+    }
+}
+
+/// What a pass reads and writes.
+struct Pass<const A: usize> {
+    transform: Frame<A>,
+    found: Found,
+    object: *mut Complex32,
+    /// The probe while the pass runs, in shared memory or not.
     probe: *mut Complex32,
     support: *const f32,
-    of_object: Update,
-    of_probe: Update,
-    /// Whether the probe is multiplied by its support.
-    supported: bool,
-}
-
-/// The largest |probe|² and |window|² of the frame.
-#[inline(always)]
-unsafe fn largest_of<const A: usize>(
-    frame: &Frame<A>,
-    probe: *const Complex32,
-    window: *const Complex32,
-    width: u32,
-) -> [f32; 2] {
-    let (row, column) = frame.place();
-    let probe = probe.add(row * Frame::<A>::SIDE + column);
-    let window = window.add(row * width as usize + column);
-    let step = A * thread::hidden(width) as usize;
-    let mut most = [0.0_f32; 2];
-    for n in 0..VALUES {
-        most[0] = most[0].max((*probe.add(n * A * Frame::<A>::SIDE)).norm_sqr());
-        most[1] = most[1].max((*window.add(n * step)).norm_sqr());
-        // Half of the loads at a time have registers.
-        if n == VALUES / 2 {
-            thread::sync_threads();
-        }
-    }
-    [reduce::block_max(most[0]), reduce::block_max(most[1])]
-}
-
-/// Updates object and probe by `x`, the frame's χ.
-#[inline(always)]
-unsafe fn update<const A: usize>(frame: &Frame<A>, x: &Values, on: &Frames) {
-    let (row, column) = frame.place();
-    let own = row * Frame::<A>::SIDE + column;
-    let (probe, support) = (on.probe.add(own), on.support.add(own));
-    let window = on.window.add(row * on.width as usize + column);
-    for group in 0..VALUES / TOGETHER {
-        // Hidden, so that the rows' offsets are computed here and not kept for all frames and groups.
-        let step = A * thread::hidden(on.width) as usize;
-        let mut p = [Complex32::ZERO; TOGETHER];
-        let mut o = [Complex32::ZERO; TOGETHER];
-        for k in 0..TOGETHER {
-            let n = group * TOGETHER + k;
-            p[k] = *probe.add(n * A * Frame::<A>::SIDE);
-            o[k] = *window.add(n * step);
-        }
-        warp::sync_warp(warp::FULL);
-        for k in 0..TOGETHER {
-            let n = group * TOGETHER + k;
-            let factor = on.of_object.factor(p[k].norm_sqr());
-            let change = p[k].conj_mul_add(x[n], Complex32::ZERO);
-            *window.add(n * step) = change.scale_add(factor, o[k]);
-            let factor = on.of_probe.factor(o[k].norm_sqr());
-            let change = o[k].conj_mul_add(x[n], Complex32::ZERO);
-            let at = n * A * Frame::<A>::SIDE;
-            let inside = if on.supported { *support.add(at) } else { 1.0 };
-            *probe.add(at) = change.scale_add(factor, p[k]).scale(inside);
-        }
-    }
-}
-
-/// Clips the object's modulus in the window or, `all`, everywhere: before the first update, the object may exceed the
-/// limits anywhere.
-#[inline(always)]
-unsafe fn clip(
-    object: *mut Complex32,
-    elements: u32,
-    window: &Window,
+    magnitudes: *const f32,
+    scales: *const f32,
+    corners: *const [u32; 2],
+    order: *const u32,
+    to: Errors,
+    frames: u32,
+    object_rows: u32,
+    object_columns: u32,
+    alpha: [f32; 2],
+    step: [f32; 2],
     limits: [f32; 2],
-    all: bool,
-) {
-    if all {
-        for at in thread::thread_stride(elements) {
-            let value = object.add(at as usize);
-            *value = clipped(*value, limits[0], limits[1]);
-        }
-        return;
-    }
-    for at in thread::thread_stride(window.side * window.side) {
-        let place = at / window.side * window.width + at % window.side;
-        let value = object.add(window.corner + place as usize);
-        *value = clipped(*value, limits[0], limits[1]);
-    }
+    supported: u32,
 }
 
-/// A frame's window on the object.
-struct Window {
-    corner: usize,
-    side: u32,
-    width: u32,
+impl<const A: usize> Pass<A> {
+    const WARPS: usize = Frame::<A>::THREADS / 32;
+
+    #[inline(always)]
+    unsafe fn run(&self) {
+        self.found.note(0, self.largest_probe());
+        let [ahead, behind] = self.found.numbers;
+        if thread::index_in_block() == 0 {
+            (*ahead, *behind) = (0, 0);
+            *self.found.object = self.object;
+        }
+        thread::sync_threads();
+        while *ahead < self.frames {
+            let mut x = [Complex32::ZERO; VALUES];
+            self.load_model(&mut x);
+            self.transform.forward(&mut x);
+            let scale = *self.scales.add(self.frame(*ahead));
+            let sums = deviate::<A, FEW>(&self.transform, &mut x, self.given(0), scale);
+            self.found.note_sums(sums);
+            prefetch::<A>(self.given(1));
+            self.transform.inverse(&mut x);
+            if thread::hidden(thread::thread_idx_x()) == 0 {
+                *ahead += 1;
+            }
+            self.update(&x);
+            if self.limits[1] >= 0.0 {
+                self.clip_window();
+            }
+            let most = self.support();
+            // From here on threads work on each other's pixels, and have read what the warps had found.
+            thread::sync_threads();
+            self.found.note(0, most);
+            // Here, where no frame is in registers.
+            if warp_number() == 0 {
+                let sums = self.found.sums(Self::WARPS);
+                if warp::lane_id() == 0 {
+                    let frame = self.frame(*behind);
+                    sums.write(frame, *self.scales.add(frame), &self.to);
+                    *behind = *ahead;
+                }
+            }
+            if *ahead == 1 && self.limits[1] >= 0.0 {
+                // Before the first update the object may exceed the limits anywhere.
+                self.clip_all();
+                thread::sync_threads();
+            }
+        }
+    }
+
+    /// [`Frame::place`], computed again for each use, so that the transforms have the registers.
+    #[inline(always)]
+    fn place() -> (usize, usize) {
+        let thread = thread::recomputed(thread::thread_idx_x()) as usize;
+        (thread / Frame::<A>::SIDE, thread % Frame::<A>::SIDE)
+    }
+
+    /// The frame with this number in the order; the last one beyond it.
+    #[inline(always)]
+    unsafe fn frame(&self, number: u32) -> usize {
+        *self.order.add(number.min(self.frames - 1) as usize) as usize
+    }
+
+    /// √counts of the frame, or of one `further` on.
+    #[inline(always)]
+    unsafe fn given(&self, further: u32) -> *const f32 {
+        let frame = self.frame(*self.found.numbers[0] + further);
+        self.magnitudes.add(frame * Frame::<A>::PIXELS)
+    }
+
+    /// The thread's first pixel of the object in the window of frame `numbers[which]`, and of the probe.
+    #[inline(always)]
+    unsafe fn own(&self, which: usize) -> (*mut Complex32, *mut Complex32) {
+        let (row, column) = Self::place();
+        let frame = self.frame(*self.found.numbers[which]);
+        let corner = corner_of(self.corners, frame, self.object_columns);
+        // In 32 bits, which is what an object has.
+        let below = row as u32 * self.object_columns + column as u32;
+        let window = corner + below as usize;
+        let own = row * Frame::<A>::SIDE + column;
+        ((*self.found.object).add(window), self.probe.add(own))
+    }
+
+    /// P·O as [`Frame::forward`] takes it; notes the largest |O|².
+    #[inline(always)]
+    unsafe fn load_model(&self, x: &mut Values) {
+        let (window, probe) = self.own(0);
+        let mut most = 0.0_f32;
+        for group in 0..VALUES / MANY {
+            // Hidden, so that the rows' offsets are computed here and not kept for all frames and groups.
+            let step = A * thread::hidden(self.object_columns) as usize;
+            let mut p = [Complex32::ZERO; MANY];
+            let mut o = [Complex32::ZERO; MANY];
+            for k in 0..MANY {
+                let n = group * MANY + k;
+                p[k] = *probe.add(n * A * Frame::<A>::SIDE);
+                o[k] = *window.add(n * step);
+            }
+            warp::sync_warp(warp::FULL);
+            for k in 0..MANY {
+                most = most.max(o[k].norm_sqr());
+                x[reversed(group * MANY + k, 5)] = p[k] * o[k];
+            }
+        }
+        self.found.note(1, most);
+    }
+
+    /// Updates object and probe by `x`, the frame's χ.
+    #[inline(always)]
+    unsafe fn update(&self, x: &Values) {
+        let of = |which: usize| Update {
+            // Hidden, so that 1 − α is not kept in a register for all frames.
+            alpha: f32::from_bits(thread::hidden(self.alpha[which].to_bits())),
+            step: self.step[which],
+            most: self.found.largest(which, Self::WARPS),
+        };
+        let (of_object, of_probe) = (of(0), of(1));
+        let (window, probe) = self.own(1);
+        for group in 0..VALUES / TOGETHER {
+            let step = A * thread::hidden(self.object_columns) as usize;
+            let mut p = [Complex32::ZERO; TOGETHER];
+            let mut o = [Complex32::ZERO; TOGETHER];
+            for k in 0..TOGETHER {
+                let n = group * TOGETHER + k;
+                p[k] = *probe.add(n * A * Frame::<A>::SIDE);
+                o[k] = *window.add(n * step);
+            }
+            warp::sync_warp(warp::FULL);
+            for k in 0..TOGETHER {
+                let n = group * TOGETHER + k;
+                let factor = of_object.factor(p[k].norm_sqr());
+                let change = p[k].conj_mul_add(x[n], Complex32::ZERO);
+                *window.add(n * step) = change.scale_add(factor, o[k]);
+                let factor = of_probe.factor(o[k].norm_sqr());
+                let change = o[k].conj_mul_add(x[n], Complex32::ZERO);
+                *probe.add(n * A * Frame::<A>::SIDE) = change.scale_add(factor, p[k]);
+            }
+        }
+    }
+
+    /// The largest |P|² of the thread's pixels.
+    #[inline(always)]
+    unsafe fn largest_probe(&self) -> f32 {
+        let (row, column) = self.transform.place();
+        let probe = self.probe.add(row * Frame::<A>::SIDE + column);
+        let mut most = 0.0_f32;
+        for n in 0..VALUES {
+            most = most.max((*probe.add(n * A * Frame::<A>::SIDE)).norm_sqr());
+        }
+        most
+    }
+
+    /// Multiplies the thread's pixels of the probe by the support, if it has one; returns the largest |P|² of them.
+    #[inline(always)]
+    unsafe fn support(&self) -> f32 {
+        let (row, column) = Self::place();
+        let own = row * Frame::<A>::SIDE + column;
+        let (probe, support) = (self.probe.add(own), self.support.add(own));
+        let supported = thread::hidden(self.supported) != 0;
+        let mut most = 0.0_f32;
+        for n in 0..VALUES {
+            let at = n * A * Frame::<A>::SIDE;
+            let mut value = *probe.add(at);
+            if supported {
+                value = value.scale(*support.add(at));
+                *probe.add(at) = value;
+            }
+            most = most.max(value.norm_sqr());
+        }
+        most
+    }
+
+    /// Clips the object's modulus at the thread's pixels of the frame's window.
+    #[inline(always)]
+    unsafe fn clip_window(&self) {
+        let (window, _) = self.own(1);
+        let step = A * thread::hidden(self.object_columns) as usize;
+        for n in 0..VALUES {
+            let value = window.add(n * step);
+            *value = clipped(*value, self.limits[0], self.limits[1]);
+        }
+    }
+
+    /// Clips the object's modulus everywhere.
+    #[inline(always)]
+    unsafe fn clip_all(&self) {
+        let mut at = thread::hidden(thread::thread_idx_x());
+        while at < self.object_rows * self.object_columns {
+            let value = self.object.add(at as usize);
+            *value = clipped(*value, self.limits[0], self.limits[1]);
+            at += Frame::<A>::THREADS as u32;
+        }
+    }
+
+    /// Copies the thread's pixels of a probe.
+    #[inline(always)]
+    unsafe fn copy_probe(&self, from: *const Complex32, to: *mut Complex32) {
+        let (row, column) = self.transform.place();
+        let own = row * Frame::<A>::SIDE + column;
+        let (from, to) = (from.add(own), to.add(own));
+        for n in 0..VALUES {
+            *to.add(n * A * Frame::<A>::SIDE) = *from.add(n * A * Frame::<A>::SIDE);
+        }
+    }
 }
 
 macro_rules! sizes {
-    ($($name:ident, $a:literal, $side:literal, $threads:literal;)*) => {$(
+    ($($name:ident, $a:literal, $side:literal, $threads:literal, $keeps:literal, $bytes:literal;)*) => {$(
         /// Updates `object` and `probe` by the frames `order`, one after the other, with the denominators
         /// `(1 − alpha) W + alpha · max W`; writes the metrics of each frame before its update, at its own number, as
-        /// `magnitude_deviation`. `updates` has the bits [`OBJECT`] and [`PROBE`]; the object is clipped as in
-        /// `object_update_tiled`, the probe multiplied by `support`. `roots` are exp(−2πi k/side).
-        #[kernel(block = $threads, exact_block, min_blocks = 1, hot, shared = 4 * Frame::<$a>::WORDS)]
+        /// `magnitude_deviation`. With a step of 0, that one is not updated. After an update the object is clipped as in
+        /// `object_update_tiled`, and the probe multiplied by `support` if `supported` is not 0. `roots` are
+        /// exp(−2πi k/side).
+        #[kernel(block = $threads, exact_block, min_blocks = 1, hot, shared = $bytes)]
         #[allow(
             clippy::too_many_arguments,
             reason = "the arrays of the model and the constants of the method"
@@ -173,75 +404,58 @@ macro_rules! sizes {
             probe_step: f32,
             clip_low: f32,
             clip_high: f32,
-            updates: u32,
+            supported: u32,
         ) {
-            if thread::block_idx_x() != 0 {
+            const { assert!($bytes == 4 * (Frame::<$a>::WORDS + Found::WORDS + 2 * $side + if $keeps { 2 * Frame::<$a>::PIXELS } else { 0 })) };
+            if thread::block_idx_x() != 0 || frames == 0 {
                 return;
             }
-            let to = Errors { errors, moved, photon, residual, free };
-            let transform = Frame::<$a>::new(shared::dynamic_shared_mem::<f32>(), roots);
-            let given = |number: u32| {
-                let frame = *order.add(number.min(frames - 1) as usize) as usize;
-                magnitudes.add(frame * Frame::<$a>::PIXELS)
+            let exchange: *mut f32 = shared::dynamic_shared_mem();
+            let frame = if $keeps { 2 * Frame::<$a>::PIXELS } else { 0 };
+            let found = exchange.add(Frame::<$a>::WORDS + frame);
+            // In shared memory, where their addresses have 32 bits.
+            let table = found.add(Found::WORDS).cast::<Complex32>();
+            for at in thread::thread_stride($side) {
+                *table.add(at as usize) = *roots.add(at as usize);
+            }
+            thread::sync_threads();
+            let kept: *mut Complex32 = if $keeps {
+                exchange.add(Frame::<$a>::WORDS).cast()
+            } else {
+                probe
             };
-            // The largest |P|² and |O|² of the frame.
-            let largest = shared_array![f32; 2];
-            for number in 0..frames {
-                let frame = *order.add(number as usize) as usize;
-                let window = object.add(corner_of(corners, frame, object_columns));
-                let mut x = [Complex32::ZERO; VALUES];
-                let most = largest_of(&transform, probe, window, object_columns);
-                if thread::index_in_block() == 0 {
-                    *largest = most[0];
-                    *largest.add(1) = most[1];
-                }
-                load_model(&transform, &mut x, probe, window, object_columns);
-                transform.forward(&mut x);
-                // Found again, so that the transforms have the registers.
-                let frame = *order.add(thread::hidden(number) as usize) as usize;
-                let scale = *scales.add(frame);
-                deviate(&transform, &mut x, given(number), scale, frame, &to);
-                prefetch::<$a>(given(number + 1));
-                transform.inverse(&mut x);
-                let frame = *order.add(thread::hidden(number) as usize) as usize;
-                let changes = [updates & OBJECT != 0, updates & PROBE != 0];
-                let of_object = Update {
-                    alpha: object_alpha,
-                    step: if changes[0] { object_step } else { 0.0 },
-                    most: *largest,
-                };
-                let of_probe = Update {
-                    alpha: probe_alpha,
-                    step: if changes[1] { probe_step } else { 0.0 },
-                    most: *largest.add(1),
-                };
-                update(&transform, &x, &Frames {
-                    window: object.add(corner_of(corners, frame, object_columns)),
-                    width: object_columns,
-                    probe,
-                    support,
-                    of_object,
-                    of_probe,
-                    supported: changes[1],
-                });
-                // From here on threads work on each other's pixels.
-                thread::sync_threads();
-                // Hidden, so that the decision is not kept in a register for all frames.
-                if thread::hidden(updates) & OBJECT != 0 && clip_high >= 0.0 {
-                    let side = Frame::<$a>::SIDE as u32;
-                    let frame = *order.add(thread::hidden(number) as usize) as usize;
-                    let corner = corner_of(corners, frame, object_columns);
-                    let window = Window { corner, side, width: object_columns };
-                    let elements = object_rows * object_columns;
-                    clip(object, elements, &window, [clip_low, clip_high], number == 0);
-                }
-                thread::sync_threads();
+            let pass = Pass {
+                transform: Frame::<$a>::new(exchange, table),
+                found: Found::new(found),
+                object,
+                probe: kept,
+                support,
+                magnitudes,
+                scales,
+                corners,
+                order,
+                to: Errors { errors, moved, photon, residual, free },
+                frames,
+                object_rows,
+                object_columns,
+                alpha: [object_alpha, probe_alpha],
+                step: [object_step, probe_step],
+                limits: [clip_low, clip_high],
+                supported,
+            };
+            if $keeps {
+                pass.copy_probe(probe, kept);
+            }
+            pass.run();
+            if $keeps {
+                pass.copy_probe(kept, probe);
             }
         }
     )*};
 }
 
 sizes! {
-    ptycho_pie_pass_64, 2, 64, 128;
-    ptycho_pie_pass_128, 4, 128, 512;
+    ptycho_pie_pass_64, 2, 64, 128, true, 50_688;
+    ptycho_pie_pass_128, 4, 128, 512, true, 200_192;
+    ptycho_pie_pass_128_l2, 4, 128, 512, false, 69_120;
 }

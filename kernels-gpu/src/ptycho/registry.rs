@@ -67,6 +67,7 @@ pub(crate) const KERNELS: &[KernelInfo] = &[
     info::<phase_ramp_layers::PtychoPhaseRampLayers<'static, Emulated>>(),
     info::<pie_pass::PtychoPiePass64<'static, Emulated>>(),
     info::<pie_pass::PtychoPiePass128<'static, Emulated>>(),
+    info::<pie_pass::PtychoPiePass128L2<'static, Emulated>>(),
     info::<position_equations::PtychoPositionEquations<'static, Emulated>>(),
     info::<probe_change::PtychoProbeChange<'static, Emulated>>(),
     info::<probe_direction::PtychoProbeDirection<'static, Emulated>>(),

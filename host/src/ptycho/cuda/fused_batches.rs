@@ -15,6 +15,7 @@ use crate::gpu::{Buffer, Device, Result};
 use crate::ptycho::Step;
 use crate::ptycho::cpu::{Denominator, FLOOR};
 use crate::ptycho::step::{BatchMethod, BatchUpdate};
+use crate::ptycho::step_plan::{holds_frame, keeps_frame};
 use crate::ptycho::update_version::TILE;
 use num_complex::Complex;
 use std::f64::consts::TAU;
@@ -26,7 +27,7 @@ use warpstride_kernels::ptycho::{
     batch_step_sums::PtychoBatchStepSums,
     batch_sums::PtychoBatchSums,
     frame_chi::{PtychoFrameChi64, PtychoFrameChi128},
-    pie_pass::{OBJECT, PROBE, PtychoPiePass64, PtychoPiePass128},
+    pie_pass::{OBJECT, PROBE, PtychoPiePass64, PtychoPiePass128, PtychoPiePass128L2},
 };
 
 /// Parts of a frame in the sums of the steps: 400 blocks for a batch of 100 frames.
@@ -45,7 +46,7 @@ pub(super) struct Fused<M: Device> {
 impl<M: Device> Fused<M> {
     /// `None`: the frames do not fit into a block's registers, or there are several modes.
     pub(super) fn new(device: &M, layout: &Layout) -> Result<Option<Self>> {
-        let Some(side) = side_of(layout) else {
+        let Some(side) = side_of(device, layout) else {
             return Ok(None);
         };
         Ok(Some(Self {
@@ -75,9 +76,10 @@ macro_rules! launch_by_side {
 }
 
 /// Rows and columns of a frame, if it fits into a block's registers and there is one mode.
-pub(super) fn side_of(layout: &Layout) -> Option<u32> {
+pub(super) fn side_of<M: Device>(device: &M, layout: &Layout) -> Option<u32> {
     let side = layout.rows;
-    (layout.modes == 1 && layout.columns == side && matches!(side, 64 | 128)).then_some(side)
+    let holds = holds_frame(side as usize, device.shared_memory());
+    (layout.modes == 1 && layout.columns == side && holds).then_some(side)
 }
 
 /// exp(−2πi k/side).
@@ -115,6 +117,7 @@ impl<M: Device> Run<'_, M> {
         batches: &[Batch],
     ) -> Result<()> {
         if self.frames.size == 1
+            && self.has_pass()
             && step.probe_fourier_support.is_none()
             && let BatchUpdate::Pie {
                 object_step,
@@ -366,6 +369,15 @@ impl<M: Device> Run<'_, M> {
         Ok(())
     }
 
+    /// Whether there is a kernel for a whole pass: that for 64² has the probe in shared memory on every device.
+    fn has_pass(&self) -> bool {
+        let keeps = keeps_frame(64, self.device.shared_memory());
+        self.batches
+            .fused
+            .as_ref()
+            .is_some_and(|fused| fused.side != 64 || keeps)
+    }
+
     /// One pass with one frame a batch.
     fn pie_pass(&mut self, step: &Step, method: &BatchMethod, steps: [f64; 2]) -> Result<()> {
         let Some(fused) = &self.batches.fused else {
@@ -386,37 +398,52 @@ impl<M: Device> Run<'_, M> {
             corners,
             ..
         } = &mut *self.buffers;
-        let [clip_low, clip_high] = clip_limits(step.clip_object);
-        launch_by_side!(
-            self.device,
-            fused.side,
-            Work::Blocks(1),
-            PtychoPiePass64
-                | PtychoPiePass128 {
-                    object: object.write(),
-                    probe: probe.write(),
-                    errors: errors.write(),
-                    moved: moved.write(),
-                    photon: photon.write(),
-                    residual: residual.write(),
-                    free: free.write(),
-                    support: support.read(),
-                    magnitudes: magnitudes.read(),
-                    scales: scales.read(),
-                    corners: corners.read(),
-                    order: order.read(),
-                    roots: fused.roots.read(),
-                    frames: self.layout.frames,
-                    object_rows: self.layout.object_rows,
-                    object_columns: self.layout.object_columns,
-                    object_alpha: alpha(method.object_denominator()),
-                    probe_alpha: alpha(method.probe_denominator()),
-                    object_step: steps[0] as f32,
-                    probe_step: steps[1] as f32,
-                    clip_low,
-                    clip_high,
-                    updates: updates(step),
-                }
-        )
+        let clip = step.clip_object.filter(|_| step.update_object);
+        let [clip_low, clip_high] = clip_limits(clip);
+        let steps = [
+            if step.update_object { steps[0] } else { 0.0 },
+            if step.update_probe { steps[1] } else { 0.0 },
+        ];
+        // All ones without a support.
+        let supported = u32::from(step.update_probe && step.probe_support.is_some());
+        macro_rules! pass {
+            ($kernel:ident) => {
+                self.device.launch(
+                    &$kernel {
+                        object: object.write(),
+                        probe: probe.write(),
+                        errors: errors.write(),
+                        moved: moved.write(),
+                        photon: photon.write(),
+                        residual: residual.write(),
+                        free: free.write(),
+                        support: support.read(),
+                        magnitudes: magnitudes.read(),
+                        scales: scales.read(),
+                        corners: corners.read(),
+                        order: order.read(),
+                        roots: fused.roots.read(),
+                        frames: self.layout.frames,
+                        object_rows: self.layout.object_rows,
+                        object_columns: self.layout.object_columns,
+                        object_alpha: alpha(method.object_denominator()),
+                        probe_alpha: alpha(method.probe_denominator()),
+                        object_step: steps[0] as f32,
+                        probe_step: steps[1] as f32,
+                        clip_low,
+                        clip_high,
+                        supported,
+                    },
+                    Work::Blocks(1),
+                )
+            };
+        }
+        if fused.side == 64 {
+            pass!(PtychoPiePass64)
+        } else if keeps_frame(128, self.device.shared_memory()) {
+            pass!(PtychoPiePass128)
+        } else {
+            pass!(PtychoPiePass128L2)
+        }
     }
 }

@@ -49,6 +49,12 @@ impl StepSequence {
             steps,
         }
     }
+
+    /// Whether all steps are projections of separate kernels or of the fused step.
+    pub(super) fn projects(&self) -> bool {
+        let projects = |step: &Step| step.method == Method::Projection;
+        self.steps.iter().all(projects)
+    }
 }
 
 /// A step of the difference map.

@@ -1,4 +1,4 @@
-//! The kernels `ptycho_pie_pass_64` and `…_128`.
+//! The kernels `ptycho_pie_pass_*`.
 
 use super::super::batch_waves::Batch;
 use super::super::bench::{Bench, Case, all_wide};
@@ -8,13 +8,14 @@ use super::scan::Scan;
 use crate::gpu::{Buffer, Device, Result};
 use num_complex::Complex;
 use warpstride_device::launch::{Emulated, Work};
-use warpstride_kernels::ptycho::pie_pass::{OBJECT, PROBE, PtychoPiePass64, PtychoPiePass128};
+use warpstride_kernels::ptycho::pie_pass::{PtychoPiePass64, PtychoPiePass128, PtychoPiePass128L2};
 
-/// Updates, α and step of object and probe, and limits of the object's modulus.
-pub(super) const PASSES: [(u32, [[f32; 2]; 3]); 3] = [
-    (OBJECT | PROBE, [[1.0, 1.0], [1.0, 0.2], [0.0, -1.0]]),
-    (OBJECT | PROBE, [[0.1, 0.6], [0.9, 0.7], [0.3, 1.1]]),
-    (PROBE, [[1.0, 0.5], [1.0, 1.0], [0.3, 1.1]]),
+/// Whether the probe has a support, α and step of object and probe (0: no update), and limits of the object's modulus.
+pub(super) const PASSES: [(bool, [[f32; 2]; 3]); 4] = [
+    (false, [[0.6, 1.0], [1.0, 0.7], [0.0, -1.0]]),
+    (true, [[1.0, 1.0], [1.0, 0.2], [0.0, -1.0]]),
+    (true, [[0.1, 0.6], [0.9, 0.7], [0.3, 1.1]]),
+    (true, [[1.0, 0.5], [0.0, 1.0], [0.0, -1.0]]),
 ];
 
 /// The largest squared modulus.
@@ -22,10 +23,12 @@ fn strongest(values: impl Iterator<Item = Complex<f64>>) -> f64 {
     values.map(|v| v.norm_sqr()).fold(0.0, f64::max)
 }
 
+/// `keeps`: with the kernel that keeps a probe of 128² pixels in shared memory.
 pub(super) fn pass<M: Device>(
     bench: &mut Bench<'_, M>,
     shape: Shape,
-    (updates, [alpha, step, limits]): (u32, [[f32; 2]; 3]),
+    (supported, [alpha, step, limits]): (bool, [[f32; 2]; 3]),
+    keeps: bool,
 ) -> Result<()> {
     let on = bench.on();
     let mut source = Source::new("pie pass", &shape);
@@ -49,16 +52,21 @@ pub(super) fn pass<M: Device>(
         for (pixel, value) in values.into_iter().enumerate() {
             let at = scan.place(frame, pixel);
             let (old_p, old_o) = (p[pixel], o[at]);
-            if updates & OBJECT != 0 {
+            if step[0] != 0.0 {
                 let change = old_p.conj() * value * factor(0, old_p.norm_sqr(), of_probe);
                 o[at] = old_o + change;
             }
-            if updates & PROBE != 0 {
+            if step[1] != 0.0 {
                 let change = old_o.conj() * value * factor(1, old_o.norm_sqr(), of_object);
-                p[pixel] = (old_p + change) * f64::from(support[pixel]);
+                let inside = if supported {
+                    f64::from(support[pixel])
+                } else {
+                    1.0
+                };
+                p[pixel] = (old_p + change) * inside;
             }
         }
-        if updates & OBJECT != 0 {
+        if step[0] != 0.0 {
             o.iter_mut()
                 .for_each(|value| *value = clipped(*value, limits));
         }
@@ -71,11 +79,11 @@ pub(super) fn pass<M: Device>(
     let roots = on.upload(&scan.roots)?;
     let frames = shape.frames as usize;
     let [errors, moved, photon, residual, free] = [0; 5].map(|_| on.poisoned::<f32>(frames));
-    let text = format!("{shape}, updates {updates}, alpha {alpha:?}, step {step:?}");
-    let case = if shape.rows == 64 {
-        Case::of::<PtychoPiePass64<'_, Emulated>>(text)
-    } else {
-        Case::of::<PtychoPiePass128<'_, Emulated>>(text)
+    let text = format!("{shape}, support {supported}, alpha {alpha:?}, step {step:?}");
+    let case = match (shape.rows, keeps) {
+        (64, _) => Case::of::<PtychoPiePass64<'_, Emulated>>(text),
+        (_, true) => Case::of::<PtychoPiePass128<'_, Emulated>>(text),
+        (_, false) => Case::of::<PtychoPiePass128L2<'_, Emulated>>(text),
     };
     bench.run(
         case,
@@ -111,16 +119,16 @@ pub(super) fn pass<M: Device>(
                             probe_step: step[1],
                             clip_low: limits[0],
                             clip_high: limits[1],
-                            updates,
+                            supported: u32::from(supported),
                         },
                         Work::Blocks(2),
                     )
                 };
             }
-            if shape.rows == 64 {
-                launch!(PtychoPiePass64)
-            } else {
-                launch!(PtychoPiePass128)
+            match (shape.rows, keeps) {
+                (64, _) => launch!(PtychoPiePass64),
+                (_, true) => launch!(PtychoPiePass128),
+                (_, false) => launch!(PtychoPiePass128L2),
             }
         },
         |on, (object, probe, found)| {

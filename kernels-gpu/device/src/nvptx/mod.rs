@@ -135,6 +135,25 @@ pub(crate) unsafe fn hidden(value: u32) -> u32 {
     same
 }
 
+/// `value + (%warpid >> 31)`. The shifted register is 0, but its value may change during a kernel (PTX ISA, special
+/// registers), so the assembler keeps no earlier result.
+#[inline(always)]
+pub(crate) unsafe fn recomputed(value: u32) -> u32 {
+    let same;
+    // SAFETY: reads a special register and adds it.
+    unsafe {
+        asm!(
+            "mov.u32 {s}, %warpid;",
+            "shr.u32 {s}, {s}, 31;",
+            "add.u32 {s}, {s}, {v};",
+            s = out(reg32) same,
+            v = in(reg32) value,
+            options(nomem, nostack, preserves_flags)
+        );
+    }
+    same
+}
+
 /// # Safety
 ///
 /// `address` must be in global memory, valid and aligned.

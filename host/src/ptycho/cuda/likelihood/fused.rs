@@ -97,7 +97,8 @@ impl<M: Device> Fused<M> {
 impl<M: Device> Run<'_, M> {
     /// Whether the launches are fused; allocates what they need.
     pub(super) fn fuses(&mut self, noise: Noise) -> Result<bool> {
-        let side = side_of(self.layout).filter(|_| !self.frames.exact && noise != Noise::Gaussian);
+        let side = side_of(self.device, self.layout)
+            .filter(|_| !self.frames.exact && noise != Noise::Gaussian);
         match side {
             Some(side) => {
                 if self.own.fused.is_none() {
