@@ -46,6 +46,7 @@ pub mod object_update_atomic;
 pub mod object_update_tiled;
 pub mod phase_ramp_layers;
 pub mod pie_pass;
+mod pie_shared;
 pub mod position_equations;
 pub mod probe_change;
 pub mod probe_direction;
