@@ -44,7 +44,7 @@ pub(super) fn cases<M: Device>(bench: &mut Bench<'_, M>, size: Size) -> Result<(
             for coefficients in COEFFICIENTS {
                 let scan = Scan::new("fused", shape);
                 let after = scan.after(bound, coefficients);
-                for keeps in keeping(bench.device(), shape) {
+                for keeps in stash_options(bench.device(), shape) {
                     step(bench, &scan, &after, keeps, (bound, coefficients))?;
                 }
             }
@@ -56,7 +56,7 @@ pub(super) fn cases<M: Device>(bench: &mut Bench<'_, M>, size: Size) -> Result<(
 }
 
 /// Whether a frame is kept in shared memory: both, if there is enough.
-fn keeping<M: Device>(device: &M, shape: Shape) -> Vec<bool> {
+fn stash_options<M: Device>(device: &M, shape: Shape) -> Vec<bool> {
     let both = keeps_frame(shape.rows as usize, device.shared_memory());
     if both { vec![true, false] } else { vec![false] }
 }
@@ -330,7 +330,7 @@ fn exceeding<M: Device>(bench: &mut Bench<'_, M>, shape: Shape) -> Result<()> {
     let on = bench.on();
     let scan = Scan::new("exceeding", shape);
     let threads = shape.pixels() as u32 / 32;
-    for keeps in keeping(bench.device(), shape) {
+    for keeps in stash_options(bench.device(), shape) {
         bench.run(
             case(
                 shape.rows,
