@@ -1,6 +1,6 @@
 //! The memory that a reconstruction needs.
 
-use super::{EngineName, EngineSpec, Precision, Recipe, StepPlan};
+use super::{EngineName, EngineSpec, Noise, Precision, Recipe, StepPlan};
 use crate::run::MemoryEstimate;
 
 /// Values of a set of waves that the GPU holds together where an engine has no batches: 128 MiB.
@@ -57,9 +57,12 @@ pub fn memory_estimate(
     let plan = StepPlan::on_hopper(recipe.gpu.step, [frames, modes, rows, columns]);
     let separate = |e: &EngineSpec| e.name.projects() && e.subpixel == Some(true);
     let fused = plan.is_fused() && !recipe.engines.iter().any(separate);
-    // Fused conjugate gradients keep the spectra of all frames and what is asked of them.
+    // Fused conjugate gradients keep the spectra and the gradients of all frames.
     let fuses = modes == 1 && rows == columns && matches!(rows, 64 | 128);
-    let searches = |e: &EngineSpec| e.name == EngineName::Ml && e.subpixel != Some(true);
+    let searches = |e: &EngineSpec| {
+        let fused = e.subpixel == Some(false) && e.noise != Some(Noise::Gaussian);
+        e.name == EngineName::Ml && fused
+    };
     let searched = fuses && recipe.engines.iter().any(searches);
     let device = waves
         .saturating_mul(if fused { 8 } else { 24 })
@@ -122,5 +125,24 @@ mod tests {
         assert!(batches < of("dm:5", GpuStep::Unfused) / 4);
         // The fused step has one array of waves, not three.
         assert!(batches < of("dm:5", GpuStep::Auto) / 2);
+    }
+
+    #[test]
+    fn fused_conjugate_gradients_keep_two_arrays_of_waves() {
+        let of = |noise, subpixel| {
+            let mut recipe = Recipe {
+                engines: vec![EngineSpec::parse("ml:5").unwrap()],
+                ..Recipe::default()
+            };
+            recipe.engines[0].noise = Some(noise);
+            recipe.engines[0].subpixel = Some(subpixel);
+            memory_estimate([10_000, 1, 64, 64], [200, 200], &recipe).gpu_device
+        };
+        let separate = of(Noise::Amplitude, true);
+        assert_eq!(
+            of(Noise::Amplitude, false) - separate,
+            10_000 * 64 * 64 * 16
+        );
+        assert_eq!(of(Noise::Gaussian, false), separate);
     }
 }

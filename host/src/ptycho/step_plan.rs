@@ -33,8 +33,8 @@ pub enum Separate {
     Subpixel,
 }
 
-/// Bytes of shared memory that a block of the fused step has besides: for sums over the block.
-const SUMS: usize = 1024;
+/// Bytes of shared memory that a block has besides: for sums over the block, and for roots of unity (`pie_pass`).
+const SUMS: usize = 2048;
 
 /// Shared memory of a block with compute capability 9.0 (CUDA programming guide), bytes.
 const SHARED_MEMORY: usize = 227 << 10;

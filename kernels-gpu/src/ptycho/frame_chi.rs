@@ -1,4 +1,4 @@
-//! χ of a batch, one launch: the model P·O of every frame, its transform, what the counts ask of it, the inverse
+//! χ of a batch, one launch: the model P·O of every frame, its transform, the change to the measured magnitudes, the inverse
 //! transform. For one probe mode at whole pixels and frames of 64² or 128², which a block holds in its registers
 //! ([`Frame`]).
 //!
@@ -116,9 +116,9 @@ impl MetricSums {
     }
 }
 
-/// Turns the model's spectrum into what the counts ask of it, `Ψ (√I/√I_model − 1)/N`, 0 where masked or free; returns the
-/// thread's sums behind the metrics (it loads so many √counts together), all as `magnitude_deviation` (Σ|χ|² is Σ w (√I_model − √I)²/scale).
-/// I_model = scale/N · |Ψ|².
+/// Turns the model's spectrum into its change to the measured magnitudes, `Ψ (√I/√I_model − 1)/N`, 0 where masked or
+/// free, `TOGETHER` √counts loaded at a time; returns the thread's sums behind the metrics, all as `magnitude_deviation`
+/// (Σ|χ|² is Σ w (√I_model − √I)²/scale). I_model = scale/N · |Ψ|².
 #[inline(always)]
 pub(super) unsafe fn deviate<const A: usize, const TOGETHER: usize>(
     frame: &Frame<A>,

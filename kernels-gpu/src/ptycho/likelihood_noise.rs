@@ -1,5 +1,5 @@
 //! The losses of maximum likelihood: functions of a pixel's model intensity and √counts, and their derivatives, in
-//! double precision.
+//! double precision, and in single precision for kernels that hold a frame in registers.
 
 use warpstride_device::prelude::*;
 
@@ -102,36 +102,37 @@ pub fn ln(x: f64) -> f64 {
 }
 
 /// The loss of one pixel for Poisson or amplitude noise and its derivative by the model intensity, in single precision.
-/// The loss is exact to about 1e-6 of itself, plus 1e-7 of the intensity times the relative deviation. `model_root` and
-/// `inverse_root` are √(model + 1e-10) and its inverse.
+/// `floored` is the model intensity plus 1e-10, then its root and the inverse of that. The loss is exact to some 1e-6 of
+/// itself and of the intensity's relative deviation.
 #[inline(always)]
 pub(super) fn loss_and_slope<const NOISE: u32>(
-    [model, model_root, inverse_root]: [f32; 3],
+    [floored, model_root, inverse_root]: [f32; 3],
     root: f32,
 ) -> (f32, f32) {
-    let slope = slope_of::<NOISE>([model, model_root, inverse_root], root);
+    let slope = slope_of::<NOISE>([floored, model_root, inverse_root], root);
     let counts = root * root;
     let loss = if NOISE == AMPLITUDE {
         let by = model_root - root;
         by * by
     } else if counts > 0.0 {
-        counts * less_logarithm(float::div_approx(model - counts, counts))
+        let ratio = float::div_approx(floored, counts);
+        counts * less_logarithm(float::div_approx(floored - counts, counts), ratio)
     } else {
-        model
+        floored
     };
     (loss, slope)
 }
 
-/// The second result of [`loss_and_slope`].
+/// The derivative of the loss by the model intensity, with the arguments of [`loss_and_slope`].
 #[inline(always)]
 pub(super) fn slope_of<const NOISE: u32>(
-    [model, model_root, inverse_root]: [f32; 3],
+    [floored, model_root, inverse_root]: [f32; 3],
     root: f32,
 ) -> f32 {
     if NOISE == AMPLITUDE {
         (model_root - root) * inverse_root
     } else {
-        (model - root * root) * inverse_root * inverse_root
+        (floored - root * root) * inverse_root * inverse_root
     }
 }
 
@@ -147,13 +148,14 @@ pub(super) fn curvature<const NOISE: u32>(inverse_root: f32, root: f32) -> f32 {
     }
 }
 
-/// d − log(1 + d) for d > −1, to about 1e-6 of itself, near 0 too; d = −1 is as a number near it. With 1 + d = 2ᵉ m, m
-/// between √½ and √2, and s = (m − 1)/(m + 1), it is d − e log 2 − 2 artanh s, and d − 2 s = d s if e = 0.
+/// d − log(1 + d) for d > −1, to about 1e-6 of itself, near 0 too; `ratio` is 1 + d as its own number, which is exact where
+/// that is small. With ratio = 2ᵉ m, m between √½ and √2, and s = (m − 1)/(m + 1), it is d − e log 2 − 2 artanh s, and
+/// d − 2 s = d s if e = 0.
 #[inline(always)]
-pub fn less_logarithm(d: f32) -> f32 {
+pub fn less_logarithm(d: f32, ratio: f32) -> f32 {
     const LOWEST: i32 = core::f32::consts::FRAC_1_SQRT_2.to_bits() as i32;
     const EXPONENT: i32 = 23;
-    let bits = (1.0 + d).max(1e-30).to_bits() as i32;
+    let bits = ratio.to_bits() as i32;
     let exponent = (bits - LOWEST) >> EXPONENT;
     let m = f32::from_bits((bits - (exponent << EXPONENT)) as u32);
     // Without the rounding of 1 + d where it matters.

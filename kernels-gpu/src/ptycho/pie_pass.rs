@@ -8,7 +8,7 @@
 //!
 //! The floor is that of one multiprocessor: of a pixel of a frame, 16 bytes of the object are read, 8 written, and 4
 //! (√counts) read from device memory, at 64 bytes a clock 7200 clocks or 4 µs for 128²; the operations of the two
-//! transforms are about 10 µs. With the probe in L2 it is 16 bytes more read and 8 more written, 10 µs. What the threads
+//! transforms are about 10 µs. With the probe in L2, 24 more bytes are read and 8 written, 9 µs in all. What the threads
 //! of a warp find together (the largest weights, the metrics) goes through shared memory and is read after a barrier
 //! that there is anyway. Blocks of 512 or 128 threads, 32 pixels each.
 

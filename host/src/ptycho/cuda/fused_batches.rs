@@ -4,7 +4,7 @@
 //! A batch is one launch for χ, one for its sums on object and probe, one that divides them, two for the steps of
 //! LSQ-ML, and one that changes object and probe. χ of a batch stays in the L2 cache. Frames and ranges of the batches
 //! are on the device, so an epoch can be captured as a graph, to be replayed for other batches. A pass of ePIE or rPIE
-//! with one frame a batch is a single launch.
+//! with one frame a batch is a single launch, unless the probe has a Fourier support.
 
 use super::batch_engine::{BatchBuffers, Run};
 use super::buffers::{Buffers, Layout};

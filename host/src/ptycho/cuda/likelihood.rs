@@ -360,6 +360,7 @@ impl<M: Device> Run<'_, M> {
 
     /// Object and probe `t` along the direction from the start.
     fn move_to(&mut self, t: f64) -> Result<()> {
+        self.own.changed();
         let Self {
             device,
             buffers,

@@ -12,7 +12,8 @@ use warpstride_kernels::ptycho::{
 };
 
 /// Normalises to the total power `power`, or only mixes modes if that is not given; the momentum and what
-/// else there is on the probe (`others`) along with it. Waits for the device if there are several modes.
+/// else there is on the probe (`others`) along with it. Waits for the device, unless there is one
+/// mode, a power, and nothing else on the probe.
 pub(super) fn normalise<M: Device>(
     device: &M,
     layout: &Layout,

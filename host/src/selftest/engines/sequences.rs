@@ -395,6 +395,14 @@ fn likelihood_sequences(dm: Step) -> Vec<StepSequence> {
                 ..of(method(Noise::Gaussian))
             },
         ),
+        StepSequence::new(
+            "ml, Poisson, object only, centred",
+            Step {
+                update_probe: false,
+                centre_tolerance: Some(0.6),
+                ..of(method(Noise::Poisson))
+            },
+        ),
     ];
     for sequence in &mut all {
         sequence.steps.truncate(LIKELIHOOD_ITERATIONS);

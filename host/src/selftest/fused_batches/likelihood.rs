@@ -21,7 +21,24 @@ use warpstride_kernels::ptycho::{
     },
 };
 
-pub(super) const NOISES: [Noise; 2] = [Noise::Poisson, Noise::Amplitude];
+/// Noises, and factors on the probe: models about as bright as the counts, and much darker.
+pub(super) const NOISES: [(Noise, f32); 4] = [
+    (Noise::Poisson, 1.0),
+    (Noise::Amplitude, 1.0),
+    (Noise::Poisson, 3e-6),
+    (Noise::Amplitude, 3e-6),
+];
+
+/// What the kernel adds to the modelled intensity.
+const FLOOR: f64 = 1e-10;
+
+/// The scan with a factor on its probe.
+fn lit(mut scan: Scan, light: f32) -> Scan {
+    for value in &mut scan.probe {
+        *value = value.scale(light);
+    }
+    scan
+}
 
 /// The transforms, by their definition, of products on the frames: of values of the probe and of the object.
 fn spectra(
@@ -84,16 +101,19 @@ fn derived(
 pub(super) fn gradient<M: Device>(
     bench: &mut Bench<'_, M>,
     shape: Shape,
-    noise: Noise,
+    (noise, light): (Noise, f32),
 ) -> Result<()> {
     let on = bench.on();
     let mut source = Source::new("frame gradient", &shape);
-    let scan = Scan::new(&mut source, shape);
+    let scan = lit(Scan::new(&mut source, shape), light);
     let mut model = Vec::new();
     let mut metrics: [Vec<f64>; 5] = Default::default();
     for frame in 0..shape.frames as usize {
         let f = spectra(&shape, &scan, &[[&scan.probe, &scan.object]], frame);
-        let (pixels, _) = modelled(&shape, &scan, frame, &f);
+        let (mut pixels, _) = modelled(&shape, &scan, frame, &f);
+        for [intensity, _] in &mut pixels {
+            *intensity += FLOOR;
+        }
         let [photon, residual, free] = model_metrics(&pixels);
         let moved = residual / f64::from(scan.scales[frame]);
         let found = [mean(&pixels, deviation), moved, photon, residual, free];
@@ -110,7 +130,7 @@ pub(super) fn gradient<M: Device>(
     let roots = on.upload(&scan.roots)?;
     let count = shape.frames as usize;
     let [errors, moved, photon, residual, free] = [0; 5].map(|_| on.poisoned::<f32>(count));
-    let text = format!("{shape}, {noise:?}");
+    let text = format!("{shape}, {noise:?}, light {light}");
     let case = match (noise, shape.rows) {
         (Noise::Poisson, 64) => Case::of::<PtychoFrameGradientPoisson64<'_, Emulated>>(text),
         (Noise::Poisson, _) => Case::of::<PtychoFrameGradientPoisson128<'_, Emulated>>(text),
@@ -180,10 +200,14 @@ pub(super) fn gradient<M: Device>(
     )
 }
 
-pub(super) fn line<M: Device>(bench: &mut Bench<'_, M>, shape: Shape, noise: Noise) -> Result<()> {
+pub(super) fn line<M: Device>(
+    bench: &mut Bench<'_, M>,
+    shape: Shape,
+    (noise, light): (Noise, f32),
+) -> Result<()> {
     let on = bench.on();
     let mut source = Source::new("frame line", &shape);
-    let scan = Scan::new(&mut source, shape);
+    let scan = lit(Scan::new(&mut source, shape), light);
     let on_probe = source.complex(shape.pixels());
     let on_object = source.complex(shape.object_elements());
     let (p, o) = (&scan.probe[..], &scan.object[..]);
@@ -224,7 +248,7 @@ pub(super) fn line<M: Device>(bench: &mut Bench<'_, M>, shape: Shape, noise: Noi
     let scales = on.upload(&scan.scales)?;
     let corners = on.upload(&scan.corners)?;
     let roots = on.upload(&scan.roots)?;
-    let text = format!("{shape}, {noise:?}");
+    let text = format!("{shape}, {noise:?}, light {light}");
     let case = match (noise, shape.rows) {
         (Noise::Poisson, 64) => Case::of::<PtychoFrameLinePoisson64<'_, Emulated>>(text),
         (Noise::Poisson, _) => Case::of::<PtychoFrameLinePoisson128<'_, Emulated>>(text),

@@ -11,11 +11,12 @@ use warpstride_device::launch::{Emulated, Work};
 use warpstride_kernels::ptycho::pie_pass::{PtychoPiePass64, PtychoPiePass128, PtychoPiePass128L2};
 
 /// Whether the probe has a support, α and step of object and probe (0: no update), and limits of the object's modulus.
-pub(super) const PASSES: [(bool, [[f32; 2]; 3]); 4] = [
+pub(super) const PASSES: [(bool, [[f32; 2]; 3]); 5] = [
     (false, [[0.6, 1.0], [1.0, 0.7], [0.0, -1.0]]),
     (true, [[1.0, 1.0], [1.0, 0.2], [0.0, -1.0]]),
     (true, [[0.1, 0.6], [0.9, 0.7], [0.3, 1.1]]),
     (true, [[1.0, 0.5], [0.0, 1.0], [0.0, -1.0]]),
+    (false, [[0.3, 1.0], [1.0, 0.0], [0.3, 1.1]]),
 ];
 
 /// The largest squared modulus.

@@ -1,7 +1,7 @@
 //! Gradient, loss and line sums in few launches, for scans whose frames a block holds in its registers: 64² or 128²
 //! pixels, one probe mode, whole pixels; and for noise whose step along a line is of second order.
 //!
-//! An iteration transforms every frame three times. A launch for the loss of a step also computes what the gradient there
+//! An iteration transforms every frame three times, if the first step along the line is taken and nothing is constrained. A launch for the loss of a step also computes what the gradient there
 //! needs, f and ξ of all frames. So if the step is taken, the next iteration begins with them; the metrics of that model
 //! wait in [`Fused`] until then.
 
@@ -160,7 +160,8 @@ impl<M: Device> Run<'_, M> {
         }
     }
 
-    /// As `gradient`.
+    /// Gradients and weights at the present object and probe, and the frames' errors, as [`Run::gradient`] does; returns the
+    /// likelihood's part of the objective.
     pub(super) fn fused_gradient(&mut self, step: &Step, method: &LikelihoodMethod) -> Result<f64> {
         let loss = self.present_loss(method.noise)?;
         let (device, layout) = (self.device, self.layout);
@@ -228,7 +229,7 @@ impl<M: Device> Run<'_, M> {
         Ok(loss)
     }
 
-    /// As `line_sums`, of which this noise uses three.
+    /// The sums of [`Run::line_sums`], of which this noise uses three; the others are 0.
     pub(super) fn fused_line_sums(&mut self, noise: Noise) -> Result<[f64; 9]> {
         self.present_loss(noise)?;
         let (device, layout) = (self.device, self.layout);

@@ -8,16 +8,16 @@ use crate::ptycho::{
     simulate,
 };
 
-fn problem() -> Problem {
+fn problem(frame: usize, probe_modes: usize) -> Problem {
     let options = SimulateOptions {
-        frame: 16,
+        frame,
         positions: 5,
         photons: 1e6,
-        probe_modes: 2,
+        probe_modes,
         ..SimulateOptions::default()
     };
     let recipe = Recipe {
-        probe_modes: 2,
+        probe_modes,
         free_pixels: 0.02,
         ..Recipe::default()
     };
@@ -44,7 +44,7 @@ fn specs() -> Vec<EngineSpec> {
 
 #[test]
 fn the_device_takes_the_steps_of_the_cpu() {
-    let problem = problem();
+    let problem = problem(16, 2);
     for spec in specs() {
         let mut cpu = CpuEngine::<f32>::new(&problem);
         let mut gpu = emulated(&problem);
@@ -69,18 +69,25 @@ fn the_device_takes_the_steps_of_the_cpu() {
 
 #[test]
 fn a_restored_engine_goes_on_with_the_same_bits() {
-    let problem = problem();
-    let spec = &specs()[2];
+    let separate = specs().remove(2);
+    let mut fused = separate.clone();
+    fused.subpixel = Some(false);
+    for (problem, spec) in [(problem(16, 2), separate), (problem(64, 1), fused)] {
+        resumes(&problem, &spec);
+    }
+}
+
+fn resumes(problem: &Problem, spec: &EngineSpec) {
     let run = |engine: &mut GpuEngine<EmulatedDevice>, iterations: std::ops::Range<usize>| {
         for iteration in iterations {
-            engine.step(&Step::new(spec, &problem, iteration)).unwrap();
+            engine.step(&Step::new(spec, problem, iteration)).unwrap();
         }
     };
-    let mut whole = emulated(&problem);
+    let mut whole = emulated(problem);
     run(&mut whole, 1..5);
-    let mut first = emulated(&problem);
+    let mut first = emulated(problem);
     run(&mut first, 1..3);
-    let mut second = emulated(&problem);
+    let mut second = emulated(problem);
     second.restore(&first.save().unwrap()).unwrap();
     assert_eq!(second.save().unwrap().search, first.save().unwrap().search);
     run(&mut second, 3..5);
