@@ -268,7 +268,10 @@ fn min_job_length(shared: usize) -> usize {
 }
 
 /// Transforms the columns of `input` (rows of length `pitch`) along `axis` into the rows of `out`.
-#[allow(clippy::too_many_arguments)]
+#[allow(
+    clippy::too_many_arguments,
+    reason = "an axis, the arrays of a pass and how they lie"
+)]
 fn across_rows<T: Real>(
     axis: &Axis<T>,
     sign: Sign,

@@ -11,7 +11,7 @@
 #![cfg_attr(
     target_arch = "nvptx64",
     feature(asm_experimental_arch, link_llvm_intrinsics, stdarch_nvptx),
-    allow(internal_features)
+    allow(internal_features, reason = "LLVM's intrinsics have no stable names")
 )]
 #![expect(
     unsafe_code,
