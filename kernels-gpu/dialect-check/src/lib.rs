@@ -30,7 +30,7 @@ pub mod thread {
     };
     pub use own_device::thread::{
         block_stride, block_threads, cluster_stride, grid_stride, hidden, index_in_block, pause,
-        thread_stride,
+        recomputed, thread_stride,
     };
 }
 
