@@ -146,6 +146,13 @@ impl<'m, M: Device> Bench<'m, M> {
         self.results
     }
 
+    /// Notes that `kernels` are not run at this size, because a block would need more shared memory than the device has.
+    pub(crate) fn skip(&mut self, kernels: &'static str, side: u32) {
+        let bytes = self.device.shared_memory();
+        let why = format!("SKIPPED {side} × {side}: more shared memory than {bytes} bytes a block");
+        self.note(CaseResult::new(kernels, why, 0.0, 0.0));
+    }
+
     /// Adds the case of values that come from more than one launch.
     pub(crate) fn compare<T: Compared>(
         &mut self,

@@ -35,8 +35,11 @@ pub(super) fn cases<M: Device>(bench: &mut Bench<'_, M>, size: Size) -> Result<(
         }
     }
     let shared_memory = bench.device().shared_memory();
-    let holds = |shape: &Shape| holds_frame(shape.rows as usize, shared_memory);
-    for shape in frames(size).into_iter().filter(holds) {
+    for shape in frames(size) {
+        if !holds_frame(shape.rows as usize, shared_memory) {
+            bench.skip("ptycho_frame_*", shape.rows);
+            continue;
+        }
         chi(bench, shape)?;
         for noise in NOISES {
             gradient(bench, shape, noise)?;
@@ -49,6 +52,9 @@ pub(super) fn cases<M: Device>(bench: &mut Bench<'_, M>, size: Size) -> Result<(
             ..shape
         };
         let keeps = keeps_frame(shape.rows as usize, shared_memory);
+        if !keeps {
+            bench.skip("ptycho_pie_pass_*, which keep the probe", few.rows);
+        }
         for options in PASSES {
             if keeps || few.rows == 128 {
                 pass(bench, few, options, false)?;

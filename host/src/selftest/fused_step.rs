@@ -34,9 +34,15 @@ const SMALL: [(u32, u32, [u32; 2]); 5] = [
 const LARGE: [(u32, u32, [u32; 2]); 2] = [(700, 64, [400, 411]), (160, 128, [640, 600])];
 
 pub(super) fn cases<M: Device>(bench: &mut Bench<'_, M>, size: Size) -> Result<()> {
-    let shared_memory = bench.device().shared_memory();
-    let holds = |shape: &Shape| holds_frame(shape.rows as usize, shared_memory);
-    for shape in shapes(size).into_iter().filter(holds) {
+    for shape in shapes(size) {
+        let shared_memory = bench.device().shared_memory();
+        if !holds_frame(shape.rows as usize, shared_memory) {
+            bench.skip("ptycho_fused_*", shape.rows);
+            continue;
+        }
+        if !keeps_frame(shape.rows as usize, shared_memory) {
+            bench.skip("ptycho_fused_step_*, which keep ψ", shape.rows);
+        }
         let all = [0.0, 1e3, 1e-3];
         // The definition of a large case takes seconds.
         for bound in if shape.timed { &all[2..] } else { &all[..] } {

@@ -41,6 +41,18 @@ pub(super) unsafe fn load_model<const A: usize>(
     let (row, column) = frame.place();
     let probe = probe.add(row * Frame::<A>::SIDE + column);
     let window = window.add(row * width as usize + column);
+    load_product::<A>(x, probe, window, width, |_| ());
+}
+
+/// As [`load_model`], from the thread's first pixels on; calls `see` with every value of the window.
+#[inline(always)]
+pub(super) unsafe fn load_product<const A: usize>(
+    x: &mut Values,
+    probe: *const Complex32,
+    window: *const Complex32,
+    width: u32,
+    mut see: impl FnMut(Complex32),
+) {
     for group in 0..VALUES / TOGETHER {
         // Hidden, so that the rows' offsets are computed here and not kept for all frames and groups.
         let step = A * thread::hidden(width) as usize;
@@ -54,8 +66,19 @@ pub(super) unsafe fn load_model<const A: usize>(
         // Between the groups, so that not all loads are in registers at once.
         warp::sync_warp(warp::FULL);
         for k in 0..TOGETHER {
+            see(o[k]);
             x[reversed(group * TOGETHER + k, 5)] = p[k] * o[k];
         }
+    }
+}
+
+/// Writes what [`Frame::inverse`] leaves to `to` (row, column).
+#[inline(always)]
+pub(super) unsafe fn store_waves<const A: usize>(frame: &Frame<A>, x: &Values, to: *mut Complex32) {
+    let (row, column) = frame.place();
+    let to = to.add(row * Frame::<A>::SIDE + column);
+    for n in 0..VALUES {
+        *to.add(n * A * Frame::<A>::SIDE) = x[n];
     }
 }
 
@@ -253,12 +276,7 @@ macro_rules! sizes {
                     sums.write(frame, scale, &to);
                 }
                 transform.inverse(&mut x);
-                let (row, column) = transform.place();
-                let own = row * Frame::<$a>::SIDE + column;
-                let chi = chi.add(member as usize * Frame::<$a>::PIXELS + own);
-                for n in 0..VALUES {
-                    *chi.add(n * $a * Frame::<$a>::SIDE) = x[n];
-                }
+                store_waves(&transform, &x, chi.add(member as usize * Frame::<$a>::PIXELS));
             }
         }
     )*};

@@ -8,7 +8,7 @@
 //! added to the modelled intensity, the loss added up in double.
 
 use super::FREE;
-use super::frame_chi::{Errors, MetricSums, corner_of, load_model, prefetch, root_of};
+use super::frame_chi::{Errors, MetricSums, corner_of, load_model, prefetch, root_of, store_waves};
 use super::likelihood_noise::{AMPLITUDE, POISSON, loss_and_slope};
 use crate::fft::frame::{Frame, VALUES, Values};
 use warpstride_device::prelude::*;
@@ -152,11 +152,7 @@ macro_rules! sizes {
                     metrics.write(frame, scale, &to);
                 }
                 transform.inverse(&mut x);
-                let (row, column) = transform.place();
-                let xi = xi.add(start + row * Frame::<$a>::SIDE + column);
-                for n in 0..VALUES {
-                    *xi.add(n * $a * Frame::<$a>::SIDE) = x[n];
-                }
+                store_waves(&transform, &x, xi.add(start));
             }
         }
     )*};

@@ -12,19 +12,16 @@
 //! of a warp find together (the largest weights, the metrics) goes through shared memory and is read after a barrier
 //! that there is anyway. Blocks of 512 or 128 threads, 32 pixels each.
 
-use super::frame_chi::{Errors, corner_of, deviate, prefetch};
+use super::frame_chi::{Errors, corner_of, deviate, load_product, prefetch};
 use super::object_finish::clipped;
 use super::pie_shared::{Found, warp_number};
 use crate::fft::frame::{Frame, VALUES, Values};
-use crate::fft::registers::reversed;
 use warpstride_device::prelude::*;
 
 /// Values that a thread loads together.
 const TOGETHER: usize = 4;
 /// √counts that a thread loads together.
 const FEW: usize = 4;
-/// Values that a thread loads together for the model.
-const MANY: usize = 8;
 
 /// Below every denominator but 0.
 const SMALLEST: f32 = 1e-30;
@@ -160,22 +157,9 @@ impl<const A: usize> Pass<A> {
     unsafe fn load_model(&self, x: &mut Values) {
         let (window, probe) = self.own(0);
         let mut most = 0.0_f32;
-        for group in 0..VALUES / MANY {
-            // Hidden, so that the rows' offsets are computed here and not kept for all frames and groups.
-            let step = A * thread::hidden(self.object_columns) as usize;
-            let mut p = [Complex32::ZERO; MANY];
-            let mut o = [Complex32::ZERO; MANY];
-            for k in 0..MANY {
-                let n = group * MANY + k;
-                p[k] = *probe.add(n * A * Frame::<A>::SIDE);
-                o[k] = *window.add(n * step);
-            }
-            warp::sync_warp(warp::FULL);
-            for k in 0..MANY {
-                most = most.max(o[k].norm_sqr());
-                x[reversed(group * MANY + k, 5)] = p[k] * o[k];
-            }
-        }
+        load_product::<A>(x, probe, window, self.object_columns, |o| {
+            most = most.max(o.norm_sqr());
+        });
         self.found.note(1, most);
     }
 

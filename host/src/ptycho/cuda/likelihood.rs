@@ -216,11 +216,8 @@ pub(super) struct Run<'a, M: Device> {
 impl<M: Device> Run<'_, M> {
     /// One step; it waits for the device where the host decides.
     pub(super) fn iterate(&mut self, step: &Step, method: &LikelihoodMethod) -> Result<()> {
-        let loss = if self.fuses(method.noise)? {
-            self.fused_gradient(step, method)?
-        } else {
-            self.gradient(step, method)?
-        };
+        self.fuse(method.noise)?;
+        let loss = self.gradient(step, method)?;
         let smoothing = method.smoothing(self.own.count);
         let mut products = self.preconditioned(method, &smoothing)?;
         if !smoothing.is_empty() && products[0] <= 0.0 {
@@ -326,12 +323,7 @@ impl<M: Device> Run<'_, M> {
     fn search(&mut self, method: &LikelihoodMethod, start: f64) -> Result<bool> {
         let device = self.device;
         let noise = method.noise;
-        let fuses = self.own.fused.is_some();
-        let sums = if fuses {
-            self.fused_line_sums(noise)?
-        } else {
-            self.line_sums(noise)?
-        };
+        let sums = self.line_sums(noise)?;
         let [slope, bent] = self.regulariser(method)?;
         let Some(first) = noise.step(&sums, [slope, bent]) else {
             return Ok(false);
@@ -341,12 +333,7 @@ impl<M: Device> Run<'_, M> {
         device.copy(&self.buffers.probe, probe)?;
         let objective = |t: f64| {
             self.move_to(t)?;
-            let loss = if fuses {
-                self.fused_loss(noise)?
-            } else {
-                self.loss(noise)?
-            };
-            Result::Ok(loss + t * (slope + t * bent))
+            Result::Ok(self.loss(noise)? + t * (slope + t * bent))
         };
         let taken = falling(first, start, objective)?;
         if taken.is_none() {

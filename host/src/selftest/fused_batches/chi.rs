@@ -4,7 +4,7 @@ use super::super::batch_waves::Batch;
 use super::super::bench::{Bench, Case, all_f64, all_wide};
 use super::super::shape::{Shape, Source};
 use super::ranges;
-use super::scan::Scan;
+use super::scan::{Scan, worst_metric};
 use crate::gpu::{Buffer, Device, Result};
 use warpstride_device::launch::{Emulated, Work};
 use warpstride_kernels::ptycho::frame_chi::{PtychoFrameChi64, PtychoFrameChi128};
@@ -28,14 +28,9 @@ pub(super) fn chi<M: Device>(bench: &mut Bench<'_, M>, shape: Shape) -> Result<(
             metric[*frame as usize] = found;
         }
     }
-    let probe = on.upload(&scan.probe)?;
-    let object = on.upload(&scan.object)?;
-    let magnitudes = on.upload(&scan.magnitudes)?;
-    let scales = on.upload(&scan.scales)?;
-    let corners = on.upload(&scan.corners)?;
     let order = on.upload(&batch.order)?;
     let ranges = on.upload(&ranges(&batch))?;
-    let roots = on.upload(&scan.roots)?;
+    let uploaded = scan.on(on)?;
     let [errors, moved, photon, residual, free] = before.each_ref().map(|values| on.upload(values));
     let text = format!("{shape}, {}", batch.label());
     let case = if shape.rows == 64 {
@@ -62,14 +57,14 @@ pub(super) fn chi<M: Device>(bench: &mut Bench<'_, M>, shape: Shape) -> Result<(
                             photon: photon.write(),
                             residual: residual.write(),
                             free: free.write(),
-                            probe: probe.read(),
-                            object: object.read(),
-                            magnitudes: magnitudes.read(),
-                            scales: scales.read(),
-                            corners: corners.read(),
+                            probe: uploaded.probe.read(),
+                            object: uploaded.object.read(),
+                            magnitudes: uploaded.magnitudes.read(),
+                            scales: uploaded.scales.read(),
+                            corners: uploaded.corners.read(),
                             order: order.read(),
                             ranges: ranges.read(),
-                            roots: roots.read(),
+                            roots: uploaded.roots.read(),
                             frames: shape.frames,
                             most,
                             batches: 3,
@@ -88,11 +83,8 @@ pub(super) fn chi<M: Device>(bench: &mut Bench<'_, M>, shape: Shape) -> Result<(
             }
         },
         |on, (chi, largest, found)| {
-            let mut worst = on.error(chi, &waves)?.max(on.error(largest, &[0, 0])?);
-            for (found, metrics) in found.iter().zip(&metrics) {
-                worst = worst.max(on.error(found, metrics)?);
-            }
-            Ok(worst)
+            let worst = on.error(chi, &waves)?.max(on.error(largest, &[0, 0])?);
+            Ok(worst.max(worst_metric(on, found, &metrics)?))
         },
     )
 }

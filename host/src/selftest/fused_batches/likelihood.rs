@@ -4,7 +4,7 @@ use super::super::bench::{Bench, Case, all_wide, wide};
 use super::super::fourier::{deviation, mean, model_metrics};
 use super::super::shape::{Shape, Source};
 use super::super::transform::reference_transform;
-use super::scan::Scan;
+use super::scan::{Scan, worst_metric};
 use crate::gpu::{Buffer, Device, Direction, Result};
 use crate::ptycho::Noise;
 use num_complex::Complex;
@@ -122,12 +122,7 @@ pub(super) fn gradient<M: Device>(
         }
         model.extend(f);
     }
-    let probe = on.upload(&scan.probe)?;
-    let object = on.upload(&scan.object)?;
-    let magnitudes = on.upload(&scan.magnitudes)?;
-    let scales = on.upload(&scan.scales)?;
-    let corners = on.upload(&scan.corners)?;
-    let roots = on.upload(&scan.roots)?;
+    let uploaded = scan.on(on)?;
     let count = shape.frames as usize;
     let [errors, moved, photon, residual, free] = [0; 5].map(|_| on.poisoned::<f32>(count));
     let text = format!("{shape}, {noise:?}, light {light}");
@@ -158,12 +153,12 @@ pub(super) fn gradient<M: Device>(
                             photon: photon.write(),
                             residual: residual.write(),
                             free: free.write(),
-                            probe: probe.read(),
-                            object: object.read(),
-                            magnitudes: magnitudes.read(),
-                            scales: scales.read(),
-                            corners: corners.read(),
-                            roots: roots.read(),
+                            probe: uploaded.probe.read(),
+                            object: uploaded.object.read(),
+                            magnitudes: uploaded.magnitudes.read(),
+                            scales: uploaded.scales.read(),
+                            corners: uploaded.corners.read(),
+                            roots: uploaded.roots.read(),
                             frames: shape.frames,
                             object_rows: shape.object_rows,
                             object_columns: shape.object_columns,
@@ -192,10 +187,7 @@ pub(super) fn gradient<M: Device>(
             }
             worst = worst.max(on.error(xi, &waves)?);
             worst = worst.max(on.error(found_losses, &losses)?);
-            for (found, metrics) in found.iter().zip(&metrics) {
-                worst = worst.max(on.error(found, metrics)?);
-            }
-            Ok(worst)
+            Ok(worst.max(worst_metric(on, found, &metrics)?))
         },
     )
 }
@@ -240,14 +232,9 @@ pub(super) fn line<M: Device>(
     }
     let [xi, spectra] = waves.each_ref().map(|values| on.upload(values));
     let (xi, spectra) = (xi?, spectra?);
-    let probe = on.upload(p)?;
-    let object = on.upload(o)?;
     let probe_direction = on.upload(h)?;
     let direction = on.upload(d)?;
-    let magnitudes = on.upload(&scan.magnitudes)?;
-    let scales = on.upload(&scan.scales)?;
-    let corners = on.upload(&scan.corners)?;
-    let roots = on.upload(&scan.roots)?;
+    let uploaded = scan.on(on)?;
     let text = format!("{shape}, {noise:?}, light {light}");
     let case = match (noise, shape.rows) {
         (Noise::Poisson, 64) => Case::of::<PtychoFrameLinePoisson64<'_, Emulated>>(text),
@@ -266,14 +253,14 @@ pub(super) fn line<M: Device>(
                             sums: sums.write(),
                             xi: xi.read(),
                             spectra: spectra.read(),
-                            probe: probe.read(),
+                            probe: uploaded.probe.read(),
                             probe_direction: probe_direction.read(),
-                            object: object.read(),
+                            object: uploaded.object.read(),
                             direction: direction.read(),
-                            magnitudes: magnitudes.read(),
-                            scales: scales.read(),
-                            corners: corners.read(),
-                            roots: roots.read(),
+                            magnitudes: uploaded.magnitudes.read(),
+                            scales: uploaded.scales.read(),
+                            corners: uploaded.corners.read(),
+                            roots: uploaded.roots.read(),
                             frames: shape.frames,
                             object_rows: shape.object_rows,
                             object_columns: shape.object_columns,

@@ -4,7 +4,7 @@ use super::super::batch_waves::Batch;
 use super::super::bench::{Bench, Case, all_wide};
 use super::super::shape::{Shape, Source};
 use super::clipped;
-use super::scan::Scan;
+use super::scan::{Scan, worst_metric};
 use crate::gpu::{Buffer, Device, Result};
 use num_complex::Complex;
 use warpstride_device::launch::{Emulated, Work};
@@ -73,11 +73,8 @@ pub(super) fn pass<M: Device>(
         }
     }
     let support = on.upload(&support)?;
-    let magnitudes = on.upload(&scan.magnitudes)?;
-    let scales = on.upload(&scan.scales)?;
-    let corners = on.upload(&scan.corners)?;
     let order = on.upload(&order)?;
-    let roots = on.upload(&scan.roots)?;
+    let uploaded = scan.on(on)?;
     let frames = shape.frames as usize;
     let [errors, moved, photon, residual, free] = [0; 5].map(|_| on.poisoned::<f32>(frames));
     let text = format!("{shape}, support {supported}, alpha {alpha:?}, step {step:?}");
@@ -106,11 +103,11 @@ pub(super) fn pass<M: Device>(
                             residual: residual.write(),
                             free: free.write(),
                             support: support.read(),
-                            magnitudes: magnitudes.read(),
-                            scales: scales.read(),
-                            corners: corners.read(),
+                            magnitudes: uploaded.magnitudes.read(),
+                            scales: uploaded.scales.read(),
+                            corners: uploaded.corners.read(),
                             order: order.read(),
-                            roots: roots.read(),
+                            roots: uploaded.roots.read(),
                             frames: shape.frames,
                             object_rows: shape.object_rows,
                             object_columns: shape.object_columns,
@@ -133,11 +130,8 @@ pub(super) fn pass<M: Device>(
             }
         },
         |on, (object, probe, found)| {
-            let mut worst = on.error(object, &o)?.max(on.error(probe, &p)?);
-            for (found, metrics) in found.iter().zip(&metrics) {
-                worst = worst.max(on.error(found, metrics)?);
-            }
-            Ok(worst)
+            let worst = on.error(object, &o)?.max(on.error(probe, &p)?);
+            Ok(worst.max(worst_metric(on, found, &metrics)?))
         },
     )
 }

@@ -1,9 +1,10 @@
 //! What the kernels that hold frames in registers read, and χ by its definition.
 
+use super::super::bench::CaseDevice;
 use super::super::fourier::{deviation, mean, model_metrics};
 use super::super::shape::{Shape, Source};
 use super::super::transform::reference_transform;
-use crate::gpu::Direction;
+use crate::gpu::{Device, Direction, Result};
 use crate::ptycho::MAGNITUDE_FLOOR;
 use num_complex::Complex;
 use std::f64::consts::TAU;
@@ -20,7 +21,41 @@ pub(super) struct Scan {
     pub(super) roots: Vec<Complex32>,
 }
 
+/// A scan on a device.
+pub(super) struct ScanOn<M: Device> {
+    pub(super) probe: M::Buffer<Complex32>,
+    pub(super) object: M::Buffer<Complex32>,
+    pub(super) corners: M::Buffer<[u32; 2]>,
+    pub(super) magnitudes: M::Buffer<f32>,
+    pub(super) scales: M::Buffer<f32>,
+    pub(super) roots: M::Buffer<Complex32>,
+}
+
+/// The largest error of the frames' metrics.
+pub(super) fn worst_metric<M: Device>(
+    on: CaseDevice<'_, M>,
+    found: &[M::Buffer<f32>; 5],
+    expected: &[Vec<f64>; 5],
+) -> Result<f64> {
+    let mut worst = 0.0_f64;
+    for (found, expected) in found.iter().zip(expected) {
+        worst = worst.max(on.error(found, expected)?);
+    }
+    Ok(worst)
+}
+
 impl Scan {
+    pub(super) fn on<M: Device>(&self, on: CaseDevice<'_, M>) -> Result<ScanOn<M>> {
+        Ok(ScanOn {
+            probe: on.upload(&self.probe)?,
+            object: on.upload(&self.object)?,
+            corners: on.upload(&self.corners)?,
+            magnitudes: on.upload(&self.magnitudes)?,
+            scales: on.upload(&self.scales)?,
+            roots: on.upload(&self.roots)?,
+        })
+    }
+
     pub(super) fn new(source: &mut Source, shape: Shape) -> Self {
         let side = shape.rows;
         let root = |k: u32| {

@@ -5,7 +5,7 @@
 //! needs, f and ξ of all frames. So if the step is taken, the next iteration begins with them; the metrics of that model
 //! wait in [`Fused`] until then.
 
-use super::Run;
+use super::{Pair, Run};
 use crate::gpu::{Buffer, Device, ReadBack, Result};
 use crate::ptycho::Step;
 use crate::ptycho::cuda::buffers::{Buffers, Layout};
@@ -92,43 +92,28 @@ impl<M: Device> Fused<M> {
     pub(super) fn changed(&mut self) {
         self.current = None;
     }
-}
 
-impl<M: Device> Run<'_, M> {
-    /// Whether the launches are fused; allocates what they need.
-    pub(super) fn fuses(&mut self, noise: Noise) -> Result<bool> {
-        let side = side_of(self.device, self.layout)
-            .filter(|_| !self.frames.exact && noise != Noise::Gaussian);
-        match side {
-            Some(side) => {
-                if self.own.fused.is_none() {
-                    self.own.fused = Some(Fused::new(self.device, self.layout, side)?);
-                }
-            }
-            None => self.own.fused = None,
-        }
-        Ok(side.is_some())
-    }
-
-    /// Computes f, ξ, the losses and the metrics at the present object and probe; returns the sum of the losses.
-    pub(super) fn fused_loss(&mut self, noise: Noise) -> Result<f64> {
-        let (device, layout) = (self.device, self.layout);
-        let (own, buffers) = (&mut *self.own, &*self.buffers);
-        let Some(fused) = &mut own.fused else {
-            return Ok(0.0);
-        };
-        let [errors, moved, photon, residual, free] = &mut fused.metrics;
+    /// Computes f, ξ, `losses` of the frames and the metrics at the present object and probe; returns the sum of the
+    /// losses.
+    pub(super) fn loss(
+        &mut self,
+        (device, layout): (&M, &Layout),
+        buffers: &Buffers<M>,
+        losses: &mut M::Buffer<f64>,
+        noise: Noise,
+    ) -> Result<f64> {
+        let [errors, moved, photon, residual, free] = &mut self.metrics;
         launch!(
             device,
-            (noise, fused.side),
+            (noise, self.side),
             Work::Blocks(layout.frames as usize),
             PtychoFrameGradientPoisson64
                 | PtychoFrameGradientPoisson128
                 | PtychoFrameGradientAmplitude64
                 | PtychoFrameGradientAmplitude128 {
-                    xi: fused.xi.write(),
-                    spectra: fused.spectra.write(),
-                    losses: own.losses.write(),
+                    xi: self.xi.write(),
+                    spectra: self.spectra.write(),
+                    losses: losses.write(),
                     errors: errors.write(),
                     moved: moved.write(),
                     photon: photon.write(),
@@ -139,45 +124,40 @@ impl<M: Device> Run<'_, M> {
                     magnitudes: buffers.magnitudes.read(),
                     scales: buffers.scales.read(),
                     corners: buffers.corners.read(),
-                    roots: fused.roots.read(),
+                    roots: self.roots.read(),
                     frames: layout.frames,
                     object_rows: layout.object_rows,
                     object_columns: layout.object_columns,
                 }
         )?;
-        let loss = self.total_loss()?;
-        if let Some(fused) = &mut self.own.fused {
-            (fused.loss, fused.current) = (loss, Some(noise));
-        }
-        Ok(loss)
+        self.loss = device.read_back(losses)?.wait()?.iter().sum();
+        self.current = Some(noise);
+        Ok(self.loss)
     }
 
-    /// Computes f, ξ and the losses unless they are known; returns the sum of the losses.
-    fn present_loss(&mut self, noise: Noise) -> Result<f64> {
-        match &self.own.fused {
-            Some(fused) if fused.current == Some(noise) => Ok(fused.loss),
-            _ => self.fused_loss(noise),
+    /// [`Fused::loss`] unless it is known.
+    fn present_loss(
+        &mut self,
+        on: (&M, &Layout),
+        buffers: &Buffers<M>,
+        losses: &mut M::Buffer<f64>,
+        noise: Noise,
+    ) -> Result<f64> {
+        if self.current == Some(noise) {
+            return Ok(self.loss);
         }
+        self.loss(on, buffers, losses, noise)
     }
 
-    /// Gradients and weights at the present object and probe, and the frames' errors, as [`Run::gradient`] does; returns the
-    /// likelihood's part of the objective.
-    pub(super) fn fused_gradient(&mut self, step: &Step, method: &LikelihoodMethod) -> Result<f64> {
-        let loss = self.present_loss(method.noise)?;
-        let (device, layout) = (self.device, self.layout);
-        let own = &mut *self.own;
-        for (n, updated) in [step.update_object, step.update_probe]
-            .into_iter()
-            .enumerate()
-        {
-            if !updated {
-                device.zero(&mut own.gradient[n])?;
-                device.zero(&mut own.weights[n])?;
-            }
-        }
-        let Some(fused) = &mut own.fused else {
-            return Ok(loss);
-        };
+    /// Writes the sums behind the gradients and weights of what `step` updates, and the frames' errors, at the present
+    /// object and probe, where `loss` has been computed.
+    fn gradient(
+        &mut self,
+        (device, layout): (&M, &Layout),
+        buffers: &mut Buffers<M>,
+        (gradient, weights): (&mut Pair<M>, &mut [M::Buffer<f32>; 2]),
+        step: &Step,
+    ) -> Result<()> {
         let Buffers {
             errors,
             moved,
@@ -185,15 +165,15 @@ impl<M: Device> Run<'_, M> {
             residual,
             free,
             ..
-        } = &mut *self.buffers;
+        } = buffers;
         for (metric, next) in [errors, moved, photon, residual, free]
             .into_iter()
-            .zip(&mut fused.metrics)
+            .zip(&mut self.metrics)
         {
             device.copy(next, metric)?;
         }
-        device.zero(&mut fused.largest)?;
-        let ([object, probe], [weights, probe_weights]) = (&mut own.gradient, &mut own.weights);
+        device.zero(&mut self.largest)?;
+        let ([object, probe], [weights, probe_weights]) = (gradient, weights);
         let tiles = (layout.object_rows as usize).div_ceil(TILE[0])
             * (layout.object_columns as usize).div_ceil(TILE[1]);
         let groups = (layout.pixels() as usize).div_ceil(TILE[1]);
@@ -203,13 +183,13 @@ impl<M: Device> Run<'_, M> {
                 weights: weights.write(),
                 sums: probe.write(),
                 probe_weights: probe_weights.write(),
-                largest: fused.largest.write(),
-                probe: self.buffers.probe.read(),
-                chi: fused.xi.read(),
-                object: self.buffers.object.read(),
-                corners: self.buffers.corners.read(),
-                order: fused.order.read(),
-                ranges: fused.ranges.read(),
+                largest: self.largest.write(),
+                probe: buffers.probe.read(),
+                chi: self.xi.read(),
+                object: buffers.object.read(),
+                corners: buffers.corners.read(),
+                order: self.order.read(),
+                ranges: self.ranges.read(),
                 frames: layout.frames,
                 most: layout.frames,
                 batches: 1,
@@ -223,32 +203,29 @@ impl<M: Device> Run<'_, M> {
                 scale: 2.0,
             },
             Work::Blocks(groups + tiles),
-        )?;
-        self.find_largest()?;
-        self.add_regulariser(step, method)?;
-        Ok(loss)
+        )
     }
 
-    /// The sums of [`Run::line_sums`], of which this noise uses three; the others are 0.
-    pub(super) fn fused_line_sums(&mut self, noise: Noise) -> Result<[f64; 9]> {
-        self.present_loss(noise)?;
-        let (device, layout) = (self.device, self.layout);
-        let (own, buffers) = (&mut *self.own, &*self.buffers);
-        let Some(fused) = &mut own.fused else {
-            return Ok([0.0; 9]);
-        };
-        let [direction, probe_direction] = &own.direction;
+    /// The sums along `direction` of object and probe, where `loss` has been computed: slope, half the second
+    /// derivative, and its part that is never negative.
+    fn line_sums(
+        &mut self,
+        (device, layout): (&M, &Layout),
+        buffers: &Buffers<M>,
+        [direction, probe_direction]: &Pair<M>,
+        noise: Noise,
+    ) -> Result<[f64; 3]> {
         launch!(
             device,
-            (noise, fused.side),
+            (noise, self.side),
             Work::Blocks(layout.frames as usize),
             PtychoFrameLinePoisson64
                 | PtychoFrameLinePoisson128
                 | PtychoFrameLineAmplitude64
                 | PtychoFrameLineAmplitude128 {
-                    sums: fused.line.write(),
-                    xi: fused.xi.read(),
-                    spectra: fused.spectra.read(),
+                    sums: self.line.write(),
+                    xi: self.xi.read(),
+                    spectra: self.spectra.read(),
                     probe: buffers.probe.read(),
                     probe_direction: probe_direction.read(),
                     object: buffers.object.read(),
@@ -256,18 +233,93 @@ impl<M: Device> Run<'_, M> {
                     magnitudes: buffers.magnitudes.read(),
                     scales: buffers.scales.read(),
                     corners: buffers.corners.read(),
-                    roots: fused.roots.read(),
+                    roots: self.roots.read(),
                     frames: layout.frames,
                     object_rows: layout.object_rows,
                     object_columns: layout.object_columns,
                 }
         )?;
-        let mut total = [0.0; 9];
-        for sums in device.read_back(&fused.line)?.wait()? {
-            for (sum, v) in total[1..4].iter_mut().zip(sums) {
-                *sum += v;
-            }
+        let mut total = [0.0; 3];
+        for sums in device.read_back(&self.line)?.wait()? {
+            total.iter_mut().zip(sums).for_each(|(sum, v)| *sum += v);
         }
         Ok(total)
+    }
+}
+
+impl<M: Device> Run<'_, M> {
+    /// Makes ready for the noise: launches are fused if [`LikelihoodBuffers::fused`](super::LikelihoodBuffers) is there
+    /// afterwards.
+    pub(super) fn fuse(&mut self, noise: Noise) -> Result<()> {
+        let side = side_of(self.device, self.layout)
+            .filter(|_| !self.frames.exact && noise != Noise::Gaussian);
+        match side {
+            None => self.own.fused = None,
+            Some(side) if self.own.fused.is_none() => {
+                self.own.fused = Some(Fused::new(self.device, self.layout, side)?);
+            }
+            Some(_) => {}
+        }
+        Ok(())
+    }
+
+    /// The likelihood's part of the objective at the current object and probe.
+    pub(super) fn loss(&mut self, noise: Noise) -> Result<f64> {
+        let own = &mut *self.own;
+        match &mut own.fused {
+            Some(fused) => {
+                let on = (self.device, self.layout);
+                fused.loss(on, self.buffers, &mut own.losses, noise)
+            }
+            None => self.separate_loss(noise),
+        }
+    }
+
+    /// Gradients and weights at the current object and probe, and the frames' errors; returns the likelihood's part of
+    /// the objective.
+    pub(super) fn gradient(&mut self, step: &Step, method: &LikelihoodMethod) -> Result<f64> {
+        let device = self.device;
+        let own = &mut *self.own;
+        for (n, updated) in [step.update_object, step.update_probe]
+            .into_iter()
+            .enumerate()
+        {
+            if !updated {
+                device.zero(&mut own.gradient[n])?;
+                device.zero(&mut own.weights[n])?;
+            }
+        }
+        let loss = match &mut own.fused {
+            Some(fused) => {
+                let on = (device, self.layout);
+                let loss = fused.present_loss(on, self.buffers, &mut own.losses, method.noise)?;
+                let to = (&mut own.gradient, &mut own.weights);
+                fused.gradient(on, self.buffers, to, step)?;
+                Some(loss)
+            }
+            None => {
+                self.separate_gradient(step, method)?;
+                None
+            }
+        };
+        self.find_largest()?;
+        self.add_regulariser(step, method)?;
+        match loss {
+            Some(loss) => Ok(loss),
+            None => self.total_loss(),
+        }
+    }
+
+    /// Sums of the coefficients over the pixels of all frames, along the direction.
+    pub(super) fn line_sums(&mut self, noise: Noise) -> Result<[f64; 9]> {
+        let own = &mut *self.own;
+        let Some(fused) = &mut own.fused else {
+            return self.separate_line_sums(noise);
+        };
+        let on = (self.device, self.layout);
+        fused.present_loss(on, self.buffers, &mut own.losses, noise)?;
+        let [slope, whole, bent] = fused.line_sums(on, self.buffers, &own.direction, noise)?;
+        // The loss is known, and there are no higher orders.
+        Ok([0.0, slope, whole, bent, 0.0, 0.0, 0.0, 0.0, 0.0])
     }
 }

@@ -14,19 +14,14 @@ use warpstride_kernels::ptycho::{
 };
 
 impl<M: Device> Run<'_, M> {
-    /// Gradients and weights at the current object and probe, and the frames' errors; returns the
-    /// likelihood's part of the objective.
-    pub(super) fn gradient(&mut self, step: &Step, method: &LikelihoodMethod) -> Result<f64> {
+    /// The sums behind the gradients and weights at the current object and probe, the frames' losses and errors, with
+    /// separate launches.
+    pub(super) fn separate_gradient(
+        &mut self,
+        step: &Step,
+        method: &LikelihoodMethod,
+    ) -> Result<()> {
         let (device, layout) = (self.device, self.layout);
-        for (n, updated) in [step.update_object, step.update_probe]
-            .into_iter()
-            .enumerate()
-        {
-            if !updated {
-                device.zero(&mut self.own.gradient[n])?;
-                device.zero(&mut self.own.weights[n])?;
-            }
-        }
         self.frames
             .transform_probe(device, self.buffers, self.probe_fft)?;
         for batch in self.frames.all(device, layout)? {
@@ -45,9 +40,7 @@ impl<M: Device> Run<'_, M> {
         if step.update_probe {
             self.finish_probe()?;
         }
-        self.find_largest()?;
-        self.add_regulariser(step, method)?;
-        self.total_loss()
+        Ok(())
     }
 
     /// Adds the regulariser's part to the object's gradient.
@@ -73,8 +66,8 @@ impl<M: Device> Run<'_, M> {
         Ok(())
     }
 
-    /// The likelihood's part of the objective at the current object and probe.
-    pub(super) fn loss(&mut self, noise: Noise) -> Result<f64> {
+    /// The likelihood's part of the objective at the current object and probe, with separate launches.
+    pub(super) fn separate_loss(&mut self, noise: Noise) -> Result<f64> {
         let (device, layout) = (self.device, self.layout);
         self.frames
             .transform_probe(device, self.buffers, self.probe_fft)?;

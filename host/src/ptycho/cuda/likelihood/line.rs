@@ -8,8 +8,8 @@ use warpstride_device::launch::Work;
 use warpstride_kernels::ptycho::{line_sums::PtychoLineSums, line_waves::PtychoLineWaves};
 
 impl<M: Device> Run<'_, M> {
-    /// Sums of the coefficients over the pixels of all frames, along the direction.
-    pub(super) fn line_sums(&mut self, noise: Noise) -> Result<[f64; 9]> {
+    /// Sums of the coefficients over the pixels of all frames, along the direction, with separate launches.
+    pub(super) fn separate_line_sums(&mut self, noise: Noise) -> Result<[f64; 9]> {
         let (device, layout, fft) = (self.device, self.layout, self.probe_fft);
         let (buffers, own) = (&*self.buffers, &mut *self.own);
         let frames = &mut *self.frames;
