@@ -54,7 +54,7 @@ fn floor_bytes(stage: &str, pixels: f64, modes: f64) -> f64 {
         "transform, forward" | "transform, inverse" => 16.0 * pixels * modes,
         "Fourier step" => (24.0 * modes + 4.0) * pixels,
         "object update" | "probe update" => 8.0 * pixels * modes,
-        "fused step" | "fused step, err_exit" => 20.0 * pixels,
+        "fused step" | "fused step, err_exit" => (16.0 * modes + 4.0) * pixels,
         "model metrics" => 4.0 * pixels,
         _ => 0.0,
     }

@@ -1,5 +1,6 @@
 //! The memory that a reconstruction needs.
 
+use super::step_plan::group_of;
 use super::{EngineName, EngineSpec, Noise, Precision, Recipe, StepPlan};
 use crate::run::MemoryEstimate;
 
@@ -53,7 +54,7 @@ pub fn memory_estimate(
         .saturating_add(object.saturating_mul(9 * complex));
     // Exit waves, their work copy and cuFFT's work area, magnitudes; a batch's four sets of waves and
     // cuFFT's work area; object with sums, directions and momentum.
-    // The fused step has the exit waves only.
+    // The fused step has the exit waves only, in passes those of a group besides.
     let plan = StepPlan::on_hopper(recipe.gpu.step, [frames, modes, rows, columns]);
     let separate = |e: &EngineSpec| e.name.projects() && e.subpixel == Some(true);
     let fused = plan.is_fused() && !recipe.engines.iter().any(separate);
@@ -64,8 +65,18 @@ pub fn memory_estimate(
         e.name == EngineName::Ml && fused
     };
     let searched = fuses && recipe.engines.iter().any(searches);
+    let group = if fused && projects && plan == StepPlan::Passes {
+        wide(group_of(
+            frames,
+            usize::try_from(probe).unwrap_or(usize::MAX),
+        ))
+        .saturating_mul(probe)
+    } else {
+        0
+    };
     let device = waves
         .saturating_mul(if fused { 8 } else { 24 })
+        .saturating_add(group.saturating_mul(8))
         .saturating_add(if searched {
             pixels.saturating_mul(16)
         } else {
@@ -107,8 +118,8 @@ mod tests {
         let (waves, probe) = (10 * 4096 * 8, 4096 * 64);
         assert_eq!(two.cpu - one.cpu, 3 * waves + probe);
         assert_eq!(two.gpu_host - one.gpu_host, waves + probe);
-        // One mode is fused on the device and has neither spectra nor a work area.
-        assert!(two.gpu_device - one.gpu_device >= 5 * waves);
+        // Steps with two modes have a group's waves besides, here of all frames.
+        assert_eq!(two.gpu_device - one.gpu_device, 3 * waves + 4096 * 104);
     }
 
     #[test]

@@ -44,6 +44,8 @@ mod object_sums;
 #[cfg(feature = "ptycho")]
 mod object_update;
 #[cfg(feature = "ptycho")]
+mod passes;
+#[cfg(feature = "ptycho")]
 mod probe;
 #[cfg(feature = "ptycho")]
 mod probe_update;

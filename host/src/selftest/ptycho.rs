@@ -4,7 +4,8 @@ use super::bench::Bench;
 use super::shape::shapes;
 use super::{
     Size, batch_steps, batch_sums, batch_waves, exit_waves, fourier, fused_batches, fused_step,
-    layers, likelihood, normalisation, object_sums, object_update, probe, probe_update, trials,
+    layers, likelihood, normalisation, object_sums, object_update, passes, probe, probe_update,
+    trials,
 };
 use crate::gpu::{Device, Result};
 
@@ -25,5 +26,6 @@ pub(crate) fn cases<M: Device>(bench: &mut Bench<'_, M>, size: Size) -> Result<(
         trials::cases(bench, shape)?;
     }
     fused_batches::cases(bench, size)?;
-    fused_step::cases(bench, size)
+    fused_step::cases(bench, size)?;
+    passes::cases(bench, size)
 }

@@ -8,7 +8,6 @@ pub mod columns;
 pub mod frame;
 #[cfg(feature = "fft")]
 pub mod frames;
-#[cfg(feature = "fft")]
 pub mod line;
 pub mod registers;
 #[cfg(all(feature = "fft", not(target_arch = "nvptx64")))]

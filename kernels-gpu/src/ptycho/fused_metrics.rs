@@ -5,6 +5,7 @@
 //! probe and object come from L2.
 
 use super::FREE;
+use super::frame_chi::prefetch;
 use crate::fft::frame::{Frame, VALUES, Values};
 use crate::fft::registers::reversed;
 use warpstride_device::prelude::*;
@@ -42,9 +43,10 @@ macro_rules! kernels {
             for frame in thread::block_stride(frames) {
                 let mut x: Values = [Complex32::ZERO; VALUES];
                 let corner = *corners.add(frame as usize);
+                let magnitudes = magnitudes.add(frame as usize * Frame::<$a>::PIXELS);
+                prefetch::<$a>(magnitudes);
                 exit_wave(&transform, probe, object, corner, object_columns, &mut x);
                 transform.forward(&mut x);
-                let magnitudes = magnitudes.add(frame as usize * Frame::<$a>::PIXELS);
                 let (photons, roots, count, hidden) = sums(&transform, magnitudes, &x);
                 let (photons, roots) = reduce::block_sum_pair(photons, roots);
                 let (count, hidden) = reduce::block_sum_pair(count, hidden);

@@ -17,6 +17,7 @@
 //! different times, so that L2 is used evenly.
 
 use super::fixed_point::packed;
+use super::frame_chi::prefetch;
 use crate::fft::frame::{Frame, VALUES, Values};
 use crate::fft::registers::reversed;
 use warpstride_device::prelude::*;
@@ -172,6 +173,7 @@ impl<const A: usize> FusedStep<A> {
         }
         for frame in thread::block_stride(self.frames) {
             let mut x: Values = [Complex32::ZERO; VALUES];
+            prefetch::<A>(self.magnitudes.add(frame as usize * Self::PIXELS));
             self.reflect::<STASH>(frame, &mut x);
             self.transform.forward(&mut x);
             self.project(frame, &mut x);

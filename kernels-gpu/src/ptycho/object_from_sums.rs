@@ -1,11 +1,15 @@
 //! The last step of an object update from sums in fixed point (`ptycho::fixed_point`).
 //!
-//! A thread processes one object pixel: reads 24 bytes (object, sum, fluence, quantum), writes 16: the object, and 0 to the sum,
-//! so that the next iteration can add to it. Block of 256: independent threads, little state.
+//! Of an object pixel 24 bytes are read (object, sum, fluence, quantum) and 16 written: the object, and 0 to the sum, so that
+//! the next iteration can add to it. A thread of a block of 256 loads four pixels before it stores the first: with one
+//! at a time it waits for memory (0.124 ms for 3.2 million pixels, where a copy of as many bytes takes 0.031).
 
 use super::fixed_point::unpacked;
 use super::object_finish::finished;
 use warpstride_device::prelude::*;
+
+/// Pixels that a thread loads together.
+const TOGETHER: usize = 4;
 
 /// `O ← [weight · O + sum/quanta] / [weight + fluence]`, with its modulus clipped to the limits (see
 /// `object_update_tiled`); then the sums are 0. `update` 0: only the sums change.
@@ -25,13 +29,31 @@ pub unsafe fn ptycho_object_from_sums(
     clip_low: f32,
     clip_high: f32,
 ) {
-    for pixel in thread::grid_stride(pixels as usize) {
-        let sum = unpacked(*sums.add(pixel)).scale(1.0 / *quanta.add(pixel));
-        *sums.add(pixel) = 0;
-        if update != 0 {
-            let place = object.add(pixel);
-            let total = *fluence.add(pixel);
-            *place = finished(*place, sum, total, weight, clip_low, clip_high);
+    let threads = thread::block_threads();
+    for item in thread::block_stride(pixels.div_ceil(threads * TOGETHER as u32)) {
+        let first = item * threads * TOGETHER as u32 + thread::index_in_block();
+        let mut before = [Complex32::ZERO; TOGETHER];
+        let mut loaded = [0_u64; TOGETHER];
+        let mut factors = [[1.0_f32; 2]; TOGETHER];
+        for u in 0..TOGETHER {
+            let pixel = first + u as u32 * threads;
+            if pixel < pixels {
+                before[u] = *object.add(pixel as usize);
+                loaded[u] = *sums.add(pixel as usize);
+                factors[u] = [*fluence.add(pixel as usize), *quanta.add(pixel as usize)];
+            }
+        }
+        for u in 0..TOGETHER {
+            let pixel = first + u as u32 * threads;
+            if pixel < pixels {
+                *sums.add(pixel as usize) = 0;
+                if update != 0 {
+                    let [total, quantum] = factors[u];
+                    let sum = unpacked(loaded[u]).scale(1.0 / quantum);
+                    *object.add(pixel as usize) =
+                        finished(before[u], sum, total, weight, clip_low, clip_high);
+                }
+            }
         }
     }
 }

@@ -9,6 +9,7 @@ mod jacobi_history;
 mod mri_any_phases;
 mod mri_heart;
 mod mri_references;
+mod passes;
 mod pie_pass;
 mod precision;
 mod sas_cpu;

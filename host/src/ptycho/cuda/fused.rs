@@ -1,12 +1,14 @@
 //! The fused step: a whole projection of every frame in one kernel, whose sums update the object.
 //!
-//! It is for one probe mode at whole-pixel positions and frames of 64² or 128² pixels. The exit waves stay in real
-//! space, in `Buffers::waves`; there are no spectra and no second copy.
+//! It is for whole-pixel positions. One probe mode and frames of 64² or 128² pixels take one kernel; for several modes and
+//! other frames [`Passes`] has three. The exit waves stay in real space, in `Buffers::waves`; there are no spectra and no
+//! second copy.
 
 use super::buffers::{Buffers, Layout};
 use super::fourier_projection;
 use super::fused_batches::roots;
 use super::object_update::{clip_limits, probe_power};
+use super::passes::Passes;
 use crate::gpu::{Buffer, Device, Direction, Result};
 use crate::ptycho::{Problem, Step, StepPlan};
 use warpstride_device::Complex32;
@@ -29,10 +31,7 @@ const PAUSE: u32 = 1500;
 
 /// The frames of a scan whose steps are fused.
 pub(super) struct FusedScan {
-    /// Rows and columns of a frame.
-    side: u32,
-    /// Whether a block can keep a frame in shared memory beside its transform.
-    keeps: bool,
+    plan: StepPlan,
     /// 1/Σw of each frame, 0 without valid pixels.
     weights: Vec<f32>,
     /// Largest sum of a frame's counts.
@@ -42,9 +41,9 @@ pub(super) struct FusedScan {
 impl FusedScan {
     /// `None` if no step of `problem` is fused by `plan`.
     pub(super) fn new(plan: StepPlan, problem: &Problem) -> Option<Self> {
-        let StepPlan::Fused { side, keeps } = plan else {
+        if !plan.is_fused() {
             return None;
-        };
+        }
         let mut weights = Vec::with_capacity(problem.shape()[0]);
         let mut brightest = 0.0_f64;
         for frame in problem.magnitudes.outer_iter() {
@@ -59,8 +58,7 @@ impl FusedScan {
             weights.push(if count > 0 { 1.0 / count as f32 } else { 0.0 });
         }
         Some(Self {
-            side: side as u32,
-            keeps,
+            plan,
             weights,
             brightest: brightest as f32,
         })
@@ -72,29 +70,44 @@ impl FusedScan {
     }
 }
 
+/// The kernels of a step.
+enum Kernels<M: Device> {
+    /// One for a frame of `side` rows and columns.
+    Frame {
+        side: u32,
+        /// Whether a block keeps a frame in shared memory beside its transform.
+        keeps: bool,
+        /// exp(−2πi k/side).
+        roots: M::Buffer<Complex32>,
+    },
+    Passes(Passes<M>),
+}
+
+/// The object's sums and what they need.
+pub(super) struct Sums<M: Device> {
+    /// (frame): 1/Σw.
+    pub(super) weights: M::Buffer<f32>,
+    /// (row, column) of the object: Σ conj(P) ψ in fixed point; zero between iterations.
+    pub(super) sums: M::Buffer<u64>,
+    /// (row, column) of the object: units of the sums in 1.
+    pub(super) quanta: M::Buffer<f32>,
+    /// 1 element: the largest part of ψ that is allowed.
+    pub(super) limit: M::Buffer<f32>,
+    /// 1 element: number of threads that saw a larger one.
+    pub(super) exceeding: M::Buffer<u32>,
+}
+
 /// Memory of the fused step.
 pub(super) struct Fused<M: Device> {
-    keeps: bool,
-    side: u32,
+    kernels: Kernels<M>,
     brightest: f32,
     /// Largest number of windows over an object pixel.
     windows: u32,
     /// Whether the fluence is that of the current probe and windows.
     fluence_current: bool,
-    /// (frame): 1/Σw.
-    weights: M::Buffer<f32>,
-    /// exp(−2πi k/side).
-    roots: M::Buffer<Complex32>,
-    /// (row, column) of the object: Σ conj(P) ψ in fixed point; zero between iterations.
-    sums: M::Buffer<u64>,
     /// (row, column) of the object: Σ|P|².
     fluence: M::Buffer<f32>,
-    /// (row, column) of the object: units of the sums in 1.
-    quanta: M::Buffer<f32>,
-    /// 1 element: the largest part of ψ that is allowed.
-    limit: M::Buffer<f32>,
-    /// 1 element: number of threads that saw a larger one.
-    pub(super) exceeding: M::Buffer<u32>,
+    pub(super) sums: Sums<M>,
 }
 
 impl<M: Device> Fused<M> {
@@ -105,21 +118,29 @@ impl<M: Device> Fused<M> {
         corners: &[[u32; 2]],
     ) -> Result<Self> {
         let object = layout.object_elements();
+        let kernels = match scan.plan {
+            StepPlan::Fused { side, keeps } => Kernels::Frame {
+                side: side as u32,
+                keeps,
+                roots: roots(device, side as u32)?,
+            },
+            _ => Kernels::Passes(Passes::new(device, layout)?),
+        };
         let mut new = Self {
-            keeps: scan.keeps,
-            side: scan.side,
+            kernels,
             brightest: scan.brightest,
             windows: 1,
             fluence_current: false,
-            weights: device.alloc("the frames' weights", scan.weights.len())?,
-            roots: roots(device, scan.side)?,
-            sums: device.alloc("the object's sums in fixed point", object)?,
             fluence: device.alloc("the fluence", object)?,
-            quanta: device.alloc("the units of the object's sums", object)?,
-            limit: device.alloc("the largest exit wave", 1)?,
-            exceeding: device.alloc("the number of large exit waves", 1)?,
+            sums: Sums {
+                weights: device.alloc("the frames' weights", scan.weights.len())?,
+                sums: device.alloc("the object's sums in fixed point", object)?,
+                quanta: device.alloc("the units of the object's sums", object)?,
+                limit: device.alloc("the largest exit wave", 1)?,
+                exceeding: device.alloc("the number of large exit waves", 1)?,
+            },
         };
-        device.upload(&mut new.weights, &scan.weights)?;
+        device.upload(&mut new.sums.weights, &scan.weights)?;
         new.set_windows(layout, corners);
         Ok(new)
     }
@@ -147,38 +168,14 @@ impl<M: Device> Fused<M> {
         if step.metrics.start {
             self.model_metrics(device, layout, buffers)?;
         }
-        probe_power(device, layout, buffers)?;
-        device.launch(
-            &PtychoWaveLimit {
-                power: buffers.power.read(),
-                limit: self.limit.write(),
-                exceeding: self.exceeding.write(),
-                pixels: layout.pixels(),
-                counts: self.brightest,
-            },
-            Work::Blocks(1),
-        )?;
-        let tiles = (layout.object_rows.div_ceil(FLUENCE_ROWS) as usize)
-            * (layout.object_columns.div_ceil(TILE_COLUMNS) as usize);
-        if !self.fluence_current {
-            device.launch(
-                &PtychoFluence {
-                    fluence: self.fluence.write(),
-                    quanta: self.quanta.write(),
-                    limit: self.limit.read(),
-                    power: buffers.power.read(),
-                    corners: buffers.corners.read(),
-                    frames: layout.frames,
-                    rows: layout.rows,
-                    columns: layout.columns,
-                    object_rows: layout.object_rows,
-                    object_columns: layout.object_columns,
-                    windows: self.windows,
-                },
-                Work::Blocks(tiles),
-            )?;
-            self.fluence_current = true;
-        }
+        self.update_fluence(device, layout, buffers)?;
+        let sums = &mut self.sums;
+        let (side, keeps, roots) = match &mut self.kernels {
+            Kernels::Passes(passes) => {
+                return passes.project(device, layout, buffers, step, sums);
+            }
+            Kernels::Frame { side, keeps, roots } => (*side, *keeps, &*roots),
+        };
         macro_rules! step {
             ($kernel:ident, $pause:expr) => {
                 device.launch(
@@ -187,17 +184,17 @@ impl<M: Device> Fused<M> {
                         probe: buffers.probe.read(),
                         object: buffers.object.read(),
                         magnitudes: buffers.magnitudes.read(),
-                        weights: self.weights.read(),
+                        weights: sums.weights.read(),
                         corners: buffers.corners.read(),
-                        roots: self.roots.read(),
-                        sums: self.sums.write(),
-                        quanta: self.quanta.read(),
-                        limit: self.limit.read(),
-                        exceeding: self.exceeding.write(),
+                        roots: roots.read(),
+                        sums: sums.sums.write(),
+                        quanta: sums.quanta.read(),
+                        limit: sums.limit.read(),
+                        exceeding: sums.exceeding.write(),
                         errors: buffers.errors.write(),
                         moved: buffers.moved.write(),
                         frames: layout.frames,
-                        side: self.side,
+                        side,
                         object_rows: layout.object_rows,
                         object_columns: layout.object_columns,
                         pause: $pause,
@@ -211,12 +208,57 @@ impl<M: Device> Fused<M> {
                 )
             };
         }
-        match (self.side, self.keeps && !step.metrics.exit) {
+        match (side, keeps && !step.metrics.exit) {
             (64, true) => step!(PtychoFusedStep64, 0),
             (64, false) => step!(PtychoFusedStep64Moved, 0),
             (_, true) => step!(PtychoFusedStep128, PAUSE),
             (_, false) => step!(PtychoFusedStep128Moved, 0),
         }
+    }
+
+    /// Computes the fluence of the current probe and windows and the units of the object's sums, unless they are there, and
+    /// how large an exit wave may be.
+    pub(super) fn update_fluence(
+        &mut self,
+        device: &M,
+        layout: &Layout,
+        buffers: &mut Buffers<M>,
+    ) -> Result<()> {
+        let sums = &mut self.sums;
+        probe_power(device, layout, buffers)?;
+        device.launch(
+            &PtychoWaveLimit {
+                power: buffers.power.read(),
+                limit: sums.limit.write(),
+                exceeding: sums.exceeding.write(),
+                pixels: layout.pixels(),
+                counts: self.brightest,
+            },
+            Work::Blocks(1),
+        )?;
+        if self.fluence_current {
+            return Ok(());
+        }
+        let tiles = (layout.object_rows.div_ceil(FLUENCE_ROWS) as usize)
+            * (layout.object_columns.div_ceil(TILE_COLUMNS) as usize);
+        self.fluence_current = true;
+        device.launch(
+            &PtychoFluence {
+                fluence: self.fluence.write(),
+                quanta: sums.quanta.write(),
+                limit: sums.limit.read(),
+                power: buffers.power.read(),
+                corners: buffers.corners.read(),
+                frames: layout.frames,
+                rows: layout.rows,
+                columns: layout.columns,
+                object_rows: layout.object_rows,
+                object_columns: layout.object_columns,
+                // Every mode adds its share.
+                windows: self.windows.saturating_mul(layout.modes),
+            },
+            Work::Blocks(tiles),
+        )
     }
 
     /// Writes `photon`, `residual` and `free` of the current object and probe.
@@ -226,6 +268,10 @@ impl<M: Device> Fused<M> {
         layout: &Layout,
         buffers: &mut Buffers<M>,
     ) -> Result<()> {
+        let (side, roots) = match &mut self.kernels {
+            Kernels::Passes(passes) => return passes.model_metrics(device, layout, buffers),
+            Kernels::Frame { side, roots, .. } => (*side, &*roots),
+        };
         macro_rules! metrics {
             ($kernel:ident) => {
                 device.launch(
@@ -234,12 +280,12 @@ impl<M: Device> Fused<M> {
                         object: buffers.object.read(),
                         magnitudes: buffers.magnitudes.read(),
                         corners: buffers.corners.read(),
-                        roots: self.roots.read(),
+                        roots: roots.read(),
                         photon: buffers.photon.write(),
                         residual: buffers.residual.write(),
                         free: buffers.free.write(),
                         frames: layout.frames,
-                        side: self.side,
+                        side,
                         object_rows: layout.object_rows,
                         object_columns: layout.object_columns,
                     },
@@ -247,7 +293,7 @@ impl<M: Device> Fused<M> {
                 )
             };
         }
-        if self.side == 64 {
+        if side == 64 {
             metrics!(PtychoFusedMetrics64)
         } else {
             metrics!(PtychoFusedMetrics128)
@@ -267,9 +313,9 @@ impl<M: Device> Fused<M> {
         device.launch(
             &PtychoObjectFromSums {
                 object: buffers.object.write(),
-                sums: self.sums.write(),
+                sums: self.sums.sums.write(),
                 fluence: self.fluence.read(),
-                quanta: self.quanta.read(),
+                quanta: self.sums.quanta.read(),
                 pixels: layout.object_rows * layout.object_columns,
                 update: u32::from(step.update_object),
                 weight: step.object_weight as f32,

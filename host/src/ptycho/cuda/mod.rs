@@ -18,6 +18,7 @@ mod likelihood;
 mod metrics;
 mod normalisation;
 mod object_update;
+mod passes;
 mod probe_update;
 mod refinement;
 

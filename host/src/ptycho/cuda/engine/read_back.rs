@@ -52,7 +52,7 @@ impl<M: Device> GpuEngine<M> {
                 free: free.transpose()?,
             })
         });
-        let exceeding = (fused.as_ref()).map(|fused| device.read_back(&fused.exceeding));
+        let exceeding = (fused.as_ref()).map(|fused| device.read_back(&fused.sums.exceeding));
         self.pending.push_back(Pending {
             iteration: step.iteration,
             exceeding: exceeding.transpose()?,

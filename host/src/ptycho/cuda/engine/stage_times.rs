@@ -91,6 +91,7 @@ impl<M: Device> GpuEngine<M> {
         timed("model metrics", &mut || {
             fused.model_metrics(device, layout, buffers)
         })?;
+        fused.update_fluence(device, layout, buffers)?;
         for (name, metrics) in [
             (
                 "fused step, err_exit",
@@ -108,7 +109,10 @@ impl<M: Device> GpuEngine<M> {
             }
         }
         fused.forget_fluence();
-        timed("fluence, object", &mut || {
+        timed("fluence", &mut || {
+            fused.update_fluence(device, layout, buffers)
+        })?;
+        timed("object", &mut || {
             fused.object_update(device, layout, buffers, step)
         })?;
         timed("probe update", &mut || {

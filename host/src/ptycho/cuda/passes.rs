@@ -1,0 +1,265 @@
+//! The step of projection engines in three kernels, which transform a group of frames along columns, along rows and back,
+//! and back along columns: any number of probe modes that fits a block, frames of 64, 128, 256 or 512 rows and columns.
+//!
+//! The exit waves are in real space, as those of [`super::fused`]; the groups share one work array.
+
+use super::buffers::{Buffers, Layout};
+use super::fused::Sums;
+use super::fused_batches::roots;
+use crate::gpu::{Buffer, Device, Result};
+use crate::ptycho::Step;
+use crate::ptycho::step_plan::{group_of, lines};
+use warpstride_device::Complex32;
+use warpstride_device::launch::Work;
+use warpstride_kernels::ptycho::{
+    columns_finish::{
+        PtychoColumnsFinish64, PtychoColumnsFinish128, PtychoColumnsFinish256,
+        PtychoColumnsFinish512, PtychoTileSums,
+    },
+    columns_reflect::{
+        PtychoColumnsReflect64, PtychoColumnsReflect128, PtychoColumnsReflect256,
+        PtychoColumnsReflect512, WIDTH,
+    },
+    rows_metrics::{
+        PtychoRowsMetrics64, PtychoRowsMetrics128, PtychoRowsMetrics256, PtychoRowsMetrics512,
+        PtychoRowsMetricsSums, ROW_SUMS,
+    },
+    rows_project::{
+        PtychoRowsProject64, PtychoRowsProject128, PtychoRowsProject256, PtychoRowsProject512,
+    },
+};
+
+/// Memory of the step in passes.
+pub(super) struct Passes<M: Device> {
+    /// Frames of a group.
+    group: u32,
+    /// (frame of the group, mode, row, column): reflected waves, then projected ones, transformed along columns.
+    work: M::Buffer<Complex32>,
+    /// (frame, row, sum): parts of the metrics; of a projection (frame, row): parts of the errors.
+    row_sums: M::Buffer<f32>,
+    /// (frame, tile): parts of Σ|Δψ|².
+    tile_moved: M::Buffer<f32>,
+    /// exp(−2πi k/rows) and exp(−2πi k/columns).
+    row_roots: M::Buffer<Complex32>,
+    column_roots: M::Buffer<Complex32>,
+}
+
+/// Launches the kernel for `$length`.
+macro_rules! launch {
+    ($device:ident, $length:expr, [$of_64:ident $of_128:ident $of_256:ident $of_512:ident], $work:expr, $fields:tt) => {
+        match $length {
+            64 => $device.launch(&launch!(@ $of_64 $fields), $work),
+            128 => $device.launch(&launch!(@ $of_128 $fields), $work),
+            256 => $device.launch(&launch!(@ $of_256 $fields), $work),
+            _ => $device.launch(&launch!(@ $of_512 $fields), $work),
+        }
+    };
+    (@ $name:ident { $($fields:tt)* }) => { $name { $($fields)* } };
+}
+
+impl<M: Device> Passes<M> {
+    pub(super) fn new(device: &M, layout: &Layout) -> Result<Self> {
+        let frames = layout.frames as usize;
+        let group = group_of(frames, layout.probe_elements());
+        let tiles = (layout.columns / WIDTH) as usize;
+        let rows = frames * layout.rows as usize;
+        Ok(Self {
+            group: group as u32,
+            work: device.alloc("the waves of a group", group * layout.probe_elements())?,
+            row_sums: device.alloc("the sums of rows", rows * ROW_SUMS)?,
+            tile_moved: device.alloc("the sums of tiles", frames * tiles)?,
+            row_roots: roots(device, layout.rows)?,
+            column_roots: roots(device, layout.columns)?,
+        })
+    }
+
+    /// `(1−c) ψ + c P·O`, transformed along columns.
+    fn reflect(
+        &mut self,
+        device: &M,
+        layout: &Layout,
+        buffers: &Buffers<M>,
+        (first, count): (u32, u32),
+        c: f32,
+    ) -> Result<()> {
+        let tiles = (layout.columns / WIDTH) as usize;
+        launch!(
+            device,
+            layout.rows,
+            [PtychoColumnsReflect64 PtychoColumnsReflect128 PtychoColumnsReflect256 PtychoColumnsReflect512],
+            Work::Blocks(count as usize * layout.modes as usize * tiles),
+            {
+                work: self.work.write(),
+                psi: buffers.waves.read(),
+                probe: buffers.probe.read(),
+                object: buffers.object.read(),
+                corners: buffers.corners.read(),
+                roots: self.row_roots.read(),
+                frames: layout.frames,
+                first,
+                count,
+                modes: layout.modes,
+                rows: layout.rows,
+                columns: layout.columns,
+                object_rows: layout.object_rows,
+                object_columns: layout.object_columns,
+                c,
+            }
+        )
+    }
+
+    /// Queues one projection of every frame, and its sums.
+    pub(super) fn project(
+        &mut self,
+        device: &M,
+        layout: &Layout,
+        buffers: &mut Buffers<M>,
+        step: &Step,
+        sums: &mut Sums<M>,
+    ) -> Result<()> {
+        let coefficients = step.coefficients;
+        let unit = layout.scale().sqrt();
+        let tiles = layout.columns / WIDTH;
+        for (first, count) in groups(layout.frames, self.group) {
+            let c = coefficients.c as f32;
+            self.reflect(device, layout, buffers, (first, count), c)?;
+            let blocks = count as usize * blocks_of_frame(layout);
+            launch!(
+                device,
+                layout.columns,
+                [PtychoRowsProject64 PtychoRowsProject128 PtychoRowsProject256 PtychoRowsProject512],
+                Work::Blocks(blocks),
+                {
+                    work: self.work.write(),
+                    magnitudes: buffers.magnitudes.read(),
+                    roots: self.column_roots.read(),
+                    row_errors: self.row_sums.write(),
+                    frames: layout.frames,
+                    first,
+                    count,
+                    modes: layout.modes,
+                    rows: layout.rows,
+                    columns: layout.columns,
+                    unit,
+                }
+            )?;
+            launch!(
+                device,
+                layout.rows,
+                [PtychoColumnsFinish64 PtychoColumnsFinish128 PtychoColumnsFinish256 PtychoColumnsFinish512],
+                Work::Blocks(count as usize * tiles as usize),
+                {
+                    work: self.work.read(),
+                    psi: buffers.waves.write(),
+                    probe: buffers.probe.read(),
+                    object: buffers.object.read(),
+                    corners: buffers.corners.read(),
+                    weights: sums.weights.read(),
+                    row_errors: self.row_sums.read(),
+                    roots: self.row_roots.read(),
+                    sums: sums.sums.write(),
+                    quanta: sums.quanta.read(),
+                    limit: sums.limit.read(),
+                    exceeding: sums.exceeding.write(),
+                    errors: buffers.errors.write(),
+                    tile_moved: self.tile_moved.write(),
+                    frames: layout.frames,
+                    first,
+                    count,
+                    modes: layout.modes,
+                    rows: layout.rows,
+                    columns: layout.columns,
+                    tiles,
+                    object_rows: layout.object_rows,
+                    object_columns: layout.object_columns,
+                    unit,
+                    bound: step.bound as f32,
+                    keep: coefficients.keep() as f32,
+                    a: coefficients.a as f32,
+                    b: coefficients.b as f32,
+                    c,
+                }
+            )?;
+        }
+        if !step.metrics.exit {
+            return Ok(());
+        }
+        device.launch(
+            &PtychoTileSums {
+                tile_moved: self.tile_moved.read(),
+                moved: buffers.moved.write(),
+                frames: layout.frames,
+                tiles,
+            },
+            Work::Elements(layout.frames as usize),
+        )
+    }
+
+    /// Writes `photon`, `residual` and `free` of the current object and probe.
+    pub(super) fn model_metrics(
+        &mut self,
+        device: &M,
+        layout: &Layout,
+        buffers: &mut Buffers<M>,
+    ) -> Result<()> {
+        for (first, count) in groups(layout.frames, self.group) {
+            self.reflect(device, layout, buffers, (first, count), 1.0)?;
+            launch!(
+                device,
+                layout.columns,
+                [PtychoRowsMetrics64 PtychoRowsMetrics128 PtychoRowsMetrics256 PtychoRowsMetrics512],
+                Work::Blocks(count as usize * blocks_of_frame(layout)),
+                {
+                    work: self.work.read(),
+                    magnitudes: buffers.magnitudes.read(),
+                    roots: self.column_roots.read(),
+                    row_sums: self.row_sums.write(),
+                    frames: layout.frames,
+                    first,
+                    count,
+                    modes: layout.modes,
+                    rows: layout.rows,
+                    columns: layout.columns,
+                    unit: layout.scale().sqrt(),
+                }
+            )?;
+        }
+        device.launch(
+            &PtychoRowsMetricsSums {
+                row_sums: self.row_sums.read(),
+                photon: buffers.photon.write(),
+                residual: buffers.residual.write(),
+                free: buffers.free.write(),
+                frames: layout.frames,
+                rows: layout.rows,
+            },
+            Work::Blocks(layout.frames as usize),
+        )
+    }
+}
+
+/// Blocks that handle the rows of a frame.
+fn blocks_of_frame(layout: &Layout) -> usize {
+    let together = lines(layout.columns as usize) / (layout.modes as usize).max(1);
+    (layout.rows as usize).div_ceil(together.max(1))
+}
+
+/// The first frame and number of frames of every group.
+fn groups(frames: u32, group: u32) -> impl Iterator<Item = (u32, u32)> {
+    let group = group.max(1);
+    let first = (0..frames).step_by(group as usize);
+    first.map(move |first| (first, group.min(frames - first)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn groups_have_every_frame_once() {
+        let all = |frames, group| groups(frames, group).collect::<Vec<_>>();
+        assert_eq!(all(7, 3), [(0, 3), (3, 3), (6, 1)]);
+        assert_eq!(all(6, 6), [(0, 6)]);
+        assert_eq!(all(0, 1), []);
+    }
+}

@@ -1,0 +1,109 @@
+//! The second of the three kernels of a projection engine's step in passes: transforms along rows, replaces the
+//! magnitudes, and transforms back along rows.
+//!
+//! With f of all modes the value is multiplied by m/√Σ|f|², m = √I; where a pixel is masked or free by 1 (in the units of a
+//! unitary transform). A block handles rows in all modes ([`super::mode_rows`]). Reads and writes 8 bytes a value, and
+//! reads 4 bytes a pixel.
+//!
+//! A bound of the error needs no pass of its own: between m/|f| and 1 the step is linear, and the inverse transform of f is
+//! the reflected wave itself ([`super::columns_finish`]).
+
+use super::mode_rows::{ModeRows, exchange};
+use warpstride_device::prelude::*;
+
+/// Below it a power counts as this: its magnitude is 1e-8 √counts.
+const SMALLEST_POWER: f32 = 1e-16;
+
+macro_rules! kernels {
+    ($($length:literal = $a:literal * $b:literal, pitch $pitch:literal, $blocks:literal blocks: $name:ident;)*) => {$(
+        #[doc = concat!("Frames of ", stringify!($length), " columns; `columns` must be ", stringify!($length), ".")]
+        ///
+        /// `row_errors` (frame, row): Σ w (√Σ|f|² − m)², w = 1 where m ≥ 0. `unit` is 1/√(rows · columns), `roots` are
+        /// exp(−2πi k/columns).
+        #[kernel(block = 128, exact_block, min_blocks = $blocks, hot)]
+        #[allow(
+            clippy::too_many_arguments,
+            reason = "the arrays of the model and their shapes"
+        )]
+        pub unsafe fn $name(
+            #[len(count * modes * rows * columns)] work: *mut Complex32,
+            #[len(frames * rows * columns)] magnitudes: *const f32,
+            #[len(columns)] roots: *const Complex32,
+            #[len(frames * rows)] row_errors: *mut f32,
+            frames: u32,
+            first: u32,
+            count: u32,
+            modes: u32,
+            rows: u32,
+            columns: u32,
+            unit: f32,
+        ) {
+            let fits = modes != 0 && ModeRows::<$a, $b, { $b + 1 }>::together(modes) != 0;
+            let there = rows != 0 && first < frames && count <= frames - first;
+            if columns != $length || !fits || !there {
+                return;
+            }
+            let lines = ModeRows::<$a, $b, { $b + 1 }> {
+                exchange: shared_array![Complex32; exchange($b, $pitch)],
+                pitch: $pitch,
+                roots,
+                modes,
+                rows,
+            };
+            for item in thread::block_stride(count * lines.items()) {
+                project(&lines, item, work, magnitudes, row_errors, first, unit);
+            }
+        }
+    )*};
+}
+
+kernels! {
+    64 = 8 * 8, pitch 72, 8 blocks: ptycho_rows_project_64;
+    128 = 16 * 8, pitch 152, 5 blocks: ptycho_rows_project_128;
+    256 = 16 * 16, pitch 272, 5 blocks: ptycho_rows_project_256;
+    512 = 32 * 16, pitch 544, 4 blocks: ptycho_rows_project_512;
+}
+
+#[inline(always)]
+unsafe fn project<const A: usize, const B: usize, const ROW: usize>(
+    lines: &ModeRows<A, B, ROW>,
+    item: u32,
+    work: *mut Complex32,
+    magnitudes: *const f32,
+    row_errors: *mut f32,
+    first: u32,
+    unit: f32,
+) {
+    let mut x = [Complex32::ZERO; A];
+    let at = lines.place(item);
+    lines.prefetch(magnitudes, first, &at);
+    lines.forward(&at, work, &mut x);
+    let powers = lines.powers(&at, &x);
+    let measured = magnitudes.add(lines.of_frame(first, &at));
+    let mut deviation = 0.0;
+    for v in 0..A {
+        let measured = *measured.add(ModeRows::<A, B, ROW>::offset(v));
+        let power = powers[v].max(SMALLEST_POWER);
+        let inverse = float::rsqrt_approx(power);
+        let by = (power * inverse).mul_add(unit, -measured);
+        let mut factor = unit;
+        if measured >= 0.0 {
+            factor = measured * inverse;
+            deviation = by.mul_add(by, deviation);
+        }
+        x[v] = x[v].scale(factor);
+    }
+    let error = ModeRows::<A, B, ROW>::line_sum(deviation);
+    if at.there && at.mode == 0 && at.t == 0 {
+        let frame = first as usize + at.member as usize;
+        *row_errors.add(frame * lines.rows as usize + at.row as usize) = error;
+    }
+    lines.inverse(&at, &mut x);
+    let at = lines.place(item);
+    if at.there {
+        let target = work.add(lines.first(&at));
+        for v in 0..A {
+            *target.add(ModeRows::<A, B, ROW>::offset(v)) = x[v];
+        }
+    }
+}

@@ -1,0 +1,131 @@
+//! The step of projection engines in passes over columns and rows, in the emulator: several modes and frames that are
+//! not square agree with the CPU and with separate kernels, and the state of a run goes on elsewhere.
+
+use ndarray::s;
+use num_complex::Complex;
+use warpstride::data::{HistoryEntry, Scan};
+use warpstride::gpu::EmulatedDevice;
+use warpstride::ptycho::cpu::CpuEngine;
+use warpstride::ptycho::cuda::GpuEngine;
+use warpstride::ptycho::{
+    Engine, GpuStep, Problem, Recipe, Reconstructor, SimulateOptions, StepPlan, UpdateVersion,
+    WaveSpace, simulate,
+};
+use warpstride_tests::recipe;
+
+/// Two modes, frames of 64 rows and 128 columns.
+fn problem(step: GpuStep, engines: &[&str], modes: usize) -> (Problem, Recipe) {
+    let mut recipe = recipe(engines).unwrap();
+    recipe.gpu.step = step;
+    recipe.metrics_every = 3;
+    recipe.free_pixels = 0.02;
+    recipe.probe_modes = modes;
+    let options = SimulateOptions {
+        frame: 128,
+        positions: 5,
+        photons: 1e6,
+        seed: 7,
+        ..SimulateOptions::default()
+    };
+    let whole = simulate(&options).unwrap();
+    let frames = whole.frames().slice(s![.., 32..96, ..]).to_owned();
+    let (positions, geometry) = (whole.positions().clone(), *whole.geometry());
+    let scan = Scan::new(frames, None, positions, geometry, None).unwrap();
+    (Problem::new(&scan, &recipe).unwrap(), recipe)
+}
+
+fn on_emulator(problem: &Problem) -> Box<dyn Engine> {
+    let device = EmulatedDevice::with_shared_memory(99 << 10);
+    Box::new(GpuEngine::new(device, problem, UpdateVersion::Tiled).unwrap())
+}
+
+fn finished(engine: Box<dyn Engine>, problem: &Problem, recipe: &Recipe) -> Reconstructor {
+    let mut run = Reconstructor::new(engine, problem, recipe);
+    while !run.finished() {
+        run.advance().unwrap();
+    }
+    run.flush().unwrap();
+    run
+}
+
+fn metrics(entry: &HistoryEntry) -> [Option<f64>; 5] {
+    [
+        Some(entry.err_fourier),
+        entry.err_exit,
+        entry.err_phot,
+        entry.r_factor,
+        entry.r_free,
+    ]
+}
+
+fn relative(found: &[Complex<f64>], expected: &[Complex<f64>]) -> f64 {
+    let power: f64 = expected.iter().map(Complex::norm_sqr).sum();
+    let pairs = found.iter().zip(expected);
+    let difference: f64 = pairs.map(|(a, b)| (a - b).norm_sqr()).sum();
+    (difference / power).sqrt()
+}
+
+#[test]
+fn passes_agree_with_double_precision_and_with_separate_kernels() {
+    let engines = ["dm:6", "raar:4", "ap:3"];
+    for modes in [1, 2] {
+        let (problem, recipe) = self::problem(GpuStep::Auto, &engines, modes);
+        let mut run = finished(on_emulator(&problem), &problem, &recipe);
+        assert_eq!(run.engine().plan(), Some(StepPlan::Passes));
+        let double = Box::new(CpuEngine::<f64>::new(&problem));
+        let mut double = finished(double, &problem, &recipe);
+        let (unfused, with) = self::problem(GpuStep::Unfused, &engines, modes);
+        let mut separate = finished(on_emulator(&unfused), &unfused, &with);
+        assert!(!separate.engine().plan().unwrap().is_fused());
+        for other in [&mut double, &mut separate] {
+            let histories = [&run, &*other].map(|run| run.progress().history.clone());
+            assert_eq!(histories[0].len(), histories[1].len());
+            for (entry, reference) in histories[0].iter().zip(&histories[1]) {
+                for (found, expected) in metrics(entry).into_iter().zip(metrics(reference)) {
+                    assert_eq!(found.is_some(), expected.is_some());
+                    let (found, expected) = (found.unwrap_or(1.0), expected.unwrap_or(1.0));
+                    assert!((found / expected - 1.0).abs() < 1e-3, "{found} {expected}");
+                }
+            }
+            let [object, reference] = [&mut run, other].map(|run| {
+                let object = run.engine().object().unwrap();
+                object.into_iter().collect::<Vec<_>>()
+            });
+            let error = relative(&object, &reference);
+            assert!(error < 1e-4, "{modes} modes: {error}");
+        }
+    }
+}
+
+#[test]
+fn a_saved_run_in_passes_goes_on_with_the_same_bits_or_elsewhere() {
+    let (problem, recipe) = self::problem(GpuStep::Auto, &["dm:6"], 2);
+    let (unfused, _) = self::problem(GpuStep::Unfused, &["dm:6"], 2);
+    let mut run = Reconstructor::new(on_emulator(&problem), &problem, &recipe);
+    for _ in 0..3 {
+        run.advance().unwrap();
+    }
+    run.flush().unwrap();
+    let (progress, state) = (run.progress().clone(), run.engine().save().unwrap());
+    assert_eq!(state.exit_space, WaveSpace::Real);
+    while !run.finished() {
+        run.advance().unwrap();
+    }
+    let whole: Vec<_> = run.engine().object().unwrap().into_iter().collect();
+    let resumed = |engine| -> Vec<Complex<f64>> {
+        let mut run = Reconstructor::new(engine, &problem, &recipe);
+        run.resume(progress.clone(), &state).unwrap();
+        while !run.finished() {
+            run.advance().unwrap();
+        }
+        run.engine().object().unwrap().into_iter().collect()
+    };
+    assert_eq!(resumed(on_emulator(&problem)), whole);
+    for other in [
+        on_emulator(&unfused),
+        Box::new(CpuEngine::<f32>::new(&problem)),
+    ] {
+        let error = relative(&resumed(other), &whole);
+        assert!(error < 1e-4, "{error}");
+    }
+}
