@@ -106,7 +106,7 @@ macro_rules! kernels {
 }
 
 kernels! {
-    64 = 8 * 8, 128 threads, 6 blocks: ptycho_columns_finish_64;
+    64 = 8 * 8, 128 threads, 4 blocks: ptycho_columns_finish_64;
     128 = 16 * 8, 128 threads, 4 blocks: ptycho_columns_finish_128;
     256 = 16 * 16, 256 threads, 2 blocks: ptycho_columns_finish_256;
     512 = 32 * 16, 256 threads, 2 blocks: ptycho_columns_finish_512;
@@ -216,11 +216,17 @@ impl Finish {
                 pitch,
                 object_pitch,
             };
+            let mut ahead = at.load::<A, B>(0);
             // The compiler does not unroll a loop over so much.
             macro_rules! groups {
                 ($($group:literal)*) => {$(
                     if $group < A / together(A) {
-                        at.finish::<A, B, $group>(&x, factors, &mut largest, &mut moved);
+                        let loaded = ahead;
+                        if $group + 1 < A / together(A) {
+                            // Before the stores, beyond which no load can be moved.
+                            ahead = at.load::<A, B>($group + 1);
+                        }
+                        at.finish::<A, B, $group>(&x, &loaded, factors, [&mut largest, &mut moved]);
                     }
                 )*};
             }
@@ -249,35 +255,43 @@ struct Places {
 }
 
 impl Places {
+    /// ψ, P, O and the units of the sums of a group of values.
+    #[inline(always)]
+    unsafe fn load<const A: usize, const B: usize>(
+        &self,
+        group: usize,
+    ) -> [([Complex32; 3], f32); TOGETHER] {
+        let mut loaded = [([Complex32::ZERO; 3], 0.0); TOGETHER];
+        for u in 0..together(A) {
+            let (at, on_object) = self.offsets::<A, B>(group * together(A) + u);
+            let object = *self.object.add(on_object);
+            let waves = [*self.psi.add(at), *self.probe.add(at), object];
+            loaded[u] = (waves, *self.quanta.add(on_object));
+        }
+        loaded
+    }
+
     /// The values of a group, from the unnormalised inverse transform's conjugate; `factors` are of ψ, A and the former.
     #[inline(always)]
     unsafe fn finish<const A: usize, const B: usize, const GROUP: usize>(
         &self,
         x: &[Complex32; A],
+        loaded: &[([Complex32; 3], f32); TOGETHER],
         [of_psi, of_exit, of_new]: [f32; 3],
-        largest: &mut f32,
-        moved: &mut f32,
+        [largest, moved]: [&mut f32; 2],
     ) {
         // Keeps the assembler from loading everything at once.
         warp::sync_warp(warp::FULL);
-        let mut loaded = [[Complex32::ZERO; 3]; TOGETHER];
-        let mut quanta = [0.0; TOGETHER];
-        for u in 0..together(A) {
-            let (at, on_object) = self.offsets::<A, B>(GROUP * together(A) + u);
-            let object = *self.object.add(on_object);
-            loaded[u] = [*self.psi.add(at), *self.probe.add(at), object];
-            quanta[u] = *self.quanta.add(on_object);
-        }
         for u in 0..together(A) {
             let v = GROUP * together(A) + u;
             let (at, on_object) = self.offsets::<A, B>(v);
-            let [old, probe, object] = loaded[u];
+            let ([old, probe, object], quantum) = loaded[u];
             let known = (probe * object).scale_add(of_exit, old.scale(of_psi));
             let new = x[v].conj().scale_add(of_new, known);
             *self.psi.add(at) = new;
             *moved += (new - old).norm_sqr();
             *largest = largest.max(new.re.abs()).max(new.im.abs());
-            let share = probe.conj() * new.scale(quanta[u]);
+            let share = probe.conj() * new.scale(quantum);
             atomic::add_u64(self.sums.add(on_object), packed(share));
         }
     }

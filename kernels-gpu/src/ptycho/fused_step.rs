@@ -207,17 +207,14 @@ impl<const A: usize> FusedStep<A> {
     #[inline(always)]
     unsafe fn reflect<const STASH: bool>(&self, frame: u32, x: &mut Values) {
         let at = self.places(frame);
+        let mut ahead = self.pairs(&at, 0);
         for group in 0..VALUES / TOGETHER {
+            let factors = ahead;
+            if group + 1 < VALUES / TOGETHER {
+                ahead = self.pairs(&at, group + 1);
+            }
             // Keeps the assembler from loading everything at once.
             warp::sync_warp(warp::FULL);
-            let mut factors = [[Complex32::ZERO; 2]; TOGETHER];
-            for u in 0..TOGETHER {
-                let n = group * TOGETHER + u;
-                factors[u] = [
-                    *at.probe.add(n * Self::THREADS),
-                    *at.object.add((n as u32 * at.stride) as usize),
-                ];
-            }
             if STASH && group == 0 {
                 mem::wait_for_copies();
             }
@@ -238,6 +235,20 @@ impl<const A: usize> FusedStep<A> {
         }
     }
 
+    /// P and O of a group of values.
+    #[inline(always)]
+    unsafe fn pairs(&self, at: &Places, group: usize) -> [[Complex32; 2]; TOGETHER] {
+        let mut pairs = [[Complex32::ZERO; 2]; TOGETHER];
+        for u in 0..TOGETHER {
+            let n = group * TOGETHER + u;
+            pairs[u] = [
+                *at.probe.add(n * Self::THREADS),
+                *at.object.add((n as u32 * at.stride) as usize),
+            ];
+        }
+        pairs
+    }
+
     /// Replaces the magnitudes of the spectrum, writes the frame's error, and multiplies by b/N for the inverse
     /// transform. The transform is unnormalised: |f| is N times too large before a factor 1/SIDE.
     #[inline(always)]
@@ -248,10 +259,18 @@ impl<const A: usize> FusedStep<A> {
         let unit = 1.0 / Self::SIDE as f32;
         let mut quotients = [0.0_f32; VALUES];
         let mut deviation = 0.0;
-        for group in 0..VALUES / GROUP {
+        let load = |group: usize| {
             let mut measured = [0.0; GROUP];
             for u in 0..GROUP {
                 measured[u] = *at.add(Frame::<A>::spectrum_offset(group * GROUP + u));
+            }
+            measured
+        };
+        let mut ahead = load(0);
+        for group in 0..VALUES / GROUP {
+            let measured = ahead;
+            if group + 1 < VALUES / GROUP {
+                ahead = load(group + 1);
             }
             for u in 0..GROUP {
                 let v = group * GROUP + u;
@@ -293,34 +312,47 @@ impl<const A: usize> FusedStep<A> {
         let more = self.frames - frame > step;
         let next = at.psi.add(step as usize * Self::PIXELS);
         let mut largest = 0.0_f32;
-        for group in 0..VALUES / TOGETHER {
-            let mut probe = [Complex32::ZERO; TOGETHER];
-            for u in 0..TOGETHER {
-                probe[u] = *at.probe.add((group * TOGETHER + u) * Self::THREADS);
+        let mut ahead = self.factors(&at, 0);
+        for group in 0..VALUES / IN_FLIGHT {
+            let factors = ahead;
+            let mut waves = [Complex32::ZERO; IN_FLIGHT];
+            for w in 0..IN_FLIGHT {
+                let n = group * IN_FLIGHT + w;
+                waves[w] = *at.stash.add(n * Self::THREADS) + x[n];
             }
-            for part in 0..TOGETHER / IN_FLIGHT {
-                let first = part * IN_FLIGHT;
-                let mut waves = [Complex32::ZERO; IN_FLIGHT];
-                for w in 0..IN_FLIGHT {
-                    let n = group * TOGETHER + first + w;
-                    waves[w] = *at.stash.add(n * Self::THREADS) + x[n];
-                }
-                for w in 0..IN_FLIGHT {
-                    let place = (group * TOGETHER + first + w) * Self::THREADS;
-                    *at.psi.add(place) = waves[w];
-                    mem::copy_complex_ahead(more, at.stash.add(place), next.add(place));
-                }
-                for w in 0..IN_FLIGHT {
-                    let n = group * TOGETHER + first + w;
-                    largest = largest.max(waves[w].re.abs()).max(waves[w].im.abs());
-                    let quantum = *at.quanta.add((n as u32 * at.stride) as usize);
-                    let share = probe[first + w].conj() * waves[w].scale(quantum);
-                    let sum = at.sums.add((n as u32 * at.stride) as usize);
-                    atomic::add_u64(sum, packed(share));
-                }
+            for w in 0..IN_FLIGHT {
+                let place = (group * IN_FLIGHT + w) * Self::THREADS;
+                *at.psi.add(place) = waves[w];
+                mem::copy_complex_ahead(more, at.stash.add(place), next.add(place));
+            }
+            if group + 1 < VALUES / IN_FLIGHT {
+                // Before the additions, beyond which no load can be moved.
+                ahead = self.factors(&at, group + 1);
+            }
+            for w in 0..IN_FLIGHT {
+                let n = group * IN_FLIGHT + w;
+                largest = largest.max(waves[w].re.abs()).max(waves[w].im.abs());
+                let (probe, quantum) = factors[w];
+                let share = probe.conj() * waves[w].scale(quantum);
+                let sum = at.sums.add((n as u32 * at.stride) as usize);
+                atomic::add_u64(sum, packed(share));
             }
         }
         self.note_exceeding(largest);
+    }
+
+    /// P and the units of the sums of a group of values.
+    #[inline(always)]
+    unsafe fn factors(&self, at: &Places, group: usize) -> [(Complex32, f32); IN_FLIGHT] {
+        let mut factors = [(Complex32::ZERO, 0.0); IN_FLIGHT];
+        for w in 0..IN_FLIGHT {
+            let n = group * IN_FLIGHT + w;
+            factors[w] = (
+                *at.probe.add(n * Self::THREADS),
+                *at.quanta.add((n as u32 * at.stride) as usize),
+            );
+        }
+        factors
     }
 
     /// As [`Self::finish`], reading ψ, probe and object again; writes Σ|Δψ|².
