@@ -79,7 +79,7 @@ struct Waves {
     psi: *const Complex32,
     probe: *const Complex32,
     object: *const Complex32,
-    /// Of the group's frames.
+    /// Corners of the group's frames.
     corners: *const [u32; 2],
     roots: *const Complex32,
     first: u32,

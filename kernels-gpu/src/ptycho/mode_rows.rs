@@ -27,7 +27,7 @@ pub(super) struct ModeRows<const A: usize, const B: usize, const ROW: usize> {
 }
 
 /// What a thread works on.
-pub(super) struct Place {
+pub(super) struct RowIndices {
     /// Frame of the group.
     pub(super) member: u32,
     pub(super) row: u32,
@@ -57,13 +57,13 @@ impl<const A: usize, const B: usize, const ROW: usize> ModeRows<A, B, ROW> {
     }
 
     #[inline(always)]
-    pub(super) fn place(&self, item: u32) -> Place {
+    pub(super) fn indices(&self, item: u32) -> RowIndices {
         let items = self.items();
         let index = thread::hidden(thread::thread_idx_x());
         let (line, t) = (index / B as u32, index % B as u32);
         let (modes, together) = (self.modes.max(1), Self::together(self.modes));
         let row = item % items * together + line / modes;
-        Place {
+        RowIndices {
             member: item / items,
             row: row.min(self.rows - 1),
             mode: line % modes,
@@ -75,20 +75,20 @@ impl<const A: usize, const B: usize, const ROW: usize> ModeRows<A, B, ROW> {
 
     /// Where the thread's first value is in `work` (frame of the group, mode, row, column).
     #[inline(always)]
-    pub(super) fn first(&self, at: &Place) -> usize {
+    pub(super) fn first(&self, at: &RowIndices) -> usize {
         let layer = at.member as usize * self.modes as usize + at.mode as usize;
         (layer * self.rows as usize + at.row as usize) * (A * B) + at.t as usize
     }
 
     /// Where it is in an array (frame, row, column), for the group's frames from `first` on.
     #[inline(always)]
-    pub(super) fn of_frame(&self, first: u32, at: &Place) -> usize {
+    pub(super) fn of_frame(&self, first: u32, at: &RowIndices) -> usize {
         let frame = first as usize + at.member as usize;
         (frame * self.rows as usize + at.row as usize) * (A * B) + at.t as usize
     }
 
     #[inline(always)]
-    unsafe fn transform(&self, at: &Place, x: &mut [Complex32; A]) {
+    unsafe fn transform(&self, at: &RowIndices, x: &mut [Complex32; A]) {
         let exchange = self.exchange.add(at.line as usize * self.pitch);
         warp::sync_warp(warp::FULL);
         Line::<A, B, ROW, 1>::new(exchange, self.roots, at.t as usize)
@@ -97,7 +97,7 @@ impl<const A: usize, const B: usize, const ROW: usize> ModeRows<A, B, ROW> {
 
     /// Brings the thread's row of an array (frame, row, column) of 4 bytes a value to the L2 cache.
     #[inline(always)]
-    pub(super) unsafe fn prefetch(&self, array: *const f32, first: u32, at: &Place) {
+    pub(super) unsafe fn prefetch(&self, array: *const f32, first: u32, at: &RowIndices) {
         // 128 bytes at a time.
         if at.mode == 0 && at.t < (A * B / 32) as u32 {
             let row = self.of_frame(first, at) - at.t as usize;
@@ -114,7 +114,7 @@ impl<const A: usize, const B: usize, const ROW: usize> ModeRows<A, B, ROW> {
     #[inline(always)]
     pub(super) unsafe fn forward(
         &self,
-        at: &Place,
+        at: &RowIndices,
         work: *const Complex32,
         x: &mut [Complex32; A],
     ) {
@@ -127,7 +127,7 @@ impl<const A: usize, const B: usize, const ROW: usize> ModeRows<A, B, ROW> {
 
     /// The unnormalised inverse transform of `x`, in which value v is as far behind the first as before.
     #[inline(always)]
-    pub(super) unsafe fn inverse(&self, at: &Place, x: &mut [Complex32; A]) {
+    pub(super) unsafe fn inverse(&self, at: &RowIndices, x: &mut [Complex32; A]) {
         let mut y = [Complex32::ZERO; A];
         for v in 0..A {
             // Value v is B n₁ behind the first.
@@ -141,7 +141,7 @@ impl<const A: usize, const B: usize, const ROW: usize> ModeRows<A, B, ROW> {
 
     /// The powers of the thread's row, added up over the modes. All threads of the block call it.
     #[inline(always)]
-    pub(super) unsafe fn powers(&self, at: &Place, x: &[Complex32; A]) -> [f32; A] {
+    pub(super) unsafe fn powers(&self, at: &RowIndices, x: &[Complex32; A]) -> [f32; A] {
         let mut powers = [0.0; A];
         for v in 0..A {
             powers[v] = x[v].norm_sqr();

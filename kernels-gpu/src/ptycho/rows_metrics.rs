@@ -71,7 +71,7 @@ unsafe fn sums<const A: usize, const B: usize, const ROW: usize>(
     unit: f32,
 ) {
     let mut x = [Complex32::ZERO; A];
-    let at = lines.place(item);
+    let at = lines.indices(item);
     lines.prefetch(magnitudes, first, &at);
     lines.forward(&at, work, &mut x);
     let powers = lines.powers(&at, &x);

@@ -75,7 +75,7 @@ unsafe fn project<const A: usize, const B: usize, const ROW: usize>(
     unit: f32,
 ) {
     let mut x = [Complex32::ZERO; A];
-    let at = lines.place(item);
+    let at = lines.indices(item);
     lines.prefetch(magnitudes, first, &at);
     lines.forward(&at, work, &mut x);
     let powers = lines.powers(&at, &x);
@@ -99,7 +99,7 @@ unsafe fn project<const A: usize, const B: usize, const ROW: usize>(
         *row_errors.add(frame * lines.rows as usize + at.row as usize) = error;
     }
     lines.inverse(&at, &mut x);
-    let at = lines.place(item);
+    let at = lines.indices(item);
     if at.there {
         let target = work.add(lines.first(&at));
         for v in 0..A {
