@@ -159,19 +159,13 @@ fn roll<M: Device>(bench: &mut Bench<'_, M>, shape: Shape, shift: [i32; 2]) -> R
     let on = bench.on();
     let waves = Source::new("roll", &shape).complex(shape.wave_elements());
     let [rows, columns] = [shape.rows as usize, shape.columns as usize];
-    // Larger frames are left as they are.
-    let moves = if rows * columns > 16_384 {
-        [0, 0]
-    } else {
-        shift
-    };
     let reference: Vec<_> = (0..waves.len())
         .map(|at| {
             let (layer, row, column) = (at / (rows * columns), at / columns % rows, at % columns);
             let from = |place: usize, by: i32, of: usize| {
                 (place as i64 - i64::from(by)).rem_euclid(of as i64) as usize
             };
-            let (row, column) = (from(row, moves[0], rows), from(column, moves[1], columns));
+            let (row, column) = (from(row, shift[0], rows), from(column, shift[1], columns));
             wide(waves[(layer * rows + row) * columns + column])
         })
         .collect();

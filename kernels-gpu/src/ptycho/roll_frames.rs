@@ -1,17 +1,20 @@
-//! Moves the exit waves of frames of up to 128² pixels cyclically, in place, by a shift that only the device knows.
+//! Moves the exit waves of frames cyclically, in place, by a shift that only the device knows.
 //!
-//! A block has one wave at a time: its threads read all of it, wait for each other, and write it. 16 bytes a pixel;
-//! nothing while the shift is zero.
+//! A block has one wave at a time and moves it along rows, as many of them together as its threads can hold, and then along
+//! columns: the threads read what they hold, wait for each other, and write it. 32 bytes a pixel; nothing while the shift
+//! is zero.
 
 use warpstride_device::prelude::*;
 
-const THREADS: u32 = 1024;
+const THREADS: u32 = 512;
 /// Values of a thread.
 const VALUES: usize = 16;
+/// The most rows and columns of a frame.
+pub const MOST: u32 = THREADS * VALUES as u32;
 
-/// `waves[r + shift₀, c + shift₁] = waves[r, c]`, cyclically, in every layer of at most 16 384 pixels. Does nothing
-/// while the shift is zero.
-#[kernel(block = 1024, exact_block, min_blocks = 1, hot)]
+/// `waves[r + shift₀, c + shift₁] = waves[r, c]`, cyclically, in every layer of at most [`MOST`] rows and columns. Does
+/// nothing while the shift is zero.
+#[kernel(block = 512, exact_block, min_blocks = 1, hot)]
 pub unsafe fn ptycho_roll_frames(
     #[len(layers * rows * columns)] waves: *mut Complex32,
     #[len(2)] shift: *const i32,
@@ -20,31 +23,55 @@ pub unsafe fn ptycho_roll_frames(
     columns: u32,
 ) {
     let moves = [*shift, *shift.add(1)];
-    let pixels = rows * columns;
-    if moves == [0, 0] || pixels == 0 || pixels > THREADS * VALUES as u32 {
+    if moves == [0, 0] || rows == 0 || columns == 0 || rows > MOST || columns > MOST {
         return;
     }
     let by_rows = moves[0].rem_euclid(rows as i32) as u32;
     let by_columns = moves[1].rem_euclid(columns as i32) as u32;
+    let (rows_together, columns_together) = (MOST / columns, MOST / rows);
     for layer in thread::block_stride(layers) {
-        let wave = waves.add(layer as usize * pixels as usize);
-        let own = thread::hidden(thread::index_in_block());
-        let mut values = [Complex32::ZERO; VALUES];
-        for v in 0..VALUES {
-            let pixel = own + v as u32 * THREADS;
-            if pixel < pixels {
-                values[v] = *wave.add(pixel as usize);
-            }
+        let wave = waves.add(layer as usize * rows as usize * columns as usize);
+        let mut first = 0;
+        while first < rows {
+            let count = rows_together.min(rows - first);
+            let start = first * columns;
+            rearrange(wave, count * columns, |item| {
+                let (row, column) = (start + item / columns * columns, item % columns);
+                [row + column, row + (column + by_columns) % columns]
+            });
+            first += count;
         }
-        thread::sync_threads();
-        let own = thread::hidden(thread::index_in_block());
-        for v in 0..VALUES {
-            let pixel = own + v as u32 * THREADS;
-            if pixel < pixels {
-                let row = (pixel / columns + by_rows) % rows;
-                let column = (pixel % columns + by_columns) % columns;
-                *wave.add((row * columns + column) as usize) = values[v];
-            }
+        first = 0;
+        while first < columns {
+            let count = columns_together.min(columns - first);
+            rearrange(wave, rows * count, |item| {
+                let (row, column) = (item / count, first + item % count);
+                [row, (row + by_rows) % rows].map(|row| row * columns + column)
+            });
+            first += count;
         }
     }
+}
+
+/// Moves `count` values, at most [`MOST`]; `places` of one of them are where it is and where it goes, and none goes where
+/// a value is that stays.
+#[inline(always)]
+unsafe fn rearrange(wave: *mut Complex32, count: u32, places: impl Fn(u32) -> [u32; 2]) {
+    let own = thread::hidden(thread::index_in_block());
+    let mut values = [Complex32::ZERO; VALUES];
+    for v in 0..VALUES {
+        let item = own + v as u32 * THREADS;
+        if item < count {
+            values[v] = *wave.add(places(item)[0] as usize);
+        }
+    }
+    thread::sync_threads();
+    let own = thread::hidden(thread::index_in_block());
+    for v in 0..VALUES {
+        let item = own + v as u32 * THREADS;
+        if item < count {
+            *wave.add(places(item)[1] as usize) = values[v];
+        }
+    }
+    thread::sync_threads();
 }

@@ -1,7 +1,7 @@
 //! The step of projection engines in passes over columns and rows, in the emulator: several modes and frames that are
 //! not square agree with the CPU and with separate kernels, and the state of a run goes on elsewhere.
 
-use ndarray::s;
+use ndarray::{Array3, s};
 use num_complex::Complex;
 use warpstride::data::{HistoryEntry, Scan};
 use warpstride::gpu::EmulatedDevice;
@@ -95,6 +95,48 @@ fn passes_agree_with_double_precision_and_with_separate_kernels() {
             assert!(error < 1e-4, "{modes} modes: {error}");
         }
     }
+}
+
+/// Probe, object and exit waves move together: frames of more pixels than a block holds values.
+#[test]
+fn centring_moves_the_exit_waves_too() {
+    let mut ends = Vec::new();
+    for step in [GpuStep::Auto, GpuStep::Unfused] {
+        let mut recipe = recipe(&["dm:5"]).unwrap();
+        recipe.gpu.step = step;
+        recipe.engines[0].probe_centre_tolerance = Some(0.5);
+        let options = SimulateOptions {
+            frame: 256,
+            positions: 3,
+            photons: 1e6,
+            seed: 3,
+            ..SimulateOptions::default()
+        };
+        let mut problem = Problem::new(&simulate(&options).unwrap(), &recipe).unwrap();
+        // A probe that is off the centre by more than the tolerance.
+        let probe = problem.probe.clone();
+        let (_, rows, columns) = probe.dim();
+        problem.probe = Array3::from_shape_fn(probe.dim(), |(mode, row, column)| {
+            probe[[mode, (row + 5) % rows, (column + columns - 3) % columns]]
+        });
+        let mut run = finished(on_emulator(&problem), &problem, &recipe);
+        ends.push((
+            run.progress().history.last().unwrap().err_fourier,
+            run.engine()
+                .object()
+                .unwrap()
+                .into_iter()
+                .collect::<Vec<_>>(),
+        ));
+    }
+    let [(passes, object), (separate, reference)] = &ends[..] else {
+        panic!("two runs")
+    };
+    assert!(
+        (passes / separate - 1.0).abs() < 1e-3,
+        "{passes} {separate}"
+    );
+    assert!(relative(object, reference) < 1e-3);
 }
 
 #[test]

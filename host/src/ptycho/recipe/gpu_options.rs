@@ -19,7 +19,7 @@ pub enum Updates {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum GpuStep {
-    /// Fused into one kernel, if available for the sizes and options of the run.
+    /// Fused into one kernel or three, if available for the sizes and options of the run.
     Auto,
     /// By separate kernels and transforms.
     Unfused,

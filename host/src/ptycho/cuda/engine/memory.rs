@@ -18,10 +18,12 @@ impl<M: Device> GpuEngine<M> {
         let layout = self.layout;
         let shape = [layout.rows as usize, layout.columns as usize];
         let count = layout.frames as usize * layout.modes as usize;
+        // Its memory is freed before more is taken.
+        let was_fused = self.fused.take().is_some();
         self.buffers.alloc_waves(&self.device, &layout)?;
         let fft = self.waves_fft.insert(self.device.plan_fft(&shape, count)?);
         let buffers = &mut self.buffers;
-        if self.fused.take().is_some() {
+        if was_fused {
             let (from, to) = (&buffers.waves, &mut buffers.spectra);
             return self.device.fft_to(fft, from, to, Direction::Forward);
         }
@@ -32,21 +34,29 @@ impl<M: Device> GpuEngine<M> {
 
     /// Makes the exit waves P·O in real space if there are none.
     pub(super) fn start_fused(&mut self) -> Result<()> {
-        let (None, Some(scan)) = (&self.fused, &self.fused_scan) else {
+        if self.fused.is_some() {
+            return Ok(());
+        }
+        self.free_batches();
+        let Some(scan) = &self.fused_scan else {
             return Ok(());
         };
-        let corners = self.parameters.frames(false).corners;
-        self.fused = Some(Fused::new(&self.device, scan, &self.layout, &corners)?);
-        self.free_batches();
         let (device, layout, buffers) = (&self.device, &self.layout, &mut self.buffers);
-        buffers.alloc_real_waves(device, layout)?;
-        match self.waves_fft.take() {
-            Some(fft) => {
-                fused::to_real_space(device, layout, buffers, &fft)?;
-                buffers.free_spectra(device)
-            }
-            None => fourier_projection::build(device, layout, buffers),
+        let converts = self.waves_fft.take();
+        if let Some(fft) = &converts {
+            fused::to_real_space(device, layout, buffers, fft)?;
+            buffers.free_spectra(device)?;
         }
+        let builds = converts.is_none();
+        // The memory of its plan is freed before more is taken.
+        drop(converts);
+        let corners = self.parameters.frames(false).corners;
+        self.fused = Some(Fused::new(device, scan, layout, &corners)?);
+        buffers.alloc_real_waves(device, layout)?;
+        if builds {
+            fourier_projection::build(device, layout, buffers)?;
+        }
+        Ok(())
     }
 
     /// Frees the exit waves.
