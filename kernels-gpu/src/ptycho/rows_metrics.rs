@@ -1,7 +1,7 @@
 //! Metrics of how well the model explains the counts, as `ptycho_model_metrics`, from waves P·O that have been
 //! transformed along their columns: transforms along rows and sums, without writing the spectra.
 //!
-//! A block handles rows in all modes ([`super::mode_rows`]) and writes the sums of each row, which
+//! A block handles rows in all modes (`mode_rows`) and writes the sums of each row, which
 //! `ptycho_rows_metrics_sums` adds up. Reads 8 bytes a value and 4 a pixel.
 
 use super::FREE;

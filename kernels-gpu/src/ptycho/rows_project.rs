@@ -2,7 +2,7 @@
 //! magnitudes, and transforms back along rows.
 //!
 //! With f of all modes the value is multiplied by m/√Σ|f|², m = √I; where a pixel is masked or free by 1 (in the units of a
-//! unitary transform). A block handles rows in all modes ([`super::mode_rows`]). Reads and writes 8 bytes a value, and
+//! unitary transform). A block handles rows in all modes (`mode_rows`). Reads and writes 8 bytes a value, and
 //! reads 4 bytes a pixel.
 //!
 //! A bound of the error needs no pass of its own: between m/|f| and 1 the step is linear, and the inverse transform of f is
