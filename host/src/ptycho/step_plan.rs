@@ -2,6 +2,7 @@
 
 use super::GpuStep;
 use std::fmt;
+use warpstride_kernels::ptycho::rows_project::most_modes;
 
 /// How a GPU computes the iterations of `dm`, `raar` and `ap`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -58,11 +59,6 @@ pub(crate) fn group_of(frames: usize, elements: usize) -> usize {
     frames.div_ceil(groups).max(1)
 }
 
-/// Rows of `columns` values, in all modes, that a block of such a step can have.
-pub(crate) fn lines(columns: usize) -> usize {
-    if columns <= 128 { 16 } else { 8 }
-}
-
 /// Bytes of the exchange of the transform of a frame that a block holds.
 fn exchange(side: usize) -> usize {
     side * (side + side / 32) * 4
@@ -93,8 +89,9 @@ impl StepPlan {
             }
         } else if !(LENGTHS.contains(&rows) && LENGTHS.contains(&columns)) {
             Self::Separate(Separate::Frame([rows, columns]))
-        } else if modes > lines(columns) {
-            Self::Separate(Separate::Modes([modes, lines(columns)]))
+        } else if modes > most_modes(columns as u32) as usize {
+            let most = most_modes(columns as u32) as usize;
+            Self::Separate(Separate::Modes([modes, most]))
         } else if rows * 128 + SUMS > shared_memory {
             Self::Separate(Separate::SharedMemory(shared_memory))
         } else {

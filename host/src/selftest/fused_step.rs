@@ -18,7 +18,7 @@ use warpstride_kernels::ptycho::fused_step::{
 };
 
 /// Units in 1 of the sum of an object pixel: rounding to a unit is negligible, and the sums of all shapes fit.
-fn quantum(pixel: usize) -> f32 {
+pub(super) fn quantum(pixel: usize) -> f32 {
     [524_288.0, 1_048_576.0, 262_144.0][pixel % 3]
 }
 
@@ -194,7 +194,7 @@ impl Scan {
 }
 
 /// The sums in units of 1.
-fn unpacked(sums: &[u64]) -> Vec<Complex32> {
+pub(super) fn unpacked(sums: &[u64]) -> Vec<Complex32> {
     let one = |(pixel, sum): (usize, &u64)| {
         let quantum = quantum(pixel);
         let re = *sum as i32;

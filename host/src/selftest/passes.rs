@@ -8,6 +8,7 @@ mod arrays;
 use super::Size;
 use super::bench::{Bench, Case, wide};
 use super::fourier::{COEFFICIENTS, deviation, mean, model_metrics};
+use super::fused_step::unpacked;
 use super::shape::{PixelIndices, Shape, Source};
 use crate::fft::Fft2;
 use crate::gpu::{Buffer, Device, Direction, Result};
@@ -107,22 +108,6 @@ fn groups(shape: &Shape) -> Vec<[u32; 2]> {
     starts
         .map(|first| [first, group.min(shape.frames - first)])
         .collect()
-}
-
-/// Units in 1 of the sum of an object pixel: rounding to a unit is negligible, and the sums of all shapes fit.
-fn quantum(pixel: usize) -> f32 {
-    [524_288.0, 1_048_576.0, 262_144.0][pixel % 3]
-}
-
-/// The sums in units of 1.
-fn unpacked(sums: &[u64]) -> Vec<Complex32> {
-    let one = |(pixel, sum): (usize, &u64)| {
-        let quantum = quantum(pixel);
-        let re = *sum as i32;
-        let im = (sum.wrapping_sub(i64::from(re) as u64) >> 32) as i32;
-        Complex32::new(re as f32 / quantum, im as f32 / quantum)
-    };
-    sums.iter().enumerate().map(one).collect()
 }
 
 fn narrow(values: &[Complex<f64>]) -> Vec<Complex32> {

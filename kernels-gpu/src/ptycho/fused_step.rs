@@ -23,7 +23,7 @@ use crate::fft::registers::reversed;
 use warpstride_device::prelude::*;
 
 /// Below it a power counts as this: its magnitude is 1e-8 √counts.
-const SMALLEST_POWER: f32 = 1e-16;
+pub(super) const SMALLEST_POWER: f32 = 1e-16;
 /// Blocks begin at so many different times.
 const PHASES: u32 = 8;
 /// Values that a thread loads together.

@@ -9,6 +9,11 @@ use warpstride_device::prelude::*;
 /// Threads of a block.
 pub(super) const THREADS: usize = 128;
 
+/// Rows of `columns` values, each in one mode, that a block has: 8 or 16 threads a row.
+pub(super) const fn lines(columns: u32) -> u32 {
+    THREADS as u32 / if columns <= 128 { 8 } else { 16 }
+}
+
 /// Complex numbers of shared memory that the lines of a block need.
 pub(super) const fn exchange(b: usize, pitch: usize) -> usize {
     THREADS / b * pitch
@@ -42,7 +47,29 @@ pub(super) struct RowIndices {
 
 impl<const A: usize, const B: usize, const ROW: usize> ModeRows<A, B, ROW> {
     /// Lines of a block.
-    pub(super) const LINES: u32 = (THREADS / B) as u32;
+    pub(super) const LINES: u32 = lines((A * B) as u32);
+
+    /// The lines of a block with `exchange` of [`exchange`] numbers; `None` if it cannot have the rows of frames of `columns`
+    /// values in all modes.
+    #[inline(always)]
+    pub(super) fn new(
+        exchange: *mut Complex32,
+        pitch: usize,
+        roots: *const Complex32,
+        [modes, rows, columns]: [u32; 3],
+    ) -> Option<Self> {
+        let fits = modes != 0 && Self::together(modes) != 0;
+        if columns != (A * B) as u32 || rows == 0 || !fits {
+            return None;
+        }
+        Some(Self {
+            exchange,
+            pitch,
+            roots,
+            modes,
+            rows,
+        })
+    }
 
     /// Rows of a block; 0 if it has too few lines for the modes.
     #[inline(always)]

@@ -8,11 +8,25 @@
 //! A bound of the error needs no pass of its own: between m/|f| and 1 the step is linear, and the inverse transform of f is
 //! the reflected wave itself ([`super::columns_finish`]).
 
-use super::mode_rows::{ModeRows, exchange};
+use super::fused_step::SMALLEST_POWER;
+use super::mode_rows::{ModeRows, exchange, lines};
 use warpstride_device::prelude::*;
 
-/// Below it a power counts as this: its magnitude is 1e-8 √counts.
-const SMALLEST_POWER: f32 = 1e-16;
+/// Blocks that have the rows of a frame in all modes; 0 if a block has too few lines for the modes.
+#[must_use]
+pub const fn blocks_of_frame(modes: u32, rows: u32, columns: u32) -> u32 {
+    if modes == 0 || modes > lines(columns) {
+        0
+    } else {
+        rows.div_ceil(lines(columns) / modes)
+    }
+}
+
+/// The most modes of which a block has a row of `columns` values.
+#[must_use]
+pub const fn most_modes(columns: u32) -> u32 {
+    lines(columns)
+}
 
 macro_rules! kernels {
     ($($length:literal = $a:literal * $b:literal, pitch $pitch:literal, $blocks:literal blocks: $name:ident;)*) => {$(
@@ -38,18 +52,15 @@ macro_rules! kernels {
             columns: u32,
             unit: f32,
         ) {
-            let fits = modes != 0 && ModeRows::<$a, $b, { $b + 1 }>::together(modes) != 0;
-            let there = rows != 0 && first < frames && count <= frames - first;
-            if columns != $length || !fits || !there {
+            let memory = shared_array![Complex32; exchange($b, $pitch)];
+            let sizes = [modes, rows, columns];
+            let lines = ModeRows::<$a, $b, { $b + 1 }>::new(memory, $pitch, roots, sizes);
+            let Some(lines) = lines else {
+                return;
+            };
+            if first >= frames || count > frames - first {
                 return;
             }
-            let lines = ModeRows::<$a, $b, { $b + 1 }> {
-                exchange: shared_array![Complex32; exchange($b, $pitch)],
-                pitch: $pitch,
-                roots,
-                modes,
-                rows,
-            };
             for item in thread::block_stride(count * lines.items()) {
                 project(&lines, item, work, magnitudes, row_errors, first, unit);
             }

@@ -34,12 +34,16 @@ fn problem(recipe: &Recipe) -> Problem {
     Problem::new(&simulate(&options).unwrap(), recipe).unwrap()
 }
 
-fn on_emulator(problem: &Problem, shared_memory: usize) -> Box<dyn Engine> {
+pub(crate) fn on_emulator(problem: &Problem, shared_memory: usize) -> Box<dyn Engine> {
     let device = EmulatedDevice::with_shared_memory(shared_memory);
     Box::new(GpuEngine::new(device, problem, UpdateVersion::Tiled).unwrap())
 }
 
-fn finished(engine: Box<dyn Engine>, problem: &Problem, recipe: &Recipe) -> Reconstructor {
+pub(crate) fn finished(
+    engine: Box<dyn Engine>,
+    problem: &Problem,
+    recipe: &Recipe,
+) -> Reconstructor {
     let mut run = Reconstructor::new(engine, problem, recipe);
     while !run.finished() {
         run.advance().unwrap();
@@ -48,8 +52,16 @@ fn finished(engine: Box<dyn Engine>, problem: &Problem, recipe: &Recipe) -> Reco
     run
 }
 
+/// ‖found − expected‖/‖expected‖
+pub(crate) fn relative(found: &[Complex<f64>], expected: &[Complex<f64>]) -> f64 {
+    let power: f64 = expected.iter().map(Complex::norm_sqr).sum();
+    let pairs = found.iter().zip(expected);
+    let difference: f64 = pairs.map(|(a, b)| (a - b).norm_sqr()).sum();
+    (difference / power).sqrt()
+}
+
 /// The metrics of an iteration.
-fn metrics(entry: &HistoryEntry) -> [Option<f64>; 5] {
+pub(crate) fn metrics(entry: &HistoryEntry) -> [Option<f64>; 5] {
     [
         Some(entry.err_fourier),
         entry.err_exit,
@@ -173,10 +185,7 @@ fn a_saved_run_goes_on_with_the_same_bits_or_elsewhere() {
             _ => whole.clone(),
         };
         let (_, object) = run_on(first, second);
-        let power: f64 = reference.iter().map(Complex::norm_sqr).sum();
-        let pairs = reference.iter().zip(&object);
-        let difference: f64 = pairs.map(|(a, b)| (a - b).norm_sqr()).sum();
-        let error = (difference / power).sqrt();
+        let error = relative(&object, &reference);
         // A lost state would differ by tenths.
         assert!(error < 2e-4, "{name}: {error}");
     }

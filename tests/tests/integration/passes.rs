@@ -1,15 +1,13 @@
 //! The step of projection engines in passes over columns and rows, in the emulator: several modes and frames that are
 //! not square agree with the CPU and with separate kernels, and the state of a run goes on elsewhere.
 
+use crate::fused_step::{self, finished, metrics, relative};
 use ndarray::{Array3, s};
 use num_complex::Complex;
-use warpstride::data::{HistoryEntry, Scan};
-use warpstride::gpu::EmulatedDevice;
+use warpstride::data::Scan;
 use warpstride::ptycho::cpu::CpuEngine;
-use warpstride::ptycho::cuda::GpuEngine;
 use warpstride::ptycho::{
-    Engine, GpuStep, Problem, Recipe, Reconstructor, SimulateOptions, StepPlan, UpdateVersion,
-    WaveSpace, simulate,
+    Engine, GpuStep, Problem, Recipe, Reconstructor, SimulateOptions, StepPlan, WaveSpace, simulate,
 };
 use warpstride_tests::recipe;
 
@@ -35,34 +33,7 @@ fn problem(step: GpuStep, engines: &[&str], modes: usize) -> (Problem, Recipe) {
 }
 
 fn on_emulator(problem: &Problem) -> Box<dyn Engine> {
-    let device = EmulatedDevice::with_shared_memory(99 << 10);
-    Box::new(GpuEngine::new(device, problem, UpdateVersion::Tiled).unwrap())
-}
-
-fn finished(engine: Box<dyn Engine>, problem: &Problem, recipe: &Recipe) -> Reconstructor {
-    let mut run = Reconstructor::new(engine, problem, recipe);
-    while !run.finished() {
-        run.advance().unwrap();
-    }
-    run.flush().unwrap();
-    run
-}
-
-fn metrics(entry: &HistoryEntry) -> [Option<f64>; 5] {
-    [
-        Some(entry.err_fourier),
-        entry.err_exit,
-        entry.err_phot,
-        entry.r_factor,
-        entry.r_free,
-    ]
-}
-
-fn relative(found: &[Complex<f64>], expected: &[Complex<f64>]) -> f64 {
-    let power: f64 = expected.iter().map(Complex::norm_sqr).sum();
-    let pairs = found.iter().zip(expected);
-    let difference: f64 = pairs.map(|(a, b)| (a - b).norm_sqr()).sum();
-    (difference / power).sqrt()
+    fused_step::on_emulator(problem, 99 << 10)
 }
 
 #[test]

@@ -8,7 +8,7 @@ use super::fused::Sums;
 use super::fused_batches::roots;
 use crate::gpu::{Buffer, Device, Result};
 use crate::ptycho::Step;
-use crate::ptycho::step_plan::{group_of, lines};
+use crate::ptycho::step_plan::group_of;
 use warpstride_device::Complex32;
 use warpstride_device::launch::Work;
 use warpstride_kernels::ptycho::{
@@ -25,7 +25,7 @@ use warpstride_kernels::ptycho::{
         PtychoRowsMetricsSums, ROW_SUMS,
     },
     rows_project::{
-        PtychoRowsProject64, PtychoRowsProject128, PtychoRowsProject256, PtychoRowsProject512,
+        self, PtychoRowsProject64, PtychoRowsProject128, PtychoRowsProject256, PtychoRowsProject512,
     },
 };
 
@@ -238,10 +238,9 @@ impl<M: Device> Passes<M> {
     }
 }
 
-/// Blocks that handle the rows of a frame.
+/// Blocks that have the rows of a frame.
 fn blocks_of_frame(layout: &Layout) -> usize {
-    let together = lines(layout.columns as usize) / (layout.modes as usize).max(1);
-    (layout.rows as usize).div_ceil(together.max(1))
+    rows_project::blocks_of_frame(layout.modes, layout.rows, layout.columns) as usize
 }
 
 /// The first frame and number of frames of every group.

@@ -1,10 +1,10 @@
 //! Device arrays of the cases, and launches of the kernels for lines of every length.
 
 use super::super::bench::CaseDevice;
+use super::super::fused_step::quantum;
 use super::super::shape::Shape;
-use super::{Scan, groups, narrow, quantum};
+use super::{Scan, groups, narrow};
 use crate::gpu::{Buffer, Device, Result};
-use crate::ptycho::step_plan::lines;
 use num_complex::Complex;
 use warpstride_device::Complex32;
 use warpstride_device::launch::Work;
@@ -20,7 +20,7 @@ use warpstride_kernels::ptycho::rows_metrics::{
     PtychoRowsMetrics64, PtychoRowsMetrics128, PtychoRowsMetrics256, PtychoRowsMetrics512, ROW_SUMS,
 };
 use warpstride_kernels::ptycho::rows_project::{
-    PtychoRowsProject64, PtychoRowsProject128, PtychoRowsProject256, PtychoRowsProject512,
+    self, PtychoRowsProject64, PtychoRowsProject128, PtychoRowsProject256, PtychoRowsProject512,
 };
 
 /// Device arrays of a case.
@@ -284,7 +284,5 @@ fn unit(shape: &Shape) -> f32 {
 
 /// Blocks that have the rows of a frame.
 fn blocks_of_frame(shape: &Shape) -> u32 {
-    shape
-        .rows
-        .div_ceil(lines(shape.columns as usize) as u32 / shape.modes)
+    rows_project::blocks_of_frame(shape.modes, shape.rows, shape.columns)
 }
