@@ -49,28 +49,6 @@ impl<const A: usize, const B: usize, const ROW: usize> ModeRows<A, B, ROW> {
     /// Lines of a block.
     pub(super) const LINES: u32 = lines((A * B) as u32);
 
-    /// The lines of a block with `exchange` of [`exchange`] numbers; `None` if it cannot have the rows of frames of `columns`
-    /// values in all modes.
-    #[inline(always)]
-    pub(super) fn new(
-        exchange: *mut Complex32,
-        pitch: usize,
-        roots: *const Complex32,
-        [modes, rows, columns]: [u32; 3],
-    ) -> Option<Self> {
-        let fits = modes != 0 && Self::together(modes) != 0;
-        if columns != (A * B) as u32 || rows == 0 || !fits {
-            return None;
-        }
-        Some(Self {
-            exchange,
-            pitch,
-            roots,
-            modes,
-            rows,
-        })
-    }
-
     /// Rows of a block; 0 if it has too few lines for the modes.
     #[inline(always)]
     pub(super) fn together(modes: u32) -> u32 {

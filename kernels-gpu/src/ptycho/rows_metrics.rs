@@ -34,15 +34,18 @@ macro_rules! kernels {
             columns: u32,
             unit: f32,
         ) {
-            let memory = shared_array![Complex32; exchange($b, $pitch)];
-            let sizes = [modes, rows, columns];
-            let lines = ModeRows::<$a, $b, { $b + 1 }>::new(memory, $pitch, roots, sizes);
-            let Some(lines) = lines else {
-                return;
-            };
-            if first >= frames || count > frames - first {
+            let fits = modes != 0 && ModeRows::<$a, $b, { $b + 1 }>::together(modes) != 0;
+            let there = rows != 0 && first < frames && count <= frames - first;
+            if columns != $length || !fits || !there {
                 return;
             }
+            let lines = ModeRows::<$a, $b, { $b + 1 }> {
+                exchange: shared_array![Complex32; exchange($b, $pitch)],
+                pitch: $pitch,
+                roots,
+                modes,
+                rows,
+            };
             for item in thread::block_stride(count * lines.items()) {
                 sums(&lines, item, work, magnitudes, row_sums, first, unit);
             }
