@@ -55,6 +55,9 @@ fn floor_bytes(stage: &str, pixels: f64, modes: f64) -> f64 {
         "Fourier step" => (24.0 * modes + 4.0) * pixels,
         "object update" | "probe update" => 8.0 * pixels * modes,
         "fused step" | "fused step, err_exit" => (16.0 * modes + 4.0) * pixels,
+        "columns, reflected" => 16.0 * pixels * modes,
+        "rows, projected" => (16.0 * modes + 4.0) * pixels,
+        "columns, finished" => 24.0 * pixels * modes,
         "model metrics" => 4.0 * pixels,
         _ => 0.0,
     }

@@ -5,9 +5,12 @@ use crate::fused_step::{self, finished, metrics, relative};
 use ndarray::{Array3, s};
 use num_complex::Complex;
 use warpstride::data::Scan;
+use warpstride::gpu::EmulatedDevice;
 use warpstride::ptycho::cpu::CpuEngine;
+use warpstride::ptycho::cuda::GpuEngine;
 use warpstride::ptycho::{
-    Engine, GpuStep, Problem, Recipe, Reconstructor, SimulateOptions, StepPlan, WaveSpace, simulate,
+    Engine, GpuStep, Problem, Recipe, Reconstructor, SimulateOptions, Step, StepPlan,
+    UpdateVersion, WaveSpace, simulate,
 };
 use warpstride_tests::recipe;
 
@@ -108,6 +111,21 @@ fn centring_moves_the_exit_waves_too() {
         "{passes} {separate}"
     );
     assert!(relative(object, reference) < 1e-3);
+}
+
+#[test]
+fn the_times_of_stages_name_the_kernels_and_leave_a_state() {
+    let (problem, recipe) = self::problem(GpuStep::Auto, &["dm:2"], 2);
+    let device = EmulatedDevice::with_shared_memory(99 << 10);
+    let mut engine = GpuEngine::new(device, &problem, UpdateVersion::Tiled).unwrap();
+    let step = Step::new(&recipe.engines[0], &problem, 2);
+    let times = engine.stage_times(&step).unwrap();
+    for stage in ["columns, reflected", "rows, projected", "columns, finished"] {
+        assert!(times.iter().any(|(name, _)| *name == stage), "{stage}");
+    }
+    let object = engine.object().unwrap();
+    let power: f64 = object.iter().map(Complex::norm_sqr).sum();
+    assert!(power.is_finite() && power > 0.0);
 }
 
 #[test]

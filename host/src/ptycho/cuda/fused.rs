@@ -216,6 +216,24 @@ impl<M: Device> Fused<M> {
         }
     }
 
+    /// If a projection takes passes: one projection, and the milliseconds of each of its kernels.
+    pub(super) fn pass_times(
+        &mut self,
+        device: &M,
+        layout: &Layout,
+        buffers: &mut Buffers<M>,
+        step: &Step,
+    ) -> Result<Vec<(&'static str, f32)>> {
+        self.update_fluence(device, layout, buffers)?;
+        match &mut self.kernels {
+            Kernels::Passes(passes) => {
+                let times = passes.times(device, layout, buffers, step, &mut self.sums)?;
+                Ok(times.to_vec())
+            }
+            Kernels::Frame { .. } => Ok(Vec::new()),
+        }
+    }
+
     /// Computes the fluence of the current probe and windows and the units of the object's sums, unless they are there, and
     /// how large an exit wave may be.
     pub(super) fn update_fluence(

@@ -108,6 +108,88 @@ impl<M: Device> Passes<M> {
         )
     }
 
+    /// Replaces the magnitudes of a group's spectra.
+    fn replace(
+        &mut self,
+        device: &M,
+        layout: &Layout,
+        buffers: &Buffers<M>,
+        (first, count): (u32, u32),
+    ) -> Result<()> {
+        let unit = layout.scale().sqrt();
+        let blocks = count as usize * blocks_of_frame(layout);
+        launch!(
+            device,
+            layout.columns,
+            [PtychoRowsProject64 PtychoRowsProject128 PtychoRowsProject256 PtychoRowsProject512],
+            Work::Blocks(blocks),
+            {
+                work: self.work.write(),
+                magnitudes: buffers.magnitudes.read(),
+                roots: self.column_roots.read(),
+                row_errors: self.row_sums.write(),
+                frames: layout.frames,
+                first,
+                count,
+                modes: layout.modes,
+                rows: layout.rows,
+                columns: layout.columns,
+                unit,
+            }
+        )
+    }
+
+    /// The new exit waves of a group, and their shares of the object's sums.
+    fn finish(
+        &mut self,
+        device: &M,
+        layout: &Layout,
+        buffers: &mut Buffers<M>,
+        (first, count): (u32, u32),
+        step: &Step,
+        sums: &mut Sums<M>,
+    ) -> Result<()> {
+        let coefficients = step.coefficients;
+        let tiles = layout.columns / WIDTH;
+        launch!(
+            device,
+            layout.rows,
+            [PtychoColumnsFinish64 PtychoColumnsFinish128 PtychoColumnsFinish256 PtychoColumnsFinish512],
+            Work::Blocks(count as usize * tiles as usize),
+            {
+                work: self.work.read(),
+                psi: buffers.waves.write(),
+                probe: buffers.probe.read(),
+                object: buffers.object.read(),
+                corners: buffers.corners.read(),
+                weights: sums.weights.read(),
+                row_errors: self.row_sums.read(),
+                roots: self.row_roots.read(),
+                sums: sums.sums.write(),
+                quanta: sums.quanta.read(),
+                limit: sums.limit.read(),
+                exceeding: sums.exceeding.write(),
+                errors: buffers.errors.write(),
+                tile_moved: self.tile_moved.write(),
+                frames: layout.frames,
+                first,
+                count,
+                modes: layout.modes,
+                rows: layout.rows,
+                columns: layout.columns,
+                tiles,
+                object_rows: layout.object_rows,
+                object_columns: layout.object_columns,
+                unit: layout.scale().sqrt(),
+                bound: step.bound as f32,
+                keep: coefficients.keep() as f32,
+                a: coefficients.a as f32,
+                b: coefficients.b as f32,
+                c: coefficients.c as f32,
+            }
+        )
+    }
+
     /// Queues one projection of every frame, and its sums.
     pub(super) fn project(
         &mut self,
@@ -117,69 +199,11 @@ impl<M: Device> Passes<M> {
         step: &Step,
         sums: &mut Sums<M>,
     ) -> Result<()> {
-        let coefficients = step.coefficients;
-        let unit = layout.scale().sqrt();
-        let tiles = layout.columns / WIDTH;
-        for (first, count) in groups(layout.frames, self.group) {
-            let c = coefficients.c as f32;
-            self.reflect(device, layout, buffers, (first, count), c)?;
-            let blocks = count as usize * blocks_of_frame(layout);
-            launch!(
-                device,
-                layout.columns,
-                [PtychoRowsProject64 PtychoRowsProject128 PtychoRowsProject256 PtychoRowsProject512],
-                Work::Blocks(blocks),
-                {
-                    work: self.work.write(),
-                    magnitudes: buffers.magnitudes.read(),
-                    roots: self.column_roots.read(),
-                    row_errors: self.row_sums.write(),
-                    frames: layout.frames,
-                    first,
-                    count,
-                    modes: layout.modes,
-                    rows: layout.rows,
-                    columns: layout.columns,
-                    unit,
-                }
-            )?;
-            launch!(
-                device,
-                layout.rows,
-                [PtychoColumnsFinish64 PtychoColumnsFinish128 PtychoColumnsFinish256 PtychoColumnsFinish512],
-                Work::Blocks(count as usize * tiles as usize),
-                {
-                    work: self.work.read(),
-                    psi: buffers.waves.write(),
-                    probe: buffers.probe.read(),
-                    object: buffers.object.read(),
-                    corners: buffers.corners.read(),
-                    weights: sums.weights.read(),
-                    row_errors: self.row_sums.read(),
-                    roots: self.row_roots.read(),
-                    sums: sums.sums.write(),
-                    quanta: sums.quanta.read(),
-                    limit: sums.limit.read(),
-                    exceeding: sums.exceeding.write(),
-                    errors: buffers.errors.write(),
-                    tile_moved: self.tile_moved.write(),
-                    frames: layout.frames,
-                    first,
-                    count,
-                    modes: layout.modes,
-                    rows: layout.rows,
-                    columns: layout.columns,
-                    tiles,
-                    object_rows: layout.object_rows,
-                    object_columns: layout.object_columns,
-                    unit,
-                    bound: step.bound as f32,
-                    keep: coefficients.keep() as f32,
-                    a: coefficients.a as f32,
-                    b: coefficients.b as f32,
-                    c,
-                }
-            )?;
+        for group in groups(layout.frames, self.group) {
+            let c = step.coefficients.c as f32;
+            self.reflect(device, layout, buffers, group, c)?;
+            self.replace(device, layout, buffers, group)?;
+            self.finish(device, layout, buffers, group, step, sums)?;
         }
         if !step.metrics.exit {
             return Ok(());
@@ -189,10 +213,35 @@ impl<M: Device> Passes<M> {
                 tile_moved: self.tile_moved.read(),
                 moved: buffers.moved.write(),
                 frames: layout.frames,
-                tiles,
+                tiles: layout.columns / WIDTH,
             },
             Work::Elements(layout.frames as usize),
         )
+    }
+
+    /// A projection as [`Self::project`], and the milliseconds that each of its kernels took.
+    pub(super) fn times(
+        &mut self,
+        device: &M,
+        layout: &Layout,
+        buffers: &mut Buffers<M>,
+        step: &Step,
+        sums: &mut Sums<M>,
+    ) -> Result<[(&'static str, f32); 3]> {
+        let mut total = [0.0; 3];
+        for group in groups(layout.frames, self.group) {
+            let c = step.coefficients.c as f32;
+            total[0] += device.time_ms(&mut || self.reflect(device, layout, buffers, group, c))?;
+            total[1] += device.time_ms(&mut || self.replace(device, layout, buffers, group))?;
+            total[2] +=
+                device.time_ms(&mut || self.finish(device, layout, buffers, group, step, sums))?;
+        }
+        let [reflect, project, finish] = total;
+        Ok([
+            ("columns, reflected", reflect),
+            ("rows, projected", project),
+            ("columns, finished", finish),
+        ])
     }
 
     /// Writes `photon`, `residual` and `free` of the current object and probe.

@@ -92,6 +92,11 @@ impl<M: Device> GpuEngine<M> {
             fused.model_metrics(device, layout, buffers)
         })?;
         fused.update_fluence(device, layout, buffers)?;
+        let passes = fused.pass_times(device, layout, buffers, step)?;
+        if !passes.is_empty() {
+            // Its sums, before others are added to them.
+            fused.object_update(device, layout, buffers, step)?;
+        }
         for (name, metrics) in [
             (
                 "fused step, err_exit",
@@ -119,6 +124,7 @@ impl<M: Device> GpuEngine<M> {
             probe_update::probe_update(device, layout, buffers, *version, step.probe_weight)
         })?;
         fused.forget_fluence();
+        times.extend(passes);
         Ok(times)
     }
 }
