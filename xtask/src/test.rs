@@ -23,8 +23,6 @@ pub(crate) enum Step {
     Words,
     /// Lints of every target, as errors
     Clippy,
-    /// Each science alone, as a library; Jacobi as a program without HDF5
-    Features,
     /// The committed PTX, rebuilt, compared, linted and assembled
     Ptx,
     /// The kernels against Rust-CUDA's published cuda_std
@@ -33,6 +31,8 @@ pub(crate) enum Step {
     Tests,
     /// Programs outside the workspace: one calls the library, one has a kernel of its own
     Outside,
+    /// Each science alone, as a library; Jacobi as a program without HDF5
+    Features,
     /// The API documentation
     Doc,
     /// Licences, sources and bans of dependencies
@@ -151,9 +151,16 @@ fn deny() -> Result<()> {
     process::run(host::cargo().args(["deny", "check", "bans", "licenses", "sources"]))
 }
 
-/// Steps that build in folders of their own. They run in a second process while the others run, so that the cores are
-/// busy while one of the two waits for a download, a test or the end of a compilation.
-const BACKGROUND: [Step; 3] = [Step::Ptx, Step::Dialect, Step::Outside];
+/// Steps that run in a second process while the others run, so that the cores are busy while one of the two waits for a
+/// download, a test or the end of a compilation. The first three build in folders of their own; the last two begin when
+/// Cargo has built the tests, or before.
+const BACKGROUND: [Step; 5] = [
+    Step::Ptx,
+    Step::Dialect,
+    Step::Outside,
+    Step::Features,
+    Step::Doc,
+];
 
 /// Runs `only`, or every step if it is empty, until one fails.
 pub(crate) fn run(only: &[Step], assembler: Assembler) -> Result<()> {
