@@ -9,6 +9,14 @@ use warpstride::data::{Geometry, Scan};
 /// # Errors
 /// The sizes make no scan.
 pub fn random_scan(frames: usize, side: usize) -> anyhow::Result<Scan> {
+    random_scan_at(frames, side, false)
+}
+
+/// The same on whole pixels or `between` them.
+///
+/// # Errors
+/// The sizes make no scan.
+pub fn random_scan_at(frames: usize, side: usize, between: bool) -> anyhow::Result<Scan> {
     let mut state = 1_u32;
     let mut next = move || {
         state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
@@ -29,7 +37,13 @@ pub fn random_scan(frames: usize, side: usize) -> anyhow::Result<Scan> {
         } else {
             i as f64 % across
         };
-        ((index + 0.3 * next()) * step).round() * pixel[axis]
+        let whole = ((index + 0.3 * next()) * step).round();
+        let fraction = if between {
+            (0.37 * (i + 5 * axis) as f64).fract() - 0.5
+        } else {
+            0.0
+        };
+        (whole + fraction) * pixel[axis]
     });
     let probe = Array3::from_shape_fn((1, side, side), |(_, r, c)| {
         let at = |i: usize| (i as f64 - side as f64 / 2.0) / (side as f64 / 6.0);

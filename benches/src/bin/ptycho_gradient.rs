@@ -1,6 +1,7 @@
-//! Times of an iteration of the gradient engines on a GPU, at whole pixels and at exact positions.
+//! Times of an iteration of the gradient engines on a GPU, at whole pixels and at exact positions between pixels.
 //!
-//! Usage: `ptycho_gradient [FRAMESxSIDE …]`; without arguments, 1457 frames of 128² and, for ePIE, 371.
+//! Usage: `ptycho_gradient [FRAMESxSIDE[xMODES] …]`; without arguments, 1457 frames of 128² with one and with three modes and,
+//! for ePIE, 371 with one.
 //! An iteration is timed with the host's clock over many of them, which is the time that a user waits.
 
 use anyhow::Context;
@@ -10,7 +11,7 @@ use warpstride::gpu::{CudaDevice, Device};
 use warpstride::ptycho::cuda::GpuEngine;
 use warpstride::ptycho::{Engine, EngineName, EngineSpec, Problem, Recipe, Step, UpdateVersion};
 use warpstride_benches::median;
-use warpstride_benches::scan::random_scan;
+use warpstride_benches::scan::random_scan_at;
 
 /// Engines, and whether they are timed with the frames of ePIE's size.
 const ENGINES: [(EngineName, bool); 4] = [
@@ -19,20 +20,26 @@ const ENGINES: [(EngineName, bool); 4] = [
     (EngineName::Ml, false),
     (EngineName::Epie, true),
 ];
-/// (frames, side) of most engines and of ePIE.
-const SIZES: [[usize; 2]; 2] = [[1457, 128], [371, 128]];
+/// (frames, side, modes) of most engines.
+const SIZES: [[usize; 3]; 2] = [[1457, 128, 1], [1457, 128, 3]];
+/// The same of ePIE.
+const FEW: [usize; 3] = [371, 128, 1];
 /// Iterations of one measurement.
 const ITERATIONS: usize = 40;
 
 fn measure(
     out: &mut impl Write,
     name: EngineName,
-    [frames, side]: [usize; 2],
+    [frames, side, modes]: [usize; 3],
     subpixel: bool,
 ) -> anyhow::Result<()> {
     let device = CudaDevice::new(0, &warpstride::ptycho::cuda::kernels())?;
     let gpu = device.device_name();
-    let problem = Problem::new(&random_scan(frames, side)?, &Recipe::default())?;
+    let recipe = Recipe {
+        probe_modes: modes,
+        ..Recipe::default()
+    };
+    let problem = Problem::new(&random_scan_at(frames, side, subpixel)?, &recipe)?;
     let mut engine = GpuEngine::new(device, &problem, UpdateVersion::Tiled)?;
     let mut spec = EngineSpec::new(name, ITERATIONS);
     spec.subpixel = Some(subpixel);
@@ -60,7 +67,7 @@ fn measure(
     };
     writeln!(
         out,
-        "{:<6} {frames} x {side}x{side}, {positions}, {gpu}: {ms:.3} ms an iteration",
+        "{:<6} {frames} x {side}x{side}, modes: {modes}, {positions}, {gpu}: {ms:.3} ms an iteration",
         name.as_str()
     )?;
     Ok(())
@@ -74,9 +81,12 @@ fn main() -> anyhow::Result<()> {
             .split('x')
             .map(str::parse)
             .collect::<Result<_, _>>()
-            .with_context(|| format!("{text}: expected FRAMESxSIDE"))?;
-        let size = parts.try_into();
-        sizes.push(size.map_err(|_| anyhow::anyhow!("{text}: expected FRAMESxSIDE"))?);
+            .with_context(|| format!("{text}: expected FRAMESxSIDE or FRAMESxSIDExMODES"))?;
+        sizes.push(match parts[..] {
+            [frames, side] => [frames, side, 1],
+            [frames, side, modes] => [frames, side, modes],
+            _ => anyhow::bail!("{text}: expected FRAMESxSIDE or FRAMESxSIDExMODES"),
+        });
     }
     if let Err(why) = CudaDevice::new(0, &warpstride::ptycho::cuda::kernels()) {
         writeln!(out, "skipped: {why}")?;
@@ -84,7 +94,7 @@ fn main() -> anyhow::Result<()> {
     }
     for (name, few) in ENGINES {
         let own = if sizes.is_empty() {
-            vec![SIZES[usize::from(few)]]
+            if few { vec![FEW] } else { SIZES.to_vec() }
         } else {
             sizes.clone()
         };

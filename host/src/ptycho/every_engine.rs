@@ -196,3 +196,43 @@ fn a_saved_run_goes_on_with_the_same_bits() {
         }
     }
 }
+
+/// A projection engine at exact positions has memory for batches of another size.
+#[test]
+fn momentum_is_saved_and_goes_on() {
+    let [dm, mut lsqml] = [EngineName::Dm, EngineName::Lsqml].map(|name| {
+        let mut spec = EngineSpec::new(name, 4);
+        spec.subpixel = Some(true);
+        spec
+    });
+    lsqml.batch = Some(3);
+    let recipe = Recipe {
+        engines: vec![dm.clone(), lsqml.clone()],
+        probe_modes: 2,
+        ..Recipe::default()
+    };
+    let options = SimulateOptions {
+        frame: 16,
+        positions: 7,
+        photons: 1e5,
+        position_error: 0.5,
+        ..SimulateOptions::default()
+    };
+    let problem = Problem::new(&simulate(&options).unwrap(), &recipe).unwrap();
+    let make = || GpuEngine::new(EmulatedDevice::new(), &problem, UpdateVersion::Tiled).unwrap();
+    let mut whole = make();
+    run(&mut whole, &dm, &problem, 1, 2);
+    run(&mut whole, &lsqml, &problem, 3, 6);
+    let mut first = make();
+    run(&mut first, &dm, &problem, 1, 2);
+    run(&mut first, &lsqml, &problem, 3, 4);
+    let state = first.save().unwrap();
+    let mut second = make();
+    second.restore(&state).unwrap();
+    // A state that is saved before a step is the same.
+    let state = second.save().unwrap();
+    second.restore(&state).unwrap();
+    run(&mut second, &lsqml, &problem, 5, 6);
+    assert_eq!(second.object().unwrap(), whole.object().unwrap());
+    assert_eq!(second.probe().unwrap(), whole.probe().unwrap());
+}

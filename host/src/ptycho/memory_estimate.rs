@@ -1,6 +1,6 @@
 //! The memory that a reconstruction needs.
 
-use super::step_plan::group_of;
+use super::step_plan::{group_of, slices_of};
 use super::{EngineName, EngineSpec, Noise, Precision, Recipe, StepPlan};
 use crate::run::MemoryEstimate;
 
@@ -60,11 +60,21 @@ pub fn memory_estimate(
     let fused = plan.is_fused() && !recipe.engines.iter().any(separate);
     // Fused conjugate gradients keep the spectra and the gradients of all frames.
     let fuses = modes == 1 && rows == columns && matches!(rows, 64 | 128);
-    let searches = |e: &EngineSpec| {
-        let fused = e.subpixel == Some(false) && e.noise != Some(Noise::Gaussian);
-        e.name == EngineName::Ml && fused
+    let searches = |e: &&EngineSpec| e.name == EngineName::Ml && e.noise != Some(Noise::Gaussian);
+    let slices = wide(slices_of(u32::try_from(frames).unwrap_or(u32::MAX)) as usize);
+    // At exact positions the shifted probes besides, and two sets of waves of a slice.
+    let of_search = |e: &EngineSpec| {
+        if e.subpixel == Some(false) {
+            pixels.saturating_mul(16)
+        } else {
+            (pixels.saturating_mul(24))
+                .saturating_add(slices.saturating_mul(frame).saturating_mul(16))
+        }
     };
-    let searched = fuses && recipe.engines.iter().any(searches);
+    let searched = (recipe.engines.iter())
+        .filter(|e| fuses && searches(e))
+        .map(of_search)
+        .max();
     let group = if fused && projects && plan == StepPlan::Passes {
         wide(group_of(
             frames,
@@ -77,11 +87,7 @@ pub fn memory_estimate(
     let device = waves
         .saturating_mul(if fused { 8 } else { 24 })
         .saturating_add(group.saturating_mul(8))
-        .saturating_add(if searched {
-            pixels.saturating_mul(16)
-        } else {
-            0
-        })
+        .saturating_add(searched.unwrap_or(0))
         .saturating_add(few.saturating_mul(40))
         .saturating_add(pixels.saturating_mul(4))
         .saturating_add(object.saturating_mul(92))
@@ -139,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn fused_conjugate_gradients_keep_two_arrays_of_waves() {
+    fn fused_conjugate_gradients_keep_two_arrays_of_waves_or_three() {
         let of = |noise, subpixel| {
             let mut recipe = Recipe {
                 engines: vec![EngineSpec::parse("ml:5").unwrap()],
@@ -149,11 +155,11 @@ mod tests {
             recipe.engines[0].subpixel = Some(subpixel);
             memory_estimate([10_000, 1, 64, 64], [200, 200], &recipe).gpu_device
         };
-        let separate = of(Noise::Amplitude, true);
-        assert_eq!(
-            of(Noise::Amplitude, false) - separate,
-            10_000 * 64 * 64 * 16
-        );
+        let separate = of(Noise::Gaussian, true);
+        let fused = [false, true].map(|exact| of(Noise::Amplitude, exact) - separate);
+        let slices = 132 * 64 * 64 * 16;
+        let waves = 10_000 * 64 * 64;
+        assert_eq!(fused, [waves * 16, waves * 24 + slices]);
         assert_eq!(of(Noise::Gaussian, false), separate);
     }
 }

@@ -36,8 +36,9 @@ pub enum Separate {
     Subpixel,
 }
 
-/// Bytes of shared memory that a block has besides: for sums over the block, and for roots of unity (`pie_pass`).
-const SUMS: usize = 2048;
+/// Bytes of shared memory that a block has besides: for sums over the block, for roots of unity (`pie_pass`), and for a phase
+/// ramp (`exact_frame`).
+const SUMS: usize = 4096;
 
 /// Shared memory of a block with compute capability 9.0 (CUDA programming guide), bytes.
 const SHARED_MEMORY: usize = 227 << 10;
@@ -59,6 +60,15 @@ pub(crate) fn group_of(frames: usize, elements: usize) -> usize {
     frames.div_ceil(groups).max(1)
 }
 
+/// Slices of the frames whose parts of a gradient on the probe are added up before the others: as many as an H200 has
+/// multiprocessors.
+const SLICES: u32 = 132;
+
+/// Such slices of `frames` frames.
+pub(crate) fn slices_of(frames: u32) -> u32 {
+    SLICES.min(frames)
+}
+
 /// Bytes of the exchange of the transform of a frame that a block holds.
 fn exchange(side: usize) -> usize {
     side * (side + side / 32) * 4
@@ -67,6 +77,11 @@ fn exchange(side: usize) -> usize {
 /// Whether a block with `shared_memory` bytes can hold such a frame in its registers.
 pub(crate) fn holds_frame(side: usize, shared_memory: usize) -> bool {
     FRAMES.contains(&side) && exchange(side) + SUMS <= shared_memory
+}
+
+/// Whether it can hold such a frame and keep the sum of its modes' intensities in shared memory besides.
+pub(crate) fn holds_modes(side: usize, shared_memory: usize) -> bool {
+    holds_frame(side, shared_memory) && exchange(side) + side * side * 4 + SUMS <= shared_memory
 }
 
 /// Whether it can keep a frame of complex numbers in shared memory besides.

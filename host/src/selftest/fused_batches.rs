@@ -1,6 +1,8 @@
 //! The kernels of fused batches and of fused conjugate gradients.
 
 mod chi;
+mod exact;
+mod exact_likelihood;
 mod likelihood;
 mod pie_pass;
 mod scan;
@@ -19,12 +21,19 @@ use num_complex::Complex;
 use pie_pass::{PASSES, pass};
 use sums::{step_sums, sums};
 use update::{ADVANCES, DENOMINATORS, advance, finish};
+use warpstride_device::Complex32;
 use warpstride_kernels::ptycho::pie_pass::{OBJECT, PROBE};
 
 pub(super) fn cases<M: Device>(bench: &mut Bench<'_, M>, size: Size) -> Result<()> {
-    for shape in shapes(size).into_iter().filter(|shape| shape.modes == 1) {
+    for shape in shapes(size) {
         for updates in [OBJECT | PROBE, OBJECT, PROBE] {
-            sums(bench, shape, updates)?;
+            if shape.modes == 1 {
+                sums(bench, shape, updates, false)?;
+            }
+            sums(bench, shape, updates, true)?;
+        }
+        if shape.modes != 1 {
+            continue;
         }
         step_sums(bench, shape)?;
         for options in DENOMINATORS {
@@ -41,9 +50,12 @@ pub(super) fn cases<M: Device>(bench: &mut Bench<'_, M>, size: Size) -> Result<(
             continue;
         }
         chi(bench, shape)?;
+        exact::cases(bench, shape)?;
         for noise in NOISES {
             gradient(bench, shape, noise)?;
             line(bench, shape, noise)?;
+            exact_likelihood::gradient(bench, shape, noise)?;
+            exact_likelihood::line(bench, shape, noise)?;
         }
         // An epoch of many frames multiplies rounding errors.
         let few = Shape {
@@ -90,6 +102,11 @@ fn frames(size: Size) -> Vec<Shape> {
 /// (first, count) of some batches, of which number 1 is `batch`.
 fn ranges(batch: &Batch) -> Vec<[u32; 2]> {
     vec![[0, batch.first], [batch.first, batch.count], [7, 5]]
+}
+
+/// Rounded to single precision.
+fn narrow(value: &Complex<f64>) -> Complex32 {
+    Complex32::new(value.re as f32, value.im as f32)
 }
 
 /// A value with its modulus in these limits; none if the upper one is negative.

@@ -8,7 +8,7 @@ use num_complex::Complex;
 use warpstride_device::Complex32;
 use warpstride_device::launch::{Emulated, Work};
 use warpstride_kernels::ptycho::{
-    fluence::{FLUENCE_ROWS, PtychoFluence},
+    fluence::{FLUENCE_ROWS, PtychoFluence, fluence_tiles},
     object_from_sums::PtychoObjectFromSums,
     roll_frames::PtychoRollFrames,
     tile_frames::TILE_COLUMNS,
@@ -30,6 +30,25 @@ pub(super) fn cases<M: Device>(bench: &mut Bench<'_, M>, shape: Shape) -> Result
     limit(bench, shape)
 }
 
+/// Where the windows of each tile begin, then the end; and their corners.
+fn windows_of_tiles(shape: &Shape, corners: &[[u32; 2]]) -> (Vec<u32>, Vec<[u32; 2]>) {
+    let touches = |first: u32, tile: u32, from: u32, length: u32| {
+        from < first + tile && from + length > first
+    };
+    let (mut starts, mut listed) = (vec![0], Vec::new());
+    for row in (0..shape.object_rows).step_by(FLUENCE_ROWS as usize) {
+        for column in (0..shape.object_columns).step_by(TILE_COLUMNS as usize) {
+            let of_tile = |&&[top, left]: &&[u32; 2]| {
+                touches(row, FLUENCE_ROWS, top, shape.rows)
+                    && touches(column, TILE_COLUMNS, left, shape.columns)
+            };
+            listed.extend(corners.iter().filter(of_tile));
+            starts.push(listed.len() as u32);
+        }
+    }
+    (starts, listed)
+}
+
 fn fluence<M: Device>(bench: &mut Bench<'_, M>, shape: Shape) -> Result<()> {
     const WINDOWS: u32 = 21;
     const LIMIT: f32 = 3.5;
@@ -42,10 +61,11 @@ fn fluence<M: Device>(bench: &mut Bench<'_, M>, shape: Shape) -> Result<()> {
         reference[at.object] += f64::from(power[at.pixel]);
     }
     let power = on.upload(&power)?;
-    let corners = on.upload(&corners)?;
+    let (begins, listed) = windows_of_tiles(&shape, &corners);
+    let starts = on.upload(&begins)?;
+    let corners = on.upload(&listed)?;
     let limit = on.upload(&[LIMIT])?;
-    let tiles =
-        shape.object_rows.div_ceil(FLUENCE_ROWS) * shape.object_columns.div_ceil(TILE_COLUMNS);
+    let tiles = fluence_tiles(shape.object_rows, shape.object_columns);
     bench.run(
         Case::of::<PtychoFluence<'_, Emulated>>(shape.to_string())
             .timed(shape.timed, 4 * shape.object_elements()),
@@ -60,8 +80,10 @@ fn fluence<M: Device>(bench: &mut Bench<'_, M>, shape: Shape) -> Result<()> {
                 limit: limit.read(),
                 windows: WINDOWS,
                 power: power.read(),
+                starts: starts.read(),
                 corners: corners.read(),
-                frames: shape.frames,
+                tiles,
+                listed: listed.len() as u32,
                 rows: shape.rows,
                 columns: shape.columns,
                 object_rows: shape.object_rows,

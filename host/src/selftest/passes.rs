@@ -56,7 +56,7 @@ const ALTERNATING: [f32; 4] = [0.0, 0.0, 1.0, 1.0];
 pub(super) fn cases<M: Device>(bench: &mut Bench<'_, M>, size: Size) -> Result<()> {
     for shape in shapes(size) {
         // The tile of a block, and sums over the block.
-        if bench.device().shared_memory() < shape.rows as usize * 128 + 2048 {
+        if bench.device().shared_memory() < shape.rows as usize * 128 + 4096 {
             bench.skip("ptycho_columns_*", shape.rows);
             continue;
         }

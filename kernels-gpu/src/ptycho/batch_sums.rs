@@ -1,6 +1,8 @@
 //! The sums of a batch on the object and on the probe, one launch: `Σ conj(P) χ` and `Σ |P|²` by tiles of the object,
 //! `Σ conj(O) χ` and `Σ |O|²` by pixels of the probe; and the largest weights. Without atomics but for the maxima, whose
-//! order does not matter: the same bits every time. For one probe mode at whole pixels, so that all frames share P.
+//! order does not matter: the same bits every time. One mode at whole
+//! pixels is the same P for all frames; shifted probes are those of each frame, and the sums on the probe are then those of
+//! the spectra that the frames' kernels have left.
 //!
 //! A tile of the object is as in `object_direction`. Of the probe a block has 32 consecutive pixels, each of its 8 warps
 //! every 8th frame, and adds the warps' sums in their order. Reads χ twice, 16 bytes per pixel of the batch, from the L2
@@ -20,11 +22,15 @@ const TOGETHER: usize = 8;
 struct Batch {
     chi: *const Complex32,
     probe: *const Complex32,
+    /// From a frame's probe to the next one's.
+    probe_stride: usize,
+    spectra: *const Complex32,
     object: *const Complex32,
     corners: *const [u32; 2],
     /// Frames of the batch.
     order: *const u32,
     count: u32,
+    modes: u32,
     rows: u32,
     columns: u32,
     object_columns: u32,
@@ -83,30 +89,36 @@ unsafe fn tile_sums(of: &Batch, first_row: u32, first_column: u32) -> (Complex32
         }
         thread::sync_threads();
         touched |= total > 0;
-        let mut k = 0;
-        while k < total {
-            // Frames beyond the end of the list, or that do not contain the pixel, have weight 0.
-            let mut p = [Complex32::ZERO; TOGETHER];
-            let mut wave = [Complex32::ZERO; TOGETHER];
-            let mut inside = [0.0; TOGETHER];
-            for u in 0..TOGETHER {
-                let [member, top, left] = *kept.add((k + u as u32).min(total - 1) as usize);
-                // A negative difference wraps to a large number.
-                let (r, c) = (row.wrapping_sub(top), column.wrapping_sub(left));
-                let mut at = 0;
-                if k + (u as u32) < total && r < of.rows && c < of.columns {
-                    inside[u] = 1.0;
-                    at = (r * of.columns + c) as usize;
+        let mut mode = 0;
+        while mode < of.modes {
+            let layer = mode as usize * pixels;
+            let (probe, chi) = (of.probe.add(layer), of.chi.add(layer));
+            mode += 1;
+            let mut k = 0;
+            while k < total {
+                // Frames beyond the end of the list, or that do not contain the pixel, have weight 0.
+                let mut p = [Complex32::ZERO; TOGETHER];
+                let mut wave = [Complex32::ZERO; TOGETHER];
+                let mut inside = [0.0; TOGETHER];
+                for u in 0..TOGETHER {
+                    let [member, top, left] = *kept.add((k + u as u32).min(total - 1) as usize);
+                    // A negative difference wraps to a large number.
+                    let (r, c) = (row.wrapping_sub(top), column.wrapping_sub(left));
+                    let mut at = 0;
+                    if k + (u as u32) < total && r < of.rows && c < of.columns {
+                        inside[u] = 1.0;
+                        at = (r * of.columns + c) as usize;
+                    }
+                    p[u] = *probe.add(member as usize * of.probe_stride + at);
+                    wave[u] = *chi.add(member as usize * of.modes as usize * pixels + at);
                 }
-                p[u] = *of.probe.add(at);
-                wave[u] = *of.chi.add(member as usize * pixels + at);
+                for u in 0..TOGETHER {
+                    let p = p[u].scale(inside[u]);
+                    numerator = p.conj_mul_add(wave[u], numerator);
+                    weight += p.norm_sqr();
+                }
+                k += TOGETHER as u32;
             }
-            for u in 0..TOGETHER {
-                let p = p[u].scale(inside[u]);
-                numerator = p.conj_mul_add(wave[u], numerator);
-                weight += p.norm_sqr();
-            }
-            k += TOGETHER as u32;
         }
         thread::sync_threads();
         base += THREADS;
@@ -149,10 +161,57 @@ unsafe fn probe_sums(of: &Batch, pixel: u32) -> (Complex32, f32) {
     (sum, weight)
 }
 
+/// The sum of one pixel of the spectra of a mode, and the weight of one of the probe, of the thread's warp's slices and
+/// frames.
+#[inline(always)]
+unsafe fn spectrum_sums(of: &Batch, slices: u32, mode: u32, pixel: u32) -> (Complex32, f32) {
+    let (row, column) = (pixel / of.columns, pixel % of.columns);
+    let pixels = (of.rows * of.columns) as usize;
+    let spectra = of.spectra.add(mode as usize * pixels + pixel as usize);
+    let pixels = of.modes as usize * pixels;
+    let window = of
+        .object
+        .add(row as usize * of.object_columns as usize + column as usize);
+    let mut sum = Complex32::ZERO;
+    let mut weight = 0.0;
+    let mut member = thread::thread_idx_y();
+    while member < slices {
+        let mut values = [Complex32::ZERO; TOGETHER];
+        for u in 0..TOGETHER {
+            let next = member + u as u32 * WARPS;
+            if next < slices {
+                values[u] = *spectra.add(next as usize * pixels);
+            }
+        }
+        for value in values {
+            sum += value;
+        }
+        member += TOGETHER as u32 * WARPS;
+    }
+    let mut member = thread::thread_idx_y();
+    while member < of.count {
+        let mut o = [Complex32::ZERO; TOGETHER];
+        for u in 0..TOGETHER {
+            let next = member + u as u32 * WARPS;
+            if next < of.count {
+                let [top, left] = *of.corners.add(*of.order.add(next as usize) as usize);
+                o[u] = *window.add(top as usize * of.object_columns as usize + left as usize);
+            }
+        }
+        for o in o {
+            weight += o.norm_sqr();
+        }
+        member += TOGETHER as u32 * WARPS;
+    }
+    (sum, weight)
+}
+
 /// For the frames `order[first..first + count]`, (first, count) = `ranges[batch]`, count at most `most`: `numerators` and
 /// `weights` (row, column) on the object if `updates` has the bit [`OBJECT`], `sums` and `probe_weights` (row, column) on
 /// the probe if it has [`PROBE`]; the numerators are multiplied by `scale`. `largest` (object, probe), which must be 0
-/// before, become the bits of the largest weights.
+/// before, become the bits of the largest weights. With `probes` = 1 all frames have the same probe, with `most` each of the
+/// batch its own. With `slices` = 0 there is one mode, and `spectra` are not read; otherwise `sums` are those of the first
+/// min(`slices`, count) of them. Other combinations do nothing.
 #[kernel(block = (32, 8), min_blocks = 4, hot)]
 #[allow(
     clippy::too_many_arguments,
@@ -161,11 +220,12 @@ unsafe fn probe_sums(of: &Batch, pixel: u32) -> (Complex32, f32) {
 pub unsafe fn ptycho_batch_sums(
     #[len(object_rows * object_columns)] numerators: *mut Complex32,
     #[len(object_rows * object_columns)] weights: *mut f32,
-    #[len(rows * columns)] sums: *mut Complex32,
+    #[len(modes * rows * columns)] sums: *mut Complex32,
     #[len(rows * columns)] probe_weights: *mut f32,
     #[len(2)] largest: *mut u32,
-    #[len(rows * columns)] probe: *const Complex32,
-    #[len(most * rows * columns)] chi: *const Complex32,
+    #[len(probes * modes * rows * columns)] probe: *const Complex32,
+    #[len(slices * modes * rows * columns)] spectra: *const Complex32,
+    #[len(most * modes * rows * columns)] chi: *const Complex32,
     #[len(object_rows * object_columns)] object: *const Complex32,
     #[len(frames)] corners: *const [u32; 2],
     #[len(frames)] order: *const u32,
@@ -174,6 +234,9 @@ pub unsafe fn ptycho_batch_sums(
     most: u32,
     batches: u32,
     batch: u32,
+    probes: u32,
+    slices: u32,
+    modes: u32,
     rows: u32,
     columns: u32,
     object_rows: u32,
@@ -181,17 +244,25 @@ pub unsafe fn ptycho_batch_sums(
     updates: u32,
     scale: f32,
 ) {
-    if batch >= batches || columns == 0 || object_columns == 0 {
+    let incomplete = (probes != 1 && probes < most) || (slices == 0 && modes > 1);
+    if batch >= batches || columns == 0 || object_columns == 0 || modes == 0 || incomplete {
         return;
     }
     let (first, count) = range_of(ranges, batch, frames, most);
     let of = Batch {
         chi,
         probe,
+        probe_stride: if probes > 1 {
+            (modes * rows * columns) as usize
+        } else {
+            0
+        },
+        spectra,
         object,
         corners,
         order: order.add(first as usize),
         count,
+        modes,
         rows,
         columns,
         object_columns,
@@ -199,15 +270,22 @@ pub unsafe fn ptycho_batch_sums(
     let partial = shared_array![Complex32; THREADS as usize];
     let partial_weights = shared_array![f32; THREADS as usize];
     let pixels = rows * columns;
-    let groups = pixels.div_ceil(32);
+    let groups = pixels.div_ceil(32).max(1);
+    let layers = groups * modes;
     let across = object_columns.div_ceil(TILE_COLUMNS);
-    for item in thread::block_stride(groups + object_rows.div_ceil(TILE_ROWS) * across) {
-        if item < groups {
+    for item in thread::block_stride(layers + object_rows.div_ceil(TILE_ROWS) * across) {
+        if item < layers {
             if updates & PROBE == 0 {
                 continue;
             }
-            let pixel = 32 * item + thread::thread_idx_x();
-            let (sum, weight) = probe_sums(&of, pixel.min(pixels - 1));
+            let mode = item / groups;
+            let pixel = 32 * (item % groups) + thread::thread_idx_x();
+            let own = pixel.min(pixels - 1);
+            let (sum, weight) = if slices > 0 {
+                spectrum_sums(&of, slices.min(count), mode, own)
+            } else {
+                probe_sums(&of, own)
+            };
             let place = thread::index_in_block() as usize;
             *partial.add(place) = sum;
             *partial_weights.add(place) = weight;
@@ -219,8 +297,11 @@ pub unsafe fn ptycho_batch_sums(
                 weight += *partial_weights.add(place);
             }
             if thread::thread_idx_y() == 0 && pixel < pixels {
-                *sums.add(pixel as usize) = sum.scale(scale);
-                *probe_weights.add(pixel as usize) = weight;
+                *sums.add((mode * pixels + pixel) as usize) = sum.scale(scale);
+                // The same for all modes.
+                if mode == 0 {
+                    *probe_weights.add(pixel as usize) = weight;
+                }
             }
             keep_largest(largest.add(1), weight);
             continue;
@@ -228,7 +309,7 @@ pub unsafe fn ptycho_batch_sums(
         if updates & OBJECT == 0 {
             continue;
         }
-        let tile = item - groups;
+        let tile = item - layers;
         let (first_row, first_column) = (tile / across * TILE_ROWS, tile % across * TILE_COLUMNS);
         let (numerator, weight, touched) = tile_sums(&of, first_row, first_column);
         let row = first_row + thread::thread_idx_y();

@@ -1,22 +1,29 @@
 //! The fluence of the object: `Σ |P|²` over the frames and modes that illuminate a pixel, without atomics and with the
 //! same bits every time.
 //!
-//! Blocks and lists of frames as in [`super::object_update_tiled`], but tiles of 32 × 32 object pixels, four a thread: going
-//! through the corners of all frames is most of the work. Reads the probe's power from L1 or L2 once
-//! per frame and pixel, writes 8 bytes per object pixel: 24 million additions for 1457 frames of 128 × 128.
+//! A block of 32 × 8 threads has a tile of 32 × 32 object pixels, four a thread, and goes through the list of the windows
+//! that touch it. Reads the probe's power from L1 or L2 once per frame and pixel, writes 8 bytes per object pixel: 24 million
+//! additions for 1457 frames of 128 × 128.
 
 use super::fixed_point::quantum_for;
-use super::tile_frames::{THREADS, TILE_COLUMNS, TILE_ROWS, Tile, WARPS};
+use super::tile_frames::{TILE_COLUMNS, TILE_ROWS};
 use warpstride_device::prelude::*;
 
 /// Object rows in a tile: a block of threads goes over them in parts.
 pub const FLUENCE_ROWS: u32 = 32;
 const PARTS: usize = (FLUENCE_ROWS / TILE_ROWS) as usize;
 /// Frames of a thread that are loaded together.
-const TOGETHER: usize = 2;
+const TOGETHER: usize = 4;
+
+/// The tiles of an object.
+#[must_use]
+pub const fn fluence_tiles(object_rows: u32, object_columns: u32) -> u32 {
+    object_rows.div_ceil(FLUENCE_ROWS) * object_columns.div_ceil(TILE_COLUMNS)
+}
 
 /// `quanta`: units in 1 of the object's sums (`ptycho::fixed_point`) with at most `windows` windows over a pixel, and
-/// `fluence[r, c] = Σ_frames power[r − top, c − left]`.
+/// `fluence[r, c] = Σ_frames power[r − top, c − left]`. `corners[starts[t]..starts[t + 1]]` are those of the windows that touch
+/// tile t, row-major over the object.
 #[kernel(block = (32, 8), min_blocks = 4, hot)]
 #[allow(
     clippy::too_many_arguments,
@@ -27,58 +34,47 @@ pub unsafe fn ptycho_fluence(
     #[len(object_rows * object_columns)] quanta: *mut f32,
     #[len(1)] limit: *const f32,
     #[len(rows * columns)] power: *const f32,
-    #[len(frames)] corners: *const [u32; 2],
-    frames: u32,
+    #[len(tiles + 1)] starts: *const u32,
+    #[len(listed)] corners: *const [u32; 2],
+    tiles: u32,
+    listed: u32,
     rows: u32,
     columns: u32,
     object_rows: u32,
     object_columns: u32,
     windows: u32,
 ) {
-    if object_columns == 0 {
+    if object_columns == 0 || tiles != fluence_tiles(object_rows, object_columns) {
         return;
     }
-    let kept = shared_array![[u32; 3]; THREADS as usize];
-    let counts = shared_array![u32; WARPS];
     let across = object_columns.div_ceil(TILE_COLUMNS);
-    for tile in thread::block_stride(object_rows.div_ceil(FLUENCE_ROWS) * across) {
-        let at = Tile {
-            kept,
-            counts,
-            first_row: tile / across * FLUENCE_ROWS,
-            first_column: tile % across * TILE_COLUMNS,
-            rows: FLUENCE_ROWS,
-        };
-        let row = at.first_row + thread::thread_idx_y();
-        let column = at.first_column + thread::thread_idx_x();
+    for tile in thread::block_stride(tiles) {
+        let row = tile / across * FLUENCE_ROWS + thread::thread_idx_y();
+        let column = tile % across * TILE_COLUMNS + thread::thread_idx_x();
         let mut sums = [0.0; PARTS];
-        let mut base = 0;
-        while base < frames {
-            let total = at.list(corners, base, frames, [rows, columns]);
-            let mut k = 0;
-            while k < total {
-                let mut powers = [[0.0; PARTS]; TOGETHER];
-                for u in 0..TOGETHER {
-                    let [_, top, left] = *at.kept.add((k + u as u32).min(total - 1) as usize);
-                    // A negative difference wraps to a large number.
-                    let c = column.wrapping_sub(left);
-                    let there = k + (u as u32) < total && c < columns;
-                    for part in 0..PARTS {
-                        let r = (row + part as u32 * TILE_ROWS).wrapping_sub(top);
-                        if there && r < rows {
-                            powers[u][part] = *power.add((r * columns + c) as usize);
-                        }
+        let end = (*starts.add(tile as usize + 1)).min(listed);
+        let mut next = *starts.add(tile as usize);
+        while next < end {
+            let mut powers = [[0.0; PARTS]; TOGETHER];
+            for u in 0..TOGETHER {
+                let listed = (next + u as u32).min(end - 1);
+                let [top, left] = *corners.add(listed as usize);
+                // A negative difference wraps to a large number.
+                let (r, c) = (row.wrapping_sub(top), column.wrapping_sub(left));
+                let there = next + (u as u32) < end && c < columns;
+                for part in 0..PARTS {
+                    let r = r.wrapping_add(part as u32 * TILE_ROWS);
+                    if there && r < rows {
+                        powers[u][part] = *power.add((r * columns + c) as usize);
                     }
                 }
-                for of_frame in powers {
-                    for part in 0..PARTS {
-                        sums[part] += of_frame[part];
-                    }
-                }
-                k += TOGETHER as u32;
             }
-            thread::sync_threads();
-            base += THREADS;
+            for of_frame in powers {
+                for part in 0..PARTS {
+                    sums[part] += of_frame[part];
+                }
+            }
+            next += TOGETHER as u32;
         }
         for part in 0..PARTS {
             let row = row + part as u32 * TILE_ROWS;

@@ -8,6 +8,7 @@
 //! added to the modelled intensity, the loss added up in double.
 
 use super::FREE;
+use super::exact_frame::store_spectrum;
 use super::frame_chi::{Errors, MetricSums, corner_of, load_model, prefetch, root_of, store_waves};
 use super::likelihood_noise::{AMPLITUDE, POISSON, loss_and_slope};
 use crate::fft::frame::{Frame, VALUES, Values};
@@ -19,9 +20,9 @@ const TOGETHER: usize = 4;
 pub(super) const FLOOR: f32 = 1e-10;
 
 /// A thread's sums.
-struct Sums {
-    metrics: MetricSums,
-    losses: f32,
+pub(super) struct Sums {
+    pub(super) metrics: MetricSums,
+    pub(super) losses: f32,
 }
 
 /// One group of [`derive`].
@@ -66,19 +67,10 @@ unsafe fn derive_group<const A: usize, const NOISE: u32>(
     }
 }
 
-#[inline(always)]
-unsafe fn store_spectrum<const A: usize>(frame: &Frame<A>, x: &Values, to: *mut Complex32) {
-    let (row, column) = frame.spectrum_place();
-    let to = to.add(row * Frame::<A>::SIDE + column);
-    for v in 0..VALUES {
-        *to.add(Frame::<A>::spectrum_offset(v)) = x[v];
-    }
-}
-
 /// Replaces the model's spectrum by `f c D/N`, 0 where masked or free, and returns the sums behind
 /// loss and metrics. I_m = scale/N · |f|², `factor` is scale/N.
 #[inline(always)]
-unsafe fn derive<const A: usize, const NOISE: u32>(
+pub(super) unsafe fn derive<const A: usize, const NOISE: u32>(
     frame: &Frame<A>,
     x: &mut Values,
     magnitudes: *const f32,

@@ -20,13 +20,13 @@ const TOGETHER: usize = 4;
 const MANY: usize = 8;
 
 /// Object and probe of one frame, and their directions.
-struct Line {
-    probe: *const Complex32,
-    probe_direction: *const Complex32,
+pub(super) struct Line {
+    pub(super) probe: *const Complex32,
+    pub(super) probe_direction: *const Complex32,
     /// Windows, in rows of `width`.
-    object: *const Complex32,
-    direction: *const Complex32,
-    width: u32,
+    pub(super) object: *const Complex32,
+    pub(super) direction: *const Complex32,
+    pub(super) width: u32,
 }
 
 /// The product Re(x* y).
@@ -37,7 +37,11 @@ fn product(x: Complex32, y: Complex32) -> f32 {
 
 /// The thread's part of 2 Re⟨ξ, h_P·h_O⟩.
 #[inline(always)]
-unsafe fn mixed<const A: usize>(frame: &Frame<A>, of: &Line, xi: *const Complex32) -> f32 {
+pub(super) unsafe fn mixed<const A: usize>(
+    frame: &Frame<A>,
+    of: &Line,
+    xi: *const Complex32,
+) -> f32 {
     let (row, column) = frame.place();
     let own = row * Frame::<A>::SIDE + column;
     let (xi, probe) = (xi.add(own), of.probe_direction.add(own));
@@ -62,7 +66,7 @@ unsafe fn mixed<const A: usize>(frame: &Frame<A>, of: &Line, xi: *const Complex3
 
 /// P·h_O + h_P·O as [`Frame::forward`] takes it.
 #[inline(always)]
-unsafe fn load_line<const A: usize>(frame: &Frame<A>, x: &mut Values, of: &Line) {
+pub(super) unsafe fn load_line<const A: usize>(frame: &Frame<A>, x: &mut Values, of: &Line) {
     let (row, column) = frame.place();
     let own = row * Frame::<A>::SIDE + column;
     let window = row * of.width as usize + column;
@@ -90,10 +94,10 @@ unsafe fn load_line<const A: usize>(frame: &Frame<A>, x: &mut Values, of: &Line)
 }
 
 /// A thread's sums over its valid pixels.
-struct Sums {
-    slope: f32,
-    whole: f32,
-    bent: f32,
+pub(super) struct Sums {
+    pub(super) slope: f32,
+    pub(super) whole: f32,
+    pub(super) bent: f32,
 }
 
 /// One group of [`second_order`].
@@ -132,7 +136,7 @@ unsafe fn second_order_group<const A: usize, const NOISE: u32>(
 
 /// The thread's sums of D 2 Re f a*, of D |a|² + ½ D' (2 Re f a*)², and of the latter's second term.
 #[inline(always)]
-unsafe fn second_order<const A: usize, const NOISE: u32>(
+pub(super) unsafe fn second_order<const A: usize, const NOISE: u32>(
     frame: &Frame<A>,
     x: &Values,
     spectrum: *const Complex32,

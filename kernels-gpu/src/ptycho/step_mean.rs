@@ -2,9 +2,12 @@
 //!
 //! The sums of a frame may be in parts. One block; a thread solves every 256th frame's system. For the trimmed mean,
 //! every frame counts how many steps are smaller than its own (or equal, and of an earlier frame), so that nothing is
-//! sorted: n² comparisons, 2 million for a batch of 1457.
+//! sorted: n² comparisons, 2 million for a batch of 1457. Up to [`KEPT`] frames' steps are in shared memory.
 
 use warpstride_device::prelude::*;
+
+/// Frames whose steps are kept in shared memory.
+const KEPT: usize = 2048;
 
 /// The sum of a frame's parts.
 #[inline(always)]
@@ -17,6 +20,28 @@ unsafe fn of_frame(sums: *const [f32; 5], member: u32, parts: u32) -> [f32; 5] {
         }
     }
     total
+}
+
+/// The thread's sums of the steps without the `cut` smallest and largest.
+#[inline(always)]
+unsafe fn trimmed(solved: *const [f32; 2], count: u32, cut: u32) -> [f32; 2] {
+    let (mut object, mut probe) = (0.0, 0.0);
+    for member in thread::thread_stride(count) {
+        let own = *solved.add(member as usize);
+        let (mut below_object, mut below_probe) = (0, 0);
+        for other in 0..count {
+            let [a, b] = *solved.add(other as usize);
+            below_object += u32::from(a < own[0] || (a == own[0] && other < member));
+            below_probe += u32::from(b < own[1] || (b == own[1] && other < member));
+        }
+        if below_object >= cut && below_object < count - cut {
+            object += own[0];
+        }
+        if below_probe >= cut && below_probe < count - cut {
+            probe += own[1];
+        }
+    }
+    [object, probe]
 }
 
 /// For the batch with the range `ranges[batch]` (first, count), count at most `most`: writes `steps` (object, probe), each
@@ -51,6 +76,8 @@ pub unsafe fn ptycho_step_mean(
     if count == 0 {
         return;
     }
+    let kept = shared_array![[f32; 2]; KEPT];
+    let keeps = count as usize <= KEPT;
     let (mut aa, mut bb) = (0.0, 0.0);
     for member in thread::thread_stride(count) {
         let s = of_frame(sums, member, parts);
@@ -80,27 +107,19 @@ pub unsafe fn ptycho_step_mean(
                 if bb > 0.0 { bc / bb } else { 0.0 },
             )
         };
-        *solved.add(member as usize) =
-            [if a > 0.0 { a } else { 0.0 }, if b > 0.0 { b } else { 0.0 }];
+        let steps = [if a > 0.0 { a } else { 0.0 }, if b > 0.0 { b } else { 0.0 }];
+        *solved.add(member as usize) = steps;
+        if keeps {
+            *kept.add(member as usize) = steps;
+        }
     }
     thread::sync_threads();
     let cut = (count as f32 * trim) as u32;
-    let (mut object, mut probe) = (0.0, 0.0);
-    for member in thread::thread_stride(count) {
-        let own = *solved.add(member as usize);
-        let (mut below_object, mut below_probe) = (0, 0);
-        for other in 0..count {
-            let [a, b] = *solved.add(other as usize);
-            below_object += u32::from(a < own[0] || (a == own[0] && other < member));
-            below_probe += u32::from(b < own[1] || (b == own[1] && other < member));
-        }
-        if below_object >= cut && below_object < count - cut {
-            object += own[0];
-        }
-        if below_probe >= cut && below_probe < count - cut {
-            probe += own[1];
-        }
-    }
+    let [object, probe] = if keeps {
+        trimmed(kept, count, cut)
+    } else {
+        trimmed(solved, count, cut)
+    };
     let (object, probe) = reduce::block_sum_pair(object, probe);
     if thread::index_in_block() == 0 {
         let kept = (count - 2 * cut) as f32;

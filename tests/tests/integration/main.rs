@@ -2,6 +2,7 @@
 
 mod back_ends;
 mod changing_back_ends;
+mod exact_batches;
 mod fused_step;
 mod jacobi_failures;
 mod jacobi_fields;

@@ -73,7 +73,7 @@ impl<M: Device> BatchBuffers<M> {
             )?,
             slices,
             largest: [largest()?, largest()?],
-            step_sums: device.alloc("the steps' sums", size * PARTS as usize)?,
+            step_sums: device.alloc("the steps' sums", size * PARTS.max(layout.modes) as usize)?,
             solved: device.alloc("the frames' steps", size)?,
             steps: device.alloc("the steps", 2)?,
             set_steps: None,
@@ -138,7 +138,7 @@ impl<M: Device> Run<'_, M> {
         self.batches.set_steps = steps;
         self.frames.scaled = false;
         let batches = self.frames.set_order(device, lists)?;
-        if self.batches.fused.is_some() && !self.frames.exact {
+        if self.batches.fused.is_some() {
             return self.fused_iteration(step, method, &batches);
         }
         for batch in batches {
@@ -211,8 +211,7 @@ impl<M: Device> Run<'_, M> {
             fused,
             ..
         } = &mut *self.batches;
-        let of_fused = fused.as_ref().filter(|_| !self.frames.exact);
-        let largest = of_fused.map_or(&*largest, |fused| &fused.largest);
+        let largest = (fused.as_ref()).map_or(&*largest, |fused| &fused.largest);
         device.launch(
             &PtychoSmoothness {
                 numerators: object.write(),
@@ -338,8 +337,7 @@ impl<M: Device> Run<'_, M> {
             ..
         } = &mut *self.batches;
         if smoothness.weight > 0.0 && step.update_object {
-            let of_fused = fused.as_ref().filter(|_| !self.frames.exact);
-            let largest = of_fused.map_or(&*largest, |fused| &fused.largest);
+            let largest = (fused.as_ref()).map_or(&*largest, |fused| &fused.largest);
             device.launch(
                 &PtychoSmoothnessSums {
                     sums: smoothness_sums.write(),

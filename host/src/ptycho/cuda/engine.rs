@@ -66,6 +66,8 @@ pub struct GpuEngine<M: Device> {
     kept_batches: KeptBatches,
     /// Memory of a batch engine, once it is needed.
     batches: Option<BatchBuffers<M>>,
+    /// Whether a frame is between pixels, of those at exact positions.
+    between_pixels: bool,
     /// Momentum of object and probe from a saved state, until the engine takes it over.
     saved_momentum: [Vec<Complex<f32>>; 2],
     /// Memory of conjugate gradients, once it is needed.
@@ -111,6 +113,7 @@ impl<M: Device> GpuEngine<M> {
             frames: None,
             kept_batches: KeptBatches::default(),
             batches: None,
+            between_pixels: false,
             saved_momentum: [Vec::new(), Vec::new()],
             likelihood: None,
             saved_search: Search::default(),

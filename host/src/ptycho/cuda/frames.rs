@@ -33,6 +33,8 @@ pub(super) struct FrameBuffers<M: Device> {
     /// Whether probes are shifted; otherwise «spectra» of probes are the probes themselves, and nothing
     /// is transformed to shift them.
     pub(super) exact: bool,
+    /// Whether any frame is between pixels.
+    pub(super) between_pixels: bool,
     /// Whether shifted probes have the roots of the frames' scales as factors.
     pub(super) scaled: bool,
     pub(super) fft: M::Fft,
@@ -64,6 +66,7 @@ impl<M: Device> FrameBuffers<M> {
         Ok(Self {
             size,
             exact: true,
+            between_pixels: true,
             scaled: false,
             fft: device.plan_fft(&shape, size * layout.modes as usize)?,
             order: device.alloc("the order of the frames", layout.frames as usize)?,
@@ -76,6 +79,11 @@ impl<M: Device> FrameBuffers<M> {
             more: device.alloc("more work waves", 0)?,
             probe_spectra: device.alloc("the probe's spectra", layout.probe_elements())?,
         })
+    }
+
+    /// Whether fused launches shift probes by fractions of a pixel.
+    pub(super) fn shifts(&self) -> bool {
+        self.exact && self.between_pixels
     }
 
     /// Sets the order of the frames from lists of at most `size`; returns the batches.

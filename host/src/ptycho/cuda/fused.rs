@@ -9,19 +9,19 @@ use super::fourier_projection;
 use super::fused_batches::roots;
 use super::object_update::{clip_limits, probe_power};
 use super::passes::Passes;
+use super::tile_windows::TileWindows;
 use crate::gpu::{Buffer, Device, Direction, Result};
 use crate::ptycho::{Problem, Step, StepPlan};
 use warpstride_device::Complex32;
 use warpstride_device::launch::Work;
 use warpstride_kernels::ptycho::{
-    fluence::{FLUENCE_ROWS, PtychoFluence},
+    fluence::{PtychoFluence, fluence_tiles},
     fused_metrics::{PtychoFusedMetrics64, PtychoFusedMetrics128},
     fused_step::{
         PtychoFusedStep64, PtychoFusedStep64Moved, PtychoFusedStep128, PtychoFusedStep128Moved,
     },
     object_from_sums::PtychoObjectFromSums,
     roll_frames::PtychoRollFrames,
-    tile_frames::TILE_COLUMNS,
     wave_limit::PtychoWaveLimit,
 };
 
@@ -103,6 +103,7 @@ pub(super) struct Fused<M: Device> {
     brightest: f32,
     /// Largest number of windows over an object pixel.
     windows: u32,
+    tiles: TileWindows<M>,
     /// Whether the fluence is that of the current probe and windows.
     fluence_current: bool,
     /// (row, column) of the object: Σ|P|².
@@ -129,7 +130,8 @@ impl<M: Device> Fused<M> {
         let mut new = Self {
             kernels,
             brightest: scan.brightest,
-            windows: 1,
+            windows: most_windows(layout, corners).max(1),
+            tiles: TileWindows::new(device, layout, corners)?,
             fluence_current: false,
             fluence: device.alloc("the fluence", object)?,
             sums: Sums {
@@ -141,14 +143,20 @@ impl<M: Device> Fused<M> {
             },
         };
         device.upload(&mut new.sums.weights, &scan.weights)?;
-        new.set_windows(layout, corners);
         Ok(new)
     }
 
     /// Other windows of the frames.
-    pub(super) fn set_windows(&mut self, layout: &Layout, corners: &[[u32; 2]]) {
+    pub(super) fn set_windows(
+        &mut self,
+        device: &M,
+        layout: &Layout,
+        corners: &[[u32; 2]],
+    ) -> Result<()> {
         self.windows = most_windows(layout, corners).max(1);
+        self.tiles = TileWindows::new(device, layout, corners)?;
         self.fluence_current = false;
+        Ok(())
     }
 
     /// The probe has changed.
@@ -257,8 +265,7 @@ impl<M: Device> Fused<M> {
         if self.fluence_current {
             return Ok(());
         }
-        let tiles = (layout.object_rows.div_ceil(FLUENCE_ROWS) as usize)
-            * (layout.object_columns.div_ceil(TILE_COLUMNS) as usize);
+        let tiles = fluence_tiles(layout.object_rows, layout.object_columns);
         self.fluence_current = true;
         device.launch(
             &PtychoFluence {
@@ -266,8 +273,10 @@ impl<M: Device> Fused<M> {
                 quanta: sums.quanta.write(),
                 limit: sums.limit.read(),
                 power: buffers.power.read(),
-                corners: buffers.corners.read(),
-                frames: layout.frames,
+                starts: self.tiles.starts.read(),
+                corners: self.tiles.corners.read(),
+                tiles,
+                listed: self.tiles.corners.len() as u32,
                 rows: layout.rows,
                 columns: layout.columns,
                 object_rows: layout.object_rows,
@@ -275,7 +284,7 @@ impl<M: Device> Fused<M> {
                 // Every mode adds its share.
                 windows: self.windows.saturating_mul(layout.modes),
             },
-            Work::Blocks(tiles),
+            Work::Blocks(tiles as usize),
         )
     }
 

@@ -1,10 +1,11 @@
 //! Batches in few launches, which nothing waits for, for scans whose frames a block holds in its registers: 64² or 128²
-//! pixels, one probe mode, whole pixels. `cpu/batch_engine.rs` has the same steps.
+//! pixels. `cpu/batch_engine.rs` has the same steps.
 //!
 //! A batch is one launch for χ, one for its sums on object and probe, one that divides them, two for the steps of
-//! LSQ-ML, and one that changes object and probe. χ of a batch stays in the L2 cache. Frames and ranges of the batches
+//! LSQ-ML, and one that changes object and probe; at exact positions, and for several modes, they are other kernels
+//! ([`exact`]), which shift the probe in the registers. χ of a batch stays in the L2 cache. Frames and ranges of the batches
 //! are on the device, so an epoch can be captured as a graph, to be replayed for other batches. A pass of ePIE or rPIE
-//! with one frame a batch is a single launch, unless the probe has a Fourier support.
+//! with one frame a batch is a single launch for one mode at whole pixels, unless the probe has a Fourier support.
 
 use super::batch_engine::{BatchBuffers, Run};
 use super::buffers::{Buffers, Layout};
@@ -12,11 +13,11 @@ use super::constraints::fourier_support;
 use super::frames::{Batch, FrameBuffers};
 use super::object_update::clip_limits;
 use crate::gpu::{Buffer, Device, Result};
-use crate::ptycho::Step;
 use crate::ptycho::cpu::{Denominator, FLOOR};
 use crate::ptycho::step::{BatchMethod, BatchUpdate};
-use crate::ptycho::step_plan::{holds_frame, keeps_frame};
+use crate::ptycho::step_plan::{holds_frame, holds_modes, keeps_frame};
 use crate::ptycho::update_version::TILE;
+use crate::ptycho::{Step, StepMetrics};
 use num_complex::Complex;
 use std::f64::consts::TAU;
 use warpstride_device::Complex32;
@@ -41,18 +42,24 @@ pub(super) struct Fused<M: Device> {
     roots: M::Buffer<Complex32>,
     /// Bits of the largest weights: object, probe.
     pub(super) largest: M::Buffer<u32>,
+    /// The transform of the probe's direction, if probes are shifted.
+    change_spectrum: M::Buffer<Complex32>,
 }
 
 impl<M: Device> Fused<M> {
-    /// `None`: the frames do not fit into a block's registers, or there are several modes.
+    /// `None`: the frames do not fit into a block's registers, or the sums of several modes into its shared memory.
     pub(super) fn new(device: &M, layout: &Layout) -> Result<Option<Self>> {
-        let Some(side) = side_of(device, layout) else {
+        let modes = layout.modes > 1
+            && layout.columns == layout.rows
+            && holds_modes(layout.rows as usize, device.shared_memory());
+        let Some(side) = side_of(device, layout).or(modes.then_some(layout.rows)) else {
             return Ok(None);
         };
         Ok(Some(Self {
             side,
             roots: roots(device, side)?,
             largest: device.alloc("the largest weights", 2)?,
+            change_spectrum: device.alloc("the direction's spectrum", layout.probe_elements())?,
         }))
     }
 }
@@ -61,6 +68,8 @@ impl<M: Device> Fused<M> {
 pub(super) struct Epoch<M: Device> {
     /// What of the step and the method the launches depend on.
     step: Step,
+    /// Whether probes are shifted.
+    shifts: bool,
     graph: M::Graph,
 }
 
@@ -74,6 +83,8 @@ macro_rules! launch_by_side {
         }
     };
 }
+
+mod exact;
 
 /// Rows and columns of a frame, if it fits into a block's registers and there is one mode.
 pub(super) fn side_of<M: Device>(device: &M, layout: &Layout) -> Option<u32> {
@@ -117,6 +128,7 @@ impl<M: Device> Run<'_, M> {
         batches: &[Batch],
     ) -> Result<()> {
         if self.frames.size == 1
+            && !self.shifts()
             && self.has_pass()
             && step.probe_fourier_support.is_none()
             && let BatchUpdate::Pie {
@@ -131,18 +143,26 @@ impl<M: Device> Run<'_, M> {
         if method.smoothness().is_some() {
             return self.each(step, method, batches);
         }
+        // What changes from one iteration to the next and no launch depends on.
         let key = Step {
             iteration: 0,
+            refinement: None,
+            metrics: StepMetrics::ALL,
             ..*step
         };
-        let device = self.device;
-        if self.frames.epoch.as_ref().is_none_or(|e| e.step != key) {
+        let (device, shifts) = (self.device, self.shifts());
+        let same = |epoch: &Epoch<M>| epoch.step == key && epoch.shifts == shifts;
+        if !self.frames.epoch.as_ref().is_some_and(same) {
             self.frames.epoch = None;
             let graph = device.capture(&mut || self.each(step, method, batches))?;
             let Some(graph) = graph else {
                 return self.each(step, method, batches);
             };
-            self.frames.epoch = Some(Epoch { step: key, graph });
+            self.frames.epoch = Some(Epoch {
+                step: key,
+                shifts,
+                graph,
+            });
         }
         match &mut self.frames.epoch {
             Some(epoch) => device.replay(&mut epoch.graph),
@@ -152,8 +172,11 @@ impl<M: Device> Run<'_, M> {
 
     /// Queues the launches of all batches.
     fn each(&mut self, step: &Step, method: &BatchMethod, batches: &[Batch]) -> Result<()> {
+        if self.shifts() {
+            self.transform_probe()?;
+        }
         for batch in batches {
-            self.chi(*batch)?;
+            self.chi(step, *batch)?;
             self.sums(step, *batch)?;
             let extra = if step.update_object {
                 self.add_smoothness(method, *batch)?
@@ -162,16 +185,24 @@ impl<M: Device> Run<'_, M> {
             };
             self.divide(step, method, extra)?;
             if let BatchUpdate::LeastSquares { smoothness, .. } = method.update {
-                self.fused_step_sums(*batch)?;
-                self.step_mean(step, smoothness, *batch, PARTS)?;
+                let parts = self.fused_step_sums(*batch)?;
+                self.step_mean(step, smoothness, *batch, parts)?;
             }
             self.fused_advance(step, method)?;
         }
         Ok(())
     }
 
+    /// Whether probes are shifted, if only by 0: between pixels and for several modes.
+    fn shifts(&self) -> bool {
+        self.frames.shifts() || self.layout.modes > 1
+    }
+
     /// χ of a batch, and the metrics of its frames.
-    fn chi(&mut self, batch: Batch) -> Result<()> {
+    fn chi(&mut self, step: &Step, batch: Batch) -> Result<()> {
+        if self.shifts() {
+            return self.exact_chi(step, batch);
+        }
         let Some(fused) = &mut self.batches.fused else {
             return Ok(());
         };
@@ -209,6 +240,7 @@ impl<M: Device> Run<'_, M> {
 
     /// Numerators, weights and the largest weights on object and probe.
     fn sums(&mut self, step: &Step, batch: Batch) -> Result<()> {
+        let shifts = self.shifts();
         let BatchBuffers {
             object,
             object_weights,
@@ -224,6 +256,12 @@ impl<M: Device> Run<'_, M> {
         let tiles = (layout.object_rows as usize).div_ceil(TILE[0])
             * (layout.object_columns as usize).div_ceil(TILE[1]);
         let groups = (layout.pixels() as usize).div_ceil(TILE[1]);
+        let most = frames.size as u32;
+        let (shared, probes, slices) = if shifts {
+            (&frames.probes, most, most)
+        } else {
+            (&buffers.probe, 1, 0)
+        };
         self.device.launch(
             &PtychoBatchSums {
                 numerators: object.write(),
@@ -231,16 +269,20 @@ impl<M: Device> Run<'_, M> {
                 sums: probe.write(),
                 probe_weights: probe_weights.write(),
                 largest: fused.largest.write(),
-                probe: buffers.probe.read(),
+                probe: shared.read(),
+                spectra: frames.work.read(),
                 chi: frames.chi.read(),
                 object: buffers.object.read(),
                 corners: buffers.corners.read(),
                 order: frames.order.read(),
                 ranges: frames.ranges.read(),
                 frames: layout.frames,
-                most: frames.size as u32,
+                most,
                 batches: frames.ranges.len() as u32,
                 batch: batch.number,
+                probes,
+                slices,
+                modes: layout.modes,
                 rows: layout.rows,
                 columns: layout.columns,
                 object_rows: layout.object_rows,
@@ -248,12 +290,15 @@ impl<M: Device> Run<'_, M> {
                 updates: updates(step),
                 scale: 1.0,
             },
-            Work::Blocks(groups + tiles),
+            Work::Blocks(groups * layout.modes as usize + tiles),
         )
     }
 
     /// Divides the numerators; `extra` is added to the object's weights.
     fn divide(&mut self, step: &Step, method: &BatchMethod, extra: f64) -> Result<()> {
+        if self.shifts() {
+            return self.exact_divide(step, method, extra);
+        }
         let BatchBuffers {
             object,
             object_weights,
@@ -285,8 +330,12 @@ impl<M: Device> Run<'_, M> {
         )
     }
 
-    /// The sums behind the frames' steps.
-    fn fused_step_sums(&mut self, batch: Batch) -> Result<()> {
+    /// The sums behind the frames' steps; returns the parts of a frame.
+    fn fused_step_sums(&mut self, batch: Batch) -> Result<u32> {
+        if self.shifts() {
+            self.exact_step_sums(batch)?;
+            return Ok(self.layout.modes);
+        }
         let BatchBuffers {
             object,
             probe,
@@ -316,11 +365,15 @@ impl<M: Device> Run<'_, M> {
                 parts: PARTS,
             },
             Work::Blocks(frames.size * PARTS as usize),
-        )
+        )?;
+        Ok(PARTS)
     }
 
     /// Changes object and probe along their directions.
     fn fused_advance(&mut self, step: &Step, method: &BatchMethod) -> Result<()> {
+        if self.shifts() {
+            return self.exact_advance(step, method);
+        }
         let BatchBuffers {
             object,
             probe,

@@ -216,7 +216,7 @@ pub(super) struct Run<'a, M: Device> {
 impl<M: Device> Run<'_, M> {
     /// One step; it waits for the device where the host decides.
     pub(super) fn iterate(&mut self, step: &Step, method: &LikelihoodMethod) -> Result<()> {
-        self.fuse(method.noise)?;
+        self.fuse(step, method.noise)?;
         let loss = self.gradient(step, method)?;
         let smoothing = method.smoothing(self.own.count);
         let mut products = self.preconditioned(method, &smoothing)?;

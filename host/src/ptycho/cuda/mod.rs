@@ -21,6 +21,7 @@ mod object_update;
 mod passes;
 mod probe_update;
 mod refinement;
+mod tile_windows;
 
 pub use engine::GpuEngine;
 

@@ -1,9 +1,11 @@
-//! The kernels of fused conjugate gradients: `ptycho_frame_gradient_*` and `ptycho_frame_line_*`.
+//! The kernels of fused conjugate gradients: `ptycho_frame_gradient_*` and `ptycho_frame_line_*`; for exact positions
+//! `ptycho_exact_gradient_*` and `ptycho_exact_line_*`, in `exact_likelihood.rs`.
 
 use super::super::bench::{Bench, Case, all_wide, wide};
 use super::super::fourier::{deviation, mean, model_metrics};
 use super::super::shape::{Shape, Source};
 use super::super::transform::reference_transform;
+use super::narrow;
 use super::scan::{Scan, worst_metric};
 use crate::gpu::{Buffer, Device, Direction, Result};
 use crate::ptycho::Noise;
@@ -30,10 +32,10 @@ pub(super) const NOISES: [(Noise, f32); 4] = [
 ];
 
 /// What the kernel adds to the modelled intensity.
-const FLOOR: f64 = 1e-10;
+pub(super) const FLOOR: f64 = 1e-10;
 
 /// The scan with a factor on its probe.
-fn lit(mut scan: Scan, light: f32) -> Scan {
+pub(super) fn lit(mut scan: Scan, light: f32) -> Scan {
     for value in &mut scan.probe {
         *value = value.scale(light);
     }
@@ -41,16 +43,16 @@ fn lit(mut scan: Scan, light: f32) -> Scan {
 }
 
 /// The transforms, by their definition, of products on the frames: of values of the probe and of the object.
-fn spectra(
+pub(super) fn spectra(
     shape: &Shape,
     scan: &Scan,
-    pairs: &[[&[Complex32]; 2]],
+    pairs: &[(&[Complex<f64>], &[Complex32])],
     frame: usize,
 ) -> Vec<Complex<f64>> {
     let mut values: Vec<Complex<f64>> = (0..shape.pixels())
         .map(|pixel| {
             let at = scan.place(frame, pixel);
-            let product = |[p, o]: &[&[Complex32]; 2]| wide(p[pixel]) * wide(o[at]);
+            let product = |(p, o): &(&[Complex<f64>], &[Complex32])| p[pixel] * wide(o[at]);
             pairs.iter().map(product).sum()
         })
         .collect();
@@ -63,7 +65,7 @@ fn side(shape: &Shape) -> [usize; 2] {
 }
 
 /// Intensity and magnitude of each pixel of a frame with this spectrum, and the intensities' factor.
-fn modelled(
+pub(super) fn modelled(
     shape: &Shape,
     scan: &Scan,
     frame: usize,
@@ -76,7 +78,7 @@ fn modelled(
 }
 
 /// ξ, unnormalised, and the loss of a frame with the spectrum `f`.
-fn derived(
+pub(super) fn derived(
     shape: &Shape,
     scan: &Scan,
     frame: usize,
@@ -98,6 +100,42 @@ fn derived(
     (xi, loss)
 }
 
+/// Errors, moved, photon, residual and free of a frame with the spectrum `f`.
+pub(super) fn metrics_of(shape: &Shape, scan: &Scan, frame: usize, f: &[Complex<f64>]) -> [f64; 5] {
+    let (mut pixels, _) = modelled(shape, scan, frame, f);
+    for [intensity, _] in &mut pixels {
+        *intensity += FLOOR;
+    }
+    let [photon, residual, free] = model_metrics(&pixels);
+    let moved = residual / f64::from(scan.scales[frame]);
+    [mean(&pixels, deviation), moved, photon, residual, free]
+}
+
+/// The sums along the line of a frame with the spectra `f`, `a` and `b`.
+pub(super) fn line_of(
+    shape: &Shape,
+    scan: &Scan,
+    frame: usize,
+    noise: Noise,
+    [f, a, b]: [&[Complex<f64>]; 3],
+) -> [f64; 3] {
+    let (pixels, factor) = modelled(shape, scan, frame, f);
+    let mut sums = [0.0; 3];
+    for (n, [intensity, measured]) in pixels.iter().enumerate() {
+        if *measured < 0.0 {
+            continue;
+        }
+        let product = |x: Complex<f64>, y: Complex<f64>| (x.conj() * y).re;
+        let a1 = 2.0 * product(f[n], a[n]) * factor;
+        let a2 = (2.0 * product(f[n], b[n]) + a[n].norm_sqr()) * factor;
+        let terms = noise.line_terms([*intensity, a1, a2, 0.0, 0.0], *measured);
+        for (sum, term) in sums.iter_mut().zip(&terms[1..]) {
+            *sum += term;
+        }
+    }
+    sums
+}
+
 pub(super) fn gradient<M: Device>(
     bench: &mut Bench<'_, M>,
     shape: Shape,
@@ -108,16 +146,10 @@ pub(super) fn gradient<M: Device>(
     let scan = lit(Scan::new(&mut source, shape), light);
     let mut model = Vec::new();
     let mut metrics: [Vec<f64>; 5] = Default::default();
+    let probe = all_wide(&scan.probe);
     for frame in 0..shape.frames as usize {
-        let f = spectra(&shape, &scan, &[[&scan.probe, &scan.object]], frame);
-        let (mut pixels, _) = modelled(&shape, &scan, frame, &f);
-        for [intensity, _] in &mut pixels {
-            *intensity += FLOOR;
-        }
-        let [photon, residual, free] = model_metrics(&pixels);
-        let moved = residual / f64::from(scan.scales[frame]);
-        let found = [mean(&pixels, deviation), moved, photon, residual, free];
-        for (metric, found) in metrics.iter_mut().zip(found) {
+        let f = spectra(&shape, &scan, &[(&probe, &scan.object)], frame);
+        for (metric, found) in metrics.iter_mut().zip(metrics_of(&shape, &scan, frame, &f)) {
             metric.push(found);
         }
         model.extend(f);
@@ -202,38 +234,23 @@ pub(super) fn line<M: Device>(
     let scan = lit(Scan::new(&mut source, shape), light);
     let on_probe = source.complex(shape.pixels());
     let on_object = source.complex(shape.object_elements());
-    let (p, o) = (&scan.probe[..], &scan.object[..]);
-    let (h, d) = (&on_probe[..], &on_object[..]);
-    let narrow = |v: &Complex<f64>| Complex32::new(v.re as f32, v.im as f32);
+    let (p, h) = (all_wide(&scan.probe), all_wide(&on_probe));
+    let (o, d) = (&scan.object[..], &on_object[..]);
     let mut waves: [Vec<Complex32>; 2] = Default::default();
     let mut reference = Vec::new();
     for frame in 0..shape.frames as usize {
-        let f = spectra(&shape, &scan, &[[p, o]], frame);
+        let f = spectra(&shape, &scan, &[(&p, o)], frame);
         let (xi, _) = derived(&shape, &scan, frame, noise, &f);
-        let a = spectra(&shape, &scan, &[[p, d], [h, o]], frame);
-        let b = spectra(&shape, &scan, &[[h, d]], frame);
-        let (pixels, factor) = modelled(&shape, &scan, frame, &f);
-        let mut sums = [0.0; 3];
-        for (n, [intensity, measured]) in pixels.iter().enumerate() {
-            if *measured < 0.0 {
-                continue;
-            }
-            let product = |x: Complex<f64>, y: Complex<f64>| (x.conj() * y).re;
-            let a1 = 2.0 * product(f[n], a[n]) * factor;
-            let a2 = (2.0 * product(f[n], b[n]) + a[n].norm_sqr()) * factor;
-            let terms = noise.line_terms([*intensity, a1, a2, 0.0, 0.0], *measured);
-            for (sum, term) in sums.iter_mut().zip(&terms[1..]) {
-                *sum += term;
-            }
-        }
-        reference.push(sums);
+        let a = spectra(&shape, &scan, &[(&p, d), (&h, o)], frame);
+        let b = spectra(&shape, &scan, &[(&h, d)], frame);
+        reference.push(line_of(&shape, &scan, frame, noise, [&f, &a, &b]));
         waves[0].extend(xi.iter().map(narrow));
         waves[1].extend(f.iter().map(narrow));
     }
     let [xi, spectra] = waves.each_ref().map(|values| on.upload(values));
     let (xi, spectra) = (xi?, spectra?);
-    let probe_direction = on.upload(h)?;
-    let direction = on.upload(d)?;
+    let probe_direction = on.upload(&on_probe)?;
+    let direction = on.upload(&on_object)?;
     let uploaded = scan.on(on)?;
     let text = format!("{shape}, {noise:?}, light {light}");
     let case = match (noise, shape.rows) {

@@ -73,7 +73,8 @@ impl Scan {
         }
     }
 
-    /// χ of a frame and its metrics: errors, moved, photon, residual, free.
+    /// χ of a frame (mode, row, column) and its metrics: errors, moved, photon, residual, free. `probe` is (mode, row,
+    /// column).
     pub(super) fn chi(
         &self,
         frame: usize,
@@ -81,29 +82,35 @@ impl Scan {
         object: &[Complex<f64>],
     ) -> (Vec<Complex<f64>>, [f64; 5]) {
         let (side, pixels) = (self.shape.rows as usize, self.shape.pixels());
-        let mut values: Vec<Complex<f64>> = (0..pixels)
-            .map(|pixel| probe[pixel] * object[self.place(frame, pixel)])
-            .collect();
-        reference_transform(&mut values, [side, side], Direction::Forward);
+        let model = |(at, p): (usize, &Complex<f64>)| p * object[self.place(frame, at % pixels)];
+        let mut values: Vec<Complex<f64>> = probe.iter().enumerate().map(model).collect();
+        for mode in values.chunks_mut(pixels) {
+            reference_transform(mode, [side, side], Direction::Forward);
+        }
         let scale = 1.0 / pixels as f64;
         let factor = scale * f64::from(self.scales[frame]);
         let given = &self.magnitudes[frame * pixels..][..pixels];
-        let modelled: Vec<[f64; 2]> = values
-            .iter()
-            .zip(given)
-            .map(|(value, magnitude)| [value.norm_sqr() * factor, f64::from(*magnitude)])
+        let modelled: Vec<[f64; 2]> = (given.iter().enumerate())
+            .map(|(pixel, magnitude)| {
+                let modes = values.iter().skip(pixel).step_by(pixels);
+                let power: f64 = modes.map(|value| value.norm_sqr()).sum();
+                [power * factor, f64::from(*magnitude)]
+            })
             .collect();
         let mut change = 0.0;
-        for (value, [intensity, measured]) in values.iter_mut().zip(&modelled) {
+        for (at, value) in values.iter_mut().enumerate() {
+            let [intensity, measured] = modelled[at % pixels];
             let root = intensity.sqrt();
-            *value *= if *measured < 0.0 {
+            *value *= if measured < 0.0 {
                 0.0
             } else {
                 (measured - root) / (root + MAGNITUDE_FLOOR) * scale
             };
             change += value.norm_sqr();
         }
-        reference_transform(&mut values, [side, side], Direction::Inverse);
+        for mode in values.chunks_mut(pixels) {
+            reference_transform(mode, [side, side], Direction::Inverse);
+        }
         let [photon, residual, free] = model_metrics(&modelled);
         let moved = change * pixels as f64;
         (

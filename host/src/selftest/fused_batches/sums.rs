@@ -16,20 +16,32 @@ use warpstride_kernels::ptycho::{
 /// An arbitrary factor on numerators.
 const SCALE: f32 = 0.37;
 
-pub(super) fn sums<M: Device>(bench: &mut Bench<'_, M>, shape: Shape, updates: u32) -> Result<()> {
+/// `apart`: every frame has a probe of its own, and the sums on the probe are those of spectra.
+pub(super) fn sums<M: Device>(
+    bench: &mut Bench<'_, M>,
+    shape: Shape,
+    updates: u32,
+    apart: bool,
+) -> Result<()> {
     let on = bench.on();
     let mut source = Source::new("batch sums", &shape);
     let batch = Batch::new(&mut source, &shape);
     let most = batch.count + 1;
-    let waves = source.complex(most as usize * shape.pixels());
-    let (p, o) = (
-        source.complex(shape.pixels()),
-        source.complex(shape.object_elements()),
-    );
+    let waves = source.complex(most as usize * shape.probe_elements());
+    let probes = if apart { most } else { 1 };
+    let p = source.complex(probes as usize * shape.probe_elements());
+    let o = source.complex(shape.object_elements());
+    // Fewer and more than the frames of the batch.
+    let slices = match (apart, shape.parts) {
+        (false, _) => 0,
+        (true, parts) if parts > 1 => batch.count / 2 + 1,
+        (true, _) => batch.count + 1,
+    };
+    let summands = source.complex(slices as usize * shape.probe_elements());
     let windows = source.corners(&shape);
     let old = [
         source.complex(shape.object_elements()),
-        source.complex(shape.pixels()),
+        source.complex(shape.probe_elements()),
     ];
     let old_weights = [
         source.reals(shape.object_elements(), 0.0, 1.0),
@@ -44,15 +56,22 @@ pub(super) fn sums<M: Device>(bench: &mut Bench<'_, M>, shape: Shape, updates: u
         }
     }
     for at in shape.indices(&batch.of(&windows)) {
-        let (probe, object) = (wide(p[at.probe]), wide(o[at.object]));
+        let own = if apart { at.wave } else { at.probe };
+        let (probe, object) = (wide(p[own]), wide(o[at.object]));
         let chi = wide(waves[at.wave]) * f64::from(SCALE);
         if updates & OBJECT != 0 {
             numerators[0][at.object] += probe.conj() * chi;
             weights[0][at.object] += probe.norm_sqr();
         }
         if updates & PROBE != 0 {
-            numerators[1][at.probe] += object.conj() * chi;
-            weights[1][at.probe] += object.norm_sqr();
+            if !apart {
+                numerators[1][at.probe] += object.conj() * chi;
+            } else if at.frame < slices as usize {
+                numerators[1][at.probe] += wide(summands[at.wave]) * f64::from(SCALE);
+            }
+            if at.probe < shape.pixels() {
+                weights[1][at.probe] += object.norm_sqr();
+            }
         }
     }
     let most_of = |n: usize, bit: u32| {
@@ -61,21 +80,22 @@ pub(super) fn sums<M: Device>(bench: &mut Bench<'_, M>, shape: Shape, updates: u
     };
     let largest_weights = [most_of(0, OBJECT), most_of(1, PROBE)];
     let probe = on.upload(&p)?;
+    let spectra = on.upload(&summands)?;
     let chi = on.upload(&waves)?;
     let object = on.upload(&o)?;
     let corners = on.upload(&windows)?;
     let order = on.upload(&batch.order)?;
     let ranges = on.upload(&ranges(&batch))?;
     let tiles = shape.object_rows.div_ceil(8) * shape.object_columns.div_ceil(32);
-    let blocks = tiles as usize + shape.pixels().div_ceil(32);
+    let blocks = tiles as usize + shape.pixels().div_ceil(32) * shape.modes as usize;
     bench.run(
         Case::of::<PtychoBatchSums<'_, Emulated>>(format!(
-            "{shape}, {}, updates {updates}",
+            "{shape}, {}, updates {updates}, {probes} probes, {slices} slices",
             batch.label()
         ))
         .timed(
             shape.timed,
-            8 * batch.elements(&shape) + 12 * (shape.object_elements() + shape.pixels()),
+            8 * batch.elements(&shape) + 12 * (shape.object_elements() + shape.probe_elements()),
         ),
         (
             (on.upload(&old[0])?, on.upload(&old_weights[0])?),
@@ -90,6 +110,7 @@ pub(super) fn sums<M: Device>(bench: &mut Bench<'_, M>, shape: Shape, updates: u
                 probe_weights: probe_weights.write(),
                 largest: largest.write(),
                 probe: probe.read(),
+                spectra: spectra.read(),
                 chi: chi.read(),
                 object: object.read(),
                 corners: corners.read(),
@@ -99,6 +120,9 @@ pub(super) fn sums<M: Device>(bench: &mut Bench<'_, M>, shape: Shape, updates: u
                 most,
                 batches: 3,
                 batch: 1,
+                probes,
+                slices,
+                modes: shape.modes,
                 rows: shape.rows,
                 columns: shape.columns,
                 object_rows: shape.object_rows,

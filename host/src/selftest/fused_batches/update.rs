@@ -27,44 +27,73 @@ pub(super) const DENOMINATORS: [(u32, [f32; 2], [f32; 2]); 3] = [
     (PROBE, [0.0, 0.0], [1.0, 0.4]),
 ];
 
+/// Sums that are divided, of object and probe.
+pub(super) struct Divided {
+    options: (u32, [f32; 2], [f32; 2]),
+    pub(super) before: [Vec<Complex32>; 2],
+    pub(super) weights: [Vec<f32>; 2],
+}
+
+impl Divided {
+    pub(super) fn new(
+        source: &mut Source,
+        shape: &Shape,
+        options: (u32, [f32; 2], [f32; 2]),
+    ) -> Self {
+        let lengths = [shape.object_elements(), shape.probe_elements()];
+        let of_weights = [lengths[0], shape.pixels()];
+        Self {
+            options,
+            before: lengths.map(|len| source.complex(len)),
+            weights: of_weights.map(|len| source.reals(len, 0.05, 1.0)),
+        }
+    }
+
+    /// The largest weights.
+    pub(super) fn most(&self) -> [f32; 2] {
+        (self.weights.each_ref()).map(|of| of.iter().copied().fold(0.0, f32::max))
+    }
+
+    /// The directions.
+    pub(super) fn reference(&self) -> [Vec<Complex<f64>>; 2] {
+        let (updates, [extra, floor], alpha) = self.options;
+        let most = self.most();
+        [0, 1].map(|n| {
+            let add = if n == 0 { f64::from(extra) } else { 0.0 };
+            let mixed = f64::from(alpha[n]);
+            let top = f64::from(most[n]) + add;
+            let one = |(value, weight): (&Complex32, &f32)| {
+                let w = f64::from(*weight) + add;
+                let divisor = if mixed < 0.0 {
+                    w.hypot(f64::from(floor) * top)
+                } else {
+                    (1.0 - mixed) * w + mixed * top
+                };
+                if updates & [OBJECT, PROBE][n] != 0 {
+                    wide(*value) / divisor
+                } else {
+                    Complex::default()
+                }
+            };
+            (self.before[n].iter().zip(self.weights[n].iter().cycle()))
+                .map(one)
+                .collect()
+        })
+    }
+}
+
 pub(super) fn finish<M: Device>(
     bench: &mut Bench<'_, M>,
     shape: Shape,
-    (updates, [extra, floor], alpha): (u32, [f32; 2], [f32; 2]),
+    options: (u32, [f32; 2], [f32; 2]),
 ) -> Result<()> {
     let on = bench.on();
+    let (updates, [extra, floor], alpha) = options;
     let lengths = [shape.object_elements(), shape.pixels()];
-    let mut source = Source::new("batch finish", &shape);
-    let before = lengths.map(|len| source.complex(len));
-    let weights = lengths.map(|len| source.reals(len, 0.05, 1.0));
-    let most = weights
-        .each_ref()
-        .map(|of| of.iter().copied().fold(0.0, f32::max));
-    let reference = [0, 1].map(|n| {
-        let add = if n == 0 { f64::from(extra) } else { 0.0 };
-        let mixed = f64::from(alpha[n]);
-        let top = f64::from(most[n]) + add;
-        let one = |(value, weight): (&Complex32, &f32)| {
-            let w = f64::from(*weight) + add;
-            let divisor = if mixed < 0.0 {
-                w.hypot(f64::from(floor) * top)
-            } else {
-                (1.0 - mixed) * w + mixed * top
-            };
-            if updates & [OBJECT, PROBE][n] != 0 {
-                wide(*value) / divisor
-            } else {
-                Complex::default()
-            }
-        };
-        before[n]
-            .iter()
-            .zip(&weights[n])
-            .map(one)
-            .collect::<Vec<_>>()
-    });
-    let largest = on.upload(&most.map(f32::to_bits))?;
-    let [of_object, of_probe] = weights.each_ref().map(|of| on.upload(of));
+    let data = Divided::new(&mut Source::new("batch finish", &shape), &shape, options);
+    let reference = data.reference();
+    let largest = on.upload(&data.most().map(f32::to_bits))?;
+    let [of_object, of_probe] = data.weights.each_ref().map(|of| on.upload(of));
     let (of_object, of_probe) = (of_object?, of_probe?);
     let total = lengths[0] + lengths[1];
     bench.run(
@@ -73,7 +102,7 @@ pub(super) fn finish<M: Device>(
             lengths[0], lengths[1]
         ))
         .timed(shape.timed, 20 * total),
-        (on.upload(&before[0])?, on.upload(&before[1])?),
+        (on.upload(&data.before[0])?, on.upload(&data.before[1])?),
         |device, (object, probe)| {
             let launch = PtychoBatchFinish {
                 object: object.write(),
@@ -99,45 +128,76 @@ pub(super) fn finish<M: Device>(
     )
 }
 
+/// Object and probe that are changed along their directions.
+pub(super) struct Advanced {
+    options: (u32, f32, [f32; 2]),
+    /// Steps of object and probe.
+    pub(super) sizes: [f32; 2],
+    pub(super) before: [Vec<Complex32>; 2],
+    pub(super) change: [Vec<Complex32>; 2],
+    /// Empty without momentum.
+    pub(super) speed: [Vec<Complex32>; 2],
+    pub(super) support: Vec<f32>,
+}
+
+impl Advanced {
+    pub(super) fn new(source: &mut Source, shape: &Shape, options: (u32, f32, [f32; 2])) -> Self {
+        let lengths = [shape.object_elements(), shape.probe_elements()];
+        let velocities = lengths.map(|len| if options.1 > 0.0 { len } else { 0 });
+        Self {
+            options,
+            sizes: [0.7, -0.4],
+            before: lengths.map(|len| source.complex(len)),
+            change: lengths.map(|len| source.complex(len)),
+            speed: velocities.map(|len| source.complex(len)),
+            support: source.support(shape.pixels()),
+        }
+    }
+
+    /// Object and probe: values and velocities afterwards.
+    pub(super) fn reference(&self) -> [[Vec<Complex<f64>>; 2]; 2] {
+        let (updates, momentum, limits) = self.options;
+        [0, 1].map(|n| {
+            let (before, speed) = (&self.before[n], &self.speed[n]);
+            if updates & [OBJECT, PROBE][n] == 0 {
+                return [all_wide(before), all_wide(speed)];
+            }
+            let speeds: Vec<Complex<f64>> = (0..before.len())
+                .map(|at| {
+                    let last = speed.get(at).copied().map_or(Complex::default(), wide);
+                    let change = wide(self.change[n][at]) * f64::from(self.sizes[n]);
+                    last * f64::from(momentum) + change
+                })
+                .collect();
+            let value = |(at, value): (usize, &Complex32)| {
+                let value = wide(*value) + speeds[at];
+                if n == 0 {
+                    clipped(value, limits)
+                } else {
+                    value * f64::from(self.support[at % self.support.len()])
+                }
+            };
+            let values = before.iter().enumerate().map(value).collect();
+            [values, speeds[..speed.len()].to_vec()]
+        })
+    }
+}
+
 pub(super) fn advance<M: Device>(
     bench: &mut Bench<'_, M>,
     shape: Shape,
-    (updates, momentum, limits): (u32, f32, [f32; 2]),
+    options: (u32, f32, [f32; 2]),
 ) -> Result<()> {
     let on = bench.on();
-    let lengths = [shape.object_elements(), shape.pixels()];
-    let velocities = lengths.map(|len| if momentum > 0.0 { len } else { 0 });
-    let sizes = [0.7_f32, -0.4];
-    let mut source = Source::new("batch advance", &shape);
-    let before = lengths.map(|len| source.complex(len));
-    let change = lengths.map(|len| source.complex(len));
-    let speed = velocities.map(|len| source.complex(len));
-    let support = source.support(lengths[1]);
-    let reference: [[Vec<Complex<f64>>; 2]; 2] = [0, 1].map(|n| {
-        if updates & [OBJECT, PROBE][n] == 0 {
-            return [all_wide(&before[n]), all_wide(&speed[n])];
-        }
-        let speeds: Vec<Complex<f64>> = (0..lengths[n])
-            .map(|at| {
-                let last = speed[n].get(at).copied().map_or(Complex::default(), wide);
-                last * f64::from(momentum) + wide(change[n][at]) * f64::from(sizes[n])
-            })
-            .collect();
-        let value = |(at, value): (usize, &Complex32)| {
-            let value = wide(*value) + speeds[at];
-            if n == 0 {
-                clipped(value, limits)
-            } else {
-                value * f64::from(support[at])
-            }
-        };
-        let values = before[n].iter().enumerate().map(value).collect();
-        [values, speeds[..velocities[n]].to_vec()]
-    });
-    let [along_object, along_probe] = change.each_ref().map(|values| on.upload(values));
+    let (updates, momentum, limits) = options;
+    let data = Advanced::new(&mut Source::new("batch advance", &shape), &shape, options);
+    let reference = data.reference();
+    let lengths = data.before.each_ref().map(Vec::len);
+    let velocities = data.speed.each_ref().map(Vec::len);
+    let [along_object, along_probe] = data.change.each_ref().map(|values| on.upload(values));
     let (along_object, along_probe) = (along_object?, along_probe?);
-    let support = on.upload(&support)?;
-    let steps = on.upload(&sizes)?;
+    let support = on.upload(&data.support)?;
+    let steps = on.upload(&data.sizes)?;
     let total = lengths[0] + lengths[1];
     bench.run(
         Case::of::<PtychoBatchAdvance<'_, Emulated>>(format!(
@@ -149,8 +209,8 @@ pub(super) fn advance<M: Device>(
             24 * total + 16 * (velocities[0] + velocities[1]),
         ),
         (
-            (on.upload(&before[0])?, on.upload(&before[1])?),
-            (on.upload(&speed[0])?, on.upload(&speed[1])?),
+            (on.upload(&data.before[0])?, on.upload(&data.before[1])?),
+            (on.upload(&data.speed[0])?, on.upload(&data.speed[1])?),
         ),
         |device, ((object, probe), (object_velocity, probe_velocity))| {
             let launch = PtychoBatchAdvance {

@@ -8,6 +8,10 @@ use crate::ptycho::cuda::fused::{self, Fused};
 use crate::ptycho::cuda::likelihood::LikelihoodBuffers;
 use crate::ptycho::cuda::{exact_positions, fourier_projection};
 
+/// The largest shift, in pixels, that fused launches leave out: the phase ramp of such a shift differs from 1 by less than
+/// single precision.
+const ON_PIXEL: f32 = 1e-8;
+
 impl<M: Device> GpuEngine<M> {
     /// Makes the exit waves P·O if there are none, and their spectra.
     pub(super) fn start_projections(&mut self) -> Result<()> {
@@ -124,6 +128,7 @@ impl<M: Device> GpuEngine<M> {
         }
         if let Some(frames) = &mut self.frames {
             frames.exact = self.subpixel;
+            frames.between_pixels = self.between_pixels;
         }
         Ok(())
     }
@@ -139,12 +144,19 @@ impl<M: Device> GpuEngine<M> {
         self.start_frames(size)?;
         let needed = self.frames.as_ref().map_or(1, |f| f.size);
         if self.batches.as_ref().is_none_or(|b| b.size != needed) {
-            self.batches = None;
+            // The momentum does not depend on the size of a batch.
+            let momentum = (self.batches.take()).map(|b| [b.object_velocity, b.probe_velocity]);
             if let Some(frames) = &mut self.frames {
                 frames.epoch = None;
             }
             let mut buffers = BatchBuffers::new(&self.device, &self.layout, needed)?;
-            buffers.set_momentum(&self.device, &std::mem::take(&mut self.saved_momentum))?;
+            match momentum {
+                Some(momentum) => [buffers.object_velocity, buffers.probe_velocity] = momentum,
+                None => {
+                    let saved = std::mem::take(&mut self.saved_momentum);
+                    buffers.set_momentum(&self.device, &saved)?;
+                }
+            }
             self.batches = Some(buffers);
         }
         Ok(())
@@ -159,11 +171,13 @@ impl<M: Device> GpuEngine<M> {
             .map(|f| f.map(|v| v as f32))
             .collect();
         if let Some(fused) = &mut self.fused {
-            fused.set_windows(&self.layout, &frames.corners);
+            fused.set_windows(&self.device, &self.layout, &frames.corners)?;
         }
         if let Some(likelihood) = &mut self.likelihood {
             likelihood.changed();
         }
+        let fractions = || narrow.iter().flatten();
+        self.between_pixels = fractions().any(|f| f.abs() > ON_PIXEL);
         let scales: Vec<f32> = frames.scales.iter().map(|s| *s as f32).collect();
         self.device
             .upload(&mut self.buffers.corners, &frames.corners)?;

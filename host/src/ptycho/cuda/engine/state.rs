@@ -21,7 +21,7 @@ impl<M: Device> GpuEngine<M> {
                 .map(|v| self.download(v, v.len()))
                 .into_iter()
                 .collect::<Result<Vec<_>>>()?,
-            None => vec![Vec::new(), Vec::new()],
+            None => self.saved_momentum.to_vec(),
         };
         let mut momentum = momentum.into_iter();
         let mut next = || momentum.next().unwrap_or_default();
@@ -66,7 +66,16 @@ impl<M: Device> GpuEngine<M> {
         if let Some(fused) = &mut self.fused {
             fused.forget_fluence();
         }
-        self.saved_momentum = momentum.map(<[Complex<f32>]>::to_vec);
+        let momentum = momentum.map(<[Complex<f32>]>::to_vec);
+        if let Some(batches) = &mut self.batches {
+            batches.set_momentum(&self.device, &momentum)?;
+            // It adds to the buffers that are gone.
+            if let Some(frames) = &mut self.frames {
+                frames.epoch = None;
+            }
+        } else {
+            self.saved_momentum = momentum;
+        }
         self.device.upload(&mut self.buffers.object, object)?;
         self.device.upload(&mut self.buffers.probe, probe)?;
         Ok(())

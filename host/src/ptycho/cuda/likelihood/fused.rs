@@ -1,7 +1,8 @@
 //! Gradient, loss and line sums in few launches, for scans whose frames a block holds in its registers: 64² or 128²
-//! pixels, one probe mode, whole pixels; and for noise whose step along a line is of second order.
+//! pixels, one probe mode; and for noise whose step along a line is of second order.
 //!
-//! An iteration transforms every frame three times, if the first step along the line is taken and nothing is constrained. A launch for the loss of a step also computes what the gradient there
+//! An iteration transforms every frame three times (at exact positions six times), if the first step along the line is taken
+//! and nothing is constrained. A launch for the loss of a step also computes what the gradient there
 //! needs, f and ξ of all frames. So if the step is taken, the next iteration begins with them; the metrics of that model
 //! wait in [`Fused`] until then.
 
@@ -9,6 +10,7 @@ use super::{Pair, Run};
 use crate::gpu::{Buffer, Device, ReadBack, Result};
 use crate::ptycho::Step;
 use crate::ptycho::cuda::buffers::{Buffers, Layout};
+use crate::ptycho::cuda::frames::FrameBuffers;
 use crate::ptycho::cuda::fused_batches::{roots, side_of, updates};
 use crate::ptycho::likelihood::{LikelihoodMethod, Noise};
 use crate::ptycho::update_version::TILE;
@@ -38,6 +40,8 @@ macro_rules! launch {
     };
 }
 
+mod exact;
+
 /// Device memory of fused launches.
 pub(in crate::ptycho::cuda) struct Fused<M: Device> {
     /// Rows and columns of a frame.
@@ -62,6 +66,8 @@ pub(in crate::ptycho::cuda) struct Fused<M: Device> {
     current: Option<Noise>,
     /// The sum of the losses.
     loss: f64,
+    /// What shifted probes need; none at whole pixels.
+    exact: Option<exact::Exact<M>>,
 }
 
 impl<M: Device> Fused<M> {
@@ -81,6 +87,7 @@ impl<M: Device> Fused<M> {
             metrics: [metric()?, metric()?, metric()?, metric()?, metric()?],
             current: None,
             loss: 0.0,
+            exact: None,
         };
         let order: Vec<u32> = (0..layout.frames).collect();
         device.upload(&mut new.order, &order)?;
@@ -97,11 +104,29 @@ impl<M: Device> Fused<M> {
     /// losses.
     pub(super) fn loss(
         &mut self,
-        (device, layout): (&M, &Layout),
-        buffers: &Buffers<M>,
+        on: (&M, &Layout, &M::Fft),
+        (buffers, frames): (&Buffers<M>, &mut FrameBuffers<M>),
         losses: &mut M::Buffer<f64>,
         noise: Noise,
     ) -> Result<f64> {
+        if self.exact.is_some() {
+            self.exact_gradients(on, buffers, frames, losses, noise)?;
+        } else {
+            self.gradients(on, buffers, losses, noise)?;
+        }
+        self.loss = on.0.read_back(losses)?.wait()?.iter().sum();
+        self.current = Some(noise);
+        Ok(self.loss)
+    }
+
+    /// Computes f, ξ, losses and metrics at whole pixels.
+    fn gradients(
+        &mut self,
+        (device, layout, _): (&M, &Layout, &M::Fft),
+        buffers: &Buffers<M>,
+        losses: &mut M::Buffer<f64>,
+        noise: Noise,
+    ) -> Result<()> {
         let [errors, moved, photon, residual, free] = &mut self.metrics;
         launch!(
             device,
@@ -129,31 +154,28 @@ impl<M: Device> Fused<M> {
                     object_rows: layout.object_rows,
                     object_columns: layout.object_columns,
                 }
-        )?;
-        self.loss = device.read_back(losses)?.wait()?.iter().sum();
-        self.current = Some(noise);
-        Ok(self.loss)
+        )
     }
 
     /// [`Fused::loss`] unless it is known.
     fn present_loss(
         &mut self,
-        on: (&M, &Layout),
-        buffers: &Buffers<M>,
+        on: (&M, &Layout, &M::Fft),
+        from: (&Buffers<M>, &mut FrameBuffers<M>),
         losses: &mut M::Buffer<f64>,
         noise: Noise,
     ) -> Result<f64> {
         if self.current == Some(noise) {
             return Ok(self.loss);
         }
-        self.loss(on, buffers, losses, noise)
+        self.loss(on, from, losses, noise)
     }
 
     /// Writes the sums behind the gradients and weights of what `step` updates, and the frames' errors, at the present
     /// object and probe, where `loss` has been computed.
     fn gradient(
         &mut self,
-        (device, layout): (&M, &Layout),
+        (device, layout, probe_fft): (&M, &Layout, &M::Fft),
         buffers: &mut Buffers<M>,
         (gradient, weights): (&mut Pair<M>, &mut [M::Buffer<f32>; 2]),
         step: &Step,
@@ -177,6 +199,10 @@ impl<M: Device> Fused<M> {
         let tiles = (layout.object_rows as usize).div_ceil(TILE[0])
             * (layout.object_columns as usize).div_ceil(TILE[1]);
         let groups = (layout.pixels() as usize).div_ceil(TILE[1]);
+        let (shared, probes, summands, slices) = match &self.exact {
+            Some(of) => (&of.probes, layout.frames, &of.sums, of.slices),
+            None => (&buffers.probe, 1, &self.xi, 0),
+        };
         device.launch(
             &PtychoBatchSums {
                 numerators: object.write(),
@@ -184,7 +210,8 @@ impl<M: Device> Fused<M> {
                 sums: probe.write(),
                 probe_weights: probe_weights.write(),
                 largest: self.largest.write(),
-                probe: buffers.probe.read(),
+                probe: shared.read(),
+                spectra: summands.read(),
                 chi: self.xi.read(),
                 object: buffers.object.read(),
                 corners: buffers.corners.read(),
@@ -194,6 +221,9 @@ impl<M: Device> Fused<M> {
                 most: layout.frames,
                 batches: 1,
                 batch: 0,
+                probes,
+                slices,
+                modes: 1,
                 rows: layout.rows,
                 columns: layout.columns,
                 object_rows: layout.object_rows,
@@ -203,18 +233,37 @@ impl<M: Device> Fused<M> {
                 scale: 2.0,
             },
             Work::Blocks(groups + tiles),
-        )
+        )?;
+        self.gradient_from(device, probe, probe_fft)
     }
 
     /// The sums along `direction` of object and probe, where `loss` has been computed: slope, half the second
     /// derivative, and its part that is never negative.
     fn line_sums(
         &mut self,
-        (device, layout): (&M, &Layout),
+        on: (&M, &Layout, &M::Fft),
+        (buffers, frames): (&Buffers<M>, &mut FrameBuffers<M>),
+        directions: &Pair<M>,
+        noise: Noise,
+    ) -> Result<[f64; 3]> {
+        if !self.exact_line(on, buffers, frames, directions, noise)? {
+            self.line(on, buffers, directions, noise)?;
+        }
+        let mut total = [0.0; 3];
+        for sums in on.0.read_back(&self.line)?.wait()? {
+            total.iter_mut().zip(sums).for_each(|(sum, v)| *sum += v);
+        }
+        Ok(total)
+    }
+
+    /// Computes the frames' sums along the line at whole pixels.
+    fn line(
+        &mut self,
+        (device, layout, _): (&M, &Layout, &M::Fft),
         buffers: &Buffers<M>,
         [direction, probe_direction]: &Pair<M>,
         noise: Noise,
-    ) -> Result<[f64; 3]> {
+    ) -> Result<()> {
         launch!(
             device,
             (noise, self.side),
@@ -238,28 +287,26 @@ impl<M: Device> Fused<M> {
                     object_rows: layout.object_rows,
                     object_columns: layout.object_columns,
                 }
-        )?;
-        let mut total = [0.0; 3];
-        for sums in device.read_back(&self.line)?.wait()? {
-            total.iter_mut().zip(sums).for_each(|(sum, v)| *sum += v);
-        }
-        Ok(total)
+        )
     }
 }
 
 impl<M: Device> Run<'_, M> {
     /// Makes ready for the noise: launches are fused if [`LikelihoodBuffers::fused`](super::LikelihoodBuffers) is there
     /// afterwards.
-    pub(super) fn fuse(&mut self, noise: Noise) -> Result<()> {
-        let side = side_of(self.device, self.layout)
-            .filter(|_| !self.frames.exact && noise != Noise::Gaussian);
-        match side {
-            None => self.own.fused = None,
-            Some(side) if self.own.fused.is_none() => {
-                self.own.fused = Some(Fused::new(self.device, self.layout, side)?);
-            }
-            Some(_) => {}
-        }
+    pub(super) fn fuse(&mut self, step: &Step, noise: Noise) -> Result<()> {
+        let side = side_of(self.device, self.layout).filter(|_| noise != Noise::Gaussian);
+        let Some(side) = side else {
+            self.own.fused = None;
+            return Ok(());
+        };
+        let mut fused = match self.own.fused.take() {
+            Some(fused) => fused,
+            None => Fused::new(self.device, self.layout, side)?,
+        };
+        let place = (self.frames.shifts(), step.update_probe);
+        fused.place(self.device, self.layout, place)?;
+        self.own.fused = Some(fused);
         Ok(())
     }
 
@@ -268,8 +315,9 @@ impl<M: Device> Run<'_, M> {
         let own = &mut *self.own;
         match &mut own.fused {
             Some(fused) => {
-                let on = (self.device, self.layout);
-                fused.loss(on, self.buffers, &mut own.losses, noise)
+                let on = (self.device, self.layout, self.probe_fft);
+                let from = (&*self.buffers, &mut *self.frames);
+                fused.loss(on, from, &mut own.losses, noise)
             }
             None => self.separate_loss(noise),
         }
@@ -291,8 +339,9 @@ impl<M: Device> Run<'_, M> {
         }
         let loss = match &mut own.fused {
             Some(fused) => {
-                let on = (device, self.layout);
-                let loss = fused.present_loss(on, self.buffers, &mut own.losses, method.noise)?;
+                let on = (device, self.layout, self.probe_fft);
+                let from = (&*self.buffers, &mut *self.frames);
+                let loss = fused.present_loss(on, from, &mut own.losses, method.noise)?;
                 let to = (&mut own.gradient, &mut own.weights);
                 fused.gradient(on, self.buffers, to, step)?;
                 Some(loss)
@@ -316,9 +365,11 @@ impl<M: Device> Run<'_, M> {
         let Some(fused) = &mut own.fused else {
             return self.separate_line_sums(noise);
         };
-        let on = (self.device, self.layout);
-        fused.present_loss(on, self.buffers, &mut own.losses, noise)?;
-        let [slope, whole, bent] = fused.line_sums(on, self.buffers, &own.direction, noise)?;
+        let on = (self.device, self.layout, self.probe_fft);
+        let from = (&*self.buffers, &mut *self.frames);
+        fused.present_loss(on, from, &mut own.losses, noise)?;
+        let from = (&*self.buffers, &mut *self.frames);
+        let [slope, whole, bent] = fused.line_sums(on, from, &own.direction, noise)?;
         // The loss is known, and there are no higher orders.
         Ok([0.0, slope, whole, bent, 0.0, 0.0, 0.0, 0.0, 0.0])
     }

@@ -1,0 +1,156 @@
+//! The steps of object and probe along the directions of a batch, as `batch_advance`, one launch; and the transform of
+//! the new probe, which the next batch at exact positions needs. For frames of 64² or 128², which a block holds in its
+//! registers ([`Frame`]).
+//!
+//! One block processes a mode of the probe, in one transform, 3 µs for 128²; the others meanwhile eight values of the
+//! object in each thread: 24 bytes read, 16 written a value (without momentum 16 and 8). Blocks of 512 or 128 threads,
+//! 128 registers.
+
+use super::exact_frame::{store_spectrum, turned};
+use super::object_finish::clipped;
+use super::pie_pass::{OBJECT, PROBE};
+use crate::fft::frame::{Frame, VALUES};
+use warpstride_device::prelude::*;
+
+/// Values that a thread loads together: loads that follow a store wait for it.
+pub const TOGETHER: usize = 8;
+
+/// Values that move along their direction.
+struct Layer {
+    values: *const Complex32,
+    velocity: *mut Complex32,
+    direction: *const Complex32,
+    /// Values before the end.
+    elements: usize,
+    velocities: usize,
+    step: f32,
+    momentum: f32,
+}
+
+impl Layer {
+    /// The values `first`, `first + stride`, … after the step; changes the velocities. 0 beyond the end.
+    #[inline(always)]
+    unsafe fn advance(&self, first: usize, stride: usize) -> [Complex32; TOGETHER] {
+        let mut loaded = [[Complex32::ZERO; 3]; TOGETHER];
+        for k in 0..TOGETHER {
+            let at = first + k * stride;
+            if at < self.elements {
+                loaded[k][0] = *self.values.add(at);
+                loaded[k][1] = *self.direction.add(at);
+            }
+            if at < self.elements.min(self.velocities) {
+                loaded[k][2] = *self.velocity.add(at);
+            }
+        }
+        let mut changed = [Complex32::ZERO; TOGETHER];
+        for k in 0..TOGETHER {
+            let at = first + k * stride;
+            let [value, direction, velocity] = loaded[k];
+            let mut change = direction.scale(self.step);
+            if at < self.elements.min(self.velocities) {
+                change = velocity.scale_add(self.momentum, change);
+                *self.velocity.add(at) = change;
+            }
+            changed[k] = value + change;
+        }
+        changed
+    }
+}
+
+macro_rules! sizes {
+    ($($name:ident, $a:literal, $side:literal, $threads:literal, $blocks:literal;)*) => {$(
+        /// As `batch_advance`. If `updates` has the bit [`PROBE`], `probe_spectrum` becomes the unnormalised transform
+        /// of the new probe. `roots` are exp(−2πi k/side).
+        #[kernel(block = $threads, exact_block, min_blocks = $blocks, hot, shared = 4 * Frame::<$a>::WORDS)]
+        #[allow(
+            clippy::too_many_arguments,
+            reason = "the arrays and the constants of the method"
+        )]
+        pub unsafe fn $name(
+            #[len(elements)] object: *mut Complex32,
+            #[len(modes * $side * $side)] probe: *mut Complex32,
+            #[len(modes * $side * $side)] probe_spectrum: *mut Complex32,
+            #[len(velocities)] object_velocity: *mut Complex32,
+            #[len(probe_velocities)] probe_velocity: *mut Complex32,
+            #[len(elements)] object_direction: *const Complex32,
+            #[len(modes * $side * $side)] probe_direction: *const Complex32,
+            #[len($side * $side)] support: *const f32,
+            #[len(2)] steps: *const f32,
+            #[len($side)] roots: *const Complex32,
+            elements: u32,
+            modes: u32,
+            velocities: u32,
+            probe_velocities: u32,
+            updates: u32,
+            momentum: f32,
+            clip_low: f32,
+            clip_high: f32,
+        ) {
+            let transform = Frame::<$a>::new(shared::dynamic_shared_mem::<f32>(), roots);
+            for item in thread::block_stride(modes + elements.div_ceil($threads * TOGETHER as u32)) {
+                if item >= modes {
+                    if updates & OBJECT == 0 {
+                        continue;
+                    }
+                    let first = ((item - modes) * $threads * TOGETHER as u32 + thread::thread_idx_x()) as usize;
+                    let of = Layer {
+                        values: object,
+                        velocity: object_velocity,
+                        direction: object_direction,
+                        elements: elements as usize,
+                        velocities: velocities as usize,
+                        step: *steps,
+                        momentum,
+                    };
+                    let changed = of.advance(first, $threads);
+                    for k in 0..TOGETHER {
+                        let at = first + k * $threads;
+                        if at < elements as usize {
+                            *object.add(at) = clipped(changed[k], clip_low, clip_high);
+                        }
+                    }
+                    continue;
+                }
+                if updates & PROBE == 0 {
+                    continue;
+                }
+                let (row, column) = transform.place();
+                let layer = item as usize * Frame::<$a>::PIXELS;
+                let own = row * Frame::<$a>::SIDE + column;
+                let of = Layer {
+                    values: probe,
+                    velocity: probe_velocity,
+                    direction: probe_direction,
+                    elements: layer + Frame::<$a>::PIXELS,
+                    velocities: probe_velocities as usize,
+                    step: *steps.add(1),
+                    momentum,
+                };
+                let mut x = [Complex32::ZERO; VALUES];
+                for group in 0..VALUES / TOGETHER {
+                    let first = own + group * TOGETHER * $a * Frame::<$a>::SIDE;
+                    let mut inside = [0.0; TOGETHER];
+                    for k in 0..TOGETHER {
+                        inside[k] = *support.add(first + k * $a * Frame::<$a>::SIDE);
+                    }
+                    let changed = of.advance(layer + first, $a * Frame::<$a>::SIDE);
+                    for k in 0..TOGETHER {
+                        let value = changed[k].scale(inside[k]);
+                        x[group * TOGETHER + k] = value;
+                        *probe.add(layer + first + k * $a * Frame::<$a>::SIDE) = value;
+                    }
+                }
+                x = turned(&x);
+                transform.forward(&mut x);
+                store_spectrum(&transform, &x, probe_spectrum.add(layer));
+                // The block's next mode uses the same shared memory.
+                thread::sync_threads();
+            }
+        }
+    )*};
+}
+
+sizes! {
+    ptycho_exact_advance_64, 2, 64, 128, 4;
+    ptycho_exact_advance_128, 4, 128, 512, 1;
+}
