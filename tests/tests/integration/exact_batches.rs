@@ -45,9 +45,9 @@ fn problem(
 }
 
 /// Object, probe, and the metrics of all iterations.
-type Outcome = ([Vec<Complex<f64>>; 2], Vec<[Option<f64>; 5]>);
+type Finished = ([Vec<Complex<f64>>; 2], Vec<[Option<f64>; 5]>);
 
-fn outcome(engine: Box<dyn Engine>, problem: &Problem, recipe: &Recipe) -> Outcome {
+fn reconstructed(engine: Box<dyn Engine>, problem: &Problem, recipe: &Recipe) -> Finished {
     let mut run = finished(engine, problem, recipe);
     let history = run.progress().history.iter().map(metrics).collect();
     let engine = run.engine();
@@ -58,7 +58,7 @@ fn outcome(engine: Box<dyn Engine>, problem: &Problem, recipe: &Recipe) -> Outco
     (values, history)
 }
 
-fn assert_close(found: &Outcome, expected: &Outcome, what: &str) {
+fn assert_close(found: &Finished, expected: &Finished, what: &str) {
     for (found, expected) in found.0.iter().zip(&expected.0) {
         let error = relative(found, expected);
         assert!(error < 1e-4, "{what}: {error}");
@@ -74,9 +74,9 @@ fn assert_close(found: &Outcome, expected: &Outcome, what: &str) {
 
 /// `shared_memory`: enough for few launches, and too little.
 fn check((problem, recipe): &(Problem, Recipe), shared_memory: [usize; 2]) {
-    let double = outcome(Box::new(CpuEngine::<f64>::new(problem)), problem, recipe);
+    let double = reconstructed(Box::new(CpuEngine::<f64>::new(problem)), problem, recipe);
     let [fused, separate] =
-        shared_memory.map(|bytes| outcome(on_emulator(problem, bytes), problem, recipe));
+        shared_memory.map(|bytes| reconstructed(on_emulator(problem, bytes), problem, recipe));
     assert_close(&fused, &double, "in few launches");
     assert_close(&separate, &double, "separate");
     // They are other kernels, with other roundings.
@@ -133,7 +133,7 @@ fn frames_on_pixels_at_exact_positions_give_the_bits_of_whole_pixels() {
             ..SimulateOptions::default()
         };
         let problem = Problem::new(&simulate(&options).unwrap(), &recipe).unwrap();
-        outcome(on_emulator(&problem, SHARED_MEMORY[1]), &problem, &recipe).0
+        reconstructed(on_emulator(&problem, SHARED_MEMORY[1]), &problem, &recipe).0
     });
     assert!(exact == whole);
 }

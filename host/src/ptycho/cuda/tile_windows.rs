@@ -1,4 +1,4 @@
-//! Which windows touch which tile of the object, for the fluence.
+//! The windows that touch each tile of the object, for the fluence.
 
 use super::buffers::Layout;
 use crate::gpu::{Device, Result};
