@@ -1,10 +1,10 @@
 //! χ of a batch at exact positions, as `frame_chi` at whole pixels, one launch: the probe shifted by the frame's
-//! fraction of a pixel, S[P], the model S[P]·O, its transform, the change to the measured magnitudes, the inverse
-//! transform; and what the probe's direction is a sum of, the spectrum of S*[conj(O) χ]. For one probe mode and frames
+//! fraction of a pixel, S(P), the model S(P)·O, its transform, the change to the measured magnitudes, the inverse
+//! transform; and what the probe's direction is a sum of, the spectrum of S*(conj(O) χ). For one probe mode and frames
 //! of 64² or 128², which a block holds in its registers ([`Frame`]).
 //!
 //! A block processes one frame, with four transforms: each pair of an inverse and a forward one is a round of the same
-//! code. Reads 4 bytes per pixel of device memory (√counts) and writes 24 (S[P], χ and the spectrum), which stay in the
+//! code. Reads 4 bytes per pixel of device memory (√counts) and writes 24 (S(P), χ and the spectrum), which stay in the
 //! L2 cache if the batch is small; object and the probe's spectrum come from the caches. The transforms are 40 log₂ N
 //! operations per pixel: a frame of 128² needs 20 µs of a multiprocessor, and so does a batch of up to 132 of them.
 //! Blocks of 512 or 128 threads, 32 pixels each, 128 registers.
@@ -22,7 +22,7 @@ macro_rules! sizes {
     ($($name:ident, $a:literal, $side:literal, $threads:literal, $blocks:literal;)*) => {$(
         /// χ of the frames `order[first..first + count]`, where (first, count) is `ranges[batch]`, count at most
         /// `most`; the metrics of each of these frames, at its own number, as `magnitude_deviation`; their shifted
-        /// probes, and the spectra, divided by the number of pixels, of S*\[conj(O) χ\] if `updates` has the bit
+        /// probes, and the spectra, divided by the number of pixels, of S*(conj(O) χ) if `updates` has the bit
         /// [`PROBE`]. Sets both of `largest` to 0. `probe_spectrum` is the probe's unnormalised transform, `fractions`
         /// are the shifts, `roots` exp(−2πi k/side).
         #[kernel(block = $threads, exact_block, min_blocks = $blocks, hot, shared = 4 * words::<$a>())]

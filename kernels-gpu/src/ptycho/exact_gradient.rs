@@ -1,10 +1,10 @@
 //! The gradient of a likelihood for every frame at exact positions, as `frame_gradient` at whole pixels, one launch:
-//! the shifted probe S[P], the model S[P]·O, its transform f, the loss and the metrics, ξ = F⁻¹[c D f]; and the
-//! spectrum of S*[conj(O) ξ], added up over the frames of a slice. For one probe mode and frames of 64² or 128², which
+//! the shifted probe S(P), the model S(P)·O, its transform f, the loss and the metrics, ξ = F⁻¹[c D f]; and the
+//! spectrum of S*(conj(O) ξ), added up over the frames of a slice. For one probe mode and frames of 64² or 128², which
 //! a block holds in its registers ([`Frame`]).
 //!
 //! A block processes the frames of a slice in their order, each with four transforms: each pair of an inverse and a
-//! forward one is a round of the same code. Reads 4 bytes per pixel (√counts) and writes 24 (S[P], f and ξ) of device
+//! forward one is a round of the same code. Reads 4 bytes per pixel (√counts) and writes 24 (S(P), f and ξ) of device
 //! memory, reads and writes a slice's sum, 16, in the L2 cache: 1457 frames of 128² need 0.16 ms for the former at 4.3
 //! TB/s, 0.22 ms for the operations of four transforms. Blocks of 512 or 128 threads, 32 pixels each, 128 registers.
 
@@ -19,9 +19,9 @@ use warpstride_device::prelude::*;
 
 macro_rules! sizes {
     ($($name:ident, $noise:expr, $a:literal, $side:literal, $threads:literal, $blocks:literal;)*) => {$(
-        /// `xi`, `spectra` (f, unnormalised) and `probes` (S\[P\]) of all frames, their losses, and their metrics as
+        /// `xi`, `spectra` (f, unnormalised) and `probes` (S(P)) of all frames, their losses, and their metrics as
         /// `likelihood_deviation`; `sums` (slice, row, column) of the spectra, divided by the number of pixels, of
-        /// S*\[conj(O) ξ\], unless `summed` is 0: those of the frames n, n + `slices`, … are slice n. `probe_spectrum`
+        /// S*(conj(O) ξ), unless `summed` is 0: those of the frames n, n + `slices`, … are slice n. `probe_spectrum`
         /// is the probe's unnormalised transform, `fractions` are the shifts, `roots` exp(−2πi k/side).
         #[kernel(block = $threads, exact_block, min_blocks = $blocks, hot, f64, shared = 4 * words::<$a>())]
         #[allow(

@@ -1,10 +1,10 @@
 //! Sums behind the objective along a line at exact positions, as `frame_line` at whole pixels: the probe's direction is
-//! shifted to the frame, S[h_P]; a = F(S[P]·h_O + S[h_P]·O). For one probe mode and frames of 64² or 128², which a
+//! shifted to the frame, S(h_P); a = F(S(P)·h_O + S(h_P)·O). For one probe mode and frames of 64² or 128², which a
 //! block holds in its registers ([`Frame`]).
 //!
-//! A block processes the frames of a slice, with two transforms each. S[h_P] goes through memory, because the products
+//! A block processes the frames of a slice, with two transforms each. S(h_P) goes through memory, because the products
 //! need the registers, always the same for a slice, so that it stays in the L2 cache. Reads 28 bytes per pixel of
-//! device memory (ξ, f, S[P], √counts): 0.16 ms for 1457 frames of 128² at 4.3 TB/s, 0.11 ms for the operations of two
+//! device memory (ξ, f, S(P), √counts): 0.16 ms for 1457 frames of 128² at 4.3 TB/s, 0.11 ms for the operations of two
 //! transforms. Blocks of 512 or 128 threads, 32 pixels each, 128 registers.
 
 use super::exact_frame::{shared_parts, words};

@@ -1,6 +1,6 @@
 //! χ of a batch with several probe modes, as `exact_chi` with one, one launch. The block makes the modes of a frame one
 //! after the other, twice: first their shifted probes and spectra f, of which it adds up Σ|f|²; then χ, with the
-//! factors that follow, and the spectra of S*[conj(O) χ]. At whole pixels the shifts are 0. For frames of 64² or 128²,
+//! factors that follow, and the spectra of S*(conj(O) χ). At whole pixels the shifts are 0. For frames of 64² or 128²,
 //! which a block holds in its registers ([`Frame`]).
 //!
 //! The sums of the modes, later the factors, are in shared memory, 4 bytes per pixel. A thread has the same pixels of

@@ -3,7 +3,7 @@
 //! ([`Frame`]).
 //!
 //! A block processes one mode of a frame: one transform, whose result it writes, because the sums need the registers,
-//! and reads again; 32 bytes per pixel (S[P], χ, and S[ΔP] twice) of the L2 cache if the batch is small; object, its
+//! and reads again; 32 bytes per pixel (S(P), χ, and S(ΔP) twice) of the L2 cache if the batch is small; object, its
 //! direction and the spectrum come from the caches. Blocks of 512 or 128 threads, 32 pixels each, 128 registers.
 
 use super::exact_frame::{shared_parts, words};

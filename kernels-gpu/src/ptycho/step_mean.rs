@@ -2,7 +2,7 @@
 //!
 //! The sums of a frame may be in parts. One block; a thread solves every 256th frame's system. For the trimmed mean,
 //! every frame counts how many steps are smaller than its own (or equal, and of an earlier frame), so that nothing is
-//! sorted: n² comparisons, 2 million for a batch of 1457. Up to [`KEPT`] frames' steps are in shared memory.
+//! sorted: n² comparisons, 2 million for a batch of 1457. The steps of up to 2048 frames are in shared memory.
 
 use warpstride_device::prelude::*;
 
