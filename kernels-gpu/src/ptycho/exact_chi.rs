@@ -6,7 +6,8 @@
 //! A block processes one frame, with four transforms: each pair of an inverse and a forward one is a round of the same
 //! code. Reads 4 bytes per pixel of device memory (√counts) and writes 24 (S(P), χ and the spectrum), which stay in the
 //! L2 cache if the batch is small; object and the probe's spectrum come from the caches. The transforms are 40 log₂ N
-//! operations per pixel: a frame of 128² needs 20 µs of a multiprocessor, and so does a batch of up to 132 of them.
+//! operations per pixel: a frame of 128² needs at least 20 µs of a multiprocessor, and so does a batch of up to 132 of
+//! them (measured: 51 µs on an H200).
 //! Blocks of 512 or 128 threads, 32 pixels each, 128 registers.
 
 use super::exact_frame::{shared_parts, store_spectrum, times_window, window_of, words};

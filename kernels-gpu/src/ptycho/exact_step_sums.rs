@@ -59,8 +59,8 @@ unsafe fn sums<const A: usize>(frame: &Frame<A>, of: &Waves) -> [f32; 5] {
     own
 }
 
-/// Writes the sums over all threads of the block. All of them call it; the block has at most as many threads as shared
-/// memory has words for `warps` sums.
+/// Writes the sums over all threads of the block, of `warps` warps; all of them call it. It uses the transform's shared
+/// memory.
 #[inline(always)]
 unsafe fn over_block(own: [f32; 5], warps: usize, to: *mut [f32; 5]) {
     let of_warps: *mut [f32; 5] = shared::dynamic_shared_mem();

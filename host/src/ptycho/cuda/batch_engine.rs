@@ -87,6 +87,18 @@ impl<M: Device> BatchBuffers<M> {
 }
 
 impl<M: Device> BatchBuffers<M> {
+    /// Values of the momentum of object and probe that a step uses.
+    pub(super) fn velocities(&self, momentum: f64) -> [u32; 2] {
+        let used = |buffer: &M::Buffer<Complex32>| {
+            if momentum > 0.0 {
+                buffer.len() as u32
+            } else {
+                0
+            }
+        };
+        [used(&self.object_velocity), used(&self.probe_velocity)]
+    }
+
     /// Sets the momentum of object and probe; empty: none.
     pub(super) fn set_momentum(
         &mut self,
@@ -384,6 +396,8 @@ impl<M: Device> Run<'_, M> {
 
     fn advance(&mut self, step: &Step, method: &BatchMethod) -> Result<()> {
         let (device, layout) = (self.device, self.layout);
+        let momentum = method.momentum();
+        let velocities = self.batches.velocities(momentum);
         let BatchBuffers {
             object,
             probe,
@@ -392,20 +406,11 @@ impl<M: Device> Run<'_, M> {
             probe_velocity,
             ..
         } = &mut *self.batches;
-        let momentum = method.momentum();
-        let velocities = |buffer: &M::Buffer<Complex32>| {
-            if momentum > 0.0 {
-                buffer.len() as u32
-            } else {
-                0
-            }
-        };
         if step.update_object {
             let clip = step
                 .clip_object
                 .map_or([0.0, -1.0], |l| l.map(|v| v as f32));
             let elements = layout.object_elements();
-            let count = velocities(object_velocity);
             device.launch(
                 &PtychoAdvanceLayers {
                     values: self.buffers.object.write(),
@@ -413,7 +418,7 @@ impl<M: Device> Run<'_, M> {
                     direction: object.read(),
                     steps: steps.read(),
                     elements: elements as u32,
-                    velocities: count,
+                    velocities: velocities[0],
                     which: 0,
                     momentum: momentum as f32,
                     clip_low: clip[0],
@@ -426,7 +431,6 @@ impl<M: Device> Run<'_, M> {
             return Ok(());
         }
         let elements = layout.probe_elements();
-        let count = velocities(probe_velocity);
         device.launch(
             &PtychoAdvanceLayers {
                 values: self.buffers.probe.write(),
@@ -434,7 +438,7 @@ impl<M: Device> Run<'_, M> {
                 direction: probe.read(),
                 steps: steps.read(),
                 elements: elements as u32,
-                velocities: count,
+                velocities: velocities[1],
                 which: 1,
                 momentum: momentum as f32,
                 clip_low: 0.0,
@@ -455,11 +459,18 @@ impl<M: Device> Run<'_, M> {
                 Work::Elements(elements),
             )?;
         }
-        if step.probe_fourier_support.is_some() {
-            device.zero(&mut self.buffers.gate)?;
-            fourier_support(device, layout, self.buffers, self.probe_fft)?;
-        }
+        self.constrain_spectrum(step)?;
         Ok(())
+    }
+
+    /// Applies the probe's Fourier support after an update; returns whether there is one.
+    pub(super) fn constrain_spectrum(&mut self, step: &Step) -> Result<bool> {
+        let constrained = step.update_probe && step.probe_fourier_support.is_some();
+        if constrained {
+            self.device.zero(&mut self.buffers.gate)?;
+            fourier_support(self.device, self.layout, self.buffers, self.probe_fft)?;
+        }
+        Ok(constrained)
     }
 }
 

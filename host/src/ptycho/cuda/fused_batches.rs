@@ -9,7 +9,6 @@
 
 use super::batch_engine::{BatchBuffers, Run};
 use super::buffers::{Buffers, Layout};
-use super::constraints::fourier_support;
 use super::frames::{Batch, FrameBuffers};
 use super::object_update::clip_limits;
 use crate::gpu::{Buffer, Device, Result};
@@ -374,6 +373,8 @@ impl<M: Device> Run<'_, M> {
         if self.shifts() {
             return self.exact_advance(step, method);
         }
+        let momentum = method.momentum();
+        let counts = self.batches.velocities(momentum);
         let BatchBuffers {
             object,
             probe,
@@ -383,15 +384,6 @@ impl<M: Device> Run<'_, M> {
             ..
         } = &mut *self.batches;
         let (device, layout) = (self.device, self.layout);
-        let momentum = method.momentum();
-        let velocities = |buffer: &M::Buffer<Complex32>| {
-            if momentum > 0.0 {
-                buffer.len() as u32
-            } else {
-                0
-            }
-        };
-        let counts = [velocities(object_velocity), velocities(probe_velocity)];
         let [clip_low, clip_high] = clip_limits(step.clip_object);
         let (elements, pixels) = (layout.object_elements(), layout.pixels());
         device.launch(
@@ -415,10 +407,7 @@ impl<M: Device> Run<'_, M> {
             },
             Work::Elements(elements + pixels as usize),
         )?;
-        if step.update_probe && step.probe_fourier_support.is_some() {
-            device.zero(&mut self.buffers.gate)?;
-            fourier_support(device, layout, self.buffers, self.probe_fft)?;
-        }
+        self.constrain_spectrum(step)?;
         Ok(())
     }
 

@@ -2,7 +2,6 @@
 
 use super::super::batch_engine::{BatchBuffers, Run};
 use super::super::buffers::Buffers;
-use super::super::constraints::fourier_support;
 use super::super::frames::{Batch, FrameBuffers};
 use super::super::object_update::clip_limits;
 use super::{alpha, updates};
@@ -190,6 +189,8 @@ impl<M: Device> Run<'_, M> {
 
     /// Changes object and probe along their directions, and transforms the new probe.
     pub(super) fn exact_advance(&mut self, step: &Step, method: &BatchMethod) -> Result<()> {
+        let momentum = method.momentum();
+        let counts = self.batches.velocities(momentum);
         let BatchBuffers {
             object,
             probe,
@@ -203,15 +204,6 @@ impl<M: Device> Run<'_, M> {
             return Ok(());
         };
         let (device, layout) = (self.device, self.layout);
-        let momentum = method.momentum();
-        let velocities = |buffer: &M::Buffer<_>| {
-            if momentum > 0.0 {
-                buffer.len() as u32
-            } else {
-                0
-            }
-        };
-        let counts = [velocities(object_velocity), velocities(probe_velocity)];
         let [clip_low, clip_high] = clip_limits(step.clip_object);
         let elements = layout.object_elements();
         let Buffers {
@@ -246,9 +238,7 @@ impl<M: Device> Run<'_, M> {
                     clip_high,
                 }
         )?;
-        if step.update_probe && step.probe_fourier_support.is_some() {
-            device.zero(&mut self.buffers.gate)?;
-            fourier_support(device, layout, self.buffers, self.probe_fft)?;
+        if self.constrain_spectrum(step)? {
             self.transform_probe()?;
         }
         Ok(())
