@@ -47,6 +47,13 @@ impl Coefficients {
         }
     }
 
+    /// Whether a + b c = 1, as in all engines: ψ ← P·O + b F⁻¹[(Π − 1) F[(1−c) ψ + c P·O]] then, because the weight of the old ψ
+    /// besides, 1 − a − b c, is 0. The kernels of fused steps compute this.
+    #[must_use]
+    pub fn ends_at_model(self) -> bool {
+        (self.a + self.b * self.c - 1.0).abs() < 1e-12
+    }
+
     /// Weight of ψ: 1−a−b.
     #[must_use]
     pub fn keep(self) -> f64 {

@@ -74,6 +74,12 @@ fn exchange(side: usize) -> usize {
     side * (side + side / 32) * 4
 }
 
+/// Bytes of shared memory that a block of a step in passes over frames of `rows` rows needs: a tile of 16 columns, and up to 256
+/// rows the probe in it.
+pub(crate) fn passes_memory(rows: usize) -> usize {
+    rows * if rows <= 256 { 256 } else { 128 } + SUMS
+}
+
 /// Whether a block with `shared_memory` bytes can hold such a frame in its registers.
 pub(crate) fn holds_frame(side: usize, shared_memory: usize) -> bool {
     FRAMES.contains(&side) && exchange(side) + SUMS <= shared_memory
@@ -107,7 +113,7 @@ impl StepPlan {
         } else if modes > most_modes(columns as u32) as usize {
             let most = most_modes(columns as u32) as usize;
             Self::Separate(Separate::Modes([modes, most]))
-        } else if rows * 128 + SUMS > shared_memory {
+        } else if passes_memory(rows) > shared_memory {
             Self::Separate(Separate::SharedMemory(shared_memory))
         } else {
             Self::Passes

@@ -231,8 +231,10 @@ impl<M: Device> CaseDevice<'_, M> {
     /// Allocates a buffer filled with [`POISON`].
     pub(crate) fn poisoned<T: Pod + Send>(self, len: usize) -> Result<M::Buffer<T>> {
         let mut buffer = self.device.alloc("a self-test", len)?;
-        let words = vec![POISON; len * size_of::<T>() / size_of::<u32>()];
-        self.device.upload(&mut buffer, &words)?;
+        let poison = POISON.to_ne_bytes();
+        let bytes = poison.iter().copied().cycle().take(len * size_of::<T>());
+        self.device
+            .upload(&mut buffer, &bytes.collect::<Vec<_>>())?;
         Ok(buffer)
     }
 

@@ -22,6 +22,11 @@ pub(super) fn quantum(pixel: usize) -> f32 {
     [524_288.0, 1_048_576.0, 262_144.0][pixel % 3]
 }
 
+/// The exponent of a power of two, as f32 has it.
+pub(super) fn exponent(power: f32) -> u8 {
+    (power.to_bits() >> 23) as u8
+}
+
 /// Frames, rows and columns of a frame, object.
 const SMALL: [(u32, u32, [u32; 2]); 5] = [
     (0, 64, [70, 66]),
@@ -41,7 +46,7 @@ pub(super) fn cases<M: Device>(bench: &mut Bench<'_, M>, size: Size) -> Result<(
             continue;
         }
         if !keeps_frame(shape.rows as usize, shared_memory) {
-            bench.skip("ptycho_fused_step_*, which keep ψ", shape.rows);
+            bench.skip("ptycho_fused_step_*, which keep A", shape.rows);
         }
         let all = [0.0, 1e3, 1e-3];
         // The definition of a large case takes seconds.
@@ -232,7 +237,7 @@ fn launch<M: Device>(
     on: CaseDevice<'_, M>,
     scan: &Scan,
     keeps: bool,
-    (limit, bound, [keep, a, b, c]): (f32, f32, [f32; 4]),
+    (limit, bound, [_, _, b, c]): (f32, f32, [f32; 4]),
     arrays: &mut Arrays<M>,
 ) -> Result<()> {
     let probe = on.upload(&scan.probe)?;
@@ -241,7 +246,8 @@ fn launch<M: Device>(
     let weights = on.upload(&scan.weights)?;
     let corners = on.upload(&scan.corners)?;
     let roots = on.upload(&scan.roots)?;
-    let quanta: Vec<f32> = (0..scan.shape.object_elements()).map(quantum).collect();
+    let pixels = 0..scan.shape.object_elements();
+    let quanta: Vec<u8> = pixels.map(quantum).map(exponent).collect();
     let quanta = on.upload(&quanta)?;
     let limit = on.upload(&[limit])?;
     let Shape {
@@ -274,8 +280,6 @@ fn launch<M: Device>(
                     object_columns,
                     pause: 500,
                     bound,
-                    keep,
-                    a,
                     b,
                     c,
                 },

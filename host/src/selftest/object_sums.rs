@@ -2,6 +2,7 @@
 //! `ptycho_roll_frames` and `ptycho_wave_limit`.
 
 use super::bench::{Bench, Case, wide};
+use super::fused_step::exponent;
 use super::shape::{Shape, Source};
 use crate::gpu::{Buffer, Device, Result};
 use num_complex::Complex;
@@ -71,7 +72,7 @@ fn fluence<M: Device>(bench: &mut Bench<'_, M>, shape: Shape) -> Result<()> {
             .timed(shape.timed, 4 * shape.object_elements()),
         (
             on.poisoned::<f32>(shape.object_elements())?,
-            on.poisoned::<f32>(shape.object_elements())?,
+            on.poisoned::<u8>(shape.object_elements())?,
         ),
         |device, (fluence, quanta)| {
             let launch = PtychoFluence {
@@ -92,14 +93,14 @@ fn fluence<M: Device>(bench: &mut Bench<'_, M>, shape: Shape) -> Result<()> {
             device.launch(&launch, Work::Blocks(tiles as usize))
         },
         |on, (fluence, quanta)| {
-            let mut found = vec![0.0_f32; reference.len()];
+            let mut found = vec![0_u8; reference.len()];
             on.download(quanta, &mut found)?;
             // A power of two with which the bound of a sum is one to two billion units.
-            let right = found.iter().zip(&reference).all(|(quantum, fluence)| {
+            let right = found.iter().zip(&reference).all(|(exponent, fluence)| {
                 let bound = (2.0 * f64::from(WINDOWS) * fluence).sqrt() * f64::from(LIMIT);
-                let units = bound * f64::from(*quantum);
-                let power = quantum.to_bits() & 0x007F_FFFF == 0;
-                power && (*fluence == 0.0 || (0.999e9..2.001e9).contains(&units))
+                let units = bound * (f64::from(*exponent) - 127.0).exp2();
+                let normal = (1..255).contains(exponent);
+                normal && (*fluence == 0.0 || (0.999e9..2.001e9).contains(&units))
             });
             let error = on.error(fluence, &reference)?;
             Ok(if right { error } else { f64::INFINITY })
@@ -146,7 +147,7 @@ fn from_sums<M: Device>(
         })
         .collect();
     let fluence = on.upload(&fluence)?;
-    let quanta: Vec<f32> = (0..elements).map(quantum).collect();
+    let quanta: Vec<u8> = (0..elements).map(quantum).map(exponent).collect();
     let quanta = on.upload(&quanta)?;
     let clip = if high < 0.0 { "" } else { ", clipped" };
     let text = format!("{shape}, weight {weight}{clip}, update {update}");

@@ -1,5 +1,5 @@
 //! The kernels of the step in passes over rows and columns: `ptycho_columns_reflect_*`, `ptycho_rows_project_*`,
-//! `ptycho_columns_finish_*`, `ptycho_tile_sums` and `ptycho_rows_metrics_*`.
+//! `ptycho_columns_finish_*`, `ptycho_row_errors`, `ptycho_tile_sums` and `ptycho_rows_metrics_*`.
 //!
 //! Each kernel is tested with what the definitions of those before it give, the last one of a step with their results.
 
@@ -13,12 +13,12 @@ use super::shape::{PixelIndices, Shape, Source};
 use crate::fft::Fft2;
 use crate::gpu::{Buffer, Device, Direction, Result};
 use crate::ptycho::MAGNITUDE_FLOOR;
-use arrays::Arrays;
+use crate::ptycho::step_plan::passes_memory;
+use arrays::{Arrays, layer_tiles};
 use num_complex::Complex;
 use warpstride_device::Complex32;
 use warpstride_device::launch::{Emulated, Work};
-use warpstride_kernels::ptycho::columns_finish::PtychoTileSums;
-use warpstride_kernels::ptycho::columns_reflect::WIDTH;
+use warpstride_kernels::ptycho::columns_finish::{PtychoRowErrors, PtychoTileSums};
 use warpstride_kernels::ptycho::rows_metrics::{PtychoRowsMetricsSums, ROW_SUMS};
 
 /// Frames, modes, rows and columns of a frame, object.
@@ -56,7 +56,7 @@ const ALTERNATING: [f32; 4] = [0.0, 0.0, 1.0, 1.0];
 pub(super) fn cases<M: Device>(bench: &mut Bench<'_, M>, size: Size) -> Result<()> {
     for shape in shapes(size) {
         // The tile of a block, and sums over the block.
-        if bench.device().shared_memory() < shape.rows as usize * 128 + 4096 {
+        if bench.device().shared_memory() < passes_memory(shape.rows as usize) {
             bench.skip("ptycho_columns_*", shape.rows);
             continue;
         }
@@ -70,11 +70,14 @@ pub(super) fn cases<M: Device>(bench: &mut Bench<'_, M>, size: Size) -> Result<(
         // The definition of a large case takes seconds.
         for bound in if shape.timed { &all[2..] } else { &all[..] } {
             for coefficients in COEFFICIENTS.into_iter().chain([ALTERNATING]) {
-                step(bench, &scan, *bound, coefficients)?;
+                for moves in [false, true] {
+                    step(bench, &scan, *bound, coefficients, moves)?;
+                }
             }
         }
         exceeding(bench, &scan)?;
         tile_sums(bench, shape)?;
+        row_errors(bench, &scan)?;
     }
     Ok(())
 }
@@ -293,7 +296,7 @@ fn reflect<M: Device>(bench: &mut Bench<'_, M>, scan: &Scan, c: f32) -> Result<(
     )
 }
 
-/// The second kernel.
+/// The second kernel: what the projection changes.
 fn project<M: Device>(bench: &mut Bench<'_, M>, scan: &Scan) -> Result<()> {
     let on = bench.on();
     let shape = scan.shape;
@@ -305,7 +308,10 @@ fn project<M: Device>(bench: &mut Bench<'_, M>, scan: &Scan) -> Result<()> {
         let rows = pixels.chunks(shape.columns as usize);
         row_errors.extend(rows.map(|row| model_metrics(row)[1]));
     }
+    let reflected = waves.clone();
     scan.replace(&mut waves, 0.0);
+    let changes = waves.iter_mut().zip(&reflected);
+    changes.for_each(|(wave, reflected)| *wave -= reflected);
     let factor = f64::from(shape.columns).sqrt();
     transform(&mut waves, shape.columns, Direction::Inverse, factor);
     let bytes = 16 * waves.len() + 4 * scan.magnitudes.len();
@@ -382,30 +388,35 @@ fn step<M: Device>(
     scan: &Scan,
     bound: f32,
     coefficients: [f32; 4],
+    moves: bool,
 ) -> Result<()> {
     let on = bench.on();
     let [keep, a, b, c] = coefficients;
     let shape = scan.shape;
     let after = scan.after(bound, coefficients);
     let limit = on.upload(&[1e9])?;
-    let text = format!("{shape}, bound {bound}, ψ {keep}, PO {a}, Π {b}");
+    let with = if moves { ", with Σ|Δψ|²" } else { "" };
+    let text = format!("{shape}, bound {bound}, ψ {keep}, PO {a}, Π {b}{with}");
     bench.run(
         case("ptycho_columns_finish", shape.rows, text),
         Arrays::new(on, scan, None)?,
         |device, arrays| {
             arrays.reflect(device, shape, c)?;
             arrays.project(device, shape)?;
-            arrays.finish(device, shape, &limit, (bound, coefficients))
+            arrays.finish(device, shape, &limit, (bound, coefficients), moves)
         },
         |on, arrays| {
             let mut sums = vec![0_u64; shape.object_elements()];
             on.download(&arrays.sums, &mut sums)?;
             let sums = on.upload(&unpacked(&sums))?;
-            Ok((on.error(&arrays.psi, &after.psi)?)
+            let mut worst = (on.error(&arrays.psi, &after.psi)?)
                 .max(on.error(&sums, &after.sums)?)
                 .max(on.error(&arrays.errors, &after.errors)?)
-                .max(on.error(&arrays.moved, &after.moved)?)
-                .max(on.error(&arrays.exceeding, &[0])?))
+                .max(on.error(&arrays.exceeding, &[0])?);
+            if moves {
+                worst = worst.max(on.error(&arrays.moved, &after.moved)?);
+            }
+            Ok(worst)
         },
     )
 }
@@ -415,7 +426,7 @@ fn exceeding<M: Device>(bench: &mut Bench<'_, M>, scan: &Scan) -> Result<()> {
     let on = bench.on();
     let shape = scan.shape;
     let threads = if shape.rows <= 128 { 128 } else { 256 };
-    let count = shape.frames * (shape.columns / WIDTH) * threads;
+    let count = shape.frames * layer_tiles(&shape) * threads;
     let limit = on.upload(&[0.0])?;
     let mut arrays = Arrays::new(on, scan, Some(&scan.reflected(0.0)))?;
     arrays.row_errors = on.upload(&vec![0.0; (shape.frames * shape.rows) as usize])?;
@@ -423,14 +434,49 @@ fn exceeding<M: Device>(bench: &mut Bench<'_, M>, scan: &Scan) -> Result<()> {
     bench.run(
         case("ptycho_columns_finish", shape.rows, text).exact(),
         arrays,
-        |device, arrays| arrays.finish(device, shape, &limit, (0.0, COEFFICIENTS[0])),
+        |device, arrays| arrays.finish(device, shape, &limit, (0.0, COEFFICIENTS[0]), false),
         |on, arrays| on.error(&arrays.exceeding, &[count]),
+    )
+}
+
+fn row_errors<M: Device>(bench: &mut Bench<'_, M>, scan: &Scan) -> Result<()> {
+    let on = bench.on();
+    let Shape { frames, rows, .. } = scan.shape;
+    let values = Source::new("rows", &scan.shape).reals((frames * rows) as usize, 0.0, 1.0);
+    let of_frame = values.chunks(rows as usize).zip(&scan.weights);
+    let errors: Vec<f64> = of_frame
+        .map(|(rows, weight)| {
+            let sum: f64 = rows.iter().map(|v| f64::from(*v)).sum();
+            sum * f64::from(*weight)
+        })
+        .collect();
+    let row_errors = on.upload(&values)?;
+    let weights = on.upload(&scan.weights)?;
+    bench.run(
+        Case::of::<PtychoRowErrors<'_, Emulated>>(scan.shape.to_string()),
+        on.poisoned::<f32>(frames as usize)?,
+        |device, errors| {
+            for [first, count] in groups(&scan.shape) {
+                let launch = PtychoRowErrors {
+                    row_errors: row_errors.read(),
+                    weights: weights.read(),
+                    errors: errors.write(),
+                    frames,
+                    first,
+                    count,
+                    rows,
+                };
+                device.launch(&launch, Work::Blocks(count.div_ceil(4) as usize))?;
+            }
+            Ok(())
+        },
+        |on, found| on.error(found, &errors),
     )
 }
 
 fn tile_sums<M: Device>(bench: &mut Bench<'_, M>, shape: Shape) -> Result<()> {
     let on = bench.on();
-    let (frames, tiles) = (shape.frames, shape.columns / WIDTH);
+    let (frames, tiles) = (shape.frames, layer_tiles(&shape));
     let values = Source::new("tiles", &shape).reals((frames * tiles) as usize, 0.0, 1.0);
     let of_frame = values.chunks(tiles as usize);
     let sums: Vec<f64> = of_frame

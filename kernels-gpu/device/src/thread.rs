@@ -195,6 +195,13 @@ pub fn block_stride(len: u32) -> Stride<u32> {
     Stride::<u32>::new(u64::from(block_idx_x()), u64::from(grid_dim_x()), len)
 }
 
+/// The numbers `first, first + step, …` below `len`, for other shares of items than [`block_stride`]'s.
+#[inline(always)]
+#[must_use]
+pub fn every(first: u32, step: u32, len: u32) -> Stride<u32> {
+    Stride::<u32>::new(u64::from(first), u64::from(step), len)
+}
+
 /// This cluster's share of `len` items (frames, tiles): the clusters of a one-dimensional grid take every item exactly
 /// once. All threads of the cluster get the same items, so the loop may contain barriers of the block and of the
 /// [`cluster`](crate::cluster).

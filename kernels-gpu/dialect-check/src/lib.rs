@@ -29,8 +29,8 @@ pub mod thread {
         thread_idx, thread_idx_x, thread_idx_y, thread_idx_z, warp_size,
     };
     pub use own_device::thread::{
-        block_stride, block_threads, cluster_stride, grid_stride, hidden, index_in_block, pause,
-        recomputed, thread_stride,
+        block_stride, block_threads, cluster_stride, every, grid_stride, hidden, index_in_block, pause,
+        recomputed, thread_stride, warp_stride,
     };
 }
 

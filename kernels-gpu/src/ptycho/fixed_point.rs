@@ -6,7 +6,7 @@
 //!
 //! The object's sums are Σ conj(P) ψ over the windows of a pixel. If no |ψ| exceeds M, then by Cauchy and Schwarz |Σ conj(P)
 //! ψ| ≤ M Σ|P| ≤ M √(n Σ|P|²) with n windows. The quantum of a pixel makes that bound [`LIMIT`] units, so that pixels with
-//! little fluence have small units. Kernels count the threads that see a larger ψ, and the host then refuses the sums.
+//! little fluence have small units. Arrays hold its exponent, a byte a pixel. Kernels count the threads that see a larger ψ, and the host then refuses the sums.
 
 use warpstride_device::prelude::*;
 
@@ -30,14 +30,21 @@ pub(super) fn unpacked(sum: u64) -> Complex32 {
 /// The largest sum, in units: less than 2³¹ by as much as half a unit for each of a hundred million windows.
 pub(super) const LIMIT: f32 = 2.0e9;
 
-/// The quantum with which a sum of this size is within the limit: a power of two, at most 2¹²⁰.
+/// The exponent of the quantum with which a sum of this size is within the limit, at most that of 2¹²⁰.
 #[inline(always)]
-pub(super) fn quantum_for(size: f32) -> f32 {
+pub(super) fn exponent_for(size: f32) -> u8 {
     let quotient = LIMIT / size;
-    if quotient > 0.0 && quotient < 1.3e36 {
-        // Without the mantissa: rounded down to a power of two.
-        f32::from_bits(quotient.to_bits() & 0x7F80_0000)
+    let quotient = if quotient > 0.0 && quotient < 1.3e36 {
+        quotient
     } else {
         1.0
-    }
+    };
+    // Without the mantissa: rounded down to a power of two.
+    (quotient.to_bits() >> 23) as u8
+}
+
+/// The quantum with this exponent: that of an f32, biased.
+#[inline(always)]
+pub(super) fn quantum(exponent: u8) -> f32 {
+    f32::from_bits(u32::from(exponent) << 23)
 }

@@ -2,10 +2,10 @@
 //! same bits every time.
 //!
 //! A block of 32 × 8 threads has a tile of 32 × 32 object pixels, four a thread, and goes through the list of the windows
-//! that touch it. Reads the probe's power from L1 or L2 once per frame and pixel, writes 8 bytes per object pixel: 24 million
+//! that touch it. Reads the probe's power from L1 or L2 once per frame and pixel, writes 5 bytes per object pixel: 24 million
 //! additions for 1457 frames of 128 × 128.
 
-use super::fixed_point::quantum_for;
+use super::fixed_point::exponent_for;
 use super::tile_frames::{TILE_COLUMNS, TILE_ROWS};
 use warpstride_device::prelude::*;
 
@@ -21,7 +21,7 @@ pub const fn fluence_tiles(object_rows: u32, object_columns: u32) -> u32 {
     object_rows.div_ceil(FLUENCE_ROWS) * object_columns.div_ceil(TILE_COLUMNS)
 }
 
-/// `quanta`: units in 1 of the object's sums (`ptycho::fixed_point`) with at most `windows` windows over a pixel, and
+/// `quanta`: exponents of the units in 1 of the object's sums (`ptycho::fixed_point`) with at most `windows` windows over a pixel, and
 /// `fluence[r, c] = Σ_frames power[r − top, c − left]`. `corners[starts[t]..starts[t + 1]]` are those of the windows that touch
 /// tile t, row-major over the object.
 #[kernel(block = (32, 8), min_blocks = 4, hot)]
@@ -31,7 +31,7 @@ pub const fn fluence_tiles(object_rows: u32, object_columns: u32) -> u32 {
 )]
 pub unsafe fn ptycho_fluence(
     #[len(object_rows * object_columns)] fluence: *mut f32,
-    #[len(object_rows * object_columns)] quanta: *mut f32,
+    #[len(object_rows * object_columns)] quanta: *mut u8,
     #[len(1)] limit: *const f32,
     #[len(rows * columns)] power: *const f32,
     #[len(tiles + 1)] starts: *const u32,
@@ -83,7 +83,7 @@ pub unsafe fn ptycho_fluence(
                 *fluence.add(place) = sums[part];
                 // |ψ| ≤ √2 limit; n windows.
                 let bound = GpuFloat::sqrt(2.0 * windows as f32 * sums[part]) * *limit;
-                *quanta.add(place) = quantum_for(bound);
+                *quanta.add(place) = exponent_for(bound);
             }
         }
     }

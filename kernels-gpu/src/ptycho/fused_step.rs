@@ -2,21 +2,23 @@
 //! positions.
 //!
 //! The state is ψ. With A = P·O and the reflected wave `f = F[(1−c) ψ + c A]`, unitary: `err = Σ w (|f| − m)² / Σ w` with
-//! m = √I and w = 1 where m ≥ 0; then `ψ ← keep ψ + a A + b F⁻¹[g f]` with `g = k + (1 − k) m/|f|`, where k = 0 without a
-//! bound, 1 within it and √(bound/err) beyond; g = 1 where masked or free. The new ψ is written, and `conj(P) ψ` is
+//! m = √I and w = 1 where m ≥ 0; then `ψ ← (1−a−b) ψ + a A + b F⁻¹[g f]` with `g = k + (1 − k) m/|f|`, where k = 0 without a
+//! bound, 1 within it and √(bound/err) beyond; g = 1 where masked or free. As a + b c = 1 in all engines, this is
+//! `ψ ← A + b (1−k) F⁻¹[(m/|f| − 1) f]`, without the old ψ. The new one is written, and `conj(P) ψ` is
 //! added to the object's sums in fixed point (`ptycho::fixed_point`), so that the order of the frames does not change
 //! a bit.
 //!
 //! A block has one frame at a time, 32 values a thread ([`crate::fft::frame`]). Device memory of a pixel: ψ is read and
-//! written, m read, 20 bytes; probe, object and sums stay in L2. `ptycho_fused_step_*` keep `keep ψ + a A` in shared
+//! written, m read, 20 bytes; probe, object and sums stay in L2. `ptycho_fused_step_*` keep A in shared
 //! memory during the transforms and read the next frame's ψ ahead into its place; they need 49.5 and 194 KiB a block.
-//! `ptycho_fused_step_*_moved` read ψ, probe and object again instead, from L2, need 16.5 and 66 KiB, and give `Σ|Δψ|²`;
+//! `ptycho_fused_step_*_moved` read ψ, probe and object again, from L2, need 16.5 and 66 KiB, and give `Σ|Δψ|²`;
 //! the waves and sums have the same bits.
 //!
 //! Blocks that began together would all load, all compute and all write at the same time; with `pause` they begin at
 //! different times, so that L2 is used evenly.
 
-use super::fixed_point::packed;
+use super::columns_finish::kept;
+use super::fixed_point::{packed, quantum};
 use super::frame_chi::prefetch;
 use crate::fft::frame::{Frame, VALUES, Values};
 use crate::fft::registers::reversed;
@@ -48,7 +50,7 @@ macro_rules! kernels {
             #[len(frames)] corners: *const [u32; 2],
             #[len(side)] roots: *const Complex32,
             #[len(object_rows * object_columns)] sums: *mut u64,
-            #[len(object_rows * object_columns)] quanta: *const f32,
+            #[len(object_rows * object_columns)] quanta: *const u8,
             #[len(1)] limit: *const f32,
             #[len(1)] exceeding: *mut u32,
             #[len(frames)] errors: *mut f32,
@@ -59,8 +61,6 @@ macro_rules! kernels {
             object_columns: u32,
             pause: u32,
             bound: f32,
-            keep: f32,
-            a: f32,
             b: f32,
             c: f32,
         ) {
@@ -89,8 +89,6 @@ macro_rules! kernels {
                 object_columns,
                 pause,
                 bound,
-                keep,
-                a,
                 b,
                 c,
             };
@@ -123,8 +121,8 @@ struct FusedStep<const A: usize> {
     weights: *const f32,
     corners: *const [u32; 2],
     sums: *mut u64,
-    /// Units of a sum in 1, for every object pixel.
-    quanta: *const f32,
+    /// Exponents of the units of a sum in 1, for every object pixel.
+    quanta: *const u8,
     /// Largest part of ψ for which no sum leaves its range.
     limit: *const f32,
     exceeding: *mut u32,
@@ -135,8 +133,6 @@ struct FusedStep<const A: usize> {
     /// Nanoseconds by which every eighth block begins later than the one before.
     pause: u32,
     bound: f32,
-    keep: f32,
-    a: f32,
     b: f32,
     c: f32,
 }
@@ -147,7 +143,7 @@ struct Places {
     probe: *const Complex32,
     object: *const Complex32,
     sums: *mut u64,
-    quanta: *const f32,
+    quanta: *const u8,
     stash: *mut Complex32,
     /// Object pixels from a value to the next.
     stride: u32,
@@ -229,7 +225,7 @@ impl<const A: usize> FusedStep<A> {
                 };
                 x[reversed(n, 5)] = exit.scale_add(self.c, psi.scale(1.0 - self.c));
                 if STASH {
-                    *slot = exit.scale_add(self.a, psi.scale(self.keep));
+                    *slot = exit;
                 }
             }
         }
@@ -249,8 +245,8 @@ impl<const A: usize> FusedStep<A> {
         pairs
     }
 
-    /// Replaces the magnitudes of the spectrum, writes the frame's error, and multiplies by b/N for the inverse
-    /// transform. The transform is unnormalised: |f| is N times too large before a factor 1/SIDE.
+    /// The spectrum becomes what its projection changes, b/N times, for the inverse transform; writes the frame's error.
+    /// The transform is unnormalised: |f| is N times too large before a factor 1/SIDE.
     #[inline(always)]
     unsafe fn project(&self, frame: u32, x: &mut Values) {
         const GROUP: usize = 4;
@@ -290,21 +286,13 @@ impl<const A: usize> FusedStep<A> {
         if thread::index_in_block() == 0 {
             *self.errors.add(frame as usize) = error;
         }
-        let kept = if self.bound <= 0.0 {
-            0.0
-        } else if error <= self.bound {
-            1.0
-        } else {
-            GpuFloat::sqrt(self.bound / error)
-        };
-        let own = self.b * kept * (unit * unit);
-        let measured = self.b * (1.0 - kept) * unit;
+        let factor = self.b * (1.0 - kept(error, self.bound)) * unit;
         for v in 0..VALUES {
-            x[v] = x[v].scale(quotients[v].mul_add(measured, own));
+            x[v] = x[v].scale((quotients[v] - unit) * factor);
         }
     }
 
-    /// Writes ψ = keep ψ + a A + `x`, begins to read the next frame's, and adds to the object's sums.
+    /// Writes ψ = A + `x`, begins to read the next frame's, and adds to the object's sums.
     #[inline(always)]
     unsafe fn finish(&self, frame: u32, x: &Values) {
         let at = self.places(frame);
@@ -332,8 +320,8 @@ impl<const A: usize> FusedStep<A> {
             for w in 0..IN_FLIGHT {
                 let n = group * IN_FLIGHT + w;
                 largest = largest.max(waves[w].re.abs()).max(waves[w].im.abs());
-                let (probe, quantum) = factors[w];
-                let share = probe.conj() * waves[w].scale(quantum);
+                let (probe, exponent) = factors[w];
+                let share = probe.conj() * waves[w].scale(quantum(exponent));
                 let sum = at.sums.add((n as u32 * at.stride) as usize);
                 atomic::add_u64(sum, packed(share));
             }
@@ -341,10 +329,10 @@ impl<const A: usize> FusedStep<A> {
         self.note_exceeding(largest);
     }
 
-    /// P and the units of the sums of a group of values.
+    /// P and the exponents of the quanta of a group of values.
     #[inline(always)]
-    unsafe fn factors(&self, at: &Places, group: usize) -> [(Complex32, f32); IN_FLIGHT] {
-        let mut factors = [(Complex32::ZERO, 0.0); IN_FLIGHT];
+    unsafe fn factors(&self, at: &Places, group: usize) -> [(Complex32, u8); IN_FLIGHT] {
+        let mut factors = [(Complex32::ZERO, 0); IN_FLIGHT];
         for w in 0..IN_FLIGHT {
             let n = group * IN_FLIGHT + w;
             factors[w] = (
@@ -367,7 +355,7 @@ impl<const A: usize> FusedStep<A> {
                 let place = n * Self::THREADS;
                 let psi = *at.psi.add(place);
                 let exit = *at.probe.add(place) * *at.object.add((n as u32 * at.stride) as usize);
-                x[n] = exit.scale_add(self.a, psi.scale(self.keep)) + x[n];
+                x[n] = exit + x[n];
                 change += (x[n] - psi).norm_sqr();
                 *at.psi.add(place) = x[n];
             }
@@ -381,8 +369,8 @@ impl<const A: usize> FusedStep<A> {
                 let n = group * IN_FLIGHT + w;
                 let probe = *at.probe.add(n * Self::THREADS);
                 largest = largest.max(x[n].re.abs()).max(x[n].im.abs());
-                let quantum = *at.quanta.add((n as u32 * at.stride) as usize);
-                let share = probe.conj() * x[n].scale(quantum);
+                let exponent = *at.quanta.add((n as u32 * at.stride) as usize);
+                let share = probe.conj() * x[n].scale(quantum(exponent));
                 let sum = at.sums.add((n as u32 * at.stride) as usize);
                 atomic::add_u64(sum, packed(share));
             }

@@ -13,6 +13,7 @@ pub mod batch_finish;
 pub mod batch_step_sums;
 pub mod batch_sums;
 pub mod centring_shift;
+pub mod column_tiles;
 pub mod columns_finish;
 pub mod columns_reflect;
 pub mod conjugate_direction;

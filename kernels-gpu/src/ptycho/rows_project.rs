@@ -1,12 +1,13 @@
 //! The second of the three kernels of a projection engine's step in passes: transforms along rows, replaces the
 //! magnitudes, and transforms back along rows.
 //!
-//! With f of all modes the value is multiplied by m/√Σ|f|², m = √I; where a pixel is masked or free by 1 (in the units of a
-//! unitary transform). A block handles rows in all modes (`mode_rows`). Reads and writes 8 bytes a value, and
+//! With f of all modes the value is multiplied by m/√Σ|f|² − 1, m = √I; where a pixel is masked or free by 0 (in the units of
+//! a unitary transform). What comes back is the change of the reflected wave. A block handles rows in all modes (`mode_rows`). Reads and writes 8 bytes a value, and
 //! reads 4 bytes a pixel.
 //!
-//! A bound of the error needs no pass of its own: between m/|f| and 1 the step is linear, and the inverse transform of f is
-//! the reflected wave itself ([`super::columns_finish`]).
+//! A bound of the error needs no pass of its own: of the change a part is taken ([`super::columns_finish`]).
+//!
+//! The last frames come first: they are those that the kernel before has written last, so that some are still in L2.
 
 use super::fused_step::SMALLEST_POWER;
 use super::mode_rows::{ModeRows, exchange, lines};
@@ -64,8 +65,9 @@ macro_rules! kernels {
                 modes,
                 rows,
             };
-            for item in thread::block_stride(count * lines.items()) {
-                project(&lines, item, work, magnitudes, row_errors, first, unit);
+            let items = count * lines.items();
+            for item in thread::block_stride(items) {
+                project(&lines, items - 1 - item, work, magnitudes, row_errors, first, unit);
             }
         }
     )*};
@@ -100,9 +102,9 @@ unsafe fn project<const A: usize, const B: usize, const ROW: usize>(
         let power = powers[v].max(SMALLEST_POWER);
         let inverse = float::rsqrt_approx(power);
         let by = (power * inverse).mul_add(unit, -measured);
-        let mut factor = unit;
+        let mut factor = 0.0;
         if measured >= 0.0 {
-            factor = measured * inverse;
+            factor = measured.mul_add(inverse, -unit);
             deviation = by.mul_add(by, deviation);
         }
         x[v] = x[v].scale(factor);

@@ -66,7 +66,7 @@ impl FusedScan {
 
     /// Whether `step` is fused.
     pub(super) fn fuses(&self, step: &Step) -> bool {
-        !step.subpixel
+        !step.subpixel && step.coefficients.ends_at_model()
     }
 }
 
@@ -89,8 +89,8 @@ pub(super) struct Sums<M: Device> {
     pub(super) weights: M::Buffer<f32>,
     /// (row, column) of the object: Σ conj(P) ψ in fixed point; zero between iterations.
     pub(super) sums: M::Buffer<u64>,
-    /// (row, column) of the object: units of the sums in 1.
-    pub(super) quanta: M::Buffer<f32>,
+    /// (row, column) of the object: exponents of the units of the sums in 1.
+    pub(super) quanta: M::Buffer<u8>,
     /// 1 element: the largest part of ψ that is allowed.
     pub(super) limit: M::Buffer<f32>,
     /// 1 element: number of threads that saw a larger one.
@@ -207,8 +207,6 @@ impl<M: Device> Fused<M> {
                         object_columns: layout.object_columns,
                         pause: $pause,
                         bound: step.bound as f32,
-                        keep: coefficients.keep() as f32,
-                        a: coefficients.a as f32,
                         b: coefficients.b as f32,
                         c: coefficients.c as f32,
                     },

@@ -12,13 +12,14 @@ use crate::ptycho::step_plan::group_of;
 use warpstride_device::Complex32;
 use warpstride_device::launch::Work;
 use warpstride_kernels::ptycho::{
+    column_tiles::WIDTH,
     columns_finish::{
         PtychoColumnsFinish64, PtychoColumnsFinish128, PtychoColumnsFinish256,
-        PtychoColumnsFinish512, PtychoTileSums,
+        PtychoColumnsFinish512, PtychoRowErrors, PtychoTileSums,
     },
     columns_reflect::{
         PtychoColumnsReflect64, PtychoColumnsReflect128, PtychoColumnsReflect256,
-        PtychoColumnsReflect512, WIDTH,
+        PtychoColumnsReflect512,
     },
     rows_metrics::{
         PtychoRowsMetrics64, PtychoRowsMetrics128, PtychoRowsMetrics256, PtychoRowsMetrics512,
@@ -37,7 +38,7 @@ pub(super) struct Passes<M: Device> {
     work: M::Buffer<Complex32>,
     /// (frame, row, sum): parts of the metrics; of a projection (frame, row): parts of the errors.
     row_sums: M::Buffer<f32>,
-    /// (frame, tile): parts of Σ|Δψ|².
+    /// (frame, mode, tile): parts of Σ|Δψ|².
     tile_moved: M::Buffer<f32>,
     /// exp(−2πi k/rows) and exp(−2πi k/columns).
     row_roots: M::Buffer<Complex32>,
@@ -61,7 +62,7 @@ impl<M: Device> Passes<M> {
     pub(super) fn new(device: &M, layout: &Layout) -> Result<Self> {
         let frames = layout.frames as usize;
         let group = group_of(frames, layout.probe_elements());
-        let tiles = (layout.columns / WIDTH) as usize;
+        let tiles = layer_tiles(layout);
         let rows = frames * layout.rows as usize;
         Ok(Self {
             group: group as u32,
@@ -82,12 +83,11 @@ impl<M: Device> Passes<M> {
         (first, count): (u32, u32),
         c: f32,
     ) -> Result<()> {
-        let tiles = (layout.columns / WIDTH) as usize;
         launch!(
             device,
             layout.rows,
             [PtychoColumnsReflect64 PtychoColumnsReflect128 PtychoColumnsReflect256 PtychoColumnsReflect512],
-            Work::Blocks(count as usize * layout.modes as usize * tiles),
+            Work::Turns(count as usize * layer_tiles(layout)),
             {
                 work: self.work.write(),
                 psi: buffers.waves.read(),
@@ -149,27 +149,35 @@ impl<M: Device> Passes<M> {
         step: &Step,
         sums: &mut Sums<M>,
     ) -> Result<()> {
-        let coefficients = step.coefficients;
-        let tiles = layout.columns / WIDTH;
+        device.launch(
+            &PtychoRowErrors {
+                row_errors: self.row_sums.read(),
+                weights: sums.weights.read(),
+                errors: buffers.errors.write(),
+                frames: layout.frames,
+                first,
+                count,
+                rows: layout.rows,
+            },
+            Work::Blocks((count as usize).div_ceil(4)),
+        )?;
         launch!(
             device,
             layout.rows,
             [PtychoColumnsFinish64 PtychoColumnsFinish128 PtychoColumnsFinish256 PtychoColumnsFinish512],
-            Work::Blocks(count as usize * tiles as usize),
+            Work::Turns(count as usize * layer_tiles(layout)),
             {
                 work: self.work.read(),
                 psi: buffers.waves.write(),
                 probe: buffers.probe.read(),
                 object: buffers.object.read(),
                 corners: buffers.corners.read(),
-                weights: sums.weights.read(),
-                row_errors: self.row_sums.read(),
+                errors: buffers.errors.read(),
                 roots: self.row_roots.read(),
                 sums: sums.sums.write(),
                 quanta: sums.quanta.read(),
                 limit: sums.limit.read(),
                 exceeding: sums.exceeding.write(),
-                errors: buffers.errors.write(),
                 tile_moved: self.tile_moved.write(),
                 frames: layout.frames,
                 first,
@@ -177,15 +185,13 @@ impl<M: Device> Passes<M> {
                 modes: layout.modes,
                 rows: layout.rows,
                 columns: layout.columns,
-                tiles,
+                tiles: layout.columns / WIDTH,
                 object_rows: layout.object_rows,
                 object_columns: layout.object_columns,
                 unit: layout.scale().sqrt(),
                 bound: step.bound as f32,
-                keep: coefficients.keep() as f32,
-                a: coefficients.a as f32,
-                b: coefficients.b as f32,
-                c: coefficients.c as f32,
+                b: step.coefficients.b as f32,
+                moves: u32::from(step.metrics.exit),
             }
         )
     }
@@ -213,7 +219,7 @@ impl<M: Device> Passes<M> {
                 tile_moved: self.tile_moved.read(),
                 moved: buffers.moved.write(),
                 frames: layout.frames,
-                tiles: layout.columns / WIDTH,
+                tiles: layer_tiles(layout) as u32,
             },
             Work::Elements(layout.frames as usize),
         )
@@ -285,6 +291,11 @@ impl<M: Device> Passes<M> {
             Work::Blocks(layout.frames as usize),
         )
     }
+}
+
+/// Tiles of columns of all modes.
+fn layer_tiles(layout: &Layout) -> usize {
+    layout.modes as usize * (layout.columns / WIDTH) as usize
 }
 
 /// Blocks that have the rows of a frame.

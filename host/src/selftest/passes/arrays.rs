@@ -1,20 +1,21 @@
 //! Device arrays of the cases, and launches of the kernels for lines of every length.
 
 use super::super::bench::CaseDevice;
-use super::super::fused_step::quantum;
+use super::super::fused_step::{exponent, quantum};
 use super::super::shape::Shape;
 use super::{Scan, groups, narrow};
 use crate::gpu::{Buffer, Device, Result};
 use num_complex::Complex;
 use warpstride_device::Complex32;
 use warpstride_device::launch::Work;
+use warpstride_kernels::ptycho::column_tiles::WIDTH;
 use warpstride_kernels::ptycho::columns_finish::{
     PtychoColumnsFinish64, PtychoColumnsFinish128, PtychoColumnsFinish256, PtychoColumnsFinish512,
-    PtychoTileSums,
+    PtychoRowErrors, PtychoTileSums,
 };
 use warpstride_kernels::ptycho::columns_reflect::{
     PtychoColumnsReflect64, PtychoColumnsReflect128, PtychoColumnsReflect256,
-    PtychoColumnsReflect512, WIDTH,
+    PtychoColumnsReflect512,
 };
 use warpstride_kernels::ptycho::rows_metrics::{
     PtychoRowsMetrics64, PtychoRowsMetrics128, PtychoRowsMetrics256, PtychoRowsMetrics512, ROW_SUMS,
@@ -35,7 +36,7 @@ pub(super) struct Arrays<M: Device> {
     pub(super) weights: M::Buffer<f32>,
     pub(super) row_roots: M::Buffer<Complex32>,
     pub(super) column_roots: M::Buffer<Complex32>,
-    pub(super) quanta: M::Buffer<f32>,
+    pub(super) quanta: M::Buffer<u8>,
     pub(super) sums: M::Buffer<u64>,
     pub(super) exceeding: M::Buffer<u32>,
     pub(super) row_errors: M::Buffer<f32>,
@@ -52,10 +53,10 @@ macro_rules! launch {
     };
     (@ $device:ident, $length:expr, $work:expr, $fields:tt, $a:ident $b:ident $c:ident $d:ident) => {
         match $length {
-            64 => $device.launch(&launch!($a $fields), Work::Blocks($work as usize)),
-            128 => $device.launch(&launch!($b $fields), Work::Blocks($work as usize)),
-            256 => $device.launch(&launch!($c $fields), Work::Blocks($work as usize)),
-            _ => $device.launch(&launch!($d $fields), Work::Blocks($work as usize)),
+            64 => $device.launch(&launch!($a $fields), $work),
+            128 => $device.launch(&launch!($b $fields), $work),
+            256 => $device.launch(&launch!($c $fields), $work),
+            _ => $device.launch(&launch!($d $fields), $work),
         }
     };
     ($kernel:ident { $($fields:tt)* }) => { $kernel { $($fields)* } };
@@ -82,7 +83,8 @@ impl<M: Device> Arrays<M> {
             };
             Ok(([first, count], work?))
         };
-        let quanta: Vec<f32> = (0..shape.object_elements()).map(quantum).collect();
+        let pixels = 0..shape.object_elements();
+        let quanta: Vec<u8> = pixels.map(quantum).map(exponent).collect();
         let frames = shape.frames as usize;
         let rows = frames * shape.rows as usize;
         Ok(Self {
@@ -104,7 +106,7 @@ impl<M: Device> Arrays<M> {
             row_errors: on.poisoned(rows)?,
             row_sums: on.poisoned(rows * ROW_SUMS)?,
             errors: on.poisoned(frames)?,
-            tile_moved: on.poisoned(frames * (shape.columns / WIDTH) as usize)?,
+            tile_moved: on.poisoned(frames * layer_tiles(&shape) as usize)?,
             moved: on.poisoned(frames)?,
         })
     }
@@ -121,7 +123,7 @@ impl<M: Device> Arrays<M> {
         } = shape;
         for ([first, count], work) in &mut self.groups {
             let (first, count) = (*first, *count);
-            launch!(device, rows, count * modes * (columns / WIDTH),
+            launch!(device, rows, Work::Turns((count * layer_tiles(&shape)) as usize),
             [PtychoColumnsReflect64 PtychoColumnsReflect128 PtychoColumnsReflect256 PtychoColumnsReflect512],
             {
                 work: work.write(),
@@ -154,7 +156,7 @@ impl<M: Device> Arrays<M> {
         } = shape;
         for ([first, count], work) in &mut self.groups {
             let (first, count) = (*first, *count);
-            launch!(device, columns, count * blocks_of_frame(&shape),
+            launch!(device, columns, Work::Blocks((count * blocks_of_frame(&shape)) as usize),
             [PtychoRowsProject64 PtychoRowsProject128 PtychoRowsProject256 PtychoRowsProject512],
             {
                 work: work.write(),
@@ -183,7 +185,7 @@ impl<M: Device> Arrays<M> {
         } = shape;
         for ([first, count], work) in &mut self.groups {
             let (first, count) = (*first, *count);
-            launch!(device, columns, count * blocks_of_frame(&shape),
+            launch!(device, columns, Work::Blocks((count * blocks_of_frame(&shape)) as usize),
             [PtychoRowsMetrics64 PtychoRowsMetrics128 PtychoRowsMetrics256 PtychoRowsMetrics512],
             {
                 work: work.read(),
@@ -207,7 +209,8 @@ impl<M: Device> Arrays<M> {
         device: &M,
         shape: Shape,
         limit: &M::Buffer<f32>,
-        (bound, [keep, a, b, c]): (f32, [f32; 4]),
+        (bound, [_, _, b, _]): (f32, [f32; 4]),
+        moves: bool,
     ) -> Result<()> {
         let Shape {
             frames,
@@ -218,10 +221,19 @@ impl<M: Device> Arrays<M> {
             object_columns,
             ..
         } = shape;
-        let tiles = columns / WIDTH;
         for ([first, count], work) in &self.groups {
             let (first, count) = (*first, *count);
-            launch!(device, rows, count * tiles,
+            let errors = PtychoRowErrors {
+                row_errors: self.row_errors.read(),
+                weights: self.weights.read(),
+                errors: self.errors.write(),
+                frames,
+                first,
+                count,
+                rows,
+            };
+            device.launch(&errors, Work::Blocks(count.div_ceil(4) as usize))?;
+            launch!(device, rows, Work::Turns((count * layer_tiles(&shape)) as usize),
             [PtychoColumnsFinish64 PtychoColumnsFinish128 PtychoColumnsFinish256 PtychoColumnsFinish512],
             {
                 work: work.read(),
@@ -229,14 +241,12 @@ impl<M: Device> Arrays<M> {
                 probe: self.probe.read(),
                 object: self.object.read(),
                 corners: self.corners.read(),
-                weights: self.weights.read(),
-                row_errors: self.row_errors.read(),
+                errors: self.errors.read(),
                 roots: self.row_roots.read(),
                 sums: self.sums.write(),
                 quanta: self.quanta.read(),
                 limit: limit.read(),
                 exceeding: self.exceeding.write(),
-                errors: self.errors.write(),
                 tile_moved: self.tile_moved.write(),
                 frames,
                 first,
@@ -244,22 +254,23 @@ impl<M: Device> Arrays<M> {
                 modes,
                 rows,
                 columns,
-                tiles,
+                tiles: columns / WIDTH,
                 object_rows,
                 object_columns,
                 unit: unit(&shape),
                 bound,
-                keep,
-                a,
                 b,
-                c,
+                moves: u32::from(moves),
             })?;
+        }
+        if !moves {
+            return Ok(());
         }
         let sums = PtychoTileSums {
             tile_moved: self.tile_moved.read(),
             moved: self.moved.write(),
             frames,
-            tiles,
+            tiles: layer_tiles(&shape),
         };
         device.launch(&sums, Work::Elements(frames as usize))
     }
@@ -280,6 +291,11 @@ impl<M: Device> Arrays<M> {
 /// 1/√(rows · columns)
 fn unit(shape: &Shape) -> f32 {
     (shape.pixels() as f64).sqrt().recip() as f32
+}
+
+/// Tiles of columns of all modes.
+pub(super) fn layer_tiles(shape: &Shape) -> u32 {
+    shape.modes * (shape.columns / WIDTH)
 }
 
 /// Blocks that have the rows of a frame.
