@@ -69,6 +69,23 @@ impl<const A: usize, const B: usize, const ROW: usize, const STRIDE: usize>
     /// All threads that `barrier` waits for call it; earlier uses of the slots are complete.
     #[inline(always)]
     pub unsafe fn forward(&self, x: &mut [Complex32; A], barrier: impl Fn()) {
+        self.outer(x, barrier);
+        self.inner(x);
+    }
+
+    /// The slot of register `k1`, for the stage after which the thread writes it: no other thread writes there.
+    #[inline(always)]
+    pub(crate) unsafe fn slot(&self, k1: usize) -> *mut Complex32 {
+        self.exchange.add((self.thread + k1 * ROW) * STRIDE)
+    }
+
+    /// Stage 1 of [`Line::forward`] and the exchange; the slots are free after another barrier.
+    ///
+    /// # Safety
+    ///
+    /// The same as for [`Line::forward`].
+    #[inline(always)]
+    pub unsafe fn outer(&self, x: &mut [Complex32; A], barrier: impl Fn()) {
         if A == 8 {
             on_part::<A, 8>(x, 0, transform_8::<false>);
         } else if A == 16 {
@@ -76,9 +93,8 @@ impl<const A: usize, const B: usize, const ROW: usize, const STRIDE: usize>
         } else {
             on_part::<A, 32>(x, 0, transform_32::<false>);
         }
-        let mine = self.exchange.add(self.thread * STRIDE);
         for k1 in 0..A {
-            *mine.add(k1 * ROW * STRIDE) = x[k1];
+            *self.slot(k1) = x[k1];
         }
         barrier();
         let line = self.exchange.add(self.thread * ROW * STRIDE);
@@ -88,6 +104,15 @@ impl<const A: usize, const B: usize, const ROW: usize, const STRIDE: usize>
                 x[upper * B + reversed(n2, B.trailing_zeros())] = *line.add(slot * STRIDE);
             }
         }
+    }
+
+    /// Stage 2 of [`Line::forward`], after [`Line::outer`].
+    ///
+    /// # Safety
+    ///
+    /// The same as for [`Line::forward`].
+    #[inline(always)]
+    pub unsafe fn inner(&self, x: &mut [Complex32; A]) {
         for upper in 0..A / B {
             let k1 = self.thread + B * upper;
             let power = |p: u32| *self.roots.add(k1 * p as usize);

@@ -5,7 +5,7 @@
 //! (`ptycho::fused_step`); k of a frame is known when all its rows have been projected.
 //!
 //! A block handles a tile of 16 columns of one mode, in one frame after another, and keeps this part of the probe in shared
-//! memory where it fits (`column_tiles`). Of a value 8 bytes of device memory are read (the other's transform), 8 written;
+//! memory where it fits (`column_tiles`). While it handles a tile, the next one arrives in the exchange. Of a value 8 bytes of device memory are read (the other's transform), 8 written;
 //! ψ of before is read only for Σ|Δψ|². The object and its sums are in L2: 64-bit integers in fixed point
 //! (`ptycho::fixed_point`), so that the order of the frames does not change a bit.
 
@@ -98,8 +98,9 @@ macro_rules! kernels {
                 return;
             }
             finish.probe.keep::<$a, $b>(&finish.tiles.at(number));
+            finish.read_ahead::<$a, $b>(number, count);
             while number < count * finish.tiles.of_frame() {
-                finish.finish::<$a, $b>(number);
+                finish.finish::<$a, $b>(number, count);
                 number += finish.tiles.step();
                 if finish.tiles.step() < finish.tiles.of_frame() {
                     finish.probe.keep::<$a, $b>(&finish.tiles.at(number));
@@ -156,27 +157,18 @@ pub(super) fn kept(error: f32, bound: f32) -> f32 {
 impl Finish {
     /// The columns of the tile with this number.
     #[inline(always)]
-    unsafe fn finish<const A: usize, const B: usize>(&self, number: u32) {
+    unsafe fn finish<const A: usize, const B: usize>(&self, number: u32, count: u32) {
         let mut x = [Complex32::ZERO; A];
-        {
-            let tile = self.tiles.at(number);
-            let columns = self.probe.columns;
-            let layer = tile.member as usize * self.tiles.modes as usize + tile.mode as usize;
-            let (t, inner) = place();
-            let start =
-                layer * (A * B) * columns as usize + (t * columns + tile.first + inner) as usize;
-            let source = self.work.add(start);
-            let step = B as u32 * columns;
-            for n1 in 0..A {
-                let value = *source.add((n1 as u32 * step) as usize);
-                x[Line::<A, B, B, { WIDTH as usize }>::register(n1)] = value.conj();
-            }
+        mem::wait_for_copies();
+        let line = self.line::<A, B>();
+        for n1 in 0..A {
+            let register = Line::<A, B, B, { WIDTH as usize }>::register(n1);
+            x[register] = (*line.slot(n1)).conj();
         }
+        self.line::<A, B>().outer(&mut x, thread::sync_threads);
         thread::sync_threads();
-        let (t, inner) = place();
-        let exchange = self.probe.exchange.add(inner as usize);
-        Line::<A, B, B, { WIDTH as usize }>::new(exchange, self.roots, t as usize)
-            .forward(&mut x, thread::sync_threads);
+        self.read_ahead::<A, B>(number + self.tiles.step(), count);
+        self.line::<A, B>().inner(&mut x);
         let frame = self.first as usize + self.tiles.at(number).member as usize;
         let factor = self.b * (1.0 - kept(*self.errors.add(frame), self.bound)) * self.unit;
         if self.moves {
@@ -207,6 +199,33 @@ impl Finish {
         let _ = ahead;
         if largest > *self.limit {
             atomic::add_u32(self.exceeding, 1);
+        }
+    }
+
+    #[inline(always)]
+    unsafe fn line<const A: usize, const B: usize>(&self) -> Line<A, B, B, { WIDTH as usize }> {
+        let (t, inner) = place();
+        Line::new(
+            self.probe.exchange.add(inner as usize),
+            self.roots,
+            t as usize,
+        )
+    }
+
+    /// Begins to read the tile with this number of `work`, if there is one, to the thread's slots of the exchange.
+    #[inline(always)]
+    unsafe fn read_ahead<const A: usize, const B: usize>(&self, number: u32, count: u32) {
+        let there = number < count * self.tiles.of_frame();
+        let tile = self.tiles.at(number);
+        let (t, inner) = place();
+        let columns = self.probe.columns;
+        let layer = tile.member as usize * self.tiles.modes as usize + tile.mode as usize;
+        let start = (t * columns + tile.first + inner) as usize;
+        let source = self.work.add(layer * (A * B) * columns as usize + start);
+        let line = self.line::<A, B>();
+        for n1 in 0..A {
+            let row = n1 as u32 * B as u32 * columns;
+            mem::copy_complex_ahead(there, line.slot(n1), source.add(row as usize));
         }
     }
 

@@ -3,10 +3,10 @@
 //!
 //! `work` is `(1−c) ψ + c P·O` of a group of frames, every mode of its own. A block handles a tile of 16 neighbouring
 //! columns of one mode, as [`crate::fft::columns`], in one frame after another, and keeps this part of the probe in shared
-//! memory where it fits (`column_tiles`). Reads 8 bytes a value of device memory (ψ) and writes 8; the object, 8
+//! memory where it fits (`column_tiles`). While it transforms a tile, the next one's ψ arrives in the exchange. Reads 8 bytes a value of device memory (ψ) and writes 8; the object, 8
 //! bytes, comes from L2, whose rate is the limit (benches/runs/2026-11-25-h200/passes.md).
 
-use super::column_tiles::{ProbeTile, Tiles, WIDTH, place};
+use super::column_tiles::{ProbeTile, Tile, Tiles, WIDTH, place};
 use crate::fft::line::Line;
 use warpstride_device::prelude::*;
 
@@ -68,8 +68,9 @@ macro_rules! kernels {
                 return;
             }
             waves.probe.keep::<$a, $b>(&waves.tiles.at(number));
+            waves.read_ahead::<$a, $b>(number, count);
             while number < count * waves.tiles.of_frame() {
-                waves.reflect::<$a, $b>(work, number);
+                waves.reflect::<$a, $b>(work, number, count);
                 number += waves.tiles.step();
                 if waves.tiles.step() < waves.tiles.of_frame() {
                     waves.probe.keep::<$a, $b>(&waves.tiles.at(number));
@@ -102,18 +103,22 @@ struct Waves {
 impl Waves {
     /// The columns of the tile with this number.
     #[inline(always)]
-    unsafe fn reflect<const A: usize, const B: usize>(&self, work: *mut Complex32, number: u32) {
+    unsafe fn reflect<const A: usize, const B: usize>(
+        &self,
+        work: *mut Complex32,
+        number: u32,
+        count: u32,
+    ) {
         let mut x = [Complex32::ZERO; A];
         if self.c == 1.0 {
             self.load::<A, B, false>(number, &mut x);
         } else {
             self.load::<A, B, true>(number, &mut x);
         }
+        self.line::<A, B>().outer(&mut x, thread::sync_threads);
         thread::sync_threads();
-        let (t, inner) = place();
-        let exchange = self.probe.exchange.add(inner as usize);
-        Line::<A, B, B, { WIDTH as usize }>::new(exchange, self.roots, t as usize)
-            .forward(&mut x, thread::sync_threads);
+        self.read_ahead::<A, B>(number + self.tiles.step(), count);
+        self.line::<A, B>().inner(&mut x);
         let (t, inner) = place();
         let tile = self.tiles.at(number);
         let pitch = thread::hidden(self.probe.columns);
@@ -124,6 +129,39 @@ impl Waves {
             let row = Line::<A, B, B, { WIDTH as usize }>::spectrum_offset(v) as u32;
             *target.add((row * pitch) as usize) = x[v];
         }
+    }
+
+    #[inline(always)]
+    unsafe fn line<const A: usize, const B: usize>(&self) -> Line<A, B, B, { WIDTH as usize }> {
+        let (t, inner) = place();
+        Line::new(
+            self.probe.exchange.add(inner as usize),
+            self.roots,
+            t as usize,
+        )
+    }
+
+    /// Begins to read ψ of the tile with this number, if there is one, to the thread's slots of the exchange.
+    #[inline(always)]
+    unsafe fn read_ahead<const A: usize, const B: usize>(&self, number: u32, count: u32) {
+        let there = self.c != 1.0 && number < count * self.tiles.of_frame();
+        let (psi, step) = self.psi::<A, B>(&self.tiles.at(number));
+        let line = self.line::<A, B>();
+        for n1 in 0..A {
+            mem::copy_complex_ahead(there, line.slot(n1), psi.add((n1 as u32 * step) as usize));
+        }
+    }
+
+    /// Where the thread finds ψ of its first row, and from a row to its next one.
+    #[inline(always)]
+    unsafe fn psi<const A: usize, const B: usize>(&self, tile: &Tile) -> (*const Complex32, u32) {
+        let (t, inner) = place();
+        let columns = self.probe.columns;
+        let frame = self.first as usize + tile.member as usize;
+        let layer = frame * self.tiles.modes as usize + tile.mode as usize;
+        let start = (t * columns + tile.first + inner) as usize;
+        let pixels = (A * B) * columns as usize;
+        (self.psi.add(layer * pixels + start), B as u32 * columns)
     }
 
     /// The values of the thread's column, in the order that the transform expects.
@@ -137,26 +175,23 @@ impl Waves {
         let [top, left] = *self.corners.add(tile.member as usize);
         let (t, inner) = place();
         let column = tile.first + inner;
-        let columns = self.probe.columns;
-        let pixels = (A * B) * columns as usize;
-        let start = (t * columns + column) as usize;
-        let frame = self.first as usize + tile.member as usize;
-        let layer = frame * self.tiles.modes as usize + tile.mode as usize;
-        let psi = self.psi.add(layer * pixels + start);
         let corner = (top + t) as usize * self.object_columns as usize + (left + column) as usize;
         let object = self.object.add(corner);
-        let step = B as u32 * columns;
         let object_step = B as u32 * self.object_columns;
         let (probe, probe_pitch) = self.probe.rows::<A, B>(&tile);
+        let line = self.line::<A, B>();
         for group in 0..A / TOGETHER {
             // Keeps the assembler from loading everything at once.
             warp::sync_warp(warp::FULL);
+            if PSI && group == 0 {
+                mem::wait_for_copies();
+            }
             for u in 0..TOGETHER {
                 let n1 = (group * TOGETHER + u) as u32;
                 let probe = *probe.add((n1 * B as u32 * probe_pitch) as usize);
                 let exit = probe * *object.add((n1 * object_step) as usize);
                 let wave = if PSI {
-                    let psi = *psi.add((n1 * step) as usize);
+                    let psi = *line.slot(n1 as usize);
                     exit.scale_add(self.c, psi.scale(1.0 - self.c))
                 } else {
                     exit

@@ -1,19 +1,21 @@
 //! The fluence of the object: `Σ |P|²` over the frames and modes that illuminate a pixel, without atomics and with the
 //! same bits every time.
 //!
-//! A block of 32 × 8 threads has a tile of 32 × 32 object pixels, four a thread, and goes through the list of the windows
+//! A block of 32 × 4 threads has a tile of 32 × 32 object pixels, eight a thread, and goes through the list of the windows
 //! that touch it. Reads the probe's power from L1 or L2 once per frame and pixel, writes 5 bytes per object pixel: 24 million
 //! additions for 1457 frames of 128 × 128.
 
 use super::fixed_point::exponent_for;
-use super::tile_frames::{TILE_COLUMNS, TILE_ROWS};
+use super::tile_frames::TILE_COLUMNS;
 use warpstride_device::prelude::*;
 
 /// Object rows in a tile: a block of threads goes over them in parts.
 pub const FLUENCE_ROWS: u32 = 32;
+/// Rows of threads.
+const TILE_ROWS: u32 = 4;
 const PARTS: usize = (FLUENCE_ROWS / TILE_ROWS) as usize;
 /// Frames of a thread that are loaded together.
-const TOGETHER: usize = 4;
+const TOGETHER: usize = 2;
 
 /// The tiles of an object.
 #[must_use]
@@ -24,7 +26,7 @@ pub const fn fluence_tiles(object_rows: u32, object_columns: u32) -> u32 {
 /// `quanta`: exponents of the units in 1 of the object's sums (`ptycho::fixed_point`) with at most `windows` windows over a pixel, and
 /// `fluence[r, c] = Σ_frames power[r − top, c − left]`. `corners[starts[t]..starts[t + 1]]` are those of the windows that touch
 /// tile t, row-major over the object.
-#[kernel(block = (32, 8), min_blocks = 4, hot)]
+#[kernel(block = (32, 4), min_blocks = 8, hot)]
 #[allow(
     clippy::too_many_arguments,
     reason = "the arrays of the model and their shapes"

@@ -1,9 +1,13 @@
 //! The last step of a probe update: computes values from slices, then applies the support.
 //!
 //! A thread processes one pixel of one mode: reads 12 bytes a slice, the probe and the support, writes the probe. The
-//! slices of a 128 × 128 probe are about 3 MB and come from L2. Block of 256: the threads are independent.
+//! slices of a 128 × 128 probe are about 3 MB and come from L2. Block of 256: the threads are independent; each loads eight
+//! slices together, because there are too few of them to wait for one after the other (14 µs with 25 slices of 128²).
 
 use warpstride_device::prelude::*;
+
+/// Slices that a thread loads together.
+const TOGETHER: u32 = 8;
 
 /// `P ← support · [weight · P + Σ numerators] / [weight + Σ denominators]`, slices in their order; if `incremental` is
 /// not 0, `P ← support · (P + Σ numerators / [weight + Σ denominators])`.
@@ -33,9 +37,23 @@ pub unsafe fn ptycho_probe_finish(
         let pixel = at % pixels as usize;
         let mut numerator = Complex32::ZERO;
         let mut denominator = weight;
-        for slice in 0..slices as usize {
-            numerator += *numerators.add(slice * layer + at);
-            denominator += *denominators.add(slice * pixels as usize + pixel);
+        let mut first = 0;
+        while first < slices {
+            let mut loaded = [(Complex32::ZERO, 0.0); TOGETHER as usize];
+            for u in 0..TOGETHER {
+                if first + u < slices {
+                    let slice = (first + u) as usize;
+                    loaded[u as usize] = (
+                        *numerators.add(slice * layer + at),
+                        *denominators.add(slice * pixels as usize + pixel),
+                    );
+                }
+            }
+            for (one, weight) in loaded {
+                numerator += one;
+                denominator += weight;
+            }
+            first += TOGETHER;
         }
         let mut value = *probe.add(at);
         if denominator > 0.0 {
