@@ -2,6 +2,7 @@
 
 use super::GpuStep;
 use std::fmt;
+use warpstride_kernels::ptycho::column_tiles;
 use warpstride_kernels::ptycho::rows_project::most_modes;
 
 /// How a GPU computes the iterations of `dm`, `raar` and `ap`.
@@ -74,10 +75,9 @@ fn exchange(side: usize) -> usize {
     side * (side + side / 32) * 4
 }
 
-/// Bytes of shared memory that a block of a step in passes over frames of `rows` rows needs: a tile of 16 columns, and up to 256
-/// rows the probe in it.
+/// Bytes of shared memory that a block of a step in passes over frames of `rows` rows needs, with 128 for sums over the block.
 pub(crate) fn passes_memory(rows: usize) -> usize {
-    rows * if rows <= 256 { 256 } else { 128 } + SUMS
+    column_tiles::shared_memory(rows) + 128
 }
 
 /// Whether a block with `shared_memory` bytes can hold such a frame in its registers.

@@ -1,5 +1,5 @@
 //! The kernels of the step in passes over rows and columns: `ptycho_columns_reflect_*`, `ptycho_rows_project_*`,
-//! `ptycho_columns_finish_*`, `ptycho_row_errors`, `ptycho_tile_sums` and `ptycho_rows_metrics_*`.
+//! `ptycho_columns_finish_*`, `ptycho_frame_factors`, `ptycho_tile_sums` and `ptycho_rows_metrics_*`.
 //!
 //! Each kernel is tested with what the definitions of those before it give, the last one of a step with their results.
 
@@ -18,7 +18,7 @@ use arrays::{Arrays, layer_tiles};
 use num_complex::Complex;
 use warpstride_device::Complex32;
 use warpstride_device::launch::{Emulated, Work};
-use warpstride_kernels::ptycho::columns_finish::{PtychoRowErrors, PtychoTileSums};
+use warpstride_kernels::ptycho::columns_finish::{PtychoFrameFactors, PtychoTileSums};
 use warpstride_kernels::ptycho::rows_metrics::{PtychoRowsMetricsSums, ROW_SUMS};
 
 /// Frames, modes, rows and columns of a frame, object.
@@ -77,7 +77,9 @@ pub(super) fn cases<M: Device>(bench: &mut Bench<'_, M>, size: Size) -> Result<(
         }
         exceeding(bench, &scan)?;
         tile_sums(bench, shape)?;
-        row_errors(bench, &scan)?;
+        for bound in [0.0, 1e-3, 1e3] {
+            frame_factors(bench, &scan, bound)?;
+        }
     }
     Ok(())
 }
@@ -439,7 +441,9 @@ fn exceeding<M: Device>(bench: &mut Bench<'_, M>, scan: &Scan) -> Result<()> {
     )
 }
 
-fn row_errors<M: Device>(bench: &mut Bench<'_, M>, scan: &Scan) -> Result<()> {
+/// Errors of the frames, and their factors with a bound that some exceed, none or all.
+fn frame_factors<M: Device>(bench: &mut Bench<'_, M>, scan: &Scan, bound: f32) -> Result<()> {
+    const B: f32 = 0.75;
     let on = bench.on();
     let Shape { frames, rows, .. } = scan.shape;
     let values = Source::new("rows", &scan.shape).reals((frames * rows) as usize, 0.0, 1.0);
@@ -450,27 +454,50 @@ fn row_errors<M: Device>(bench: &mut Bench<'_, M>, scan: &Scan) -> Result<()> {
             sum * f64::from(*weight)
         })
         .collect();
+    let unit = (scan.shape.pixels() as f64).sqrt().recip();
+    let factors: Vec<[f64; 2]> = errors
+        .iter()
+        .map(|error| {
+            let kept = match f64::from(bound) {
+                0.0 => 0.0,
+                bound if *error <= bound => 1.0,
+                bound => (bound / error).sqrt(),
+            };
+            [f64::from(B) * (1.0 - kept) * unit, 0.0]
+        })
+        .collect();
     let row_errors = on.upload(&values)?;
     let weights = on.upload(&scan.weights)?;
     bench.run(
-        Case::of::<PtychoRowErrors<'_, Emulated>>(scan.shape.to_string()),
-        on.poisoned::<f32>(frames as usize)?,
-        |device, errors| {
+        Case::of::<PtychoFrameFactors<'_, Emulated>>(format!("{}, bound {bound}", scan.shape)),
+        (
+            on.poisoned::<f32>(frames as usize)?,
+            on.poisoned::<[f32; 2]>(frames as usize)?,
+        ),
+        |device, (errors, factors)| {
             for [first, count] in groups(&scan.shape) {
-                let launch = PtychoRowErrors {
+                let launch = PtychoFrameFactors {
                     row_errors: row_errors.read(),
                     weights: weights.read(),
                     errors: errors.write(),
+                    factors: factors.write(),
                     frames,
                     first,
                     count,
                     rows,
+                    unit: unit as f32,
+                    bound,
+                    b: B,
                 };
                 device.launch(&launch, Work::Blocks(count.div_ceil(4) as usize))?;
             }
             Ok(())
         },
-        |on, found| on.error(found, &errors),
+        |on, (found, changes)| {
+            Ok(on
+                .error(found, &errors)?
+                .max(on.largest_error(changes, &factors)?))
+        },
     )
 }
 

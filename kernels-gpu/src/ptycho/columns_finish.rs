@@ -4,14 +4,13 @@
 //! With A = P·O and f the transform of the reflected wave `(1−c) ψ + c A`, the step is `ψ ← A + b (1−k) F⁻¹[(m/|f| − 1) f]`
 //! (`ptycho::fused_step`); k of a frame is known when all its rows have been projected.
 //!
-//! A block handles a tile of 16 columns of one mode, in one frame after another, and keeps this part of the probe in shared
-//! memory where it fits (`column_tiles`). While it handles a tile, the next one arrives in the exchange. Of a value 8 bytes of device memory are read (the other's transform), 8 written;
+//! A block handles a tile of 16 columns of one mode, in one frame after another, and has the next frame's
+//! values arrive in shared memory meanwhile (`column_tiles`). Of a value 8 bytes of device memory are read (the other's transform), 8 written;
 //! ψ of before is read only for Σ|Δψ|². The object and its sums are in L2: 64-bit integers in fixed point
 //! (`ptycho::fixed_point`), so that the order of the frames does not change a bit.
 
-use super::column_tiles::{KEPT, ProbeTile, Tiles, WIDTH, place};
+use super::column_tiles::{Column, KEPT, Tiles, WIDTH};
 use super::fixed_point::{packed, quantum};
-use crate::fft::line::Line;
 use warpstride_device::prelude::*;
 
 /// Most values that a thread handles together.
@@ -26,9 +25,8 @@ macro_rules! kernels {
     ($($length:literal = $a:literal * $b:literal, $threads:literal threads, $blocks:literal blocks, $bytes:literal bytes: $name:ident;)*) => {$(
         #[doc = concat!("The new waves of frames of ", stringify!($length), " rows; `rows` must be ", stringify!($length), ", `columns` 16 · `tiles`.")]
         ///
-        /// The group is the frames `first..first + count`, of which `work` has the projected waves; `errors` are those of
-        /// [`ptycho_row_errors`]. If `moves` is not 0, Σ|Δψ|² of each tile goes to `tile_moved` (frame, mode, tile). `unit` is
-        /// 1/√(rows · columns).
+        /// The group is the frames `first..first + count`, of which `work` has the projected waves; `factors` are those of
+        /// [`ptycho_frame_factors`]. If `moves` is not 0, Σ|Δψ|² of each tile goes to `tile_moved` (frame, mode, tile).
         #[kernel(block = $threads, exact_block, min_blocks = $blocks, hot, shared = $bytes)]
         #[allow(
             clippy::too_many_arguments,
@@ -40,7 +38,7 @@ macro_rules! kernels {
             #[len(modes * rows * columns)] probe: *const Complex32,
             #[len(object_rows * object_columns)] object: *const Complex32,
             #[len(frames)] corners: *const [u32; 2],
-            #[len(frames)] errors: *const f32,
+            #[len(frames)] factors: *const [f32; 2],
             #[len(rows)] roots: *const Complex32,
             #[len(object_rows * object_columns)] sums: *mut u64,
             #[len(object_rows * object_columns)] quanta: *const u8,
@@ -56,9 +54,6 @@ macro_rules! kernels {
             tiles: u32,
             object_rows: u32,
             object_columns: u32,
-            unit: f32,
-            bound: f32,
-            b: f32,
             moves: u32,
         ) {
             let _ = object_rows;
@@ -67,65 +62,51 @@ macro_rules! kernels {
             {
                 return;
             }
-            let exchange: *mut Complex32 = shared::dynamic_shared_mem();
             let finish = Finish {
-                probe: ProbeTile {
-                    exchange,
+                tiles: Tiles {
+                    memory: shared::dynamic_shared_mem(),
+                    roots,
                     probe,
+                    object,
+                    corners: corners.add(first as usize),
+                    count,
+                    modes,
                     columns,
+                    object_columns,
                 },
-                tiles: Tiles { modes, tiles },
                 work,
                 psi,
-                object,
-                corners,
-                errors,
-                roots,
+                factors: factors.add(first as usize),
                 sums,
                 quanta,
                 limit,
                 exceeding,
                 tile_moved,
                 first,
-                object_columns,
-                unit,
-                bound,
-                b,
                 moves: moves != 0,
             };
-            let mut number = thread::block_idx_x();
-            if number >= finish.tiles.step() {
-                return;
-            }
-            finish.probe.keep::<$a, $b>(&finish.tiles.at(number));
-            finish.read_ahead::<$a, $b>(number, count);
-            while number < count * finish.tiles.of_frame() {
-                finish.finish::<$a, $b>(number, count);
-                number += finish.tiles.step();
-                if finish.tiles.step() < finish.tiles.of_frame() {
-                    finish.probe.keep::<$a, $b>(&finish.tiles.at(number));
-                }
-            }
+            let tiles = &finish.tiles;
+            tiles.run::<$a, $b>(
+                |member| finish.read_ahead::<$a, $b>(member),
+                |member| finish.finish::<$a, $b>(member),
+            );
         }
     )*};
 }
 
 kernels! {
-    64 = 8 * 8, 128 threads, 4 blocks, 16_384 bytes: ptycho_columns_finish_64;
-    128 = 16 * 8, 128 threads, 4 blocks, 32_768 bytes: ptycho_columns_finish_128;
-    256 = 16 * 16, 256 threads, 2 blocks, 65_536 bytes: ptycho_columns_finish_256;
-    512 = 32 * 16, 256 threads, 2 blocks, 65_536 bytes: ptycho_columns_finish_512;
+    64 = 8 * 8, 128 threads, 4 blocks, 24_720 bytes: ptycho_columns_finish_64;
+    128 = 16 * 8, 128 threads, 4 blocks, 49_296 bytes: ptycho_columns_finish_128;
+    256 = 16 * 16, 256 threads, 2 blocks, 98_448 bytes: ptycho_columns_finish_256;
+    512 = 32 * 16, 256 threads, 2 blocks, 65_680 bytes: ptycho_columns_finish_512;
 }
 
 struct Finish {
-    probe: ProbeTile,
     tiles: Tiles,
     work: *const Complex32,
     psi: *mut Complex32,
-    object: *const Complex32,
-    corners: *const [u32; 2],
-    errors: *const f32,
-    roots: *const Complex32,
+    /// Factors of the group's frames.
+    factors: *const [f32; 2],
     sums: *mut u64,
     /// Exponents of the units of a sum in 1, for every object pixel.
     quanta: *const u8,
@@ -133,11 +114,8 @@ struct Finish {
     limit: *const f32,
     exceeding: *mut u32,
     tile_moved: *mut f32,
+    /// First frame of the group.
     first: u32,
-    object_columns: u32,
-    unit: f32,
-    bound: f32,
-    b: f32,
     /// Whether Σ|Δψ|² is asked for.
     moves: bool,
 }
@@ -155,31 +133,51 @@ pub(super) fn kept(error: f32, bound: f32) -> f32 {
 }
 
 impl Finish {
-    /// The columns of the tile with this number.
+    /// Begins to read the projected waves, corner and factor of a frame, if there is one.
     #[inline(always)]
-    unsafe fn finish<const A: usize, const B: usize>(&self, number: u32, count: u32) {
+    unsafe fn read_ahead<const A: usize, const B: usize>(&self, member: u32) {
+        let tiles = &self.tiles;
+        let source = self.work.add(tiles.start::<A, B>(member));
+        tiles.read_ahead::<A, B>(member < tiles.count, source);
+        tiles.read_corner_ahead::<A, B>(member);
+        tiles.read_factor_ahead::<A, B>(member, self.factors);
+    }
+
+    /// The tile in frame number `member` of the group.
+    #[inline(always)]
+    unsafe fn finish<const A: usize, const B: usize>(&self, member: u32) {
+        let tiles = &self.tiles;
         let mut x = [Complex32::ZERO; A];
         mem::wait_for_copies();
-        let line = self.line::<A, B>();
+        warp::sync_warp(warp::FULL);
+        let (on_object, factor) = (
+            tiles.on_object::<A, B>(tiles.corner::<A, B>()),
+            tiles.factor::<A, B>(),
+        );
+        tiles.read_object_ahead::<A, B>(true, on_object);
+        mem::close_copies();
+        let column = tiles.column::<A, B>();
         for n1 in 0..A {
-            let register = Line::<A, B, B, { WIDTH as usize }>::register(n1);
-            x[register] = (*line.slot(n1)).conj();
+            x[Column::<A, B>::register(n1)] = (*column.slot(n1)).conj();
         }
-        self.line::<A, B>().outer(&mut x, thread::sync_threads);
+        tiles.column::<A, B>().outer(&mut x, thread::sync_threads);
         thread::sync_threads();
-        self.read_ahead::<A, B>(number + self.tiles.step(), count);
-        self.line::<A, B>().inner(&mut x);
-        let frame = self.first as usize + self.tiles.at(number).member as usize;
-        let factor = self.b * (1.0 - kept(*self.errors.add(frame), self.bound)) * self.unit;
+        self.read_ahead::<A, B>(tiles.next::<A, B>(member));
+        mem::close_copies();
+        tiles.column::<A, B>().inner(&mut x);
+        mem::wait_for_older_copies();
         if self.moves {
-            let at = self.places::<A, B>(number);
+            let at = self.places::<A, B>(member, on_object);
             let moved = reduce::block_sum(at.moved::<A, B>(&x, factor));
             if thread::index_in_block() == 0 {
-                let first = self.first as usize * self.tiles.of_frame() as usize;
-                *(self.tile_moved).add(first + number as usize) = moved;
+                let tile = tiles.first_column::<A, B>() / WIDTH;
+                let frame = (self.first + member) as usize;
+                let layer = frame * tiles.modes as usize + tiles.mode::<A, B>() as usize;
+                let number = layer * (tiles.columns / WIDTH) as usize + tile as usize;
+                *(self.tile_moved).add(number) = moved;
             }
         }
-        let at = self.places::<A, B>(number);
+        let at = self.places::<A, B>(member, on_object);
         let mut largest = 0.0_f32;
         let mut ahead = at.load::<A, B>(0);
         // The compiler does not unroll a loop over so much.
@@ -202,56 +200,29 @@ impl Finish {
         }
     }
 
-    #[inline(always)]
-    unsafe fn line<const A: usize, const B: usize>(&self) -> Line<A, B, B, { WIDTH as usize }> {
-        let (t, inner) = place();
-        Line::new(
-            self.probe.exchange.add(inner as usize),
-            self.roots,
-            t as usize,
-        )
-    }
-
-    /// Begins to read the tile with this number of `work`, if there is one, to the thread's slots of the exchange.
-    #[inline(always)]
-    unsafe fn read_ahead<const A: usize, const B: usize>(&self, number: u32, count: u32) {
-        let there = number < count * self.tiles.of_frame();
-        let tile = self.tiles.at(number);
-        let (t, inner) = place();
-        let columns = self.probe.columns;
-        let layer = tile.member as usize * self.tiles.modes as usize + tile.mode as usize;
-        let start = (t * columns + tile.first + inner) as usize;
-        let source = self.work.add(layer * (A * B) * columns as usize + start);
-        let line = self.line::<A, B>();
-        for n1 in 0..A {
-            let row = n1 as u32 * B as u32 * columns;
-            mem::copy_complex_ahead(there, line.slot(n1), source.add(row as usize));
-        }
-    }
-
     /// Nothing of it is kept in registers from one call to the next.
     #[inline(always)]
-    unsafe fn places<const A: usize, const B: usize>(&self, number: u32) -> Places {
-        let (t, inner) = place();
-        let tile = self.tiles.at(thread::recomputed(number));
-        let frame = self.first as usize + tile.member as usize;
-        let [top, left] = *self.corners.add(frame);
-        let column = tile.first + inner;
-        let pitch = thread::recomputed(self.probe.columns);
-        let object_pitch = thread::recomputed(self.object_columns);
-        let start = (t * pitch + column) as usize;
-        let layer = frame * self.tiles.modes as usize + tile.mode as usize;
-        let pixels = (A * B) * pitch as usize;
-        let corner = (top + t) as usize * object_pitch as usize + (left + column) as usize;
-        let (probe, probe_pitch) = self.probe.rows::<A, B>(&tile);
+    unsafe fn places<const A: usize, const B: usize>(&self, member: u32, on_object: u32) -> Places {
+        let tiles = &self.tiles;
+        let pitch = thread::recomputed(tiles.columns);
+        let object_pitch = thread::recomputed(tiles.object_columns);
+        let on_object = thread::recomputed(on_object) as usize;
+        let (probe, probe_pitch) = tiles.probe::<A, B>();
+        let (object, own_pitch) = if A * B <= KEPT {
+            (tiles.own::<A, B>(2).cast_const(), WIDTH)
+        } else {
+            (tiles.object.add(on_object), object_pitch)
+        };
+        let frame = thread::recomputed(self.first + member);
         Places {
-            psi: self.psi.add(layer * pixels + start),
+            psi: self.psi.add(tiles.start::<A, B>(frame)),
             probe,
-            object: self.object.add(corner),
-            sums: self.sums.add(corner),
-            quanta: self.quanta.add(corner),
+            object,
+            sums: self.sums.add(on_object),
+            quanta: self.quanta.add(on_object),
             pitch,
             probe_pitch: if A * B > KEPT { pitch } else { probe_pitch },
+            own_pitch,
             object_pitch,
         }
     }
@@ -264,13 +235,14 @@ struct Places {
     object: *const Complex32,
     sums: *mut u64,
     quanta: *const u8,
-    /// Columns of a frame, of the probe where it is read, and of the object.
+    /// Columns of a frame, of probe and object where they are read, and of the object.
     pitch: u32,
     probe_pitch: u32,
+    own_pitch: u32,
     object_pitch: u32,
 }
 
-/// P (unless it is in shared memory), O and the exponent of a value's quantum.
+/// P and O (unless they are in shared memory) and the exponent of a value's quantum.
 type Loaded = ([Complex32; 2], u8);
 
 impl Places {
@@ -283,12 +255,20 @@ impl Places {
             let on_object = (row * self.object_pitch) as usize;
             let mut waves = [Complex32::ZERO; 2];
             if A * B > KEPT {
-                waves[0] = *self.probe.add((row * self.probe_pitch) as usize);
+                waves = self.waves(row);
             }
-            waves[1] = *self.object.add(on_object);
             loaded[u] = (waves, *self.quanta.add(on_object));
         }
         loaded
+    }
+
+    /// P and O of a row.
+    #[inline(always)]
+    unsafe fn waves(&self, row: u32) -> [Complex32; 2] {
+        [
+            *self.probe.add((row * self.probe_pitch) as usize),
+            *self.object.add((row * self.own_pitch) as usize),
+        ]
     }
 
     /// The values of a group, from the unnormalised inverse transform's conjugate and its factor.
@@ -305,10 +285,11 @@ impl Places {
         for u in 0..together(A) {
             let v = GROUP * together(A) + u;
             let row = row::<A, B>(v);
-            let ([mut probe, object], exponent) = loaded[u];
+            let (mut waves, exponent) = loaded[u];
             if A * B <= KEPT {
-                probe = *self.probe.add((row * self.probe_pitch) as usize);
+                waves = self.waves(row);
             }
+            let [probe, object] = waves;
             let new = x[v].conj().scale_add(factor, probe * object);
             *self.psi.add((row * self.pitch) as usize) = new;
             *largest = largest.max(new.re.abs()).max(new.im.abs());
@@ -327,8 +308,7 @@ impl Places {
                 warp::sync_warp(warp::FULL);
             }
             let row = row::<A, B>(v);
-            let probe = *self.probe.add((row * self.probe_pitch) as usize);
-            let object = *self.object.add((row * self.object_pitch) as usize);
+            let [probe, object] = self.waves(row);
             let old = *self.psi.add((row * self.pitch) as usize);
             let new = x[v].conj().scale_add(factor, probe * object);
             moved += (new - old).norm_sqr();
@@ -340,19 +320,29 @@ impl Places {
 /// Rows from a thread's first value to value `v`.
 #[inline(always)]
 fn row<const A: usize, const B: usize>(v: usize) -> u32 {
-    Line::<A, B, B, { WIDTH as usize }>::spectrum_offset(v) as u32
+    Column::<A, B>::spectrum_offset(v) as u32
 }
 
-/// `errors[frame] = weights[frame] Σ row_errors[frame, row]` of the frames `first..first + count`, a warp for each frame.
+/// Of the frames `first..first + count`, a warp each: `errors[frame] = weights[frame] Σ row_errors[frame, row]`, and the factor
+/// b (1−k) `unit` of F⁻¹[(m/|f| − 1) f] in the new wave, the first of a pair, where k keeps the error at most at `bound`.
+/// `unit` is 1/√(rows · columns).
 #[kernel(block = 128)]
-pub unsafe fn ptycho_row_errors(
+#[allow(
+    clippy::too_many_arguments,
+    reason = "the arrays of the frames and the engine's coefficients"
+)]
+pub unsafe fn ptycho_frame_factors(
     #[len(frames * rows)] row_errors: *const f32,
     #[len(frames)] weights: *const f32,
     #[len(frames)] errors: *mut f32,
+    #[len(frames)] factors: *mut [f32; 2],
     frames: u32,
     first: u32,
     count: u32,
     rows: u32,
+    unit: f32,
+    bound: f32,
+    b: f32,
 ) {
     if first >= frames || count > frames - first {
         return;
@@ -365,7 +355,9 @@ pub unsafe fn ptycho_row_errors(
         }
         let sum = reduce::warp_sum(sum);
         if warp::lane_id() == 0 {
-            *errors.add(frame) = sum * *weights.add(frame);
+            let error = sum * *weights.add(frame);
+            *errors.add(frame) = error;
+            *factors.add(frame) = [b * (1.0 - kept(error, bound)) * unit, 0.0];
         }
     }
 }

@@ -29,7 +29,7 @@ pub(crate) const KERNELS: &[KernelInfo] = &[
     info::<columns_finish::PtychoColumnsFinish128<'static, Emulated>>(),
     info::<columns_finish::PtychoColumnsFinish256<'static, Emulated>>(),
     info::<columns_finish::PtychoColumnsFinish512<'static, Emulated>>(),
-    info::<columns_finish::PtychoRowErrors<'static, Emulated>>(),
+    info::<columns_finish::PtychoFrameFactors<'static, Emulated>>(),
     info::<columns_finish::PtychoTileSums<'static, Emulated>>(),
     info::<columns_reflect::PtychoColumnsReflect64<'static, Emulated>>(),
     info::<columns_reflect::PtychoColumnsReflect128<'static, Emulated>>(),

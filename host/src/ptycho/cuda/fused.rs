@@ -185,7 +185,7 @@ impl<M: Device> Fused<M> {
             Kernels::Frame { side, keeps, roots } => (*side, *keeps, &*roots),
         };
         macro_rules! step {
-            ($kernel:ident, $pause:expr) => {
+            ($kernel:ident, $pause:expr, $work:ident) => {
                 device.launch(
                     &$kernel {
                         psi: buffers.waves.write(),
@@ -210,15 +210,15 @@ impl<M: Device> Fused<M> {
                         b: coefficients.b as f32,
                         c: coefficients.c as f32,
                     },
-                    Work::Blocks(layout.frames as usize),
+                    Work::$work(layout.frames as usize),
                 )
             };
         }
         match (side, keeps && !step.metrics.exit) {
-            (64, true) => step!(PtychoFusedStep64, 0),
-            (64, false) => step!(PtychoFusedStep64Moved, 0),
-            (_, true) => step!(PtychoFusedStep128, PAUSE),
-            (_, false) => step!(PtychoFusedStep128Moved, 0),
+            (64, true) => step!(PtychoFusedStep64, 0, Turns),
+            (64, false) => step!(PtychoFusedStep64Moved, 0, Blocks),
+            (_, true) => step!(PtychoFusedStep128, PAUSE, Turns),
+            (_, false) => step!(PtychoFusedStep128Moved, 0, Blocks),
         }
     }
 

@@ -15,7 +15,7 @@ use warpstride_kernels::ptycho::{
     column_tiles::WIDTH,
     columns_finish::{
         PtychoColumnsFinish64, PtychoColumnsFinish128, PtychoColumnsFinish256,
-        PtychoColumnsFinish512, PtychoRowErrors, PtychoTileSums,
+        PtychoColumnsFinish512, PtychoFrameFactors, PtychoTileSums,
     },
     columns_reflect::{
         PtychoColumnsReflect64, PtychoColumnsReflect128, PtychoColumnsReflect256,
@@ -38,6 +38,8 @@ pub(super) struct Passes<M: Device> {
     work: M::Buffer<Complex32>,
     /// (frame, row, sum): parts of the metrics; of a projection (frame, row): parts of the errors.
     row_sums: M::Buffer<f32>,
+    /// (frame): factor of what the projection changes, and 0.
+    factors: M::Buffer<[f32; 2]>,
     /// (frame, mode, tile): parts of Σ|Δψ|².
     tile_moved: M::Buffer<f32>,
     /// exp(−2πi k/rows) and exp(−2πi k/columns).
@@ -68,6 +70,7 @@ impl<M: Device> Passes<M> {
             group: group as u32,
             work: device.alloc("the waves of a group", group * layout.probe_elements())?,
             row_sums: device.alloc("the sums of rows", rows * ROW_SUMS)?,
+            factors: device.alloc("the factors of frames", frames)?,
             tile_moved: device.alloc("the sums of tiles", frames * tiles)?,
             row_roots: roots(device, layout.rows)?,
             column_roots: roots(device, layout.columns)?,
@@ -150,14 +153,18 @@ impl<M: Device> Passes<M> {
         sums: &mut Sums<M>,
     ) -> Result<()> {
         device.launch(
-            &PtychoRowErrors {
+            &PtychoFrameFactors {
                 row_errors: self.row_sums.read(),
                 weights: sums.weights.read(),
                 errors: buffers.errors.write(),
+                factors: self.factors.write(),
                 frames: layout.frames,
                 first,
                 count,
                 rows: layout.rows,
+                unit: layout.scale().sqrt(),
+                bound: step.bound as f32,
+                b: step.coefficients.b as f32,
             },
             Work::Blocks((count as usize).div_ceil(4)),
         )?;
@@ -172,7 +179,7 @@ impl<M: Device> Passes<M> {
                 probe: buffers.probe.read(),
                 object: buffers.object.read(),
                 corners: buffers.corners.read(),
-                errors: buffers.errors.read(),
+                factors: self.factors.read(),
                 roots: self.row_roots.read(),
                 sums: sums.sums.write(),
                 quanta: sums.quanta.read(),
@@ -188,9 +195,6 @@ impl<M: Device> Passes<M> {
                 tiles: layout.columns / WIDTH,
                 object_rows: layout.object_rows,
                 object_columns: layout.object_columns,
-                unit: layout.scale().sqrt(),
-                bound: step.bound as f32,
-                b: step.coefficients.b as f32,
                 moves: u32::from(step.metrics.exit),
             }
         )

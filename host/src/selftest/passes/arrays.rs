@@ -11,7 +11,7 @@ use warpstride_device::launch::Work;
 use warpstride_kernels::ptycho::column_tiles::WIDTH;
 use warpstride_kernels::ptycho::columns_finish::{
     PtychoColumnsFinish64, PtychoColumnsFinish128, PtychoColumnsFinish256, PtychoColumnsFinish512,
-    PtychoRowErrors, PtychoTileSums,
+    PtychoFrameFactors, PtychoTileSums,
 };
 use warpstride_kernels::ptycho::columns_reflect::{
     PtychoColumnsReflect64, PtychoColumnsReflect128, PtychoColumnsReflect256,
@@ -42,6 +42,7 @@ pub(super) struct Arrays<M: Device> {
     pub(super) row_errors: M::Buffer<f32>,
     pub(super) row_sums: M::Buffer<f32>,
     pub(super) errors: M::Buffer<f32>,
+    pub(super) factors: M::Buffer<[f32; 2]>,
     pub(super) tile_moved: M::Buffer<f32>,
     pub(super) moved: M::Buffer<f32>,
 }
@@ -106,6 +107,7 @@ impl<M: Device> Arrays<M> {
             row_errors: on.poisoned(rows)?,
             row_sums: on.poisoned(rows * ROW_SUMS)?,
             errors: on.poisoned(frames)?,
+            factors: on.poisoned(frames)?,
             tile_moved: on.poisoned(frames * layer_tiles(&shape) as usize)?,
             moved: on.poisoned(frames)?,
         })
@@ -223,14 +225,18 @@ impl<M: Device> Arrays<M> {
         } = shape;
         for ([first, count], work) in &self.groups {
             let (first, count) = (*first, *count);
-            let errors = PtychoRowErrors {
+            let errors = PtychoFrameFactors {
                 row_errors: self.row_errors.read(),
                 weights: self.weights.read(),
                 errors: self.errors.write(),
+                factors: self.factors.write(),
                 frames,
                 first,
                 count,
                 rows,
+                unit: unit(&shape),
+                bound,
+                b,
             };
             device.launch(&errors, Work::Blocks(count.div_ceil(4) as usize))?;
             launch!(device, rows, Work::Turns((count * layer_tiles(&shape)) as usize),
@@ -241,7 +247,7 @@ impl<M: Device> Arrays<M> {
                 probe: self.probe.read(),
                 object: self.object.read(),
                 corners: self.corners.read(),
-                errors: self.errors.read(),
+                factors: self.factors.read(),
                 roots: self.row_roots.read(),
                 sums: self.sums.write(),
                 quanta: self.quanta.read(),
@@ -257,9 +263,6 @@ impl<M: Device> Arrays<M> {
                 tiles: columns / WIDTH,
                 object_rows,
                 object_columns,
-                unit: unit(&shape),
-                bound,
-                b,
                 moves: u32::from(moves),
             })?;
         }
