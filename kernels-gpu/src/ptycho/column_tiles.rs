@@ -5,28 +5,49 @@
 //! (`cp.async`): without, its few warps wait for L2 and device memory more than half of the time.
 //!
 //! Shared memory, with columns of A B values, each thread of B for a column having the rows B k + t: the exchange of the
-//! transform, whose slots ([`Line::slot`]) receive the next frame's values once it is free; up to [`KEPT`] rows the probe
-//! in the tile, read once, and the object under it; what each warp needs to know of its next frame; the block's tile.
+//! transform, whose slots ([`Line::slot`]) receive the next frame's values once it is free; the probe in the tile, read
+//! once; the object under it; what each warp needs to know of its next frame; the block's tile. Columns of 512 values have
+//! a smaller exchange, for real and imaginary parts one after the other, and neither the next values nor the object: with
+//! them there would be one block a multiprocessor, without the probe more bytes from L2.
 
 use crate::fft::line::Line;
 use warpstride_device::prelude::*;
 
 /// Columns of a tile.
 pub const WIDTH: u32 = 16;
-/// Longest column of which a block has probe and object in shared memory.
-pub const KEPT: usize = 256;
+/// Longest column of which the next frame's values and the object are copied ahead.
+pub const COPIED: usize = 256;
+/// Words of a row of the smaller exchange, between which 16 columns lie: one more than values, so that the two rows of a warp
+/// are in different banks.
+const ROW: usize = 17;
+/// Words of a warp.
+const WARP_WORDS: usize = 8;
 /// Values that a thread loads together.
 const TOGETHER: usize = 8;
 
 /// A column of a tile and its transform.
 pub(super) type Column<const A: usize, const B: usize> = Line<A, B, B, { WIDTH as usize }>;
 
+/// Complex numbers of the exchange of columns of `length` values, of which stage 1 has `a` in registers.
+const fn exchange(length: usize, a: usize) -> usize {
+    if length <= COPIED {
+        length * WIDTH as usize
+    } else {
+        a * ROW * WIDTH as usize / 2
+    }
+}
+
+/// Complex numbers of a block's arrays.
+const fn arrays(length: usize, a: usize) -> usize {
+    let others = if length <= COPIED { 2 } else { 1 };
+    exchange(length, a) + others * length * WIDTH as usize
+}
+
 /// Bytes of shared memory of a block whose columns have `length` values.
 #[must_use]
 pub const fn shared_memory(length: usize) -> usize {
-    let arrays = if length <= KEPT { 3 } else { 1 };
     // The words of 8 warps, and of the block.
-    arrays * length * WIDTH as usize * 8 + 8 * 16 + 16
+    arrays(length, 32) * 8 + 8 * 4 * WARP_WORDS + 16
 }
 
 /// The thread's number in its column, and its column in the tile.
@@ -63,17 +84,23 @@ impl Tiles {
         first: impl Fn(u32),
         each: impl Fn(u32),
     ) {
-        let tiles = self.columns / WIDTH;
-        // Not 0, so that a division by it is no call.
-        let all = (self.modes * tiles).max(1);
-        let lanes = (thread::grid_dim_x() / all).max(1);
-        for tile in thread::block_stride(lanes * all) {
+        let mut tile = thread::block_idx_x();
+        loop {
+            let tiles = self.columns / WIDTH;
+            // Not 0, so that a division by it is no call.
+            let all = (self.modes * tiles).max(1);
+            let lanes = (thread::hidden(thread::grid_dim_x()) / all).max(1);
+            if tile >= lanes * all {
+                return;
+            }
             let words = self.words::<A, B>();
             thread::sync_threads();
             if thread::thread_idx_x() == 0 {
                 *words = tile % all / tiles.max(1);
                 *words.add(1) = tile % all % tiles.max(1) * WIDTH;
                 *words.add(2) = lanes;
+                // Not in registers, of which the transforms need all.
+                *words.add(3) = tile;
             }
             thread::sync_threads();
             self.keep::<A, B>();
@@ -85,21 +112,21 @@ impl Tiles {
                 each(member);
                 member = self.next::<A, B>(member);
             }
+            tile = *self.words::<A, B>().add(3) + thread::grid_dim_x();
         }
     }
 
-    /// The words of the block: mode and first column of its tile, and from a frame to its next one.
+    /// The words of the block: mode and first column of its tile, from a frame to its next one, and the tile's number.
     #[inline(always)]
     unsafe fn words<const A: usize, const B: usize>(&self) -> *mut u32 {
-        self.warp_words::<A, B>(0).add(8 * 4)
+        self.warp_words::<A, B>(0).add(8 * WARP_WORDS)
     }
 
-    /// The words of a warp: a corner, a factor, and one that is not used.
+    /// The words of a warp: a corner, a factor and one that is not used, as they are copied; then those of the present frame.
     #[inline(always)]
     unsafe fn warp_words<const A: usize, const B: usize>(&self, warp: usize) -> *mut u32 {
-        let arrays = if A * B <= KEPT { 3 } else { 1 };
-        let words: *mut u32 = self.memory.add(arrays * A * B * WIDTH as usize).cast();
-        words.add(warp * 4)
+        let words: *mut u32 = self.memory.add(arrays(A * B, A)).cast();
+        words.add(warp * WARP_WORDS)
     }
 
     /// The block's next frame after `member`.
@@ -126,6 +153,21 @@ impl Tiles {
         Line::new(self.memory.add(inner as usize), self.roots, t as usize)
     }
 
+    /// Stage 1 of the column's transform, after which the exchange is free.
+    #[inline(always)]
+    pub(super) unsafe fn outer<const A: usize, const B: usize>(&self, x: &mut [Complex32; A]) {
+        let (t, inner) = place();
+        if A * B <= COPIED {
+            self.column::<A, B>().outer(x, thread::sync_threads);
+        } else {
+            let column =
+                Line::<A, B, ROW, { WIDTH as usize }>::new(self.memory, self.roots, t as usize);
+            let exchange = self.memory.cast::<f32>().add(inner as usize);
+            column.outer_in_parts(x, exchange, thread::sync_threads);
+        }
+        thread::sync_threads();
+    }
+
     /// Where the thread's row t is in an array (frame, mode, row, column), in frame number `frame`.
     #[inline(always)]
     pub(super) unsafe fn start<const A: usize, const B: usize>(&self, frame: u32) -> usize {
@@ -146,35 +188,25 @@ impl Tiles {
         row.wrapping_add(left.wrapping_add(self.first_column::<A, B>() + inner))
     }
 
-    /// Where the thread finds its row t of the probe, and how far each row is behind the one before.
+    /// The thread's row t of the probe in shared memory, where rows are [`WIDTH`] apart; no other thread uses its rows.
     #[inline(always)]
-    pub(super) unsafe fn probe<const A: usize, const B: usize>(&self) -> (*const Complex32, u32) {
-        if A * B <= KEPT {
-            (self.own::<A, B>(1), WIDTH)
-        } else {
-            (self.probe.add(self.start::<A, B>(0)), self.columns)
-        }
-    }
-
-    /// The thread's row t in array number `array` of the shared memory; no other thread uses its rows.
-    #[inline(always)]
-    pub(super) unsafe fn own<const A: usize, const B: usize>(
-        &self,
-        array: usize,
-    ) -> *mut Complex32 {
+    pub(super) unsafe fn kept_probe<const A: usize, const B: usize>(&self) -> *mut Complex32 {
         let (t, inner) = place();
-        let array = self.memory.add(array * A * B * WIDTH as usize);
+        let array = self.memory.add(exchange(A * B, A));
         array.add((t * WIDTH + inner) as usize)
     }
 
-    /// Reads the probe in the tile, if it is kept.
+    /// The same of the object, if it is copied.
+    #[inline(always)]
+    pub(super) unsafe fn copied_object<const A: usize, const B: usize>(&self) -> *mut Complex32 {
+        self.kept_probe::<A, B>().add(A * B * WIDTH as usize)
+    }
+
+    /// Reads the probe in the tile.
     #[inline(always)]
     unsafe fn keep<const A: usize, const B: usize>(&self) {
-        if A * B > KEPT {
-            return;
-        }
         let from = self.probe.add(self.start::<A, B>(0));
-        let kept = self.own::<A, B>(1);
+        let kept = self.kept_probe::<A, B>();
         for group in 0..A / TOGETHER {
             let mut values = [Complex32::ZERO; TOGETHER];
             for u in 0..TOGETHER {
@@ -187,15 +219,28 @@ impl Tiles {
         }
     }
 
-    /// Begins to copy the tile of a layer, from the thread's row t on, to the exchange, if `there` is true.
+    /// Begins to copy the tile of a layer, from the thread's row t on, to the exchange, if `there` is true; long columns are
+    /// brought to the L2 cache instead.
     #[inline(always)]
     pub(super) unsafe fn read_ahead<const A: usize, const B: usize>(
         &self,
         there: bool,
         source: *const Complex32,
     ) {
-        let column = self.column::<A, B>();
         let pitch = B as u32 * thread::hidden(self.columns);
+        if A * B > COPIED {
+            // A row of the tile has 128 bytes: one of its 16 threads is enough, another one for each row.
+            let (_, inner) = place();
+            for half in 0..A / WIDTH as usize {
+                if there {
+                    let row = (half as u32 * WIDTH + inner) * pitch;
+                    let row: *const f32 = source.sub(inner as usize).add(row as usize).cast();
+                    mem::prefetch_l2(row);
+                }
+            }
+            return;
+        }
+        let column = self.column::<A, B>();
         for n1 in 0..A {
             let from = source.add((n1 as u32 * pitch) as usize);
             mem::copy_complex_ahead(there, column.slot(n1), from);
@@ -209,10 +254,10 @@ impl Tiles {
         there: bool,
         on_object: u32,
     ) {
-        if A * B > KEPT {
+        if A * B > COPIED {
             return;
         }
-        let own = self.own::<A, B>(2);
+        let own = self.copied_object::<A, B>();
         let from = self.object.add(on_object as usize);
         let pitch = B as u32 * thread::hidden(self.object_columns);
         for n1 in 0..A {
@@ -227,7 +272,7 @@ impl Tiles {
         self.read_words_ahead::<A, B>(member, 0, self.corners.cast());
     }
 
-    /// Begins to copy a frame's factor, the first of its pair, to where [`Tiles::factor`] finds it.
+    /// Begins to copy a frame's factor, the first of its pair, to where [`Tiles::take_words`] finds it.
     #[inline(always)]
     pub(super) unsafe fn read_factor_ahead<const A: usize, const B: usize>(
         &self,
@@ -258,10 +303,24 @@ impl Tiles {
         [*words, *words.add(1)]
     }
 
-    /// The copied factor; likewise.
+    /// Takes the copied corner and factor for those of the present frame; after [`mem::wait_for_copies`].
     #[inline(always)]
-    pub(super) unsafe fn factor<const A: usize, const B: usize>(&self) -> f32 {
+    pub(super) unsafe fn take_words<const A: usize, const B: usize>(&self) {
         let index = thread::hidden(thread::thread_idx_x());
-        f32::from_bits(*self.warp_words::<A, B>(index as usize / 32).add(2))
+        let words = self.warp_words::<A, B>(index as usize / 32);
+        if index.is_multiple_of(32) {
+            for word in 0..3 {
+                *words.add(4 + word) = *words.add(word);
+            }
+        }
+        warp::sync_warp(warp::FULL);
+    }
+
+    /// Corner and factor of the present frame.
+    #[inline(always)]
+    pub(super) unsafe fn taken<const A: usize, const B: usize>(&self) -> ([u32; 2], f32) {
+        let index = thread::hidden(thread::thread_idx_x());
+        let words = self.warp_words::<A, B>(index as usize / 32).add(4);
+        ([*words, *words.add(1)], f32::from_bits(*words.add(2)))
     }
 }

@@ -9,7 +9,7 @@
 //! ψ of before is read only for Σ|Δψ|². The object and its sums are in L2: 64-bit integers in fixed point
 //! (`ptycho::fixed_point`), so that the order of the frames does not change a bit.
 
-use super::column_tiles::{Column, KEPT, Tiles, WIDTH};
+use super::column_tiles::{COPIED, Column, Tiles, WIDTH};
 use super::fixed_point::{packed, quantum};
 use warpstride_device::prelude::*;
 
@@ -95,10 +95,10 @@ macro_rules! kernels {
 }
 
 kernels! {
-    64 = 8 * 8, 128 threads, 4 blocks, 24_720 bytes: ptycho_columns_finish_64;
-    128 = 16 * 8, 128 threads, 4 blocks, 49_296 bytes: ptycho_columns_finish_128;
-    256 = 16 * 16, 256 threads, 2 blocks, 98_448 bytes: ptycho_columns_finish_256;
-    512 = 32 * 16, 256 threads, 2 blocks, 65_680 bytes: ptycho_columns_finish_512;
+    64 = 8 * 8, 128 threads, 4 blocks, 24_848 bytes: ptycho_columns_finish_64;
+    128 = 16 * 8, 128 threads, 4 blocks, 49_424 bytes: ptycho_columns_finish_128;
+    256 = 16 * 16, 256 threads, 2 blocks, 98_576 bytes: ptycho_columns_finish_256;
+    512 = 32 * 16, 256 threads, 2 blocks, 100_624 bytes: ptycho_columns_finish_512;
 }
 
 struct Finish {
@@ -149,23 +149,27 @@ impl Finish {
         let tiles = &self.tiles;
         let mut x = [Complex32::ZERO; A];
         mem::wait_for_copies();
-        warp::sync_warp(warp::FULL);
-        let (on_object, factor) = (
-            tiles.on_object::<A, B>(tiles.corner::<A, B>()),
-            tiles.factor::<A, B>(),
-        );
+        tiles.take_words::<A, B>();
+        let on_object = tiles.on_object::<A, B>(tiles.taken::<A, B>().0);
         tiles.read_object_ahead::<A, B>(true, on_object);
         mem::close_copies();
         let column = tiles.column::<A, B>();
+        let source = self.work.add(tiles.start::<A, B>(member));
         for n1 in 0..A {
-            x[Column::<A, B>::register(n1)] = (*column.slot(n1)).conj();
+            let value = if A * B <= COPIED {
+                *column.slot(n1)
+            } else {
+                *source.add(((n1 * B) as u32 * tiles.columns) as usize)
+            };
+            x[Column::<A, B>::register(n1)] = value.conj();
         }
-        tiles.column::<A, B>().outer(&mut x, thread::sync_threads);
-        thread::sync_threads();
+        tiles.outer::<A, B>(&mut x);
         self.read_ahead::<A, B>(tiles.next::<A, B>(member));
         mem::close_copies();
         tiles.column::<A, B>().inner(&mut x);
         mem::wait_for_older_copies();
+        let (corner, factor) = tiles.taken::<A, B>();
+        let on_object = tiles.on_object::<A, B>(corner);
         if self.moves {
             let at = self.places::<A, B>(member, on_object);
             let moved = reduce::block_sum(at.moved::<A, B>(&x, factor));
@@ -207,21 +211,19 @@ impl Finish {
         let pitch = thread::recomputed(tiles.columns);
         let object_pitch = thread::recomputed(tiles.object_columns);
         let on_object = thread::recomputed(on_object) as usize;
-        let (probe, probe_pitch) = tiles.probe::<A, B>();
-        let (object, own_pitch) = if A * B <= KEPT {
-            (tiles.own::<A, B>(2).cast_const(), WIDTH)
+        let (object, own_pitch) = if A * B <= COPIED {
+            (tiles.copied_object::<A, B>().cast_const(), WIDTH)
         } else {
             (tiles.object.add(on_object), object_pitch)
         };
         let frame = thread::recomputed(self.first + member);
         Places {
             psi: self.psi.add(tiles.start::<A, B>(frame)),
-            probe,
+            probe: tiles.kept_probe::<A, B>(),
             object,
             sums: self.sums.add(on_object),
             quanta: self.quanta.add(on_object),
             pitch,
-            probe_pitch: if A * B > KEPT { pitch } else { probe_pitch },
             own_pitch,
             object_pitch,
         }
@@ -235,40 +237,30 @@ struct Places {
     object: *const Complex32,
     sums: *mut u64,
     quanta: *const u8,
-    /// Columns of a frame, of probe and object where they are read, and of the object.
+    /// Columns of a frame, of the object where it is read, and of the object.
     pitch: u32,
-    probe_pitch: u32,
     own_pitch: u32,
     object_pitch: u32,
 }
 
-/// P and O (unless they are in shared memory) and the exponent of a value's quantum.
-type Loaded = ([Complex32; 2], u8);
+/// O (unless it is in shared memory) and the exponent of a value's quantum.
+type Loaded = (Complex32, u32);
 
 impl Places {
     /// What the values of a group need from L2.
     #[inline(always)]
     unsafe fn load<const A: usize, const B: usize>(&self, group: usize) -> [Loaded; TOGETHER] {
-        let mut loaded = [([Complex32::ZERO; 2], 0); TOGETHER];
+        let mut loaded = [(Complex32::ZERO, 0); TOGETHER];
         for u in 0..together(A) {
             let row = row::<A, B>(group * together(A) + u);
             let on_object = (row * self.object_pitch) as usize;
-            let mut waves = [Complex32::ZERO; 2];
-            if A * B > KEPT {
-                waves = self.waves(row);
+            let mut object = Complex32::ZERO;
+            if A * B > COPIED {
+                object = *self.object.add(on_object);
             }
-            loaded[u] = (waves, *self.quanta.add(on_object));
+            loaded[u] = (object, u32::from(*self.quanta.add(on_object)));
         }
         loaded
-    }
-
-    /// P and O of a row.
-    #[inline(always)]
-    unsafe fn waves(&self, row: u32) -> [Complex32; 2] {
-        [
-            *self.probe.add((row * self.probe_pitch) as usize),
-            *self.object.add((row * self.own_pitch) as usize),
-        ]
     }
 
     /// The values of a group, from the unnormalised inverse transform's conjugate and its factor.
@@ -285,11 +277,11 @@ impl Places {
         for u in 0..together(A) {
             let v = GROUP * together(A) + u;
             let row = row::<A, B>(v);
-            let (mut waves, exponent) = loaded[u];
-            if A * B <= KEPT {
-                waves = self.waves(row);
+            let (mut object, exponent) = loaded[u];
+            if A * B <= COPIED {
+                object = *self.object.add((row * self.own_pitch) as usize);
             }
-            let [probe, object] = waves;
+            let probe = *self.probe.add((row * WIDTH) as usize);
             let new = x[v].conj().scale_add(factor, probe * object);
             *self.psi.add((row * self.pitch) as usize) = new;
             *largest = largest.max(new.re.abs()).max(new.im.abs());
@@ -308,7 +300,8 @@ impl Places {
                 warp::sync_warp(warp::FULL);
             }
             let row = row::<A, B>(v);
-            let [probe, object] = self.waves(row);
+            let probe = *self.probe.add((row * WIDTH) as usize);
+            let object = *self.object.add((row * self.own_pitch) as usize);
             let old = *self.psi.add((row * self.pitch) as usize);
             let new = x[v].conj().scale_add(factor, probe * object);
             moved += (new - old).norm_sqr();

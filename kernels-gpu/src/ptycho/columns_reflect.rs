@@ -6,7 +6,7 @@
 //! frame's values arrive in shared memory meanwhile (`column_tiles`). Reads 8 bytes a value of device memory (ψ) and writes 8; the object, 8
 //! bytes, comes from L2, whose rate is the limit (benches/runs/2026-11-25-h200/passes.md).
 
-use super::column_tiles::{Column, KEPT, Tiles, WIDTH};
+use super::column_tiles::{COPIED, Column, Tiles, WIDTH};
 use warpstride_device::prelude::*;
 
 /// Values that a thread handles together.
@@ -73,10 +73,10 @@ macro_rules! kernels {
 }
 
 kernels! {
-    64 = 8 * 8, 128 threads, 8 blocks, 24_720 bytes: ptycho_columns_reflect_64;
-    128 = 16 * 8, 128 threads, 4 blocks, 49_296 bytes: ptycho_columns_reflect_128;
-    256 = 16 * 16, 256 threads, 2 blocks, 98_448 bytes: ptycho_columns_reflect_256;
-    512 = 32 * 16, 256 threads, 2 blocks, 65_680 bytes: ptycho_columns_reflect_512;
+    64 = 8 * 8, 128 threads, 8 blocks, 24_848 bytes: ptycho_columns_reflect_64;
+    128 = 16 * 8, 128 threads, 4 blocks, 49_424 bytes: ptycho_columns_reflect_128;
+    256 = 16 * 16, 256 threads, 2 blocks, 98_576 bytes: ptycho_columns_reflect_256;
+    512 = 32 * 16, 256 threads, 2 blocks, 100_624 bytes: ptycho_columns_reflect_512;
 }
 
 struct Waves {
@@ -93,7 +93,7 @@ impl Waves {
     #[inline(always)]
     unsafe fn begin<const A: usize, const B: usize>(&self, member: u32) {
         self.read_ahead::<A, B>(member);
-        if A * B <= KEPT {
+        if A * B <= COPIED {
             let tiles = &self.tiles;
             let on_object = tiles.on_object::<A, B>(*tiles.corners.add(member as usize));
             tiles.read_object_ahead::<A, B>(true, on_object);
@@ -120,20 +120,19 @@ impl Waves {
         mem::wait_for_copies();
         warp::sync_warp(warp::FULL);
         if self.c == 1.0 {
-            self.load::<A, B, false>(&mut x);
+            self.load::<A, B, false>(member, &mut x);
         } else {
-            self.load::<A, B, true>(&mut x);
+            self.load::<A, B, true>(member, &mut x);
         }
-        if A * B <= KEPT {
+        if A * B <= COPIED {
             let next = tiles.next::<A, B>(member);
             let on_object = tiles.on_object::<A, B>(tiles.corner::<A, B>());
             tiles.read_object_ahead::<A, B>(next < tiles.count, on_object);
         }
-        tiles.column::<A, B>().outer(&mut x, thread::sync_threads);
-        thread::sync_threads();
+        tiles.outer::<A, B>(&mut x);
         let next = tiles.next::<A, B>(member);
         self.read_ahead::<A, B>(next);
-        if A * B <= KEPT {
+        if A * B <= COPIED {
             tiles.read_corner_ahead::<A, B>(tiles.next::<A, B>(next));
         } else {
             tiles.read_corner_ahead::<A, B>(next);
@@ -149,26 +148,36 @@ impl Waves {
 
     /// The values of the thread's column, in the order that the transform expects.
     #[inline(always)]
-    unsafe fn load<const A: usize, const B: usize, const PSI: bool>(&self, x: &mut [Complex32; A]) {
+    unsafe fn load<const A: usize, const B: usize, const PSI: bool>(
+        &self,
+        member: u32,
+        x: &mut [Complex32; A],
+    ) {
         let tiles = &self.tiles;
-        let (object, object_pitch) = if A * B <= KEPT {
-            (tiles.own::<A, B>(2).cast_const(), WIDTH)
+        let (object, object_pitch) = if A * B <= COPIED {
+            (tiles.copied_object::<A, B>().cast_const(), WIDTH)
         } else {
             let on_object = tiles.on_object::<A, B>(tiles.corner::<A, B>());
             (tiles.object.add(on_object as usize), tiles.object_columns)
         };
-        let (probe, probe_pitch) = tiles.probe::<A, B>();
+        let probe = tiles.kept_probe::<A, B>();
         let column = tiles.column::<A, B>();
+        let psi = self.psi.add(tiles.start::<A, B>(self.first + member));
         for group in 0..A / TOGETHER {
             // Keeps the assembler from loading everything at once.
             warp::sync_warp(warp::FULL);
             for u in 0..TOGETHER {
                 let n1 = group * TOGETHER + u;
                 let row = (n1 * B) as u32;
-                let probe = *probe.add((row * probe_pitch) as usize);
+                let probe = *probe.add((row * WIDTH) as usize);
                 let exit = probe * *object.add((row * object_pitch) as usize);
                 x[Column::<A, B>::register(n1)] = if PSI {
-                    exit.scale_add(self.c, (*column.slot(n1)).scale(1.0 - self.c))
+                    let psi = if A * B <= COPIED {
+                        *column.slot(n1)
+                    } else {
+                        *psi.add((row * tiles.columns) as usize)
+                    };
+                    exit.scale_add(self.c, psi.scale(1.0 - self.c))
                 } else {
                     exit
                 };

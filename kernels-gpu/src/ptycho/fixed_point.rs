@@ -45,6 +45,6 @@ pub(super) fn exponent_for(size: f32) -> u8 {
 
 /// The quantum with this exponent: that of an f32, biased.
 #[inline(always)]
-pub(super) fn quantum(exponent: u8) -> f32 {
-    f32::from_bits(u32::from(exponent) << 23)
+pub(super) fn quantum(exponent: u32) -> f32 {
+    f32::from_bits(exponent << 23)
 }

@@ -331,13 +331,13 @@ impl<const A: usize> FusedStep<A> {
 
     /// P and the exponents of the quanta of a group of values.
     #[inline(always)]
-    unsafe fn factors(&self, at: &Places, group: usize) -> [(Complex32, u8); IN_FLIGHT] {
+    unsafe fn factors(&self, at: &Places, group: usize) -> [(Complex32, u32); IN_FLIGHT] {
         let mut factors = [(Complex32::ZERO, 0); IN_FLIGHT];
         for w in 0..IN_FLIGHT {
             let n = group * IN_FLIGHT + w;
             factors[w] = (
                 *at.probe.add(n * Self::THREADS),
-                *at.quanta.add((n as u32 * at.stride) as usize),
+                u32::from(*at.quanta.add((n as u32 * at.stride) as usize)),
             );
         }
         factors
@@ -369,7 +369,7 @@ impl<const A: usize> FusedStep<A> {
                 let n = group * IN_FLIGHT + w;
                 let probe = *at.probe.add(n * Self::THREADS);
                 largest = largest.max(x[n].re.abs()).max(x[n].im.abs());
-                let exponent = *at.quanta.add((n as u32 * at.stride) as usize);
+                let exponent = u32::from(*at.quanta.add((n as u32 * at.stride) as usize));
                 let share = probe.conj() * x[n].scale(quantum(exponent));
                 let sum = at.sums.add((n as u32 * at.stride) as usize);
                 atomic::add_u64(sum, packed(share));

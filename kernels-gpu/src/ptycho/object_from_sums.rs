@@ -34,13 +34,16 @@ pub unsafe fn ptycho_object_from_sums(
         let first = item * threads * TOGETHER as u32 + thread::index_in_block();
         let mut before = [Complex32::ZERO; TOGETHER];
         let mut loaded = [0_u64; TOGETHER];
-        let mut factors = [(1.0_f32, 0_u8); TOGETHER];
+        let mut factors = [(1.0_f32, 0_u32); TOGETHER];
         for u in 0..TOGETHER {
             let pixel = first + u as u32 * threads;
             if pixel < pixels {
                 before[u] = *object.add(pixel as usize);
                 loaded[u] = *sums.add(pixel as usize);
-                factors[u] = (*fluence.add(pixel as usize), *quanta.add(pixel as usize));
+                factors[u] = (
+                    *fluence.add(pixel as usize),
+                    u32::from(*quanta.add(pixel as usize)),
+                );
             }
         }
         for u in 0..TOGETHER {
