@@ -2,20 +2,20 @@
 //!
 //! A block keeps to a tile of one mode and goes through the frames. The blocks that run together have all tiles of some
 //! frames, whole rows of them. While a block handles one frame, the next one's values are copied to its shared memory
-//! (`cp.async`): without, its few warps wait for L2 and device memory more than half of the time.
+//! (`cp.async`) if columns have 256 values: without, its few warps wait for L2 and device memory more than half of the time.
 //!
 //! Shared memory, with columns of A B values, each thread of B for a column having the rows B k + t: the exchange of the
-//! transform, whose slots ([`Line::slot`]) receive the next frame's values once it is free; the probe in the tile, read
-//! once; the object under it; what each warp needs to know of its next frame; the block's tile. Columns of 512 values have
-//! a smaller exchange, for real and imaginary parts one after the other, and neither the next values nor the object: with
-//! them there would be one block a multiprocessor, without the probe more bytes from L2.
+//! transform, whose slots ([`Line::slot`]) receive the next frame's values once it is free, if they are copied; the probe in
+//! the tile, read once; the object under it, if it is copied; what each warp needs to know of its next frame; the block's
+//! tile. Columns of 64 and 128 values have more blocks instead, and those of 512 have a smaller exchange, for real
+//! and imaginary parts one after the other, so that there are two blocks a multiprocessor.
 
 use crate::fft::line::Line;
 use warpstride_device::prelude::*;
 
 /// Columns of a tile.
 pub const WIDTH: u32 = 16;
-/// Longest column of which the next frame's values and the object are copied ahead.
+/// Length of the columns of which the next frame's values and the object are copied ahead.
 pub const COPIED: usize = 256;
 /// Words of a row of the smaller exchange, between which 16 columns lie: one more than values, so that the two rows of a warp
 /// are in different banks.
@@ -30,7 +30,7 @@ pub(super) type Column<const A: usize, const B: usize> = Line<A, B, B, { WIDTH a
 
 /// Complex numbers of the exchange of columns of `length` values, of which stage 1 has `a` in registers.
 const fn exchange(length: usize, a: usize) -> usize {
-    if length <= COPIED {
+    if length <= 256 {
         length * WIDTH as usize
     } else {
         a * ROW * WIDTH as usize / 2
@@ -39,7 +39,7 @@ const fn exchange(length: usize, a: usize) -> usize {
 
 /// Complex numbers of a block's arrays.
 const fn arrays(length: usize, a: usize) -> usize {
-    let others = if length <= COPIED { 2 } else { 1 };
+    let others = if length == COPIED { 2 } else { 1 };
     exchange(length, a) + others * length * WIDTH as usize
 }
 
@@ -157,7 +157,7 @@ impl Tiles {
     #[inline(always)]
     pub(super) unsafe fn outer<const A: usize, const B: usize>(&self, x: &mut [Complex32; A]) {
         let (t, inner) = place();
-        if A * B <= COPIED {
+        if A * B <= 256 {
             self.column::<A, B>().outer(x, thread::sync_threads);
         } else {
             let column =
@@ -219,8 +219,7 @@ impl Tiles {
         }
     }
 
-    /// Begins to copy the tile of a layer, from the thread's row t on, to the exchange, if `there` is true; long columns are
-    /// brought to the L2 cache instead.
+    /// Begins to copy the tile of a layer, from the thread's row t on, to the exchange, if it is copied and `there` is true.
     #[inline(always)]
     pub(super) unsafe fn read_ahead<const A: usize, const B: usize>(
         &self,
@@ -228,16 +227,7 @@ impl Tiles {
         source: *const Complex32,
     ) {
         let pitch = B as u32 * thread::hidden(self.columns);
-        if A * B > COPIED {
-            // A row of the tile has 128 bytes: one of its 16 threads is enough, another one for each row.
-            let (_, inner) = place();
-            for half in 0..A / WIDTH as usize {
-                if there {
-                    let row = (half as u32 * WIDTH + inner) * pitch;
-                    let row: *const f32 = source.sub(inner as usize).add(row as usize).cast();
-                    mem::prefetch_l2(row);
-                }
-            }
+        if A * B != COPIED {
             return;
         }
         let column = self.column::<A, B>();
@@ -254,7 +244,7 @@ impl Tiles {
         there: bool,
         on_object: u32,
     ) {
-        if A * B > COPIED {
+        if A * B != COPIED {
             return;
         }
         let own = self.copied_object::<A, B>();

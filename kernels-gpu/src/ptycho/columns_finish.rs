@@ -95,8 +95,8 @@ macro_rules! kernels {
 }
 
 kernels! {
-    64 = 8 * 8, 128 threads, 4 blocks, 24_848 bytes: ptycho_columns_finish_64;
-    128 = 16 * 8, 128 threads, 4 blocks, 49_424 bytes: ptycho_columns_finish_128;
+    64 = 8 * 8, 128 threads, 4 blocks, 16_656 bytes: ptycho_columns_finish_64;
+    128 = 16 * 8, 128 threads, 4 blocks, 33_040 bytes: ptycho_columns_finish_128;
     256 = 16 * 16, 256 threads, 2 blocks, 98_576 bytes: ptycho_columns_finish_256;
     512 = 32 * 16, 256 threads, 2 blocks, 100_624 bytes: ptycho_columns_finish_512;
 }
@@ -156,7 +156,7 @@ impl Finish {
         let column = tiles.column::<A, B>();
         let source = self.work.add(tiles.start::<A, B>(member));
         for n1 in 0..A {
-            let value = if A * B <= COPIED {
+            let value = if A * B == COPIED {
                 *column.slot(n1)
             } else {
                 *source.add(((n1 * B) as u32 * tiles.columns) as usize)
@@ -211,7 +211,7 @@ impl Finish {
         let pitch = thread::recomputed(tiles.columns);
         let object_pitch = thread::recomputed(tiles.object_columns);
         let on_object = thread::recomputed(on_object) as usize;
-        let (object, own_pitch) = if A * B <= COPIED {
+        let (object, own_pitch) = if A * B == COPIED {
             (tiles.copied_object::<A, B>().cast_const(), WIDTH)
         } else {
             (tiles.object.add(on_object), object_pitch)
@@ -255,7 +255,7 @@ impl Places {
             let row = row::<A, B>(group * together(A) + u);
             let on_object = (row * self.object_pitch) as usize;
             let mut object = Complex32::ZERO;
-            if A * B > COPIED {
+            if A * B != COPIED {
                 object = *self.object.add(on_object);
             }
             loaded[u] = (object, u32::from(*self.quanta.add(on_object)));
@@ -278,7 +278,7 @@ impl Places {
             let v = GROUP * together(A) + u;
             let row = row::<A, B>(v);
             let (mut object, exponent) = loaded[u];
-            if A * B <= COPIED {
+            if A * B == COPIED {
                 object = *self.object.add((row * self.own_pitch) as usize);
             }
             let probe = *self.probe.add((row * WIDTH) as usize);

@@ -73,8 +73,8 @@ macro_rules! kernels {
 }
 
 kernels! {
-    64 = 8 * 8, 128 threads, 8 blocks, 24_848 bytes: ptycho_columns_reflect_64;
-    128 = 16 * 8, 128 threads, 4 blocks, 49_424 bytes: ptycho_columns_reflect_128;
+    64 = 8 * 8, 128 threads, 8 blocks, 16_656 bytes: ptycho_columns_reflect_64;
+    128 = 16 * 8, 128 threads, 5 blocks, 33_040 bytes: ptycho_columns_reflect_128;
     256 = 16 * 16, 256 threads, 2 blocks, 98_576 bytes: ptycho_columns_reflect_256;
     512 = 32 * 16, 256 threads, 2 blocks, 100_624 bytes: ptycho_columns_reflect_512;
 }
@@ -93,7 +93,7 @@ impl Waves {
     #[inline(always)]
     unsafe fn begin<const A: usize, const B: usize>(&self, member: u32) {
         self.read_ahead::<A, B>(member);
-        if A * B <= COPIED {
+        if A * B == COPIED {
             let tiles = &self.tiles;
             let on_object = tiles.on_object::<A, B>(*tiles.corners.add(member as usize));
             tiles.read_object_ahead::<A, B>(true, on_object);
@@ -124,7 +124,7 @@ impl Waves {
         } else {
             self.load::<A, B, true>(member, &mut x);
         }
-        if A * B <= COPIED {
+        if A * B == COPIED {
             let next = tiles.next::<A, B>(member);
             let on_object = tiles.on_object::<A, B>(tiles.corner::<A, B>());
             tiles.read_object_ahead::<A, B>(next < tiles.count, on_object);
@@ -132,7 +132,7 @@ impl Waves {
         tiles.outer::<A, B>(&mut x);
         let next = tiles.next::<A, B>(member);
         self.read_ahead::<A, B>(next);
-        if A * B <= COPIED {
+        if A * B == COPIED {
             tiles.read_corner_ahead::<A, B>(tiles.next::<A, B>(next));
         } else {
             tiles.read_corner_ahead::<A, B>(next);
@@ -154,7 +154,7 @@ impl Waves {
         x: &mut [Complex32; A],
     ) {
         let tiles = &self.tiles;
-        let (object, object_pitch) = if A * B <= COPIED {
+        let (object, object_pitch) = if A * B == COPIED {
             (tiles.copied_object::<A, B>().cast_const(), WIDTH)
         } else {
             let on_object = tiles.on_object::<A, B>(tiles.corner::<A, B>());
@@ -172,7 +172,7 @@ impl Waves {
                 let probe = *probe.add((row * WIDTH) as usize);
                 let exit = probe * *object.add((row * object_pitch) as usize);
                 x[Column::<A, B>::register(n1)] = if PSI {
-                    let psi = if A * B <= COPIED {
+                    let psi = if A * B == COPIED {
                         *column.slot(n1)
                     } else {
                         *psi.add((row * tiles.columns) as usize)
