@@ -327,3 +327,27 @@ pub struct ModelErrors {
     /// R_free: the same over the free pixels, if there are any with counts.
     pub r_free: Option<f64>,
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn all_engines_end_at_the_model() {
+        for parameter in [1e-6, 0.1, 0.75, 1.0, 2.0] {
+            for coefficients in [
+                Coefficients::dm(parameter),
+                Coefficients::raar(parameter),
+                Coefficients::ap(),
+            ] {
+                assert!(coefficients.ends_at_model(), "{coefficients:?}");
+            }
+        }
+        let other = Coefficients {
+            a: 0.5,
+            b: 0.5,
+            c: 2.0,
+        };
+        assert!(!other.ends_at_model());
+    }
+}

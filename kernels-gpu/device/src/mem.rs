@@ -165,26 +165,6 @@ pub unsafe fn copy_pair_to_shared<const TO: usize, const FROM: usize>(
     }
 }
 
-/// Makes a group of the copies that this thread has begun since the last group (`cp.async.commit_group`).
-#[inline(always)]
-pub fn close_copies() {
-    #[cfg(target_arch = "nvptx64")]
-    // SAFETY: an instruction that only groups copies.
-    unsafe {
-        crate::nvptx::close_copies();
-    }
-}
-
-/// Waits for the copies of all groups but the last one ([`close_copies`]).
-#[inline(always)]
-pub fn wait_for_older_copies() {
-    #[cfg(target_arch = "nvptx64")]
-    // SAFETY: an instruction that only waits.
-    unsafe {
-        crate::nvptx::wait_for_older_copies();
-    }
-}
-
 /// Waits for all copies that this thread has begun.
 #[inline(always)]
 pub fn wait_for_copies() {

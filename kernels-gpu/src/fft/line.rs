@@ -69,23 +69,6 @@ impl<const A: usize, const B: usize, const ROW: usize, const STRIDE: usize>
     /// All threads that `barrier` waits for call it; earlier uses of the slots are complete.
     #[inline(always)]
     pub unsafe fn forward(&self, x: &mut [Complex32; A], barrier: impl Fn()) {
-        self.outer(x, barrier);
-        self.inner(x);
-    }
-
-    /// The slot of register `k1`, for the stage after which the thread writes it: no other thread writes there.
-    #[inline(always)]
-    pub(crate) unsafe fn slot(&self, k1: usize) -> *mut Complex32 {
-        self.exchange.add((self.thread + k1 * ROW) * STRIDE)
-    }
-
-    /// Stage 1 of [`Line::forward`] and the exchange; the slots are free after another barrier.
-    ///
-    /// # Safety
-    ///
-    /// The same as for [`Line::forward`].
-    #[inline(always)]
-    pub unsafe fn outer(&self, x: &mut [Complex32; A], barrier: impl Fn()) {
         if A == 8 {
             on_part::<A, 8>(x, 0, transform_8::<false>);
         } else if A == 16 {
@@ -93,8 +76,9 @@ impl<const A: usize, const B: usize, const ROW: usize, const STRIDE: usize>
         } else {
             on_part::<A, 32>(x, 0, transform_32::<false>);
         }
+        let mine = self.exchange.add(self.thread * STRIDE);
         for k1 in 0..A {
-            *self.slot(k1) = x[k1];
+            *mine.add(k1 * ROW * STRIDE) = x[k1];
         }
         barrier();
         let line = self.exchange.add(self.thread * ROW * STRIDE);
@@ -104,62 +88,6 @@ impl<const A: usize, const B: usize, const ROW: usize, const STRIDE: usize>
                 x[upper * B + reversed(n2, B.trailing_zeros())] = *line.add(slot * STRIDE);
             }
         }
-    }
-
-    /// [`Line::outer`] with half of the shared memory: the real parts change threads first, then the imaginary parts, through
-    /// [`Line::SLOTS`] words at `exchange`, `STRIDE` words apart; other words than those of the thread's slots.
-    ///
-    /// # Safety
-    ///
-    /// The same as for [`Line::forward`]; `exchange` is the line's first word.
-    #[inline(always)]
-    pub unsafe fn outer_in_parts(
-        &self,
-        x: &mut [Complex32; A],
-        exchange: *mut f32,
-        barrier: impl Fn(),
-    ) {
-        if A == 8 {
-            on_part::<A, 8>(x, 0, transform_8::<false>);
-        } else if A == 16 {
-            on_part::<A, 16>(x, 0, transform_16::<false>);
-        } else {
-            on_part::<A, 32>(x, 0, transform_32::<false>);
-        }
-        let mine = exchange.add(self.thread * STRIDE);
-        let line = exchange.add(self.thread * ROW * STRIDE);
-        let mut y = [Complex32::ZERO; A];
-        for part in 0..2 {
-            if part > 0 {
-                barrier();
-            }
-            for k1 in 0..A {
-                let value = if part == 0 { x[k1].re } else { x[k1].im };
-                *mine.add(k1 * ROW * STRIDE) = value;
-            }
-            barrier();
-            for upper in 0..A / B {
-                for n2 in 0..B {
-                    let value = *line.add((upper * B * ROW + n2) * STRIDE);
-                    let register = upper * B + reversed(n2, B.trailing_zeros());
-                    if part == 0 {
-                        y[register].re = value;
-                    } else {
-                        y[register].im = value;
-                    }
-                }
-            }
-        }
-        *x = y;
-    }
-
-    /// Stage 2 of [`Line::forward`], after [`Line::outer`].
-    ///
-    /// # Safety
-    ///
-    /// The same as for [`Line::forward`].
-    #[inline(always)]
-    pub unsafe fn inner(&self, x: &mut [Complex32; A]) {
         for upper in 0..A / B {
             let k1 = self.thread + B * upper;
             let power = |p: u32| *self.roots.add(k1 * p as usize);

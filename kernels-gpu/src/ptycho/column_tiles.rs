@@ -1,25 +1,20 @@
 //! Tiles of 16 neighbouring columns of frames, which the blocks of a step in passes handle.
 //!
 //! A block keeps to a tile of one mode and goes through the frames. The blocks that run together have all tiles of some
-//! frames, whole rows of them. While a block handles one frame, the next one's values are copied to its shared memory
-//! (`cp.async`) if columns have 256 values: without, its few warps wait for L2 and device memory more than half of the time.
+//! frames, whole rows of them. What a warp needs to know of its next frame, corner and factor, is copied to shared memory
+//! ahead (`cp.async`), because the addresses of all other loads depend on it.
 //!
 //! Shared memory, with columns of A B values, each thread of B for a column having the rows B k + t: the exchange of the
-//! transform, whose slots ([`Line::slot`]) receive the next frame's values once it is free, if they are copied; the probe in
-//! the tile, read once; the object under it, if it is copied; what each warp needs to know of its next frame; the block's
-//! tile. Columns of 64 and 128 values have more blocks instead, and those of 512 have a smaller exchange, for real
-//! and imaginary parts one after the other, so that there are two blocks a multiprocessor.
+//! transform; the probe in the tile, read once, up to [`KEPT`] rows; the words of each warp; those of the block.
 
 use crate::fft::line::Line;
 use warpstride_device::prelude::*;
 
 /// Columns of a tile.
 pub const WIDTH: u32 = 16;
-/// Length of the columns of which the next frame's values and the object are copied ahead.
-pub const COPIED: usize = 256;
-/// Words of a row of the smaller exchange, between which 16 columns lie: one more than values, so that the two rows of a warp
-/// are in different banks.
-const ROW: usize = 17;
+/// Longest column of which a block has the probe in shared memory; with longer ones there would be one block a
+/// multiprocessor.
+pub const KEPT: usize = 256;
 /// Words of a warp.
 const WARP_WORDS: usize = 8;
 /// Values that a thread loads together.
@@ -28,26 +23,17 @@ const TOGETHER: usize = 8;
 /// A column of a tile and its transform.
 pub(super) type Column<const A: usize, const B: usize> = Line<A, B, B, { WIDTH as usize }>;
 
-/// Complex numbers of the exchange of columns of `length` values, of which stage 1 has `a` in registers.
-const fn exchange(length: usize, a: usize) -> usize {
-    if length <= 256 {
-        length * WIDTH as usize
-    } else {
-        a * ROW * WIDTH as usize / 2
-    }
-}
-
 /// Complex numbers of a block's arrays.
-const fn arrays(length: usize, a: usize) -> usize {
-    let others = if length == COPIED { 2 } else { 1 };
-    exchange(length, a) + others * length * WIDTH as usize
+const fn arrays(length: usize) -> usize {
+    let arrays = if length <= KEPT { 2 } else { 1 };
+    arrays * length * WIDTH as usize
 }
 
 /// Bytes of shared memory of a block whose columns have `length` values.
 #[must_use]
 pub const fn shared_memory(length: usize) -> usize {
     // The words of 8 warps, and of the block.
-    arrays(length, 32) * 8 + 8 * 4 * WARP_WORDS + 16
+    arrays(length) * 8 + 8 * 4 * WARP_WORDS + 16
 }
 
 /// The thread's number in its column, and its column in the tile.
@@ -125,7 +111,7 @@ impl Tiles {
     /// The words of a warp: a corner, a factor and one that is not used, as they are copied; then those of the present frame.
     #[inline(always)]
     unsafe fn warp_words<const A: usize, const B: usize>(&self, warp: usize) -> *mut u32 {
-        let words: *mut u32 = self.memory.add(arrays(A * B, A)).cast();
+        let words: *mut u32 = self.memory.add(arrays(A * B)).cast();
         words.add(warp * WARP_WORDS)
     }
 
@@ -153,21 +139,6 @@ impl Tiles {
         Line::new(self.memory.add(inner as usize), self.roots, t as usize)
     }
 
-    /// Stage 1 of the column's transform, after which the exchange is free.
-    #[inline(always)]
-    pub(super) unsafe fn outer<const A: usize, const B: usize>(&self, x: &mut [Complex32; A]) {
-        let (t, inner) = place();
-        if A * B <= 256 {
-            self.column::<A, B>().outer(x, thread::sync_threads);
-        } else {
-            let column =
-                Line::<A, B, ROW, { WIDTH as usize }>::new(self.memory, self.roots, t as usize);
-            let exchange = self.memory.cast::<f32>().add(inner as usize);
-            column.outer_in_parts(x, exchange, thread::sync_threads);
-        }
-        thread::sync_threads();
-    }
-
     /// Where the thread's row t is in an array (frame, mode, row, column), in frame number `frame`.
     #[inline(always)]
     pub(super) unsafe fn start<const A: usize, const B: usize>(&self, frame: u32) -> usize {
@@ -177,36 +148,43 @@ impl Tiles {
         layer * ((A * B) as u32 * self.columns) as usize + place as usize
     }
 
-    /// Where it is on the object, for a frame with this corner; without a frame anything.
+    /// Where it is on the object, for a frame with this corner.
     #[inline(always)]
     pub(super) unsafe fn on_object<const A: usize, const B: usize>(
         &self,
         [top, left]: [u32; 2],
     ) -> u32 {
         let (t, inner) = place();
-        let row = top.wrapping_add(t).wrapping_mul(self.object_columns);
-        row.wrapping_add(left.wrapping_add(self.first_column::<A, B>() + inner))
+        (top + t) * self.object_columns + left + self.first_column::<A, B>() + inner
     }
 
-    /// The thread's row t of the probe in shared memory, where rows are [`WIDTH`] apart; no other thread uses its rows.
+    /// Where the thread finds its row t of the probe, and how far each row is behind the one before. No other thread uses its
+    /// rows in shared memory.
     #[inline(always)]
-    pub(super) unsafe fn kept_probe<const A: usize, const B: usize>(&self) -> *mut Complex32 {
+    pub(super) unsafe fn probe<const A: usize, const B: usize>(&self) -> (*const Complex32, u32) {
+        if A * B <= KEPT {
+            (self.kept::<A, B>(), WIDTH)
+        } else {
+            let start = self.start::<A, B>(0);
+            (self.probe.add(start), thread::recomputed(self.columns))
+        }
+    }
+
+    #[inline(always)]
+    unsafe fn kept<const A: usize, const B: usize>(&self) -> *mut Complex32 {
         let (t, inner) = place();
-        let array = self.memory.add(exchange(A * B, A));
+        let array = self.memory.add(A * B * WIDTH as usize);
         array.add((t * WIDTH + inner) as usize)
     }
 
-    /// The same of the object, if it is copied.
-    #[inline(always)]
-    pub(super) unsafe fn copied_object<const A: usize, const B: usize>(&self) -> *mut Complex32 {
-        self.kept_probe::<A, B>().add(A * B * WIDTH as usize)
-    }
-
-    /// Reads the probe in the tile.
+    /// Reads the probe in the tile, if it is kept.
     #[inline(always)]
     unsafe fn keep<const A: usize, const B: usize>(&self) {
+        if A * B > KEPT {
+            return;
+        }
         let from = self.probe.add(self.start::<A, B>(0));
-        let kept = self.kept_probe::<A, B>();
+        let kept = self.kept::<A, B>();
         for group in 0..A / TOGETHER {
             let mut values = [Complex32::ZERO; TOGETHER];
             for u in 0..TOGETHER {
@@ -216,43 +194,6 @@ impl Tiles {
             for u in 0..TOGETHER {
                 *kept.add((group * TOGETHER + u) * B * WIDTH as usize) = values[u];
             }
-        }
-    }
-
-    /// Begins to copy the tile of a layer, from the thread's row t on, to the exchange, if it is copied and `there` is true.
-    #[inline(always)]
-    pub(super) unsafe fn read_ahead<const A: usize, const B: usize>(
-        &self,
-        there: bool,
-        source: *const Complex32,
-    ) {
-        let pitch = B as u32 * thread::hidden(self.columns);
-        if A * B != COPIED {
-            return;
-        }
-        let column = self.column::<A, B>();
-        for n1 in 0..A {
-            let from = source.add((n1 as u32 * pitch) as usize);
-            mem::copy_complex_ahead(there, column.slot(n1), from);
-        }
-    }
-
-    /// Begins to copy the object under the tile, from `on_object` on, if it is copied and `there` is true.
-    #[inline(always)]
-    pub(super) unsafe fn read_object_ahead<const A: usize, const B: usize>(
-        &self,
-        there: bool,
-        on_object: u32,
-    ) {
-        if A * B != COPIED {
-            return;
-        }
-        let own = self.copied_object::<A, B>();
-        let from = self.object.add(on_object as usize);
-        let pitch = B as u32 * thread::hidden(self.object_columns);
-        for n1 in 0..A {
-            let from = from.add((n1 as u32 * pitch) as usize);
-            mem::copy_complex_ahead(there, own.add(n1 * B * WIDTH as usize), from);
         }
     }
 

@@ -4,12 +4,12 @@
 //! With A = P·O and f the transform of the reflected wave `(1−c) ψ + c A`, the step is `ψ ← A + b (1−k) F⁻¹[(m/|f| − 1) f]`
 //! (`ptycho::fused_step`); k of a frame is known when all its rows have been projected.
 //!
-//! A block handles a tile of 16 columns of one mode, in one frame after another, and has the next frame's
-//! values arrive in shared memory meanwhile (`column_tiles`). Of a value 8 bytes of device memory are read (the other's transform), 8 written;
+//! A block handles a tile of 16 columns of one mode, in one frame after another (`column_tiles`).
+//! Of a value 8 bytes of device memory are read (the other's transform), 8 written;
 //! ψ of before is read only for Σ|Δψ|². The object and its sums are in L2: 64-bit integers in fixed point
 //! (`ptycho::fixed_point`), so that the order of the frames does not change a bit.
 
-use super::column_tiles::{COPIED, Column, Tiles, WIDTH};
+use super::column_tiles::{Column, KEPT, Tiles, WIDTH};
 use super::fixed_point::{packed, quantum};
 use warpstride_device::prelude::*;
 
@@ -97,8 +97,8 @@ macro_rules! kernels {
 kernels! {
     64 = 8 * 8, 128 threads, 4 blocks, 16_656 bytes: ptycho_columns_finish_64;
     128 = 16 * 8, 128 threads, 4 blocks, 33_040 bytes: ptycho_columns_finish_128;
-    256 = 16 * 16, 256 threads, 2 blocks, 98_576 bytes: ptycho_columns_finish_256;
-    512 = 32 * 16, 256 threads, 2 blocks, 100_624 bytes: ptycho_columns_finish_512;
+    256 = 16 * 16, 256 threads, 2 blocks, 65_936 bytes: ptycho_columns_finish_256;
+    512 = 32 * 16, 256 threads, 2 blocks, 65_936 bytes: ptycho_columns_finish_512;
 }
 
 struct Finish {
@@ -133,14 +133,11 @@ pub(super) fn kept(error: f32, bound: f32) -> f32 {
 }
 
 impl Finish {
-    /// Begins to read the projected waves, corner and factor of a frame, if there is one.
+    /// Begins to read corner and factor of a frame, if there is one.
     #[inline(always)]
     unsafe fn read_ahead<const A: usize, const B: usize>(&self, member: u32) {
-        let tiles = &self.tiles;
-        let source = self.work.add(tiles.start::<A, B>(member));
-        tiles.read_ahead::<A, B>(member < tiles.count, source);
-        tiles.read_corner_ahead::<A, B>(member);
-        tiles.read_factor_ahead::<A, B>(member, self.factors);
+        self.tiles.read_corner_ahead::<A, B>(member);
+        self.tiles.read_factor_ahead::<A, B>(member, self.factors);
     }
 
     /// The tile in frame number `member` of the group.
@@ -148,26 +145,18 @@ impl Finish {
     unsafe fn finish<const A: usize, const B: usize>(&self, member: u32) {
         let tiles = &self.tiles;
         let mut x = [Complex32::ZERO; A];
-        mem::wait_for_copies();
-        tiles.take_words::<A, B>();
-        let on_object = tiles.on_object::<A, B>(tiles.taken::<A, B>().0);
-        tiles.read_object_ahead::<A, B>(true, on_object);
-        mem::close_copies();
-        let column = tiles.column::<A, B>();
         let source = self.work.add(tiles.start::<A, B>(member));
         for n1 in 0..A {
-            let value = if A * B == COPIED {
-                *column.slot(n1)
-            } else {
-                *source.add(((n1 * B) as u32 * tiles.columns) as usize)
-            };
+            let value = *source.add(((n1 * B) as u32 * tiles.columns) as usize);
             x[Column::<A, B>::register(n1)] = value.conj();
         }
-        tiles.outer::<A, B>(&mut x);
+        mem::wait_for_copies();
+        tiles.take_words::<A, B>();
+        // All have read the exchange, and the copied words.
+        thread::sync_threads();
         self.read_ahead::<A, B>(tiles.next::<A, B>(member));
-        mem::close_copies();
-        tiles.column::<A, B>().inner(&mut x);
-        mem::wait_for_older_copies();
+        let column = tiles.column::<A, B>();
+        column.forward(&mut x, thread::sync_threads);
         let (corner, factor) = tiles.taken::<A, B>();
         let on_object = tiles.on_object::<A, B>(corner);
         if self.moves {
@@ -211,20 +200,16 @@ impl Finish {
         let pitch = thread::recomputed(tiles.columns);
         let object_pitch = thread::recomputed(tiles.object_columns);
         let on_object = thread::recomputed(on_object) as usize;
-        let (object, own_pitch) = if A * B == COPIED {
-            (tiles.copied_object::<A, B>().cast_const(), WIDTH)
-        } else {
-            (tiles.object.add(on_object), object_pitch)
-        };
+        let (probe, probe_pitch) = tiles.probe::<A, B>();
         let frame = thread::recomputed(self.first + member);
         Places {
             psi: self.psi.add(tiles.start::<A, B>(frame)),
-            probe: tiles.kept_probe::<A, B>(),
-            object,
+            probe,
+            object: self.tiles.object.add(on_object),
             sums: self.sums.add(on_object),
             quanta: self.quanta.add(on_object),
             pitch,
-            own_pitch,
+            probe_pitch,
             object_pitch,
         }
     }
@@ -237,28 +222,28 @@ struct Places {
     object: *const Complex32,
     sums: *mut u64,
     quanta: *const u8,
-    /// Columns of a frame, of the object where it is read, and of the object.
+    /// Columns of a frame, of the probe where it is read, and of the object.
     pitch: u32,
-    own_pitch: u32,
+    probe_pitch: u32,
     object_pitch: u32,
 }
 
-/// O (unless it is in shared memory) and the exponent of a value's quantum.
-type Loaded = (Complex32, u32);
+/// P (unless it is in shared memory), O and the exponent of a value's quantum.
+type Loaded = ([Complex32; 2], u32);
 
 impl Places {
     /// What the values of a group need from L2.
     #[inline(always)]
     unsafe fn load<const A: usize, const B: usize>(&self, group: usize) -> [Loaded; TOGETHER] {
-        let mut loaded = [(Complex32::ZERO, 0); TOGETHER];
+        let mut loaded = [([Complex32::ZERO; 2], 0); TOGETHER];
         for u in 0..together(A) {
             let row = row::<A, B>(group * together(A) + u);
             let on_object = (row * self.object_pitch) as usize;
-            let mut object = Complex32::ZERO;
-            if A * B != COPIED {
-                object = *self.object.add(on_object);
+            let mut waves = [Complex32::ZERO, *self.object.add(on_object)];
+            if A * B > KEPT {
+                waves[0] = *self.probe.add((row * self.probe_pitch) as usize);
             }
-            loaded[u] = (object, u32::from(*self.quanta.add(on_object)));
+            loaded[u] = (waves, u32::from(*self.quanta.add(on_object)));
         }
         loaded
     }
@@ -277,11 +262,10 @@ impl Places {
         for u in 0..together(A) {
             let v = GROUP * together(A) + u;
             let row = row::<A, B>(v);
-            let (mut object, exponent) = loaded[u];
-            if A * B == COPIED {
-                object = *self.object.add((row * self.own_pitch) as usize);
+            let ([mut probe, object], exponent) = loaded[u];
+            if A * B <= KEPT {
+                probe = *self.probe.add((row * self.probe_pitch) as usize);
             }
-            let probe = *self.probe.add((row * WIDTH) as usize);
             let new = x[v].conj().scale_add(factor, probe * object);
             *self.psi.add((row * self.pitch) as usize) = new;
             *largest = largest.max(new.re.abs()).max(new.im.abs());
@@ -300,8 +284,8 @@ impl Places {
                 warp::sync_warp(warp::FULL);
             }
             let row = row::<A, B>(v);
-            let probe = *self.probe.add((row * WIDTH) as usize);
-            let object = *self.object.add((row * self.own_pitch) as usize);
+            let probe = *self.probe.add((row * self.probe_pitch) as usize);
+            let object = *self.object.add((row * self.object_pitch) as usize);
             let old = *self.psi.add((row * self.pitch) as usize);
             let new = x[v].conj().scale_add(factor, probe * object);
             moved += (new - old).norm_sqr();

@@ -2,11 +2,11 @@
 //! transformed along their columns of 64, 128, 256 or 512 values.
 //!
 //! `work` is `(1−c) ψ + c P·O` of a group of frames, every mode of its own. A block handles a tile of 16 neighbouring
-//! columns of one mode, as [`crate::fft::columns`], in one frame after another, and has the next
-//! frame's values arrive in shared memory meanwhile (`column_tiles`). Reads 8 bytes a value of device memory (ψ) and writes 8; the object, 8
+//! columns of one mode, as [`crate::fft::columns`], in one frame after another
+//! (`column_tiles`). Reads 8 bytes a value of device memory (ψ) and writes 8; the object, 8
 //! bytes, comes from L2, whose rate is the limit (benches/runs/2026-11-25-h200/passes.md).
 
-use super::column_tiles::{COPIED, Column, Tiles, WIDTH};
+use super::column_tiles::{Column, Tiles, WIDTH};
 use warpstride_device::prelude::*;
 
 /// Values that a thread handles together.
@@ -65,7 +65,7 @@ macro_rules! kernels {
             };
             let tiles = &waves.tiles;
             tiles.run::<$a, $b>(
-                |member| waves.begin::<$a, $b>(member),
+                |member| tiles.read_corner_ahead::<$a, $b>(member),
                 |member| waves.reflect::<$a, $b>(member),
             );
         }
@@ -75,8 +75,8 @@ macro_rules! kernels {
 kernels! {
     64 = 8 * 8, 128 threads, 8 blocks, 16_656 bytes: ptycho_columns_reflect_64;
     128 = 16 * 8, 128 threads, 5 blocks, 33_040 bytes: ptycho_columns_reflect_128;
-    256 = 16 * 16, 256 threads, 2 blocks, 98_576 bytes: ptycho_columns_reflect_256;
-    512 = 32 * 16, 256 threads, 2 blocks, 100_624 bytes: ptycho_columns_reflect_512;
+    256 = 16 * 16, 256 threads, 3 blocks, 65_936 bytes: ptycho_columns_reflect_256;
+    512 = 32 * 16, 256 threads, 2 blocks, 65_936 bytes: ptycho_columns_reflect_512;
 }
 
 struct Waves {
@@ -89,30 +89,7 @@ struct Waves {
 }
 
 impl Waves {
-    /// Begins to read what the first frame of a tile needs.
-    #[inline(always)]
-    unsafe fn begin<const A: usize, const B: usize>(&self, member: u32) {
-        self.read_ahead::<A, B>(member);
-        if A * B == COPIED {
-            let tiles = &self.tiles;
-            let on_object = tiles.on_object::<A, B>(*tiles.corners.add(member as usize));
-            tiles.read_object_ahead::<A, B>(true, on_object);
-            tiles.read_corner_ahead::<A, B>(tiles.next::<A, B>(member));
-        } else {
-            self.tiles.read_corner_ahead::<A, B>(member);
-        }
-    }
-
-    /// Begins to read ψ of a frame, if there is one.
-    #[inline(always)]
-    unsafe fn read_ahead<const A: usize, const B: usize>(&self, member: u32) {
-        let there = self.c != 1.0 && member < self.tiles.count;
-        let start = self.tiles.start::<A, B>(self.first + member);
-        self.tiles.read_ahead::<A, B>(there, self.psi.add(start));
-    }
-
-    /// The tile in frame number `member` of the group. The copied corner is the next frame's if the object is copied too,
-    /// otherwise the present one's.
+    /// The tile in frame number `member` of the group.
     #[inline(always)]
     unsafe fn reflect<const A: usize, const B: usize>(&self, member: u32) {
         let tiles = &self.tiles;
@@ -124,20 +101,11 @@ impl Waves {
         } else {
             self.load::<A, B, true>(member, &mut x);
         }
-        if A * B == COPIED {
-            let next = tiles.next::<A, B>(member);
-            let on_object = tiles.on_object::<A, B>(tiles.corner::<A, B>());
-            tiles.read_object_ahead::<A, B>(next < tiles.count, on_object);
-        }
-        tiles.outer::<A, B>(&mut x);
-        let next = tiles.next::<A, B>(member);
-        self.read_ahead::<A, B>(next);
-        if A * B == COPIED {
-            tiles.read_corner_ahead::<A, B>(tiles.next::<A, B>(next));
-        } else {
-            tiles.read_corner_ahead::<A, B>(next);
-        }
-        tiles.column::<A, B>().inner(&mut x);
+        // All have read the exchange, and the corner.
+        thread::sync_threads();
+        tiles.read_corner_ahead::<A, B>(tiles.next::<A, B>(member));
+        let column = tiles.column::<A, B>();
+        column.forward(&mut x, thread::sync_threads);
         let target = self.work.add(tiles.start::<A, B>(member));
         let pitch = thread::hidden(tiles.columns);
         for v in 0..A {
@@ -154,14 +122,9 @@ impl Waves {
         x: &mut [Complex32; A],
     ) {
         let tiles = &self.tiles;
-        let (object, object_pitch) = if A * B == COPIED {
-            (tiles.copied_object::<A, B>().cast_const(), WIDTH)
-        } else {
-            let on_object = tiles.on_object::<A, B>(tiles.corner::<A, B>());
-            (tiles.object.add(on_object as usize), tiles.object_columns)
-        };
-        let probe = tiles.kept_probe::<A, B>();
-        let column = tiles.column::<A, B>();
+        let on_object = tiles.on_object::<A, B>(tiles.corner::<A, B>());
+        let object = tiles.object.add(on_object as usize);
+        let (probe, probe_pitch) = tiles.probe::<A, B>();
         let psi = self.psi.add(tiles.start::<A, B>(self.first + member));
         for group in 0..A / TOGETHER {
             // Keeps the assembler from loading everything at once.
@@ -169,14 +132,10 @@ impl Waves {
             for u in 0..TOGETHER {
                 let n1 = group * TOGETHER + u;
                 let row = (n1 * B) as u32;
-                let probe = *probe.add((row * WIDTH) as usize);
-                let exit = probe * *object.add((row * object_pitch) as usize);
+                let probe = *probe.add((row * probe_pitch) as usize);
+                let exit = probe * *object.add((row * tiles.object_columns) as usize);
                 x[Column::<A, B>::register(n1)] = if PSI {
-                    let psi = if A * B == COPIED {
-                        *column.slot(n1)
-                    } else {
-                        *psi.add((row * tiles.columns) as usize)
-                    };
+                    let psi = *psi.add((row * tiles.columns) as usize);
                     exit.scale_add(self.c, psi.scale(1.0 - self.c))
                 } else {
                     exit

@@ -366,28 +366,6 @@ pub(crate) unsafe fn copy_to_shared_b128<const TO: usize, const FROM: usize>(
 ///
 /// There are no requirements.
 #[inline(always)]
-pub(crate) unsafe fn close_copies() {
-    // SAFETY: groups this thread's own copies.
-    unsafe {
-        asm!("cp.async.commit_group;", options(nostack, preserves_flags));
-    }
-}
-
-/// # Safety
-///
-/// None; the function is unsafe as its neighbours are.
-#[inline(always)]
-pub(crate) unsafe fn wait_for_older_copies() {
-    // SAFETY: waits for this thread's own copies.
-    unsafe {
-        asm!("cp.async.wait_group 1;", options(nostack, preserves_flags));
-    }
-}
-
-/// # Safety
-///
-/// None; the function is unsafe as its neighbours are.
-#[inline(always)]
 pub(crate) unsafe fn wait_for_copies() {
     // SAFETY: waits for this thread's own copies.
     unsafe {
