@@ -300,7 +300,7 @@ fn row<const A: usize, const B: usize>(v: usize) -> u32 {
     Column::<A, B>::spectrum_offset(v) as u32
 }
 
-/// Of the frames `first..first + count`, a warp each: `errors[frame] = weights[frame] Σ row_errors[frame, row]`, and the factor
+/// For the frames `first..first + count`, a warp each: `errors[frame] = weights[frame] Σ row_errors[frame, row]`, and the factor
 /// b (1−k) `unit` of F⁻¹[(m/|f| − 1) f] in the new wave, the first of a pair, where k keeps the error at most at `bound`.
 /// `unit` is 1/√(rows · columns).
 #[kernel(block = 128)]

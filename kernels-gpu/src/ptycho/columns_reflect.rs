@@ -2,9 +2,8 @@
 //! transformed along their columns of 64, 128, 256 or 512 values.
 //!
 //! `work` is `(1−c) ψ + c P·O` of a group of frames, every mode of its own. A block handles a tile of 16 neighbouring
-//! columns of one mode, as [`crate::fft::columns`], in one frame after another
-//! (`column_tiles`). Reads 8 bytes a value of device memory (ψ) and writes 8; the object, 8
-//! bytes, comes from L2, whose rate is the limit (benches/runs/2026-11-25-h200/passes.md).
+//! columns of one mode, as [`crate::fft::columns`], in one frame after another (`column_tiles`). Reads 8 bytes a value of
+//! device memory (ψ) and writes 8; the object, 8 bytes, comes from L2.
 
 use super::column_tiles::{Column, Tiles, WIDTH};
 use warpstride_device::prelude::*;

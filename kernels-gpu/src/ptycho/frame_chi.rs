@@ -93,27 +93,6 @@ pub(super) unsafe fn prefetch<const A: usize>(magnitudes: *const f32) {
     }
 }
 
-/// The same for complex numbers.
-#[inline(always)]
-pub(super) unsafe fn prefetch_waves<const A: usize>(waves: *const Complex32) {
-    let words: *const f32 = waves.cast();
-    prefetch::<A>(words);
-    prefetch::<A>(words.add(Frame::<A>::PIXELS));
-}
-
-/// Nanoseconds between the first loads of eight groups of blocks, and the frames that a block must have for it.
-const STAGGER: [u32; 2] = [3000, 8];
-
-/// Lets blocks that have many of the `frames` begin at different times: otherwise all load, all compute and all write at the
-/// same time (`fused_step`).
-#[inline(always)]
-pub(super) fn stagger(frames: u32) {
-    let [pause, least] = STAGGER;
-    if frames / least >= thread::grid_dim_x() {
-        thread::pause(thread::block_idx_x() % 8 * pause);
-    }
-}
-
 /// A thread's sums behind the metrics of a frame: over its valid pixels, and the last over its free ones.
 #[derive(Clone, Copy)]
 pub(super) struct MetricSums {

@@ -9,9 +9,7 @@
 
 use super::FREE;
 use super::exact_frame::store_spectrum;
-use super::frame_chi::{
-    Errors, MetricSums, corner_of, load_model, prefetch, root_of, stagger, store_waves,
-};
+use super::frame_chi::{Errors, MetricSums, corner_of, load_model, prefetch, root_of, store_waves};
 use super::likelihood_noise::{AMPLITUDE, POISSON, loss_and_slope};
 use crate::fft::frame::{Frame, VALUES, Values};
 use warpstride_device::prelude::*;
@@ -126,7 +124,6 @@ macro_rules! sizes {
             let _ = object_rows;
             let to = Errors { errors, moved, photon, residual, free };
             let transform = Frame::<$a>::new(shared::dynamic_shared_mem::<f32>(), roots);
-            stagger(frames);
             for frame in thread::block_stride(frames) {
                 let frame = frame as usize;
                 let start = frame * Frame::<$a>::PIXELS;

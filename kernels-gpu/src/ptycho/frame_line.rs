@@ -7,7 +7,7 @@
 //! A block processes one frame. Reads 20 bytes per pixel of device memory (ξ, f, √counts): 0.11 ms for 1457 frames of 128²
 //! at 4.3 TB/s. Blocks of 512 or 128 threads, 32 pixels each, 128 registers.
 
-use super::frame_chi::{corner_of, prefetch, prefetch_waves, root_of, stagger};
+use super::frame_chi::{corner_of, prefetch, root_of};
 use super::frame_gradient::FLOOR;
 use super::likelihood_noise::{AMPLITUDE, POISSON, curvature, slope_of as slope};
 use crate::fft::frame::{Frame, VALUES, Values};
@@ -190,17 +190,12 @@ macro_rules! sizes {
         ) {
             let _ = object_rows;
             let transform = Frame::<$a>::new(shared::dynamic_shared_mem::<f32>(), roots);
-            stagger(frames);
             for frame in thread::block_stride(frames) {
                 let frame = frame as usize;
                 let corner = corner_of(corners, frame, object_columns);
                 let start = frame * Frame::<$a>::PIXELS;
                 let given = magnitudes.add(start);
                 prefetch::<$a>(given);
-                // Smaller frames have too few registers for it.
-                if $a == 4 {
-                    prefetch_waves::<$a>(spectra.add(start));
-                }
                 let line = Line {
                     probe,
                     probe_direction,

@@ -1,7 +1,6 @@
 //! The steps of a batch: of each frame the solution of a damped 2 × 2 system, then trimmed means.
 //!
-//! The sums of a frame may be in parts, of which a thread loads four together. One block; a thread solves every 256th frame's
-//! system, its first one with sums that it has kept. For the trimmed mean,
+//! The sums of a frame may be in parts. One block; a thread solves every 256th frame's system. For the trimmed mean,
 //! every frame counts how many steps are smaller than its own (or equal, and of an earlier frame), so that nothing is
 //! sorted: n² comparisons, 2 million for a batch of 1457. The steps of up to 2048 frames are in shared memory.
 
@@ -10,28 +9,15 @@ use warpstride_device::prelude::*;
 /// Frames whose steps are kept in shared memory.
 const KEPT: usize = 2048;
 
-/// Parts of a frame that a thread loads together.
-const TOGETHER: usize = 4;
-
 /// The sum of a frame's parts.
 #[inline(always)]
 unsafe fn of_frame(sums: *const [f32; 5], member: u32, parts: u32) -> [f32; 5] {
     let mut total = [0.0; 5];
-    let mut first = 0;
-    while first < parts {
-        let mut loaded = [[0.0_f32; 5]; TOGETHER];
-        for u in 0..TOGETHER {
-            let part = first as usize + u;
-            if part < parts as usize {
-                loaded[u] = *sums.add(member as usize * parts as usize + part);
-            }
+    for part in 0..parts {
+        let of_part = *sums.add(member as usize * parts as usize + part as usize);
+        for n in 0..5 {
+            total[n] += of_part[n];
         }
-        for of_part in loaded {
-            for n in 0..5 {
-                total[n] += of_part[n];
-            }
-        }
-        first += TOGETHER as u32;
     }
     total
 }
@@ -93,13 +79,8 @@ pub unsafe fn ptycho_step_mean(
     let kept = shared_array![[f32; 2]; KEPT];
     let keeps = count as usize <= KEPT;
     let (mut aa, mut bb) = (0.0, 0.0);
-    let own = thread::index_in_block();
-    let mut of_own = [0.0; 5];
     for member in thread::thread_stride(count) {
         let s = of_frame(sums, member, parts);
-        if member == own {
-            of_own = s;
-        }
         aa += s[0];
         bb += s[2];
     }
@@ -111,11 +92,7 @@ pub unsafe fn ptycho_step_mean(
         bb * per_frame * damping,
     ];
     for member in thread::thread_stride(count) {
-        let s = if member == own {
-            of_own
-        } else {
-            of_frame(sums, member, parts)
-        };
+        let s = of_frame(sums, member, parts);
         let (aa, bb, ab) = (s[0] + extra[0] + damp[0], s[2] + damp[1], s[1]);
         let (ac, bc) = (s[3] + extra[1], s[4]);
         let determinant = aa * bb - ab * ab;

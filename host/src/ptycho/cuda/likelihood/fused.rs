@@ -131,7 +131,7 @@ impl<M: Device> Fused<M> {
         launch!(
             device,
             (noise, self.side),
-            Work::Turns(layout.frames as usize),
+            Work::Blocks(layout.frames as usize),
             PtychoFrameGradientPoisson64
                 | PtychoFrameGradientPoisson128
                 | PtychoFrameGradientAmplitude64
@@ -267,7 +267,7 @@ impl<M: Device> Fused<M> {
         launch!(
             device,
             (noise, self.side),
-            Work::Turns(layout.frames as usize),
+            Work::Blocks(layout.frames as usize),
             PtychoFrameLinePoisson64
                 | PtychoFrameLinePoisson128
                 | PtychoFrameLineAmplitude64
