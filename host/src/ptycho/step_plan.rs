@@ -8,12 +8,12 @@ use warpstride_kernels::ptycho::rows_project::most_modes;
 /// How a GPU computes the iterations of `dm`, `raar` and `ap`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum StepPlan {
-    /// One kernel for the whole step of a frame of `side` × `side` pixels; the frame is kept in shared memory beside its
+    /// One kernel for the whole step of a frame of `side` × `side` pixels; the probe is kept in shared memory beside its
     /// transform if it fits.
     Fused {
         /// Rows and columns of a frame.
         side: usize,
-        /// Whether a block keeps the frame in shared memory.
+        /// Whether a block keeps the probe in shared memory.
         keeps: bool,
     },
     /// Three kernels, which transform groups of frames along columns and rows.
@@ -149,7 +149,7 @@ impl fmt::Display for StepPlan {
                 let kept = if *keeps {
                     ""
                 } else {
-                    ", frames read twice to save shared memory"
+                    ", the probe read from L2 to save shared memory"
                 };
                 return write!(f, "fused into one kernel, {side} x {side}{kept}");
             }

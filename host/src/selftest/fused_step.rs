@@ -231,7 +231,7 @@ impl<M: Device> Arrays<M> {
     }
 }
 
-/// Launches the kernel for the frames' size that keeps a frame in shared memory or does not.
+/// Launches the kernel for the frames' size that keeps the probe in shared memory or does not.
 fn launch<M: Device>(
     device: &M,
     on: CaseDevice<'_, M>,

@@ -45,8 +45,8 @@ impl Model {
         }
     }
 
-    /// Adds `Σ conj(O) ψ` to (slice, mode, pixel) and `Σ |O|²` to (slice, pixel), with the frames
-    /// divided into `slices` slices.
+    /// Adds `Σ conj(O) ψ` to (slice, mode, pixel) and `Σ |O|²` to (slice, pixel), with the frames dealt in turn to `slices`
+    /// slices, the last frame to the first.
     fn add_sums(
         &self,
         shape: &Shape,
@@ -54,9 +54,8 @@ impl Model {
         numerators: &mut [Complex<f64>],
         denominators: &mut [f64],
     ) {
-        let length = Shape::slice_length(shape.frames as usize, slices);
         for at in shape.indices(&self.corners) {
-            let slice = at.frame / length;
+            let slice = (shape.frames as usize - 1 - at.frame) % slices as usize;
             let o = wide(self.object[at.object]);
             numerators[slice * shape.probe_elements() + at.probe] +=
                 o.conj() * wide(self.psi[at.wave]) * f64::from(SCALE);

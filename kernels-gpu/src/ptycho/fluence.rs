@@ -56,11 +56,26 @@ pub unsafe fn ptycho_fluence(
         let mut sums = [0.0; PARTS];
         let end = (*starts.add(tile as usize + 1)).min(listed);
         let mut next = *starts.add(tile as usize);
+        // Read ahead, because the addresses of all else depend on them.
+        let load = |first: u32| {
+            let mut loaded = [[0; 2]; TOGETHER];
+            for u in 0..TOGETHER {
+                let number = (first + u as u32).min(listed - 1);
+                loaded[u] = *corners.add(number as usize);
+            }
+            loaded
+        };
+        let mut ahead = if next < end {
+            load(next)
+        } else {
+            [[0; 2]; TOGETHER]
+        };
         while next < end {
             let mut powers = [[0.0; PARTS]; TOGETHER];
+            let present = ahead;
+            ahead = load(next + TOGETHER as u32);
             for u in 0..TOGETHER {
-                let listed = (next + u as u32).min(end - 1);
-                let [top, left] = *corners.add(listed as usize);
+                let [top, left] = present[u];
                 // A negative difference wraps to a large number.
                 let (r, c) = (row.wrapping_sub(top), column.wrapping_sub(left));
                 let there = next + (u as u32) < end && c < columns;

@@ -41,33 +41,44 @@ pub(super) unsafe fn load_model<const A: usize>(
     let (row, column) = frame.place();
     let probe = probe.add(row * Frame::<A>::SIDE + column);
     let window = window.add(row * width as usize + column);
-    load_product::<A>(x, probe, window, width, |_| ());
+    load_product::<A, true>(x, probe, window, width, |_| ());
 }
 
-/// As [`load_model`], from the thread's first pixels on; calls `see` with every value of the window.
+/// As [`load_model`], from the thread's first pixels on; calls `see` with every value of the window. With `AHEAD` a group's
+/// values are loaded before those of the group before are used, for which there must be registers.
 #[inline(always)]
-pub(super) unsafe fn load_product<const A: usize>(
+pub(super) unsafe fn load_product<const A: usize, const AHEAD: bool>(
     x: &mut Values,
     probe: *const Complex32,
     window: *const Complex32,
     width: u32,
     mut see: impl FnMut(Complex32),
 ) {
-    for group in 0..VALUES / TOGETHER {
+    let load = |group: usize| {
         // Hidden, so that the rows' offsets are computed here and not kept for all frames and groups.
         let step = A * thread::hidden(width) as usize;
-        let mut p = [Complex32::ZERO; TOGETHER];
-        let mut o = [Complex32::ZERO; TOGETHER];
+        let mut pairs = [[Complex32::ZERO; 2]; TOGETHER];
         for k in 0..TOGETHER {
             let n = group * TOGETHER + k;
-            p[k] = *probe.add(n * A * Frame::<A>::SIDE);
-            o[k] = *window.add(n * step);
+            pairs[k] = [*probe.add(n * A * Frame::<A>::SIDE), *window.add(n * step)];
+        }
+        pairs
+    };
+    let mut ahead = load(0);
+    for group in 0..VALUES / TOGETHER {
+        if !AHEAD && group > 0 {
+            ahead = load(group);
+        }
+        let pairs = ahead;
+        if AHEAD && group + 1 < VALUES / TOGETHER {
+            ahead = load(group + 1);
         }
         // Between the groups, so that not all loads are in registers at once.
         warp::sync_warp(warp::FULL);
         for k in 0..TOGETHER {
-            see(o[k]);
-            x[reversed(group * TOGETHER + k, 5)] = p[k] * o[k];
+            let [p, o] = pairs[k];
+            see(o);
+            x[reversed(group * TOGETHER + k, 5)] = p * o;
         }
     }
 }
@@ -140,10 +151,10 @@ impl MetricSums {
 }
 
 /// Turns the model's spectrum into its change to the measured magnitudes, `Ψ (√I/√I_model − 1)/N`, 0 where masked or
-/// free, `TOGETHER` √counts loaded at a time; returns the thread's sums behind the metrics, all as `magnitude_deviation`
+/// free, `TOGETHER` √counts loaded at a time, with `AHEAD` before those of the group before are used; returns the thread's sums behind the metrics, all as `magnitude_deviation`
 /// (Σ|χ|² is Σ w (√I_model − √I)²/scale). I_model = scale/N · |Ψ|².
 #[inline(always)]
-pub(super) unsafe fn deviate<const A: usize, const TOGETHER: usize>(
+pub(super) unsafe fn deviate<const A: usize, const TOGETHER: usize, const AHEAD: bool>(
     frame: &Frame<A>,
     x: &mut Values,
     magnitudes: *const f32,
@@ -154,10 +165,21 @@ pub(super) unsafe fn deviate<const A: usize, const TOGETHER: usize>(
     let (row, column) = frame.spectrum_place();
     let magnitudes = magnitudes.add(row * Frame::<A>::SIDE + column);
     let mut sums = MetricSums::ZERO;
-    for group in 0..VALUES / TOGETHER {
+    let load = |group: usize| {
         let mut given = [0.0_f32; TOGETHER];
         for k in 0..TOGETHER {
             given[k] = *magnitudes.add(Frame::<A>::spectrum_offset(group * TOGETHER + k));
+        }
+        given
+    };
+    let mut ahead = load(0);
+    for group in 0..VALUES / TOGETHER {
+        if !AHEAD && group > 0 {
+            ahead = load(group);
+        }
+        let given = ahead;
+        if AHEAD && group + 1 < VALUES / TOGETHER {
+            ahead = load(group + 1);
         }
         warp::sync_warp(warp::FULL);
         for k in 0..TOGETHER {
@@ -271,7 +293,7 @@ macro_rules! sizes {
                 load_model(&transform, &mut x, probe, window, object_columns);
                 transform.forward(&mut x);
                 let scale = *scales.add(frame);
-                let sums = deviate::<$a, FEW>(&transform, &mut x, given, scale).over_block();
+                let sums = deviate::<$a, FEW, true>(&transform, &mut x, given, scale).over_block();
                 if thread::index_in_block() == 0 {
                     sums.write(frame, scale, &to);
                 }

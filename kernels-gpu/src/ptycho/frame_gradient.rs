@@ -25,20 +25,26 @@ pub(super) struct Sums {
     pub(super) losses: f32,
 }
 
-/// One group of [`derive`].
+/// √counts of a group of values.
 #[inline(always)]
-unsafe fn derive_group<const A: usize, const NOISE: u32>(
-    group: usize,
-    x: &mut Values,
-    magnitudes: *const f32,
-    factor: f32,
-    sums: &mut Sums,
-) {
-    let metrics = &mut sums.metrics;
+unsafe fn given<const A: usize>(magnitudes: *const f32, group: usize) -> [f32; TOGETHER] {
     let mut given = [0.0_f32; TOGETHER];
     for k in 0..TOGETHER {
         given[k] = *magnitudes.add(Frame::<A>::spectrum_offset(group * TOGETHER + k));
     }
+    given
+}
+
+/// One group of [`derive`].
+#[inline(always)]
+unsafe fn derive_group<const NOISE: u32>(
+    group: usize,
+    x: &mut Values,
+    given: [f32; TOGETHER],
+    factor: f32,
+    sums: &mut Sums,
+) {
+    let metrics = &mut sums.metrics;
     warp::sync_warp(warp::FULL);
     for k in 0..TOGETHER {
         let (magnitude, v) = (given[k], group * TOGETHER + k);
@@ -83,12 +89,18 @@ pub(super) unsafe fn derive<const A: usize, const NOISE: u32>(
         losses: 0.0,
     };
     // Written out: a loop of this length is not unrolled, and x would not be in registers.
+    let mut ahead = given::<A>(magnitudes, 0);
     macro_rules! groups {
-        ($($group:literal)*) => {
-            $(derive_group::<A, NOISE>($group, x, magnitudes, factor, &mut sums);)*
-        };
+        ($($group:literal)*) => {$(
+            let loaded = ahead;
+            if $group + 1 < VALUES / TOGETHER {
+                ahead = given::<A>(magnitudes, $group + 1);
+            }
+            derive_group::<NOISE>($group, x, loaded, factor, &mut sums);
+        )*};
     }
     groups!(0 1 2 3 4 5 6 7);
+    let _ = ahead;
     const { assert!(8 * TOGETHER == VALUES) };
     sums
 }

@@ -10,8 +10,10 @@ use crate::fft::frame::{Frame, VALUES, Values};
 use crate::fft::registers::reversed;
 use warpstride_device::prelude::*;
 
-/// Values that a thread loads together.
+/// Values of the model that a thread loads together.
 const TOGETHER: usize = 8;
+/// Magnitudes that it loads together.
+const MAGNITUDES: usize = 16;
 
 macro_rules! kernels {
     ($(#[doc = $doc:expr] $name:ident, $a:literal, $threads:literal, $blocks:literal, $bytes:literal;)*) => {$(
@@ -82,16 +84,27 @@ unsafe fn exit_wave<const A: usize>(
     let object =
         object.add((top as usize + row) * object_columns as usize + left as usize + column);
     let stride = thread::hidden(A as u32 * object_columns);
+    let load = |group: usize| {
+        let mut pairs = [[Complex32::ZERO; 2]; TOGETHER];
+        for u in 0..TOGETHER {
+            let n = group * TOGETHER + u;
+            pairs[u] = [
+                *probe.add(n * Frame::<A>::THREADS),
+                *object.add((n as u32 * stride) as usize),
+            ];
+        }
+        pairs
+    };
+    let mut ahead = load(0);
     for group in 0..VALUES / TOGETHER {
+        let pairs = ahead;
+        if group + 1 < VALUES / TOGETHER {
+            ahead = load(group + 1);
+        }
         // Keeps the assembler from loading everything at once.
         warp::sync_warp(warp::FULL);
         for u in 0..TOGETHER {
-            let n = group * TOGETHER + u;
-            let factors = (
-                *probe.add(n * Frame::<A>::THREADS),
-                *object.add((n as u32 * stride) as usize),
-            );
-            x[reversed(n, 5)] = factors.0 * factors.1;
+            x[reversed(group * TOGETHER + u, 5)] = pairs[u][0] * pairs[u][1];
         }
     }
 }
@@ -106,19 +119,27 @@ unsafe fn sums<const A: usize>(
     let (row, column) = transform.spectrum_place();
     let at = magnitudes.add(row * Frame::<A>::SIDE + column);
     let (mut photons, mut roots, mut count, mut hidden) = (0.0, 0.0, 0.0, 0.0);
-    for v in 0..VALUES {
-        let magnitude = *at.add(Frame::<A>::spectrum_offset(v));
-        let model = x[v].norm_sqr() * (1.0 / Frame::<A>::PIXELS as f32);
-        let root = float::sqrt_approx(model);
-        if magnitude >= 0.0 {
-            let counts = magnitude * magnitude;
-            let (by_count, by_root) = (model - counts, root - magnitude);
-            photons += float::div_approx(by_count * by_count, counts + 1.0);
-            roots = by_root.mul_add(by_root, roots);
-            count += 1.0;
-        } else if magnitude <= FREE {
-            let by_root = root - (FREE - magnitude);
-            hidden = by_root.mul_add(by_root, hidden);
+    for group in 0..VALUES / MAGNITUDES {
+        let mut loaded = [0.0; MAGNITUDES];
+        for u in 0..MAGNITUDES {
+            loaded[u] = *at.add(Frame::<A>::spectrum_offset(group * MAGNITUDES + u));
+        }
+        // The loads stay together, before the branches.
+        warp::sync_warp(warp::FULL);
+        for u in 0..MAGNITUDES {
+            let magnitude = loaded[u];
+            let model = x[group * MAGNITUDES + u].norm_sqr() * (1.0 / Frame::<A>::PIXELS as f32);
+            let root = float::sqrt_approx(model);
+            if magnitude >= 0.0 {
+                let counts = magnitude * magnitude;
+                let (by_count, by_root) = (model - counts, root - magnitude);
+                photons += float::div_approx(by_count * by_count, counts + 1.0);
+                roots = by_root.mul_add(by_root, roots);
+                count += 1.0;
+            } else if magnitude <= FREE {
+                let by_root = root - (FREE - magnitude);
+                hidden = by_root.mul_add(by_root, hidden);
+            }
         }
     }
     (photons, roots, count, hidden)

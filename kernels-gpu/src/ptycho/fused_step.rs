@@ -9,10 +9,13 @@
 //! a bit.
 //!
 //! A block has one frame at a time, 32 values a thread ([`crate::fft::frame`]). Device memory of a pixel: ψ is read and
-//! written, m read, 20 bytes; probe, object and sums stay in L2. `ptycho_fused_step_*` keep A in shared
-//! memory during the transforms and read the next frame's ψ ahead into its place; they need 49.5 and 194 KiB a block.
-//! `ptycho_fused_step_*_moved` read ψ, probe and object again, from L2, need 16.5 and 66 KiB, and give `Σ|Δψ|²`;
-//! the waves and sums have the same bits.
+//! written, m read, 20 bytes; object and sums stay in L2. `ptycho_fused_step_*` keep P in shared
+//! memory, 49 and 195 KiB a block with what the transform needs; `ptycho_fused_step_*_moved` read P from L2, need 17 and
+//! 67 KiB, and give `Σ|Δψ|²`; the waves and sums have the same bits.
+//!
+//! What limits the step is L2 and the waiting for it, so that loads are issued together: ψ of all values, √I of 16, at the end P and
+//! O of as many values as the transform has left registers for. The next frame's ψ is brought to L2 during the transforms. The frame's error, known
+//! when all of its pixels have been projected, is a factor of the end, so that nothing waits for it.
 //!
 //! Blocks that began together would all load, all compute and all write at the same time; with `pause` they begin at
 //! different times, so that L2 is used evenly.
@@ -28,13 +31,13 @@ use warpstride_device::prelude::*;
 pub(super) const SMALLEST_POWER: f32 = 1e-16;
 /// Blocks begin at so many different times.
 const PHASES: u32 = 8;
-/// Values that a thread loads together.
+/// Values of the reflected wave whose P and O a thread loads together.
 const TOGETHER: usize = 8;
-/// Values of the end of a step that a thread has in flight.
-const IN_FLIGHT: usize = 4;
+/// Magnitudes that a thread loads together.
+const MAGNITUDES: usize = 16;
 
 macro_rules! kernels {
-    ($(#[doc = $doc:expr] $name:ident, $a:literal, $threads:literal, $blocks:literal, $stash:literal, $bytes:literal;)*) => {$(
+    ($(#[doc = $doc:expr] $name:ident, $a:literal, $threads:literal, $blocks:literal, $keeps:literal, $bytes:literal;)*) => {$(
         #[doc = $doc]
         #[kernel(block = $threads, exact_block, min_blocks = $blocks, hot, shared = $bytes)]
         #[allow(
@@ -68,17 +71,20 @@ macro_rules! kernels {
             if side as usize != Frame::<$a>::SIDE {
                 return;
             }
-            let exchange: *mut f32 = shared::dynamic_shared_mem();
-            let step = FusedStep {
-                transform: Frame::<$a>::new(exchange, roots),
-                exchange,
-                stash: exchange.add(Frame::<$a>::WORDS).cast(),
+            const { assert!(FusedStep::<$a, $keeps>::BYTES == $bytes) };
+            let memory: *mut f32 = shared::dynamic_shared_mem();
+            let own_roots: *mut Complex32 =
+                memory.add(FusedStep::<$a, $keeps>::ROOTS).cast();
+            let step = FusedStep::<$a, $keeps> {
+                transform: Frame::<$a>::new(memory, own_roots),
+                own_roots,
                 psi,
                 probe,
                 object,
                 magnitudes,
                 weights,
                 corners,
+                roots,
                 sums,
                 quanta,
                 limit,
@@ -92,27 +98,27 @@ macro_rules! kernels {
                 b,
                 c,
             };
-            step.run::<$stash>();
+            step.run();
         }
     )*};
 }
 
 kernels! {
     /// One step of every frame of 64² pixels; `side` must be 64. `moved` is not written.
-    ptycho_fused_step_64, 2, 128, 4, true, 49_664;
+    ptycho_fused_step_64, 2, 128, 4, true, 50_192;
     /// One step of every frame of 64² pixels; `side` must be 64.
-    ptycho_fused_step_64_moved, 2, 128, 4, false, 16_896;
+    ptycho_fused_step_64_moved, 2, 128, 4, false, 17_424;
     /// One step of every frame of 128² pixels; `side` must be 128. `moved` is not written.
-    ptycho_fused_step_128, 4, 512, 1, true, 198_656;
+    ptycho_fused_step_128, 4, 512, 1, true, 199_744;
     /// One step of every frame of 128² pixels; `side` must be 128.
-    ptycho_fused_step_128_moved, 4, 512, 1, false, 67_584;
+    ptycho_fused_step_128_moved, 4, 512, 1, false, 68_672;
 }
 
-struct FusedStep<const A: usize> {
+/// The step of frames of 32 A × 32 A pixels, with the probe in shared memory or, if not, with `Σ|Δψ|²`.
+struct FusedStep<const A: usize, const KEEPS: bool> {
     transform: Frame<A>,
-    exchange: *mut f32,
-    /// A frame of complex numbers in shared memory, if the kernel keeps one.
-    stash: *mut Complex32,
+    /// `roots` in shared memory. Before them is the probe if it is kept, behind them are the sums of the warps.
+    own_roots: *mut Complex32,
     psi: *mut Complex32,
     probe: *const Complex32,
     object: *const Complex32,
@@ -120,6 +126,8 @@ struct FusedStep<const A: usize> {
     /// 1/Σw (frame).
     weights: *const f32,
     corners: *const [u32; 2],
+    /// exp(−2πi k/SIDE)
+    roots: *const Complex32,
     sums: *mut u64,
     /// Exponents of the units of a sum in 1, for every object pixel.
     quanta: *const u8,
@@ -140,44 +148,98 @@ struct FusedStep<const A: usize> {
 /// Where a thread finds its first value in the arrays of a frame.
 struct Places {
     psi: *mut Complex32,
+    /// The probe, in shared memory if it is kept.
     probe: *const Complex32,
     object: *const Complex32,
     sums: *mut u64,
     quanta: *const u8,
-    stash: *mut Complex32,
     /// Object pixels from a value to the next.
     stride: u32,
 }
 
-impl<const A: usize> FusedStep<A> {
+/// What a value of the end needs from L2: P unless it is kept, O, the exponent of its quantum, and ψ for `Σ|Δψ|²`.
+type Loaded = (Complex32, Complex32, u32, Complex32);
+
+impl<const A: usize, const KEEPS: bool> FusedStep<A, KEEPS> {
     const SIDE: usize = Frame::<A>::SIDE;
     const PIXELS: usize = Frame::<A>::PIXELS;
     const THREADS: usize = Frame::<A>::THREADS;
+    const WARPS: usize = Self::THREADS / 32;
+    /// Words of shared memory before the roots of unity: the exchange of the transform, and the probe if it is kept.
+    const ROOTS: usize = Frame::<A>::WORDS + if KEEPS { 2 * Self::PIXELS } else { 0 };
+    /// Bytes of shared memory.
+    const BYTES: usize = 4 * (Self::ROOTS + 2 * Self::SIDE + Self::WARPS);
 
     #[inline(always)]
-    unsafe fn run<const STASH: bool>(&self) {
+    unsafe fn run(&self) {
         let first = thread::block_idx_x();
         if self.pause > 0 {
             thread::pause(first % PHASES * self.pause);
         }
-        if STASH && first < self.frames {
-            let at = self.places(first);
-            for n in 0..VALUES {
-                let place = n * Self::THREADS;
-                mem::copy_complex_ahead(true, at.stash.add(place), at.psi.add(place));
-            }
-        }
+        self.keep();
         for frame in thread::block_stride(self.frames) {
             let mut x: Values = [Complex32::ZERO; VALUES];
             prefetch::<A>(self.magnitudes.add(frame as usize * Self::PIXELS));
-            self.reflect::<STASH>(frame, &mut x);
+            self.reflect(frame, &mut x);
+            if KEEPS {
+                self.prefetch_next(frame);
+            }
             self.transform.forward(&mut x);
             self.project(frame, &mut x);
             self.transform.inverse(&mut x);
-            if STASH {
-                self.finish(frame, &x);
-            } else {
-                self.finish_again(frame, &mut x);
+            self.finish(frame, &x);
+        }
+    }
+
+    /// Copies the roots of unity, and the probe if it is kept, to shared memory.
+    #[inline(always)]
+    unsafe fn keep(&self) {
+        let thread = thread::hidden(thread::thread_idx_x()) as usize;
+        if thread < Self::SIDE {
+            *self.own_roots.add(thread) = *self.roots.add(thread);
+        }
+        thread::sync_threads();
+        if KEEPS {
+            // Every thread reads only what it has written.
+            let place = self.transform.place();
+            let place = place.0 * Self::SIDE + place.1;
+            let (from, to) = (self.probe.add(place), self.own_probe().add(place));
+            for group in 0..VALUES / TOGETHER {
+                let mut values = [Complex32::ZERO; TOGETHER];
+                for u in 0..TOGETHER {
+                    values[u] = *from.add((group * TOGETHER + u) * Self::THREADS);
+                }
+                for u in 0..TOGETHER {
+                    *to.add((group * TOGETHER + u) * Self::THREADS) = values[u];
+                }
+            }
+        }
+    }
+
+    /// The sums of the warps in shared memory.
+    #[inline(always)]
+    unsafe fn warp_sums(&self) -> *mut f32 {
+        self.own_roots.add(Self::SIDE).cast()
+    }
+
+    /// The probe in shared memory.
+    #[inline(always)]
+    unsafe fn own_probe(&self) -> *mut Complex32 {
+        self.own_roots.sub(Self::PIXELS)
+    }
+
+    /// Brings ψ of the block's next frame to L2. Not where ψ is read again at the end, which it would displace.
+    #[inline(always)]
+    unsafe fn prefetch_next(&self, frame: u32) {
+        /// Bytes of a cache line.
+        const LINE: usize = 128;
+        let step = thread::grid_dim_x();
+        if self.frames - frame > step {
+            let values = LINE / size_of::<Complex32>();
+            let next = self.psi.add((frame + step) as usize * Self::PIXELS);
+            let thread = thread::hidden(thread::thread_idx_x()) as usize;
+            for k in 0..Self::PIXELS / (values * Self::THREADS) {
+                mem::prefetch_l2(next.add(values * (k * Self::THREADS + thread)));
             }
         }
     }
@@ -188,221 +250,233 @@ impl<const A: usize> FusedStep<A> {
         let (row, column) = self.transform.place();
         let place = row * Self::SIDE + column;
         let corner = (top as usize + row) * self.object_columns as usize + left as usize + column;
+        let probe = if KEEPS {
+            self.own_probe().cast_const()
+        } else {
+            self.probe
+        };
         Places {
             psi: self.psi.add(frame as usize * Self::PIXELS + place),
-            probe: self.probe.add(place),
+            probe: probe.add(place),
             object: self.object.add(corner),
             sums: self.sums.add(corner),
             quanta: self.quanta.add(corner),
-            stash: self.stash.add(place),
             stride: thread::hidden(A as u32 * self.object_columns),
         }
     }
 
     /// `x` becomes the reflected wave (1−c) ψ + c A, in the order that the transform expects.
     #[inline(always)]
-    unsafe fn reflect<const STASH: bool>(&self, frame: u32, x: &mut Values) {
+    unsafe fn reflect(&self, frame: u32, x: &mut Values) {
         let at = self.places(frame);
+        let mut psi = [Complex32::ZERO; VALUES];
+        if KEEPS {
+            for n in 0..VALUES {
+                psi[n] = *at.psi.add(n * Self::THREADS);
+            }
+        }
         let mut ahead = self.pairs(&at, 0);
         for group in 0..VALUES / TOGETHER {
-            let factors = ahead;
+            let pairs = ahead;
             if group + 1 < VALUES / TOGETHER {
                 ahead = self.pairs(&at, group + 1);
             }
             // Keeps the assembler from loading everything at once.
             warp::sync_warp(warp::FULL);
-            if STASH && group == 0 {
-                mem::wait_for_copies();
-            }
             for u in 0..TOGETHER {
                 let n = group * TOGETHER + u;
-                let exit = factors[u][0] * factors[u][1];
-                let slot = at.stash.add(n * Self::THREADS);
-                let psi = if STASH {
-                    *slot
+                let [mut probe, object] = pairs[u];
+                if KEEPS {
+                    probe = *at.probe.add(n * Self::THREADS);
                 } else {
-                    *at.psi.add(n * Self::THREADS)
-                };
-                x[reversed(n, 5)] = exit.scale_add(self.c, psi.scale(1.0 - self.c));
-                if STASH {
-                    *slot = exit;
+                    psi[n] = *at.psi.add(n * Self::THREADS);
                 }
+                let psi = psi[n].scale(1.0 - self.c);
+                x[reversed(n, 5)] = (probe * object).scale_add(self.c, psi);
             }
         }
     }
 
-    /// P and O of a group of values.
+    /// P, unless it is kept, and O of a group of values.
     #[inline(always)]
     unsafe fn pairs(&self, at: &Places, group: usize) -> [[Complex32; 2]; TOGETHER] {
         let mut pairs = [[Complex32::ZERO; 2]; TOGETHER];
         for u in 0..TOGETHER {
             let n = group * TOGETHER + u;
-            pairs[u] = [
-                *at.probe.add(n * Self::THREADS),
-                *at.object.add((n as u32 * at.stride) as usize),
-            ];
+            if !KEEPS {
+                pairs[u][0] = *at.probe.add(n * Self::THREADS);
+            }
+            pairs[u][1] = *at.object.add((n as u32 * at.stride) as usize);
         }
         pairs
     }
 
-    /// The spectrum becomes what its projection changes, b/N times, for the inverse transform; writes the frame's error.
-    /// The transform is unnormalised: |f| is N times too large before a factor 1/SIDE.
+    /// The spectrum becomes N times what its projection changes, for the inverse transform. Leaves the sums of the frame's error in
+    /// shared memory. The transform is unnormalised: |f| is N times too large before a factor 1/SIDE.
     #[inline(always)]
     unsafe fn project(&self, frame: u32, x: &mut Values) {
-        const GROUP: usize = 4;
         let (row, column) = self.transform.spectrum_place();
         let at = (self.magnitudes).add(frame as usize * Self::PIXELS + row * Self::SIDE + column);
         let unit = 1.0 / Self::SIDE as f32;
-        let mut quotients = [0.0_f32; VALUES];
         let mut deviation = 0.0;
-        let load = |group: usize| {
-            let mut measured = [0.0; GROUP];
-            for u in 0..GROUP {
-                measured[u] = *at.add(Frame::<A>::spectrum_offset(group * GROUP + u));
+        for group in 0..VALUES / MAGNITUDES {
+            let mut measured = [0.0; MAGNITUDES];
+            for u in 0..MAGNITUDES {
+                measured[u] = *at.add(Frame::<A>::spectrum_offset(group * MAGNITUDES + u));
             }
-            measured
-        };
-        let mut ahead = load(0);
-        for group in 0..VALUES / GROUP {
-            let measured = ahead;
-            if group + 1 < VALUES / GROUP {
-                ahead = load(group + 1);
-            }
-            for u in 0..GROUP {
-                let v = group * GROUP + u;
+            // Keeps the assembler from loading everything at once.
+            warp::sync_warp(warp::FULL);
+            for u in 0..MAGNITUDES {
+                let v = group * MAGNITUDES + u;
                 let power = x[v].norm_sqr().max(SMALLEST_POWER);
                 let inverse = float::rsqrt_approx(power);
+                let valid = measured[u] >= 0.0;
                 let by = (power * inverse).mul_add(unit, -measured[u]);
-                // A selection instead of the branch lets the assembler load all magnitudes first and spill.
-                if measured[u] >= 0.0 {
-                    quotients[v] = measured[u] * inverse;
-                    deviation = by.mul_add(by, deviation);
-                } else {
-                    quotients[v] = unit;
-                }
+                let by = if valid { by } else { 0.0 };
+                let factor = measured[u].mul_add(inverse, -unit);
+                let factor = if valid { factor } else { 0.0 };
+                deviation = by.mul_add(by, deviation);
+                x[v] = x[v].scale(factor);
             }
         }
-        let error = reduce::block_sum(deviation) * *self.weights.add(frame as usize);
-        if thread::index_in_block() == 0 {
-            *self.errors.add(frame as usize) = error;
-        }
-        let factor = self.b * (1.0 - kept(error, self.bound)) * unit;
-        for v in 0..VALUES {
-            x[v] = x[v].scale((quotients[v] - unit) * factor);
-        }
+        self.write_warp_sum(deviation);
     }
 
-    /// Writes ψ = A + `x`, begins to read the next frame's, and adds to the object's sums.
+    /// Writes ψ = A + b (1−k) `x`/SIDE and the frame's error, and adds to the object's sums.
     #[inline(always)]
     unsafe fn finish(&self, frame: u32, x: &Values) {
+        // The barriers of the transform have passed since the sums were written.
+        let error = self.block_sum() * *self.weights.add(frame as usize);
+        if thread::thread_idx_x() == 0 {
+            *self.errors.add(frame as usize) = error;
+        }
+        let factor = self.b * (1.0 - kept(error, self.bound)) / Self::SIDE as f32;
         let at = self.places(frame);
-        let step = thread::grid_dim_x();
-        let more = self.frames - frame > step;
-        let next = at.psi.add(step as usize * Self::PIXELS);
-        let mut largest = 0.0_f32;
-        let mut ahead = self.factors(&at, 0);
-        for group in 0..VALUES / IN_FLIGHT {
-            let factors = ahead;
-            let mut waves = [Complex32::ZERO; IN_FLIGHT];
-            for w in 0..IN_FLIGHT {
-                let n = group * IN_FLIGHT + w;
-                waves[w] = *at.stash.add(n * Self::THREADS) + x[n];
-            }
-            for w in 0..IN_FLIGHT {
-                let place = (group * IN_FLIGHT + w) * Self::THREADS;
-                *at.psi.add(place) = waves[w];
-                mem::copy_complex_ahead(more, at.stash.add(place), next.add(place));
-            }
-            if group + 1 < VALUES / IN_FLIGHT {
-                // Before the additions, beyond which no load can be moved.
-                ahead = self.factors(&at, group + 1);
-            }
-            for w in 0..IN_FLIGHT {
-                let n = group * IN_FLIGHT + w;
-                largest = largest.max(waves[w].re.abs()).max(waves[w].im.abs());
-                let (probe, exponent) = factors[w];
-                let share = probe.conj() * waves[w].scale(quantum(exponent));
-                let sum = at.sums.add((n as u32 * at.stride) as usize);
-                atomic::add_u64(sum, packed(share));
-            }
+        let mut end = End {
+            factor,
+            largest: 0.0,
+            change: 0.0,
+        };
+        // More and more together, as the values before them leave their registers.
+        macro_rules! groups {
+            ($first:literal + $count:literal $(, $next:literal + $more:literal)* $(,)?) => {
+                let ahead = self.load::<$first, $count>(&at);
+                groups!(@ ahead $first $count $(, $next $more)*);
+            };
+            (@ $loaded:ident $first:literal $count:literal, $next:literal $more:literal $(, $later:literal $most:literal)*) => {
+                // Before the stores and additions, beyond which no load can be moved.
+                let ahead = self.load::<$next, $more>(&at);
+                self.end::<$first, $count>(&at, x, &$loaded, &mut end);
+                groups!(@ ahead $next $more $(, $later $most)*);
+            };
+            (@ $loaded:ident $first:literal $count:literal) => {
+                self.end::<$first, $count>(&at, x, &$loaded, &mut end);
+            };
         }
-        self.note_exceeding(largest);
-    }
-
-    /// P and the exponents of the quanta of a group of values.
-    #[inline(always)]
-    unsafe fn factors(&self, at: &Places, group: usize) -> [(Complex32, u32); IN_FLIGHT] {
-        let mut factors = [(Complex32::ZERO, 0); IN_FLIGHT];
-        for w in 0..IN_FLIGHT {
-            let n = group * IN_FLIGHT + w;
-            factors[w] = (
-                *at.probe.add(n * Self::THREADS),
-                u32::from(*at.quanta.add((n as u32 * at.stride) as usize)),
-            );
-        }
-        factors
-    }
-
-    /// As [`Self::finish`], reading ψ, probe and object again; writes Σ|Δψ|².
-    #[inline(always)]
-    unsafe fn finish_again(&self, frame: u32, x: &mut Values) {
-        let at = self.places(frame);
-        let mut change = 0.0;
-        for group in 0..VALUES / IN_FLIGHT {
-            warp::sync_warp(warp::FULL);
-            for w in 0..IN_FLIGHT {
-                let n = group * IN_FLIGHT + w;
-                let place = n * Self::THREADS;
-                let psi = *at.psi.add(place);
-                let exit = *at.probe.add(place) * *at.object.add((n as u32 * at.stride) as usize);
-                x[n] = exit + x[n];
-                change += (x[n] - psi).norm_sqr();
-                *at.psi.add(place) = x[n];
+        if KEEPS {
+            groups!(0 + 4, 4 + 4, 8 + 8, 16 + 8, 24 + 8);
+        } else {
+            macro_rules! each {
+                ($($first:literal)*) => {$(
+                    let loaded = self.load::<$first, 4>(&at);
+                    self.end::<$first, 4>(&at, x, &loaded, &mut end);
+                )*};
             }
+            each!(0 4 8 12 16 20 24 28);
         }
-        self.write_change(frame, change);
-        let at = self.places(frame);
-        let mut largest = 0.0_f32;
-        for group in 0..VALUES / IN_FLIGHT {
-            warp::sync_warp(warp::FULL);
-            for w in 0..IN_FLIGHT {
-                let n = group * IN_FLIGHT + w;
-                let probe = *at.probe.add(n * Self::THREADS);
-                largest = largest.max(x[n].re.abs()).max(x[n].im.abs());
-                let exponent = u32::from(*at.quanta.add((n as u32 * at.stride) as usize));
-                let share = probe.conj() * x[n].scale(quantum(exponent));
-                let sum = at.sums.add((n as u32 * at.stride) as usize);
-                atomic::add_u64(sum, packed(share));
-            }
+        if !KEEPS {
+            self.write_change(frame, end.change);
         }
-        self.note_exceeding(largest);
-    }
-
-    /// Adds up over the block, warp after warp, through the exchange memory; [`reduce::block_sum`] would keep two
-    /// registers since its last call.
-    #[inline(always)]
-    unsafe fn write_change(&self, frame: u32, change: f32) {
-        let sum = reduce::warp_sum(change);
-        let thread = thread::hidden(thread::thread_idx_x()) as usize;
-        thread::sync_threads();
-        if thread.is_multiple_of(32) {
-            *self.exchange.add(thread / 32) = sum;
-        }
-        thread::sync_threads();
-        if thread == 0 {
-            let mut total = 0.0;
-            for warp in 0..Self::THREADS / 32 {
-                total += *self.exchange.add(warp);
-            }
-            *self.moved.add(frame as usize) = total;
-        }
-        thread::sync_threads();
-    }
-
-    #[inline(always)]
-    unsafe fn note_exceeding(&self, largest: f32) {
-        if largest > *self.limit {
+        if end.largest > *self.limit {
             atomic::add_u32(self.exceeding, 1);
         }
     }
+
+    /// What `N` values from the first on need from L2.
+    #[inline(always)]
+    unsafe fn load<const FIRST: usize, const N: usize>(&self, at: &Places) -> [Loaded; N] {
+        let mut loaded = [(Complex32::ZERO, Complex32::ZERO, 0, Complex32::ZERO); N];
+        for u in 0..N {
+            let n = FIRST + u;
+            let on_object = (n as u32 * at.stride) as usize;
+            loaded[u].1 = *at.object.add(on_object);
+            loaded[u].2 = u32::from(*at.quanta.add(on_object));
+            if !KEEPS {
+                loaded[u].0 = *at.probe.add(n * Self::THREADS);
+                loaded[u].3 = *at.psi.add(n * Self::THREADS);
+            }
+        }
+        loaded
+    }
+
+    /// Writes `N` values from the first on.
+    #[inline(always)]
+    unsafe fn end<const FIRST: usize, const N: usize>(
+        &self,
+        at: &Places,
+        x: &Values,
+        loaded: &[Loaded; N],
+        end: &mut End,
+    ) {
+        // Keeps the assembler from loading everything at once.
+        warp::sync_warp(warp::FULL);
+        for u in 0..N {
+            let n = FIRST + u;
+            let (mut probe, object, exponent, old) = loaded[u];
+            if KEEPS {
+                probe = *at.probe.add(n * Self::THREADS);
+            }
+            let wave = x[n].scale_add(end.factor, probe * object);
+            *at.psi.add(n * Self::THREADS) = wave;
+            if !KEEPS {
+                end.change += (wave - old).norm_sqr();
+            }
+            end.largest = end.largest.max(wave.re.abs()).max(wave.im.abs());
+            let share = probe.conj() * wave.scale(quantum(exponent));
+            let sum = at.sums.add((n as u32 * at.stride) as usize);
+            atomic::add_u64(sum, packed(share));
+        }
+    }
+
+    /// Writes the sum over the warp.
+    #[inline(always)]
+    unsafe fn write_warp_sum(&self, value: f32) {
+        let sum = reduce::warp_sum(value);
+        let thread = thread::hidden(thread::thread_idx_x()) as usize;
+        if thread.is_multiple_of(32) {
+            *self.warp_sums().add(thread / 32) = sum;
+        }
+    }
+
+    /// The sum of the warps' sums, after a barrier.
+    #[inline(always)]
+    unsafe fn block_sum(&self) -> f32 {
+        let mut total = 0.0;
+        for warp in 0..Self::WARPS {
+            total += *self.warp_sums().add(warp);
+        }
+        total
+    }
+
+    /// Adds up Σ|Δψ|² of the frame.
+    #[inline(always)]
+    unsafe fn write_change(&self, frame: u32, change: f32) {
+        // All have read the sums behind the error.
+        thread::sync_threads();
+        self.write_warp_sum(change);
+        thread::sync_threads();
+        if thread::thread_idx_x() == 0 {
+            *self.moved.add(frame as usize) = self.block_sum();
+        }
+    }
+}
+
+/// Factor and sums of the end of a step.
+struct End {
+    /// b (1−k)/SIDE
+    factor: f32,
+    /// Largest part of ψ.
+    largest: f32,
+    /// Σ|Δψ|² of the thread.
+    change: f32,
 }

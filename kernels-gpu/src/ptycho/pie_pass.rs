@@ -87,7 +87,7 @@ impl<const A: usize> Pass<A> {
             self.load_model(&mut x);
             self.transform.forward(&mut x);
             let scale = *self.scales.add(self.frame(*ahead));
-            let sums = deviate::<A, FEW>(&self.transform, &mut x, self.given(0), scale);
+            let sums = deviate::<A, FEW, false>(&self.transform, &mut x, self.given(0), scale);
             self.found.note_sums(sums);
             prefetch::<A>(self.given(1));
             self.transform.inverse(&mut x);
@@ -157,7 +157,7 @@ impl<const A: usize> Pass<A> {
     unsafe fn load_model(&self, x: &mut Values) {
         let (window, probe) = self.own(0);
         let mut most = 0.0_f32;
-        load_product::<A>(x, probe, window, self.object_columns, |o| {
+        load_product::<A, false>(x, probe, window, self.object_columns, |o| {
             most = most.max(o.norm_sqr());
         });
         self.found.note(1, most);

@@ -5,8 +5,12 @@ use warpstride_device::prelude::*;
 /// Frames of a thread that are loaded together.
 const TOGETHER: u32 = 4;
 
-/// `Σ conj(O) ψ` of one mode and `Σ |O|²` over the frames `from..to` at one pixel of the frame.
-/// `psi` points to the pixel in the mode of frame 0; `window` is the pixel's offset on the object.
+/// `Σ conj(O) ψ` of one mode and `Σ |O|²` over the frames of slice number `slice` at one pixel of the frame: frame
+/// `frames − 1 − slice` and every `slices`th before it. `psi` points to the pixel in the mode of frame 0; `window` is the pixel's offset on
+/// the object.
+///
+/// All slices begin with the last frames, which are still in L2 if the kernel before went forward, and have neighbouring
+/// windows at the same time.
 #[inline(always)]
 #[allow(
     clippy::too_many_arguments,
@@ -19,39 +23,52 @@ pub(super) unsafe fn sums_over_frames(
     corners: *const [u32; 2],
     psi: *const Complex32,
     frame_stride: usize,
-    from: u32,
-    to: u32,
+    frames: u32,
+    slices: u32,
+    slice: u32,
 ) -> (Complex32, f32) {
     let mut numerator = Complex32::ZERO;
     let mut denominator = 0.0;
-    let mut frame = from;
-    while to - frame >= TOGETHER {
+    if slices == 0 || slice >= frames {
+        return (numerator, denominator);
+    }
+    let count = (frames - slice).div_ceil(slices);
+    let frame = |k: u32| (frames - 1 - slice - k * slices) as usize;
+    let corner = |k: u32| {
+        let [top, left] = *corners.add(frame(k.min(count - 1)));
+        top * object_columns + left
+    };
+    let mut ahead = [0; TOGETHER as usize];
+    for u in 0..TOGETHER {
+        ahead[u as usize] = corner(u);
+    }
+    let mut k = 0;
+    while count - k >= TOGETHER {
         let mut o = [Complex32::ZERO; TOGETHER as usize];
         let mut wave = [Complex32::ZERO; TOGETHER as usize];
         for u in 0..TOGETHER {
-            let [top, left] = *corners.add((frame + u) as usize);
-            let corner = top as usize * object_columns as usize + left as usize;
-            o[u as usize] = *object.add(corner + window);
-            wave[u as usize] = *psi.add((frame + u) as usize * frame_stride);
+            o[u as usize] = *object.add(ahead[u as usize] as usize + window);
+            wave[u as usize] = *psi.add(frame(k + u) * frame_stride);
+        }
+        k += TOGETHER;
+        for u in 0..TOGETHER {
+            ahead[u as usize] = corner(k + u);
         }
         for u in 0..TOGETHER as usize {
             numerator = o[u].conj_mul_add(wave[u], numerator);
             denominator += o[u].norm_sqr();
         }
-        frame += TOGETHER;
     }
-    while frame < to {
-        let [top, left] = *corners.add(frame as usize);
-        let corner = top as usize * object_columns as usize + left as usize;
-        let o = *object.add(corner + window);
-        numerator = o.conj_mul_add(*psi.add(frame as usize * frame_stride), numerator);
+    while k < count {
+        let o = *object.add(corner(k) as usize + window);
+        numerator = o.conj_mul_add(*psi.add(frame(k) * frame_stride), numerator);
         denominator += o.norm_sqr();
-        frame += 1;
+        k += 1;
     }
     (numerator, denominator)
 }
 
-/// The frames of one of `slices` slices: (first, end).
+/// The frames of one of `slices` slices of consecutive frames: (first, end).
 #[inline(always)]
 pub(super) fn slice_of(frames: u32, slices: u32, slice: u32) -> (u32, u32) {
     let length = frames.div_ceil(slices);

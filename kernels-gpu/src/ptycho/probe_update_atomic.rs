@@ -4,7 +4,7 @@
 //! memory of the slices; the order of the additions is not fixed, so neither are the last bits. Block of 256, as
 //! `probe_update_tiled`.
 
-use super::probe_sums::{slice_of, sums_over_frames};
+use super::probe_sums::sums_over_frames;
 use warpstride_device::prelude::*;
 
 /// Adds to `numerator` (mode, row, column) and `denominator` (row, column), which must be zero before, in `slices` >
@@ -50,7 +50,6 @@ pub unsafe fn ptycho_probe_update_atomic(
         }
         let window =
             (pixel / columns) as usize * object_columns as usize + (pixel % columns) as usize;
-        let (from, to) = slice_of(frames, slices, slice);
         let at = mode as usize * pixels as usize + pixel as usize;
         let (sum, power) = sums_over_frames(
             object,
@@ -59,8 +58,9 @@ pub unsafe fn ptycho_probe_update_atomic(
             corners,
             psi.add(at),
             frame_stride,
-            from,
-            to,
+            frames,
+            slices,
+            slice,
         );
         atomic::add_global_complex(numerator.add(at), sum.scale(scale));
         if mode == 0 {

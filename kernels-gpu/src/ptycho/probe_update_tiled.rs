@@ -8,7 +8,7 @@
 //!
 //! Block of 256: independent threads with little state, so that six blocks hide the latency.
 
-use super::probe_sums::{slice_of, sums_over_frames};
+use super::probe_sums::sums_over_frames;
 use warpstride_device::prelude::*;
 
 /// `numerators` (slice, mode, row, column) and `denominators` (slice, row, column) for `slices` > 0 runs of frames of
@@ -54,7 +54,6 @@ pub unsafe fn ptycho_probe_update_tiled(
         }
         let window =
             (pixel / columns) as usize * object_columns as usize + (pixel % columns) as usize;
-        let (from, to) = slice_of(frames, slices, slice);
         let (numerator, denominator) = sums_over_frames(
             object,
             object_columns,
@@ -62,8 +61,9 @@ pub unsafe fn ptycho_probe_update_tiled(
             corners,
             psi.add(mode as usize * pixels as usize + pixel as usize),
             frame_stride,
-            from,
-            to,
+            frames,
+            slices,
+            slice,
         );
         *numerators.add(layer as usize * pixels as usize + pixel as usize) = numerator.scale(scale);
         if mode == 0 {

@@ -12,7 +12,7 @@ use warpstride::ptycho::{
 };
 use warpstride_tests::recipe;
 
-/// Bytes of shared memory of a block: with the first the frame is kept there, with the second it is read twice.
+/// Bytes of shared memory of a block: with the first the probe is kept there, with the second it is read from L2.
 const SHARED_MEMORY: [usize; 2] = [227 << 10, 48 << 10];
 
 fn recipe_of(step: GpuStep, engines: &[&str]) -> Recipe {

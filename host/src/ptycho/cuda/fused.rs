@@ -25,8 +25,8 @@ use warpstride_kernels::ptycho::{
     wave_limit::PtychoWaveLimit,
 };
 
-/// Nanoseconds between the first loads of blocks that keep a frame of 128². Measured on an H200, ms a step of 1457 frames:
-/// 0.332 without, 0.326 with 1500, 0.319 with 3000; the other kernels only lose.
+/// Nanoseconds between the first loads of blocks that keep the probe of 128². Measured on an H200, ms a step of 1457 frames:
+/// 0.328 without, 0.312 with 2000, 0.309 with 3000, 0.318 with 4500; the other kernels only lose.
 const PAUSE: u32 = 3000;
 
 /// The frames of a scan whose steps are fused.
@@ -75,7 +75,7 @@ enum Kernels<M: Device> {
     /// One for a frame of `side` rows and columns.
     Frame {
         side: u32,
-        /// Whether a block keeps a frame in shared memory beside its transform.
+        /// Whether a block keeps the probe in shared memory beside its transform.
         keeps: bool,
         /// exp(−2πi k/side).
         roots: M::Buffer<Complex32>,
