@@ -23,12 +23,12 @@ fn recipe_of(step: GpuStep, engines: &[&str]) -> Recipe {
     recipe
 }
 
-fn problem(recipe: &Recipe) -> Problem {
+fn problem(recipe: &Recipe, seed: u64) -> Problem {
     let options = SimulateOptions {
         frame: 64,
         positions: 8,
         photons: 1e6,
-        seed: 5,
+        seed,
         ..SimulateOptions::default()
     };
     Problem::new(&simulate(&options).unwrap(), recipe).unwrap()
@@ -89,37 +89,44 @@ fn differences(history: &[HistoryEntry], reference: &[HistoryEntry]) -> [f64; 5]
 }
 
 /// Rounding grows from one iteration to the next, so that over a hundred of them single precision differs from double
-/// precision by more than 1e-4. Fixed-point sums must not add to that.
+/// precision by more than 1e-4, by how much is chance. So several scans are compared: the fused step is as far away as
+/// separate kernels, in the geometric mean over scans and metrics.
 #[test]
 fn the_fused_step_is_as_close_to_double_precision_as_separate_kernels() {
     let engines = ["dm:60", "raar:30", "ap:10"];
     let recipe = recipe_of(GpuStep::Auto, &engines);
-    let problem = problem(&recipe);
-    let double = Box::new(CpuEngine::<f64>::new(&problem));
-    let double = finished(double, &problem, &recipe)
-        .progress()
-        .history
-        .clone();
-    let [fused, separate] = [GpuStep::Auto, GpuStep::Unfused].map(|step| {
-        let recipe = recipe_of(step, &engines);
-        let problem = self::problem(&recipe);
-        let mut run = finished(on_emulator(&problem, SHARED_MEMORY[0]), &problem, &recipe);
-        assert_eq!(
-            run.engine().plan().unwrap().is_fused(),
-            step == GpuStep::Auto
+    let mut logarithms = Vec::new();
+    for seed in 1..7 {
+        let problem = problem(&recipe, seed);
+        let double = Box::new(CpuEngine::<f64>::new(&problem));
+        let double = finished(double, &problem, &recipe)
+            .progress()
+            .history
+            .clone();
+        let [fused, separate] = [GpuStep::Auto, GpuStep::Unfused].map(|step| {
+            let recipe = recipe_of(step, &engines);
+            let problem = self::problem(&recipe, seed);
+            let mut run = finished(on_emulator(&problem, SHARED_MEMORY[0]), &problem, &recipe);
+            assert_eq!(
+                run.engine().plan().unwrap().is_fused(),
+                step == GpuStep::Auto
+            );
+            run.progress().history.clone()
+        });
+        // In the first iterations rounding has not grown much yet.
+        let early = differences(&fused[..5], &separate[..5]);
+        assert!(
+            early.iter().all(|difference| *difference < 2e-4),
+            "{early:?}"
         );
-        run.progress().history.clone()
-    });
-    // In the first iterations rounding has not grown much yet.
-    let early = differences(&fused[..10], &separate[..10]);
-    assert!(
-        early.iter().all(|difference| *difference < 1e-3),
-        "{early:?}"
-    );
-    let [fused, separate] = [&fused, &separate].map(|history| differences(history, &double));
-    for (fused, separate) in fused.iter().zip(separate) {
-        assert!(*fused < 3.0 * separate + 1e-4, "{fused} {separate}");
+        let [fused, separate] = [&fused, &separate].map(|history| differences(history, &double));
+        for (fused, separate) in fused.iter().zip(separate) {
+            assert!(*fused < 6.0 * separate + 1e-4, "{fused} {separate}");
+            logarithms.push((fused / separate).ln());
+        }
     }
+    let mean = logarithms.iter().sum::<f64>() / logarithms.len() as f64;
+    assert!(mean.exp() < 1.5, "{}", mean.exp());
 }
 
 #[test]
@@ -132,7 +139,7 @@ fn shared_memory_and_metrics_change_no_bit() {
     ] {
         let mut recipe = recipe_of(GpuStep::Auto, &["dm:4", "raar:3"]);
         recipe.metrics_every = every;
-        let problem = problem(&recipe);
+        let problem = problem(&recipe, 5);
         let mut run = finished(on_emulator(&problem, shared_memory), &problem, &recipe);
         objects.push(run.engine().object().unwrap().into_iter().collect());
     }
@@ -142,11 +149,11 @@ fn shared_memory_and_metrics_change_no_bit() {
 #[test]
 fn a_saved_run_goes_on_with_the_same_bits_or_elsewhere() {
     let recipe = recipe_of(GpuStep::Auto, &["dm:8"]);
-    let problem = problem(&recipe);
+    let problem = problem(&recipe, 5);
     let fused = || on_emulator(&problem, SHARED_MEMORY[0]);
     let separate = || {
         let recipe = recipe_of(GpuStep::Unfused, &["dm:8"]);
-        let problem = self::problem(&recipe);
+        let problem = self::problem(&recipe, 5);
         on_emulator(&problem, SHARED_MEMORY[0])
     };
     let cpu = || -> Box<dyn Engine> { Box::new(CpuEngine::<f32>::new(&problem)) };
@@ -194,7 +201,7 @@ fn a_saved_run_goes_on_with_the_same_bits_or_elsewhere() {
 #[test]
 fn sums_beyond_their_range_are_an_error() {
     let recipe = recipe_of(GpuStep::Auto, &["dm:3"]);
-    let mut problem = problem(&recipe);
+    let mut problem = problem(&recipe, 5);
     // An object a thousand times too bright for the counts.
     problem.object.mapv_inplace(|v| v * 1e3);
     let mut run = Reconstructor::new(on_emulator(&problem, SHARED_MEMORY[0]), &problem, &recipe);
@@ -216,7 +223,7 @@ fn a_start_probe_with_a_peak_loses_no_precision() {
     let mut recipe = recipe_of(GpuStep::Auto, &["raar:30"]);
     recipe.probe.source = ProbeSource::Aperture;
     recipe.probe.aperture = 1.0;
-    let problem = problem(&recipe);
+    let problem = problem(&recipe, 5);
     let last = |engine| {
         let run = finished(engine, &problem, &recipe);
         run.progress().history.last().unwrap().err_fourier
