@@ -95,6 +95,12 @@ pub(crate) fn keeps_frame(side: usize, shared_memory: usize) -> bool {
     FRAMES.contains(&side) && exchange(side) + side * side * 8 + SUMS <= shared_memory
 }
 
+/// Whether a cluster of blocks of compute capability `arch`/10 can hold such a frame in the registers of several
+/// multiprocessors.
+pub(crate) fn spreads_frame(side: usize, arch: u32, shared_memory: usize) -> bool {
+    side == 128 && arch >= 90 && keeps_frame(side, shared_memory)
+}
+
 impl StepPlan {
     /// The plan for a scan of `shape` (frames, modes, rows, columns) at whole-pixel positions, where a block can have
     /// `shared_memory` bytes.

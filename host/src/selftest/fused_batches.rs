@@ -14,11 +14,11 @@ use super::batch_waves::Batch;
 use super::bench::Bench;
 use super::shape::{Shape, shapes};
 use crate::gpu::{Device, Result};
-use crate::ptycho::step_plan::{holds_frame, keeps_frame};
+use crate::ptycho::step_plan::{holds_frame, keeps_frame, spreads_frame};
 use chi::chi;
 use likelihood::{NOISES, gradient, line};
 use num_complex::Complex;
-use pie_pass::{PASSES, pass};
+use pie_pass::{By, PASSES, pass};
 use sums::{step_sums, sums};
 use update::{ADVANCES, DENOMINATORS, advance, finish};
 use warpstride_device::Complex32;
@@ -63,16 +63,21 @@ pub(super) fn cases<M: Device>(bench: &mut Bench<'_, M>, size: Size) -> Result<(
             timed: false,
             ..shape
         };
-        let keeps = keeps_frame(shape.rows as usize, shared_memory);
+        let keeps = keeps_frame(64, shared_memory);
         if !keeps {
-            bench.skip("ptycho_pie_pass_*, which keep the probe", few.rows);
+            bench.skip("ptycho_pie_pass_64", few.rows);
+        }
+        let cluster = spreads_frame(128, bench.device().arch(), shared_memory);
+        if !cluster {
+            bench.skip("ptycho_pie_cluster_*", few.rows);
         }
         for options in PASSES {
             if keeps || few.rows == 128 {
-                pass(bench, few, options, false)?;
+                pass(bench, few, options, By::Block)?;
             }
-            if keeps && few.rows == 128 {
-                pass(bench, few, options, true)?;
+            if cluster && few.rows == 128 {
+                pass(bench, few, options, By::Cluster)?;
+                pass(bench, few, options, By::ExactCluster)?;
             }
         }
     }

@@ -3,6 +3,7 @@
 //!
 //! The forward transform has exp(−2πi …); nothing is normalised.
 
+pub mod cluster_frame;
 #[cfg(feature = "fft")]
 pub mod columns;
 pub mod frame;

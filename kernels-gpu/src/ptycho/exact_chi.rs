@@ -96,7 +96,7 @@ macro_rules! sizes {
                     let frame = frame();
                     let scale = *scales.add(frame);
                     let given = magnitudes.add(frame * Frame::<$a>::PIXELS);
-                    let sums = deviate::<$a, FEW, true>(&transform, &mut x, given, scale).over_block();
+                    let sums = deviate::<$a, FEW>(&transform, &mut x, given, scale).over_block();
                     if thread::recomputed(thread::thread_idx_x()) == 0 {
                         let to = Errors { errors, moved, photon, residual, free };
                         sums.write(frame, scale, &to);

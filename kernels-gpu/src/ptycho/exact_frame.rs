@@ -7,7 +7,7 @@
 
 use super::frame_chi::corner_of;
 use super::shifted_spectra::frequency;
-use crate::fft::frame::{Frame, VALUES, Values};
+use crate::fft::frame::{Frame, Group, GroupFrame, VALUES, Values};
 use crate::fft::registers::reversed;
 use warpstride_device::prelude::*;
 
@@ -106,6 +106,8 @@ pub(super) struct Ramp<const A: usize> {
 impl<const A: usize> Ramp<A> {
     /// Words of shared memory.
     pub(super) const WORDS: usize = 4 * Frame::<A>::SIDE;
+    /// Factors of the rows and of the columns.
+    const FACTORS: u32 = 2 * Frame::<A>::SIDE as u32;
     /// Values of a thread in one row of the spectrum.
     const IN_ROW: usize = A * A;
 
@@ -118,26 +120,42 @@ impl<const A: usize> Ramp<A> {
     /// Sets the ramp of the shift, divided by the number of pixels. All threads of the block call it.
     #[inline(always)]
     pub(super) unsafe fn set(&self, shift: *const [f32; 2]) {
-        let side = Frame::<A>::SIDE as u32;
         let thread = thread::hidden(thread::thread_idx_x());
         thread::sync_threads();
-        if thread < 2 * side {
-            let (axis, k) = (thread / side, thread % side);
-            let turns = frequency(k, side) * (*shift)[axis as usize];
-            let scale = if axis == 0 {
-                1.0 / Frame::<A>::PIXELS as f32
-            } else {
-                1.0
-            };
-            *self.factors.add(thread as usize) = phase::sincos_turns_accurate(-turns).scale(scale);
+        if thread < Self::FACTORS {
+            self.set_factor(thread, shift);
         }
         thread::sync_threads();
+    }
+
+    /// [`Ramp::set`] with fewer threads than factors.
+    #[inline(always)]
+    pub(super) unsafe fn set_in_turns(&self, shift: *const [f32; 2]) {
+        thread::sync_threads();
+        for at in thread::thread_stride(Self::FACTORS) {
+            self.set_factor(at, shift);
+        }
+        thread::sync_threads();
+    }
+
+    /// Sets the factor of a row, or of a column.
+    #[inline(always)]
+    unsafe fn set_factor(&self, at: u32, shift: *const [f32; 2]) {
+        let side = Frame::<A>::SIDE as u32;
+        let (axis, k) = (at / side, at % side);
+        let turns = frequency(k, side) * (*shift)[axis as usize];
+        let scale = if axis == 0 {
+            1.0 / Frame::<A>::PIXELS as f32
+        } else {
+            1.0
+        };
+        *self.factors.add(at as usize) = phase::sincos_turns_accurate(-turns).scale(scale);
     }
 
     /// Multiplies a spectrum, as [`Frame::forward`] leaves it, by the ramp, or by its conjugate: the factors' imaginary
     /// parts are multiplied by `sign`.
     #[inline(always)]
-    unsafe fn apply(&self, frame: &Frame<A>, x: &mut Values, sign: f32) {
+    unsafe fn apply<G: Group>(&self, frame: &GroupFrame<A, G>, x: &mut Values, sign: f32) {
         let (row, column) = frame.spectrum_place();
         let rows = self.factors.add(row);
         let columns = self.factors.add(Frame::<A>::SIDE + column);
@@ -161,13 +179,13 @@ impl<const A: usize> Ramp<A> {
 
     /// Multiplies a spectrum by the ramp.
     #[inline(always)]
-    pub(super) unsafe fn shift(&self, frame: &Frame<A>, x: &mut Values) {
+    pub(super) unsafe fn shift<G: Group>(&self, frame: &GroupFrame<A, G>, x: &mut Values) {
         self.apply(frame, x, 1.0);
     }
 
     /// Multiplies a spectrum by the ramp's conjugate.
     #[inline(always)]
-    pub(super) unsafe fn shift_back(&self, frame: &Frame<A>, x: &mut Values) {
+    pub(super) unsafe fn shift_back<G: Group>(&self, frame: &GroupFrame<A, G>, x: &mut Values) {
         self.apply(frame, x, -1.0);
     }
 

@@ -11,9 +11,11 @@
 use super::exact_frame::{
     add_spectrum, shared_parts, store_spectrum, times_window, window_of, words,
 };
-use super::frame_chi::{Errors, prefetch, store_waves};
+use super::frame_chi::{Errors, MetricSums, prefetch, store_waves};
 use super::frame_gradient::derive;
 use super::likelihood_noise::{AMPLITUDE, POISSON};
+use super::pie_shared::warp_number;
+use super::warp_sums::WarpSums;
 use crate::fft::frame::{Frame, VALUES};
 use warpstride_device::prelude::*;
 
@@ -23,7 +25,7 @@ macro_rules! sizes {
         /// `likelihood_deviation`; `sums` (slice, row, column) of the spectra, divided by the number of pixels, of
         /// S*(conj(O) ξ), unless `summed` is 0: those of the frames n, n + `slices`, … are slice n. `probe_spectrum`
         /// is the probe's unnormalised transform, `fractions` are the shifts, `roots` exp(−2πi k/side).
-        #[kernel(block = $threads, exact_block, min_blocks = $blocks, hot, f64, shared = 4 * words::<$a>())]
+        #[kernel(block = $threads, exact_block, min_blocks = $blocks, hot, f64, shared = 4 * (words::<$a>() + WarpSums::<5>::WORDS))]
         #[allow(
             clippy::too_many_arguments,
             reason = "the arrays of the model and their shapes"
@@ -54,6 +56,7 @@ macro_rules! sizes {
         ) {
             let _ = object_rows;
             let (transform, ramp, members) = shared_parts::<$a>(roots, slices, frames);
+            let found = || WarpSums::<5>::new(shared::dynamic_shared_mem::<f32>().add(words::<$a>()));
             let frame = || members.present() as usize;
             let start = || frame() * Frame::<$a>::PIXELS;
             while members.more() {
@@ -85,14 +88,17 @@ macro_rules! sizes {
                     let factor = scale / Frame::<$a>::PIXELS as f32;
                     let given = magnitudes.add(start());
                     let sums = derive::<$a, { $noise }>(&transform, &mut x, given, factor);
-                    let metrics = sums.metrics.over_block();
-                    let loss = reduce::block_sum_f64(f64::from(sums.losses));
-                    if thread::recomputed(thread::thread_idx_x()) == 0 {
+                    sums.note(&found());
+                    round += 1;
+                }
+                if warp_number() == 0 {
+                    let [photons, roots, valid, hidden, loss] = found().total($threads / 32);
+                    let metrics = MetricSums::of_block([photons, roots, valid, hidden]);
+                    if warp::lane_id() == 0 {
                         let to = Errors { errors, moved, photon, residual, free };
                         *losses.add(frame()) = loss;
                         metrics.write(frame(), *scales.add(frame()), &to);
                     }
-                    round += 1;
                 }
                 members.advance();
             }

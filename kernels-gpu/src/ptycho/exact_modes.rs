@@ -13,6 +13,8 @@ use super::FREE;
 use super::exact_frame::{Members, Ramp, load_spectrum, store_spectrum, times_window, window_of};
 use super::frame_chi::{Errors, MetricSums, prefetch, range_of, root_of, store_waves};
 use super::pie_pass::PROBE;
+use super::pie_shared::warp_number;
+use super::warp_sums::WarpSums;
 use crate::fft::frame::{Frame, VALUES, Values};
 use warpstride_device::prelude::*;
 
@@ -95,7 +97,7 @@ macro_rules! sizes {
     ($($name:ident, $a:literal, $side:literal, $threads:literal, $blocks:literal;)*) => {$(
         /// As `exact_chi` with `modes` > 0 modes: `chi`, `probes` and `spectra` are (frame of the batch, mode, row,
         /// column), `probe_spectra` (mode, row, column). If `updates` has not the bit [`PROBE`], `spectra` are f.
-        #[kernel(block = $threads, exact_block, min_blocks = $blocks, hot, shared = 4 * words::<$a>())]
+        #[kernel(block = $threads, exact_block, min_blocks = $blocks, hot, f64, shared = 4 * (words::<$a>() + WarpSums::<4>::WORDS))]
         #[allow(
             clippy::too_many_arguments,
             reason = "the arrays of the model and their shapes"
@@ -145,6 +147,7 @@ macro_rules! sizes {
             }
             let order = order.add(first as usize);
             let frame = || *order.add(members.present() as usize) as usize;
+            let found = || WarpSums::<4>::new(shared::dynamic_shared_mem::<f32>().add(words::<$a>()));
             let own = || sums.add(thread::recomputed(thread::thread_idx_x()) as usize);
             while members.more() {
                 prefetch::<$a>(magnitudes.add(frame() * Frame::<$a>::PIXELS));
@@ -189,10 +192,14 @@ macro_rules! sizes {
                     let frame = frame();
                     let given = magnitudes.add(frame * Frame::<$a>::PIXELS);
                     let scale = *scales.add(frame);
-                    let sums = factors(&transform, own(), given, scale).over_block();
-                    if thread::recomputed(thread::thread_idx_x()) == 0 {
+                    let sums = factors(&transform, own(), given, scale);
+                    sums.note(&found());
+                }
+                if warp_number() == 0 {
+                    let sums = MetricSums::of_block(found().total($threads / 32));
+                    if warp::lane_id() == 0 {
                         let to = Errors { errors, moved, photon, residual, free };
-                        sums.write(frame, scale, &to);
+                        sums.write(frame(), *scales.add(frame()), &to);
                     }
                 }
                 members.advance();

@@ -8,6 +8,7 @@
 //! or 128 threads, 32 pixels each, 128 registers.
 
 use super::FREE;
+use super::warp_sums::WarpSums;
 use crate::fft::frame::{Frame, VALUES, Values};
 use crate::fft::registers::reversed;
 use warpstride_device::prelude::*;
@@ -31,7 +32,7 @@ pub(super) struct Errors {
 
 /// The model `probe · window` as [`Frame::forward`] takes it. `window` begins at the frame's corner, in rows of `width`.
 #[inline(always)]
-pub(super) unsafe fn load_model<const A: usize>(
+pub(super) unsafe fn load_model<const A: usize, const AHEAD: bool>(
     frame: &Frame<A>,
     x: &mut Values,
     probe: *const Complex32,
@@ -41,7 +42,7 @@ pub(super) unsafe fn load_model<const A: usize>(
     let (row, column) = frame.place();
     let probe = probe.add(row * Frame::<A>::SIDE + column);
     let window = window.add(row * width as usize + column);
-    load_product::<A, true>(x, probe, window, width, |_| ());
+    load_product::<A, AHEAD>(x, probe, window, width, |_| ());
 }
 
 /// As [`load_model`], from the thread's first pixels on; calls `see` with every value of the window. With `AHEAD` a group's
@@ -134,6 +135,37 @@ impl MetricSums {
         }
     }
 
+    /// Notes the sums over the warp, one after the other, so that they need few registers.
+    #[inline(always)]
+    pub(super) unsafe fn note<const N: usize>(self, to: &WarpSums<N>) {
+        to.note(0, f64::from(reduce::warp_sum(self.photons)));
+        to.note(1, f64::from(reduce::warp_sum(self.roots)));
+        to.note(2, f64::from(reduce::warp_sum(self.valid)));
+        to.note(3, f64::from(reduce::warp_sum(self.hidden)));
+    }
+
+    /// From the sums over the block.
+    #[inline(always)]
+    pub(super) fn of_block(sums: [f64; 4]) -> Self {
+        let [photons, roots, valid, hidden] = sums.map(|sum| sum as f32);
+        Self {
+            photons,
+            roots,
+            valid,
+            hidden,
+        }
+    }
+
+    /// The mean photon error of the valid pixels, 0 without any.
+    #[inline(always)]
+    pub(super) fn photon(self) -> f32 {
+        if self.valid > 0.0 {
+            self.photons / self.valid
+        } else {
+            0.0
+        }
+    }
+
     /// Writes the metrics of frame `number`: one thread does.
     #[inline(always)]
     pub(super) unsafe fn write(self, number: usize, scale: f32, to: &Errors) {
@@ -151,10 +183,10 @@ impl MetricSums {
 }
 
 /// Turns the model's spectrum into its change to the measured magnitudes, `Ψ (√I/√I_model − 1)/N`, 0 where masked or
-/// free, `TOGETHER` √counts loaded at a time, with `AHEAD` before those of the group before are used; returns the thread's sums behind the metrics, all as `magnitude_deviation`
+/// free, `TOGETHER` √counts loaded at a time; returns the thread's sums behind the metrics, all as `magnitude_deviation`
 /// (Σ|χ|² is Σ w (√I_model − √I)²/scale). I_model = scale/N · |Ψ|².
 #[inline(always)]
-pub(super) unsafe fn deviate<const A: usize, const TOGETHER: usize, const AHEAD: bool>(
+pub(super) unsafe fn deviate<const A: usize, const TOGETHER: usize>(
     frame: &Frame<A>,
     x: &mut Values,
     magnitudes: *const f32,
@@ -165,21 +197,10 @@ pub(super) unsafe fn deviate<const A: usize, const TOGETHER: usize, const AHEAD:
     let (row, column) = frame.spectrum_place();
     let magnitudes = magnitudes.add(row * Frame::<A>::SIDE + column);
     let mut sums = MetricSums::ZERO;
-    let load = |group: usize| {
+    for group in 0..VALUES / TOGETHER {
         let mut given = [0.0_f32; TOGETHER];
         for k in 0..TOGETHER {
             given[k] = *magnitudes.add(Frame::<A>::spectrum_offset(group * TOGETHER + k));
-        }
-        given
-    };
-    let mut ahead = load(0);
-    for group in 0..VALUES / TOGETHER {
-        if !AHEAD && group > 0 {
-            ahead = load(group);
-        }
-        let given = ahead;
-        if AHEAD && group + 1 < VALUES / TOGETHER {
-            ahead = load(group + 1);
         }
         warp::sync_warp(warp::FULL);
         for k in 0..TOGETHER {
@@ -290,10 +311,10 @@ macro_rules! sizes {
                 prefetch::<$a>(given);
                 let window = object.add(corner_of(corners, frame, object_columns));
                 let mut x = [Complex32::ZERO; VALUES];
-                load_model(&transform, &mut x, probe, window, object_columns);
+                load_model::<$a, false>(&transform, &mut x, probe, window, object_columns);
                 transform.forward(&mut x);
                 let scale = *scales.add(frame);
-                let sums = deviate::<$a, FEW, true>(&transform, &mut x, given, scale).over_block();
+                let sums = deviate::<$a, FEW>(&transform, &mut x, given, scale).over_block();
                 if thread::index_in_block() == 0 {
                     sums.write(frame, scale, &to);
                 }

@@ -11,6 +11,8 @@ use super::FREE;
 use super::exact_frame::store_spectrum;
 use super::frame_chi::{Errors, MetricSums, corner_of, load_model, prefetch, root_of, store_waves};
 use super::likelihood_noise::{AMPLITUDE, POISSON, loss_and_slope};
+use super::pie_shared::warp_number;
+use super::warp_sums::WarpSums;
 use crate::fft::frame::{Frame, VALUES, Values};
 use warpstride_device::prelude::*;
 
@@ -23,6 +25,15 @@ pub(super) const FLOOR: f32 = 1e-10;
 pub(super) struct Sums {
     pub(super) metrics: MetricSums,
     pub(super) losses: f32,
+}
+
+impl Sums {
+    /// Notes the sums over the warp, the losses last.
+    #[inline(always)]
+    pub(super) unsafe fn note(&self, to: &WarpSums<5>) {
+        self.metrics.note(to);
+        to.note(4, reduce::warp_sum_f64(f64::from(self.losses)));
+    }
 }
 
 /// √counts of a group of values.
@@ -109,7 +120,7 @@ macro_rules! sizes {
     ($($name:ident, $noise:expr, $a:literal, $side:literal, $threads:literal, $blocks:literal;)*) => {$(
         /// `xi` and `spectra` (f, unnormalised) of all frames, their losses, and their metrics as `likelihood_deviation`.
         /// `roots` are exp(−2πi k/side).
-        #[kernel(block = $threads, exact_block, min_blocks = $blocks, hot, f64, shared = 4 * Frame::<$a>::WORDS)]
+        #[kernel(block = $threads, exact_block, min_blocks = $blocks, hot, f64, shared = 4 * (Frame::<$a>::WORDS + WarpSums::<5>::WORDS))]
         #[allow(
             clippy::too_many_arguments,
             reason = "the arrays of the model and their shapes"
@@ -135,7 +146,9 @@ macro_rules! sizes {
         ) {
             let _ = object_rows;
             let to = Errors { errors, moved, photon, residual, free };
-            let transform = Frame::<$a>::new(shared::dynamic_shared_mem::<f32>(), roots);
+            let memory = shared::dynamic_shared_mem::<f32>();
+            let transform = Frame::<$a>::new(memory, roots);
+            let found = WarpSums::<5>::new(memory.add(Frame::<$a>::WORDS));
             for frame in thread::block_stride(frames) {
                 let frame = frame as usize;
                 let start = frame * Frame::<$a>::PIXELS;
@@ -143,20 +156,23 @@ macro_rules! sizes {
                 prefetch::<$a>(given);
                 let window = object.add(corner_of(corners, frame, object_columns));
                 let mut x = [Complex32::ZERO; VALUES];
-                load_model(&transform, &mut x, probe, window, object_columns);
+                load_model::<$a, true>(&transform, &mut x, probe, window, object_columns);
                 transform.forward(&mut x);
                 let scale = *scales.add(frame);
                 let factor = scale / Frame::<$a>::PIXELS as f32;
                 store_spectrum(&transform, &x, spectra.add(start));
                 let sums = derive::<$a, { $noise }>(&transform, &mut x, given, factor);
-                let metrics = sums.metrics.over_block();
-                let loss = reduce::block_sum_f64(f64::from(sums.losses));
-                if thread::index_in_block() == 0 {
-                    *losses.add(frame) = loss;
-                    metrics.write(frame, scale, &to);
-                }
+                sums.note(&found);
                 transform.inverse(&mut x);
                 store_waves(&transform, &x, xi.add(start));
+                if warp_number() == 0 {
+                    let [photons, roots, valid, hidden, loss] = found.total($threads / 32);
+                    let metrics = MetricSums::of_block([photons, roots, valid, hidden]);
+                    if warp::lane_id() == 0 {
+                        *losses.add(frame) = loss;
+                        metrics.write(frame, scale, &to);
+                    }
+                }
             }
         }
     )*};

@@ -7,9 +7,12 @@
 //! A block processes one frame. Reads 20 bytes per pixel of device memory (ξ, f, √counts): 0.11 ms for 1457 frames of 128²
 //! at 4.3 TB/s. Blocks of 512 or 128 threads, 32 pixels each, 128 registers.
 
+use super::exact_frame::Members;
 use super::frame_chi::{corner_of, prefetch, root_of};
 use super::frame_gradient::FLOOR;
 use super::likelihood_noise::{AMPLITUDE, POISSON, curvature, slope_of as slope};
+use super::pie_shared::warp_number;
+use super::warp_sums::WarpSums;
 use crate::fft::frame::{Frame, VALUES, Values};
 use crate::fft::registers::reversed;
 use warpstride_device::prelude::*;
@@ -162,12 +165,55 @@ pub(super) unsafe fn second_order<const A: usize, const NOISE: u32>(
     sums
 }
 
+/// Words of [`Found`].
+pub(super) const FOUND_WORDS: usize = WarpSums::<1>::WORDS + WarpSums::<3>::WORDS;
+
+/// The sums of the warps in shared memory: the mixed ones, and the others.
+pub(super) struct Found {
+    mixed: WarpSums<1>,
+    sums: WarpSums<3>,
+}
+
+impl Found {
+    /// In [`FOUND_WORDS`] words of shared memory.
+    #[inline(always)]
+    pub(super) unsafe fn new(at: *mut f32) -> Self {
+        Self {
+            mixed: WarpSums::new(at),
+            sums: WarpSums::new(at.add(WarpSums::<1>::WORDS)),
+        }
+    }
+
+    /// Notes what [`mixed`] has returned.
+    #[inline(always)]
+    pub(super) unsafe fn note_mixed(&self, mixed: f32) {
+        self.mixed.note(0, reduce::warp_sum_f64(f64::from(mixed)));
+    }
+
+    /// Writes the sums of a frame of which nothing is in registers any more. All threads of the block call it, and wait for
+    /// each other before they note the next frame's.
+    #[inline(always)]
+    pub(super) unsafe fn write(&self, own: &Sums, warps: usize, to: *mut [f64; 3]) {
+        let of_warp = [own.slope, own.whole, own.bent];
+        let of_warp = of_warp.map(|own| reduce::warp_sum_f64(f64::from(own)));
+        self.sums.note_all(of_warp);
+        thread::sync_threads();
+        if warp_number() == 0 {
+            let [mixed] = self.mixed.total(warps);
+            let [slope, whole, bent] = self.sums.total(warps);
+            if warp::lane_id() == 0 {
+                *to = [slope, mixed + whole, bent];
+            }
+        }
+    }
+}
+
 macro_rules! sizes {
     ($($name:ident, $noise:expr, $a:literal, $side:literal, $threads:literal, $blocks:literal;)*) => {$(
         /// `sums` (frame, 3) of all frames: slope, half the second derivative, and the part of the latter that is never
         /// negative. `xi` and `spectra` are those of `frame_gradient`; `roots` are
         /// exp(−2πi k/side).
-        #[kernel(block = $threads, exact_block, min_blocks = $blocks, hot, f64, shared = 4 * Frame::<$a>::WORDS)]
+        #[kernel(block = $threads, exact_block, min_blocks = $blocks, hot, f64, shared = 4 * (Frame::<$a>::WORDS + Members::WORDS + FOUND_WORDS))]
         #[allow(
             clippy::too_many_arguments,
             reason = "the arrays of the model and their shapes"
@@ -189,13 +235,18 @@ macro_rules! sizes {
             object_columns: u32,
         ) {
             let _ = object_rows;
-            let transform = Frame::<$a>::new(shared::dynamic_shared_mem::<f32>(), roots);
-            for frame in thread::block_stride(frames) {
-                let frame = frame as usize;
-                let corner = corner_of(corners, frame, object_columns);
-                let start = frame * Frame::<$a>::PIXELS;
-                let given = magnitudes.add(start);
-                prefetch::<$a>(given);
+            let memory = shared::dynamic_shared_mem::<f32>();
+            let transform = Frame::<$a>::new(memory, roots);
+            let members = Members::new(memory.add(Frame::<$a>::WORDS), frames, frames);
+            let found = || {
+                let behind = Frame::<$a>::WORDS + Members::WORDS;
+                Found::new(shared::dynamic_shared_mem::<f32>().add(behind))
+            };
+            let frame = || members.present() as usize;
+            while members.more() {
+                let start = || frame() * Frame::<$a>::PIXELS;
+                let corner = corner_of(corners, frame(), object_columns);
+                prefetch::<$a>(magnitudes.add(start()));
                 let line = Line {
                     probe,
                     probe_direction,
@@ -204,24 +255,15 @@ macro_rules! sizes {
                     width: object_columns,
                 };
                 // Not kept in registers during the transform, for which there would be too few.
-                let mixed = mixed(&transform, &line, xi.add(start));
-                let mixed = reduce::block_sum_f64(f64::from(mixed));
-                if thread::index_in_block() == 0 {
-                    (*sums.add(frame))[1] = mixed;
-                }
+                found().note_mixed(mixed(&transform, &line, xi.add(start())));
                 let mut x = [Complex32::ZERO; VALUES];
                 load_line(&transform, &mut x, &line);
                 transform.forward(&mut x);
-                let factor = *scales.add(frame) / Frame::<$a>::PIXELS as f32;
-                let spectrum = spectra.add(start);
+                let factor = *scales.add(frame()) / Frame::<$a>::PIXELS as f32;
+                let (spectrum, given) = (spectra.add(start()), magnitudes.add(start()));
                 let part = second_order::<$a, { $noise }>(&transform, &x, spectrum, given, factor);
-                let slope = reduce::block_sum_f64(f64::from(part.slope));
-                let whole = reduce::block_sum_f64(f64::from(part.whole));
-                let bent = reduce::block_sum_f64(f64::from(part.bent));
-                if thread::index_in_block() == 0 {
-                    let sums = &mut *sums.add(frame);
-                    *sums = [slope, sums[1] + whole, bent];
-                }
+                found().write(&part, $threads / 32, sums.add(frame()));
+                members.advance();
             }
         }
     )*};

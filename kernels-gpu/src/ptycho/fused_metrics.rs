@@ -5,7 +5,9 @@
 //! probe and object come from L2.
 
 use super::FREE;
-use super::frame_chi::prefetch;
+use super::frame_chi::{MetricSums, prefetch};
+use super::pie_shared::warp_number;
+use super::warp_sums::WarpSums;
 use crate::fft::frame::{Frame, VALUES, Values};
 use crate::fft::registers::reversed;
 use warpstride_device::prelude::*;
@@ -18,7 +20,7 @@ const MAGNITUDES: usize = 16;
 macro_rules! kernels {
     ($(#[doc = $doc:expr] $name:ident, $a:literal, $threads:literal, $blocks:literal, $bytes:literal;)*) => {$(
         #[doc = $doc]
-        #[kernel(block = $threads, exact_block, min_blocks = $blocks, hot, shared = $bytes)]
+        #[kernel(block = $threads, exact_block, min_blocks = $blocks, hot, f64, shared = $bytes)]
         #[allow(
             clippy::too_many_arguments,
             reason = "the arrays of the model and their shapes"
@@ -41,7 +43,10 @@ macro_rules! kernels {
             if side as usize != Frame::<$a>::SIDE {
                 return;
             }
-            let transform = Frame::<$a>::new(shared::dynamic_shared_mem(), roots);
+            const { assert!($bytes == 4 * (Frame::<$a>::WORDS + WarpSums::<4>::WORDS)) };
+            let memory: *mut f32 = shared::dynamic_shared_mem();
+            let transform = Frame::<$a>::new(memory, roots);
+            let found = WarpSums::<4>::new(memory.add(Frame::<$a>::WORDS));
             for frame in thread::block_stride(frames) {
                 let mut x: Values = [Complex32::ZERO; VALUES];
                 let corner = *corners.add(frame as usize);
@@ -49,13 +54,15 @@ macro_rules! kernels {
                 prefetch::<$a>(magnitudes);
                 exit_wave(&transform, probe, object, corner, object_columns, &mut x);
                 transform.forward(&mut x);
-                let (photons, roots, count, hidden) = sums(&transform, magnitudes, &x);
-                let (photons, roots) = reduce::block_sum_pair(photons, roots);
-                let (count, hidden) = reduce::block_sum_pair(count, hidden);
-                if thread::index_in_block() == 0 {
-                    *photon.add(frame as usize) = if count > 0.0 { photons / count } else { 0.0 };
-                    *residual.add(frame as usize) = roots;
-                    *free.add(frame as usize) = hidden;
+                sums(&transform, magnitudes, &x).note(&found);
+                thread::sync_threads();
+                if warp_number() == 0 {
+                    let sums = MetricSums::of_block(found.total($threads / 32));
+                    if warp::lane_id() == 0 {
+                        *photon.add(frame as usize) = sums.photon();
+                        *residual.add(frame as usize) = sums.roots;
+                        *free.add(frame as usize) = sums.hidden;
+                    }
                 }
             }
         }
@@ -64,9 +71,9 @@ macro_rules! kernels {
 
 kernels! {
     /// `photon`, `residual` and `free` of every frame of 64² pixels; `side` must be 64.
-    ptycho_fused_metrics_64, 2, 128, 4, 16_896;
+    ptycho_fused_metrics_64, 2, 128, 4, 17_408;
     /// `photon`, `residual` and `free` of every frame of 128² pixels; `side` must be 128.
-    ptycho_fused_metrics_128, 4, 512, 1, 67_584;
+    ptycho_fused_metrics_128, 4, 512, 1, 68_096;
 }
 
 /// `x` becomes P·O, in the order that the transform expects.
@@ -109,16 +116,16 @@ unsafe fn exit_wave<const A: usize>(
     }
 }
 
-/// A thread's sums: photon errors, (√I_model − √I)², number of pixels, and the second of the free pixels.
+/// A thread's sums.
 #[inline(always)]
 unsafe fn sums<const A: usize>(
     transform: &Frame<A>,
     magnitudes: *const f32,
     x: &Values,
-) -> (f32, f32, f32, f32) {
+) -> MetricSums {
     let (row, column) = transform.spectrum_place();
     let at = magnitudes.add(row * Frame::<A>::SIDE + column);
-    let (mut photons, mut roots, mut count, mut hidden) = (0.0, 0.0, 0.0, 0.0);
+    let mut sums = MetricSums::ZERO;
     for group in 0..VALUES / MAGNITUDES {
         let mut loaded = [0.0; MAGNITUDES];
         for u in 0..MAGNITUDES {
@@ -133,14 +140,14 @@ unsafe fn sums<const A: usize>(
             if magnitude >= 0.0 {
                 let counts = magnitude * magnitude;
                 let (by_count, by_root) = (model - counts, root - magnitude);
-                photons += float::div_approx(by_count * by_count, counts + 1.0);
-                roots = by_root.mul_add(by_root, roots);
-                count += 1.0;
+                sums.photons += float::div_approx(by_count * by_count, counts + 1.0);
+                sums.roots = by_root.mul_add(by_root, sums.roots);
+                sums.valid += 1.0;
             } else if magnitude <= FREE {
                 let by_root = root - (FREE - magnitude);
-                hidden = by_root.mul_add(by_root, hidden);
+                sums.hidden = by_root.mul_add(by_root, sums.hidden);
             }
         }
     }
-    (photons, roots, count, hidden)
+    sums
 }

@@ -3,8 +3,8 @@
 //! its registers ([`Frame`]).
 //!
 //! A frame's update needs the one before it, so a second block would wait. A thread has the same pixels of the probe for
-//! all frames. `ptycho_pie_pass_64` and `…_128` keep the probe in shared memory and need 49.5 and 195.5 KiB a block;
-//! `ptycho_pie_pass_128_l2`, for cards with less, reads and writes it in L2 and needs 67.5 KiB.
+//! all frames. `ptycho_pie_pass_64` keeps the probe in shared memory and needs 49.5 KiB a block; `ptycho_pie_pass_128`
+//! reads and writes it in L2 and needs 67.5 KiB: where a block can have more, `pie_cluster` is faster.
 //!
 //! The floor is that of one multiprocessor: of a pixel of a frame, 16 bytes of the object are read, 8 written, and 4
 //! (√counts) read from device memory, at 64 bytes a clock 7200 clocks or 4 µs for 128²; the operations of the two
@@ -33,15 +33,15 @@ pub const PROBE: u32 = 2;
 
 /// An update: `step / ((1 − alpha) W + alpha · max W)`.
 #[derive(Clone, Copy)]
-struct Update {
-    alpha: f32,
-    step: f32,
-    most: f32,
+pub(super) struct Update {
+    pub(super) alpha: f32,
+    pub(super) step: f32,
+    pub(super) most: f32,
 }
 
 impl Update {
     #[inline(always)]
-    fn factor(&self, weight: f32) -> f32 {
+    pub(super) fn factor(&self, weight: f32) -> f32 {
         let divisor = (1.0 - self.alpha).mul_add(weight, self.alpha * self.most);
         // 0 where the denominator is 0, and with it what is divided.
         float::div_approx(self.step, divisor.max(SMALLEST))
@@ -87,7 +87,7 @@ impl<const A: usize> Pass<A> {
             self.load_model(&mut x);
             self.transform.forward(&mut x);
             let scale = *self.scales.add(self.frame(*ahead));
-            let sums = deviate::<A, FEW, false>(&self.transform, &mut x, self.given(0), scale);
+            let sums = deviate::<A, FEW>(&self.transform, &mut x, self.given(0), scale);
             self.found.note_sums(sums);
             prefetch::<A>(self.given(1));
             self.transform.inverse(&mut x);
@@ -349,6 +349,5 @@ macro_rules! sizes {
 
 sizes! {
     ptycho_pie_pass_64, 2, 64, 128, true, 50_688;
-    ptycho_pie_pass_128, 4, 128, 512, true, 200_192;
-    ptycho_pie_pass_128_l2, 4, 128, 512, false, 69_120;
+    ptycho_pie_pass_128, 4, 128, 512, false, 69_120;
 }

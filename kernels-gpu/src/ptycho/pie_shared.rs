@@ -86,8 +86,9 @@ pub(super) fn warp_number() -> usize {
     thread::recomputed(thread::thread_idx_x()) as usize / 32
 }
 
+/// The sums over the warp.
 #[inline(always)]
-unsafe fn over_warp(sums: MetricSums) -> MetricSums {
+pub(super) unsafe fn over_warp(sums: MetricSums) -> MetricSums {
     MetricSums {
         photons: reduce::warp_sum(sums.photons),
         roots: reduce::warp_sum(sums.roots),

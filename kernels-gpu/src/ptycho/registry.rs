@@ -8,11 +8,11 @@ use super::{
     frame_gradient, frame_line, fused_metrics, fused_step, gaussian_smoothing, gram, keep_better,
     largest, layer_power, likelihood_deviation, likelihood_losses, line_sums, line_waves,
     magnitude_deviation, mix_layers, model_metrics, object_direction, object_finish,
-    object_from_sums, object_update_atomic, object_update_tiled, phase_ramp_layers, pie_pass,
-    position_equations, probe_change, probe_direction, probe_finish, probe_update_atomic,
-    probe_update_tiled, roll_frames, roll_layers, rows_metrics, rows_project, scale_layers,
-    scale_to_power, shifted_spectra, slice_sums, smoothness, step_mean, step_sums, trial_positions,
-    wave_limit, window_product, window_residual,
+    object_from_sums, object_update_atomic, object_update_tiled, phase_ramp_layers, pie_cluster,
+    pie_cluster_exact, pie_pass, position_equations, probe_change, probe_direction, probe_finish,
+    probe_update_atomic, probe_update_tiled, roll_frames, roll_layers, rows_metrics, rows_project,
+    scale_layers, scale_to_power, shifted_spectra, slice_sums, smoothness, step_mean, step_sums,
+    trial_positions, wave_limit, window_product, window_residual,
 };
 use crate::info;
 use warpstride_device::launch::{Emulated, KernelInfo};
@@ -95,9 +95,10 @@ pub(crate) const KERNELS: &[KernelInfo] = &[
     info::<object_update_atomic::PtychoObjectUpdateAtomic<'static, Emulated>>(),
     info::<object_update_tiled::PtychoObjectUpdateTiled<'static, Emulated>>(),
     info::<phase_ramp_layers::PtychoPhaseRampLayers<'static, Emulated>>(),
+    info::<pie_cluster::PtychoPieCluster128<'static, Emulated>>(),
+    info::<pie_cluster_exact::PtychoPieClusterExact128<'static, Emulated>>(),
     info::<pie_pass::PtychoPiePass64<'static, Emulated>>(),
     info::<pie_pass::PtychoPiePass128<'static, Emulated>>(),
-    info::<pie_pass::PtychoPiePass128L2<'static, Emulated>>(),
     info::<position_equations::PtychoPositionEquations<'static, Emulated>>(),
     info::<probe_change::PtychoProbeChange<'static, Emulated>>(),
     info::<probe_direction::PtychoProbeDirection<'static, Emulated>>(),

@@ -2,22 +2,38 @@
 //!
 //! The sums of a frame may be in parts. One block; a thread solves every 256th frame's system. For the trimmed mean,
 //! every frame counts how many steps are smaller than its own (or equal, and of an earlier frame), so that nothing is
-//! sorted: n² comparisons, 2 million for a batch of 1457. The steps of up to 2048 frames are in shared memory.
+//! sorted: n² comparisons, 2 million for a batch of 1457. The steps of up to 2048 frames are in shared memory, and a thread
+//! reads those of eight frames together, whose latency is most of the time of a batch of 100.
 
 use warpstride_device::prelude::*;
 
 /// Frames whose steps are kept in shared memory.
 const KEPT: usize = 2048;
 
+/// Parts of a frame's sums that a thread loads together.
+const PARTS: u32 = 4;
+/// Steps that a thread compares with its own together.
+const TOGETHER: u32 = 8;
+
 /// The sum of a frame's parts.
 #[inline(always)]
 unsafe fn of_frame(sums: *const [f32; 5], member: u32, parts: u32) -> [f32; 5] {
+    let sums = sums.add(member as usize * parts as usize);
     let mut total = [0.0; 5];
-    for part in 0..parts {
-        let of_part = *sums.add(member as usize * parts as usize + part as usize);
-        for n in 0..5 {
-            total[n] += of_part[n];
+    let mut first = 0;
+    while first < parts {
+        let mut loaded = [[0.0; 5]; PARTS as usize];
+        for k in 0..PARTS {
+            loaded[k as usize] = *sums.add((first + k).min(parts - 1) as usize);
         }
+        for k in 0..PARTS {
+            if first + k < parts {
+                for n in 0..5 {
+                    total[n] += loaded[k as usize][n];
+                }
+            }
+        }
+        first += PARTS;
     }
     total
 }
@@ -29,10 +45,22 @@ unsafe fn trimmed(solved: *const [f32; 2], count: u32, cut: u32) -> [f32; 2] {
     for member in thread::thread_stride(count) {
         let own = *solved.add(member as usize);
         let (mut below_object, mut below_probe) = (0, 0);
-        for other in 0..count {
-            let [a, b] = *solved.add(other as usize);
-            below_object += u32::from(a < own[0] || (a == own[0] && other < member));
-            below_probe += u32::from(b < own[1] || (b == own[1] && other < member));
+        let mut first = 0;
+        while first < count {
+            let mut others = [[0.0; 2]; TOGETHER as usize];
+            for k in 0..TOGETHER {
+                others[k as usize] = *solved.add((first + k).min(count - 1) as usize);
+            }
+            for k in 0..TOGETHER {
+                let ([a, b], other) = (others[k as usize], first + k);
+                let below = |step: f32, own: f32| {
+                    let before = step < own || (step == own && other < member);
+                    u32::from(before && other < count)
+                };
+                below_object += below(a, own[0]);
+                below_probe += below(b, own[1]);
+            }
+            first += TOGETHER;
         }
         if below_object >= cut && below_object < count - cut {
             object += own[0];
@@ -79,8 +107,14 @@ pub unsafe fn ptycho_step_mean(
     let kept = shared_array![[f32; 2]; KEPT];
     let keeps = count as usize <= KEPT;
     let (mut aa, mut bb) = (0.0, 0.0);
+    // The sums of the thread's first frame stay in registers.
+    let first = thread::index_in_block();
+    let mut of_first = [0.0; 5];
     for member in thread::thread_stride(count) {
         let s = of_frame(sums, member, parts);
+        if member == first {
+            of_first = s;
+        }
         aa += s[0];
         bb += s[2];
     }
@@ -92,7 +126,11 @@ pub unsafe fn ptycho_step_mean(
         bb * per_frame * damping,
     ];
     for member in thread::thread_stride(count) {
-        let s = of_frame(sums, member, parts);
+        let s = if member == first {
+            of_first
+        } else {
+            of_frame(sums, member, parts)
+        };
         let (aa, bb, ab) = (s[0] + extra[0] + damp[0], s[2] + damp[1], s[1]);
         let (ac, bc) = (s[3] + extra[1], s[4]);
         let determinant = aa * bb - ab * ab;

@@ -1,4 +1,4 @@
-//! A pass of ePIE on the emulated device: the same bits wherever the probe is meanwhile.
+//! A pass of ePIE on the emulated device: the same bits by a cluster of blocks and by one.
 
 use num_complex::Complex;
 use warpstride::gpu::EmulatedDevice;
@@ -34,12 +34,12 @@ fn after_passes(frame: usize, shared_memory: usize) -> [Vec<Complex<f64>>; 2] {
 }
 
 #[test]
-fn the_probe_in_shared_memory_or_in_l2_gives_the_same_bits() {
-    let (kept, in_l2) = (after_passes(128, 227 << 10), after_passes(128, 99 << 10));
-    assert!(kept == in_l2);
+fn a_cluster_and_a_block_give_the_same_bits() {
+    let (cluster, block) = (after_passes(128, 227 << 10), after_passes(128, 99 << 10));
+    assert!(cluster == block);
     // With less, one launch a frame and step: other roundings.
     let separate = after_passes(128, 48 << 10);
-    for (a, b) in kept.iter().zip(&separate) {
+    for (a, b) in cluster.iter().zip(&separate) {
         let power: f64 = a.iter().map(Complex::norm_sqr).sum();
         let difference: f64 = a.iter().zip(b).map(|(a, b)| (a - b).norm_sqr()).sum();
         assert!((difference / power).sqrt() < 1e-4);

@@ -57,7 +57,7 @@ impl EmulatedDevice {
     }
 
     /// Creates an emulated device whose blocks can have `bytes` of shared memory; engines then choose the kernels that a
-    /// device with so little would run.
+    /// device with so little would run. With less than compute capability 9.0 has, it is one of 8.0.
     #[must_use]
     pub fn with_shared_memory(bytes: usize) -> Self {
         Self {
@@ -201,7 +201,11 @@ impl Device for EmulatedDevice {
 
     /// The lowest architecture for which there are kernels.
     fn arch(&self) -> u32 {
-        80
+        if self.shared_memory < SHARED_MEMORY {
+            80
+        } else {
+            90
+        }
     }
 
     fn multiprocessors(&self) -> u32 {

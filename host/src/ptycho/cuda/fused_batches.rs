@@ -5,7 +5,8 @@
 //! LSQ-ML, and one that changes object and probe; at exact positions, and for several modes, they are other kernels
 //! ([`exact`]), which shift the probe in the registers. χ of a batch stays in the L2 cache. Frames and ranges of the batches
 //! are on the device, so an epoch can be captured as a graph, to be replayed for other batches. A pass of ePIE or rPIE
-//! with one frame a batch is a single launch for one mode at whole pixels, unless the probe has a Fourier support.
+//! with one frame a batch is a single launch for one mode, unless the probe has a Fourier support; at exact positions only for
+//! 128² pixels and on devices with clusters of blocks.
 
 use super::batch_engine::{BatchBuffers, Run};
 use super::buffers::{Buffers, Layout};
@@ -14,7 +15,7 @@ use super::object_update::clip_limits;
 use crate::gpu::{Buffer, Device, Result};
 use crate::ptycho::cpu::{Denominator, FLOOR};
 use crate::ptycho::step::{BatchMethod, BatchUpdate};
-use crate::ptycho::step_plan::{holds_frame, holds_modes, keeps_frame};
+use crate::ptycho::step_plan::{holds_frame, holds_modes, keeps_frame, spreads_frame};
 use crate::ptycho::update_version::TILE;
 use crate::ptycho::{Step, StepMetrics};
 use num_complex::Complex;
@@ -27,7 +28,9 @@ use warpstride_kernels::ptycho::{
     batch_step_sums::PtychoBatchStepSums,
     batch_sums::PtychoBatchSums,
     frame_chi::{PtychoFrameChi64, PtychoFrameChi128},
-    pie_pass::{OBJECT, PROBE, PtychoPiePass64, PtychoPiePass128, PtychoPiePass128L2},
+    pie_cluster::PtychoPieCluster128,
+    pie_cluster_exact::PtychoPieClusterExact128,
+    pie_pass::{OBJECT, PROBE, PtychoPiePass64, PtychoPiePass128},
 };
 
 /// Parts of a frame in the sums of the steps: 400 blocks for a batch of 100 frames.
@@ -127,7 +130,6 @@ impl<M: Device> Run<'_, M> {
         batches: &[Batch],
     ) -> Result<()> {
         if self.frames.size == 1
-            && !self.shifts()
             && self.has_pass()
             && step.probe_fourier_support.is_none()
             && let BatchUpdate::Pie {
@@ -411,21 +413,40 @@ impl<M: Device> Run<'_, M> {
         Ok(())
     }
 
-    /// Whether there is a kernel for a whole pass: that for 64² has the probe in shared memory on every device.
+    /// Whether there is a kernel for a whole pass: that for 64² has the probe in shared memory on every device; at exact
+    /// positions a cluster is needed.
     fn has_pass(&self) -> bool {
-        let keeps = keeps_frame(64, self.device.shared_memory());
-        self.batches
-            .fused
-            .as_ref()
-            .is_some_and(|fused| fused.side != 64 || keeps)
+        let Some(fused) = &self.batches.fused else {
+            return false;
+        };
+        if self.layout.modes > 1 {
+            false
+        } else if self.shifts() {
+            fused.side == 128 && self.has_clusters()
+        } else {
+            fused.side == 128 || keeps_frame(64, self.device.shared_memory())
+        }
+    }
+
+    /// Whether a frame of 128² can be spread over a cluster of blocks.
+    fn has_clusters(&self) -> bool {
+        spreads_frame(128, self.device.arch(), self.device.shared_memory())
     }
 
     /// One pass with one frame a batch.
     fn pie_pass(&mut self, step: &Step, method: &BatchMethod, steps: [f64; 2]) -> Result<()> {
+        let (shifts, has_clusters) = (self.shifts(), self.has_clusters());
+        if shifts {
+            self.transform_probe()?;
+        }
         let Some(fused) = &self.batches.fused else {
             return Ok(());
         };
-        let FrameBuffers { order, .. } = &*self.frames;
+        let FrameBuffers {
+            order,
+            probe_spectra: probe_spectrum,
+            ..
+        } = &*self.frames;
         let Buffers {
             object,
             probe,
@@ -438,6 +459,7 @@ impl<M: Device> Run<'_, M> {
             magnitudes,
             scales,
             corners,
+            fractions,
             ..
         } = &mut *self.buffers;
         let clip = step.clip_object.filter(|_| step.update_object);
@@ -449,7 +471,7 @@ impl<M: Device> Run<'_, M> {
         // All ones without a support.
         let supported = u32::from(step.update_probe && step.probe_support.is_some());
         macro_rules! pass {
-            ($kernel:ident) => {
+            ($kernel:ident, $work:expr $(, $more:ident)*) => {
                 self.device.launch(
                     &$kernel {
                         object: object.write(),
@@ -463,6 +485,7 @@ impl<M: Device> Run<'_, M> {
                         magnitudes: magnitudes.read(),
                         scales: scales.read(),
                         corners: corners.read(),
+                        $($more: $more.read(),)*
                         order: order.read(),
                         roots: fused.roots.read(),
                         frames: self.layout.frames,
@@ -476,16 +499,23 @@ impl<M: Device> Run<'_, M> {
                         clip_high,
                         supported,
                     },
-                    Work::Blocks(1),
+                    $work,
                 )
             };
         }
         if fused.side == 64 {
-            pass!(PtychoPiePass64)
-        } else if keeps_frame(128, self.device.shared_memory()) {
-            pass!(PtychoPiePass128)
+            pass!(PtychoPiePass64, Work::Blocks(1))
+        } else if shifts {
+            pass!(
+                PtychoPieClusterExact128,
+                Work::Clusters(1),
+                probe_spectrum,
+                fractions
+            )
+        } else if has_clusters {
+            pass!(PtychoPieCluster128, Work::Clusters(1))
         } else {
-            pass!(PtychoPiePass128L2)
+            pass!(PtychoPiePass128, Work::Blocks(1))
         }
     }
 }

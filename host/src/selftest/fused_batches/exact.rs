@@ -49,7 +49,7 @@ fn side(shape: &Shape) -> [usize; 2] {
 }
 
 /// Transforms every layer of (layer, row, column).
-fn transform(shape: &Shape, layers: &mut [Complex<f64>], direction: Direction) {
+pub(super) fn transform(shape: &Shape, layers: &mut [Complex<f64>], direction: Direction) {
     for layer in layers.chunks_mut(shape.pixels()) {
         reference_transform(layer, side(shape), direction);
     }
@@ -64,13 +64,21 @@ pub(super) fn spectrum_of(shape: &Shape, layers: &[Complex<f64>]) -> Vec<Complex
 
 /// The layers whose unnormalised transforms are `spectra`, shifted.
 pub(super) fn shifted(shape: &Shape, spectra: &[Complex32], shift: [f32; 2]) -> Vec<Complex<f64>> {
+    shifted_from(shape, all_wide(spectra), shift)
+}
+
+/// [`shifted`], from spectra in double precision.
+pub(super) fn shifted_from(
+    shape: &Shape,
+    mut spectra: Vec<Complex<f64>>,
+    shift: [f32; 2],
+) -> Vec<Complex<f64>> {
     let scale = 1.0 / shape.pixels() as f64;
-    let value = |(at, value): (usize, &Complex32)| {
-        wide(*value) * ramp(frequencies(shape, at % shape.pixels()), shift) * scale
-    };
-    let mut values: Vec<Complex<f64>> = spectra.iter().enumerate().map(value).collect();
-    transform(shape, &mut values, Direction::Inverse);
-    values
+    for (at, value) in spectra.iter_mut().enumerate() {
+        *value *= ramp(frequencies(shape, at % shape.pixels()), shift) * scale;
+    }
+    transform(shape, &mut spectra, Direction::Inverse);
+    spectra
 }
 
 /// The spectra, divided by the number of pixels, of layers shifted back.

@@ -1,14 +1,28 @@
-//! The kernels `ptycho_pie_pass_*`.
+//! The kernels `ptycho_pie_pass_*`, `ptycho_pie_cluster_128` and `ptycho_pie_cluster_exact_128`.
 
 use super::super::batch_waves::Batch;
 use super::super::bench::{Bench, Case, all_wide};
 use super::super::shape::{Shape, Source};
 use super::clipped;
+use super::exact::{shifted_back, shifted_from, spectrum_of, transform};
 use super::scan::{Scan, worst_metric};
-use crate::gpu::{Buffer, Device, Result};
+use crate::gpu::{Buffer, Device, Direction, Result};
 use num_complex::Complex;
 use warpstride_device::launch::{Emulated, Work};
-use warpstride_kernels::ptycho::pie_pass::{PtychoPiePass64, PtychoPiePass128, PtychoPiePass128L2};
+use warpstride_kernels::ptycho::{
+    pie_cluster::PtychoPieCluster128,
+    pie_cluster_exact::PtychoPieClusterExact128,
+    pie_pass::{PtychoPiePass64, PtychoPiePass128},
+};
+
+/// Which kernel makes a pass.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum By {
+    Block,
+    Cluster,
+    /// A cluster, at exact positions.
+    ExactCluster,
+}
 
 /// Whether the probe has a support, α and step of object and probe (0: no update), and limits of the object's modulus.
 pub(super) const PASSES: [(bool, [[f32; 2]; 3]); 5] = [
@@ -24,19 +38,36 @@ fn strongest(values: impl Iterator<Item = Complex<f64>>) -> f64 {
     values.map(|v| v.norm_sqr()).fold(0.0, f64::max)
 }
 
-/// `keeps`: with the kernel that keeps a probe of 128² pixels in shared memory.
 pub(super) fn pass<M: Device>(
     bench: &mut Bench<'_, M>,
     shape: Shape,
     (supported, [alpha, step, limits]): (bool, [[f32; 2]; 3]),
-    keeps: bool,
+    by: By,
 ) -> Result<()> {
     let on = bench.on();
     let mut source = Source::new("pie pass", &shape);
     let scan = Scan::new(&mut source, shape);
     let support = source.support(shape.pixels());
     let order = Batch::whole(&mut source, &shape).order;
+    let shifts = source.fractions(&shape);
+    let spectrum = spectrum_of(&shape, &all_wide(&scan.probe));
     let (mut p, mut o) = (all_wide(&scan.probe), all_wide(&scan.object));
+    let moved = |p: &[Complex<f64>], frame: usize| {
+        if by != By::ExactCluster {
+            return p.to_vec();
+        }
+        let mut spectrum = p.to_vec();
+        transform(&shape, &mut spectrum, Direction::Forward);
+        shifted_from(&shape, spectrum, shifts[frame])
+    };
+    let moved_back = |direction: Vec<Complex<f64>>, frame: usize| {
+        if by != By::ExactCluster {
+            return direction;
+        }
+        let mut back = shifted_back(&shape, direction, shifts[frame]);
+        transform(&shape, &mut back, Direction::Inverse);
+        back
+    };
     let mut metrics: [Vec<f64>; 5] = Default::default();
     metrics.fill(vec![0.0; shape.frames as usize]);
     let factor = |n: usize, weight: f64, most: f64| {
@@ -44,21 +75,26 @@ pub(super) fn pass<M: Device>(
         f64::from(step[n]) / ((1.0 - alpha) * weight + alpha * most)
     };
     for frame in order.iter().map(|frame| *frame as usize) {
-        let (values, found) = scan.chi(frame, &p, &o);
+        let of_frame = moved(&p, frame);
+        let (values, found) = scan.chi(frame, &of_frame, &o);
         for (metric, found) in metrics.iter_mut().zip(found) {
             metric[frame] = found;
         }
-        let of_probe = strongest(p.iter().copied());
-        let of_object = strongest((0..shape.pixels()).map(|pixel| o[scan.place(frame, pixel)]));
+        let of_probe = strongest(of_frame.iter().copied());
+        let window = |pixel: usize| o[scan.place(frame, pixel)];
+        let window: Vec<Complex<f64>> = (0..shape.pixels()).map(window).collect();
+        let of_object = strongest(window.iter().copied());
+        let projected = window.iter().zip(&values).map(|(o, chi)| o.conj() * chi);
+        let direction = moved_back(projected.collect(), frame);
         for (pixel, value) in values.into_iter().enumerate() {
             let at = scan.place(frame, pixel);
-            let (old_p, old_o) = (p[pixel], o[at]);
+            let (probe, old_p, old_o) = (of_frame[pixel], p[pixel], o[at]);
             if step[0] != 0.0 {
-                let change = old_p.conj() * value * factor(0, old_p.norm_sqr(), of_probe);
+                let change = probe.conj() * value * factor(0, probe.norm_sqr(), of_probe);
                 o[at] = old_o + change;
             }
             if step[1] != 0.0 {
-                let change = old_o.conj() * value * factor(1, old_o.norm_sqr(), of_object);
+                let change = direction[pixel] * factor(1, old_o.norm_sqr(), of_object);
                 let inside = if supported {
                     f64::from(support[pixel])
                 } else {
@@ -74,14 +110,17 @@ pub(super) fn pass<M: Device>(
     }
     let support = on.upload(&support)?;
     let order = on.upload(&order)?;
+    let fractions = on.upload(&shifts)?;
+    let probe_spectrum = on.upload(&spectrum)?;
     let uploaded = scan.on(on)?;
     let frames = shape.frames as usize;
     let [errors, moved, photon, residual, free] = [0; 5].map(|_| on.poisoned::<f32>(frames));
     let text = format!("{shape}, support {supported}, alpha {alpha:?}, step {step:?}");
-    let case = match (shape.rows, keeps) {
+    let case = match (shape.rows, by) {
         (64, _) => Case::of::<PtychoPiePass64<'_, Emulated>>(text),
-        (_, true) => Case::of::<PtychoPiePass128<'_, Emulated>>(text),
-        (_, false) => Case::of::<PtychoPiePass128L2<'_, Emulated>>(text),
+        (_, By::Block) => Case::of::<PtychoPiePass128<'_, Emulated>>(text),
+        (_, By::Cluster) => Case::of::<PtychoPieCluster128<'_, Emulated>>(text),
+        (_, By::ExactCluster) => Case::of::<PtychoPieClusterExact128<'_, Emulated>>(text),
     };
     bench.run(
         case,
@@ -92,7 +131,7 @@ pub(super) fn pass<M: Device>(
         ),
         |device, (object, probe, [errors, moved, photon, residual, free])| {
             macro_rules! launch {
-                ($kernel:ident) => {
+                ($kernel:ident, $work:expr $(, $more:ident)*) => {
                     device.launch(
                         &$kernel {
                             object: object.write(),
@@ -106,6 +145,7 @@ pub(super) fn pass<M: Device>(
                             magnitudes: uploaded.magnitudes.read(),
                             scales: uploaded.scales.read(),
                             corners: uploaded.corners.read(),
+                            $($more: $more.read(),)*
                             order: order.read(),
                             roots: uploaded.roots.read(),
                             frames: shape.frames,
@@ -119,14 +159,20 @@ pub(super) fn pass<M: Device>(
                             clip_high: limits[1],
                             supported: u32::from(supported),
                         },
-                        Work::Blocks(2),
+                        $work,
                     )
                 };
             }
-            match (shape.rows, keeps) {
-                (64, _) => launch!(PtychoPiePass64),
-                (_, true) => launch!(PtychoPiePass128),
-                (_, false) => launch!(PtychoPiePass128L2),
+            match (shape.rows, by) {
+                (64, _) => launch!(PtychoPiePass64, Work::Blocks(2)),
+                (_, By::Block) => launch!(PtychoPiePass128, Work::Blocks(2)),
+                (_, By::Cluster) => launch!(PtychoPieCluster128, Work::Clusters(2)),
+                (_, By::ExactCluster) => launch!(
+                    PtychoPieClusterExact128,
+                    Work::Clusters(2),
+                    probe_spectrum,
+                    fractions
+                ),
             }
         },
         |on, (object, probe, found)| {
