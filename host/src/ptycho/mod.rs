@@ -62,7 +62,8 @@ pub use probe_size::ProbeSize;
 pub use problem::{Problem, ProblemError};
 pub use read_options::{NoData, NoDataSetting, ReadOptions};
 pub use recipe::{
-    GpuOptions, GpuStep, Precision, ProbeSource, ProbeStart, Recipe, RecipeError, StopRule, Updates,
+    GpuOptions, GpuStep, GpuWaves, Precision, ProbeSource, ProbeStart, Recipe, RecipeError,
+    StopRule, Updates,
 };
 pub use reconstructor::{Progress, Reconstructor};
 pub use refinement::{PositionMethod, PositionOptions, Refinement};

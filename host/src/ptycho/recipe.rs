@@ -7,7 +7,7 @@ mod gpu_options;
 #[cfg(test)]
 mod tests;
 
-pub use gpu_options::{GpuOptions, GpuStep, Updates};
+pub use gpu_options::{GpuOptions, GpuStep, GpuWaves, Updates};
 
 use super::engine_spec::{EngineName, EngineSpec, MAX_ITERATIONS};
 use super::recipe_line::line_of;

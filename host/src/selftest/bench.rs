@@ -341,7 +341,7 @@ impl<T: Compared, const N: usize> Compared for [T; N] {
 }
 
 /// ‖values − reference‖/‖reference‖; ‖values‖ if the reference is zero, infinite if a value is NaN.
-fn relative_error<T: Compared>(values: &[T], reference: &[T::Reference]) -> f64 {
+pub(crate) fn relative_error<T: Compared>(values: &[T], reference: &[T::Reference]) -> f64 {
     let [mut difference, mut norm] = [0.0, 0.0];
     for (value, reference) in values.iter().zip(reference) {
         let [a, n] = value.distance(*reference);

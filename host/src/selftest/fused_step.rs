@@ -2,19 +2,22 @@
 //! are for.
 
 use super::Size;
-use super::bench::{Bench, Case, CaseDevice, wide};
+use super::bench::{Bench, Case, CaseDevice, all_wide, wide};
 use super::fourier::{COEFFICIENTS, deviation, mean, model_metrics};
 use super::shape::{Shape, Source};
+use super::waves::{self, STORED, Waves};
 use crate::fft::Fft2;
 use crate::gpu::{Buffer, Device, Result};
-use crate::ptycho::MAGNITUDE_FLOOR;
 use crate::ptycho::step_plan::{holds_frame, keeps_frame};
+use crate::ptycho::{GpuWaves, MAGNITUDE_FLOOR};
 use num_complex::Complex;
 use warpstride_device::Complex32;
 use warpstride_device::launch::{Emulated, Work};
 use warpstride_kernels::ptycho::fused_metrics::{PtychoFusedMetrics64, PtychoFusedMetrics128};
 use warpstride_kernels::ptycho::fused_step::{
-    PtychoFusedStep64, PtychoFusedStep64Moved, PtychoFusedStep128, PtychoFusedStep128Moved,
+    PtychoFusedStep64, PtychoFusedStep64Bf16, PtychoFusedStep64Moved, PtychoFusedStep64MovedBf16,
+    PtychoFusedStep128, PtychoFusedStep128Bf16, PtychoFusedStep128Moved,
+    PtychoFusedStep128MovedBf16,
 };
 
 /// Units in 1 of the sum of an object pixel: rounding to a unit is negligible, and the sums of all shapes fit.
@@ -52,15 +55,20 @@ pub(super) fn cases<M: Device>(bench: &mut Bench<'_, M>, size: Size) -> Result<(
         // The definition of a large case takes seconds.
         for bound in if shape.timed { &all[2..] } else { &all[..] } {
             let bound = *bound;
-            for coefficients in COEFFICIENTS {
-                let scan = Scan::new("fused", shape);
+            for (coefficients, stored) in COEFFICIENTS
+                .into_iter()
+                .flat_map(|of| STORED.map(|stored| (of, stored)))
+            {
+                let scan = Scan::new("fused", shape, stored);
                 let after = scan.after(bound, coefficients);
                 for keeps in stash_options(bench.device(), shape) {
                     step(bench, &scan, &after, keeps, (bound, coefficients))?;
                 }
             }
         }
-        exceeding(bench, shape)?;
+        for stored in STORED {
+            exceeding(bench, shape, stored)?;
+        }
         metrics(bench, shape)?;
     }
     Ok(())
@@ -95,6 +103,7 @@ pub(super) fn shapes(size: Size) -> Vec<Shape> {
 /// Input arrays of a case.
 struct Scan {
     shape: Shape,
+    stored: GpuWaves,
     psi: Vec<Complex32>,
     probe: Vec<Complex32>,
     object: Vec<Complex32>,
@@ -108,13 +117,11 @@ struct Scan {
 #[derive(Default)]
 struct After {
     psi: Vec<Complex<f64>>,
-    sums: Vec<Complex<f64>>,
     errors: Vec<f64>,
-    moved: Vec<f64>,
 }
 
 impl Scan {
-    fn new(name: &str, shape: Shape) -> Self {
+    fn new(name: &str, shape: Shape, stored: GpuWaves) -> Self {
         let mut source = Source::new(name, &shape);
         let magnitudes = source.magnitudes(&shape);
         let weight = |frame: &[f32]| {
@@ -126,7 +133,7 @@ impl Scan {
             Complex32::new(root.re as f32, root.im as f32)
         };
         Self {
-            psi: source.complex(shape.wave_elements()),
+            psi: waves::stored(source.complex(shape.wave_elements()), stored),
             probe: source.complex(shape.probe_elements()),
             object: source.complex(shape.object_elements()),
             corners: source.corners(&shape),
@@ -134,6 +141,7 @@ impl Scan {
             roots: (0..shape.rows).map(root).collect(),
             magnitudes,
             shape,
+            stored,
         }
     }
 
@@ -157,10 +165,7 @@ impl Scan {
         let [keep, a, b, c] = coefficients.map(f64::from);
         let side = self.shape.rows as usize;
         let mut fft = Fft2::<f64>::new(side, side);
-        let mut after = After {
-            sums: vec![Complex::default(); self.shape.object_elements()],
-            ..After::default()
-        };
+        let mut after = After::default();
         let exit = self.exit_waves();
         for (frame, exit) in exit.chunks(side * side).enumerate() {
             let psi = &self.psi[frame * side * side..][..side * side];
@@ -184,17 +189,21 @@ impl Scan {
             let next: Vec<_> = (pairs().zip(&wave))
                 .map(|((psi, exit), projected)| psi * keep + exit * a + projected * b)
                 .collect();
-            let change = pairs()
-                .zip(&next)
-                .map(|((psi, _), next)| (next - psi).norm_sqr());
             after.errors.push(error);
-            after.moved.push(change.sum());
             after.psi.extend(next);
         }
-        for at in self.shape.indices(&self.corners) {
-            after.sums[at.object] += wide(self.probe[at.probe]).conj() * after.psi[at.wave];
-        }
         after
+    }
+
+    /// The object's sums and Σ|Δψ|² of the new waves `psi`.
+    fn sums(&self, psi: &[Complex<f64>]) -> (Vec<Complex<f64>>, Vec<f64>) {
+        let mut sums = vec![Complex::default(); self.shape.object_elements()];
+        let mut moved = vec![0.0; self.shape.frames as usize];
+        for at in self.shape.indices(&self.corners) {
+            sums[at.object] += wide(self.probe[at.probe]).conj() * psi[at.wave];
+            moved[at.frame] += (psi[at.wave] - wide(self.psi[at.wave])).norm_sqr();
+        }
+        (sums, moved)
     }
 }
 
@@ -211,7 +220,7 @@ pub(super) fn unpacked(sums: &[u64]) -> Vec<Complex32> {
 
 /// Device arrays of a step.
 struct Arrays<M: Device> {
-    psi: M::Buffer<Complex32>,
+    psi: Waves<M>,
     sums: M::Buffer<u64>,
     exceeding: M::Buffer<u32>,
     errors: M::Buffer<f32>,
@@ -222,7 +231,7 @@ impl<M: Device> Arrays<M> {
     fn new(on: CaseDevice<'_, M>, scan: &Scan) -> Result<Self> {
         let frames = scan.shape.frames as usize;
         Ok(Self {
-            psi: on.upload(&scan.psi)?,
+            psi: Waves::upload(on, &scan.psi, scan.stored)?,
             sums: on.upload(&vec![0_u64; scan.shape.object_elements()])?,
             exceeding: on.upload(&[0_u32])?,
             errors: on.poisoned(frames)?,
@@ -258,10 +267,10 @@ fn launch<M: Device>(
         ..
     } = scan.shape;
     macro_rules! step {
-        ($kernel:ident) => {
+        ($kernel:ident, $psi:ident) => {
             device.launch(
                 &$kernel {
-                    psi: arrays.psi.write(),
+                    psi: $psi.write(),
                     probe: probe.read(),
                     object: object.read(),
                     magnitudes: magnitudes.read(),
@@ -287,21 +296,22 @@ fn launch<M: Device>(
             )
         };
     }
-    match (side, keeps) {
-        (64, true) => step!(PtychoFusedStep64),
-        (64, false) => step!(PtychoFusedStep64Moved),
-        (_, true) => step!(PtychoFusedStep128),
-        (_, false) => step!(PtychoFusedStep128Moved),
+    match (&mut arrays.psi, side, keeps) {
+        (Waves::F32(psi), 64, true) => step!(PtychoFusedStep64, psi),
+        (Waves::F32(psi), 64, false) => step!(PtychoFusedStep64Moved, psi),
+        (Waves::F32(psi), _, true) => step!(PtychoFusedStep128, psi),
+        (Waves::F32(psi), _, false) => step!(PtychoFusedStep128Moved, psi),
+        (Waves::Bf16(psi), 64, true) => step!(PtychoFusedStep64Bf16, psi),
+        (Waves::Bf16(psi), 64, false) => step!(PtychoFusedStep64MovedBf16, psi),
+        (Waves::Bf16(psi), _, true) => step!(PtychoFusedStep128Bf16, psi),
+        (Waves::Bf16(psi), _, false) => step!(PtychoFusedStep128MovedBf16, psi),
     }
 }
 
-fn case(side: u32, keeps: bool, text: String) -> Case {
-    match (side, keeps) {
-        (64, true) => Case::of::<PtychoFusedStep64<'_, Emulated>>(text),
-        (64, false) => Case::of::<PtychoFusedStep64Moved<'_, Emulated>>(text),
-        (_, true) => Case::of::<PtychoFusedStep128<'_, Emulated>>(text),
-        (_, false) => Case::of::<PtychoFusedStep128Moved<'_, Emulated>>(text),
-    }
+fn case(scan: &Scan, keeps: bool, text: String) -> Case {
+    let moved = if keeps { "" } else { "_moved" };
+    let kernel = format!("ptycho_fused_step_{}{moved}", scan.shape.rows);
+    waves::case(&kernel, scan.stored, text)
 }
 
 fn step<M: Device>(
@@ -316,19 +326,21 @@ fn step<M: Device>(
     let shape = scan.shape;
     let text = format!("{shape}, bound {bound}, ψ {keep}, PO {a}, Π {b}");
     bench.run(
-        case(shape.rows, keeps, text),
+        case(scan, keeps, text),
         Arrays::<M>::new(on, scan)?,
         |device, arrays| launch(device, on, scan, keeps, (1e9, bound, coefficients), arrays),
         |on, arrays| {
             let mut sums = vec![0_u64; shape.object_elements()];
             on.download(&arrays.sums, &mut sums)?;
             let sums = on.upload(&unpacked(&sums))?;
-            let mut worst = (on.error(&arrays.psi, &after.psi)?)
-                .max(on.error(&sums, &after.sums)?)
+            // Those of the waves as they are stored, so that a different rounding of one of them changes both.
+            let (expected, moved) = scan.sums(&all_wide(&arrays.psi.values(on)?));
+            let mut worst = (arrays.psi.error(on, &after.psi)?)
+                .max(on.error(&sums, &expected)?)
                 .max(on.error(&arrays.errors, &after.errors)?)
                 .max(on.error(&arrays.exceeding, &[0])?);
             if !keeps {
-                worst = worst.max(on.error(&arrays.moved, &after.moved)?);
+                worst = worst.max(on.error(&arrays.moved, &moved)?);
             }
             Ok(worst)
         },
@@ -336,18 +348,13 @@ fn step<M: Device>(
 }
 
 /// Every thread of every frame sees exit waves beyond a limit of 0.
-fn exceeding<M: Device>(bench: &mut Bench<'_, M>, shape: Shape) -> Result<()> {
+fn exceeding<M: Device>(bench: &mut Bench<'_, M>, shape: Shape, stored: GpuWaves) -> Result<()> {
     let on = bench.on();
-    let scan = Scan::new("exceeding", shape);
+    let scan = Scan::new("exceeding", shape, stored);
     let threads = shape.pixels() as u32 / 32;
     for keeps in stash_options(bench.device(), shape) {
         bench.run(
-            case(
-                shape.rows,
-                keeps,
-                format!("{shape}, waves beyond the limit"),
-            )
-            .exact(),
+            case(&scan, keeps, format!("{shape}, waves beyond the limit")).exact(),
             Arrays::<M>::new(on, &scan)?,
             |device, arrays| {
                 let options = (0.0, 0.0, COEFFICIENTS[0]);
@@ -361,7 +368,7 @@ fn exceeding<M: Device>(bench: &mut Bench<'_, M>, shape: Shape) -> Result<()> {
 
 fn metrics<M: Device>(bench: &mut Bench<'_, M>, shape: Shape) -> Result<()> {
     let on = bench.on();
-    let scan = Scan::new("fused metrics", shape);
+    let scan = Scan::new("fused metrics", shape, GpuWaves::F32);
     let side = shape.rows as usize;
     let mut fft = Fft2::<f64>::new(side, side);
     let (mut photons, mut residuals, mut frees) = (Vec::new(), Vec::new(), Vec::new());

@@ -62,6 +62,8 @@ mod shape;
 mod transform;
 #[cfg(feature = "ptycho")]
 mod trials;
+#[cfg(feature = "ptycho")]
+mod waves;
 
 pub(crate) use bench::Bench;
 pub use bench::CaseResult;

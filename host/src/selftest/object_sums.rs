@@ -1,17 +1,19 @@
 //! The kernels around the fused step: `ptycho_fluence`, `ptycho_object_from_sums`,
-//! `ptycho_roll_frames` and `ptycho_wave_limit`.
+//! `ptycho_roll_frames`, whose waves are in single precision or in bf16, and `ptycho_wave_limit`.
 
-use super::bench::{Bench, Case, wide};
+use super::bench::{Bench, Case, relative_error, wide};
 use super::fused_step::exponent;
 use super::shape::{Shape, Source};
+use super::waves::{self, STORED, Waves};
 use crate::gpu::{Buffer, Device, Result};
+use crate::ptycho::GpuWaves;
 use num_complex::Complex;
 use warpstride_device::Complex32;
 use warpstride_device::launch::{Emulated, Work};
 use warpstride_kernels::ptycho::{
     fluence::{FLUENCE_ROWS, PtychoFluence, fluence_tiles},
     object_from_sums::PtychoObjectFromSums,
-    roll_frames::PtychoRollFrames,
+    roll_frames::{PtychoRollFrames, PtychoRollFramesBf16},
     tile_frames::TILE_COLUMNS,
     wave_limit::{HEADROOM, PtychoWaveLimit},
 };
@@ -26,7 +28,9 @@ pub(super) fn cases<M: Device>(bench: &mut Bench<'_, M>, shape: Shape) -> Result
         from_sums(bench, shape, weight, clip, update)?;
     }
     for shift in [[0, 0], [1, -2], [-7, 3]] {
-        roll(bench, shape, shift)?;
+        for stored in STORED {
+            roll(bench, shape, stored, shift)?;
+        }
     }
     limit(bench, shape)
 }
@@ -178,9 +182,15 @@ fn from_sums<M: Device>(
     )
 }
 
-fn roll<M: Device>(bench: &mut Bench<'_, M>, shape: Shape, shift: [i32; 2]) -> Result<()> {
+fn roll<M: Device>(
+    bench: &mut Bench<'_, M>,
+    shape: Shape,
+    stored: GpuWaves,
+    shift: [i32; 2],
+) -> Result<()> {
     let on = bench.on();
     let waves = Source::new("roll", &shape).complex(shape.wave_elements());
+    let waves = waves::stored(waves, stored);
     let [rows, columns] = [shape.rows as usize, shape.columns as usize];
     let reference: Vec<_> = (0..waves.len())
         .map(|at| {
@@ -195,19 +205,34 @@ fn roll<M: Device>(bench: &mut Bench<'_, M>, shape: Shape, shift: [i32; 2]) -> R
     let by = on.upload(&shift)?;
     let layers = shape.frames * shape.modes;
     bench.run(
-        Case::of::<PtychoRollFrames<'_, Emulated>>(format!("{shape}, by {shift:?}")).exact(),
-        on.upload(&waves)?,
+        waves::case(
+            "ptycho_roll_frames",
+            stored,
+            format!("{shape}, by {shift:?}"),
+        )
+        .exact(),
+        Waves::upload(on, &waves, stored)?,
         |device, waves| {
-            let launch = PtychoRollFrames {
-                waves: waves.write(),
-                shift: by.read(),
-                layers,
-                rows: shape.rows,
-                columns: shape.columns,
-            };
-            device.launch(&launch, Work::Blocks(layers as usize))
+            macro_rules! roll {
+                ($kernel:ident, $waves:ident) => {
+                    device.launch(
+                        &$kernel {
+                            waves: $waves.write(),
+                            shift: by.read(),
+                            layers,
+                            rows: shape.rows,
+                            columns: shape.columns,
+                        },
+                        Work::Blocks(layers as usize),
+                    )
+                };
+            }
+            match waves {
+                Waves::F32(waves) => roll!(PtychoRollFrames, waves),
+                Waves::Bf16(waves) => roll!(PtychoRollFramesBf16, waves),
+            }
         },
-        |on, waves| on.error(waves, &reference),
+        |on, waves| Ok(relative_error(&waves.values(on)?, &reference)),
     )
 }
 

@@ -1,15 +1,18 @@
-//! The kernels `ptycho_object_update_tiled`, `ptycho_object_update_atomic` and
-//! `ptycho_object_finish`.
+//! The kernels `ptycho_object_update_tiled` and `ptycho_object_update_atomic`, which have ψ in single precision or in bf16,
+//! and `ptycho_object_finish`.
 
 use super::bench::{Bench, Case, all_f64, all_wide, wide};
 use super::shape::{Shape, Source};
+use super::waves::{self, STORED, Waves};
 use crate::gpu::{Buffer, Device, Result};
+use crate::ptycho::GpuWaves;
 use num_complex::Complex;
 use warpstride_device::Complex32;
 use warpstride_device::launch::{Emulated, Work};
 use warpstride_kernels::ptycho::{
-    object_finish::PtychoObjectFinish, object_update_atomic::PtychoObjectUpdateAtomic,
-    object_update_tiled::PtychoObjectUpdateTiled,
+    object_finish::PtychoObjectFinish,
+    object_update_atomic::{PtychoObjectUpdateAtomic, PtychoObjectUpdateAtomicBf16},
+    object_update_tiled::{PtychoObjectUpdateTiled, PtychoObjectUpdateTiledBf16},
 };
 
 /// Weight, limits of the modulus (none if the upper one is negative), whether the gate is closed.
@@ -27,11 +30,13 @@ const TILE: [u32; 2] = [8, 32];
 
 pub(super) fn cases<M: Device>(bench: &mut Bench<'_, M>, shape: Shape) -> Result<()> {
     for options in OPTIONS {
-        tiled(bench, shape, options)?;
+        for stored in STORED {
+            tiled(bench, shape, stored, options)?;
+        }
         finish(bench, shape, options)?;
     }
-    for closed in [false, true] {
-        atomic(bench, shape, closed)?;
+    for (stored, closed) in STORED.into_iter().flat_map(|of| [(of, false), (of, true)]) {
+        atomic(bench, shape, stored, closed)?;
     }
     Ok(())
 }
@@ -48,11 +53,11 @@ struct Model {
 
 impl Model {
     /// The power is independent of the probe, so that the test shows which of them is read.
-    fn new(source: &mut Source, shape: &Shape) -> Self {
+    fn new(source: &mut Source, shape: &Shape, stored: GpuWaves) -> Self {
         let mut new = Self {
             probe: source.complex(shape.probe_elements()),
             power: source.reals(shape.pixels(), 0.1, 1.0),
-            psi: source.complex(shape.wave_elements()),
+            psi: waves::stored(source.complex(shape.wave_elements()), stored),
             corners: source.corners(shape),
             numerator: vec![Complex::default(); shape.object_elements()],
             denominator: vec![0.0; shape.object_elements()],
@@ -126,17 +131,18 @@ pub(super) fn gate_label(closed: bool) -> &'static str {
 fn tiled<M: Device>(
     bench: &mut Bench<'_, M>,
     shape: Shape,
+    stored: GpuWaves,
     options: (f32, [f32; 2], bool),
 ) -> Result<()> {
     let on = bench.on();
     let mut source = Source::new("tiled object", &shape);
-    let model = Model::new(&mut source, &shape);
+    let model = Model::new(&mut source, &shape, stored);
     let before = object_before(&mut source, &shape);
     let reference = updated(&before, &model.numerator, &model.denominator, options);
     let (weight, [clip_low, clip_high], closed) = options;
     let probe = on.upload(&model.probe)?;
     let power = on.upload(&model.power)?;
-    let psi = on.upload(&model.psi)?;
+    let psi = Waves::upload(on, &model.psi, stored)?;
     let corners = on.upload(&model.corners)?;
     let gate = on.gate(closed)?;
     let Shape {
@@ -150,41 +156,61 @@ fn tiled<M: Device>(
     } = shape;
     let tiles = object_rows.div_ceil(TILE[0]) * object_columns.div_ceil(TILE[1]);
     bench.run(
-        Case::of::<PtychoObjectUpdateTiled<'_, Emulated>>(described(&shape, options)).timed(
+        waves::case(
+            "ptycho_object_update_tiled",
+            stored,
+            described(&shape, options),
+        )
+        .timed(
             shape.timed && !closed,
-            8 * (shape.wave_elements() + 2 * shape.object_elements()),
+            waves::bytes(stored) * shape.wave_elements() + 16 * shape.object_elements(),
         ),
         on.upload(&before)?,
         |device, object| {
-            let launch = PtychoObjectUpdateTiled {
-                scale: SCALE,
-                object: object.write(),
-                probe: probe.read(),
-                power: power.read(),
-                psi: psi.read(),
-                corners: corners.read(),
-                gate: gate.read(),
-                frames,
-                modes,
-                rows,
-                columns,
-                object_rows,
-                object_columns,
-                weight,
-                clip_low,
-                clip_high,
-            };
-            device.launch(&launch, Work::Blocks(tiles as usize))
+            macro_rules! update {
+                ($kernel:ident, $psi:ident) => {
+                    device.launch(
+                        &$kernel {
+                            scale: SCALE,
+                            object: object.write(),
+                            probe: probe.read(),
+                            power: power.read(),
+                            psi: $psi.read(),
+                            corners: corners.read(),
+                            gate: gate.read(),
+                            frames,
+                            modes,
+                            rows,
+                            columns,
+                            object_rows,
+                            object_columns,
+                            weight,
+                            clip_low,
+                            clip_high,
+                        },
+                        Work::Blocks(tiles as usize),
+                    )
+                };
+            }
+            match &psi {
+                Waves::F32(psi) => update!(PtychoObjectUpdateTiled, psi),
+                Waves::Bf16(psi) => update!(PtychoObjectUpdateTiledBf16, psi),
+            }
         },
         |on, object| on.error(object, &reference),
     )
 }
 
 /// The kernel adds to existing sums.
-fn atomic<M: Device>(bench: &mut Bench<'_, M>, shape: Shape, closed: bool) -> Result<()> {
+fn atomic<M: Device>(
+    bench: &mut Bench<'_, M>,
+    shape: Shape,
+    stored: GpuWaves,
+    closed: bool,
+) -> Result<()> {
     let on = bench.on();
     let mut source = Source::new("atomic object", &shape);
-    let model = Model::new(&mut source, &shape);
+    let model = Model::new(&mut source, &shape, stored);
     let sums = source.complex(shape.object_elements());
     let weights = source.reals(shape.object_elements(), 0.0, 1.0);
     let mut numerators = all_wide(&sums);
@@ -201,7 +227,7 @@ fn atomic<M: Device>(bench: &mut Bench<'_, M>, shape: Shape, closed: bool) -> Re
     }
     let probe = on.upload(&model.probe)?;
     let power = on.upload(&model.power)?;
-    let psi = on.upload(&model.psi)?;
+    let psi = Waves::upload(on, &model.psi, stored)?;
     let corners = on.upload(&model.corners)?;
     let gate = on.gate(closed)?;
     let Shape {
@@ -215,34 +241,45 @@ fn atomic<M: Device>(bench: &mut Bench<'_, M>, shape: Shape, closed: bool) -> Re
         ..
     } = shape;
     bench.run(
-        Case::of::<PtychoObjectUpdateAtomic<'_, Emulated>>(format!(
-            "{shape}, {parts} parts{}",
-            gate_label(closed)
-        ))
+        waves::case(
+            "ptycho_object_update_atomic",
+            stored,
+            format!("{shape}, {parts} parts{}", gate_label(closed)),
+        )
         .timed(
             shape.timed && !closed,
-            8 * shape.wave_elements() + 24 * shape.object_elements(),
+            waves::bytes(stored) * shape.wave_elements() + 24 * shape.object_elements(),
         ),
         (on.upload(&sums)?, on.upload(&weights)?),
         |device, (numerator, denominator)| {
-            let launch = PtychoObjectUpdateAtomic {
-                scale: SCALE,
-                numerator: numerator.write(),
-                denominator: denominator.write(),
-                probe: probe.read(),
-                power: power.read(),
-                psi: psi.read(),
-                corners: corners.read(),
-                gate: gate.read(),
-                frames,
-                modes,
-                rows,
-                columns,
-                object_rows,
-                object_columns,
-                parts,
-            };
-            device.launch(&launch, Work::Blocks(frames as usize * parts as usize))
+            macro_rules! update {
+                ($kernel:ident, $psi:ident) => {
+                    device.launch(
+                        &$kernel {
+                            scale: SCALE,
+                            numerator: numerator.write(),
+                            denominator: denominator.write(),
+                            probe: probe.read(),
+                            power: power.read(),
+                            psi: $psi.read(),
+                            corners: corners.read(),
+                            gate: gate.read(),
+                            frames,
+                            modes,
+                            rows,
+                            columns,
+                            object_rows,
+                            object_columns,
+                            parts,
+                        },
+                        Work::Blocks(frames as usize * parts as usize),
+                    )
+                };
+            }
+            match &psi {
+                Waves::F32(psi) => update!(PtychoObjectUpdateAtomic, psi),
+                Waves::Bf16(psi) => update!(PtychoObjectUpdateAtomicBf16, psi),
+            }
         },
         |on, (numerator, denominator)| {
             Ok(on

@@ -1,15 +1,19 @@
-//! The kernels `ptycho_probe_update_tiled`, `ptycho_probe_update_atomic` and `ptycho_probe_finish`.
+//! The kernels `ptycho_probe_update_tiled` and `ptycho_probe_update_atomic`, which have ψ in single precision or in bf16, and
+//! `ptycho_probe_finish`.
 
 use super::bench::{Bench, Case, all_f64, all_wide, wide};
 use super::object_update::gate_label;
 use super::shape::{Shape, Source};
+use super::waves::{self, STORED, Waves};
 use crate::gpu::{Buffer, Device, Result};
+use crate::ptycho::GpuWaves;
 use num_complex::Complex;
 use warpstride_device::Complex32;
 use warpstride_device::launch::{Emulated, Work};
 use warpstride_kernels::ptycho::{
-    probe_finish::PtychoProbeFinish, probe_update_atomic::PtychoProbeUpdateAtomic,
-    probe_update_tiled::PtychoProbeUpdateTiled,
+    probe_finish::PtychoProbeFinish,
+    probe_update_atomic::{PtychoProbeUpdateAtomic, PtychoProbeUpdateAtomicBf16},
+    probe_update_tiled::{PtychoProbeUpdateTiled, PtychoProbeUpdateTiledBf16},
 };
 
 /// Factor on the waves; its value is arbitrary.
@@ -19,9 +23,9 @@ const SCALE: f32 = 0.6;
 const BLOCK: usize = 256;
 
 pub(super) fn cases<M: Device>(bench: &mut Bench<'_, M>, shape: Shape) -> Result<()> {
-    for closed in [false, true] {
-        tiled(bench, shape, closed)?;
-        atomic(bench, shape, closed)?;
+    for (stored, closed) in STORED.into_iter().flat_map(|of| [(of, false), (of, true)]) {
+        tiled(bench, shape, stored, closed)?;
+        atomic(bench, shape, stored, closed)?;
     }
     for (weight, closed) in [(0.0, false), (0.3, false), (0.3, true)] {
         finish(bench, shape, weight, closed)?;
@@ -37,10 +41,10 @@ struct Model {
 }
 
 impl Model {
-    fn new(source: &mut Source, shape: &Shape) -> Self {
+    fn new(source: &mut Source, shape: &Shape, stored: GpuWaves) -> Self {
         Self {
             object: source.complex(shape.object_elements()),
-            psi: source.complex(shape.wave_elements()),
+            psi: waves::stored(source.complex(shape.wave_elements()), stored),
             corners: source.corners(shape),
         }
     }
@@ -72,14 +76,19 @@ fn blocks(shape: &Shape) -> Work {
 }
 
 /// Bytes that an update must read.
-fn model_bytes(shape: &Shape) -> usize {
-    8 * (shape.wave_elements() + shape.object_elements())
+fn model_bytes(shape: &Shape, stored: GpuWaves) -> usize {
+    waves::bytes(stored) * shape.wave_elements() + 8 * shape.object_elements()
 }
 
-fn tiled<M: Device>(bench: &mut Bench<'_, M>, shape: Shape, closed: bool) -> Result<()> {
+fn tiled<M: Device>(
+    bench: &mut Bench<'_, M>,
+    shape: Shape,
+    stored: GpuWaves,
+    closed: bool,
+) -> Result<()> {
     let on = bench.on();
     let mut source = Source::new("tiled probe", &shape);
-    let model = Model::new(&mut source, &shape);
+    let model = Model::new(&mut source, &shape, stored);
     let slices = shape.slices;
     let [layers, weights] =
         [shape.probe_elements(), shape.pixels()].map(|len| slices as usize * len);
@@ -93,7 +102,7 @@ fn tiled<M: Device>(bench: &mut Bench<'_, M>, shape: Shape, closed: bool) -> Res
         (on.poisoned(layers)?, on.poisoned(weights)?)
     };
     let object = on.upload(&model.object)?;
-    let psi = on.upload(&model.psi)?;
+    let psi = Waves::upload(on, &model.psi, stored)?;
     let corners = on.upload(&model.corners)?;
     let gate = on.gate(closed)?;
     let Shape {
@@ -106,33 +115,44 @@ fn tiled<M: Device>(bench: &mut Bench<'_, M>, shape: Shape, closed: bool) -> Res
         ..
     } = shape;
     bench.run(
-        Case::of::<PtychoProbeUpdateTiled<'_, Emulated>>(format!(
-            "{shape}, {slices} slices{}",
-            gate_label(closed)
-        ))
+        waves::case(
+            "ptycho_probe_update_tiled",
+            stored,
+            format!("{shape}, {slices} slices{}", gate_label(closed)),
+        )
         .timed(
             shape.timed && !closed,
-            model_bytes(&shape) + 8 * layers + 4 * weights,
+            model_bytes(&shape, stored) + 8 * layers + 4 * weights,
         ),
         outputs,
         |device, (numerators, denominators)| {
-            let launch = PtychoProbeUpdateTiled {
-                scale: SCALE,
-                numerators: numerators.write(),
-                denominators: denominators.write(),
-                object: object.read(),
-                psi: psi.read(),
-                corners: corners.read(),
-                gate: gate.read(),
-                frames,
-                modes,
-                rows,
-                columns,
-                object_rows,
-                object_columns,
-                slices,
-            };
-            device.launch(&launch, blocks(&shape))
+            macro_rules! update {
+                ($kernel:ident, $psi:ident) => {
+                    device.launch(
+                        &$kernel {
+                            scale: SCALE,
+                            numerators: numerators.write(),
+                            denominators: denominators.write(),
+                            object: object.read(),
+                            psi: $psi.read(),
+                            corners: corners.read(),
+                            gate: gate.read(),
+                            frames,
+                            modes,
+                            rows,
+                            columns,
+                            object_rows,
+                            object_columns,
+                            slices,
+                        },
+                        blocks(&shape),
+                    )
+                };
+            }
+            match &psi {
+                Waves::F32(psi) => update!(PtychoProbeUpdateTiled, psi),
+                Waves::Bf16(psi) => update!(PtychoProbeUpdateTiledBf16, psi),
+            }
         },
         |on, (numerators, denominators)| {
             Ok(on
@@ -143,10 +163,15 @@ fn tiled<M: Device>(bench: &mut Bench<'_, M>, shape: Shape, closed: bool) -> Res
 }
 
 /// The kernel adds to existing sums.
-fn atomic<M: Device>(bench: &mut Bench<'_, M>, shape: Shape, closed: bool) -> Result<()> {
+fn atomic<M: Device>(
+    bench: &mut Bench<'_, M>,
+    shape: Shape,
+    stored: GpuWaves,
+    closed: bool,
+) -> Result<()> {
     let on = bench.on();
     let mut source = Source::new("atomic probe", &shape);
-    let model = Model::new(&mut source, &shape);
+    let model = Model::new(&mut source, &shape, stored);
     let sums = source.complex(shape.probe_elements());
     let weights = source.reals(shape.pixels(), 0.0, 1.0);
     let (mut numerators, mut denominators) = (all_wide(&sums), all_f64(&weights));
@@ -154,7 +179,7 @@ fn atomic<M: Device>(bench: &mut Bench<'_, M>, shape: Shape, closed: bool) -> Re
         model.add_sums(&shape, 1, &mut numerators, &mut denominators);
     }
     let object = on.upload(&model.object)?;
-    let psi = on.upload(&model.psi)?;
+    let psi = Waves::upload(on, &model.psi, stored)?;
     let corners = on.upload(&model.corners)?;
     let gate = on.gate(closed)?;
     let Shape {
@@ -168,33 +193,44 @@ fn atomic<M: Device>(bench: &mut Bench<'_, M>, shape: Shape, closed: bool) -> Re
         ..
     } = shape;
     bench.run(
-        Case::of::<PtychoProbeUpdateAtomic<'_, Emulated>>(format!(
-            "{shape}, {slices} slices{}",
-            gate_label(closed)
-        ))
+        waves::case(
+            "ptycho_probe_update_atomic",
+            stored,
+            format!("{shape}, {slices} slices{}", gate_label(closed)),
+        )
         .timed(
             shape.timed && !closed,
-            model_bytes(&shape) + 24 * shape.probe_elements(),
+            model_bytes(&shape, stored) + 24 * shape.probe_elements(),
         ),
         (on.upload(&sums)?, on.upload(&weights)?),
         |device, (numerator, denominator)| {
-            let launch = PtychoProbeUpdateAtomic {
-                scale: SCALE,
-                numerator: numerator.write(),
-                denominator: denominator.write(),
-                object: object.read(),
-                psi: psi.read(),
-                corners: corners.read(),
-                gate: gate.read(),
-                frames,
-                modes,
-                rows,
-                columns,
-                object_rows,
-                object_columns,
-                slices,
-            };
-            device.launch(&launch, blocks(&shape))
+            macro_rules! update {
+                ($kernel:ident, $psi:ident) => {
+                    device.launch(
+                        &$kernel {
+                            scale: SCALE,
+                            numerator: numerator.write(),
+                            denominator: denominator.write(),
+                            object: object.read(),
+                            psi: $psi.read(),
+                            corners: corners.read(),
+                            gate: gate.read(),
+                            frames,
+                            modes,
+                            rows,
+                            columns,
+                            object_rows,
+                            object_columns,
+                            slices,
+                        },
+                        blocks(&shape),
+                    )
+                };
+            }
+            match &psi {
+                Waves::F32(psi) => update!(PtychoProbeUpdateAtomic, psi),
+                Waves::Bf16(psi) => update!(PtychoProbeUpdateAtomicBf16, psi),
+            }
         },
         |on, (numerator, denominator)| {
             Ok(on

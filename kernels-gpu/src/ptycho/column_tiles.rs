@@ -62,13 +62,21 @@ pub(super) struct Tiles {
     pub(super) object_columns: u32,
 }
 
+/// What a kernel does with the frames of a tile. Not closures, which the compiler does not inline if they are long.
+pub(super) trait TileKernel<const A: usize, const B: usize> {
+    /// Begins with the first frame that the block handles of a tile.
+    unsafe fn begin(&self, member: u32);
+
+    /// Handles one frame.
+    unsafe fn handle(&self, member: u32);
+}
+
 impl Tiles {
-    /// Calls `first` with the first frame that the block handles of each of its tiles, and `each` with all of them.
+    /// Calls `kernel` with the frames that the block handles, tile after tile.
     #[inline(always)]
     pub(super) unsafe fn run<const A: usize, const B: usize>(
         &self,
-        first: impl Fn(u32),
-        each: impl Fn(u32),
+        kernel: &impl TileKernel<A, B>,
     ) {
         let mut tile = thread::block_idx_x();
         loop {
@@ -92,10 +100,10 @@ impl Tiles {
             self.keep::<A, B>();
             let mut member = tile / all;
             if member < self.count {
-                first(member);
+                kernel.begin(member);
             }
             while member < self.count {
-                each(member);
+                kernel.handle(member);
                 member = self.next::<A, B>(member);
             }
             tile = *self.words::<A, B>().add(3) + thread::grid_dim_x();

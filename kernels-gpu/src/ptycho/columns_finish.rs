@@ -5,12 +5,14 @@
 //! (`ptycho::fused_step`); k of a frame is known when all its rows have been projected.
 //!
 //! A block handles a tile of 16 columns of one mode, in one frame after another (`column_tiles`).
-//! Of a value 8 bytes of device memory are read (the other's transform), 8 written;
+//! Of a value 8 bytes of device memory are read (the other's transform), 8 written, 4 if ψ is in bf16;
 //! ψ of before is read only for Σ|Δψ|². The object and its sums are in L2: 64-bit integers in fixed point
-//! (`ptycho::fixed_point`), so that the order of the frames does not change a bit.
+//! (`ptycho::fixed_point`), so that the order of the frames does not change a bit. Kernels
+//! whose name ends in `_bf16` have ψ as pairs of bf16 (`wave_storage`); the sums are those of the waves as they are stored.
 
-use super::column_tiles::{Column, KEPT, Tiles, WIDTH};
+use super::column_tiles::{Column, KEPT, TileKernel, Tiles, WIDTH};
 use super::fixed_point::{packed, quantum};
+use super::wave_storage::{Wave, stored, value};
 use warpstride_device::prelude::*;
 
 /// Most values that a thread handles together.
@@ -22,7 +24,7 @@ const fn together(a: usize) -> usize {
 }
 
 macro_rules! kernels {
-    ($($length:literal = $a:literal * $b:literal, $threads:literal threads, $blocks:literal blocks, $bytes:literal bytes: $name:ident;)*) => {$(
+    ($($length:literal = $a:literal * $b:literal, $threads:literal threads, $blocks:literal blocks, $bytes:literal bytes, $wave:ty: $name:ident;)*) => {$(
         #[doc = concat!("The new waves of frames of ", stringify!($length), " rows; `rows` must be ", stringify!($length), ", `columns` 16 · `tiles`.")]
         ///
         /// The group is the frames `first..first + count`, of which `work` has the projected waves; `factors` are those of
@@ -34,7 +36,7 @@ macro_rules! kernels {
         )]
         pub unsafe fn $name(
             #[len(count * modes * rows * columns)] work: *const Complex32,
-            #[len(frames * modes * rows * columns)] psi: *mut Complex32,
+            #[len(frames * modes * rows * columns)] psi: *mut $wave,
             #[len(modes * rows * columns)] probe: *const Complex32,
             #[len(object_rows * object_columns)] object: *const Complex32,
             #[len(frames)] corners: *const [u32; 2],
@@ -85,26 +87,26 @@ macro_rules! kernels {
                 first,
                 moves: moves != 0,
             };
-            let tiles = &finish.tiles;
-            tiles.run::<$a, $b>(
-                |member| finish.read_ahead::<$a, $b>(member),
-                |member| finish.finish::<$a, $b>(member),
-            );
+            finish.tiles.run::<$a, $b>(&finish);
         }
     )*};
 }
 
 kernels! {
-    64 = 8 * 8, 128 threads, 4 blocks, 16_656 bytes: ptycho_columns_finish_64;
-    128 = 16 * 8, 128 threads, 4 blocks, 33_040 bytes: ptycho_columns_finish_128;
-    256 = 16 * 16, 256 threads, 2 blocks, 65_936 bytes: ptycho_columns_finish_256;
-    512 = 32 * 16, 256 threads, 2 blocks, 65_936 bytes: ptycho_columns_finish_512;
+    64 = 8 * 8, 128 threads, 4 blocks, 16_656 bytes, Complex32: ptycho_columns_finish_64;
+    128 = 16 * 8, 128 threads, 4 blocks, 33_040 bytes, Complex32: ptycho_columns_finish_128;
+    256 = 16 * 16, 256 threads, 2 blocks, 65_936 bytes, Complex32: ptycho_columns_finish_256;
+    512 = 32 * 16, 256 threads, 2 blocks, 65_936 bytes, Complex32: ptycho_columns_finish_512;
+    64 = 8 * 8, 128 threads, 4 blocks, 16_656 bytes, u32: ptycho_columns_finish_64_bf16;
+    128 = 16 * 8, 128 threads, 4 blocks, 33_040 bytes, u32: ptycho_columns_finish_128_bf16;
+    256 = 16 * 16, 256 threads, 2 blocks, 65_936 bytes, u32: ptycho_columns_finish_256_bf16;
+    512 = 32 * 16, 256 threads, 2 blocks, 65_936 bytes, u32: ptycho_columns_finish_512_bf16;
 }
 
-struct Finish {
+struct Finish<W> {
     tiles: Tiles,
     work: *const Complex32,
-    psi: *mut Complex32,
+    psi: *mut W,
     /// Factors of the group's frames.
     factors: *const [f32; 2],
     sums: *mut u64,
@@ -132,7 +134,19 @@ pub(super) fn kept(error: f32, bound: f32) -> f32 {
     }
 }
 
-impl Finish {
+impl<W: Wave, const A: usize, const B: usize> TileKernel<A, B> for Finish<W> {
+    #[inline(always)]
+    unsafe fn begin(&self, member: u32) {
+        self.read_ahead::<A, B>(member);
+    }
+
+    #[inline(always)]
+    unsafe fn handle(&self, member: u32) {
+        self.finish::<A, B>(member);
+    }
+}
+
+impl<W: Wave> Finish<W> {
     /// Begins to read corner and factor of a frame, if there is one.
     #[inline(always)]
     unsafe fn read_ahead<const A: usize, const B: usize>(&self, member: u32) {
@@ -195,7 +209,11 @@ impl Finish {
 
     /// Nothing of it is kept in registers from one call to the next.
     #[inline(always)]
-    unsafe fn places<const A: usize, const B: usize>(&self, member: u32, on_object: u32) -> Places {
+    unsafe fn places<const A: usize, const B: usize>(
+        &self,
+        member: u32,
+        on_object: u32,
+    ) -> Places<W> {
         let tiles = &self.tiles;
         let pitch = thread::recomputed(tiles.columns);
         let object_pitch = thread::recomputed(tiles.object_columns);
@@ -216,8 +234,8 @@ impl Finish {
 }
 
 /// Where a thread finds its first value.
-struct Places {
-    psi: *mut Complex32,
+struct Places<W> {
+    psi: *mut W,
     probe: *const Complex32,
     object: *const Complex32,
     sums: *mut u64,
@@ -231,7 +249,7 @@ struct Places {
 /// P (unless it is in shared memory), O and the exponent of a value's quantum.
 type Loaded = ([Complex32; 2], u32);
 
-impl Places {
+impl<W: Wave> Places<W> {
     /// What the values of a group need from L2.
     #[inline(always)]
     unsafe fn load<const A: usize, const B: usize>(&self, group: usize) -> [Loaded; TOGETHER] {
@@ -266,8 +284,9 @@ impl Places {
             if A * B <= KEPT {
                 probe = *self.probe.add((row * self.probe_pitch) as usize);
             }
-            let new = x[v].conj().scale_add(factor, probe * object);
+            let new: W = stored(x[v].conj().scale_add(factor, probe * object));
             *self.psi.add((row * self.pitch) as usize) = new;
+            let new = value(&new);
             *largest = largest.max(new.re.abs()).max(new.im.abs());
             let share = probe.conj() * new.scale(quantum(exponent));
             let sum = self.sums.add((row * self.object_pitch) as usize);
@@ -275,7 +294,7 @@ impl Places {
         }
     }
 
-    /// Σ|Δψ|² of the thread's values, with as few registers as possible.
+    /// Σ|Δψ|² of the thread's values as they are stored, with as few registers as possible.
     #[inline(always)]
     unsafe fn moved<const A: usize, const B: usize>(&self, x: &[Complex32; A], factor: f32) -> f32 {
         let mut moved = 0.0;
@@ -286,9 +305,9 @@ impl Places {
             let row = row::<A, B>(v);
             let probe = *self.probe.add((row * self.probe_pitch) as usize);
             let object = *self.object.add((row * self.object_pitch) as usize);
-            let old = *self.psi.add((row * self.pitch) as usize);
-            let new = x[v].conj().scale_add(factor, probe * object);
-            moved += (new - old).norm_sqr();
+            let old = value(&*self.psi.add((row * self.pitch) as usize));
+            let new: W = stored(x[v].conj().scale_add(factor, probe * object));
+            moved += (value(&new) - old).norm_sqr();
         }
         moved
     }

@@ -3,16 +3,19 @@
 //!
 //! `work` is `(1−c) ψ + c P·O` of a group of frames, every mode of its own. A block handles a tile of 16 neighbouring
 //! columns of one mode, as [`crate::fft::columns`], in one frame after another (`column_tiles`). Reads 8 bytes a value of
-//! device memory (ψ) and writes 8; the object, 8 bytes, comes from L2.
+//! device memory (ψ; 4 of ψ in bf16) and writes 8; the object, 8 bytes, comes from L2.
+//!
+//! Kernels whose name ends in `_bf16` have ψ as pairs of bf16 (`wave_storage`).
 
-use super::column_tiles::{Column, Tiles, WIDTH};
+use super::column_tiles::{Column, TileKernel, Tiles, WIDTH};
+use super::wave_storage::{Wave, value};
 use warpstride_device::prelude::*;
 
 /// Values that a thread handles together.
 const TOGETHER: usize = 8;
 
 macro_rules! kernels {
-    ($($length:literal = $a:literal * $b:literal, $threads:literal threads, $blocks:literal blocks, $bytes:literal bytes: $name:ident;)*) => {$(
+    ($($length:literal = $a:literal * $b:literal, $threads:literal threads, $blocks:literal blocks, $bytes:literal bytes, $wave:ty: $name:ident;)*) => {$(
         #[doc = concat!("The reflected waves of frames of ", stringify!($length), " rows; `rows` must be ", stringify!($length), ", `columns` a multiple of 16.")]
         ///
         /// The group is the frames `first..first + count`; with c = 1 `psi` is not read. `roots` are exp(−2πi k/rows).
@@ -23,7 +26,7 @@ macro_rules! kernels {
         )]
         pub unsafe fn $name(
             #[len(count * modes * rows * columns)] work: *mut Complex32,
-            #[len(frames * modes * rows * columns)] psi: *const Complex32,
+            #[len(frames * modes * rows * columns)] psi: *const $wave,
             #[len(modes * rows * columns)] probe: *const Complex32,
             #[len(object_rows * object_columns)] object: *const Complex32,
             #[len(frames)] corners: *const [u32; 2],
@@ -62,32 +65,44 @@ macro_rules! kernels {
                 first,
                 c,
             };
-            let tiles = &waves.tiles;
-            tiles.run::<$a, $b>(
-                |member| tiles.read_corner_ahead::<$a, $b>(member),
-                |member| waves.reflect::<$a, $b>(member),
-            );
+            waves.tiles.run::<$a, $b>(&waves);
         }
     )*};
 }
 
 kernels! {
-    64 = 8 * 8, 128 threads, 8 blocks, 16_656 bytes: ptycho_columns_reflect_64;
-    128 = 16 * 8, 128 threads, 5 blocks, 33_040 bytes: ptycho_columns_reflect_128;
-    256 = 16 * 16, 256 threads, 3 blocks, 65_936 bytes: ptycho_columns_reflect_256;
-    512 = 32 * 16, 256 threads, 2 blocks, 65_936 bytes: ptycho_columns_reflect_512;
+    64 = 8 * 8, 128 threads, 8 blocks, 16_656 bytes, Complex32: ptycho_columns_reflect_64;
+    128 = 16 * 8, 128 threads, 5 blocks, 33_040 bytes, Complex32: ptycho_columns_reflect_128;
+    256 = 16 * 16, 256 threads, 3 blocks, 65_936 bytes, Complex32: ptycho_columns_reflect_256;
+    512 = 32 * 16, 256 threads, 2 blocks, 65_936 bytes, Complex32: ptycho_columns_reflect_512;
+    64 = 8 * 8, 128 threads, 8 blocks, 16_656 bytes, u32: ptycho_columns_reflect_64_bf16;
+    128 = 16 * 8, 128 threads, 5 blocks, 33_040 bytes, u32: ptycho_columns_reflect_128_bf16;
+    256 = 16 * 16, 256 threads, 3 blocks, 65_936 bytes, u32: ptycho_columns_reflect_256_bf16;
+    512 = 32 * 16, 256 threads, 2 blocks, 65_936 bytes, u32: ptycho_columns_reflect_512_bf16;
 }
 
-struct Waves {
+struct Waves<W> {
     tiles: Tiles,
     work: *mut Complex32,
-    psi: *const Complex32,
+    psi: *const W,
     /// First frame of the group.
     first: u32,
     c: f32,
 }
 
-impl Waves {
+impl<W: Wave, const A: usize, const B: usize> TileKernel<A, B> for Waves<W> {
+    #[inline(always)]
+    unsafe fn begin(&self, member: u32) {
+        self.tiles.read_corner_ahead::<A, B>(member);
+    }
+
+    #[inline(always)]
+    unsafe fn handle(&self, member: u32) {
+        self.reflect::<A, B>(member);
+    }
+}
+
+impl<W: Wave> Waves<W> {
     /// The tile in frame number `member` of the group.
     #[inline(always)]
     unsafe fn reflect<const A: usize, const B: usize>(&self, member: u32) {
@@ -134,7 +149,7 @@ impl Waves {
                 let probe = *probe.add((row * probe_pitch) as usize);
                 let exit = probe * *object.add((row * tiles.object_columns) as usize);
                 x[Column::<A, B>::register(n1)] = if PSI {
-                    let psi = *psi.add((row * tiles.columns) as usize);
+                    let psi = value(&*psi.add((row * tiles.columns) as usize));
                     exit.scale_add(self.c, psi.scale(1.0 - self.c))
                 } else {
                     exit

@@ -9,9 +9,10 @@
 //! a bit.
 //!
 //! A block has one frame at a time, 32 values a thread ([`crate::fft::frame`]). Device memory of a pixel: ψ is read and
-//! written, m read, 20 bytes; object and sums stay in L2. `ptycho_fused_step_*` keep P in shared
+//! written, m read, 20 bytes, 12 if ψ is in bf16; object and sums stay in L2. `ptycho_fused_step_*` keep P in shared
 //! memory, 49 and 195 KiB a block with what the transform needs; `ptycho_fused_step_*_moved` read P from L2, need 17 and
-//! 67 KiB, and give `Σ|Δψ|²`; the waves and sums have the same bits.
+//! 67 KiB, and give `Σ|Δψ|²`; the waves and sums have the same bits. Kernels whose name ends in `_bf16` have ψ as pairs of
+//! bf16 (`wave_storage`); sums and `Σ|Δψ|²` are those of the waves as they are stored.
 //!
 //! What limits the step is L2 and the waiting for it, so that loads are issued together: ψ of all values, √I of 16, at the end P and
 //! O of as many values as the transform has left registers for. The next frame's ψ is brought to L2 during the transforms. The frame's error, known
@@ -23,6 +24,7 @@
 use super::columns_finish::kept;
 use super::fixed_point::{packed, quantum};
 use super::frame_chi::prefetch;
+use super::wave_storage::{Wave, stored, value};
 use crate::fft::frame::{Frame, VALUES, Values};
 use crate::fft::registers::reversed;
 use warpstride_device::prelude::*;
@@ -37,7 +39,7 @@ const TOGETHER: usize = 8;
 const MAGNITUDES: usize = 16;
 
 macro_rules! kernels {
-    ($(#[doc = $doc:expr] $name:ident, $a:literal, $threads:literal, $blocks:literal, $keeps:literal, $bytes:literal;)*) => {$(
+    ($(#[doc = $doc:expr] $name:ident, $a:literal, $threads:literal, $blocks:literal, $keeps:literal, $bytes:literal, $wave:ty;)*) => {$(
         #[doc = $doc]
         #[kernel(block = $threads, exact_block, min_blocks = $blocks, hot, shared = $bytes)]
         #[allow(
@@ -45,7 +47,7 @@ macro_rules! kernels {
             reason = "the arrays of the model, their shapes and the engine's coefficients"
         )]
         pub unsafe fn $name(
-            #[len(frames * side * side)] psi: *mut Complex32,
+            #[len(frames * side * side)] psi: *mut $wave,
             #[len(side * side)] probe: *const Complex32,
             #[len(object_rows * object_columns)] object: *const Complex32,
             #[len(frames * side * side)] magnitudes: *const f32,
@@ -71,11 +73,11 @@ macro_rules! kernels {
             if side as usize != Frame::<$a>::SIDE {
                 return;
             }
-            const { assert!(FusedStep::<$a, $keeps>::BYTES == $bytes) };
+            const { assert!(FusedStep::<$a, $keeps, $wave>::BYTES == $bytes) };
             let memory: *mut f32 = shared::dynamic_shared_mem();
             let own_roots: *mut Complex32 =
-                memory.add(FusedStep::<$a, $keeps>::ROOTS).cast();
-            let step = FusedStep::<$a, $keeps> {
+                memory.add(FusedStep::<$a, $keeps, $wave>::ROOTS).cast();
+            let step = FusedStep::<$a, $keeps, $wave> {
                 transform: Frame::<$a>::new(memory, own_roots),
                 own_roots,
                 psi,
@@ -105,21 +107,29 @@ macro_rules! kernels {
 
 kernels! {
     /// One step of every frame of 64² pixels; `side` must be 64. `moved` is not written.
-    ptycho_fused_step_64, 2, 128, 4, true, 50_192;
+    ptycho_fused_step_64, 2, 128, 4, true, 50_192, Complex32;
     /// One step of every frame of 64² pixels; `side` must be 64.
-    ptycho_fused_step_64_moved, 2, 128, 4, false, 17_424;
+    ptycho_fused_step_64_moved, 2, 128, 4, false, 17_424, Complex32;
     /// One step of every frame of 128² pixels; `side` must be 128. `moved` is not written.
-    ptycho_fused_step_128, 4, 512, 1, true, 199_744;
+    ptycho_fused_step_128, 4, 512, 1, true, 199_744, Complex32;
     /// One step of every frame of 128² pixels; `side` must be 128.
-    ptycho_fused_step_128_moved, 4, 512, 1, false, 68_672;
+    ptycho_fused_step_128_moved, 4, 512, 1, false, 68_672, Complex32;
+    /// [`ptycho_fused_step_64`] with ψ in bf16.
+    ptycho_fused_step_64_bf16, 2, 128, 4, true, 50_192, u32;
+    /// [`ptycho_fused_step_64_moved`] with ψ in bf16.
+    ptycho_fused_step_64_moved_bf16, 2, 128, 4, false, 17_424, u32;
+    /// [`ptycho_fused_step_128`] with ψ in bf16.
+    ptycho_fused_step_128_bf16, 4, 512, 1, true, 199_744, u32;
+    /// [`ptycho_fused_step_128_moved`] with ψ in bf16.
+    ptycho_fused_step_128_moved_bf16, 4, 512, 1, false, 68_672, u32;
 }
 
 /// The step of frames of 32 A × 32 A pixels, with the probe in shared memory or, if not, with `Σ|Δψ|²`.
-struct FusedStep<const A: usize, const KEEPS: bool> {
+struct FusedStep<const A: usize, const KEEPS: bool, W> {
     transform: Frame<A>,
     /// `roots` in shared memory. Before them is the probe if it is kept, behind them are the sums of the warps.
     own_roots: *mut Complex32,
-    psi: *mut Complex32,
+    psi: *mut W,
     probe: *const Complex32,
     object: *const Complex32,
     magnitudes: *const f32,
@@ -146,8 +156,8 @@ struct FusedStep<const A: usize, const KEEPS: bool> {
 }
 
 /// Where a thread finds its first value in the arrays of a frame.
-struct Places {
-    psi: *mut Complex32,
+struct Places<W> {
+    psi: *mut W,
     /// The probe, in shared memory if it is kept.
     probe: *const Complex32,
     object: *const Complex32,
@@ -158,9 +168,9 @@ struct Places {
 }
 
 /// What a value of the end needs from L2: P unless it is kept, O, the exponent of its quantum, and ψ for `Σ|Δψ|²`.
-type Loaded = (Complex32, Complex32, u32, Complex32);
+type Loaded<W> = (Complex32, Complex32, u32, W);
 
-impl<const A: usize, const KEEPS: bool> FusedStep<A, KEEPS> {
+impl<const A: usize, const KEEPS: bool, W: Wave> FusedStep<A, KEEPS, W> {
     const SIDE: usize = Frame::<A>::SIDE;
     const PIXELS: usize = Frame::<A>::PIXELS;
     const THREADS: usize = Frame::<A>::THREADS;
@@ -235,7 +245,7 @@ impl<const A: usize, const KEEPS: bool> FusedStep<A, KEEPS> {
         const LINE: usize = 128;
         let step = thread::grid_dim_x();
         if self.frames - frame > step {
-            let values = LINE / size_of::<Complex32>();
+            let values = LINE / size_of::<W>();
             let next = self.psi.add((frame + step) as usize * Self::PIXELS);
             let thread = thread::hidden(thread::thread_idx_x()) as usize;
             for k in 0..Self::PIXELS / (values * Self::THREADS) {
@@ -245,7 +255,7 @@ impl<const A: usize, const KEEPS: bool> FusedStep<A, KEEPS> {
     }
 
     #[inline(always)]
-    unsafe fn places(&self, frame: u32) -> Places {
+    unsafe fn places(&self, frame: u32) -> Places<W> {
         let [top, left] = *self.corners.add(frame as usize);
         let (row, column) = self.transform.place();
         let place = row * Self::SIDE + column;
@@ -269,7 +279,7 @@ impl<const A: usize, const KEEPS: bool> FusedStep<A, KEEPS> {
     #[inline(always)]
     unsafe fn reflect(&self, frame: u32, x: &mut Values) {
         let at = self.places(frame);
-        let mut psi = [Complex32::ZERO; VALUES];
+        let mut psi = [W::ZERO; VALUES];
         if KEEPS {
             for n in 0..VALUES {
                 psi[n] = *at.psi.add(n * Self::THREADS);
@@ -291,7 +301,7 @@ impl<const A: usize, const KEEPS: bool> FusedStep<A, KEEPS> {
                 } else {
                     psi[n] = *at.psi.add(n * Self::THREADS);
                 }
-                let psi = psi[n].scale(1.0 - self.c);
+                let psi = value(&psi[n]).scale(1.0 - self.c);
                 x[reversed(n, 5)] = (probe * object).scale_add(self.c, psi);
             }
         }
@@ -299,7 +309,7 @@ impl<const A: usize, const KEEPS: bool> FusedStep<A, KEEPS> {
 
     /// P, unless it is kept, and O of a group of values.
     #[inline(always)]
-    unsafe fn pairs(&self, at: &Places, group: usize) -> [[Complex32; 2]; TOGETHER] {
+    unsafe fn pairs(&self, at: &Places<W>, group: usize) -> [[Complex32; 2]; TOGETHER] {
         let mut pairs = [[Complex32::ZERO; 2]; TOGETHER];
         for u in 0..TOGETHER {
             let n = group * TOGETHER + u;
@@ -394,8 +404,8 @@ impl<const A: usize, const KEEPS: bool> FusedStep<A, KEEPS> {
 
     /// What `N` values from the first on need from L2.
     #[inline(always)]
-    unsafe fn load<const FIRST: usize, const N: usize>(&self, at: &Places) -> [Loaded; N] {
-        let mut loaded = [(Complex32::ZERO, Complex32::ZERO, 0, Complex32::ZERO); N];
+    unsafe fn load<const FIRST: usize, const N: usize>(&self, at: &Places<W>) -> [Loaded<W>; N] {
+        let mut loaded = [(Complex32::ZERO, Complex32::ZERO, 0, W::ZERO); N];
         for u in 0..N {
             let n = FIRST + u;
             let on_object = (n as u32 * at.stride) as usize;
@@ -413,9 +423,9 @@ impl<const A: usize, const KEEPS: bool> FusedStep<A, KEEPS> {
     #[inline(always)]
     unsafe fn end<const FIRST: usize, const N: usize>(
         &self,
-        at: &Places,
+        at: &Places<W>,
         x: &Values,
-        loaded: &[Loaded; N],
+        loaded: &[Loaded<W>; N],
         end: &mut End,
     ) {
         // Keeps the assembler from loading everything at once.
@@ -426,10 +436,11 @@ impl<const A: usize, const KEEPS: bool> FusedStep<A, KEEPS> {
             if KEEPS {
                 probe = *at.probe.add(n * Self::THREADS);
             }
-            let wave = x[n].scale_add(end.factor, probe * object);
-            *at.psi.add(n * Self::THREADS) = wave;
+            let new: W = stored(x[n].scale_add(end.factor, probe * object));
+            *at.psi.add(n * Self::THREADS) = new;
+            let wave = value(&new);
             if !KEEPS {
-                end.change += (wave - old).norm_sqr();
+                end.change += (wave - value(&old)).norm_sqr();
             }
             end.largest = end.largest.max(wave.re.abs()).max(wave.im.abs());
             let share = probe.conj() * wave.scale(quantum(exponent));

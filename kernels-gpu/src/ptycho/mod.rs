@@ -84,6 +84,8 @@ pub mod tile_frames;
 pub mod trial_positions;
 mod warp_sums;
 pub mod wave_limit;
+mod wave_storage;
+pub mod widen_waves;
 pub mod window_product;
 pub mod window_residual;
 mod window_walk;

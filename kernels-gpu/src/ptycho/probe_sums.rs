@@ -1,5 +1,6 @@
 //! The sums over a run of frames for one probe pixel, which both probe updates use.
 
+use super::wave_storage::{Wave, value};
 use warpstride_device::prelude::*;
 
 /// Frames of a thread that are loaded together.
@@ -16,12 +17,12 @@ const TOGETHER: u32 = 4;
     clippy::too_many_arguments,
     reason = "the arrays of the model and their shapes"
 )]
-pub(super) unsafe fn sums_over_frames(
+pub(super) unsafe fn sums_over_frames<W: Wave>(
     object: *const Complex32,
     object_columns: u32,
     window: usize,
     corners: *const [u32; 2],
-    psi: *const Complex32,
+    psi: *const W,
     frame_stride: usize,
     frames: u32,
     slices: u32,
@@ -48,7 +49,7 @@ pub(super) unsafe fn sums_over_frames(
         let mut wave = [Complex32::ZERO; TOGETHER as usize];
         for u in 0..TOGETHER {
             o[u as usize] = *object.add(ahead[u as usize] as usize + window);
-            wave[u as usize] = *psi.add(frame(k + u) * frame_stride);
+            wave[u as usize] = value(&*psi.add(frame(k + u) * frame_stride));
         }
         k += TOGETHER;
         for u in 0..TOGETHER {
@@ -61,7 +62,8 @@ pub(super) unsafe fn sums_over_frames(
     }
     while k < count {
         let o = *object.add(corner(k) as usize + window);
-        numerator = o.conj_mul_add(*psi.add(frame(k) * frame_stride), numerator);
+        let wave = value(&*psi.add(frame(k) * frame_stride));
+        numerator = o.conj_mul_add(wave, numerator);
         denominator += o.norm_sqr();
         k += 1;
     }

@@ -25,6 +25,17 @@ pub enum GpuStep {
     Unfused,
 }
 
+/// How the GPU stores the exit waves of a fused step. All arithmetic is in single precision.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum GpuWaves {
+    /// In single precision, 8 bytes a value.
+    F32,
+    /// Rounded to bf16, the upper half of single precision, 4 bytes a value: real and imaginary part each have a relative
+    /// error of at most 2⁻⁸, and the range of single precision.
+    Bf16,
+}
+
 /// Options of the GPU back ends (`cuda`, `emulator`).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]

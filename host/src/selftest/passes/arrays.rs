@@ -3,6 +3,7 @@
 use super::super::bench::CaseDevice;
 use super::super::fused_step::{exponent, quantum};
 use super::super::shape::Shape;
+use super::super::waves::Waves;
 use super::{Scan, groups, narrow};
 use crate::gpu::{Buffer, Device, Result};
 use num_complex::Complex;
@@ -10,12 +11,14 @@ use warpstride_device::Complex32;
 use warpstride_device::launch::Work;
 use warpstride_kernels::ptycho::column_tiles::WIDTH;
 use warpstride_kernels::ptycho::columns_finish::{
-    PtychoColumnsFinish64, PtychoColumnsFinish128, PtychoColumnsFinish256, PtychoColumnsFinish512,
-    PtychoFrameFactors, PtychoTileSums,
+    PtychoColumnsFinish64, PtychoColumnsFinish64Bf16, PtychoColumnsFinish128,
+    PtychoColumnsFinish128Bf16, PtychoColumnsFinish256, PtychoColumnsFinish256Bf16,
+    PtychoColumnsFinish512, PtychoColumnsFinish512Bf16, PtychoFrameFactors, PtychoTileSums,
 };
 use warpstride_kernels::ptycho::columns_reflect::{
-    PtychoColumnsReflect64, PtychoColumnsReflect128, PtychoColumnsReflect256,
-    PtychoColumnsReflect512,
+    PtychoColumnsReflect64, PtychoColumnsReflect64Bf16, PtychoColumnsReflect128,
+    PtychoColumnsReflect128Bf16, PtychoColumnsReflect256, PtychoColumnsReflect256Bf16,
+    PtychoColumnsReflect512, PtychoColumnsReflect512Bf16,
 };
 use warpstride_kernels::ptycho::rows_metrics::{
     PtychoRowsMetrics64, PtychoRowsMetrics128, PtychoRowsMetrics256, PtychoRowsMetrics512, ROW_SUMS,
@@ -28,7 +31,7 @@ use warpstride_kernels::ptycho::rows_project::{
 pub(super) struct Arrays<M: Device> {
     /// First frame and number of frames of each group, and its waves.
     pub(super) groups: Vec<([u32; 2], M::Buffer<Complex32>)>,
-    pub(super) psi: M::Buffer<Complex32>,
+    pub(super) psi: Waves<M>,
     pub(super) probe: M::Buffer<Complex32>,
     pub(super) object: M::Buffer<Complex32>,
     pub(super) magnitudes: M::Buffer<f32>,
@@ -93,7 +96,7 @@ impl<M: Device> Arrays<M> {
                 .into_iter()
                 .map(work)
                 .collect::<Result<_>>()?,
-            psi: on.upload(&scan.psi)?,
+            psi: Waves::upload(on, &scan.psi, scan.stored)?,
             probe: on.upload(&scan.probe)?,
             object: on.upload(&scan.object)?,
             magnitudes: on.upload(&scan.magnitudes)?,
@@ -125,11 +128,13 @@ impl<M: Device> Arrays<M> {
         } = shape;
         for ([first, count], work) in &mut self.groups {
             let (first, count) = (*first, *count);
+            macro_rules! reflect {
+                ($psi:ident, [$($kernel:ident)*]) => {
             launch!(device, rows, Work::Turns((count * layer_tiles(&shape)) as usize),
-            [PtychoColumnsReflect64 PtychoColumnsReflect128 PtychoColumnsReflect256 PtychoColumnsReflect512],
+            [$($kernel)*],
             {
                 work: work.write(),
-                psi: self.psi.read(),
+                psi: $psi.read(),
                 probe: self.probe.read(),
                 object: self.object.read(),
                 corners: self.corners.read(),
@@ -143,7 +148,17 @@ impl<M: Device> Arrays<M> {
                 object_rows,
                 object_columns,
                 c,
-            })?;
+            })
+                };
+            }
+            match &self.psi {
+                Waves::F32(psi) => {
+                    reflect!(psi, [PtychoColumnsReflect64 PtychoColumnsReflect128 PtychoColumnsReflect256 PtychoColumnsReflect512])
+                }
+                Waves::Bf16(psi) => {
+                    reflect!(psi, [PtychoColumnsReflect64Bf16 PtychoColumnsReflect128Bf16 PtychoColumnsReflect256Bf16 PtychoColumnsReflect512Bf16])
+                }
+            }?;
         }
         Ok(())
     }
@@ -239,11 +254,13 @@ impl<M: Device> Arrays<M> {
                 b,
             };
             device.launch(&errors, Work::Blocks(count.div_ceil(4) as usize))?;
+            macro_rules! finish {
+                ($psi:ident, [$($kernel:ident)*]) => {
             launch!(device, rows, Work::Turns((count * layer_tiles(&shape)) as usize),
-            [PtychoColumnsFinish64 PtychoColumnsFinish128 PtychoColumnsFinish256 PtychoColumnsFinish512],
+            [$($kernel)*],
             {
                 work: work.read(),
-                psi: self.psi.write(),
+                psi: $psi.write(),
                 probe: self.probe.read(),
                 object: self.object.read(),
                 corners: self.corners.read(),
@@ -264,7 +281,17 @@ impl<M: Device> Arrays<M> {
                 object_rows,
                 object_columns,
                 moves: u32::from(moves),
-            })?;
+            })
+                };
+            }
+            match &mut self.psi {
+                Waves::F32(psi) => {
+                    finish!(psi, [PtychoColumnsFinish64 PtychoColumnsFinish128 PtychoColumnsFinish256 PtychoColumnsFinish512])
+                }
+                Waves::Bf16(psi) => {
+                    finish!(psi, [PtychoColumnsFinish64Bf16 PtychoColumnsFinish128Bf16 PtychoColumnsFinish256Bf16 PtychoColumnsFinish512Bf16])
+                }
+            }?;
         }
         if !moves {
             return Ok(());
