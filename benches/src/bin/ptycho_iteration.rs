@@ -11,8 +11,8 @@ use std::time::Instant;
 use warpstride::gpu::{CudaDevice, Device};
 use warpstride::ptycho::cuda::GpuEngine;
 use warpstride::ptycho::{
-    Engine, EngineName, EngineSpec, GpuStep, Problem, Recipe, Step, StepMetrics, StepPlan,
-    UpdateVersion,
+    Engine, EngineName, EngineSpec, GpuStep, GpuWaves, Problem, Recipe, Step, StepMetrics,
+    StepPlan, UpdateVersion,
 };
 use warpstride_benches::median;
 use warpstride_benches::scan::random_scan;
@@ -47,17 +47,18 @@ fn copy_rate(device: &CudaDevice) -> anyhow::Result<f64> {
 }
 
 /// Bytes that a stage must move through device memory: every exit-wave array once in each
-/// direction. Object and probe, shared by all frames, are assumed to be cached.
-fn floor_bytes(stage: &str, pixels: f64, modes: f64) -> f64 {
+/// direction, values of the stored exit waves with `wave` bytes each. Object and probe, shared by all frames, are assumed to be
+/// cached.
+fn floor_bytes(stage: &str, pixels: f64, modes: f64, wave: f64) -> f64 {
     match stage {
-        "exit-wave build" => 8.0 * pixels * modes,
+        "exit-wave build" => wave * pixels * modes,
         "transform, forward" | "transform, inverse" => 16.0 * pixels * modes,
         "Fourier step" => (24.0 * modes + 4.0) * pixels,
-        "object update" | "probe update" => 8.0 * pixels * modes,
-        "fused step" | "fused step, err_exit" => (16.0 * modes + 4.0) * pixels,
-        "columns, reflected" => 16.0 * pixels * modes,
+        "object update" | "probe update" => wave * pixels * modes,
+        "fused step" | "fused step, err_exit" => (2.0 * wave * modes + 4.0) * pixels,
+        "columns, reflected" => (8.0 + wave) * pixels * modes,
         "rows, projected" => (16.0 * modes + 4.0) * pixels,
-        "columns, finished" => 24.0 * pixels * modes,
+        "columns, finished" => (8.0 + 2.0 * wave) * pixels * modes,
         "model metrics" => 4.0 * pixels,
         _ => 0.0,
     }
@@ -66,7 +67,7 @@ fn floor_bytes(stage: &str, pixels: f64, modes: f64) -> f64 {
 fn measure(
     out: &mut impl Write,
     [frames, side, modes]: [usize; 3],
-    step: GpuStep,
+    (step, waves): (GpuStep, GpuWaves),
     version: UpdateVersion,
 ) -> anyhow::Result<()> {
     let device = CudaDevice::new(0, &warpstride::ptycho::cuda::kernels())?;
@@ -76,7 +77,7 @@ fn measure(
         probe_modes: modes,
         ..Recipe::default()
     };
-    recipe.gpu.step = step;
+    (recipe.gpu.step, recipe.gpu.waves) = (step, waves);
     let problem = Problem::new(&scan, &recipe)?;
     let pixels = (frames * side * side) as f64;
     let object = problem.positions.object_shape;
@@ -88,7 +89,11 @@ fn measure(
         object[1],
         rate * 1e-12
     )?;
-    let plan = StepPlan::new(step, problem.shape(), device.shared_memory());
+    let plan = StepPlan::new(step, problem.shape(), device.shared_memory()).with_waves(waves);
+    let wave = match plan.waves() {
+        GpuWaves::F32 => 8.0,
+        GpuWaves::Bf16 => 4.0,
+    };
     writeln!(out, "  {plan}")?;
     let mut engine = GpuEngine::new(device, &problem, version)?;
     // The second iteration is the first that updates the probe.
@@ -109,7 +114,7 @@ fn measure(
         "stage", "ms", "floor ms", "share"
     )?;
     for (name, times) in stages {
-        let (ms, bytes) = (median(times), floor_bytes(name, pixels, modes as f64));
+        let (ms, bytes) = (median(times), floor_bytes(name, pixels, modes as f64, wave));
         let floor = bytes / rate * 1e3;
         writeln!(
             out,
@@ -118,7 +123,7 @@ fn measure(
         )?;
     }
     // ψ, m and ψ for the projection; ψ again for the probe.
-    let fused_floor = (24.0 * modes as f64 + 4.0) * pixels / rate * 1e3;
+    let fused_floor = (3.0 * wave * modes as f64 + 4.0) * pixels / rate * 1e3;
     let mut run = |every: usize| -> anyhow::Result<f64> {
         let clock = Instant::now();
         for iteration in 1..=ITERATIONS {
@@ -165,10 +170,13 @@ fn main() -> anyhow::Result<()> {
         return Ok(());
     }
     for size in sizes {
-        measure(&mut out, size, GpuStep::Auto, UpdateVersion::Tiled)?;
+        let (auto, unfused) = (GpuStep::Auto, GpuStep::Unfused);
+        let version = UpdateVersion::Tiled;
+        measure(&mut out, size, (auto, GpuWaves::F32), version)?;
         let [_, side, modes] = size;
-        if StepPlan::on_hopper(GpuStep::Auto, [1, modes, side, side]).is_fused() {
-            measure(&mut out, size, GpuStep::Unfused, UpdateVersion::Tiled)?;
+        if StepPlan::on_hopper(auto, [1, modes, side, side]).is_fused() {
+            measure(&mut out, size, (auto, GpuWaves::Bf16), version)?;
+            measure(&mut out, size, (unfused, GpuWaves::F32), version)?;
         }
     }
     Ok(())

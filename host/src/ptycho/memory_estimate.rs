@@ -1,7 +1,7 @@
 //! The memory that a reconstruction needs.
 
 use super::step_plan::{group_of, slices_of};
-use super::{EngineName, EngineSpec, Noise, Precision, Recipe, StepPlan};
+use super::{EngineName, EngineSpec, GpuWaves, Noise, Precision, Recipe, StepPlan};
 use crate::run::MemoryEstimate;
 
 /// Values of a set of waves that the GPU holds together where an engine has no batches: 128 MiB.
@@ -54,8 +54,9 @@ pub fn memory_estimate(
         .saturating_add(object.saturating_mul(9 * complex));
     // Exit waves, their work copy and cuFFT's work area, magnitudes; a batch's four sets of waves and
     // cuFFT's work area; object with sums, directions and momentum.
-    // The fused step has the exit waves only, in passes those of a group besides.
-    let plan = StepPlan::on_hopper(recipe.gpu.step, [frames, modes, rows, columns]);
+    // The fused step has the exit waves only, perhaps in bf16, in passes those of a group besides.
+    let plan = StepPlan::on_hopper(recipe.gpu.step, [frames, modes, rows, columns])
+        .with_waves(recipe.gpu.waves);
     let separate = |e: &EngineSpec| e.name.projects() && e.subpixel == Some(true);
     let fused = plan.is_fused() && !recipe.engines.iter().any(separate);
     // Fused conjugate gradients keep the spectra and the gradients of all frames.
@@ -75,7 +76,7 @@ pub fn memory_estimate(
         .filter(|e| fuses && searches(e))
         .map(of_search)
         .max();
-    let group = if fused && projects && plan == StepPlan::Passes {
+    let group = if fused && projects && matches!(plan, StepPlan::Passes { .. }) {
         wide(group_of(
             frames,
             usize::try_from(probe).unwrap_or(usize::MAX),
@@ -84,8 +85,18 @@ pub fn memory_estimate(
     } else {
         0
     };
+    let wave = match plan.waves() {
+        _ if !fused => 24,
+        GpuWaves::F32 => 8,
+        GpuWaves::Bf16 => 4,
+    };
+    // Where they are saved; in bf16 they are copied before they are widened.
+    let saved = match plan.waves() {
+        GpuWaves::F32 => 8,
+        GpuWaves::Bf16 => 12,
+    };
     let device = waves
-        .saturating_mul(if fused { 8 } else { 24 })
+        .saturating_mul(wave)
         .saturating_add(group.saturating_mul(8))
         .saturating_add(searched.unwrap_or(0))
         .saturating_add(few.saturating_mul(40))
@@ -94,7 +105,7 @@ pub fn memory_estimate(
         .saturating_add(probe.saturating_mul(104));
     MemoryEstimate {
         cpu,
-        gpu_host: shared.saturating_add(waves.saturating_mul(8)),
+        gpu_host: shared.saturating_add(waves.saturating_mul(saved)),
         gpu_device: device,
         advice: "take fewer probe modes (--probe-modes), fewer frames (--set data.frames=[0,100]) or a smaller part of each (--set data.crop=[64,64])",
     }
@@ -103,7 +114,7 @@ pub fn memory_estimate(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ptycho::GpuStep;
+    use crate::ptycho::{GpuStep, GpuWaves};
 
     #[test]
     fn absurd_sizes_saturate_instead_of_wrapping() {
@@ -142,6 +153,33 @@ mod tests {
         assert!(batches < of("dm:5", GpuStep::Unfused) / 4);
         // The fused step has one array of waves, not three.
         assert!(batches < of("dm:5", GpuStep::Auto) / 2);
+    }
+
+    #[test]
+    fn exit_waves_in_bf16_take_half_the_memory_in_a_fused_step_only() {
+        let of = |engines: &[&str], step, waves| {
+            let mut recipe = Recipe {
+                engines: (engines.iter())
+                    .map(|engine| EngineSpec::parse(engine).unwrap())
+                    .collect(),
+                ..Recipe::default()
+            };
+            (recipe.gpu.step, recipe.gpu.waves) = (step, waves);
+            memory_estimate([1000, 2, 64, 64], [200, 200], &recipe)
+        };
+        let pair = |engines: &[&str], step| {
+            [GpuWaves::F32, GpuWaves::Bf16].map(|waves| of(engines, step, waves))
+        };
+        let [single, half] = pair(&["dm:5", "raar:5"], GpuStep::Auto);
+        let difference = 4 * 2 * 1000 * 4096;
+        assert_eq!(single.gpu_device - half.gpu_device, difference);
+        // A checkpoint has them in single precision.
+        assert_eq!(half.gpu_host - single.gpu_host, difference);
+        assert_eq!(single.cpu, half.cpu);
+        for (engines, step) in [(["dm:5"], GpuStep::Unfused), (["lsqml:5"], GpuStep::Auto)] {
+            let [single, half] = pair(&engines, step);
+            assert_eq!(single, half);
+        }
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! A scan prepared for iteration: magnitudes, windows, start values.
 
 use super::free_pixels::{FREE, FreePixels, free_magnitude};
-use super::recipe::{GpuStep, Recipe};
+use super::recipe::{GpuStep, GpuWaves, Recipe};
 use super::refinement::PositionOptions;
 use super::start;
 use crate::data::{Mask, PixelPositions, PositionError, Scan};
@@ -61,6 +61,8 @@ pub struct Problem {
     pub projects_first: bool,
     /// How a GPU computes projections.
     pub gpu_step: GpuStep,
+    /// How a GPU stores the exit waves of a fused step.
+    pub gpu_waves: GpuWaves,
     /// Whether the first engine has frames at their exact positions.
     pub exact_first: bool,
     /// Seed of random choices.
@@ -131,6 +133,7 @@ impl Problem {
             fit_frame_scales: recipe.fit_frame_scales,
             exact_first: (recipe.engines.first()).is_some_and(|e| e.subpixel == Some(true)),
             gpu_step: recipe.gpu.step,
+            gpu_waves: recipe.gpu.waves,
             projects_first: recipe.engines.first().is_some_and(|e| e.name.projects()),
             seed: recipe.seed,
             notes,

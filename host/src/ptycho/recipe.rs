@@ -12,6 +12,7 @@ pub use gpu_options::{GpuOptions, GpuStep, GpuWaves, Updates};
 use super::engine_spec::{EngineName, EngineSpec, MAX_ITERATIONS};
 use super::recipe_line::line_of;
 use super::refinement::PositionOptions;
+use super::step_plan::StepPlan;
 use crate::text::{TomlError, shortest};
 use serde::{Deserialize, Serialize};
 
@@ -204,13 +205,10 @@ impl Recipe {
         Ok(recipe.with_engine_defaults())
     }
 
-    /// One sentence for each option that has no effect on a run on `backend`.
+    /// One sentence for each option that has no effect on a run on `backend` with `shape` (frames, modes, rows, columns).
     #[must_use]
-    pub fn without_effect(&self, backend: &str) -> Vec<String> {
-        let mut sentences = Vec::new();
-        if backend == "cpu" && self.gpu != GpuOptions::default() {
-            sentences.push("gpu.updates has no effect on the CPU".to_owned());
-        }
+    pub fn without_effect(&self, backend: &str, shape: [usize; 4]) -> Vec<String> {
+        let mut sentences = self.gpu_options_without_effect(backend, shape);
         let planned = self
             .engines
             .iter()
@@ -248,6 +246,36 @@ impl Recipe {
             }
         }
         sentences
+    }
+
+    /// [`Self::without_effect`] of the options of GPUs.
+    fn gpu_options_without_effect(&self, backend: &str, shape: [usize; 4]) -> Vec<String> {
+        let (gpu, default) = (&self.gpu, GpuOptions::default());
+        if backend == "cpu" {
+            let options = [
+                ("updates", gpu.updates != default.updates),
+                ("step", gpu.step != default.step),
+                ("waves", gpu.waves != default.waves),
+            ];
+            let others = options.into_iter().filter(|(_, other)| *other);
+            return others
+                .map(|(option, _)| format!("gpu.{option} has no effect on the CPU"))
+                .collect();
+        }
+        let plan = StepPlan::on_hopper(gpu.step, shape);
+        let projects = |engine: &&EngineSpec| engine.name.projects();
+        let whole = |engine: &EngineSpec| engine.subpixel != Some(true);
+        let mut projecting = self.engines.iter().filter(projects).peekable();
+        let reason = if gpu.waves == default.waves {
+            return Vec::new();
+        } else if projecting.peek().is_none() {
+            "only projection engines (dm, raar, ap) keep exit waves".to_owned()
+        } else if plan.is_fused() && projecting.any(whole) {
+            return Vec::new();
+        } else {
+            plan.at_exact_positions().to_string()
+        };
+        vec![format!("gpu.waves has no effect: {reason}")]
     }
 
     /// The resolved recipe as a TOML document.

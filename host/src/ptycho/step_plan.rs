@@ -1,6 +1,6 @@
 //! How a GPU computes the iterations of projection engines.
 
-use super::GpuStep;
+use super::{GpuStep, GpuWaves};
 use std::fmt;
 use warpstride_kernels::ptycho::column_tiles;
 use warpstride_kernels::ptycho::rows_project::most_modes;
@@ -15,9 +15,14 @@ pub enum StepPlan {
         side: usize,
         /// Whether a block keeps the probe in shared memory.
         keeps: bool,
+        /// How the exit waves are stored.
+        waves: GpuWaves,
     },
     /// Three kernels, which transform groups of frames along columns and rows.
-    Passes,
+    Passes {
+        /// How the exit waves are stored.
+        waves: GpuWaves,
+    },
     /// Separate kernels and transforms.
     Separate(Separate),
 }
@@ -103,7 +108,7 @@ pub(crate) fn spreads_frame(side: usize, arch: u32, shared_memory: usize) -> boo
 
 impl StepPlan {
     /// The plan for a scan of `shape` (frames, modes, rows, columns) at whole-pixel positions, where a block can have
-    /// `shared_memory` bytes.
+    /// `shared_memory` bytes; with exit waves in single precision.
     #[must_use]
     pub fn new(step: GpuStep, [_, modes, rows, columns]: [usize; 4], shared_memory: usize) -> Self {
         if step == GpuStep::Unfused {
@@ -113,6 +118,7 @@ impl StepPlan {
             Self::Fused {
                 side: rows,
                 keeps: keeps_frame(rows, shared_memory),
+                waves: GpuWaves::F32,
             }
         } else if !(LENGTHS.contains(&rows) && LENGTHS.contains(&columns)) {
             Self::Separate(Separate::Frame([rows, columns]))
@@ -122,7 +128,9 @@ impl StepPlan {
         } else if passes_memory(rows) > shared_memory {
             Self::Separate(Separate::SharedMemory(shared_memory))
         } else {
-            Self::Passes
+            Self::Passes {
+                waves: GpuWaves::F32,
+            }
         }
     }
 
@@ -136,8 +144,27 @@ impl StepPlan {
     #[must_use]
     pub fn at_exact_positions(self) -> Self {
         match self {
-            Self::Fused { .. } | Self::Passes => Self::Separate(Separate::Subpixel),
+            Self::Fused { .. } | Self::Passes { .. } => Self::Separate(Separate::Subpixel),
             Self::Separate(reason) => Self::Separate(reason),
+        }
+    }
+
+    /// The same plan with exit waves stored as `waves`; separate kernels always have them in single precision.
+    #[must_use]
+    pub fn with_waves(self, waves: GpuWaves) -> Self {
+        match self {
+            Self::Fused { side, keeps, .. } => Self::Fused { side, keeps, waves },
+            Self::Passes { .. } => Self::Passes { waves },
+            Self::Separate(reason) => Self::Separate(reason),
+        }
+    }
+
+    /// How the exit waves are stored.
+    #[must_use]
+    pub fn waves(self) -> GpuWaves {
+        match self {
+            Self::Fused { waves, .. } | Self::Passes { waves } => waves,
+            Self::Separate(_) => GpuWaves::F32,
         }
     }
 
@@ -150,17 +177,24 @@ impl StepPlan {
 
 impl fmt::Display for StepPlan {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let stored = match self.waves() {
+            GpuWaves::F32 => "",
+            GpuWaves::Bf16 => ", exit waves in bf16",
+        };
         let reason = match self {
-            Self::Fused { side, keeps } => {
+            Self::Fused { side, keeps, .. } => {
                 let kept = if *keeps {
                     ""
                 } else {
                     ", the probe read from L2 to save shared memory"
                 };
-                return write!(f, "fused into one kernel, {side} x {side}{kept}");
+                return write!(f, "fused into one kernel, {side} x {side}{kept}{stored}");
             }
-            Self::Passes => {
-                return f.write_str("fused into three kernels, over columns, rows and columns");
+            Self::Passes { .. } => {
+                return write!(
+                    f,
+                    "fused into three kernels, over columns, rows and columns{stored}"
+                );
             }
             Self::Separate(reason) => reason,
         };
@@ -194,7 +228,9 @@ mod tests {
     #[test]
     fn the_plan_depends_on_shape_and_shared_memory() {
         let on = |side, kib: usize| StepPlan::new(GpuStep::Auto, [9, 1, side, side], kib << 10);
-        let fused = |side, keeps| StepPlan::Fused { side, keeps };
+        let waves = GpuWaves::F32;
+        let fused = |side, keeps| StepPlan::Fused { side, keeps, waves };
+        let passes = StepPlan::Passes { waves };
         // Compute capability 9.0, 8.0, 8.6, and less than any.
         assert_eq!(
             [227, 163, 99, 48].map(|kib| on(128, kib)),
@@ -202,7 +238,7 @@ mod tests {
                 fused(128, true),
                 fused(128, false),
                 fused(128, false),
-                StepPlan::Passes
+                passes
             ]
         );
         assert_eq!(
@@ -215,10 +251,7 @@ mod tests {
             ]
         );
         let without = StepPlan::Separate(Separate::SharedMemory(48 << 10));
-        assert_eq!(
-            [99, 48].map(|kib| on(512, kib)),
-            [StepPlan::Passes, without]
-        );
+        assert_eq!([99, 48].map(|kib| on(512, kib)), [passes, without]);
         assert!([32, 65, 1024].iter().all(|side| !on(*side, 227).is_fused()));
     }
 
@@ -233,7 +266,7 @@ mod tests {
             [9, 1, 64, 256],
             [9, 16, 512, 128],
         ] {
-            assert_eq!(of(shape), StepPlan::Passes, "{shape:?}");
+            assert!(matches!(of(shape), StepPlan::Passes { .. }), "{shape:?}");
         }
         assert!(!of([9, 17, 64, 64]).is_fused());
         assert!(!of([9, 9, 128, 256]).is_fused());
@@ -256,6 +289,24 @@ mod tests {
             let text = of(step, shape);
             assert!(text.contains(expected), "{text}");
         }
+    }
+
+    #[test]
+    fn waves_in_bf16_are_named_where_they_are_kept() {
+        let of = |step, modes| StepPlan::on_hopper(step, [9, modes, 64, 64]);
+        for modes in [1, 2] {
+            let plan = of(GpuStep::Auto, modes);
+            let half = plan.with_waves(GpuWaves::Bf16);
+            assert_eq!(half.to_string(), format!("{plan}, exit waves in bf16"));
+            assert_eq!(
+                [plan, half].map(StepPlan::waves),
+                [GpuWaves::F32, GpuWaves::Bf16]
+            );
+            let exact = [plan, half].map(StepPlan::at_exact_positions);
+            assert_eq!(exact[0], exact[1]);
+        }
+        let separate = of(GpuStep::Unfused, 1);
+        assert_eq!(separate.with_waves(GpuWaves::Bf16), separate);
     }
 
     #[test]

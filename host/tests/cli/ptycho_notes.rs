@@ -37,6 +37,7 @@ fn options_without_effect_are_noted() {
             "probe.defocus has no effect on this start probe",
         ),
         ("gpu.updates=atomic", "gpu.updates has no effect on the CPU"),
+        ("gpu.waves=bf16", "gpu.waves has no effect on the CPU"),
         (
             "dm.probe_from=1000",
             "dm.probe_from = 1000 is after the last iteration of dm, which is 3",

@@ -13,9 +13,9 @@ use warpstride::ptycho::{
 use warpstride_tests::recipe;
 
 /// Bytes of shared memory of a block: with the first the probe is kept there, with the second it is read from L2.
-const SHARED_MEMORY: [usize; 2] = [227 << 10, 48 << 10];
+pub(crate) const SHARED_MEMORY: [usize; 2] = [227 << 10, 48 << 10];
 
-fn recipe_of(step: GpuStep, engines: &[&str]) -> Recipe {
+pub(crate) fn recipe_of(step: GpuStep, engines: &[&str]) -> Recipe {
     let mut recipe = recipe(engines).unwrap();
     recipe.gpu.step = step;
     recipe.metrics_every = 5;
@@ -23,7 +23,7 @@ fn recipe_of(step: GpuStep, engines: &[&str]) -> Recipe {
     recipe
 }
 
-fn problem(recipe: &Recipe, seed: u64) -> Problem {
+pub(crate) fn problem(recipe: &Recipe, seed: u64) -> Problem {
     let options = SimulateOptions {
         frame: 64,
         positions: 8,

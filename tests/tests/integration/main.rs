@@ -1,6 +1,7 @@
 //! Tests across modules: back ends against each other, real data, and published values.
 
 mod back_ends;
+mod bf16_waves;
 mod changing_back_ends;
 mod exact_batches;
 mod fused_step;

@@ -9,13 +9,13 @@ use warpstride::gpu::EmulatedDevice;
 use warpstride::ptycho::cpu::CpuEngine;
 use warpstride::ptycho::cuda::GpuEngine;
 use warpstride::ptycho::{
-    Engine, GpuStep, Problem, Recipe, Reconstructor, SimulateOptions, Step, StepPlan,
+    Engine, GpuStep, GpuWaves, Problem, Recipe, Reconstructor, SimulateOptions, Step, StepPlan,
     UpdateVersion, WaveSpace, simulate,
 };
 use warpstride_tests::recipe;
 
 /// Two modes, frames of 64 rows and 128 columns.
-fn problem(step: GpuStep, engines: &[&str], modes: usize) -> (Problem, Recipe) {
+pub(crate) fn problem(step: GpuStep, engines: &[&str], modes: usize) -> (Problem, Recipe) {
     let mut recipe = recipe(engines).unwrap();
     recipe.gpu.step = step;
     recipe.metrics_every = 3;
@@ -35,7 +35,7 @@ fn problem(step: GpuStep, engines: &[&str], modes: usize) -> (Problem, Recipe) {
     (Problem::new(&scan, &recipe).unwrap(), recipe)
 }
 
-fn on_emulator(problem: &Problem) -> Box<dyn Engine> {
+pub(crate) fn on_emulator(problem: &Problem) -> Box<dyn Engine> {
     fused_step::on_emulator(problem, 99 << 10)
 }
 
@@ -45,7 +45,12 @@ fn passes_agree_with_double_precision_and_with_separate_kernels() {
     for modes in [1, 2] {
         let (problem, recipe) = self::problem(GpuStep::Auto, &engines, modes);
         let mut run = finished(on_emulator(&problem), &problem, &recipe);
-        assert_eq!(run.engine().plan(), Some(StepPlan::Passes));
+        assert_eq!(
+            run.engine().plan(),
+            Some(StepPlan::Passes {
+                waves: GpuWaves::F32
+            })
+        );
         let double = Box::new(CpuEngine::<f64>::new(&problem));
         let mut double = finished(double, &problem, &recipe);
         let (unfused, with) = self::problem(GpuStep::Unfused, &engines, modes);

@@ -198,7 +198,7 @@ impl ScanInfo {
         self.object_shape = Some(object_shape);
         let projects = |engine: &EngineSpec| engine.name.projects();
         if recipe.engines.iter().any(projects) {
-            let plan = StepPlan::on_hopper(recipe.gpu.step, shape);
+            let plan = StepPlan::on_hopper(recipe.gpu.step, shape).with_waves(recipe.gpu.waves);
             let exact = |engine: &EngineSpec| projects(engine) && engine.subpixel == Some(true);
             let whole = |engine: &EngineSpec| projects(engine) && !exact(engine);
             let whole = recipe.engines.iter().any(whole);

@@ -145,9 +145,10 @@ impl Reconstruct {
         let estimate = self.memory_estimate(&scan)?;
         let cpu_only = (self.recipe.precision == Precision::F64)
             .then_some("the GPU back end computes in f32 only");
+        let waves = self.recipe.gpu.waves;
         let backend = self
             .request
-            .open(cpu_only, crate::ptycho::cuda::kernels)?
+            .open(cpu_only, || crate::ptycho::cuda::kernels_for(waves))?
             .fitting::<Failure>(WHAT, &estimate, memory)?;
         let name = self.scan.display().to_string();
         let mut start = self.recipe.clone();
@@ -169,7 +170,8 @@ impl Reconstruct {
                 ));
             }
         }
-        problem.notes.extend(self.recipe.without_effect(backend));
+        let without_effect = self.recipe.without_effect(backend, problem.shape());
+        problem.notes.extend(without_effect);
         let notes = chosen.note.into_iter().chain(file.notes);
         let notes: Vec<String> = notes.chain(problem.notes.iter().cloned()).collect();
         let problems = diagnose(&scan, &self.recipe.engines).problems;

@@ -1,7 +1,7 @@
 //! Device memory of a run, allocated once.
 
 use crate::gpu::{Buffer, Device, Result};
-use crate::ptycho::{Problem, UpdateVersion};
+use crate::ptycho::{GpuWaves, Problem, UpdateVersion};
 use num_complex::Complex;
 use warpstride_device::Complex32;
 
@@ -104,6 +104,9 @@ pub(super) struct Buffers<M: Device> {
     /// the fused step ψ itself; empty unless a projection engine runs; Fourier projection, fused
     /// step, metrics.
     pub(super) waves: M::Buffer<Complex32>,
+    /// (frame, mode, row, column): ψ of the fused step as pairs of bf16, in place of `waves`; otherwise
+    /// empty; fused step, centring.
+    pub(super) packed_waves: M::Buffer<u32>,
     /// (frame, row, column), √counts, negative where masked or free; constant.
     pub(super) magnitudes: M::Buffer<f32>,
     /// (frame); constant.
@@ -178,6 +181,7 @@ impl<M: Device> Buffers<M> {
         let mut new = Self {
             spectra: device.alloc("the exit waves' spectra", 0)?,
             waves: device.alloc("the exit waves", 0)?,
+            packed_waves: device.alloc("the exit waves in bf16", 0)?,
             magnitudes: device.alloc("the magnitudes", frames * pixels)?,
             object: device.alloc("the object", layout.object_elements())?,
             probe: device.alloc("the probe", layout.probe_elements())?,
@@ -219,18 +223,43 @@ impl<M: Device> Buffers<M> {
         Ok((layout, new))
     }
 
-    /// Allocates the exit waves, if there are none, and their spectra.
+    /// Allocates the exit waves in single precision and their spectra, unless there are some.
     pub(super) fn alloc_waves(&mut self, device: &M, layout: &Layout) -> Result<()> {
-        self.spectra = device.alloc("the exit waves' spectra", layout.wave_elements())?;
-        self.alloc_real_waves(device, layout)
+        if self.spectra.len() != layout.wave_elements() {
+            self.spectra = device.alloc("the exit waves' spectra", layout.wave_elements())?;
+        }
+        self.alloc_real_waves(device, layout, GpuWaves::F32)
     }
 
-    /// Allocates the exit waves, if there are none, for the fused step.
-    pub(super) fn alloc_real_waves(&mut self, device: &M, layout: &Layout) -> Result<()> {
-        if self.waves.len() != layout.wave_elements() {
-            self.waves = device.alloc("the exit waves", layout.wave_elements())?;
+    /// Allocates the exit waves, if there are none that are stored so, and frees those that are stored otherwise.
+    pub(super) fn alloc_real_waves(
+        &mut self,
+        device: &M,
+        layout: &Layout,
+        stored: GpuWaves,
+    ) -> Result<()> {
+        let elements = layout.wave_elements();
+        let [single, packed] = match stored {
+            GpuWaves::F32 => [elements, 0],
+            GpuWaves::Bf16 => [0, elements],
+        };
+        // Memory is freed before more is taken.
+        if self.packed_waves.len() != packed {
+            self.packed_waves = device.alloc("the exit waves in bf16", 0)?;
+        }
+        if self.waves.len() != single {
+            self.waves = device.alloc("the exit waves", 0)?;
+            self.waves = device.alloc("the exit waves", single)?;
+        }
+        if self.packed_waves.len() != packed {
+            self.packed_waves = device.alloc("the exit waves in bf16", packed)?;
         }
         Ok(())
+    }
+
+    /// Whether the exit waves are stored in bf16.
+    pub(super) fn packed(&self) -> bool {
+        !self.packed_waves.is_empty()
     }
 
     /// The factor from `waves`, after a projection, to ψ.
@@ -252,6 +281,7 @@ impl<M: Device> Buffers<M> {
     pub(super) fn free_waves(&mut self, device: &M) -> Result<()> {
         self.spectra = device.alloc("the exit waves' spectra", 0)?;
         self.waves = device.alloc("the exit waves", 0)?;
+        self.packed_waves = device.alloc("the exit waves in bf16", 0)?;
         Ok(())
     }
 }

@@ -39,13 +39,14 @@ pub(super) fn centre<M: Device>(
         probe_before,
         spectra,
         waves,
+        packed_waves,
         shift,
         ..
     } = buffers;
     roll::<M>(device, o, object_work, shift, 1, object)?;
     roll::<M>(device, probe, probe_before, shift, layout.modes, frame)?;
     if spectra.is_empty() {
-        return if waves.is_empty() {
+        return if waves.is_empty() && packed_waves.is_empty() {
             Ok(())
         } else {
             fused::roll(device, layout, buffers)

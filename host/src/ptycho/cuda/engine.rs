@@ -91,7 +91,8 @@ impl<M: Device> GpuEngine<M> {
         let (layout, buffers) = Buffers::new(&device, problem, version)?;
         let shape = [layout.rows as usize, layout.columns as usize];
         let probe_fft = device.plan_fft(&shape, layout.modes as usize)?;
-        let plan = StepPlan::new(problem.gpu_step, problem.shape(), device.shared_memory());
+        let plan = StepPlan::new(problem.gpu_step, problem.shape(), device.shared_memory())
+            .with_waves(problem.gpu_waves);
         let mut engine = Self {
             layout,
             version,

@@ -5,10 +5,11 @@ use crate::gpu::{Buffer, Device, Direction, Result};
 use crate::ptycho::Coefficients;
 use warpstride_device::launch::Work;
 use warpstride_kernels::ptycho::{
-    exit_wave_build::PtychoExitWaveBuild, fourier_step::PtychoFourierStep,
+    exit_wave_build::{PtychoExitWaveBuild, PtychoExitWaveBuildBf16},
+    fourier_step::PtychoFourierStep,
 };
 
-/// Computes `waves = P·O`.
+/// Computes `waves = P·O`, or `packed_waves`.
 pub(super) fn build<M: Device>(
     device: &M,
     layout: &Layout,
@@ -17,7 +18,7 @@ pub(super) fn build<M: Device>(
     mix(device, layout, buffers, [1.0, 0.0])
 }
 
-/// Computes `waves = c_po P·O + c_psi spectra`; without spectra, `c_po P·O`.
+/// Computes `waves`, or `packed_waves` if the exit waves are stored there, `= c_po P·O + c_psi spectra`; without spectra, `c_po P·O`.
 pub(super) fn mix<M: Device>(
     device: &M,
     layout: &Layout,
@@ -29,26 +30,35 @@ pub(super) fn mix<M: Device>(
     } else {
         layout.frames
     };
-    device.launch(
-        &PtychoExitWaveBuild {
-            aux: buffers.waves.write(),
-            psi: buffers.spectra.read(),
-            probe: buffers.probe.read(),
-            object: buffers.object.read(),
-            corners: buffers.corners.read(),
-            frames: layout.frames,
-            modes: layout.modes,
-            rows: layout.rows,
-            columns: layout.columns,
-            object_rows: layout.object_rows,
-            object_columns: layout.object_columns,
-            parts: layout.parts,
-            c_po,
-            c_psi,
-            psi_frames,
-        },
-        Work::Blocks(layout.frames as usize * layout.parts as usize),
-    )
+    macro_rules! build {
+        ($kernel:ident, $waves:ident) => {
+            device.launch(
+                &$kernel {
+                    aux: buffers.$waves.write(),
+                    psi: buffers.spectra.read(),
+                    probe: buffers.probe.read(),
+                    object: buffers.object.read(),
+                    corners: buffers.corners.read(),
+                    frames: layout.frames,
+                    modes: layout.modes,
+                    rows: layout.rows,
+                    columns: layout.columns,
+                    object_rows: layout.object_rows,
+                    object_columns: layout.object_columns,
+                    parts: layout.parts,
+                    c_po,
+                    c_psi,
+                    psi_frames,
+                },
+                Work::Blocks(layout.frames as usize * layout.parts as usize),
+            )
+        };
+    }
+    if buffers.packed() {
+        build!(PtychoExitWaveBuildBf16, packed_waves)
+    } else {
+        build!(PtychoExitWaveBuild, waves)
+    }
 }
 
 /// Writes the unnormalised transforms of P·O to `waves`.

@@ -1,8 +1,8 @@
 //! The fused step: a whole projection of every frame in one kernel, whose sums update the object.
 //!
 //! It is for whole-pixel positions. One probe mode and frames of 64² or 128² pixels take one kernel; for several modes and
-//! other frames [`Passes`] has three. The exit waves stay in real space, in `Buffers::waves`; there are no spectra and no
-//! second copy.
+//! other frames [`Passes`] has three. The exit waves stay in real space, in `Buffers::waves` or, in bf16,
+//! `Buffers::packed_waves`; there are no spectra and no second copy.
 
 use super::buffers::{Buffers, Layout};
 use super::fourier_projection;
@@ -11,17 +11,19 @@ use super::object_update::{clip_limits, probe_power};
 use super::passes::Passes;
 use super::tile_windows::TileWindows;
 use crate::gpu::{Buffer, Device, Direction, Result};
-use crate::ptycho::{Problem, Step, StepPlan};
+use crate::ptycho::{GpuWaves, Problem, Step, StepPlan};
 use warpstride_device::Complex32;
 use warpstride_device::launch::Work;
 use warpstride_kernels::ptycho::{
     fluence::{PtychoFluence, fluence_tiles},
     fused_metrics::{PtychoFusedMetrics64, PtychoFusedMetrics128},
     fused_step::{
-        PtychoFusedStep64, PtychoFusedStep64Moved, PtychoFusedStep128, PtychoFusedStep128Moved,
+        PtychoFusedStep64, PtychoFusedStep64Bf16, PtychoFusedStep64Moved,
+        PtychoFusedStep64MovedBf16, PtychoFusedStep128, PtychoFusedStep128Bf16,
+        PtychoFusedStep128Moved, PtychoFusedStep128MovedBf16,
     },
     object_from_sums::PtychoObjectFromSums,
-    roll_frames::PtychoRollFrames,
+    roll_frames::{PtychoRollFrames, PtychoRollFramesBf16},
     wave_limit::PtychoWaveLimit,
 };
 
@@ -62,6 +64,11 @@ impl FusedScan {
             weights,
             brightest: brightest as f32,
         })
+    }
+
+    /// How the exit waves are stored.
+    pub(super) fn stored(&self) -> GpuWaves {
+        self.plan.waves()
     }
 
     /// Whether `step` is fused.
@@ -120,7 +127,7 @@ impl<M: Device> Fused<M> {
     ) -> Result<Self> {
         let object = layout.object_elements();
         let kernels = match scan.plan {
-            StepPlan::Fused { side, keeps } => Kernels::Frame {
+            StepPlan::Fused { side, keeps, .. } => Kernels::Frame {
                 side: side as u32,
                 keeps,
                 roots: roots(device, side as u32)?,
@@ -185,10 +192,10 @@ impl<M: Device> Fused<M> {
             Kernels::Frame { side, keeps, roots } => (*side, *keeps, &*roots),
         };
         macro_rules! step {
-            ($kernel:ident, $pause:expr, $work:ident) => {
+            ($kernel:ident, $waves:ident, $pause:expr, $work:ident) => {
                 device.launch(
                     &$kernel {
-                        psi: buffers.waves.write(),
+                        psi: buffers.$waves.write(),
                         probe: buffers.probe.read(),
                         object: buffers.object.read(),
                         magnitudes: buffers.magnitudes.read(),
@@ -214,11 +221,15 @@ impl<M: Device> Fused<M> {
                 )
             };
         }
-        match (side, keeps && !step.metrics.exit) {
-            (64, true) => step!(PtychoFusedStep64, 0, Turns),
-            (64, false) => step!(PtychoFusedStep64Moved, 0, Blocks),
-            (_, true) => step!(PtychoFusedStep128, PAUSE, Turns),
-            (_, false) => step!(PtychoFusedStep128Moved, 0, Blocks),
+        match (side, keeps && !step.metrics.exit, buffers.packed()) {
+            (64, true, false) => step!(PtychoFusedStep64, waves, 0, Turns),
+            (64, false, false) => step!(PtychoFusedStep64Moved, waves, 0, Blocks),
+            (_, true, false) => step!(PtychoFusedStep128, waves, PAUSE, Turns),
+            (_, false, false) => step!(PtychoFusedStep128Moved, waves, 0, Blocks),
+            (64, true, true) => step!(PtychoFusedStep64Bf16, packed_waves, 0, Turns),
+            (64, false, true) => step!(PtychoFusedStep64MovedBf16, packed_waves, 0, Blocks),
+            (_, true, true) => step!(PtychoFusedStep128Bf16, packed_waves, PAUSE, Turns),
+            (_, false, true) => step!(PtychoFusedStep128MovedBf16, packed_waves, 0, Blocks),
         }
     }
 
@@ -352,29 +363,40 @@ impl<M: Device> Fused<M> {
     }
 }
 
-/// Writes ψ, of which `spectra` holds the unnormalised transforms; these are lost.
+/// Writes ψ, stored as `stored`; of it `spectra` holds the unnormalised transforms, which are lost.
 pub(super) fn to_real_space<M: Device>(
     device: &M,
     layout: &Layout,
     buffers: &mut Buffers<M>,
     fft: &M::Fft,
+    stored: GpuWaves,
 ) -> Result<()> {
     device.fft(fft, &mut buffers.spectra, Direction::Inverse)?;
+    buffers.alloc_real_waves(device, layout, stored)?;
     fourier_projection::mix(device, layout, buffers, [0.0, layout.scale()])
 }
 
 /// Shifts the exit waves cyclically by `shift`.
 pub(super) fn roll<M: Device>(device: &M, layout: &Layout, buffers: &mut Buffers<M>) -> Result<()> {
-    device.launch(
-        &PtychoRollFrames {
-            waves: buffers.waves.write(),
-            shift: buffers.shift.read(),
-            layers: layout.frames * layout.modes,
-            rows: layout.rows,
-            columns: layout.columns,
-        },
-        Work::Blocks(layout.frames as usize * layout.modes as usize),
-    )
+    macro_rules! roll {
+        ($kernel:ident, $waves:ident) => {
+            device.launch(
+                &$kernel {
+                    waves: buffers.$waves.write(),
+                    shift: buffers.shift.read(),
+                    layers: layout.frames * layout.modes,
+                    rows: layout.rows,
+                    columns: layout.columns,
+                },
+                Work::Blocks(layout.frames as usize * layout.modes as usize),
+            )
+        };
+    }
+    if buffers.packed() {
+        roll!(PtychoRollFramesBf16, packed_waves)
+    } else {
+        roll!(PtychoRollFrames, waves)
+    }
 }
 
 /// The largest number of windows that contain one object pixel.

@@ -18,6 +18,7 @@ mod likelihood;
 mod metrics;
 mod normalisation;
 mod object_update;
+mod packed_waves;
 mod passes;
 mod probe_update;
 mod refinement;
@@ -26,7 +27,7 @@ mod tile_windows;
 pub use engine::GpuEngine;
 
 use crate::gpu::{CudaDevice, EmulatedDevice};
-use crate::ptycho::{Engine, EngineError, Problem, UpdateVersion};
+use crate::ptycho::{Engine, EngineError, GpuWaves, Problem, UpdateVersion};
 
 /// [`GpuEngine::new`] on a CUDA device, as a boxed [`Engine`]. It is compiled once, in this crate,
 /// and not again in every program that uses it.
@@ -57,4 +58,10 @@ pub fn on_emulator(
 #[must_use]
 pub fn kernels() -> crate::cuda::Kernels {
     crate::kernels::unpacked(warpstride_ptx::PTYCHO)
+}
+
+/// Those of [`kernels`] that the engines launch if exit waves are stored as `waves`.
+#[must_use]
+pub fn kernels_for(waves: GpuWaves) -> crate::cuda::Kernels {
+    kernels().only(|kernel| waves == GpuWaves::Bf16 || !kernel.ends_with("_bf16"))
 }

@@ -6,8 +6,10 @@ use crate::ptycho::UpdateVersion;
 use crate::ptycho::update_version::TILE;
 use warpstride_device::launch::Work;
 use warpstride_kernels::ptycho::{
-    layer_power::PtychoLayerPower, object_finish::PtychoObjectFinish,
-    object_update_atomic::PtychoObjectUpdateAtomic, object_update_tiled::PtychoObjectUpdateTiled,
+    layer_power::PtychoLayerPower,
+    object_finish::PtychoObjectFinish,
+    object_update_atomic::{PtychoObjectUpdateAtomic, PtychoObjectUpdateAtomicBf16},
+    object_update_tiled::{PtychoObjectUpdateTiled, PtychoObjectUpdateTiledBf16},
 };
 
 /// Limits of the object's modulus, as kernels take them.
@@ -56,53 +58,73 @@ pub(super) fn object_update<M: Device>(
     let weight = weight as f32;
     probe_power(device, layout, buffers)?;
     match version {
-        UpdateVersion::Tiled => device.launch(
-            &PtychoObjectUpdateTiled {
-                object: buffers.object.write(),
-                probe: buffers.probe.read(),
-                power: buffers.power.read(),
-                psi: buffers.waves.read(),
-                corners: buffers.corners.read(),
-                gate: buffers.gate.read(),
-                frames,
-                modes,
-                rows,
-                columns,
-                object_rows,
-                object_columns,
-                scale,
-                weight,
-                clip_low,
-                clip_high,
-            },
-            Work::Blocks(
-                (object_rows as usize).div_ceil(TILE[0])
-                    * (object_columns as usize).div_ceil(TILE[1]),
-            ),
-        ),
+        UpdateVersion::Tiled => {
+            macro_rules! update {
+                ($kernel:ident, $waves:ident) => {
+                    device.launch(
+                        &$kernel {
+                            object: buffers.object.write(),
+                            probe: buffers.probe.read(),
+                            power: buffers.power.read(),
+                            psi: buffers.$waves.read(),
+                            corners: buffers.corners.read(),
+                            gate: buffers.gate.read(),
+                            frames,
+                            modes,
+                            rows,
+                            columns,
+                            object_rows,
+                            object_columns,
+                            scale,
+                            weight,
+                            clip_low,
+                            clip_high,
+                        },
+                        Work::Blocks(
+                            (object_rows as usize).div_ceil(TILE[0])
+                                * (object_columns as usize).div_ceil(TILE[1]),
+                        ),
+                    )
+                };
+            }
+            if buffers.packed() {
+                update!(PtychoObjectUpdateTiledBf16, packed_waves)
+            } else {
+                update!(PtychoObjectUpdateTiled, waves)
+            }
+        }
         UpdateVersion::Atomic => {
             device.zero(&mut buffers.object_work)?;
             device.zero(&mut buffers.object_weights)?;
-            device.launch(
-                &PtychoObjectUpdateAtomic {
-                    numerator: buffers.object_work.write(),
-                    denominator: buffers.object_weights.write(),
-                    probe: buffers.probe.read(),
-                    power: buffers.power.read(),
-                    psi: buffers.waves.read(),
-                    corners: buffers.corners.read(),
-                    gate: buffers.gate.read(),
-                    frames,
-                    modes,
-                    rows,
-                    columns,
-                    object_rows,
-                    object_columns,
-                    parts,
-                    scale,
-                },
-                Work::Blocks(frames as usize * parts as usize),
-            )?;
+            macro_rules! update {
+                ($kernel:ident, $waves:ident) => {
+                    device.launch(
+                        &$kernel {
+                            numerator: buffers.object_work.write(),
+                            denominator: buffers.object_weights.write(),
+                            probe: buffers.probe.read(),
+                            power: buffers.power.read(),
+                            psi: buffers.$waves.read(),
+                            corners: buffers.corners.read(),
+                            gate: buffers.gate.read(),
+                            frames,
+                            modes,
+                            rows,
+                            columns,
+                            object_rows,
+                            object_columns,
+                            parts,
+                            scale,
+                        },
+                        Work::Blocks(frames as usize * parts as usize),
+                    )
+                };
+            }
+            if buffers.packed() {
+                update!(PtychoObjectUpdateAtomicBf16, packed_waves)?
+            } else {
+                update!(PtychoObjectUpdateAtomic, waves)?
+            }
             device.launch(
                 &PtychoObjectFinish {
                     object: buffers.object.write(),

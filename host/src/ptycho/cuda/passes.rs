@@ -14,12 +14,14 @@ use warpstride_device::launch::Work;
 use warpstride_kernels::ptycho::{
     column_tiles::WIDTH,
     columns_finish::{
-        PtychoColumnsFinish64, PtychoColumnsFinish128, PtychoColumnsFinish256,
-        PtychoColumnsFinish512, PtychoFrameFactors, PtychoTileSums,
+        PtychoColumnsFinish64, PtychoColumnsFinish64Bf16, PtychoColumnsFinish128,
+        PtychoColumnsFinish128Bf16, PtychoColumnsFinish256, PtychoColumnsFinish256Bf16,
+        PtychoColumnsFinish512, PtychoColumnsFinish512Bf16, PtychoFrameFactors, PtychoTileSums,
     },
     columns_reflect::{
-        PtychoColumnsReflect64, PtychoColumnsReflect128, PtychoColumnsReflect256,
-        PtychoColumnsReflect512,
+        PtychoColumnsReflect64, PtychoColumnsReflect64Bf16, PtychoColumnsReflect128,
+        PtychoColumnsReflect128Bf16, PtychoColumnsReflect256, PtychoColumnsReflect256Bf16,
+        PtychoColumnsReflect512, PtychoColumnsReflect512Bf16,
     },
     rows_metrics::{
         PtychoRowsMetrics64, PtychoRowsMetrics128, PtychoRowsMetrics256, PtychoRowsMetrics512,
@@ -86,14 +88,16 @@ impl<M: Device> Passes<M> {
         (first, count): (u32, u32),
         c: f32,
     ) -> Result<()> {
-        launch!(
+        macro_rules! reflect {
+            ($waves:ident, [$($kernel:ident)*]) => {
+                launch!(
             device,
             layout.rows,
-            [PtychoColumnsReflect64 PtychoColumnsReflect128 PtychoColumnsReflect256 PtychoColumnsReflect512],
+            [$($kernel)*],
             Work::Turns(count as usize * layer_tiles(layout)),
             {
                 work: self.work.write(),
-                psi: buffers.waves.read(),
+                psi: buffers.$waves.read(),
                 probe: buffers.probe.read(),
                 object: buffers.object.read(),
                 corners: buffers.corners.read(),
@@ -109,6 +113,13 @@ impl<M: Device> Passes<M> {
                 c,
             }
         )
+            };
+        }
+        if buffers.packed() {
+            reflect!(packed_waves, [PtychoColumnsReflect64Bf16 PtychoColumnsReflect128Bf16 PtychoColumnsReflect256Bf16 PtychoColumnsReflect512Bf16])
+        } else {
+            reflect!(waves, [PtychoColumnsReflect64 PtychoColumnsReflect128 PtychoColumnsReflect256 PtychoColumnsReflect512])
+        }
     }
 
     /// Replaces the magnitudes of a group's spectra.
@@ -168,14 +179,16 @@ impl<M: Device> Passes<M> {
             },
             Work::Blocks((count as usize).div_ceil(4)),
         )?;
-        launch!(
+        macro_rules! finish {
+            ($waves:ident, [$($kernel:ident)*]) => {
+                launch!(
             device,
             layout.rows,
-            [PtychoColumnsFinish64 PtychoColumnsFinish128 PtychoColumnsFinish256 PtychoColumnsFinish512],
+            [$($kernel)*],
             Work::Turns(count as usize * layer_tiles(layout)),
             {
                 work: self.work.read(),
-                psi: buffers.waves.write(),
+                psi: buffers.$waves.write(),
                 probe: buffers.probe.read(),
                 object: buffers.object.read(),
                 corners: buffers.corners.read(),
@@ -198,6 +211,13 @@ impl<M: Device> Passes<M> {
                 moves: u32::from(step.metrics.exit),
             }
         )
+            };
+        }
+        if buffers.packed() {
+            finish!(packed_waves, [PtychoColumnsFinish64Bf16 PtychoColumnsFinish128Bf16 PtychoColumnsFinish256Bf16 PtychoColumnsFinish512Bf16])
+        } else {
+            finish!(waves, [PtychoColumnsFinish64 PtychoColumnsFinish128 PtychoColumnsFinish256 PtychoColumnsFinish512])
+        }
     }
 
     /// Queues one projection of every frame, and its sums.

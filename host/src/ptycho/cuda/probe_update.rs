@@ -5,8 +5,10 @@ use crate::gpu::{Buffer, Device, Result};
 use crate::ptycho::UpdateVersion;
 use warpstride_device::launch::{Launch, Work};
 use warpstride_kernels::ptycho::{
-    probe_change::PtychoProbeChange, probe_finish::PtychoProbeFinish,
-    probe_update_atomic::PtychoProbeUpdateAtomic, probe_update_tiled::PtychoProbeUpdateTiled,
+    probe_change::PtychoProbeChange,
+    probe_finish::PtychoProbeFinish,
+    probe_update_atomic::{PtychoProbeUpdateAtomic, PtychoProbeUpdateAtomicBf16},
+    probe_update_tiled::{PtychoProbeUpdateTiled, PtychoProbeUpdateTiledBf16},
 };
 
 /// Performs one update, including the real-space support; does nothing if the gate is closed.
@@ -35,49 +37,67 @@ pub(super) fn probe_update<M: Device>(
     let blocks = slices as usize * modes as usize * groups;
     let finished = match version {
         UpdateVersion::Tiled => {
-            device.launch(
-                &PtychoProbeUpdateTiled {
-                    numerators: buffers.probe_sums.write(),
-                    denominators: buffers.probe_weights.write(),
-                    object: buffers.object.read(),
-                    psi: buffers.waves.read(),
-                    corners: buffers.corners.read(),
-                    gate: buffers.gate.read(),
-                    frames,
-                    modes,
-                    rows,
-                    columns,
-                    object_rows,
-                    object_columns,
-                    slices,
-                    scale,
-                },
-                Work::Blocks(blocks),
-            )?;
+            macro_rules! update {
+                ($kernel:ident, $waves:ident) => {
+                    device.launch(
+                        &$kernel {
+                            numerators: buffers.probe_sums.write(),
+                            denominators: buffers.probe_weights.write(),
+                            object: buffers.object.read(),
+                            psi: buffers.$waves.read(),
+                            corners: buffers.corners.read(),
+                            gate: buffers.gate.read(),
+                            frames,
+                            modes,
+                            rows,
+                            columns,
+                            object_rows,
+                            object_columns,
+                            slices,
+                            scale,
+                        },
+                        Work::Blocks(blocks),
+                    )
+                };
+            }
+            if buffers.packed() {
+                update!(PtychoProbeUpdateTiledBf16, packed_waves)?
+            } else {
+                update!(PtychoProbeUpdateTiled, waves)?
+            }
             slices
         }
         UpdateVersion::Atomic => {
             device.zero(&mut buffers.probe_sums)?;
             device.zero(&mut buffers.probe_weights)?;
-            device.launch(
-                &PtychoProbeUpdateAtomic {
-                    numerator: buffers.probe_sums.write(),
-                    denominator: buffers.probe_weights.write(),
-                    object: buffers.object.read(),
-                    psi: buffers.waves.read(),
-                    corners: buffers.corners.read(),
-                    gate: buffers.gate.read(),
-                    frames,
-                    modes,
-                    rows,
-                    columns,
-                    object_rows,
-                    object_columns,
-                    slices,
-                    scale,
-                },
-                Work::Blocks(blocks),
-            )?;
+            macro_rules! update {
+                ($kernel:ident, $waves:ident) => {
+                    device.launch(
+                        &$kernel {
+                            numerator: buffers.probe_sums.write(),
+                            denominator: buffers.probe_weights.write(),
+                            object: buffers.object.read(),
+                            psi: buffers.$waves.read(),
+                            corners: buffers.corners.read(),
+                            gate: buffers.gate.read(),
+                            frames,
+                            modes,
+                            rows,
+                            columns,
+                            object_rows,
+                            object_columns,
+                            slices,
+                            scale,
+                        },
+                        Work::Blocks(blocks),
+                    )
+                };
+            }
+            if buffers.packed() {
+                update!(PtychoProbeUpdateAtomicBf16, packed_waves)?
+            } else {
+                update!(PtychoProbeUpdateAtomic, waves)?
+            }
             1
         }
     };

@@ -45,6 +45,8 @@ pub struct GpuOptions {
     pub updates: Updates,
     /// How projections are computed.
     pub step: GpuStep,
+    /// How the exit waves are stored between the iterations of a fused step; without effect on other steps.
+    pub waves: GpuWaves,
 }
 
 impl Default for GpuOptions {
@@ -52,6 +54,7 @@ impl Default for GpuOptions {
         Self {
             updates: Updates::Tiled,
             step: GpuStep::Auto,
+            waves: GpuWaves::F32,
         }
     }
 }

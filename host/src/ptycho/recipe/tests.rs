@@ -20,6 +20,7 @@ fn set_reaches_engines_sections_and_top() {
     recipe.set("dm.clip_object=[0.1, 1.2]").unwrap();
     recipe.set("probe.source=mean-pattern").unwrap();
     recipe.set("gpu.updates=atomic").unwrap();
+    recipe.set("gpu.waves=bf16").unwrap();
     recipe.set("data.constants.wavelength=1e-10").unwrap();
     recipe.set("seed = 7").unwrap();
     assert_eq!(recipe.engines[0].alpha, Some(0.9));
@@ -33,6 +34,7 @@ fn set_reaches_engines_sections_and_top() {
         (ProbeSource::MeanPattern, 7)
     );
     assert_eq!(recipe.gpu.updates, Updates::Atomic);
+    assert_eq!(recipe.gpu.waves, GpuWaves::Bf16);
     assert_eq!(recipe.data.constants.wavelength, Some(1e-10));
     recipe.check().unwrap();
 }
@@ -55,6 +57,7 @@ fn assignments_are_refused_with_what_was_expected() {
             "probe.source=lens",
             "expected auto, file, mean-pattern or aperture",
         ),
+        ("gpu.waves=f16", "expected f32 or bf16"),
         ("dm.alpha=high", "expected a number"),
         (
             "dm.power_bound=[1]",
@@ -163,4 +166,46 @@ fn values_out_of_range_are_refused() {
         let (option, _) = wrong.split_once('=').unwrap();
         assert_eq!(error.option(), option, "{error}");
     }
+}
+
+#[test]
+fn waves_in_bf16_are_noted_where_they_have_no_effect() {
+    let notes = |engines: &[&str], settings: &[&str], backend, shape| {
+        let mut recipe = Recipe {
+            engines: (engines.iter())
+                .map(|engine| EngineSpec::parse(engine).unwrap())
+                .collect(),
+            ..Recipe::default()
+        };
+        for setting in ["gpu.waves=bf16"].iter().chain(settings) {
+            recipe.set(setting).unwrap();
+        }
+        recipe.without_effect(backend, shape)
+    };
+    let fused = [9, 1, 64, 64];
+    for shape in [fused, [9, 2, 64, 256]] {
+        assert!(notes(&["dm:3"], &[], "cuda", shape).is_empty());
+        let mixed = ["dm:3", "raar:3", "lsqml:2"];
+        assert!(notes(&mixed, &["raar.subpixel=true"], "emulator", shape).is_empty());
+    }
+    for (engines, settings, backend, shape, reason) in [
+        (["dm:3"], &[][..], "cpu", fused, "on the CPU"),
+        (["lsqml:3"], &[], "cuda", fused, "only projection engines"),
+        (["dm:3"], &[], "cuda", [9, 1, 65, 64], "frames of 65 x 64"),
+        (["dm:3"], &["gpu.step=unfused"], "cuda", fused, "unfused"),
+        (["dm:3"], &["dm.subpixel=true"], "cuda", fused, "positions"),
+    ] {
+        let found = notes(&engines, settings, backend, shape);
+        assert_eq!(found.len(), 1, "{found:?}");
+        let start = found[0].starts_with("gpu.waves has no effect");
+        assert!(start && found[0].contains(reason), "{found:?}");
+    }
+    let both = notes(&["dm:3"], &["gpu.step=unfused"], "cpu", fused);
+    assert_eq!(
+        both,
+        [
+            "gpu.step has no effect on the CPU",
+            "gpu.waves has no effect on the CPU"
+        ]
+    );
 }

@@ -6,7 +6,7 @@ use crate::ptycho::cuda::batch_engine::BatchBuffers;
 use crate::ptycho::cuda::frames::{FrameBuffers, chunk};
 use crate::ptycho::cuda::fused::{self, Fused};
 use crate::ptycho::cuda::likelihood::LikelihoodBuffers;
-use crate::ptycho::cuda::{exact_positions, fourier_projection};
+use crate::ptycho::cuda::{exact_positions, fourier_projection, packed_waves};
 
 /// The largest shift, in pixels, that fused launches leave out: the phase ramp of such a shift differs from 1 by less than
 /// single precision.
@@ -24,9 +24,18 @@ impl<M: Device> GpuEngine<M> {
         let count = layout.frames as usize * layout.modes as usize;
         // Its memory is freed before more is taken.
         let was_fused = self.fused.take().is_some();
+        let was_packed = self.buffers.packed();
+        if was_packed {
+            packed_waves::to_spectra(&self.device, &mut self.buffers)?;
+        }
         self.buffers.alloc_waves(&self.device, &layout)?;
         let fft = self.waves_fft.insert(self.device.plan_fft(&shape, count)?);
         let buffers = &mut self.buffers;
+        if was_packed {
+            return self
+                .device
+                .fft(fft, &mut buffers.spectra, Direction::Forward);
+        }
         if was_fused {
             let (from, to) = (&buffers.waves, &mut buffers.spectra);
             return self.device.fft_to(fft, from, to, Direction::Forward);
@@ -48,7 +57,7 @@ impl<M: Device> GpuEngine<M> {
         let (device, layout, buffers) = (&self.device, &self.layout, &mut self.buffers);
         let converts = self.waves_fft.take();
         if let Some(fft) = &converts {
-            fused::to_real_space(device, layout, buffers, fft)?;
+            fused::to_real_space(device, layout, buffers, fft, scan.stored())?;
             buffers.free_spectra(device)?;
         }
         let builds = converts.is_none();
@@ -56,7 +65,7 @@ impl<M: Device> GpuEngine<M> {
         drop(converts);
         let corners = self.parameters.frames(false).corners;
         self.fused = Some(Fused::new(device, scan, layout, &corners)?);
-        buffers.alloc_real_waves(device, layout)?;
+        buffers.alloc_real_waves(device, layout, scan.stored())?;
         if builds {
             fourier_projection::build(device, layout, buffers)?;
         }

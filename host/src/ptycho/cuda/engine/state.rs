@@ -2,6 +2,8 @@
 
 use super::GpuEngine;
 use crate::gpu::{Buffer, Device, Result};
+use crate::ptycho::cuda::buffers::Buffers;
+use crate::ptycho::cuda::packed_waves;
 use crate::ptycho::{EngineError, EngineState, WaveSpace};
 use num_complex::Complex;
 
@@ -11,11 +13,15 @@ impl<M: Device> GpuEngine<M> {
         let layout = self.layout;
         let object = self.download(&self.buffers.object, layout.object_elements())?;
         let probe = self.download(&self.buffers.probe, layout.probe_elements())?;
-        let (waves, space) = match &self.fused {
-            Some(_) => (&self.buffers.waves, WaveSpace::Real),
-            None => (&self.buffers.spectra, WaveSpace::Fourier),
+        let Buffers { waves, spectra, .. } = &self.buffers;
+        let (exit, space) = match &self.fused {
+            Some(_) if self.buffers.packed() => {
+                let exit = packed_waves::download(&self.device, &self.buffers)?;
+                (exit, WaveSpace::Real)
+            }
+            Some(_) => (self.download(waves, waves.len())?, WaveSpace::Real),
+            None => (self.download(spectra, spectra.len())?, WaveSpace::Fourier),
         };
-        let exit = self.download(waves, waves.len())?;
         let momentum = match &self.batches {
             Some(of) => [&of.object_velocity, &of.probe_velocity]
                 .map(|v| self.download(v, v.len()))
@@ -57,7 +63,11 @@ impl<M: Device> GpuEngine<M> {
             self.free_projections()?;
         } else if self.fused_scan.is_some() && state.exit_space == WaveSpace::Real {
             self.start_fused()?;
-            self.device.upload(&mut self.buffers.waves, exit)?;
+            if self.buffers.packed() {
+                packed_waves::upload(&self.device, &mut self.buffers, exit)?;
+            } else {
+                self.device.upload(&mut self.buffers.waves, exit)?;
+            }
         } else {
             self.start_projections()?;
             let exit = state.exit_in(WaveSpace::Fourier, exit, shape);
