@@ -15,8 +15,9 @@ use warpstride_device::Complex32;
 use warpstride_device::launch::{Emulated, Work};
 use warpstride_kernels::ptycho::fused_metrics::{PtychoFusedMetrics64, PtychoFusedMetrics128};
 use warpstride_kernels::ptycho::fused_step::{
-    PtychoFusedStep64Moved, PtychoFusedStep64MovedBf16, PtychoFusedStep128, PtychoFusedStep128Bf16,
-    PtychoFusedStep128Moved, PtychoFusedStep128MovedBf16,
+    PtychoFusedStep64, PtychoFusedStep64Bf16, PtychoFusedStep64Moved, PtychoFusedStep64MovedBf16,
+    PtychoFusedStep128, PtychoFusedStep128Bf16, PtychoFusedStep128Moved,
+    PtychoFusedStep128MovedBf16,
 };
 
 /// Units in 1 of the sum of an object pixel: rounding to a unit is negligible, and the sums of all shapes fit.
@@ -47,8 +48,8 @@ pub(super) fn cases<M: Device>(bench: &mut Bench<'_, M>, size: Size) -> Result<(
             bench.skip("ptycho_fused_*", shape.rows);
             continue;
         }
-        if shape.rows == 128 && !keeps_frame(128, shared_memory) {
-            bench.skip("ptycho_fused_step_128, which keeps the probe", shape.rows);
+        if !keeps_frame(shape.rows as usize, shared_memory) {
+            bench.skip("ptycho_fused_step_*, which keep A", shape.rows);
         }
         let all = [0.0, 1e3, 1e-3];
         // The definition of a large case takes seconds.
@@ -60,7 +61,7 @@ pub(super) fn cases<M: Device>(bench: &mut Bench<'_, M>, size: Size) -> Result<(
             {
                 let scan = Scan::new("fused", shape, stored);
                 let after = scan.after(bound, coefficients);
-                for keeps in probe_options(bench.device(), shape) {
+                for keeps in stash_options(bench.device(), shape) {
                     step(bench, &scan, &after, keeps, (bound, coefficients))?;
                 }
             }
@@ -73,9 +74,9 @@ pub(super) fn cases<M: Device>(bench: &mut Bench<'_, M>, size: Size) -> Result<(
     Ok(())
 }
 
-/// Whether the probe is kept in shared memory: for 128² both, if there is enough.
-fn probe_options<M: Device>(device: &M, shape: Shape) -> Vec<bool> {
-    let both = shape.rows == 128 && keeps_frame(128, device.shared_memory());
+/// Whether a frame is kept in shared memory: both, if there is enough.
+fn stash_options<M: Device>(device: &M, shape: Shape) -> Vec<bool> {
+    let both = keeps_frame(shape.rows as usize, device.shared_memory());
     if both { vec![true, false] } else { vec![false] }
 }
 
@@ -296,10 +297,12 @@ fn launch<M: Device>(
         };
     }
     match (&mut arrays.psi, side, keeps) {
-        (Waves::F32(psi), 64, _) => step!(PtychoFusedStep64Moved, psi),
+        (Waves::F32(psi), 64, true) => step!(PtychoFusedStep64, psi),
+        (Waves::F32(psi), 64, false) => step!(PtychoFusedStep64Moved, psi),
         (Waves::F32(psi), _, true) => step!(PtychoFusedStep128, psi),
         (Waves::F32(psi), _, false) => step!(PtychoFusedStep128Moved, psi),
-        (Waves::Bf16(psi), 64, _) => step!(PtychoFusedStep64MovedBf16, psi),
+        (Waves::Bf16(psi), 64, true) => step!(PtychoFusedStep64Bf16, psi),
+        (Waves::Bf16(psi), 64, false) => step!(PtychoFusedStep64MovedBf16, psi),
         (Waves::Bf16(psi), _, true) => step!(PtychoFusedStep128Bf16, psi),
         (Waves::Bf16(psi), _, false) => step!(PtychoFusedStep128MovedBf16, psi),
     }
@@ -349,7 +352,7 @@ fn exceeding<M: Device>(bench: &mut Bench<'_, M>, shape: Shape, stored: GpuWaves
     let on = bench.on();
     let scan = Scan::new("exceeding", shape, stored);
     let threads = shape.pixels() as u32 / 32;
-    for keeps in probe_options(bench.device(), shape) {
+    for keeps in stash_options(bench.device(), shape) {
         bench.run(
             case(&scan, keeps, format!("{shape}, waves beyond the limit")).exact(),
             Arrays::<M>::new(on, &scan)?,

@@ -9,8 +9,8 @@
 //! a bit.
 //!
 //! A block has one frame at a time, 32 values a thread ([`crate::fft::frame`]). Device memory of a pixel: ψ is read and
-//! written, m read, 20 bytes, 12 if ψ is in bf16; object and sums stay in L2. `ptycho_fused_step_128` keeps P in shared
-//! memory, 195 KiB a block with what the transform needs; `ptycho_fused_step_*_moved` read P from L2, need 17 and
+//! written, m read, 20 bytes, 12 if ψ is in bf16; object and sums stay in L2. `ptycho_fused_step_*` keep P in shared
+//! memory, 49 and 195 KiB a block with what the transform needs; `ptycho_fused_step_*_moved` read P from L2, need 17 and
 //! 67 KiB, and give `Σ|Δψ|²`; the waves and sums have the same bits. Kernels whose name ends in `_bf16` have ψ as pairs of
 //! bf16 (`wave_storage`); sums and `Σ|Δψ|²` are those of the waves as they are stored.
 //!
@@ -106,12 +106,16 @@ macro_rules! kernels {
 }
 
 kernels! {
+    /// One step of every frame of 64² pixels; `side` must be 64. `moved` is not written.
+    ptycho_fused_step_64, 2, 128, 4, true, 50_192, Complex32;
     /// One step of every frame of 64² pixels; `side` must be 64.
     ptycho_fused_step_64_moved, 2, 128, 4, false, 17_424, Complex32;
     /// One step of every frame of 128² pixels; `side` must be 128. `moved` is not written.
     ptycho_fused_step_128, 4, 512, 1, true, 199_744, Complex32;
     /// One step of every frame of 128² pixels; `side` must be 128.
     ptycho_fused_step_128_moved, 4, 512, 1, false, 68_672, Complex32;
+    /// [`ptycho_fused_step_64`] with ψ in bf16.
+    ptycho_fused_step_64_bf16, 2, 128, 4, true, 50_192, u32;
     /// [`ptycho_fused_step_64_moved`] with ψ in bf16.
     ptycho_fused_step_64_moved_bf16, 2, 128, 4, false, 17_424, u32;
     /// [`ptycho_fused_step_128`] with ψ in bf16.

@@ -82,6 +82,8 @@ pub(crate) const KERNELS: &[KernelInfo] = &[
     info::<frame_line::PtychoFrameLineAmplitude128<'static, Emulated>>(),
     info::<fused_metrics::PtychoFusedMetrics64<'static, Emulated>>(),
     info::<fused_metrics::PtychoFusedMetrics128<'static, Emulated>>(),
+    info::<fused_step::PtychoFusedStep64<'static, Emulated>>(),
+    info::<fused_step::PtychoFusedStep64Bf16<'static, Emulated>>(),
     info::<fused_step::PtychoFusedStep64Moved<'static, Emulated>>(),
     info::<fused_step::PtychoFusedStep64MovedBf16<'static, Emulated>>(),
     info::<fused_step::PtychoFusedStep128<'static, Emulated>>(),

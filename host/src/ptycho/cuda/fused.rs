@@ -18,8 +18,9 @@ use warpstride_kernels::ptycho::{
     fluence::{PtychoFluence, fluence_tiles},
     fused_metrics::{PtychoFusedMetrics64, PtychoFusedMetrics128},
     fused_step::{
-        PtychoFusedStep64Moved, PtychoFusedStep64MovedBf16, PtychoFusedStep128,
-        PtychoFusedStep128Bf16, PtychoFusedStep128Moved, PtychoFusedStep128MovedBf16,
+        PtychoFusedStep64, PtychoFusedStep64Bf16, PtychoFusedStep64Moved,
+        PtychoFusedStep64MovedBf16, PtychoFusedStep128, PtychoFusedStep128Bf16,
+        PtychoFusedStep128Moved, PtychoFusedStep128MovedBf16,
     },
     object_from_sums::PtychoObjectFromSums,
     roll_frames::{PtychoRollFrames, PtychoRollFramesBf16},
@@ -221,10 +222,12 @@ impl<M: Device> Fused<M> {
             };
         }
         match (side, keeps && !step.metrics.exit, buffers.packed()) {
-            (64, _, false) => step!(PtychoFusedStep64Moved, waves, 0, Blocks),
+            (64, true, false) => step!(PtychoFusedStep64, waves, 0, Turns),
+            (64, false, false) => step!(PtychoFusedStep64Moved, waves, 0, Blocks),
             (_, true, false) => step!(PtychoFusedStep128, waves, PAUSE, Turns),
             (_, false, false) => step!(PtychoFusedStep128Moved, waves, 0, Blocks),
-            (64, _, true) => step!(PtychoFusedStep64MovedBf16, packed_waves, 0, Blocks),
+            (64, true, true) => step!(PtychoFusedStep64Bf16, packed_waves, 0, Turns),
+            (64, false, true) => step!(PtychoFusedStep64MovedBf16, packed_waves, 0, Blocks),
             (_, true, true) => step!(PtychoFusedStep128Bf16, packed_waves, PAUSE, Turns),
             (_, false, true) => step!(PtychoFusedStep128MovedBf16, packed_waves, 0, Blocks),
         }
