@@ -1,10 +1,11 @@
 //! The kernels of maximum likelihood: `ptycho_conjugate_direction`, `ptycho_line_point`,
-//! `ptycho_conjugate_products`, `ptycho_gaussian_smoothing`, `ptycho_likelihood_deviation`,
+//! `ptycho_conjugate_products`, `ptycho_conjugate_factor`, `ptycho_line_step`, `ptycho_gaussian_smoothing`, `ptycho_likelihood_deviation`,
 //! `ptycho_likelihood_losses`, `ptycho_line_sums` and `ptycho_line_waves`.
 
 use super::bench::{Bench, Case, all_f64, all_wide, wide};
 use super::shape::{Shape, Source};
 use crate::gpu::{Buffer, Device, Result};
+use crate::ptycho::likelihood;
 use num_complex::Complex;
 use warpstride_device::Complex32;
 use warpstride_device::launch::{Emulated, Work};
@@ -15,6 +16,7 @@ use warpstride_kernels::ptycho::{
     likelihood_deviation::PtychoLikelihoodDeviation,
     likelihood_losses::PtychoLikelihoodLosses,
     likelihood_noise::{AMPLITUDE, GAUSSIAN, POISSON},
+    line_search::{PtychoConjugateFactor, PtychoLineStep},
     line_sums::PtychoLineSums,
     line_waves::PtychoLineWaves,
 };
@@ -30,6 +32,18 @@ pub(super) fn cases<M: Device>(bench: &mut Bench<'_, M>, shape: Shape) -> Result
         combine(bench, shape, factor)?;
     }
     products(bench, shape)?;
+    for last in [(4.0, true), (4.0, false), (-1.0, true), (f64::NAN, true)] {
+        conjugate_factor(bench, shape.slices * 37, last)?;
+    }
+    for (sums, weight) in [
+        ([-3.0, 2.0, 5.0], 0.0),
+        ([-3.0, -1.0, 5.0], 0.0),
+        ([-3.0, -1.0, -0.5], 0.25),
+        ([4.0, 2.0, 5.0], 0.25),
+        ([-3.0, 0.0, 0.0], 0.0),
+    ] {
+        line_step(bench, shape.frames, sums, weight)?;
+    }
     for taps in [1, 4, 23] {
         smoothing(bench, shape, taps, [shape.rows, shape.columns])?;
         smoothing(bench, shape, taps, [shape.columns, 1])?;
@@ -61,6 +75,8 @@ fn combine<M: Device>(bench: &mut Bench<'_, M>, shape: Shape, factor: f32) -> Re
     let [direction, point] = [sum(-1.0), sum(1.0)];
     let descent = on.upload(&z)?;
     let along = on.upload(&old)?;
+    let [first, second] = [[factor, 5.0], [5.0, factor]].map(|factors| on.upload(&factors));
+    let (first, second) = (first?, second?);
     let text = format!("{elements} elements, factor {factor}");
     // With β = 0 the old direction must not be read.
     let before = if factor == 0.0 {
@@ -75,8 +91,8 @@ fn combine<M: Device>(bench: &mut Bench<'_, M>, shape: Shape, factor: f32) -> Re
             let launch = PtychoConjugateDirection {
                 direction: direction.write(),
                 descent: descent.read(),
+                factors: first.read(),
                 elements: elements as u32,
-                beta: factor,
             };
             device.launch(&launch, Work::Elements(elements))
         },
@@ -90,12 +106,102 @@ fn combine<M: Device>(bench: &mut Bench<'_, M>, shape: Shape, factor: f32) -> Re
                 to: to.write(),
                 from: descent.read(),
                 direction: along.read(),
+                factors: second.read(),
                 elements: elements as u32,
-                step: factor,
             };
             device.launch(&launch, Work::Elements(elements))
         },
         |on, found| on.error(found, &point),
+    )
+}
+
+/// `ptycho_conjugate_factor`: `last` of the iteration before, and whether −z + β h is a descent.
+fn conjugate_factor<M: Device>(
+    bench: &mut Bench<'_, M>,
+    blocks: u32,
+    (last, descends): (f64, bool),
+) -> Result<()> {
+    let on = bench.on();
+    let part = |n: u32, sign: f64| {
+        let x = f64::from(n + 1) / f64::from(blocks);
+        [2.0 + x, 1.0 - 0.3 * x, sign * (3.0 + x * x)]
+    };
+    let sign = if descends { -1.0 } else { 1.0 };
+    let parts = [0, 7]
+        .map(|offset| -> Vec<[f64; 3]> { (0..blocks).map(|n| part(n + offset, sign)).collect() });
+    let mut total = [0.0; 3];
+    for of_block in parts.iter().flatten() {
+        total
+            .iter_mut()
+            .zip(of_block)
+            .for_each(|(sum, v)| *sum += v);
+    }
+    let beta = likelihood::conjugate(total, last);
+    let expected = [total[0], total[1], total[2], beta];
+    let (object, probe) = (on.upload(&parts[0])?, on.upload(&parts[1])?);
+    let text = format!("{blocks} blocks, last {last}, descent {descends}");
+    bench.run(
+        Case::of::<PtychoConjugateFactor<'_, Emulated>>(text),
+        (on.poisoned::<f64>(4)?, on.upload(&[0.5_f32, 0.25])?),
+        |device, (search, factors)| {
+            let launch = PtychoConjugateFactor {
+                search: search.write(),
+                factors: factors.write(),
+                object: object.read(),
+                probe: probe.read(),
+                blocks,
+                last,
+            };
+            device.launch(&launch, Work::Blocks(2))
+        },
+        |on, (search, factors)| {
+            let worst = on.error(search, &expected)?;
+            Ok(worst.max(on.error(factors, &[beta, 0.25])?))
+        },
+    )
+}
+
+/// `ptycho_line_step` of frames whose losses have this slope, curvature and non-negative part of it.
+fn line_step<M: Device>(
+    bench: &mut Bench<'_, M>,
+    frames: u32,
+    [slope, whole, bent]: [f64; 3],
+    weight: f64,
+) -> Result<()> {
+    let on = bench.on();
+    let share = |n: u32| 2.0 * f64::from(n + 1) / f64::from(frames * (frames + 1));
+    let of_frame = |n: u32| [slope * share(n), whole * share(n), bent * share(n)];
+    let sums: Vec<[f64; 3]> = (0..frames).map(of_frame).collect();
+    let smoothness = [[0.5_f32, -0.125], [0.25, 0.375], [1.5, 0.25]];
+    let total = |n: usize| smoothness.iter().map(|s| f64::from(s[n])).sum::<f64>();
+    let regulariser = [-2.0 * weight * total(1), weight * total(0)];
+    let mut along = [0.0; 9];
+    if frames > 0 {
+        along[1..4].copy_from_slice(&[slope, whole, bent]);
+    }
+    let step = likelihood::Noise::Poisson.step(&along, regulariser);
+    let expected = [step.unwrap_or(0.0), regulariser[0], regulariser[1]];
+    let (sums, smoothness) = (on.upload(&sums)?, on.upload(&smoothness)?);
+    let text = format!("{frames} frames, {slope}, {whole}, {bent}, weight {weight}");
+    bench.run(
+        Case::of::<PtychoLineStep<'_, Emulated>>(text),
+        (on.poisoned::<f64>(3)?, on.upload(&[0.5_f32, 0.25])?),
+        |device, (search, factors)| {
+            let launch = PtychoLineStep {
+                search: search.write(),
+                factors: factors.write(),
+                sums: sums.read(),
+                smoothness: smoothness.read(),
+                frames,
+                blocks: 3,
+                weight,
+            };
+            device.launch(&launch, Work::Blocks(2))
+        },
+        |on, (search, factors)| {
+            let worst = on.error(search, &expected)?;
+            Ok(worst.max(on.error(factors, &[0.5, expected[0]])?))
+        },
     )
 }
 

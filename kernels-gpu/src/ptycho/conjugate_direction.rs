@@ -4,14 +4,15 @@
 
 use warpstride_device::prelude::*;
 
-/// `direction ← beta · direction − descent`; with `beta` 0 whatever it was before.
+/// `direction ← β · direction − descent`, β = `factors[0]`; with β = 0 whatever it was before.
 #[kernel(block = 256)]
 pub unsafe fn ptycho_conjugate_direction(
     #[len(elements)] direction: *mut Complex32,
     #[len(elements)] descent: *const Complex32,
+    #[len(2)] factors: *const f32,
     elements: u32,
-    beta: f32,
 ) {
+    let beta = *factors;
     for at in thread::grid_stride(elements as usize) {
         let mut value = (*descent.add(at)).scale(-1.0);
         if beta != 0.0 {
@@ -21,15 +22,16 @@ pub unsafe fn ptycho_conjugate_direction(
     }
 }
 
-/// `to ← from + step · direction`.
+/// `to ← from + t · direction`, t = `factors[1]`.
 #[kernel(block = 256)]
 pub unsafe fn ptycho_line_point(
     #[len(elements)] to: *mut Complex32,
     #[len(elements)] from: *const Complex32,
     #[len(elements)] direction: *const Complex32,
+    #[len(2)] factors: *const f32,
     elements: u32,
-    step: f32,
 ) {
+    let step = *factors.add(1);
     for at in thread::grid_stride(elements as usize) {
         *to.add(at) = (*direction.add(at)).scale_add(step, *from.add(at));
     }

@@ -46,6 +46,7 @@ pub mod layer_power;
 pub mod likelihood_deviation;
 pub mod likelihood_losses;
 pub mod likelihood_noise;
+pub mod line_search;
 pub mod line_sums;
 pub mod line_waves;
 pub mod magnitude_deviation;

@@ -1,9 +1,9 @@
 //! The steps of a batch: of each frame the solution of a damped 2 × 2 system, then trimmed means.
 //!
-//! The sums of a frame may be in parts. One block; a thread solves every 256th frame's system. For the trimmed mean,
+//! The sums of a frame may be in parts. One block; a thread solves every 1024th frame's system. For the trimmed mean,
 //! every frame counts how many steps are smaller than its own (or equal, and of an earlier frame), so that nothing is
-//! sorted: n² comparisons, 2 million for a batch of 1457. The steps of up to 2048 frames are in shared memory, and a thread
-//! reads those of eight frames together, whose latency is most of the time of a batch of 100.
+//! sorted: n² comparisons, 2 million for a batch of 1457, by eight threads a frame. The steps of up to 2048 frames are in
+//! shared memory.
 
 use warpstride_device::prelude::*;
 
@@ -12,8 +12,8 @@ const KEPT: usize = 2048;
 
 /// Parts of a frame's sums that a thread loads together.
 const PARTS: u32 = 4;
-/// Steps that a thread compares with its own together.
-const TOGETHER: u32 = 8;
+/// Threads that compare a frame's steps with the others.
+const TEAM: u32 = 8;
 
 /// The sum of a frame's parts.
 #[inline(always)]
@@ -38,36 +38,49 @@ unsafe fn of_frame(sums: *const [f32; 5], member: u32, parts: u32) -> [f32; 5] {
     total
 }
 
-/// The thread's sums of the steps without the `cut` smallest and largest.
+/// The sum over the eight threads of a team.
+#[inline(always)]
+unsafe fn over_team(own: u32) -> u32 {
+    let own = own + warp::shuffle_xor(warp::FULL, own, 1);
+    let own = own + warp::shuffle_xor(warp::FULL, own, 2);
+    own + warp::shuffle_xor(warp::FULL, own, 4)
+}
+
+/// The thread's sums of the steps without the `cut` smallest and largest. All threads of the block call it.
 #[inline(always)]
 unsafe fn trimmed(solved: *const [f32; 2], count: u32, cut: u32) -> [f32; 2] {
     let (mut object, mut probe) = (0.0, 0.0);
-    for member in thread::thread_stride(count) {
-        let own = *solved.add(member as usize);
+    let own = thread::index_in_block();
+    let (team, lane) = (own / TEAM, own % TEAM);
+    let teams = thread::block_threads() / TEAM;
+    let mut first = 0;
+    while first < count {
+        // Threads without a frame compare the last one's steps, so that all take part in the sums.
+        let member = first + team;
+        let [a, b] = *solved.add(member.min(count - 1) as usize);
         let (mut below_object, mut below_probe) = (0, 0);
-        let mut first = 0;
-        while first < count {
-            let mut others = [[0.0; 2]; TOGETHER as usize];
-            for k in 0..TOGETHER {
-                others[k as usize] = *solved.add((first + k).min(count - 1) as usize);
-            }
-            for k in 0..TOGETHER {
-                let ([a, b], other) = (others[k as usize], first + k);
-                let below = |step: f32, own: f32| {
-                    let before = step < own || (step == own && other < member);
-                    u32::from(before && other < count)
-                };
-                below_object += below(a, own[0]);
-                below_probe += below(b, own[1]);
-            }
-            first += TOGETHER;
+        let mut base = 0;
+        while base < count {
+            let other = base + lane;
+            let [other_a, other_b] = *solved.add(other.min(count - 1) as usize);
+            let below = |step: f32, own: f32| {
+                let before = step < own || (step == own && other < member);
+                u32::from(before && other < count)
+            };
+            below_object += below(other_a, a);
+            below_probe += below(other_b, b);
+            base += TEAM;
         }
-        if below_object >= cut && below_object < count - cut {
-            object += own[0];
+        below_object = over_team(below_object);
+        below_probe = over_team(below_probe);
+        let counts = member < count && lane == 0;
+        if counts && below_object >= cut && below_object < count - cut {
+            object += a;
         }
-        if below_probe >= cut && below_probe < count - cut {
-            probe += own[1];
+        if counts && below_probe >= cut && below_probe < count - cut {
+            probe += b;
         }
+        first += teams;
     }
     [object, probe]
 }
@@ -77,7 +90,7 @@ unsafe fn trimmed(solved: *const [f32; 2], count: u32, cut: u32) -> [f32; 2] {
 /// `trim` of the smallest and of the largest. `sums` (frame, part) are those of `step_sums`; `smoothness` has |∇ΔO|² and −Re
 /// ∇ΔO*·∇O with the factor `smooth`, which belongs to every frame. `damping` times the mean of each diagonal element is
 /// added to it. `solved` is scratch memory.
-#[kernel(block = 256)]
+#[kernel(block = 1024)]
 #[allow(
     clippy::too_many_arguments,
     reason = "the sums, their scratch memory and the constants of the method"
@@ -153,7 +166,8 @@ pub unsafe fn ptycho_step_mean(
     }
     thread::sync_threads();
     let cut = (count as f32 * trim) as u32;
-    let [object, probe] = if keeps {
+    // Asked again behind the barrier.
+    let [object, probe] = if thread::hidden(count) as usize <= KEPT {
         trimmed(kept, count, cut)
     } else {
         trimmed(solved, count, cut)

@@ -126,8 +126,9 @@ fn shared_memory_and_metrics_change_no_bit() {
         (SHARED_MEMORY[1], 3),
     ];
     let objects = objects.map(|(shared_memory, every)| {
-        let (problem, mut recipe) = in_one_kernel(GpuWaves::Bf16, &["dm:4", "raar:3"]);
+        let (_, mut recipe) = in_one_kernel(GpuWaves::Bf16, &["dm:4", "raar:3"]);
         recipe.metrics_every = every;
+        let problem = fused_step::problem_of(&recipe, 5, [128, 3]);
         let engine = fused_step::on_emulator(&problem, shared_memory);
         object(&mut finished(engine, &problem, &recipe))
     });

@@ -12,8 +12,9 @@ use warpstride::ptycho::{
 };
 use warpstride_tests::recipe;
 
-/// Bytes of shared memory of a block: with the first the probe is kept there, with the second it is read from L2.
-pub(crate) const SHARED_MEMORY: [usize; 2] = [227 << 10, 48 << 10];
+/// Bytes of shared memory of a block: with the first the probe of 128² is kept there, with the second it is read from
+/// L2.
+pub(crate) const SHARED_MEMORY: [usize; 2] = [227 << 10, 99 << 10];
 
 pub(crate) fn recipe_of(step: GpuStep, engines: &[&str]) -> Recipe {
     let mut recipe = recipe(engines).unwrap();
@@ -24,9 +25,14 @@ pub(crate) fn recipe_of(step: GpuStep, engines: &[&str]) -> Recipe {
 }
 
 pub(crate) fn problem(recipe: &Recipe, seed: u64) -> Problem {
+    problem_of(recipe, seed, [64, 8])
+}
+
+/// A scan of so many rows and columns a frame, and positions.
+pub(crate) fn problem_of(recipe: &Recipe, seed: u64, [frame, positions]: [usize; 2]) -> Problem {
     let options = SimulateOptions {
-        frame: 64,
-        positions: 8,
+        frame,
+        positions,
         photons: 1e6,
         seed,
         ..SimulateOptions::default()
@@ -139,7 +145,7 @@ fn shared_memory_and_metrics_change_no_bit() {
     ] {
         let mut recipe = recipe_of(GpuStep::Auto, &["dm:4", "raar:3"]);
         recipe.metrics_every = every;
-        let problem = problem(&recipe, 5);
+        let problem = problem_of(&recipe, 5, [128, 3]);
         let mut run = finished(on_emulator(&problem, shared_memory), &problem, &recipe);
         objects.push(run.engine().object().unwrap().into_iter().collect());
     }

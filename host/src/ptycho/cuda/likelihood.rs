@@ -21,6 +21,7 @@ use warpstride_kernels::ptycho::{
     smoothness::PtychoSmoothnessSums,
 };
 
+mod ahead;
 mod fused;
 mod gradient;
 mod line;
@@ -63,6 +64,10 @@ pub(super) struct LikelihoodBuffers<M: Device> {
     fused: Option<fused::Fused<M>>,
     /// Two zeros.
     no_steps: M::Buffer<f32>,
+    /// β and the step.
+    factors: M::Buffer<f32>,
+    /// What β and the step follow from, where the device computes them ([`ahead`]).
+    search: [M::Buffer<f64>; 2],
     /// ⟨g, z⟩ of the last iteration, and what it updated.
     last: Option<(f64, [bool; 2])>,
     count: usize,
@@ -119,6 +124,11 @@ impl<M: Device> LikelihoodBuffers<M> {
             kernel: device.alloc("the smoothing kernel", 0)?,
             fused: None,
             no_steps: device.alloc("steps of zero", 2)?,
+            factors: device.alloc("the factors of a step", 2)?,
+            search: [
+                device.alloc("the products of gradients", 4)?,
+                device.alloc("the step along a line", 3)?,
+            ],
             last: None,
             count: search.count,
         };
@@ -203,6 +213,15 @@ fn number(noise: Noise) -> u32 {
     }
 }
 
+/// What a search along a direction has found.
+struct Found {
+    /// ⟨g, z⟩.
+    norm: f64,
+    beta: f64,
+    /// Whether a step has been taken.
+    advanced: bool,
+}
+
 /// A run's device memory, for one iteration.
 pub(super) struct Run<'a, M: Device> {
     pub(super) device: &'a M,
@@ -219,15 +238,28 @@ impl<M: Device> Run<'_, M> {
         self.fuse(step, method.noise)?;
         let loss = self.gradient(step, method)?;
         let smoothing = method.smoothing(self.own.count);
-        let mut products = self.preconditioned(method, &smoothing)?;
-        if !smoothing.is_empty() && products[0] <= 0.0 {
-            products = self.preconditioned(method, &[])?;
-        }
         let updated = [step.update_object, step.update_probe];
         let last = self.own.last.take().filter(|last| last.1 == updated);
-        let beta = last.map_or(0.0, |(norm, _)| conjugate(products, norm));
-        self.combine(beta)?;
-        let mut advanced = self.search(method, loss)?;
+        let last = last.map(|(norm, _)| norm);
+        let Found {
+            norm,
+            beta,
+            mut advanced,
+        } = if self.own.fused.is_some() && smoothing.is_empty() {
+            self.search_ahead(method, loss, last)?
+        } else {
+            let mut products = self.preconditioned(method, &smoothing)?;
+            if !smoothing.is_empty() && products[0] <= 0.0 {
+                products = self.preconditioned(method, &[])?;
+            }
+            let beta = last.map_or(0.0, |norm| conjugate(products, norm));
+            self.combine(beta)?;
+            Found {
+                norm: products[0],
+                beta,
+                advanced: self.search(method, loss)?,
+            }
+        };
         if !advanced && beta > 0.0 {
             self.combine(0.0)?;
             advanced = self.search(method, loss)?;
@@ -236,7 +268,7 @@ impl<M: Device> Run<'_, M> {
         own.count += 1;
         if advanced {
             std::mem::swap(&mut own.gradient, &mut own.last_gradient);
-            own.last = Some((products[0], updated));
+            own.last = Some((norm, updated));
             self.constrain(step)?;
         }
         Ok(())
@@ -244,6 +276,18 @@ impl<M: Device> Run<'_, M> {
 
     /// Computes z; returns Re⟨g, z⟩, Re⟨g_last, z⟩ and Re⟨g, h⟩.
     fn preconditioned(&mut self, method: &LikelihoodMethod, kernel: &[f64]) -> Result<[f64; 3]> {
+        self.precondition(method, kernel)?;
+        let mut total = [0.0; 3];
+        for products in &self.own.products {
+            for sums in self.device.read_back(products)?.wait()? {
+                total.iter_mut().zip(sums).for_each(|(sum, v)| *sum += v);
+            }
+        }
+        Ok(total)
+    }
+
+    /// Computes z, and the parts of Re⟨g, z⟩, Re⟨g_last, z⟩ and Re⟨g, h⟩.
+    fn precondition(&mut self, method: &LikelihoodMethod, kernel: &[f64]) -> Result<()> {
         let (device, layout) = (self.device, self.layout);
         let LikelihoodBuffers {
             gradient,
@@ -291,17 +335,18 @@ impl<M: Device> Run<'_, M> {
                 Work::Blocks(BLOCKS),
             )?;
         }
-        let mut total = [0.0; 3];
-        for products in products {
-            for sums in device.read_back(products)?.wait()? {
-                total.iter_mut().zip(sums).for_each(|(sum, v)| *sum += v);
-            }
-        }
-        Ok(total)
+        Ok(())
     }
 
     /// h ← −z + β h.
     fn combine(&mut self, beta: f64) -> Result<()> {
+        let factors = [beta as f32, 0.0];
+        self.device.upload(&mut self.own.factors, &factors)?;
+        self.combine_by_factor()
+    }
+
+    /// h ← −z + β h, with β of `factors`.
+    fn combine_by_factor(&mut self) -> Result<()> {
         let own = &mut *self.own;
         for (direction, descent) in own.direction.iter_mut().zip(&own.descent) {
             let elements = descent.len();
@@ -309,8 +354,8 @@ impl<M: Device> Run<'_, M> {
                 &PtychoConjugateDirection {
                     direction: direction.write(),
                     descent: descent.read(),
+                    factors: own.factors.read(),
                     elements: elements as u32,
-                    beta: beta as f32,
                 },
                 Work::Elements(elements),
             )?;
@@ -321,32 +366,67 @@ impl<M: Device> Run<'_, M> {
     /// Moves object and probe along the direction so that the objective falls; `false`: no step
     /// does, and they stay.
     fn search(&mut self, method: &LikelihoodMethod, start: f64) -> Result<bool> {
-        let device = self.device;
         let noise = method.noise;
         let sums = self.line_sums(noise)?;
-        let [slope, bent] = self.regulariser(method)?;
-        let Some(first) = noise.step(&sums, [slope, bent]) else {
+        let regulariser = self.regulariser(method)?;
+        let Some(first) = noise.step(&sums, regulariser) else {
             return Ok(false);
         };
+        self.keep_start()?;
+        self.descend(noise, (first, start), regulariser, None)
+    }
+
+    /// Keeps object and probe before a step.
+    fn keep_start(&mut self) -> Result<()> {
         let [object, probe] = &mut self.own.start;
-        device.copy(&self.buffers.object, object)?;
-        device.copy(&self.buffers.probe, probe)?;
+        self.device.copy(&self.buffers.object, object)?;
+        self.device.copy(&self.buffers.probe, probe)
+    }
+
+    /// Takes the first of the steps `first`, `first`/2, … at which the objective is below `start`; `false`: none is, and object
+    /// and probe are those before. `known` is the likelihood's part at the first step if that has been taken already.
+    fn descend(
+        &mut self,
+        noise: Noise,
+        (first, start): (f64, f64),
+        [slope, bent]: [f64; 2],
+        mut known: Option<f64>,
+    ) -> Result<bool> {
         let objective = |t: f64| {
-            self.move_to(t)?;
-            Result::Ok(self.loss(noise)? + t * (slope + t * bent))
+            let loss = match known.take() {
+                Some(loss) => loss,
+                None => {
+                    self.move_to(t)?;
+                    self.loss(noise)?
+                }
+            };
+            Result::Ok(loss + t * (slope + t * bent))
         };
         let taken = falling(first, start, objective)?;
         if taken.is_none() {
-            let [object, probe] = &self.own.start;
-            device.copy(object, &mut self.buffers.object)?;
-            device.copy(probe, &mut self.buffers.probe)?;
-            self.own.changed();
+            self.restore_start()?;
         }
         Ok(taken.is_some())
     }
 
+    /// Object and probe become those before the step.
+    fn restore_start(&mut self) -> Result<()> {
+        let [object, probe] = &self.own.start;
+        self.device.copy(object, &mut self.buffers.object)?;
+        self.device.copy(probe, &mut self.buffers.probe)?;
+        self.own.changed();
+        Ok(())
+    }
+
     /// Object and probe `t` along the direction from the start.
     fn move_to(&mut self, t: f64) -> Result<()> {
+        let factors = [0.0, t as f32];
+        self.device.upload(&mut self.own.factors, &factors)?;
+        self.move_by_factor()
+    }
+
+    /// Object and probe along the direction from the start, by the step of `factors`.
+    fn move_by_factor(&mut self) -> Result<()> {
         self.own.changed();
         let Self {
             device,
@@ -362,8 +442,8 @@ impl<M: Device> Run<'_, M> {
                     to: to.write(),
                     from: from.read(),
                     direction: direction.read(),
+                    factors: own.factors.read(),
                     elements: elements as u32,
-                    step: t as f32,
                 },
                 Work::Elements(elements),
             )?;
@@ -373,8 +453,18 @@ impl<M: Device> Run<'_, M> {
 
     /// Slope and half the second derivative of the regulariser along the direction.
     fn regulariser(&mut self, method: &LikelihoodMethod) -> Result<[f64; 2]> {
-        let Some(of) = method.regulariser() else {
+        let Some(weight) = self.smoothness_sums(method)? else {
             return Ok([0.0; 2]);
+        };
+        let sums = self.device.read_back(&self.own.smoothness)?.wait()?;
+        let total = |n: usize| sums.iter().map(|s| f64::from(s[n])).sum::<f64>();
+        Ok([-2.0 * weight * total(1), weight * total(0)])
+    }
+
+    /// Computes the parts of the regulariser's sums along the direction; returns its weight, if there is one.
+    fn smoothness_sums(&mut self, method: &LikelihoodMethod) -> Result<Option<f64>> {
+        let Some(of) = method.regulariser() else {
+            return Ok(None);
         };
         let (device, layout) = (self.device, self.layout);
         let own = &mut *self.own;
@@ -393,9 +483,7 @@ impl<M: Device> Run<'_, M> {
             },
             Work::Blocks(BLOCKS),
         )?;
-        let sums = device.read_back(&own.smoothness)?.wait()?;
-        let total = |n: usize| sums.iter().map(|s| f64::from(s[n])).sum::<f64>();
-        Ok([-2.0 * of.weight * total(1), of.weight * total(0)])
+        Ok(Some(of.weight))
     }
 
     fn constrain(&mut self, step: &Step) -> Result<()> {

@@ -53,7 +53,7 @@ pub(in crate::ptycho::cuda) struct Fused<M: Device> {
     /// f, unnormalised (frame, row, column).
     spectra: M::Buffer<Complex32>,
     /// (frame): slope, half the second derivative, and its part that is never negative.
-    line: M::Buffer<[f64; 3]>,
+    pub(super) line: M::Buffer<[f64; 3]>,
     /// (frame): all frames in their order.
     order: M::Buffer<u32>,
     /// (first, count) of all frames.
@@ -105,18 +105,35 @@ impl<M: Device> Fused<M> {
     pub(super) fn loss(
         &mut self,
         on: (&M, &Layout, &M::Fft),
-        (buffers, frames): (&Buffers<M>, &mut FrameBuffers<M>),
+        from: (&Buffers<M>, &mut FrameBuffers<M>),
         losses: &mut M::Buffer<f64>,
         noise: Noise,
     ) -> Result<f64> {
+        self.queue_loss(on, from, losses, noise)?;
+        let loss = on.0.read_back(losses)?.wait()?.iter().sum();
+        self.set_loss(loss, noise);
+        Ok(loss)
+    }
+
+    /// [`Fused::loss`] without waiting for the losses.
+    pub(super) fn queue_loss(
+        &mut self,
+        on: (&M, &Layout, &M::Fft),
+        (buffers, frames): (&Buffers<M>, &mut FrameBuffers<M>),
+        losses: &mut M::Buffer<f64>,
+        noise: Noise,
+    ) -> Result<()> {
         if self.exact.is_some() {
-            self.exact_gradients(on, buffers, frames, losses, noise)?;
+            self.exact_gradients(on, buffers, frames, losses, noise)
         } else {
-            self.gradients(on, buffers, losses, noise)?;
+            self.gradients(on, buffers, losses, noise)
         }
-        self.loss = on.0.read_back(losses)?.wait()?.iter().sum();
+    }
+
+    /// Notes the sum of the losses that [`Fused::queue_loss`] has computed.
+    pub(super) fn set_loss(&mut self, loss: f64, noise: Noise) {
+        self.loss = loss;
         self.current = Some(noise);
-        Ok(self.loss)
     }
 
     /// Computes f, ξ, losses and metrics at whole pixels.
@@ -242,18 +259,30 @@ impl<M: Device> Fused<M> {
     fn line_sums(
         &mut self,
         on: (&M, &Layout, &M::Fft),
-        (buffers, frames): (&Buffers<M>, &mut FrameBuffers<M>),
+        from: (&Buffers<M>, &mut FrameBuffers<M>),
         directions: &Pair<M>,
         noise: Noise,
     ) -> Result<[f64; 3]> {
-        if !self.exact_line(on, buffers, frames, directions, noise)? {
-            self.line(on, buffers, directions, noise)?;
-        }
+        self.queue_line(on, from, directions, noise)?;
         let mut total = [0.0; 3];
         for sums in on.0.read_back(&self.line)?.wait()? {
             total.iter_mut().zip(sums).for_each(|(sum, v)| *sum += v);
         }
         Ok(total)
+    }
+
+    /// [`Fused::line_sums`] of the frames in `line`, without waiting for them.
+    pub(super) fn queue_line(
+        &mut self,
+        on: (&M, &Layout, &M::Fft),
+        (buffers, frames): (&Buffers<M>, &mut FrameBuffers<M>),
+        directions: &Pair<M>,
+        noise: Noise,
+    ) -> Result<()> {
+        if !self.exact_line(on, buffers, frames, directions, noise)? {
+            self.line(on, buffers, directions, noise)?;
+        }
+        Ok(())
     }
 
     /// Computes the frames' sums along the line at whole pixels.
