@@ -81,10 +81,9 @@ pub unsafe fn ptycho_fluence(
                 let there = next + (u as u32) < end && c < columns;
                 for part in 0..PARTS {
                     let r = r.wrapping_add(part as u32 * TILE_ROWS);
-                    // Loaded without a branch, so that all loads are on their way together.
-                    let there = there && r < rows;
-                    let value = *power.add(if there { (r * columns + c) as usize } else { 0 });
-                    powers[u][part] = if there { value } else { 0.0 };
+                    if there && r < rows {
+                        powers[u][part] = *power.add((r * columns + c) as usize);
+                    }
                 }
             }
             for of_frame in powers {

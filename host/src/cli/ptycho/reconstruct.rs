@@ -145,10 +145,11 @@ impl Reconstruct {
         let estimate = self.memory_estimate(&scan)?;
         let cpu_only = (self.recipe.precision == Precision::F64)
             .then_some("the GPU back end computes in f32 only");
-        let waves = self.recipe.gpu.waves;
+        let [_, rows, columns] = scan.shape();
+        let kernels = || crate::ptycho::cuda::kernels_for(&self.recipe, [rows, columns]);
         let backend = self
             .request
-            .open(cpu_only, || crate::ptycho::cuda::kernels_for(waves))?
+            .open(cpu_only, kernels)?
             .fitting::<Failure>(WHAT, &estimate, memory)?;
         let name = self.scan.display().to_string();
         let mut start = self.recipe.clone();

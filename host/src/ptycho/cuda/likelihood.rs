@@ -235,6 +235,8 @@ pub(super) struct Run<'a, M: Device> {
 impl<M: Device> Run<'_, M> {
     /// One step; it waits for the device where the host decides.
     pub(super) fn iterate(&mut self, step: &Step, method: &LikelihoodMethod) -> Result<()> {
+        // Buffers change places below, and a captured epoch has their addresses.
+        self.frames.epoch = None;
         self.fuse(step, method.noise)?;
         let loss = self.gradient(step, method)?;
         let smoothing = method.smoothing(self.own.count);
@@ -381,6 +383,13 @@ impl<M: Device> Run<'_, M> {
         let [object, probe] = &mut self.own.start;
         self.device.copy(&self.buffers.object, object)?;
         self.device.copy(&self.buffers.probe, probe)
+    }
+
+    /// Keeps object and probe before a step that then writes all of both.
+    fn swap_start(&mut self) {
+        let [object, probe] = &mut self.own.start;
+        std::mem::swap(&mut self.buffers.object, object);
+        std::mem::swap(&mut self.buffers.probe, probe);
     }
 
     /// Takes the first of the steps `first`, `first`/2, … at which the objective is below `start`; `false`: none is, and object

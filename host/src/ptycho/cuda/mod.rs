@@ -27,7 +27,7 @@ mod tile_windows;
 pub use engine::GpuEngine;
 
 use crate::gpu::{CudaDevice, EmulatedDevice};
-use crate::ptycho::{Engine, EngineError, GpuWaves, Problem, UpdateVersion};
+use crate::ptycho::{Engine, EngineError, EngineName, GpuWaves, Problem, Recipe, UpdateVersion};
 
 /// [`GpuEngine::new`] on a CUDA device, as a boxed [`Engine`]. It is compiled once, in this crate,
 /// and not again in every program that uses it.
@@ -60,8 +60,91 @@ pub fn kernels() -> crate::cuda::Kernels {
     crate::kernels::unpacked(warpstride_ptx::PTYCHO)
 }
 
-/// Those of [`kernels`] that the engines launch if exit waves are stored as `waves`.
+/// Kernels that only projection engines launch.
+const OF_PROJECTIONS: [&str; 3] = ["ptycho_fused_", "ptycho_columns_", "ptycho_rows_"];
+/// Kernels that only engines with batches launch.
+const OF_BATCHES: [&str; 7] = [
+    "ptycho_frame_chi_",
+    "ptycho_exact_chi_",
+    "ptycho_exact_modes_",
+    "ptycho_exact_step_sums_",
+    "ptycho_exact_finish_",
+    "ptycho_exact_advance_",
+    "ptycho_pie_",
+];
+/// Kernels that only `ml` launches.
+const OF_LIKELIHOOD: [&str; 4] = [
+    "ptycho_frame_gradient_",
+    "ptycho_frame_line_",
+    "ptycho_exact_gradient_",
+    "ptycho_exact_line_",
+];
+
+/// Those of [`kernels`] that a recipe's engines launch for frames of `shape` (rows, columns). The driver compiles each of them
+/// in the first run, which takes half a minute for all.
 #[must_use]
-pub fn kernels_for(waves: GpuWaves) -> crate::cuda::Kernels {
-    kernels().only(|kernel| waves == GpuWaves::Bf16 || !kernel.ends_with("_bf16"))
+pub fn kernels_for(recipe: &Recipe, shape: [usize; 2]) -> crate::cuda::Kernels {
+    kernels().only(launches(recipe, shape))
+}
+
+/// Whether a recipe's engines launch a kernel for frames of `shape`.
+fn launches(recipe: &Recipe, shape: [usize; 2]) -> impl Fn(&str) -> bool {
+    let any = |of: fn(EngineName) -> bool| recipe.engines.iter().any(|engine| of(engine.name));
+    let families = [
+        (any(EngineName::projects), &OF_PROJECTIONS[..]),
+        (
+            any(|name| !name.projects() && name != EngineName::Ml),
+            &OF_BATCHES,
+        ),
+        (any(|name| name == EngineName::Ml), &OF_LIKELIHOOD),
+    ];
+    let packed = recipe.gpu.waves == GpuWaves::Bf16;
+    move |kernel| {
+        // Kernels for frames of one size have it in their names.
+        let mut sizes = kernel.split('_').filter_map(|part| part.parse().ok());
+        let begins = |names: &[&str]| names.iter().any(|name| kernel.starts_with(name));
+        (packed || !kernel.ends_with("_bf16"))
+            && sizes.all(|size: usize| shape.contains(&size))
+            && (families.iter()).all(|(launched, names)| *launched || !begins(names))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ptycho::EngineSpec;
+
+    #[test]
+    fn only_kernels_of_the_engines_and_frames_are_compiled() {
+        let all = kernels();
+        let of = |engines: &[&str], shape, waves| {
+            let mut recipe = Recipe::default();
+            recipe.engines = engines
+                .iter()
+                .map(|text| EngineSpec::parse(text).unwrap())
+                .collect();
+            recipe.gpu.waves = waves;
+            let launched = launches(&recipe, shape);
+            let names = all.names().into_iter().filter(|name| launched(name));
+            names.map(str::to_owned).collect::<Vec<_>>()
+        };
+        let has = |names: &[String], name: &str| names.iter().any(|found| found == name);
+        let dm = of(&["dm"], [128, 128], GpuWaves::F32);
+        assert!(has(&dm, "ptycho_fused_step_128") && has(&dm, "ptycho_columns_reflect_128"));
+        assert!(has(&dm, "ptycho_fourier_step") && has(&dm, "ptycho_probe_finish"));
+        assert!(
+            !dm.iter()
+                .any(|name| name.contains("_64") || name.contains("exact_"))
+        );
+        assert!(!dm.iter().any(|name| name.ends_with("_bf16")));
+        let passes = of(&["raar"], [512, 256], GpuWaves::Bf16);
+        assert!(has(&passes, "ptycho_columns_finish_512_bf16"));
+        assert!(has(&passes, "ptycho_rows_project_256"));
+        let both = of(&["lsqml", "ml"], [64, 64], GpuWaves::F32);
+        assert!(has(&both, "ptycho_exact_line_poisson_64") && has(&both, "ptycho_frame_chi_64"));
+        assert!(!both.iter().any(|name| name.starts_with("ptycho_fused_")));
+        let epie = of(&["epie"], [128, 128], GpuWaves::F32);
+        assert!(has(&epie, "ptycho_pie_cluster_exact_128"));
+        assert!(!has(&epie, "ptycho_frame_line_poisson_128"));
+    }
 }

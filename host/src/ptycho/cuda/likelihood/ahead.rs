@@ -33,7 +33,7 @@ impl<M: Device> Run<'_, M> {
         self.combine_by_factor()?;
         let weight = self.smoothness_sums(method)?.unwrap_or(0.0);
         self.queue_step(method, weight)?;
-        self.keep_start()?;
+        self.swap_start();
         self.move_by_factor()?;
         let (own, on) = (&mut *self.own, (device, self.layout, self.probe_fft));
         if let Some(fused) = &mut own.fused {

@@ -64,6 +64,8 @@ pub(in crate::ptycho::cuda) struct Fused<M: Device> {
     metrics: [M::Buffer<f32>; 5],
     /// The noise with which f, ξ, the losses and the metrics are those of the present object and probe.
     current: Option<Noise>,
+    /// Whether `metrics` have not been given to the run yet.
+    metrics_wait: bool,
     /// The sum of the losses.
     loss: f64,
     /// What shifted probes need; none at whole pixels.
@@ -86,6 +88,7 @@ impl<M: Device> Fused<M> {
             largest: device.alloc("the largest weights", 2)?,
             metrics: [metric()?, metric()?, metric()?, metric()?, metric()?],
             current: None,
+            metrics_wait: false,
             loss: 0.0,
             exact: None,
         };
@@ -123,6 +126,7 @@ impl<M: Device> Fused<M> {
         losses: &mut M::Buffer<f64>,
         noise: Noise,
     ) -> Result<()> {
+        self.metrics_wait = true;
         if self.exact.is_some() {
             self.exact_gradients(on, buffers, frames, losses, noise)
         } else {
@@ -205,11 +209,14 @@ impl<M: Device> Fused<M> {
             free,
             ..
         } = buffers;
-        for (metric, next) in [errors, moved, photon, residual, free]
-            .into_iter()
-            .zip(&mut self.metrics)
-        {
-            device.copy(next, metric)?;
+        // Once for each model: what they had held is overwritten by the next.
+        if std::mem::take(&mut self.metrics_wait) {
+            for (metric, next) in [errors, moved, photon, residual, free]
+                .into_iter()
+                .zip(&mut self.metrics)
+            {
+                std::mem::swap(next, metric);
+            }
         }
         device.zero(&mut self.largest)?;
         let ([object, probe], [weights, probe_weights]) = (gradient, weights);
