@@ -118,11 +118,11 @@ mod tests {
     fn only_kernels_of_the_engines_and_frames_are_compiled() {
         let all = kernels();
         let of = |engines: &[&str], shape, waves| {
-            let mut recipe = Recipe::default();
-            recipe.engines = engines
-                .iter()
-                .map(|text| EngineSpec::parse(text).unwrap())
-                .collect();
+            let engines = engines.iter().map(|text| EngineSpec::parse(text).unwrap());
+            let mut recipe = Recipe {
+                engines: engines.collect(),
+                ..Recipe::default()
+            };
             recipe.gpu.waves = waves;
             let launched = launches(&recipe, shape);
             let names = all.names().into_iter().filter(|name| launched(name));
