@@ -129,7 +129,7 @@ mod tests {
             names.map(str::to_owned).collect::<Vec<_>>()
         };
         let has = |names: &[String], name: &str| names.iter().any(|found| found == name);
-        let dm = of(&["dm"], [128, 128], GpuWaves::F32);
+        let dm = of(&["dm:1"], [128, 128], GpuWaves::F32);
         assert!(has(&dm, "ptycho_fused_step_128") && has(&dm, "ptycho_columns_reflect_128"));
         assert!(has(&dm, "ptycho_fourier_step") && has(&dm, "ptycho_probe_finish"));
         assert!(
@@ -137,13 +137,13 @@ mod tests {
                 .any(|name| name.contains("_64") || name.contains("exact_"))
         );
         assert!(!dm.iter().any(|name| name.ends_with("_bf16")));
-        let passes = of(&["raar"], [512, 256], GpuWaves::Bf16);
+        let passes = of(&["raar:1"], [512, 256], GpuWaves::Bf16);
         assert!(has(&passes, "ptycho_columns_finish_512_bf16"));
         assert!(has(&passes, "ptycho_rows_project_256"));
-        let both = of(&["lsqml", "ml"], [64, 64], GpuWaves::F32);
+        let both = of(&["lsqml:1", "ml:1"], [64, 64], GpuWaves::F32);
         assert!(has(&both, "ptycho_exact_line_poisson_64") && has(&both, "ptycho_frame_chi_64"));
         assert!(!both.iter().any(|name| name.starts_with("ptycho_fused_")));
-        let epie = of(&["epie"], [128, 128], GpuWaves::F32);
+        let epie = of(&["epie:1"], [128, 128], GpuWaves::F32);
         assert!(has(&epie, "ptycho_pie_cluster_exact_128"));
         assert!(!has(&epie, "ptycho_frame_line_poisson_128"));
     }
