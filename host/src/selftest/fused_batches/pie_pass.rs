@@ -15,7 +15,7 @@ use warpstride_kernels::ptycho::{
     pie_pass::{PtychoPiePass64, PtychoPiePass128},
 };
 
-/// Which kernel makes a pass.
+/// The kernels of a pass.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum By {
     Block,
