@@ -3,6 +3,7 @@
 use super::{GpuStep, GpuWaves};
 use std::fmt;
 use warpstride_kernels::ptycho::column_tiles;
+use warpstride_kernels::ptycho::pie_cluster_exact;
 use warpstride_kernels::ptycho::rows_project::most_modes;
 
 /// How a GPU computes the iterations of `dm`, `raar` and `ap`.
@@ -103,7 +104,7 @@ pub(crate) fn keeps_frame(side: usize, shared_memory: usize) -> bool {
 /// Whether a cluster of blocks of compute capability `arch`/10 can hold such a frame in the registers of several
 /// multiprocessors.
 pub(crate) fn spreads_frame(side: usize, arch: u32, shared_memory: usize) -> bool {
-    side == 128 && arch >= 90 && keeps_frame(side, shared_memory)
+    side == 128 && arch >= 90 && 4 * pie_cluster_exact::WORDS <= shared_memory
 }
 
 impl StepPlan {

@@ -1,5 +1,5 @@
 //! What the kernels for frames at exact positions share: the shift of a layer by a fraction of a pixel, in the
-//! registers of the block that holds the frame ([`Frame`]).
+//! registers of the block or the cluster that holds the frame ([`Frame`]).
 //!
 //! A shift S multiplies the spectrum by the phase ramp exp(−2πi (k_r f_r/rows + k_c f_c/columns)), k the signed
 //! frequencies (that of n/2 is −n/2), as `shifted_spectra`. The ramp is the product of a factor for each row and one

@@ -23,7 +23,7 @@ const FOUND: usize = RAMP + Ramp::<4>::WORDS;
 /// Words before the roots of unity.
 const ROOTS: usize = FOUND + Found::WORDS;
 /// Words of shared memory.
-const WORDS: usize = ROOTS + 2 * ClusterFrame::<4>::SIDE;
+pub const WORDS: usize = ROOTS + 2 * ClusterFrame::<4>::SIDE;
 /// Values that are updated together.
 const TOGETHER: usize = 4;
 
@@ -55,13 +55,7 @@ impl<const A: usize> ClusterPass<A> {
                         if number == 0 && self.limits[1] >= 0.0 {
                             self.clip_all();
                         }
-                        if self.step[1] == 0.0 {
-                            // The probe stays, and with it its spectrum; S(P) is in its slots now.
-                            x = self.turned(PROBE);
-                            round = thread::hidden(2);
-                        } else {
-                            x = self.turned(CHI);
-                        }
+                        x = self.turned(CHI);
                     } else {
                         self.update_probe(most[1]);
                         x = self.turned(PROBE);

@@ -1,4 +1,4 @@
-//! The sums over a run of frames for one probe pixel, which both probe updates use.
+//! The sums over a slice of the frames for one probe pixel, which both probe updates use.
 
 use super::wave_storage::{Wave, value};
 use warpstride_device::prelude::*;

@@ -74,7 +74,7 @@ macro_rules! kernels {
 
 kernels! {
     /// Adds to `numerator` (mode, row, column) and `denominator` (row, column), which must be zero before, in `slices` >
-    /// 0 runs of frames of `scale · psi`. Does nothing while `*gate` is not 0.
+    /// 0 slices of the frames of `scale · psi`. Does nothing while `*gate` is not 0.
     Complex32: ptycho_probe_update_atomic;
     /// [`ptycho_probe_update_atomic`] with ψ in bf16.
     u32: ptycho_probe_update_atomic_bf16;

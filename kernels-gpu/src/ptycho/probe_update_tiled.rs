@@ -1,7 +1,7 @@
 //! Probe update by output pixels: the sums `Σ conj(O) ψ` and `Σ |O|²` over slices of the frames, one result a slice,
 //! without atomics and with the same bits every time.
 //!
-//! A thread processes one pixel of one mode over the frames of one slice, in order; its neighbours process the
+//! A thread processes one pixel of one mode over the frames of one slice, from the last; its neighbours process the
 //! neighbouring pixels, so every access is a row. Reads ψ, 8 bytes (4 in bf16) per pixel and mode of device memory; the object
 //! from the caches; writes 12 bytes per slice, pixel and mode. The slices fill the device: one 128 × 128 probe has
 //! only 64 blocks of pixels.
@@ -78,7 +78,7 @@ macro_rules! kernels {
 }
 
 kernels! {
-    /// `numerators` (slice, mode, row, column) and `denominators` (slice, row, column) for `slices` > 0 runs of frames of
+    /// `numerators` (slice, mode, row, column) and `denominators` (slice, row, column) for `slices` > 0 slices of the frames of
     /// `scale · psi`. Does nothing while `*gate` is not 0.
     Complex32: ptycho_probe_update_tiled;
     /// [`ptycho_probe_update_tiled`] with ψ in bf16.

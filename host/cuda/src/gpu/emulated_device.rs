@@ -199,7 +199,7 @@ impl Device for EmulatedDevice {
         Ok(host_memory())
     }
 
-    /// The lowest architecture for which there are kernels.
+    /// That of compute capability 9.0, or of 8.0 with less shared memory.
     fn arch(&self) -> u32 {
         if self.shared_memory < SHARED_MEMORY {
             80

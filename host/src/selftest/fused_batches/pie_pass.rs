@@ -25,12 +25,13 @@ pub(super) enum By {
 }
 
 /// Whether the probe has a support, α and step of object and probe (0: no update), and limits of the object's modulus.
-pub(super) const PASSES: [(bool, [[f32; 2]; 3]); 5] = [
+pub(super) const PASSES: [(bool, [[f32; 2]; 3]); 6] = [
     (false, [[0.6, 1.0], [1.0, 0.7], [0.0, -1.0]]),
     (true, [[1.0, 1.0], [1.0, 0.2], [0.0, -1.0]]),
     (true, [[0.1, 0.6], [0.9, 0.7], [0.3, 1.1]]),
     (true, [[1.0, 0.5], [0.0, 1.0], [0.0, -1.0]]),
     (false, [[0.3, 1.0], [1.0, 0.0], [0.3, 1.1]]),
+    (true, [[0.3, 1.0], [1.0, 0.0], [0.0, -1.0]]),
 ];
 
 /// The largest squared modulus.
@@ -93,15 +94,14 @@ pub(super) fn pass<M: Device>(
                 let change = probe.conj() * value * factor(0, probe.norm_sqr(), of_probe);
                 o[at] = old_o + change;
             }
-            if step[1] != 0.0 {
-                let change = direction[pixel] * factor(1, old_o.norm_sqr(), of_object);
-                let inside = if supported {
-                    f64::from(support[pixel])
-                } else {
-                    1.0
-                };
-                p[pixel] = (old_p + change) * inside;
-            }
+            // The support also holds without a step.
+            let change = direction[pixel] * factor(1, old_o.norm_sqr(), of_object);
+            let inside = if supported {
+                f64::from(support[pixel])
+            } else {
+                1.0
+            };
+            p[pixel] = (old_p + change) * inside;
         }
         if step[0] != 0.0 {
             o.iter_mut()
