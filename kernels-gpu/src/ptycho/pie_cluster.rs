@@ -6,9 +6,9 @@
 //! update. √counts are loaded into registers while the thread waits for the other blocks' updates of the frame before.
 //! Three barriers of the cluster a frame: one in each transform, and one before the next frame's window is read. Of a
 //! pixel of a frame 8 bytes of the object are read, 8 written, and 4 (√counts) read: at 64 bytes a clock and
-//! multiprocessor 1300 clocks; the operations of the two transforms take about 2.7 µs. Measured on an H200: 12.6 µs a frame, where
-//! `pie_pass` with the probe in shared memory took 20.2, the same bits. What takes the rest are the barriers, each with a fence of all
-//! memory. A cluster of two blocks for 64² took longer than one block (10.8 and 10.1 µs).
+//! multiprocessor 1300 clocks; the operations of the two transforms take about 2.7 µs. Measured on an H200 by
+//! `ptycho_gradient`: 12.1 µs a frame, before with one block 19.7. What takes the rest are the barriers, each with a fence of
+//! all memory, and the fetching of code (docs/optimisation-log.md, section 21).
 //! Blocks of 128 threads: one warp for each scheduler of a multiprocessor, with as many registers as a thread can have.
 
 use super::cluster_pass::{CHI, ClusterPass, Found, PROBE, WINDOW};

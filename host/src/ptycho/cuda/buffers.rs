@@ -17,7 +17,7 @@ const PROBE_PIXELS: usize = 256;
 const MAX_SLICES: usize = 64;
 
 /// Slices of the frames in a probe update of `pixels` pixels in all modes: the fewest whose blocks fill an H200 to 95 % whenever they
-/// run. Measured there, 1457 frames of 128², ms: 0.066 with 12 slices (0.97 of all blocks at a time), 0.067 with 24 (0.97 twice), 0.071 with 18 and 25.
+/// run. In a trial there (benches/runs/2026-11-25-h200), 1457 frames of 128², ms: 0.066 with 12 slices (0.97 of all blocks at a time), 0.067 with 24 (0.97 twice), 0.071 with 18 and 25.
 fn probe_slices(pixels: usize, frames: usize) -> usize {
     let blocks = pixels.div_ceil(PROBE_PIXELS);
     let fills = |slices: &usize| {

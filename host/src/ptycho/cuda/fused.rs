@@ -27,7 +27,8 @@ use warpstride_kernels::ptycho::{
     wave_limit::PtychoWaveLimit,
 };
 
-/// Nanoseconds between the first loads of blocks that keep the probe of 128². Measured on an H200, ms a step of 1457 frames:
+/// Nanoseconds between the first loads of blocks that keep the probe of 128². In a trial on an H200
+/// (benches/runs/2026-11-25-h200), ms a step of 1457 frames:
 /// 0.328 without, 0.312 with 2000, 0.309 with 3000, 0.318 with 4500; the other kernels only lose.
 const PAUSE: u32 = 3000;
 
