@@ -28,7 +28,7 @@ const fn words<const A: usize>() -> usize {
 
 /// Sets (if `first`) or adds |x|² of the thread's pixels to its sums, `Frame::THREADS` words apart.
 #[inline(always)]
-unsafe fn add_intensities<const A: usize>(x: &Values, sums: *mut f32, first: bool) {
+pub(super) unsafe fn add_intensities<const A: usize>(x: &Values, sums: *mut f32, first: bool) {
     for v in 0..VALUES {
         let sum = sums.add(v * Frame::<A>::THREADS);
         let old = if first { 0.0 } else { *sum };
@@ -38,7 +38,7 @@ unsafe fn add_intensities<const A: usize>(x: &Values, sums: *mut f32, first: boo
 
 /// Multiplies the thread's pixels by their factors.
 #[inline(always)]
-unsafe fn times_factors<const A: usize>(x: &mut Values, factors: *const f32) {
+pub(super) unsafe fn times_factors<const A: usize>(x: &mut Values, factors: *const f32) {
     for v in 0..VALUES {
         x[v] = x[v].scale(*factors.add(v * Frame::<A>::THREADS));
     }

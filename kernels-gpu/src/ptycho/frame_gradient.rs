@@ -46,6 +46,48 @@ unsafe fn given<const A: usize>(magnitudes: *const f32, group: usize) -> [f32; T
     given
 }
 
+/// Adds a pixel of this modelled intensity to the sums; `$valid` has D, `$other` is for a masked or free pixel. Not a
+/// function, with which the compiler makes other code of `derive`, which has been measured.
+macro_rules! at_pixel {
+    ($noise:ident, ($model:ident, $magnitude:ident), ($sums:ident, $metrics:ident), |$slope:ident| $valid:expr, $other:expr) => {
+        let floored = $model + FLOOR;
+        let (root, inverse) = root_of(floored);
+        if $magnitude >= 0.0 {
+            let (loss, $slope) = loss_and_slope::<$noise>([floored, root, inverse], $magnitude);
+            $sums.losses += loss;
+            $valid;
+            let counts = $magnitude * $magnitude;
+            let (by_count, by_root) = ($model - counts, root - $magnitude);
+            $metrics.photons += float::div_approx(by_count * by_count, counts + 1.0);
+            $metrics.roots = by_root.mul_add(by_root, $metrics.roots);
+            $metrics.valid += 1.0;
+        } else {
+            let by_hidden = if $magnitude <= FREE {
+                root - (FREE - $magnitude)
+            } else {
+                0.0
+            };
+            $metrics.hidden = by_hidden.mul_add(by_hidden, $metrics.hidden);
+            $other;
+        }
+    };
+}
+
+/// D at a pixel of this modelled intensity, 0 where masked or free; adds the pixel to the sums.
+#[inline(always)]
+pub(super) fn slope_at<const NOISE: u32>(model: f32, magnitude: f32, sums: &mut Sums) -> f32 {
+    let metrics = &mut sums.metrics;
+    let found;
+    at_pixel!(
+        NOISE,
+        (model, magnitude),
+        (sums, metrics),
+        |slope| found = slope,
+        found = 0.0
+    );
+    found
+}
+
 /// One group of [`derive`].
 #[inline(always)]
 unsafe fn derive_group<const NOISE: u32>(
@@ -60,27 +102,14 @@ unsafe fn derive_group<const NOISE: u32>(
     for k in 0..TOGETHER {
         let (magnitude, v) = (given[k], group * TOGETHER + k);
         let model = x[v].norm_sqr() * factor;
-        let floored = model + FLOOR;
-        let (root, inverse) = root_of(floored);
         // A selection instead of the branch lets the assembler compute all pixels at once, and spill.
-        if magnitude >= 0.0 {
-            let (loss, slope) = loss_and_slope::<NOISE>([floored, root, inverse], magnitude);
-            sums.losses += loss;
-            x[v] = x[v].scale(slope * factor);
-            let counts = magnitude * magnitude;
-            let (by_count, by_root) = (model - counts, root - magnitude);
-            metrics.photons += float::div_approx(by_count * by_count, counts + 1.0);
-            metrics.roots = by_root.mul_add(by_root, metrics.roots);
-            metrics.valid += 1.0;
-        } else {
-            let by_hidden = if magnitude <= FREE {
-                root - (FREE - magnitude)
-            } else {
-                0.0
-            };
-            metrics.hidden = by_hidden.mul_add(by_hidden, metrics.hidden);
-            x[v] = Complex32::ZERO;
-        }
+        at_pixel!(
+            NOISE,
+            (model, magnitude),
+            (sums, metrics),
+            |slope| x[v] = x[v].scale(slope * factor),
+            x[v] = Complex32::ZERO
+        );
     }
 }
 

@@ -34,7 +34,7 @@ pub(super) struct Line {
 
 /// The product Re(x* y).
 #[inline(always)]
-fn product(x: Complex32, y: Complex32) -> f32 {
+pub(super) fn product(x: Complex32, y: Complex32) -> f32 {
     x.re.mul_add(y.re, x.im * y.im)
 }
 

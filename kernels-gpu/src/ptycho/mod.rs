@@ -53,6 +53,8 @@ pub mod magnitude_deviation;
 pub mod mix_layers;
 mod mode_rows;
 pub mod model_metrics;
+pub mod modes_gradient;
+pub mod modes_line;
 pub mod object_direction;
 pub mod object_finish;
 pub mod object_from_sums;

@@ -33,6 +33,15 @@ impl<const N: usize> WarpSums<N> {
         }
     }
 
+    /// Adds a sum of the warp, which all of its lanes have, to what is noted, or notes it if it is the `first`.
+    #[inline(always)]
+    pub(super) unsafe fn add(&self, which: usize, of_warp: f64, first: bool) {
+        if thread::recomputed(warp::lane_id()) == 0 {
+            let noted = &mut (*self.sums.add(warp_number()))[which];
+            *noted = if first { of_warp } else { *noted + of_warp };
+        }
+    }
+
     /// Notes all sums of the warp, which all of its lanes have.
     #[inline(always)]
     pub(super) unsafe fn note_all(&self, of_warp: [f64; N]) {
