@@ -59,18 +59,25 @@ pub fn memory_estimate(
         .with_waves(recipe.gpu.waves);
     let separate = |e: &EngineSpec| e.name.projects() && e.subpixel == Some(true);
     let fused = plan.is_fused() && !recipe.engines.iter().any(separate);
-    // Fused conjugate gradients keep the spectra and the gradients of all frames.
-    let fuses = modes == 1 && rows == columns && matches!(rows, 64 | 128);
+    // Fused conjugate gradients keep the spectra and the gradients of all frames in all modes, for several modes the slopes of
+    // the losses.
+    let fuses = rows == columns && matches!(rows, 64 | 128);
+    let several = modes > 1;
+    let of_pixel = wide(modes).saturating_mul(16) + if several { 4 } else { 0 };
     let searches = |e: &&EngineSpec| e.name == EngineName::Ml && e.noise != Some(Noise::Gaussian);
     let slices = wide(slices_of(u32::try_from(frames).unwrap_or(u32::MAX)) as usize);
-    // At exact positions the shifted probes besides, and two sets of waves of a slice.
+    // At exact positions the shifted probes besides. There and for several modes, the waves of a slice in all modes and those of
+    // one mode.
+    let of_slices = slices.saturating_mul(probe.saturating_add(frame).saturating_mul(8));
     let of_search = |e: &EngineSpec| {
-        if e.subpixel == Some(false) {
-            pixels.saturating_mul(16)
+        let (shifted, sliced) = if e.subpixel == Some(false) {
+            (0, if several { of_slices } else { 0 })
         } else {
-            (pixels.saturating_mul(24))
-                .saturating_add(slices.saturating_mul(frame).saturating_mul(16))
-        }
+            (wide(modes).saturating_mul(8), of_slices)
+        };
+        pixels
+            .saturating_mul(of_pixel.saturating_add(shifted))
+            .saturating_add(sliced)
     };
     let searched = (recipe.engines.iter())
         .filter(|e| fuses && searches(e))
@@ -184,20 +191,24 @@ mod tests {
 
     #[test]
     fn fused_conjugate_gradients_keep_two_arrays_of_waves_or_three() {
-        let of = |noise, subpixel| {
+        let of = |noise, subpixel, modes| {
             let mut recipe = Recipe {
                 engines: vec![EngineSpec::parse("ml:5").unwrap()],
                 ..Recipe::default()
             };
             recipe.engines[0].noise = Some(noise);
             recipe.engines[0].subpixel = Some(subpixel);
-            memory_estimate([10_000, 1, 64, 64], [200, 200], &recipe).gpu_device
+            memory_estimate([10_000, modes, 64, 64], [200, 200], &recipe).gpu_device
         };
-        let separate = of(Noise::Gaussian, true);
-        let fused = [false, true].map(|exact| of(Noise::Amplitude, exact) - separate);
-        let slices = 132 * 64 * 64 * 16;
-        let waves = 10_000 * 64 * 64;
-        assert_eq!(fused, [waves * 16, waves * 24 + slices]);
-        assert_eq!(of(Noise::Gaussian, false), separate);
+        let fused = |modes| {
+            let separate = of(Noise::Gaussian, true, modes);
+            assert_eq!(of(Noise::Gaussian, false, modes), separate);
+            [false, true].map(|exact| of(Noise::Amplitude, exact, modes) - separate)
+        };
+        let (slice, waves) = (132 * 64 * 64 * 8, 10_000 * 64 * 64);
+        assert_eq!(fused(1), [waves * 16, waves * 24 + 2 * slice]);
+        // D of each pixel, and the modes' sums of the slices.
+        let several = [waves * (3 * 16 + 4), waves * (3 * 24 + 4)];
+        assert_eq!(fused(3), several.map(|bytes| bytes + 4 * slice));
     }
 }

@@ -165,6 +165,9 @@ impl<M: Device> GpuEngine<M> {
             let others = self.likelihood.as_mut().and_then(|of| of.on_probe());
             let (device, layout) = (&self.device, &self.layout);
             normalise(device, layout, buffers, momentum, others, power)?;
+            if let Some(own) = &mut self.likelihood {
+                own.changed();
+            }
         }
         match &step.refinement {
             Some(how) => self.refine(step, how),

@@ -51,10 +51,7 @@ pub(super) struct Fused<M: Device> {
 impl<M: Device> Fused<M> {
     /// `None`: the frames do not fit into a block's registers, or the sums of several modes into its shared memory.
     pub(super) fn new(device: &M, layout: &Layout) -> Result<Option<Self>> {
-        let modes = layout.modes > 1
-            && layout.columns == layout.rows
-            && holds_modes(layout.rows as usize, device.shared_memory());
-        let Some(side) = side_of(device, layout).or(modes.then_some(layout.rows)) else {
+        let Some(side) = side_of(device, layout).or_else(|| side_of_modes(device, layout)) else {
             return Ok(None);
         };
         Ok(Some(Self {
@@ -85,6 +82,7 @@ macro_rules! launch_by_side {
         }
     };
 }
+pub(super) use launch_by_side;
 
 mod exact;
 
@@ -93,6 +91,14 @@ pub(super) fn side_of<M: Device>(device: &M, layout: &Layout) -> Option<u32> {
     let side = layout.rows;
     let holds = holds_frame(side as usize, device.shared_memory());
     (layout.modes == 1 && layout.columns == side && holds).then_some(side)
+}
+
+/// Rows and columns of a frame, if it fits into a block's registers, the sums of its modes into the shared memory, and
+/// there are several.
+pub(super) fn side_of_modes<M: Device>(device: &M, layout: &Layout) -> Option<u32> {
+    let side = layout.rows;
+    let holds = holds_modes(side as usize, device.shared_memory());
+    (layout.modes > 1 && layout.columns == side && holds).then_some(side)
 }
 
 /// exp(−2πi k/side).

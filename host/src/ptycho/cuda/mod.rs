@@ -73,11 +73,13 @@ const OF_BATCHES: [&str; 7] = [
     "ptycho_pie_",
 ];
 /// Kernels that only `ml` launches.
-const OF_LIKELIHOOD: [&str; 4] = [
+const OF_LIKELIHOOD: [&str; 6] = [
     "ptycho_frame_gradient_",
     "ptycho_frame_line_",
     "ptycho_exact_gradient_",
     "ptycho_exact_line_",
+    "ptycho_modes_gradient_",
+    "ptycho_modes_line_",
 ];
 
 /// Those of [`kernels`] that a recipe's engines launch for frames of `shape` (rows, columns). The driver compiles each of them
@@ -142,9 +144,11 @@ mod tests {
         assert!(has(&passes, "ptycho_rows_project_256"));
         let both = of(&["lsqml:1", "ml:1"], [64, 64], GpuWaves::F32);
         assert!(has(&both, "ptycho_exact_line_poisson_64") && has(&both, "ptycho_frame_chi_64"));
+        assert!(has(&both, "ptycho_modes_line_64") && !has(&both, "ptycho_modes_line_128"));
         assert!(!both.iter().any(|name| name.starts_with("ptycho_fused_")));
         let epie = of(&["epie:1"], [128, 128], GpuWaves::F32);
         assert!(has(&epie, "ptycho_pie_cluster_exact_128"));
         assert!(!has(&epie, "ptycho_frame_line_poisson_128"));
+        assert!(!has(&epie, "ptycho_modes_gradient_128"));
     }
 }

@@ -1,8 +1,8 @@
 //! Gradient, loss and line sums in few launches, for scans whose frames a block holds in its registers: 64² or 128²
-//! pixels, one probe mode; and for noise whose step along a line is of second order.
+//! pixels; and for noise whose step along a line is of second order.
 //!
-//! An iteration transforms every frame three times (at exact positions six times), if the first step along the line is taken
-//! and nothing is constrained. A launch for the loss of a step also computes what the gradient there
+//! An iteration transforms every mode of a frame three times (at exact positions six times), if the first step along the
+//! line is taken and nothing is constrained. A launch for the loss of a step also computes what the gradient there
 //! needs, f and ξ of all frames. So if the step is taken, the next iteration begins with them; the metrics of that model
 //! wait in [`Fused`] until then.
 
@@ -11,22 +11,12 @@ use crate::gpu::{Buffer, Device, ReadBack, Result};
 use crate::ptycho::Step;
 use crate::ptycho::cuda::buffers::{Buffers, Layout};
 use crate::ptycho::cuda::frames::FrameBuffers;
-use crate::ptycho::cuda::fused_batches::{roots, side_of, updates};
+use crate::ptycho::cuda::fused_batches::{roots, side_of, side_of_modes, updates};
 use crate::ptycho::likelihood::{LikelihoodMethod, Noise};
 use crate::ptycho::update_version::TILE;
 use warpstride_device::Complex32;
 use warpstride_device::launch::Work;
-use warpstride_kernels::ptycho::{
-    batch_sums::PtychoBatchSums,
-    frame_gradient::{
-        PtychoFrameGradientAmplitude64, PtychoFrameGradientAmplitude128,
-        PtychoFrameGradientPoisson64, PtychoFrameGradientPoisson128,
-    },
-    frame_line::{
-        PtychoFrameLineAmplitude64, PtychoFrameLineAmplitude128, PtychoFrameLinePoisson64,
-        PtychoFrameLinePoisson128,
-    },
-};
+use warpstride_kernels::ptycho::batch_sums::PtychoBatchSums;
 
 /// `launch!(device, (noise, side), work, Poisson64 | Poisson128 | Amplitude64 | Amplitude128 { … })`
 macro_rules! launch {
@@ -41,6 +31,9 @@ macro_rules! launch {
 }
 
 mod exact;
+mod modes;
+mod shared;
+mod whole;
 
 /// Device memory of fused launches.
 pub(in crate::ptycho::cuda) struct Fused<M: Device> {
@@ -48,9 +41,9 @@ pub(in crate::ptycho::cuda) struct Fused<M: Device> {
     side: u32,
     /// exp(−2πi k/side).
     roots: M::Buffer<Complex32>,
-    /// ξ (frame, row, column).
+    /// ξ (frame, mode, row, column).
     xi: M::Buffer<Complex32>,
-    /// f, unnormalised (frame, row, column).
+    /// f, unnormalised (frame, mode, row, column).
     spectra: M::Buffer<Complex32>,
     /// (frame): slope, half the second derivative, and its part that is never negative.
     pub(super) line: M::Buffer<[f64; 3]>,
@@ -68,14 +61,14 @@ pub(in crate::ptycho::cuda) struct Fused<M: Device> {
     metrics_wait: bool,
     /// The sum of the losses.
     loss: f64,
-    /// What shifted probes need; none at whole pixels.
-    exact: Option<exact::Exact<M>>,
+    /// What shifted probes and several modes need; none for one mode at whole pixels.
+    shared: Option<shared::Shared<M>>,
 }
 
 impl<M: Device> Fused<M> {
     fn new(device: &M, layout: &Layout, side: u32) -> Result<Self> {
         let frames = layout.frames as usize;
-        let waves = frames * layout.pixels() as usize;
+        let waves = frames * layout.probe_elements();
         let metric = || device.alloc("the next metrics", frames);
         let mut new = Self {
             side,
@@ -90,7 +83,7 @@ impl<M: Device> Fused<M> {
             current: None,
             metrics_wait: false,
             loss: 0.0,
-            exact: None,
+            shared: None,
         };
         let order: Vec<u32> = (0..layout.frames).collect();
         device.upload(&mut new.order, &order)?;
@@ -127,10 +120,12 @@ impl<M: Device> Fused<M> {
         noise: Noise,
     ) -> Result<()> {
         self.metrics_wait = true;
-        if self.exact.is_some() {
+        if on.1.modes > 1 {
+            self.modes_gradients(on, buffers, frames, losses, noise)
+        } else if self.shared.is_some() {
             self.exact_gradients(on, buffers, frames, losses, noise)
         } else {
-            self.gradients(on, buffers, losses, noise)
+            self.whole_gradients(on, buffers, losses, noise)
         }
     }
 
@@ -138,44 +133,6 @@ impl<M: Device> Fused<M> {
     pub(super) fn set_loss(&mut self, loss: f64, noise: Noise) {
         self.loss = loss;
         self.current = Some(noise);
-    }
-
-    /// Computes f, ξ, losses and metrics at whole pixels.
-    fn gradients(
-        &mut self,
-        (device, layout, _): (&M, &Layout, &M::Fft),
-        buffers: &Buffers<M>,
-        losses: &mut M::Buffer<f64>,
-        noise: Noise,
-    ) -> Result<()> {
-        let [errors, moved, photon, residual, free] = &mut self.metrics;
-        launch!(
-            device,
-            (noise, self.side),
-            Work::Blocks(layout.frames as usize),
-            PtychoFrameGradientPoisson64
-                | PtychoFrameGradientPoisson128
-                | PtychoFrameGradientAmplitude64
-                | PtychoFrameGradientAmplitude128 {
-                    xi: self.xi.write(),
-                    spectra: self.spectra.write(),
-                    losses: losses.write(),
-                    errors: errors.write(),
-                    moved: moved.write(),
-                    photon: photon.write(),
-                    residual: residual.write(),
-                    free: free.write(),
-                    probe: buffers.probe.read(),
-                    object: buffers.object.read(),
-                    magnitudes: buffers.magnitudes.read(),
-                    scales: buffers.scales.read(),
-                    corners: buffers.corners.read(),
-                    roots: self.roots.read(),
-                    frames: layout.frames,
-                    object_rows: layout.object_rows,
-                    object_columns: layout.object_columns,
-                }
-        )
     }
 
     /// [`Fused::loss`] unless it is known.
@@ -223,8 +180,9 @@ impl<M: Device> Fused<M> {
         let tiles = (layout.object_rows as usize).div_ceil(TILE[0])
             * (layout.object_columns as usize).div_ceil(TILE[1]);
         let groups = (layout.pixels() as usize).div_ceil(TILE[1]);
-        let (shared, probes, summands, slices) = match &self.exact {
-            Some(of) => (&of.probes, layout.frames, &of.sums, of.slices),
+        let (shared, probes, summands, slices) = match &self.shared {
+            Some(of) if of.shifts => (&of.probes, layout.frames, &of.sums, of.slices),
+            Some(of) => (&buffers.probe, 1, &of.sums, of.slices),
             None => (&buffers.probe, 1, &self.xi, 0),
         };
         device.launch(
@@ -247,7 +205,7 @@ impl<M: Device> Fused<M> {
                 batch: 0,
                 probes,
                 slices,
-                modes: 1,
+                modes: layout.modes,
                 rows: layout.rows,
                 columns: layout.columns,
                 object_rows: layout.object_rows,
@@ -256,7 +214,7 @@ impl<M: Device> Fused<M> {
                 // ∂/∂(conj z) of a real function is half of its gradient.
                 scale: 2.0,
             },
-            Work::Blocks(groups + tiles),
+            Work::Blocks(groups * layout.modes as usize + tiles),
         )?;
         self.gradient_from(device, probe, probe_fft)
     }
@@ -286,44 +244,13 @@ impl<M: Device> Fused<M> {
         directions: &Pair<M>,
         noise: Noise,
     ) -> Result<()> {
-        if !self.exact_line(on, buffers, frames, directions, noise)? {
-            self.line(on, buffers, directions, noise)?;
+        if on.1.modes > 1 {
+            self.modes_line(on, buffers, frames, directions, noise)
+        } else if self.shared.is_some() {
+            self.exact_line(on, buffers, frames, directions, noise)
+        } else {
+            self.whole_line(on, buffers, directions, noise)
         }
-        Ok(())
-    }
-
-    /// Computes the frames' sums along the line at whole pixels.
-    fn line(
-        &mut self,
-        (device, layout, _): (&M, &Layout, &M::Fft),
-        buffers: &Buffers<M>,
-        [direction, probe_direction]: &Pair<M>,
-        noise: Noise,
-    ) -> Result<()> {
-        launch!(
-            device,
-            (noise, self.side),
-            Work::Blocks(layout.frames as usize),
-            PtychoFrameLinePoisson64
-                | PtychoFrameLinePoisson128
-                | PtychoFrameLineAmplitude64
-                | PtychoFrameLineAmplitude128 {
-                    sums: self.line.write(),
-                    xi: self.xi.read(),
-                    spectra: self.spectra.read(),
-                    probe: buffers.probe.read(),
-                    probe_direction: probe_direction.read(),
-                    object: buffers.object.read(),
-                    direction: direction.read(),
-                    magnitudes: buffers.magnitudes.read(),
-                    scales: buffers.scales.read(),
-                    corners: buffers.corners.read(),
-                    roots: self.roots.read(),
-                    frames: layout.frames,
-                    object_rows: layout.object_rows,
-                    object_columns: layout.object_columns,
-                }
-        )
     }
 }
 
@@ -331,7 +258,9 @@ impl<M: Device> Run<'_, M> {
     /// Makes ready for the noise: launches are fused if [`LikelihoodBuffers::fused`](super::LikelihoodBuffers) is there
     /// afterwards.
     pub(super) fn fuse(&mut self, step: &Step, noise: Noise) -> Result<()> {
-        let side = side_of(self.device, self.layout).filter(|_| noise != Noise::Gaussian);
+        let (device, layout) = (self.device, self.layout);
+        let side = side_of(device, layout).or_else(|| side_of_modes(device, layout));
+        let side = side.filter(|_| noise != Noise::Gaussian);
         let Some(side) = side else {
             self.own.fused = None;
             return Ok(());
