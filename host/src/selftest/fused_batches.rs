@@ -4,6 +4,7 @@ mod chi;
 mod exact;
 mod exact_likelihood;
 mod likelihood;
+mod modes_likelihood;
 mod pie_pass;
 mod scan;
 mod sums;
@@ -57,6 +58,7 @@ pub(super) fn cases<M: Device>(bench: &mut Bench<'_, M>, size: Size) -> Result<(
             exact_likelihood::gradient(bench, shape, noise)?;
             exact_likelihood::line(bench, shape, noise)?;
         }
+        modes_likelihood::cases(bench, shape)?;
         // An epoch of many frames multiplies rounding errors.
         let few = Shape {
             frames: shape.frames.min(3),

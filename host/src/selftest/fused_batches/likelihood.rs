@@ -1,10 +1,11 @@
 //! The kernels of fused conjugate gradients: `ptycho_frame_gradient_*` and `ptycho_frame_line_*`; for exact positions
-//! `ptycho_exact_gradient_*` and `ptycho_exact_line_*`, in `exact_likelihood.rs`.
+//! `ptycho_exact_gradient_*` and `ptycho_exact_line_*`, in `exact_likelihood.rs`, for several modes
+//! `ptycho_modes_gradient_*` and `ptycho_modes_line_*`, in `modes_likelihood.rs`.
 
 use super::super::bench::{Bench, Case, all_wide, wide};
 use super::super::fourier::{deviation, mean, model_metrics};
 use super::super::shape::{Shape, Source};
-use super::super::transform::reference_transform;
+use super::exact::transform;
 use super::narrow;
 use super::scan::{Scan, worst_metric};
 use crate::gpu::{Buffer, Device, Direction, Result};
@@ -42,29 +43,26 @@ pub(super) fn lit(mut scan: Scan, light: f32) -> Scan {
     scan
 }
 
-/// The transforms, by their definition, of products on the frames: of values of the probe and of the object.
+/// The transforms, by their definition, of products on the frames: of values of the probe (mode, row, column) and of the
+/// object.
 pub(super) fn spectra(
     shape: &Shape,
     scan: &Scan,
     pairs: &[(&[Complex<f64>], &[Complex32])],
     frame: usize,
 ) -> Vec<Complex<f64>> {
-    let mut values: Vec<Complex<f64>> = (0..shape.pixels())
-        .map(|pixel| {
-            let at = scan.place(frame, pixel);
-            let product = |(p, o): &(&[Complex<f64>], &[Complex32])| p[pixel] * wide(o[at]);
+    let mut values: Vec<Complex<f64>> = (0..shape.probe_elements())
+        .map(|n| {
+            let at = scan.place(frame, n % shape.pixels());
+            let product = |(p, o): &(&[Complex<f64>], &[Complex32])| p[n] * wide(o[at]);
             pairs.iter().map(product).sum()
         })
         .collect();
-    reference_transform(&mut values, side(shape), Direction::Forward);
+    transform(shape, &mut values, Direction::Forward);
     values
 }
 
-fn side(shape: &Shape) -> [usize; 2] {
-    [shape.rows as usize, shape.columns as usize]
-}
-
-/// Intensity and magnitude of each pixel of a frame with this spectrum, and the intensities' factor.
+/// Intensity and magnitude of each pixel of a frame with this spectrum (mode, row, column), and the intensities' factor.
 pub(super) fn modelled(
     shape: &Shape,
     scan: &Scan,
@@ -73,11 +71,15 @@ pub(super) fn modelled(
 ) -> (Vec<[f64; 2]>, f64) {
     let factor = f64::from(scan.scales[frame]) / shape.pixels() as f64;
     let given = &scan.magnitudes[frame * shape.pixels()..][..shape.pixels()];
-    let pixel = |(f, given): (&Complex<f64>, &f32)| [f.norm_sqr() * factor, f64::from(*given)];
-    (spectrum.iter().zip(given).map(pixel).collect(), factor)
+    let pixel = |(n, given): (usize, &f32)| {
+        let modes = spectrum.iter().skip(n).step_by(shape.pixels());
+        let intensity: f64 = modes.map(Complex::norm_sqr).sum();
+        [intensity * factor, f64::from(*given)]
+    };
+    (given.iter().enumerate().map(pixel).collect(), factor)
 }
 
-/// ξ, unnormalised, and the loss of a frame with the spectrum `f`.
+/// ξ, unnormalised, and the loss of a frame with the spectrum `f` (mode, row, column).
 pub(super) fn derived(
     shape: &Shape,
     scan: &Scan,
@@ -88,15 +90,17 @@ pub(super) fn derived(
     let (pixels, factor) = modelled(shape, scan, frame, f);
     let mut loss = 0.0;
     let mut xi = f.to_vec();
-    for (value, [intensity, measured]) in xi.iter_mut().zip(&pixels) {
-        *value *= if *measured < 0.0 {
-            0.0
-        } else {
+    for (n, [intensity, measured]) in pixels.iter().enumerate() {
+        let mut of_pixel = 0.0;
+        if *measured >= 0.0 {
             loss += noise.loss(*intensity, *measured);
-            noise.slope(*intensity, *measured) * factor
-        };
+            of_pixel = noise.slope(*intensity, *measured) * factor;
+        }
+        for value in xi.iter_mut().skip(n).step_by(pixels.len()) {
+            *value *= of_pixel;
+        }
     }
-    reference_transform(&mut xi, side(shape), Direction::Inverse);
+    transform(shape, &mut xi, Direction::Inverse);
     (xi, loss)
 }
 
@@ -126,8 +130,11 @@ pub(super) fn line_of(
             continue;
         }
         let product = |x: Complex<f64>, y: Complex<f64>| (x.conj() * y).re;
-        let a1 = 2.0 * product(f[n], a[n]) * factor;
-        let a2 = (2.0 * product(f[n], b[n]) + a[n].norm_sqr()) * factor;
+        let (mut a1, mut a2) = (0.0, 0.0);
+        for n in (n..f.len()).step_by(pixels.len()) {
+            a1 += 2.0 * product(f[n], a[n]) * factor;
+            a2 += (2.0 * product(f[n], b[n]) + a[n].norm_sqr()) * factor;
+        }
         let terms = noise.line_terms([*intensity, a1, a2, 0.0, 0.0], *measured);
         for (sum, term) in sums.iter_mut().zip(&terms[1..]) {
             *sum += term;
