@@ -4,7 +4,9 @@
 use crate::fused_step::{finished, metrics, on_emulator, relative};
 use num_complex::Complex;
 use warpstride::ptycho::cpu::CpuEngine;
-use warpstride::ptycho::{Engine, EngineName, Noise, Problem, Recipe, SimulateOptions, simulate};
+use warpstride::ptycho::{
+    Engine, EngineName, Noise, Problem, Recipe, Reconstructor, SimulateOptions, simulate,
+};
 use warpstride_tests::recipe;
 
 /// Bytes of shared memory: enough for the modes of 128², for those of 64² but not of 128², and for neither.
@@ -27,7 +29,7 @@ fn problem(
         engine.subpixel = Some(exact);
         if engine.name == EngineName::Ml {
             engine.noise = Some(noise);
-        } else {
+        } else if !engine.name.projects() {
             engine.batch = Some(3 - n % 2);
             engine.update_probe = n < 2;
         }
@@ -116,12 +118,71 @@ fn several_modes_need_more_shared_memory() {
     check(&problem, [SHARED_MEMORY[0], SHARED_MEMORY[1]]);
 }
 
+/// The modes are made orthogonal after the fourth iteration.
+#[test]
+fn several_modes_by_conjugate_gradients() {
+    for (noise, modes, exact) in [
+        (Noise::Amplitude, 2, true),
+        (Noise::Poisson, 3, true),
+        (Noise::Amplitude, 3, false),
+        (Noise::Poisson, 2, false),
+    ] {
+        let problem = problem(&["ml:6"], noise, (64, modes), exact);
+        check(&problem, [SHARED_MEMORY[1], SHARED_MEMORY[2]]);
+    }
+}
+
+#[test]
+fn several_modes_of_128_by_conjugate_gradients() {
+    let problem = problem(&["ml:2"], Noise::Amplitude, (128, 2), true);
+    check(&problem, [SHARED_MEMORY[0], SHARED_MEMORY[1]]);
+}
+
+#[test]
+fn conjugate_gradients_of_several_modes_among_other_engines() {
+    for exact in [true, false] {
+        let engines = ["dm:2", "ml:3", "lsqml:1", "ml:2"];
+        let problem = problem(&engines, Noise::Amplitude, (64, 2), exact);
+        check(&problem, [SHARED_MEMORY[1], SHARED_MEMORY[2]]);
+    }
+}
+
+/// Also after the fourth iteration, which has made the modes orthogonal.
+#[test]
+fn conjugate_gradients_of_several_modes_resume_with_the_same_bits() {
+    for exact in [true, false] {
+        let (problem, recipe) = problem(&["ml:6"], Noise::Poisson, (64, 2), exact);
+        let on = || on_emulator(&problem, SHARED_MEMORY[1]);
+        let whole = reconstructed(on(), &problem, &recipe).0;
+        for saved_after in [3, 4, 5] {
+            let mut run = Reconstructor::new(on(), &problem, &recipe);
+            for _ in 0..saved_after {
+                run.advance().unwrap();
+            }
+            run.flush().unwrap();
+            let (progress, state) = (run.progress().clone(), run.engine().save().unwrap());
+            let mut run = Reconstructor::new(on(), &problem, &recipe);
+            run.resume(progress, &state).unwrap();
+            while !run.finished() {
+                run.advance().unwrap();
+            }
+            let object: Vec<_> = run.engine().object().unwrap().into_iter().collect();
+            assert!(object == whole[0], "{exact}, {saved_after}");
+        }
+    }
+}
+
 /// Frames on whole pixels are not shifted. (The metrics of the end are: they come from separate kernels.)
 #[test]
 fn frames_on_pixels_at_exact_positions_give_the_bits_of_whole_pixels() {
-    let engines = ["lsqml:1", "rpie:1", "epie:1", "ml:2"];
+    on_pixels(&["lsqml:1", "rpie:1", "epie:1", "ml:2"], 1);
+    on_pixels(&["ml:5"], 2);
+}
+
+fn on_pixels(engines: &[&str], modes: usize) {
     let [exact, whole] = [true, false].map(|exact| {
-        let mut recipe = recipe(&engines).unwrap();
+        let mut recipe = recipe(engines).unwrap();
+        recipe.probe_modes = modes;
         for engine in &mut recipe.engines {
             engine.subpixel = Some(exact);
         }
