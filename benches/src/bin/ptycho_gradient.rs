@@ -1,7 +1,7 @@
 //! Times of an iteration of the gradient engines on a GPU, at whole pixels and at exact positions between pixels.
 //!
-//! Usage: `ptycho_gradient [FRAMESxSIDE[xMODES] …]`; without arguments, 1457 frames of 128² with one and with three modes and,
-//! for ePIE, 371 with one.
+//! Usage: `ptycho_gradient [ENGINE …] [FRAMESxSIDE[xMODES] …]`; without engines, all of them; without sizes, 1457 frames of 128²
+//! with one and with three modes and, for ePIE, 371 with one.
 //! An iteration is timed with the host's clock over many of them, which is the time that a user waits.
 
 use anyhow::Context;
@@ -75,24 +75,33 @@ fn measure(
 
 fn main() -> anyhow::Result<()> {
     let mut out = std::io::stdout().lock();
-    let mut sizes = Vec::new();
+    let (mut sizes, mut engines) = (Vec::new(), Vec::new());
     for text in std::env::args().skip(1) {
+        if let Some(engine) = ENGINES.into_iter().find(|(name, _)| name.as_str() == text) {
+            engines.push(engine);
+            continue;
+        }
         let parts: Vec<usize> = text
             .split('x')
             .map(str::parse)
             .collect::<Result<_, _>>()
-            .with_context(|| format!("{text}: expected FRAMESxSIDE or FRAMESxSIDExMODES"))?;
+            .with_context(|| {
+                format!("{text}: expected an engine, FRAMESxSIDE or FRAMESxSIDExMODES")
+            })?;
         sizes.push(match parts[..] {
             [frames, side] => [frames, side, 1],
             [frames, side, modes] => [frames, side, modes],
-            _ => anyhow::bail!("{text}: expected FRAMESxSIDE or FRAMESxSIDExMODES"),
+            _ => anyhow::bail!("{text}: expected an engine, FRAMESxSIDE or FRAMESxSIDExMODES"),
         });
     }
     if let Err(why) = CudaDevice::new(0, &warpstride::ptycho::cuda::kernels()) {
         writeln!(out, "skipped: {why}")?;
         return Ok(());
     }
-    for (name, few) in ENGINES {
+    if engines.is_empty() {
+        engines.extend(ENGINES);
+    }
+    for (name, few) in engines {
         let own = if sizes.is_empty() {
             if few { vec![FEW] } else { SIZES.to_vec() }
         } else {
