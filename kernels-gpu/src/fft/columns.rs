@@ -2,8 +2,8 @@
 //!
 //! A block handles a tile of 16 neighbouring columns, a column belongs to 8 or 16 threads ([`Line`]). Lanes are along
 //! rows, so that every access takes whole sectors: 128 bytes of a row, in both directions 8 bytes a value. (With tiles of
-//! 8 columns 256 and 512 values took 24 % and 11 % longer.) The numbers of a slot of shared memory are together, one for
-//! each column, so that the 16 lanes that an access serves together use different banks.
+//! 8 columns 256, 320, 384, 480 and 512 values took 24, 20, 18, 12 and 11 % longer.) The numbers of a slot of shared
+//! memory are together, one for each column, so that the 16 lanes that an access serves together use different banks.
 
 use super::line::Line;
 use warpstride_device::prelude::*;
@@ -91,10 +91,10 @@ macro_rules! column_kernels {
 
 column_kernels! {
     64 = 8 * 8, width 16, 128 threads, 10 blocks: fft_columns_64;
-    96 = 12 * 8, width 16, 128 threads, 8 blocks: fft_columns_96;
+    96 = 6 * 16, width 16, 256 threads, 4 blocks: fft_columns_96;
     128 = 16 * 8, width 16, 128 threads, 7 blocks: fft_columns_128;
     160 = 10 * 16, width 16, 256 threads, 4 blocks: fft_columns_160;
-    192 = 24 * 8, width 16, 128 threads, 5 blocks: fft_columns_192;
+    192 = 12 * 16, width 16, 256 threads, 3 blocks: fft_columns_192;
     240 = 15 * 16, width 16, 256 threads, 3 blocks: fft_columns_240;
     256 = 16 * 16, width 16, 256 threads, 3 blocks: fft_columns_256;
     320 = 20 * 16, width 16, 256 threads, 3 blocks: fft_columns_320;

@@ -102,10 +102,10 @@ macro_rules! row_kernels {
 
 row_kernels! {
     64 = 8 * 8, 10 blocks: fft_rows_64, fft_rows_64_in_place;
-    96 = 12 * 8, 8 blocks: fft_rows_96, fft_rows_96_in_place;
+    96 = 6 * 16, 9 blocks: fft_rows_96, fft_rows_96_in_place;
     128 = 16 * 8, 7 blocks: fft_rows_128, fft_rows_128_in_place;
     160 = 10 * 16, 7 blocks: fft_rows_160, fft_rows_160_in_place;
-    192 = 24 * 8, 5 blocks: fft_rows_192, fft_rows_192_in_place;
+    192 = 12 * 16, 7 blocks: fft_rows_192, fft_rows_192_in_place;
     240 = 15 * 16, 7 blocks: fft_rows_240, fft_rows_240_in_place;
     256 = 16 * 16, 7 blocks: fft_rows_256, fft_rows_256_in_place;
     320 = 20 * 16, 6 blocks: fft_rows_320, fft_rows_320_in_place;

@@ -128,19 +128,22 @@ fn frames_equal_rustfft_in_one_pass_and_in_two() {
     }
 }
 
-/// The grids of MRI are single arrays of two or three axes.
+/// The grids of MRI have two or three axes, and coils.
 #[test]
-fn single_grids_equal_rustfft() {
-    for shape in [
-        &[256, 512][..],
-        &[512, 256],
-        &[64, 64, 128],
-        &[512],
-        &[192, 256],
-        &[480, 96],
-        &[96, 160, 64],
+fn grids_equal_rustfft() {
+    for (shape, batch) in [
+        (&[256, 512][..], 1),
+        (&[512, 256], 1),
+        (&[64, 64, 128], 1),
+        (&[512], 1),
+        (&[192, 256], 1),
+        (&[480, 96], 1),
+        (&[96, 160], 3),
+        (&[160, 192], 2),
+        (&[96, 160, 64], 1),
+        (&[64, 96, 160], 2),
     ] {
-        let passes = FftPasses::new(shape, 1).unwrap();
+        let passes = FftPasses::new(shape, batch).unwrap();
         check(shape, &passes, Direction::Forward);
         check(shape, &passes, Direction::Inverse);
     }
