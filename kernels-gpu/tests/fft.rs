@@ -10,13 +10,18 @@ use warpstride_device::emulator::{self, LaunchConfig, Memory, Order};
 use warpstride_device::launch::{Emulated, Launch, Read, Write};
 use warpstride_fft::FftPlanner;
 use warpstride_fft::num_complex::Complex;
-use warpstride_kernels::fft::columns::{FftColumns64, FftColumns128, FftColumns256, FftColumns512};
+use warpstride_kernels::fft::columns::{
+    FftColumns64, FftColumns96, FftColumns128, FftColumns160, FftColumns192, FftColumns240,
+    FftColumns256, FftColumns320, FftColumns384, FftColumns480, FftColumns512,
+};
 use warpstride_kernels::fft::frames::{
     FftFrames64, FftFrames64InPlace, FftFrames128, FftFrames128InPlace,
 };
 use warpstride_kernels::fft::rows::{
-    FftRows64, FftRows64InPlace, FftRows128, FftRows128InPlace, FftRows256, FftRows256InPlace,
-    FftRows512, FftRows512InPlace,
+    FftRows64, FftRows64InPlace, FftRows96, FftRows96InPlace, FftRows128, FftRows128InPlace,
+    FftRows160, FftRows160InPlace, FftRows192, FftRows192InPlace, FftRows240, FftRows240InPlace,
+    FftRows256, FftRows256InPlace, FftRows320, FftRows320InPlace, FftRows384, FftRows384InPlace,
+    FftRows480, FftRows480InPlace, FftRows512, FftRows512InPlace,
 };
 
 /// Numbers without a pattern in −1 … 1 (a linear congruence).
@@ -324,8 +329,15 @@ macro_rules! kernels {
 fn rows_equal_rustfft() {
     for kernel in [
         kernels!(rows FftRows64, FftRows64InPlace, 64),
+        kernels!(rows FftRows96, FftRows96InPlace, 96),
         kernels!(rows FftRows128, FftRows128InPlace, 128),
+        kernels!(rows FftRows160, FftRows160InPlace, 160),
+        kernels!(rows FftRows192, FftRows192InPlace, 192),
+        kernels!(rows FftRows240, FftRows240InPlace, 240),
         kernels!(rows FftRows256, FftRows256InPlace, 256),
+        kernels!(rows FftRows320, FftRows320InPlace, 320),
+        kernels!(rows FftRows384, FftRows384InPlace, 384),
+        kernels!(rows FftRows480, FftRows480InPlace, 480),
         kernels!(rows FftRows512, FftRows512InPlace, 512),
     ]
     .as_flattened()
@@ -340,10 +352,24 @@ fn columns_equal_rustfft() {
     for kernel in [
         kernels!(columns FftColumns64, 64, 64),
         kernels!(columns FftColumns64, 64, 21),
+        kernels!(columns FftColumns96, 96, 16),
+        kernels!(columns FftColumns96, 96, 37),
         kernels!(columns FftColumns128, 128, 32),
         kernels!(columns FftColumns128, 128, 3),
+        kernels!(columns FftColumns160, 160, 16),
+        kernels!(columns FftColumns160, 160, 37),
+        kernels!(columns FftColumns192, 192, 16),
+        kernels!(columns FftColumns192, 192, 5),
+        kernels!(columns FftColumns240, 240, 16),
+        kernels!(columns FftColumns240, 240, 19),
         kernels!(columns FftColumns256, 256, 32),
         kernels!(columns FftColumns256, 256, 17),
+        kernels!(columns FftColumns320, 320, 16),
+        kernels!(columns FftColumns320, 320, 17),
+        kernels!(columns FftColumns384, 384, 16),
+        kernels!(columns FftColumns384, 384, 1),
+        kernels!(columns FftColumns480, 480, 16),
+        kernels!(columns FftColumns480, 480, 18),
         kernels!(columns FftColumns512, 512, 16),
         kernels!(columns FftColumns512, 512, 9),
     ] {

@@ -83,6 +83,10 @@ fn own_transforms_agree_with_rustfft() {
         (256, 256, 5),
         (512, 512, 3),
         (512, 64, 2),
+        (96, 160, 3),
+        (192, 240, 1),
+        (320, 96, 2),
+        (480, 384, 2),
     ] {
         let (frame, plan) = (
             rows * columns,

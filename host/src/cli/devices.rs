@@ -107,10 +107,17 @@ fn describe(out: &mut String, ListedDevice { info, ptx }: &ListedDevice) {
 /// The transforms by warpstride's own kernels.
 fn transforms(compute_capability: u32) -> String {
     let own = crate::gpu::faster_than_cufft(compute_capability).map(|row| {
-        let [rows, columns] = row.shape;
+        let shape = match *row.shape {
+            [a, b] if a == b => format!("{a}²"),
+            [a, b, c] if a == b && b == c => format!("{a}³"),
+            ref axes => {
+                let axes: Vec<_> = axes.iter().map(usize::to_string).collect();
+                axes.join(" × ")
+            }
+        };
         match row.batch_from {
-            0 | 1 => format!("{rows} × {columns}"),
-            from => format!("{rows} × {columns} (from {from} arrays)"),
+            0 | 1 => shape,
+            from => format!("{shape} (from {from} arrays)"),
         }
     });
     let own: Vec<_> = own.collect();
@@ -176,6 +183,10 @@ mod tests {
             "CUDA 13.1",
             "sm_90",
             "device 0 direct",
+            "own kernels for 64², 96², 128², 160²,",
+            " 480² (from 2 arrays), ",
+            " 192 × 256, ",
+            " 256³; otherwise cuFFT",
         ] {
             assert!(text.contains(part), "{part} is missing in:\n{text}");
         }

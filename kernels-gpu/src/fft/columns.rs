@@ -1,9 +1,9 @@
-//! Transforms along columns of 64, 128, 256 and 512 values, in place.
+//! Transforms along columns of 64 to 512 values, in place.
 //!
 //! A block handles a tile of 16 neighbouring columns, a column belongs to 8 or 16 threads ([`Line`]). Lanes are along
 //! rows, so that every access takes whole sectors: 128 bytes of a row, in both directions 8 bytes a value. (With tiles of
-//! 8 columns 256 and 512 values took 24 % and 11 % longer.) The numbers of a slot of shared memory are together, one for
-//! each column, so that the 16 lanes that an access serves together use different banks.
+//! 8 columns 256, 320, 384, 480 and 512 values took 24, 20, 18, 12 and 11 % longer.) The numbers of a slot of shared
+//! memory are together, one for each column, so that the 16 lanes that an access serves together use different banks.
 
 use super::line::Line;
 use warpstride_device::prelude::*;
@@ -38,19 +38,22 @@ unsafe fn columns<const A: usize, const B: usize, const WIDTH: usize>(
         }
         thread::sync_threads();
         let (t, inner) = place::<WIDTH>();
-        Line::<A, B, B, WIDTH>::new(exchange.add(inner as usize), roots, t as usize)
-            .forward(&mut x, thread::sync_threads);
-        // Hidden, so that the addresses of the loads are not kept in registers for the stores.
-        let pitch = thread::hidden(columns);
-        let (t, inner) = place::<WIDTH>();
-        if tile + inner < columns {
-            let target = array.add((t * pitch + tile + inner) as usize);
-            for v in 0..A {
-                let value = Complex32::new(x[v].re * scale, x[v].im * (scale * sign));
-                let rows = Line::<A, B, B, WIDTH>::spectrum_offset(v) as u32;
-                *target.add((rows * pitch) as usize) = value;
-            }
-        }
+        let line = Line::<A, B, B, WIDTH>::new(exchange.add(inner as usize), roots, t as usize);
+        line.forward_to(
+            &mut x,
+            thread::sync_threads,
+            || {
+                // Hidden, so that the addresses of the loads are not kept in registers for the stores.
+                let pitch = thread::hidden(columns);
+                let (t, inner) = place::<WIDTH>();
+                let first = array.add((t * pitch + tile + inner) as usize);
+                (tile + inner < columns).then_some((first, pitch))
+            },
+            |(first, pitch), row, value| {
+                *first.add((row as u32 * pitch) as usize) =
+                    Complex32::new(value.re * scale, value.im * (scale * sign));
+            },
+        );
     }
 }
 
@@ -88,7 +91,14 @@ macro_rules! column_kernels {
 
 column_kernels! {
     64 = 8 * 8, width 16, 128 threads, 10 blocks: fft_columns_64;
+    96 = 6 * 16, width 16, 256 threads, 4 blocks: fft_columns_96;
     128 = 16 * 8, width 16, 128 threads, 7 blocks: fft_columns_128;
+    160 = 10 * 16, width 16, 256 threads, 4 blocks: fft_columns_160;
+    192 = 12 * 16, width 16, 256 threads, 3 blocks: fft_columns_192;
+    240 = 15 * 16, width 16, 256 threads, 3 blocks: fft_columns_240;
     256 = 16 * 16, width 16, 256 threads, 3 blocks: fft_columns_256;
+    320 = 20 * 16, width 16, 256 threads, 3 blocks: fft_columns_320;
+    384 = 24 * 16, width 16, 256 threads, 3 blocks: fft_columns_384;
+    480 = 30 * 16, width 16, 256 threads, 2 blocks: fft_columns_480;
     512 = 32 * 16, width 16, 256 threads, 2 blocks: fft_columns_512;
 }

@@ -10,6 +10,7 @@ pub mod frame;
 #[cfg(feature = "fft")]
 pub mod frames;
 pub mod line;
+pub mod mixed_radix;
 pub mod registers;
 #[cfg(all(feature = "fft", not(target_arch = "nvptx64")))]
 pub mod registry;

@@ -25,23 +25,50 @@ pub enum FftChoice {
 pub struct FasterThanCuFft {
     /// Compute capability, times ten.
     pub compute_capability: u32,
-    /// (row, column)
-    pub shape: [usize; 2],
+    /// (row, column) or (slice, row, column)
+    pub shape: &'static [usize],
     /// The smallest batch for which they were faster.
     pub batch_from: usize,
 }
 
 /// The measurements of `benches/runs` in which warpstride's kernels were faster.
 ///
-/// H200, driver 580, cuFFT 12.0: `benches/runs/2026-11-24-h200/own-fft.txt`.
+/// H200, driver 580. The powers of two up to 512²: `benches/runs/2026-11-24-h200/own-fft.txt` (cuFFT 12.0); the others:
+/// `benches/runs/2026-11-25-h200/own-fft-mixed.txt` (CUDA 13.0), where these limits hold:
+///
+/// * Squares were measured with 1, 2, 4, 8, 16, 64 arrays and with 134 MB of them, in place and out of place. From
+///   `batch_from` to 16 arrays the kernels were 9 % faster or more, at 134 MB 23 % or more, except for 160² and 192²: 4 %
+///   and 16 % at 64 arrays, and as fast as cuFFT at 134 MB out of place (192² in place, with other kernels of this length
+///   than those kept, 1.3 % slower; the passes of those kept take 138 µs alone, cuFFT 141). 480² had no gain for one array.
+/// * Shapes that are not square were measured with 1 and 16 arrays, 10 % to 50 % faster.
+/// * Cubes were measured with one array, 5 % to 37 % faster. In MRI, `batch` is the number of coils that fit into 1 GiB
+///   of scratch memory, so several arrays are an extrapolation. In its favour: the kernels take three passes at the
+///   device's rate, and cuFFT's three were not seen to reach more. One array of 256³ does not fit into the L2 cache, nor
+///   do source and target of 160³ or 192³, so that more of them are more of the same; batches of 96³ and 128³ leave the
+///   cache, as did those of 96² and, in two passes, of 128², where the kernels stayed faster.
 const TABLE: &[FasterThanCuFft] = &[
-    hopper([64, 64], 1),
-    hopper([128, 128], 1),
-    hopper([256, 256], 4),
-    hopper([512, 512], 4),
+    hopper(&[64, 64], 1),
+    hopper(&[96, 96], 1),
+    hopper(&[128, 128], 1),
+    hopper(&[160, 160], 1),
+    hopper(&[192, 192], 1),
+    hopper(&[240, 240], 1),
+    hopper(&[256, 256], 4),
+    hopper(&[320, 320], 1),
+    hopper(&[384, 384], 1),
+    hopper(&[480, 480], 2),
+    hopper(&[512, 512], 4),
+    hopper(&[192, 256], 1),
+    hopper(&[320, 256], 1),
+    hopper(&[480, 240], 1),
+    hopper(&[96, 96, 96], 1),
+    hopper(&[128, 128, 128], 1),
+    hopper(&[160, 160, 160], 1),
+    hopper(&[192, 192, 192], 1),
+    hopper(&[256, 256, 256], 1),
 ];
 
-const fn hopper(shape: [usize; 2], batch_from: usize) -> FasterThanCuFft {
+const fn hopper(shape: &'static [usize], batch_from: usize) -> FasterThanCuFft {
     FasterThanCuFft {
         compute_capability: 90,
         shape,
@@ -108,14 +135,25 @@ mod tests {
 
     #[test]
     fn what_was_not_measured_stays_with_cufft() {
-        assert_eq!(chosen(None, 90, 96, 1000), FftChoice::CuFft);
+        assert_eq!(chosen(None, 90, 100, 1000), FftChoice::CuFft);
         assert_eq!(chosen(None, 121, 128, 1000), FftChoice::CuFft);
+        let choice = |shape: &[usize]| FftChoice::with(None, 90, shape, 4).expect("a choice");
+        assert_eq!(choice(&[192, 256]), FftChoice::Own);
+        assert_eq!(choice(&[256, 192]), FftChoice::CuFft);
+        assert_eq!(choice(&[96, 96, 96]), FftChoice::Own);
+        assert_eq!(choice(&[64, 64, 64]), FftChoice::CuFft);
+    }
+
+    #[test]
+    fn batches_that_are_too_small_stay_with_cufft() {
+        assert_eq!(chosen(None, 90, 480, 1), FftChoice::CuFft);
+        assert_eq!(chosen(None, 90, 480, 2), FftChoice::Own);
     }
 
     #[test]
     fn the_table_has_shapes_that_the_kernels_serve() {
         for row in TABLE {
-            let passes = super::super::FftPasses::new(&row.shape, row.batch_from);
+            let passes = super::super::FftPasses::new(row.shape, row.batch_from);
             assert!(passes.is_some(), "{row:?}");
         }
     }

@@ -10,19 +10,24 @@ use std::f64::consts::TAU;
 
 use warpstride_device::Complex32;
 use warpstride_device::launch::{AnyLaunch, Read, Space, Work, Write};
-use warpstride_kernels::fft::columns::{FftColumns64, FftColumns128, FftColumns256, FftColumns512};
+use warpstride_kernels::fft::columns::{
+    FftColumns64, FftColumns96, FftColumns128, FftColumns160, FftColumns192, FftColumns240,
+    FftColumns256, FftColumns320, FftColumns384, FftColumns480, FftColumns512,
+};
 use warpstride_kernels::fft::frames::{
     FftFrames64, FftFrames64InPlace, FftFrames128, FftFrames128InPlace,
 };
 use warpstride_kernels::fft::rows::{
-    FftRows64, FftRows64InPlace, FftRows128, FftRows128InPlace, FftRows256, FftRows256InPlace,
-    FftRows512, FftRows512InPlace,
+    FftRows64, FftRows64InPlace, FftRows96, FftRows96InPlace, FftRows128, FftRows128InPlace,
+    FftRows160, FftRows160InPlace, FftRows192, FftRows192InPlace, FftRows240, FftRows240InPlace,
+    FftRows256, FftRows256InPlace, FftRows320, FftRows320InPlace, FftRows384, FftRows384InPlace,
+    FftRows480, FftRows480InPlace, FftRows512, FftRows512InPlace,
 };
 
 use super::{Buffer, Device, Direction, Result};
 
 /// The lengths of an axis that the kernels transform.
-const LENGTHS: [usize; 4] = [64, 128, 256, 512];
+const LENGTHS: [usize; 11] = [64, 96, 128, 160, 192, 240, 256, 320, 384, 480, 512];
 
 /// Whether frames are transformed in one pass, a frame by one block. Fewer frames of 128² would leave multiprocessors
 /// idle (H200: 32 frames take 8.6 µs in one pass and 6.3 µs in two, 64 frames 8.7 and 8.8).
@@ -62,7 +67,7 @@ pub struct FftPasses {
 
 impl FftPasses {
     /// The passes of a transform of `batch` arrays, or `None` if the kernels do not serve it: `shape` is (column), (row,
-    /// column) or (slice, row, column), each of 64, 128, 256 or 512.
+    /// column) or (slice, row, column), each axis of a length that the kernels transform.
     #[must_use]
     pub fn new(shape: &[usize], batch: usize) -> Option<Self> {
         let served = shape.iter().all(|length| LENGTHS.contains(length));
@@ -328,12 +333,26 @@ impl Parameters {
             Pass::Frames(64) => frames!(FftFrames64, FftFrames64InPlace),
             Pass::Frames(128) => frames!(FftFrames128, FftFrames128InPlace),
             Pass::Rows(64, n) => rows!(FftRows64, FftRows64InPlace, n, 16),
+            Pass::Rows(96, n) => rows!(FftRows96, FftRows96InPlace, n, 8),
             Pass::Rows(128, n) => rows!(FftRows128, FftRows128InPlace, n, 16),
+            Pass::Rows(160, n) => rows!(FftRows160, FftRows160InPlace, n, 8),
+            Pass::Rows(192, n) => rows!(FftRows192, FftRows192InPlace, n, 8),
+            Pass::Rows(240, n) => rows!(FftRows240, FftRows240InPlace, n, 8),
             Pass::Rows(256, n) => rows!(FftRows256, FftRows256InPlace, n, 8),
+            Pass::Rows(320, n) => rows!(FftRows320, FftRows320InPlace, n, 8),
+            Pass::Rows(384, n) => rows!(FftRows384, FftRows384InPlace, n, 8),
+            Pass::Rows(480, n) => rows!(FftRows480, FftRows480InPlace, n, 8),
             Pass::Rows(512, n) => rows!(FftRows512, FftRows512InPlace, n, 8),
             Pass::Columns(64, n, inner) => columns!(FftColumns64, n, inner, 16),
+            Pass::Columns(96, n, inner) => columns!(FftColumns96, n, inner, 16),
             Pass::Columns(128, n, inner) => columns!(FftColumns128, n, inner, 16),
+            Pass::Columns(160, n, inner) => columns!(FftColumns160, n, inner, 16),
+            Pass::Columns(192, n, inner) => columns!(FftColumns192, n, inner, 16),
+            Pass::Columns(240, n, inner) => columns!(FftColumns240, n, inner, 16),
             Pass::Columns(256, n, inner) => columns!(FftColumns256, n, inner, 16),
+            Pass::Columns(320, n, inner) => columns!(FftColumns320, n, inner, 16),
+            Pass::Columns(384, n, inner) => columns!(FftColumns384, n, inner, 16),
+            Pass::Columns(480, n, inner) => columns!(FftColumns480, n, inner, 16),
             Pass::Columns(512, n, inner) => columns!(FftColumns512, n, inner, 16),
             _ => Err(unserved(pass)),
         }

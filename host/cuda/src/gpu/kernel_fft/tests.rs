@@ -6,11 +6,16 @@ use warpstride_fft::FftPlanner;
 use warpstride_fft::num_complex::Complex;
 
 #[test]
-fn only_powers_of_two_from_64_to_512_are_served() {
-    for shape in [&[64, 512][..], &[128, 64, 256]] {
+fn only_the_lengths_of_the_kernels_are_served() {
+    for shape in [
+        &[64, 512][..],
+        &[128, 64, 256],
+        &[96, 480],
+        &[160, 192, 240],
+    ] {
         assert!(FftPasses::new(shape, 3).is_some(), "{shape:?}");
     }
-    for shape in [&[64, 96][..], &[1024, 64], &[32, 32], &[], &[64; 4]] {
+    for shape in [&[64, 100][..], &[1024, 64], &[32, 32], &[], &[64; 4]] {
         assert_eq!(FftPasses::new(shape, 3), None, "{shape:?}");
     }
     assert_eq!(FftPasses::new(&[512, 512], usize::MAX), None);
@@ -123,12 +128,35 @@ fn frames_equal_rustfft_in_one_pass_and_in_two() {
     }
 }
 
-/// The grids of MRI are single arrays of two or three axes.
+/// The grids of MRI have two or three axes, and coils.
 #[test]
-fn single_grids_equal_rustfft() {
-    for shape in [&[256, 512][..], &[512, 256], &[64, 64, 128], &[512]] {
-        let passes = FftPasses::new(shape, 1).unwrap();
+fn grids_equal_rustfft() {
+    for (shape, batch) in [
+        (&[256, 512][..], 1),
+        (&[512, 256], 1),
+        (&[64, 64, 128], 1),
+        (&[512], 1),
+        (&[192, 256], 1),
+        (&[480, 96], 1),
+        (&[96, 160], 3),
+        (&[160, 192], 2),
+        (&[96, 160, 64], 1),
+        (&[64, 96, 160], 2),
+    ] {
+        let passes = FftPasses::new(shape, batch).unwrap();
         check(shape, &passes, Direction::Forward);
         check(shape, &passes, Direction::Inverse);
+    }
+}
+
+/// Rows, and columns of arrays of few.
+#[test]
+fn every_length_equals_rustfft() {
+    for length in LENGTHS {
+        for (shape, batch) in [(&[length][..], 9), (&[length, 96], 1)] {
+            let passes = FftPasses::new(shape, batch).unwrap();
+            check(shape, &passes, Direction::Forward);
+            check(shape, &passes, Direction::Inverse);
+        }
     }
 }

@@ -4,7 +4,7 @@
 
 use super::super::plain_sums::{C, adjoint, error, forward, narrow, noise, product};
 use super::*;
-use crate::gpu::EmulatedDevice;
+use crate::gpu::{EmulatedDevice, FftPasses};
 use ndarray::{Array1, Array2};
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
@@ -223,4 +223,22 @@ fn wrong_shapes_and_unreachable_tolerances_are_rejected() {
         let error = new(grid, &flat, None, tolerance).unwrap_err();
         assert!(matches!(error, MriError::Tolerance { .. }), "{error}");
     }
+}
+
+/// The emulator transforms by rustfft, so that only the shapes are tested here. The values: `gpu::kernel_fft`'s tests.
+#[test]
+fn the_fine_grids_of_usual_images_have_own_transforms() {
+    for voxels in [32, 48, 64, 80, 96, 120, 128, 160, 192, 240, 256] {
+        for (axes, others) in [(2, [48, 1]), (3, [48, 80])] {
+            let sizes = NufftSizes::new([voxels, others[0], others[1]], axes, 6);
+            let [columns, rows, slices] = sizes.fine;
+            let shape = [slices, rows, columns];
+            let expected = [[1, 96], [160, 96]][axes - 2];
+            assert_eq!(shape, [expected[0], expected[1], 2 * voxels]);
+            let coils = 12;
+            assert!(FftPasses::new(&shape[3 - axes..], coils).is_some());
+        }
+    }
+    // 2 · 50 cells are not whole tiles.
+    assert_eq!(NufftSizes::new([50, 150, 1], 2, 6).fine, [112, 320, 1]);
 }

@@ -2,7 +2,7 @@
 
 use super::super::plain_sums::{C, adjoint, error, forward, narrow, noise};
 use super::*;
-use crate::gpu::EmulatedDevice;
+use crate::gpu::{EmulatedDevice, FftPasses};
 use ndarray::{Array2, Array3};
 
 #[test]
@@ -88,4 +88,18 @@ fn the_operator_equals_forward_sum_weights_and_adjoint_sum() {
     }
     let q = Array3::zeros([1, 3, 3]);
     assert!(Toeplitz::new(&device, Grid::two(3, 3), q.view(), 1).is_err());
+}
+
+/// The emulator transforms by rustfft, so that only the shapes are tested here.
+#[test]
+fn the_padded_grids_of_usual_images_have_own_transforms() {
+    for voxels in [32, 48, 64, 80, 96, 120, 128, 160, 192, 240, 256] {
+        for grid in [Grid::two(48, voxels), Grid::three(80, 48, voxels)] {
+            let padded = padded_shape(grid);
+            assert_eq!(padded[1..], [96, 2 * voxels]);
+            let shape = &padded[3 - grid.axes..];
+            let coils = 12;
+            assert!(FftPasses::new(shape, coils).is_some(), "{shape:?}");
+        }
+    }
 }
