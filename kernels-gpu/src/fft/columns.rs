@@ -1,8 +1,8 @@
 //! Transforms along columns of 64 to 512 values, in place.
 //!
 //! A block handles a tile of 16 neighbouring columns, a column belongs to 8 or 16 threads ([`Line`]). Lanes are along
-//! rows, so that every access takes whole sectors: 128 bytes of a row, in both directions 8 bytes a value. (With tiles of
-//! 8 columns 256, 320, 384, 480 and 512 values took 24, 20, 18, 12 and 11 % longer.) The numbers of a slot of shared
+//! rows, so that every access takes whole sectors: 128 bytes of a row, in both directions 8 bytes a value. (In large batches, with
+//! tiles of 8 columns, 256, 320, 384, 480 and 512 values took 24, 20, 18, 12 and 11 % longer.) The numbers of a slot of shared
 //! memory are together, one for each column, so that the 16 lanes that an access serves together use different banks.
 
 use super::line::Line;

@@ -1,8 +1,8 @@
 //! Discrete Fourier transforms of R = 2^a 3^b 5^c values in a thread's registers, decimation in time: layers of radix 5
 //! first, then of radix 3, then of radix 2. For powers of two, [`super::registers`] has the same.
 //!
-//! A layer of radix p joins p transforms of `part` values each, with roots of unity that are constants. Additions and
-//! fused multiply-adds of a butterfly, without and with roots: radix 2 has 4 and 6, radix 3 has 12 and 18, radix 5 has 32
+//! A layer of radix p joins p transforms of `part` values each, with roots of unity that are constants. Operations
+//! (additions, multiplications, fused multiply-adds) of a butterfly, without and with roots: radix 2 has 4 and 6, radix 3 has 12 and 18, radix 5 has 32
 //! and 44.
 //!
 //! Every loop has a constant length and is unrolled, so that the arrays are registers.
@@ -18,7 +18,7 @@ const SIN_5: f32 = turned(1, 5).1 as f32;
 /// sin(4π/5)/sin(2π/5)
 const SIN_RATIO_5: f32 = (turned(2, 5).1 / turned(1, 5).1) as f32;
 
-/// (cos, sin) of a part `x` (0 … 1) of π/4, by their series: the first term left out is below 10⁻¹⁸.
+/// (cos, sin) of a part `x` (0 … 1) of π/4, by their series: the first term left out is below 10⁻¹⁶.
 const fn octant(x: f64) -> (f64, f64) {
     let angle = x * core::f64::consts::FRAC_PI_4;
     let (mut cos, mut sin, mut term, mut n) = (1.0, 0.0, 1.0, 1);

@@ -17,7 +17,7 @@ const fn pitch(a: usize, b: usize) -> usize {
     slots + (b + 16 - slots % 16) % 16
 }
 
-/// Transforms `count` rows of `A · B` values: `load` and `store` get the index of a value.
+/// Transforms `count` rows of `A · B` values of `from` into `to`, times `scale`.
 #[inline(always)]
 unsafe fn rows<const A: usize, const B: usize, const ROW: usize>(
     exchange: *mut Complex32,

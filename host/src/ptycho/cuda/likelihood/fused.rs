@@ -2,7 +2,8 @@
 //! pixels; and for noise whose step along a line is of second order.
 //!
 //! An iteration transforms every mode of a frame three times (at exact positions six times), if the first step along the
-//! line is taken and nothing is constrained. A launch for the loss of a step also computes what the gradient there
+//! line is taken and nothing is constrained; f and ξ are computed once more after several modes have been made
+//! orthogonal. A launch for the loss of a step also computes what the gradient there
 //! needs, f and ξ of all frames. So if the step is taken, the next iteration begins with them; the metrics of that model
 //! wait in [`Fused`] until then.
 
