@@ -2,11 +2,12 @@
 //! first, then of radix 3, then of radix 2. For powers of two, [`super::registers`] has the same.
 //!
 //! A layer of radix p joins p transforms of `part` values each, with roots of unity that are constants. Operations
-//! (additions, multiplications, fused multiply-adds) of a butterfly, without and with roots: radix 2 has 4 and 6, radix 3 has 12 and 18, radix 5 has 32
-//! and 44.
+//! (additions, multiplications, fused multiply-adds) of a butterfly, without and with roots: radix 2 has 4 and 6, radix 3
+//! has 12 and 18, radix 5 has 32 and 44.
 //!
 //! Every loop has a constant length and is unrolled, so that the arrays are registers.
 
+use super::registers::{butterfly, quarter_turn};
 use warpstride_device::prelude::*;
 
 /// sin(2π/3)
@@ -68,23 +69,6 @@ impl<const R: usize> Roots<R> {
     };
 }
 
-/// `value` times −i.
-#[inline(always)]
-fn quarter_turn(value: Complex32) -> Complex32 {
-    Complex32::new(value.im, -value.re)
-}
-
-/// (a + t b, a − t b)
-#[inline(always)]
-fn sum_and_difference(a: Complex32, b: Complex32, t: Complex32) -> (Complex32, Complex32) {
-    let sum = t.mul_add(b, a);
-    let difference = Complex32::new(
-        GpuFloat::mul_add(2.0, a.re, -sum.re),
-        GpuFloat::mul_add(2.0, a.im, -sum.im),
-    );
-    (sum, difference)
-}
-
 /// Joins pairs of transforms of `part` values.
 #[inline(always)]
 fn layer_2<const R: usize>(x: &mut [Complex32; R], part: usize) {
@@ -95,9 +79,9 @@ fn layer_2<const R: usize>(x: &mut [Complex32; R], part: usize) {
             (x[first], x[first + part]) = if k == 0 {
                 (a + b, a - b)
             } else if 2 * k == part {
-                (a + quarter_turn(b), a - quarter_turn(b))
+                (a + quarter_turn::<false>(b), a - quarter_turn::<false>(b))
             } else {
-                sum_and_difference(a, b, Roots::<R>::TABLE[k * (R / (2 * part))])
+                butterfly(a, b, Roots::<R>::TABLE[k * (R / (2 * part))])
             };
         }
     }
@@ -114,10 +98,10 @@ fn layer_3<const R: usize>(x: &mut [Complex32; R], part: usize) {
                 (b + c, b - c)
             } else {
                 let root = |j: usize| Roots::<R>::TABLE[j * k * (R / (3 * part))];
-                sum_and_difference(root(1) * b, c, root(2))
+                butterfly(root(1) * b, c, root(2))
             };
             let middle = sum.scale_add(-0.5, a);
-            let turned = quarter_turn(difference);
+            let turned = quarter_turn::<false>(difference);
             x[at(0)] = a + sum;
             x[at(1)] = turned.scale_add(SIN_3, middle);
             x[at(2)] = turned.scale_add(-SIN_3, middle);
@@ -137,7 +121,7 @@ fn layer_5<const R: usize>(x: &mut [Complex32; R], part: usize) {
                     (b + c, b - c)
                 } else {
                     let root = |j: usize| Roots::<R>::TABLE[j * k * (R / (5 * part))];
-                    sum_and_difference(root(j) * b, c, root(5 - j))
+                    butterfly(root(j) * b, c, root(5 - j))
                 }
             };
             let a = x[at(0)];
@@ -145,8 +129,8 @@ fn layer_5<const R: usize>(x: &mut [Complex32; R], part: usize) {
             let middle_1 = s2.scale_add(COS_5[1], s1.scale_add(COS_5[0], a));
             let middle_2 = s2.scale_add(COS_5[0], s1.scale_add(COS_5[1], a));
             // Both divided by sin(2π/5).
-            let turned_1 = quarter_turn(d2.scale_add(SIN_RATIO_5, d1));
-            let turned_2 = quarter_turn(d1.scale_add(SIN_RATIO_5, -d2));
+            let turned_1 = quarter_turn::<false>(d2.scale_add(SIN_RATIO_5, d1));
+            let turned_2 = quarter_turn::<false>(d1.scale_add(SIN_RATIO_5, -d2));
             x[at(0)] = a + (s1 + s2);
             x[at(1)] = turned_1.scale_add(SIN_5, middle_1);
             x[at(4)] = turned_1.scale_add(-SIN_5, middle_1);

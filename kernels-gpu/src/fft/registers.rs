@@ -36,7 +36,7 @@ const fn root<const INVERSE: bool>(k: usize) -> Complex32 {
 
 /// `value` times ∓i.
 #[inline(always)]
-fn quarter_turn<const INVERSE: bool>(value: Complex32) -> Complex32 {
+pub(super) fn quarter_turn<const INVERSE: bool>(value: Complex32) -> Complex32 {
     if INVERSE {
         Complex32::new(-value.im, value.re)
     } else {
@@ -46,7 +46,7 @@ fn quarter_turn<const INVERSE: bool>(value: Complex32) -> Complex32 {
 
 /// (a + t b, a − t b)
 #[inline(always)]
-fn butterfly(a: Complex32, b: Complex32, t: Complex32) -> (Complex32, Complex32) {
+pub(super) fn butterfly(a: Complex32, b: Complex32, t: Complex32) -> (Complex32, Complex32) {
     let sum = t.mul_add(b, a);
     let difference = Complex32::new(
         GpuFloat::mul_add(2.0, a.re, -sum.re),

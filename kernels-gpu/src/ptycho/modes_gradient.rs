@@ -25,13 +25,13 @@ use crate::fft::registers::reversed;
 use warpstride_device::prelude::*;
 
 /// Values that a thread loads together.
-const TOGETHER: usize = 4;
+pub(super) const TOGETHER: usize = 4;
 /// The same where it has nothing else to add them to.
 const MANY: usize = 8;
 
 /// √counts of pixels of a thread, the first of which is `from`.
 #[inline(always)]
-unsafe fn given<const A: usize>(from: *const f32, first: usize) -> [f32; TOGETHER] {
+pub(super) unsafe fn given<const A: usize>(from: *const f32, first: usize) -> [f32; TOGETHER] {
     let mut given = [0.0_f32; TOGETHER];
     for k in 0..TOGETHER {
         given[k] = *from.add(Frame::<A>::spectrum_offset(first + k));

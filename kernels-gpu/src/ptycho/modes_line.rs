@@ -12,13 +12,11 @@ use super::exact_frame::{Members, Ramp, words};
 use super::frame_chi::{corner_of, prefetch, store_waves};
 use super::frame_line::{Line, Sums, load_line, mixed, product};
 use super::likelihood_noise::AMPLITUDE;
+use super::modes_gradient::{TOGETHER, given};
 use super::pie_shared::warp_number;
 use super::warp_sums::WarpSums;
 use crate::fft::frame::{Frame, VALUES, Values};
 use warpstride_device::prelude::*;
-
-/// Values that a thread loads together.
-const TOGETHER: usize = 4;
 
 /// D' from D, and √counts above 0. With D = 1 − q it is q²/I for Poisson noise, where q is I/I_m, and q³/(2 I) for
 /// amplitude noise, where q is √(I/I_m).
@@ -87,16 +85,6 @@ unsafe fn add_mode<const A: usize>(
     groups!(0 1 2 3 4 5 6 7);
     const { assert!(8 * TOGETHER == VALUES) };
     sum
-}
-
-/// √counts of pixels of a thread, the first of which is `from`.
-#[inline(always)]
-unsafe fn given<const A: usize>(from: *const f32, first: usize) -> [f32; TOGETHER] {
-    let mut given = [0.0_f32; TOGETHER];
-    for k in 0..TOGETHER {
-        given[k] = *from.add(Frame::<A>::spectrum_offset(first + k));
-    }
-    given
 }
 
 /// The thread's sums of D A1 and ½ D' A1² over its valid pixels; `whole` is the latter too. `factor` is scale/N.
